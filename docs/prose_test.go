@@ -117,7 +117,7 @@ func prose(t *testing.T) map[string][]string {
 		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
 			return filepath.SkipDir
 		case d.IsDir():
-		case ext == ".md", ext == ".html":
+		case ext == ".md", ext == ".html", ext == ".tmpl":
 			text, err := os.ReadFile(path)
 			texts[name] = []string{string(text)}
 			return err

@@ -55,37 +55,15 @@ const logSkew = 2 * time.Second
 // auditCommand is curtsy audit.
 func auditCommand(std cli.Streams) *cobra.Command {
 	a := auditing{skew: crawldir.Duration(logSkew)}
-	cmd := &cobra.Command{
-		Use:   "audit [flags] [PATH…]",
-		Short: "Verify politeness from the archive",
-		Long: "Check a crawl from its archive: reread the archived robots.txt files and\n" +
-			"recompute every verdict, delay and digest. PATH is a crawl directory, whose\n" +
-			"ledger must agree with the archive; a WACZ file, which must match its manifest\n" +
-			"and signatures; or WARC files of any crawler. With the site's own access log,\n" +
-			"both must contain the same requests. Without PATH, check an access log by\n" +
-			"itself, with the given robots.txt and product token. The crawl directories of\n" +
-			"all members of a fleet are also checked together.\n\n" +
-			"The first lines show how strong the evidence is. It becomes stronger with the\n" +
-			"operator's key, with checkpoints stored elsewhere and with witnesses. --cbcp\n" +
-			"also checks the draft on crawler best practices, clause by clause.\n\n" +
-			"Exit code 0: no violation; 3: violations, each with a code; 1: the archive\n" +
-			"cannot be read.",
-		Example: "  curtsy audit news\n" +
-			"  curtsy audit w1 w2\n" +
-			"  curtsy audit --key operator.key --checkpoint checkpoint.txt news\n" +
-			"  curtsy audit --access-log www.your-domain.org=access.log news\n" +
-			"  curtsy audit --cbcp news\n" +
-			"  curtsy audit --floor 1s --html audit.html other-crawler.warc.gz\n" +
-			"  curtsy audit --access-log access.log.gz --robots robots.txt --agent otherbot",
-		Args:    cobra.ArbitraryArgs,
-		PreRunE: func(cmd *cobra.Command, _ []string) error { return a.known.given(cmd.Flags()) },
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error {
-			if len(args) > 1 && !slices.ContainsFunc(args, func(p string) bool { return !isDir(filepath.Join(p, crawldir.LedgerName)) }) {
-				return a.members(ctx, args, std)
-			}
-			return a.run(ctx, args, std)
-		}),
-	}
+	cmd := cli.Command("audit")
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return a.known.given(cmd.Flags()) }
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error {
+		if len(args) > 1 && !slices.ContainsFunc(args, func(p string) bool { return !isDir(filepath.Join(p, crawldir.LedgerName)) }) {
+			return a.members(ctx, args, std)
+		}
+		return a.run(ctx, args, std)
+	})
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringArrayVar(&a.logs, "access-log", nil, "`[HOST=]FILE`: the access log of a host, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable, also for one host")

@@ -23,38 +23,28 @@ func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
 // newCompletion is curtsy completion.
 func newCompletion(std cli.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "completion SHELL",
-		Short: "Print a completion script for your shell",
-		Long: "Print a script that completes curtsy's commands, flags, values, crawl\n" +
-			"directories, and the hosts of the crawl on the command line. SHELL is bash, zsh,\n" +
-			"fish or powershell. curtsy install-docs installs the scripts for all of them\n" +
-			"except PowerShell.",
-		Example: "  source <(curtsy completion bash)   # this session; or a line of ~/.bashrc\n" +
-			"  source <(curtsy completion zsh)    # of ~/.zshrc, after compinit\n" +
-			"  curtsy completion fish | source    # of ~/.config/fish/config.fish\n" +
-			"  curtsy completion powershell | Out-String | Invoke-Expression   # of $PROFILE",
-		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(given) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return shells(), cobra.ShellCompDirectiveNoFileComp
-		},
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("completion takes one shell: %s", strings.Join(shells(), ", "))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			script, err := completion(cmd.Root(), args[0])
-			if err != nil {
-				return cli.Usagef("%w", err)
-			}
-			_, err = std.Out.Write(script)
-			return err
-		},
+	cmd := cli.Command("completion")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return shells(), cobra.ShellCompDirectiveNoFileComp
 	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("completion takes one shell: %s", strings.Join(shells(), ", "))
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		script, err := completion(cmd.Root(), args[0])
+		if err != nil {
+			return cli.Usagef("%w", err)
+		}
+		_, err = std.Out.Write(script)
+		return err
+	}
+	return cmd
 }
 
 // completion makes the script of a shell.

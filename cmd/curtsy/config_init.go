@@ -20,38 +20,31 @@ import (
 )
 
 func newInit(std cli.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "init [FILE]",
-		Short: "Create a settings file with all defaults",
-		Long: "Write a file with every setting, its meaning and its default. Each line is\n" +
-			"commented out: remove the # from those you want to change. Without FILE, write\n" +
-			"to standard output. Does not overwrite an existing file.",
-		Example: "  curtsy config init crawl.toml\n" +
-			"  curtsy crawl --config crawl.toml https://www.your-domain.org/",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return fmt.Errorf("config init takes one file, not %d", len(args))
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			file, err := commented()
-			if err != nil {
-				return err
-			}
-			if len(args) == 0 {
-				_, err := std.Out.Write(file)
-				return err
-			}
-			switch _, err := os.Lstat(args[0]); {
-			case err == nil:
-				return cli.Usagef("%s exists already and is not overwritten: name another file", args[0])
-			case !errors.Is(err, fs.ErrNotExist):
-				return err
-			}
-			return durable.Output(args[0], func(w io.Writer) error { _, err := w.Write(file); return err })
-		},
+	cmd := cli.Command("config init")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("config init takes one file, not %d", len(args))
+		}
+		return nil
 	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		file, err := commented()
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			_, err := std.Out.Write(file)
+			return err
+		}
+		switch _, err := os.Lstat(args[0]); {
+		case err == nil:
+			return cli.Usagef("%s exists already and is not overwritten: name another file", args[0])
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		return durable.Output(args[0], func(w io.Writer) error { _, err := w.Write(file); return err })
+	}
+	return cmd
 }
 
 const head = `# Settings of curtsy, each with its default. A line without the # in front takes effect.

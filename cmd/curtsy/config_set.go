@@ -25,23 +25,10 @@ type set struct {
 // newSet is curtsy config set.
 func newSet(std cli.Streams) *cobra.Command {
 	s := set{one: map[string]*string{}}
-	cmd := &cobra.Command{
-		Use:   "set [flags] DIR",
-		Short: "Change settings of a crawl",
-		Long: "Change settings of a crawl permanently, while it runs or before it resumes:\n" +
-			"budgets, stop conditions, scope patterns, window, longer delays. With --dry-run,\n" +
-			"only show the effect: how many queued URLs a pattern affects, and some of them.\n" +
-			"Queued URLs that a pattern leaves out are closed when they are due, each with\n" +
-			"its ledger line; URLs that were rejected earlier do not return with a wider\n" +
-			"scope. Delays can only be increased. The ledger records each change with its\n" +
-			"reason.",
-		Example: "  curtsy config set --exclude /calendar/ --dry-run news\n" +
-			"  curtsy config set --max-pages 5000 --reason \"more is needed\" news\n" +
-			"  curtsy config set --delay 10s --host www.your-domain.org news",
-		Args: cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return s.run(ctx, args[0], std) })
-		},
+	cmd := cli.Command("config set")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return s.run(ctx, args[0], std) })
 	}
 	fs := cmd.Flags()
 	budget := func(name, usage string) {

@@ -25,19 +25,12 @@ func newShow(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var file string
 	var origin, json bool
-	cmd := &cobra.Command{
-		Use:   "show [flags] [DIR]",
-		Short: "Show effective settings and their origin",
-		Long: "Show the settings that a crawl would have: with DIR, if it were resumed;\n" +
-			"without, if it were new. Flags of curtsy crawl have the same effect as there.",
-		Example: "  curtsy config show --origin news\n" +
-			"  curtsy config show --config crawl.toml --max-pages 500 --origin",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return fmt.Errorf("config show takes one crawl directory, not %d", len(args))
-			}
-			return nil
-		},
+	cmd := cli.Command("config show")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("config show takes one crawl directory, not %d", len(args))
+		}
+		return nil
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&origin, "origin", false, "show the source of each setting")

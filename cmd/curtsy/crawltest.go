@@ -20,44 +20,22 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// newCrawltest is the group of commands about a web that crawlers are tried on, ours and any other.
-func newCrawltest(std cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "crawltest",
-		Short: "Score any crawler against the politeness rules",
-		Args:  cli.KnownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newScore(std), newServe(std))
-	return cmd
-}
-
 func newServe(std cli.Streams) *cobra.Command {
 	var token, keys string
 	var wing, torture, asJSON bool
-	cmd := &cobra.Command{
-		Use:   "serve [flags]",
-		Short: "Serve the test web, then print the score",
-		Long: "Serve a small web, with well-behaved and misbehaving sites, on loopback ports\n" +
-			"until Ctrl-C. Prints the start URL and the port of each host and, at the end,\n" +
-			"how the crawler scored on the politeness rules. With --torture, serve a site\n" +
-			"that tests mirrors: every kind of embedded file, and names that files cannot\n" +
-			"have.",
-		Example: "  curtsy crawltest serve --token examplebot\n" +
-			"  curtsy crawltest serve --torture",
-		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if torture && keys != "" {
-				return cli.Usagef("--torture serves another web: --keys has no effect on it")
-			}
-			if torture && wing {
-				return cli.Usagef("--torture serves another web: --all-hostile has no effect on it")
-			}
-			if torture {
-				return tortureServe(cmd.Context(), token, asJSON, std)
-			}
-			return crawltestServe(cmd.Context(), token, keys, wing, asJSON, std)
-		},
+	cmd := cli.Command("crawltest serve")
+	cmd.Args = cli.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if torture && keys != "" {
+			return cli.Usagef("--torture serves another web: --keys has no effect on it")
+		}
+		if torture && wing {
+			return cli.Usagef("--torture serves another web: --all-hostile has no effect on it")
+		}
+		if torture {
+			return tortureServe(cmd.Context(), token, asJSON, std)
+		}
+		return crawltestServe(cmd.Context(), token, keys, wing, asJSON, std)
 	}
 	cmd.Flags().StringVar(&token, "token", "curtsy", "`TOKEN` product token of the crawler, the name it matches in robots.txt")
 	wingFlag(cmd.Flags(), &wing)

@@ -35,27 +35,15 @@ type scoring struct {
 
 func newScore(std cli.Streams) *cobra.Command {
 	s := scoring{timeout: crawldir.Duration(5 * time.Minute)}
-	cmd := &cobra.Command{
-		Use:   "score [flags] -- COMMAND…",
-		Short: "Run a crawler and score its politeness",
-		Long: "Serve a small web on loopback ports, run a crawler's command on it, and report\n" +
-			"for each rule whether the crawler obeyed it, with evidence from the servers. In\n" +
-			"the command, {seed} is the start URL and {dir} a new directory that is removed\n" +
-			"afterwards. The crawler must be allowed to contact every port of 127.0.0.1, and\n" +
-			"should be configured with a delay of one second and an address for site owners.\n\n" +
-			"Exit code 0: no rule was broken; 3: some were; 1: the command could not be run.",
-		Example: "  curtsy crawltest score -- curtsy crawl --dir {dir} --scope any --max-time 4m \\\n" +
-			"    --max-wait 25s --own-site none --allow-net 127.0.0.0/8 {seed}\n" +
-			"  curtsy crawltest score -- wget -q -r -l 20 --wait 1 -P {dir} {seed}",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("which crawler? write %s", cmd.UseLine())
-			}
-			if !strings.Contains(strings.Join(args, " "), "{seed}") {
-				return errors.New("the command does not mention {seed}, where the crawl is to begin")
-			}
-			return nil
-		},
+	cmd := cli.Command("crawltest score")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("which crawler? write %s", cmd.UseLine())
+		}
+		if !strings.Contains(strings.Join(args, " "), "{seed}") {
+			return errors.New("the command does not mention {seed}, where the crawl is to begin")
+		}
+		return nil
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false) // what follows the command's name is the command's own

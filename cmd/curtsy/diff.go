@@ -31,18 +31,8 @@ type diffOptions struct {
 // diffCommand is curtsy diff.
 func diffCommand(std cli.Streams) *cobra.Command {
 	var o diffOptions
-	cmd := &cobra.Command{
-		Use:   "diff [flags] DIR",
-		Short: "Compare two generations of a crawl",
-		Long: "Compare two generations of a crawl, which are the crawl itself and each of its\n" +
-			"updates: new, changed, moved and deleted pages, with a diff of their texts.\n" +
-			"Reads only ledger and archive, makes no requests, and works while the crawl\n" +
-			"runs. Pages with the same text, or the same main text, are listed separately\n" +
-			"from pages with another text. Exit code 0; with --exit-code 3 if something\n" +
-			"changed.",
-		Example: "  curtsy diff news\n  curtsy diff --from 1 --to 4 --html changes.html news",
-		Args:    cli.OneDir,
-	}
+	cmd := cli.Command("diff")
+	cmd.Args = cli.OneDir
 	flags := cmd.Flags()
 	flags.Int64Var(&o.from, "from", 0, "`N` older generation, from 1 (default: the one before the newer)")
 	flags.Int64Var(&o.to, "to", 0, "`N` newer generation (default: the last)")

@@ -41,24 +41,12 @@ type explaining struct {
 func explainCommand(std cli.Streams) *cobra.Command {
 	var x explaining
 	var at string
-	cmd := &cobra.Command{
-		Use:   "explain [flags] DIR URL",
-		Short: "Show why a URL was or wasn't fetched",
-		Long: "Show everything that decides about a URL: scope, opt-out lists, traps, its\n" +
-			"outcome, each matching robots.txt rule and why one of them wins, each delay and\n" +
-			"its source, budgets, and ledger lines. The first line is the answer. Queries a\n" +
-			"running crawl; reads the frontier of a stopped one.\n\n" +
-			"With --at, use the robots.txt that was valid at that time, from the archive.\n" +
-			"With --live, request it now, while the crawl is stopped; nothing is recorded.",
-		Example: "  curtsy explain news https://www.your-domain.org/search?q=rye\n" +
-			"  curtsy explain --at '2026-11-21 10:00' news https://www.your-domain.org/\n" +
-			"  curtsy explain --at -2h --json news https://www.your-domain.org/",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return nil
-			}
-			return fmt.Errorf("explain takes a crawl directory and one URL: write %s", cmd.UseLine())
-		},
+	cmd := cli.Command("explain")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return nil
+		}
+		return fmt.Errorf("explain takes a crawl directory and one URL: write %s", cmd.UseLine())
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&at, "at", "", "`TIME` explain as of a past time: 2026-11-21T10:00:00Z,\n'2026-11-21 10:00' (UTC), or -2h for two hours ago")

@@ -40,30 +40,14 @@ type exportOptions struct {
 // exportCommand is curtsy export.
 func exportCommand(std cli.Streams) *cobra.Command {
 	var o exportOptions
-	cmd := &cobra.Command{
-		Use:   "export [flags] DIR...",
-		Short: "Write tables, a graph or a WACZ file",
-		Long: "Write crawls as tables: pages with the columns of Common Crawl's index and more,\n" +
-			"hosts, robots.txt versions, decisions, errors. Several crawls share their\n" +
-			"tables, which have a column crawl.\n\n" +
-			"Each file gets its name when it is complete. Repeat an interrupted command to\n" +
-			"continue it: finished tables of unchanged crawls are kept. A crawl may be\n" +
-			"running: its ledger is read up to the latest checkpoint.\n\n" +
-			"With --graph or --format graphml: vertices and edges instead of tables.\n\n" +
-			"With --format wacz: one file with everything of a stopped crawl, for web archive\n" +
-			"players: archive, index, page list, ledger, and the report and audit if DIR has\n" +
-			"them. It is signed if you have a ledger key. Bodies of pages with noarchive are\n" +
-			"left out.",
-		Example: "  curtsy export news\n  curtsy export --format csv --tables pages,hosts -o out news\n" +
-			"  curtsy export -o both news-2025 news-2026\n  curtsy export --format wacz --title 'The news in May' news",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("%s takes one crawl directory or more: write %s", cmd.Name(), cmd.UseLine())
-			}
-			return nil
-		},
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return exportRun(ctx, args, o, std) }),
+	cmd := cli.Command("export")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s takes one crawl directory or more: write %s", cmd.Name(), cmd.UseLine())
+		}
+		return nil
 	}
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return exportRun(ctx, args, o, std) })
 	flags := cmd.Flags()
 	var formats []string
 	for _, f := range sink.Formats() {

@@ -13,27 +13,21 @@ import (
 
 // frontierCommand is the group of commands about what a crawl has to do, and what it has done.
 func frontierCommand(std cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "frontier",
-		Short: "Inspect and change the URL frontier",
-		Args:  cli.KnownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.Swallowed(cmd, args); err != nil { // cobra runs only the nearest hook
-				return err
-			}
-			if len(args) == 0 || engine.Locator(args[0]) == "" {
-				return nil
-			}
-			name := cmd.CommandPath()
-			if urls, err := cmd.Flags().GetBool("urls"); err == nil && urls {
-				name += " --urls"
-			}
-			return crawldir.RefusedInFleet(name)
-		},
-	}
-	cmd.AddCommand(newFrontierList(std), newAdd(std), newPause(std), newUnpause(std), newDrop(std), newRetry(std), newRelease(std),
+	cmd := cli.Family("frontier", newFrontierList(std), newAdd(std), newPause(std), newUnpause(std), newDrop(std), newRetry(std), newRelease(std),
 		newExport(std), newImport(std), newRepair(std))
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := cli.Swallowed(cmd, args); err != nil { // cobra runs only the nearest hook
+			return err
+		}
+		if len(args) == 0 || engine.Locator(args[0]) == "" {
+			return nil
+		}
+		name := cmd.CommandPath()
+		if urls, err := cmd.Flags().GetBool("urls"); err == nil && urls {
+			name += " --urls"
+		}
+		return crawldir.RefusedInFleet(name)
+	}
 	return cmd
 }
 

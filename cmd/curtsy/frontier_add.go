@@ -23,16 +23,9 @@ type additions struct {
 
 func newAdd(std cli.Streams) *cobra.Command {
 	var o additions
-	cmd := &cobra.Command{
-		Use:   "add [flags] DIR [URL…]",
-		Short: "Add seeds to a crawl",
-		Long: "Add seeds to a crawl, which also widens its scope. A URL that the crawl has\n" +
-			"completed is not fetched again: see frontier retry.",
-		Example: "  curtsy frontier add news https://www.your-domain.org/\n" +
-			"  curtsy frontier add --seeds list.txt news",
-		Args: dirFirst(0, -1),
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return add(ctx, args[0], args[1:], &o, std) }),
-	}
+	cmd := cli.Command("frontier add")
+	cmd.Args = dirFirst(0, -1)
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return add(ctx, args[0], args[1:], &o, std) })
 	cmd.Flags().StringVar(&o.seeds, "seeds", "", "`FILE` seed file, - for standard input: on each line a URL and, after a tab, an optional tag")
 	cli.Group(cmd.Flags(), "Seeds")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "report every invalid line")

@@ -18,17 +18,9 @@ import (
 
 func newExport(std cli.Streams) *cobra.Command {
 	var to string
-	cmd := &cobra.Command{
-		Use:   "export [flags] DIR",
-		Short: "Export the frontier as JSON lines",
-		Long: "Write the whole frontier as JSON lines: hosts and URLs with their states, and\n" +
-			"everything that another engine needs to continue. The last line has a digest\n" +
-			"that reveals damage. The export contains the secret key of the crawl's\n" +
-			"fingerprints, messages of hosts and operators, and URLs: keep it private.",
-		Example: "  curtsy frontier export -o news.ndjson news\n  curtsy frontier export news | zstd > news.ndjson.zst",
-		Args:    cli.OneDir,
-		RunE:    func(cmd *cobra.Command, args []string) error { return frontierExport(cmd.Context(), args[0], to, std) },
-	}
+	cmd := cli.Command("frontier export")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return frontierExport(cmd.Context(), args[0], to, std) }
 	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` write to this file, readable only by you, instead of standard output")
 	cli.Group(cmd.Flags(), "Output")
 	return cmd

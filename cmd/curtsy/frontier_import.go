@@ -24,20 +24,12 @@ import (
 
 func newImport(std cli.Streams) *cobra.Command {
 	var partial bool
-	cmd := &cobra.Command{
-		Use:   "import [flags] DIR FILE",
-		Short: "Import an exported frontier",
-		Long: "Create a frontier from the output of frontier export (FILE - is standard input),\n" +
-			"in a directory without one. Nothing is imported unless the export is complete.\n" +
-			"Missing parts of the crawl directory are created with default settings: to\n" +
-			"continue an old crawl, copy its crawl.toml, warc and ledger there first.",
-		Example: "  curtsy frontier import news2 news.ndjson\n  zstd -dc news.ndjson.zst | curtsy frontier import news2 -",
-		Args:    dirFirst(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
-				return importFrontier(ctx, args[0], args[1], partial, std)
-			})
-		},
+	cmd := cli.Command("frontier import")
+	cmd.Args = dirFirst(1, 1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
+			return importFrontier(ctx, args[0], args[1], partial, std)
+		})
 	}
 	cmd.Flags().BoolVar(&partial, "partial", false, "import the readable part of a damaged export, and list each damaged line")
 	cli.Group(cmd.Flags(), "Damage")

@@ -37,21 +37,13 @@ var (
 
 func newFrontierList(std cli.Streams) *cobra.Command {
 	var l listing
-	cmd := &cobra.Command{
-		Use:   "ls [flags] DIR",
-		Short: "List hosts or URLs with their states",
-		Long: "List the hosts of a crawl by name or, with --urls, its URLs in the order of\n" +
-			"discovery. A running crawl writes a snapshot for this, which is removed\n" +
-			"afterwards.",
-		Example: "  curtsy frontier ls --state parked news\n" +
-			"  curtsy frontier ls --urls --outcome failed --reason \"status 500\" news",
-		Args: cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := l.check(); err != nil {
-				return err
-			}
-			return cli.Reading(cmd.Context(), args[0], func(ctx context.Context, f frontier.Stored) error { return l.run(ctx, f, std) })
-		},
+	cmd := cli.Command("frontier ls")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := l.check(); err != nil {
+			return err
+		}
+		return cli.Reading(cmd.Context(), args[0], func(ctx context.Context, f frontier.Stored) error { return l.run(ctx, f, std) })
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&l.urls, "urls", false, "list URLs instead of hosts")

@@ -24,20 +24,9 @@ type release struct {
 
 func newRelease(std cli.Streams) *cobra.Command {
 	var r release
-	cmd := &cobra.Command{
-		Use:   "release [flags] DIR",
-		Short: "Fetch URLs that a trap rule holds",
-		Long: "Release URLs that a trap rule holds: a path with ever new queries, or URLs that\n" +
-			"differ only in numbers, after they led to almost nothing new for a long time.\n" +
-			"They keep their place in the queue and are not held again. URLs that they link\n" +
-			"to are, unless the rule is off or has a larger number: give --trap to resume.\n" +
-			"URLs that --max-per-tag holds are held again unless it is larger. A running\n" +
-			"crawl applies this at once, a stopped one when it resumes.",
-		Example: "  curtsy frontier release news\n" +
-			"  curtsy frontier release --trap queries --host www.your-domain.org news",
-		Args: cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
-	}
+	cmd := cli.Command("frontier release")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) }
 	fs := cmd.Flags()
 	fs.StringVar(&r.trap, "trap", "", "`RULE` only URLs that this rule holds: queries, template or max-per-tag")
 	cli.Words(fs, "trap", "queries", "template", "max-per-tag")

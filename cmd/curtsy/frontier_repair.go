@@ -31,19 +31,9 @@ type repair struct{ dry, compact, forget, quiet bool }
 
 func newRepair(std cli.Streams) *cobra.Command {
 	var o repair
-	cmd := &cobra.Command{
-		Use:   "repair [flags] DIR",
-		Short: "Check, repair and compact a frontier",
-		Long: "Read the whole frontier of a stopped crawl, and check its pages and its\n" +
-			"invariants. If it is damaged, write a new one from the readable parts and from\n" +
-			"the ledger, which records the outcome of URLs. The damaged file is kept under\n" +
-			"another name, and URLs not known to be fetched are fetched again.\n\n" +
-			"With --dry-run nothing is changed, and exit code 3 means that the frontier is\n" +
-			"damaged. Of a running crawl a snapshot is checked.",
-		Example: "  curtsy frontier repair --dry-run news\n  curtsy frontier repair news\n  curtsy frontier repair --compact news",
-		Args:    cli.OneDir,
-		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) }),
-	}
+	cmd := cli.Command("frontier repair")
+	cmd.Args = cli.OneDir
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) })
 	fs := cmd.Flags()
 	fs.BoolVar(&o.dry, "dry-run", false, "only check; also works on a running crawl")
 	fs.BoolVar(&o.compact, "compact", false, "also shrink the file; needs space for both files")

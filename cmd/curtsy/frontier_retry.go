@@ -24,20 +24,9 @@ type retrials struct {
 
 func newRetry(std cli.Streams) *cobra.Command {
 	var r retrials
-	cmd := &cobra.Command{
-		Use:   "retry [flags] DIR",
-		Short: "Retry failed, dropped or refused URLs",
-		Long: "Retry failed URLs, or those that flags select.\n" +
-			"They keep their place in the queue; no attempt is counted. With --disallowed and\n" +
-			"--hosts, robots.txt is fetched again before any page of the host, so changes\n" +
-			"take effect at once. URLs that a scope or trap rule rejected when they were\n" +
-			"found stay out. A running crawl applies this at once, a stopped one when it\n" +
-			"resumes.",
-		Example: "  curtsy frontier retry news\n" +
-			"  curtsy frontier retry --disallowed --host www.your-domain.org news",
-		Args: cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) },
-	}
+	cmd := cli.Command("frontier retry")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) }
 	fs := cmd.Flags()
 	fs.BoolVar(&r.failed, "failed", false, "URLs that failed, permanently or after all attempts (the default)")
 	fs.BoolVar(&r.disallowed, "disallowed", false, "URLs that robots.txt disallowed")

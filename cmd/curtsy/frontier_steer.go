@@ -32,16 +32,9 @@ func (s *steer) hostFlag(cmd *cobra.Command) {
 
 func newPause(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Park}
-	cmd := &cobra.Command{
-		Use:   "pause [flags] DIR",
-		Short: "Pause a host or a running crawl",
-		Long: "Pause a host for a time, or until frontier unpause. Its URLs stay pending, and\n" +
-			"new ones are added. Without --host, pause the whole crawl while it runs.\n" +
-			"Requests in flight are completed.",
-		Example: "  curtsy frontier pause --host www.your-domain.org --for 2h news\n  curtsy frontier pause news",
-		Args:    cli.OneDir,
-		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
-	}
+	cmd := cli.Command("frontier pause")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
 	s.hostFlag(cmd)
 	cmd.Flags().Var(&s.length, "for", "`TIME` with --host: for this time (default: until frontier unpause)")
 	cmd.Flags().StringVar(&s.reason, "reason", "", "`TEXT` reason to record in the ledger")
@@ -52,17 +45,9 @@ func newPause(std cli.Streams) *cobra.Command {
 
 func newDrop(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Drop}
-	cmd := &cobra.Command{
-		Use:   "drop [flags] DIR [URL…]",
-		Short: "Remove hosts or URLs from the crawl",
-		Long: "Remove hosts or single URLs from the crawl. Pending URLs are closed as dropped.\n" +
-			"URLs of a dropped host that are found later are rejected until frontier unpause.\n" +
-			"Dropped URLs return with frontier retry --dropped --reason operator.",
-		Example: "  curtsy frontier drop --host www.your-domain.org --reason \"asked by mail\" news\n" +
-			"  curtsy frontier drop news https://www.your-domain.org/private/",
-		Args: dirFirst(0, -1),
-		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
-	}
+	cmd := cli.Command("frontier drop")
+	cmd.Args = dirFirst(0, -1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
 	s.hostFlag(cmd)
 	cmd.Flags().StringVar(&s.reason, "reason", "", "`TEXT` with --host: reason to record in the ledger")
 	cli.Group(cmd.Flags(), "Which")
@@ -72,16 +57,9 @@ func newDrop(std cli.Streams) *cobra.Command {
 
 func newUnpause(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Resume}
-	cmd := &cobra.Command{
-		Use:   "unpause [flags] DIR",
-		Short: "Unpause a host or a running crawl",
-		Long: "Undo frontier pause and frontier drop, and open a host that is retired or was\n" +
-			"given up. The delay of the host still applies. Without --host, unpause the whole\n" +
-			"crawl. curtsy resume DIR continues a stopped crawl.",
-		Example: "  curtsy frontier unpause --host www.your-domain.org news\n  curtsy frontier unpause news",
-		Args:    cli.OneDir,
-		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) },
-	}
+	cmd := cli.Command("frontier unpause")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
 	s.hostFlag(cmd)
 	cli.Group(cmd.Flags(), "Which")
 	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")

@@ -26,30 +26,17 @@ const mark = "Written by curtsy install-docs from the help of the command."
 func newInstallDocs(std cli.Streams) *cobra.Command {
 	var prefix string
 	var dryRun bool
-	cmd := &cobra.Command{
-		Use:   "install-docs [flags]",
-		Short: "Install manual pages and completions",
-		Long: "Install the manual pages of all commands, and completions for bash, zsh and\n" +
-			"fish, in the usual folders below a prefix: share/man/man1,\n" +
-			"share/bash-completion/completions, share/zsh/site-functions and\n" +
-			"share/fish/vendor_completions.d. If one of the files exists and curtsy did not\n" +
-			"write it, nothing is installed. zsh finds completions in your own folder if\n" +
-			"~/.zshrc adds it to fpath before compinit. For PowerShell, see curtsy\n" +
-			"completion.",
-		Example: "  curtsy install-docs --dry-run\n" +
-			"  sudo curtsy install-docs\n" +
-			"  curtsy install-docs --prefix build/root/usr",
-		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if prefix == "" {
-				p, err := usualPrefix()
-				if err != nil {
-					return err
-				}
-				prefix = p
+	cmd := cli.Command("install-docs")
+	cmd.Args = cli.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if prefix == "" {
+			p, err := usualPrefix()
+			if err != nil {
+				return err
 			}
-			return install(cmd.Root(), prefix, dryRun, std.Out)
-		},
+			prefix = p
+		}
+		return install(cmd.Root(), prefix, dryRun, std.Out)
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&prefix, "prefix", "", "`FOLDER` write below this folder (default: /usr/local for root, else ~/.local)")

@@ -21,32 +21,11 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// ledgerCommand is the group of commands about the ledger of a crawl.
-func ledgerCommand(std cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "ledger",
-		Short: "Manage checkpoints, witnesses and proofs",
-		Args:  cli.KnownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newLedgerCheckpoint(std), newLedgerKey(std), newLedgerProve(std), newLedgerVerify(std), newLedgerSubmit(std),
-		newLedgerCompare(std))
-	return cmd
-}
-
 func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "checkpoint [flags] DIR",
-		Short: "Print the latest checkpoint",
-		Long: "Check that the lines of a crawl's ledger match its latest checkpoint, and print\n" +
-			"the checkpoint. Store it where you cannot change it: with the site owner, in a\n" +
-			"mail, in a public log. It proves later that no earlier line was changed. Works\n" +
-			"while the crawl runs, which makes a checkpoint at least every ten minutes.",
-		Example: "  curtsy ledger checkpoint news\n  curtsy ledger checkpoint news > checkpoint.txt\n  curtsy audit --checkpoint checkpoint.txt news",
-		Args:    cli.OneDir,
-		RunE:    func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) },
-	}
+	cmd := cli.Command("ledger checkpoint")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) }
 	cli.JSONFlag(cmd, &asJSON, "print JSON")
 	return cmd
 }

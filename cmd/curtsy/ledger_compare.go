@@ -33,21 +33,9 @@ type comparing struct {
 
 func newLedgerCompare(std cli.Streams) *cobra.Command {
 	var o comparing
-	cmd := &cobra.Command{
-		Use:   "compare [flags] A B",
-		Short: "Check two checkpoints for one consistent ledger",
-		Long: "Compare two checkpoints of one ledger, and report whether one continues the\n" +
-			"other or the ledger has two histories. In that case, both checkpoints are\n" +
-			"printed as evidence and the exit code is 3, as it is if the lines of a\n" +
-			"directory do not match its checkpoint. A and B are each a crawl directory,\n" +
-			"a copy of its ledger, a file with a checkpoint, a bundle of curtsy ledger prove,\n" +
-			"or the URL of a witness. If their sizes differ, the larger one must be a\n" +
-			"directory: a checkpoint proves nothing about earlier ones.",
-		Example: "  curtsy ledger compare news checkpoint-of-last-week\n" +
-			"  curtsy ledger compare news http://127.0.0.1:7380",
-		Args: cli.Exactly(2, "two ledgers"),
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, [2]string(args), std) }),
-	}
+	cmd := cli.Command("ledger compare")
+	cmd.Args = cli.Exactly(2, "two ledgers")
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, [2]string(args), std) })
 	fs := cmd.Flags()
 	fs.StringVar(&o.origin, "origin", "", "`ORIGIN` origin of the ledger, if A and B are witnesses")
 	fs.StringVar(&o.key, "key", "", "`KEY` the operator's verifier key, or a file with it: check that it signed both")

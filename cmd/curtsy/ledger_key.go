@@ -14,19 +14,9 @@ import (
 
 func newLedgerKey(std cli.Streams) *cobra.Command {
 	var rotate, asJSON bool
-	cmd := &cobra.Command{
-		Use:   "key [flags]",
-		Short: "Print or rotate your ledger key",
-		Long: "Print the verifier key of your ledgers: one line, for curtsy audit --key.\n" +
-			"Publish it where only you can change it. The key is created once; its secret\n" +
-			"stays in your configuration folder.\n\n" +
-			"--rotate creates another key, signed by the old one and signing it, and destroys\n" +
-			"the old secret. Crawls that start or resume later record the rotation in their\n" +
-			"ledgers; a running crawl keeps the old key until it ends.",
-		Example: "  curtsy ledger key\n  curtsy ledger key --rotate",
-		Args:    cli.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return ledgerKey(rotate, asJSON, std) },
-	}
+	cmd := cli.Command("ledger key")
+	cmd.Args = cli.NoArgs
+	cmd.RunE = func(*cobra.Command, []string) error { return ledgerKey(rotate, asJSON, std) }
 	cmd.Flags().BoolVar(&rotate, "rotate", false, "replace the key by a new one")
 	cli.Group(cmd.Flags(), "Key")
 	cli.JSONFlag(cmd, &asJSON, "print JSON, earlier keys and the notes of their rotations with it")

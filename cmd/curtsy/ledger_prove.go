@@ -26,20 +26,9 @@ import (
 
 func newLedgerProve(std cli.Streams) *cobra.Command {
 	var host, to string
-	cmd := &cobra.Command{
-		Use:   "prove [flags] DIR",
-		Short: "Create a proof for a site owner",
-		Long: "Create a bundle for the owner of one site: a ZIP file with all ledger lines of\n" +
-			"this host, a proof that they are in the log and that the log has no others of\n" +
-			"this host, its robots.txt files, the header fields of requests and responses,\n" +
-			"and a page that explains them. Of other hosts it reveals only their number. It\n" +
-			"can also prove that a host was never contacted. Works while the crawl runs, up\n" +
-			"to the latest checkpoint. The owner verifies it with curtsy ledger verify or\n" +
-			"with docs/verify.py, which needs only Python.",
-		Example: "  curtsy ledger prove --host example.org -o example.org.zip news",
-		Args:    cli.OneDir,
-		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return ledgerProve(ctx, args[0], host, to, std) }),
-	}
+	cmd := cli.Command("ledger prove")
+	cmd.Args = cli.OneDir
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return ledgerProve(ctx, args[0], host, to, std) })
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&host, "host", "", "`NAME` host, as in example.org: all its schemes and ports")
 	cli.Group(cmd.Flags(), "What to prove")

@@ -34,18 +34,9 @@ type lodging struct {
 
 func newLedgerSubmit(std cli.Streams) *cobra.Command {
 	var o lodging
-	cmd := &cobra.Command{
-		Use:   "submit [flags] DIR",
-		Short: "Submit the latest checkpoint to witnesses",
-		Long: "Send the latest checkpoint of a crawl's ledger to witnesses, which cosign it if\n" +
-			"it extends the ledger they have seen. Each cosignature is verified\n" +
-			"and stored in the checkpoint, where curtsy audit finds it. After that nobody,\n" +
-			"not even the operator, can change what the ledger contains so far. Works while\n" +
-			"the crawl runs. Prints the checkpoint with all its signatures.",
-		Example: "  curtsy ledger submit --witness http://127.0.0.1:7380 --witness-key KEY news",
-		Args:    cli.OneDir,
-		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) }),
-	}
+	cmd := cli.Command("ledger submit")
+	cmd.Args = cli.OneDir
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) })
 	fs := cmd.Flags()
 	fs.StringArrayVar(&o.witnesses, "witness", nil, "`URL` address of a witness; repeatable")
 	fs.StringArrayVar(&o.witnessKeys, "witness-key", nil, "`KEY` verifier key of a witness; repeatable")

@@ -27,21 +27,10 @@ type verifying struct {
 
 func newLedgerVerify(std cli.Streams) *cobra.Command {
 	v := verifying{skew: crawldir.Duration(logSkew)}
-	cmd := &cobra.Command{
-		Use:   "verify [flags] FILE",
-		Short: "Verify a proof for a site",
-		Long: "Verify a bundle of curtsy ledger prove offline: its lines are in the crawl's\n" +
-			"log, unchanged and complete for this host, and they agree with the header fields\n" +
-			"and robots.txt files in the bundle. With the site's access log, also check that\n" +
-			"both contain the same requests. Exit code 0: the proof is valid; 3: it is not,\n" +
-			"with each reason; 1: it cannot be read. docs/verify.py does the same in Python,\n" +
-			"without curtsy.",
-		Example: "  curtsy ledger verify example.org.zip\n" +
-			"  curtsy ledger verify --key KEY --access-log access.log example.org.zip",
-		Args:    cli.Exactly(1, "one bundle"),
-		PreRunE: func(cmd *cobra.Command, _ []string) error { return v.known.given(cmd.Flags()) },
-		RunE:    cli.Interruptible(func(ctx context.Context, args []string) error { return v.run(ctx, args[0], std) }),
-	}
+	cmd := cli.Command("ledger verify")
+	cmd.Args = cli.Exactly(1, "one bundle")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return v.known.given(cmd.Flags()) }
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return v.run(ctx, args[0], std) })
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&v.known.key, "key", "", "`FILE|KEY` the operator's verifier key, from curtsy ledger key")

@@ -22,68 +22,42 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// newOptOut is the group of commands about those who do not want to be crawled.
-func newOptOut(std cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "optout",
-		Short: "Manage hosts that must not be crawled",
-		Args:  cli.KnownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newOptOutAdd(std), newOptOutList(std))
-	return cmd
-}
-
 func newOptOutAdd(std cli.Streams) *cobra.Command {
 	var user, remove bool
 	var reason string
-	cmd := &cobra.Command{
-		Use:   "add [flags] DIR ENTRY…",
-		Short: "Exclude hosts, domains, networks or paths",
-		Long: "Add entries to the opt-out list of a crawl or, with --user and without DIR, to\n" +
-			"your own list, which applies to all your crawls. A running crawl obeys within a\n" +
-			"second, and drops matching URLs from its queue.\n\n" +
-			"An entry is a host (example.org), a domain with its subdomains (.example.org),\n" +
-			"an address or network (192.0.2.0/24), or the beginning of URLs\n" +
-			"(example.org/private/, or followed by $ that URL only); http:// or https://\n" +
-			"before a host limits it to that scheme.\n\n" +
-			"With --redact, the bodies that a stopped crawl has of them are removed as well.\n\n" +
-			"To remove an entry, delete its line from the file that the command names.",
-		Example: "  curtsy optout add --reason 'asked by mail' news your-domain.org\n" +
-			"  curtsy optout add --user .your-domain.org 192.0.2.0/24",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := crawldir.UserOptOut()
-			dir := ""
-			if !user {
-				if len(args) == 0 {
-					return cli.Usagef("optout add takes a crawl directory and entries, or --user and entries")
-				}
-				if err := crawldir.Require(args[0]); err != nil {
-					return cli.Usagef("optout add takes a crawl directory first, or --user for your own list: %w", err)
-				}
-				dir, path, args = args[0], filepath.Join(args[0], crawldir.OptOutName), args[1:]
-				if err = mayWrite(path); err != nil {
-					return err
-				}
+	cmd := cli.Command("optout add")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := crawldir.UserOptOut()
+		dir := ""
+		if !user {
+			if len(args) == 0 {
+				return cli.Usagef("optout add takes a crawl directory and entries, or --user and entries")
 			}
-			if err != nil {
+			if err := crawldir.Require(args[0]); err != nil {
+				return cli.Usagef("optout add takes a crawl directory first, or --user for your own list: %w", err)
+			}
+			dir, path, args = args[0], filepath.Join(args[0], crawldir.OptOutName), args[1:]
+			if err = mayWrite(path); err != nil {
 				return err
 			}
-			if remove && user {
-				return cli.Usagef("--redact takes down what one crawl has: name its directory in the place of --user")
-			}
-			if remove {
-				if err := entries(args); err != nil { // before anything is added
-					return err
-				}
-			}
-			if err := addOptOuts(path, args, reason, std); err != nil || !remove {
+		}
+		if err != nil {
+			return err
+		}
+		if remove && user {
+			return cli.Usagef("--redact takes down what one crawl has: name its directory in the place of --user")
+		}
+		if remove {
+			if err := entries(args); err != nil { // before anything is added
 				return err
 			}
-			return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
-				return redactEntries(ctx, dir, args, reason, std)
-			})
-		},
+		}
+		if err := addOptOuts(path, args, reason, std); err != nil || !remove {
+			return err
+		}
+		return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
+			return redactEntries(ctx, dir, args, reason, std)
+		})
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&user, "user", false, "add to your own list, which applies to all your crawls")
@@ -134,36 +108,30 @@ func addOptOuts(path string, texts []string, reason string, std cli.Streams) err
 
 func newOptOutList(std cli.Streams) *cobra.Command {
 	var user, asJSON bool
-	cmd := &cobra.Command{
-		Use:   "list [flags] DIR",
-		Short: "List excluded hosts, networks and paths",
-		Long: "Show the entries that apply to a crawl, from all its lists: those of --opt-out,\n" +
-			"your own, and the crawl's. With --user and without DIR, show only your own list.",
-		Example: "  curtsy optout list news\n  curtsy optout list --user",
-		RunE: func(_ *cobra.Command, args []string) error {
-			var s crawldir.Settings
-			dir := ""
-			if !user {
-				if len(args) != 1 {
-					return cli.Usagef("optout list takes one crawl directory, or --user")
-				}
-				dir = args[0]
-				if err := crawldir.Require(dir); err != nil {
-					return err
-				}
-				flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-				config.Flags(&s, flags)
-				if err := config.Resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName)); err != nil {
-					return err
-				}
-			} else if len(args) > 0 {
-				return cli.Usagef("optout list --user takes no directory")
+	cmd := cli.Command("optout list")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		var s crawldir.Settings
+		dir := ""
+		if !user {
+			if len(args) != 1 {
+				return cli.Usagef("optout list takes one crawl directory, or --user")
 			}
-			if err := s.OpenLists(dir, nil); err != nil {
+			dir = args[0]
+			if err := crawldir.Require(dir); err != nil {
 				return err
 			}
-			return printOptOuts(s.Lists(), asJSON, std)
-		},
+			flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+			config.Flags(&s, flags)
+			if err := config.Resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName)); err != nil {
+				return err
+			}
+		} else if len(args) > 0 {
+			return cli.Usagef("optout list --user takes no directory")
+		}
+		if err := s.OpenLists(dir, nil); err != nil {
+			return err
+		}
+		return printOptOuts(s.Lists(), asJSON, std)
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&user, "user", false, "show your own list, which applies to all your crawls")

@@ -36,19 +36,10 @@ type reportOptions struct {
 // report is curtsy report.
 func report(std cli.Streams) *cobra.Command {
 	var o reportOptions
-	cmd := &cobra.Command{
-		Use:   "report [flags] DIR",
-		Short: "Write an HTML and JSON report",
-		Long: "Report on a crawl: pages, speed, the crawler's identity, robots.txt\n" +
-			"decisions, failures, and omitted URLs with reasons. Writes an HTML page and a\n" +
-			"JSON file to the crawl directory. Reads only ledger and archive, so the crawl\n" +
-			"may be running. Also audits the archive and draws the links between hosts.\n\n" +
-			"With --host, the page is for the owner of that host, ready to be sent by mail.",
-		Example: "  curtsy report news\n  curtsy report --host www.your-domain.org news",
-		Args:    cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return makeReport(cmd.Context(), args[0], o, std)
-		},
+	cmd := cli.Command("report")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return makeReport(cmd.Context(), args[0], o, std)
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.host, "host", "", "`HOST` report on this host only, for its owner; may have a port or scheme")

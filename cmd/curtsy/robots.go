@@ -5,24 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/plainly"
 )
-
-// newRobots is curtsy robots.
-func newRobots(std cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "robots",
-		Short: "Test, lint and compare robots.txt files",
-		Args:  cli.KnownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newCheck(std), newLint(std), newDiff(std))
-	return cmd
-}
 
 // maxFile bounds a robots.txt that is read from a file. Beyond robots.MaxBody it is not parsed anyway.
 const maxFile = 64 << 20

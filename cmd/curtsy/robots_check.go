@@ -38,21 +38,8 @@ type check struct {
 func newCheck(std cli.Streams) *cobra.Command {
 	c := check{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
 	config.Flags(&c.settings, c.own)
-	cmd := &cobra.Command{
-		Use:   "check [--file FILE | --url URL] [flags] URL…",
-		Short: "Test URLs against robots.txt",
-		Long: "Report for each URL whether a robots.txt allows it: that of the URL's host,\n" +
-			"fetched as a crawl would; one at another URL; or one in a file, for any host.\n" +
-			"Exit code 0: all are allowed; 3: some are not; 1: a robots.txt is unavailable.\n\n" +
-			"With --batch, standard input holds a JSON object per line,\n" +
-			"  {\"id\",\"standard\",\"robots_txt\" or \"robots_b64\",\"agent\",\"url\"}\n" +
-			"and standard output has one for each, in the same order:\n" +
-			"  {\"id\",\"allow\",\"reason\",\"line\",\"rule\",\"delay_s\",\"sitemaps\"} or {\"id\",\"error\"}",
-		Example: "  curtsy robots check https://www.your-domain.org/search?q=rye\n" +
-			"  curtsy robots check --file robots.txt --agent Googlebot --all-standards \\\n" +
-			"      https://www.your-domain.org/ https://www.your-domain.org/private/",
-		Args: cobra.ArbitraryArgs,
-	}
+	cmd := cli.Command("robots check")
+	cmd.Args = cobra.ArbitraryArgs
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&c.file, "file", "", "`FILE` robots.txt file; - for standard input")

@@ -21,17 +21,8 @@ import (
 
 func newDiff(std cli.Streams) *cobra.Command {
 	var by crawldir.Standard
-	cmd := &cobra.Command{
-		Use:   "diff OLD NEW [URL…]",
-		Short: "Compare two robots.txt files",
-		Long: "Compare what two robots.txt files mean to each crawler that they name, and to\n" +
-			"all others (\"*\"): its rules, with all matching groups combined, its delay, and\n" +
-			"whether it may fetch the given URLs. Ignores changes of order, comments and\n" +
-			"spelling that have no effect. Exit code 0: no effective change; 3: there are\n" +
-			"some.",
-		Example: "  curtsy robots diff old.txt robots.txt https://www.your-domain.org/search?q=rye",
-		Args:    cobra.MinimumNArgs(2),
-	}
+	cmd := cli.Command("robots diff")
+	cmd.Args = cobra.MinimumNArgs(2)
 	cmd.Flags().Var(&by, "robots-standard", "`STANDARD` standard to apply: "+strings.Join(config.Standards(), ", "))
 	cli.Words(cmd.Flags(), "robots-standard", config.Standards()...)
 	cli.Group(cmd.Flags(), "Judgement")

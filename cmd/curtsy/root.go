@@ -53,18 +53,18 @@ func newRoot(std cli.Streams) *cobra.Command {
 		}},
 		{"Data", []*cobra.Command{
 			redactFirst(exportCommand(std), std),
-			newWARC(std),
+			cli.Family("warc", newList(std), newCat(std), newWarcCheck(std), newIndex(std)),
 		}},
 		{"Compliance", []*cobra.Command{
 			redactFirst(auditCommand(std), std),
-			ledgerCommand(std),
+			cli.Family("ledger", newLedgerCheckpoint(std), newLedgerKey(std), newLedgerProve(std), newLedgerVerify(std), newLedgerSubmit(std), newLedgerCompare(std)),
 			crawlcmd.NewIdentity(std),
-			newOptOut(std),
+			cli.Family("optout", newOptOutAdd(std), newOptOutList(std)),
 			redactCommand(std),
-			newRobots(std),
+			cli.Family("robots", newCheck(std), newLint(std), newDiff(std)),
 		}},
 		{"Manage", []*cobra.Command{
-			configCommand(std),
+			cli.Family("config", newInit(std), newShow(std), newConfigCheck(std), newSet(std)),
 			frontierCommand(std),
 			newCompletion(std),
 			newInstallDocs(std),
@@ -72,7 +72,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		}},
 		{"Learn and test", []*cobra.Command{
 			crawlcmd.NewDemo(std),
-			newCrawltest(std),
+			cli.Family("crawltest", newScore(std), newServe(std)),
 		}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})

@@ -23,35 +23,21 @@ import (
 func newStatus(std cli.Streams) *cobra.Command {
 	var asJSON, watch bool
 	var every crawldir.Duration
-	cmd := &cobra.Command{
-		Use:   "status [flags] DIR",
-		Short: "Show progress and host states",
-		Long: "Show the progress of a crawl: URLs by outcome, the longest queues, and the hosts\n" +
-			"that are not being crawled, with the reason. A parked host waits for its next\n" +
-			"try. A host is closed if it is retired (until the next run) or refused (until\n" +
-			"curtsy frontier unpause). Queries a running crawl; reads the frontier of a\n" +
-			"stopped one.\n\n" +
-			"Requests are counted from the ledger, also after a kill. An audit counts those\n" +
-			"in the archive, and reports the difference that a kill can cause.\n\n" +
-			"--watch follows a running crawl until it ends: on a terminal with one line that\n" +
-			"is refreshed every second, otherwise with a new line every ten seconds. Ctrl-C\n" +
-			"stops watching, not the crawl.",
-		Example: "  curtsy status news\n  curtsy status --json news\n  curtsy status --watch news",
-		Args:    cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case !watch && cmd.Flags().Changed("interval"):
-				return cli.Usagef("--interval is for --watch")
-			case watch && cmd.Flags().Changed("interval") && time.Duration(every) < shortestWatch:
-				return cli.Usagef("--interval: a crawl is looked at no more often than every %v", shortestWatch)
-			case !watch:
-				return statusOnce(cmd.Context(), args[0], asJSON, std)
-			}
-			if err := crawldir.Require(args[0]); err != nil {
-				return err
-			}
-			return watchStatus(cmd.Context(), args[0], time.Duration(every), asJSON, std)
-		},
+	cmd := cli.Command("status")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case !watch && cmd.Flags().Changed("interval"):
+			return cli.Usagef("--interval is for --watch")
+		case watch && cmd.Flags().Changed("interval") && time.Duration(every) < shortestWatch:
+			return cli.Usagef("--interval: a crawl is looked at no more often than every %v", shortestWatch)
+		case !watch:
+			return statusOnce(cmd.Context(), args[0], asJSON, std)
+		}
+		if err := crawldir.Require(args[0]); err != nil {
+			return err
+		}
+		return watchStatus(cmd.Context(), args[0], time.Duration(every), asJSON, std)
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "refresh until the crawl ends")
 	cmd.Flags().Var(&every, "interval", "`TIME` with --watch: time between two updates (default 1s on a terminal, else 10s)")

@@ -61,19 +61,14 @@ func versionText() string { return thisBuild().String() }
 // newVersion is curtsy version.
 func newVersion(std cli.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "version [flags]",
-		Short: "Print the version",
-		Long: "Print the version, operating system, architecture, Go version and commit. Begin\n" +
-			"bug reports with it.",
-		Args: cli.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return cli.WriteJSON(std.Out, thisBuild())
-			}
-			_, err := fmt.Fprint(std.Out, versionText())
-			return err
-		},
+	cmd := cli.Command("version")
+	cmd.Args = cli.NoArgs
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if asJSON {
+			return cli.WriteJSON(std.Out, thisBuild())
+		}
+		_, err := fmt.Fprint(std.Out, versionText())
+		return err
 	}
 	cli.JSONFlag(cmd, &asJSON, "print one JSON object")
 	return cmd

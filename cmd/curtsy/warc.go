@@ -15,21 +15,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// newWARC is curtsy warc.
-func newWARC(std cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "warc",
-		Short: "List, print, check and index WARC files",
-		Long: "Read WARC files of any crawler: versions 1.1, 1.0 and 0.18, compressed with gzip\n" +
-			"or uncompressed. Reads what it can and reports everything that deviates from the\n" +
-			"standard.",
-		Args: cli.KnownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newList(std), newCat(std), newWarcCheck(std), newIndex(std))
-	return cmd
-}
-
 // someFiles is for commands that take WARC files.
 func someFiles(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

@@ -23,29 +23,19 @@ const maxDecoded = 1 << 30
 func newCat(std cli.Streams) *cobra.Command {
 	var id, url string
 	var payload bool
-	cmd := &cobra.Command{
-		Use:   "cat [--payload] FILE (OFFSET | --id URN | --url URL)",
-		Short: "Print a record or its decoded payload",
-		Long: "Print the block of one record as archived; for a response, the HTTP header and\n" +
-			"body as transferred. With --payload, print only the body, decoded, at most 1\n" +
-			"GiB. OFFSET is the value that ls prints; --url selects the last response for\n" +
-			"that URL in the file. If the record is damaged, cat says so after printing it,\n" +
-			"and the exit code is 1.",
-		Example: "  curtsy warc cat curtsy-00000.warc.gz 1742\n" +
-			"  curtsy warc cat --payload curtsy-00000.warc.gz --url http://127.0.0.1:8080/",
-		RunE: func(_ *cobra.Command, args []string) error {
-			offset, match, last, err := catMatch(args, id, url)
-			if err != nil {
+	cmd := cli.Command("warc cat")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		offset, match, last, err := catMatch(args, id, url)
+		if err != nil {
+			return err
+		}
+		within := int64(0)
+		if match != nil {
+			if offset, within, err = locate(args[0], match, last); err != nil {
 				return err
 			}
-			within := int64(0)
-			if match != nil {
-				if offset, within, err = locate(args[0], match, last); err != nil {
-					return err
-				}
-			}
-			return catAt(std.Out, args[0], offset, within, payload)
-		},
+		}
+		return catAt(std.Out, args[0], offset, within, payload)
 	}
 	cmd.Flags().StringVar(&id, "id", "", "`URN` record with this ID")
 	cmd.Flags().StringVar(&url, "url", "", "`URL` last response for this URL")

@@ -19,28 +19,20 @@ import (
 const warcShown = 10
 
 func newWarcCheck(std cli.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "check FILE...",
-		Short: "Check the integrity of WARC files",
-		Long: "Check that every record is readable, that digests match, and that records that\n" +
-			"refer to each other exist. Prints a line FILE:OFFSET: TEXT (CODE) for each\n" +
-			"problem; \"note:\" marks harmless deviations. Of each kind, a file's first ten are\n" +
-			"printed and the others counted. Give files that refer to each other together.\n\n" +
-			"Exit code 0: only notes; 3: problems; 1: a file cannot be read.",
-		Example: "  curtsy warc check news/warc/*.warc.gz",
-		Args:    someFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
-			c := warcCheck{out: bufio.NewWriter(std.Out), checker: warc.NewChecker(), files: args}
-			err := c.run(std.Err)
-			if ferr := c.out.Flush(); err == nil {
-				err = ferr
-			}
-			if err == nil && c.wrong > 0 {
-				err = cli.Silent(cli.ExitFound)
-			}
-			return err
-		},
+	cmd := cli.Command("warc check")
+	cmd.Args = someFiles
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		c := warcCheck{out: bufio.NewWriter(std.Out), checker: warc.NewChecker(), files: args}
+		err := c.run(std.Err)
+		if ferr := c.out.Flush(); err == nil {
+			err = ferr
+		}
+		if err == nil && c.wrong > 0 {
+			err = cli.Silent(cli.ExitFound)
+		}
+		return err
 	}
+	return cmd
 }
 
 // warcCheck prints what a check finds.

@@ -25,21 +25,14 @@ import (
 // newIndex makes indexes of archives.
 func newIndex(std cli.Streams) *cobra.Command {
 	var quiet bool
-	cmd := &cobra.Command{
-		Use:   "index [flags] DIR|FILE…",
-		Short: "Index WARC files as CDXJ",
-		Long: "Print the sorted CDXJ index of WARC files, or rewrite the index of a stopped\n" +
-			"crawl from its archive.",
-		Example: "  curtsy warc index news\n" +
-			"  curtsy warc index other.warc.gz > other.cdxj",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("warc index takes a crawl directory, or WARC files")
-			}
-			return nil
-		},
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error { return index(ctx, args, quiet, std) }),
+	cmd := cli.Command("warc index")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New("warc index takes a crawl directory, or WARC files")
+		}
+		return nil
 	}
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return index(ctx, args, quiet, std) })
 	cli.QuietFlag(cmd.Flags(), &quiet)
 	cli.Group(cmd.Flags(), "Output")
 	return cmd

@@ -33,40 +33,32 @@ type listed struct {
 
 func newList(std cli.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "ls [--json] FILE...",
-		Short: "List records of WARC files",
-		Long: "Print a line for each record: offset, type, date, HTTP status, media type, block\n" +
-			"length in bytes, and URL, separated by tabs; with several files, the file name\n" +
-			"comes first. A missing value is -. With --json, print a JSON object per line.",
-		Example: "  curtsy warc ls news/warc/curtsy-00000.warc.gz\n" +
-			"  curtsy warc ls --json *.warc.gz | jq -r 'select(.status==404).url'",
-		Args: someFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
-			w := bufio.NewWriter(std.Out)
-			lost := 0
-			for _, path := range args {
-				found := func(f warc.Finding) {
-					if !f.Note() {
-						lost++
-					}
-				}
-				any := false
-				err := eachRecord(path, found, func(r *warc.Record) error {
-					any = true
-					return printListed(w, describe(path, r), asJSON, len(args) > 1)
-				})
-				if err == nil && !any {
-					err = fmt.Errorf("no WARC record in %s", path)
-				}
-				if err != nil {
-					_ = w.Flush() // what was found comes before what went wrong
-					return err
+	cmd := cli.Command("warc ls")
+	cmd.Args = someFiles
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		w := bufio.NewWriter(std.Out)
+		lost := 0
+		for _, path := range args {
+			found := func(f warc.Finding) {
+				if !f.Note() {
+					lost++
 				}
 			}
-			sayWrong(std.Err, lost)
-			return w.Flush()
-		},
+			any := false
+			err := eachRecord(path, found, func(r *warc.Record) error {
+				any = true
+				return printListed(w, describe(path, r), asJSON, len(args) > 1)
+			})
+			if err == nil && !any {
+				err = fmt.Errorf("no WARC record in %s", path)
+			}
+			if err != nil {
+				_ = w.Flush() // what was found comes before what went wrong
+				return err
+			}
+		}
+		sayWrong(std.Err, lost)
+		return w.Flush()
 	}
 	cli.JSONFlag(cmd, &asJSON, "print JSON, an object a line")
 	return cmd

@@ -2,14 +2,47 @@ package cli
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 func init() { cobra.EnableCommandSorting = false } // they are listed in the order of their groups
+
+// texts has the usage line, summary, description and examples of each command, under a heading each.
+//
+//go:embed commands.md
+var texts string
+
+// Command returns the command of a path, such as "ledger verify", with its texts. It panics if there are none.
+func Command(path string) *cobra.Command {
+	for section := range strings.SplitSeq(texts, "\n## ") {
+		usage, text, _ := strings.Cut(section, "\n")
+		args, ok := strings.CutPrefix(usage, path)
+		if next := strings.TrimPrefix(args, " "); !ok || next != "" && (next == args || unicode.IsLower(rune(next[0]))) {
+			continue // of another command
+		}
+		text, example, _ := strings.Cut(text, "\nExamples:\n")
+		short, long, _ := strings.Cut(text, "\n")
+		return &cobra.Command{
+			Use: path[strings.LastIndexByte(path, ' ')+1:] + args, Short: short, Long: strings.Trim(long, "\n"), Example: strings.TrimRight(example, "\n"),
+		}
+	}
+	panic("commands.md has no command " + path)
+}
+
+// Family returns a command that only has others below it.
+func Family(path string, commands ...*cobra.Command) *cobra.Command {
+	cmd := Command(path)
+	cmd.Args = KnownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(commands...)
+	return cmd
+}
 
 // columns is the width that help is made for.
 const columns = 80

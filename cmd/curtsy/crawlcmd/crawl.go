@@ -28,17 +28,8 @@ func New(std cli.Streams) *cobra.Command { return NewIn(World{}, std) }
 func NewIn(w World, std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	o := options{planning: planningDefaults()}
-	cmd := &cobra.Command{
-		Use:   "crawl [flags] SEED…",
-		Short: "Crawl from seeds into a new directory",
-		Long: "Crawl from seeds into a new directory. Each setting below, except those of the\n" +
-			"first and the last group, is also an environment variable (CURTSY_MAX_PAGES=500)\n" +
-			"and a key of a TOML file (max-pages = 500). A flag wins over the environment,\n" +
-			"then --config, then your own configuration file.\n\n" + config.Scopes,
-		Example: "  curtsy crawl https://www.your-domain.org/\n" +
-			"  curtsy crawl --scope prefix --max-pages 500 https://www.your-domain.org/docs/\n" +
-			"  curtsy crawl --dry-run --seeds list.txt",
-	}
+	cmd := cli.Command("crawl")
+	cmd.Long += "\n\n" + config.Scopes
 	fs := cmd.Flags()
 	o.placeFlags(fs)
 	config.Flags(&s, fs)
@@ -180,16 +171,8 @@ func fleetFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 func NewJoin(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
-	cmd := &cobra.Command{
-		Use:   "join [flags]",
-		Short: "Join a crawl that another machine started",
-		Long: "Join a crawl that curtsy crawl --frontier created, with a new directory for what\n" +
-			"this member fetches. All members use the settings of the crawl.\n" +
-			"Every member ends when no work is left for any of them; a stopped one\n" +
-			"continues with curtsy resume. See docs/guides/fleet.md.",
-		Example: "  curtsy join --frontier 'postgres://crawl@db/archive?crawl=news' --dir w2",
-		Args:    cli.NoArgs,
-	}
+	cmd := cli.Command("join")
+	cmd.Args = cli.NoArgs
 	fs := cmd.Flags()
 	fleetFlags(&s, fs)
 	fs.StringVar(&o.dir, "dir", "", "`DIR` new or empty directory for this member")
@@ -226,14 +209,9 @@ const inherits = "Without a flag, the crawl's own setting applies (curtsy config
 func NewResume(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
-	cmd := &cobra.Command{
-		Use:   "resume [flags] DIR",
-		Short: "Continue an interrupted crawl",
-		Long:  "Continue a crawl that was stopped or killed.\n\n" + inherits,
-		Example: "  curtsy resume news\n" +
-			"  curtsy resume --max-pages 0 news",
-		Args: cli.OneDir,
-	}
+	cmd := cli.Command("resume")
+	cmd.Long += "\n\n" + inherits
+	cmd.Args = cli.OneDir
 	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
 	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {

@@ -25,24 +25,15 @@ import (
 func NewDashboard(std cli.Streams) *cobra.Command {
 	var listen, token string
 	var names []string
-	cmd := &cobra.Command{
-		Use:   "dashboard [flags] DIR…",
-		Short: "Serve a live web dashboard",
-		Long: "Serve a web page about one or more crawls until Ctrl-C: speed and what limits\n" +
-			"it, work left, hosts, and decisions as they are made. Running crawls, in any\n" +
-			"process, can be paused and changed there; stopped crawls are read-only. Prints\n" +
-			"the address, whose token gives access to all of this. curtsy crawl --dashboard\n" +
-			"serves the same page from the crawl itself.",
-		Example: "  curtsy dashboard news\n  curtsy dashboard --listen 127.0.0.1:8800 news archive-2025",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("dashboard takes one crawl directory or more: write curtsy dashboard DIR")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), args, listen, token, names, std)
-		},
+	cmd := cli.Command("dashboard")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New("dashboard takes one crawl directory or more: write curtsy dashboard DIR")
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return show(cmd.Context(), args, listen, token, names, std)
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` address to listen on; port 0 takes any free port")
 	cmd.Flags().StringSliceVar(&names, "name", nil, "`NAME` host name for browsers, besides addresses and localhost; repeatable")

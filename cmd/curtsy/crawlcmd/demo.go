@@ -39,15 +39,9 @@ const demoWait = 5 * time.Second
 
 func NewDemo(std cli.Streams) *cobra.Command {
 	var o options
-	cmd := &cobra.Command{
-		Use:   "demo [flags]",
-		Short: "Crawl a local test web and check politeness",
-		Long: "Crawl a small web that curtsy serves on loopback ports, under the rules for\n" +
-			"third-party hosts: one second between two requests. The servers log every\n" +
-			"request and check the crawl.",
-		Args: cli.NoArgs,
-		RunE: o.logged(std, func(cmd *cobra.Command, _ []string, std cli.Streams) error { return demo(cmd.Context(), &o, std) }),
-	}
+	cmd := cli.Command("demo")
+	cmd.Args = cli.NoArgs
+	cmd.RunE = o.logged(std, func(cmd *cobra.Command, _ []string, std cli.Streams) error { return demo(cmd.Context(), &o, std) })
 	cmd.Flags().StringVar(&o.dir, "dir", "", "`DIR` directory for the crawl (default: a temporary one, which --quiet removes)")
 	o.pageFlag(cmd.Flags())
 	o.logFlag(cmd.Flags())

@@ -25,26 +25,13 @@ import (
 
 // NewIdentity is curtsy identity.
 func NewIdentity(std cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "identity",
-		Short: "Manage contact, bot page and request signing",
-		Args:  cli.KnownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newInit(std), newSet(std), newShow(std), newCheck(std), newOwn(std), newKeygen(std))
-	return cmd
+	return cli.Family("identity", newInit(std), newSet(std), newShow(std), newCheck(std), newOwn(std), newKeygen(std))
 }
 
 func newSet(std cli.Streams) *cobra.Command {
 	s := crawldir.Defaults()
-	cmd := &cobra.Command{
-		Use:   "set [flags]",
-		Short: "Store contact, operator, purpose and agent",
-		Long: "Save contact, operator, purpose and agent in your configuration file, and show\n" +
-			"what requests will have. Values that you do not give stay the same.",
-		Example: "  curtsy identity set --contact crawl@your-domain.org --operator 'Your Library'",
-		Args:    cli.NoArgs,
-	}
+	cmd := cli.Command("identity set")
+	cmd.Args = cli.NoArgs
 	config.IdentityFlags(&s, cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given := map[string]string{}
@@ -91,15 +78,8 @@ type shown struct {
 
 func newShow(std cli.Streams) *cobra.Command {
 	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "show [flags]",
-		Short: "Show the identity your crawls send",
-		Long: "Show contact, operator, purpose and agent of a new crawl, what its requests\n" +
-			"carry, and the configuration file. Makes no requests. A crawl directory has its\n" +
-			"own identity: curtsy config show DIR.",
-		Example: "  curtsy identity show",
-		Args:    cli.NoArgs,
-	}
+	cmd := cli.Command("identity show")
+	cmd.Args = cli.NoArgs
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cli.Group(cmd.Flags(), "Output")
 	cmd.RunE = func(*cobra.Command, []string) error {

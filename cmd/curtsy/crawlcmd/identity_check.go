@@ -43,17 +43,8 @@ type identityChecking struct {
 func newCheck(std cli.Streams) *cobra.Command {
 	c := identityChecking{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
 	config.Flags(&c.settings, c.own)
-	cmd := &cobra.Command{
-		Use:   "check [flags] URL",
-		Short: "Compare the published bot page with your settings",
-		Long: "Fetch the page at a URL, the address ranges and the signature agent card that it\n" +
-			"links to, and the keys that the card names, as a crawl would, and compare each\n" +
-			"with your settings. Exit code 0: all agree; 3: something differs or is missing;\n" +
-			"1: no response.",
-		Example: "  curtsy identity check https://www.your-domain.org/crawler.html\n" +
-			"  curtsy identity check --address 198.51.100.7 https://www.your-domain.org/bot/",
-		Args: cli.Exactly(1, "one URL"),
-	}
+	cmd := cli.Command("identity check")
+	cmd.Args = cli.Exactly(1, "one URL")
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringSliceVar(&c.addresses, "address", nil, "`ADDRESS` public address of this machine: check that it is published; repeatable")

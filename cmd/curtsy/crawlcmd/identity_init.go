@@ -33,21 +33,8 @@ type initing struct {
 func newInit(std cli.Streams) *cobra.Command {
 	var in, flags initing
 	var ranges []string
-	cmd := &cobra.Command{
-		Use:   "init [flags]",
-		Short: "Create a bot page for site owners",
-		Long: "Ask who runs the crawler, why, how to contact you and how long data are kept.\n" +
-			"Then write a page with the answers and with how to slow or stop the crawler, and\n" +
-			"two JSON files: your address ranges and a signature agent card. Publish them,\n" +
-			"then run curtsy identity check URL to compare them with your settings.\n\n" +
-			"Asks only in a terminal, for answers that no flag gives, and keeps the answers.\n" +
-			"Without a terminal, rewrites the files from them.",
-		Example: "  curtsy identity init\n" +
-			"  curtsy identity init --operator 'Your Library' --purpose 'A yearly archive.' \\\n" +
-			"      --contact crawl@your-domain.org --retention 'One year.' \\\n" +
-			"      --url https://www.your-domain.org/crawler.html --dir public",
-		Args: cli.NoArgs,
-	}
+	cmd := cli.Command("identity init")
+	cmd.Args = cli.NoArgs
 	fs := cmd.Flags()
 	config.IdentityFlags(&flags.settings, fs)
 	fs.StringVar(&flags.kept.Retention, "retention", "", "`TEXT` how long data are kept, and who sees them")

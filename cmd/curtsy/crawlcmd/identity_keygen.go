@@ -27,18 +27,8 @@ type publishing struct {
 func newKeygen(std cli.Streams) *cobra.Command {
 	s := crawldir.Defaults()
 	o := publishing{valid: crawldir.Duration(webbotauth.DefaultDirectoryLife)}
-	cmd := &cobra.Command{
-		Use:   "keygen [flags]",
-		Short: "Create the key that signs requests",
-		Long: "Create the key that signs requests (Web Bot Auth), once, and record in your\n" +
-			"configuration file where it is published: from then on every request of your\n" +
-			"crawls is signed. With -o, write the key directory, the file to publish there,\n" +
-			"and print the header fields to serve it with. They contain a signature that\n" +
-			"expires: write and publish the file again before that.",
-		Example: "  curtsy identity keygen --signature-agent https://crawl.your-domain.org\n" +
-			"  curtsy identity keygen -o http-message-signatures-directory --nginx",
-		Args: cli.NoArgs,
-	}
+	cmd := cli.Command("identity keygen")
+	cmd.Args = cli.NoArgs
 	fs := cmd.Flags()
 	config.SignatureFlags(&s, fs)
 	fs.StringVarP(&o.to, "output", "o", "", "`FILE` write the key directory to this file")

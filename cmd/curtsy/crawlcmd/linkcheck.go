@@ -45,27 +45,9 @@ const patience = 90 * time.Second
 // NewLinkCheck is curtsy linkcheck.
 func NewLinkCheck(std cli.Streams) *cobra.Command {
 	var c checking
-	cmd := &cobra.Command{
-		Use:   "linkcheck [flags] DIR|FOLDER|URL…",
-		Short: "Find broken links",
-		Long: "Crawl a site into a new directory and list its broken links, with each page,\n" +
-			"element, line and column that contains them: 4xx and 5xx responses, unknown\n" +
-			"hosts, redirect loops, missing fragments (#part) and invalid URLs. Also lists\n" +
-			"permanent redirects, http links to hosts that support https, mixed content,\n" +
-			"duplicate ids, and links that could not be tested, as when robots.txt disallows\n" +
-			"them.\n\n" +
-			"DIR is the directory of an earlier crawl or check. It is crawled again, and the\n" +
-			"result shows what is newly broken, still broken and repaired. The same holds\n" +
-			"for a URL if --dir, or its default, is such a directory. --offline checks DIR\n" +
-			"without any request. FOLDER contains the files of a site, which is served to\n" +
-			"this command only; its crawl is deleted unless --dir keeps it.\n\n" +
-			"Exit code 0: no broken links; 3: broken links; 4: the crawl is incomplete.\n\n" + config.Scopes,
-		Example: "  curtsy linkcheck https://www.your-domain.org/\n" +
-			"  curtsy linkcheck --scope prefix --json https://www.your-domain.org/docs/\n" +
-			"  curtsy linkcheck news\n" +
-			"  curtsy linkcheck --clean-urls ./public",
-		Args: cobra.ArbitraryArgs,
-	}
+	cmd := cli.Command("linkcheck")
+	cmd.Long += "\n\n" + config.Scopes
+	cmd.Args = cobra.ArbitraryArgs
 	fs := cmd.Flags()
 	c.task = NewTask(fs)
 	c.task.Checks(patience)

@@ -19,20 +19,9 @@ var mirrorDefaults = map[string]string{"scope": "prefix", "page-requisites": "al
 func NewMirror(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	o := options{planning: planningDefaults()}
-	cmd := &cobra.Command{
-		Use:   "mirror [flags] URL…",
-		Short: "Mirror a site as browsable files",
-		Long: "Crawl from URLs into a new directory and write a browsable copy to DIR/mirror,\n" +
-			"with links that work from disk. It is curtsy crawl with other defaults: scope\n" +
-			"prefix, page requisites from any host, bodies of up to 1 GiB. The copy is\n" +
-			"written when the crawl ends, also after Ctrl-C. curtsy resume and curtsy update\n" +
-			"rewrite it.\n\n" + config.Scopes,
-		Example: "  curtsy mirror https://www.your-domain.org/docs/\n" +
-			"  curtsy mirror --scope host --dir copy https://www.your-domain.org/\n" +
-			"  curtsy update --vanished remove copy\n" +
-			"  curtsy mirror serve copy",
-		Args: cobra.ArbitraryArgs,
-	}
+	cmd := cli.Command("mirror")
+	cmd.Long += "\n\n" + config.Scopes
+	cmd.Args = cobra.ArbitraryArgs
 	fs := cmd.Flags()
 	o.placeFlags(fs)
 	config.Flags(&s, fs)

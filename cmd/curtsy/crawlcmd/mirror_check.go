@@ -22,19 +22,11 @@ import (
 // newMirrorCheck lists what does not lead to a file of the copy.
 func newMirrorCheck(std cli.Streams) *cobra.Command {
 	var asJSON, wrong bool
-	cmd := &cobra.Command{
-		Use:   "check [flags] DIR",
-		Short: "List references the mirror cannot resolve",
-		Long: "List each reference in the files of a mirror that does not lead to another of\n" +
-			"its files, with the reason. References that should lead to one are marked wrong;\n" +
-			"if there are any, the exit code is 3. DIR is a crawl directory or a mirror\n" +
-			"folder.",
-		Example: "  curtsy mirror check copy\n  curtsy mirror check --json --wrong copy",
-		Args:    cli.OneDir,
-		RunE: cli.Interruptible(func(ctx context.Context, args []string) error {
-			return mirrorCheck(ctx, args[0], asJSON, wrong, std)
-		}),
-	}
+	cmd := cli.Command("mirror check")
+	cmd.Args = cli.OneDir
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error {
+		return mirrorCheck(ctx, args[0], asJSON, wrong, std)
+	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object per line")
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "list only references that should lead to a file")
 	cli.Group(cmd.Flags(), "Output")

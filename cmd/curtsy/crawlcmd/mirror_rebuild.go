@@ -33,17 +33,8 @@ type rebuildOptions struct {
 // newRebuild makes the copy again, from the archive alone.
 func newRebuild(std cli.Streams) *cobra.Command {
 	o := rebuildOptions{maxBody: 1 << 30}
-	cmd := &cobra.Command{
-		Use:   "rebuild [flags] DIR|WARC…",
-		Short: "Rebuild the mirror from the archive",
-		Long: "Rebuild the mirror of a crawl directory or of WARC files from the archive,\n" +
-			"without any request. The same archive gives the same files, byte for byte. Flags\n" +
-			"override the mirror settings of a crawl this time only, except that a new layout\n" +
-			"of the crawl's own mirror is kept. Where a record is damaged, the file of the\n" +
-			"previous mirror stays, and the exit code is 4.",
-		Example: "  curtsy mirror rebuild copy\n  curtsy mirror rebuild --layout flat --cut-dirs 1 copy\n  curtsy mirror rebuild -o elsewhere copy/warc/*.warc.gz",
-		Args:    cobra.MinimumNArgs(1),
-	}
+	cmd := cli.Command("mirror rebuild")
+	cmd.Args = cobra.MinimumNArgs(1)
 	fs := cmd.Flags()
 	fs.StringVarP(&o.to, "output", "o", "", "`DIR` write to DIR/mirror (default: in the crawl directory)")
 	fs.Var(&o.layout, "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")

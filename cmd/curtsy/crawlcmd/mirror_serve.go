@@ -21,18 +21,10 @@ import (
 func newServe(std cli.Streams) *cobra.Command {
 	var listen string
 	var offline bool
-	cmd := &cobra.Command{
-		Use:   "serve [flags] DIR",
-		Short: "Serve a mirror to browsers on this machine",
-		Long: "Serve the mirror of a crawl directory, or a mirror folder, to browsers on this\n" +
-			"machine until Ctrl-C. Prints the address on standard output. A rebuilt mirror\n" +
-			"shows at once. To serve it on other addresses, give --listen: anyone who can\n" +
-			"connect sees the whole mirror.",
-		Example: "  curtsy mirror serve copy\n  curtsy mirror serve --listen 127.0.0.1:8080 --offline copy",
-		Args:    cli.OneDir,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return serveMirror(cmd.Context(), args[0], listen, offline, std)
-		},
+	cmd := cli.Command("mirror serve")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return serveMirror(cmd.Context(), args[0], listen, offline, std)
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` address to listen on; port 0 takes any free port")
 	cmd.Flags().BoolVar(&offline, "offline", false, "keep browsers from loading anything from other hosts")

@@ -50,18 +50,7 @@ func NewPlan(std cli.Streams) *cobra.Command { return NewPlanIn(World{}, std) }
 func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	o := options{planning: planningDefaults(), dryRun: true}
-	cmd := &cobra.Command{
-		Use:   "plan [flags] SEED…",
-		Short: "Preview hosts, robots.txt and duration of a crawl",
-		Long: "List the hosts that a crawl would contact, the delay of each, the seeds that\n" +
-			"robots.txt disallows and by which rule, the URLs in sitemaps, and the expected\n" +
-			"duration. Requests only robots.txt and some sitemaps, as politely as a crawl,\n" +
-			"and keeps nothing. Takes all flags of curtsy crawl; curtsy crawl --dry-run does\n" +
-			"the same.",
-		Example: "  curtsy plan https://www.your-domain.org/\n" +
-			"  curtsy plan --max-pages 5000 --seeds list.txt --ethics sheet.md\n" +
-			"  curtsy plan --json --expect-pages 300 --seeds list.txt",
-	}
+	cmd := cli.Command("plan")
 	fs := cmd.Flags()
 	o.seedFlag(fs)
 	cli.Often(fs, "seeds")

@@ -23,20 +23,9 @@ import (
 func NewUpdate(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
-	cmd := &cobra.Command{
-		Use:   "update [flags] DIR",
-		Short: "Crawl again and report changes",
-		Long: "Crawl again from the seeds of an ended crawl, into the same archive and ledger.\n" +
-			"Requests are conditional; unchanged pages are recorded as references to the\n" +
-			"earlier responses. A robots.txt that is still valid, for 24 hours at most, is\n" +
-			"not requested again. The summary counts new, changed, unchanged and deleted\n" +
-			"pages; DIR/" + crawldir.ChangesName + " lists every URL. Budgets start again at zero.\n" +
-			"curtsy resume continues an interrupted update. A copy made by curtsy mirror is\n" +
-			"written again.\n\n" + inherits,
-		Example: "  curtsy update news\n" +
-			"  curtsy update --max-pages 500 --json news",
-		Args: cli.OneDir,
-	}
+	cmd := cli.Command("update")
+	cmd.Long += "\n\n" + inherits
+	cmd.Args = cli.OneDir
 	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
 	cli.Often(cmd.Flags(), "vanished")

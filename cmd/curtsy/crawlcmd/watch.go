@@ -43,19 +43,9 @@ type watching struct {
 func NewWatch(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var w watching
-	cmd := &cobra.Command{
-		Use:   "watch [flags] DIR",
-		Short: "Recrawl each page when it is due",
-		Long: "Keep a crawl current until you stop it. Pages are requested again about as often\n" +
-			"as earlier visits show them to change, with conditional requests, within a daily\n" +
-			"budget of requests to each host, and as politely as in any crawl. Pages that are\n" +
-			"due form a round, which is an update of these pages. After an interruption or\n" +
-			"a kill, run the same command to continue.\n\n" + inherits,
-		Example: "  curtsy watch --per-host-per-day 500 news\n" +
-			"  curtsy watch --once news     # for cron\n" +
-			"  curtsy watch --list news     # when each URL is due, and why",
-		Args: cli.OneDir,
-	}
+	cmd := cli.Command("watch")
+	cmd.Long += "\n\n" + inherits
+	cmd.Args = cli.OneDir
 	config.Flags(&s, cmd.Flags())
 	w.flags(cmd.Flags())
 	w.options.flags(cmd.Flags())
