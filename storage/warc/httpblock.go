@@ -55,17 +55,9 @@ func ReadHTTP(block io.Reader) (*HTTP, error) {
 		h.src.r = &current{in: in, b: b}
 	}
 	h.Payload = &h.src
-	for goesOn := false; !h.Complete && len(h.Head) < MaxHTTPHead; {
-		b, err := in.ReadSlice('\n')
-		h.Head = append(h.Head, b...)
-		h.Complete = err == nil && !goesOn && len(bytes.TrimRight(b, "\r\n")) == 0
-		goesOn = err != nil
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return nil, err
-		}
+	var err error
+	if h.Head, h.Complete, err = AppendHead(nil, in); err != nil {
+		return nil, err
 	}
 	h.Status, _ = StatusAndType(h.Head)
 	if !h.Complete {
@@ -73,9 +65,11 @@ func ReadHTTP(block io.Reader) (*HTTP, error) {
 	}
 	// The head is parsed apart from the body, so that the parser cannot read past it.
 	size := len(h.Head)
-	if hasField(h.Head, "Transfer-Encoding") {
-		size = 4 << 10 // it reads the chunks, too, whose lines may be longer than the head
-	}
+	EachField(h.Head, func(name, _ []byte) {
+		if bytes.EqualFold(name, []byte("Transfer-Encoding")) {
+			size = 4 << 10 // it reads the chunks, too, whose lines may be longer than the head
+		}
+	})
 	whole := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(h.Head), &h.src), size)
 	r, err := http.ReadResponse(whole, nil) //nolint:bodyclose // it has nothing to close: there is no connection
 	if err != nil {
@@ -121,15 +115,6 @@ func (c *current) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.end = errors.Is(err, io.EOF)
 	return n, err
-}
-
-func hasField(head []byte, name string) bool {
-	for line := range bytes.SplitSeq(head, []byte("\n")) {
-		if len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], []byte(name)) {
-			return true
-		}
-	}
-	return false
 }
 
 // Body reads the payload without its content codings, as package coding undoes them, at most limit octets: then

@@ -269,6 +269,8 @@ func (l *Lenient) pass() {
 	switch {
 	case string(b) == recordEnd:
 		l.skip(len(b))
+	case l.zip && err != nil && !errors.Is(err, io.EOF):
+		l.ends(err, "the end of a record")
 	case bytes.HasPrefix(b, []byte("\n\n")):
 		l.find(ShortEnd, "only LF after the block")
 		l.skip(2)
@@ -307,11 +309,11 @@ func (b *lenientBlock) past() error {
 }
 
 func (b *lenientBlock) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		return 0, io.EOF
-	}
 	if b.l.rec != b.rec {
 		return 0, b.past()
+	}
+	if b.left == 0 {
+		return 0, io.EOF
 	}
 	if b.l.cur == nil {
 		return 0, io.ErrUnexpectedEOF

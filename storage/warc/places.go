@@ -44,11 +44,16 @@ func (p *Places) Lenient(path string, s Stretch, found func(Finding)) (*Lenient,
 		}
 		p.path, p.file = path, f
 	}
+	return p.begin(&stretch{p.file, s}, s.Offset, found), nil
+}
+
+// begin returns a reader of what in reads, which is at an offset of the file.
+func (p *Places) begin(in io.Reader, offset int64, found func(Finding)) *Lenient {
 	if p.b == nil {
 		p.b = buffered.Get().(*buffers) //nolint:forcetypeassert // there is nothing else in it
 	}
-	p.l = p.b.lenient(&stretch{p.file, s}, s.Offset, found)
-	return p.l, nil
+	p.l = p.b.lenient(in, offset, found)
+	return p.l
 }
 
 // Close closes the file.

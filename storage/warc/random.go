@@ -58,9 +58,8 @@ func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Clo
 		f.Close() // only read
 		return nil, nil, err
 	}
-	b := buffered.Get().(*buffers) //nolint:forcetypeassert // there is nothing else in it
-	l := b.lenient(f, offset, found)
-	return l, &closer{f, l, b}, nil
+	p := &Places{path: path, file: f}
+	return p.begin(f, offset, found), p, nil
 }
 
 // buffers are the memory that a Lenient works with, many times that of most records.
@@ -85,22 +84,6 @@ func (b *buffers) lenient(r io.Reader, base int64, found func(Finding)) *Lenient
 
 // buffered are the buffers of readers that were closed, for the next: a reader of one record has them for that alone.
 var buffered = sync.Pool{New: func() any { return newBuffers() }}
-
-// closer closes a file and takes the buffers from its reader, which from then on has an error and no record.
-type closer struct {
-	file io.Closer
-	l    *Lenient
-	b    *buffers // nil when it was closed
-}
-
-func (c *closer) Close() error {
-	if c.b != nil {
-		c.l.end()
-		c.b.release()
-		c.b = nil
-	}
-	return c.file.Close()
-}
 
 // release gives buffers back that no reader has any more.
 func (b *buffers) release() {

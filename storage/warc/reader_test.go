@@ -62,24 +62,24 @@ func TestReaderRefuses(t *testing.T) {
 		name, want string
 		in         []byte
 	}{
-		{"not gzip", "invalid header", []byte(plain)},
+		{"not gzip", "that are not a record", []byte(plain)},
 		{"checksum", "checksum", bad},
-		{"version", "not with WARC/", members("HTTP/1.1 200 OK\r\n\r\n")},
-		{"bare LF", "does not end in CR LF", members(strings.ReplaceAll(plain, "\r", ""))},
+		{"version", "that are not a record", members("HTTP/1.1 200 OK\r\n\r\n")},
+		{"bare LF", "end in only LF", members(strings.ReplaceAll(plain, "\r", ""))},
 		{"no colon", "is not a field", members("WARC/1.1\r\nx\r\n\r\n")},
 		{"name with space", "is not a field", members("WARC/1.1\r\na b: c\r\n\r\n")},
 		{"goes on from nothing", "is not a field", members("WARC/1.1\r\n a: b\r\n\r\n")},
-		{"no length", "0 fields Content-Length", members("WARC/1.1\r\n\r\n\r\n\r\n")},
-		{"two lengths", "2 fields Content-Length", members("WARC/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n\r\n\r\n")},
+		{"no length", "no Content-Length", members("WARC/1.1\r\n\r\n\r\n\r\n")},
+		{"two lengths", "more than once", members("WARC/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n\r\n\r\n")},
 		{"signed length", "Content-Length", members("WARC/1.1\r\nContent-Length: +5\r\n\r\nhello\r\n\r\n")},
 		{"huge length", "Content-Length", members("WARC/1.1\r\nContent-Length: 9223372036854775808\r\n\r\n")},
-		{"length too small", "no end of record", members(strings.ReplaceAll(plain, "5", "4"))},
-		{"length too large", "member ends inside", members(strings.ReplaceAll(plain, "5", "50"))},
-		{"half an end", "member ends inside", members(plain[:len(plain)-1])},
-		{"half a head", "member ends inside", members(plain[:20])},
+		{"length too small", "not the end of a record", members(strings.ReplaceAll(plain, "5", "4"))},
+		{"length too large", "member ends within", members(strings.ReplaceAll(plain, "5", "50"))},
+		{"half an end", "one line end", members(plain[:len(plain)-1])},
+		{"half a head", "member ends within", members(plain[:20])},
 		{"two in one", "more than one record", members(plain + plain)},
-		{"long line", "longer than", members("WARC/1.1\r\nx: " + strings.Repeat("y", maxHead))},
-		{"long head", "longer than", members("WARC/1.1\r\n" + strings.Repeat("x: y\r\n", maxHead/6) + "\r\n")},
+		{"long line", "header of more than", members("WARC/1.1\r\nx: " + strings.Repeat("y", maxHead))},
+		{"long head", "header of more than", members("WARC/1.1\r\n" + strings.Repeat("x: y\r\n", maxHead/6) + "\r\n")},
 	} {
 		rd := NewReader(bytes.NewReader(append(members(plain), c.in...)))
 		var err error
@@ -105,7 +105,7 @@ func TestReaderBomb(t *testing.T) {
 	}
 	bomb := members("WARC/1.1\r\nx: " + strings.Repeat("y", 64<<20))
 	if n := allocation(func() {
-		if _, err := NewReader(bytes.NewReader(bomb)).Next(); !errors.Is(err, errHead) {
+		if _, err := NewReader(bytes.NewReader(bomb)).Next(); !strings.Contains(err.Error(), "header of more than") {
 			t.Error(err)
 		}
 	}); n > 1<<20 {

@@ -2,11 +2,8 @@ package warc
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -87,44 +84,6 @@ const maxHead = 64 << 10
 
 // recordEnd stands behind every block.
 const recordEnd = "\r\n\r\n"
-
-// errHead begins every error about a head that is whole and wrong.
-var errHead = errors.New("malformed record head")
-
-// parseHead reads a head line by line from next, which returns lines without their ends.
-func parseHead(next func() ([]byte, error)) (*Record, error) {
-	line, err := next()
-	if err != nil {
-		return nil, err
-	}
-	if !bytes.HasPrefix(line, []byte("WARC/")) {
-		return nil, fmt.Errorf("%w: it begins with %.20q, not with WARC/", errHead, line)
-	}
-	r := &Record{Version: string(line)}
-	for {
-		if line, err = next(); err != nil {
-			return nil, err
-		}
-		if len(line) == 0 {
-			break
-		}
-		if !r.addField(line) {
-			return nil, fmt.Errorf("%w: the line %.60q is not a field", errHead, line)
-		}
-	}
-	r.unfold()
-	r.Type = r.Fields.Get("WARC-Type")
-	lengths := r.Fields.Values("Content-Length")
-	if len(lengths) != 1 {
-		return nil, fmt.Errorf("%w: %d fields Content-Length", errHead, len(lengths))
-	}
-	n, err := strconv.ParseUint(lengths[0], 10, 64)
-	if err != nil || n > math.MaxInt64 {
-		return nil, fmt.Errorf("%w: Content-Length %.40q", errHead, lengths[0])
-	}
-	r.Length = int64(n)
-	return r, nil
-}
 
 // Field is a named field of a record, or of the block of a warcinfo record.
 type Field struct{ Name, Value string }

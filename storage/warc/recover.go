@@ -120,8 +120,8 @@ func whole(f io.Reader) (end int64, cause, err error) {
 			at, err = rd.End()
 		}
 		switch {
-		case rd.src.err != nil:
-			return 0, nil, rd.src.err
+		case rd.l.src.err != nil:
+			return 0, nil, rd.l.src.err
 		case errors.Is(err, io.EOF):
 			return end, nil, nil
 		case err != nil:

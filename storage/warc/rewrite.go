@@ -2,7 +2,6 @@ package warc
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -136,20 +135,9 @@ const truncatedUnspecified = "unspecified"
 // HTTPHead reads the head of a response's block, up to the empty line: status line and fields, as they stand there. It
 // returns nothing for a block without such a line in its first storage.MaxHead octets: nothing is known to be a head.
 func HTTPHead(block io.Reader) ([]byte, error) {
-	r := bufio.NewReaderSize(io.LimitReader(block, storage.MaxHead), 4<<10)
-	var head []byte
-	for {
-		line, err := r.ReadSlice('\n')
-		head = append(head, line...)
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case errors.Is(err, io.EOF):
-			return nil, nil
-		case err != nil:
-			return nil, err
-		case len(bytes.TrimRight(line, "\r\n")) == 0 && (len(head) == len(line) || bytes.HasSuffix(head[:len(head)-len(line)], []byte("\n"))):
-			return head, nil
-		}
+	head, complete, err := AppendHead(nil, bufio.NewReaderSize(io.LimitReader(block, storage.MaxHead), blockBuffer))
+	if err != nil || !complete {
+		return nil, err
 	}
+	return head, nil
 }

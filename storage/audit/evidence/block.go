@@ -9,7 +9,6 @@ import (
 	"crypto/sha512"
 	"encoding/base32"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -35,10 +34,9 @@ type blockReader struct {
 	body  sums // of the payload
 	raw   sums // of the bytes behind the HTTP head, transfer coding included
 
-	head    []byte // as it stands in the block, when it is kept
-	keeps   bool   // the head
-	left    int    // of warc.MaxHTTPHead
-	long    []byte // a line that does not fit into in, or goes on in the next
+	head    []byte // as it stands in the block
+	left    int    // of maxTold
+	long    []byte // a line that does not fit into in
 	chunked bool   // the body is in chunks
 	cut     bool   // of a body that is kept: its chunks end early
 	chunks  string // what is wrong with the chunks of a body, or behind the last one; "" where nothing is
@@ -81,76 +79,30 @@ func (r *blockReader) begin(rec *warc.Record, payload bool) {
 	r.raw.want("")
 	r.src = blockSource{r: rec.Block, to: &r.block}
 	r.in.Reset(&r.src)
-	r.left, r.chunked, r.cut, r.chunks, r.keeps, r.head = warc.MaxHTTPHead, false, false, "", false, r.head[:0]
+	r.chunked, r.cut, r.chunks, r.head = false, false, "", r.head[:0]
 }
 
 var errHead = fmt.Errorf("its head is longer than %d bytes, or ends early", warc.MaxHTTPHead)
 
-// line returns a line of the head without its end.
-func (r *blockReader) line() ([]byte, error) {
-	b, err := r.in.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		for r.long = r.long[:0]; errors.Is(err, bufio.ErrBufferFull) && len(r.long) <= r.left; b,
-			err = r.in.ReadSlice('\n') {
-			r.long = append(r.long, b...)
-		}
-		r.long = append(r.long, b...)
-		b = r.long
+// readHead reads the head of the block, and returns its first line. Without its end, which is errHead, the head is as much
+// of it as whole lines have.
+func (r *blockReader) readHead() (first []byte, err error) {
+	var complete bool
+	if r.head, complete, err = warc.AppendHead(r.head[:0], r.in); err != nil || !complete || len(r.head) > warc.MaxHTTPHead {
+		err = errHead
+		r.head = r.head[:min(bytes.LastIndexByte(r.head, '\n')+1, warc.MaxHTTPHead)]
 	}
-	if r.left -= len(b); r.left < 0 || err != nil {
-		return nil, errHead
-	}
-	if r.keeps {
-		r.head = append(r.head, b...)
-	}
-	return bytes.TrimSuffix(b[:len(b)-1], []byte("\r")), nil
+	first, _, _ = bytes.Cut(r.head, []byte("\n"))
+	return bytes.TrimSuffix(first, []byte("\r")), err
 }
 
-// field returns a line of the head with the lines that go on with it, which begin with a space or a tab (RFC 9112 5.2).
-func (r *blockReader) field() ([]byte, error) {
-	b, err := r.line()
-	if err != nil || len(b) == 0 {
-		return nil, err
-	}
-	b = bytes.Trim(b, blank)
-	if !r.folded() {
-		return b, nil
-	}
-	whole := bytes.Clone(b)
-	for r.folded() {
-		if b, err = r.line(); err != nil {
-			return nil, err
+// fields gives each field of the head to f, its name in lower case.
+func (r *blockReader) fields(f func(name string, value []byte)) {
+	warc.EachField(r.head, func(name, value []byte) {
+		if len(name) <= 64 {
+			f(lowered(name), value)
 		}
-		whole = append(append(whole, ' '), bytes.Trim(b, blank)...)
-	}
-	return whole, nil
-}
-
-// blank is the white space of HTTP (RFC 9110 5.6.3).
-const blank = " \t"
-
-// folded reports whether the line before goes on.
-func (r *blockReader) folded() bool {
-	b, err := r.in.Peek(1)
-	return err == nil && (b[0] == ' ' || b[0] == '\t')
-}
-
-// fields reads the fields of a head and gives each to f, its name in lower case.
-func (r *blockReader) fields(f func(name string, value []byte)) error {
-	for {
-		b, err := r.field()
-		if err != nil {
-			return err
-		}
-		if len(b) == 0 {
-			return nil
-		}
-		name, value, ok := bytes.Cut(b, []byte(":"))
-		if !ok || len(name) > 64 {
-			continue
-		}
-		f(lowered(name), bytes.Trim(value, blank))
-	}
+	})
 }
 
 // lowered returns the names that are asked for without allocating, and others as "".
@@ -234,9 +186,6 @@ func behindChunks(in *bufio.Reader, err error) string {
 	}
 	return fmt.Sprintf("%d bytes after its last chunk are not the end of a body", len(rest))
 }
-
-// headed is how many bytes the head that was read has.
-func (r *blockReader) headed() int { return warc.MaxHTTPHead - r.left }
 
 // rest reads the block to its end.
 func (r *blockReader) rest() { _, _ = r.in.WriteTo(io.Discard) } // an error is in src, and the Reader's next one too

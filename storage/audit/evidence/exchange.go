@@ -162,11 +162,6 @@ func (h *heads) request(r *blockReader) {
 	r.src.all = h.asked
 }
 
-// take takes the head that r kept.
-func (h *heads) take(r *blockReader) {
-	h.answer, r.keeps = bytes.Clone(r.head), false
-}
-
 // bindHeads computes storage.Line.Heads from the records of an exchange of ours, once it is put together. It stays ""
 // where they do not tell: the decision is not there, or the answer is left out.
 func (h *Joined) bindHeads() {

@@ -20,11 +20,10 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	r.begin(rec, false)
 	if h.ours {
 		h.bound.request(r)
-		r.keeps = true
 	}
-	first, err := r.line()
-	if err != nil {
-		rd.torn(rec, at, h.Exchange.URL, err)
+	first, err := r.readHead()
+	if len(r.head) == 0 {
+		rd.torn(rec, at, h.Exchange.URL, errHead)
 		return
 	}
 	method, rest, _ := bytes.Cut(first, []byte(" "))
@@ -41,7 +40,7 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 			}
 		}
 	}
-	err = r.fields(func(name string, value []byte) {
+	r.fields(func(name string, value []byte) {
 		switch name {
 		case "user-agent":
 			name := rd.agents.of(value)
@@ -59,8 +58,8 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 		rd.torn(rec, at, h.Exchange.URL, err)
 		return
 	}
-	if r.keeps {
-		h.Sent.Odd, r.keeps = oddity(r.head), false
+	if h.ours {
+		h.Sent.Odd = oddity(r.head)
 	}
 	if !h.Sent.chunked && !r.ends(h.Sent.length) {
 		rd.bad(at, h.Exchange.URL, "one request (WARC 1.1, 6.4)", "there is more after it")

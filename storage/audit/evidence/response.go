@@ -222,7 +222,6 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 	}
 	r := &rd.block
 	r.begin(rec, h.Exchange.Revisit == "")
-	r.keeps = h.ours
 	if rec.Length == 0 {
 		h.Bodyless = true
 		rd.digests(rec, at, h.Exchange.URL)
@@ -236,12 +235,12 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 		return nil
 	}
 	if h.ours {
-		h.bound.take(r)
+		h.bound.answer = bytes.Clone(r.head)
 	}
 	h.Exchange.Whole = h.Exchange.Revisit != ProfileIdentical &&
-		(h.Exchange.Cut != CutUnread || rec.Length > int64(r.headed()))
+		(h.Exchange.Cut != CutUnread || rec.Length > int64(len(r.head)))
 	h.Bodyless = h.Exchange.Revisit != ""
-	h.Body = rec.Length - int64(r.headed())
+	h.Body = rec.Length - int64(len(r.head))
 	h.Kept = !h.Bodyless && rd.keeps(p, h.Exchange.Status)
 	if body := r.payload(h.Kept); h.Kept {
 		h.Incomplete = rd.incomplete(h, len(body))
@@ -274,10 +273,7 @@ func (rd *Reader) keep(h *partial, body []byte) error {
 // head reads a response's status line and fields.
 func (rd *Reader) head(h *partial, p URL) error {
 	r := &rd.block
-	first, err := r.line()
-	if err != nil {
-		return err
-	}
+	first, err := r.readHead() // what a head without an end asked for, the crawl may have heard
 	version, rest, _ := bytes.Cut(first, []byte(" "))
 	code, _, _ := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(" "))
 	if n, err := strconv.Atoi(string(code)); err == nil && len(code) == 3 && n >= 100 {
@@ -285,7 +281,7 @@ func (rd *Reader) head(h *partial, p URL) error {
 	}
 	policy := p.SpellsRobots() || rd.expect[p.Key]
 	chunks := string(version) != "HTTP/1.0" // which has no transfer codings (RFC 9112 6.1)
-	return r.fields(func(name string, value []byte) {
+	r.fields(func(name string, value []byte) {
 		switch name {
 		case "transfer-encoding":
 			r.chunked = chunks && strings.EqualFold(string(value), "chunked")
@@ -294,6 +290,7 @@ func (rd *Reader) head(h *partial, p URL) error {
 		}
 		h.Answer.take(name, value, policy)
 	})
+	return err
 }
 
 // keeps reports whether the body of an answer is wanted: that of robots.txt, of what it redirected to, and an owner's
