@@ -139,23 +139,22 @@ func (d *document) some() []*reading {
 func (d *document) document(contentType string, text []byte) {
 	o := markup.Options{URL: d.url, ContentType: contentType}
 	s := markup.Survey{Ref: d.mention}
-	var err error
+	var read markup.Rewriter
 	switch extract.KindOf(contentType, d.url.Path(), text[:min(len(text), mediatype.MaxSniff)]) {
 	case extract.KindPage:
 		d.ids, s.Anchor, d.anchored = map[uint64]struct{}{}, d.anchor, !d.cut
+		read = markup.HTML
 		if mediatype.Parse(contentType).IsXHTML() {
-			err = markup.SurveyXHTML(text, o, s)
-		} else {
-			err = markup.SurveyHTML(text, o, s)
+			read = markup.XHTML
 		}
 	case extract.KindStyle:
-		err = markup.SurveyCSS(text, o, s)
+		read = markup.CSS
 	case extract.KindSVG:
-		err = markup.SurveySVG(text, o, s)
+		read = markup.SVG
 	default:
 		return
 	}
-	if err != nil || d.cut {
+	if err := s.Of(read, text, o); err != nil || d.cut {
 		d.anchored, d.unread, d.anchors = false, true, nil
 	}
 }

@@ -43,7 +43,7 @@ func newCollector(own, base canon.URL) collector {
 // add takes a mention of ref; l is the link but for its URL.
 func (c *collector) add(ref string, l Link) {
 	raw := restore(ref)
-	c.collect(raw, markup.EncodeQuery(strip(raw), c.charset), l)
+	c.collect(raw, markup.EncodeQuery(markup.Strip(raw), c.charset), l)
 }
 
 // collect is add for a reference whose query is in UTF-8 already; raw is how it was written.

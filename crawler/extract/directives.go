@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"curtsy/storage/markup"
 )
 
 // Directives is what a page asks of robots, in meta elements and X-Robots-Tag fields, as far as it is addressed to
@@ -102,7 +104,7 @@ func (d *Directives) field(value, token string) {
 
 // meta reads a meta element.
 func (d *Directives) meta(name, content, token string) {
-	if name = strip(name); !binds(name, token) {
+	if name = markup.Strip(name); !binds(name, token) {
 		return
 	}
 	d.dating = 0

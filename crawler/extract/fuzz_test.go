@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
 )
 
 // naiveMentions lists every mention of a URL in a page without SVG, by selectors, in document order.
@@ -24,10 +25,10 @@ func naiveMentions(doc *goquery.Document, self bool) (ms []Link, refs []string) 
 			switch name + " " + a.Key {
 			case "a href", "area href":
 			case "link href":
-				if linkKind(rel) == inert {
+				if markup.LinkRole(rel) == markup.Service {
 					continue
 				}
-				embed = linkKind(rel) == requisite
+				embed = markup.LinkRole(rel).Requisite()
 			case "img srcset", "source srcset":
 				embed, values = true, slices.Collect(srcset(a.Val))
 			case "img src", "source src", "video src", "video poster", "audio src", "track src", "iframe src", "frame src", "script src", "embed src", "object data":
@@ -115,7 +116,7 @@ func FuzzSrcset_NeverInventsOctets(f *testing.F) {
 		rest := s
 		for ref := range srcset(s) {
 			_, after, found := strings.Cut(rest, ref)
-			if ref == "" || !found || strings.ContainsAny(ref, space) || strings.HasPrefix(ref, ",") || strings.HasSuffix(ref, ",") {
+			if ref == "" || !found || strings.ContainsAny(ref, markup.Space) || strings.HasPrefix(ref, ",") || strings.HasSuffix(ref, ",") {
 				t.Fatalf("%q of %q", ref, s)
 			}
 			rest = after

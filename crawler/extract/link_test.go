@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"curtsy/storage/markup"
 )
 
 func TestLinks_ByElementAndAttribute(t *testing.T) {
@@ -207,8 +209,8 @@ func TestRefresh_HTML_4_2_5_3(t *testing.T) {
 		{"0x; url=x", "", false},
 		{"0\u00a0; url=x", "", false},
 	} {
-		if ref, ok := refresh(tt.value); ref != tt.ref || ok != tt.ok {
-			t.Errorf("%q: %q %t; want %q %t", tt.value, ref, ok, tt.ref, tt.ok)
+		if from, to, _, ok := markup.RefreshURL(tt.value); tt.value[from:to] != tt.ref || ok != tt.ok {
+			t.Errorf("%q: %q %t; want %q %t", tt.value, tt.value[from:to], ok, tt.ref, tt.ok)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler/extract/prune"
 	"curtsy/frontier/canon"
+	"curtsy/storage/markup"
 )
 
 // MaxAnchor is how many bytes of the text of a link a Mention has.
@@ -149,7 +150,7 @@ func (t *teller) rest(c *collector) {
 func (c *collector) inert(ref string, l Link) {
 	if c.tell != nil {
 		raw := restore(ref)
-		c.tell.hand(c, raw, strip(raw), l, Inert, 0, "")
+		c.tell.hand(c, raw, markup.Strip(raw), l, Inert, 0, "")
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/foreigntest"
+	"curtsy/storage/markup"
 )
 
 // stated is a mention as another parser has it.
@@ -45,7 +46,7 @@ func ours(t *testing.T, body string) (all []stated) {
 	_, ms, _ := told(t, "text/html; charset=utf-8", body)
 	for _, m := range ms {
 		if slices.Contains(sought[m.Element], m.Attr) {
-			all = append(all, stated{m.Element, m.Attr, strings.Trim(m.Raw, space), inkOf(m.Text)})
+			all = append(all, stated{m.Element, m.Attr, markup.Strip(m.Raw), inkOf(m.Text)})
 		}
 	}
 	return all
@@ -126,7 +127,7 @@ func TestMention_AsPythonHasThem(t *testing.T) {
 		got := ours(t, string(body))
 		var want []stated
 		for i, f := range found {
-			s := stated{f[0], f[1], strings.Trim(f[2], space), inkOf(f[3])}
+			s := stated{f[0], f[1], strings.Trim(f[2], markup.Space), inkOf(f[3])}
 			if i < len(got) && s.text == "" && got[i].text != "" { // the alt of a picture, or of an area
 				pictures++
 				s.text = got[i].text

@@ -46,24 +46,16 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 	w := walker{in: in, page: &page}
 	w.collect(in.URL)
 	o := markup.Options{URL: in.URL, ContentType: in.ContentType}
-	switch kind {
-	case KindStyle:
-		err = markup.FindCSS(body, o, w.mention)
-	case KindSVG:
-		err = markup.FindSVG(body, o, w.mention)
-	case KindScript:
-		err = markup.FindModule(body, o, w.mention)
-	case KindXML:
-		err = markup.FindXML(body, o, w.mention)
-	case KindManifest:
-		err = markup.FindManifest(body, o, w.mention)
-	}
-	if err != nil && page.Unparsed == "" {
+	if err := markup.Find(rewriters[kind], body, o, w.mention); err != nil && page.Unparsed == "" {
 		page.Unparsed = UnparsedParts
 	}
 	w.links.into(&page)
 	return page, nil
 }
+
+// rewriters read the documents that are no pages.
+var rewriters = map[Kind]markup.Rewriter{KindStyle: markup.CSS, KindSVG: markup.SVG, KindScript: markup.Module,
+	KindXML: markup.XML, KindManifest: markup.Manifest}
 
 // Turn waits until a document of so many bytes may be read: large ones of more than MaxParse bytes together are never
 // read at once. Small ones do not wait. Whoever calls it sets Input.Turn, so that HTML does not wait again.
@@ -144,7 +136,7 @@ func (w *walker) mention(r markup.Ref) {
 		w.links.inert(ref, l)
 		return
 	}
-	w.links.collect(restore(r.Raw), strip(restore(ref)), l)
+	w.links.collect(restore(r.Raw), markup.Strip(restore(ref)), l)
 }
 
 // mentionRefused takes a mention whose reference is no canonical URL.

@@ -55,6 +55,6 @@ func (x *Extractor) Scripts(
 		}
 	}}
 	// Others say what the page is besides, and that it cannot be read.
-	_, _ = markup.HTML(body, o, func(markup.Ref) (string, bool) { return "", false })
+	_ = markup.Find(markup.HTML, body, o, func(markup.Ref) {})
 	return cut, nil
 }

@@ -7,9 +7,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-const space = " \t\n\f\r" // ASCII white space (Infra Standard 4.6)
-
-func isSpace(r rune) bool { return strings.ContainsRune(space, r) }
+func isSpace(r rune) bool { return strings.ContainsRune(markup.Space, r) }
 
 // srcset goes through the URLs of the image candidates in a srcset attribute.
 func srcset(s string) iter.Seq[string] {

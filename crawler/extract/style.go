@@ -51,17 +51,10 @@ func (w *walker) declarations(n *html.Node) {
 	for _, a := range n.Attr {
 		switch {
 		case a.Namespace != "" || strings.IndexByte(a.Val, '(') < 0:
-		case a.Key == "style", n.Namespace == "svg" && presents[a.Key]:
+		case a.Key == "style", n.Namespace == "svg" && markup.IsPresentation(a.Key):
 			w.sheet(wasTag(n), a.Key, a.Val)
 		}
 	}
-}
-
-// presents lists the presentation attributes whose values may name a document.
-var presents = map[string]bool{
-	"clip-path": true, "cursor": true, "fill": true, "filter": true, "marker": true, "marker-end": true,
-	"marker-mid": true, "marker-start": true,
-	"mask": true, "stroke": true,
 }
 
 // maxNested is how deep documents within attributes are read.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"curtsy/storage/markup"
 )
 
 // MaxTags is how many tags of a page are read, except end tags that add nothing to the tree. A node takes a hundred bytes
@@ -118,12 +120,10 @@ func isNode(tag []byte) bool {
 	case len(tag) < 2:
 		return false
 	case tag[1] != '/':
-		return isLetter(tag[1]) || tag[1] == '!' || tag[1] == '?'
+		return markup.IsLetter(tag[1]) || tag[1] == '!' || tag[1] == '?'
 	}
-	return len(tag) > 2 && !isLetter(tag[2]) || begins(tag, "</p") || begins(tag, "</br")
+	return len(tag) > 2 && !markup.IsLetter(tag[2]) || begins(tag, "</p") || begins(tag, "</br")
 }
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // cost returns how many tags a tag counts as. In a link an end tag does as well: what follows it may stand in the link,
 // opened again.
@@ -140,7 +140,7 @@ func (t *tagLimit) cost(tag []byte) int {
 }
 
 // isEndTag reports whether a tag begins as an end tag with a name does.
-func isEndTag(tag []byte) bool { return len(tag) > 2 && tag[1] == '/' && isLetter(tag[2]) }
+func isEndTag(tag []byte) bool { return len(tag) > 2 && tag[1] == '/' && markup.IsLetter(tag[2]) }
 
 // linkEnds reports whether a tag is the plain end tag of a link.
 func linkEnds(tag []byte) bool { return begins(tag, "</a>") }
@@ -264,7 +264,7 @@ func nameOf(tag []byte, name *[longest]byte) int {
 		switch {
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
-		case strings.IndexByte(space+"/>", c) >= 0:
+		case strings.IndexByte(markup.Space+"/>", c) >= 0:
 			return i
 		}
 		name[i] = c
@@ -277,16 +277,16 @@ func nameOf(tag []byte, name *[longest]byte) int {
 func endOf(tag []byte, name, most int) int {
 	rest := tag[min(name, len(tag)):]
 	for attrs := 0; ; attrs++ {
-		rest = bytes.TrimLeft(rest, space+"/")
+		rest = bytes.TrimLeft(rest, markup.Space+"/")
 		switch {
 		case len(rest) == 0 || attrs > most:
 			return -1
 		case rest[0] == '>':
 			return len(tag) - len(rest)
 		}
-		rest = from(rest[1:], space+"/>=") // a name may begin with "="
-		if value := bytes.TrimLeft(rest, space); len(value) > 0 && value[0] == '=' {
-			rest = behindValue(bytes.TrimLeft(value[1:], space))
+		rest = from(rest[1:], markup.Space+"/>=") // a name may begin with "="
+		if value := bytes.TrimLeft(rest, markup.Space); len(value) > 0 && value[0] == '=' {
+			rest = behindValue(bytes.TrimLeft(value[1:], markup.Space))
 		}
 	}
 }
@@ -294,7 +294,7 @@ func endOf(tag []byte, name, most int) int {
 // behindValue returns what follows the value of an attribute; nothing if that does not end.
 func behindValue(s []byte) []byte {
 	if len(s) == 0 || s[0] != '"' && s[0] != '\'' {
-		return from(s, space+">")
+		return from(s, markup.Space+">")
 	}
 	_, rest, _ := bytes.Cut(s[1:], s[:1])
 	return rest

@@ -57,24 +57,13 @@ func elements(doc *goquery.Document) iter.Seq[*html.Node] {
 	}
 }
 
-// base returns the document base URL (HTML Standard 2.4.3): of the first base element that has an href, else the
-// page's own. It is zero if that element points out of the web: then a browser, too, would not find here what
-// relative references mean.
+// base returns the document base URL: by the first base element that has an href, else the page's own.
 func base(doc *goquery.Document, own canon.URL) canon.URL {
 	for n := range elements(doc) {
 		if n.DataAtom != atom.Base || n.Namespace != "" || !has(n, "href") {
 			continue
 		}
-		href := strip(restore(attr(n, "href")))
-		u, err := own.Resolve(href)
-		switch scheme, _, _ := strings.Cut(href, ":"); {
-		case err == nil:
-			return u
-		case canon.ReasonOf(err) != canon.Scheme || strings.EqualFold(scheme, "data") ||
-			strings.EqualFold(scheme, "javascript"):
-			return own // 4.2.3: as if it were not there
-		}
-		return canon.URL{}
+		return markup.BaseURL(markup.Strip(restore(attr(n, "href"))), own)
 	}
 	return own
 }
@@ -139,16 +128,15 @@ func (w *walker) link(n *html.Node) {
 	rel := attr(n, "rel")
 	w.canonical(n, rel)
 	l := Link{Element: "link", Rel: relOf(rel)}
-	switch linkKind(rel) {
-	case inert:
+	role := markup.LinkRole(rel)
+	if role == markup.Service {
 		if has(n, "href") {
 			l.Attr = "href"
 			w.links.inert(attr(n, "href"), l)
 		}
 		return
-	case requisite:
-		l.Embed = true
 	}
+	l.Embed = role.Requisite()
 	for _, a := range n.Attr {
 		switch a.Key {
 		case "href":
@@ -177,12 +165,12 @@ func (w *walker) requisite(n *html.Node, attrs map[string]bool) {
 
 // module reads what a module in the page imports.
 func (w *walker) module(n *html.Node) {
-	if n.FirstChild == nil || !strings.EqualFold(strip(attr(n, "type")), "module") {
+	if n.FirstChild == nil || !strings.EqualFold(markup.Strip(attr(n, "type")), "module") {
 		return
 	}
 	o := markup.Options{URL: w.links.base}
 	// Nothing in a script is an error.
-	_ = markup.FindModule([]byte(restore(n.FirstChild.Data)), o, func(r markup.Ref) {
+	_ = markup.Find(markup.Module, []byte(restore(n.FirstChild.Data)), o, func(r markup.Ref) {
 		r.Element = "script"
 		w.mention(r)
 	})
@@ -246,18 +234,20 @@ func (w *walker) meta(n *html.Node) {
 		w.links.add(content, Link{Element: "meta", Attr: "content", Embed: true})
 	}
 	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {
-		if ref, ok := refresh(content); ok {
-			w.links.add(ref, Link{Element: "meta", Attr: "content", Refresh: true})
-		}
+		w.refresh(content, Link{Element: "meta", Attr: "content", Refresh: true})
 	}
 }
 
 // refreshField reads the Refresh fields of the header, which mean what the meta element does.
 func (w *walker) refreshField() {
 	for _, value := range w.in.Header.Values("Refresh") {
-		if ref, ok := refresh(value); ok {
-			w.links.add(ref, Link{Attr: "Refresh", Refresh: true})
-		}
+		w.refresh(value, Link{Attr: "Refresh", Refresh: true})
+	}
+}
+
+func (w *walker) refresh(value string, l Link) {
+	if start, end, _, ok := markup.RefreshURL(value); ok {
+		w.links.add(value[start:end], l)
 	}
 }
 
@@ -277,7 +267,7 @@ func (w *walker) canonical(n *html.Node, rel string) {
 	}
 	for token := range strings.FieldsFuncSeq(rel, isSpace) {
 		if strings.EqualFold(token, "canonical") {
-			if u, err := w.page.Base.Resolve(strip(restore(attr(n, "href")))); err == nil {
+			if u, err := w.page.Base.Resolve(markup.Strip(restore(attr(n, "href")))); err == nil {
 				w.page.Canonical = u
 			}
 			return
@@ -308,9 +298,6 @@ func has(n *html.Node, name string) bool {
 	}
 	return false
 }
-
-// strip removes the white space that HTML allows around a URL (HTML Standard 2.4.1).
-func strip(s string) string { return strings.Trim(s, space) }
 
 // bounded returns a copy of s that is valid UTF-8 of at most n bytes.
 func bounded(s string, n int) string {
@@ -364,52 +351,4 @@ func (w *walker) lazy(n *html.Node) {
 			w.links.add(a.Val, l)
 		}
 	}
-}
-
-// refresh returns the URL that a refresh names (HTML Standard 4.2.5.3, "shared declarative refresh steps"). ok is
-// false when the value is not valid and when it names no URL, which asks to load the page itself again.
-func refresh(value string) (ref string, ok bool) {
-	s := strings.TrimLeft(value, space)
-	rest := strings.TrimLeft(s, "0123456789")
-	if rest == s && !strings.HasPrefix(s, ".") {
-		return "", false // no time
-	}
-	s = strings.TrimLeft(rest, "0123456789.")
-	if s == "" || !strings.ContainsRune(";,"+space, rune(s[0])) {
-		return "", false
-	}
-	s = strings.TrimLeft(s, space)
-	if s != "" && (s[0] == ';' || s[0] == ',') {
-		s = s[1:]
-	}
-	s = strings.TrimLeft(s, space)
-	if s == "" {
-		return "", false
-	}
-	if s[0] == 'u' || s[0] == 'U' {
-		named, ok := cutName(s)
-		if !ok {
-			return s, true // no "url=" after all: a relative URL that begins with a "u"
-		}
-		s = named
-	}
-	return unquote(s), true
-}
-
-// cutName removes "url=" with white space around the sign.
-func cutName(s string) (value string, ok bool) {
-	if len(s) < len("url") || !strings.EqualFold(s[:len("url")], "url") {
-		return "", false
-	}
-	value, ok = strings.CutPrefix(strings.TrimLeft(s[len("url"):], space), "=")
-	return strings.TrimLeft(value, space), ok
-}
-
-// unquote removes a quote, and what follows its like.
-func unquote(s string) string {
-	if s == "" || s[0] != '"' && s[0] != '\'' {
-		return s
-	}
-	value, _, _ := strings.Cut(s[1:], s[:1])
-	return value
 }

@@ -30,7 +30,7 @@ type doc struct {
 // ask returns what replaces a reference. References into the document itself are not asked about, nor is what names
 // nothing on the web by itself (data:, javascript:).
 func (d *doc) ask(r Ref) (replacement string, replace bool) {
-	ref := strip(r.Raw)
+	ref := Strip(r.Raw)
 	if d.err != nil || isInner(ref) || (ref == "" || ref[0] == '#') && (d.self && !d.o.withinToo || !r.follows()) {
 		return "", false
 	}
@@ -164,7 +164,7 @@ func LazyAttr(name string) LazyForm { return lazyAttrs[name] }
 // IsPreview reports whether a meta element of that name or property names a picture for others to show: by the Open
 // Graph protocol, as Twitter, Windows and schema.org have it.
 func IsPreview(name string) bool {
-	switch strings.ToLower(strip(name)) {
+	switch strings.ToLower(Strip(name)) {
 	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src",
 		"msapplication-tileimage",
 		"msapplication-square70x70logo", "msapplication-square150x150logo", "msapplication-wide310x150logo",

@@ -88,7 +88,7 @@ func (l *Limit) feed(b []byte) int {
 			i += end
 			l.state = inSpace
 		case inValue:
-			if l.blank(c) {
+			if IsSpace(c) {
 				l.state = inSpace
 			} else if c == '>' {
 				l.state = inText
@@ -99,13 +99,9 @@ func (l *Limit) feed(b []byte) int {
 	return len(b)
 }
 
-func (l *Limit) blank(c byte) bool {
-	return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'
-}
-
 // open is for the byte behind "<".
 func (l *Limit) open(c byte) {
-	if l.state = inText; 'a' <= c|0x20 && c|0x20 <= 'z' || c == '/' {
+	if l.state = inText; IsLetter(c) || c == '/' {
 		l.state = inName
 	}
 }
@@ -115,7 +111,7 @@ func (l *Limit) inName(c byte) {
 	switch {
 	case c == '>':
 		l.state = inText
-	case l.blank(c) || c == '/':
+	case IsSpace(c) || c == '/':
 		l.state = inSpace
 	}
 }
@@ -123,7 +119,7 @@ func (l *Limit) inName(c byte) {
 // before is for a byte where an attribute may begin.
 func (l *Limit) before(c byte) {
 	switch {
-	case l.blank(c):
+	case IsSpace(c):
 	case c == '/':
 		l.state = inSpace
 	case c == '>':
@@ -141,7 +137,7 @@ func (l *Limit) inAttr(c byte) {
 	switch {
 	case c == '=':
 		l.state = inEquals
-	case l.blank(c):
+	case IsSpace(c):
 		l.state = inGap
 	case c == '/':
 		l.state = inSpace
@@ -153,7 +149,7 @@ func (l *Limit) inAttr(c byte) {
 // equals is for a byte before a value.
 func (l *Limit) equals(c byte) {
 	switch {
-	case l.blank(c):
+	case IsSpace(c):
 	case c == '"' || c == '\'':
 		l.state, l.quote = attrsInQuotes, c
 	case c == '>':

@@ -86,7 +86,7 @@ func TestCharset_StyleSheets(t *testing.T) {
 		o := options(t)
 		o.ContentType = tt.contentType
 		var got []string
-		if err := FindCSS([]byte(tt.in), o, func(r Ref) { got = append(got, r.Raw) }); err != nil || len(got) != 1 || got[0] != tt.want {
+		if err := Find(CSS, []byte(tt.in), o, func(r Ref) { got = append(got, r.Raw) }); err != nil || len(got) != 1 || got[0] != tt.want {
 			t.Errorf("%s: %q, %v", tt.rule, got, err)
 		}
 	}

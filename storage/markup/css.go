@@ -207,7 +207,7 @@ func (s *sheet) tell(m mention, found func(mention)) {
 // url reads url(…), whose contents begin at in (CSS Syntax 4.3.4 and 4.3.6).
 func (s *sheet) url(start, in int, found func(mention)) {
 	at := in
-	for at < len(s.text) && isSpace(s.text[at]) {
+	for at < len(s.text) && IsSpace(s.text[at]) {
 		at++
 	}
 	if at < len(s.text) && (s.text[at] == '"' || s.text[at] == '\'') {
@@ -217,7 +217,7 @@ func (s *sheet) url(start, in int, found func(mention)) {
 	}
 	end, ok := unquotedEnd(s.text, at)
 	behind := end
-	for ok && behind < len(s.text) && isSpace(s.text[behind]) {
+	for ok && behind < len(s.text) && IsSpace(s.text[behind]) {
 		behind++
 	}
 	if ok && (behind == len(s.text) || s.text[behind] == ')') {
@@ -232,7 +232,7 @@ func (s *sheet) url(start, in int, found func(mention)) {
 // call reads the function url("…"), from behind its parenthesis. Without modifiers it is one mention, replaced whole.
 func (s *sheet) call(start int, found func(mention)) {
 	first := s.offset()
-	for first < len(s.text) && isSpace(s.text[first]) {
+	for first < len(s.text) && IsSpace(s.text[first]) {
 		first++
 	}
 	s.move(first)
@@ -257,12 +257,12 @@ func (s *sheet) move(i int) {
 	s.in.Skip()
 }
 
-// unquotedEnd returns where the contents of an unquoted url(…) end which begin at i: at white space, ")" or the end. It
+// unquotedEnd returns where the contents of an unquoted url(…) end which begin at i: at white Space, ")" or the end. It
 // is false at what cannot stand in one.
 func unquotedEnd(s string, i int) (end int, ok bool) {
 	for i < len(s) {
 		switch c := s[i]; {
-		case c == ')' || isSpace(c):
+		case c == ')' || IsSpace(c):
 			return i, true
 		case c == '"' || c == '\'' || c == '(' || c < 0x20 && c != 0 || c == 0x7F:
 			return i, false

@@ -28,7 +28,7 @@ func lineEnd(s string, white bool) int {
 	switch {
 	case strings.HasPrefix(s, "\r\n"):
 		return 2
-	case s != "" && (s[0] == '\n' || s[0] == '\r' || s[0] == '\f' || white && isSpace(s[0])):
+	case s != "" && (s[0] == '\n' || s[0] == '\r' || s[0] == '\f' || white && IsSpace(s[0])):
 		return 1
 	}
 	return 0
@@ -51,7 +51,7 @@ func unescapeCSS(s string) string {
 		case n == 0:
 			n = 1 + lineEnd(s[1:], false)
 		case isHex(s[1]):
-			v, _ := strconv.ParseUint(strings.TrimRight(s[1:n], space), 16, 32)
+			v, _ := strconv.ParseUint(strings.TrimRight(s[1:n], Space), 16, 32)
 			if v == 0 || v > utf8.MaxRune || 0xD800 <= v && v < 0xE000 {
 				v = utf8.RuneError
 			}

@@ -105,7 +105,7 @@ func xmlDeclaration(s, name string) edit {
 	encoding := ` encoding="` + name + `"`
 	m := xmlVersion.FindStringSubmatchIndex(s[:min(len(s), reach)])
 	switch {
-	case m == nil && strings.HasPrefix(s, "<?xml") && len(s) > 5 && isSpace(s[5]):
+	case m == nil && strings.HasPrefix(s, "<?xml") && len(s) > 5 && IsSpace(s[5]):
 		return edit{len("<?xml"), len("<?xml"), ` version="1.0"` + encoding}
 	case m == nil:
 		return edit{0, 0, `<?xml version="1.0"` + encoding + `?>`}

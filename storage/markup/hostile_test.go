@@ -40,7 +40,7 @@ func TestHostile_MemoryIsInProportion(t *testing.T) {
 			runtime.GC()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			require.NoError(t, find(HTML, in, o, func(Ref) {}))
+			require.NoError(t, Find(HTML, in, o, func(Ref) {}))
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 4*uint64(len(in)) {
 				t.Errorf("%d octets took %.1f times as many", len(in), float64(n)/float64(len(in)))

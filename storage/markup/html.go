@@ -57,12 +57,13 @@ func pageBase(s string, own canon.URL) canon.URL {
 		if t.name != "base" || t.foreign || a == nil {
 			continue
 		}
-		return baseBy(strip(decode(s[a.start:a.end])), own)
+		return BaseURL(Strip(decode(s[a.start:a.end])), own)
 	}
 }
 
-// baseBy returns what the href of a base element makes the document base URL.
-func baseBy(href string, own canon.URL) canon.URL {
+// BaseURL returns what the href of the first base element makes the document base URL (HTML Standard 2.4.3): own where
+// the element does not count, and zero if it points out of the web, so that nobody knows what relative references mean.
+func BaseURL(href string, own canon.URL) canon.URL {
 	u, err := own.Resolve(href)
 	switch scheme, _, _ := strings.Cut(href, ":"); {
 	case err == nil:
@@ -170,9 +171,9 @@ func (h *htmlDoc) use(t *tag, a *attribute) (use, bool) {
 		// SVG 2: href wins over xlink:href, the name of old.
 		return u, a.key != "xlink:href" || t.attribute("href") == nil
 	case t.name == "link" && a.key == "href":
-		u.role = linkRole(h.value(t, "rel"))
+		u.role = LinkRole(h.value(t, "rel"))
 	case t.name == "link" && a.key == "imagesrcset":
-		u.role = linkRole(h.value(t, "rel"))
+		u.role = LinkRole(h.value(t, "rel"))
 		return u, u.role != Service
 	case t.name == "form" && a.key == "action" && !strings.EqualFold(h.value(t, "method"), "post"):
 		u.role = Query // HTML Standard 4.10.18.6: GET is the default, and a dialog sends nothing
@@ -254,7 +255,7 @@ func (h *htmlDoc) parts(a *attribute, f form, r Ref, text string) (local bool) {
 }
 
 func (h *htmlDoc) refresh(text string, r Ref, to sink) {
-	start, end, named, ok := refresh(text)
+	start, end, named, ok := RefreshURL(text)
 	if !ok {
 		return
 	}

@@ -82,7 +82,7 @@ func TestHTML_Base(t *testing.T) {
 		{"out of the web", `<base href=ftp://x/><a href=x>`, ""},
 	} {
 		var got string
-		if err := find(HTML, []byte(tt.in), options(t), func(r Ref) {
+		if err := Find(HTML, []byte(tt.in), options(t), func(r Ref) {
 			if r.Role == Link {
 				got = r.Base.String()
 			}

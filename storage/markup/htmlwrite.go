@@ -89,7 +89,7 @@ func (h *htmlDoc) removable(t *tag) (always, ifLocal []string) {
 	case t.name == "base" && h.o.RemoveBase:
 		always = []string{"href"}
 	case t.name == "meta" && h.o.RemovePolicy &&
-		strings.EqualFold(strip(h.value(t, "http-equiv")), "content-security-policy") && blocksFiles(h.value(t, "content")):
+		strings.EqualFold(Strip(h.value(t, "http-equiv")), "content-security-policy") && blocksFiles(h.value(t, "content")):
 		always = []string{"http-equiv", "content"}
 	}
 	for _, key := range []string{"crossorigin", "integrity"} {
@@ -138,7 +138,7 @@ func instead(rest string) string {
 		switch c := rest[i]; {
 		case c == '=':
 			return `_=""`
-		case c != '/' && !isSpace(c):
+		case c != '/' && !IsSpace(c):
 			return ""
 		}
 	}

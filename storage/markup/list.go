@@ -12,14 +12,14 @@ import (
 func Candidates(s string, found func(start, end int)) {
 	at := 0
 	for {
-		for at < len(s) && (isSpace(s[at]) || s[at] == ',') {
+		for at < len(s) && (IsSpace(s[at]) || s[at] == ',') {
 			at++
 		}
 		if at == len(s) {
 			return
 		}
 		start := at
-		for at < len(s) && !isSpace(s[at]) {
+		for at < len(s) && !IsSpace(s[at]) {
 			at++
 		}
 		end, ok := at, true
@@ -55,7 +55,7 @@ func descriptorsEnd(s string) int {
 // validDescriptors is the descriptor parser: at most one width or density; a height only along with a width.
 func validDescriptors(list string) bool {
 	var width, density, height bool
-	for d := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(space, r) }) {
+	for d := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(Space, r) }) {
 		number, unit := d[:len(d)-1], d[len(d)-1]
 		ok := false
 		switch unit {
@@ -102,23 +102,23 @@ func inCandidate(u string) string {
 	return u
 }
 
-// refresh finds the URL that a refresh names (HTML Standard 4.2.5.3, shared declarative refresh steps). Named is
-// whether "url=" stands before it; ok is false if the value is not valid or names none.
-func refresh(s string) (start, end int, named, ok bool) {
-	at := skip(s, 0, space)
+// RefreshURL finds the URL that a refresh names (HTML Standard 4.2.5.3, shared declarative refresh steps). Named is
+// whether "url=" precedes it; ok is false if the value is not valid, or names none, which asks to load the page again.
+func RefreshURL(s string) (start, end int, named, ok bool) {
+	at := skip(s, 0, Space)
 	digits := skip(s, at, "0123456789")
 	if digits == at && !strings.HasPrefix(s[at:], ".") {
 		return 0, 0, false, false // no time
 	}
 	at = skip(s, digits, "0123456789.")
-	if at == len(s) || !strings.ContainsRune(";,"+space, rune(s[at])) {
+	if at == len(s) || !strings.ContainsRune(";,"+Space, rune(s[at])) {
 		return 0, 0, false, false
 	}
-	at = skip(s, at, space)
+	at = skip(s, at, Space)
 	if at < len(s) && (s[at] == ';' || s[at] == ',') {
 		at++
 	}
-	at = skip(s, at, space)
+	at = skip(s, at, Space)
 	if at == len(s) {
 		return 0, 0, false, false
 	}
@@ -144,11 +144,11 @@ func urlSign(s string, i int) (behind int, ok bool) {
 	if len(s)-i < len(word) || !strings.EqualFold(s[i:i+len(word)], word) {
 		return 0, false
 	}
-	i = skip(s, i+len(word), space)
+	i = skip(s, i+len(word), Space)
 	if i == len(s) || s[i] != '=' {
 		return 0, false
 	}
-	return skip(s, i+1, space), true
+	return skip(s, i+1, Space), true
 }
 
 // skip returns where, from i on, the first byte stands that is none of those.

@@ -17,6 +17,9 @@ var ErrTooLarge = errors.New("markup: the document would be larger than the limi
 // if replace is true: a URL reference, relative or absolute, in the characters of a URL (0x21 to 0x7E), not empty.
 type Visit func(Ref) (replacement string, replace bool)
 
+// Rewriter is the type of the functions that rewrite a document of one kind.
+type Rewriter func(in []byte, o Options, visit Visit) ([]byte, error)
+
 // Options says what a document is, and what else is to change in it. The zero value of all but URL changes nothing
 // that Visit does not.
 type Options struct {
@@ -147,9 +150,6 @@ func rewrite(in []byte, o Options, visit Visit, c coding,
 	return s.result()
 }
 
-// FindCSS calls found with the references in a style sheet, as CSS would.
-func FindCSS(in []byte, o Options, found func(Ref)) error { return find(CSS, in, o, found) }
-
 // Styles finds the references in the style sheets and declarations of a document. One serves all of them, since a page
 // may have a style in each of its tags.
 type Styles struct{ work work }
@@ -162,25 +162,17 @@ func NewStyles(found func(Ref)) *Styles {
 	}}}
 }
 
-// Find reads the text of a style sheet, or declarations, which it does not copy as FindCSS does.
+// Find reads the text of a style sheet, or declarations, which it does not copy as CSS does.
 func (s *Styles) Find(text string, base canon.URL) {
 	s.work.o.URL = base
 	d := doc{work: &s.work, base: base, self: true}
 	d.styles(text, Ref{Role: Embed}, func(edit) {})
 }
 
-// FindSVG calls found with the references in a document, as SVG would.
-func FindSVG(in []byte, o Options, found func(Ref)) error { return find(SVG, in, o, found) }
-
-// FindXML calls found with the references in a document, as XML would.
-func FindXML(in []byte, o Options, found func(Ref)) error { return find(XML, in, o, found) }
-
-// FindManifest calls found with the references in a web manifest, as Manifest would.
-func FindManifest(in []byte, o Options, found func(Ref)) error { return find(Manifest, in, o, found) }
-
-func find(in func([]byte, Options, Visit) ([]byte, error), octets []byte, o Options, found func(Ref)) error {
+// Find calls found with the references in a document, as rewrite would: HTML, CSS or another of the functions here.
+func Find(rewrite Rewriter, in []byte, o Options, found func(Ref)) error {
 	o.RemoveBase, o.RemovePolicy, o.Declare, o.Removed = false, false, false, nil
-	_, err := in(octets, o, func(r Ref) (string, bool) {
+	_, err := rewrite(in, o, func(r Ref) (string, bool) {
 		found(r)
 		return "", false
 	})
@@ -200,9 +192,6 @@ func Module(in []byte, o Options, visit Visit) ([]byte, error) {
 	})
 }
 
-// FindModule calls found with the references in a script, as Module would.
-func FindModule(in []byte, o Options, found func(Ref)) error { return find(Module, in, o, found) }
-
 // imports hands on the edits of a module, whose references are otherwise as r.
 func (d *doc) imports(text string, r Ref, to sink) {
 	r.Attr, r.Role = "import", Script
@@ -218,4 +207,4 @@ func (d *doc) imports(text string, r Ref, to sink) {
 }
 
 // isModule reports whether the type of a script element makes it a module (HTML Standard 4.12.1).
-func isModule(kind string) bool { return strings.EqualFold(strip(kind), "module") }
+func isModule(kind string) bool { return strings.EqualFold(Strip(kind), "module") }

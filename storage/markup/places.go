@@ -141,6 +141,9 @@ func lookup(t *tag, attr string) (use, bool) {
 	return use{}, false
 }
 
+// IsPresentation reports whether an attribute of SVG is a property of style whose value may name a document (SVG 2, 6.6).
+func IsPresentation(attr string) bool { return places["svg:*"][attr].form == styles }
+
 // Requisites returns the attributes of an element of HTML that name requisites, without those of input and link and
 // without what any element may have; true is of those that hold image candidates, as srcset does.
 func Requisites(element string) map[string]bool {
@@ -174,11 +177,11 @@ func requisitesOf(places map[string]map[string]use) map[string]map[string]bool {
 	return all
 }
 
-// linkRole returns what the rel of a link element makes it. It is a requisite where package extract has one; what is
-// nothing there is a Service.
-func linkRole(rel string) Role {
+// LinkRole returns what the rel of a link element makes it: a requisite if any of its tokens does, else a Link if one does.
+// An unknown token makes a Link, since sites name their contents, index and chapters so.
+func LinkRole(rel string) Role {
 	role := Service
-	for token := range strings.FieldsFuncSeq(rel, func(r rune) bool { return strings.ContainsRune(space, r) }) {
+	for token := range strings.FieldsFuncSeq(rel, func(r rune) bool { return strings.ContainsRune(Space, r) }) {
 		switch strings.ToLower(token) {
 		case "stylesheet":
 			return Style
@@ -203,8 +206,8 @@ func linkRole(rel string) Role {
 // any directive on where to load from, for 'self' is no file, and by one that makes https of http.
 func blocksFiles(policy string) bool {
 	for directive := range strings.FieldsFuncSeq(policy, func(r rune) bool { return r == ';' || r == ',' }) {
-		name, _, _ := strings.Cut(strings.TrimLeft(directive, space), " ")
-		name = strings.ToLower(strip(name))
+		name, _, _ := strings.Cut(strings.TrimLeft(directive, Space), " ")
+		name = strings.ToLower(Strip(name))
 		switch {
 		case strings.HasSuffix(name, "-src"), strings.HasSuffix(name, "-src-elem"), strings.HasSuffix(name, "-src-attr"),
 			name == "upgrade-insecure-requests", name == "block-all-mixed-content", name == "base-uri",
@@ -252,12 +255,12 @@ type Ref struct {
 }
 
 // URL returns what the reference means; an error is of canon.
-func (r Ref) URL() (canon.URL, error) { return r.Base.Resolve(EncodeQuery(strip(r.Raw), r.Charset)) }
+func (r Ref) URL() (canon.URL, error) { return r.Base.Resolve(EncodeQuery(Strip(r.Raw), r.Charset)) }
 
 // Fragment returns the reference's fragment with its "#", or "". A canonical URL has none.
 func (r Ref) Fragment() string {
 	if i := strings.IndexByte(r.Raw, '#'); i >= 0 {
-		return strip(r.Raw[i:])
+		return Strip(r.Raw[i:])
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ func (z *scanner) next() (t tag, ok bool) {
 		}
 		i += z.at
 		switch c := z.s[i+1]; {
-		case isLetter(c):
+		case IsLetter(c):
 			inert := z.inert()
 			if t, ok = z.startTag(i); !ok {
 				return tag{}, false
@@ -45,14 +45,15 @@ func (z *scanner) next() (t tag, ok bool) {
 		case c == '!':
 			z.at = z.declaration(i)
 		case c == '?':
-			z.at = behind(z.s, i, ">")
+			z.at = Behind(z.s, i, ">")
 		default:
 			z.at = i + 1
 		}
 	}
 }
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+// IsLetter reports whether c is an ASCII letter.
+func IsLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func (z *scanner) inert() bool {
 	for _, t := range z.templates {
@@ -75,7 +76,7 @@ func (z *scanner) startTag(i int) (t tag, ok bool) {
 	switch {
 	case t.foreign && (t.name == "style" || t.name == "script") && !t.closed:
 		// The tree has elements here. In pages it is the raw text that it is in HTML, or text in CDATA.
-		t.body = rawEnd(z.s, t.end, t.name)
+		t.body = RawEnd(z.s, t.end, t.name)
 		z.at = t.body
 	case t.foreign:
 	case t.name == "template":
@@ -89,7 +90,7 @@ func (z *scanner) startTag(i int) (t tag, ok bool) {
 		t.body = len(z.s)
 		z.at = t.body
 	case isRaw(t.name):
-		t.body = rawEnd(z.s, t.end, t.name)
+		t.body = RawEnd(z.s, t.end, t.name)
 		z.at = t.body
 	}
 	return t, true
@@ -110,11 +111,11 @@ func (z *scanner) endTag(i int) int {
 	if i+2 == len(z.s) {
 		return len(z.s)
 	}
-	if !isLetter(z.s[i+2]) {
-		return behind(z.s, i+2, ">")
+	if !IsLetter(z.s[i+2]) {
+		return Behind(z.s, i+2, ">")
 	}
 	end := i + 2
-	for end < len(z.s) && z.s[end] != '/' && z.s[end] != '>' && !isSpace(z.s[end]) {
+	for end < len(z.s) && z.s[end] != '/' && z.s[end] != '>' && !IsSpace(z.s[end]) {
 		end++
 	}
 	name := lower(z.s[i+2 : end])
@@ -124,13 +125,10 @@ func (z *scanner) endTag(i int) int {
 	} else {
 		z.foreign.end(name)
 	}
-	for {
-		a, more := nextAttribute(z.s, end)
-		end = a.after
-		if !more {
-			return min(end+1, len(z.s))
-		}
+	if end, _ = TagEnd(z.s, end); end < 0 {
+		return len(z.s)
 	}
+	return end
 }
 
 // declaration reads what begins with "<!" at i and returns where it ends.
@@ -138,24 +136,24 @@ func (z *scanner) declaration(i int) int {
 	rest := z.s[i+2:]
 	switch {
 	case strings.HasPrefix(rest, "--"):
-		return commentEnd(z.s, i+4)
+		return CommentEnd(z.s, i+4)
 	case z.foreign.inside() && strings.HasPrefix(rest, "[CDATA["):
-		return behind(z.s, i, "]]>")
+		return Behind(z.s, i, "]]>")
 	}
-	return behind(z.s, i+2, ">")
+	return Behind(z.s, i+2, ">")
 }
 
-// behind returns where the first such mark at i or later ends; the end of the text if there is none.
-func behind(s string, i int, mark string) int {
+// Behind returns where the first such mark at i or later ends; the end of the text if there is none.
+func Behind(s string, i int, mark string) int {
 	if n := strings.Index(s[i:], mark); n >= 0 {
 		return i + n + len(mark)
 	}
 	return len(s)
 }
 
-// commentEnd returns where the comment ends whose text begins at i: behind "-->" or "--!>", and "<!-->" and "<!--->"
+// CommentEnd returns where the comment ends whose text begins at i: behind "-->" or "--!>", and "<!-->" and "<!--->"
 // are whole (13.2.5.43 to 13.2.5.52).
-func commentEnd(s string, i int) int {
+func CommentEnd(s string, i int) int {
 	if strings.HasPrefix(s[i:], ">") {
 		return i + 1
 	}
@@ -177,8 +175,8 @@ func commentEnd(s string, i int) int {
 	}
 }
 
-// rawEnd returns where the end tag begins that ends a raw text which begins at i; the end of the text if none does.
-func rawEnd(s string, i int, name string) int {
+// RawEnd returns where the end tag begins that ends a raw text which begins at i; the end of the text if none does.
+func RawEnd(s string, i int, name string) int {
 	for {
 		n := strings.Index(s[i:], "</")
 		if n < 0 {
@@ -194,10 +192,10 @@ func rawEnd(s string, i int, name string) int {
 // ends reports whether s, behind "</", is the end tag of an element.
 func ends(s, name string) bool {
 	return len(s) > len(name) && strings.EqualFold(s[:len(name)], name) &&
-		(s[len(name)] == '/' || s[len(name)] == '>' || isSpace(s[len(name)]))
+		(s[len(name)] == '/' || s[len(name)] == '>' || IsSpace(s[len(name)]))
 }
 
-// scriptEnd is rawEnd for scripts, which may hide an end tag behind "<!--" and "<script" (13.2.5.15 to 13.2.5.31).
+// scriptEnd is RawEnd for scripts, which may hide an end tag behind "<!--" and "<script" (13.2.5.15 to 13.2.5.31).
 func scriptEnd(s string, i int) int {
 	const (
 		plain   = iota

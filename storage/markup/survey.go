@@ -26,19 +26,8 @@ type Place struct {
 	seen, line, column int
 }
 
-// SurveyHTML tells of a page.
-func SurveyHTML(in []byte, o Options, s Survey) error { return s.of(HTML, in, o) }
-
-// SurveyXHTML tells of a page in XML.
-func SurveyXHTML(in []byte, o Options, s Survey) error { return s.of(XHTML, in, o) }
-
-// SurveyCSS tells of a style sheet.
-func SurveyCSS(in []byte, o Options, s Survey) error { return s.of(CSS, in, o) }
-
-// SurveySVG tells of a document in XML that is SVG or holds some.
-func SurveySVG(in []byte, o Options, s Survey) error { return s.of(SVG, in, o) }
-
-func (s Survey) of(read func([]byte, Options, Visit) ([]byte, error), in []byte, o Options) error {
+// Of tells of a document that read reads: HTML, XHTML, CSS or SVG.
+func (s Survey) Of(read Rewriter, in []byte, o Options) error {
 	var w *work
 	p := &Place{line: 1, column: 1}
 	o.RemoveBase, o.RemovePolicy, o.Declare, o.Removed = false, false, false, nil
@@ -117,7 +106,7 @@ func (p *Place) Text() string {
 		if len(rest) < 2 || ends(rest[1:], "a") || rest[1] == '/' && ends(rest[2:], "a") {
 			break
 		}
-		if !isLetter(rest[1]) && rest[1] != '/' && rest[1] != '!' {
+		if !IsLetter(rest[1]) && rest[1] != '/' && rest[1] != '!' {
 			shown.WriteByte('<')
 			rest = rest[1:]
 			continue

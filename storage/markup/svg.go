@@ -34,13 +34,13 @@ func (x *xmlScanner) next() (t tag, ok bool) {
 		i += x.at
 		switch rest := x.s[i:]; {
 		case strings.HasPrefix(rest, "<!--"):
-			x.at = behind(x.s, i+len("<!--"), "-->")
+			x.at = Behind(x.s, i+len("<!--"), "-->")
 		case strings.HasPrefix(rest, "<![CDATA["):
-			x.at = behind(x.s, i, "]]>")
+			x.at = Behind(x.s, i, "]]>")
 		case strings.HasPrefix(rest, "<!"):
 			x.at = doctypeEnd(x.s, i+2)
 		case strings.HasPrefix(rest, "<?"):
-			x.at = behind(x.s, i, "?>")
+			x.at = Behind(x.s, i, "?>")
 			x.instruction(i, x.at)
 		case strings.HasPrefix(rest, "</"):
 			x.endTag(i + 2)
@@ -59,7 +59,7 @@ func (x *xmlScanner) next() (t tag, ok bool) {
 // endTag reads an end tag whose name begins at i.
 func (x *xmlScanner) endTag(i int) {
 	x.at = i
-	for x.at < len(x.s) && x.s[x.at] != '>' && x.s[x.at] != '<' && !isSpace(x.s[x.at]) {
+	for x.at < len(x.s) && x.s[x.at] != '>' && x.s[x.at] != '<' && !IsSpace(x.s[x.at]) {
 		x.at++
 	}
 	if x.end != nil {
@@ -69,12 +69,12 @@ func (x *xmlScanner) endTag(i int) {
 
 func unprefixed(name string) string { return name[strings.IndexByte(name, ':')+1:] }
 
-func isNameStart(c byte) bool { return isLetter(c) || c == '_' || c == ':' || c >= 0x80 }
+func isNameStart(c byte) bool { return IsLetter(c) || c == '_' || c == ':' || c >= 0x80 }
 
 // xmlTag rewrites a tag, and the style sheet behind it.
 func (h *htmlDoc) xmlTag(t *tag, x *xmlScanner) {
 	if t.name == "style" && !t.closed {
-		t.body = rawEnd(h.s, t.end, x.whole)
+		t.body = RawEnd(h.s, t.end, x.whole)
 		x.at = t.body
 	}
 	h.tag(t)
@@ -127,7 +127,7 @@ func doctypeEnd(s string, i int) int {
 			}
 			i += n + 1
 		case strings.HasPrefix(s[i:], "<!--"):
-			i = behind(s, i+len("<!--"), "-->") - 1
+			i = Behind(s, i+len("<!--"), "-->") - 1
 		case c == '[':
 			deep++
 		case c == ']':

@@ -36,11 +36,11 @@ func TestManifest_Places(t *testing.T) {
 
 func TestManifest_ThatIsNone(t *testing.T) {
 	for _, in := range []string{`{"start_url":`, `{"a" "b"}`, `]`, "<html>"} {
-		assert.Errorf(t, FindManifest([]byte(in), options(t), func(Ref) {}), "%s is read", in)
+		assert.Errorf(t, Find(Manifest, []byte(in), options(t), func(Ref) {}), "%s is read", in)
 	}
 	deep := make([]byte, 1<<20)
 	for i := range deep {
 		deep[i] = '['
 	}
-	assert.Error(t, FindManifest(deep, options(t), func(Ref) {}), "a million arrays are read")
+	assert.Error(t, Find(Manifest, deep, options(t), func(Ref) {}), "a million arrays are read")
 }

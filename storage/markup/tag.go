@@ -29,46 +29,72 @@ type attribute struct {
 // nextAttribute reads the attribute at i, in a tag (HTML Standard 13.2.5.32 to 13.2.5.40). It is none at the tag's ">",
 // and at the end of the text, where there is no tag.
 func nextAttribute(s string, i int) (a attribute, ok bool) {
-	for i < len(s) && (isSpace(s[i]) || s[i] == '/') {
-		i++
-	}
-	if i == len(s) || s[i] == '>' {
-		a.after = i
+	a.name = attributeAt(s, i)
+	if a.name == len(s) || s[a.name] == '>' {
+		a.after = a.name
 		return a, false
 	}
-	a.name = i
-	for i++; i < len(s) && s[i] != '=' && s[i] != '/' && s[i] != '>' && !isSpace(s[i]); i++ {
+	a.named, a.outer, a.after = attributeEnd(s, a.name)
+	a.assigned = a.outer > a.named
+	a.start, a.end = a.outer, a.after
+	if a.assigned && a.end > a.start && (s[a.start] == '"' || s[a.start] == '\'') {
+		a.start++
+		if a.end > a.start && s[a.end-1] == s[a.outer] { // else the text ends in it
+			a.end--
+		}
 	}
-	a.named, a.outer, a.start, a.end, a.after = i, i, i, i, i
-	for i < len(s) && isSpace(s[i]) {
+	return a, true
+}
+
+// attributeAt returns where the next attribute begins, or the tag or the text ends.
+func attributeAt(s string, i int) int {
+	for i < len(s) && (IsSpace(s[i]) || s[i] == '/') {
+		i++
+	}
+	return i
+}
+
+// attributeEnd reads the attribute that begins at i: where its name ends, where its value begins, quotes included, which
+// is where the name ends if it has none, and what is behind all of it.
+func attributeEnd(s string, i int) (named, value, after int) {
+	for i++; i < len(s) && s[i] != '=' && s[i] != '/' && s[i] != '>' && !IsSpace(s[i]); i++ {
+	}
+	named = i
+	for i < len(s) && IsSpace(s[i]) {
 		i++
 	}
 	if i == len(s) || s[i] != '=' {
-		return a, true
+		return named, named, named
 	}
-	a.assigned = true
-	for i++; i < len(s) && isSpace(s[i]); i++ {
+	for i++; i < len(s) && IsSpace(s[i]); i++ {
 	}
-	a.outer, a.start, a.end, a.after = i, i, i, i
-	if i == len(s) || s[i] == '>' {
-		return a, true
-	}
-	if q := s[i]; q == '"' || q == '\'' {
-		a.start = i + 1
-		n := strings.IndexByte(s[i+1:], q)
+	value = i
+	if i < len(s) && (s[i] == '"' || s[i] == '\'') {
+		n := strings.IndexByte(s[i+1:], s[i])
 		if n < 0 {
-			a.end, a.after = len(s), len(s)
-			return a, true
+			return named, value, len(s)
 		}
-		a.end = a.start + n
-		a.after = a.end + 1
-		return a, true
+		return named, value, i + 1 + n + 1
 	}
-	for i < len(s) && s[i] != '>' && !isSpace(s[i]) {
+	for i < len(s) && s[i] != '>' && !IsSpace(s[i]) {
 		i++
 	}
-	a.end, a.after = i, i
-	return a, true
+	return named, value, i
+}
+
+// TagEnd returns where a tag ends whose name ends at i, and whether in a solidus that is no part of a value; -1 if the text
+// ends before it.
+func TagEnd(s string, i int) (end int, closed bool) {
+	for {
+		next := attributeAt(s, i)
+		switch {
+		case next == len(s):
+			return -1, false
+		case s[next] == '>':
+			return next + 1, i < next && s[next-1] == '/'
+		}
+		_, _, i = attributeEnd(s, next)
+	}
 }
 
 // keyIn returns the name of the attribute in small letters; "" if it is longer than any that matters.
@@ -78,7 +104,7 @@ func (a *attribute) keyIn(s string) string { return lower(s[a.name:a.named]) }
 func readTag(s string, i int, xml bool, found []attribute) (t tag, ok bool) {
 	t = tag{start: i, found: found[:0]}
 	i++
-	for i < len(s) && s[i] != '/' && s[i] != '>' && !isSpace(s[i]) {
+	for i < len(s) && s[i] != '/' && s[i] != '>' && !IsSpace(s[i]) {
 		i++
 	}
 	t.name = lower(s[t.start+1 : i])

@@ -114,9 +114,11 @@ func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-const space = " \t\n\f\r" // ASCII white space (Infra Standard 4.6)
+// Space is ASCII white space (Infra Standard 4.6).
+const Space = " \t\n\f\r"
 
-func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' && c != '\v' }
+// IsSpace reports whether c is ASCII white space.
+func IsSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' && c != '\v' }
 
-// strip removes the white space that HTML allows around a URL (HTML Standard 2.4.1).
-func strip(s string) string { return strings.Trim(s, space) }
+// Strip removes the white space that HTML allows around a URL (HTML Standard 2.4.1).
+func Strip(s string) string { return strings.Trim(s, Space) }

@@ -38,7 +38,7 @@ func (h *xhtmlDoc) pageBase() canon.URL {
 	x := xmlScanner{s: h.s, instruction: func(int, int) {}}
 	for t, ok := x.next(); ok; t, ok = x.next() {
 		if a := t.attribute("href"); t.name == "base" && a != nil {
-			return baseBy(strip(decode(h.s[a.start:a.end])), h.o.URL)
+			return BaseURL(Strip(decode(h.s[a.start:a.end])), h.o.URL)
 		}
 	}
 	return h.o.URL

@@ -91,7 +91,7 @@ func TestMost_IsNotExceeded(t *testing.T) {
 func TestXHTML_QueriesAreInItsCharset(t *testing.T) {
 	in := "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><?xml-stylesheet href=\"a?\xE9\"?><html><a href=\"b?\xE9\"/></html>"
 	var got []string
-	if err := find(XHTML, []byte(in), options(t), func(r Ref) {
+	if err := Find(XHTML, []byte(in), options(t), func(r Ref) {
 		if u, err := r.URL(); err == nil {
 			got = append(got, u.String())
 		}

@@ -1,6 +1,10 @@
 package prune
 
-import "strings"
+import (
+	"strings"
+
+	"curtsy/storage/markup"
+)
 
 // Pruner prunes pages, one after the other, in buffers of its own. Its zero value is ready.
 type Pruner struct {
@@ -80,7 +84,7 @@ func (p *Pruner) text(t span) {
 		p.words = append(p.words, t)
 	}
 	if p.direct && !p.moved { // there text opens links anew, in front of the table
-		p.moved = strings.Trim(p.s[t.from:t.to], space) != ""
+		p.moved = strings.Trim(p.s[t.from:t.to], markup.Space) != ""
 	}
 	if !p.settled {
 		p.keep(t.from, t.to)
@@ -104,7 +108,7 @@ func settles(text string) bool {
 		return false
 	}
 	for i := range len(text) {
-		if c := text[i]; isLetter(c) || '0' <= c && c <= '9' {
+		if c := text[i]; markup.IsLetter(c) || '0' <= c && c <= '9' {
 			return true
 		}
 	}
@@ -126,9 +130,9 @@ func (p *Pruner) keep(from, to int) {
 // piece begins; false when everything from at on is to stay, and in the tail when there is nothing more to come.
 func (p *Pruner) markup(at int) (next int, ok bool) {
 	switch c := p.s[at+1]; {
-	case c == '/' && isLetter(p.s[at+2]):
+	case c == '/' && markup.IsLetter(p.s[at+2]):
 		return p.endTag(at)
-	case isLetter(c):
+	case markup.IsLetter(c):
 		return p.startTag(at)
 	}
 	end := commentEnd(p.s, at)
@@ -164,7 +168,7 @@ func (p *Pruner) endTag(at int) (next int, ok bool) {
 func (p *Pruner) startTag(at int) (next int, ok bool) {
 	var name tagName
 	attrs := name.read(p.s, at+1)
-	end := tagEnd(p.s, attrs)
+	end, closed := markup.TagEnd(p.s, attrs)
 	if end < 0 {
 		return 0, false
 	}
@@ -180,7 +184,7 @@ func (p *Pruner) startTag(at int) (next int, ok bool) {
 	}
 	switch {
 	case class == picture && !p.Tail:
-		if next, ok = p.picture(at, end, attrs); !ok {
+		if next, ok = p.picture(at, end, attrs, closed); !ok {
 			p.unsure = p.unsure || p.dropped
 		}
 		return next, ok
@@ -232,7 +236,7 @@ func (p *Pruner) close(name []byte) {
 // raw takes an element that holds text alone (HTML Standard 13.2.5.2 to 13.2.5.4). The tree needs only what a title, a
 // style sheet, noframes and a module say.
 func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok bool) {
-	next = rawEnd(p.s, end, name)
+	next = markup.RawEnd(p.s, end, name)
 	if class == rawScript && !p.Tail {
 		// In a comment in a script, a script within has an end tag of its own (HTML Standard 13.2.5.20).
 		if script := p.s[end:next]; strings.Contains(script, "<!--") && containsFold(script, "<script") {

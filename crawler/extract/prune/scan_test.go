@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
+
+	"curtsy/storage/markup"
 )
 
 // prunable has pages of which each is a case of its own for the pruner.
@@ -49,7 +51,7 @@ func FuzzPrune_TagsEndWhereTheTokenizerSays(f *testing.F) {
 				if strings.HasSuffix(s[at:], "</") && lt == len(s) && at < len(s)-2 {
 					end -= 2 // two texts there, one here
 				}
-			case s[at+1] == '/' && isLetter(s[at+2]), isLetter(s[at+1]):
+			case s[at+1] == '/' && markup.IsLetter(s[at+2]), markup.IsLetter(s[at+1]):
 				var name tagName
 				from := at + 1
 				if s[from] == '/' {

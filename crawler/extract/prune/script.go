@@ -3,6 +3,8 @@ package prune
 import (
 	"strings"
 	"unicode/utf8"
+
+	"curtsy/storage/markup"
 )
 
 // How little a page shows that is empty without its scripts, and how much script it has.
@@ -48,7 +50,7 @@ type empty struct {
 func (e *empty) words(s string) {
 	blank := true
 	for i := 0; i < len(s) && e.text <= littleText; i++ {
-		if c := s[i]; isBlank(c) {
+		if c := s[i]; markup.IsSpace(c) {
 			blank = true
 			continue
 		} else if !utf8.RuneStart(c) {
@@ -73,7 +75,7 @@ func (e *empty) markup(at int) (next int, ok bool) {
 		}
 		return orEnd(end, e.page), true
 	}
-	if !isLetter(c) {
+	if !markup.IsLetter(c) {
 		return commentEnd(e.page, at), true
 	}
 	var name tagName
@@ -85,11 +87,11 @@ func (e *empty) markup(at int) (next int, ok bool) {
 	switch string(name.octets()) {
 	case "html", "head", "body", "link", "base":
 	case "script":
-		close := rawEnd(e.page, end, "script")
+		close := markup.RawEnd(e.page, end, "script")
 		e.script(e.page[attrs:end], e.page[end:close])
 		return close, true
 	case "style", "title", "template":
-		return rawEnd(e.page, end, string(name.octets())), true
+		return markup.RawEnd(e.page, end, string(name.octets())), true
 	case "noscript":
 		e.noscript++
 	case "meta":

@@ -8,8 +8,6 @@ import (
 	"curtsy/storage/markup"
 )
 
-const space = " \t\n\f\r" // ASCII white space (Infra Standard 4.6)
-
 // tagClass says what a pruner does with a tag.
 type tagClass uint8
 
@@ -140,23 +138,10 @@ func Parts(name string) bool {
 
 func (t *tagName) octets() []byte { return t.buf[:t.n] }
 
-// closesItself reports whether a tag, whose name ends at i, ends in a solidus that is no part of a value.
-func closesItself(tag string, i int) bool {
-	for bare := false; tag[len(tag)-2] == '/'; {
-		if i = blanks(tag, i); tag[i] == '>' {
-			return !bare
-		}
-		if i, bare = attributeEnd(tag, i); bare {
-			bare = tag[i] == '>'
-		}
-	}
-	return false
-}
-
 // odd reports whether the first attribute has no name, or one that begins with "=": a name that package extract puts in
 // front of it would make it a value.
 func odd(attrs string) bool {
-	return strings.HasPrefix(strings.TrimLeft(attrs, space+"/"), "=")
+	return strings.HasPrefix(strings.TrimLeft(attrs, markup.Space+"/"), "=")
 }
 
 // tells reports whether a tag with these attributes must stay: one may hold a style with a URL, or is for a script that
@@ -223,11 +208,12 @@ func unescaped(text string) string {
 	return html.UnescapeString(text)
 }
 
-// picture takes an svg element whose start tag ends at end, and its name at attrs. It is one if there are only shapes
+// picture takes an svg element whose start tag ends at end, and its name at attrs; closed says that the tag is all of it.
+// It is one if there are only shapes
 // in it that the parser leaves where they are, each of which ends, and no other svg element.
-func (p *Pruner) picture(at, end, attrs int) (next int, ok bool) {
+func (p *Pruner) picture(at, end, attrs int, closed bool) (next int, ok bool) {
 	words, open := len(p.words), p.open[:0]
-	if next = end; !closesItself(p.s[at:end], attrs-at) {
+	if next = end; !closed {
 		open = append(open, p.s[at+1:attrs])
 	}
 	for len(open) > 0 {
@@ -261,13 +247,14 @@ func inPicture(s string, at int, open []string) (end int, _ []string) {
 	if closing {
 		from++
 	}
-	if !isLetter(s[from]) {
+	if !markup.IsLetter(s[from]) {
 		return -1, open
 	}
 	var name tagName
 	attrs := name.read(s, from)
 	last := len(open) - 1
-	end, class := tagEnd(s, attrs), name.shape()
+	class := name.shape()
+	end, closed := markup.TagEnd(s, attrs)
 	switch {
 	case end < 0 || class == noShape:
 		return -1, open
@@ -284,7 +271,7 @@ func inPicture(s string, at int, open []string) (end int, _ []string) {
 			return -1, open
 		}
 	}
-	if !closesItself(s[at:end], attrs-at) {
+	if !closed {
 		open = append(open, s[from:attrs])
 	}
 	return end, open
