@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,28 +11,38 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Audit is the result for a terminal: the verdict and what stands against it first.
+// Audit is the result for a terminal: the verdict and what stands against it first. The table of hosts is as wide as their
+// names make it.
 func Audit(r *audit.Result) string {
-	var head, tail strings.Builder
-	fmt.Fprintf(&head, "%s\n%s.\n", verdict(r), times(r))
-	fmt.Fprintf(&head, "Level reached: %s.\n", levelWords(r))
-	for _, s := range silentLogs(r) {
-		fmt.Fprintf(&head, "Access log%s; check HOST and FILE.\n", s)
+	s := newSheet(r)
+	return Wrap(Render("audit head", s)) + hosts(r) + Wrap(Render("audit tail", s))
+}
+
+// titled is a list with its title.
+type titled struct {
+	Title string
+	Items []string
+}
+
+// shorten leaves out what comes after the first most of a list, and says how much that is.
+func shorten(all []string, most int, more func(n int) string) []string {
+	if n := len(all) - most; n > 0 {
+		return append(slices.Clip(all[:most]), more(n))
 	}
-	ownHosts(&head, r)
-	list(&head, "Damaged or changed records: they cannot be read, or do not match their digests", damage(r))
-	findings(&head, r, false)
-	list(&tail, "How far it reaches", reach(r))
-	unprovable(&tail, r)
-	clocks(&tail, r)
-	witnesses(&tail, r)
-	findings(&tail, r, true)
-	list(&tail, "robots.txt used, the last of each host", policies(r))
-	list(&tail, "Origin of the archive", making(r))
-	list(&tail, "Politeness settings that differ from the default, as the archive states them", settings(r))
-	list(&tail, "Requirements", r.Measures)
-	list(&tail, "Not shown by this result", r.CannotShow)
-	return Wrap(head.String()) + hosts(r) + Wrap(tail.String())
+	return all
+}
+
+// listed says that other forms of the result list more things.
+func listed(thing string) func(int) string {
+	return func(n int) string { return "and " + plainly.Count(n, thing) + "; --json and --html list them" }
+}
+
+// about is what something concerns, with its time if that is known.
+func about(at time.Time, what string) string {
+	if at.IsZero() {
+		return what
+	}
+	return strings.TrimSpace(at.UTC().Format("2006-01-02T15:04:05.999999Z") + " " + what)
 }
 
 // verdict is the headline: what was found in how much, and how much could not be found out.
@@ -96,14 +107,4 @@ func times(r *audit.Result) string {
 		return "At no known time"
 	}
 	return fmt.Sprintf("From %s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime+" UTC"))
-}
-
-func list(b *strings.Builder, title string, items []string) {
-	if len(items) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s\n", title)
-	for _, item := range items {
-		fmt.Fprintf(b, "  %s\n", plainly.OneLine(item))
-	}
 }

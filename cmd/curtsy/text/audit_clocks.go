@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"curtsy/storage/audit"
 	"curtsy/storage/plainly"
@@ -13,30 +12,23 @@ import (
 // clockSeconds is the skew from which a host's is worth a line: the field Date has whole seconds.
 const clockSeconds = 2
 
-// clocks says by how much the dates of answers differ from the archive's.
-func clocks(b *strings.Builder, r *audit.Result) {
+// clocks says by how much the dates of answers differ from the archive's, and at which hosts by much; nil without dates.
+func clocks(r *audit.Result) *titled {
 	var all []float64
-	var off []*audit.Host
+	var off []string
 	for _, h := range r.Hosts {
 		if h.Dates == 0 {
 			continue
 		}
 		if all = append(all, h.Skew); math.Abs(h.Skew) >= clockSeconds {
-			off = append(off, h)
+			off = append(off, h.Authority+": "+skewText(h))
 		}
 	}
 	if len(all) == 0 {
-		return
+		return nil
 	}
 	slices.Sort(all)
-	fmt.Fprintf(b, "\nClocks of hosts by their Date fields (an observation, not proof): %s.\n", clockWords(all))
-	for i, h := range off {
-		if i == MaxShown {
-			fmt.Fprintf(b, "  and %s; --json and --html list them\n", plainly.Count(int64(len(off)-i), "more host"))
-			break
-		}
-		fmt.Fprintf(b, "  %s: %s\n", plainly.OneLine(h.Authority), skewText(h))
-	}
+	return &titled{clockWords(all), shorten(off, MaxShown, listed("more host"))}
 }
 
 // clockWords say how hosts' clocks stand to the archive's dates. all is by how much each is ahead, in order.

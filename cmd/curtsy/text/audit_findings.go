@@ -8,7 +8,6 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/plainly"
 )
 
 // findingsShown bounds the findings of a code in the text; JSON and HTML have what the result keeps.
@@ -52,13 +51,10 @@ func damage(r *audit.Result) []string {
 		return nil
 	}
 	var all []string
-	for i, p := range at {
-		if i == findingsShown {
-			all = append(all, fmt.Sprintf("… and %d more; curtsy warc check lists them", len(at)-i))
-			break
-		}
+	for _, p := range at {
 		all = append(all, strings.TrimSpace(fmt.Sprintf("%s offset %d %s", p.file, p.offset, urls[p])))
 	}
+	all = shorten(all, findingsShown, func(n int) string { return fmt.Sprintf("… and %d more; curtsy warc check lists them", n) })
 	return append(all, "Restore the files from a copy and audit again: other violations may follow from the damage.")
 }
 
@@ -69,57 +65,6 @@ func impolite(r *audit.Result) bool {
 	}) || slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
 		return f.Code == finding.BadRecord && !f.Note && !f.Unreadable
 	})
-}
-
-// findings lists violations, or notes, by code.
-func findings(b *strings.Builder, r *audit.Result, notes bool) {
-	title := "\nViolations\n"
-	if notes {
-		title = "\nNotes, not violations\n"
-	}
-	for _, c := range causesFirst(r) {
-		n := c.Found - c.Notes
-		if notes {
-			n = c.Notes
-		}
-		if n == 0 {
-			continue
-		}
-		b.WriteString(title)
-		title = ""
-		fmt.Fprintf(b, "  %s: %d (%s)\n", c.Code, n, c.Code.Words())
-		shown := int64(0)
-		for _, f := range r.Findings {
-			if f.Code != c.Code || f.Note != notes {
-				continue
-			}
-			if shown == findingsShown {
-				break
-			}
-			shown++
-			oneFinding(b, &f)
-		}
-		if n > shown {
-			fmt.Fprintf(b, "    … and %d more; --json and --html list them\n", n-shown)
-		}
-	}
-}
-
-func oneFinding(b *strings.Builder, f *finding.Finding) {
-	what := f.URL
-	if what == "" {
-		what = f.Authority
-	}
-	if !f.Time.IsZero() {
-		what = strings.TrimSpace(f.Time.UTC().Format("2006-01-02T15:04:05.999999Z") + " " + what)
-	}
-	if what != "" {
-		fmt.Fprintf(b, "    %s\n", plainly.OneLine(what))
-	}
-	fmt.Fprintf(b, "      required  %s\n      observed  %s\n", plainly.OneLine(f.Required), plainly.OneLine(f.Observed))
-	if where := findingPlace(f); where != "" {
-		fmt.Fprintf(b, "      where     %s\n", plainly.OneLine(where))
-	}
 }
 
 // findingPlace says where the record of a finding stands.

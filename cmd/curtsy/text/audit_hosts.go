@@ -9,18 +9,12 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func ownHosts(b *strings.Builder, r *audit.Result) {
-	if len(r.OwnHosts) == 0 {
-		return
+// owners are the operator's own hosts, and why they are.
+func owners(r *audit.Result) (all []string) {
+	for _, h := range r.OwnHosts {
+		all = append(all, h.Authority+": "+h.Why)
 	}
-	b.WriteString("\nThe operator's own hosts, for which other rules hold:\n")
-	for i, h := range r.OwnHosts {
-		if i == MaxShown {
-			fmt.Fprintf(b, "  and %d more\n", len(r.OwnHosts)-i)
-			break
-		}
-		fmt.Fprintf(b, "  %s: %s\n", plainly.OneLine(h.Authority), plainly.OneLine(h.Why))
-	}
+	return shorten(all, MaxShown, func(n int) string { return fmt.Sprintf("and %d more", n) })
 }
 
 // hosts is the table of hosts, as wide as their names make it.
@@ -55,8 +49,8 @@ func ofNoHost(r *audit.Result) int64 {
 	return n
 }
 
-// unprovable says what could not be proved of which host, and why.
-func unprovable(b *strings.Builder, r *audit.Result) {
+// notProved says what could not be proved of which host, and why.
+func notProved(r *audit.Result) (all []string) {
 	type group struct {
 		what, why, host string // the first host
 		count, hosts    int64
@@ -68,23 +62,20 @@ func unprovable(b *strings.Builder, r *audit.Result) {
 			key := [2]string{string(u.What), unproved(u)}
 			g := by[key]
 			if g == nil {
-				g = &group{what: key[0], why: key[1], host: plainly.OneLine(h.Authority)}
+				g = &group{what: key[0], why: key[1], host: h.Authority}
 				by[key], groups = g, append(groups, g)
 			}
 			g.count, g.hosts = g.count+u.Count, g.hosts+1
 		}
 	}
-	for i, g := range groups {
-		if i == MaxShown {
-			fmt.Fprintf(b, "and %s; --json and --html list them\n", plainly.Count(int64(len(groups)-i), "further reason"))
-			break
-		}
+	for _, g := range groups {
 		hosts := g.host
 		if g.hosts > 1 {
 			hosts += " and " + plainly.Count(g.hosts-1, "more host")
 		}
-		fmt.Fprintf(b, "unprovable: %s, %s, %s: %s\n", hosts, g.what, plainly.Count(g.count, "time"), plainly.OneLine(g.why))
+		all = append(all, fmt.Sprintf("unprovable: %s, %s, %s: %s", hosts, g.what, plainly.Count(g.count, "time"), g.why))
 	}
+	return shorten(all, MaxShown, listed("further reason"))
 }
 
 // unproved says why something cannot be proved, and within which bounds it lies.
@@ -140,8 +131,5 @@ func policies(r *audit.Result) (all []string) {
 		}
 		all = append(all, s)
 	}
-	if more := len(all) - findingsShown; more > 0 {
-		all = append(all[:findingsShown], fmt.Sprintf("and %s; --json lists them", plainly.Count(int64(more), "more host")))
-	}
-	return all
+	return shorten(all, findingsShown, func(n int) string { return "and " + plainly.Count(n, "more host") + "; --json lists them" })
 }

@@ -61,9 +61,7 @@ func refuted(r *audit.Result, level audit.Level) string {
 			all = append(all, l.How)
 		}
 	}
-	if more := len(all) - MaxShown; more > 0 {
-		all = append(all[:MaxShown], fmt.Sprintf("and %d more", more))
-	}
+	all = shorten(all, MaxShown, func(n int) string { return fmt.Sprintf("and %d more", n) })
 	agree := 0
 	for _, h := range r.Logs {
 		if h.Confirmed {
@@ -86,10 +84,7 @@ func silentLogs(r *audit.Result) (all []string) {
 			all = append(all, auditOf(plainly.OneLine(h.Host))+" confirms nothing: "+why)
 		}
 	}
-	if more := len(all) - MaxShown; more > 0 {
-		all = append(all[:MaxShown], fmt.Sprintf("s: %d more confirm nothing", more))
-	}
-	return all
+	return shorten(all, MaxShown, func(n int) string { return fmt.Sprintf("s: %d more confirm nothing", n) })
 }
 
 // reached is a level as it was reached, whole or in part.

@@ -46,12 +46,12 @@ func WritePageWith(w io.Writer, r *audit.Result, practices *cbcp.Result) error {
 	}
 	s := newSheet(r)
 	if practices != nil {
-		s.Practices = &practicesSheet{practicesVerdict(practices), practicesTexts(practices), practiceStates(practices)}
+		s.Practices = newPractices(practices)
 	}
 	return t.Execute(w, s)
 }
 
-// sheet is what the page shows.
+// sheet is what page and text show.
 type sheet struct {
 	*audit.Result
 	Verdict, When    string
@@ -59,15 +59,13 @@ type sheet struct {
 	Reach, Damage    []string
 	Against, Named   []codeFindings
 	Making, Settings []string
-	Version          string
-	Practices        *practicesSheet
-	OfNoHost         int64 // violations
-}
 
-// practicesSheet is what the page shows of the crawler best practices.
-type practicesSheet struct {
-	Verdict, Texts string
-	States         []practiceState
+	Owners, SilentLogs, NotProved, Policies []string
+	Clocks                                  *titled
+
+	Version   string
+	Practices *practicesSheet
+	OfNoHost  int64 // violations
 }
 
 // codeFindings is all that was found under one code.
@@ -88,10 +86,18 @@ func (c codeFindings) First() []finding.Finding { return c.Findings[:min(firstSh
 // Rest are the others.
 func (c codeFindings) Rest() []finding.Finding { return c.Findings[len(c.First()):] }
 
+// Shown are the findings that the text has, and Unshown counts the others.
+func (c codeFindings) Shown() []finding.Finding {
+	return c.Findings[:min(findingsShown, len(c.Findings))]
+}
+
+func (c codeFindings) Unshown() int64 { return c.Count - int64(len(c.Shown())) }
+
 func newSheet(r *audit.Result) sheet {
 	s := sheet{
 		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r), Damage: damage(r), OfNoHost: ofNoHost(r),
 		Making: making(r), Settings: settings(r), Version: crawldir.Version,
+		Owners: owners(r), SilentLogs: silentLogs(r), NotProved: notProved(r), Policies: policies(r), Clocks: clocks(r),
 	}
 	for _, c := range causesFirst(r) {
 		against, named := codeFindings{Code: c.Code, Count: c.Found - c.Notes, Words: c.Code.Words()}, codeFindings{Code: c.Code, Count: c.Notes, Words: c.Code.Words()}

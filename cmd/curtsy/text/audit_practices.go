@@ -3,45 +3,27 @@ package text
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"curtsy/storage/audit/cbcp"
-	"curtsy/storage/plainly"
 )
 
 // Practices is for a terminal how a crawl stands to the crawler best practices: broken clauses first.
-func Practices(r *cbcp.Result) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nCrawler best practices: %s\n", practicesVerdict(r))
-	fmt.Fprintf(&b, "%s.\n", practicesTexts(r))
-	for _, s := range practiceStates(r) {
-		fmt.Fprintf(&b, "\n%s\n", stateTitles[s.State])
-		for i, c := range s.Clauses {
-			fmt.Fprintf(&b, "  %s: %s (%s)\n", c.ID, c.Asks, clauseLevel(c))
-			if i+1 < len(s.Clauses) && s.Clauses[i+1].Evidence == c.Evidence && len(c.Examples) == 0 {
-				continue // the next one says it
-			}
-			fmt.Fprintf(&b, "    evidence  %s\n", plainly.OneLine(c.Evidence))
-			for _, e := range c.Examples {
-				practiceExample(&b, &e)
-			}
-		}
-	}
-	return Wrap(b.String())
+func Practices(r *cbcp.Result) string { return Wrap(Render("practices", newPractices(r))) }
+
+// practicesSheet is what is shown of the crawler best practices.
+type practicesSheet struct {
+	Verdict, Texts string
+	States         []practiceState
 }
 
-func practiceExample(b *strings.Builder, e *cbcp.Example) {
-	what := e.URL
-	if !e.Time.IsZero() {
-		what = strings.TrimSpace(e.Time.UTC().Format("2006-01-02T15:04:05.999999Z") + " " + what)
-	}
-	if what != "" {
-		fmt.Fprintf(b, "    %s\n", plainly.OneLine(what))
-	}
-	fmt.Fprintf(b, "      observed  %s\n", plainly.OneLine(e.Observed))
-	if where := placeText(e.Place); where != "" {
-		fmt.Fprintf(b, "      where     %s\n", plainly.OneLine(where))
-	}
+func newPractices(r *cbcp.Result) *practicesSheet {
+	return &practicesSheet{practicesVerdict(r), practicesTexts(r), practiceStates(r)}
+}
+
+// EvidenceOf reports whether the evidence of a clause is to be shown: the next clause may have the same.
+func (s practiceState) EvidenceOf(i int) bool {
+	c := s.Clauses[i]
+	return i+1 == len(s.Clauses) || s.Clauses[i+1].Evidence != c.Evidence || len(c.Examples) > 0
 }
 
 // practicesVerdict is the headline.

@@ -9,18 +9,6 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func witnesses(b *strings.Builder, r *audit.Result) {
-	if l := r.Ledger; l != nil {
-		fmt.Fprintf(b, "\nLedger: %s\n", plainly.OneLine(ledgerWords(l)))
-	}
-	if p := r.Package; p != nil {
-		fmt.Fprintf(b, "\nWACZ file: %s\n", plainly.OneLine(packageWords(p)))
-	}
-	for _, h := range r.Logs {
-		fmt.Fprintf(b, "\nAccess log%s: %s\n", auditOf(plainly.OneLine(h.Host)), logWords(h))
-	}
-}
-
 // packageWords say what a WACZ file is.
 func packageWords(p *audit.PackageCheck) string {
 	s := fmt.Sprintf("%d of %s match the manifest", p.Agree, plainly.Count(p.Files, "file"))

@@ -22,44 +22,48 @@ const (
 	maxForbidden = 20
 )
 
+// planText is what the templates of a plan take.
+type planText struct {
+	*plan.Plan
+	hosts, forbidden int // that are named
+}
+
 // Text is the plan for a terminal.
-func Text(p *plan.Plan) string {
+func Text(p *plan.Plan) string { return Render("plan", planText{p, maxHosts, maxForbidden}) }
+
+// Table is the table of hosts.
+func (p planText) Table() raw {
 	var b strings.Builder
-	hosts := longestFirst(p.Hosts)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tSEEDS\tLISTED\tREQUESTS\tDELAY\tREASON\tTAKES\tROBOTS.TXT")
-	for _, h := range hosts[:min(len(hosts), maxHosts)] {
+	for _, h := range p.LongestHosts() {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", plainly.OneLine(h.Host), of(h.Seeds-h.Forbidden, h.Seeds), of(h.Listed-h.Disallow, h.Listed),
-			h.Requests, seconds(h.Pace), h.PaceBy, takes(h), plainly.OneLine(robots(h)))
+			h.Requests, pause(h.Pace), h.PaceBy, takes(h), plainly.OneLine(robots(h)))
 	}
 	_ = table.Flush() // a strings.Builder takes everything
-	if n := len(hosts) - maxHosts; n > 0 {
-		fmt.Fprintf(&b, "… and %s; --json has them all\n", plainly.Count(n, "other host"))
-	}
-	if len(p.Forbidden) > 0 {
-		n := int64(len(p.Forbidden)) + p.More
-		fmt.Fprintf(&b, "\n%s of %s will not be requested:\n", plainly.Count(n, "seed"), fmt.Sprint(p.Seeds))
-		for _, f := range p.Forbidden[:min(len(p.Forbidden), maxForbidden)] {
-			fmt.Fprintf(&b, "  %s\n    %s\n", plainly.OneLine(f.URL), plainly.OneLine(why(f)))
-		}
-		if n -= maxForbidden; n > 0 {
-			fmt.Fprintf(&b, "  … and %s\n", plainly.Count(n, "other"))
-		}
-	}
-	b.WriteByte('\n')
-	b.WriteString(Wrap(strings.ReplaceAll(sentence(p.Estimate), ". ", ".\n") + "\n"))
-	for _, line := range p.Estimate.Basis {
-		b.WriteString(Wrap("  -  " + line + "\n"))
-	}
-	b.WriteString("Unknown:\n")
-	for _, line := range p.Estimate.Unknown {
-		b.WriteString(Wrap("  -  " + line + "\n"))
-	}
-	if p.Ended != "" {
-		fmt.Fprintf(&b, "%s ended the plan before every host was done.\n", p.Ended)
-	}
-	return b.String()
+	return raw(b.String())
 }
+
+// LongestHosts are the hosts that take longest, as far as they are named, and MoreHosts counts the others.
+func (p planText) LongestHosts() []plan.Host {
+	hosts := slices.Clone(p.Hosts)
+	slices.SortStableFunc(hosts, func(a, b plan.Host) int { return cmp.Compare(b.Takes, a.Takes) })
+	return hosts[:min(len(hosts), p.hosts)]
+}
+
+func (p planText) MoreHosts() int { return max(len(p.Hosts)-p.hosts, 0) }
+
+// FirstForbidden are the forbidden seeds that are named, of AllForbidden; MoreForbidden counts the others.
+func (p planText) FirstForbidden() []plan.Forbidden {
+	return p.Forbidden[:min(len(p.Forbidden), p.forbidden)]
+}
+
+func (p planText) AllForbidden() int64  { return int64(len(p.Forbidden)) + p.More }
+func (p planText) MoreForbidden() int64 { return max(p.AllForbidden()-int64(p.forbidden), 0) }
+
+// Sentence is the estimate, and Estimated the same for a terminal, a sentence a line.
+func (p planText) Sentence() string { return sentence(p.Estimate) }
+func (p planText) Estimated() raw   { return raw(Wrap(strings.ReplaceAll(p.Sentence(), ". ", ".\n"))) }
 
 // sentence is the estimate.
 func sentence(e plan.Estimate) string {
@@ -95,13 +99,6 @@ func decided(e plan.Estimate) string {
 	return ""
 }
 
-// longestFirst are the hosts with those first that take longest.
-func longestFirst(hosts []plan.Host) []plan.Host {
-	hosts = slices.Clone(hosts)
-	slices.SortStableFunc(hosts, func(a, b plan.Host) int { return cmp.Compare(b.Takes, a.Takes) })
-	return hosts
-}
-
 // of says how many of all, where these are not the same.
 func of(n, all int64) string {
 	if n == all {
@@ -110,7 +107,8 @@ func of(n, all int64) string {
 	return fmt.Sprintf("%d of %d", n, all)
 }
 
-func seconds(s float64) string { return plainly.Duration(time.Duration(s * float64(time.Second))) }
+// pause writes a delay.
+func pause(s float64) string { return plainly.Duration(time.Duration(s * float64(time.Second))) }
 
 func takes(h plan.Host) string {
 	if h.Left != "" {

@@ -42,59 +42,116 @@ var limitOf = map[string]string{
 // Summary says how a run ended, or that there was nothing to run, where everything is, and what to do next
 // if the crawl can go on.
 func Summary(s crawler.Summary, dir string, goOn bool) string {
-	var b strings.Builder
-	elapsed := time.Duration(s.Status.Elapsed * float64(time.Second))
+	return Render("summary", summaryText{s, dir, goOn})
+}
+
+// summaryText is what the template of a summary takes.
+type summaryText struct {
+	crawler.Summary
+	Dir  string
+	goOn bool
+}
+
+func (s summaryText) Elapsed() time.Duration { return Seconds(s.Status.Elapsed) }
+
+func (s summaryText) StatusText() statusText { return statusText{s.Status, "", time.Now()} }
+
+// In is the path of a file of the crawl.
+func (s summaryText) In(name string) string { return filepath.Join(s.Dir, name) }
+
+// Why says why the run ended.
+func (s summaryText) Why() string {
+	waiting := s.EndedBy == crawler.EndedWaiting
+	condition, stopped := strings.CutPrefix(s.EndedBy, crawler.EndedStopWhen)
 	switch {
-	case elapsed == 0:
-		fmt.Fprintf(&b, "%s is finished%s.\n\n", plainly.OneLine(dir),
-			cmp.Or(capped(s.Status, " but links over "), "; curtsy update "+plainly.OneLine(plainly.Argument(dir))+" crawls it again"))
-	case s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Opens == nil:
-		fmt.Fprintf(&b, "Ended after %s: no host has answered.\n\n", Clock(elapsed))
-	case s.EndedBy == crawler.EndedWaiting && onlyPrivate(s.Status):
-		fmt.Fprintf(&b, "Ended after %s: the remaining hosts have private addresses.\n\n", Clock(elapsed))
+	case waiting && s.Status.Bytes == 0 && s.Opens == nil:
+		return "no host has answered"
+	case waiting && onlyPrivate(s.Status):
+		return "the remaining hosts have private addresses"
 	case s.Opens != nil:
-		fmt.Fprintf(&b, "Ended after %s: it is outside its --window, which opens at %s, later than --max-wait allows.\n\n", Clock(elapsed), s.Opens.Format("Mon 2 Jan 15:04 MST"))
-	default:
-		how := ending(s.EndedBy)
-		if s.EndedBy == crawler.EndedDrained {
-			how = cmp.Or(capped(s.Status, "everything is done but links over "), how)
-		}
-		fmt.Fprintf(&b, "Ended after %s: %s.\n\n", Clock(elapsed), how)
+		return "it is outside its --window, which opens at " + s.Opens.Format("Mon 2 Jan 15:04 MST") + ", later than --max-wait allows"
+	case s.EndedBy == crawler.EndedDrained:
+		return cmp.Or(s.Capped("everything is done but links over "), endings[s.EndedBy])
+	case stopped:
+		return "--stop-when " + condition
 	}
-	fmt.Fprintf(&b, "%s\n", Status(s.Status, "", time.Now()))
-	if s.SeedsUnanswered > 1 {
-		fmt.Fprintf(&b, "seeds    %d without a usable response\n", s.SeedsUnanswered)
-	}
-	for _, seed := range s.Seeds {
-		fmt.Fprintf(&b, "no usable response from seed %s\n", plainly.OneLine(seed))
-	}
-	if more := s.SeedsUnanswered - int64(len(s.Seeds)); more > 0 {
-		fmt.Fprintf(&b, "no usable response from %s; the ledger has the reason\n", plainly.Count(more, further(len(s.Seeds))+"seed"))
-	}
-	for _, u := range s.Failed {
-		fmt.Fprintf(&b, "failed   %s\n", plainly.OneLine(u))
-	}
-	b.WriteString(empty(s))
-	b.WriteString(Manners(s.Manners))
-	fmt.Fprintf(&b, "archive  %s\nledger   %s\n", plainly.OneLine(filepath.Join(dir, crawldir.ArchiveName)), plainly.OneLine(filepath.Join(dir, crawldir.LedgerName)))
+	return endings[s.EndedBy]
+}
+
+// MoreSeeds counts the seeds without a usable response that are not named, in words.
+func (s summaryText) MoreSeeds() string {
+	more := s.SeedsUnanswered - int64(len(s.Seeds))
 	switch {
-	case !goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
+	case more <= 0:
+		return ""
+	case len(s.Seeds) > 0:
+		return plainly.Count(more, "further seed")
+	}
+	return plainly.Count(more, "seed")
+}
+
+// WithoutScript counts the pages that show nothing without JavaScript.
+func (s summaryText) WithoutScript() int64 { return s.Status.NotRead[budget.EmptyWithoutScript] }
+
+// MoreEmpty reports whether there are more of these than Empty names.
+func (s summaryText) MoreEmpty() bool {
+	return len(s.Empty) > 0 && s.WithoutScript() > int64(len(s.Empty))
+}
+
+// Rel are the rel values whose links are followed, if that is not the default.
+func (s summaryText) Rel() string {
+	if s.Manners.FollowRel == strings.Join(crawler.DefaultFollowRel(), ",") {
+		return ""
+	}
+	return s.Manners.FollowRel
+}
+
+// Chosen reports whether something is said of opt-outs and of what pages ask for.
+func (s summaryText) Chosen() bool {
+	m := s.Manners
+	return len(m.OptOut)+len(m.Troubles) > 0 || m.Kept || m.NoArchive > 0 || m.NoIndex > 0 || s.Rel() != ""
+}
+
+// Continue is how curtsy resume goes on with the crawl; empty if it cannot, or nothing is left.
+func (s summaryText) Continue() string {
+	dir := plainly.Argument(s.Dir)
+	switch {
+	case !s.goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
+		return ""
 	case s.EndedBy == crawler.EndedMaxDBSize:
 		size := crawldir.Size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
-		fmt.Fprintf(&b, "continue curtsy resume --max-db-size %v %s   (a larger limit)\n", &size, plainly.OneLine(plainly.Argument(dir)))
+		return fmt.Sprintf("--max-db-size %v %s   (a larger limit)", &size, dir)
 	case strings.HasPrefix(s.EndedBy, crawler.EndedStopWhen):
-		fmt.Fprintf(&b, "continue curtsy resume --stop-when none %s   (or another condition)\n", plainly.OneLine(plainly.Argument(dir)))
+		return "--stop-when none " + dir + "   (or another condition)"
 	case limitOf[s.EndedBy] != "":
-		fmt.Fprintf(&b, "continue curtsy resume %s 0 %s   (or another limit)\n", limitOf[s.EndedBy], plainly.OneLine(plainly.Argument(dir)))
+		return limitOf[s.EndedBy] + " 0 " + dir + "   (or another limit)"
 	case s.EndedBy == crawler.EndedWaiting && onlyPrivate(s.Status):
-		fmt.Fprintf(&b, "continue curtsy resume --allow-net NETWORK %s   (NETWORK has their addresses, such as 127.0.0.0/8; only for networks of your own)\n", plainly.OneLine(plainly.Argument(dir)))
-	default:
-		fmt.Fprintf(&b, "continue curtsy resume %s\n", plainly.OneLine(plainly.Argument(dir)))
+		return "--allow-net NETWORK " + dir + "   (NETWORK has their addresses, such as 127.0.0.0/8; only for networks of your own)"
 	}
-	if goOn && s.Status.Bytes > 0 {
-		b.WriteString(next(s.Status, plainly.OneLine(plainly.Argument(dir))))
+	return dir
+}
+
+// Next are commands that look at the crawl, padded to one width, and what they show.
+func (s summaryText) Next() (commands [][2]string) {
+	if !s.goOn || s.Status.Bytes == 0 {
+		return nil
 	}
-	return b.String()
+	dir := plainly.OneLine(plainly.Argument(s.Dir))
+	if s.Status.Queued+s.Status.InFlight+s.Status.Deferred > 0 {
+		commands = append(commands, [2]string{"status " + dir, "URLs left, and hosts that are not being crawled"})
+	}
+	commands = append(commands, [2]string{"report " + dir, "what was crawled and what was not, as a web page"}, [2]string{"audit " + dir, "was it polite?"})
+	if s.Status.Failed+s.Status.Disallowed+s.Status.Dropped > 0 {
+		commands = append(commands, [2]string{"explain " + dir + " URL", "why a URL was not fetched"})
+	}
+	widest := 0
+	for _, c := range commands {
+		widest = max(widest, utf8.RuneCountInString(c[0]))
+	}
+	for i := range commands {
+		commands[i][0] = fmt.Sprintf("%-*s", widest, commands[i][0])
+	}
+	return commands
 }
 
 // onlyPrivate reports whether all hosts that have URLs pending are closed because of their addresses, which --allow-net allows.
@@ -121,11 +178,11 @@ func allPrivate(why map[string]map[string]int64) bool {
 	return len(why) > 0
 }
 
-// capped returns what with the flags of the limits that links were over, or "" if none was.
-func capped(s status.Status, what string) string {
+// Capped returns what with the flags of the limits that links were over, or "" if none was.
+func (s summaryText) Capped(what string) string {
 	var flags []string
 	for _, c := range budget.Caps {
-		if s.Capped[c[0]] > 0 {
+		if s.Status.Capped[c[0]] > 0 {
 			flags = append(flags, "--"+c[1])
 		}
 	}
@@ -133,61 +190,4 @@ func capped(s status.Status, what string) string {
 		return ""
 	}
 	return what + strings.Join(flags, ", ") + " (curtsy update with a larger limit requests them)"
-}
-
-// empty says which pages show nothing without JavaScript.
-func empty(s crawler.Summary) string {
-	n := s.Status.NotRead[budget.EmptyWithoutScript]
-	if n == 0 {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s empty without JavaScript, which curtsy does not run: their content is not in the archive\n",
-		map[bool]string{true: "1 page is", false: fmt.Sprintf("%d pages are", n)}[n == 1])
-	for _, u := range s.Empty {
-		fmt.Fprintf(&b, "         %s\n", plainly.OneLine(u))
-	}
-	if n > int64(len(s.Empty)) && len(s.Empty) > 0 {
-		b.WriteString("         … and others; the ledger marks them (needs_script), and curtsy report has examples\n")
-	}
-	return b.String() + "\n"
-}
-
-// next are commands that look at a crawl, as they are typed.
-func next(s status.Status, dir string) string {
-	var commands [][2]string
-	if s.Queued+s.InFlight+s.Deferred > 0 {
-		commands = append(commands, [2]string{"status " + dir, "URLs left, and hosts that are not being crawled"})
-	}
-	commands = append(commands, [2]string{"report " + dir, "what was crawled and what was not, as a web page"}, [2]string{"audit " + dir, "was it polite?"})
-	if s.Failed+s.Disallowed+s.Dropped > 0 {
-		commands = append(commands, [2]string{"explain " + dir + " URL", "why a URL was not fetched"})
-	}
-	widest := 0
-	for _, c := range commands {
-		widest = max(widest, utf8.RuneCountInString(c[0]))
-	}
-	var b strings.Builder
-	label := "look at"
-	for _, c := range commands {
-		fmt.Fprintf(&b, "%-8s curtsy %-*s  (%s)\n", label, widest, c[0], c[1])
-		label = ""
-	}
-	return b.String()
-}
-
-// ending says in words why a run ended.
-func ending(by string) string {
-	if condition, ok := strings.CutPrefix(by, crawler.EndedStopWhen); ok {
-		return "--stop-when " + plainly.OneLine(condition)
-	}
-	return endings[by]
-}
-
-// further is what to say before a thing when n of its kind were named.
-func further(n int) string {
-	if n > 0 {
-		return "further "
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"sort"
 	"strconv"
 	"strings"
@@ -47,6 +48,14 @@ func counted(reasons map[string]int64, word func(string) string) string {
 		names = append(names[:6], "…")
 	}
 	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// Entries counts those of a list.
+func Entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
 }
 
 // sum is how many there are in all.

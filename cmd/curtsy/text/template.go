@@ -1,0 +1,100 @@
+package text
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"text/template"
+	"text/template/parse"
+	"time"
+
+	"curtsy/storage/plainly"
+)
+
+//go:embed *.tmpl
+var files embed.FS
+
+// raw is a text of several lines that is safe already.
+type raw string
+
+// onlyActions matches a line of a template that has only actions which print nothing themselves: it leaves no line.
+var onlyActions = regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:if|else|end|range|with|define|template|break|\$)[^{}]*\}\})+)\n`)
+
+// templates are the texts for people, each in a file. Everything that they print passes line: nothing from the web steers a
+// terminal.
+var templates = sync.OnceValue(func() *template.Template {
+	all := template.New("").Funcs(template.FuncMap{
+		"line": func(v any) any {
+			if text, ok := v.(raw); ok {
+				return text
+			}
+			return plainly.OneLine(fmt.Sprint(v))
+		},
+		"count": func(n any, thing string) string {
+			if n, ok := n.(int); ok {
+				return plainly.Count(n, thing)
+			}
+			return plainly.Count(n.(int64), thing)
+		},
+		"because": Because, "items": itemized, "sum": sum, "reason": plainly.Reason, "size": plainly.RoughSize[int64], "arg": plainly.Argument,
+		"pause": pause, "duration": plainly.Duration, "clock": func(s float64) string { return Clock(Seconds(s)) },
+		"wait": func(s float64) string { return ShortWait(Seconds(s)) }, "utc": func(t time.Time, layout string) string { return t.UTC().Format(layout) },
+		"wrap": func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "less": func(a, b int) int { return a - b }, "shown": func() int { return MaxShown },
+		"state": StateWord, "watch": Watch, "entries": Entries,
+		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
+		"ledger": ledgerWords, "packed": packageWords, "log": logWords, "auditOf": auditOf, "level": clauseLevel,
+		"inline": inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": said,
+	})
+	names, err := files.ReadDir(".")
+	for _, name := range names {
+		var text []byte
+		if text, err = files.ReadFile(name.Name()); err == nil {
+			_, err = all.New(strings.TrimSuffix(name.Name(), ".tmpl")).Parse(onlyActions.ReplaceAllString(string(text), "$1"))
+		}
+		if err != nil {
+			break
+		}
+	}
+	for _, t := range template.Must(all, err).Templates() {
+		if t.Tree != nil {
+			escape(t.Root)
+		}
+	}
+	return all
+})
+
+// escape has all that the nodes below n print pass line.
+func escape(n parse.Node) {
+	switch n := n.(type) {
+	case *parse.ListNode:
+		if n != nil {
+			for _, each := range n.Nodes {
+				escape(each)
+			}
+		}
+	case *parse.ActionNode:
+		if len(n.Pipe.Decl) == 0 {
+			n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Args: []parse.Node{parse.NewIdentifier("line")}})
+		}
+	case *parse.IfNode:
+		escape(n.List)
+		escape(n.ElseList)
+	case *parse.RangeNode:
+		escape(n.List)
+		escape(n.ElseList)
+	case *parse.WithNode:
+		escape(n.List)
+		escape(n.ElseList)
+	}
+}
+
+// Render writes data by the template of a name, which must fit: a template that does not is a mistake of the program.
+func Render(name string, data any) string {
+	var b strings.Builder
+	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
