@@ -16,36 +16,54 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/optout"
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
 	"curtsy/storage/redact"
 )
 
-// derive makes anew what is derived from archive and ledger, and takes the journal away. Each part takes the lock of
-// the directory itself.
-func derive(ctx context.Context, dir string, j *redact.Journal, std cli.Streams) error {
-	return j.Derived(ctx, dir, redact.Ending{Derive: func(ctx context.Context, j *redact.Journal) error {
-		if slices.Contains(j.Made, "mirror") {
-			fmt.Fprintln(std.Err, "rebuilding the mirror")
-			if err := crawlcmd.Again(ctx, dir); err != nil {
-				return err
-			}
-		}
-		if slices.Contains(j.Made, "report.json") {
-			fmt.Fprintln(std.Err, "rewriting the report")
-			if err := runWithout(ctx, report(quiet(std)), dir); err != nil {
-				return err
-			}
-		}
-		for _, path := range j.Packed {
-			fmt.Fprintf(std.Err, "packing %s again\n", plainly.OneLine(path))
-			if err := packAgain(ctx, dir, path, std); err != nil {
-				return err
-			}
-		}
-		return nil
+// carryOut does what a journal says, in a directory that release lets go of: what is derived from archive and ledger is
+// made by commands that hold the directory themselves.
+func carryOut(ctx context.Context, dir string, f crawldir.Stopped, release func() error, j *redact.Journal, std cli.Streams) error {
+	say := func(n crawldir.Note) { fmt.Fprintln(std.Err, plainly.Lines(cli.Note(n, dir))) }
+	h := redact.Hands{
+		Ledger: func() (*ledger.Writer, error) { return f.Ledger(say) },
+		After:  []redact.Step{{Name: "release", Where: crawldir.FrontierName, Do: func(context.Context) error { return release() }}},
+	}
+	if j.OptOut != "" {
+		h.Before = append(h.Before, redact.Step{Name: "add to", Where: crawldir.OptOutName, Do: func(context.Context) error {
+			_, err := optout.Append(filepath.Join(dir, crawldir.OptOutName), []string{j.OptOut}, j.Reason)
+			return err
+		}})
+	}
+	h.Before = append(h.Before, redact.Step{Name: "keep delays in", Where: crawldir.FrontierName, Do: func(ctx context.Context) error {
+		return f.KeepRests(ctx, j.Hosts) // before the lines go that say them
 	}})
+	derive := func(name, where, note string, do func(ctx context.Context) error) {
+		h.After = append(h.After, redact.Step{Name: name, Where: where, Do: func(ctx context.Context) error {
+			fmt.Fprintln(std.Err, note)
+			return do(ctx)
+		}})
+	}
+	if slices.Contains(j.Made, "mirror") {
+		derive("rebuild", "mirror", "rebuilding the mirror", func(ctx context.Context) error { return crawlcmd.Again(ctx, dir) })
+	}
+	if slices.Contains(j.Made, "report.json") {
+		derive("rewrite", "report.json", "rewriting the report", func(ctx context.Context) error {
+			return runWithout(ctx, report(quiet(std)), dir)
+		})
+	}
+	for _, path := range j.Packed {
+		derive("pack", path, fmt.Sprintf("packing %s again", plainly.OneLine(path)), func(ctx context.Context) error {
+			return packAgain(ctx, dir, path, std)
+		})
+	}
+	if err := j.Finish(ctx, dir, h); err != nil {
+		return fmt.Errorf("%w\nThe redaction in %s is not finished: curtsy audit, resume or redact finishes it first", err, dir)
+	}
+	return nil
 }
 
 // quiet are streams on which nobody hears anything.
@@ -119,7 +137,7 @@ func packedOf(dir string, named []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// packedOfCrawl reads a packed file, and refuses one that is not of the crawl in dir.
+// packedOfCrawl reads a packed file, and refuses one that is not of the crawl in dir: one whose ledger is another log.
 func packedOfCrawl(dir, path string) (m manifest, err error) {
 	f, err := durable.Open(path)
 	if err != nil {
@@ -134,70 +152,37 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 	if err != nil {
 		return m, fmt.Errorf("%s is not a readable WACZ file: remove it, or move it out of the directory: %w", path, err)
 	}
-	theirs, err := originIn(z)
-	if err != nil {
-		return m, fmt.Errorf("%s: %w", path, err)
-	}
-	ours, err := originOfFolder(filepath.Join(dir, crawldir.LedgerName))
+	ours, err := ledger.Origin(filepath.Join(dir, crawldir.LedgerName))
 	if err != nil {
 		return m, err
 	}
-	if theirs == "" || theirs != ours {
+	note, err := inPacked(z, "ledger/"+ledger.CheckpointName, checkpoint.MaxNote)
+	var theirs *checkpoint.Note
+	if err == nil {
+		theirs, err = checkpoint.Parse(note)
+	}
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return m, fmt.Errorf("%s: %w", path, err)
+	case err != nil || theirs.Origin != ours:
 		return m, fmt.Errorf("%s is not a package of the crawl in %s: redact it in its crawl's directory, or delete it", path, dir)
 	}
-	in, err := z.Open("datapackage.json")
-	if err != nil {
-		return m, fmt.Errorf("%s: %w", path, err)
+	text, err := inPacked(z, "datapackage.json", maxManifest)
+	if err == nil {
+		err = json.Unmarshal(text, &m)
 	}
-	defer in.Close()
-	if err := json.NewDecoder(io.LimitReader(in, maxManifest)).Decode(&m); err != nil {
+	if err != nil {
 		return m, fmt.Errorf("%s: datapackage.json: %w", path, err)
 	}
 	return m, nil
 }
 
-// originOfFolder is the origin of the log in a folder; "" without one.
-func originOfFolder(folder string) (string, error) {
-	for m, err := range ledger.Marks(folder) {
-		if err != nil {
-			return "", err
-		}
-		if m.Kind == ledger.KindBegin {
-			return m.Origin, nil
-		}
+// inPacked reads a file in a packed one, at most so many bytes of it.
+func inPacked(z *zip.Reader, name string, most int64) ([]byte, error) {
+	in, err := z.Open(name)
+	if err != nil {
+		return nil, err
 	}
-	return "", nil
-}
-
-// maxFirst bounds what is read of the first segment of a ledger in a packed file, in bytes: its first line is enough,
-// but what is compressed is wanted whole.
-const maxFirst = 1 << 30
-
-// originIn is the origin of the log in a packed file; "" without one.
-func originIn(z *zip.Reader) (origin string, err error) {
-	for _, f := range z.File {
-		name, ok := strings.CutPrefix(f.Name, "ledger/000000.jsonl")
-		if !ok || name != "" && name != ".zst" {
-			continue
-		}
-		temp, err := os.MkdirTemp("", "curtsy-redact-")
-		if err != nil {
-			return "", err
-		}
-		defer os.RemoveAll(temp)
-		in, err := f.Open()
-		if err != nil {
-			return "", err
-		}
-		defer in.Close()
-		err = durable.File(filepath.Join(temp, "000000.jsonl"+name), func(w io.Writer) error {
-			_, err := io.Copy(w, io.LimitReader(in, maxFirst))
-			return err
-		})
-		if err != nil {
-			return "", err
-		}
-		return originOfFolder(temp)
-	}
-	return "", nil
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, most))
 }

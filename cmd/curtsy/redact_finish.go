@@ -15,7 +15,6 @@ import (
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
@@ -41,7 +40,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	r := redact.Request{Dir: dir, Subject: s.Subject, All: o.all, Reason: o.reason, OptOut: s.entry, Packed: packed}
 	var j *redact.Journal
 	var found redact.Found
-	err = holdCrawl(ctx, dir, s.entry, func(f crawldir.Stopped) error {
+	err = holdCrawl(ctx, dir, s.entry, func(f crawldir.Stopped, release func() error) error {
 		if o.dryRun {
 			err = lookedFor(ctx, dir, o.quiet, std, func(ctx context.Context) (err error) {
 				found, err = redact.Find(ctx, r)
@@ -63,7 +62,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 			return err
 		}
 		found = j.Found
-		return keepEvidence(ctx, dir, f, j, std)
+		return carryOut(ctx, dir, f, release, j, std)
 	})
 	same := finished != nil && finished.Subject == s.Text && (finished.Extent == ledger.ExtentAll) == o.all
 	switch {
@@ -84,11 +83,6 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	}
 	if o.dryRun {
 		leftOpen(dir, std)
-	}
-	if j != nil {
-		if err := derive(ctx, dir, j, std); err != nil {
-			return unfinished(err, dir)
-		}
 	}
 	fmt.Fprint(std.Err, reportText(&s, &o, found, j, dir))
 	return o.print(std, &s, found, j)
@@ -147,8 +141,8 @@ type inUse struct{ error }
 
 func (inUse) Is(err error) bool { return err == frontier.ErrInUse }
 
-// holdCrawl has do work on a crawl that nobody else has.
-func holdCrawl(ctx context.Context, dir, entry string, do func(f crawldir.Stopped) error) error {
+// holdCrawl has do work on a crawl that nobody else has, until do releases it or returns.
+func holdCrawl(ctx context.Context, dir, entry string, do func(f crawldir.Stopped, release func() error) error) error {
 	settings, err := config.Of(dir)
 	if err != nil {
 		return err
@@ -160,32 +154,15 @@ func holdCrawl(ctx context.Context, dir, entry string, do func(f crawldir.Stoppe
 	if err != nil {
 		return cli.Damaged(err, dir)
 	}
-	return errors.Join(do(f), f.Close())
-}
-
-// keepEvidence does what a journal says of archive and ledger. It is not broken off by a signal: it is short, and begun.
-func keepEvidence(ctx context.Context, dir string, f crawldir.Stopped, j *redact.Journal, std cli.Streams) error {
-	if j.OptOut != "" {
-		if _, err := optout.Append(filepath.Join(dir, crawldir.OptOutName), []string{j.OptOut}, j.Reason); err != nil {
-			return err
+	released := false
+	release := func() error {
+		if released {
+			return nil
 		}
+		released = true
+		return f.Close()
 	}
-	if err := f.KeepRests(ctx, j.Hosts); err != nil { // before the lines go that say them
-		return unfinished(err, dir)
-	}
-	say := func(n crawldir.Note) { fmt.Fprintln(std.Err, plainly.Lines(cli.Note(n, dir))) }
-	err := j.Evidence(context.WithoutCancel(ctx), dir, redact.Ending{
-		Ledger: func() (*ledger.Writer, error) { return f.Ledger(say) },
-	})
-	if err != nil {
-		return unfinished(err, dir)
-	}
-	return nil
-}
-
-// unfinished says that what was begun is to be finished.
-func unfinished(err error, dir string) error {
-	return fmt.Errorf("%w\nThe redaction in %s is not finished: curtsy audit, resume or redact finishes it first", err, dir)
+	return errors.Join(do(f, release), release())
 }
 
 // finishRedaction finishes what was begun in a crawl directory, if anything was, or takes away what was prepared.
@@ -202,29 +179,26 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 	if !redact.Left(dir) {
 		return nil, nil
 	}
-	err = holdCrawl(ctx, dir, "", func(f crawldir.Stopped) (err error) {
+	err = holdCrawl(ctx, dir, "", func(f crawldir.Stopped, release func() error) (err error) {
 		if j, err = redact.Open(dir); err != nil || j == nil {
 			return err
 		}
 		fmt.Fprintf(std.Err, "finishing an interrupted redaction first\n")
-		return keepEvidence(ctx, dir, f, j, std)
+		// The journal may have come with the directory: files elsewhere are for who named them.
+		j.Packed = slices.DeleteFunc(j.Packed, func(path string) bool {
+			if whole, err := filepath.Abs(dir); err == nil && filepath.Dir(path) == whole {
+				return false
+			}
+			fmt.Fprintf(std.Err, "%s lies elsewhere: pack it again yourself, with curtsy export --format wacz\n", plainly.OneLine(path))
+			return true
+		})
+		return carryOut(ctx, dir, f, release, j, std)
 	})
 	if errors.Is(err, frontier.ErrInUse) && !redact.Pending(dir) {
 		return nil, nil // somebody is preparing it, or a run goes on beside what a kill left: nothing is changed yet
 	}
-	if err != nil || j == nil {
+	if err != nil {
 		return nil, err
-	}
-	// The journal may have come with the directory: files elsewhere are for who named them.
-	j.Packed = slices.DeleteFunc(j.Packed, func(path string) bool {
-		if whole, err := filepath.Abs(dir); err == nil && filepath.Dir(path) == whole {
-			return false
-		}
-		fmt.Fprintf(std.Err, "%s lies elsewhere: pack it again yourself, with curtsy export --format wacz\n", plainly.OneLine(path))
-		return true
-	})
-	if err := derive(ctx, dir, j, std); err != nil {
-		return nil, unfinished(err, dir)
 	}
 	return j, nil
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,7 +66,7 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 		return err
 	}
 	if killed {
-		if err := e.tellLast(dir); err != nil {
+		if err := e.tellLast(ctx, dir); err != nil {
 			return err
 		}
 	}
@@ -81,7 +80,7 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 
 // tellLast has the ledger know the last file of archive and index that is complete: a kill may have come between it and
 // its mark. Those before it have theirs, for a file is told of before the next begins.
-func (e *evidence) tellLast(dir string) error {
+func (e *evidence) tellLast(ctx context.Context, dir string) error {
 	last := ""
 	archived, err := Entries(in(dir, ArchiveName), "curtsy-", "")
 	for _, path := range archived {
@@ -101,7 +100,7 @@ func (e *evidence) tellLast(dir string) error {
 		if told[name] {
 			continue
 		}
-		octets, sum, err := digestFile(in(dir, filepath.FromSlash(name)))
+		octets, sum, err := durable.Digest(ctx, in(dir, filepath.FromSlash(name)))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -114,19 +113,6 @@ func (e *evidence) tellLast(dir string) error {
 		}
 	}
 	return nil
-}
-
-// digestFile reads a file for its size and its SHA-256.
-func digestFile(path string) (octets int64, sum [32]byte, err error) {
-	f, err := durable.Open(path)
-	if err != nil {
-		return 0, sum, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	octets, err = io.Copy(h, f)
-	h.Sum(sum[:0])
-	return octets, sum, err
 }
 
 // listed notes that the lists of opt-outs have changed. Who asks them waits: a failure is for the next line to say.

@@ -225,17 +225,3 @@ func (m *Manifest) knows(file string) bool {
 	_, ok := m.of(file)
 	return ok || slices.Contains(m.Outdated, file)
 }
-
-// digest reads a file for its size and SHA-256.
-func digest(path string) (octets int64, sum string, err error) {
-	f, err := durable.Open(path)
-	if err != nil {
-		return 0, "", fmt.Errorf("export: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if octets, err = io.Copy(h, f); err != nil {
-		return 0, "", fmt.Errorf("export: %w", err)
-	}
-	return octets, hex.EncodeToString(h.Sum(nil)), nil
-}

@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -108,7 +109,7 @@ func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) 
 	}
 	options := strings.Join(words, " ")
 	if made, ok := m.of(name); ok && made.Options == options {
-		if octets, sum, err := digest(path); err == nil && octets == made.Octets && sum == made.SHA256 {
+		if octets, sum, err := durable.Digest(ctx, path); err == nil && octets == made.Octets && hex.EncodeToString(sum[:]) == made.SHA256 {
 			made.Again = true
 			return &made, nil
 		}
@@ -124,9 +125,11 @@ func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) 
 	}
 	made := Made{Table: s.Table.Name, File: name, Options: options, Rows: out.Rows, LeftOut: out.Lefts, Problems: out.Problems, Notes: out.Notes,
 		Seconds: time.Since(began).Round(time.Millisecond).Seconds()}
-	if made.Octets, made.SHA256, err = digest(path); err != nil {
-		return nil, err
+	octets, sum, err := durable.Digest(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
 	}
+	made.Octets, made.SHA256 = octets, hex.EncodeToString(sum[:])
 	if s.Count != nil {
 		if made.Check, err = s.Count(ctx, in, out); err != nil {
 			return nil, err

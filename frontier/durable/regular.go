@@ -2,6 +2,8 @@ package durable
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -234,4 +236,26 @@ func inspect(dir string) error {
 		}
 	}
 	return err
+}
+
+// Digest reads a file, as Open opens it, for its size and its SHA-256.
+func Digest(ctx context.Context, path string) (size int64, sum [sha256.Size]byte, err error) {
+	f, err := Open(path)
+	if err != nil {
+		return 0, sum, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	for ctx.Err() == nil {
+		n, err := io.CopyN(h, f, 1<<20)
+		size += n
+		if errors.Is(err, io.EOF) {
+			h.Sum(sum[:0])
+			return size, sum, nil
+		}
+		if err != nil {
+			return 0, sum, err
+		}
+	}
+	return 0, sum, ctx.Err()
 }

@@ -2,12 +2,8 @@ package redact
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -28,88 +24,66 @@ const (
 	indexSuffix   = ".cdxj"
 )
 
-// disk changes the files of a directory. A test breaks it off before any of its steps.
+// disk changes the files of a directory, step by step. A test breaks it off before any of them.
 type disk struct {
 	dir  string
-	step func(what string) error // nil in earnest
+	stop func(step string) error // nil in earnest
 }
 
 func (d *disk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
 
-// do is a step of a kind with a file, broken off or done.
-func (d *disk) do(what, name string, f func() error) error {
-	if d.step != nil {
-		if err := d.step(what + " " + name); err != nil {
+// do does a step, unless it is broken off.
+func (d *disk) do(ctx context.Context, s Step) error {
+	if d.stop != nil {
+		if err := d.stop(s.Name + " " + s.Where); err != nil {
 			return err
 		}
 	}
-	if err := f(); err != nil {
-		return fmt.Errorf("forget: %s %s: %w", what, d.path(name), err)
-	}
-	return nil
+	return s.Do(ctx)
 }
 
-// print is the size and the SHA-256 of a file.
-type print struct {
-	octets int64
-	sha256 string
+// step is a step of this package, which ctx does not end.
+func (d *disk) step(name, where string, do func(ctx context.Context) error) Step {
+	return Step{name, where, func(ctx context.Context) error {
+		if err := do(context.WithoutCancel(ctx)); err != nil {
+			return fmt.Errorf("forget: %s %s: %w", name, d.path(where), err)
+		}
+		return nil
+	}}
 }
 
-// printOf reads a file; fs.ErrNotExist says that there is none.
-func (d *disk) printOf(ctx context.Context, name string) (p print, err error) {
-	f, err := durable.Open(d.path(name))
-	if err != nil {
-		return p, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if p.octets, err = io.Copy(h, &until{ctx, f}); err != nil {
-		return p, err
-	}
-	p.sha256 = hex.EncodeToString(h.Sum(nil))
-	return p, nil
-}
-
-// until is a reader that fails when ctx ends.
-type until struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (u *until) Read(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.r.Read(p)
-}
+// now does a step of this package.
+func (d *disk) now(s Step) error { return d.do(context.Background(), s) }
 
 // write makes a file whole and durable.
 func (d *disk) write(name string, f func(w io.Writer) error) error {
-	return d.do("write", name, func() error { return durable.File(d.path(name), f) })
+	return d.now(d.step("write", name, func(context.Context) error { return durable.File(d.path(name), f) }))
 }
 
 // folder makes a folder.
 func (d *disk) folder(name string) error {
-	return d.do("make", name, func() error { return durable.MakeFolder(d.path(name)) })
+	return d.now(d.step("make", name, func(context.Context) error { return durable.MakeFolder(d.path(name)) }))
 }
 
-// place gives a prepared file its place.
-func (d *disk) place(name string) error {
-	from := d.path(PreparedName + "/" + name)
-	return d.do("place", name, func() error {
-		if err := os.Rename(from, d.path(name)); err != nil {
+// placing gives a prepared file its place, unless it has it already.
+func (d *disk) placing(name string) Step {
+	return d.step("place", name, func(context.Context) error {
+		if !d.there(PreparedName + "/" + name) {
+			return nil
+		}
+		if err := os.Rename(d.path(PreparedName+"/"+name), d.path(name)); err != nil {
 			return err
 		}
 		return durable.Names(filepath.Dir(d.path(name)))
 	})
 }
 
-// remove removes a file or a folder with all in it, durably. A name that is not there is no error.
-func (d *disk) remove(name string) error {
-	if _, err := os.Lstat(d.path(name)); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return d.do("remove", name, func() error {
+// removal removes a file, or a folder with all in it, durably. A name that is not there is no error.
+func (d *disk) removal(name string) Step {
+	return d.step("remove", name, func(context.Context) error {
+		if !d.there(name) {
+			return nil
+		}
 		if err := os.RemoveAll(d.path(name)); err != nil {
 			return err
 		}

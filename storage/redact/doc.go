@@ -18,15 +18,16 @@
 // # Before or after
 //
 // Prepare finds everything and writes the new files into forget.new; nothing that is there is touched. Then the journal
-// (forget.journal) is written, durably, with all that is to be done: from here on there is no way back. Finish does it,
-// each step in such a way that it can be done again:
+// (forget.journal) is written, durably, with all that is to be done: from here on there is no way back. Finish does it, as
+// one list of steps, each of which can be done again:
 //
-//  1. The ledger gets its redaction mark and a checkpoint behind it.
-//  2. The new files take the place of the old ones.
-//  3. The log of originals, the lines and the map of hosts are written without what went.
-//  4. Possible copies go: torn tails put aside, spools, excerpts of earlier versions, reports.
-//  5. The caller makes anew what is derived: mirror, packed files, report.
-//  6. The journal goes.
+//  1. The caller extends the opt-out list, and has the frontier keep the delays that only the ledger knows.
+//  2. The ledger gets its redaction mark and a checkpoint behind it.
+//  3. Each new file takes the place of the old one.
+//  4. The log of originals, the ledger's lines and its map of hosts are rewritten without what went.
+//  5. Each possible copy goes: torn tails put aside, spools, excerpts of earlier versions, reports.
+//  6. The caller rebuilds what is derived: mirror, report, each packed file.
+//  7. The journal goes.
 //
 // A kill before the journal is there leaves everything as it was, and Open takes away what was prepared. After it, Open
 // returns the journal, to be finished. Nothing else may work in the directory before that: package crawldir refuses.

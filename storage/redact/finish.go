@@ -2,11 +2,12 @@ package redact
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
+	"slices"
 	"strings"
 
 	"curtsy/frontier/durable"
@@ -14,105 +15,88 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// Ending says how a journal is finished.
-type Ending struct {
+// Step is one thing that a redaction does. Whatever a kill left of it, it can be done again.
+type Step struct {
+	Name  string // what is done
+	Where string // with which file, or folder, of the directory
+	Do    func(ctx context.Context) error
+}
+
+// Hands is what the caller of Finish does of a redaction.
+type Hands struct {
 	// Ledger opens the ledger of the directory, with the key of its operator.
 	Ledger func() (*ledger.Writer, error)
-	// Derive makes anew what is derived from archive and ledger, as Journal.Made and Journal.Packed name it. It is done
-	// again if it did not end. Nil means that nothing is.
-	Derive func(ctx context.Context, j *Journal) error
+	// Before is done before archive and ledger are changed, After behind that. The caller holds the directory up to a step
+	// of After that lets go of it.
+	Before, After []Step
 }
 
-// Finish does what a journal says, as far as it is not done yet, and takes it away. The caller holds the directory up
-// to Derive, which may take its lock itself. Until Finish returns nil the directory is for Finish alone.
-func (j *Journal) Finish(ctx context.Context, dir string, e Ending) error {
-	d := &disk{dir: dir}
-	if err := j.evidence(ctx, d, e); err != nil {
+// Finish does what a journal says, step by step, and removes the journal with the last one. Until Finish returns nil the
+// directory is for Finish alone. Archive and ledger are not left half done by the end of ctx.
+func (j *Journal) Finish(ctx context.Context, dir string, h Hands) error {
+	return j.finish(ctx, &disk{dir: dir}, h)
+}
+
+func (j *Journal) finish(ctx context.Context, d *disk, h Hands) error {
+	if err := j.ready(ctx, d); err != nil {
 		return err
 	}
-	return j.derived(ctx, d, e)
-}
-
-// Evidence is the part of Finish that changes archive, index and ledger, for a caller that holds the directory; Derived
-// is the rest, for one that holds it no more.
-func (j *Journal) Evidence(ctx context.Context, dir string, e Ending) error {
-	return j.evidence(ctx, &disk{dir: dir}, e)
-}
-
-// Derived is the part of Finish behind Evidence.
-func (j *Journal) Derived(ctx context.Context, dir string, e Ending) error {
-	return j.derived(ctx, &disk{dir: dir}, e)
-}
-
-func (j *Journal) derived(ctx context.Context, d *disk, e Ending) error {
-	if e.Derive != nil {
-		if err := e.Derive(ctx, j); err != nil {
+	for _, s := range slices.Concat(h.Before, j.steps(d, h), h.After, []Step{d.removal(JournalName)}) {
+		if err := d.do(ctx, s); err != nil {
 			return err
 		}
 	}
-	return d.remove(JournalName)
+	return nil
 }
 
-func (j *Journal) evidence(ctx context.Context, d *disk, e Ending) error {
+// steps are those that change archive, index and ledger, and remove what may hold copies.
+func (j *Journal) steps(d *disk, h Hands) []Step {
+	all := []Step{d.step("tell", ledgerDir, func(ctx context.Context) error { return j.tell(ctx, d, h) })}
+	for _, f := range j.Files {
+		all = append(all, d.placing(f.Name))
+	}
+	all = append(all, d.step("forget originals in", indexDir, func(context.Context) error { return j.dropOriginals(d) }))
+	if j.Extent == ledger.ExtentAll {
+		all = append(all, d.step("forget lines in", ledgerDir, func(context.Context) error {
+			return errors.Join(ledger.Forget(d.path(ledgerDir), j.Entries), ledger.ForgetHosts(d.path(ledgerDir), j.Hosts))
+		}))
+	}
+	for _, name := range j.Remove {
+		all = append(all, d.removal(name))
+	}
+	all = append(all, d.step("remove drafts of", JournalName, func(context.Context) error { return d.sweep() }))
+	return append(all, d.removal(PreparedName))
+}
+
+// ready makes sure that each file is prepared, or in its place already, as the journal has it: the ledger says so next.
+func (j *Journal) ready(ctx context.Context, d *disk) error {
 	for _, name := range []string{PreparedName, PreparedName + "/" + archiveDir, PreparedName + "/" + indexDir} {
 		if err := durable.Folder(d.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("forget: %w", err)
 		}
 	}
-	// The prepared files must be there before the ledger says that they are in place.
 	for _, f := range j.Files {
 		if err := j.prepared(ctx, d, f); err != nil {
 			return err
 		}
 	}
-	err := d.do("tell", ledgerDir, func() error { return j.tell(ctx, d, e) })
-	if err != nil {
-		return err
-	}
-	for _, f := range j.Files {
-		if !d.there(PreparedName + "/" + f.Name) {
-			continue // in its place already
-		}
-		if err := d.folder(path.Dir(f.Name)); err != nil {
-			return err
-		}
-		if err := d.place(f.Name); err != nil {
-			return err
-		}
-	}
-	if err := j.dropOriginals(d); err != nil {
-		return err
-	}
-	if j.Extent == ledger.ExtentAll {
-		err := d.do("forget lines in", ledgerDir, func() error {
-			return errors.Join(ledger.Forget(d.path(ledgerDir), j.Entries), ledger.ForgetHosts(d.path(ledgerDir), j.Hosts))
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for _, name := range j.Remove {
-		if err := d.remove(name); err != nil {
-			return err
-		}
-	}
-	if err := d.sweep(); err != nil {
-		return err
-	}
-	return d.remove(PreparedName)
+	return nil
 }
 
-// prepared makes sure that a file is prepared, or in its place already, as the journal has it.
 func (j *Journal) prepared(ctx context.Context, d *disk, f ledger.RedactedFile) error {
 	for _, name := range []string{PreparedName + "/" + f.Name, f.Name} {
-		is, err := d.sum(ctx, name)
+		_, sum, err := durable.Digest(ctx, d.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("forget: %w", err)
 		}
-		if is == f.SHA256 {
+		switch hex.EncodeToString(sum[:]) {
+		case f.SHA256:
 			return nil
-		}
-		if is != "" && is != f.Before {
+		case f.Before:
+		default:
 			return fmt.Errorf("redact: %s changed since this redaction started: restore it, and repeat the command", d.path(name))
 		}
 	}
@@ -121,12 +105,12 @@ func (j *Journal) prepared(ctx context.Context, d *disk, f ledger.RedactedFile) 
 }
 
 // tell puts the mark into the ledger, unless it is there, and a checkpoint behind it.
-func (j *Journal) tell(ctx context.Context, d *disk, e Ending) (err error) {
+func (j *Journal) tell(ctx context.Context, d *disk, h Hands) (err error) {
 	told, err := j.told(ctx, d)
 	if err != nil {
 		return err
 	}
-	w, err := e.Ledger()
+	w, err := h.Ledger()
 	if err != nil {
 		return err
 	}
@@ -158,27 +142,25 @@ func (j *Journal) told(ctx context.Context, d *disk) (bool, error) {
 
 // dropOriginals has no later answer kept as a repeat of one that went.
 func (j *Journal) dropOriginals(d *disk) error {
-	if len(j.Records) == 0 || !d.there(indexDir) {
+	if len(j.Records) == 0 {
 		return nil
 	}
 	gone := map[string]bool{}
 	for _, r := range j.Records {
 		gone[r.ID] = true
 	}
-	return d.do("forget originals in", indexDir, func() error {
-		return cdxj.DropOriginals(d.path(indexDir), func(id string) bool { return gone[id] })
-	})
+	return cdxj.DropOriginals(d.path(indexDir), func(id string) bool { return gone[id] })
 }
 
 // sweep removes drafts of the journal, which name the subject.
 func (d *disk) sweep() error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
-		return fmt.Errorf("forget: %w", err)
+		return err
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "."+JournalName+".") && e.Type().IsRegular() {
-			if err := d.remove(e.Name()); err != nil {
+			if err := os.Remove(d.path(e.Name())); err != nil {
 				return err
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
@@ -249,10 +250,9 @@ func sound(t *testing.T, dir string) {
 		if e.Mark == nil || e.Mark.Kind != ledger.KindFile {
 			continue
 		}
-		d := disk{dir: dir}
-		is, err := d.sum(t.Context(), e.Mark.Name)
-		if want := marks.File(e.Mark.Name, e.Mark.SHA256); err != nil || is != want {
-			t.Errorf("%s is %s, and the marks say %s: %v", e.Mark.Name, is, want, err)
+		_, is, err := durable.Digest(t.Context(), filepath.Join(dir, filepath.FromSlash(e.Mark.Name)))
+		if want := marks.File(e.Mark.Name, e.Mark.SHA256); err != nil || hex.EncodeToString(is[:]) != want {
+			t.Errorf("%s is %x, and the marks say %s: %v", e.Mark.Name, is, want, err)
 		}
 	}
 }
@@ -262,13 +262,13 @@ func forget(t *testing.T, r Request) *Journal {
 	t.Helper()
 	j, err := Prepare(t.Context(), r)
 	require.NoError(t, err)
-	require.NoError(t, j.Finish(t.Context(), r.Dir, ending(t, r.Dir)))
+	require.NoError(t, j.Finish(t.Context(), r.Dir, hands(t, r.Dir)))
 	return j
 }
 
-// ending opens the ledger as a crawl does.
-func ending(t testing.TB, dir string) Ending {
-	return Ending{Ledger: func() (*ledger.Writer, error) {
+// hands opens the ledger as a crawl does.
+func hands(t testing.TB, dir string) Hands {
+	return Hands{Ledger: func() (*ledger.Writer, error) {
 		return ledger.Open(ledger.Options{Dir: filepath.Join(dir, ledgerDir), Signer: signer(t), Software: "curtsy/0"})
 	}}
 }

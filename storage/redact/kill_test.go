@@ -21,7 +21,7 @@ var errKilled = errors.New("killed")
 // dying is a disk that stops before its step of a number, and does nothing after.
 func dying(dir string, left int) (d *disk, steps *[]string) {
 	steps = new([]string)
-	return &disk{dir: dir, step: func(what string) error {
+	return &disk{dir: dir, stop: func(what string) error {
 		if len(*steps) >= left {
 			return errKilled
 		}
@@ -86,10 +86,7 @@ func forgetOn(t *testing.T, d *disk, r Request) error {
 }
 
 func finishOn(t *testing.T, d *disk, j *Journal) error {
-	if err := j.evidence(t.Context(), d, ending(t, d.dir)); err != nil {
-		return err
-	}
-	return j.derived(t.Context(), d, Ending{})
+	return j.finish(t.Context(), d, hands(t, d.dir))
 }
 
 // inTheEnd fails unless everything is forgotten, nothing is left of forgetting, and all is in order.
@@ -122,11 +119,11 @@ func TestAMarkIsWrittenOnce(t *testing.T) {
 	dir := crawled(t, pages, refused)
 	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/"), All: true})
 	require.NoError(t, err)
-	w, err := ending(t, dir).Ledger()
+	w, err := hands(t, dir).Ledger()
 	require.NoError(t, err)
 	err = w.Redact(t.Context(), ledger.Redaction{Extent: j.Extent, Subject: j.Digest, Records: j.Records, Entries: j.Entries, Files: j.Files})
 	require.NoError(t, err)
-	require.NoError(t, j.Finish(t.Context(), dir, ending(t, dir)))
+	require.NoError(t, j.Finish(t.Context(), dir, hands(t, dir)))
 	marks := 0
 	for _, e := range entries(t, dir) {
 		if e.Mark != nil && e.Mark.Kind == ledger.KindRedaction {
@@ -186,7 +183,7 @@ func TestWhatIsPreparedMustBeThere(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, damage(filepath.Join(dir, PreparedName, filepath.FromSlash(j.Files[0].Name))))
 		was := files(t, dir)
-		assert.Error(t, j.Finish(t.Context(), dir, ending(t, dir)), "it was finished all the same")
+		assert.Error(t, j.Finish(t.Context(), dir, hands(t, dir)), "it was finished all the same")
 		assert.True(t, maps.EqualFunc(files(t, dir), was, bytes.Equal), "it changed something")
 	}
 }
@@ -202,7 +199,7 @@ func TestWhatIsPreparedIsNoLink(t *testing.T) {
 	if err := os.Symlink(filepath.Join(elsewhere, "warc"), folder); err != nil {
 		t.Skip(err)
 	}
-	assert.ErrorIs(t, j.Finish(t.Context(), dir, ending(t, dir)), durable.ErrForeign)
+	assert.ErrorIs(t, j.Finish(t.Context(), dir, hands(t, dir)), durable.ErrForeign)
 }
 
 // FuzzJournal: a journal from anybody is refused, or names only what is its own.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/hostmap"
@@ -85,7 +86,7 @@ func prepare(ctx context.Context, r Request, d *disk) (_ *Journal, err error) {
 	if d.there(JournalName) {
 		return nil, ErrUnfinished
 	}
-	if err := d.remove(PreparedName); err != nil { // of a Prepare that was broken off
+	if err := d.now(d.removal(PreparedName)); err != nil { // of a Prepare that was broken off
 		return nil, err
 	}
 	a, l, err := r.find(ctx)
@@ -94,7 +95,7 @@ func prepare(ctx context.Context, r Request, d *disk) (_ *Journal, err error) {
 	}
 	defer func() {
 		if err != nil && !d.there(JournalName) {
-			err = errors.Join(err, d.remove(PreparedName))
+			err = errors.Join(err, d.now(d.removal(PreparedName)))
 		}
 	}()
 	j := &Journal{Format: journalFormat, Time: time.Now().UTC(), Subject: r.Subject.Text, Extent: r.extent(), Reason: r.Reason,
@@ -164,32 +165,16 @@ func (a *archived) rewrite(ctx context.Context, d *disk, name string) (files []l
 
 // renewed prepares the file of a name, and says what it was and is.
 func (d *disk) renewed(ctx context.Context, name string, write func(w io.Writer) error) (f ledger.RedactedFile, err error) {
-	before, err := d.printOf(ctx, name)
-	if err != nil {
-		return f, fmt.Errorf("forget: %w", err)
+	_, before, err := durable.Digest(ctx, d.path(name))
+	if err == nil {
+		err = d.write(PreparedName+"/"+name, write)
 	}
-	h := sha256.New()
-	f.Name, f.Before = name, before.sha256
-	err = d.write(PreparedName+"/"+name, func(w io.Writer) error {
-		c := counter{w: io.MultiWriter(w, h)}
-		err := write(&c)
-		f.Octets = c.n
-		return err
-	})
-	f.SHA256 = hex.EncodeToString(h.Sum(nil))
+	var sum [sha256.Size]byte
+	if err == nil {
+		f.Octets, sum, err = durable.Digest(ctx, d.path(PreparedName+"/"+name))
+	}
+	f.Name, f.Before, f.SHA256 = name, hex.EncodeToString(before[:]), hex.EncodeToString(sum[:])
 	return f, err
-}
-
-// counter counts what is written.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // findCopies notes what else may hold what goes.
@@ -227,7 +212,7 @@ func Open(dir string) (*Journal, error) {
 		return j, err
 	}
 	d := disk{dir: dir}
-	return nil, d.remove(PreparedName)
+	return nil, d.now(d.removal(PreparedName))
 }
 
 // Pending reports whether a directory has a journal.
@@ -237,15 +222,6 @@ func Pending(dir string) bool { return (&disk{dir: dir}).there(JournalName) }
 // be those of a process at work.
 func Left(dir string) bool {
 	return Pending(dir) || (&disk{dir: dir}).there(PreparedName)
-}
-
-// sum is the SHA-256 of a file, or "" where there is none.
-func (d *disk) sum(ctx context.Context, name string) (string, error) {
-	p, err := d.printOf(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return p.sha256, err
 }
 
 // lines are what of a ledger is the subject's.

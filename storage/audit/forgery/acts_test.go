@@ -646,7 +646,7 @@ func takeDown(t *testing.T, dir string, s redact.Subject, all bool) error {
 	if err != nil {
 		return err
 	}
-	return j.Finish(t.Context(), dir, redact.Ending{Ledger: func() (*ledger.Writer, error) {
+	return j.Finish(t.Context(), dir, redact.Hands{Ledger: func() (*ledger.Writer, error) {
 		return ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Signer: operatorKey, Software: "curtsy/1"})
 	}})
 }

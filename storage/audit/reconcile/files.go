@@ -139,11 +139,11 @@ func (l *Ledger) indexes(ctx context.Context, late map[string]bool, found findin
 			continue
 		}
 		file := filepath.Join(folder, e.Name())
-		octets, sum, err := digest(ctx, file)
+		octets, sum, err := durable.Digest(ctx, file)
 		if err != nil {
-			return err
+			return fmt.Errorf("audit: %w", err)
 		}
-		l.file(path.Join(indexFolder, e.Name()), file, octets, sum, l.running || late[base], found)
+		l.file(path.Join(indexFolder, e.Name()), file, octets, hex.EncodeToString(sum[:]), l.running || late[base], found)
 	}
 	return nil
 }
@@ -203,27 +203,6 @@ func readFile(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, maxSettings))
-}
-
-// digest reads a file for its size and its SHA-256.
-func digest(ctx context.Context, path string) (octets int64, sum string, err error) {
-	f, err := durable.Open(path)
-	if err != nil {
-		return 0, "", fmt.Errorf("audit: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	for ctx.Err() == nil {
-		n, err := io.CopyN(h, f, 1<<20)
-		octets += n
-		if errors.Is(err, io.EOF) {
-			return octets, hex.EncodeToString(h.Sum(nil)), nil
-		}
-		if err != nil {
-			return 0, "", fmt.Errorf("audit: read %s: %w", path, err)
-		}
-	}
-	return 0, "", ctx.Err()
 }
 
 // markedFiles are the files that a ledger vouches for.
