@@ -259,7 +259,7 @@ func (h *history) Pack() {
 }
 
 // Decisions are the last lines of the URL.
-func (h *history) Decisions() []storage.Line { return h.decisions.lines }
+func (h history) Decisions() []storage.Line { return h.decisions.lines }
 
 // Asked are the last exchanges for the robots.txt of its host.
-func (h *history) Asked() []storage.Line { return h.asked.lines }
+func (h history) Asked() []storage.Line { return h.asked.lines }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/audit/accesslog"
@@ -78,7 +79,7 @@ func (v *verifying) run(ctx context.Context, path string, std cli.Streams) error
 		if err := cli.WriteJSON(std.Out, r); err != nil {
 			return err
 		}
-	} else if _, err := io.WriteString(std.Out, proofText(r)); err != nil {
+	} else if _, err := io.WriteString(std.Out, text.Wrap(text.Render("proof", proofText{r}))); err != nil {
 		return err
 	}
 	if !r.Holds {

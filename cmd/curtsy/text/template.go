@@ -3,6 +3,7 @@ package text
 import (
 	"embed"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"text/template/parse"
 	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
@@ -30,7 +32,7 @@ var templates = sync.OnceValue(func() *template.Template {
 			if text, ok := v.(raw); ok {
 				return text
 			}
-			return plainly.OneLine(fmt.Sprint(v))
+			return plainly.OneLine(fmt.Sprint(reflect.Indirect(reflect.ValueOf(v))))
 		},
 		"count": func(n any, thing string) string {
 			if n, ok := n.(int); ok {
@@ -39,13 +41,16 @@ var templates = sync.OnceValue(func() *template.Template {
 			return plainly.Count(n.(int64), thing)
 		},
 		"because": Because, "items": itemized, "sum": sum, "reason": plainly.Reason, "size": plainly.RoughSize[int64], "arg": plainly.Argument,
-		"pause": pause, "duration": plainly.Duration, "clock": func(s float64) string { return Clock(Seconds(s)) },
-		"wait": func(s float64) string { return ShortWait(Seconds(s)) }, "utc": func(t time.Time, layout string) string { return t.UTC().Format(layout) },
-		"wrap": func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "less": func(a, b int) int { return a - b }, "shown": func() int { return MaxShown },
+		"seconds": plainly.Seconds, "secs": func(s float64) string { return Seconds(s).Round(time.Microsecond).String() }, "pause": pause, "duration": plainly.Duration, "clock": func(s float64) string { return Clock(Seconds(s)) },
+		"wait": func(s float64) string { return ShortWait(Seconds(s)) }, "utc": func(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }, "stamp": Stamp,
+		"prose": func(section, s string) raw { return raw(Wrap(fmt.Sprintf("%-9s%s", section, plainly.OneLine(s)))) },
+		"wrap":  func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b int) int { return a + b }, "shown": func() int { return MaxShown },
 		"state": StateWord, "watch": Watch, "entries": Entries,
 		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
 		"ledger": ledgerWords, "packed": packageWords, "log": logWords, "auditOf": auditOf, "level": clauseLevel,
-		"inline": inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": said,
+		"delay":   func(by storage.PaceBy) string { return plainly.Words("delays")[string(by)] },
+		"permits": func(allow bool) string { return map[bool]string{true: "allowed", false: "disallowed"}[allow] },
+		"inline":  inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": said,
 	})
 	names, err := files.ReadDir(".")
 	for _, name := range names {

@@ -37,3 +37,6 @@ func Clock(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
+
+// Stamp writes an instant to the millisecond.
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
