@@ -1,5 +1,5 @@
-// Vet is go vet for a system that is not this one. It reads all packages from their source, where go vet would first compile
-// the standard library and every dependency for that system.
+// Vet is go vet for a system that is not this one, and finds words of the ledger that are written twice. It reads all
+// packages from their source, where go vet would first compile the standard library and every dependency for that system.
 package main
 
 import (
@@ -42,7 +42,9 @@ import (
 )
 
 func main() {
-	multichecker.Main( // the same analyzers as go vet
+	multichecker.Main(
+		ledgerWords,
+		// The same analyzers as go vet.
 		appends.Analyzer,
 		asmdecl.Analyzer,
 		assign.Analyzer,
