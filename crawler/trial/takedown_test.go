@@ -76,7 +76,7 @@ func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 	if _, err := optout.Append(filepath.Join(x.dir, optOutName), []string{j.OptOut}, j.Reason); err != nil {
 		t.Fatal(err)
 	}
-	err = j.Finish(t.Context(), x.dir, redact.Ending{Ledger: func() (*ledger.Writer, error) {
+	err = j.Finish(t.Context(), x.dir, redact.Hands{Ledger: func() (*ledger.Writer, error) {
 		signer, rotations, err := set.signer()
 		if err != nil {
 			return nil, err
