@@ -130,7 +130,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 		p.Anchors = in.Mention != nil
 		if whole, err := decodedString(c.Encoding, head); err == nil {
 			page.NeedsScript = prune.NeedsScript(whole)
-			doc = pruned(p, whole, in.Mention != nil)
+			doc = pruned(p, whole)
 		}
 	}
 	isPruned := doc != nil
@@ -199,20 +199,12 @@ func parsed(r io.Reader, left *budget) (doc *goquery.Document, over string, err 
 }
 
 // pruned builds the tree of a page without the parts that no link depends on; nil if that cannot be.
-func pruned(p *prune.Pruner, page string, anchors bool) *goquery.Document {
+func pruned(p *prune.Pruner, page string) *goquery.Document {
 	if strings.Count(page, "<") > MaxTags || !p.Prune(page) {
 		return nil
 	}
-	if anchors {
-		return tree(p.Linked)
-	}
-	return tree(p.Out)
-}
-
-// tree builds the tree of a page that was pruned; nil if that cannot be.
-func tree(text []byte) *goquery.Document {
 	left := newBudget()
-	doc, over, err := parsed(bytes.NewReader(text), &left)
+	doc, over, err := parsed(bytes.NewReader(p.Out), &left)
 	if err != nil || over != "" {
 		return nil // less deep, or less, it may be with all that ends what is open
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/net/html"
 
@@ -115,7 +116,7 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 
 // isNode reports whether a "<" and what follows it may add to the tree: tags and comments do, "</p" and "</br" as well
 // (HTML Standard 13.2.6.4.7), and an end tag without a name is a comment.
-func isNode(tag []byte) bool {
+func isNode(tag string) bool {
 	switch {
 	case len(tag) < 2:
 		return false
@@ -127,7 +128,7 @@ func isNode(tag []byte) bool {
 
 // cost returns how many tags a tag counts as. In a link an end tag does as well: what follows it may stand in the link,
 // opened again.
-func (t *tagLimit) cost(tag []byte) int {
+func (t *tagLimit) cost(tag string) int {
 	switch {
 	case t.link == 0 && isNode(tag):
 		return 1
@@ -140,15 +141,15 @@ func (t *tagLimit) cost(tag []byte) int {
 }
 
 // isEndTag reports whether a tag begins as an end tag with a name does.
-func isEndTag(tag []byte) bool { return len(tag) > 2 && tag[1] == '/' && markup.IsLetter(tag[2]) }
+func isEndTag(tag string) bool { return len(tag) > 2 && tag[1] == '/' && markup.IsLetter(tag[2]) }
 
 // linkEnds reports whether a tag is the plain end tag of a link.
-func linkEnds(tag []byte) bool { return begins(tag, "</a>") }
+func linkEnds(tag string) bool { return begins(tag, "</a>") }
 
 // follow keeps account of the link that the parser may open again. An end tag ends it for sure if only text and plain
 // tags stand before it: in a value, a comment or a script it is no tag, and in a cell, a form or a drawing it may be that
 // of another link. Otherwise the link counts as open to the end of the page.
-func (t *tagLimit) follow(name string, tag []byte) {
+func (t *tagLimit) follow(name string, tag string) {
 	plain := false
 	switch {
 	case t.link == 0 && name != "a" || t.link == unending || !isNode(tag) && !isEndTag(tag):
@@ -157,17 +158,16 @@ func (t *tagLimit) follow(name string, tag []byte) {
 		t.link = 0
 		return
 	case name == "":
-		end, _, ok := bytes.Cut(tag[:min(len(tag), 2+longest)], []byte(">"))
-		plain = isEndTag(tag) && ok && plainInLink(strings.ToLower(string(end[2:])))
+		end, _, ok := strings.Cut(tag[:min(len(tag), 2+longest)], ">")
+		plain = isEndTag(tag) && ok && plainInLink(strings.ToLower(end[2:]))
 	default:
-		end := endOf(tag, 1+len(name), maxAhead)
-		plain = (name == "a" || plainInLink(name)) && end >= 0 && bytes.IndexByte(tag[1:end], '<') < 0
+		end, attrs := endOf(tag, 1+len(name))
+		plain = (name == "a" || plainInLink(name)) && end >= 0 && strings.IndexByte(tag[1:end], '<') < 0
+		if name == "a" && end >= 0 && attrs <= maxAttrs { // else it becomes an area
+			t.link, t.rich = 1, attrs > fewAttrs
+		}
 	}
 	switch name {
-	case "a":
-		if endOf(tag, 2, maxAttrs) >= 0 { // else it becomes an area
-			t.link, t.rich = 1, endOf(tag, 2, fewAttrs) < 0
-		}
 	case "div", "p", "h1", "h2", "h3", "h4", "h5", "h6":
 		t.link++
 	}
@@ -187,7 +187,7 @@ func plainInLink(name string) bool {
 }
 
 // instead returns what goes behind the "<" that a tag begins with.
-func (t *tagLimit) instead(tag []byte) string {
+func (t *tagLimit) instead(tag string) string {
 	var name [longest]byte
 	n := nameOf(tag, &name)
 	t.escaped = t.escaped || t.script && begins(tag, "<!--")
@@ -201,8 +201,8 @@ func (t *tagLimit) instead(tag []byte) string {
 		t.foreign = true
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
 		// These, and a, of which the parser keeps one, are all that it opens anew.
-		end := endOf(tag, 1+n, maxAttrs)
-		if end < 0 || telling(tag[:end]) {
+		end, attrs := endOf(tag, 1+n)
+		if end < 0 || attrs > maxAttrs || telling(tag[:end]) {
 			return asMeta
 		}
 		if t.foreign && (string(name[:n]) != "font" || styled(tag[:end])) || t.escaped && !t.foreign {
@@ -214,7 +214,7 @@ func (t *tagLimit) instead(tag []byte) string {
 			return asMeta
 		}
 	case "a":
-		if endOf(tag, 1+n, maxAttrs) < 0 {
+		if end, attrs := endOf(tag, 1+n); end < 0 || attrs > maxAttrs {
 			return asArea
 		}
 	}
@@ -222,45 +222,44 @@ func (t *tagLimit) instead(tag []byte) string {
 }
 
 // styled reports whether a font is one that ends SVG and MathML (HTML Standard 13.2.6.5).
-func styled(tag []byte) bool {
-	tag = bytes.ToLower(tag)
-	return bytes.Contains(tag, []byte("color")) || bytes.Contains(tag, []byte("face")) ||
-		bytes.Contains(tag, []byte("size"))
+func styled(tag string) bool {
+	tag = strings.ToLower(tag)
+	return strings.Contains(tag, "color") || strings.Contains(tag, "face") || strings.Contains(tag, "size")
 }
 
 // begins reports whether a tag begins so, in any case.
-func begins(tag []byte, with string) bool {
-	return len(tag) >= len(with) && bytes.EqualFold(tag[:len(with)], []byte(with))
+func begins(tag, with string) bool {
+	return len(tag) >= len(with) && strings.EqualFold(tag[:len(with)], with)
 }
 
 // telling reports whether a tag must keep its attributes: one ends a comment, has a URL in its style, or is for a
 // script that loads pictures late.
-func telling(tag []byte) bool {
-	if bytes.ContainsAny(tag, ">(") {
+func telling(tag string) bool {
+	if strings.ContainsAny(tag, ">(") {
 		return true
 	}
 	for {
-		i := bytes.IndexByte(tag, '-')
+		i := strings.IndexByte(tag, '-')
 		if i < 0 {
 			return false
 		}
-		if i >= 4 && bytes.EqualFold(tag[i-4:i], []byte("data")) {
+		if i >= 4 && strings.EqualFold(tag[i-4:i], "data") {
 			return true
 		}
 		tag = tag[i+1:]
 	}
 }
 
-// ahead returns the bytes at i, at most maxAhead; at the end of the page there are fewer.
-func (t *tagLimit) ahead(i int) []byte {
+// ahead returns the text at i, at most maxAhead bytes; at the end of the page there are fewer. It is that of the buffer.
+func (t *tagLimit) ahead(i int) string {
 	b, _ := t.r.Peek(i + maxAhead)
-	return b[i:]
+	return unsafe.String(unsafe.SliceData(b), len(b))[i:]
 }
 
 // nameOf writes the name of a start tag in small letters and returns its length; 0 if it is longer than those that
 // matter.
-func nameOf(tag []byte, name *[longest]byte) int {
-	for i, c := range tag[1:min(len(tag), longest)] {
+func nameOf(tag string, name *[longest]byte) int {
+	for i, c := range []byte(tag[1:min(len(tag), longest)]) {
 		switch {
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
@@ -272,40 +271,11 @@ func nameOf(tag []byte, name *[longest]byte) int {
 	return 0
 }
 
-// endOf returns where a start tag ends, whose name ends at name; -1 if that is not within the bytes, or if it has more
-// than so many attributes (HTML Standard 13.2.5.32 to 13.2.5.40).
-func endOf(tag []byte, name, most int) int {
-	rest := tag[min(name, len(tag)):]
-	for attrs := 0; ; attrs++ {
-		rest = bytes.TrimLeft(rest, markup.Space+"/")
-		switch {
-		case len(rest) == 0 || attrs > most:
-			return -1
-		case rest[0] == '>':
-			return len(tag) - len(rest)
-		}
-		rest = from(rest[1:], markup.Space+"/>=") // a name may begin with "="
-		if value := bytes.TrimLeft(rest, markup.Space); len(value) > 0 && value[0] == '=' {
-			rest = behindValue(bytes.TrimLeft(value[1:], markup.Space))
-		}
-	}
-}
-
-// behindValue returns what follows the value of an attribute; nothing if that does not end.
-func behindValue(s []byte) []byte {
-	if len(s) == 0 || s[0] != '"' && s[0] != '\'' {
-		return from(s, markup.Space+">")
-	}
-	_, rest, _ := bytes.Cut(s[1:], s[:1])
-	return rest
-}
-
-// from returns s from the first of the characters on; nothing if there is none.
-func from(s []byte, any string) []byte {
-	if i := bytes.IndexAny(s, any); i >= 0 {
-		return s[i:]
-	}
-	return nil
+// endOf returns where a start tag ends, whose name ends at name, and how many attributes it has; a negative place if the
+// text ends before it.
+func endOf(tag string, name int) (end, attrs int) {
+	end, attrs, _ = markup.TagEnd(tag, min(name, len(tag)))
+	return end - 1, attrs
 }
 
 // restore returns a value or text as the site wrote it.

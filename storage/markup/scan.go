@@ -125,7 +125,7 @@ func (z *scanner) endTag(i int) int {
 	} else {
 		z.foreign.end(name)
 	}
-	if end, _ = TagEnd(z.s, end); end < 0 {
+	if end, _, _ = TagEnd(z.s, end); end < 0 {
 		return len(z.s)
 	}
 	return end

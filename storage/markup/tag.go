@@ -82,18 +82,19 @@ func attributeEnd(s string, i int) (named, value, after int) {
 	return named, value, i
 }
 
-// TagEnd returns where a tag ends whose name ends at i, and whether in a solidus that is no part of a value; -1 if the text
-// ends before it.
-func TagEnd(s string, i int) (end int, closed bool) {
+// TagEnd returns where a tag ends whose name ends at i, how many attributes it has, and whether it ends in a solidus that
+// is no part of a value; -1 if the text ends before it.
+func TagEnd(s string, i int) (end, attrs int, closed bool) {
 	for {
 		next := attributeAt(s, i)
 		switch {
 		case next == len(s):
-			return -1, false
+			return -1, attrs, false
 		case s[next] == '>':
-			return next + 1, i < next && s[next-1] == '/'
+			return next + 1, attrs, i < next && s[next-1] == '/'
 		}
 		_, _, i = attributeEnd(s, next)
+		attrs++
 	}
 }
 

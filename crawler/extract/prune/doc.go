@@ -18,7 +18,7 @@
 //   - Where the parser reads tags otherwise than a tokenizer by itself, all stays, to the end (the tail). That is so in
 //     templates, and in SVG and MathML; but an svg element of well-known shapes, each of which ends, is a picture,
 //     which goes or stays as one.
-//   - Pruner.Linked has the text of links, too: there is more text in a tree of it, and no other element first.
+//   - With Pruner.Anchors the text of links stays: there is more text in the tree, and no other element first.
 //   - If a part that was left out could have ended something of that kind, or have moved a script out of a table, the
 //     whole page is parsed instead.
 package prune

@@ -11,9 +11,8 @@ type Pruner struct {
 	Out  []byte // what the tree is built of, until the next page
 	Tail bool   // Out has all of the page from some place on; text there may be markup, and markup text
 
-	// Anchors, to be set before, has Linked made: Out, and the text of links where it stands.
+	// Anchors, to be set before, has the text of links in Out as well.
 	Anchors bool
-	Linked  []byte
 
 	s       string
 	words   []span   // the text, in order
@@ -36,7 +35,7 @@ type span struct {
 // Prune reads a page. It reports whether Out will do instead of it.
 func (p *Pruner) Prune(page string) bool {
 	s := page
-	*p = Pruner{s: s, Out: p.Out[:0], Linked: p.Linked[:0], words: p.words[:0], open: p.open[:0], Anchors: p.Anchors}
+	*p = Pruner{s: s, Out: p.Out[:0], words: p.words[:0], open: p.open[:0], Anchors: p.Anchors}
 	for at := 0; at < len(s) && !p.unsure; {
 		lt := markupAt(s, at)
 		p.text(span{from: at, to: lt})
@@ -72,7 +71,7 @@ func (p *Pruner) Text(to func(string)) {
 func (p *Pruner) Release(usual int) bool {
 	p.s = ""
 	clear(p.open[:cap(p.open)])
-	return cap(p.Out) <= usual && cap(p.Linked) <= usual && cap(p.words) <= usual/16
+	return cap(p.Out) <= usual && cap(p.words) <= usual/16
 }
 
 // text takes the text between two pieces of markup.
@@ -90,14 +89,14 @@ func (p *Pruner) text(t span) {
 		p.keep(t.from, t.to)
 		p.settled = settles(p.s[t.from:t.to])
 	} else if p.linked && !p.Tail {
-		p.Linked = append(p.Linked, p.s[t.from:t.to]...)
+		p.Out = append(p.Out, p.s[t.from:t.to]...)
 	}
 }
 
 // part keeps what a tag that is left out does to the text of a link.
 func (p *Pruner) part(name *tagName) {
 	if p.linked && !p.Tail && Parts(string(name.octets())) {
-		p.Linked = append(p.Linked, ' ')
+		p.Out = append(p.Out, ' ')
 	}
 }
 
@@ -115,14 +114,10 @@ func settles(text string) bool {
 	return false
 }
 
-// keep takes a piece of the page over to Out, and to Linked.
+// keep takes a piece of the page over to Out.
 func (p *Pruner) keep(from, to int) {
-	if p.Tail {
-		return
-	}
-	p.Out = append(p.Out, p.s[from:to]...)
-	if p.Anchors {
-		p.Linked = append(p.Linked, p.s[from:to]...)
+	if !p.Tail {
+		p.Out = append(p.Out, p.s[from:to]...)
 	}
 }
 
@@ -168,7 +163,7 @@ func (p *Pruner) endTag(at int) (next int, ok bool) {
 func (p *Pruner) startTag(at int) (next int, ok bool) {
 	var name tagName
 	attrs := name.read(p.s, at+1)
-	end, closed := markup.TagEnd(p.s, attrs)
+	end, _, closed := markup.TagEnd(p.s, attrs)
 	if end < 0 {
 		return 0, false
 	}
@@ -226,9 +221,6 @@ func (p *Pruner) close(name []byte) {
 	}
 	if !p.Tail {
 		p.Out = append(append(append(p.Out, "</"...), name...), '>')
-		if p.Anchors {
-			p.Linked = append(append(append(p.Linked, "</"...), name...), '>')
-		}
 	}
 	p.dropped = true
 }

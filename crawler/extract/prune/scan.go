@@ -39,7 +39,7 @@ func markupAt(s string, i int) int {
 
 // tagEnd returns where a tag ends whose name ends at i; -1 if the page ends before it.
 func tagEnd(s string, i int) int {
-	end, _ := markup.TagEnd(s, i)
+	end, _, _ := markup.TagEnd(s, i)
 	return end
 }
 

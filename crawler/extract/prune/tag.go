@@ -254,7 +254,7 @@ func inPicture(s string, at int, open []string) (end int, _ []string) {
 	attrs := name.read(s, from)
 	last := len(open) - 1
 	class := name.shape()
-	end, closed := markup.TagEnd(s, attrs)
+	end, _, closed := markup.TagEnd(s, attrs)
 	switch {
 	case end < 0 || class == noShape:
 		return -1, open
