@@ -15,14 +15,57 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// begin is how the source of a decoder begins.
-type begin uint8
+// decoder undoes one coding of a body. It holds no more than the window that its coding allows, whatever comes out of it,
+// and is used again for other bodies.
+type decoder struct {
+	src    bufio.Reader
+	coding stream
+	out    io.Reader // src without the coding, or src itself if it does not begin as the coding does; nil before the first octet
+}
 
-const (
-	unread begin = iota
-	asCoded
-	asPlain // it is not in the coding that it was said to be in
-)
+// stream is what a coding has of its own. It is used again for other sources.
+type stream interface {
+	// start returns what src holds in the coding, or nil if src does not begin as the coding does. There is one octet at
+	// least.
+	start(src *bufio.Reader) (io.Reader, error)
+}
+
+func newDecoder(coding string) *decoder {
+	switch coding {
+	case "gzip":
+		return &decoder{coding: &gunzip{}}
+	case "deflate":
+		return &decoder{coding: &inflate{}}
+	case "br":
+		return &decoder{coding: &unbrotli{}}
+	}
+	return &decoder{coding: &unzstd{}}
+}
+
+// reset has d decode r; nil lets go of the source.
+func (d *decoder) reset(r io.Reader) {
+	if r == nil {
+		r = nothing{}
+	}
+	d.src.Reset(r)
+	d.out = nil
+}
+
+func (d *decoder) Read(p []byte) (int, error) {
+	if d.out == nil {
+		if _, err := d.src.Peek(1); err != nil {
+			return 0, err
+		}
+		out, err := d.coding.start(&d.src)
+		if err != nil {
+			return 0, err
+		}
+		if d.out = out; out == nil {
+			d.out = &d.src
+		}
+	}
+	return d.out.Read(p)
+}
 
 // isPage reports whether octets begin as a page or a document in XML does, in no coding.
 func isPage(src *bufio.Reader) bool {
@@ -37,76 +80,32 @@ func isPage(src *bufio.Reader) bool {
 
 // unbrotli decodes a brotli stream (RFC 7932). Its window is 16 MiB at most: "large window brotli" is no content
 // coding, and the library refuses it.
-type unbrotli struct {
-	src   bufio.Reader
-	z     brotli.Reader
-	begin begin
-}
+type unbrotli struct{ z brotli.Reader }
 
-func (b *unbrotli) reset(r io.Reader) {
-	b.begin = unread
-	if r == nil {
-		b.src.Reset(nothing{})
-		return
+func (b *unbrotli) start(src *bufio.Reader) (io.Reader, error) {
+	if isPage(src) {
+		return nil, nil
 	}
-	b.src.Reset(r)
-	_ = b.z.Reset(&b.src) // it never fails
-}
-
-func (b *unbrotli) Read(p []byte) (int, error) {
-	if b.begin == unread {
-		if _, err := b.src.Peek(1); err != nil {
-			return 0, err
-		}
-		if b.begin = asCoded; isPage(&b.src) {
-			b.begin = asPlain
-		}
-	}
-	if b.begin == asPlain {
-		return b.src.Read(p)
-	}
-	return b.z.Read(p)
+	return &b.z, b.z.Reset(src)
 }
 
 // maxZstdWindow is what a decoder must support and a sender may use at most (RFC 9659 3).
 const maxZstdWindow = 8 << 20
 
-// unzstd decodes zstd frames (RFC 8878).
-type unzstd struct {
-	src   bufio.Reader
-	z     *zstd.Decoder
-	begin begin
-}
+// unzstd decodes zstd frames (RFC 8878). One goroutine decodes, the caller's: with more of them a decoder would have
+// goroutines of its own, which nobody waits for.
+type unzstd struct{ z *zstd.Decoder }
 
-func (u *unzstd) reset(r io.Reader) {
-	u.begin = unread
-	if r == nil {
-		u.src.Reset(nothing{})
-		if u.z != nil {
-			_ = u.z.Reset(nil) // lets go of the source
-		}
-		return
+func (u *unzstd) start(src *bufio.Reader) (_ io.Reader, err error) {
+	if head, _ := src.Peek(4); !zstdBegins(head) {
+		return nil, nil
 	}
-	u.src.Reset(r)
-}
-
-func (u *unzstd) Read(p []byte) (int, error) {
-	if u.begin == unread {
-		if _, err := u.src.Peek(1); err != nil {
-			return 0, err
-		}
-		u.begin = asPlain
-		if head, _ := u.src.Peek(4); zstdBegins(head) {
-			if err := u.start(); err != nil {
-				return 0, err
-			}
-			u.begin = asCoded
-		}
+	if u.z != nil {
+		return u.z, u.z.Reset(src)
 	}
-	if u.begin == asPlain {
-		return u.src.Read(p)
-	}
-	return u.z.Read(p)
+	u.z, err = zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxZstdWindow))
+	return u.z, err
 }
 
 // zstdBegins reports whether octets begin a frame (RFC 8878 3.1.1, 3.1.2), as far as they go.
@@ -116,52 +115,27 @@ func zstdBegins(head []byte) bool {
 		string(head[1:]) == "\x2a\x4d\x18"
 }
 
-// start sets the decoder on the source. One goroutine decodes, the caller's: with more of them a decoder would have
-// goroutines of its own, which nobody waits for.
-func (u *unzstd) start() (err error) {
-	if u.z != nil {
-		return u.z.Reset(&u.src)
-	}
-	u.z, err = zstd.NewReader(&u.src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(maxZstdWindow))
-	return err
-}
-
-// readBuffer is how much of a compressed source is read at once.
-const readBuffer = 4 << 10
-
 // gunzip decodes one or more gzip members (RFC 1952 2.2).
 type gunzip struct {
 	src     *bufio.Reader
 	z       gzip.Reader
 	members int
 	within  bool // a member
-	begin   begin
 }
 
-func newGunzip() *gunzip { return &gunzip{src: bufio.NewReaderSize(nil, readBuffer)} }
+// gzipSign begins each member (RFC 1952 2.3.1).
+const gzipSign = "\x1f\x8b"
 
-func (g *gunzip) reset(r io.Reader) {
-	if r == nil {
-		r = nothing{}
+func (g *gunzip) start(src *bufio.Reader) (io.Reader, error) {
+	head, _ := src.Peek(len(gzipSign))
+	if !bytes.HasPrefix([]byte(gzipSign), head) {
+		return nil, nil
 	}
-	g.src.Reset(r)
-	g.members, g.within, g.begin = 0, false, unread
+	g.src, g.members, g.within = src, 0, false
+	return g, nil
 }
 
 func (g *gunzip) Read(p []byte) (int, error) {
-	if g.begin == unread {
-		if _, err := g.src.Peek(1); err != nil {
-			return 0, err
-		}
-		head, _ := g.src.Peek(len(gzipSign))
-		if g.begin = asCoded; !bytes.HasPrefix([]byte(gzipSign), head) {
-			g.begin = asPlain
-		}
-	}
-	if g.begin == asPlain {
-		return g.src.Read(p)
-	}
 	for {
 		if !g.within {
 			if err := g.next(); err != nil {
@@ -178,9 +152,6 @@ func (g *gunzip) Read(p []byte) (int, error) {
 		}
 	}
 }
-
-// gzipSign begins each member (RFC 1952 2.3.1).
-const gzipSign = "\x1f\x8b"
 
 // next begins a member. Behind a whole one, what begins no other is the end; the caller reads it off.
 func (g *gunzip) next() error {
@@ -204,57 +175,23 @@ func (g *gunzip) next() error {
 }
 
 // inflate decodes the zlib format, and the bare deflate stream (RFC 1950, RFC 1951).
-type inflate struct {
-	src   bufio.Reader
-	z     io.ReadCloser // of the two below
-	zlib  io.ReadCloser
-	raw   io.ReadCloser
-	begin begin
-}
+type inflate struct{ zlib, raw io.ReadCloser }
 
-func (i *inflate) reset(r io.Reader) {
-	i.begin, i.z = unread, nil
-	if r == nil {
-		r = nothing{}
-	}
-	i.src.Reset(r)
-}
-
-func (i *inflate) Read(p []byte) (int, error) {
-	if i.begin == unread {
-		if err := i.start(); err != nil {
-			return 0, err
-		}
-	}
-	if i.begin == asPlain {
-		return i.src.Read(p)
-	}
-	return i.z.Read(p)
-}
-
-func (i *inflate) start() (err error) {
-	if _, err = i.src.Peek(1); err != nil {
-		return err
-	}
-	head, _ := i.src.Peek(2)
+func (i *inflate) start(src *bufio.Reader) (_ io.Reader, err error) {
+	head, _ := src.Peek(2)
 	switch {
-	case string(head) == gzipSign, isPage(&i.src): // "gzip, deflate", say, for what is gzip alone; neither begins a stream
-		i.begin = asPlain
-		return nil
+	case string(head) == gzipSign, isPage(src): // "gzip, deflate", say, for what is gzip alone; neither begins a stream
+		return nil, nil
 	case len(head) == 2 && head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0:
 		if i.zlib == nil {
-			i.zlib, err = zlib.NewReader(&i.src)
+			i.zlib, err = zlib.NewReader(src)
 		} else {
-			err = i.zlib.(zlib.Resetter).Reset(&i.src, nil)
+			err = i.zlib.(zlib.Resetter).Reset(src, nil)
 		}
-		i.z = i.zlib
+		return i.zlib, err
 	case i.raw == nil:
-		i.raw = flate.NewReader(&i.src)
-		i.z = i.raw
-	default:
-		err = i.raw.(flate.Resetter).Reset(&i.src, nil)
-		i.z = i.raw
+		i.raw = flate.NewReader(src)
+		return i.raw, nil
 	}
-	i.begin = asCoded
-	return err
+	return i.raw, i.raw.(flate.Resetter).Reset(src, nil)
 }

@@ -14,13 +14,6 @@ var ErrTooLarge = errors.New("coding: too much between two content codings")
 // maxBetween is what there may be between two codings.
 const maxBetween = 128 << 20
 
-// decoder undoes one coding. It holds no more than the window that its coding allows, whatever comes out of it, and is
-// used again for other bodies.
-type decoder interface {
-	io.Reader
-	reset(src io.Reader) // nil lets go of the source
-}
-
 // Pool keeps decoders that are not in use. The zero Pool is ready; it may be used by many at once.
 type Pool struct{ gzip, deflate, br, zstd sync.Pool }
 
@@ -29,7 +22,7 @@ type Reader struct {
 	io.Reader
 	pool  *Pool
 	undo  []string
-	chain []decoder
+	chain []*decoder
 }
 
 // NewReader returns a reader of src without codings, as Of returns them. Close it to give its decoders back to the
@@ -73,24 +66,16 @@ func (p *Pool) of(coding string) *sync.Pool {
 	return &p.zstd
 }
 
-func (p *Pool) get(coding string) decoder {
+func (p *Pool) get(coding string) *decoder {
 	if p != nil {
-		if d, ok := p.of(coding).Get().(decoder); ok {
+		if d, ok := p.of(coding).Get().(*decoder); ok {
 			return d
 		}
 	}
-	switch coding {
-	case "gzip":
-		return newGunzip()
-	case "deflate":
-		return &inflate{}
-	case "br":
-		return &unbrotli{}
-	}
-	return &unzstd{}
+	return newDecoder(coding)
 }
 
-func (p *Pool) put(coding string, d decoder) {
+func (p *Pool) put(coding string, d *decoder) {
 	if p != nil {
 		p.of(coding).Put(d)
 	}
