@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -17,9 +15,12 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
 	"curtsy/crawler/found"
+	"curtsy/crawler/hostlock"
+	"curtsy/crawler/inquiry"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
+	"curtsy/robots"
 	"curtsy/storage"
 )
 
@@ -32,8 +33,8 @@ type explaining struct {
 	live    bool
 	json    bool
 
-	settings crawldir.Settings // those of the crawl
-	config   crawler.Config    // made of them
+	settings *crawldir.Settings // those of the crawl
+	config   crawler.Config     // made of them
 	running  bool
 }
 
@@ -125,15 +126,14 @@ func (x *explaining) run(ctx context.Context, std cli.Streams) error {
 
 // configure reads the settings of the crawl.
 func (x *explaining) configure() error {
-	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-	config.Flags(&x.settings, flags)
-	if err := config.Resolve(&x.settings, flags, "", filepath.Join(x.dir, crawldir.ConfigName)); err != nil {
+	s, err := config.Of(x.dir)
+	if err != nil {
 		return err
 	}
-	if err := x.settings.OpenLists(x.dir, nil); err != nil {
+	if err := s.OpenLists(x.dir, nil); err != nil {
 		return err
 	}
-	var err error
+	x.settings = s
 	x.config, err = x.settings.CrawlerConfig(nil, nil)
 	return err
 }
@@ -195,4 +195,79 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 	e, err := crawler.ExplainStopped(ctx, x.config, q)
 	x.config.Frontier = nil
 	return e, cli.Damaged(errors.Join(err, f.Close()), x.dir)
+}
+
+// askLive asks the host for its robots.txt now, as a crawl would: under the user's identity, behind the guard, one
+// exchange after the other, at the pace for hosts of others. Nothing of it is recorded. Who is to be left alone is not
+// asked, whoever wants to know.
+func (x *explaining) askLive(ctx context.Context, e *explain.Explanation) (err error) {
+	if why := leftAlone(e); why != "" {
+		e.Notes = append(e.Notes, "not requested: "+why)
+		return nil
+	}
+	locks, err := x.hostLocks(e)
+	if err != nil || locks == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, locks.Close()) }()
+	q, err := inquiry.New(x.settings, []canon.URL{x.url}, locks)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	origin := x.url.Authority().Origin()
+	terms := robots.Terms{Standard: x.config.Standard, Strict: true}
+	var state robots.State
+	var ex robots.Exchange
+	need := terms.Need(state, origin, time.Now())
+	for need.Action == robots.Fetch {
+		ex, err = q.Exchange(ctx, need.URL)
+		if resting := (*inquiry.Resting)(nil); errors.As(err, &resting) {
+			e.Notes = append(e.Notes, "not requested: "+resting.Wish.String())
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		state, need = terms.Next(state, origin, ex, time.Now())
+	}
+	e.TakePolicy(x.config.Gate(), explain.PolicyLive, x.url, state, ex.Body, "", time.Now())
+	return nil
+}
+
+// hostLocks opens the locks that all crawls of this user share (politeness rule 17). They are nil when another crawl is
+// asking the host, or has just done so, which a note then says.
+func (x *explaining) hostLocks(e *explain.Explanation) (*hostlock.Locks, error) {
+	a := x.url.Authority()
+	locks, err := crawldir.HostLocks(func(format string, args ...any) { e.Notes = append(e.Notes, fmt.Sprintf(format, args...)) })
+	if err != nil || a.Loopback() {
+		return locks, err
+	}
+	wait, err := locks.Take(a, crawler.Floor)
+	switch {
+	case err != nil:
+	case wait > 0:
+		e.Notes = append(e.Notes, "not requested: another of your crawls is using that host; try again later")
+	default: // the exchange takes it anew
+		if err = locks.Release(a, 0); err == nil {
+			return locks, nil
+		}
+	}
+	return nil, errors.Join(err, locks.Close())
+}
+
+// leftAlone says why nothing may be asked of a host now, or "".
+func leftAlone(e *explain.Explanation) string {
+	h := &e.Host
+	switch {
+	case e.OptOut != nil:
+		return "it opted out"
+	case h.Hold != "":
+		return "the host is " + h.Hold
+	case h.Condition == "refused" || h.Condition == "retired":
+		return "the host is " + h.Condition + ": " + h.Reason
+	case h.Until != nil && h.Until.After(e.Now):
+		return fmt.Sprintf("the host is backing off until %s", h.Until.Format(time.RFC3339))
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -232,4 +233,90 @@ func mustHoldCrawl(dir string) error {
 		}
 	}
 	return nil
+}
+
+// mayHold refuses a folder that cannot take what is made, and one within a crawl directory: what is exported is no part
+// of a crawl, so that neither the audit nor a takedown would know it.
+func mayHold(out string) error {
+	if fi, err := os.Stat(out); err == nil && !fi.IsDir() {
+		return cli.Usagef("--output: %s is a file: name a folder", plainly.Lines(out))
+	}
+	dir, err := filepath.Abs(out)
+	if err != nil {
+		return err
+	}
+	for is := crawldir.Place().Is; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if is(dir) {
+			return cli.Usagef("--output: %s is inside the crawl directory %s: use a path outside", plainly.Lines(out), plainly.Lines(dir))
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+// noFormat is the error of a word that is no format.
+func noFormat(word string) error {
+	var all []string
+	for _, f := range sink.Formats() {
+		all = append(all, string(f))
+	}
+	all = append(all, string(sink.WET), graph.Name, formatWACZ)
+	near := ""
+	if n := plainly.Nearest(word, all); n != "" {
+		near = "; did you mean " + n + "?"
+	}
+	return cli.Usagef("--format: no format %q%s; there are %s", word, near, strings.Join(all, ", "))
+}
+
+// teller tells people how far an export is.
+type teller struct {
+	std    cli.Streams
+	out    string
+	work   *progress.Work
+	to     *progress.Display
+	differ bool // a count did not agree
+	warned bool // of lost lines
+}
+
+// going tells how many rows a table has so far.
+func (t *teller) going(table string, rows int64) { t.work.At(table, rows) }
+
+// made tells of a table.
+func (t *teller) made(m *export.Made) {
+	path := plainly.Lines(filepath.Join(t.out, m.File))
+	if m.Again {
+		t.to.Tell("%-10s %10s  %9s  as it was: %s", m.Table, plainly.Count(m.Rows, "row"), plainly.RoughSize(m.Octets), path)
+	} else {
+		t.to.Tell("%-10s %10s  %9s  in %.1f s: %s", m.Table, plainly.Count(m.Rows, "row"), plainly.RoughSize(m.Octets), m.Seconds, path)
+	}
+	t.counts("skipped", m.LeftOut)
+	t.counts("rows that lack values", m.Problems)
+	t.counts("read", m.Notes)
+	if lost := m.LeftOut[export.LostLines]; lost > 0 && !t.warned {
+		t.warned = true
+		t.to.Tell("           WARNING: the ledger lacks %s; curtsy audit has details", plainly.Count(lost, "line"))
+	}
+	switch c := m.Check; {
+	case c == nil:
+	case !c.Agrees():
+		t.differ = true
+		t.to.Tell("           COUNTS DIFFER: %d %s, and %d in the table", c.Counted, c.Of, c.Rows)
+	default:
+		t.to.Tell("           matches the %d %s", c.Counted, c.Of)
+	}
+}
+
+func (t *teller) counts(what string, of map[string]int64) {
+	if len(of) == 0 {
+		return
+	}
+	var all []string
+	for _, reason := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, fmt.Sprintf("%d %s", of[reason], plainly.Lines(plainly.LeftOut(reason))))
+	}
+	t.to.Tell("           %s: %s", what, strings.Join(all, ", "))
 }

@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -110,7 +109,7 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 	var user, asJSON bool
 	cmd := cli.Command("optout list")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		var s crawldir.Settings
+		s := new(crawldir.Settings)
 		dir := ""
 		if !user {
 			if len(args) != 1 {
@@ -120,9 +119,8 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 			if err := crawldir.Require(dir); err != nil {
 				return err
 			}
-			flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-			config.Flags(&s, flags)
-			if err := config.Resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName)); err != nil {
+			var err error
+			if s, err = config.Of(dir); err != nil {
 				return err
 			}
 		} else if len(args) > 0 {

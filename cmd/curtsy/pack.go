@@ -3,24 +3,30 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
 	"curtsy/storage/wacz"
+	"curtsy/storage/warc"
 )
 
 // formatWACZ is the format that packs a crawl into one file.
@@ -153,4 +159,135 @@ func partsOf(dir string) (o wacz.Options, err error) {
 		}
 	}
 	return o, nil
+}
+
+// packKey is the key of the user's ledgers, with the notes that led to it, or nil when there is none: a crawl makes it,
+// and what was crawled elsewhere is not signed by a key that its ledger does not have.
+func packKey() (key ed25519.PrivateKey, rotations [][]byte, err error) {
+	path, err := crawldir.LedgerKey.Path()
+	if err != nil {
+		return nil, nil, err
+	}
+	seed, err := crawldir.LedgerKey.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	signer, err := checkpoint.NewSigner(seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := crawldir.Rotations(path, signer.Key())
+	for _, r := range all {
+		rotations = append(rotations, r.Note)
+	}
+	return ed25519.NewKeyFromSeed(seed), rotations, err
+}
+
+// openSegment is the name of the segment that a kill left open; "" for none.
+func openSegment(dir string) (string, error) {
+	open, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz.open")
+	if err != nil || len(open) == 0 {
+		return "", err
+	}
+	return filepath.Base(open[len(open)-1]), nil
+}
+
+// mendKilled completes the segment that a kill left open as resume does, and has the ledger know it. Where that cannot be
+// done, the segment is left to completeSegment, and the ledger to the next run.
+func mendKilled(ctx context.Context, dir string, std cli.Streams) error {
+	open, err := openSegment(dir)
+	if err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	if _, asked := control.Connect(ctx, dir); open == "" || asked == nil {
+		return nil
+	}
+	settings, err := config.Of(dir)
+	if err != nil {
+		return err
+	}
+	f, err := crawldir.OpenStopped(ctx, dir, settings)
+	switch {
+	case errors.Is(err, frontier.ErrInUse):
+		return nil // whoever packs is told
+	case err == nil:
+		err = f.MayMark()
+		if err == nil {
+			err = f.Mend(ctx, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
+		}
+		err = errors.Join(err, f.Close())
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		sayTo(std, "note: the ledger has no entry for a file that a kill left open, since it cannot be written: %v; curtsy resume %s adds it",
+			err, plainly.Argument(dir))
+	default:
+		sayTo(std, "%s, which a kill left open, is completed, and the ledger has a mark of it", open)
+	}
+	return nil
+}
+
+func sayTo(std cli.Streams, format string, args ...any) {
+	fmt.Fprintf(std.Err, "%s\n", plainly.Lines(fmt.Sprintf(format, args...)))
+}
+
+// completeSegment completes the segment that a kill left open, as resume does: the ledger tells of what is in it, and a
+// package with the one and without the other would be audited as forged. The frontier is held, so no crawl runs meanwhile.
+func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
+	open, err := openSegment(dir)
+	if err != nil || open == "" {
+		return err
+	}
+	index, err := crawldir.OpenIndex(ctx, dir, nil, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
+	if err != nil {
+		return err
+	}
+	archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "curtsy", Info: warc.Info{Software: "curtsy/" + crawldir.Version}, Index: index, Originals: index})
+	if err != nil {
+		return errors.Join(err, index.Close())
+	}
+	sayTo(std, "%s, which a kill left open, is completed", open)
+	if file, n := archive.Cut(); n > 0 {
+		sayTo(std, "%s: a kill left it incomplete; %d bytes of an unfinished record were cut off", file, n)
+	}
+	return errors.Join(archive.Close(), index.Close())
+}
+
+// ledgerParts are the files of a ledger that are packed: its lines, its checkpoints with what others said of them, the
+// tiles that proofs are made of, and the map of hosts.
+func ledgerParts(dir string) (parts []wacz.File, err error) {
+	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, file)
+		if name = filepath.ToSlash(name); err == nil && isLedgerPart(name) {
+			parts = append(parts, wacz.File{Name: path.Join("ledger", name), Path: file})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	return parts, nil
+}
+
+// tileFolder is where a ledger has its tiles (docs/reference/ledger.md).
+const tileFolder = "tile"
+
+// isLedgerPart reports whether a file below the folder of a ledger is one of it, and no half-written one.
+func isLedgerPart(name string) bool {
+	folder, _, below := strings.Cut(name, "/")
+	switch {
+	case below:
+		return (folder == tileFolder || folder == ledger.CheckpointFolder) && !strings.HasSuffix(name, ".new")
+	case name == ledger.CheckpointName:
+		return true
+	}
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".jsonl.zst")
 }

@@ -16,24 +16,7 @@ type HostGraph struct {
 	Within  int64 `json:"links_within"`   // a host
 	LeftOut int64 `json:"links_left_out"` // because there are too many hosts
 
-	Top   []RankedHost `json:"top"`          // by in-degree
-	Drawn []HostLink   `json:"links_of_top"` // between those, the heaviest
-	More  int64        `json:"more_of_top"`  // pairs beside those
-}
-
-// RankedHost is a host with its degrees.
-type RankedHost struct {
-	Host  string `json:"host"`
-	In    uint32 `json:"in_degree"`
-	Out   uint32 `json:"out_degree"`
-	Asked bool   `json:"asked"` // or else it is only linked to
-}
-
-// HostLink is that a host links to another; both are places in Top.
-type HostLink struct {
-	From  int    `json:"from"`
-	To    int    `json:"to"`
-	Links uint32 `json:"links"`
+	Top
 }
 
 // Bounds of what the graph of a report takes: some 60 bytes of memory a host.
@@ -61,13 +44,10 @@ func (r *Report) connect(ctx context.Context, o Options) (err error) {
 	}
 	r.Graph = &HostGraph{
 		Hosts: int64(g.Order()), Edges: g.Size(), Links: g.Counts.Links, Within: g.Counts.Within, LeftOut: g.Counts.LeftOut,
-		More: int64(top.More), Drawn: []HostLink{},
+		Top: top,
 	}
-	for _, v := range top.Vertices {
-		r.Graph.Top = append(r.Graph.Top, RankedHost{clean(v.Name), v.In, v.Out, v.Fetched})
-	}
-	for _, e := range top.Edges {
-		r.Graph.Drawn = append(r.Graph.Drawn, HostLink{e.From, e.To, e.Weight})
+	for i := range top.Vertices {
+		top.Vertices[i].Name = clean(top.Vertices[i].Name)
 	}
 	return nil
 }
@@ -76,28 +56,19 @@ func (r *Report) connect(ctx context.Context, o Options) (err error) {
 const shownRanks = 20
 
 // First are the hosts that the page lists.
-func (g *HostGraph) First() []RankedHost { return g.Top[:min(len(g.Top), shownRanks)] }
+func (g *HostGraph) First() []Vertex { return g.Vertices[:min(len(g.Vertices), shownRanks)] }
 
 // Shown counts the hosts that are drawn.
-func (g *HostGraph) Shown() int64 { return int64(len(g.Top)) }
+func (g *HostGraph) Shown() int64 { return int64(len(g.Vertices)) }
 
 // Picture draws the hosts of Top.
-func (g *HostGraph) Picture() *picture {
-	var t Top
-	for _, h := range g.Top {
-		t.Vertices = append(t.Vertices, Vertex{Name: h.Host, In: h.In, Out: h.Out, Fetched: h.Asked})
-	}
-	for _, l := range g.Drawn {
-		t.Edges = append(t.Edges, Edge{From: l.From, To: l.To, Weight: l.Links})
-	}
-	return Draw(&t)
-}
+func (g *HostGraph) Picture() *picture { return Draw(&g.Top) }
 
 // Says is what a host says when it is pointed at.
 func (g *HostGraph) Says(i int) string {
-	h := g.Top[i]
-	s := fmt.Sprintf("%d. %s: linked to by %s, links to %s", i+1, h.Host, plural(int64(h.In), "host"), plural(int64(h.Out), "host"))
-	if !h.Asked {
+	h := g.Vertices[i]
+	s := fmt.Sprintf("%d. %s: linked to by %s, links to %s", i+1, h.Name, plural(int64(h.In), "host"), plural(int64(h.Out), "host"))
+	if !h.Fetched {
 		s += "; it was not requested"
 	}
 	return s

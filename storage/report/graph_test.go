@@ -53,16 +53,16 @@ func TestTheGraphOfHostsIsThatOfTheArchive(t *testing.T) {
 	g := report1(t, linked(t, 3)).Graph
 	require.NotNil(t, g, "no graph")
 	// 0 → 1, far-0; 1 → 0, 2, far-1; 2 → 0 twice, far-2; and each to itself, the first twice.
-	if g.Hosts != 6 || g.Edges != 7 || g.Links != 12 || g.Within != 4 || g.LeftOut != 0 || len(g.Top) != 6 || len(g.Drawn) != 7 || g.More != 0 {
+	if g.Hosts != 6 || g.Edges != 7 || g.Links != 12 || g.Within != 4 || g.LeftOut != 0 || len(g.Vertices) != 6 || len(g.Top.Edges) != 7 || g.More != 0 {
 		t.Errorf("%+v", g)
 	}
-	if h := g.Top[0]; h.Host != "www.host-000.example" || !h.Asked || h.In != 2 || h.Out != 2 || h.In < g.Top[1].In {
+	if h := g.Vertices[0]; h.Name != "www.host-000.example" || !h.Fetched || h.In != 2 || h.Out != 2 || h.In < g.Vertices[1].In {
 		t.Errorf("the first is %+v", h)
 	}
-	for _, h := range g.Top {
-		assert.NotEqualf(t, strings.HasPrefix(h.Host, "far-"), h.Asked, "%+v", h)
+	for _, h := range g.Vertices {
+		assert.NotEqualf(t, strings.HasPrefix(h.Name, "far-"), h.Fetched, "%+v", h)
 	}
-	if l := g.Drawn[0]; g.Top[l.From].Host != "www.host-002.example" || l.To != 0 || l.Links != 2 {
+	if l := g.Top.Edges[0]; g.Vertices[l.From].Name != "www.host-002.example" || l.To != 0 || l.Weight != 2 {
 		t.Errorf("the heaviest is %+v", l)
 	}
 }
@@ -126,7 +126,7 @@ func TestThePictureIsPlainSVG(t *testing.T) {
 
 // Names are written by html/template, whatever somebody put into the JSON form.
 func TestNamesInThePictureAreEscaped(t *testing.T) {
-	r := &report.Report{Graph: &report.HostGraph{Hosts: 2, Edges: 1, Top: []report.RankedHost{{Host: "</title><script>alert(1)</script>"}, {Host: `"><img src=x>`}}, Drawn: []report.HostLink{{From: 0, To: 1, Links: 1}}}}
+	r := &report.Report{Graph: &report.HostGraph{Hosts: 2, Edges: 1, Top: report.Top{Vertices: []report.Vertex{{Name: "</title><script>alert(1)</script>"}, {Name: `"><img src=x>`}}, Edges: []report.Edge{{From: 0, To: 1, Weight: 1}}}}}
 	page := render(t, r)
 	if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
 		t.Errorf("markup in\n%s", drawing.FindString(page))

@@ -16,23 +16,25 @@ const (
 
 // Top is the part of a graph that is drawn.
 type Top struct {
-	Vertices []Vertex // by in-degree, the highest first
-	Edges    []Edge   // by weight, the heaviest first
-	More     int      // edges between the vertices beside those
+	Vertices []Vertex `json:"top"`          // by in-degree, the highest first
+	Edges    []Edge   `json:"links_of_top"` // by weight, the heaviest first
+	More     int64    `json:"more_of_top"`  // edges between the vertices beside those
 }
 
 // Vertex is a vertex of a Top.
 type Vertex struct {
-	Name    string
-	In, Out uint32
-	ID      uint32 // in its graph
-	Fetched bool   // something of it was fetched, and not only linked to
+	Name    string `json:"host"`
+	In      uint32 `json:"in_degree"`
+	Out     uint32 `json:"out_degree"`
+	ID      uint32 `json:"-"`     // in its graph
+	Fetched bool   `json:"asked"` // something of it was fetched, or else it is only linked to
 }
 
 // Edge is an edge of a Top, between places in Vertices.
 type Edge struct {
-	From, To int
-	Weight   uint32
+	From   int    `json:"from"`
+	To     int    `json:"to"`
+	Weight uint32 `json:"links"`
 }
 
 // source is a graph. *graph.Graph is one.
@@ -67,7 +69,7 @@ func TopOf(g source) (Top, error) {
 			t.Vertices[i].Name, t.Vertices[i].Fetched = v.Name, v.Fetched
 		}
 	}
-	var all []Edge
+	all := []Edge{}
 	for e, err := range g.Edges() {
 		if err != nil {
 			return t, err
@@ -78,7 +80,7 @@ func TopOf(g source) (Top, error) {
 		}
 	}
 	t.Edges = heaviest(all, len(ids))
-	t.More = len(all) - len(t.Edges)
+	t.More = int64(len(all) - len(t.Edges))
 	return t, nil
 }
 

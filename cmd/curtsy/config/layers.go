@@ -188,12 +188,16 @@ func Origins(s *crawldir.Settings, flags *pflag.FlagSet, config, crawl string) (
 	return apply(s, flags, layers...)
 }
 
-// Of reads the settings of the crawl in dir, the environment included.
+// Of reads the settings of the crawl in dir, or of a new crawl if dir is empty, the environment included.
 func Of(dir string) (*crawldir.Settings, error) {
+	file := ""
+	if dir != "" {
+		file = filepath.Join(dir, crawldir.ConfigName)
+	}
 	var s crawldir.Settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	Flags(&s, flags)
-	return &s, Resolve(&s, flags, "", filepath.Join(dir, crawldir.ConfigName))
+	return &s, Resolve(&s, flags, "", file)
 }
 
 // FrontierOptions are those of a frontier that no crawl has open. The pause after a kill is that of the crawl: this is the

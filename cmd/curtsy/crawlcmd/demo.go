@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -60,9 +59,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 		return fmt.Errorf("the demo's web: %w", err)
 	}
 	defer web.Close()
-	var s crawldir.Settings
-	flags := pflag.NewFlagSet("demo", pflag.ContinueOnError)
-	config.Flags(&s, flags)
+	s := crawldir.Defaults()
 	s.OwnSite, s.MaxWait = []string{crawldir.OwnNone}, demoWait
 	s.AllowNet = []string{web.Net().String()}
 	seeds, err := config.CollectSeeds(web.Seeds(), "", std)

@@ -1,23 +1,32 @@
 package crawlcmd
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
+	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/policypage"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
 )
@@ -83,11 +92,11 @@ func (in *initing) run(flags *initing, fs *pflag.FlagSet, std cli.Streams) error
 
 // defaults fills in what was answered or set before. user are the values of the configuration file.
 func (in *initing) defaults() (user map[string]any, err error) {
-	unset := pflag.NewFlagSet("init", pflag.ContinueOnError)
-	config.Flags(&in.settings, unset)
-	if err := config.Resolve(&in.settings, unset, "", ""); err != nil {
+	s, err := config.Of("")
+	if err != nil {
 		return nil, err
 	}
+	in.settings = *s
 	if in.kept, err = readKept(); err != nil {
 		return nil, err
 	}
@@ -218,4 +227,266 @@ func (in *initing) advise(s *policypage.Statement, to io.Writer) {
 	if in.settings.Contact != s.URL {
 		say("requests carry %s; when the page is there, they can lead to it:\n  curtsy identity set --contact %s", in.settings.Contact, plainly.Argument(s.URL))
 	}
+}
+
+// A question is one that init asks. Its flag answers it, too.
+type question struct {
+	flag     string
+	asks     string
+	to       *string
+	optional bool
+	check    func(string) (string, error) // returns the answer as it is kept
+}
+
+// questions are all of them, in their order.
+func (in *initing) questions() []question {
+	phrase := func(most int) func(string) (string, error) {
+		return func(s string) (string, error) { return s, policypage.Text(s, most) }
+	}
+	return []question{
+		{"operator", "Who runs the crawls? A person, a group, an institution", &in.settings.Operator, false, phrase(policypage.MaxOperator)},
+		{"purpose", "What do you crawl for? One or two sentences", &in.settings.Purpose, false, phrase(policypage.MaxPurpose)},
+		{"contact", "How do site owners reach you? A mailbox, or the URL of a form", &in.kept.Contact, false, checkContact},
+		{"retention", "How long do you keep the data, and who can see it?", &in.kept.Retention, false, phrase(policypage.MaxRetention)},
+		{"agent", "Your name in robots.txt? Letters, - and _", &in.settings.Agent, false, checkToken},
+		{"url", "At which URL will you publish the page? Leave empty if unknown", &in.kept.URL, true, checkURL},
+		{"range", "From which networks do requests come? Leave empty if they change", &in.ranges, true, checkRanges},
+	}
+}
+
+func checkToken(s string) (string, error) {
+	return s, (&crawldir.Settings{Agent: s}).Identity().Validate()
+}
+
+// checkContact takes what a webmaster could write to.
+func checkContact(s string) (string, error) {
+	id := (&crawldir.Settings{Agent: crawldir.Defaults().Agent, Contact: s}).Identity()
+	if err := id.Validate(); err != nil {
+		return "", err
+	}
+	return id.Contact, id.CheckContact()
+}
+
+func checkURL(s string) (string, error) {
+	if err := policypage.PageURL(s); err != nil {
+		return "", err
+	}
+	u, err := canon.Parse(s)
+	return u.String(), err
+}
+
+// none is how a list of ranges that was kept is made an empty one.
+const none = "none"
+
+func checkRanges(s string) (string, error) {
+	if s == none {
+		return "", nil
+	}
+	k := kept{Ranges: strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' })}
+	ps, err := k.prefixes()
+	var all []string
+	for _, p := range ps {
+		all = append(all, p.String())
+	}
+	return strings.Join(all, " "), err
+}
+
+// isTerminal reports whether somebody sits there who can be asked.
+func isTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// check holds what flags and settings answer against what the questions allow, and names what has no answer.
+func (in *initing) check(given func(flag string) bool) error {
+	var missing []string
+	for _, q := range in.questions() {
+		if *q.to == "" && (q.optional || !given(q.flag)) {
+			if !q.optional {
+				missing = append(missing, "--"+q.flag)
+			}
+			continue
+		}
+		answer, err := q.check(*q.to)
+		if err != nil {
+			return cli.Usagef("--%s: %w", q.flag, err)
+		}
+		*q.to = answer
+	}
+	if len(missing) > 0 {
+		return cli.Usagef("no answer to %s: give them as flags, or run it in a terminal", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// maxAnswer is the longest line that is read as an answer.
+const maxAnswer = 64 << 10
+
+// ask asks those questions on a terminal that no flag answered. An empty line keeps what was answered before.
+func (in *initing) ask(from io.Reader, to io.Writer, given func(flag string) bool) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxAnswer)
+	for _, q := range slices.DeleteFunc(in.questions(), func(q question) bool { return given(q.flag) }) {
+		for {
+			before := ""
+			if *q.to != "" {
+				before = "\n  Enter for: " + plainly.OneLine(*q.to)
+			}
+			fmt.Fprint(to, text.Wrap(q.asks+before), "\n> ")
+			if !lines.Scan() {
+				fmt.Fprintln(to)
+				if errors.Is(lines.Err(), bufio.ErrTooLong) {
+					return cli.Usagef("an answer has more than %s: nothing was written", plainly.ExactSize(maxAnswer))
+				}
+				return errors.Join(fmt.Errorf("the answers ended before --%s: nothing was written", q.flag), lines.Err())
+			}
+			answer := strings.TrimSpace(lines.Text())
+			if answer == "" {
+				answer = *q.to
+			}
+			if answer == "" && q.optional {
+				break
+			}
+			kept, err := q.check(answer)
+			if err == nil {
+				*q.to = kept
+				break
+			}
+			fmt.Fprintln(to, plainly.Lines(text.Wrap("  That will not do: "+plainly.Error(err))))
+		}
+	}
+	return nil
+}
+
+// kept is what init keeps of the answers that are no settings of a crawl, beside the configuration file.
+type kept struct {
+	URL       string   `toml:"url"`     // where the page is published
+	Contact   string   `toml:"contact"` // as the page has it
+	Retention string   `toml:"retention"`
+	Ranges    []string `toml:"ranges"`
+
+	there bool // somebody answered once
+}
+
+const (
+	keptName = "identity.toml"
+	keptHead = "# Written by curtsy identity init; curtsy identity check compares it with the published page.\n"
+	maxKept  = 1 << 20
+)
+
+func keptPath() (string, error) {
+	config, err := crawldir.UserConfig()
+	return filepath.Join(filepath.Dir(config), keptName), err
+}
+
+// readKept reads what was kept; nothing is the zero value.
+func readKept() (k kept, err error) {
+	path, err := keptPath()
+	if err != nil {
+		return k, err
+	}
+	b, err := userfile.ReadAll(path, maxKept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, nil
+	}
+	if err != nil {
+		return k, err
+	}
+	d := toml.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&k); err != nil {
+		return kept{}, cli.Usagef("%s cannot be read: %s; fix it, or delete it and answer again", path, tomlTrouble(err))
+	}
+	if k.there = true; k.URL != "" && policypage.PageURL(k.URL) != nil {
+		return kept{}, cli.Usagef("%s: url %q: %w", path, k.URL, policypage.PageURL(k.URL))
+	}
+	if _, err := k.prefixes(); err != nil {
+		return kept{}, cli.Usagef("%s: %w", path, err)
+	}
+	return k, nil
+}
+
+// tomlTrouble says where a file is no TOML, or no such file, in one line.
+func tomlTrouble(err error) string {
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		row, _ := strict.Errors[0].Position()
+		return fmt.Sprintf("line %d has an unknown key", row)
+	}
+	var syntax *toml.DecodeError
+	if errors.As(err, &syntax) {
+		row, column := syntax.Position()
+		return fmt.Sprintf("line %d, column %d", row, column)
+	}
+	return err.Error()
+}
+
+func (k *kept) prefixes() ([]netip.Prefix, error) {
+	var ps []netip.Prefix
+	for _, text := range k.Ranges {
+		p, err := policypage.ParseRange(text)
+		if err != nil {
+			return nil, fmt.Errorf("ranges: %w", err)
+		}
+		ps = append(ps, p)
+	}
+	if len(ps) > policypage.MaxRanges {
+		return nil, fmt.Errorf("ranges: %d are more than %d", len(ps), policypage.MaxRanges)
+	}
+	return policypage.SortRanges(ps), nil
+}
+
+// Kept is what the user said of all crawls that is no setting: how long data are kept, and where the page about the crawler
+// is published. What was never said is empty.
+func Kept() (retention, page string, err error) {
+	k, err := readKept()
+	return k.Retention, k.URL, err
+}
+
+// keep writes k.
+func (k *kept) keep() error {
+	path, err := keptPath()
+	if err != nil {
+		return err
+	}
+	b, err := toml.Marshal(k)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	if linked, err := filepath.EvalSymlinks(path); err == nil {
+		path = linked
+	}
+	return durable.WriteFile(path, append([]byte(keptHead), b...), 0o600)
+}
+
+// statement is what the settings say, without the time. The key of ledgers is made for the page if make says so; a check
+// makes none.
+func (k *kept) statement(s *crawldir.Settings, makeKey bool) (policypage.Statement, error) {
+	ranges, err := k.prefixes()
+	if err != nil {
+		return policypage.Statement{}, err
+	}
+	p := policypage.Statement{
+		Token: s.Agent, UserAgent: s.Identity().UserAgent(), Operator: s.Operator, Purpose: s.Purpose,
+		Contact: k.Contact, Retention: k.Retention, Ranges: ranges, URL: k.URL,
+	}
+	if s.SignatureAgent != "" {
+		agent, err := webbotauth.ParseAgent(s.SignatureAgent)
+		if err != nil {
+			return p, cli.Usagef("signature-agent: %w", err)
+		}
+		p.Directory = agent.URL()
+	}
+	signer, led, err := crawldir.LedgerSigner(makeKey)
+	if signer == nil {
+		return p, err
+	}
+	p.Key = signer.VerifierKey()
+	for _, r := range led {
+		p.Earlier = append(p.Earlier, policypage.EarlierKey{Key: r.Old.String(), Until: r.At})
+	}
+	return p, err
 }

@@ -3,15 +3,25 @@ package crawlcmd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler"
+	"curtsy/crawler/crawldir"
+	"curtsy/crawler/status"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
@@ -160,4 +170,227 @@ func (s spelled) Write(p []byte) (int, error) {
 // steers reports whether a character is a control, or turns the direction of what follows. All are of the basic plane.
 func steers(r rune) bool {
 	return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// watched is a running crawl, as far as its events go.
+type watched interface {
+	Status(ctx context.Context) (status.Status, error)
+	Estimate(ctx context.Context) (status.Estimate, error)
+}
+
+// Times between two looks at the crawl, and between two events of its progress.
+const (
+	journalLookEvery = time.Second
+	progressEvery    = 10 * time.Second
+)
+
+// follower says what has changed since it last looked.
+type follower struct {
+	j       *journal
+	looked  bool
+	state   string
+	classes map[string]bool
+	resting map[string]bool
+	said    time.Duration // the estimate
+	next    time.Time     // of progress
+}
+
+// Follow tells of a crawl until ctx ends: its state, hosts that are left alone and that go on, failures as they begin,
+// progress every ten seconds, and an estimate at the start and whenever it doubles. It tells lost of the first event that
+// nobody could be told.
+func (j *journal) Follow(ctx context.Context, c watched, lost func(error)) {
+	f := follower{j: j, classes: map[string]bool{}, resting: map[string]bool{}, next: time.Now().Add(progressEvery)}
+	looks := time.NewTicker(journalLookEvery)
+	defer looks.Stop()
+	for {
+		s, err := c.Status(ctx)
+		if err == nil {
+			err = f.look(s)
+			if e, none := c.Estimate(ctx); none == nil && err == nil {
+				err = f.estimate(s, e)
+			}
+			if err != nil {
+				lost(err)
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-looks.C:
+		}
+	}
+}
+
+func (f *follower) look(s status.Status) error {
+	first := !f.looked
+	f.looked = true
+	if f.state != s.State {
+		f.state = s.State
+		facts := []slog.Attr{slog.String("state", s.State)}
+		if s.Opens != nil {
+			facts = append(facts, slog.Time("opens", *s.Opens))
+		}
+		if err := f.j.Tell(slog.LevelInfo, journalState, facts...); err != nil {
+			return err
+		}
+	}
+	for _, class := range slices.Sorted(maps.Keys(s.Failures)) {
+		if f.classes[class] {
+			continue
+		}
+		f.classes[class] = true
+		if first { // of a run before
+			continue
+		}
+		if err := f.j.Tell(slog.LevelWarn, fails, slog.String("class", class), slog.Int64("count", s.Failures[class])); err != nil {
+			return err
+		}
+	}
+	if err := f.rest(s.Resting); err != nil {
+		return err
+	}
+	if now := time.Now(); !now.Before(f.next) {
+		f.next = now.Add(progressEvery)
+		return f.j.Tell(slog.LevelInfo, journalProgress, figures(s)...)
+	}
+	return nil
+}
+
+// rest tells which hosts are left alone now, and which no more. The status names the first of them, so that of many some
+// are told of later, when others have gone on.
+func (f *follower) rest(all []status.Resting) error {
+	now := map[string]bool{}
+	for _, r := range all {
+		if now[r.Host] = true; f.resting[r.Host] {
+			continue
+		}
+		facts := []slog.Attr{
+			slog.String("host", r.Host), slog.String("condition", r.Condition), slog.String("reason", r.Reason), slog.Int64("pending", r.Pending),
+		}
+		if r.Wait > 0 {
+			facts = append(facts, slog.Float64("wait_s", r.Wait))
+		}
+		if err := f.j.Tell(slog.LevelWarn, leftAlone, facts...); err != nil {
+			return err
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(f.resting)) {
+		if now[host] || len(all) == status.MaxResting {
+			continue
+		}
+		if err := f.j.Tell(slog.LevelInfo, goesOn, slog.String("host", host)); err != nil {
+			return err
+		}
+	}
+	f.resting = now
+	return nil
+}
+
+func (f *follower) estimate(s status.Status, e status.Estimate) error {
+	if s.State != "running" || e.Left < time.Second || e.Left <= 2*f.said {
+		return nil
+	}
+	f.said = e.Left
+	facts := []slog.Attr{
+		slog.Int64("known", e.Known), slog.Float64("left_s", e.Left.Seconds()), slog.String("host", e.Host),
+		slog.Float64("pace_s", e.Pace.Seconds()), slog.String("pace_by", e.PaceBy), slog.Bool("open", e.Open),
+	}
+	if e.Likely > 0 {
+		facts = append(facts, slog.Float64("likely_s", e.Likely.Seconds()), slog.Int64("expected", e.Expected))
+	}
+	return f.j.Tell(slog.LevelInfo, estimate, facts...)
+}
+
+// figures are what a status comes to.
+func figures(s status.Status) []slog.Attr {
+	return []slog.Attr{
+		slog.String("state", s.State), slog.Float64("elapsed_s", s.Elapsed),
+		slog.Int64("exchanges", s.Exchanges), slog.Int64("pages", s.Pages), slog.Int64("bytes", s.Bytes),
+		slog.Int64("fetched", s.Fetched), slog.Int64("redirected", s.Redirected), slog.Int64("gone", s.Gone), slog.Int64("failed", s.Failed),
+		slog.Int64("disallowed", s.Disallowed), slog.Int64("dropped", s.Dropped), slog.Int64("held", s.Held),
+		slog.Int64("queued", s.Queued), slog.Int64("in_flight", s.InFlight), slog.Int64("deferred", s.Deferred),
+		slog.Int64("hosts", s.Hosts), slog.Int64("hosts_parked", s.Parked), slog.Int64("hosts_retired", s.Retired),
+		slog.Int64("hosts_refused", s.Refused), slog.Int64("hosts_stopped", s.Stopped),
+	}
+}
+
+// The words of --log.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+// logFlag is that of what standard error is for.
+func (o *options) logFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&o.log, "log", logText, "`FORMAT` format of standard error: text, or json with an event per\nline (time, level, msg)")
+	cli.Words(fs, "log", logText, logJSON)
+}
+
+// logged runs a command whose standard error is as --log has it. How the command ends is an event, too.
+func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []string, std cli.Streams) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		switch o.log {
+		case logText, "":
+			err := do(cmd, args, std)
+			o.hooks.ended(cmd.Context(), o.dir, err, std)
+			return err
+		case logJSON:
+		default:
+			return cli.Usagef("--log %s: write %s or %s", o.log, logText, logJSON)
+		}
+		o.journal = newJournal(std.Err)
+		std.Err = o.journal
+		err := do(cmd, args, std)
+		o.hooks.ended(cmd.Context(), o.dir, err, std)
+		lost := o.journal.Flush()
+		text, code := cli.Ended(err)
+		if text != "" {
+			lost = errors.Join(lost, o.journal.Tell(slog.LevelError, text, slog.Int("exit_code", code)))
+		}
+		if err == nil || lost != nil { // whoever hears nothing of it has the code
+			return err
+		}
+		return cli.Silent(code)
+	}
+}
+
+// follower is the journal that tells of a run, if there is one and it is to tell.
+func (o *options) follower() *journal {
+	if o.quiet {
+		return nil
+	}
+	return o.journal
+}
+
+// lines is who hears each line of the ledger.
+func (o *options) lines(people func(storage.Line)) func(storage.Line) {
+	switch {
+	case !o.verbose:
+		return nil
+	case o.journal != nil:
+		return o.journal.Line
+	}
+	return people
+}
+
+// begins is the event of a run that begins.
+func (o *options) begins(s *crawldir.Settings, start crawldir.Start) error {
+	return o.journal.Tell(slog.LevelInfo, begins, slog.String("dir", o.dir), slog.Int64("seeds", start.Seeds),
+		slog.Bool("again", o.again), slog.Int64("workers", s.Workers), slog.String("version", crawldir.Version))
+}
+
+// ends is the event of one that has ended.
+func (o *options) ends(s crawler.Summary, changes *crawldir.Changes) error {
+	facts := []slog.Attr{
+		slog.String("ended_by", s.EndedBy), slog.Bool("incomplete", s.Incomplete), slog.Int64("seeds_unanswered", s.SeedsUnanswered),
+	}
+	facts = append(facts, figures(s.Status)...)
+	if changes != nil {
+		facts = append(facts, slog.Any("changes", changes.Counts))
+	}
+	if o.mirrored != nil {
+		facts = append(facts, slog.String("mirror", o.mirrored.Dir))
+	}
+	return o.journal.Tell(slog.LevelInfo, ends, facts...)
 }

@@ -1,17 +1,20 @@
 package crawlcmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -19,18 +22,23 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/check"
 	"curtsy/crawler/check/static"
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/crawldir/userfile"
+	"curtsy/frontier"
+	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
 )
 
 // checking is one invocation.
 type checking struct {
-	task *Task
-	json bool
-	site static.Options
-	std  cli.Streams
-
-	outputs
+	options // of the crawl, whose json is not that of the result
+	json    bool
+	outputs outputs
+	s       crawldir.Settings // of the crawl
+	flags   *pflag.FlagSet
+	site    static.Options
+	std     cli.Streams
 
 	update, offline bool
 
@@ -49,9 +57,17 @@ func NewLinkCheck(std cli.Streams) *cobra.Command {
 	cmd.Long += "\n\n" + config.Scopes
 	cmd.Args = cobra.ArbitraryArgs
 	fs := cmd.Flags()
-	c.task = NewTask(fs)
-	c.task.Checks(patience)
-	fs.Lookup("dir").Usage = "`DIR` directory of the crawl; one with a crawl of the URL is\ncrawled again (default ./<host>-<UTC date>)"
+	c.flags = fs
+	fs.StringVar(&c.dir, "dir", "", "`DIR` directory of the crawl; one with a crawl of the URL is\ncrawled again (default ./<host>-<UTC date>)")
+	c.seedFlag(fs)
+	cli.Often(fs, "dir", "seeds")
+	cli.Group(fs, "Seeds and directory")
+	config.Flags(&c.s, fs)
+	c.configFlag(fs)
+	c.runFlags(fs)
+	cli.Often(fs, "config")
+	c.s.LinkCheck, c.s.MaxWait = true, patience
+	fs.Lookup("max-wait").DefValue = fs.Lookup("max-wait").Value.String()
 	cli.Often(fs, "external", "max-wait")
 	fs.BoolVar(&c.offline, "offline", false, "check an existing crawl without any request")
 	fs.BoolVar(&c.update, "update", false, "crawl an existing crawl again (the default); refuses anything else")
@@ -65,7 +81,7 @@ func NewLinkCheck(std cli.Streams) *cobra.Command {
 	fs.BoolVar(&c.json, "json", false, "print one JSON object")
 	cli.Often(fs, "json")
 	cli.Group(fs, "Output and settings")
-	cmd.RunE = c.task.Logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
+	cmd.RunE = c.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		c.std = std
 		return c.run(cmd, args)
 	})
@@ -90,7 +106,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 	if err := only(cmd, "the directory of a crawl: give that, or leave the flag out", "update", "offline"); err != nil {
 		return err
 	}
-	dir, err := c.task.Begun(cmd.Context(), args)
+	dir, err := c.begun(cmd.Context(), args)
 	switch {
 	case err != nil:
 		return err
@@ -98,10 +114,11 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 		return c.judgeAgain(cmd, dir)
 	}
 	ended := false
-	err = c.task.Crawl(cmd.Context(), args, c.std, func(e Ended) error {
+	c.then = func(e Ended) error {
 		ended = true
 		return c.judgeEnded(cmd, e)
-	})
+	}
+	err = crawl(cmd.Context(), c.flags, &c.s, &c.options, World{}, args, c.std)
 	if _, code := cli.Ended(err); c.json && !ended && code == cli.ExitIncomplete { // no host was reached
 		err = errors.Join(cli.WriteJSON(c.std.Out, check.Nothing()), err)
 	}
@@ -184,7 +201,7 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 			}
 			return err
 		}
-		if !c.task.Quiet() {
+		if !c.quiet && c.journal == nil {
 			fmt.Fprintf(c.std.Err, "kept in %s\n", plainly.Lines(e.Dir))
 		}
 		// In a folder each page is a seed, also one that its robots.txt forbids: only what was not waited for is missing.
@@ -200,21 +217,21 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 
 // say prints a result.
 func (c *checking) say(dir string, r *check.Result) error {
-	r.Ignore(c.ignores)
+	r.Ignore(c.outputs.ignores)
 	for _, l := range r.Unused {
 		if r.Partial {
 			break
 		}
-		fmt.Fprintf(c.std.Err, "%s:%d: nothing reported matches %s: the line may be unnecessary\n", plainly.OneLine(c.ignore), l.Line, plainly.OneLine(l.Pattern))
+		fmt.Fprintf(c.std.Err, "%s:%d: nothing reported matches %s: the line may be unnecessary\n", plainly.OneLine(c.outputs.ignore), l.Line, plainly.OneLine(l.Pattern))
 	}
-	if c.baseline != "" {
-		r.Against(c.known)
+	if c.outputs.baseline != "" {
+		r.Against(c.outputs.known)
 	}
 	err := c.outputs.write(r)
 	if err != nil {
 		return err
 	}
-	if c.github {
+	if c.outputs.github {
 		to := c.std.Out
 		if c.json {
 			to = c.std.Err
@@ -247,6 +264,206 @@ func (c *checking) say(dir string, r *check.Result) error {
 		return cli.Silent(cli.ExitFound)
 	case len(over) > 0, r.Checked == 0:
 		return cli.Silent(cli.ExitIncomplete)
+	}
+	return nil
+}
+
+// judgeAgain crawls again what a crawl has, and says what became of its links. A check that was interrupted goes on.
+func (c *checking) judgeAgain(cmd *cobra.Command, dir string) error {
+	c.dir, c.then = dir, func(e Ended) error { return c.judgeEnded(cmd, e) }
+	err := update(cmd.Context(), c.flags, &c.s, &c.options, c.std)
+	if errors.Is(err, crawldir.ErrNotEnded) {
+		return resume(cmd.Context(), c.flags, &c.s, &c.options, c.std)
+	}
+	return err
+}
+
+// judgeStored judges a crawl as it is.
+func (c *checking) judgeStored(ctx context.Context, dir string) error {
+	r, err := c.stored(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return c.say(dir, r)
+}
+
+// stored judges a crawl that is there and does not run. It is held against the generation before where it has ended.
+func (c *checking) stored(ctx context.Context, dir string) (*check.Result, error) {
+	if err := crawldir.Require(dir); err != nil {
+		return nil, err
+	}
+	if err := crawldir.RequireWhole(dir); err != nil {
+		return nil, err
+	}
+	if _, err := control.Connect(ctx, dir); err == nil {
+		return nil, fmt.Errorf("the crawl in %s is running: its links can be judged when it has ended; see curtsy status %s", dir, plainly.Argument(dir))
+	} else if !errors.Is(err, control.ErrNotRunning) {
+		return nil, err
+	}
+	left, err := Left(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return judge(ctx, dir, left == 0)
+}
+
+// judge judges the latest generation, and where it has ended says what is newly broken, and what is repaired, since the one
+// before.
+func judge(ctx context.Context, dir string, ended bool) (*check.Result, error) {
+	r, err := check.Judge(ctx, "", dir, 0)
+	if err != nil || !ended || r.Generation < 2 {
+		return r, err
+	}
+	before, err := check.Judge(ctx, "", dir, r.Generation-1)
+	if err == nil {
+		r.Compare(before)
+	}
+	return r, err
+}
+
+// only refuses flags that are for something else than what is checked.
+func only(cmd *cobra.Command, what string, flags ...string) error {
+	i := slices.IndexFunc(flags, func(name string) bool { return cmd.Flags().Changed(name) })
+	if i < 0 {
+		return nil
+	}
+	return cli.Usagef("--%s is for %s", flags[i], what)
+}
+
+// begun is the directory with the crawl that these very seeds began, where the one that the user named, or the default one
+// of today, is there; empty where it is not. A crawl that other seeds began is refused. Seeds of a list are not compared,
+// for it may be endless.
+func (c *checking) begun(ctx context.Context, seeds []string) (dir string, err error) {
+	want := map[string]bool{}
+	dir = c.dir
+	for _, s := range seeds {
+		seed, err := crawldir.Seed(s, "")
+		if err != nil {
+			return "", nil // the crawl says what is wrong with it
+		}
+		want[seed.URL.String()] = true
+		if dir == "" {
+			dir = defaultDir([]frontier.Candidate{seed}, time.Now())
+		}
+	}
+	if c.seeds != "" || len(want) == 0 {
+		return "", nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, crawldir.FrontierName)); err != nil {
+		return "", nil // the crawl says what else stands there
+	}
+	have, err := begunAt(ctx, dir, len(want)+1)
+	if err != nil {
+		return "", err
+	}
+	for s := range have {
+		if !want[s] || len(have) != len(want) {
+			return "", cli.Usagef("%s has a crawl of other pages, from seeds such as %s: check it again with curtsy linkcheck %s, or name another directory with --dir",
+				dir, plainly.OneLine(s), plainly.Argument(dir))
+		}
+	}
+	return dir, nil
+}
+
+// begunAt are the seeds of a crawl, at most so many.
+func begunAt(ctx context.Context, dir string, most int) (seeds map[string]bool, err error) {
+	seeds = map[string]bool{}
+	err = cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
+		for s, err := range f.AllSeeds(ctx) {
+			if err != nil {
+				return err
+			}
+			if s.From == "" {
+				seeds[s.URL.String()] = true
+			}
+			if len(seeds) == most {
+				return nil
+			}
+		}
+		return nil
+	})
+	return seeds, err
+}
+
+// Left is how many URLs a crawl has not come to.
+func Left(ctx context.Context, dir string) (left int64, err error) {
+	err = cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
+		st, err := f.Stats(ctx)
+		left = st.Queued + st.InFlight + st.Deferred
+		return err
+	})
+	return left, err
+}
+
+// outputs are the files that say what was found, and the one that says what is left out.
+type outputs struct {
+	html, junit, ignore, baseline string
+	github                        bool
+
+	ignores []check.Ignore
+	known   check.Baseline
+}
+
+func (o *outputs) flags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.ignore, "ignore", "", "`FILE` do not report listed URLs, which are requested all the same: on each\nline a regular expression, a space, and the reason")
+	fs.StringVar(&o.baseline, "baseline", "", "`FILE` earlier --json output: only links that are not broken\nthere are listed and cause exit code 3")
+	fs.StringVar(&o.html, "html", "", "`FILE` also write an HTML page")
+	fs.StringVar(&o.junit, "junit", "", "`FILE` also write JUnit XML, for CI")
+	fs.BoolVar(&o.github, "github", false, "also write annotations for GitHub Actions (default if\nGITHUB_ACTIONS is true)")
+	cli.Often(fs, "ignore", "baseline", "html", "junit", "github")
+	cli.Group(fs, "Findings")
+}
+
+// How large a file of what is left out, and a baseline, may be.
+const (
+	maxIgnores  = 1 << 20
+	maxBaseline = 256 << 20
+)
+
+// check reads what is left out, and refuses files that may not be written, before there is any work.
+func (o *outputs) check(fs *pflag.FlagSet) error {
+	if !fs.Changed("github") {
+		o.github = os.Getenv("GITHUB_ACTIONS") == "true"
+	}
+	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a check page", Mark: text.LinksPageMark}); err != nil {
+		return err
+	}
+	if err := cli.MayWrite("--junit", o.junit, userfile.Kind{Name: "JUnit's XML", Mark: text.JUnitMark}); err != nil {
+		return err
+	}
+	if o.ignore != "" {
+		text, err := userfile.ReadAll(o.ignore, maxIgnores)
+		if err == nil {
+			o.ignores, err = check.ParseIgnores(o.ignore, string(text))
+		}
+		if err != nil {
+			return cli.Usagef("--ignore: %w", err)
+		}
+	}
+	if o.baseline != "" {
+		text, err := userfile.ReadAll(o.baseline, maxBaseline)
+		if err == nil {
+			o.known, err = check.ParseBaseline(o.baseline, bytes.NewReader(text))
+		}
+		if err != nil {
+			return cli.Usagef("--baseline: %w", err)
+		}
+	}
+	return nil
+}
+
+// write writes the files that were asked for.
+func (o *outputs) write(r *check.Result) error {
+	for _, f := range []struct {
+		flag, path string
+		write      func(io.Writer, *check.Result) error
+	}{{"--html", o.html, text.WriteLinksPage}, {"--junit", o.junit, text.WriteJUnit}} {
+		if f.path == "" {
+			continue
+		}
+		if err := durable.Output(f.path, func(w io.Writer) error { return f.write(w, r) }); err != nil {
+			return fmt.Errorf("%s: %w", f.flag, err)
+		}
 	}
 	return nil
 }

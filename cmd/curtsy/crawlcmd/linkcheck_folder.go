@@ -34,20 +34,20 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 	if len(pages) == 0 {
 		return cli.Usagef("%s contains neither a crawl nor an .html file", folder)
 	}
-	if dir := c.task.Dir(); dir != "" && isCrawl(dir) {
-		return cli.Usagef("%s already contains a crawl: name a new directory with --dir, or leave the flag out", dir)
+	if c.dir != "" && isCrawl(c.dir) {
+		return cli.Usagef("%s already contains a crawl: name a new directory with --dir, or leave the flag out", c.dir)
 	}
-	if err := c.task.Serves(folder); err != nil {
+	if c.s.Served, err = filepath.Abs(folder); err != nil {
 		return fmt.Errorf("linkcheck: %w", err)
 	}
-	if c.task.Dir() == "" {
+	if c.dir == "" {
 		temp, err := os.MkdirTemp("", "curtsy-check-")
 		if err != nil {
 			return fmt.Errorf("linkcheck: %w", err)
 		}
 		defer os.RemoveAll(temp)
-		c.task.In(filepath.Join(temp, "crawl"))
-		c.thrown = true
+		c.dir, c.thrown = filepath.Join(temp, "crawl"), true
+		c.quiet = !c.verbose // it says nothing on its way, unless the user asked for that
 	}
 	fs := cmd.Flags()
 	for name, value := range map[string]string{"delay": "0", "per-host": "8"} { // it is nobody else's host
@@ -72,7 +72,8 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 	for i := range pages {
 		pages[i] = origin + pages[i]
 	}
-	err = c.task.Crawl(cmd.Context(), pages, c.std, func(e Ended) error { return c.judgeEnded(cmd, e) })
+	c.then = func(e Ended) error { return c.judgeEnded(cmd, e) }
+	err = crawl(cmd.Context(), c.flags, &c.s, &c.options, World{}, pages, c.std)
 	if closed := server.Shutdown(context.WithoutCancel(cmd.Context())); err == nil {
 		err = closed
 	}

@@ -1,9 +1,12 @@
 package crawlcmd
 
 import (
+	"os"
+
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/crawldir"
 )
 
 // options are the flags of one invocation that are no settings of the crawl.
@@ -25,6 +28,13 @@ type options struct {
 	log     string            // how standard error is written
 	journal *journal          // it, as events; nil for text
 	then    func(Ended) error // in the place of the summary; nil for none
+}
+
+// Ended is how a crawl ended that another command made on the way to something of its own, and where.
+type Ended struct {
+	Dir    string
+	Result crawldir.Result
+	Signal os.Signal // that ended it; nil for none
 }
 
 func (o *options) flags(fs *pflag.FlagSet) {

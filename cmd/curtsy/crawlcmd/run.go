@@ -9,14 +9,19 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
@@ -189,4 +194,109 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 		display.Say("--delay %v applies only to your own hosts; other hosts keep %v", plainly.Duration(s.Delay), crawler.Floor)
 	}
 	return nil
+}
+
+// attend runs a crawl with signals and progress around it, which is told to people, or as events. It returns the signal that
+// ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal. The signals stay
+// caught when it returns, so that one that comes late does not interrupt the closing of the directory.
+//
+// alerts, if not nil, follows the crawl, too.
+func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal, alerts func(context.Context)) (summary crawler.Summary, sig os.Signal, err error) {
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	over, end := context.WithCancel(context.WithoutCancel(ctx))
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	// Asked for by Notify, this signal would come for every connection that a server resets, too.
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+
+	var beside errgroup.Group
+	unread := make(chan struct{}) // closed when no event can be written
+	beside.Go(func() error {
+		deaf, unread := display.Deaf, unread
+		unheard := func() {
+			if deaf, unread = nil, nil; sig == nil {
+				sig = syscall.SIGPIPE
+				c.Drain()
+			}
+		}
+		for {
+			select {
+			case <-over.Done():
+				return nil
+			case <-deaf:
+				unheard()
+			case <-unread:
+				unheard()
+			case got := <-signals:
+				if sig != nil {
+					display.Say("aborting; resume repeats the unfinished requests")
+					abort()
+					continue
+				}
+				sig = got
+				display.Say("finishing requests in flight; press Ctrl-C again to abort them")
+				c.Drain()
+			}
+		}
+	})
+	beside.Go(func() error {
+		if events == nil {
+			display.Follow(over, c)
+		} else {
+			events.Follow(over, c, func(error) { close(unread) })
+		}
+		return nil
+	})
+	if alerts != nil {
+		beside.Go(func() error {
+			alerts(over)
+			return nil
+		})
+	}
+	summary, err = c.Run(ctx)
+	end()
+	err = errors.Join(err, beside.Wait()) // before sig is read, which is set until then
+	return summary, sig, err
+}
+
+// reachedNobody reports whether no connection to any host came about, so that nothing was asked of anybody: most often a
+// name, a port or a scheme was mistyped. A host that asked another crawl to wait is there.
+func reachedNobody(s crawler.Summary) bool {
+	parked, retired := frontier.Parked.String(), frontier.Retired.String()
+	return s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Status.Exchanges == 0 && len(s.Status.Resting) > 0 &&
+		!slices.ContainsFunc(s.Status.Resting, func(r status.Resting) bool {
+			return r.Condition != parked && r.Condition != retired || crawler.AskedAnother(r.Reason)
+		})
+}
+
+// withdraw takes a directory away that this command made and that has no answer in it, so that the corrected command finds
+// it free.
+func withdraw(o *options, s crawler.Summary, std cli.Streams) error {
+	entries, err := os.ReadDir(o.dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(o.dir, e.Name())))
+	}
+	if err == nil {
+		_ = os.Remove(o.dir) // not where the user is, or what is mounted there
+	}
+	for i, r := range s.Status.Resting {
+		if !o.quiet {
+			break // each was said when it came to pass
+		}
+		if i == text.MaxShown {
+			fmt.Fprintf(std.Err, "… and %s\n", plainly.Count(int64(len(s.Status.Resting)-i), "other"))
+			break
+		}
+		fmt.Fprintf(std.Err, "%s: %s\n", plainly.OneLine(r.Host), plainly.OneLine(plainly.Reason(r.Reason)))
+	}
+	fmt.Fprintf(std.Err, "curtsy: no host was reached, and nothing is kept in %s: check the URLs and the network, then run the command again\n", plainly.Lines(o.dir))
+	if o.json {
+		err = errors.Join(err, cli.WriteJSON(std.Out, s))
+	}
+	return errors.Join(err, cli.Silent(cli.ExitIncomplete))
 }

@@ -2,10 +2,12 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/plainly"
@@ -107,4 +109,308 @@ func times(r *audit.Result) string {
 		return "At no known time"
 	}
 	return fmt.Sprintf("From %s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime+" UTC"))
+}
+
+// levels say what the levels mean, from the lowest.
+var levels = []struct {
+	level audit.Level
+	words string
+	not   string // what is missing for it
+}{
+	{audit.SelfConsistent, "archive, ledger, index and settings were compared only with one another", ""},
+	{audit.SignedByKnown, "only the operator, or someone with the key, can have written it", "give the operator's verifier key, --key"},
+	{audit.Lodged, "the operator has not changed or truncated it since", "give a stored checkpoint, --checkpoint, or the key of a witness that cosigned it, --witness-key"},
+	{audit.ConfirmedByLog, "the sites' own access logs have the same requests", "give the logs of the sites, --access-log"},
+	{audit.NoLevel, "the evidence contradicts itself", ""},
+	{audit.LogAlone, "no archive: the result is from the site's own access log", ""},
+}
+
+func levelWords(r *audit.Result) string {
+	s := string(r.Level)
+	if how := how(r, r.Level); how != "" {
+		s += ": " + how
+	}
+	for _, l := range levels {
+		if l.level != r.Level.Whole() {
+			continue
+		}
+		s += " (" + l.words
+		if l.level == audit.Lodged && redacted(r) != "" {
+			s += ", except for redactions, which its entries record"
+		}
+		s += ")"
+	}
+	return s
+}
+
+// how says how far a level reaches.
+func how(r *audit.Result, level audit.Level) string {
+	if c := r.Confirmed; c != nil && level == audit.ConfirmedByLog {
+		return fmt.Sprintf("%d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "request"))
+	}
+	for _, l := range r.Levels {
+		if l.Level.Whole() == level.Whole() {
+			return l.How
+		}
+	}
+	return ""
+}
+
+// refuted says how the given evidence contradicts a level; "" if it does not.
+func refuted(r *audit.Result, level audit.Level) string {
+	var all []string
+	for _, l := range r.Refuted {
+		if l.Level == level {
+			all = append(all, l.How)
+		}
+	}
+	all = shorten(all, MaxShown, func(n int) string { return fmt.Sprintf("and %d more", n) })
+	agree := 0
+	for _, h := range r.Logs {
+		if h.Confirmed {
+			agree++
+		}
+	}
+	if len(all) > 0 && level == audit.ConfirmedByLog && agree > 0 {
+		all = append(all, fmt.Sprintf("%d of %s agree", agree, plainly.Count(int64(len(r.Logs)), "log")))
+	}
+	return strings.Join(all, "; ")
+}
+
+// silentLogs says of each access log that confirms nothing why, after the word "log".
+func silentLogs(r *audit.Result) (all []string) {
+	if r.Level == audit.LogAlone {
+		return nil
+	}
+	for _, h := range r.Logs {
+		if why := h.Silent(); why != "" {
+			all = append(all, auditOf(plainly.OneLine(h.Host))+" confirms nothing: "+why)
+		}
+	}
+	return shorten(all, MaxShown, func(n int) string { return fmt.Sprintf("s: %d more confirm nothing", n) })
+}
+
+// reached is a level as it was reached, whole or in part.
+func reached(r *audit.Result, level audit.Level) audit.Level {
+	for _, l := range r.Levels {
+		if l.Level.Whole() == level {
+			return l.Level
+		}
+	}
+	return level
+}
+
+// reach says of each level whether it is reached.
+func reach(r *audit.Result) (all []string) {
+	if r.Level == audit.LogAlone {
+		return nil
+	}
+	none := r.Level == audit.NoLevel
+	for _, l := range levels[:len(levels)-2] {
+		switch far, against := how(r, l.level), refuted(r, l.level); {
+		case l.level == audit.SelfConsistent && none:
+			all = append(all, string(l.level)+": no, the evidence contradicts itself")
+		case against != "":
+			all = append(all, fmt.Sprintf("%s: refuted: %s", l.level, against))
+		case none:
+			all = append(all, string(l.level)+": no")
+		case far != "":
+			all = append(all, fmt.Sprintf("%s: %s", reached(r, l.level), far))
+		case l.not == "":
+			all = append(all, string(l.level))
+		case l.level == audit.ConfirmedByLog && len(silentLogs(r)) > 0:
+			all = append(all, fmt.Sprintf("%s: not shown; access log%s", l.level, strings.Join(silentLogs(r), "; access log")))
+		default:
+			all = append(all, fmt.Sprintf("%s: not shown; %s", l.level, l.not))
+		}
+	}
+	return all
+}
+
+// clockSeconds is the skew from which a host's is worth a line: the field Date has whole seconds.
+const clockSeconds = 2
+
+// clocks says by how much the dates of answers differ from the archive's, and at which hosts by much; nil without dates.
+func clocks(r *audit.Result) *titled {
+	var all []float64
+	var off []string
+	for _, h := range r.Hosts {
+		if h.Dates == 0 {
+			continue
+		}
+		if all = append(all, h.Skew); math.Abs(h.Skew) >= clockSeconds {
+			off = append(off, h.Authority+": "+skewText(h))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return &titled{clockWords(all), shorten(off, MaxShown, listed("more host"))}
+}
+
+// clockWords say how hosts' clocks stand to the archive's dates. all is by how much each is ahead, in order.
+func clockWords(all []float64) string {
+	least, middle, most := all[0], all[len(all)/2], all[len(all)-1]
+	hosts := plainly.Count(int64(len(all)), "host")
+	if -least < clockSeconds && most < clockSeconds { // Date has whole seconds
+		return fmt.Sprintf("%s within a second of the archive's", hosts)
+	}
+	if len(all) == 1 {
+		return "1 host, compared with the archive's: " + aheadBy(middle)
+	}
+	return fmt.Sprintf("%s, compared with the archive's: from %s to %s, median %s", hosts, aheadBy(least),
+		aheadBy(most), aheadBy(middle))
+}
+
+func aheadBy(s float64) string {
+	if s < 0 {
+		return fmt.Sprintf("%.1f s behind", -s)
+	}
+	return fmt.Sprintf("%.1f s ahead", s)
+}
+
+// skewText is the skew of a host in words, "" when it sent no dates.
+func skewText(h *audit.Host) string {
+	if h.Dates == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f s by %s", h.Skew, plainly.Count(h.Dates, "date"))
+}
+
+// making is what the warcinfo records say, a line each.
+func making(r *audit.Result) []string {
+	var all []string
+	for _, in := range r.Archives {
+		s := in.Software
+		if s == "" {
+			s = "software not named"
+		}
+		for _, f := range []struct{ name, value string }{
+			{"operator", in.Operator}, {"user agent", in.Agent}, {"robots", in.Standard}, {"settings SHA-256", in.ConfigSHA},
+			{"ledger key", field(in.Fields, "ledger-key")},
+		} {
+			if f.value != "" {
+				s += "; " + f.name + " " + f.value
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// field is the value of a field; empty if there is none.
+func field(fields [][2]string, name string) string {
+	for _, f := range fields {
+		if f[0] == name {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+// defaults are the fields that the warcinfo record of a crawl with no settings of its own has.
+func defaults() map[string]string {
+	s := crawldir.Defaults()
+	usual := map[string]string{"robots": s.Standard.String(), "opt-out-sha256": "none"}
+	for _, f := range s.PolitenessFields() {
+		usual[f.Name] = f.Value
+	}
+	return usual
+}
+
+// settings names the settings of archives of this crawler that are not the default.
+func settings(r *audit.Result) []string {
+	var all []string
+	usual := defaults()
+	seen := map[string]bool{}
+	for _, in := range r.Archives {
+		if !in.Ours {
+			continue
+		}
+		for _, f := range in.Fields {
+			normal, known := usual[f[0]]
+			line := f[0] + ": " + f[1]
+			if known && f[1] != normal && !seen[line] {
+				seen[line] = true
+				all = append(all, line+" (default "+normal+")")
+			}
+		}
+	}
+	return all
+}
+
+// packageWords say what a WACZ file is.
+func packageWords(p *audit.PackageCheck) string {
+	s := fmt.Sprintf("%d of %s match the manifest", p.Agree, plainly.Count(p.Files, "file"))
+	if len(p.Signed) > 0 {
+		s += "; signed by " + strings.Join(p.Signed, " and by ")
+	} else {
+		s += "; no signature holds"
+	}
+	if p.LeftOut > 0 {
+		s += "; " + plainly.Count(p.LeftOut, "record") + " left out by the packer, because the pages have noarchive"
+	}
+	return s + "."
+}
+
+func auditOf(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " of " + name
+}
+
+func ledgerWords(l *audit.LedgerCheck) string {
+	s := fmt.Sprintf("%s in %s of %s; %d of %d records and refusals agree", plainly.Count(l.Lines, "decision"), plainly.Count(l.Segments, "segment"),
+		plainly.Count(l.Runs, "run"), l.Agree, l.Records+l.Refusals)
+	if l.Files > 0 {
+		s += fmt.Sprintf("; %d of %s match it", l.FilesAgree, plainly.Count(l.Files, "file"))
+	}
+	if l.Redacted > 0 {
+		s += "; " + plainly.Count(l.Redacted, "request") + " without the body, redacted by marks"
+	}
+	if l.Forgotten > 0 {
+		s += "; " + plainly.Count(l.Forgotten, "line") + " redacted by marks"
+	}
+	if l.Head != "" {
+		s += "; its last checkpoint is " + l.Head
+	}
+	switch name, _, _ := strings.Cut(l.Signer, "+"); {
+	case name != "" && l.SignerKnown:
+		s += ", signed by the key you know, " + name
+	case name != "":
+		s += ", signed by " + name + ", a signer unknown to you without --key"
+	case l.Head != "":
+		s += ", not signed"
+	}
+	for _, d := range l.Lodged {
+		switch d.How {
+		case audit.ByHead:
+			s += "; it has the given checkpoint, " + d.By
+		default:
+			s += fmt.Sprintf("; %s saw its first %d entries on %s", d.By, d.Size, d.At.UTC().Format(time.DateTime+" UTC"))
+		}
+	}
+	return s + "."
+}
+
+func logWords(h *audit.HostLog) string {
+	if h.Exchanges == 0 && h.Ours > 0 { // it was judged alone
+		return fmt.Sprintf("%s, %d of the crawler; from %s to %s.", plainly.Count(h.Lines, "line"), h.Ours, h.First.UTC().Format(time.DateTime), h.Last.UTC().Format(time.DateTime+" UTC"))
+	}
+	s := fmt.Sprintf("%s, %d of the crawler; in both: %d of %s", plainly.Count(h.Lines, "line"), h.Ours, h.Agree, plainly.Count(h.Exchanges, "request"))
+	if h.Missing > 0 {
+		s += fmt.Sprintf("; it lacks %d, or has them with another status", h.Missing)
+	}
+	if h.Extra > 0 {
+		s += fmt.Sprintf("; it has %d more", h.Extra)
+	}
+	if h.Outside > 0 {
+		s += fmt.Sprintf("; %d before or after the archived requests, not judged", h.Outside)
+	}
+	if h.Unread > 0 {
+		s += fmt.Sprintf("; %s unreadable", plainly.Count(h.Unread, "line"))
+	}
+	return s + "."
 }

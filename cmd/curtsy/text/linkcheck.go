@@ -1,7 +1,11 @@
 package text
 
 import (
+	_ "embed" // for the page
+	"encoding/xml"
 	"fmt"
+	"html/template"
+	"io"
 	"slices"
 	"strings"
 
@@ -195,4 +199,161 @@ func places(b *strings.Builder, f check.Finding) {
 
 func more(b *strings.Builder, n int, indent string) {
 	fmt.Fprintf(b, "%s… and %d more\n", indent, n)
+}
+
+// JUnitMark stands near the beginning of each file that WriteJUnit writes.
+const JUnitMark = `<testsuites name="curtsy linkcheck"`
+
+type (
+	junitSuites struct {
+		XMLName  xml.Name   `xml:"testsuites"`
+		Name     string     `xml:"name,attr"`
+		Tests    int64      `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Suite    junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int64       `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitFailure `xml:"failure"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// WriteJUnit writes a result as JUnit's XML: a broken URL is a test that failed, and all others are one that passed.
+func WriteJUnit(w io.Writer, r *check.Result) error {
+	s := junitSuite{Name: "links", Tests: int64(len(r.Broken)) + 1, Failures: len(r.Broken)}
+	s.Cases = append(s.Cases, junitCase{Class: "links", Name: plainly.Count(r.Checked, "URL") + " checked"})
+	for _, f := range r.Broken {
+		var b strings.Builder
+		places(&b, f)
+		s.Cases = append(s.Cases, junitCase{string(f.Kind), plainly.OneLine(f.URL), &junitFailure{head(f), b.String()}})
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(junitSuites{Name: "curtsy linkcheck", Tests: s.Tests, Failures: s.Failures, Suite: s}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// maxAnnotations is how many annotations are written: GitHub shows ten of a step, and keeps some more.
+const maxAnnotations = 50
+
+// Annotations are the broken links as commands that GitHub Actions show beside the lines of files, and of sites, whose
+// pages are no files, in the log.
+func Annotations(r *check.Result, files bool) string {
+	var b strings.Builder
+	n := 0
+	for _, f := range r.Broken {
+		for _, p := range f.On[:min(len(f.On), maxPlaces)] {
+			if n++; n > maxAnnotations {
+				return b.String()
+			}
+			message := head(f)
+			at := "title=" + property("Broken link")
+			if files {
+				at = fmt.Sprintf("file=%s,line=%d,col=%d,%s", property(p.Page), p.Line, p.Column, at)
+			} else {
+				message += fmt.Sprintf(" on %s:%d:%d", plainly.OneLine(p.Page), p.Line, p.Column)
+			}
+			fmt.Fprintf(&b, "::error %s::%s\n", at, data(message))
+		}
+	}
+	return b.String()
+}
+
+// data and property escape what a workflow command would take for its own.
+func data(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func property(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(plainly.OneLine(s))
+}
+
+//go:embed linkcheck_page.html
+var linksPageHTML string
+
+// LinksPageMark stands near the beginning of each page that WritePage writes.
+const LinksPageMark = `<meta name="generator" content="curtsy linkcheck">`
+
+// maxRows is how many places of all findings of a table are shown.
+const maxRows = 20_000
+
+// WriteLinksPage writes a result as one page that needs nothing else. html/template escapes all that sites wrote.
+func WriteLinksPage(w io.Writer, r *check.Result) error {
+	t, err := template.New("check").Funcs(template.FuncMap{
+		"plain": plainly.OneLine, "reason": reason, "rows": rows,
+		"web": func(s string) bool { return len(s) > 8 && (s[:7] == "http://" || s[:8] == "https://") },
+	}).Parse(linksPageHTML)
+	if err != nil {
+		return fmt.Errorf("check page: %w", err)
+	}
+	said := summary(r)
+	if r.Since != nil {
+		said += sinceLine(r.Since)
+	}
+	return t.Execute(w, struct {
+		*check.Result
+		Summary string
+		Tables  []table
+	}{r, said, tablesOf(r)})
+}
+
+type table struct {
+	ID, Title string
+	Findings  []check.Finding
+}
+
+func tablesOf(r *check.Result) []table {
+	moved := make([]check.Finding, len(r.Redirects))
+	for i, d := range r.Redirects {
+		moved[i] = d.Finding
+		moved[i].Reason = "to " + d.To
+	}
+	var repaired []check.Finding
+	if r.Since != nil {
+		repaired = r.Since.Repaired
+	}
+	return []table{
+		{"broken", "Broken links", r.Broken}, {"repaired", "Repaired", repaired}, {"known", "Broken, and known", r.Known}, {"redirected", "Redirected: update these links", moved}, {"http", "http links to hosts that support https", r.Insecure},
+		{"mixed", "Mixed content", r.Mixed}, {"ids", "Duplicate ids", r.Duplicates}, {"undecided", "Undecided", r.Undecided}, {"untested", "Not tested", r.Untested},
+	}
+}
+
+// A row is a place of a finding.
+type linksRow struct {
+	check.Finding
+	At check.Place
+}
+
+// rows are the places of findings; a finding without one has a row, too.
+func rows(all []check.Finding) (list []linksRow) {
+	for _, f := range all {
+		on := f.On
+		if len(on) == 0 {
+			on = []check.Place{{}}
+		}
+		for _, p := range on {
+			if len(list) == maxRows {
+				return list
+			}
+			list = append(list, linksRow{f, p})
+		}
+	}
+	return list
 }

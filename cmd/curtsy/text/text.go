@@ -2,10 +2,14 @@ package text
 
 import (
 	"fmt"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
+	"curtsy/frontier"
 	"curtsy/storage/plainly"
 )
 
@@ -72,4 +76,86 @@ func Cell(s string) string {
 		return "-"
 	}
 	return strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(plainly.Lines(s))
+}
+
+func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// ShortWait writes a duration in a few characters: its two largest units.
+func ShortWait(d time.Duration) string {
+	switch {
+	case d == frontier.Never:
+		return "ever"
+	case d <= 0:
+		return "–"
+	case d < time.Second:
+		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + "ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + "d"
+}
+
+// Clock writes a duration as mm:ss or h:mm:ss.
+func Clock(d time.Duration) string {
+	s := int(d.Seconds())
+	if s < 3600 {
+		return fmt.Sprintf("%02d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// Stamp writes an instant to the millisecond.
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Columns is the width that texts are made for.
+const Columns = 80
+
+// label is what stands before the text of a line: spaces, and a word or two with a gap behind them.
+var label = regexp.MustCompile(`^ *(\S+( \S+)? {2,})?`)
+
+// Wrap breaks lines that are wider than Columns at spaces. What follows stands below the text of its line, behind the label
+// if there is one. A word that is wider, as the name of a file or a URL may be, stays whole.
+func Wrap(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		line, ended := strings.CutSuffix(line, "\n")
+		if utf8.RuneCountInString(line) > Columns {
+			line = wrapLine(line)
+		}
+		b.WriteString(line)
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func wrapLine(line string) string {
+	head := label.FindString(line)
+	indent := utf8.RuneCountInString(head)
+	if strings.TrimSpace(head) == "" {
+		indent += 2
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	width, first := utf8.RuneCountInString(head), true
+	for word := range strings.SplitSeq(line[len(head):], " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case first:
+		case width+1+n > Columns:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			width = indent
+		default:
+			b.WriteByte(' ')
+			width++
+		}
+		b.WriteString(word)
+		width, first = width+n, false
+	}
+	return b.String()
 }

@@ -1,0 +1,394 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
+	"curtsy/frontier/durable"
+	"curtsy/storage/plainly"
+)
+
+func newConfigCheck(std cli.Streams) *cobra.Command {
+	cmd := cli.Command("config check")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("config check takes one file, not %d", len(args))
+		}
+		return nil
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		wrong := crawldir.CheckFile(args[0])
+		for _, err := range wrong {
+			fmt.Fprintln(std.Err, plainly.Lines(plainly.Error(config.Nearer(err))))
+		}
+		if len(wrong) > 0 {
+			fmt.Fprintf(std.Err, "curtsy: %s in %s\n", plainly.Count(len(wrong), "error"), plainly.Lines(args[0]))
+			return cli.Silent(cli.ExitUsage)
+		}
+		_, err := fmt.Fprintf(std.Out, "%s: OK\n", plainly.Lines(args[0]))
+		return err
+	}
+	return cmd
+}
+
+func newInit(std cli.Streams) *cobra.Command {
+	cmd := cli.Command("config init")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("config init takes one file, not %d", len(args))
+		}
+		return nil
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		file, err := commented()
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			_, err := std.Out.Write(file)
+			return err
+		}
+		switch _, err := os.Lstat(args[0]); {
+		case err == nil:
+			return cli.Usagef("%s exists already and is not overwritten: name another file", args[0])
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		return durable.Output(args[0], func(w io.Writer) error { _, err := w.Write(file); return err })
+	}
+	return cmd
+}
+
+const head = `# Settings of curtsy, each with its default. A line without the # in front takes effect.
+#
+# A flag (--max-pages 500) wins over the environment (CURTSY_MAX_PAGES=500), then comes the file that --config names, then
+# the crawl's own, crawl.toml, or for a new crawl yours. "curtsy config check FILE" lists the errors in a file, and
+# "curtsy config show --origin DIR" the settings in force and their origin.
+`
+
+const hostsHead = `
+# ---- For some hosts ----
+
+# Any number of these tables, below all else. Each can only make the crawl more considerate than the settings above; if several
+# match a host, all apply. match is the name of a host, *.example.org for all below a name, or * for all.
+#
+# [[host]]
+`
+
+// hostComments are what the keys of a [[host]] table mean, with an example. A test holds them complete.
+var hostComments = map[string][2]string{
+	"match":            {`"*.your-domain.org"`, "which hosts; ports do not count"},
+	"delay":            {`"5s"`, "shortest TIME between two requests to each of them; never below 1s"},
+	"max-per-host":     {`200`, "at most N HTML pages of each"},
+	"per-host-per-day": {`1000`, "at most N requests to each within 24 hours"},
+	"include":          {`["/articles/"]`, "of each only URLs that match one of these REGEXPs; seeds are exempt"},
+	"exclude":          {`["/search", '\?sort=']`, "no URLs that match one of these"},
+	"hours":            {`["22:00-06:00"]`, "hours of the day, in UTC, in which they may be requested"},
+}
+
+// commented is a file of all settings, of which none takes effect.
+func commented() ([]byte, error) {
+	var s crawldir.Settings
+	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	flags.SortFlags = false
+	config.Flags(&s, flags)
+	s.Hosts = nil
+	defaults, err := s.TOML()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteString(head)
+	lines := strings.SplitAfter(string(defaults), "\n")
+	group := ""
+	for i, name := range crawldir.Names() {
+		f := flags.Lookup(name)
+		if g := f.Annotations[cli.GroupKey]; len(g) > 0 && g[0] != group {
+			group = g[0]
+			fmt.Fprintf(&b, "\n# ---- %s ----\n", group)
+		}
+		_, usage := pflag.UnquoteUsage(cli.Shown(f))
+		b.WriteByte('\n')
+		comment(&b, strings.ReplaceAll(usage, "\n", " "))
+		b.WriteString("# " + lines[i])
+	}
+	b.WriteString(hostsHead)
+	for _, name := range crawldir.HostNames() {
+		c := hostComments[name]
+		comment(&b, "  "+c[1])
+		fmt.Fprintf(&b, "# %s = %s\n", name, c[0])
+	}
+	return b.Bytes(), nil
+}
+
+// comment writes a text behind marks of comments, in lines of no great width.
+func comment(b *bytes.Buffer, s string) {
+	for line := range strings.Lines(text.Wrap("## " + s + "\n")) {
+		line, _ = strings.CutPrefix(strings.TrimRight(line, "\n"), "## ")
+		b.WriteString("## " + strings.TrimSpace(line) + "\n")
+	}
+}
+
+// configShown is a setting as --json has it.
+type configShown struct {
+	Name   string         `json:"name"`
+	Value  string         `json:"value"` // as TOML has it
+	Origin *config.Origin `json:"origin,omitempty"`
+}
+
+func newShow(std cli.Streams) *cobra.Command {
+	var s crawldir.Settings
+	var file string
+	var origin, json bool
+	cmd := cli.Command("config show")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("config show takes one crawl directory, not %d", len(args))
+		}
+		return nil
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&origin, "origin", false, "show the source of each setting")
+	fs.StringVar(&file, "config", "", "`FILE` also read settings from this file (TOML)")
+	fs.BoolVar(&json, "json", false, "print one object with all settings and their sources")
+	cli.Group(fs, "Output and settings")
+	config.Flags(&s, fs)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		crawl := ""
+		if len(args) == 1 {
+			if err := crawldir.Require(args[0]); err != nil {
+				return err
+			}
+			crawl = filepath.Join(args[0], crawldir.ConfigName)
+		}
+		origins, err := config.Origins(&s, fs, file, crawl)
+		if err != nil {
+			return err
+		}
+		all, hosts, err := lines(&s, origins)
+		if err != nil {
+			return err
+		}
+		if json {
+			return cli.WriteJSON(std.Out, struct {
+				Settings []configShown    `json:"settings"`
+				Hosts    []map[string]any `json:"hosts,omitempty"`
+			}{all, s.HostTables()})
+		}
+		table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
+		for _, x := range all {
+			fmt.Fprintf(table, "%s = %s", x.Name, plainly.OneLine(x.Value))
+			if origin {
+				fmt.Fprintf(table, "\t# %s", configWord(*x.Origin))
+			}
+			fmt.Fprintln(table)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+		if origin && hosts != "" {
+			hosts = strings.Replace(hosts, "\n[[", fmt.Sprintf("\n# %s\n[[", configWord(origins[crawldir.HostTable])), 1)
+		}
+		if hosts != "" {
+			_, err = fmt.Fprintln(std.Out, plainly.Lines(strings.TrimRight(hosts, "\n")))
+		}
+		return err
+	}
+	return cmd
+}
+
+// lines are the settings as their file has them, and the tables for some hosts.
+func lines(s *crawldir.Settings, origins map[string]config.Origin) (all []configShown, hosts string, err error) {
+	file, err := s.TOML()
+	if err != nil {
+		return nil, "", err
+	}
+	rest := string(file)
+	for _, name := range crawldir.Names() {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		o := origins[name]
+		all = append(all, configShown{name, strings.TrimPrefix(line, name+" = "), &o})
+	}
+	return all, rest, nil
+}
+
+// configWord is an origin for people.
+func configWord(o config.Origin) string {
+	switch o.From {
+	case config.FromFlag, config.FromEnvironment, config.FromDefault:
+		if o.At != "" {
+			return o.From + " " + o.At
+		}
+		return o.From
+	}
+	return o.At + " (" + o.From + ")"
+}
+
+// set is what the flags of config set ask for.
+type set struct {
+	one                                    map[string]*string // by setting
+	exclude, include, noExclude, noInclude []string
+	stopWhen, window                       []string
+	host, reason                           string
+	optOuts, dry, json                     bool
+}
+
+// newSet is curtsy config set.
+func newSet(std cli.Streams) *cobra.Command {
+	s := set{one: map[string]*string{}}
+	cmd := cli.Command("config set")
+	cmd.Args = cli.OneDir
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return s.run(ctx, args[0], std) })
+	}
+	fs := cmd.Flags()
+	budget := func(name, usage string) {
+		s.one[name] = fs.String(name, "", usage)
+	}
+	budget(control.SetMaxPages, "`N` end after this many HTML pages; 0 = unlimited")
+	budget(control.SetMaxPerHost, "`N` maximum HTML pages of one host; 0 = unlimited")
+	budget(control.SetMaxPerDomain, "`N` maximum HTML pages of one registrable domain; 0 = unlimited")
+	budget(control.SetMaxPerTag, "`N` maximum HTML pages found from the seeds with one tag; 0 = unlimited")
+	budget(control.SetMaxBytes, "`SIZE` end after receiving this much; 0 = unlimited")
+	budget(control.SetMaxTime, "`TIME` end a run after this time; 0 = unlimited")
+	fs.StringArrayVar(&s.stopWhen, control.SetStopWhen, nil, "`CONDITION` end when it is true; replaces earlier conditions; repeatable; or none")
+	cli.Group(fs, "Budgets")
+	fs.StringArrayVar(&s.exclude, "exclude", nil, "`PATTERN` also skip URLs that match (RE2); repeatable")
+	fs.StringArrayVar(&s.include, "include", nil, "`PATTERN` also accept URLs that match; with any include pattern, all others are skipped; repeatable")
+	fs.StringArrayVar(&s.noExclude, "no-exclude", nil, "`PATTERN` remove this exclude pattern; repeatable")
+	fs.StringArrayVar(&s.noInclude, "no-include", nil, "`PATTERN` remove this include pattern; repeatable")
+	fs.BoolVar(&s.optOuts, "opt-outs", false, "reread the opt-out lists of a running crawl")
+	cli.Group(fs, "Scope")
+	budget(control.SetDelay, "`TIME` minimum delay between two requests to a host; must be longer than before")
+	fs.StringVar(&s.host, "host", "", "`HOST` with --delay: only this host, or *.example.org for all subdomains")
+	fs.StringArrayVar(&s.window, control.SetWindow, nil, "`TIMES` send requests only at these times; replaces earlier ones; in a running crawl\nthe new times must lie within the old; repeatable; or none")
+	cli.Group(fs, "Pauses")
+	fs.BoolVar(&s.dry, "dry-run", false, "show the effect, but change nothing")
+	fs.StringVar(&s.reason, "reason", "", "`TEXT` reason to record in the ledger")
+	cli.JSONFlag(cmd, &s.json, "print one JSON object a change")
+	return cmd
+}
+
+// changes are those that are asked for.
+func (s *set) changes() (all []control.Change, err error) {
+	lists := map[string][]string{control.SetStopWhen: s.stopWhen, control.SetWindow: s.window}
+	for _, name := range append(control.Budgets(), control.SetDelay) {
+		v := strings.Join(lists[name], "\n")
+		if one := s.one[name]; one != nil {
+			v = *one
+		}
+		if v != "" {
+			c := control.Change{Setting: name, Value: v}
+			if name == control.SetDelay {
+				c.Host = s.host
+			}
+			all = append(all, c)
+		}
+	}
+	for _, l := range []struct {
+		patterns []string
+		setting  string
+		remove   bool
+	}{{s.noExclude, control.SetExclude, true}, {s.noInclude, control.SetInclude, true}, {s.exclude, control.SetExclude, false}, {s.include, control.SetInclude, false}} {
+		for _, p := range l.patterns {
+			all = append(all, control.Change{Setting: l.setting, Value: p, Remove: l.remove})
+		}
+	}
+	if s.optOuts {
+		all = append(all, control.Change{Setting: control.SetOptOuts})
+	}
+	switch {
+	case len(all) == 0:
+		return nil, cli.Usagef("nothing to set: give --max-pages, --exclude, --delay or another flag; curtsy config set --help has them")
+	case s.host != "" && *s.one[control.SetDelay] == "":
+		return nil, cli.Usagef("--host goes with --delay")
+	}
+	for i := range all {
+		all[i].Try = s.dry
+	}
+	return all, nil
+}
+
+// wasSet is what came of a change.
+type wasSet struct {
+	control.Change
+	control.Changed
+}
+
+func (s *set) run(ctx context.Context, dir string, std cli.Streams) error {
+	all, err := s.changes()
+	if err != nil {
+		return err
+	}
+	var done []wasSet
+	running, err := operate(control.Noted(ctx, s.reason), dir, func(o operated) error {
+		for _, c := range all {
+			d, err := o.Change(control.Noted(ctx, s.reason), c)
+			if err != nil {
+				return err
+			}
+			done = append(done, wasSet{c, d})
+		}
+		return nil
+	})
+	for _, d := range done { // also of a command that failed in the middle
+		if s.json {
+			if err := cli.WriteLine(std.Out, d); err != nil {
+				return err
+			}
+		} else if err := d.write(std.Out); err != nil {
+			return err
+		}
+	}
+	if err == nil && !s.dry {
+		goOn(std, dir, running)
+	}
+	return err
+}
+
+// write says it in sentences, with examples.
+func (d wasSet) write(to io.Writer) error {
+	text := d.Setting + " "
+	switch {
+	case d.Setting == control.SetOptOuts:
+		text += "lists read again: " + d.After
+	case d.Changed.Before == "":
+		text += fmt.Sprintf("now also has %q", d.After)
+	case d.After == "":
+		text += fmt.Sprintf("has %q no more", d.Before)
+	default:
+		text += fmt.Sprintf("%s, was %s", d.After, d.Before)
+	}
+	if d.Known {
+		text += fmt.Sprintf("; of %s queued, it concerns %d", plainly.Count(d.Pending, "URL"), d.URLs)
+	}
+	if d.Try {
+		text = "would be: " + text
+	}
+	if _, err := fmt.Fprintln(to, plainly.OneLine(text)); err != nil {
+		return err
+	}
+	for _, u := range append(d.Examples, d.Trouble...) {
+		if _, err := fmt.Fprintln(to, "  "+plainly.OneLine(u)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
