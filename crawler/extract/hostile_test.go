@@ -104,6 +104,7 @@ func TestUnparsed_TooManyAttributes(t *testing.T) {
 	for _, tt := range []struct{ rule, body, want, unparsed string }{
 		{"exactly the limit", full + "><a href=last>", "a href /dir/first; a href /dir/last", ""},
 		{"one more", full + " x><a href=last>", "a href /dir/first", UnparsedAttrs},
+		{"no quote in a comment hides them", "<!-- <p a=\" -->" + full + " x><a href=last>", "a href /dir/first", UnparsedAttrs},
 	} {
 		if page := extract(t, tt.body); lines(page) != tt.want || page.Unparsed != tt.unparsed {
 			t.Errorf("%s: %q, %q; want %q, %q", tt.rule, lines(page), page.Unparsed, tt.want, tt.unparsed)

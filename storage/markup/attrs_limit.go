@@ -3,34 +3,80 @@ package markup
 import (
 	"bytes"
 	"io"
+	"math/bits"
 )
 
 // Max is how many attributes of a page are read.
 const Max = 1 << 17
 
-// Limit is a page up to its last allowed attribute.
+// Limit is a page up to its last allowed attribute. Which "<" begin tags only the parser knows, since comments and scripts
+// contain others. So each one before a letter is taken for a tag, in quotes as well, and an attribute counts that begins in
+// any of the tags that may be open.
 type Limit struct {
 	r    io.Reader
 	left int
 	over bool
 
-	state state
-	quote byte
+	opens bool  // the last byte is "<"
+	open  uint8 // a bit for each state that a tag may be in
 }
 
+// state is where in a tag its next byte is.
 type state uint8
 
 const (
-	inText   state = iota
-	inOpen         // behind "<"
-	inName         // of a tag
-	inSpace        // before an attribute
-	inAttr         // its name
-	inGap          // behind its name
-	inEquals       // before its value
-	attrsInQuotes
-	inValue // without quotes
+	inName    state = iota // of the tag
+	inSpace                // before an attribute
+	inAttr                 // its name
+	inGap                  // behind its name
+	inEquals               // before its value
+	inDouble               // in quotes
+	inSingle               // in single quotes
+	inValue                // without quotes
+	behindTag              // as many as there are in a tag
 )
+
+// steps are the states behind each byte.
+var steps = func() (all [behindTag][256]state) {
+	for s := range behindTag {
+		for c := range 256 {
+			all[s][c] = s.behind(byte(c))
+		}
+	}
+	return all
+}()
+
+// behind is the state behind a byte (HTML Standard 13.2.5.8 and 13.2.5.32 to 13.2.5.39). The "/" of an end tag is taken for
+// a part of its name.
+func (s state) behind(c byte) state {
+	switch {
+	case s == inDouble && c != '"', s == inSingle && c != '\'':
+		return s
+	case s == inDouble, s == inSingle:
+		return inSpace
+	case c == '>':
+		return behindTag
+	case IsSpace(c) && (s == inAttr || s == inGap):
+		return inGap
+	case IsSpace(c) && s == inEquals:
+		return inEquals
+	case IsSpace(c):
+		return inSpace
+	case s == inEquals && c == '"':
+		return inDouble
+	case s == inEquals && c == '\'':
+		return inSingle
+	case s == inEquals, s == inValue:
+		return inValue
+	case c == '/':
+		return inSpace
+	case s == inName:
+		return inName
+	case c == '=' && s != inSpace:
+		return inEquals
+	}
+	return inAttr
+}
 
 // New returns a Limit of the page that r reads, with at most so many attributes.
 func New(r io.Reader, most int) *Limit { return &Limit{r: r, left: most} }
@@ -56,105 +102,31 @@ func (l *Limit) Read(p []byte) (n int, err error) {
 
 // feed counts the attributes that begin in b, and returns where there are too many.
 func (l *Limit) feed(b []byte) int {
-	for i := 0; i < len(b); {
-		switch c := b[i]; l.state {
-		case inText:
+	for i := 0; i < len(b); i++ {
+		if l.open == 0 && !l.opens {
 			next := bytes.IndexByte(b[i:], '<')
 			if next < 0 {
 				return len(b)
 			}
-			i, l.state = i+next+1, inOpen
-			continue
-		case inOpen:
-			l.open(c)
-			if l.state == inText {
-				continue // it may be a "<" itself
-			}
-		case inName:
-			l.inName(c)
-		case inSpace, inGap:
-			if l.before(c); l.left < 0 {
+			i += next
+		}
+		c := b[i]
+		begins, open := false, uint8(0)
+		for left := l.open; left != 0; left &= left - 1 {
+			s := state(bits.TrailingZeros8(left))
+			next := steps[s][c]
+			begins = begins || next == inAttr && s != inAttr
+			open |= 1 << next // behind the tag that is none
+		}
+		if l.opens && (IsLetter(c) || c == '/') {
+			open |= 1 << inName
+		}
+		l.open, l.opens = open, c == '<'
+		if begins {
+			if l.left--; l.left < 0 {
 				return i
 			}
-		case inAttr:
-			l.inAttr(c)
-		case inEquals:
-			l.equals(c)
-		case attrsInQuotes:
-			end := bytes.IndexByte(b[i:], l.quote)
-			if end < 0 {
-				return len(b)
-			}
-			i += end
-			l.state = inSpace
-		case inValue:
-			if IsSpace(c) {
-				l.state = inSpace
-			} else if c == '>' {
-				l.state = inText
-			}
 		}
-		i++
 	}
 	return len(b)
-}
-
-// open is for the byte behind "<".
-func (l *Limit) open(c byte) {
-	if l.state = inText; IsLetter(c) || c == '/' {
-		l.state = inName
-	}
-}
-
-// inName is for a byte of a tag's name, or behind it. The "/" of an end tag is one, and begins an attribute nowhere.
-func (l *Limit) inName(c byte) {
-	switch {
-	case c == '>':
-		l.state = inText
-	case IsSpace(c) || c == '/':
-		l.state = inSpace
-	}
-}
-
-// before is for a byte where an attribute may begin.
-func (l *Limit) before(c byte) {
-	switch {
-	case IsSpace(c):
-	case c == '/':
-		l.state = inSpace
-	case c == '>':
-		l.state = inText
-	case c == '=' && l.state == inGap:
-		l.state = inEquals
-	default:
-		l.left--
-		l.state = inAttr
-	}
-}
-
-// inAttr is for a byte behind the first one of an attribute's name.
-func (l *Limit) inAttr(c byte) {
-	switch {
-	case c == '=':
-		l.state = inEquals
-	case IsSpace(c):
-		l.state = inGap
-	case c == '/':
-		l.state = inSpace
-	case c == '>':
-		l.state = inText
-	}
-}
-
-// equals is for a byte before a value.
-func (l *Limit) equals(c byte) {
-	switch {
-	case IsSpace(c):
-	case c == '"' || c == '\'':
-		l.state, l.quote = attrsInQuotes, c
-	case c == '>':
-		l.state = inText
-	default:
-		l.state = inValue
-	}
 }
