@@ -21,6 +21,7 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/export"
+	"curtsy/frontier/durable"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/reconcile"
@@ -95,15 +96,15 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	if err != nil {
 		return err
 	}
-	write := reports.Write
+	write := durable.File
 	if o.out != "" {
-		write = reports.Output
+		write = durable.Output // it may be a device
 	}
 	if err := write(page, r.WriteHTML); err != nil {
-		return err
+		return fmt.Errorf("report: %w", err)
 	}
 	if err := write(data, r.WriteJSON); err != nil {
-		return err
+		return fmt.Errorf("report: %w", err)
 	}
 	fmt.Fprint(std.Err, textOfReport(r, page, data))
 	if o.json {

@@ -21,6 +21,7 @@ import (
 	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
+	"curtsy/storage/plainly"
 )
 
 // directory is a crawl directory as a source of a dashboard.
@@ -91,12 +92,18 @@ func (d *directory) read(ask func(f frontier.Stored) error) error {
 }
 
 // ask asks the crawl if it runs, and its frontier if not.
-func (d *directory) ask(ctx context.Context, running func(r *control.Remote) error, stopped func(f frontier.Stored) error) error {
-	err := d.asked(ctx, running)
+func ask[T any](ctx context.Context, d *directory, running func(r *control.Remote) (T, error), stopped func(f frontier.Stored) (T, error)) (answer T, err error) {
+	err = d.asked(ctx, func(r *control.Remote) (err error) {
+		answer, err = running(r)
+		return err
+	})
 	if errors.Is(err, control.ErrNotRunning) {
-		return d.read(stopped)
+		err = d.read(func(f frontier.Stored) (err error) {
+			answer, err = stopped(f)
+			return err
+		})
 	}
-	return err
+	return answer, err
 }
 
 // Look implements dashboard.Source.
@@ -180,52 +187,37 @@ func octets(folder string) (sum int64) {
 }
 
 // Hosts implements dashboard.Source.
-func (d *directory) Hosts(ctx context.Context, q status.Query) (p status.Page, err error) {
-	err = d.ask(ctx, func(r *control.Remote) (err error) {
-		p, err = r.Hosts(ctx, q)
-		return err
-	}, func(f frontier.Stored) (err error) {
-		p, err = status.NewLive(f, status.Settings{}).Hosts(ctx, q)
-		return err
+func (d *directory) Hosts(ctx context.Context, q status.Query) (status.Page, error) {
+	return ask(ctx, d, func(r *control.Remote) (status.Page, error) { return r.Hosts(ctx, q) }, func(f frontier.Stored) (status.Page, error) {
+		return status.NewLive(f, status.Settings{}).Hosts(ctx, q)
 	})
-	return p, err
 }
 
 // Host implements dashboard.Source.
-func (d *directory) Host(ctx context.Context, a canon.Authority) (o status.One, err error) {
-	err = d.ask(ctx, func(r *control.Remote) (err error) {
-		o, err = r.Host(ctx, a)
-		return err
-	}, func(f frontier.Stored) (err error) {
-		o, err = status.NewLive(f, status.Settings{}).One(ctx, a)
-		return err
+func (d *directory) Host(ctx context.Context, a canon.Authority) (status.One, error) {
+	return ask(ctx, d, func(r *control.Remote) (status.One, error) { return r.Host(ctx, a) }, func(f frontier.Stored) (status.One, error) {
+		return status.NewLive(f, status.Settings{}).One(ctx, a)
 	})
-	return o, err
 }
 
 // Explain implements dashboard.Source.
-func (d *directory) Explain(ctx context.Context, u canon.URL) (e explain.Explanation, err error) {
+func (d *directory) Explain(ctx context.Context, u canon.URL) (explain.Explanation, error) {
 	q := explain.Question{URL: u}
-	err = d.ask(ctx, func(r *control.Remote) (err error) {
-		e, err = r.Explain(ctx, q)
-		return err
-	}, func(f frontier.Stored) error {
+	return ask(ctx, d, func(r *control.Remote) (explain.Explanation, error) { return r.Explain(ctx, q) }, func(f frontier.Stored) (e explain.Explanation, err error) {
 		s, err := crawldir.ReadSettings(d.path)
 		if err != nil {
-			return err
+			return e, err
 		}
 		if err := s.OpenLists(d.path, func(string, ...any) {}); err != nil {
-			return err
+			return e, err
 		}
 		c, err := s.CrawlerConfig(nil, nil)
 		if err != nil {
-			return err
+			return e, err
 		}
 		c.Frontier = f
-		e, err = crawler.ExplainStopped(ctx, c, q)
-		return err
+		return crawler.ExplainStopped(ctx, c, q)
 	})
-	return e, err
 }
 
 // Decisions implements dashboard.Source.
@@ -303,3 +295,102 @@ type gapsOf struct {
 const gapsEvery = 5 * time.Second
 
 var _ Source = (*directory)(nil)
+
+// Do implements dashboard.Source.
+func (d *directory) Do(ctx context.Context, a Act) (said string, err error) {
+	ctx = control.Noted(ctx, a.Reason)
+	err = d.asked(ctx, func(r *control.Remote) (err error) {
+		said, err = do(ctx, r, a)
+		return err
+	})
+	if errors.Is(err, control.ErrNotRunning) {
+		return "", ErrReadOnly
+	}
+	return said, err
+}
+
+func do(ctx context.Context, r *control.Remote, a Act) (string, error) {
+	switch a.Verb {
+	case ActChange:
+		done, err := r.Change(ctx, a.Change)
+		return changed(a.Change, done), err
+	case ActPause:
+		return "Paused: no new requests start.", r.Pause(ctx, true)
+	case ActGoOn:
+		return "The crawl continues.", r.Pause(ctx, false)
+	case ActDrain:
+		return "The crawl ends after the requests in flight.", r.Drain(ctx)
+	case ActSeed:
+		added, err := r.Add(ctx, []frontier.Candidate{{URL: a.Seed, Kind: frontier.KindSeed, Seed: a.Seed.String()}})
+		if err == nil && added.New == 0 {
+			return fmt.Sprintf("%s was already known; the scope now includes it.", a.Seed), nil
+		}
+		return fmt.Sprintf("%s was added.", a.Seed), err
+	case ActRetry:
+		done, err := r.Retry(ctx, frontier.Retrial{Outcome: a.What, Authority: a.Host, Hosts: true})
+		return fmt.Sprintf("%s of %s will be retried.", plainly.Count(done.URLs, "URL"), a.Host.Origin()), err
+	}
+	return steer(ctx, r, a)
+}
+
+// Try implements dashboard.Source.
+func (d *directory) Try(ctx context.Context, c control.Change) (done control.Changed, err error) {
+	c.Try = true
+	err = d.asked(ctx, func(r *control.Remote) (err error) {
+		done, err = r.Change(ctx, c)
+		return err
+	})
+	if errors.Is(err, control.ErrNotRunning) {
+		err = ErrReadOnly
+	}
+	return done, err
+}
+
+// changed says what came of a change.
+func changed(c control.Change, done control.Changed) string {
+	var text string
+	switch {
+	case c.Setting == control.SetOptOuts:
+		text = "The opt-out lists were reread: " + done.After + "."
+	case done.Before == "":
+		text = fmt.Sprintf("%s now has %q.", c.Setting, done.After)
+	case done.After == "":
+		text = fmt.Sprintf("%s no longer has %q.", c.Setting, done.Before)
+	default:
+		text = fmt.Sprintf("%s is now %s; it was %s.", c.Setting, done.After, done.Before)
+	}
+	if done.URLs > 0 {
+		text += fmt.Sprintf(" It affects %s of %d in the queue.", plainly.Count(done.URLs, "URL"), done.Pending)
+	}
+	for _, trouble := range done.Trouble {
+		text += " " + trouble
+	}
+	return text
+}
+
+// steer is what is done with a host.
+func steer(ctx context.Context, r *control.Remote, a Act) (string, error) {
+	s := frontier.Steering{Authority: a.Host, Reason: a.Reason, For: a.For}
+	switch a.Verb {
+	case ActPark:
+		s.Act = frontier.Park
+	case ActDrop:
+		s.Act = frontier.Drop
+	case ActRelease:
+		s.Act, s.Reason = frontier.Resume, ""
+	default:
+		return "", fmt.Errorf("unknown action %q", a.Verb)
+	}
+	done, err := r.Steer(ctx, s)
+	switch {
+	case err != nil:
+		return "", err
+	case !done.Changed:
+		return fmt.Sprintf("%s: nothing to change.", a.Host.Origin()), nil
+	case a.Verb == ActPark:
+		return fmt.Sprintf("%s is paused.", a.Host.Origin()), nil
+	case a.Verb == ActDrop:
+		return fmt.Sprintf("%s is dropped: %s closed.", a.Host.Origin(), plainly.Count(done.URLs, "URL")), nil
+	}
+	return fmt.Sprintf("%s is unpaused; its delay still applies.", a.Host.Origin()), nil
+}

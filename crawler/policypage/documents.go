@@ -90,17 +90,8 @@ func (l *looking) card(ctx context.Context, at, ranges string, page ...string) e
 	l.same(cardDocument, "purpose", squeeze(c.Purpose), squeeze(l.want.Purpose))
 	l.among("contact", c.Contacts, ContactURI(l.want.Contact))
 	l.same(cardDocument, "trigger", c.Trigger, "crawler")
-	agent := Check{Subject: "User-Agent", Document: cardDocument, Wanted: l.want.UserAgent,
-		Published: strings.Join(c.UserAgents, ", "), Result: Differs}
-	switch {
-	case l.want.UserAgent == "":
-		agent.Result = Unknown
-	case len(c.UserAgents) == 0:
-		agent.Result = Missing
-	case slices.ContainsFunc(c.UserAgents, func(p string) bool { return matches(p, l.want.UserAgent) }):
-		agent.Result = Agrees
-	}
-	l.add(agent)
+	l.check(Check{Subject: "User-Agent", Document: cardDocument, Wanted: l.want.UserAgent, Published: strings.Join(c.UserAgents, ", ")},
+		slices.ContainsFunc(c.UserAgents, func(p string) bool { return matches(p, l.want.UserAgent) }))
 	complies := Check{Subject: "rfc9309-compliance", Document: cardDocument, Result: Agrees, Published: "it obeys robots.txt"}
 	if !c.Complies {
 		complies.Result, complies.Published, complies.Note = Missing, "", "the card does not say that robots.txt is obeyed"
@@ -111,16 +102,12 @@ func (l *looking) card(ctx context.Context, at, ranges string, page ...string) e
 
 // among adds the check of a value that is published in a list.
 func (l *looking) among(subject string, published []string, want string) {
-	c := Check{Subject: subject, Document: cardDocument, Wanted: want, Published: strings.Join(published, ", "), Result: Differs}
-	switch {
-	case want == "":
-		c.Result = Unknown
-	case len(published) == 0:
-		c.Result = Missing
-	case slices.Contains(published, want):
-		c.Published, c.Result = want, Agrees
+	c := Check{Subject: subject, Document: cardDocument, Wanted: want, Published: strings.Join(published, ", ")}
+	agrees := want != "" && slices.Contains(published, want)
+	if agrees {
+		c.Published = want
 	}
-	l.add(c)
+	l.check(c, agrees)
 }
 
 // directoryType is the media type of a key directory at its well-known place (httpsig-protocol 5.5).
@@ -129,16 +116,7 @@ const directoryType = "application/http-message-signatures-directory+json"
 // keys looks at the keys that a card has, or at the directory that it names.
 func (l *looking) keys(ctx context.Context, c Card) error {
 	if l.want.Directory != "" || c.JWKSURI != "" {
-		want := Check{Subject: "jwks_uri", Document: cardDocument, Published: c.JWKSURI, Wanted: l.want.Directory, Result: Agrees}
-		switch {
-		case c.JWKSURI == "":
-			want.Result = Missing
-		case l.want.Directory == "":
-			want.Result = Unknown
-		case c.JWKSURI != l.want.Directory:
-			want.Result = Differs
-		}
-		l.add(want)
+		l.same(cardDocument, "jwks_uri", c.JWKSURI, l.want.Directory)
 	}
 	switch {
 	case c.Keys != nil:

@@ -127,20 +127,24 @@ func (l *looking) note(format string, args ...any) {
 	l.found.Notes = append(l.found.Notes, fmt.Sprintf(format, args...))
 }
 
-// same adds the check of a value that is published as it is.
-func (l *looking) same(document, subject, published, want string) {
-	c := Check{Subject: subject, Document: document, Published: published, Wanted: want}
+// check adds a check, of whose value is known whether it agrees.
+func (l *looking) check(c Check, agrees bool) {
 	switch {
-	case want == "":
+	case c.Wanted == "":
 		c.Result = Unknown
-	case published == "":
-		c.Result = Missing
-	case published == want:
+	case agrees:
 		c.Result = Agrees
+	case c.Published == "":
+		c.Result = Missing
 	default:
 		c.Result = Differs
 	}
 	l.add(c)
+}
+
+// same adds the check of a value that is published as it is.
+func (l *looking) same(document, subject, published, want string) {
+	l.check(Check{Subject: subject, Document: document, Published: published, Wanted: want}, published == want)
 }
 
 // page looks at the page, and at what it links.
@@ -185,20 +189,11 @@ func (l *looking) page(ctx context.Context, at string) error {
 
 // said checks a value that people read on the page.
 func (l *looking) said(p *Published, subject, want string) {
-	c := Check{Subject: subject, Document: pageDocument, Wanted: want}
-	var ok bool
-	c.Published, ok = p.says(subject, want)
-	switch {
-	case want == "":
-		c.Result = Unknown
-	case ok:
-		c.Published, c.Result = want, Agrees
-	case c.Published == "":
-		c.Result = Missing
-	default:
-		c.Result = Differs
+	published, agrees := p.says(subject, want)
+	if agrees && want != "" {
+		published = want
 	}
-	l.add(c)
+	l.check(Check{Subject: subject, Document: pageDocument, Published: published, Wanted: want}, agrees)
 }
 
 // contact checks how people reach the operator: by the page, and by requests, which lead to the page or to whom it names.

@@ -1,12 +1,18 @@
 package policypage
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/netip"
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -140,4 +146,168 @@ func https(s string) string {
 		return s
 	}
 	return ""
+}
+
+// Mark is what each of the JSON documents has in its beginning: readers of either must ignore members that they do not
+// know (jafar 2.4, registry 2).
+const Mark = `"generator": "curtsy identity"`
+
+const generator = "curtsy identity"
+
+// rangesJSON is the top-level object of JAFAR (2.1), in the order of its table.
+type rangesJSON struct {
+	Generator    string       `json:"generator"`
+	SyncToken    string       `json:"synctoken,omitempty"`
+	CreationTime string       `json:"creationTime"`
+	Notes        string       `json:"notes,omitempty"`
+	Prefixes     []prefixJSON `json:"prefixes"`
+}
+
+// prefixJSON is a Prefix Object (2.3): exactly one of the first two.
+type prefixJSON struct {
+	IPv4     *string  `json:"ipv4Prefix,omitempty"`
+	IPv6     *string  `json:"ipv6Prefix,omitempty"`
+	Services []string `json:"services,omitempty"`
+}
+
+// jafarTime is how creationTime is written: ISO 8601, in UTC.
+const jafarTime = "2006-01-02T15:04:05Z"
+
+// RangesJSON writes the address ranges of s. A crawler without fixed addresses declares none, as 2.1 allows.
+func (s *Statement) RangesJSON() ([]byte, error) {
+	doc := rangesJSON{Generator: generator, CreationTime: s.Made.UTC().Format(jafarTime), Prefixes: []prefixJSON{}}
+	sum := sha256.New()
+	for _, p := range SortRanges(s.Ranges) {
+		text := p.String()
+		entry := prefixJSON{Services: []string{s.Token}}
+		if p.Addr().Is4() {
+			entry.IPv4 = &text
+		} else {
+			entry.IPv6 = &text
+		}
+		doc.Prefixes = append(doc.Prefixes, entry)
+		fmt.Fprintf(sum, "%s %s\n", text, s.Token)
+	}
+	doc.SyncToken = hex.EncodeToString(sum.Sum(nil)[:8]) // another when a range is
+	doc.Notes = "Addresses of the crawler " + s.Token + ", run by " + s.Operator + "."
+	if len(doc.Prefixes) == 0 {
+		doc.Notes += " It has no fixed addresses to declare."
+	}
+	if s.URL != "" {
+		doc.Notes += " Its page: " + s.URL
+	}
+	return marshal(doc)
+}
+
+// marshal writes a document as people read it.
+func marshal(doc any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	if err := e.Encode(doc); err != nil {
+		return nil, fmt.Errorf("policypage: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Ranges are what a document of address ranges declares.
+type Ranges struct {
+	Created  time.Time
+	Prefixes []netip.Prefix
+	Services [][]string // of each prefix
+	Ignored  int        // prefix objects that are none
+}
+
+// ErrFormat is the error of a document that is not of its format.
+var ErrFormat = errors.New("not of its format")
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+}
+
+// ReadRanges reads a JAFAR document, served with a media type. Members that it does not know it passes over, and prefix
+// objects that have both or neither of the prefixes (2.3).
+func ReadRanges(b []byte, mediaType string) (Ranges, error) {
+	if err := jafarVersion(mediaType); err != nil {
+		return Ranges{}, err
+	}
+	var doc struct {
+		CreationTime *string            `json:"creationTime"`
+		Prefixes     *[]json.RawMessage `json:"prefixes"`
+	}
+	if err := object(b, &doc); err != nil {
+		return Ranges{}, err
+	}
+	switch {
+	case doc.CreationTime == nil:
+		return Ranges{}, malformed("it has no creationTime")
+	case doc.Prefixes == nil:
+		return Ranges{}, malformed("it has no array prefixes")
+	case len(*doc.Prefixes) > 100*MaxRanges:
+		return Ranges{}, malformed("it has %d prefixes", len(*doc.Prefixes))
+	}
+	r := Ranges{}
+	var err error
+	if r.Created, err = time.Parse(time.RFC3339, *doc.CreationTime); err != nil || !strings.HasSuffix(*doc.CreationTime, "Z") {
+		return Ranges{}, malformed("its creationTime %.40q is not a time in UTC, as 2026-05-03T14:30:00Z is", *doc.CreationTime)
+	}
+	for i, raw := range *doc.Prefixes {
+		var one prefixJSON
+		if err := json.Unmarshal(raw, &one); err != nil || (one.IPv4 == nil) == (one.IPv6 == nil) {
+			r.Ignored++
+			continue
+		}
+		text := one.IPv4
+		if text == nil {
+			text = one.IPv6
+		}
+		p, err := netip.ParsePrefix(*text)
+		if err != nil || p.Addr().Is4() != (one.IPv4 != nil) {
+			return Ranges{}, malformed("prefix %d: %.60q is not a network of its kind", i+1, *text)
+		}
+		r.Prefixes, r.Services = append(r.Prefixes, p.Masked()), append(r.Services, one.Services)
+	}
+	return r, nil
+}
+
+// jafarVersion refuses a document of a later major version than we know (3.2). Without a version it is the latest.
+func jafarVersion(mediaType string) error {
+	kind, parameters, err := mime.ParseMediaType(mediaType)
+	if err != nil || kind != "application/jafar+json" || parameters["version"] == "" {
+		return nil
+	}
+	major, _, _ := strings.Cut(parameters["version"], ".")
+	if n, err := strconv.Atoi(major); err != nil || n > 1 {
+		return malformed("it is of version %.20q, and this program knows 1", parameters["version"])
+	}
+	return nil
+}
+
+// object reads a document that is a single JSON object.
+func object(b []byte, to any) error {
+	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
+	if len(b) == 0 || b[0] != '{' {
+		return malformed("it is not a JSON object")
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) && kind.Field != "" {
+			return malformed("its member %.40q must be of type %s", kind.Field, plain(kind.Type.Kind().String()))
+		}
+		return malformed("it is not JSON")
+	}
+	return nil
+}
+
+// plain names a kind of value as JSON does.
+func plain(kind string) string {
+	switch kind {
+	case "slice":
+		return "array"
+	case "struct", "map":
+		return "object"
+	case "ptr":
+		return "value of its kind"
+	}
+	return kind
 }

@@ -2,6 +2,9 @@ package status
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,4 +141,180 @@ func (l *Live) Note(a canon.Authority, need time.Duration) {
 	if a == l.longest.authority || need > l.longest.need {
 		l.longest = longest{a, need}
 	}
+}
+
+// mostLooked is how many hosts a question about a running crawl looks at. Going through all of a million takes the
+// frontier's time from the crawl; a crawl of so many hosts has more of each kind than anybody reads.
+const mostLooked = 10_000
+
+// cached keeps the answer to such a question, so that asking often does not cost the crawl either: an answer is given
+// again until fifty times as long has passed as it took to find.
+type cached[T any] struct {
+	turn chan struct{} // holds a token while somebody finds or reads the answer
+	last *given[T]
+}
+
+type given[T any] struct {
+	answer T
+	at     time.Time
+	took   time.Duration
+}
+
+func newCached[T any]() cached[T] {
+	return cached[T]{turn: make(chan struct{}, 1), last: new(given[T])}
+}
+
+// forget has the next question answered anew: what it is about has just been changed by whoever will ask.
+func (l cached[T]) forget() {
+	l.turn <- struct{}{} // whoever holds it gives it back, cancelled or not
+	*l.last = given[T]{}
+	<-l.turn
+}
+
+// get returns the answer that is kept, or the one that find gives now.
+func (l cached[T]) get(ctx context.Context, find func(context.Context) (T, error)) (T, error) {
+	var none T
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	defer func() { <-l.turn }()
+	begin := time.Now()
+	if begin.Sub(l.last.at) < 50*l.last.took {
+		return l.last.answer, nil
+	}
+	answer, err := find(ctx)
+	if err != nil {
+		return none, err
+	}
+	*l.last = given[T]{answer, time.Now(), time.Since(begin)}
+	return answer, nil
+}
+
+// EachHost calls fn for the first most hosts, or all when most is zero, until it returns false.
+func EachHost(ctx context.Context, f frontier.Reader, most int, fn func(frontier.Host) bool) error {
+	const page = 10_000 // an engine may have no index in this order, and pay for each page with a walk over all hosts
+	var after canon.Authority
+	for n := 0; most == 0 || n < most; {
+		limit := page
+		if most > 0 {
+			limit = min(page, most-n)
+		}
+		hosts, err := f.Hosts(ctx, after, limit)
+		if err != nil || len(hosts) == 0 {
+			return err
+		}
+		for _, h := range hosts {
+			if !fn(h) {
+				return nil
+			}
+		}
+		n += len(hosts)
+		if len(hosts) < limit {
+			return nil
+		}
+		after = hosts[len(hosts)-1].Authority
+	}
+	return nil
+}
+
+// sharers are what is known of the hosts at one address that have something pending: they share its pace (politeness rule 10).
+type sharers struct {
+	pending int64           // URLs
+	paces   []time.Duration // of the hosts, each for itself
+}
+
+// Sharing says who shares each address.
+type Sharing struct {
+	every time.Duration // between two starts at one address
+	at    map[netip.Prefix]*sharers
+}
+
+func (l *Live) findSharing(ctx context.Context) (Sharing, error) {
+	all := newSharing(l.settings.IPDelay)
+	err := EachHost(ctx, l.frontier, mostLooked, func(h frontier.Host) bool {
+		n, err := host.Read(h.Memory)
+		if p := l.settings.Pacing(h, &n); err == nil && !p.Own && !isResting(h, p.Pace) {
+			all.add(n.Spot, h.Pending(), p.Pace)
+		}
+		return true
+	})
+	return all, err
+}
+
+func newSharing(every time.Duration) Sharing {
+	return Sharing{every: every, at: map[netip.Prefix]*sharers{}}
+}
+
+// add takes in a host. One that has nothing pending, or whose address is not known, shares none.
+func (all *Sharing) add(addr netip.Prefix, pending int64, pace time.Duration) {
+	if !addr.IsValid() || pending == 0 {
+		return
+	}
+	x := all.at[addr]
+	if x == nil {
+		x = &sharers{}
+		all.at[addr] = x
+	}
+	x.pending += pending
+	x.paces = append(x.paces, pace)
+}
+
+// longest is the address that takes longest until all that is pending there has had its start.
+func (all Sharing) longest() (addr netip.Prefix, need time.Duration) {
+	for s, x := range all.at {
+		if d := time.Duration(x.pending) * all.every; len(x.paces) > 1 && (d > need || d == need && s.String() < addr.String()) {
+			addr, need = s, d
+		}
+	}
+	return addr, need
+}
+
+// pause is the time between two turns of a host at an address where each other host gets as many as it, or as its own pace
+// lets it have; zero where the hosts' own paces leave turns over.
+func (all Sharing) pause(addr netip.Prefix) time.Duration {
+	x := all.at[addr]
+	if x == nil || all.every <= 0 {
+		return 0
+	}
+	paces := slices.Sorted(slices.Values(x.paces))
+	slices.Reverse(paces)
+	left := 1 / all.every.Seconds() // starts a second
+	for i, p := range paces {
+		share := left / float64(len(paces)-i)
+		if p <= 0 || 1/p.Seconds() > share*(1+1e-9) {
+			return time.Duration(float64(time.Second) / share).Round(time.Microsecond)
+		}
+		left -= 1 / p.Seconds()
+	}
+	return 0
+}
+
+// paced are the queues with the paces that the hosts' addresses leave to them.
+func (all Sharing) paced(queues []Queue) []Queue {
+	queues = slices.Clone(queues) // who asked at the same time has them, too
+	for i, q := range queues {
+		queues[i].Pace = max(q.Pace, all.pause(q.Addr).Seconds())
+	}
+	return queues
+}
+
+// word names the hosts at an address.
+func (all Sharing) word(addr netip.Prefix) string {
+	name := addr.String()
+	if addr.IsSingleIP() {
+		name = addr.Addr().String()
+	}
+	return fmt.Sprintf("%d hosts of %s", len(all.at[addr].paces), name)
+}
+
+// Term is the pause that an address asks of the hosts that share it, with how it comes about; false where nothing is to
+// share.
+func (all Sharing) Term(addr netip.Prefix) (pause time.Duration, note string, ok bool) {
+	pause = all.pause(addr)
+	if pause == 0 || len(all.at[addr].paces) < 2 {
+		return 0, "", false
+	}
+	return pause, fmt.Sprintf("one request in %v for the %s", all.every, all.word(addr)), true
 }

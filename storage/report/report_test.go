@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/report"
@@ -198,7 +199,7 @@ func TestJSONFormIsTheDocumentedOne(t *testing.T) {
 		require.NoError(t, r.WriteJSON(&b))
 		golden(t, name+".json", b.Bytes())
 		if dir := os.Getenv("CURTSY_PAGES"); dir != "" { // to look at
-			require.NoError(t, report.Write(filepath.Join(dir, name+".html"), r.WriteHTML))
+			require.NoError(t, durable.File(filepath.Join(dir, name+".html"), r.WriteHTML))
 		}
 	}
 }

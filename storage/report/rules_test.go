@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
 	"curtsy/storage/report"
 )
@@ -293,10 +294,10 @@ func TestMemoryDoesNotGrowWithTheLedger(t *testing.T) {
 func TestWriteIsWholeOrNotAtAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.html")
 	r := report1(t, whole(t))
-	require.NoError(t, report.Write(path, r.WriteHTML))
+	require.NoError(t, durable.File(path, r.WriteHTML))
 	before, _ := os.ReadFile(path)
 	fails := errors.New("no more room")
-	err := report.Write(path, func(w io.Writer) error {
+	err := durable.File(path, func(w io.Writer) error {
 		w.Write([]byte("half"))
 		return fails
 	})
