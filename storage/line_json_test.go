@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"strconv"
@@ -223,6 +224,11 @@ func TestTheWithheldFieldsStandBehindTheSalt(t *testing.T) {
 	if l, err := ParseLine([]byte(nested)); err == nil {
 		t.Errorf("took a salt within a field: %+v", l)
 	}
+	var many strings.Builder // to compare a million of them with each other would take minutes
+	for i := range maxNames {
+		fmt.Fprintf(&many, `,"x%d":0`, i)
+	}
+	assert.ErrorContains(t, CheckForm([]byte(`{"url":""`+many.String()+`}`)), "names")
 	for _, more := range []string{`"url":"http://b.test/"`, `"later":1`, `"salt":"00"`} {
 		if l, err := ParseLine([]byte(strings.TrimSuffix(want, "}") + "," + more + "}")); err == nil {
 			t.Errorf("took %s behind the salt: %+v", more, l)

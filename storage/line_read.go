@@ -51,6 +51,9 @@ var errNoObject = errors.New("a line is one JSON object")
 // maxDepth is how deep a line or mark may be nested: more than any is, and less than readers in other languages take.
 const maxDepth = 64
 
+// maxNames bounds the names of an object and of those around it, which CheckForm compares with each other.
+const maxNames = 1 << 10
+
 // CheckForm refuses a line or mark of a ledger that readers of JSON may read in several ways: it is one object without
 // white space between its tokens; names are lower-case letters, digits and underscores, each once in its object. b may
 // end with the newline of its file. The ledger, its proofs and the audit share this check.
@@ -89,7 +92,9 @@ func CheckForm(b []byte) error {
 				if err := checkName(names[begin[depth]:], b[i+1:i+n-1]); err != nil {
 					return err
 				}
-				names, name = append(names, b[i+1:i+n-1]), false
+				if names, name = append(names, b[i+1:i+n-1]), false; len(names) > maxNames {
+					return fmt.Errorf("it has more than %d names", maxNames)
+				}
 			}
 			i += n - 1
 		}

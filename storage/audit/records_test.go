@@ -97,7 +97,7 @@ func TestFilesWrittenSideBySideAreOneArchive(t *testing.T) {
 func TestRefusalsAreJudged(t *testing.T) {
 	refusal := func(l storage.Line) string {
 		l.Time = day0.Add(s)
-		return string(l.AppendJSON(nil)) + "\n"
+		return "refusal: " + string(l.AppendJSON(nil)) + "\n"
 	}
 	rightly := refusal(storage.Line{URL: site + "/private/x", Decision: "disallow", RobotsLine: 2, RobotsRule: "Disallow: /private", RobotsGroup: "*", RobotsSHA256: sha(rule), Count: 7})
 	scope := refusal(storage.Line{URL: "https://elsewhere.test/", Decision: "refuse", Reason: "host"})
@@ -126,7 +126,7 @@ func TestRefusalsAreJudged(t *testing.T) {
 		for i, text := range []string{"\n\n" + rule, "\n" + rule, rule} {
 			a.add(fetch{url: site + "/robots.txt", at: time.Duration(2*i-4) * s, body: text})
 		}
-		a.record("metadata", "", day0.Add(2*s), "Content-Type: application/x-ndjson", c.lines)
+		a.record("metadata", "", day0.Add(2*s), "Content-Type: application/warc-fields", c.lines)
 		r := a.audit(Options{})
 		if codes(r) != c.codes || r.Totals.Disallowed != c.avoided || r.Totals.Unprovable != c.unproved || len(r.Hosts) != 1 {
 			t.Errorf("%s: %q, %+v%s", c.name, codes(r), r.Totals, shown(r))

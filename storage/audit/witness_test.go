@@ -61,7 +61,7 @@ func TestWitnessSeesTheArchiveAndItsFindingsCount(t *testing.T) {
 	a.add(fetch{url: site + "/robots.txt", body: rule, meta: "decision: robots\r\n"})
 	a.add(fetch{url: site + "/a", at: 2 * s, status: 404, meta: "none"})
 	l := storage.Line{Time: day0, URL: site + "/b", Decision: "refuse"}
-	a.record("metadata", "", day0.Add(4*s), "Content-Type: application/x-ndjson", string(l.AppendJSON(nil))+"\n")
+	a.record("metadata", "", day0.Add(4*s), "Content-Type: application/warc-fields", "refusal: "+string(l.AppendJSON(nil))+"\n")
 	a.add(fetch{url: site + "/c", at: 6 * s, status: -1})
 	d := &diary{}
 	r := a.audit(Options{Witnesses: []Witness{d}})

@@ -85,8 +85,8 @@ func (c *checker) line(b []byte, e *Entry) error {
 	c.unread = false
 	var m *Mark
 	var err error
-	if isMark(b) {
-		if m, err = parseMark(b); err != nil {
+	if IsMark(b) {
+		if m, err = ParseMark(b); err != nil {
 			m = nil
 		}
 	}
@@ -94,7 +94,7 @@ func (c *checker) line(b []byte, e *Entry) error {
 		c.resume(m)
 	}
 	c.index++
-	h, isStub, serr := stub(b)
+	h, isStub, serr := ParseStub(b)
 	if !isStub {
 		h = c.hasher.Entry(b)
 	}
@@ -108,13 +108,13 @@ func (c *checker) line(b []byte, e *Entry) error {
 		c.stubs.add(c.index - 1)
 		c.hosts.unknown++
 		c.lines++
-	case isMark(b):
+	case IsMark(b):
 	default:
 		c.lines++
 		e.Line, err = decision(b)
 	}
 	if !c.hosts.gap {
-		c.hosts.tail.add(h, hostOf(e.Line.URL), !isStub && !isMark(b) && serr == nil)
+		c.hosts.tail.add(h, hostOf(e.Line.URL), !isStub && !IsMark(b) && serr == nil)
 	}
 	if err != nil {
 		e.Mark = nil

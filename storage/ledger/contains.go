@@ -29,7 +29,7 @@ func Origin(dir string) (string, error) {
 	for t, err := range texts(dir, numbers[:1]) {
 		var m *Mark
 		if err == nil {
-			m, err = parseMark(t.Line)
+			m, err = ParseMark(t.Line)
 		}
 		if err != nil {
 			return "", fmt.Errorf("ledger: origin: %w", err)
@@ -62,7 +62,7 @@ func Contains(dir string, c checkpoint.Checkpoint) error {
 		if err != nil {
 			return fmt.Errorf("ledger: compare with a checkpoint: %w", err)
 		}
-		lines.Append(hashOf(hasher, t.Line))
+		lines.Append(HashOf(hasher, t.Line))
 	}
 	switch {
 	case lines.Size() < c.Size:

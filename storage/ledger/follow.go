@@ -39,7 +39,7 @@ var actStart = append(slices.Clone(markStart), KindOperator+`"`...)
 
 // act keeps a mark of an operator. One that cannot be read is passed over, like a line.
 func (f *Follower) act(b []byte) {
-	m, err := parseMark(b)
+	m, err := ParseMark(b)
 	if err != nil {
 		return
 	}

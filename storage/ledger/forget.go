@@ -45,7 +45,7 @@ func forgetIn(dir string, number int, entries []int64) error {
 		switch {
 		case err != nil:
 			return err
-		case hit(t.Index) && isMark(t.Line):
+		case hit(t.Index) && IsMark(t.Line):
 			return t.at.failed(fmt.Errorf("entry %d is a mark, and those are not forgotten", t.Index))
 		case hit(t.Index):
 			found = found || isWhole(t.Line)
@@ -88,7 +88,7 @@ func writeStubs(dir string, number int, hit func(index int64) bool) error {
 		for t, err := range texts(dir, []int{number}) {
 			line := t.Line
 			if hit(t.Index) {
-				line = Stub(hashOf(hasher, line))
+				line = Stub(HashOf(hasher, line))
 			}
 			if err == nil {
 				_, err = w.Write(append(line[:len(line):len(line)], '\n'))

@@ -191,7 +191,7 @@ func FuzzMark(f *testing.F) {
 		Members: map[string]string{"d": "w1", "e": "w\u202e"}, Asked: time.Unix(1e9, 0), Server: time.Unix(2e9, 0)}}))
 	f.Add(appendMark(nil, &Mark{Kind: KindFile, Name: "warc/\u202e", Octets: 1 << 62, SHA256: strings.Repeat("0d", 32)}))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		m, err := parseMark(line)
+		m, err := ParseMark(line)
 		if err != nil || m.Kind == KindBegin && m.Schema > Schema {
 			return
 		}
@@ -199,7 +199,7 @@ func FuzzMark(f *testing.F) {
 		if m.Kind != KindBegin && (m.Time.Year() < 0 || m.Time.Year() > 9999) {
 			return // no time of RFC 3339
 		}
-		again, err := parseMark(appendMark(nil, m))
+		again, err := ParseMark(appendMark(nil, m))
 		require.NoError(t, err)
 		require.Equalf(t, string(appendMark(nil, m)), string(appendMark(nil, again)), "%+v, %v; want %+v", again, err, m)
 	})

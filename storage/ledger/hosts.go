@@ -65,27 +65,15 @@ func hostsIn(path string) iter.Seq2[hostmap.Entry, error] {
 	}
 }
 
-type hostJSON struct {
-	Key    string `json:"key"`
-	Host   string `json:"host"`
-	First  int64  `json:"first"`
-	Count  int64  `json:"count"`
-	Digest string `json:"digest"`
-}
-
 // parseHost reads what appendHost wrote.
 func parseHost(line []byte) (e hostmap.Entry, err error) {
-	var j hostJSON
-	if err := json.Unmarshal(line, &j); err != nil {
+	if err := json.Unmarshal(line, &e); err != nil {
 		return e, err
 	}
-	if !isDigest(j.Key) || !isDigest(j.Digest) || j.First < 0 || j.Count < 1 {
+	if e.First < 0 || e.Count < 1 {
 		return e, errors.New("not a host of the map")
 	}
-	e = hostmap.Entry{Host: j.Host, First: j.First, Count: j.Count}
-	_, err = hex.Decode(e.Key[:], []byte(j.Key))
-	_, err2 := hex.Decode(e.Digest[:], []byte(j.Digest))
-	return e, errors.Join(err, err2)
+	return e, nil
 }
 
 // appendHost appends a line of the file.

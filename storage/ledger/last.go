@@ -53,7 +53,7 @@ func Told(dir string, names ...string) (map[string]bool, error) {
 		if err != nil {
 			return told, err
 		}
-		if m, err := parseMark(b); err == nil && slices.Contains(names, m.Name) {
+		if m, err := ParseMark(b); err == nil && slices.Contains(names, m.Name) {
 			told[m.Name] = true
 		}
 		if len(told) == len(names) {

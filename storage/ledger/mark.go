@@ -109,10 +109,10 @@ var (
 	stubStart = []byte(`{"redacted":`)
 )
 
-// isMark reports whether a line is meant as a mark.
-func isMark(line []byte) bool { return bytes.HasPrefix(line, markStart) }
+// IsMark reports whether a line is meant as a mark.
+func IsMark(line []byte) bool { return bytes.HasPrefix(line, markStart) }
 
-// isDigest reports whether s is a SHA-256 in hexadecimal digits.
-func isDigest(s string) bool {
+// IsDigest reports whether s is a SHA-256 in hexadecimal digits.
+func IsDigest(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/hostmap"
 )
 
 // object is a JSON object that is being written, without its closing brace.
@@ -156,7 +156,7 @@ type markJSON struct {
 	Key       string           `json:"key"`
 	Size      *int64           `json:"size"`
 	Hosts     int64            `json:"hosts"`
-	Root      string           `json:"root"`
+	Root      *hostmap.Hash    `json:"root"`
 	Name      string           `json:"name"`
 	Octets    int64            `json:"octets"`
 	SHA256    string           `json:"sha256"`
@@ -184,7 +184,8 @@ type markJSON struct {
 	Server time.Time `json:"server"`
 }
 
-func parseMark(line []byte) (*Mark, error) {
+// ParseMark reads a line that is meant as a mark.
+func ParseMark(line []byte) (*Mark, error) {
 	var j markJSON
 	if err := storage.CheckForm(line); err != nil {
 		return nil, err
@@ -236,7 +237,7 @@ func (m *Mark) read(j *markJSON) (err error) {
 		m.Cut, m.Killed, m.Warcinfo, m.Settings, m.OptOuts, m.Key = j.Cut, j.Killed, j.Warcinfo, j.Settings, j.OptOuts, j.Key
 		m.ClockBack = time.Duration(min(max(j.ClockBack, 0), int64(1<<62/time.Microsecond))) * time.Microsecond
 		for _, d := range []string{m.Warcinfo, m.Settings, m.OptOuts} {
-			if d != "" && !isDigest(d) {
+			if d != "" && !IsDigest(d) {
 				return errors.New("one of its digests is invalid")
 			}
 		}
@@ -244,18 +245,17 @@ func (m *Mark) read(j *markJSON) (err error) {
 			_, err = checkpoint.ParseKey(m.Key)
 		}
 	case KindHosts:
-		if j.Size == nil || *j.Size < 0 || j.Hosts < 0 || !isDigest(j.Root) {
+		if j.Size == nil || *j.Size < 0 || j.Hosts < 0 || j.Root == nil {
 			return errors.New("size, hosts or root is missing")
 		}
-		m.Size, m.Hosts = *j.Size, j.Hosts
-		_, err = hex.Decode(m.Root[:], []byte(j.Root))
+		m.Size, m.Hosts, m.Root = *j.Size, j.Hosts, *j.Root
 	case KindFile:
 		m.Name, m.Octets, m.SHA256 = j.Name, j.Octets, j.SHA256
-		if m.Name == "" || !isDigest(m.SHA256) {
+		if m.Name == "" || !IsDigest(m.SHA256) {
 			return errors.New("name or sha256 is missing")
 		}
 	case KindOptOuts:
-		if m.SHA256 = j.SHA256; !isDigest(m.SHA256) {
+		if m.SHA256 = j.SHA256; !IsDigest(m.SHA256) {
 			return errors.New("sha256 is missing")
 		}
 		err = json.Unmarshal(j.Entries, &m.Entries)
@@ -307,7 +307,7 @@ func (r *Redaction) check() error {
 	if r.Extent != ExtentBodies && r.Extent != ExtentAll {
 		return fmt.Errorf("a redaction of the extent %.80q is not known", r.Extent)
 	}
-	if !isDigest(r.Subject) {
+	if !IsDigest(r.Subject) {
 		return errors.New("subject_sha256 is missing")
 	}
 	for _, i := range r.Entries {
@@ -316,7 +316,7 @@ func (r *Redaction) check() error {
 		}
 	}
 	for _, f := range r.Files {
-		if !isDigest(f.SHA256) || !isDigest(f.Before) {
+		if !IsDigest(f.SHA256) || !IsDigest(f.Before) {
 			return fmt.Errorf("the digests of %.80q are missing", f.Name)
 		}
 	}

@@ -56,7 +56,7 @@ func (w *Writer) mark(m Mark) {
 // File says that a file of archive or index is finished: its name, relative to the crawl directory and with slashes, its
 // size and its SHA-256 in hexadecimal digits.
 func (w *Writer) File(ctx context.Context, name string, octets int64, sha256 string) error {
-	if name == "" || !isDigest(sha256) {
+	if name == "" || !IsDigest(sha256) {
 		return fmt.Errorf("ledger: the file %.200q with the digest %.80q is invalid", name, sha256)
 	}
 	return w.tell(ctx, Mark{Kind: KindFile, Name: name, Octets: octets, SHA256: sha256})
@@ -101,7 +101,7 @@ func (f *Finished) Open(book *Writer) error {
 
 // OptOuts says that the opt-out list is another one from now on: its SHA-256 in hexadecimal digits and its entries.
 func (w *Writer) OptOuts(ctx context.Context, sha256 string, entries int64) error {
-	if !isDigest(sha256) {
+	if !IsDigest(sha256) {
 		return fmt.Errorf("ledger: the digest %.80q of an opt-out list is invalid", sha256)
 	}
 	return w.tell(ctx, Mark{Kind: KindOptOuts, SHA256: sha256, Entries: entries})

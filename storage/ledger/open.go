@@ -34,7 +34,7 @@ func newWriter(o Options, sys system) (*Writer, error) {
 		return nil, fmt.Errorf("segment size %d is not between 0 and %d", o.SegmentSize, maxSegment/2)
 	}
 	for _, d := range []string{o.Warcinfo, o.SettingsSHA256, o.OptOutsSHA256} {
-		if d != "" && !isDigest(d) {
+		if d != "" && !IsDigest(d) {
 			return nil, fmt.Errorf("the digest %.80q, which the run is to bind, is not a SHA-256", d)
 		}
 	}

@@ -56,7 +56,7 @@ func (o *Operator) check() error {
 		return errors.New("what it says is too long")
 	case o.URLs < 0 || o.Delay < 0:
 		return errors.New("urls or delay_ms is less than 0")
-	case o.Settings != "" && !isDigest(o.Settings):
+	case o.Settings != "" && !IsDigest(o.Settings):
 		return errors.New("settings_sha256 is invalid")
 	}
 	return nil

@@ -98,7 +98,7 @@ func texts(dir string, numbers []int) iter.Seq2[Text, error] {
 
 // firstOf reads from the mark that a segment begins with the index of that entry.
 func firstOf(line []byte) (int64, error) {
-	m, err := parseMark(line)
+	m, err := ParseMark(line)
 	if err == nil && m.Kind != KindBegin {
 		err = errors.New("it is not the mark that a segment begins with")
 	}
@@ -143,10 +143,10 @@ func Marks(dir string) iter.Seq2[*Mark, error] {
 			var m *Mark
 			if err == nil {
 				var bad error
-				if !isMark(t.Line) {
+				if !IsMark(t.Line) {
 					continue
 				}
-				if m, bad = parseMark(t.Line); bad != nil {
+				if m, bad = ParseMark(t.Line); bad != nil {
 					continue
 				}
 			}
@@ -209,9 +209,9 @@ func Stub(h tlog.Hash) []byte {
 	return append(hex.AppendEncode([]byte(`{"redacted":"`), h[:]), `"}`...)
 }
 
-// stub reads a stub. A line that is meant as one and is none is an error.
-func stub(line []byte) (h tlog.Hash, is bool, err error) {
-	if !bytes.HasPrefix(line, stubStart) {
+// ParseStub reads a stub. A line that is meant as one and is none is an error.
+func ParseStub(line []byte) (h tlog.Hash, is bool, err error) {
+	if !IsStub(line) {
 		return h, false, nil
 	}
 	digits := bytes.TrimSuffix(bytes.TrimPrefix(line, stubStart), []byte{'}'})
@@ -223,19 +223,22 @@ func stub(line []byte) (h tlog.Hash, is bool, err error) {
 	return h, false, fmt.Errorf("%.100q is not a stub of a line", line)
 }
 
-// hashOf is the entry hash of a line, which a stub states.
-func hashOf(hasher *tree.Hasher, line []byte) tlog.Hash {
-	if h, is, _ := stub(line); is {
+// HashOf is the entry hash of a line, which a stub states.
+func HashOf(hasher *tree.Hasher, line []byte) tlog.Hash {
+	if h, is, _ := ParseStub(line); is {
 		return h
 	}
 	return hasher.Entry(line)
 }
 
 // isDecision reports whether a line stands for a decision: all but marks do.
-func isDecision(line []byte) bool { return !isMark(line) }
+func isDecision(line []byte) bool { return !IsMark(line) }
+
+// IsStub reports whether a line is meant as the stub of one that was forgotten.
+func IsStub(line []byte) bool { return bytes.HasPrefix(line, stubStart) }
 
 // isWhole reports whether a line is meant as a decision, and not as the stub of one.
-func isWhole(line []byte) bool { return !isMark(line) && !bytes.HasPrefix(line, stubStart) }
+func isWhole(line []byte) bool { return !IsMark(line) && !IsStub(line) }
 
 // hostOf is the host in the completeness map of a line whose URL that is. Octets that are no UTF-8 are written as U+FFFD,
 // and so read by others.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -134,7 +133,7 @@ func (r *recovery) entry(index int64) (m *Mark, err error) {
 		if t.Index != index {
 			continue
 		}
-		if m, err = parseMark(t.Line); err != nil || m.Kind != KindHosts {
+		if m, err = ParseMark(t.Line); err != nil || m.Kind != KindHosts {
 			return nil, r.lost("its last entry is not a mark of hosts")
 		}
 		return m, nil
@@ -160,7 +159,7 @@ func (r *recovery) lines(number int) iter.Seq2[Text, error] {
 	return func(yield func(Text, error) bool) {
 		for t, err := range texts(r.w.dir, []int{number}) {
 			if r.packed = t.at.packed; err == nil && t.at.n == 1 {
-				if m, merr := parseMark(t.Line); merr == nil && m.Schema > Schema {
+				if m, merr := ParseMark(t.Line); merr == nil && m.Schema > Schema {
 					err = fmt.Errorf("%s is of schema %d, of a later version; schema %d is known", t.at.path, m.Schema, Schema)
 				}
 			}
@@ -210,7 +209,7 @@ func (r *recovery) read() error {
 
 // begin takes the mark of a segment.
 func (r *recovery) begin(number int, line []byte) error {
-	m, err := parseMark(line)
+	m, err := ParseMark(line)
 	if err != nil {
 		return err
 	}
@@ -232,7 +231,7 @@ func (r *recovery) line(line []byte) error {
 	r.index++
 	if isDecision(line) {
 		w.lines, w.here = w.lines+1, w.here+1
-	} else if m, err := parseMark(line); err == nil {
+	} else if m, err := ParseMark(line); err == nil {
 		r.mark(m)
 	}
 	if t := timeOf(line); !t.IsZero() {
@@ -241,9 +240,9 @@ func (r *recovery) line(line []byte) error {
 	if r.index <= r.first {
 		return nil
 	}
-	h := hashOf(w.hasher, line)
+	h := HashOf(w.hasher, line)
 	host, mapped := placeOf(line)
-	if !mapped && bytes.HasPrefix(line, stubStart) {
+	if !mapped && IsStub(line) {
 		r.stubs++
 	}
 	if r.index <= r.mapped && !r.anew {

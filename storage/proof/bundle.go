@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/hostmap"
 )
 
@@ -227,7 +228,7 @@ func (o *opened) isMember(name string) bool {
 func (o *opened) robotsOf(name string) string {
 	sha, ok := strings.CutPrefix(name, robotsFolder)
 	sha, ok2 := strings.CutSuffix(sha, robotsEnd)
-	if !ok || !ok2 || !isDigest(sha) {
+	if !ok || !ok2 || !ledger.IsDigest(sha) {
 		return ""
 	}
 	return sha

@@ -3,18 +3,14 @@ package proof
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"curtsy/frontier/durable"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
@@ -40,12 +36,18 @@ type gathered struct {
 	note   *checkpoint.Note
 	rows   spool.Spool
 	stubs  []stub
-	hosts  *gatherMark // the last one
+	hosts  *ledger.Mark // of hosts, the last one
 	known  hostmap.Entry
 	copied string           // the folder of a copy of the map; empty without one
 	robots map[string]place // where a robots.txt is archived, by its digest
 	wanted map[string]bool  // digests that lines name
-	all    []Row            // marks that may matter
+	all    []gatheredMark   // that may matter
+}
+
+// gatheredMark is a mark with its line.
+type gatheredMark struct {
+	*ledger.Mark
+	row Row
 }
 
 // stub is a forgotten line.
@@ -124,35 +126,18 @@ func (g *gathered) checkpoint() error {
 	if err != nil {
 		return err
 	}
-	path := ledger.CheckpointPath(g.crawl.Ledger, n.Size)
-	if b, err := readFile(path, checkpoint.MaxNote); err == nil {
-		if more, err := checkpoint.Parse(b); err == nil && bytes.Equal(more.Text(), n.Text()) {
-			for _, s := range more.Signatures {
-				n.Add(s)
-			}
+	if more, err := ledger.ReadNote(ledger.CheckpointPath(g.crawl.Ledger, n.Size)); err == nil && bytes.Equal(more.Text(), n.Text()) {
+		for _, s := range more.Signatures {
+			n.Add(s)
 		}
 	}
 	g.note, g.Checkpoint = n, n.Marshal()
 	return nil
 }
 
-// readFile reads a file of a crawl directory, of at most so many bytes.
-func readFile(path string, most int64) ([]byte, error) {
-	f, err := durable.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s has more than %d bytes", path, most)
-	}
-	return b, err
-}
-
 // entries goes through the ledger up to the checkpoint.
-func (g *gathered) entries(ctx context.Context) iter.Seq2[entry, error] {
-	return func(yield func(entry, error) bool) {
+func (g *gathered) entries(ctx context.Context) iter.Seq2[ledger.Text, error] {
+	return func(yield func(ledger.Text, error) bool) {
 		next := int64(0)
 		for t, err := range ledger.Texts(g.crawl.Ledger) {
 			if err != nil {
@@ -163,15 +148,15 @@ func (g *gathered) entries(ctx context.Context) iter.Seq2[entry, error] {
 				err = ctx.Err()
 			}
 			if err != nil {
-				yield(entry{}, err)
+				yield(ledger.Text{}, err)
 				return
 			}
-			if next++; !yield(entry(t), nil) || next == g.note.Size {
+			if next++; !yield(t, nil) || next == g.note.Size {
 				return
 			}
 		}
 		if next < g.note.Size {
-			yield(entry{}, fmt.Errorf("%w of %d entries: it has %d", ErrDamaged, g.note.Size, next))
+			yield(ledger.Text{}, fmt.Errorf("%w of %d entries: it has %d", ErrDamaged, g.note.Size, next))
 		}
 	}
 }
@@ -183,11 +168,11 @@ func (g *gathered) lines(ctx context.Context) error {
 			return err
 		}
 		switch {
-		case e.isMark():
+		case ledger.IsMark(e.Line):
 			g.mark(e)
-		case e.isStub():
-			g.stubs = append(g.stubs, stub{index: e.Index, hash: e.hash()})
-		case e.host() == g.Host:
+		case ledger.IsStub(e.Line):
+			g.stubs = append(g.stubs, stub{index: e.Index, hash: hashOf(e.Line)})
+		case hostOf(e.Line) == g.Host:
 			if err := g.line(e); err != nil {
 				return err
 			}
@@ -199,15 +184,18 @@ func (g *gathered) lines(ctx context.Context) error {
 	return nil
 }
 
-// gatherMark keeps a mark that may matter: the first, the last, runs, stops, changes of the key, and redactions.
-func (g *gathered) mark(e entry) {
-	m := e.mark()
+// mark keeps a mark that may matter: the first, the last, runs, stops, changes of the key, and redactions.
+func (g *gathered) mark(e ledger.Text) {
+	m, err := ledger.ParseMark(e.Line)
+	if err != nil {
+		return
+	}
 	switch m.Kind {
 	case ledger.KindHosts:
 		if e.Index != g.note.Size-1 {
 			return
 		}
-		g.hosts = &m
+		g.hosts = m
 	case ledger.KindBegin:
 		if e.Index != 0 {
 			return
@@ -216,7 +204,7 @@ func (g *gathered) mark(e entry) {
 	default:
 		return
 	}
-	g.all = append(g.all, Row{Index: e.Index, Public: bytes.Clone(e.Line)})
+	g.all = append(g.all, gatheredMark{m, Row{Index: e.Index, Public: bytes.Clone(e.Line)}})
 }
 
 // hashes opens the tiles, or makes them anew.
@@ -224,8 +212,8 @@ func (g *gathered) hashes(ctx context.Context) error {
 	g.Hashes = tree.Reader(g.crawl.Ledger, g.note.Size, g.note.Root)
 	indexes := []int64{0}
 	for _, m := range g.all {
-		if m.Index > 0 {
-			indexes = append(indexes, m.Index)
+		if m.row.Index > 0 {
+			indexes = append(indexes, m.row.Index)
 		}
 	}
 	for r, err := range g.eachLine {
@@ -250,7 +238,7 @@ func (g *gathered) hashes(ctx context.Context) error {
 				yield(tlog.Hash{}, err)
 				return
 			}
-			if !yield(e.hash(), nil) {
+			if !yield(hashOf(e.Line), nil) {
 				return
 			}
 		}
@@ -264,44 +252,18 @@ func (g *gathered) hashes(ctx context.Context) error {
 	return nil
 }
 
-// entry is a line of the ledger, as it stands.
-type entry ledger.Text
-
 var (
-	gatherMarkStart = []byte(`{"mark":"`)
-	gatherStubStart = []byte(`{"redacted":"`)
-	timeStart       = []byte(`{"time":"`)
-	urlStart        = []byte(`","url":"`)
+	timeStart = []byte(`{"time":"`)
+	urlStart  = []byte(`","url":"`)
 )
 
-func (e entry) isMark() bool     { return bytes.HasPrefix(e.Line, gatherMarkStart) }
-func (e entry) isStub() bool     { return bytes.HasPrefix(e.Line, gatherStubStart) }
-func (e entry) mark() gatherMark { return markOf(e.Line) }
+// hashOf is the entry hash of a line, in full or public. A stub that is none fits no checkpoint.
+func hashOf(line []byte) tlog.Hash { return ledger.HashOf(tree.NewHasher(), line) }
 
-// hash is the entry hash, which a stub states.
-func (e entry) hash() tlog.Hash {
-	if e.isStub() {
-		h, _ := hashIn(e.Line[len(gatherStubStart):]) // one that is none fits no checkpoint
-		return h
-	}
-	return tree.EntryHash(e.Line)
-}
-
-var errNoHash = errors.New("not a hash")
-
-// hashIn reads the hash that b begins with, in hexadecimal digits.
-func hashIn(b []byte) (h tlog.Hash, err error) {
-	if len(b) < 2*len(h) {
-		return h, errNoHash
-	}
-	_, err = hex.Decode(h[:], b[:2*len(h)])
-	return h, err
-}
-
-// host is the host of a decision. It exists for its speed: there is a line for every URL ever met, and most are of other
+// hostOf is the host of a decision. It exists for its speed: there is a line for every URL ever met, and most are of other
 // hosts. Lines begin with their time and their URL (docs/reference/ledger.md), so the others need not be parsed.
-func (e entry) host() string {
-	if rest, ok := bytes.CutPrefix(e.Line, timeStart); ok {
+func hostOf(line []byte) string {
+	if rest, ok := bytes.CutPrefix(line, timeStart); ok {
 		at := bytes.IndexByte(rest, '"')
 		if url, ok := bytes.CutPrefix(rest[max(at, 0):], urlStart); ok {
 			if end := bytes.IndexByte(url, '"'); end >= 0 && bytes.IndexByte(url[:end], '\\') < 0 {
@@ -309,43 +271,11 @@ func (e entry) host() string {
 			}
 		}
 	}
-	l, err := storage.ParseLine(e.Line)
+	l, err := storage.ParseLine(line)
 	if err != nil {
 		return "" // as the ledger has it
 	}
 	return hostmap.Host(l.URL)
-}
-
-func hashOf(r Row) tlog.Hash { return tree.EntryHash(r.Public) }
-
-// gatherMark is a mark, as far as it counts here.
-type gatherMark struct {
-	Kind    string          `json:"mark"`
-	Size    int64           `json:"size"`
-	Root    string          `json:"root"`
-	Entries json.RawMessage `json:"entries"`
-}
-
-func (m *gatherMark) root() hostmap.Hash {
-	h, _ := hashIn([]byte(m.Root)) // one that is none is no root of the hosts
-	return hostmap.Hash(h)
-}
-
-// markOf reads a mark. One that is none has no kind.
-func markOf(line []byte) (m gatherMark) {
-	if json.Unmarshal(line, &m) != nil {
-		return gatherMark{}
-	}
-	return m
-}
-
-// gatherRedacted are the entries that a mark says were forgotten; nil for other marks.
-func gatherRedacted(r Row) (all []int64) {
-	m := markOf(r.Public)
-	if m.Kind != ledger.KindRedaction || json.Unmarshal(m.Entries, &all) != nil {
-		return nil
-	}
-	return all
 }
 
 // marks chooses those for the bundle: of redactions, the ones that name a line of the host. Another one may say of
@@ -358,8 +288,8 @@ func (g *gathered) marks() {
 		}
 	}
 	for _, m := range g.all {
-		if markOf(m.Public).Kind != ledger.KindRedaction || slices.ContainsFunc(gatherRedacted(m), func(i int64) bool { return mine[i] }) {
-			g.Marks = append(g.Marks, m)
+		if m.Kind != ledger.KindRedaction || slices.ContainsFunc(m.Redaction.Entries, func(i int64) bool { return mine[i] }) {
+			g.Marks = append(g.Marks, m.row)
 		}
 	}
 }

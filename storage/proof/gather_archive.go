@@ -3,8 +3,6 @@ package proof
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -14,6 +12,7 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
 	"curtsy/storage/warc"
 )
 
@@ -41,7 +40,7 @@ func (g *gathered) heads(ctx context.Context, some []Exchange) ([]*Head, error) 
 			if !ok {
 				return true
 			}
-			if all[i] = h; digestOf(*h) != some[i].Heads {
+			if all[i] = h; h.sum() != some[i].Heads {
 				all[i] = &Head{Request: h.Request} // an answer without a whole head
 			}
 			delete(byRecord, id)
@@ -49,11 +48,6 @@ func (g *gathered) heads(ctx context.Context, some []Exchange) ([]*Head, error) 
 		})
 	}
 	return all, nil
-}
-
-func digestOf(h Head) string {
-	sum := sha256.Sum256(append(bytes.Clone(h.Request), h.Answer...))
-	return hex.EncodeToString(sum[:])
 }
 
 // captures calls f with the place of each archived answer of a URL until it has enough. Lines of the index that cannot be
@@ -185,7 +179,7 @@ func (g *gathered) elsewhere(ctx context.Context) {
 		if err != nil {
 			break
 		}
-		if e.isMark() || e.isStub() || !bytes.Contains(e.Line, robotsWord) {
+		if ledger.IsMark(e.Line) || ledger.IsStub(e.Line) || !bytes.Contains(e.Line, robotsWord) {
 			continue
 		}
 		l, err := storage.ParseLine(e.Line)

@@ -27,7 +27,7 @@ func TestTheHostOfALineIsThatOfItsURL(t *testing.T) {
 		if l, err := storage.ParseLine([]byte(line)); err == nil {
 			want = hostmap.Host(l.URL)
 		}
-		got := (entry{Line: []byte(line)}).host()
+		got := hostOf([]byte(line))
 		assert.Equal(t, want, got, line)
 	}
 }

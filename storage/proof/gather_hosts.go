@@ -34,7 +34,7 @@ func (g *gathered) hostsOf(ctx context.Context) error {
 		return err
 	}
 	g.Hosts = of(all)
-	if root, _, err := hostmap.Root(g.Hosts); err != nil || root != g.hosts.root() {
+	if root, _, err := hostmap.Root(g.Hosts); err != nil || root != g.hosts.Root {
 		return fmt.Errorf("%w: lines were changed, by the map of hosts", ErrDamaged)
 	}
 	g.Notes = append(g.Notes, ledger.HostsName+" is not the map of hosts of the latest checkpoint: it was computed again from the lines")
@@ -76,7 +76,7 @@ func (g *gathered) stored(name string) (found bool, err error) {
 			}
 		}
 	})
-	if err != nil || root != g.hosts.root() {
+	if err != nil || root != g.hosts.Root {
 		return false, nil //nolint:nilerr // the map is made anew from the lines
 	}
 	g.Hosts, g.known = all, mine
@@ -100,16 +100,16 @@ func (g *gathered) mapped(ctx context.Context) (all []hostmap.Entry, err error) 
 		if err != nil {
 			return nil, err
 		}
-		if e.isMark() || e.Index >= g.hosts.Size {
+		if ledger.IsMark(e.Line) || e.Index >= g.hosts.Size {
 			continue
 		}
-		host := e.host()
+		host := hostOf(e.Line)
 		h := hosts[host]
 		if h == nil {
 			h = &hostmap.Entry{Key: hostmap.Key(g.note.Origin, host)}
 			hosts[host] = h
 		}
-		h.Add(e.Index, e.hash())
+		h.Add(e.Index, hashOf(e.Line))
 	}
 	for host, h := range hosts {
 		if host == g.Host {
@@ -136,7 +136,7 @@ func (g *gathered) claimStubs() error {
 			return err
 		}
 		if r.Index < g.hosts.Size {
-			own = append(own, stub{index: r.Index, hash: hashOf(r)})
+			own = append(own, stub{index: r.Index, hash: hashOf(r.Public)})
 		}
 	}
 	missing := int(g.known.Count) - len(own)
@@ -188,11 +188,14 @@ func (c *claim) try(chosen []int) bool {
 }
 
 // groups tries whole redactions: one is mostly of one host.
-func (c *claim) groups(marks []Row, missing int) bool {
+func (c *claim) groups(marks []gatheredMark, missing int) bool {
 	var all [][]int
 	for _, m := range marks {
+		if m.Kind != ledger.KindRedaction {
+			continue
+		}
 		var of []int
-		for _, index := range gatherRedacted(m) {
+		for _, index := range m.Redaction.Entries {
 			if i, ok := slices.BinarySearchFunc(c.stubs, index, func(s stub, index int64) int { return int(max(min(s.index-index, 1), -1)) }); ok {
 				of = append(of, i)
 			}

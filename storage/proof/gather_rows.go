@@ -13,7 +13,7 @@ import (
 )
 
 // line keeps a line of the host, as its index, its length and its public form.
-func (g *gathered) line(e entry) error {
+func (g *gathered) line(e ledger.Text) error {
 	public := tree.Public(nil, e.Line)
 	var head [16]byte
 	binary.BigEndian.PutUint64(head[:], uint64(e.Index))
@@ -28,17 +28,14 @@ func (g *gathered) line(e entry) error {
 	if err != nil {
 		return fmt.Errorf("%w: entry %d cannot be read: %w", ErrDamaged, e.Index, err)
 	}
-	if l.Decision == storage.DecisionRobots && l.RobotsSHA256 != "" && l.Record != "" && len(g.robots) < gatherMaxTexts {
+	if l.Decision == storage.DecisionRobots && l.RobotsSHA256 != "" && l.Record != "" && len(g.robots) < maxTexts {
 		g.robots[l.RobotsSHA256] = place{l.URL, l.Record}
 	}
-	if l.RobotsSHA256 != "" && len(g.wanted) < gatherMaxTexts {
+	if l.RobotsSHA256 != "" && len(g.wanted) < maxTexts {
 		g.wanted[l.RobotsSHA256] = true
 	}
 	return nil
 }
-
-// gatherMaxTexts bounds the robots.txt files of a host.
-const gatherMaxTexts = 10_000
 
 // each goes through the lines of the host that were kept. Bytes are valid until the next.
 func (g *gathered) each(yield func(Row, error) bool) {

@@ -3,6 +3,7 @@ package proof
 import (
 	"archive/zip"
 	"bytes"
+	"curtsy/storage/ledger/hostmap"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -88,7 +89,7 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&many, "\u2014 w%d %s\n", i, base64.StdEncoding.EncodeToString(make([]byte, 76)))
 	}
-	nodes, _ := json.Marshal(map[string]any{"nodes": make([]string, 0), "map": mapJSON{Siblings: []string{}}})
+	nodes, _ := json.Marshal(map[string]any{"nodes": make([]string, 0), "map": mapJSON{Siblings: []hostmap.Hash{}}})
 	for name, c := range map[string]struct {
 		member string
 		b      []byte
@@ -104,7 +105,7 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 		"a proof of no JSON":            {proofName, []byte("{"), BadMember, "proof.json: it"},
 		"a proof of nothing":            {proofName, nodes, BadMap, "does not lead to the root"},
 		"a proof with a million nodes":  {proofName, []byte(`{"nodes":[` + strings.Repeat(`"`+strings.Repeat("0", 64)+`",`, 1<<14) + `""],"map":{}}`), BadMember, "more than"},
-		"a proof with long siblings":    {proofName, []byte(`{"nodes":[],"map":{"siblings":[` + strings.Repeat(`"",`, 300) + `""]}}`), BadMember, "at most 256"},
+		"a proof with long siblings":    {proofName, []byte(`{"nodes":[],"map":{"siblings":[` + strings.Repeat(`"`+strings.Repeat("0", 64)+`",`, 300) + `"` + strings.Repeat("0", 64) + `"]}}`), BadMember, "at most 256"},
 		"a node that is no hash":        {proofName, []byte(`{"nodes":["zz"],"map":{}}`), BadMember, `"zz" is not a SHA-256`},
 		"lines of no JSON":              {linesName, []byte("{\"index\":1,\"line\":{}x}\n"), BadLine, "lines.jsonl line 1"},
 		"a line without an end":         {linesName, []byte(`{"index":1,"line":{}}`), BadLine, "no end"},

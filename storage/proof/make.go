@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 )
@@ -80,7 +81,7 @@ type maker struct {
 	exchanges []Exchange
 	digests   []string // of robots.txt files that lines name, each once
 	entry     hostmap.Entry
-	hosts     *mark
+	hosts     *mark // of hosts
 	proofs    proofJSON
 }
 
@@ -98,7 +99,7 @@ func newMaker(w io.Writer, s Source) (*maker, error) {
 	if n == 0 || s.Marks[n-1].Index != note.Size-1 {
 		return nil, errors.New("the checkpoint does not end in the mark of a completeness map")
 	}
-	if m.hosts, err = parseMark(s.Marks[n-1]); err != nil || m.hosts.Kind != markHosts {
+	if m.hosts, err = parseMark(s.Marks[n-1]); err != nil || m.hosts.Kind != ledger.KindHosts {
 		return nil, errors.Join(errors.New("the checkpoint does not end in the mark of a completeness map"), err)
 	}
 	return m, nil
@@ -199,7 +200,7 @@ func (m *maker) line(r Row, named map[string]bool) error {
 	if r.Index < m.hosts.Size {
 		m.entry.Add(r.Index, h)
 	}
-	if r.isStub() {
+	if ledger.IsStub(r.Public) {
 		m.made.Summary.Lines++
 		m.made.Summary.Redacted++
 		return nil
@@ -212,7 +213,7 @@ func (m *maker) line(r Row, named map[string]bool) error {
 	if l.Heads != "" {
 		m.exchanges = append(m.exchanges, Exchange{r.Index, l.URL, l.Record, l.Heads})
 	}
-	if sha := l.RobotsSHA256; isDigest(sha) && !named[sha] && len(named) < maxTexts {
+	if sha := l.RobotsSHA256; ledger.IsDigest(sha) && !named[sha] && len(named) < maxTexts {
 		named[sha] = true
 		m.digests = append(m.digests, sha)
 	}

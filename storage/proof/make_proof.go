@@ -43,7 +43,10 @@ func (m *maker) prove() error {
 	if m.proofs.Map, err = m.proveHost(); err != nil {
 		return err
 	}
-	m.proofs.Nodes = hexes(nodes)
+	m.proofs.Nodes = make([]hostmap.Hash, len(nodes))
+	for i, h := range nodes {
+		m.proofs.Nodes[i] = hostmap.Hash(h)
+	}
 	b, err := json.Marshal(m.proofs)
 	if err != nil {
 		return err
@@ -57,13 +60,11 @@ func (m *maker) proveHost() (j mapJSON, err error) {
 	if err != nil {
 		return j, err
 	}
-	if err := hostmap.Check(m.hosts.root, m.entry.Key, e, p); err != nil {
+	if err := hostmap.Check(m.hosts.Root, m.entry.Key, e, p); err != nil {
 		return j, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	j.Siblings = hexes(p.Siblings)
-	if p.Other != nil {
-		j.Other = &otherJSON{p.Other.Key.String(), p.Other.Value.String()}
-	}
+	j.Siblings = append([]hostmap.Hash{}, p.Siblings...) // an empty list is [] in JSON
+	j.Other = (*otherJSON)(p.Other)
 	if e == nil {
 		if m.entry.Count > 0 {
 			return j, fmt.Errorf("%w: the completeness map does not have the host, and the ledger has %d lines of it", ErrDamaged,
@@ -75,7 +76,7 @@ func (m *maker) proveHost() (j mapJSON, err error) {
 		return j, fmt.Errorf("%w: the completeness map has %d lines of the host, and the ledger %d, or others", ErrDamaged,
 			e.Count, m.entry.Count)
 	}
-	j.Entry = &entryJSON{e.First, e.Count, e.Digest.String()}
+	j.Entry = &entryJSON{e.First, e.Count, e.Digest}
 	return j, nil
 }
 

@@ -2,6 +2,8 @@ package proof
 
 import (
 	"bytes"
+	"curtsy/storage"
+	"curtsy/storage/ledger/hostmap"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,26 +46,26 @@ type member struct {
 
 // proofJSON is proof.json. Hashes are in hexadecimal digits.
 type proofJSON struct {
-	Nodes []string `json:"nodes"` // tree.Proof of all marks and lines
-	Map   mapJSON  `json:"map"`
+	Nodes []hostmap.Hash `json:"nodes"` // tree.Proof of all marks and lines
+	Map   mapJSON        `json:"map"`
 }
 
 // mapJSON is a proof in the completeness map: of Entry, or without it, that the host has none.
 type mapJSON struct {
-	Siblings []string   `json:"siblings"`
-	Entry    *entryJSON `json:"entry,omitempty"`
-	Other    *otherJSON `json:"other,omitempty"`
+	Siblings []hostmap.Hash `json:"siblings"`
+	Entry    *entryJSON     `json:"entry,omitempty"`
+	Other    *otherJSON     `json:"other,omitempty"`
 }
 
 type entryJSON struct {
-	First  int64  `json:"first"`
-	Count  int64  `json:"count"`
-	Digest string `json:"digest"`
+	First  int64        `json:"first"`
+	Count  int64        `json:"count"`
+	Digest hostmap.Hash `json:"digest"`
 }
 
 type otherJSON struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
+	Key   hostmap.Hash `json:"key"`
+	Value hostmap.Hash `json:"value"`
 }
 
 // What a bundle may have. A file of which more is claimed is not read.
@@ -82,59 +84,17 @@ const (
 	nodeSize    = 70       // bytes of a node in proof.json
 )
 
-// maxDepth is how deep JSON of a bundle may be nested: readers of other languages give up at some hundreds.
-const maxDepth = 64
-
 var errPlain = errors.New("it is not JSON that all readers take for the same")
 
-// plain refuses JSON of which one reader makes this and another one that: an object that has a name twice, of which the
-// first or the last counts, or a name with other letters than the format has, which package encoding/json takes for the
-// same as one in lower case.
+// plain refuses JSON of which one reader makes this and another one that, as storage.CheckForm does. White space between its
+// parts is allowed.
 func plain(b []byte) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var within []map[string]bool // the names of each object around; nil for an array
-	name := false                // the next token may be a name
-	for {
-		t, err := d.Token()
-		if err != nil {
-			return errPlain
-		}
-		switch s, is := t.(string); {
-		case is && name:
-			names := within[len(within)-1]
-			if names[s] || !isName(s) {
-				return fmt.Errorf("%w: the name %.80q is twice there, or odd", errPlain, s)
-			}
-			names[s], name = true, false
-			continue
-		case t == json.Delim('{'):
-			within = append(within, map[string]bool{})
-		case t == json.Delim('['):
-			within = append(within, nil)
-		case t == json.Delim('}'), t == json.Delim(']'):
-			within = within[:len(within)-1]
-		}
-		if len(within) > maxDepth {
-			return fmt.Errorf("%w: it is nested more than %d deep", errPlain, maxDepth)
-		}
-		if len(within) == 0 {
-			break
-		}
-		name = within[len(within)-1] != nil
-	}
-	if len(bytes.TrimLeft(b[d.InputOffset():], " \t\r\n")) > 0 {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, b); err != nil {
 		return errPlain
 	}
-	return nil
-}
-
-// isName reports whether s may be a name: lower-case ASCII letters, digits and underscores.
-func isName(s string) bool {
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
-			return false
-		}
+	if err := storage.CheckForm(compact.Bytes()); err != nil {
+		return fmt.Errorf("%w: %w", errPlain, err)
 	}
-	return s != ""
+	return nil
 }

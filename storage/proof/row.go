@@ -3,20 +3,17 @@ package proof
 import (
 	"bufio"
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/storage"
-	"curtsy/storage/ledger/hostmap"
-	"curtsy/storage/ledger/tree"
+	"curtsy/storage/ledger"
 )
 
 // Row is an entry of a log: its index, and its line in the public form.
@@ -29,10 +26,7 @@ type Row struct {
 var (
 	rowStart = []byte(`{"index":`)
 	rowLine  = []byte(`,"line":`)
-
-	markStart = []byte(`{"mark":"`)
-	stubStart = []byte(`{"redacted":`)
-	saltKey   = []byte(`,"salt":"`) // what follows leads to other sites, and no bundle has it
+	saltKey  = []byte(`,"salt":"`) // what follows leads to other sites, and no bundle has it
 )
 
 func (r Row) append(b []byte) []byte {
@@ -62,27 +56,24 @@ func parseRow(b []byte) (r Row, err error) {
 	return r, nil
 }
 
-// isMark reports whether a line is a mark of the ledger.
-func (r Row) isMark() bool { return bytes.HasPrefix(r.Public, markStart) }
-
-// isStub reports whether a line stands in the place of one that was forgotten.
-func (r Row) isStub() bool { return bytes.HasPrefix(r.Public, stubStart) }
-
 // hash is the entry hash, which a stub states.
-func (r Row) hash() (h tlog.Hash, err error) {
-	if !r.isStub() {
-		return tree.EntryHash(r.Public), nil
+func (r Row) hash() (tlog.Hash, error) {
+	_, _, err := ledger.ParseStub(r.Public)
+	return hashOf(r.Public), err
+}
+
+// mark is a mark of a log, and the index of its entry.
+type mark struct {
+	*ledger.Mark
+	index int64
+}
+
+func parseMark(r Row) (*mark, error) {
+	m, err := ledger.ParseMark(r.Public)
+	if err != nil {
+		return nil, fmt.Errorf("not a mark of the ledger: %w", err)
 	}
-	var s struct {
-		Redacted string `json:"redacted"`
-	}
-	if json.Unmarshal(r.Public, &s) != nil || len(s.Redacted) != 2*len(h) || string(r.Public) != `{"redacted":"`+s.Redacted+`"}` {
-		return h, errors.New("not a stub of a line")
-	}
-	if _, err := hex.Decode(h[:], []byte(s.Redacted)); err != nil {
-		return h, errors.New("not a stub of a line")
-	}
-	return h, nil
+	return &mark{m, r.Index}, nil
 }
 
 // eachRow reads rows up to the end. Their indexes ascend, and are those of a tree of that size.
@@ -166,24 +157,4 @@ func (x *indexed) with(y *indexed) (*indexed, error) {
 		*k++
 	}
 	return all, nil
-}
-
-// parseHash reads a hash in lower case digits.
-func parseHash(s string) (h hostmap.Hash, err error) {
-	if !isDigest(s) {
-		return h, fmt.Errorf("%.80q is not a SHA-256 in hexadecimal", s)
-	}
-	_, err = hex.Decode(h[:], []byte(s))
-	return h, err
-}
-
-// isDigest reports whether s is a SHA-256 in hexadecimal digits.
-func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
-
-func hexes[H ~[32]byte](hs []H) []string {
-	all := make([]string, len(hs)) // an empty list is [] in JSON
-	for i, h := range hs {
-		all[i] = hex.EncodeToString(h[:])
-	}
-	return all
 }

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/pauses"
+	"curtsy/storage/ledger"
 )
 
 // Summary is what the lines of a host say in sum. It is the same whoever makes it of the same bundle: the maker for the
@@ -156,7 +157,7 @@ func refusal(l *storage.Line) string {
 
 // text counts what a line says of a robots.txt.
 func (s *Summary) text(l *storage.Line) {
-	if !isDigest(l.RobotsSHA256) {
+	if !ledger.IsDigest(l.RobotsSHA256) {
 		return
 	}
 	i, known := s.texts[l.RobotsSHA256]

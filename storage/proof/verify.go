@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
@@ -116,7 +114,7 @@ func (v *verification) inclusion() {
 	if err != nil {
 		v.r.found(BadInclusion, "lines and marks are not in the log as its checkpoint has it: %v", cause(err))
 	}
-	if err := hostmap.Check(v.marks.hosts.root, v.entry.Key, p.entry, p.host); err != nil {
+	if err := hostmap.Check(v.marks.hosts.Root, v.entry.Key, p.entry, p.host); err != nil {
 		v.r.found(BadMap, "a statement about the completeness map is not in it: %v", cause(err))
 	}
 	v.complete(p.entry)
@@ -235,29 +233,9 @@ func (v *verification) readProof(entries int) (p proofs, err error) {
 	if err != nil {
 		return p, err
 	}
-	for _, s := range j.Map.Siblings {
-		h, err := parseHash(s)
-		if err != nil {
-			return p, fmt.Errorf("%s: %w", proofName, err)
-		}
-		p.host.Siblings = append(p.host.Siblings, h)
-	}
 	if e := j.Map.Entry; e != nil {
-		p.entry = &hostmap.Entry{Key: v.entry.Key, First: e.First, Count: e.Count}
-		if p.entry.Digest, err = parseHash(e.Digest); err != nil {
-			return p, fmt.Errorf("%s: %w", proofName, err)
-		}
+		p.entry = &hostmap.Entry{Key: v.entry.Key, First: e.First, Count: e.Count, Digest: e.Digest}
 	}
-	if o := j.Map.Other; o != nil {
-		key, err := parseHash(o.Key)
-		value, err2 := parseHash(o.Value)
-		if err := errors.Join(err, err2); err != nil {
-			return p, fmt.Errorf("%s: %w", proofName, err)
-		}
-		p.host.Other = &hostmap.Other{Key: key, Value: value}
-	}
-	for _, h := range j.nodes {
-		p.nodes = append(p.nodes, tlog.Hash(h))
-	}
+	p.nodes, p.host = j.nodes, hostmap.Proof{Siblings: j.Map.Siblings, Other: (*hostmap.Other)(j.Map.Other)}
 	return p, nil
 }

@@ -1,23 +1,10 @@
 package proof
 
 import (
-	"encoding/json"
-	"errors"
 	"slices"
 
 	"curtsy/storage/ledger/checkpoint"
 )
-
-// runKey is the verifier key that a run states for its checkpoints; empty for none.
-func runKey(r Row) (string, error) {
-	var run struct {
-		Key string `json:"key"`
-	}
-	if err := json.Unmarshal(r.Public, &run); err != nil {
-		return "", errors.New("its key is invalid")
-	}
-	return run.Key, nil
-}
 
 // signatures holds the checkpoint to the keys that are known, and to the one that the log itself names.
 func (v *verification) signatures() {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/hostmap"
 )
 
@@ -62,11 +63,11 @@ func (e *logError) Error() string { return e.err.Error() }
 
 // line checks one line by itself.
 func (v *verification) line(ctx context.Context, r Row, heads *headStream) error {
-	if r.isMark() {
+	if ledger.IsMark(r.Public) {
 		v.r.at(BadLine, r.Index, "entry %d is a mark, and no line of a host", r.Index)
 		return nil
 	}
-	if r.isStub() {
+	if ledger.IsStub(r.Public) {
 		v.r.Summary.Lines++
 		v.r.Summary.Redacted++
 		if !v.redaction(r.Index) {

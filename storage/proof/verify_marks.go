@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 )
 
@@ -44,7 +45,7 @@ func (v *verification) readMarks() bool {
 	m := &v.marks
 	var last *mark
 	err = eachRow(in, marksName, v.note.Size, func(r Row) error {
-		if !r.isMark() {
+		if !ledger.IsMark(r.Public) {
 			return fmt.Errorf("entry %d is not a mark", r.Index)
 		}
 		if _, err := m.at.add(r); err != nil {
@@ -57,7 +58,8 @@ func (v *verification) readMarks() bool {
 		if last = of; m.first == nil {
 			m.first = of
 		}
-		return v.mark(of, r)
+		v.mark(of)
+		return nil
 	})
 	if cerr := in.Close(); cerr != nil {
 		v.r.found(BadMember, "%v", cerr)
@@ -73,15 +75,15 @@ func (v *verification) readMarks() bool {
 // ends checks the first mark and the last one.
 func (v *verification) ends(last *mark) bool {
 	switch first := v.marks.first; {
-	case first == nil || first.index != 0 || first.Kind != markBegin:
+	case first == nil || first.index != 0 || first.Kind != ledger.KindBegin:
 		v.r.found(BadMark, "the mark is missing that begins the log and names its origin (entry 0)")
-	case first.Schema != schema:
-		v.r.found(BadMark, "the log has schema %d, and this program reads %d", first.Schema, schema)
+	case first.Schema != ledger.Schema:
+		v.r.found(BadMark, "the log has schema %d, and this program reads %d", first.Schema, ledger.Schema)
 	case first.Origin != v.note.Origin:
 		v.r.found(BadOrigin, "the log begins as %.120q, and the checkpoint is of %.120q: they are not of one crawl",
 			first.Origin, v.note.Origin)
 	}
-	if last == nil || last.Kind != markHosts || last.index != v.note.Size-1 || last.Size < 0 || last.Size > last.index {
+	if last == nil || last.Kind != ledger.KindHosts || last.index != v.note.Size-1 || last.Size < 0 || last.Size > last.index {
 		v.r.found(BadMark, "the last entry of the checkpoint is not the mark of a completeness map of the lines before it")
 		return false
 	}
@@ -91,37 +93,32 @@ func (v *verification) ends(last *mark) bool {
 }
 
 // mark takes in what a mark says.
-func (v *verification) mark(of *mark, r Row) error {
+func (v *verification) mark(of *mark) {
 	m := &v.marks
 	switch of.Kind {
-	case markRun:
+	case ledger.KindRun:
 		m.ended = false
 		if of.Killed {
 			v.r.Killed++
 			m.crashes = append(m.crashes, crash{of.index, m.last, of.Time})
 		}
-		key, err := runKey(r)
-		if err != nil {
-			return err
+		if of.Key != "" {
+			m.named = of.Key
 		}
-		if key != "" {
-			m.named = key
-		}
-	case markStop:
+	case ledger.KindStop:
 		m.ended = true
-	case markKey:
+	case ledger.KindKey:
 		m.rotations = append(m.rotations, of)
-		m.named = of.rotation.New.String()
-	case markRedaction:
-		v.r.Redaction = append(v.r.Redaction, Redaction{Time: of.Time, Reason: of.Reason})
-		for _, i := range of.Entries {
+		m.named = of.Rotation.New.String()
+	case ledger.KindRedaction:
+		v.r.Redaction = append(v.r.Redaction, Redaction{Time: of.Time, Reason: of.Redaction.Reason})
+		for _, i := range of.Redaction.Entries {
 			m.redacted = append(m.redacted, redacted{i, of.index, len(v.r.Redaction) - 1})
 		}
 	}
 	if of.Time.After(m.last) {
 		m.last = of.Time
 	}
-	return nil
 }
 
 // redaction notes that a line was taken out, and reports whether a mark behind it says so.
@@ -157,8 +154,8 @@ func (m *marks) trusted(known checkpoint.Key) []checkpoint.Key {
 	for more := true; more; {
 		more = false
 		for _, of := range m.rotations {
-			if slices.Contains(all, of.rotation.Old) && !slices.Contains(all, of.rotation.New) {
-				all, more = append(all, of.rotation.New), true
+			if slices.Contains(all, of.Rotation.Old) && !slices.Contains(all, of.Rotation.New) {
+				all, more = append(all, of.Rotation.New), true
 			}
 		}
 	}

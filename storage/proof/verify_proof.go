@@ -8,12 +8,15 @@ import (
 	"io"
 
 	"curtsy/storage/ledger/hostmap"
+	"curtsy/storage/ledger/tree"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // readingProof is proof.json as it is read: the nodes as hashes, for there may be millions.
 type readingProof struct {
 	Map   mapJSON
-	nodes []hostmap.Hash
+	nodes tree.Proof
 }
 
 // decodeProof reads proof.json from a stream, with at most so many nodes.
@@ -70,23 +73,19 @@ func decodeMap(d *json.Decoder) (m mapJSON, err error) {
 	return m, of.Decode(&m)
 }
 
-func decodeNodes(d *json.Decoder, most int) (all []hostmap.Hash, err error) {
+func decodeNodes(d *json.Decoder, most int) (all tree.Proof, err error) {
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return nil, errors.New("its nodes are not an array")
 	}
 	for d.More() {
-		var s string
-		if err := d.Decode(&s); err != nil {
-			return nil, errors.New("one of its nodes is not text")
-		}
-		h, err := parseHash(s)
-		if err != nil {
+		var h hostmap.Hash
+		if err := d.Decode(&h); err != nil {
 			return nil, err
 		}
 		if len(all) == most {
 			return nil, fmt.Errorf("it has more than %d nodes, which no proof of its lines needs", most)
 		}
-		all = append(all, h)
+		all = append(all, tlog.Hash(h))
 	}
 	_, err = d.Token()
 	return all, err

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/ledger/tree"
@@ -192,7 +193,7 @@ func (w *world) seq() iter.Seq2[hostmap.Entry, error] {
 func (w *world) source(host string, note []byte) Source {
 	s := Source{Host: host, Software: "curtsy/0.1.0", Checkpoint: note, Hashes: w, Hosts: w.seq()}
 	for i, line := range w.lines {
-		if bytes.HasPrefix(line, markStart) {
+		if ledger.IsMark(line) {
 			s.Marks = append(s.Marks, Row{int64(i), line})
 		}
 	}

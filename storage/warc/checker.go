@@ -188,7 +188,7 @@ func (c *Checker) digests(r *Record) {
 	if block != nil {
 		src = io.TeeReader(src, block)
 	}
-	var payload *labelledDigest
+	var payload *Digest
 	// A revisit's is that of another record's payload; of a truncated or segmented one not all is here.
 	if r.Type != "revisit" && r.Fields.Get("WARC-Truncated") == "" && r.Fields.Get("WARC-Segment-Number") == "" {
 		payload = c.digest(r, "WARC-Payload-Digest")
@@ -200,7 +200,7 @@ func (c *Checker) digests(r *Record) {
 	if _, err := io.Copy(io.Discard, src); err != nil || !good || block == nil {
 		return
 	}
-	if !block.holds() {
+	if !block.Holds() {
 		c.tell(r, BlockDigest, "the block of %.200q does not match WARC-Block-Digest", r.TargetURI())
 		return
 	}
@@ -208,21 +208,22 @@ func (c *Checker) digests(r *Record) {
 }
 
 // digest reads a digest field of r, nil if there is none that can be verified.
-func (c *Checker) digest(r *Record, field string) *labelledDigest {
+func (c *Checker) digest(r *Record, field string) *Digest {
 	v := r.Fields.Get(field)
 	if v == "" {
 		return nil
 	}
-	d := parseDigest(v)
-	if d == nil {
+	d := ParseDigest(v)
+	if d == nil || d.want == nil {
 		c.tell(r, UnknownDigest, "%s: %.80q is not verified: its form is not known", field, v)
+		return nil
 	}
 	return d
 }
 
 // payload reads the payload from src, verifies its digest, and reports whether src could be read.
-func (c *Checker) payload(r *Record, src io.Reader, said *labelledDigest) bool {
-	coded := parseDigest(r.Fields.Get("WARC-Payload-Digest")) // of the body with its transfer coding
+func (c *Checker) payload(r *Record, src io.Reader, said *Digest) bool {
+	coded := ParseDigest(r.Fields.Get("WARC-Payload-Digest")) // of the body with its transfer coding
 	if !strings.HasPrefix(strings.ToLower(r.Fields.Get("Content-Type")), "application/http") {
 		if _, err := io.Copy(said, src); err != nil {
 			return false
@@ -240,9 +241,9 @@ func (c *Checker) payload(r *Record, src io.Reader, said *labelledDigest) bool {
 		}
 	}
 	switch {
-	case said.holds():
+	case said.Holds():
 		c.stats.Bodies++
-	case coded.holds():
+	case coded.Holds():
 		c.stats.Bodies++
 		c.tell(r, CodedDigest, "WARC-Payload-Digest is of the body with its transfer coding")
 	default:

@@ -127,7 +127,7 @@ func TestDigestForms(t *testing.T) {
 		"sha-256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855": true,
 		"sha1:da39": false, "sha1": false, "crc:00": false, "": false,
 	} {
-		if d := parseDigest(s); (d != nil) != want || want && !d.holds() {
+		if d := ParseDigest(s); (d != nil && d.want != nil) != want || want && !d.Holds() {
 			t.Errorf("%q: %v", s, d)
 		}
 	}

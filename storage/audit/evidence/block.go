@@ -3,11 +3,7 @@ package evidence
 import (
 	"bufio"
 	"bytes"
-	"crypto/md5"
-	"crypto/sha1"
 	"crypto/sha256"
-	"crypto/sha512"
-	"encoding/base32"
 	"encoding/hex"
 	"fmt"
 	"hash"
@@ -53,12 +49,12 @@ type blockSource struct {
 
 func (s *blockSource) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	s.to.write(p[:n])
+	_, _ = s.to.Write(p[:n])
 	if s.all != nil {
 		s.all.Write(p[:n]) // never fails
 	}
 	if s.raw != nil {
-		s.raw.write(p[:n])
+		_, _ = s.raw.Write(p[:n])
 	}
 	if err != nil && err != io.EOF {
 		s.err = err
@@ -70,13 +66,11 @@ func (r *blockReader) init() { r.in = bufio.NewReaderSize(&r.src, 32<<10) }
 
 // begin makes r read the block of rec. payload says that its payload digest will be asked for.
 func (r *blockReader) begin(rec *warc.Record, payload bool) {
-	r.block.want(rec.Fields.Get("WARC-Block-Digest"))
-	p := ""
+	r.block, r.body = sumsOf(rec.Fields.Get("WARC-Block-Digest")), sums{}
 	if payload {
-		p = rec.Fields.Get("WARC-Payload-Digest")
+		r.body = sumsOf(rec.Fields.Get("WARC-Payload-Digest"))
 	}
-	r.body.want(p)
-	r.raw.want("")
+	r.raw = sums{}
 	r.src = blockSource{r: rec.Block, to: &r.block}
 	r.in.Reset(&r.src)
 	r.chunked, r.cut, r.chunks, r.head = false, false, "", r.head[:0]
@@ -132,9 +126,9 @@ func (r *blockReader) payload(keep bool) []byte {
 		return nil
 	}
 	if r.body.on() { // whatever is buffered belongs to this record
-		r.raw.like(&r.body)
+		r.raw = sumsOf(r.body.field)
 		b, _ := r.in.Peek(r.in.Buffered())
-		r.raw.write(b)
+		_, _ = r.raw.Write(b)
 		r.src.raw = &r.raw
 	}
 	_, err := io.Copy(&r.body, httputil.NewChunkedReader(r.in)) // what is no chunk has a digest of its own, which is compared too
@@ -150,9 +144,9 @@ func (r *blockReader) kept() []byte {
 	}
 	if _, err := r.in.Peek(1); err == nil { // a very long one
 		if r.chunked {
-			r.body.h = nil // this part of it cannot be digested alone
+			r.body = sums{} // this part of it cannot be digested alone
 		}
-		r.body.write(raw)
+		_, _ = r.body.Write(raw)
 		_, _ = r.in.WriteTo(&r.body) // an error is in src
 		if r.chunked {
 			raw, _ = io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(raw))) // it was cut above
@@ -161,15 +155,15 @@ func (r *blockReader) kept() []byte {
 	}
 	body := raw
 	if r.chunked {
-		r.raw.like(&r.body)
-		r.raw.write(raw)
+		r.raw = sumsOf(r.body.field)
+		_, _ = r.raw.Write(raw)
 		in := bufio.NewReader(bytes.NewReader(raw))
 		b, err := io.ReadAll(httputil.NewChunkedReader(in))
 		if r.chunks = behindChunks(in, err); err == nil || len(b) > 0 {
 			body, r.cut = b, err != nil
 		}
 	}
-	r.body.write(body)
+	_, _ = r.body.Write(body)
 	return body
 }
 
@@ -204,8 +198,8 @@ type blockSum struct {
 // digest returns that of the record that was just read.
 func (r *blockReader) digest() blockSum {
 	s := blockSum{there: true}
-	if b := &r.block; r.src.err == nil && b.on() && b.label == labelSHA256 {
-		b.h.Sum(s.sum[:0])
+	if b := &r.block; r.src.err == nil && b.on() && b.digest.Label == labelSHA256 {
+		b.digest.Sum(s.sum[:0])
 		s.known = true
 	}
 	return s
@@ -236,82 +230,29 @@ func (rd *Reader) written(rec *warc.Record, at finding.Place) {
 		return
 	}
 	uri := rec.TargetURI()
-	if label := rd.block.block.label; label != labelSHA256 {
+	if b := &rd.block.block; !b.on() || b.digest.Label != labelSHA256 {
 		rd.found(finding.Finding{Code: finding.Digest, Authority: AuthorityOf(uri), Place: at, URL: uri,
 			Required: "a WARC-Block-Digest in SHA-256 (archive reference)",
 			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
 	}
 }
 
-// sums computes the digest that a field names. Its hashes are used again.
+// sums computes the digest that a field names. The zero value computes none.
 type sums struct {
-	label, value string
-	h            hash.Hash // nil when there is nothing to compute, or the algorithm is unknown
-	kept         map[string]hash.Hash
-	n            int64
+	field  string
+	digest *warc.Digest // nil when there is nothing to compute, or the algorithm is unknown
 }
 
-// want makes s compute what a digest field says: "algorithm:value" (WARC 1.1, 5.8).
-func (s *sums) want(field string) {
-	label, value, _ := strings.Cut(field, ":")
-	s.label, s.value, s.h, s.n = strings.ToLower(label), value, nil, 0
-	if s.label == "" {
-		return
-	}
-	s.label = strings.Replace(s.label, "sha-", "sha", 1)
-	if h, ok := s.kept[s.label]; ok {
-		h.Reset()
-		s.h = h
-		return
-	}
-	if s.kept == nil {
-		s.kept = map[string]hash.Hash{}
-	}
-	switch s.label {
-	case "sha1":
-		s.h = sha1.New()
-	case "sha256":
-		s.h = sha256.New()
-	case "sha512":
-		s.h = sha512.New()
-	case "md5":
-		s.h = md5.New()
-	default:
-		return
-	}
-	s.kept[s.label] = s.h
-}
+func sumsOf(field string) sums { return sums{field, warc.ParseDigest(field)} }
 
-// like makes s compute what of computes, from the start.
-func (s *sums) like(of *sums) { s.want(of.label + ":" + of.value) }
+func (s *sums) on() bool { return s.digest != nil }
 
-func (s *sums) on() bool { return s.h != nil }
-
-func (s *sums) write(p []byte) {
-	s.n += int64(len(p))
-	if s.h != nil {
-		s.h.Write(p) // never fails
-	}
-}
-
-// Write makes s an io.Writer.
+// Write implements io.Writer. It never fails.
 func (s *sums) Write(p []byte) (int, error) {
-	s.write(p)
-	return len(p), nil
-}
-
-// holds reports whether the bytes written have the digest that was wanted, in base16 or base32.
-func (s *sums) holds() bool {
-	var room [64]byte
-	got := s.h.Sum(room[:0])
-	if len(s.value) == hex.EncodedLen(len(got)) {
-		if b, err := hex.DecodeString(s.value); err == nil {
-			return bytes.Equal(b, got)
-		}
+	if s.digest != nil {
+		return s.digest.Write(p)
 	}
-	b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(strings.TrimRight(s.value,
-		"=")))
-	return err == nil && bytes.Equal(b, got)
+	return len(p), nil
 }
 
 // digests compares the digests of the record that was just read with what its head says.
@@ -323,8 +264,8 @@ func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
 	rd.written(rec, at)
 	bad := func(name string, s *sums) {
 		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri,
-			Required: name + " of the record's bytes (WARC 1.1, 5.8 and 5.9): " + s.label + ":" + s.value,
-			Observed: "the bytes in the file have " + s.label + " " + hex.EncodeToString(s.h.Sum(nil))}
+			Required: name + " of the record's bytes (WARC 1.1, 5.8 and 5.9): " + s.field,
+			Observed: "the bytes in the file have " + s.digest.Label + " " + hex.EncodeToString(s.digest.Sum(nil))}
 		f.Authority = AuthorityOf(uri)
 		if d, err := rec.Date(); err == nil {
 			f.Time = d
@@ -333,7 +274,7 @@ func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
 	}
 	if r.block.on() {
 		rd.sum.Digests++
-		if !r.block.holds() {
+		if !r.block.digest.Holds() {
 			bad("WARC-Block-Digest", &r.block)
 		}
 	}
@@ -342,7 +283,7 @@ func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
 	}
 	rd.sum.Digests++
 	// Some tools digest the chunks as they crossed the connection: both readings of "entity-body" are accepted.
-	if !r.body.holds() && !(r.raw.on() && r.raw.holds()) && rec.Fields.Get("WARC-Truncated") == "" {
+	if !r.body.digest.Holds() && !(r.raw.on() && r.raw.digest.Holds()) && rec.Fields.Get("WARC-Truncated") == "" {
 		bad("WARC-Payload-Digest", &r.body)
 	}
 }

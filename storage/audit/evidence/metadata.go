@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -22,21 +21,14 @@ const (
 	maxFields = 100
 )
 
-// The media types of blocks.
-const (
-	typeFields = "application/warc-fields"
-	typeLines  = "application/x-ndjson" // of refusals, in archives of before they were fields
-)
-
-// refusalField begins each refusal in a batch (docs/reference/archives.md).
-const refusalField = "refusal: "
+// typeFields is the media type of the blocks that this crawler writes itself.
+const typeFields = "application/warc-fields"
 
 // metadata reads what a crawl says of an exchange, or of URLs it did not ask for.
 func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	media := rec.Fields.Get("Content-Type")
 	switch {
-	case rec.TargetURI() == "" && (strings.HasPrefix(media, typeLines) ||
-		rd.ours() && strings.HasPrefix(media, typeFields)):
+	case rec.TargetURI() == "" && rd.ours() && strings.HasPrefix(media, typeFields):
 		rd.refusals(rec, at)
 		return
 	case !strings.HasPrefix(media, typeFields) || rec.TargetURI() == "":
@@ -147,26 +139,20 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 	rd.block.begin(rec, false)
 	var lines []storage.Line
 	if rec.Length <= maxTold {
-		b, err := io.ReadAll(rd.block.in)
-		if err != nil {
-			return // torn
-		}
-		for part := range bytes.Lines(b) {
-			part, _ = bytes.CutPrefix(bytes.TrimSpace(part), []byte(refusalField))
-			if len(part) == 0 {
-				continue
-			}
-			l, err := storage.ParseLine(part)
-			if err != nil {
+		for l, err := range warc.ParseRefusals(rd.block.in) {
+			switch {
+			case rd.block.src.err != nil:
+				return // torn
+			case err != nil:
 				rd.bad(at, "", "lines as the ledger reference defines them", err.Error())
-				continue
+			default:
+				lines = append(lines, l)
 			}
-			lines = append(lines, l)
 		}
 	} else {
 		rd.bad(at, "", fmt.Sprintf("at most %d bytes of lines in a record", maxTold), fmt.Sprint(rec.Length))
-		rd.block.rest()
 	}
+	rd.block.rest()
 	rd.digests(rec, at, "")
 	rd.cur.flush(0) // what stands before it in the file
 	if len(lines) > 0 {

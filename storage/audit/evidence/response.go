@@ -230,7 +230,7 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 	if err := rd.head(h, p); err != nil { // what a server sends may be no HTTP; that is no fault of the crawl
 		h.Bodyless, h.Exchange.Status = true, 0
 		r.rest()
-		r.body.h = nil
+		r.body = sums{}
 		rd.digests(rec, at, h.Exchange.URL)
 		return nil
 	}

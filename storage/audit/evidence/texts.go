@@ -140,27 +140,13 @@ func (t *Store) Pace(at Text, token string) (pace, error) {
 	return p, nil
 }
 
-// Line returns a line of a text, from 1, for the eye.
+// Line returns a line of a text, from 1, as its author wrote it, without a comment.
 func (t *Store) Line(at Text, n int) string {
 	b, err := t.body(at)
 	if err != nil {
 		return ""
 	}
-	for i, start, line := 0, 0, 1; ; i++ {
-		if i < len(b) && b[i] != '\n' && b[i] != '\r' {
-			continue
-		}
-		if line == n {
-			return finding.Short(string(b[start:i]))
-		}
-		if i >= len(b) {
-			return ""
-		}
-		if b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n' {
-			i++
-		}
-		start, line = i+1, line+1
-	}
+	return finding.Short(naive.Written(b, n))
 }
 
 // Verdict is what one document says to one token.

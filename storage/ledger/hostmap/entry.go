@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -17,16 +18,27 @@ type Hash [sha256.Size]byte
 // String is h in hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
+// MarshalText implements encoding.TextMarshaler.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. The digits are in lower case.
+func (h *Hash) UnmarshalText(b []byte) error {
+	if _, err := hex.Decode(h[:], b[:min(len(b), 2*len(h))]); err != nil || h.String() != string(b) {
+		return fmt.Errorf("%.80q is not a SHA-256 in hexadecimal", b)
+	}
+	return nil
+}
+
 // Key is the key of a host in the map of the log with that origin.
 func Key(origin, host string) Hash { return sha256.Sum256([]byte(origin + "\n" + host)) }
 
 // Entry is what the map says of a host. The zero value, with a Key, is a host without entries.
 type Entry struct {
-	Key    Hash
-	Host   string // not part of the map; empty when it is not known
-	First  int64  // index of its first entry in the log
-	Count  int64  // of its entries
-	Digest Hash   // of their hashes
+	Key    Hash   `json:"key"`
+	Host   string `json:"host"`   // not part of the map; empty when it is not known
+	First  int64  `json:"first"`  // index of its first entry in the log
+	Count  int64  `json:"count"`  // of its entries
+	Digest Hash   `json:"digest"` // of their hashes
 }
 
 // Add takes the host's next entry in the log.
