@@ -44,8 +44,7 @@ func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(war
 		found(warc.Finding{Offset: offset, Code: NoIndex, Text: err.Error()})
 	}
 	var line []byte
-	rd := &counted{records: warc.NewLenient(meter.Reader(ctx, f), found)}
-	err = scan(ctx, rd, filepath.Base(path), bad, func(c *capture) error {
+	n, err := scan(ctx, warc.NewLenient(meter.Reader(ctx, f), found), filepath.Base(path), bad, func(c *capture) error {
 		if c.Length <= 0 { // several records in a member: no offset names one of them
 			bad(c.Offset, errors.New("it shares its gzip member with others, so that an index cannot name it"))
 			return nil
@@ -56,21 +55,8 @@ func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(war
 		}
 		return s.Add(line)
 	})
-	if err == nil && rd.n == 0 {
+	if err == nil && n == 0 {
 		return errors.New("no WARC record in it")
 	}
 	return err
-}
-
-type counted struct {
-	records
-	n int
-}
-
-func (c *counted) Next() (*warc.Record, error) {
-	rec, err := c.records.Next()
-	if err == nil {
-		c.n++
-	}
-	return rec, err
 }

@@ -166,7 +166,7 @@ func (s *Store) remakeWhole(ctx context.Context, path, file string) error {
 	var rd sieve
 	rd.records = warc.NewLenient(f, func(f warc.Finding) { rd.take(f) })
 	bad := func(offset int64, err error) { rd.take(warc.Finding{Offset: offset, Code: NoIndex, Text: err.Error()}) }
-	err = scan(ctx, &rd, file, bad, func(c *capture) error {
+	_, err = scan(ctx, &rd, file, bad, func(c *capture) error {
 		if rd.found > rd.before || c.Length <= 0 {
 			return nil // nobody could read it, and nothing may refer to it
 		}

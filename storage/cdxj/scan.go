@@ -129,20 +129,20 @@ type records interface {
 }
 
 // scan gives each capture to see, in the order of the file. It tells bad of a record whose fields cannot be read, and
-// goes on; without bad that is an error.
+// goes on; without bad that is an error. It returns the number of records.
 func scan(ctx context.Context, rd records, file string,
-	bad func(offset int64, err error), see func(c *capture) error) error {
-	for {
+	bad func(offset int64, err error), see func(c *capture) error) (n int, err error) {
+	for ; ; n++ {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return n, nil
 		}
 		if err != nil {
-			return err
+			return n, err
 		}
 		c, err := captureOf(rec, file)
 		if err != nil && (bad == nil || !errors.Is(err, errFields)) {
-			return err
+			return n, err
 		}
 		if err != nil {
 			bad(rec.Offset, err)
@@ -150,15 +150,15 @@ func scan(ctx context.Context, rd records, file string,
 		}
 		end, err := rd.End()
 		if err != nil {
-			return err
+			return n, err
 		}
 		if c.Length = end - rec.Offset; c.Kind != "" {
 			if err := see(&c); err != nil {
-				return err
+				return n, err
 			}
 		}
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return n, ctx.Err()
 		}
 	}
 }
@@ -170,7 +170,7 @@ func scanFile(ctx context.Context, path, file string, torn bool, see func(c *cap
 		return err
 	}
 	defer f.Close()
-	err = scan(ctx, warc.NewReader(meter.Reader(ctx, f)), file, nil, see)
+	_, err = scan(ctx, warc.NewReader(meter.Reader(ctx, f)), file, nil, see)
 	if torn && errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}

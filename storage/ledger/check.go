@@ -47,12 +47,6 @@ type runs struct {
 	key  checkpoint.Key // in force; none for an unsigned run
 }
 
-func newChecker(dir string) (*checker, error) {
-	c := &checker{dir: dir, segment: -1, hasher: tree.NewHasher(), tree: new(tree.Growing)}
-	c.hosts.credit = freeHosts
-	return c, c.notes.open(dir)
-}
-
 func (c *checker) say(f Fault, format string, args ...any) {
 	index := c.index - 1
 	if c.row == 0 {

@@ -65,31 +65,40 @@ func (f *Follower) Next(most int) (lines []storage.Line, passed int64, err error
 			return nil, 0, err
 		}
 	}
-	kept := newest{most: most}
+	most = max(most, 0)
+	var kept [][]byte // the last lines, twice as many as are returned at most
+	pass := func(n int) { kept, passed = slices.Delete(kept, 0, n), passed+int64(n) }
 	for {
 		// Whether there is a next segment is asked before the end of this one is read: nothing is appended to a segment
 		// once the next has begun.
-		more, err := f.more()
-		if err == nil {
-			err = f.rest(&kept)
-		}
+		numbers, err := segments(f.dir)
 		if err != nil {
+			return nil, 0, fmt.Errorf("ledger: follow: %w", err)
+		}
+		if err := f.rest(func(b []byte) {
+			if len(b) > maxFollowed {
+				passed++
+			} else if kept = append(kept, bytes.Clone(b)); len(kept) >= 2*most {
+				pass(len(kept) - most)
+			}
+		}); err != nil {
 			return nil, 0, err
 		}
-		if !more {
+		if len(numbers) == 0 || numbers[len(numbers)-1] <= f.number {
 			break
 		}
 		f.number, f.offset = f.number+1, 0
 	}
-	for _, b := range kept.inOrder() {
+	pass(max(len(kept)-most, 0))
+	for _, b := range kept {
 		l, err := storage.ParseLine(b)
 		if err != nil {
-			kept.passed++
+			passed++
 			continue
 		}
 		lines = append(lines, l)
 	}
-	return lines, kept.passed, nil
+	return lines, passed, nil
 }
 
 // begin finds the place about back octets before the end.
@@ -130,14 +139,6 @@ func (f *Follower) align() error {
 	}
 }
 
-func (f *Follower) more() (bool, error) {
-	numbers, err := segments(f.dir)
-	if err != nil {
-		return false, fmt.Errorf("ledger: follow: %w", err)
-	}
-	return len(numbers) > 0 && numbers[len(numbers)-1] > f.number, nil
-}
-
 // open opens the segment that is being read, at the offset.
 func (f *Follower) open() (*segmentFile, error) {
 	s, err := openSegment(f.dir, f.number)
@@ -156,77 +157,31 @@ func (f *Follower) open() (*segmentFile, error) {
 	return s, nil
 }
 
-// rest reads the segment to its end, or to the line that is being written.
-func (f *Follower) rest(kept *newest) error {
+// rest reads the segment to its end, or to the line that is being written, and gives the decisions to keep. One that is too
+// long to be read is nil.
+func (f *Follower) rest(keep func(line []byte)) error {
 	s, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	r := bufio.NewReaderSize(s, bufferSize)
+	var long []byte
 	for {
-		b, n, err := lineOn(r)
+		b, n, err := readLine(r, &long)
 		if errors.Is(err, io.EOF) {
 			return nil // a line without its end is not there yet
 		}
 		f.offset += n
 		switch {
 		case errors.Is(err, errLong):
-			kept.passed++
+			keep(nil)
 		case err != nil:
 			return fmt.Errorf("ledger: follow %s: %w", s.path, err)
 		case bytes.HasPrefix(b, actStart):
 			f.act(b)
 		case isWhole(b) && bytes.Contains(b, f.only):
-			kept.add(b)
+			keep(b)
 		}
 	}
-}
-
-// lineOn returns the next line, until the next call, and how many octets it has in the file, those that were passed over
-// among them. A line that is not longer than the buffer of r is not copied: most are passed over by whoever reads.
-func lineOn(r *bufio.Reader) (line []byte, n int64, err error) {
-	var long []byte
-	for {
-		b, err := r.ReadSlice('\n')
-		n += int64(len(b))
-		if err == nil && n == int64(len(b)) && n <= maxFollowed {
-			return b, n, nil
-		}
-		if n <= maxFollowed {
-			long = append(long, b...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err == nil && n > maxFollowed {
-			return nil, n, errLong
-		}
-		return long, n, err
-	}
-}
-
-// newest keeps the last lines of those it is given.
-type newest struct {
-	most   int
-	lines  [][]byte
-	next   int // the oldest, once there are most
-	passed int64
-}
-
-func (k *newest) add(b []byte) {
-	switch {
-	case k.most <= 0:
-		k.passed++
-	case len(k.lines) < k.most:
-		k.lines = append(k.lines, bytes.Clone(b))
-	default:
-		k.lines[k.next] = append(k.lines[k.next][:0], b...)
-		k.next = (k.next + 1) % k.most
-		k.passed++
-	}
-}
-
-func (k *newest) inOrder() [][]byte {
-	return append(k.lines[k.next:len(k.lines):len(k.lines)], k.lines[:k.next]...)
 }

@@ -109,7 +109,7 @@ func writeHosts(to io.Writer, all iter.Seq2[hostmap.Entry, error]) (root hostmap
 
 // readBounded is readLine with another bound.
 func readBounded(r *bufio.Reader, long *[]byte, limit int) ([]byte, error) {
-	b, err := readLine(r, long)
+	b, _, err := readLine(r, long)
 	if len(b) > limit {
 		return nil, errLong
 	}

@@ -1,19 +1,20 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/frontier/durable"
 	"curtsy/storage"
+	"curtsy/storage/ledger/tree"
 )
 
 // Entry is one thing that Scan meets: a problem, a mark, a line that was forgotten, or a decision.
@@ -81,10 +82,11 @@ func scan(dir string, hosts bool, yield func(Entry, error) bool) (err error) {
 		yield(Entry{Problem: &Problem{Fault: Empty, Index: -1, Text: "no segment"}}, nil)
 		return nil
 	}
-	if s.check, err = newChecker(dir); err != nil {
+	s.check = &checker{dir: dir, segment: -1, hasher: tree.NewHasher(), tree: new(tree.Growing)}
+	s.check.hosts.credit, s.check.hosts.gap = freeHosts, !hosts
+	if err := s.check.notes.open(dir); err != nil {
 		return err
 	}
-	s.check.hosts.gap = !hosts
 	defer func() { err = errors.Join(err, s.check.hosts.close()) }()
 	for _, n := range numbers {
 		if more, err := s.segment(n); !more || err != nil {
@@ -111,43 +113,52 @@ func (s *scanner) problems() bool {
 }
 
 func (s *scanner) segment(number int) (more bool, err error) {
-	s.check.begin(number)
+	c := s.check
+	c.begin(number)
 	s.unread = 0
-	if !s.problems() {
+	if s.copied(number); !s.problems() {
 		return false, nil
 	}
-	f, err := openSegment(s.dir, number)
-	if err != nil {
-		return false, err
-	}
-	defer f.close()
-	if !f.packed() && s.copied(number) && !s.problems() {
-		return false, nil
-	}
-	r := bufio.NewReaderSize(f, bufferSize)
-	var long []byte
-	for {
-		b, err := readLine(r, &long)
-		if err != nil && !errors.Is(err, errLong) {
-			return s.stop(f, b, err)
-		}
-		if more, err := s.line(bytes.TrimSuffix(b, []byte("\n"))); !more || err != nil {
+	for r, err := range rows(s.dir, []int{number}) {
+		switch {
+		case err == nil || errors.Is(err, errLong):
+			if more, err := s.line(r.text); !more || err != nil {
+				return false, err
+			}
+			if s.unread < maxUnread {
+				continue
+			}
+			c.lose()
+			c.say(Unreadable, "%d lines cannot be read: the rest of the segment is passed over", s.unread)
+		case errors.Is(err, errTorn):
+			c.row++
+			c.say(Torn, "%d bytes have no end", len(r.text))
+		case r.packed:
+			c.row++
+			c.lose()
+			c.say(Unreadable, "%v; what follows in this segment is lost", errors.Unwrap(err))
+		default:
 			return false, err
 		}
-		if s.unread >= maxUnread {
-			s.check.lose()
-			s.check.say(Unreadable, "%d lines cannot be read: the rest of the segment is passed over", s.unread)
-			return s.problems(), nil
+		return s.problems(), nil
+	}
+	if c.row == 0 {
+		name := path(s.dir, number)
+		if _, err := os.Lstat(name); isMissing(err) { // a segment is packed when its lines are written
+			c.say(Unreadable, "%s has no line", filepath.Base(name)+packedSuffix)
+		} else {
+			c.say(NoLines, "%s is empty", filepath.Base(name))
 		}
 	}
+	return s.problems(), nil
 }
 
-// copied names a packed segment beside the plain one that does not unfold to it, and reports whether it did. Broken off
-// between two steps, packing leaves both, and they are the same; who reads all files reads the packed one, too.
-func (s *scanner) copied(number int) bool {
+// copied names a packed segment beside the plain one that does not unfold to it. Broken off between two steps, packing
+// leaves both, and they are the same; who reads all files reads the packed one, too.
+func (s *scanner) copied(number int) {
 	packed, err := openPacked(s.dir, number)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false
+		return
 	}
 	same := false
 	if err == nil {
@@ -162,7 +173,6 @@ func (s *scanner) copied(number int) bool {
 	if !same {
 		s.check.say(Copies, "%s also exists, and does not decompress to the lines of the plain one", filepath.Base(path(s.dir, number)+packedSuffix))
 	}
-	return !same
 }
 
 // alike reports whether two readers give the same to their ends.
@@ -179,32 +189,6 @@ func alike(a, b io.Reader) bool {
 			return ended(err) && ended(err2)
 		}
 	}
-}
-
-// stop ends a segment at what came instead of a line.
-func (s *scanner) stop(f *segmentFile, rest []byte, err error) (bool, error) {
-	c := s.check
-	c.row++
-	switch {
-	case errors.Is(err, io.EOF) && len(rest) == 0:
-		c.row--
-		switch {
-		case c.row > 0:
-			return true, nil
-		case f.packed(): // which is done behind its lines
-			c.say(Unreadable, "%s has no line", filepath.Base(f.path))
-		default:
-			c.say(NoLines, "%s is empty", filepath.Base(f.path))
-		}
-	case errors.Is(err, io.EOF):
-		c.say(Torn, "%d bytes have no end", len(rest))
-	case f.packed():
-		c.lose()
-		c.say(Unreadable, "%v; what follows in this segment is lost", err)
-	default:
-		return false, err
-	}
-	return s.problems(), nil
 }
 
 // line takes a line and reports whether to go on.

@@ -126,7 +126,7 @@ func rowsOf(dir string, number int, yield func(row, error) bool) bool {
 	in := bufio.NewReaderSize(f, bufferSize)
 	var long []byte
 	for r := (row{segment: number, path: f.path, packed: f.packed(), n: 1}); ; r.n++ {
-		b, err := readLine(in, &long)
+		b, _, err := readLine(in, &long)
 		if errors.Is(err, io.EOF) {
 			if len(b) == 0 {
 				return true
@@ -149,23 +149,23 @@ func rowsOf(dir string, number int, yield func(row, error) bool) bool {
 	}
 }
 
-// readLine returns the next line, valid until the next call. A line that comes with io.EOF has no end. A line that is
-// longer than maxLine is passed over and is errLong.
-func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
+// readLine returns the next line, valid until the next call, and its size. A line that comes with io.EOF has no end. A line
+// that is longer than maxLine is passed over and is errLong.
+func readLine(r *bufio.Reader, long *[]byte) (line []byte, size int64, err error) {
 	b, err := r.ReadSlice('\n')
+	size = int64(len(b))
 	if !errors.Is(err, bufio.ErrBufferFull) {
-		return b, err
+		return b, size, err
 	}
 	*long = append((*long)[:0], b...)
-	size := len(b)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		b, err = r.ReadSlice('\n')
-		if size += len(b); size <= maxLine {
+		if size += int64(len(b)); size <= maxLine {
 			*long = append(*long, b...)
 		}
 	}
 	if err == nil && size > maxLine {
-		return nil, errLong
+		return nil, size, errLong
 	}
-	return *long, err
+	return *long, size, err
 }

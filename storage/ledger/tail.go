@@ -68,26 +68,16 @@ type change struct {
 
 // changes are what the first n entries change, in the order of keys.
 func (t *tail) changes(origin string, n int) []change {
-	ends := make([]int32, len(t.names)+1) // of the places of each host, counted first
-	for _, id := range t.hosts[:n] {
-		if id != unmapped {
-			ends[id+1]++
-		}
-	}
-	for i := 1; i < len(ends); i++ {
-		ends[i] += ends[i-1]
-	}
-	places, next := make([]int32, ends[len(ends)-1]), slices.Clone(ends)
+	places := make([][]int32, len(t.names))
 	for i, id := range t.hosts[:n] {
 		if id != unmapped {
-			places[next[id]] = int32(i)
-			next[id]++
+			places[id] = append(places[id], int32(i))
 		}
 	}
 	all := make([]change, 0, len(t.names))
-	for id, host := range t.names {
-		if at := places[ends[id]:ends[id+1]]; len(at) > 0 {
-			all = append(all, change{hostmap.Key(origin, host), host, at})
+	for id, at := range places {
+		if len(at) > 0 {
+			all = append(all, change{hostmap.Key(origin, t.names[id]), t.names[id], at})
 		}
 	}
 	slices.SortFunc(all, func(a, b change) int {

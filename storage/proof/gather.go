@@ -34,7 +34,8 @@ type gathered struct {
 
 	crawl  Crawl
 	note   *checkpoint.Note
-	rows   spool.Spool
+	rows   spool.Spool // of the host's lines
+	buf    []byte
 	stubs  []stub
 	hosts  *ledger.Mark // of hosts, the last one
 	known  hostmap.Entry

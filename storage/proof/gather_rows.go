@@ -1,10 +1,8 @@
 package proof
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"curtsy/storage"
@@ -12,16 +10,10 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// line keeps a line of the host, as its index, its length and its public form.
+// line keeps a line of the host, as bundles have it.
 func (g *gathered) line(e ledger.Text) error {
-	public := tree.Public(nil, e.Line)
-	var head [16]byte
-	binary.BigEndian.PutUint64(head[:], uint64(e.Index))
-	binary.BigEndian.PutUint64(head[8:], uint64(len(public)))
-	if _, err := g.rows.Write(head[:]); err != nil {
-		return err
-	}
-	if _, err := g.rows.Write(public); err != nil {
+	g.buf = Row{e.Index, tree.Public(nil, e.Line)}.append(g.buf[:0])
+	if _, err := g.rows.Write(g.buf); err != nil {
 		return err
 	}
 	l, err := storage.ParseLine(e.Line)
@@ -39,24 +31,14 @@ func (g *gathered) line(e ledger.Text) error {
 
 // each goes through the lines of the host that were kept. Bytes are valid until the next.
 func (g *gathered) each(yield func(Row, error) bool) {
-	in := g.rows.Section()
-	var head [16]byte
-	var b []byte
-	for {
-		if _, err := io.ReadFull(in, head[:]); errors.Is(err, io.EOF) {
-			return
-		} else if err != nil {
-			yield(Row{}, err)
-			return
+	err := eachRow(g.rows.Section(), linesName, g.note.Size, func(r Row) error {
+		if !yield(r, nil) {
+			return errEnough
 		}
-		b = slices.Grow(b[:0], int(binary.BigEndian.Uint64(head[8:])))[:binary.BigEndian.Uint64(head[8:])]
-		if _, err := io.ReadFull(in, b); err != nil {
-			yield(Row{}, err)
-			return
-		}
-		if !yield(Row{Index: int64(binary.BigEndian.Uint64(head[:])), Public: b}, nil) {
-			return
-		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		yield(Row{}, err)
 	}
 }
 

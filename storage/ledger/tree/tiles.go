@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"math"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -78,21 +79,12 @@ func (t *Tiles) root() tlog.Hash {
 	var edge []tlog.Hash
 	for level := maxLevels - 1; level >= 0; level-- {
 		for part := t.part[level]; len(part) > 0; {
-			n := largest(len(part))
+			n := 1 << (bits.Len(uint(len(part))) - 1)
 			edge = append(edge, perfect(part[:n]))
 			part = part[n:]
 		}
 	}
 	return fold(edge)
-}
-
-// largest is the largest power of two that is at most n.
-func largest(n int) int {
-	p := 1
-	for 2*p <= n {
-		p *= 2
-	}
-	return p
 }
 
 // perfect is the root of a perfect tree over hashes.
