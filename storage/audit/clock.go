@@ -57,10 +57,3 @@ func (c *clock) setBack(e *evidence.Exchange, begun time.Time) finding.Finding {
 	f.Authority, f.URL, f.Note = "", "", true
 	return f
 }
-
-// note takes what e tells of the time, behind what was said of a step.
-func (c *clock) note(e *evidence.Exchange) {
-	if end := e.End(); end.After(c.last) {
-		c.last = end
-	}
-}

@@ -157,7 +157,9 @@ func (a *audit) after(x *sitting) {
 		to.run = a.clock.run
 		to.dated(x.Joined)
 	}
-	a.clock.note(e)
+	if end := e.End(); end.After(a.clock.last) {
+		a.clock.last = end
+	}
 }
 
 // refused checks the line of a URL that was not asked for.

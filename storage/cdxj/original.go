@@ -37,8 +37,6 @@ const (
 	noID     = "-"
 )
 
-func sumOf(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
-
 func (o *original) append(b []byte) []byte {
 	from := len(b)
 	b = append(b, "00000000 "...)
@@ -60,9 +58,8 @@ func (o *original) append(b []byte) []byte {
 
 // putSum writes the sum of text in eight digits.
 func putSum(digits, text []byte) {
-	var sum [4]byte
-	binary.BigEndian.PutUint32(sum[:], sumOf(text))
-	hex.Encode(digits, sum[:])
+	sum := crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
+	hex.Encode(digits, binary.BigEndian.AppendUint32(nil, sum))
 }
 
 // oneWord reports whether s can be a word of the log.

@@ -263,7 +263,11 @@ func (m *Mark) read(j *markJSON) (err error) {
 		m.Note = j.Note
 		m.Rotation, err = checkpoint.ParseRotation([]byte(j.Note))
 	case KindRedaction:
-		return m.readRedaction(j)
+		m.Redaction = &Redaction{Extent: j.Extent, Reason: j.Reason, Subject: j.Subject, Records: j.Records, Files: j.Files}
+		if err := json.Unmarshal(j.Entries, &m.Redaction.Entries); err != nil {
+			return fmt.Errorf("entries: %w", err)
+		}
+		return m.Redaction.check()
 	case KindOperator:
 		m.Operator = &Operator{Act: j.Act, About: j.About, URLs: j.URLs, Note: j.Note, Settings: j.Settings, Hosts: j.Whom,
 			Delay: time.Duration(min(max(j.Delay, -1), int64(1<<62/time.Millisecond))) * time.Millisecond}
@@ -289,18 +293,6 @@ func (m *Mark) read(j *markJSON) (err error) {
 
 // inCentury reports whether a time of a fleet mark is one that a computer of today may have.
 func inCentury(t time.Time) bool { y := t.UTC().Year(); return 2000 <= y && y < 2100 }
-
-func (m *Mark) readRedaction(j *markJSON) error {
-	m.Redaction = &Redaction{Extent: j.Extent, Reason: j.Reason, Subject: j.Subject, Records: j.Records, Files: j.Files}
-	return m.Redaction.readEntries(j.Entries)
-}
-
-func (r *Redaction) readEntries(entries json.RawMessage) error {
-	if err := json.Unmarshal(entries, &r.Entries); err != nil {
-		return fmt.Errorf("entries: %w", err)
-	}
-	return r.check()
-}
 
 // check refuses what is no redaction.
 func (r *Redaction) check() error {

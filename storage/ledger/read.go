@@ -231,9 +231,6 @@ func HashOf(hasher *tree.Hasher, line []byte) tlog.Hash {
 	return hasher.Entry(line)
 }
 
-// isDecision reports whether a line stands for a decision: all but marks do.
-func isDecision(line []byte) bool { return !IsMark(line) }
-
 // IsStub reports whether a line is meant as the stub of one that was forgotten.
 func IsStub(line []byte) bool { return bytes.HasPrefix(line, stubStart) }
 

@@ -229,7 +229,7 @@ func (r *recovery) begin(number int, line []byte) error {
 func (r *recovery) line(line []byte) error {
 	w := r.w
 	r.index++
-	if isDecision(line) {
+	if !IsMark(line) {
 		w.lines, w.here = w.lines+1, w.here+1
 	} else if m, err := ParseMark(line); err == nil {
 		r.mark(m)

@@ -5,7 +5,6 @@ import (
 	_ "embed" // for the page
 	"fmt"
 	"html/template"
-	"strconv"
 	"time"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -14,8 +13,6 @@ import (
 
 //go:embed page.html
 var pageHTML string
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // sheet is what the page shows.
 type sheet struct {
@@ -31,9 +28,10 @@ type sheet struct {
 // render writes the page of a bundle. It is the same for the same lines: it says no version and no date of its making.
 func render(n *checkpoint.Note, hosts *mark, host string, s *Summary) ([]byte, error) {
 	t, err := template.New("proof").Funcs(template.FuncMap{
-		"plain": plainly.OneLine, "lines": plainly.Lines, "count": plainly.Count[int64], "at": at, "pause": pause,
-		"body": func(t Text) string { return string(t.body) },
-		"cut":  func(t Text) bool { return len(t.body) == maxText },
+		"plain": plainly.OneLine, "lines": plainly.Lines, "count": plainly.Count[int64], "at": at,
+		"pause": func(d time.Duration) string { return plainly.Seconds(d.Seconds()) }, // cut and never rounded up
+		"body":  func(t Text) string { return string(t.body) },
+		"cut":   func(t Text) bool { return len(t.body) == maxText },
 	}).Parse(pageHTML)
 	if err != nil {
 		return nil, fmt.Errorf("proof: page: %w", err)
@@ -54,6 +52,3 @@ func at(t time.Time) string {
 	}
 	return t.UTC().Format("2006-01-02 15:04:05")
 }
-
-// pause writes a pause in seconds, cut and never rounded up.
-func pause(d time.Duration) string { return plainly.Seconds(d.Seconds()) }

@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"curtsy/storage"
 	"curtsy/storage/audit/pauses"
 	"curtsy/storage/ledger"
+	"curtsy/storage/warc"
 )
 
 // Summary is what the lines of a host say in sum. It is the same whoever makes it of the same bundle: the maker for the
@@ -117,7 +119,7 @@ func (s *Summary) take(l *storage.Line) {
 	}
 	if l.Status > 0 {
 		s.Answered++
-		s.Statuses = tally(s.Statuses, http.StatusText(l.Status), l.Status)
+		s.Statuses = count(s.Statuses, strings.TrimSpace(strconv.Itoa(l.Status)+" "+http.StatusText(l.Status)), 1)
 	}
 	if len(s.Asked) < maxShown {
 		s.Asked = append(s.Asked, Visit{l.Time, l.URL, l.Status, l.Octets, l.Gap})
@@ -144,7 +146,7 @@ func (s *Summary) avoided(l *storage.Line) {
 func refusal(l *storage.Line) string {
 	switch {
 	case l.Decision == storage.DecisionDisallow && l.RobotsRule != "":
-		return "robots.txt line " + itoa(l.RobotsLine) + ": " + l.RobotsRule
+		return "robots.txt line " + strconv.Itoa(l.RobotsLine) + ": " + l.RobotsRule
 	case l.Decision == storage.DecisionDisallow:
 		return "robots.txt: " + l.Reason
 	case l.Decision == storage.DecisionOptOut:
@@ -214,10 +216,6 @@ func (s *Summary) close() {
 	slices.SortFunc(s.Reasons, byCount)
 }
 
-func tally(all []Tally, text string, status int) []Tally {
-	return count(all, strings.TrimSpace(itoa(status)+" "+text), 1)
-}
-
 // count adds to the tally of a thing; the last one stands for all that are too many.
 func count(all []Tally, what string, n int64) []Tally {
 	for i := range all {
@@ -238,12 +236,13 @@ func count(all []Tally, what string, n int64) []Tally {
 
 // agentOf is the User-Agent of a request.
 func agentOf(request []byte) string {
-	for line := range bytes.SplitSeq(request, []byte("\n")) {
-		if name, value, ok := bytes.Cut(line, []byte(":")); ok && strings.EqualFold(string(name), "User-Agent") {
-			return strings.TrimSpace(latin1(value))
+	agent := ""
+	warc.EachField(request, func(name, value []byte) {
+		if agent == "" && strings.EqualFold(string(name), "User-Agent") {
+			agent = strings.TrimSpace(latin1(value))
 		}
-	}
-	return ""
+	})
+	return agent
 }
 
 // authority is scheme, host and port of a URL as it is written.

@@ -56,12 +56,6 @@ const (
 	lastsAtMost = 24*time.Hour + time.Minute // RFC 9309 2.4, and the audit's grace
 )
 
-func (v *verification) newJudge() *judge {
-	j := &judge{r: v.r, texts: v.texts(), named: map[string]bool{}, readings: map[readingKey]*naive.Reading{},
-		served: map[string]served{}}
-	return j
-}
-
 // take judges a line. h is nil where its heads are not there.
 func (j *judge) take(index int64, l *storage.Line, h *Head) {
 	target := ""

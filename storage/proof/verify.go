@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/robots/naive"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
@@ -68,7 +69,8 @@ func (v *verification) all(ctx context.Context) error {
 		return nil
 	}
 	v.signatures()
-	v.judge = v.newJudge()
+	v.judge = &judge{r: v.r, texts: v.texts(), named: map[string]bool{}, readings: map[readingKey]*naive.Reading{},
+		served: map[string]served{}}
 	if len(v.Logs) > 0 {
 		v.log = v.newLogCheck()
 	}

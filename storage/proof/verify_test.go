@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,7 +79,7 @@ func TestThePageOfAVersionStaysAsItIs(t *testing.T) {
 	w.visit("a.test", 3)
 	w.forget("a.test", 3, 4, "asked for by the owner")
 	page := unpacked(t, w.bundle("a.test", w.commit()))[pageName]
-	golden := filepath.Join("testdata", "page-"+itoa(pageVersion)+".html")
+	golden := filepath.Join("testdata", "page-"+strconv.Itoa(pageVersion)+".html")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, page, 0o644))
 	}

@@ -1,8 +1,6 @@
 package warc
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"unicode"
@@ -57,12 +55,6 @@ func (in *Info) block(archive string) []byte {
 		}
 	}
 	return b
-}
-
-// sha256 is the digest of the block, in hexadecimal digits.
-func (in *Info) sha256(archive string) string {
-	sum := sha256.Sum256(in.block(archive))
-	return hex.EncodeToString(sum[:])
 }
 
 func oneLine(s string) string {

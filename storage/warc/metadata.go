@@ -34,7 +34,10 @@ func appendMetadata(b []byte, l *storage.Line, r *storage.Record) []byte {
 		}
 		b = append(b, "\r\n"...)
 	}
-	return appendCount(b, "outlinksLeftOut", len(links)-written)
+	if left := len(links) - written; left > 0 {
+		b = append(strconv.AppendInt(append(b, "outlinksLeftOut: "...), int64(left), 10), "\r\n"...)
+	}
+	return b
 }
 
 // payloadField is said only of a body that was left out.
@@ -74,12 +77,4 @@ func isPlain[T string | []byte](text T) bool {
 		}
 	}
 	return true
-}
-
-func appendCount(b []byte, name string, n int) []byte {
-	if n == 0 {
-		return b
-	}
-	b = append(append(b, name...), ": "...)
-	return append(strconv.AppendInt(b, int64(n), 10), "\r\n"...)
 }

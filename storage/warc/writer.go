@@ -2,6 +2,8 @@ package warc
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -114,7 +116,10 @@ func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 
 // InfoSHA256 returns the SHA-256, in hexadecimal digits, of the block of the warcinfo records of this Writer: all its
 // segments begin with the same.
-func (w *Writer) InfoSHA256() string { return w.info.sha256(w.name) }
+func (w *Writer) InfoSHA256() string {
+	sum := sha256.Sum256(w.info.block(w.name))
+	return hex.EncodeToString(sum[:])
+}
 
 // Record implements storage.Recorder. The octets of r are read before it returns and not kept.
 func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Receipt, err error) {

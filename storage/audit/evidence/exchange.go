@@ -156,12 +156,6 @@ type heads struct {
 	answer []byte    // the head of the answer; nil without a whole one
 }
 
-// request has r digest the block of a request on the way.
-func (h *heads) request(r *blockReader) {
-	h.asked = sha256.New()
-	r.src.all = h.asked
-}
-
 // bindHeads computes storage.Line.Heads from the records of an exchange of ours, once it is put together. It stays ""
 // where they do not tell: the decision is not there, or the answer is left out.
 func (h *Joined) bindHeads() {

@@ -29,10 +29,6 @@ type original struct {
 
 const maxOriginals = 1 << 17 // 4 MiB
 
-func newOriginals() *originals {
-	return &originals{rows: make([]original, maxOriginals), seed: maphash.MakeSeed()}
-}
-
 func (o *originals) hash(s string) uint64 { return maphash.String(o.seed, s) | 1 }
 
 // of makes what an answer says of itself comparable. Digests are written in several alphabets, whose case says nothing.
@@ -158,10 +154,6 @@ type bloomFilter struct {
 }
 
 const seenBits = 1 << 25 // 4 MiB
-
-func newBloomFilter() *bloomFilter {
-	return &bloomFilter{make([]uint64, seenBits/64), maphash.MakeSeed()}
-}
 
 func (s *bloomFilter) places(id string) [4]uint64 {
 	h := maphash.String(s.seed, id)

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"io"
 	"slices"
 	"strconv"
@@ -19,7 +20,8 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	r := &rd.block
 	r.begin(rec, false)
 	if h.ours {
-		h.bound.request(r)
+		h.bound.asked = sha256.New()
+		r.src.all = h.bound.asked // digested on the way
 	}
 	first, err := r.readHead()
 	if len(r.head) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net/http"
 	"net/netip"
@@ -171,7 +172,7 @@ func TestRequestHead_TellsFieldsApartByTheirWholeNames(t *testing.T) {
 
 // However many answers there are, no revisit is accused for another's: what was forgotten is not in the files.
 func TestManyOriginalsAccuseNobody(t *testing.T) {
-	o := newOriginals()
+	o := &originals{make([]original, maxOriginals), maphash.MakeSeed()}
 	const n = 3 * maxOriginals
 	row := func(i int) original {
 		id := "urn:test:" + strconv.Itoa(i)

@@ -2,11 +2,9 @@ package reconcile
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -63,7 +61,7 @@ func (l *Ledger) compareFiles(ctx context.Context, archive []evidence.File, foun
 		if err := l.indexes(ctx, late, found); err != nil {
 			return err
 		}
-		if err := l.settings(found); err != nil {
+		if err := l.settings(ctx, found); err != nil {
 			return err
 		}
 	}
@@ -149,15 +147,14 @@ func (l *Ledger) indexes(ctx context.Context, late map[string]bool, found findin
 }
 
 // settings holds the settings against the mark of the last run.
-func (l *Ledger) settings(found finding.Report) error {
+func (l *Ledger) settings(ctx context.Context, found finding.Report) error {
 	f, file := &l.files, filepath.Join(l.o.Root, l.o.Settings)
 	if f.settings == "" {
 		return nil
 	}
 	d := finding.Finding{Code: finding.Settings, Place: finding.Place{File: file},
 		Required: "the settings of the last run, of SHA-256 " + f.settings + " as its mark in the ledger has it"}
-	b, err := readFile(file)
-	sum := sha256.Sum256(b)
+	_, sum, err := durable.Digest(ctx, file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		d.Observed = "the file is missing"
@@ -165,7 +162,7 @@ func (l *Ledger) settings(found finding.Report) error {
 		return err
 	case hex.EncodeToString(sum[:]) != f.settings:
 		d.Observed = fmt.Sprintf("they have the SHA-256 %x: they were changed since that run began", sum)
-		if d.Note = l.before(); d.Note {
+		if d.Note = l.before(ctx); d.Note {
 			d.Observed = "others were written for a run that has not started, and the earlier ones are beside them"
 		}
 	default:
@@ -176,7 +173,7 @@ func (l *Ledger) settings(found finding.Report) error {
 }
 
 // before reports whether the settings that the last run binds are kept beside those of a run that has not begun.
-func (l *Ledger) before() bool {
+func (l *Ledger) before(ctx context.Context) bool {
 	names, err := os.ReadDir(l.o.Root)
 	if err != nil || l.o.Before == "" {
 		return false
@@ -185,24 +182,11 @@ func (l *Ledger) before() bool {
 		if !strings.HasPrefix(e.Name(), l.o.Before) {
 			continue
 		}
-		b, err := readFile(filepath.Join(l.o.Root, e.Name()))
-		if sum := sha256.Sum256(b); err == nil && hex.EncodeToString(sum[:]) == l.files.settings {
+		if _, sum, err := durable.Digest(ctx, filepath.Join(l.o.Root, e.Name())); err == nil && hex.EncodeToString(sum[:]) == l.files.settings {
 			return true
 		}
 	}
 	return false
-}
-
-// maxSettings is far more than settings are, in bytes.
-const maxSettings = 16 << 20
-
-func readFile(path string) ([]byte, error) {
-	f, err := durable.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSettings))
 }
 
 // markedFiles are the files that a ledger vouches for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"curtsy/storage"
@@ -88,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 		o.Memory = 16 << 20
 	}
 	l := &Ledger{o: o, check: &audit.LedgerCheck{Dir: o.Dir}, all: sorted.New(o.TempDir, o.Memory), runs: newRuns(),
-		optOuts: newOptOuts()}
+		optOuts: optOuts{map[listOf]bool{}, map[int]bool{}, map[int][]string{}, map[listOf]namedBy{}}}
 	var err error
 	l.log, err = newVouched(&l.o)
 	if err == nil {
@@ -254,15 +255,14 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	l.faults(found)
 	l.storedMap(found)
 	l.optOuts.judge(found)
-	if l.optedOut.judge(found) {
+	if l.optedOut.unread {
 		r.CannotShow = append(r.CannotShow, "ledger: requests refused by an opt-out list that is not in the crawl directory as it was "+
 			"then, or that had several versions: they are checked against the entries that lines name")
 	}
-	l.raised.judge(found)
 	if !l.runs.moreArchived {
 		l.odd = append(l.odd, l.tooSoon...)
 	}
-	for _, f := range l.odd {
+	for _, f := range slices.Concat(l.optedOut.asked, l.raised.wrong, l.odd) {
 		found(f)
 	}
 	v, err := l.log.judge(ctx, l.check, found)

@@ -42,10 +42,6 @@ type namedBy struct {
 // maxLists bounds what is kept: a list changes a few times a day.
 const maxLists = 10_000
 
-func newOptOuts() optOuts {
-	return optOuts{map[listOf]bool{}, map[int]bool{}, map[int][]string{}, map[listOf]namedBy{}}
-}
-
 // mark takes what a mark says of the lists of a run.
 func (o *optOuts) mark(run int, m *ledger.Mark) {
 	digest := m.OptOuts
@@ -319,12 +315,4 @@ func (o *optedOut) find(u evidence.URL, l *storage.Line) (entry, bool) {
 		}
 	}
 	return entry{}, false
-}
-
-// judge names the requests that entries in force refuse.
-func (o *optedOut) judge(found finding.Report) (unread bool) {
-	for _, f := range o.asked {
-		found(f)
-	}
-	return o.unread
 }

@@ -96,7 +96,7 @@ func exchangeRow(line bool, record, place string, l *storage.Line, url string, b
 		evidence.Plain(string(l.Change)), l.Attempt, l.Interim)
 	set(fieldVerdict, "line %d %q of group %q before %q in %s of %s by %s", l.RobotsLine, evidence.Plain(l.RobotsRule),
 		evidence.Plain(l.RobotsGroup), evidence.Plain(l.RunnerUp),
-		evidence.Plain(l.RobotsSHA256), evidence.Plain(bare(l.RobotsRecord)), evidence.Plain(l.Standard))
+		evidence.Plain(l.RobotsSHA256), evidence.Plain(strings.Trim(l.RobotsRecord, "<>")), evidence.Plain(l.Standard))
 	set(fieldPace, "%v by %q, gap %v, clock ahead by %v", cut(l.Pace), evidence.Plain(string(l.PaceBy)), cut(l.Gap),
 		cut(l.Ahead))
 	set(fieldRest, "%v by %q", cut(l.Rest), evidence.Plain(string(l.RestBy)))
@@ -171,9 +171,6 @@ func plainLines(s string) string {
 	}
 	return b.String()
 }
-
-// bare is an id without angle brackets.
-func bare(id string) string { return strings.Trim(id, "<>") }
 
 // refusalRow is a decision without an exchange. It stands in both to the letter.
 func refusalRow(line bool, place string, l *storage.Line) row {

@@ -440,9 +440,3 @@ func (r *raised) line(l *storage.Line, place string) {
 	}
 	r.wrong = append(r.wrong, finding.Finding{Code: finding.GapTold, URL: l.URL, Authority: a, Time: l.Time, Required: required, Observed: observed})
 }
-
-func (r *raised) judge(found finding.Report) {
-	for _, f := range r.wrong {
-		found(f)
-	}
-}
