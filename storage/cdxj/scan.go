@@ -49,19 +49,28 @@ func (c *capture) append(b []byte) []byte {
 // errFields is that of a record that can be passed over.
 var errFields = errors.New("it has no place in an index")
 
+// HasLine reports whether a record has a line of the index, as warcio has it.
+func HasLine(rec *warc.Record) bool {
+	switch strings.ToLower(rec.Type) {
+	case "request", "warcinfo", "continuation":
+		return false
+	case "metadata", "resource":
+		if mediatype.Parse(rec.Fields.Get("Content-Type")).Name == "application/warc-fields" {
+			return false
+		}
+	}
+	return rec.TargetURI() != ""
+}
+
 // captureOf reads the head of a record of a file. Its kind is empty for a record that has no line.
 func captureOf(rec *warc.Record, file string) (c capture, err error) {
+	if !HasLine(rec) {
+		return c, nil
+	}
 	kind := strings.ToLower(rec.Type)
 	media := rec.Fields.Get("Content-Type")
-	switch url := rec.TargetURI(); {
-	case url == "", kind == "request", kind == "warcinfo", kind == "continuation":
-		return c, nil
-	case (kind == "metadata" || kind == "resource") && mediatype.Parse(media).Name == "application/warc-fields":
-		return c, nil
-	default:
-		c.Entry = warc.Entry{File: file, Offset: rec.Offset, Kind: kind, ID: rec.ID(), URL: url,
-			Type: mediatype.Parse(media).Name}
-	}
+	c.Entry = warc.Entry{File: file, Offset: rec.Offset, Kind: kind, ID: rec.ID(), URL: rec.TargetURI(),
+		Type: mediatype.Parse(media).Name}
 	if c.Date, err = rec.Date(); err != nil {
 		return c, fmt.Errorf("%w: %w", errFields, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/frontier/durable"
 	told "curtsy/frontier/durable/meter"
 	"curtsy/storage/spool"
 )
@@ -109,9 +110,9 @@ func (b *bundle) file(ctx context.Context, f File) error {
 		return fmt.Errorf("wacz: %q cannot be the name of a further file: it needs its own folder and plain letters",
 			f.Name)
 	}
-	in, err := openRegular(f.Path)
+	in, err := durable.Open(f.Path)
 	if err != nil {
-		return err
+		return fmt.Errorf("wacz: %w", err)
 	}
 	defer in.Close()
 	return b.add(ctx, f.Name, func() (io.Reader, error) {

@@ -19,11 +19,11 @@ const (
 
 // bundleManifest is datapackage.json, as far as the audit looks at it.
 type bundleManifest struct {
-	Profile   string           `json:"profile"`
-	Version   string           `json:"wacz_version"`
-	Software  string           `json:"software"`
-	Created   string           `json:"created"`
-	Resources []bundleResource `json:"resources"`
+	Profile   string     `json:"profile"`
+	Version   string     `json:"wacz_version"`
+	Software  string     `json:"software"`
+	Created   string     `json:"created"`
+	Resources []resource `json:"resources"`
 	Curtsy    *struct {
 		NoArchive []struct {
 			Path    string `json:"path"`
@@ -31,13 +31,6 @@ type bundleManifest struct {
 			Whole   string `json:"hashOfTheWhole"`
 		} `json:"noarchive"`
 	} `json:"curtsy"`
-}
-
-// bundleResource is a file in the manifest.
-type bundleResource struct {
-	Path  string `json:"path"`
-	Hash  string `json:"hash"`
-	Bytes int64  `json:"bytes"`
 }
 
 // digest is datapackage-digest.json.

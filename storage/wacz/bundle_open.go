@@ -76,7 +76,7 @@ func Open(ctx context.Context, file, dir string) (*Package, error) {
 	m := p.manifest(entries)
 	p.ours = m.ours() || slices.ContainsFunc(z.File,
 		func(f *zip.File) bool { return strings.HasPrefix(f.Name, "ledger/") })
-	listed := map[string]bundleResource{}
+	listed := map[string]resource{}
 	for _, r := range m.Resources {
 		if _, twice := listed[r.Path]; twice {
 			p.bad(r.Path, "each file once in the manifest", "it is listed twice")
@@ -152,7 +152,7 @@ func (p *Package) manifest(entries map[string]*zip.File) (m bundleManifest) {
 }
 
 // entry checks one file against the manifest, and unpacks it if the audit reads it. It returns how much may still come.
-func (p *Package) entry(ctx context.Context, f *zip.File, r bundleResource, listed bool, left int64) (int64, error) {
+func (p *Package) entry(ctx context.Context, f *zip.File, r resource, listed bool, left int64) (int64, error) {
 	to, err := p.place(f.Name)
 	if err != nil {
 		return left, err
@@ -200,7 +200,7 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r bundleResource, list
 }
 
 // compare holds what was read against the manifest.
-func (p *Package) compare(r bundleResource, n int64, hash string) {
+func (p *Package) compare(r resource, n int64, hash string) {
 	if r.Bytes != n {
 		p.bad(r.Path, fmt.Sprintf("%d bytes, as in the manifest", r.Bytes), fmt.Sprintf("%d bytes", n))
 	}

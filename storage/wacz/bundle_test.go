@@ -72,7 +72,7 @@ func (m *made) list() {
 	m.manifest["resources"] = all
 }
 
-// bundleResource is the manifest's entry of that number.
+// resource is the manifest's entry of that number.
 func (m *made) resource(i int) map[string]any {
 	return m.manifest["resources"].([]any)[i].(map[string]any)
 }
@@ -344,7 +344,7 @@ func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	require.NoError(t, err)
 	defer z.Close()
 	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == "archive/bomb.warc" })
-	if _, err := p.entry(t.Context(), z.File[at], bundleResource{}, false, 1<<20); err == nil || !strings.Contains(err.Error(), "far more than it is") {
+	if _, err := p.entry(t.Context(), z.File[at], resource{}, false, 1<<20); err == nil || !strings.Contains(err.Error(), "far more than it is") {
 		t.Errorf("a bomb: %v", err)
 	}
 }

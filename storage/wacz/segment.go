@@ -11,7 +11,6 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,9 +58,9 @@ func (s *segment) shift(offset int64) (int64, bool) {
 
 // open returns what is packed of the segment.
 func (s *segment) open() (io.Reader, io.Closer, error) {
-	f, err := openRegular(s.path)
+	f, err := durable.Open(s.path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("wacz: %w", err)
 	}
 	if len(s.cuts) == 0 {
 		return f, f, nil
@@ -94,22 +93,6 @@ func (s *segment) measure(ctx context.Context) error {
 	}
 	s.print = m.print()
 	return nil
-}
-
-// openRegular opens a file, and nothing else that has the name: a crawl directory may come from anybody.
-func openRegular(path string) (*os.File, error) {
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return nil, fmt.Errorf("wacz: %w", err)
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("wacz: %s is not a file; only files are packed", path)
-	}
-	f, err := durable.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("wacz: %w", err)
-	}
-	return f, nil
 }
 
 // plainName reports whether a name, with slashes, means the same everywhere and leads nowhere else.

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/frontier/durable"
 	told "curtsy/frontier/durable/meter"
 	"curtsy/storage"
-	"curtsy/storage/mediatype"
+	"curtsy/storage/cdxj"
 	"curtsy/storage/warc"
 )
 
@@ -93,9 +94,9 @@ func (s *survey) readSegment(ctx context.Context, path string) error {
 			return fmt.Errorf("wacz: two segments have the name %s; rename one of them", seg.name)
 		}
 	}
-	f, err := openRegular(path)
+	f, err := durable.Open(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("wacz: %w", err)
 	}
 	defer f.Close()
 	m := newMeter()
@@ -151,7 +152,7 @@ func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *w
 			return last, readMetadata(rec.Block, last)
 		}
 	}
-	if !capture(rec) {
+	if !cdxj.HasLine(rec) {
 		return last, nil
 	}
 	// A resource or the like, in an archive of another crawler: it has a line of the index, and no more.
@@ -181,18 +182,6 @@ func (s *survey) dated(rec *warc.Record) {
 		of.Before(s.first.Truncate(time.Second)) {
 		s.elsewhere++
 	}
-}
-
-// capture reports whether a record that is no answer has a line of the index all the same, as storage/cdxj and warcio
-// have it.
-func capture(rec *warc.Record) bool {
-	switch rec.Type {
-	case "request", "warcinfo", "continuation":
-		return false
-	case "metadata", "resource":
-		return rec.TargetURI() != "" && mediatype.Parse(rec.Fields.Get("Content-Type")).Name != "application/warc-fields"
-	}
-	return rec.TargetURI() != ""
 }
 
 // maxMetadata is how much of a metadata record is read: what matters here stands in front of the links.
