@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tdewolff/parse/v2"
@@ -11,8 +12,7 @@ import (
 // 2.4 for image-set, CSS Values 4 4.5 for url and src).
 type sheet struct {
 	text string
-	from int    // where the part begins that the lexer has
-	buf  []byte // for parts of the usual size
+	buf  []byte // the text, for the lexer
 	in   *parse.Input
 	lex  *css.Lexer
 	open []function // parentheses that are not closed
@@ -53,59 +53,25 @@ func (s *sheet) mentions(text string, found func(mention)) {
 	if strings.IndexByte(text, '(') < 0 && strings.IndexByte(text, '@') < 0 {
 		return
 	}
-	*s = sheet{text: text, buf: s.buf, open: s.open[:0]}
-	s.part(0, partSize)
+	buf := append(slices.Grow(s.buf[:0], len(text)+1), text...) // and room for the NUL that the lexer wants behind it
+	in := parse.NewInputBytes(buf)
+	*s = sheet{text: text, buf: buf, in: in, lex: css.NewLexer(in), open: s.open[:0]}
 	for s.token(found) {
 	}
-}
-
-const (
-	partSize  = 64 << 10 // bytes of a style sheet that are copied for the lexer at once, unless a token has more
-	lookahead = 32       // bytes behind a token that the lexer may look at
-)
-
-// part gives the lexer up to size bytes that begin at i.
-func (s *sheet) part(i, size int) {
-	part := s.text[i:min(i+size, len(s.text))]
-	buf := s.buf[:0]
-	if len(part) < cap(buf) {
-		buf = append(buf, part...)
-	} else {
-		buf = append(make([]byte, 0, len(part)+1), part...) // room for the NUL that the lexer wants behind it
-	}
-	if len(buf) <= partSize {
-		s.buf = buf
-	}
-	s.from, s.in = i, parse.NewInputBytes(buf)
-	s.lex = css.NewLexer(s.in)
-}
-
-// offset is where the lexer is in the text.
-func (s *sheet) offset() int { return s.from + s.in.Offset() }
-
-// next reads a token. One that ends where the part does may be longer, and is read again from a part that has more.
-func (s *sheet) next() css.TokenType {
-	start := s.offset()
-	kind, _ := s.lex.Next()
-	for size := partSize; s.from+s.in.Len() < len(s.text) && s.in.Offset() > s.in.Len()-lookahead; size *= 2 {
-		s.part(start, size)
-		kind, _ = s.lex.Next()
-	}
-	return kind
 }
 
 // token reads the next token. A token that begins with "url(" is read here: the lexer takes url("…") as one token only
 // where nothing else stands in it, and knows the name only as far as it is written without escapes.
 func (s *sheet) token(found func(mention)) bool {
-	start := s.offset()
+	start := s.in.Offset()
 	if start < len(s.text) && (s.text[start]|0x20 == 'u' || s.text[start] == '\\') {
 		if n := urlName(s.text[start:]); n > 0 {
 			s.url(start, start+n, found)
 			return true
 		}
 	}
-	kind := s.next()
-	end := s.offset()
+	kind, _ := s.lex.Next()
+	end := s.in.Offset()
 	switch kind {
 	case css.ErrorToken:
 		return false
@@ -231,13 +197,13 @@ func (s *sheet) url(start, in int, found func(mention)) {
 
 // call reads the function url("…"), from behind its parenthesis. Without modifiers it is one mention, replaced whole.
 func (s *sheet) call(start int, found func(mention)) {
-	first := s.offset()
+	first := s.in.Offset()
 	for first < len(s.text) && IsSpace(s.text[first]) {
 		first++
 	}
 	s.move(first)
-	kind := s.next()
-	end := s.offset()
+	kind, _ := s.lex.Next()
+	end := s.in.Offset()
 	if kind != css.StringToken {
 		s.push(other)
 		return
@@ -249,11 +215,7 @@ func (s *sheet) call(start int, found func(mention)) {
 
 // move goes on at i, where a token begins.
 func (s *sheet) move(i int) {
-	if i > s.from+s.in.Len() {
-		s.part(i, partSize)
-		return
-	}
-	s.in.Move(i - s.offset())
+	s.in.Move(i - s.in.Offset())
 	s.in.Skip()
 }
 

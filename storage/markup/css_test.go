@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -36,30 +35,6 @@ y");d:u\72 l(z);e:\75rl(w)}`, `embed url a b)(; embed url "Axy; embed url z; emb
 		{"custom properties", `a{--b:url(x);--c:(url("y"))}`, "embed url x; embed url y", `a{--b:url(r1.x);--c:(url("r2.x"))}`},
 		{"CDO", `<!-- @import "a"; -->`, "style import a", `<!-- @import "r1.x"; -->`},
 	})
-}
-
-// A style sheet is lexed in parts. Whatever stands where one ends is read as elsewhere.
-func TestMentions_AcrossParts(t *testing.T) {
-	t.Parallel()
-	const style = `@import "a\"b";@import url( 'c' ) layer(x);@\69mport 'z';p{--b:url("d" x("y"));c:u\72 l(e\29 )/* url(f) */;d:url(bad x)}` +
-		`q{e:image-set("g\é" 1x,url( h ) 2x);f:u+0-ffffff;g:1.5e+3px;h:src('i')}<!-- r{i:xurl(j);j:url(k)} -->`
-	want := mentionsOf(style)
-	for _, filler := range []string{";", "/*-*/", "url(", " "} {
-		for at := partSize - len(style) - lookahead; at <= partSize+lookahead; at++ {
-			before := strings.Repeat(";", at%len(filler)) + strings.Repeat(filler, at/len(filler))
-			if filler == "url(" {
-				before = before[:at-1] + ")"
-			}
-			if got := mentionsOf(before + style); !slices.Equal(got, want) {
-				t.Fatalf("behind %d bytes of %q: %q, want %q", at, filler, got, want)
-			}
-		}
-	}
-}
-
-func mentionsOf(style string) (all []string) {
-	new(sheet).mentions(style, func(m mention) { all = append(all, m.attr+" "+m.raw+" "+style[m.start:m.end]) })
-	return all
 }
 
 // Each hostile text is read once: what is left open is not read again for every part of it. Were it, this would not
