@@ -18,6 +18,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/export"
@@ -106,7 +107,7 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	if err := write(data, r.WriteJSON); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	fmt.Fprint(std.Err, textOfReport(r, page, data))
+	fmt.Fprint(std.Err, text.Render("report", reportedText{r, page, data}))
 	if o.json {
 		return r.WriteJSON(std.Out)
 	}
@@ -234,31 +235,14 @@ func unbracketed(s string) string {
 	return plainly.OneLine(s)
 }
 
-// textOfReport is the report in a few lines.
-func textOfReport(r *reports.Report, page, data string) string {
-	var b strings.Builder
-	t := &r.Totals
-	fmt.Fprintf(&b, "%s to %s: %s, %d disallowed by robots.txt\n", plainly.Count(t.Exchanges, "request"), plainly.Count(r.Reached, "host"), plainly.Count(t.Pages, "page"), r.Robots.Disallowed)
-	if n := r.Crawl.Generations; n > 1 {
-		fmt.Fprintf(&b, "these figures are sums over %d generations: the crawl and its updates\n", n)
-	}
-	if t.Gaps > 0 {
-		fmt.Fprintf(&b, "%s, the shortest %s; %d shorter than due\n", plainly.Count(t.Gaps, "delay"), plainly.Seconds(t.LeastMs/1000), t.Short)
-	}
-	if r.Unread > 0 {
-		fmt.Fprintf(&b, "%s of the ledger could not be read; the report lists them\n", plainly.Count(r.Unread, "line"))
-	}
-	if a := r.Audit; a != nil {
-		switch {
-		case a.Failed != "":
-			fmt.Fprintf(&b, "no audit: %s\n", plainly.OneLine(a.Failed))
-		default:
-			fmt.Fprintf(&b, "audit: %s; level reached: %s\n", plainly.Count(a.Violations, "violation"), plainly.OneLine(a.Level))
-		}
-	}
-	fmt.Fprintf(&b, "page     %s\nJSON     %s\n", plainly.OneLine(page), plainly.OneLine(data))
-	return b.String()
+// reportedText is what the template of a report takes.
+type reportedText struct {
+	*reports.Report
+	Page, Data string // files
 }
+
+// Shortest is the shortest delay.
+func (t reportedText) Shortest() string { return plainly.Seconds(t.Totals.LeastMs / 1000) }
 
 // auditFor audits the archive of a crawl and the ledger beside it, for a report.
 func auditFor(dir string) func(context.Context) (reports.Audit, error) {

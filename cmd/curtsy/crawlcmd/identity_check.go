@@ -251,27 +251,7 @@ func (c *identityChecking) print(at string, f *policypage.Findings, std cli.Stre
 	if c.json {
 		return cli.WriteJSON(std.Out, CheckJSON{1, at, f})
 	}
-	var said strings.Builder
-	for _, d := range f.Documents {
-		line := fmt.Sprintf("%-8s %s: ", d.Name, d.URL)
-		if d.Trouble != "" {
-			line += d.Trouble
-		} else {
-			line += plainly.Count(d.Bytes, "byte")
-		}
-		said.WriteString(line + "\n")
-		for _, r := range d.Redirects {
-			said.WriteString("         redirected to " + r + "\n")
-		}
-	}
-	said.WriteString("\n")
-	for _, check := range f.Checks {
-		said.WriteString(row(check))
-	}
-	for _, n := range f.Notes {
-		said.WriteString("note     " + n + "\n")
-	}
-	if _, err := fmt.Fprint(std.Out, text.Wrap(plainly.Lines(said.String()))); err != nil {
+	if _, err := fmt.Fprint(std.Out, text.Wrap(text.Render("identity", f))); err != nil {
 		return err
 	}
 	switch n := disagreements(f); {
@@ -292,39 +272,4 @@ func disagreements(f *policypage.Findings) (n int) {
 		}
 	}
 	return n
-}
-
-// longest is how much of a published value is shown to people; JSON has all of it.
-const longest = 300
-
-// row is a check as people read it.
-func row(c policypage.Check) string {
-	s := fmt.Sprintf("%-8s %-6s %s", c.Result, c.Document, c.Subject)
-	short := func(s string) string {
-		s = plainly.OneLine(s)
-		if r := []rune(s); len(r) > longest {
-			s = string(r[:longest]) + "…"
-		}
-		return s
-	}
-	switch c.Result {
-	case policypage.Agrees:
-		s += ": " + short(c.Published)
-	case policypage.Unknown:
-		s += ": not in your settings"
-		if c.Published != "" {
-			s += "; published is " + short(c.Published)
-		}
-	default:
-		if c.Published != "" {
-			s += "\n         published: " + short(c.Published)
-		}
-		if c.Wanted != "" {
-			s += "\n         settings:  " + short(c.Wanted)
-		}
-	}
-	if c.Note != "" {
-		s += "\n         " + short(c.Note)
-	}
-	return s + "\n"
 }

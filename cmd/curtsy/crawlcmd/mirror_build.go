@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,58 +144,35 @@ func (b *Built) Incomplete() bool {
 }
 
 // Text says what is in the mirror, for people.
-func (b *Built) Text() string {
-	var t strings.Builder
-	t.WriteString("\nmirror\n")
-	fmt.Fprintf(&t, "  %-19s %d, %s, for %s and %s\n", "files", b.Files, plainly.RoughSize(b.Octets), plainly.Count(b.Pages, "URL"), plainly.Count(b.Redirects, "redirect"))
-	if b.Shared > 0 || b.Unchanged+b.Lost+b.Differ > 0 {
-		fmt.Fprintf(&t, "  %-19s %d, %d as before\n", "files written", b.Written, b.Shared)
-		fmt.Fprintf(&t, "  %-19s %d new, %d changed, %d removed, %d unchanged\n", "changed files", b.New, b.Differ, b.Lost, b.Unchanged)
-	}
-	row := func(name string, reasons map[mirror.Reason]int64) {
-		n := int64(0)
-		words := map[string]int64{}
-		for reason, count := range maps.All(reasons) {
-			words[string(reason)] += count
-			n += count
-		}
+func (b *Built) Text() string { return text.Render("mirror", mirrorText{b}) }
+
+// mirrorText is what the template of a mirror takes.
+type mirrorText struct{ *Built }
+
+// Reasons are those that count something, by their words.
+func (mirrorText) Reasons(all map[mirror.Reason]int64) map[string]int64 {
+	words := map[string]int64{}
+	for reason, n := range all {
 		if n > 0 {
-			fmt.Fprintf(&t, "  %-19s %d%s\n", name, n, text.Because(words))
+			words[string(reason)] = n
 		}
 	}
-	row("URLs not copied", b.Missing)
-	row("  page requisites", b.MissingEmbeds)
-	row("named by scripts", b.Scripted)
-	row("only in the archive", b.Left)
-	if b.Kept > 0 {
-		fmt.Fprintf(&t, "  %-19s %d (--vanished remove removes them)\n", "gone, kept", b.Kept)
-	}
-	for _, r := range []struct {
-		name string
-		n    int64
-	}{
-		{"damaged, kept", b.Salvaged}, {"older response shown", b.Stale}, {"not rewritten", b.Unread}, {"third-party files", b.Others}, {"records unreadable", b.Unreadable},
-	} {
-		if r.n > 0 {
-			fmt.Fprintf(&t, "  %-19s %d\n", r.name, r.n)
-		}
-	}
-	for i, note := range b.Notes {
-		if i == text.MaxShown {
-			fmt.Fprintf(&t, "  and %d notes more\n", len(b.Notes)-i)
-			break
-		}
-		fmt.Fprintf(&t, "  note: %s\n", plainly.OneLine(note))
-	}
-	if b.Start != "" {
-		fmt.Fprintf(&t, "open     %s\n", plainly.OneLine(filepath.Join(b.Dir, filepath.FromSlash(b.Start))))
-	}
-	fmt.Fprintf(&t, "or       curtsy mirror serve %s\n", plainly.OneLine(plainly.Argument(b.of)))
-	if len(b.Missing) > 0 {
-		fmt.Fprintf(&t, "list     curtsy mirror check %s   (links to URLs that were not copied)\n", plainly.OneLine(plainly.Argument(b.of)))
-	}
-	return t.String()
+	return words
 }
+
+// MoreNotes counts the notes that are not shown.
+func (m mirrorText) MoreNotes() int { return len(m.Notes) - text.MaxShown }
+
+// FirstPage is the file to open, if there is one.
+func (m mirrorText) FirstPage() string {
+	if m.Start == "" {
+		return ""
+	}
+	return filepath.Join(m.Dir, filepath.FromSlash(m.Start))
+}
+
+// Crawl is the crawl directory, in commands.
+func (m mirrorText) Crawl() string { return plainly.Argument(m.of) }
 
 // firstSeed is the URL that a crawl began with, as far as that can be known.
 func firstSeed(ctx context.Context, dir string) string {

@@ -15,55 +15,22 @@ import (
 
 // How much a terminal shows; the page and JSON have more.
 const (
-	maxShown = 50 // URLs of a section
 	maxLines = 16 // lines of a diff
 	maxWidth = 300
 )
 
 // Changes is what is said of a result.
-func Changes(r *changes.Result) string {
-	var b strings.Builder
-	b.WriteString(changesSummary(r))
-	for _, s := range sections(r) {
-		fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(s.Title))
-		for i, c := range s.Changes {
-			if i == maxShown {
-				fmt.Fprintf(&b, "  … and %d more; --json and --html have them\n", len(s.Changes)-i)
-				break
-			}
-			one(&b, &c.Change, s.Quiet)
-			if n := len(c.Alike); n > 0 {
-				fmt.Fprintf(&b, "    the same on %s\n", plural(int64(n), "more page", "more pages"))
-			}
-		}
-	}
-	return b.String()
+func Changes(r *changes.Result) string { return Render("diff", newChangesSheet(r)) }
+
+// changesSheet is what page and text show.
+type changesSheet struct {
+	*changes.Result
+	Words, KindsOf, Remarks []string
+	Sections                []changesSection
 }
 
-// changesSummary says what there is, in numbers.
-func changesSummary(r *changes.Result) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: generation %d (%s) since generation %d (%s)\n", plainly.OneLine(r.Dir), r.To.Number, day(r.To.Began), r.From.Number, day(r.From.Began))
-	fmt.Fprintf(&b, "  %-38s %9s %9s\n", "", "pages", "other")
-	for _, word := range changes.Words() {
-		n := r.Counts[word]
-		if n.All() == 0 && (word == changes.OptedOut || word == changes.Unlinked || word == changes.Unasked) {
-			continue
-		}
-		fmt.Fprintf(&b, "  %-38s %9d %9d\n", name(word), n.Pages, n.Other)
-		if word != changes.Changed {
-			continue
-		}
-		for _, kind := range changes.Kinds() {
-			if k := r.Kinds[kind]; k > 0 {
-				fmt.Fprintf(&b, "    %-36s %9d\n", changesKind(kind), k)
-			}
-		}
-	}
-	for _, line := range remarks(r) {
-		fmt.Fprintf(&b, "%s\n", line)
-	}
-	return b.String()
+func newChangesSheet(r *changes.Result) changesSheet {
+	return changesSheet{r, changes.Words(), changes.Kinds(), remarks(r), sections(r)}
 }
 
 // remarks are what else is to be known.
@@ -183,30 +150,24 @@ func sections(r *changes.Result) (all []changesSection) {
 	return all
 }
 
-// one tells of one URL.
-func one(b *strings.Builder, c *changes.Change, quiet bool) {
-	fmt.Fprintf(b, "  %s%s\n", plainly.OneLine(c.URL), plainly.OneLine(note(c)))
-	if quiet || c.Diff == nil {
-		return
-	}
-	left := c.Diff.LeftOut
-	for i, l := range c.Diff.Lines {
-		if i >= maxLines {
-			if l.Mark != '@' {
-				left++
-			}
-			continue
+// Lines are the lines of a diff, as far as a terminal shows them.
+func (e entry) Lines() (shown []string) {
+	left := e.Diff.LeftOut
+	for i, l := range e.Diff.Lines {
+		switch text := plainly.OneLine(l.String()); {
+		case i >= maxLines && l.Mark != '@':
+			left++
+		case i >= maxLines:
+		case l.Mark == '@':
+			shown = append(shown, "      "+text)
+		default:
+			shown = append(shown, fmt.Sprintf("    %c %s", l.Mark, cut(text)))
 		}
-		text := plainly.OneLine(l.String())
-		if l.Mark == '@' {
-			fmt.Fprintf(b, "      %s\n", text)
-			continue
-		}
-		fmt.Fprintf(b, "    %c %s\n", l.Mark, cut(text))
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "      … %s\n", plural(int64(left), "more line", "more lines"))
+		shown = append(shown, "      … "+plainly.Count(left, "more line"))
 	}
+	return shown
 }
 
 func cut(s string) string {
@@ -330,9 +291,5 @@ func WriteChangesPage(w io.Writer, r *changes.Result) error {
 	if err != nil {
 		return fmt.Errorf("changes page: %w", err)
 	}
-	return t.Execute(w, struct {
-		*changes.Result
-		Words, KindsOf, Remarks []string
-		Sections                []changesSection
-	}{r, changes.Words(), changes.Kinds(), remarks(r), sections(r)})
+	return t.Execute(w, newChangesSheet(r))
 }

@@ -46,6 +46,8 @@ var templates = sync.OnceValue(func() *template.Template {
 		"prose": func(section, s string) raw { return raw(Wrap(fmt.Sprintf("%-9s%s", section, plainly.OneLine(s)))) },
 		"wrap":  func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b int) int { return a + b }, "shown": func() int { return MaxShown },
 		"state": StateWord, "watch": Watch, "entries": Entries,
+		"name": name, "kind": changesKind, "day": day, "note": func(e entry) string { return note(&e.Change) }, "upper": strings.ToUpper,
+		"short":  short,
 		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
 		"ledger": ledgerWords, "packed": packageWords, "log": logWords, "auditOf": auditOf, "level": clauseLevel,
 		"delay":   func(by storage.PaceBy) string { return plainly.Words("delays")[string(by)] },

@@ -70,6 +70,16 @@ func sum(reasons map[string]int64) (n int64) {
 	return n
 }
 
+// longest is how much of a value that somebody published is shown, in characters; JSON has all of it.
+const longest = 300
+
+func short(s string) string {
+	if r := []rune(plainly.OneLine(s)); len(r) > longest {
+		return string(r[:longest]) + "…"
+	}
+	return s
+}
+
 // Cell makes a string from the web fit for a cell of a table, and "-" of an empty one.
 func Cell(s string) string {
 	if s == "" {
