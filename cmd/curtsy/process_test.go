@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,6 +39,7 @@ func beCurtsy() {
 	if path == "" {
 		main()
 	}
+	debug.SetGCPercent(100) // as users run it
 	code := run(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	if err := os.WriteFile(path, []byte(strconv.FormatInt(peakRSS(), 10)), 0o666); err != nil {
 		panic(err)
@@ -56,6 +58,10 @@ func apart(m *testing.M) int {
 		os.Setenv(name, config)
 	}
 	os.Unsetenv("GITHUB_ACTIONS") // these tests may run there
+	// Most of these processes are short: a third of their time went to the collection of little garbage.
+	if os.Getenv("GOGC") == "" {
+		os.Setenv("GOGC", "400")
+	}
 	if os.Getenv("GORACE") == "" {
 		// With the race detector each process sleeps for a second at its end, in case another goroutine still has a race
 		// to show. These are hundreds of processes, and what they were to do they have done.

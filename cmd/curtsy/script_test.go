@@ -100,6 +100,7 @@ func scripts(t *testing.T, folder string, environment ...string) {
 			e.Setenv("root", root)
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Setenv("GORACE", os.Getenv("GORACE"))
+			e.Setenv("GOGC", os.Getenv("GOGC"))
 			e.Setenv(asCurtsy, "1")
 			e.Values[theWeb{}] = &scriptWeb{ctx: t.Context()}
 			return nil

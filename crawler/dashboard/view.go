@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"curtsy/crawler/explain"
@@ -63,21 +64,24 @@ type crawlLink struct {
 	seen
 }
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"n": plainly.Grouped, "per": perS, "size": plainly.RoughSize[int64], "sizef": plainly.RoughSize[float64], "dur": lasting, "secs": secondsText, "share": share,
-	"clock": clock, "stamp": stamp, "bar": bar, "meter": meter, "curve": curve, "reason": plainly.Reason,
-	"line": plainly.OneLine, "f": func(n int64) float64 { return float64(n) },
-	"base": filepath.Base, "n64": func(n int) string { return plainly.Grouped(int64(n)) },
-	"np":   func(n *int64) string { return plainly.Grouped(*n) },
-	"ltc":  func(a int, b int64) bool { return int64(a) < b },
-	"slug": slug, "act": act, "hostact": hostAct, "patterns": patterns, "held": held,
-	"table":  func(caption string, all []count) countTable { return countTable{caption, all, most(all)} },
-	"secsp":  func(s *float64) string { return secondsText(*s) },
-	"budget": budget, "budgetp": func(name string, n *int64) string { return budget(name, *n) },
-}).ParseFS(pages, "pages/*.html"))
+// templates are read when the first page is asked for, as no other command needs them.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"n": plainly.Grouped, "per": perS, "size": plainly.RoughSize[int64], "sizef": plainly.RoughSize[float64], "dur": lasting, "secs": secondsText, "share": share,
+		"clock": clock, "stamp": stamp, "bar": bar, "meter": meter, "curve": curve, "reason": plainly.Reason,
+		"line": plainly.OneLine, "f": func(n int64) float64 { return float64(n) },
+		"base": filepath.Base, "n64": func(n int) string { return plainly.Grouped(int64(n)) },
+		"np":   func(n *int64) string { return plainly.Grouped(*n) },
+		"ltc":  func(a int, b int64) bool { return int64(a) < b },
+		"slug": slug, "act": act, "hostact": hostAct, "patterns": patterns, "held": held,
+		"table":  func(caption string, all []count) countTable { return countTable{caption, all, most(all)} },
+		"secsp":  func(s *float64) string { return secondsText(*s) },
+		"budget": budget, "budgetp": func(name string, n *int64) string { return budget(name, *n) },
+	}).ParseFS(pages, "pages/*.html"))
+})
 
 func render(w io.Writer, name string, v *view) error {
-	if err := templates.ExecuteTemplate(w, name, v); err != nil {
+	if err := templates().ExecuteTemplate(w, name, v); err != nil {
 		return fmt.Errorf("dashboard: page %s: %w", name, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // first returns a sink that makes e where its place comes, among the edits of others, and what makes it in the end.
@@ -84,12 +85,14 @@ func htmlDeclaration(s, name string) edit {
 	return edit{at, at, meta}
 }
 
-var doctype = regexp.MustCompile(`(?is)^(?:\s+|<!--.{0,500}?-->)*<!doctype[^>]*>`)
+var doctype = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)^(?:\s+|<!--.{0,500}?-->)*<!doctype[^>]*>`)
+})
 
 // doctypeAt returns where a page's doctype ends; 0 if it has none. Behind anything else than it a page would be shown
 // in quirks mode.
 func doctypeAt(s string) int {
-	if m := doctype.FindStringIndex(s[:min(len(s), reach)]); m != nil {
+	if m := doctype().FindStringIndex(s[:min(len(s), reach)]); m != nil {
 		return m[1]
 	}
 	return 0

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,9 @@ func (b *beside) End() {
 }
 
 // sound matches tokens that need no escaping in a header field or a URL and are long enough not to be guessed.
-var sound = regexp.MustCompile(`^[A-Za-z0-9._~+/-]{20,200}=*$`)
+var sound = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9._~+/-]{20,200}=*$`)
+})
 
 // maxToken is how much of a file is read, in bytes.
 const maxToken = 1 << 10
@@ -171,7 +174,7 @@ func tokenIn(flag, path string) (string, error) {
 		return "", cli.Usagef("%s: %w", flag, err)
 	}
 	token := strings.TrimSpace(string(b))
-	if !sound.MatchString(token) {
+	if !sound().MatchString(token) {
 		return "", cli.Usagef("%s: %s holds no token, which is a line of 20 to 200 letters and digits, as openssl rand -hex 32 prints it", flag, path)
 	}
 	return token, nil
