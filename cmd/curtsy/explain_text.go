@@ -2,14 +2,15 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
+
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/budget"
 	"curtsy/crawler/explain"
 	"curtsy/crawler/scope"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
-	"fmt"
-	"strings"
 )
 
 // explanationText is an explanation for people. The first line is the answer.

@@ -246,7 +246,7 @@ func completeDir(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, crawldir.ConfigName)); err == nil {
 		return nil
 	}
-	s, err := config.Of("")
+	s, err := config.New()
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,21 @@ func commands(t *testing.T) []*cobra.Command {
 	return all
 }
 
+// Each section of commands.md is of one command, and no command has two: the second would never be read.
+func TestHelp_TextsOfCommands(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("cli", "commands.md"))
+	require.NoError(t, err)
+	met := map[string]bool{}
+	for _, section := range strings.Split(string(page), "\n## ")[1:] {
+		usage, text, _ := strings.Cut(section, "\n")
+		c, _, err := newRoot(cli.Streams{}).Find(strings.Fields(usage))
+		require.NoError(t, err, usage)
+		assert.Truef(t, c.HasParent() && strings.HasPrefix(text, c.Short+"\n") && !met[c.CommandPath()], "the section %q is of no command, or of one that has another", usage)
+		met[c.CommandPath()] = true
+	}
+}
+
 // TestHelp_Tree compares the help of every command, with all flags, with testdata/help.txt, which
 // CURTSY_UPDATE_SCRIPTS=1 go test ./cmd/curtsy -run TestHelp_Tree writes. Lines fit a terminal of 80 columns. Each flag
 // is in a group, and its help contains the words that completion offers for it.

@@ -24,7 +24,7 @@ import (
 	"curtsy/storage/redact"
 )
 
-// carryOut does what a journal says, in a directory that release lets go of: what is derived from archive and ledger is
+// carryOut does what a journal says, in a directory that release unlocks: what is derived from archive and ledger is
 // made by commands that hold the directory themselves.
 func carryOut(ctx context.Context, dir string, f crawldir.Stopped, release func() error, j *redact.Journal, std cli.Streams) error {
 	say := func(n crawldir.Note) { fmt.Fprintln(std.Err, plainly.Lines(cli.Note(n, dir))) }
@@ -162,9 +162,11 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 		theirs, err = checkpoint.Parse(note)
 	}
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
+		return m, fmt.Errorf("%s has no checkpoint that says of which crawl it is: delete it, or move it out of the directory", path)
+	case err != nil:
 		return m, fmt.Errorf("%s: %w", path, err)
-	case err != nil || theirs.Origin != ours:
+	case theirs.Origin != ours:
 		return m, fmt.Errorf("%s is not a package of the crawl in %s: redact it in its crawl's directory, or delete it", path, dir)
 	}
 	text, err := inPacked(z, "datapackage.json", maxManifest)

@@ -127,7 +127,7 @@ func (l *looking) note(format string, args ...any) {
 	l.found.Notes = append(l.found.Notes, fmt.Sprintf(format, args...))
 }
 
-// check adds a check, of whose value is known whether it agrees.
+// check adds a check; agrees says whether its value is the wanted one.
 func (l *looking) check(c Check, agrees bool) {
 	switch {
 	case c.Wanted == "":

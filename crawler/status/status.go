@@ -168,10 +168,11 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 	for outcome, reasons := range st.Reasons {
 		s.Reasons[outcome.String()] = reasons
 	}
+	prefixes := map[string]map[string]int64{
+		budget.PrefixLinks: s.Links, budget.PrefixChanges: s.Changes, budget.PrefixUnparsed: s.NotRead, budget.PrefixScripts: s.Scripts,
+	}
 	for name, n := range st.Counts {
-		for prefix, counts := range map[string]map[string]int64{
-			budget.PrefixLinks: s.Links, budget.PrefixChanges: s.Changes, budget.PrefixUnparsed: s.NotRead, budget.PrefixScripts: s.Scripts,
-		} {
+		for prefix, counts := range prefixes {
 			if word, ok := strings.CutPrefix(name, prefix); ok {
 				counts[word] = n
 			}

@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -12,7 +14,6 @@ import (
 	"strconv"
 
 	"curtsy/storage/audit/finding"
-	"curtsy/storage/warc"
 )
 
 // NotRead names what lies in the folder of a crawl's archive, or below it, and is not among the files that are
@@ -78,6 +79,19 @@ func isWARC(path string) bool {
 		return false
 	}
 	defer f.Close()
-	_, err = warc.NewLenient(io.LimitReader(f, 1<<20), nil).Next()
-	return err == nil || errors.Is(err, warc.ErrZstd) && filepath.Ext(filepath.Base(path)) == ".zst"
+	in := bufio.NewReader(f)
+	magic, _ := in.Peek(4)                                                                                  // what is shorter is none
+	skipped := len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}) // a dictionary
+	if skipped || bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+		return filepath.Ext(filepath.Base(path)) == ".zst"
+	}
+	var from io.Reader = in
+	if bytes.HasPrefix(magic, []byte{0x1f, 0x8b}) {
+		if from, err = gzip.NewReader(in); err != nil {
+			return false
+		}
+	}
+	var head [5]byte
+	_, err = io.ReadFull(from, head[:])
+	return err == nil && string(head[:]) == "WARC/"
 }

@@ -70,7 +70,7 @@ func parseHost(line []byte) (e hostmap.Entry, err error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return e, err
 	}
-	if e.First < 0 || e.Count < 1 {
+	if e.First < 0 || e.Count < 1 || e.Key == (hostmap.Hash{}) || e.Digest == (hostmap.Hash{}) { // null is no hash
 		return e, errors.New("not a host of the map")
 	}
 	return e, nil

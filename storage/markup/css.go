@@ -219,7 +219,7 @@ func (s *sheet) move(i int) {
 	s.in.Skip()
 }
 
-// unquotedEnd returns where the contents of an unquoted url(…) end which begin at i: at white Space, ")" or the end. It
+// unquotedEnd returns where the contents of an unquoted url(…) end which begin at i: at white space, ")" or the end. It
 // is false at what cannot stand in one.
 func unquotedEnd(s string, i int) (end int, ok bool) {
 	for i < len(s) {

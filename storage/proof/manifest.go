@@ -2,11 +2,12 @@ package proof
 
 import (
 	"bytes"
-	"curtsy/storage"
-	"curtsy/storage/ledger/hostmap"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"curtsy/storage"
+	"curtsy/storage/ledger/hostmap"
 )
 
 // Format is what a manifest calls the format of its bundle. A change that verifiers cannot pass over makes it another.

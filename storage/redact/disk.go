@@ -71,7 +71,11 @@ func (d *disk) placing(name string) Step {
 		if !d.there(PreparedName + "/" + name) {
 			return nil
 		}
-		if err := os.Rename(d.path(PreparedName+"/"+name), d.path(name)); err != nil {
+		err := durable.MakeFolder(filepath.Dir(d.path(name)))
+		if err == nil {
+			err = os.Rename(d.path(PreparedName+"/"+name), d.path(name))
+		}
+		if err != nil {
 			return err
 		}
 		return durable.Names(filepath.Dir(d.path(name)))

@@ -94,7 +94,7 @@ func (v view) split(own bool) []Host {
 	return some(v.Hosts, len(v.Hosts), func(h Host) bool { return h.Own == own })
 }
 
-// some are the first of all that are wanted.
+// some returns the first elements that are wanted, at most so many.
 func some[T any](all []T, most int, wanted func(T) bool) (out []T) {
 	for _, x := range all {
 		if wanted(x) && len(out) < most {

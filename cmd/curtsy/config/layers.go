@@ -188,12 +188,15 @@ func Origins(s *crawldir.Settings, flags *pflag.FlagSet, config, crawl string) (
 	return apply(s, flags, layers...)
 }
 
-// Of reads the settings of the crawl in dir, or of a new crawl if dir is empty, the environment included.
+// Of reads the settings of the crawl in dir, the environment included.
 func Of(dir string) (*crawldir.Settings, error) {
-	file := ""
-	if dir != "" {
-		file = filepath.Join(dir, crawldir.ConfigName)
-	}
+	return settingsOf(filepath.Join(dir, crawldir.ConfigName))
+}
+
+// New returns the settings of a new crawl without options.
+func New() (*crawldir.Settings, error) { return settingsOf("") }
+
+func settingsOf(file string) (*crawldir.Settings, error) {
 	var s crawldir.Settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
 	Flags(&s, flags)

@@ -162,3 +162,13 @@ func TestSettingsReadWhatTheyWrite(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equalf(t, string(first), string(second), "%v\nwrote:\n%s\nread and wrote:\n%s", err, first, second)
 }
+
+// An empty name is the current directory, as for os.Open: never a new crawl.
+func TestOf_EmptyIsTheCurrentDirectory(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile(crawldir.ConfigName, []byte("depth = 7\n"), 0o600))
+	s, err := Of("")
+	require.NoError(t, err)
+	assert.EqualValues(t, 7, s.Depth)
+}

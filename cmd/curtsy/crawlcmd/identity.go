@@ -87,7 +87,7 @@ func newShow(std cli.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cli.Group(cmd.Flags(), "Output")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		s, err := config.Of("")
+		s, err := config.New()
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ func (in *initing) run(flags *initing, fs *pflag.FlagSet, std cli.Streams) error
 
 // defaults fills in what was answered or set before. user are the values of the configuration file.
 func (in *initing) defaults() (user map[string]any, err error) {
-	s, err := config.Of("")
+	s, err := config.New()
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type options struct {
 	then    func(Ended) error // in the place of the summary; nil for none
 }
 
-// Ended is how a crawl ended that another command made on the way to something of its own, and where.
+// Ended is how a crawl that another command needed ended, and where.
 type Ended struct {
 	Dir    string
 	Result crawldir.Result

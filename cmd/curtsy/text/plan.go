@@ -42,7 +42,7 @@ func (p planText) Table() raw {
 	fmt.Fprintln(table, "HOST\tSEEDS\tLISTED\tREQUESTS\tDELAY\tREASON\tTAKES\tROBOTS.TXT")
 	for _, h := range p.LongestHosts() {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", plainly.OneLine(h.Host), of(h.Seeds-h.Forbidden, h.Seeds), of(h.Listed-h.Disallow, h.Listed),
-			h.Requests, pause(h.Pace), h.PaceBy, takes(h), plainly.OneLine(robots(h)))
+			h.Requests, pause(h.Pace), plainly.OneLine(string(h.PaceBy)), takes(h), plainly.OneLine(robots(h)))
 	}
 	_ = table.Flush() // a strings.Builder takes everything
 	return raw(b.String())

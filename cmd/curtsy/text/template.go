@@ -21,9 +21,6 @@ var files embed.FS
 // raw is a text of several lines that is safe already.
 type raw string
 
-// onlyActions matches a line of a template that has only actions which print nothing themselves: it leaves no line.
-var onlyActions = regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:if|else|end|range|with|define|template|break|\$)[^{}]*\}\})+)\n`)
-
 // templates are the texts for people, each in a file. Everything that they print passes line: nothing from the web steers a
 // terminal.
 var templates = sync.OnceValue(func() *template.Template {
@@ -32,7 +29,10 @@ var templates = sync.OnceValue(func() *template.Template {
 			if text, ok := v.(raw); ok {
 				return text
 			}
-			return plainly.OneLine(fmt.Sprint(reflect.Indirect(reflect.ValueOf(v))))
+			if at := reflect.Indirect(reflect.ValueOf(v)); at.IsValid() {
+				return plainly.OneLine(fmt.Sprint(at))
+			}
+			return ""
 		},
 		"count": func(n any, thing string) string {
 			if n, ok := n.(int); ok {
@@ -45,7 +45,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"wait": func(s float64) string { return ShortWait(Seconds(s)) }, "utc": func(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }, "stamp": Stamp,
 		"prose": func(section, s string) raw { return raw(Wrap(fmt.Sprintf("%-9s%s", section, plainly.OneLine(s)))) },
 		"wrap":  func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b int) int { return a + b }, "shown": func() int { return MaxShown },
-		"state": StateWord, "watch": Watch, "entries": Entries,
+		"mark": func() string { return Mark }, "state": StateWord, "watch": Watch, "entries": Entries,
 		"name": name, "kind": changesKind, "day": day, "note": func(e entry) string { return note(&e.Change) }, "upper": strings.ToUpper,
 		"short":  short,
 		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
@@ -54,6 +54,8 @@ var templates = sync.OnceValue(func() *template.Template {
 		"permits": func(allow bool) string { return map[bool]string{true: "allowed", false: "disallowed"}[allow] },
 		"inline":  inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": said,
 	})
+	// A line that has only actions which print nothing themselves leaves no line.
+	onlyActions := regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:if|else|end|range|with|define|template|break|\$)[^{}]*\}\})+)\n`)
 	names, err := files.ReadDir(".")
 	for _, name := range names {
 		var text []byte

@@ -209,8 +209,8 @@ func unescaped(text string) string {
 }
 
 // picture takes an svg element whose start tag ends at end, and its name at attrs; closed says that the tag is all of it.
-// It is one if there are only shapes
-// in it that the parser leaves where they are, each of which ends, and no other svg element.
+// It is one if there are only shapes in it that the parser leaves where they are, each of which ends, and no other svg
+// element.
 func (p *Pruner) picture(at, end, attrs int, closed bool) (next int, ok bool) {
 	words, open := len(p.words), p.open[:0]
 	if next = end; !closed {

@@ -59,8 +59,11 @@ type Summary struct {
 // NewReader returns a Reader of what o names. found hears of faults of a record when the record is read, before its
 // exchange is judged.
 func NewReader(o Options, found finding.Report) *Reader {
-	rd := &Reader{o: o, found: found, agents: interned{}, expect: map[string]bool{}, ids: &bloomFilter{make([]uint64, seenBits/64), maphash.MakeSeed()},
-		originals: &originals{make([]original, maxOriginals), maphash.MakeSeed()}}
+	rd := &Reader{
+		o: o, found: found, agents: interned{}, expect: map[string]bool{},
+		ids:       &bloomFilter{make([]uint64, seenBits/64), maphash.MakeSeed()},
+		originals: &originals{make([]original, maxOriginals), maphash.MakeSeed()},
+	}
 	rd.block.init()
 	return rd
 }
