@@ -222,6 +222,12 @@ func TestFleet_ServerFails(t *testing.T) {
 	server := frontiertest.Start(t)
 	f := newFleet(t, server, 2, pages)
 	f.until(t, 100)
+	for i, p := range f.members { // without hosts it would have nothing to commit
+		p.until(t, "it has hosts", func() bool {
+			asked, err := ledger.Asked(inDir(f.dirs[i], crawldir.LedgerName), time.Time{})
+			return err == nil && asked.Answers > 0
+		})
+	}
 	incidents := []time.Time{time.Now()}
 	server.SQL(t, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'No space left on device' USING ERRCODE='53100'; END $$;
 		CREATE TRIGGER full_disk BEFORE UPDATE ON curtsy_t1.host EXECUTE FUNCTION full_disk()`)
