@@ -58,8 +58,9 @@ func (o *original) append(b []byte) []byte {
 
 // putSum writes the sum of text in eight digits.
 func putSum(digits, text []byte) {
-	sum := crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
-	hex.Encode(digits, binary.BigEndian.AppendUint32(nil, sum))
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
+	hex.Encode(digits, sum[:])
 }
 
 // oneWord reports whether s can be a word of the log.
