@@ -12,7 +12,7 @@ import (
 // wordTypes are the types of package storage whose values storage/words.go spells.
 var wordTypes = []string{"Decision", "Kind", "PaceBy", "Outcome", "Change"}
 
-// ledgerWords finds literals that the compiler takes for a word of the ledger: they stand in storage/words.go alone.
+// ledgerWords reports literals of a ledger word type outside storage/words.go.
 var ledgerWords = &analysis.Analyzer{
 	Name: "ledgerwords",
 	Doc:  "a word of the ledger is a constant of package storage",

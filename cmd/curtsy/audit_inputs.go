@@ -131,7 +131,7 @@ func keyAt(flag, s string) (checkpoint.Key, error) {
 	return k, nil
 }
 
-// textAt is what stands in the file of a name, or the name itself where there is none.
+// textAt returns the content of the file s, or s itself if there is no such file.
 func textAt(flag, s string) (string, error) {
 	b, err := fileAt(flag, s)
 	var path *fs.PathError
@@ -255,8 +255,8 @@ func (a *auditing) logsAlone(ctx context.Context, temp string, std cli.Streams) 
 	return a.write(r, std)
 }
 
-// archivesAt returns the WARC files that paths stand for, in the order of their names, and the ledger beside them, which
-// may be missing. What a WACZ file holds is unpacked into temp.
+// archivesAt returns the WARC files that paths name, sorted by name, and the ledger beside them, which may be missing.
+// The content of a WACZ file is unpacked into temp.
 func archivesAt(ctx context.Context, paths []string, temp string) (files []string, ledgerDir string, pack *wacz.Package, err error) {
 	for _, p := range paths {
 		if isPackage(p) {
@@ -291,12 +291,11 @@ func isPackage(path string) bool {
 	}
 	defer f.Close()
 	var magic [4]byte
-	n, _ := io.ReadFull(f, magic[:]) // what is shorter is none
+	n, _ := io.ReadFull(f, magic[:]) // a shorter file is not a ZIP file
 	return strings.EqualFold(filepath.Ext(path), ".wacz") || bytes.Equal(magic[:n], []byte("PK\x03\x04"))
 }
 
-// archiveAt returns the WARC files that a path stands for, in the order of their names, and the ledger beside them, which
-// may be missing.
+// archiveAt returns the WARC files that path names, sorted by name, and the ledger beside them, which may be missing.
 func archiveAt(path string) (files []string, ledgerDir string, err error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -364,8 +363,8 @@ func ledgerBeside(path, dir string) string {
 	return ""
 }
 
-// archiveFolder is where the files of a crawl with that ledger stand, and nothing else; "" where its folder holds all of the
-// crawl, or there is none.
+// archiveFolder returns the folder that holds only WARC files of the crawl with this ledger. It is empty if the folder
+// holds the whole crawl, or does not exist.
 func archiveFolder(files []string, ledgerDir string) string {
 	folder := filepath.Join(filepath.Dir(ledgerDir), crawldir.ArchiveName)
 	if len(files) > 0 {

@@ -80,8 +80,9 @@ func isWARC(path string) bool {
 	}
 	defer f.Close()
 	in := bufio.NewReader(f)
-	magic, _ := in.Peek(4)                                                                                  // what is shorter is none
-	skipped := len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}) // a dictionary
+	magic, _ := in.Peek(4) // a shorter file is not a WARC file
+	// A Zstandard file may begin with a skippable frame, which holds a dictionary.
+	skipped := len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18})
 	if skipped || bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 		return filepath.Ext(filepath.Base(path)) == ".zst"
 	}

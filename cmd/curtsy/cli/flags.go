@@ -125,7 +125,7 @@ func Words(fs *pflag.FlagSet, name string, words ...string) { annotate(fs, name,
 // WordsOf are the words that a flag takes, if they are known.
 func WordsOf(f *pflag.Flag) []string { return f.Annotations[wordsKey] }
 
-// annotate notes something about a flag of the program's own; there is none of another name.
+// annotate sets an annotation of a flag. It panics if the flag does not exist.
 func annotate(fs *pflag.FlagSet, name, key string, values ...string) {
 	if err := fs.SetAnnotation(name, key, values); err != nil {
 		panic(err)

@@ -77,7 +77,7 @@ func ListenFor(ctx context.Context, flag, at string) (net.Listener, error) {
 	return l, nil
 }
 
-// mayListen refuses what is no address with a port.
+// mayListen returns an error unless at is an address with a port.
 func mayListen(flag, at string) error {
 	const like = "write it like 127.0.0.1:8080, with port 0 for any that is free"
 	_, port, err := net.SplitHostPort(at)
