@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
@@ -57,8 +56,13 @@ const logSkew = 2 * time.Second
 
 // auditCommand is curtsy audit.
 func auditCommand(std cli.Streams) *cobra.Command {
-	a := auditing{skew: crawldir.Duration(logSkew)}
-	cmd := cli.Command("audit")
+	a := auditing{skew: crawldir.Duration(logSkew), rules: "standards"}
+	cmd := cli.Command("audit", cli.Flags{
+		"access-log": &a.logs, "clock-skew": &a.skew, "from": &a.from, "robots": &a.texts,
+		"key": &a.known.key, "checkpoint": &a.known.heads, "witness-key": &a.known.witnesses,
+		"floor": &a.floor, "rules": &a.rules, "agent": &a.token, "cbcp": &a.on, "bot-page": &a.page, "bot-ranges": &a.ranges,
+		"json": &a.json, "quiet": &a.quiet, "html": &a.html,
+	})
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return a.known.given(cmd.Flags()) }
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error {
@@ -67,25 +71,8 @@ func auditCommand(std cli.Streams) *cobra.Command {
 		}
 		return a.run(ctx, args, std)
 	})
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringArrayVar(&a.logs, "access-log", nil, "`[HOST=]FILE`: the access log of a host, in Common or Combined Log Format or as JSON, also .gz or .zst, or - for standard input; repeatable, also for one host")
-	fs.Var(&a.skew, "clock-skew", "`TIME` largest difference allowed between the clocks of site and crawler")
-	fs.StringArrayVar(&a.from, "from", nil, "`ADDRESS` address or CIDR of the crawler: every logged request from there is the crawler's; repeatable")
-	fs.StringArrayVar(&a.texts, "robots", nil, "`[HOST=]FILE` robots.txt of a host, to check an access log without an archive; repeatable")
-	cli.Group(fs, "Beside the archive")
-	a.known.flags(fs)
-	cli.Group(fs, "Who vouches for the ledger")
-	fs.Var(&a.floor, "floor", "`TIME` minimum delay to require for third-party hosts (default: the archive's, at least 1s, if curtsy wrote it)")
-	fs.StringVar(&a.rules, "rules", "standards", "`RULES` rules for archives of other crawlers: standards, or curtsy for curtsy's rules as well, as far as the archive shows")
-	cli.Words(fs, "rules", "standards", "curtsy")
-	fs.StringVar(&a.token, "agent", "", "`TOKEN` product token of the crawler (default: the archive's)")
-	a.practices.flag(fs)
-	cli.Group(fs, "Judgement")
-	fs.BoolVar(&a.json, "json", false, "print one JSON object")
-	cli.QuietFlag(fs, &a.quiet)
-	fs.StringVar(&a.html, "html", "", "`FILE` also write an HTML page")
-	cli.Group(fs, "Output")
+	cmd.Flags().SortFlags = false
+	cli.Words(cmd.Flags(), "rules", "standards", "curtsy")
 	return cmd
 }
 
@@ -310,12 +297,6 @@ type practices struct {
 	ranges string
 	judge  *cbcp.Judge
 	judged *cbcp.Result // nil without --cbcp
-}
-
-func (p *practices) flag(fs *pflag.FlagSet) {
-	fs.BoolVar(&p.on, "cbcp", false, "also check draft-illyes-webbotauth-cbcp (crawler best practices), clause by clause: kept, broken or not provable; a broken MUST also exits with 3")
-	fs.StringVar(&p.page, "bot-page", "", "`FILE` with --cbcp: a copy of the crawler's page (HTML)")
-	fs.StringVar(&p.ranges, "bot-ranges", "", "`FILE` with --cbcp: a copy of the crawler's address ranges (JAFAR)")
 }
 
 // begin lets the judge see the audit.

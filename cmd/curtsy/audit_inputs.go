@@ -35,12 +35,6 @@ type knownLedgers struct {
 	witnesses []string // FILE or the key
 }
 
-func (k *knownLedgers) flags(f *pflag.FlagSet) {
-	f.StringVar(&k.key, "key", "", "`FILE|KEY` the operator's verifier key, from curtsy ledger key; it, or a key that replaced it, must have signed the ledger")
-	f.StringArrayVar(&k.heads, "checkpoint", nil, "`FILE|SIZE:HEX` a checkpoint stored elsewhere, from curtsy ledger checkpoint; the ledger must contain it; repeatable")
-	f.StringArrayVar(&k.witnesses, "witness-key", nil, "`FILE|KEY` verifier key of a witness that must have cosigned a checkpoint; repeatable")
-}
-
 // given refuses what is given and empty: an empty variable of a shell must not pass for a check.
 func (k *knownLedgers) given(f *pflag.FlagSet) error {
 	for name, of := range map[string][]string{"key": {k.key}, "checkpoint": k.heads, "witness-key": k.witnesses} {

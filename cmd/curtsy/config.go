@@ -156,7 +156,7 @@ func newShow(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var file string
 	var origin, json bool
-	cmd := cli.Command("config show")
+	cmd := cli.Command("config show", cli.Flags{"origin": &origin, "config": &file, "json": &json})
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return fmt.Errorf("config show takes one crawl directory, not %d", len(args))
@@ -164,10 +164,6 @@ func newShow(std cli.Streams) *cobra.Command {
 		return nil
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&origin, "origin", false, "show the source of each setting")
-	fs.StringVar(&file, "config", "", "`FILE` also read settings from this file (TOML)")
-	fs.BoolVar(&json, "json", false, "print one object with all settings and their sources")
-	cli.Group(fs, "Output and settings")
 	config.Flags(&s, fs)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		crawl := ""
@@ -253,36 +249,19 @@ type set struct {
 // newSet is curtsy config set.
 func newSet(std cli.Streams) *cobra.Command {
 	s := set{one: map[string]*string{}}
-	cmd := cli.Command("config set")
-	cmd.Args = cli.OneDir
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error { return s.run(ctx, args[0], std) })
+	flags := cli.Flags{
+		control.SetStopWhen: &s.stopWhen, control.SetWindow: &s.window, "opt-outs": &s.optOuts, "host": &s.host,
+		"exclude": &s.exclude, "include": &s.include, "no-exclude": &s.noExclude, "no-include": &s.noInclude,
+		"dry-run": &s.dry, "reason": &s.reason, "json": &s.json,
 	}
-	fs := cmd.Flags()
-	budget := func(name, usage string) {
-		s.one[name] = fs.String(name, "", usage)
+	for _, name := range append(control.Budgets(), control.SetDelay) {
+		if flags[name] == nil {
+			s.one[name] = new(string)
+			flags[name] = s.one[name]
+		}
 	}
-	budget(control.SetMaxPages, "`N` end after this many HTML pages; 0 = unlimited")
-	budget(control.SetMaxPerHost, "`N` maximum HTML pages of one host; 0 = unlimited")
-	budget(control.SetMaxPerDomain, "`N` maximum HTML pages of one registrable domain; 0 = unlimited")
-	budget(control.SetMaxPerTag, "`N` maximum HTML pages found from the seeds with one tag; 0 = unlimited")
-	budget(control.SetMaxBytes, "`SIZE` end after receiving this much; 0 = unlimited")
-	budget(control.SetMaxTime, "`TIME` end a run after this time; 0 = unlimited")
-	fs.StringArrayVar(&s.stopWhen, control.SetStopWhen, nil, "`CONDITION` end when it is true; replaces earlier conditions; repeatable; or none")
-	cli.Group(fs, "Budgets")
-	fs.StringArrayVar(&s.exclude, "exclude", nil, "`PATTERN` also skip URLs that match (RE2); repeatable")
-	fs.StringArrayVar(&s.include, "include", nil, "`PATTERN` also accept URLs that match; with any include pattern, all others are skipped; repeatable")
-	fs.StringArrayVar(&s.noExclude, "no-exclude", nil, "`PATTERN` remove this exclude pattern; repeatable")
-	fs.StringArrayVar(&s.noInclude, "no-include", nil, "`PATTERN` remove this include pattern; repeatable")
-	fs.BoolVar(&s.optOuts, "opt-outs", false, "reread the opt-out lists of a running crawl")
-	cli.Group(fs, "Scope")
-	budget(control.SetDelay, "`TIME` minimum delay between two requests to a host; must be longer than before")
-	fs.StringVar(&s.host, "host", "", "`HOST` with --delay: only this host, or *.example.org for all subdomains")
-	fs.StringArrayVar(&s.window, control.SetWindow, nil, "`TIMES` send requests only at these times; replaces earlier ones; in a running crawl\nthe new times must lie within the old; repeatable; or none")
-	cli.Group(fs, "Pauses")
-	fs.BoolVar(&s.dry, "dry-run", false, "show the effect, but change nothing")
-	fs.StringVar(&s.reason, "reason", "", "`TEXT` reason to record in the ledger")
-	cli.JSONFlag(cmd, &s.json, "print one JSON object a change")
+	cmd := cli.Command("config set", flags)
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return s.run(ctx, args[0], std) })
 	return cmd
 }
 

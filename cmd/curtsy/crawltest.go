@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir/userfile"
@@ -21,10 +20,9 @@ import (
 )
 
 func newServe(std cli.Streams) *cobra.Command {
-	var token, keys string
+	token, keys := "curtsy", ""
 	var wing, torture, asJSON bool
-	cmd := cli.Command("crawltest serve")
-	cmd.Args = cli.NoArgs
+	cmd := cli.Command("crawltest serve", cli.Flags{"token": &token, "all-hostile": &wing, "keys": &keys, "torture": &torture, "json": &asJSON})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if torture && keys != "" {
 			return cli.Usagef("--torture serves another web: --keys has no effect on it")
@@ -37,13 +35,6 @@ func newServe(std cli.Streams) *cobra.Command {
 		}
 		return crawltestServe(cmd.Context(), token, keys, wing, asJSON, std)
 	}
-	cmd.Flags().StringVar(&token, "token", "curtsy", "`TOKEN` product token of the crawler, the name it matches in robots.txt")
-	wingFlag(cmd.Flags(), &wing)
-	keysFlag(cmd.Flags(), &keys)
-	cmd.Flags().BoolVar(&torture, "torture", false, "serve a site that is hard to mirror instead of the scoreboard's sites")
-	cli.Group(cmd.Flags(), "Crawler")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the hosts at the start, the score at the end")
-	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
@@ -83,14 +74,6 @@ func crawltestServe(ctx context.Context, token, keys string, wing, asJSON bool, 
 		err = cli.Silent(cli.ExitFound)
 	}
 	return err
-}
-
-func wingFlag(fs *pflag.FlagSet, wing *bool) {
-	fs.BoolVar(wing, "all-hostile", false, "serve all misbehaving sites, not only a few; takes minutes longer")
-}
-
-func keysFlag(fs *pflag.FlagSet, path *string) {
-	fs.StringVar(path, "keys", "", "`FILE` key directory to verify the crawler's signatures (Web Bot Auth)")
 }
 
 // directoryIn reads the key directory of a crawler; nil if none is named.

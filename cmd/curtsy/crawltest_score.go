@@ -41,7 +41,10 @@ type scoring struct {
 
 func newScore(std cli.Streams) *cobra.Command {
 	s := scoring{timeout: crawldir.Duration(5 * time.Minute)}
-	cmd := cli.Command("crawltest score")
+	cmd := cli.Command("crawltest score", cli.Flags{
+		"token": &s.token, "all-hostile": &s.wing, "keys": &s.keys, "timeout": &s.timeout,
+		"rules": (*cli.List)(&s.rules), "json": &s.json, "log": &s.log, "quiet": &s.quiet, "verbose": &s.verbose,
+	})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return fmt.Errorf("which crawler? write %s", cmd.UseLine())
@@ -51,19 +54,7 @@ func newScore(std cli.Streams) *cobra.Command {
 		}
 		return nil
 	}
-	fs := cmd.Flags()
-	fs.SetInterspersed(false) // what follows the command's name is the command's own
-	fs.StringVar(&s.token, "token", "", "`TOKEN` product token of the crawler, the name it matches in robots.txt (default: the command's name)")
-	wingFlag(fs, &s.wing)
-	keysFlag(fs, &s.keys)
-	fs.Var(&s.timeout, "timeout", "`TIME` end the command after this time")
-	cli.Group(fs, "Crawler")
-	fs.StringSliceVar(&s.rules, "rules", nil, "`LIST` show only rules whose names contain one of these")
-	fs.BoolVar(&s.json, "json", false, "print the score as JSON on standard output")
-	fs.StringVar(&s.log, "log", "", "`FILE` write the command's output to this file")
-	fs.BoolVarP(&s.quiet, "quiet", "q", false, "print the score only")
-	fs.BoolVarP(&s.verbose, "verbose", "v", false, "show the output of the command")
-	cli.Group(fs, "Output")
+	cmd.Flags().SetInterspersed(false) // what follows the command's name is the command's own
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
 	return cmd
 }

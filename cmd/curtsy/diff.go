@@ -31,15 +31,8 @@ type diffOptions struct {
 // diffCommand is curtsy diff.
 func diffCommand(std cli.Streams) *cobra.Command {
 	var o diffOptions
-	cmd := cli.Command("diff")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("diff", cli.Flags{"from": &o.from, "to": &o.to, "html": &o.html, "exit-code": &o.found, "quiet": &o.quiet, "json": &o.json})
 	flags := cmd.Flags()
-	flags.Int64Var(&o.from, "from", 0, "`N` older generation, from 1 (default: the one before the newer)")
-	flags.Int64Var(&o.to, "to", 0, "`N` newer generation (default: the last)")
-	flags.StringVar(&o.html, "html", "", "`FILE` also write an HTML page")
-	flags.BoolVar(&o.found, "exit-code", false, "exit with 3 if a page is new, is gone, or has another text")
-	cli.QuietFlag(flags, &o.quiet)
-	cli.JSONFlag(cmd, &o.json, "print one JSON object")
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error {
 		for name, n := range map[string]int64{"from": o.from, "to": o.to} {
 			if flags.Lookup(name).Changed && n < 1 {

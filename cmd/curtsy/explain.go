@@ -42,19 +42,13 @@ type explaining struct {
 func explainCommand(std cli.Streams) *cobra.Command {
 	var x explaining
 	var at string
-	cmd := cli.Command("explain")
+	cmd := cli.Command("explain", cli.Flags{"at": &at, "live": &x.live, "json": &x.json})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 2 {
 			return nil
 		}
 		return fmt.Errorf("explain takes a crawl directory and one URL: write %s", cmd.UseLine())
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&at, "at", "", "`TIME` explain as of a past time: 2026-11-21T10:00:00Z,\n'2026-11-21 10:00' (UTC), or -2h for two hours ago")
-	fs.BoolVar(&x.live, "live", false, "request the host's robots.txt now")
-	cli.Group(fs, "Question")
-	fs.BoolVar(&x.json, "json", false, "print one JSON object")
-	cli.Group(fs, "Output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		x.dir, x.written = args[0], args[1]
 		if err := x.check(at, time.Now()); err != nil {

@@ -40,8 +40,12 @@ type exportOptions struct {
 
 // exportCommand is curtsy export.
 func exportCommand(std cli.Streams) *cobra.Command {
-	var o exportOptions
-	cmd := cli.Command("export")
+	o := exportOptions{format: string(sink.Parquet)}
+	cmd := cli.Command("export", cli.Flags{
+		"format": &o.format, "graph": &o.graph, "tables": (*cli.List)(&o.tables), "output": &o.out, "headers": &o.headers,
+		"exact-csv": &o.exact, "no-language": &o.noLanguage, "overwrite": &o.overwrite,
+		"title": &o.title, "description": &o.about, "quiet": &o.quiet, "json": &o.json,
+	})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return fmt.Errorf("%s takes one crawl directory or more: write %s", cmd.Name(), cmd.UseLine())
@@ -50,26 +54,9 @@ func exportCommand(std cli.Streams) *cobra.Command {
 	}
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return exportRun(ctx, args, o, std) })
 	flags := cmd.Flags()
-	var formats []string
-	for _, f := range sink.Formats() {
-		formats = append(formats, string(f))
-	}
-	flags.StringVar(&o.format, "format", formats[0],
-		"`FORMAT` format of the files: "+strings.Join(formats, ", ")+"; for the table text also wet; for a graph also "+graph.Name+"; or "+formatWACZ+", one file of the whole crawl")
-	cli.Words(flags, "format", append(slices.Clone(formats), string(sink.WET), graph.Name, formatWACZ)...)
-	flags.StringVar(&o.graph, "graph", "", "`LEVEL` write a graph of links between pages, hosts or domains (default with --format graphml: hosts)")
+	cli.Words(flags, "format", formats()...)
 	cli.Words(flags, "graph", "pages", "hosts", "domains")
-	flags.StringSliceVar(&o.tables, "tables", nil, "`NAMES` tables to write, separated by commas (default: all except headers): "+strings.Join(exportNames(), ", "))
 	cli.Words(flags, "tables", exportNames()...)
-	flags.StringVarP(&o.out, "output", "o", "", "`FOLDER|FILE` where to write (default: DIR-tables or DIR.wacz in this folder; tables for several crawls)")
-	flags.BoolVar(&o.headers, "headers", false, "also write the table headers, which may contain cookies and account names")
-	flags.BoolVar(&o.exact, "exact-csv", false, "keep formulas in CSV files (default: mark them as text)")
-	flags.BoolVar(&o.noLanguage, "no-language", false, "leave the languages of pages null; five times as fast for small pages")
-	flags.BoolVar(&o.overwrite, "overwrite", false, "also rewrite existing tables")
-	flags.StringVar(&o.title, "title", "", "`NAME` title of a WACZ file (default: the first host)")
-	flags.StringVar(&o.about, "description", "", "`TEXT` description of a WACZ file, in Markdown")
-	cli.QuietFlag(flags, &o.quiet)
-	cli.JSONFlag(cmd, &o.json, "print the result as JSON")
 	return cmd
 }
 
@@ -258,13 +245,17 @@ func mayHold(out string) error {
 	}
 }
 
-// noFormat is the error of a word that is no format.
-func noFormat(word string) error {
-	var all []string
-	for _, f := range sink.Formats() {
+// formats are the words for --format.
+func formats() (all []string) {
+	for _, f := range append(sink.Formats(), sink.WET) {
 		all = append(all, string(f))
 	}
-	all = append(all, string(sink.WET), graph.Name, formatWACZ)
+	return append(all, graph.Name, formatWACZ)
+}
+
+// noFormat is the error of a word that is no format.
+func noFormat(word string) error {
+	all := formats()
 	near := ""
 	if n := plainly.Nearest(word, all); n != "" {
 		near = "; did you mean " + n + "?"

@@ -37,8 +37,9 @@ var (
 
 func newFrontierList(std cli.Streams) *cobra.Command {
 	var l listing
-	cmd := cli.Command("frontier ls")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("frontier ls", cli.Flags{
+		"urls": &l.urls, "host": &l.hosts, "state": &l.state, "outcome": &l.outcome, "reason": &l.reason, "json": &l.json,
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := l.check(); err != nil {
 			return err
@@ -46,15 +47,8 @@ func newFrontierList(std cli.Streams) *cobra.Command {
 		return cli.Reading(cmd.Context(), args[0], func(ctx context.Context, f frontier.Stored) error { return l.run(ctx, f, std) })
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&l.urls, "urls", false, "list URLs instead of hosts")
-	fs.StringArrayVar(&l.hosts, "host", nil, "`HOST` only this host: name or address, optionally with a port, or https://name; repeatable")
-	fs.StringVar(&l.state, "state", "", "`STATE` only this state, of hosts: "+strings.Join(listedHostStates, ", ")+" (held: paused or dropped by the operator); of URLs: "+strings.Join(listedURLStates, ", "))
-	fs.StringVar(&l.outcome, "outcome", "", "`OUTCOME` with --urls: only URLs closed with this outcome: "+strings.Join(listedOutcomes, ", "))
-	fs.StringVar(&l.reason, "reason", "", "`REASON` only this reason")
 	cli.Words(fs, "state", slices.Concat(listedHostStates, listedURLStates[1:])...)
 	cli.Words(fs, "outcome", listedOutcomes...)
-	cli.Group(fs, "What to list")
-	cli.JSONFlag(cmd, &l.json, "print one JSON object a line")
 	return cmd
 }
 

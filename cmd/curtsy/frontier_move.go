@@ -30,13 +30,9 @@ type additions struct {
 
 func newAdd(std cli.Streams) *cobra.Command {
 	var o additions
-	cmd := cli.Command("frontier add")
+	cmd := cli.Command("frontier add", cli.Flags{"seeds": &o.seeds, "verbose": &o.verbose, "json": &o.json})
 	cmd.Args = dirFirst(0, -1)
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return add(ctx, args[0], args[1:], &o, std) })
-	cmd.Flags().StringVar(&o.seeds, "seeds", "", "`FILE` seed file, - for standard input: on each line a URL and, after a tab, an optional tag")
-	cli.Group(cmd.Flags(), "Seeds")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "report every invalid line")
-	cli.JSONFlag(cmd, &o.json, "print one JSON object")
 	return cmd
 }
 
@@ -96,11 +92,8 @@ func add(ctx context.Context, dir string, args []string, o *additions, std cli.S
 
 func newExport(std cli.Streams) *cobra.Command {
 	var to string
-	cmd := cli.Command("frontier export")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("frontier export", cli.Flags{"output": &to})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return frontierExport(cmd.Context(), args[0], to, std) }
-	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` write to this file, readable only by you, instead of standard output")
-	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
@@ -152,15 +145,11 @@ func exportFile(ctx context.Context, f frontier.Stored, path string) (ended ndjs
 
 func newImport(std cli.Streams) *cobra.Command {
 	var partial bool
-	cmd := cli.Command("frontier import")
+	cmd := cli.Command("frontier import", cli.Flags{"partial": &partial})
 	cmd.Args = dirFirst(1, 1)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return cli.UntilSignal(cmd.Context(), func(ctx context.Context) error {
-			return importFrontier(ctx, args[0], args[1], partial, std)
-		})
-	}
-	cmd.Flags().BoolVar(&partial, "partial", false, "import the readable part of a damaged export, and list each damaged line")
-	cli.Group(cmd.Flags(), "Damage")
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error {
+		return importFrontier(ctx, args[0], args[1], partial, std)
+	})
 	return cmd
 }
 

@@ -31,16 +31,8 @@ type repair struct{ dry, compact, forget, quiet bool }
 
 func newRepair(std cli.Streams) *cobra.Command {
 	var o repair
-	cmd := cli.Command("frontier repair")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("frontier repair", cli.Flags{"dry-run": &o.dry, "compact": &o.compact, "forget": &o.forget, "quiet": &o.quiet})
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) })
-	fs := cmd.Flags()
-	fs.BoolVar(&o.dry, "dry-run", false, "only check; also works on a running crawl")
-	fs.BoolVar(&o.compact, "compact", false, "also shrink the file; needs space for both files")
-	fs.BoolVar(&o.forget, "forget", false, "compact, and remove the texts of fetched and redirected URLs where no others lie among them; they are not fetched again, but ls and export no longer list them")
-	cli.Group(fs, "What to do")
-	cli.QuietFlag(fs, &o.quiet)
-	cli.Group(fs, "Output")
 	return cmd
 }
 

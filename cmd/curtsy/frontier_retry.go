@@ -27,20 +27,11 @@ type retrials struct {
 
 func newRetry(std cli.Streams) *cobra.Command {
 	var r retrials
-	cmd := cli.Command("frontier retry")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("frontier retry", cli.Flags{
+		"failed": &r.failed, "disallowed": &r.disallowed, "gone": &r.gone, "dropped": &r.dropped,
+		"hosts": &r.hosts, "host": &r.host, "reason": &r.reason, "json": &r.json,
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) }
-	fs := cmd.Flags()
-	fs.BoolVar(&r.failed, "failed", false, "URLs that failed, permanently or after all attempts (the default)")
-	fs.BoolVar(&r.disallowed, "disallowed", false, "URLs that robots.txt disallowed")
-	fs.BoolVar(&r.gone, "gone", false, "URLs with status 404 or 410")
-	fs.BoolVar(&r.dropped, "dropped", false, "URLs that were dropped before their request")
-	fs.BoolVar(&r.hosts, "hosts", false, "hosts that were given up; one more refusal gives them up again")
-	fs.StringVar(&r.host, "host", "", "`HOST` only this host: name or address, optionally with a port, or https://name")
-	fs.StringVar(&r.reason, "reason", "", "`REASON` only URLs closed for this reason, as status and ls print it (\"status 500\", quarantined)")
-	cli.Group(fs, "What to try again")
-	fs.BoolVar(&r.json, "json", false, "print one JSON object")
-	cli.Group(fs, "Output")
 	return cmd
 }
 
@@ -166,15 +157,9 @@ type release struct {
 
 func newRelease(std cli.Streams) *cobra.Command {
 	var r release
-	cmd := cli.Command("frontier release")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("frontier release", cli.Flags{"trap": &r.trap, "host": &r.host, "json": &r.json})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], std) }
-	fs := cmd.Flags()
-	fs.StringVar(&r.trap, "trap", "", "`RULE` only URLs that this rule holds: queries, template or max-per-tag")
-	cli.Words(fs, "trap", "queries", "template", "max-per-tag")
-	fs.StringVar(&r.host, "host", "", "`HOST` only this host: name or address, optionally with a port, or https://name")
-	cli.Group(fs, "What to release")
-	cli.JSONFlag(cmd, &r.json, "print one JSON object")
+	cli.Words(cmd.Flags(), "trap", "queries", "template", "max-per-tag")
 	return cmd
 }
 

@@ -26,43 +26,26 @@ type steer struct {
 	json   bool
 }
 
-func (s *steer) hostFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&s.hosts, "host", nil, "`HOST` name or address, optionally with a port, or https://name; repeatable")
-}
-
 func newPause(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Park}
-	cmd := cli.Command("frontier pause")
-	cmd.Args = cli.OneDir
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
-	s.hostFlag(cmd)
-	cmd.Flags().Var(&s.length, "for", "`TIME` with --host: for this time (default: until frontier unpause)")
-	cmd.Flags().StringVar(&s.reason, "reason", "", "`TEXT` reason to record in the ledger")
-	cli.Group(cmd.Flags(), "Which, and how long")
-	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
-	return cmd
+	return s.command("frontier pause", cli.Flags{"host": &s.hosts, "for": &s.length, "reason": &s.reason, "json": &s.json}, std)
 }
 
 func newDrop(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Drop}
-	cmd := cli.Command("frontier drop")
+	cmd := s.command("frontier drop", cli.Flags{"host": &s.hosts, "reason": &s.reason, "json": &s.json}, std)
 	cmd.Args = dirFirst(0, -1)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
-	s.hostFlag(cmd)
-	cmd.Flags().StringVar(&s.reason, "reason", "", "`TEXT` with --host: reason to record in the ledger")
-	cli.Group(cmd.Flags(), "Which")
-	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
 	return cmd
 }
 
 func newUnpause(std cli.Streams) *cobra.Command {
 	s := steer{act: frontier.Resume}
-	cmd := cli.Command("frontier unpause")
-	cmd.Args = cli.OneDir
+	return s.command("frontier unpause", cli.Flags{"host": &s.hosts, "json": &s.json}, std)
+}
+
+func (s *steer) command(path string, flags cli.Flags, std cli.Streams) *cobra.Command {
+	cmd := cli.Command(path, flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
-	s.hostFlag(cmd)
-	cli.Group(cmd.Flags(), "Which")
-	cli.JSONFlag(cmd, &s.json, "print one JSON object a host")
 	return cmd
 }
 

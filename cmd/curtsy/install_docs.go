@@ -30,8 +30,7 @@ const mark = "Written by curtsy install-docs from the help of the command."
 func newInstallDocs(std cli.Streams) *cobra.Command {
 	var prefix string
 	var dryRun bool
-	cmd := cli.Command("install-docs")
-	cmd.Args = cli.NoArgs
+	cmd := cli.Command("install-docs", cli.Flags{"prefix": &prefix, "dry-run": &dryRun})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if prefix == "" {
 			p, err := usualPrefix()
@@ -42,10 +41,6 @@ func newInstallDocs(std cli.Streams) *cobra.Command {
 		}
 		return install(cmd.Root(), prefix, dryRun, std.Out)
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&prefix, "prefix", "", "`FOLDER` write below this folder (default: /usr/local for root, else ~/.local)")
-	fs.BoolVar(&dryRun, "dry-run", false, "list what would be written, but write nothing")
-	cli.Group(fs, "Where")
 	return cmd
 }
 

@@ -28,10 +28,8 @@ import (
 
 func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := cli.Command("ledger checkpoint")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("ledger checkpoint", cli.Flags{"json": &asJSON})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) }
-	cli.JSONFlag(cmd, &asJSON, "print JSON")
 	return cmd
 }
 
@@ -93,12 +91,8 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 
 func newLedgerKey(std cli.Streams) *cobra.Command {
 	var rotate, asJSON bool
-	cmd := cli.Command("ledger key")
-	cmd.Args = cli.NoArgs
+	cmd := cli.Command("ledger key", cli.Flags{"rotate": &rotate, "json": &asJSON})
 	cmd.RunE = func(*cobra.Command, []string) error { return ledgerKey(rotate, asJSON, std) }
-	cmd.Flags().BoolVar(&rotate, "rotate", false, "replace the key by a new one")
-	cli.Group(cmd.Flags(), "Key")
-	cli.JSONFlag(cmd, &asJSON, "print JSON, earlier keys and the notes of their rotations with it")
 	return cmd
 }
 

@@ -33,14 +33,9 @@ type comparing struct {
 
 func newLedgerCompare(std cli.Streams) *cobra.Command {
 	var o comparing
-	cmd := cli.Command("ledger compare")
+	cmd := cli.Command("ledger compare", cli.Flags{"origin": &o.origin, "key": &o.key, "json": &o.asJSON})
 	cmd.Args = cli.Exactly(2, "two ledgers")
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, [2]string(args), std) })
-	fs := cmd.Flags()
-	fs.StringVar(&o.origin, "origin", "", "`ORIGIN` origin of the ledger, if A and B are witnesses")
-	fs.StringVar(&o.key, "key", "", "`KEY` the operator's verifier key, or a file with it: check that it signed both")
-	cli.Group(fs, "Ledger")
-	cli.JSONFlag(cmd, &o.asJSON, "print JSON")
 	return cmd
 }
 

@@ -26,14 +26,9 @@ import (
 
 func newLedgerProve(std cli.Streams) *cobra.Command {
 	var host, to string
-	cmd := cli.Command("ledger prove")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("ledger prove", cli.Flags{"host": &host, "output": &to})
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return ledgerProve(ctx, args[0], host, to, std) })
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&host, "host", "", "`NAME` host, as in example.org: all its schemes and ports")
-	cli.Group(cmd.Flags(), "What to prove")
-	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` write to this new file (default: NAME.zip)")
-	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 

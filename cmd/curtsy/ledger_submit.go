@@ -34,14 +34,8 @@ type lodging struct {
 
 func newLedgerSubmit(std cli.Streams) *cobra.Command {
 	var o lodging
-	cmd := cli.Command("ledger submit")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("ledger submit", cli.Flags{"witness": &o.witnesses, "witness-key": &o.witnessKeys, "json": &o.asJSON})
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) })
-	fs := cmd.Flags()
-	fs.StringArrayVar(&o.witnesses, "witness", nil, "`URL` address of a witness; repeatable")
-	fs.StringArrayVar(&o.witnessKeys, "witness-key", nil, "`KEY` verifier key of a witness; repeatable")
-	cli.Group(fs, "Witnesses")
-	cli.JSONFlag(cmd, &o.asJSON, "print JSON")
 	return cmd
 }
 

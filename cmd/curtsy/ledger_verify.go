@@ -29,20 +29,13 @@ type verifying struct {
 
 func newLedgerVerify(std cli.Streams) *cobra.Command {
 	v := verifying{skew: crawldir.Duration(logSkew)}
-	cmd := cli.Command("ledger verify")
+	cmd := cli.Command("ledger verify", cli.Flags{
+		"key": &v.known.key, "witness-key": &v.known.witnesses, "access-log": &v.logs, "clock-skew": &v.skew, "json": &v.json,
+	})
 	cmd.Args = cli.Exactly(1, "one bundle")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return v.known.given(cmd.Flags()) }
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return v.run(ctx, args[0], std) })
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringVar(&v.known.key, "key", "", "`FILE|KEY` the operator's verifier key, from curtsy ledger key")
-	fs.StringArrayVar(&v.known.witnesses, "witness-key", nil, "`FILE|KEY` verifier key of a witness that must have cosigned; repeatable")
-	cli.Group(fs, "Known keys")
-	fs.StringArrayVar(&v.logs, "access-log", nil, "`FILE` the site's access log, in Common or Combined Log Format or JSON, also .gz or .zst; - for standard input; repeatable")
-	fs.Var(&v.skew, "clock-skew", "`TIME` largest difference allowed between the clocks of site and crawler")
-	cli.Group(fs, "Beside the bundle")
-	fs.BoolVar(&v.json, "json", false, "print one JSON object")
-	cli.Group(fs, "Output")
+	cmd.Flags().SortFlags = false
 	return cmd
 }
 

@@ -157,8 +157,7 @@ func versionText() string { return thisBuild().String() }
 // newVersion is curtsy version.
 func newVersion(std cli.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := cli.Command("version")
-	cmd.Args = cli.NoArgs
+	cmd := cli.Command("version", cli.Flags{"json": &asJSON})
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if asJSON {
 			return cli.WriteJSON(std.Out, thisBuild())
@@ -166,6 +165,5 @@ func newVersion(std cli.Streams) *cobra.Command {
 		_, err := fmt.Fprint(std.Out, versionText())
 		return err
 	}
-	cli.JSONFlag(cmd, &asJSON, "print one JSON object")
 	return cmd
 }

@@ -24,7 +24,7 @@ import (
 func newOptOutAdd(std cli.Streams) *cobra.Command {
 	var user, remove bool
 	var reason string
-	cmd := cli.Command("optout add")
+	cmd := cli.Command("optout add", cli.Flags{"user": &user, "reason": &reason, "redact": &remove})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := crawldir.UserOptOut()
 		dir := ""
@@ -58,11 +58,6 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 			return redactEntries(ctx, dir, args, reason, std)
 		})
 	}
-	fs := cmd.Flags()
-	fs.BoolVar(&user, "user", false, "add to your own list, which applies to all your crawls")
-	fs.StringVar(&reason, "reason", "", "`TEXT` reason to record in the list and the ledger")
-	fs.BoolVar(&remove, "redact", false, "also remove their content from the crawl, as curtsy redact does")
-	cli.Group(fs, "What to add")
 	return cmd
 }
 
@@ -107,7 +102,8 @@ func addOptOuts(path string, texts []string, reason string, std cli.Streams) err
 
 func newOptOutList(std cli.Streams) *cobra.Command {
 	var user, asJSON bool
-	cmd := cli.Command("optout list")
+	cmd := cli.Command("optout list", cli.Flags{"user": &user, "json": &asJSON})
+	cmd.Args = cobra.ArbitraryArgs // --user takes none
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		s := new(crawldir.Settings)
 		dir := ""
@@ -131,11 +127,6 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 		}
 		return printOptOuts(s.Lists(), asJSON, std)
 	}
-	fs := cmd.Flags()
-	fs.BoolVar(&user, "user", false, "show your own list, which applies to all your crawls")
-	cli.Group(fs, "What to show")
-	fs.BoolVar(&asJSON, "json", false, "print a JSON object for each entry")
-	cli.Group(fs, "Output")
 	return cmd
 }
 

@@ -41,19 +41,12 @@ type reportOptions struct {
 // report is curtsy report.
 func report(std cli.Streams) *cobra.Command {
 	var o reportOptions
-	cmd := cli.Command("report")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("report", cli.Flags{
+		"host": &o.host, "output": &o.out, "no-audit": &o.noAudit, "duplicates": &o.alike, "json": &o.json, "quiet": &o.quiet,
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return makeReport(cmd.Context(), args[0], o, std)
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.host, "host", "", "`HOST` report on this host only, for its owner; may have a port or scheme")
-	flags.StringVarP(&o.out, "output", "o", "", "`FILE` write the page to this file and the JSON next to it (default: DIR/report.html)")
-	flags.BoolVar(&o.noAudit, "no-audit", false, "skip the audit and the picture of links, which read the whole archive")
-	flags.BoolVar(&o.alike, "duplicates", false, "list the largest clusters of near-duplicate pages; reads all pages")
-	flags.BoolVar(&o.json, "json", false, "also print the JSON")
-	cli.QuietFlag(flags, &o.quiet)
-	cli.Group(flags, "Output")
 	return cmd
 }
 

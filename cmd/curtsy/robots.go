@@ -79,11 +79,9 @@ func newLint(std cli.Streams) *cobra.Command {
 
 func newDiff(std cli.Streams) *cobra.Command {
 	var by crawldir.Standard
-	cmd := cli.Command("robots diff")
+	cmd := cli.Command("robots diff", cli.Flags{"robots-standard": &by})
 	cmd.Args = cobra.MinimumNArgs(2)
-	cmd.Flags().Var(&by, "robots-standard", "`STANDARD` standard to apply: "+strings.Join(config.Standards(), ", "))
 	cli.Words(cmd.Flags(), "robots-standard", config.Standards()...)
-	cli.Group(cmd.Flags(), "Judgement")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		var urls []canon.URL
 		for _, a := range args[2:] {

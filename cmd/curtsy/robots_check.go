@@ -41,21 +41,15 @@ type check struct {
 func newCheck(std cli.Streams) *cobra.Command {
 	c := check{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
 	config.Flags(&c.settings, c.own)
-	cmd := cli.Command("robots check")
+	cmd := cli.Command("robots check", cli.Flags{
+		"file": &c.file, "url": &c.url, "agent": &c.token, "robots-standard": &c.standard, "all-standards": &c.everyStandard,
+		"json": &c.json, "batch": &c.batch,
+	})
 	cmd.Args = cobra.ArbitraryArgs
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&c.file, "file", "", "`FILE` robots.txt file; - for standard input")
-	fs.StringVar(&c.url, "url", "", "`URL` address of the robots.txt")
-	fs.StringVar(&c.token, "agent", "", "`TOKEN` crawler to check for, by its name in robots.txt\n(default curtsy, or as in your settings)")
-	fs.Var(&c.standard, "robots-standard", "`STANDARD` standard to apply: "+strings.Join(config.Standards(), ", "))
 	cli.Words(fs, "robots-standard", config.Standards()...)
-	fs.BoolVar(&c.everyStandard, "all-standards", false, "apply all standards, side by side")
 	cli.Often(fs, "file", "url", "agent")
-	cli.Group(fs, "Judgement")
-	fs.BoolVar(&c.json, "json", false, "print a JSON object per URL")
-	fs.BoolVar(&c.batch, "batch", false, "answer queries from standard input, a JSON object per line")
-	cli.Group(fs, "Output")
 	for _, name := range config.AskingNames() {
 		fs.AddFlag(c.own.Lookup(name))
 	}

@@ -28,8 +28,7 @@ import (
 func newStatus(std cli.Streams) *cobra.Command {
 	var asJSON, watch bool
 	var every crawldir.Duration
-	cmd := cli.Command("status")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("status", cli.Flags{"watch": &watch, "interval": &every, "json": &asJSON})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case !watch && cmd.Flags().Changed("interval"):
@@ -44,10 +43,6 @@ func newStatus(std cli.Streams) *cobra.Command {
 		}
 		return watchStatus(cmd.Context(), args[0], time.Duration(every), asJSON, std)
 	}
-	cmd.Flags().BoolVar(&watch, "watch", false, "refresh until the crawl ends")
-	cmd.Flags().Var(&every, "interval", "`TIME` with --watch: time between two updates (default 1s on a terminal, else 10s)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object; with --watch one on each line")
-	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 

@@ -116,7 +116,7 @@ type listed struct {
 
 func newList(std cli.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := cli.Command("warc ls")
+	cmd := cli.Command("warc ls", cli.Flags{"json": &asJSON})
 	cmd.Args = someFiles
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		w := bufio.NewWriter(std.Out)
@@ -143,7 +143,6 @@ func newList(std cli.Streams) *cobra.Command {
 		sayWrong(std.Err, lost)
 		return w.Flush()
 	}
-	cli.JSONFlag(cmd, &asJSON, "print JSON, an object a line")
 	return cmd
 }
 
@@ -189,7 +188,7 @@ func printListed(w io.Writer, l listed, asJSON, named bool) error {
 // newIndex makes indexes of archives.
 func newIndex(std cli.Streams) *cobra.Command {
 	var quiet bool
-	cmd := cli.Command("warc index")
+	cmd := cli.Command("warc index", cli.Flags{"quiet": &quiet})
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return errors.New("warc index takes a crawl directory, or WARC files")
@@ -197,8 +196,6 @@ func newIndex(std cli.Streams) *cobra.Command {
 		return nil
 	}
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return index(ctx, args, quiet, std) })
-	cli.QuietFlag(cmd.Flags(), &quiet)
-	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 

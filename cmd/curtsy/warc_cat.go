@@ -23,7 +23,7 @@ const maxDecoded = 1 << 30
 func newCat(std cli.Streams) *cobra.Command {
 	var id, url string
 	var payload bool
-	cmd := cli.Command("warc cat")
+	cmd := cli.Command("warc cat", cli.Flags{"id": &id, "url": &url, "payload": &payload})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		offset, match, last, err := catMatch(args, id, url)
 		if err != nil {
@@ -37,11 +37,6 @@ func newCat(std cli.Streams) *cobra.Command {
 		}
 		return catAt(std.Out, args[0], offset, within, payload)
 	}
-	cmd.Flags().StringVar(&id, "id", "", "`URN` record with this ID")
-	cmd.Flags().StringVar(&url, "url", "", "`URL` last response for this URL")
-	cli.Group(cmd.Flags(), "Record")
-	cmd.Flags().BoolVar(&payload, "payload", false, "print the decoded payload")
-	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 

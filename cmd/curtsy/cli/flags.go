@@ -118,9 +118,13 @@ func Often(fs *pflag.FlagSet, names ...string) {
 	}
 }
 
-// Words says which words a flag takes, in whole or as beginnings ("queries="), for completion and manuals. Of a flag
-// that takes a list, they are those of one item.
-func Words(fs *pflag.FlagSet, name string, words ...string) { annotate(fs, name, wordsKey, words...) }
+// Words says which words a flag takes, in whole or as beginnings ("queries="), for completion and manuals, and puts them
+// in its text where that has "{words}". Of a flag that takes a list, they are those of one item.
+func Words(fs *pflag.FlagSet, name string, words ...string) {
+	annotate(fs, name, wordsKey, words...)
+	f := fs.Lookup(name)
+	f.Usage = strings.Replace(f.Usage, "{words}", strings.Join(words, ", "), 1)
+}
 
 // WordsOf are the words that a flag takes, if they are known.
 func WordsOf(f *pflag.Flag) []string { return f.Annotations[wordsKey] }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -13,26 +14,84 @@ import (
 
 func init() { cobra.EnableCommandSorting = false } // they are listed in the order of their groups
 
-// texts has the usage line, summary, description and examples of each command, under a heading each.
+// texts has the usage line, summary, description, examples and flags of each command, under a heading each.
 //
 //go:embed commands.md
 var texts string
 
-// Command returns the command of a path, such as "ledger verify", with its texts. It panics if there are none.
-func Command(path string) *cobra.Command {
+// Flags are the variables that the flags of a command set, by the names of the flags. What a variable holds is the default.
+type Flags map[string]any
+
+// List is a flag that takes several values, separated by commas.
+type List []string
+
+// Command returns the command of a path, such as "ledger verify", with its texts and flags. Where its usage line has no
+// arguments, or a crawl directory only, it refuses others. It panics if the texts do not have the command, or other flags.
+func Command(path string, flags ...Flags) *cobra.Command {
 	for section := range strings.SplitSeq(texts, "\n## ") {
 		usage, text, _ := strings.Cut(section, "\n")
 		args, ok := strings.CutPrefix(usage, path)
 		if next := strings.TrimPrefix(args, " "); !ok || next != "" && (next == args || unicode.IsLower(rune(next[0]))) {
 			continue // of another command
 		}
+		text, declared, _ := strings.Cut(text, "\nFlags:\n")
 		text, example, _ := strings.Cut(text, "\nExamples:\n")
 		short, long, _ := strings.Cut(text, "\n")
-		return &cobra.Command{
+		cmd := &cobra.Command{
 			Use: path[strings.LastIndexByte(path, ' ')+1:] + args, Short: short, Long: strings.Trim(long, "\n"), Example: strings.TrimRight(example, "\n"),
 		}
+		switch strings.TrimSpace(strings.TrimPrefix(args, " [flags]")) {
+		case "":
+			cmd.Args = NoArgs
+		case "DIR":
+			cmd.Args = OneDir
+		}
+		for _, some := range flags {
+			declare(cmd.Flags(), declared, some)
+		}
+		return cmd
 	}
 	panic("commands.md has no command " + path)
+}
+
+// declaredFlag is a line of the texts that declares a flag: its name, its letter, what it takes, and its text.
+var declaredFlag = regexp.MustCompile(`^  --([\w-]+)(?:, -(\w))?(?: ([^ ]+))?: (.*)$`)
+
+// declare gives fs the flags of a text, each under the line without indent before it, which is the title of its group.
+func declare(fs *pflag.FlagSet, text string, flags Flags) {
+	group, left := "", len(flags)
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\n      ", " "), "\n") {
+		m := declaredFlag.FindStringSubmatch(line)
+		if m == nil {
+			group = line
+			continue
+		}
+		name, letter, usage := m[1], m[2], m[4]
+		if m[3] != "" {
+			usage = "`" + m[3] + "` " + usage
+		}
+		left--
+		switch to := flags[name].(type) {
+		case *string:
+			fs.StringVarP(to, name, letter, *to, usage)
+		case *bool:
+			fs.BoolVarP(to, name, letter, *to, usage)
+		case *int64:
+			fs.Int64VarP(to, name, letter, *to, usage)
+		case *[]string:
+			fs.StringArrayVarP(to, name, letter, *to, usage)
+		case *List:
+			fs.StringSliceVarP((*[]string)(to), name, letter, *to, usage)
+		case pflag.Value:
+			fs.VarP(to, name, letter, usage)
+		default:
+			panic("commands.md has a flag without a variable, --" + name)
+		}
+		annotate(fs, name, GroupKey, group)
+	}
+	if left != 0 {
+		panic("commands.md lacks flags of a command: " + text)
+	}
 }
 
 // Family returns a command that only has others below it.
