@@ -12,7 +12,7 @@ import (
 func scheduled(hosts int) *Frontier {
 	f := newFrontier("", nil, frontier.Options{})
 	for i := range hosts {
-		h := &host{id: uint32(i), notBefore: int64(mix(uint64(i)) % uint64(hosts))}
+		h := &host{id: uint32(i), HostState: layout.HostState{NotBefore: int64(mix(uint64(i)) % uint64(hosts))}}
 		h.queue.Push(layout.MakeRef(uint64(i+1), 0))
 		f.hosts.all = append(f.hosts.all, h)
 		f.scheduler.enter(h, 0)
@@ -27,7 +27,7 @@ func (f *Frontier) rotate() {
 	due, _ := f.scheduler.due.Due(h.id)
 	f.leases.claims++
 	f.scheduler.due.Served(h.id, f.leases.claims)
-	h.notBefore = due + int64(len(f.hosts.all))
+	h.NotBefore = due + int64(len(f.hosts.all))
 	f.scheduler.enter(h, 0)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
 
@@ -46,7 +45,7 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		path := used(t)
 		want := tell(t, path)
-		before, after, err := repair.Compact(t.Context(), path, forget)
+		before, after, err := Compact(t.Context(), path, forget)
 		if err != nil || after >= before || after != int64(len(read(t, path))) {
 			t.Fatalf("Compact: %d, %d octets, error %v", before, after, err)
 		}
@@ -70,12 +69,12 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	path := used(t)
 	want := tell(t, path)
-	_, kept, err := repair.Compact(t.Context(), path, false)
+	_, kept, err := Compact(t.Context(), path, false)
 	require.NoError(t, err)
-	_, forgot, err := repair.Compact(t.Context(), path, true)
+	_, forgot, err := Compact(t.Context(), path, true)
 	require.NoError(t, err)
 	require.Lessf(t, forgot, kept, "%d octets with texts, %d without, error %v", kept, forgot, err)
-	before, again, err := repair.Compact(t.Context(), path, true)
+	before, again, err := Compact(t.Context(), path, true)
 	if err != nil || before != forgot || again != forgot {
 		t.Fatalf("%d, then %d and %d octets, error %v", forgot, before, again, err)
 	}
@@ -87,20 +86,20 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	before := string(read(t, path))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := repair.Compact(ctx, path, true); !errors.Is(err, context.Canceled) {
+	if _, _, err := Compact(ctx, path, true); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, _, err := repair.Compact(t.Context(), path+"x", true); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := Compact(t.Context(), path+"x", true); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
 	assert.Equal(t, before, string(read(t, path)), "the file has been changed")
 	f := opened(t, path)
-	if _, _, err := repair.Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrInUse) {
+	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("in use: %v", err)
 	}
 	f.Close()
 	require.NoError(t, os.Truncate(path, 40_000))
-	if _, _, err := repair.Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrDamaged) {
+	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrDamaged) {
 		t.Errorf("cut off: %v", err)
 	}
 	if _, err := os.Stat(path + ".new"); err == nil {
@@ -120,7 +119,7 @@ func forgetful(t testing.TB) string {
 	r.Done[1].Outcome = frontier.Gone
 	e.finish(r)
 	e.shut()
-	if _, _, err := repair.Compact(t.Context(), e.file, true); err != nil {
+	if _, _, err := Compact(t.Context(), e.file, true); err != nil {
 		t.Fatal(err)
 	}
 	return e.file

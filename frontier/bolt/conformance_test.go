@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/frontiertest"
 )
 
@@ -34,7 +33,7 @@ func harness() frontiertest.Harness {
 // checkClean fails the test when Check finds something.
 func checkClean(t testing.TB, path string) {
 	t.Helper()
-	found, err := repair.Check(path)
+	found, err := Check(path)
 	assert.NoError(t, err, "Check")
 	for _, s := range found {
 		t.Errorf("Check: %s", s)

@@ -25,7 +25,7 @@ func reading(t testing.TB, path string, b []byte) (good bool) {
 	ours := func(err error) bool {
 		return err == nil || errors.Is(err, frontier.ErrDamaged) || errors.Is(err, frontier.ErrNewer) || errors.Is(err, frontier.ErrOlder)
 	}
-	found, err := repair.Check(path)
+	found, err := Check(path)
 	require.Truef(t, ours(err), "Check: %v", err)
 	f, roErr := OpenReadOnly(path)
 	require.Truef(t, ours(roErr), "OpenReadOnly: %v", roErr)
@@ -63,7 +63,7 @@ func opening(t testing.TB, path string, b []byte) error {
 func small(t testing.TB) string {
 	t.Helper()
 	path := makeFile(t)
-	if _, _, err := repair.Compact(t.Context(), path, false); err != nil {
+	if _, _, err := Compact(t.Context(), path, false); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -160,7 +160,7 @@ func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
 		b := bytes.Clone(whole)
 		b[i*m.PageSize+40]++
 		require.NoError(t, os.WriteFile(path, b, 0o600))
-		if short, err := repair.CutShort(path); err != nil || !short {
+		if short, err := CutShort(path); err != nil || !short {
 			t.Errorf("meta page %d: %v, %v", i, short, err)
 		}
 	}

@@ -10,9 +10,10 @@
 // # The file
 //
 // Package layout says what is in it: journals, of which the last word counts. How it is opened, made and kept from
-// others is package dbfile, and what is done to a file that no engine holds is package repair. A reference to a URL is
-// known before its record is written, never leaves the engine, and grows in the order of acceptance: a host's URLs in
-// the order of their references are in breadth-first order. Depth first is the same queue taken from the other end.
+// others is package dbfile. Check and Compact load a file that no crawl holds as an open does; package repair makes a
+// new one out of single facts. A reference to a URL is known before its record is written, never leaves the engine, and
+// grows in the order of acceptance: a host's URLs in the order of their references are in breadth-first order. Depth
+// first is the same queue taken from the other end.
 //
 // # In RAM
 //

@@ -48,7 +48,7 @@ func (o *operator) dropAgain(now int64) {
 	}
 	var marked []storedURL
 	for r, t := range o.f.retries.of {
-		if t.dropped {
+		if t.Dropped {
 			marked = append(marked, storedURL{ref: r, host: t.host})
 		}
 	}
@@ -126,12 +126,12 @@ func (o *operator) markDropped(h *host, now int64, among func(layout.Ref) bool) 
 		}
 		t := o.f.retries.of[x.ref]
 		if t == nil {
-			t = &retry{due: now}
+			t = &retry{Retry: layout.Retry{Due: now}}
 			o.f.retries.of[x.ref] = t
 		}
-		if !t.dropped {
-			t.dropped = true
-			o.f.groups.open.keep(t.state(x.ref, o.f.clock, now))
+		if !t.Dropped {
+			t.Dropped = true
+			o.f.groups.open.keep(t.StateRecord(x.ref, o.f.clock, now))
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (s *entrySearch) entry(tx *bbolt.Tx) (x frontier.Entry, err error) {
 // judge closes a URL that the next opening would close, and reports whether it does; closing says that its host is dropped.
 func (t *retry) judge(x *frontier.Entry, closing bool) bool {
 	switch {
-	case t.dropped, closing:
+	case t.Dropped, closing:
 		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
 	case t.condemned():
 		x.Outcome, x.Reason = frontier.Failed, frontier.ReasonQuarantined
@@ -159,12 +159,12 @@ func (t *retry) judge(x *frontier.Entry, closing bool) bool {
 
 // describe fills in what is known of a pending URL.
 func (t *retry) describe(x *frontier.Entry, now int64) (err error) {
-	x.Reason, x.Attempts, x.Deferred, x.Stops, x.Alone = t.reason, t.attempts, t.deferred(), t.stops, t.alone
+	x.Reason, x.Attempts, x.Deferred, x.Stops, x.Alone = t.Reason, t.Attempts, t.deferred(), t.Stops, t.Alone
 	if x.Deferred {
-		x.Wait = time.Duration(max(t.due-now, 0))
+		x.Wait = time.Duration(max(t.Due-now, 0))
 	}
-	if t.url != "" {
-		x.Replaced, err = canon.Parse(t.url)
+	if t.URL != "" {
+		x.Replaced, err = canon.Parse(t.URL)
 	}
 	return err
 }

@@ -76,8 +76,8 @@ func (e *exporter) note(now int64) {
 			continue
 		}
 		e.hosts = append(e.hosts, viewHost(h, e.f.groups.unwritten, now))
-		if h.refused > 0 {
-			e.totals.Refused[h.authority] = int64(h.refused)
+		if h.Refused > 0 {
+			e.totals.Refused[h.authority] = int64(h.Refused)
 		}
 	}
 	e.totals.Strange = e.f.totals.Strangers

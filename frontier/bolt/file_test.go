@@ -58,7 +58,7 @@ func openAll(t testing.TB, path string) map[string]error {
 	} else if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := repair.Check(path); err != nil {
+	if _, err := Check(path); err != nil {
 		errs["Check"] = err
 	}
 	if f, err := Open(path, frontier.Options{}); err != nil {
@@ -100,7 +100,7 @@ func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 		t.Errorf("no directory: %v, want ErrNotExist", err)
 	}
 	for _, open := range []func(string) error{
-		func(p string) error { _, err := OpenReadOnly(p); return err }, func(p string) error { _, err := repair.Check(p); return err },
+		func(p string) error { _, err := OpenReadOnly(p); return err }, func(p string) error { _, err := Check(p); return err },
 	} {
 		if err := open(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("no file: %v, want ErrNotExist", err)
@@ -147,7 +147,7 @@ func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 	setFormat(t, only, layout.Format-1) // in no page of it is a newer one
 	before := read(t, path)
 	errs := openAll(t, path)
-	_, _, errs["Compact"] = repair.Compact(t.Context(), path, false)
+	_, _, errs["Compact"] = Compact(t.Context(), path, false)
 	_, errs["Rebuild"] = repair.Rebuild(t.Context(), only, path+".out", nil)
 	for call, err := range errs {
 		if !errors.Is(err, frontier.ErrOlder) || !strings.Contains(err.Error(), "format 1, and this version reads 2") {

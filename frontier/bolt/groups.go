@@ -149,7 +149,7 @@ func (gs *groups) seal(now int64) {
 			h.named = true
 			g.states = append(g.states, h.record(layout.KindName, []byte(h.authority.String())))
 		}
-		g.states = append(g.states, h.state(*gs.clock, now))
+		g.states = append(g.states, h.StateRecord(h.id, *gs.clock, now))
 	}
 	g.totals = gs.totals.AppendTo(nil)
 	if record := gs.leases.inFlight(); !bytes.Equal(record, gs.inFlight) {

@@ -57,7 +57,8 @@ type sums struct {
 func (hs *hosts) know(a canon.Authority) *host {
 	h := hs.byName[a]
 	if h == nil {
-		h = &host{authority: a, id: uint32(len(hs.all)), notBefore: hs.floor.of(a), queue: newQueue(hs.deep)}
+		h = &host{authority: a, id: uint32(len(hs.all)), queue: newQueue(hs.deep)}
+		h.NotBefore = hs.floor.of(a)
 		h.domain = hs.domain(a)
 		hs.all = append(hs.all, h)
 		hs.byName[a] = h
@@ -73,8 +74,8 @@ func (hs *hosts) count(h *host, by int64) {
 	if h.pending() > 0 {
 		d.pending += by
 	}
-	d.conditions[h.condition] += by
-	if h.hold != nil {
+	d.conditions[h.Condition] += by
+	if h.Hold != nil {
 		d.stopped += by
 	}
 	d.queued += by * int64(h.queued)

@@ -129,7 +129,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 	assert.EqualValues(t, 1667, e.retry(frontier.Retrial{Outcome: frontier.Failed}).URLs)
 	e.mu.Lock()
 	for _, h := range e.Frontier.hosts.all {
-		h.notBefore = 0
+		h.NotBefore = 0
 		e.scheduler.enter(h, e.clock.Now())
 	}
 	e.mu.Unlock()

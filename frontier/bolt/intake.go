@@ -116,7 +116,7 @@ func (in *intake) refuse(c *frontier.Candidate, p frontier.Fingerprint, reason s
 		return
 	}
 	h.outcomes[frontier.Dropped]++
-	h.refused++
+	h.Refused++
 	in.groups.open.change(h)
 }
 

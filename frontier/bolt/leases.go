@@ -26,7 +26,7 @@ type leases struct {
 func (ls *leases) begin(h *host, now int64) {
 	ls.claims++
 	h.lease = &lease{
-		token: frontier.Token(ls.epoch<<32 | uint64(ls.claims)), expires: layout.After(now, ls.length), width: max(h.width, 1),
+		token: frontier.Token(ls.epoch<<32 | uint64(ls.claims)), expires: layout.After(now, ls.length), width: max(h.Width, 1),
 	}
 	ls.out++
 	ls.expiry.Push(entry{At: h.lease.expires, Tie: uint64(ls.claims)<<32 | uint64(h.id)})

@@ -92,16 +92,15 @@ func (ld loader) loadStates(tx *bbolt.Tx) error {
 
 func (ld loader) loadState(c layout.StateRecord, seq uint64) error {
 	if c.Kind == layout.KindRetry {
-		t, ok := newRetry(c.Data, ld.f.clock)
-		if !ok {
+		t, ok := layout.ParseRetry(c.Data, ld.f.clock)
+		switch {
+		case !ok:
 			return fmt.Errorf("retry of %d: %w", c.ID, frontier.ErrDamaged)
-		}
-		if t == nil {
+		case t.Void():
 			delete(ld.f.retries.of, layout.Ref(c.ID))
-			return nil
+		default:
+			ld.f.retries.of[layout.Ref(c.ID)] = &retry{Retry: t, at: seq}
 		}
-		t.at = seq
-		ld.f.retries.of[layout.Ref(c.ID)] = t
 		return nil
 	}
 	h, err := ld.loadHost(c.ID)
@@ -115,10 +114,11 @@ func (ld loader) loadState(c layout.StateRecord, seq uint64) error {
 			return fmt.Errorf("name of host %d: %w: %w", c.ID, err, frontier.ErrDamaged)
 		}
 	case layout.KindHost:
-		if !h.setState(c.Data, ld.f.clock) {
+		ok := false
+		if h.HostState, ok = layout.ParseHostState(c.Data, ld.f.clock); !ok {
 			return fmt.Errorf("state of host %d: %w", c.ID, frontier.ErrDamaged)
 		}
-		h.outcomes[frontier.Dropped] = h.refused
+		h.outcomes[frontier.Dropped] = h.Refused
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (ld loader) loadPending(h *host, r layout.Ref) {
 		ld.f.suspects.known++
 		h.queue.GiveSuspect(r)
 	case t.deferred():
-		h.queue.GiveLater(r, t.due, t.attempts > 0)
+		h.queue.GiveLater(r, t.Due, t.Attempts > 0)
 	default:
 		h.queue.Push(r)
 	}
@@ -237,7 +237,7 @@ func (ld loader) judge(tx *bbolt.Tx, all *layout.Endings) error {
 	}
 	for _, x := range r.Refs {
 		e, t := all.Of(x), ld.f.retries.of[x]
-		if *e != 0 || t != nil && t.dropped {
+		if *e != 0 || t != nil && t.Dropped {
 			continue // closed by the commit that recorded it, or about to be by dropAgain
 		}
 		if t == nil {
@@ -251,7 +251,7 @@ func (ld loader) judge(tx *bbolt.Tx, all *layout.Endings) error {
 			ld.f.quarantined = append(ld.f.quarantined, x)
 			continue
 		}
-		ld.f.groups.open.keep(t.state(x, ld.f.clock, now))
+		ld.f.groups.open.keep(t.StateRecord(x, ld.f.clock, now))
 	}
 	return nil
 }

@@ -50,16 +50,18 @@ func OpenReadOnly(path string) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFrontier(path, db, frontier.Options{})
-	f.readOnly, f.groups.readOnly = true, true
-	close(f.writer.stopped)
+	var f *Frontier
 	err = dbfile.Guard(func() error {
-		return db.View(loader{f}.load)
+		return db.View(func(tx *bbolt.Tx) (err error) {
+			f, err = stored(path, db, tx)
+			return err
+		})
 	})
 	if err != nil {
 		db.Close()
 		return nil, dbfile.OpenError(path, err)
 	}
+	close(f.writer.stopped)
 	now := f.clock.Now()
 	for _, h := range f.hosts.all {
 		if h != nil {
@@ -68,6 +70,13 @@ func OpenReadOnly(path string) (*Frontier, error) {
 		}
 	}
 	return f, nil
+}
+
+// stored returns the frontier that a file holds, as tx has it, which nobody changes.
+func stored(path string, db *bbolt.DB, tx *bbolt.Tx) (*Frontier, error) {
+	f := newFrontier(path, db, frontier.Options{})
+	f.readOnly, f.groups.readOnly = true, true
+	return f, loader{f}.load(tx)
 }
 
 // openRun reads the file and begins a run.
@@ -127,15 +136,15 @@ func (ld loader) restart() {
 			h.domain.urls += int64(h.accepted())
 		}
 		ld.f.hosts.count(h, -1)
-		if h.condition == frontier.Retired {
-			h.condition, h.reason = frontier.Open, ""
+		if h.Condition == frontier.Retired {
+			h.Condition, h.Reason = frontier.Open, ""
 		}
 		ld.f.hosts.count(h, 1)
 		ld.f.scheduler.watch(h)
-		if h.pace > 0 {
-			h.wait(now, h.pace)
+		if h.Pace > 0 {
+			h.wait(now, h.Pace)
 		}
-		h.notBefore = max(h.notBefore, ld.f.hosts.floor.of(h.authority))
+		h.NotBefore = max(h.NotBefore, ld.f.hosts.floor.of(h.authority))
 		ld.f.scheduler.enter(h, now)
 	}
 	ld.f.operator.dropAgain(now)

@@ -108,14 +108,14 @@ func (o *operator) obey(h *host, s frontier.Steering, now int64) bool {
 			return changed
 		}
 		o.f.hosts.count(h, -1)
-		h.condition, h.reason = frontier.Open, ""
+		h.Condition, h.Reason = frontier.Open, ""
 		o.f.hosts.count(h, 1)
 		o.f.groups.open.change(h)
 		o.f.scheduler.enter(h, now)
 		return true
 	case s.Act == frontier.Rest:
-		was := h.notBefore
-		if h.wait(now, s.For); s.For == 0 || h.notBefore == was {
+		was := h.NotBefore
+		if h.wait(now, s.For); s.For == 0 || h.NotBefore == was {
 			return false
 		}
 		o.f.groups.open.change(h)
@@ -130,11 +130,11 @@ func (o *operator) obey(h *host, s frontier.Steering, now int64) bool {
 // setHold puts k, or nil, in the place of the hold of h, and returns whether that is a change. The caller holds mu and
 // has touched the open group.
 func (o *operator) setHold(h *host, k *layout.Hold, now int64) bool {
-	if h.hold.Same(k) {
+	if h.Hold.Same(k) {
 		return false
 	}
 	o.f.hosts.count(h, -1)
-	h.hold = k
+	h.Hold = k
 	o.f.hosts.count(h, 1)
 	o.f.groups.open.change(h)
 	o.f.scheduler.watch(h)
@@ -145,8 +145,8 @@ func (o *operator) setHold(h *host, k *layout.Hold, now int64) bool {
 // setClosing notes that a Drop of h, which is dropped, has begun to close what is pending, or is through. The caller
 // holds mu and has touched the open group.
 func (o *operator) setClosing(h *host, yes bool) {
-	if h.hold.Closing != yes {
-		h.hold.Closing = yes
+	if h.Hold.Closing != yes {
+		h.Hold.Closing = yes
 		o.f.groups.open.change(h)
 	}
 	o.f.scheduler.closing = yes // there is one command at a time

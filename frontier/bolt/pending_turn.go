@@ -45,9 +45,9 @@ func viewHost(h *host, unwritten map[layout.Address]*layout.StateRecord, now int
 	p.view = frontier.Host{
 		Authority: h.authority,
 		HostUpdate: frontier.HostUpdate{
-			Condition: h.condition, Reason: h.reason, Pace: h.pace, Width: h.width,
+			Condition: h.Condition, Reason: h.Reason, Pace: h.Pace, Width: h.Width,
 		},
-		Hold: h.holdView(now), Wait: time.Duration(max(h.notBefore-now, 0)), Leased: h.lease != nil,
+		Hold: h.holdView(now), Wait: time.Duration(max(h.NotBefore-now, 0)), Leased: h.lease != nil,
 		Queued: int64(h.queued), InFlight: int64(h.inFlight), Deferred: int64(h.deferred),
 	}
 	for o, n := range h.outcomes {

@@ -64,7 +64,7 @@ func rebuild(t testing.TB, path string, ledger func() (repair.Ended, error)) (st
 
 func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
 	compacted := used(t)
-	if _, _, err := repair.Compact(t.Context(), compacted, true); err != nil {
+	if _, _, err := Compact(t.Context(), compacted, true); err != nil {
 		t.Fatal(err)
 	}
 	folded := newEngine(t, t.TempDir(), frontier.Options{})
@@ -80,7 +80,7 @@ func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
 	for name, path := range map[string]string{"made": makeFile(t), "used": used(t), "compacted": compacted, "folded": folded.file} {
 		before := read(t, path)
 		want := tell(t, path)
-		if cut, err := repair.CutShort(path); err != nil || cut {
+		if cut, err := CutShort(path); err != nil || cut {
 			t.Errorf("%s: cut short %v, error %v", name, cut, err)
 		}
 		out, s, err := rebuild(t, path, nil)

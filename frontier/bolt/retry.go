@@ -123,13 +123,13 @@ func (o *operator) reopen(c storedURL, robots bool, now int64) {
 	o.f.hosts.count(h, 1)
 	o.f.totals.Reopen(c.ending)
 	delete(o.f.retries.of, c.ref)
-	t := &retry{due: now}
+	t := &retry{Retry: layout.Retry{Due: now}}
 	if c.ending.Outcome() == frontier.Held {
-		t.reason = frontier.ReasonReleased
+		t.Reason = frontier.ReasonReleased
 		o.f.retries.of[c.ref] = t
 	}
 	o.f.groups.open.done = append(o.f.groups.open.done, layout.MakeDone(c.ref, 0))
-	o.f.groups.open.keep(t.state(c.ref, o.f.clock, now))
+	o.f.groups.open.keep(t.StateRecord(c.ref, o.f.clock, now))
 	if robots {
 		o.forgetRobots(h)
 	}
@@ -145,7 +145,7 @@ func (o *operator) openHosts(r frontier.Retrial, now int64) (n int64) {
 			continue
 		}
 		o.f.hosts.count(h, -1)
-		h.condition, h.reason = frontier.Open, ""
+		h.Condition, h.Reason = frontier.Open, ""
 		o.f.hosts.count(h, 1)
 		o.f.groups.open.change(h)
 		if r.Robots {

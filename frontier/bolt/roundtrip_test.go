@@ -73,7 +73,7 @@ func TestWorkload_ExportAndImportChangeNothing(t *testing.T) {
 func TestWorkload_CompactChangesNothing(t *testing.T) {
 	compact := func(t testing.TB, path string) {
 		t.Helper()
-		if _, _, err := repair.Compact(t.Context(), path, false); err != nil {
+		if _, _, err := Compact(t.Context(), path, false); err != nil {
 			t.Fatal(err)
 		}
 	}

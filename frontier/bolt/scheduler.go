@@ -123,8 +123,8 @@ func (sc *scheduler) wakeEnded(now int64) {
 
 // watch sees to it that the hold of h ends in time.
 func (sc *scheduler) watch(h *host) {
-	if h.hold != nil && h.hold.Ends() {
-		sc.holds.Push(entry{At: h.hold.Until, Tie: uint64(h.id)})
+	if h.Hold != nil && h.Hold.Ends() {
+		sc.holds.Push(entry{At: h.Hold.Until, Tie: uint64(h.id)})
 	}
 }
 
@@ -133,11 +133,11 @@ func (sc *scheduler) endHolds(now int64) {
 	for len(sc.holds) > 0 && sc.holds[0].At <= now {
 		e := sc.holds.Pop()
 		h := sc.hosts.all[uint32(e.Tie)]
-		if h.hold == nil || h.hold.Until != e.At {
+		if h.Hold == nil || h.Hold.Until != e.At {
 			continue // resumed, or parked anew
 		}
 		sc.hosts.count(h, -1)
-		h.hold = nil
+		h.Hold = nil
 		sc.hosts.count(h, 1)
 		if !sc.groups.readOnly {
 			sc.groups.touch(now).change(h)

@@ -56,7 +56,7 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	e.groups.touch(now)
 	e.operator.reopen(storedURL{ref: of, host: e.Frontier.hosts.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
 	assert.Nil(t, e.retries.of[of], "what is opened again has the deferral of the attempt before")
-	anew := &retry{due: now, attempts: 7}
+	anew := &retry{Retry: layout.Retry{Due: now, Attempts: 7}}
 	e.retries.of[of] = anew // as if it had been deferred at once
 	e.mu.Unlock()
 	require.NoError(t, <-synced)

@@ -19,20 +19,20 @@ func (f *Frontier) Survey(ctx context.Context, n int) (s frontier.Survey, err er
 			if h == nil {
 				continue
 			}
-			if h.hold != nil {
-				s.Holds[h.hold.Act]++
+			if h.Hold != nil {
+				s.Holds[h.Hold.Act]++
 			}
-			if h.condition != frontier.Open {
-				if s.Why[h.condition] == nil {
-					s.Why[h.condition] = map[string]int64{}
+			if h.Condition != frontier.Open {
+				if s.Why[h.Condition] == nil {
+					s.Why[h.Condition] = map[string]int64{}
 				}
-				s.Why[h.condition][h.reason]++
+				s.Why[h.Condition][h.Reason]++
 			}
 			if h.pending() == 0 {
 				continue
 			}
 			longest.offer(h)
-			if h.condition != frontier.Open || h.hold != nil {
+			if h.Condition != frontier.Open || h.Hold != nil {
 				shut.offer(h)
 			}
 		}

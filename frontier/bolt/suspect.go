@@ -66,7 +66,7 @@ func (ss *suspects) may(h *host) bool {
 		return false
 	}
 	r := h.queue.Suspect()
-	return ss.leases.out == 0 || ss.retries.of[r].stops < loneStops
+	return ss.leases.out == 0 || ss.retries.of[r].Stops < loneStops
 }
 
 // try takes the first suspect of h, which may be tried and has been leased for it.
@@ -76,7 +76,7 @@ func (ss *suspects) try(h *host) []layout.Ref {
 	}
 	r := h.queue.TakeSuspect()
 	h.lease.trial, ss.trial = true, true
-	ss.lone = ss.retries.of[r].stops >= loneStops
+	ss.lone = ss.retries.of[r].Stops >= loneStops
 	return []layout.Ref{r}
 }
 
@@ -107,5 +107,5 @@ func (ss *suspects) clear(t *retry) {
 	if t.suspect() {
 		ss.known--
 	}
-	t.stops, t.alone = 0, 0
+	t.Stops, t.Alone = 0, 0
 }

@@ -70,8 +70,8 @@ func (ts *turns) give(h *host, refs []layout.Ref) *pendingTurn {
 		h.inFlight++
 		again := ts.retries.of[r]
 		if again != nil {
-			t.Attempts, t.Reason, t.Replaced, t.Stops = again.attempts, again.reason, again.url != "", again.stops
-			d.texts[i].url = again.url
+			t.Attempts, t.Reason, t.Replaced, t.Stops = again.Attempts, again.Reason, again.URL != "", again.Stops
+			d.texts[i].url = again.URL
 		}
 		*ts.retries.counter(h, r)--
 		h.lease.tasks = append(h.lease.tasks, leasedTask{ref: r, print: t.Print})
@@ -92,8 +92,8 @@ func (ts *turns) release(h *host, now int64) {
 		switch kept := ts.retries.of[t.ref]; {
 		case kept.suspect():
 			h.queue.GiveSuspect(t.ref)
-		case kept != nil && kept.attempts > 0:
-			h.queue.GiveLater(t.ref, kept.due, kept.attempts > 0)
+		case kept != nil && kept.Attempts > 0:
+			h.queue.GiveLater(t.ref, kept.Due, kept.Attempts > 0)
 		default:
 			h.queue.GiveBack(t.ref)
 		}
@@ -112,7 +112,7 @@ func (ts *turns) release(h *host, now int64) {
 // touched.
 func (ts *turns) lapse(h *host, now int64) {
 	for _, t := range h.lease.tasks {
-		if kept := ts.retries.of[t.ref]; kept != nil && kept.dropped {
+		if kept := ts.retries.of[t.ref]; kept != nil && kept.Dropped {
 			ts.groups.open.drops.tasks = append(ts.groups.open.drops.tasks, storedURL{ref: t.ref, host: h.id})
 		}
 	}
@@ -122,7 +122,7 @@ func (ts *turns) lapse(h *host, now int64) {
 // dropLeft closes the task r of h, which was under a lease and is in no place of h, if an operator has dropped it
 // meanwhile. The open group has been touched.
 func (ts *turns) dropLeft(h *host, r layout.Ref) bool {
-	if t := ts.retries.of[r]; t == nil || !t.dropped {
+	if t := ts.retries.of[r]; t == nil || !t.Dropped {
 		return false
 	}
 	ts.end(h, r, frontier.Dropped, frontier.ReasonOperator)
@@ -143,7 +143,7 @@ func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn
 	h := ts.hosts.byName[r.Authority]
 	switch {
 	case h != nil && h.lease != nil && h.lease.token == r.Token:
-	case h != nil && r.Token != 0 && h.finished == r.Token:
+	case h != nil && r.Token != 0 && h.Finished == r.Token:
 		return frontier.Finished{}, nil
 	default:
 		return frontier.Finished{Err: frontier.ErrStale}, nil
@@ -167,7 +167,7 @@ func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn
 			more = nil
 		}
 	} else {
-		h.finished = r.Token
+		h.Finished = r.Token
 		ts.release(h, now)
 	}
 	answer.Dropped = l.dropped
@@ -230,14 +230,14 @@ func (ts *turns) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64
 		ts.retries.of[r] = t
 	}
 	ts.suspects.clear(t)
-	t.due, t.reason = layout.After(now, d.After), d.Reason
+	t.Due, t.Reason = layout.After(now, d.After), d.Reason
 	if d.URL.IsZero() {
-		t.attempts++
+		t.Attempts++
 	} else {
-		t.url = d.URL.String()
+		t.URL = d.URL.String()
 	}
-	h.queue.GiveLater(r, t.due, t.attempts > 0)
-	ts.groups.open.keep(t.state(r, *ts.clock, now))
+	h.queue.GiveLater(r, t.Due, t.Attempts > 0)
+	ts.groups.open.keep(t.StateRecord(r, *ts.clock, now))
 	return false
 }
 
@@ -245,7 +245,7 @@ func (ts *turns) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64
 func (ts *turns) update(h *host, r *frontier.Result, now int64) {
 	if u := r.Host; u != nil {
 		ts.hosts.count(h, -1)
-		h.condition, h.reason, h.pace, h.width = u.Condition, u.Reason, u.Pace, u.Width
+		h.Condition, h.Reason, h.Pace, h.Width = u.Condition, u.Reason, u.Pace, u.Width
 		ts.hosts.count(h, 1)
 		l := h.lease
 		if !bytes.Equal(l.robots, u.Robots) {

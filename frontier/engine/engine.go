@@ -107,7 +107,7 @@ func Check(locator string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return repair.Check(path)
+	return bolt.Check(path)
 }
 
 // CutShort reports whether a commit was cut short, as by a power cut: what it was about to say is not there, and that
@@ -117,7 +117,7 @@ func CutShort(locator string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return repair.CutShort(path)
+	return bolt.CutShort(path)
 }
 
 // Compact writes a frontier that no crawl holds anew without what no longer counts, with forget without the texts of
@@ -127,7 +127,7 @@ func Compact(ctx context.Context, locator string, forget bool) (before, after in
 	if err != nil {
 		return 0, 0, err
 	}
-	return repair.Compact(ctx, path, forget)
+	return bolt.Compact(ctx, path, forget)
 }
 
 // Salvage is what Rebuild has found and what it has lost.

@@ -13,7 +13,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
-	"curtsy/frontier/bolt/repair"
 )
 
 // holdFile keeps the file open in a child until its input ends, and works on it before and after.
@@ -99,7 +98,7 @@ func ways() map[string]func(string) error {
 			return err
 		},
 		"Check": func(file string) error {
-			_, err := repair.Check(file)
+			_, err := bolt.Check(file)
 			return err
 		},
 	}

@@ -14,7 +14,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
-	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/canon"
 )
 
@@ -29,7 +28,7 @@ type sight struct {
 // clean fails the test when Check finds something.
 func clean(t testing.TB, file string) {
 	t.Helper()
-	found, err := repair.Check(file)
+	found, err := bolt.Check(file)
 	require.NoError(t, err, "Check")
 	require.Empty(t, found, "Check found damage")
 }

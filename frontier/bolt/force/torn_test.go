@@ -15,7 +15,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
-	"curtsy/frontier/bolt/repair"
 )
 
 var pageSize = os.Getpagesize() // as bbolt makes a file
@@ -108,7 +107,7 @@ func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T
 		c, some := image.c, image.some
 		name := filepath.Join(t.TempDir(), fmt.Sprint(i))
 		mustWrite(t, name, string(c.image(append([]int{0, 1}, some...), rnd.IntN(2) == 0)))
-		found, err := repair.Check(name)
+		found, err := bolt.Check(name)
 		if err != nil || len(found) > 0 {
 			told++
 			if opens(name) {

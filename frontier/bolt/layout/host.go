@@ -11,9 +11,9 @@ import (
 // HostState is what is stored of a host, its name and what the crawler remembers of it apart.
 type HostState struct {
 	Condition frontier.Condition
+	Refused   uint32 // candidates; of the outcomes of the host, those that never were tasks
 	Width     int
 	Pace      time.Duration
-	Refused   uint32         // candidates
 	Finished  frontier.Token // of the last Finish that ended a turn
 	NotBefore int64
 	Reason    string

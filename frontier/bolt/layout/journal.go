@@ -165,17 +165,22 @@ func checksum(bucket string, key, body []byte) uint32 {
 // castagnoli returns the table of the polynomial that processors have an instruction for.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// packer gathers short items into values of a journal: appends, and tells when the value is to be written.
-type packer struct {
-	tx      *bbolt.Tx
-	journal Journal
-	body    []byte
-	written func(seq uint64) // called after each value that was written; may be nil
-	size    int64            // bytes written in all
+// Packer gathers short items into values of a journal. They are written when they are full, and by Flush.
+type Packer struct {
+	Write func(body []byte) error // appends a value; it keeps a copy
+	body  []byte
+}
+
+// pack returns what packs items into values of j.
+func (j Journal) pack(tx *bbolt.Tx) Packer {
+	return Packer{Write: func(body []byte) error {
+		_, err := j.Append(tx, body)
+		return err
+	}}
 }
 
 // Add appends an item, whole, to the value in work.
-func (p *packer) Add(item []byte) error {
+func (p *Packer) Add(item []byte) error {
 	if len(p.body) > 0 && len(p.body)+len(item) > ValueSize {
 		if err := p.Flush(); err != nil {
 			return err
@@ -186,18 +191,11 @@ func (p *packer) Add(item []byte) error {
 }
 
 // Flush writes the value in work, if there is one.
-func (p *packer) Flush() error {
+func (p *Packer) Flush() error {
 	if len(p.body) == 0 {
 		return nil
 	}
-	seq, err := p.journal.Append(p.tx, p.body)
-	if err != nil {
-		return err
-	}
-	p.size += int64(len(p.body))
+	err := p.Write(p.body)
 	p.body = p.body[:0]
-	if p.written != nil {
-		p.written(seq)
-	}
-	return nil
+	return err
 }

@@ -15,31 +15,20 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// SeedWriter appends seeds to their journal: per seed its URL, tag and from.
-type SeedWriter struct {
-	packer
-	item []byte
-}
-
-func NewSeedWriter(tx *bbolt.Tx) *SeedWriter {
-	return &SeedWriter{packer: packer{tx: tx, journal: SeedJournal}}
-}
-
-func (w *SeedWriter) Write(s frontier.Seed) error {
-	w.item = AppendSeed(w.item[:0], s)
-	return w.Add(w.item)
-}
-
+// WriteSeeds appends seeds to their journal.
 func WriteSeeds(tx *bbolt.Tx, seeds []frontier.Seed) error {
-	w := NewSeedWriter(tx)
+	w := SeedJournal.pack(tx)
+	var item []byte
 	for _, s := range seeds {
-		if err := w.Write(s); err != nil {
+		item = AppendSeed(item[:0], s)
+		if err := w.Add(item); err != nil {
 			return err
 		}
 	}
 	return w.Flush()
 }
 
+// AppendSeed writes a seed as an item of its journal: its URL, tag and from.
 func AppendSeed(b []byte, s frontier.Seed) []byte {
 	b = appendText(b, s.URL.String())
 	b = appendText(b, s.Tag)
@@ -100,7 +89,7 @@ func ReadPrints(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
 
 // writeWords appends words to their journal.
 func writeWords[W ~uint64](tx *bbolt.Tx, j Journal, ws []W) error {
-	w := packer{tx: tx, journal: j}
+	w := j.pack(tx)
 	var item [8]byte
 	for _, x := range ws {
 		binary.BigEndian.PutUint64(item[:], uint64(x))

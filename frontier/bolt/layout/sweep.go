@@ -53,13 +53,15 @@ func (s *Sweeper) Commit(tx *bbolt.Tx, fresh []*StateRecord, counts func([]Place
 	if s.Next == 0 && s.Bytes > 2*s.Base+sweepSlack {
 		s.Next, s.end = 1, StateJournal.Last(tx)
 	}
-	w := packer{tx: tx, journal: StateJournal}
 	from := 0
-	w.written = func(seq uint64) {
+	w := Packer{Write: func(body []byte) error {
+		seq, err := StateJournal.Append(tx, body)
 		for ; from < len(s.Placed); from++ {
 			s.Placed[from].Seq = seq
 		}
-	}
+		s.Bytes += int64(len(body))
+		return err
+	}}
 	var item []byte
 	put := func(c StateRecord) error {
 		item = c.AppendTo(item[:0])
@@ -83,11 +85,7 @@ func (s *Sweeper) Commit(tx *bbolt.Tx, fresh []*StateRecord, counts func([]Place
 			return err
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	s.Bytes += w.size
-	return nil
+	return w.Flush()
 }
 
 // sweep moves those that count out of the next values of the cycle, about quota bytes.

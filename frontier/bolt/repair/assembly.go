@@ -11,10 +11,17 @@ import (
 	"curtsy/frontier/canon"
 )
 
+// host is what is known of an authority.
+type host struct {
+	layout.HostState
+	id        uint32
+	authority canon.Authority
+}
+
 // assembly makes a frontier out of single facts, for Import and Rebuild: hosts, URLs in the order of their acceptance,
 // and the rest. References are given out anew. RAM holds the seen-set, the hosts and two bytes per URL.
 type assembly struct {
-	to     *builder
+	to     *Builder
 	clock  layout.Clock
 	print  *layout.Printer
 	seen   dbfile.Set
@@ -22,9 +29,9 @@ type assembly struct {
 	hosts  []*host
 	byName map[canon.Authority]*host
 	zip    *layout.Zipper
-	states gather
-	prints gather
-	seeds  gather
+	states *layout.Packer
+	prints *layout.Packer
+	seeds  *layout.Packer
 
 	record  *layout.Record // in work
 	ends    []layout.Ending
@@ -32,7 +39,7 @@ type assembly struct {
 	endings []layout.Ending // of the records that are complete, one after the other
 }
 
-func newAssembly(to *builder, c layout.Clock, secret []byte) (*assembly, error) {
+func newAssembly(to *Builder, c layout.Clock, secret []byte) (*assembly, error) {
 	zip, unzip, err := layout.NewZip()
 	if err != nil {
 		return nil, err
@@ -41,9 +48,8 @@ func newAssembly(to *builder, c layout.Clock, secret []byte) (*assembly, error) 
 	return &assembly{
 		to: to, clock: c, print: layout.NewPrinter(secret), totals: layout.NewTotals(),
 		byName: map[canon.Authority]*host{}, zip: zip,
-		states: gather{to: to, journal: layout.StateJournal}, prints: gather{to: to, journal: layout.SeenJournal},
-		seeds: gather{to: to, journal: layout.SeedJournal},
-	}, layout.WriteSecret(to.tx, secret)
+		states: to.Pack(layout.StateJournal), prints: to.Pack(layout.SeenJournal), seeds: to.Pack(layout.SeedJournal),
+	}, layout.WriteSecret(to.Tx, secret)
 }
 
 // host adds a host, which is not there yet, and its name. Its state is written by finish.
@@ -55,14 +61,14 @@ func (a *assembly) host(name canon.Authority) (*host, error) {
 	return h, a.putState(layout.StateRecord{Address: at, Data: []byte(name.String())})
 }
 
-func (a *assembly) putState(c layout.StateRecord) error { return a.states.add(c.AppendTo(nil)) }
+func (a *assembly) putState(c layout.StateRecord) error { return a.states.Add(c.AppendTo(nil)) }
 
 // mark enters a fingerprint into the seen-set and reports whether it was new.
 func (a *assembly) mark(p frontier.Fingerprint) (bool, error) {
 	if !a.seen.Add(p) {
 		return false, nil
 	}
-	return true, a.prints.add(binary.BigEndian.AppendUint64(nil, uint64(p)))
+	return true, a.prints.Add(binary.BigEndian.AppendUint64(nil, uint64(p)))
 }
 
 // url adds a URL of h that is not there yet, as mark has told, and returns its reference.
@@ -106,7 +112,7 @@ func (a *assembly) whole(body []byte, ends []layout.Ending) error {
 	}
 	a.sizes = append(a.sizes, uint8(len(ends)-1))
 	a.endings = append(a.endings, ends...)
-	seq, err := a.to.append(layout.RecordJournal, body)
+	seq, err := a.to.Append(layout.RecordJournal, body)
 	if err == nil && seq != uint64(len(a.sizes)) {
 		err = fmt.Errorf("record %d got the key %d: %w", len(a.sizes), seq, frontier.ErrDamaged)
 	}
@@ -132,7 +138,7 @@ func (a *assembly) finish(epoch uint64, clean bool, floor time.Duration) error {
 	}
 	all := layout.NewEndings(a.sizes)
 	copy(all.All, a.endings)
-	if err := all.Fold(a.to.tx); err != nil {
+	if err := all.Fold(a.to.Tx); err != nil {
 		return err
 	}
 	for _, e := range a.endings {
@@ -144,27 +150,27 @@ func (a *assembly) finish(epoch uint64, clean bool, floor time.Duration) error {
 			return err
 		}
 	}
-	for _, g := range []*gather{&a.states, &a.prints, &a.seeds} {
-		if err := g.flush(); err != nil {
+	for _, g := range []*layout.Packer{a.states, a.prints, a.seeds} {
+		if err := g.Flush(); err != nil {
 			return err
 		}
 	}
-	if err := layout.WriteStop(a.to.tx, a.clock, epoch, clean, floor); err != nil {
+	if err := layout.WriteStop(a.to.Tx, a.clock, epoch, clean, floor); err != nil {
 		return err
 	}
-	return layout.WriteTotals(a.to.tx, a.totals)
+	return layout.WriteTotals(a.to.Tx, a.totals)
 }
 
-func (a *assembly) seed(s frontier.Seed) error { return a.seeds.add(layout.AppendSeed(nil, s)) }
+func (a *assembly) seed(s frontier.Seed) error { return a.seeds.Add(layout.AppendSeed(nil, s)) }
 
 // blobs writes bodies.
 func (a *assembly) blobs(bs []layout.Blob) error {
-	if err := layout.WriteBlobs(a.to.tx, bs); err != nil {
+	if err := layout.WriteBlobs(a.to.Tx, bs); err != nil {
 		return err
 	}
 	n := 0
 	for _, b := range bs {
 		n += len(b.Body)
 	}
-	return a.to.wrote(n)
+	return a.to.Wrote(n)
 }

@@ -14,21 +14,21 @@ import (
 	"curtsy/frontier/durable"
 )
 
-// builder writes a new file from end to end, beside the one whose name it will have. It commits now and then, to bound
+// Builder writes a new file from end to end, beside the one whose name it will have. It commits now and then, to bound
 // its memory, and syncs once: until it has its name the file is nobody's.
-type builder struct {
+type Builder struct {
 	path, beside string
 	db           *bbolt.DB
-	tx           *bbolt.Tx
-	pending      int // put since the last commit
+	Tx           *bbolt.Tx // in work
+	pending      int       // put since the last commit
 }
 
 // batchSize is how many bytes a builder puts into one transaction.
 const batchSize = 16 << 20
 
-// newBuilder begins a file that will replace the one at path, of which the caller has the lock of a writer. It
+// NewBuilder begins a file that will replace the one at path, of which the caller has the lock of a writer. It
 // removes what a kill of an earlier builder left beside it.
-func newBuilder(path string) (*builder, error) {
+func NewBuilder(path string) (*Builder, error) {
 	beside := path + ".new"
 	if err := os.Remove(beside); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -38,7 +38,7 @@ func newBuilder(path string) (*builder, error) {
 
 // newFileBuilder begins a file for path, where there is none: who else does so at the same time is not in the way, and
 // the first to be complete has the name.
-func newFileBuilder(path string) (*builder, error) {
+func newFileBuilder(path string) (*Builder, error) {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func newFileBuilder(path string) (*builder, error) {
 }
 
 // beginBuilder begins a file beside path, which is the builder's: it is gone when that fails.
-func beginBuilder(path, beside string) (*builder, error) {
-	b := &builder{path: path, beside: beside}
+func beginBuilder(path, beside string) (*Builder, error) {
+	b := &Builder{path: path, beside: beside}
 	db, err := bbolt.Open(b.beside, 0o600, &bbolt.Options{
 		Timeout: dbfile.LockWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true, NoSync: true, NoGrowSync: true,
 		OpenFile: durable.OpenFile,
@@ -62,43 +62,43 @@ func beginBuilder(path, beside string) (*builder, error) {
 	}
 	b.db = db
 	if err := db.Update(layout.Create); err != nil {
-		b.abandon()
+		b.Abandon()
 		return nil, err
 	}
-	if b.tx, err = db.Begin(true); err != nil {
-		b.abandon()
+	if b.Tx, err = db.Begin(true); err != nil {
+		b.Abandon()
 		return nil, err
 	}
 	return b, nil
 }
 
-// wrote counts bytes that were put into the transaction, and commits it when they are many.
-func (b *builder) wrote(n int) error {
+// Wrote counts bytes that were put into the transaction, and commits it when they are many.
+func (b *Builder) Wrote(n int) error {
 	if b.pending += n; b.pending < batchSize {
 		return nil
 	}
 	b.pending = 0
-	err := b.tx.Commit()
-	b.tx = nil
+	err := b.Tx.Commit()
+	b.Tx = nil
 	if err != nil {
 		return err
 	}
-	b.tx, err = b.db.Begin(true)
+	b.Tx, err = b.db.Begin(true)
 	return err
 }
 
-// append adds a value to a journal and returns its key.
-func (b *builder) append(j layout.Journal, body []byte) (uint64, error) {
-	seq, err := j.Append(b.tx, body)
+// Append adds a value to a journal and returns its key.
+func (b *Builder) Append(j layout.Journal, body []byte) (uint64, error) {
+	seq, err := j.Append(b.Tx, body)
 	if err != nil {
 		return 0, err
 	}
-	return seq, b.wrote(len(body))
+	return seq, b.Wrote(len(body))
 }
 
-// put puts a value into another bucket, which is made if need be.
-func (b *builder) put(bucket string, key, value []byte) error {
-	to, err := b.tx.CreateBucketIfNotExists([]byte(bucket))
+// Put puts a value into another bucket, which is made if need be.
+func (b *Builder) Put(bucket string, key, value []byte) error {
+	to, err := b.Tx.CreateBucketIfNotExists([]byte(bucket))
 	if err != nil {
 		return err
 	}
@@ -106,55 +106,45 @@ func (b *builder) put(bucket string, key, value []byte) error {
 	if err := to.Put(key, value); err != nil {
 		return err
 	}
-	return b.wrote(len(value))
+	return b.Wrote(len(value))
 }
 
-// gather packs items into values of a journal as packer does, over several transactions.
-type gather struct {
-	to      *builder
-	journal layout.Journal
-	body    []byte
+// Pack returns what packs items into values of a journal, over several transactions.
+func (b *Builder) Pack(j layout.Journal) *layout.Packer {
+	return &layout.Packer{Write: func(body []byte) error {
+		_, err := b.Append(j, body)
+		return err
+	}}
 }
 
-func (g *gather) add(item []byte) error {
-	if len(g.body) > 0 && len(g.body)+len(item) > layout.ValueSize {
-		if err := g.flush(); err != nil {
-			return err
-		}
-	}
-	g.body = append(g.body, item...)
-	return nil
-}
-
-func (g *gather) flush() error {
-	if len(g.body) == 0 {
-		return nil
-	}
-	_, err := g.to.append(g.journal, g.body)
-	g.body = g.body[:0]
-	return err
-}
-
-// abandon removes what has not got its name.
-func (b *builder) abandon() {
+// Abandon removes what has not got its name.
+func (b *Builder) Abandon() {
 	if b.beside == "" {
 		return
 	}
-	if b.tx != nil {
-		b.tx.Rollback()
+	if b.Tx != nil {
+		b.Tx.Rollback()
 	}
 	b.db.Close()
 	os.Remove(b.beside)
 	b.beside = ""
 }
 
-// complete commits, cuts off what the file was grown in advance, and syncs.
-func (b *builder) complete() error {
-	if err := layout.Restamp(b.tx); err != nil {
+// Replace gives the file its name, in place of what had it.
+func (b *Builder) Replace() error {
+	if err := b.finish(os.Rename); err != nil {
 		return err
 	}
-	err := b.tx.Commit()
-	b.tx = nil
+	return durable.Names(filepath.Dir(b.path))
+}
+
+// finish commits, cuts off what the file was grown in advance, syncs, and has name give the file its name.
+func (b *Builder) finish(name func(fresh, path string) error) error {
+	if err := layout.Restamp(b.Tx); err != nil {
+		return err
+	}
+	err := b.Tx.Commit()
+	b.Tx = nil
 	if err != nil {
 		return err
 	}
@@ -176,27 +166,10 @@ func (b *builder) complete() error {
 	if err := file.Sync(); err != nil {
 		return err
 	}
-	return file.Close()
-}
-
-// replace gives the file its name, in place of what had it.
-func (b *builder) replace() error {
-	if err := b.complete(); err != nil {
+	if err := file.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(b.beside, b.path); err != nil {
-		return err
-	}
-	b.beside = ""
-	return durable.Names(filepath.Dir(b.path))
-}
-
-// publish gives the file its name, which nothing may have.
-func (b *builder) publish() error {
-	if err := b.complete(); err != nil {
-		return err
-	}
-	if err := durable.Publish(b.beside, b.path); err != nil {
+	if err := name(b.beside, b.path); err != nil {
 		return err
 	}
 	b.beside = ""

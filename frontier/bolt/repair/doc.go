@@ -1,8 +1,7 @@
-// Package repair checks, compacts, imports and rebuilds the file of a frontier that no crawl uses.
+// Package repair makes the file of a frontier out of single facts, without the engine: of items that another frontier was
+// exported as (Import), or of what is left of a damaged file (Rebuild). All references are new.
 //
-// It works on the layout of the file, without the engine. Check and Compact read what an open reads, and refuse what an
-// open refuses. Import and Rebuild make a frontier out of single facts, with new references. Compact, Import and
-// Rebuild write a whole file beside the place where it belongs, sync it, and give it its name in one step: after an
+// A Builder writes a whole file beside the place where it belongs, syncs it, and gives it its name in one step: after an
 // error, or a kill, what was there is as it was.
 //
 // Most of its tests stand beside the engine, which makes the files that they spoil and opens what comes out.

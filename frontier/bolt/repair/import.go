@@ -13,6 +13,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
+	"curtsy/frontier/durable"
 )
 
 // Import makes a frontier at path, where there must be no file, of items in the order that frontier.Item says. next
@@ -28,13 +29,13 @@ func Import(path string, next func() (frontier.Item, error)) error {
 	if err != nil {
 		return fail(err)
 	}
-	defer to.abandon()
+	defer to.Abandon()
 	im := importing{to: to, clock: layout.Clock{Began: time.Now()}}
 	for n := 1; ; n++ {
 		item, err := next()
 		switch {
 		case errors.Is(err, io.EOF) && im.stage == totalsStage:
-			if err := to.publish(); err != nil {
+			if err := to.finish(durable.Publish); err != nil {
 				return fail(err)
 			}
 			return nil
@@ -64,7 +65,7 @@ const (
 )
 
 type importing struct {
-	to      *builder
+	to      *Builder
 	clock   layout.Clock
 	stage   stage
 	head    frontier.Head

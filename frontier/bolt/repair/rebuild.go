@@ -66,11 +66,11 @@ func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)
 	if err != nil {
 		return fail(err)
 	}
-	defer to.abandon()
+	defer to.Abandon()
 	if err := r.build(to); err != nil {
 		return fail(err)
 	}
-	if err := to.publish(); err != nil {
+	if err := to.finish(durable.Publish); err != nil {
 		return fail(err)
 	}
 	return found, nil
@@ -122,7 +122,7 @@ func (r *rebuilding) recognise() error {
 }
 
 // build puts what was found together.
-func (r *rebuilding) build(to *builder) error {
+func (r *rebuilding) build(to *Builder) error {
 	r.clock = layout.Clock{Began: time.Now()}
 	r.hosts, r.retries, r.reopen = map[uint64]*host{}, map[layout.Ref]*layout.Retry{}, map[int]bool{}
 	if r.ledger != nil {

@@ -1,4 +1,4 @@
-package repair
+package bolt
 
 import (
 	"errors"
@@ -23,12 +23,15 @@ func Check(path string) ([]string, error) {
 	defer db.Close()
 	c := &checker{}
 	err = dbfile.Guard(func() error {
-		return db.View(func(tx *bbolt.Tx) error {
+		return db.View(func(tx *bbolt.Tx) (err error) {
 			for err := range tx.Check() {
 				c.find("bbolt: %v", err)
 			}
 			if len(c.found) > 0 {
 				return nil // what stands on such pages is not worth asking
+			}
+			if c.f, err = stored(path, db, tx); err != nil {
+				return err
 			}
 			return c.check(tx)
 		})
@@ -65,9 +68,8 @@ func CutShort(path string) (bool, error) {
 
 // checker gathers findings.
 type checker struct {
-	*contents
+	f     *Frontier
 	seen  dbfile.Set
-	print *layout.Printer
 	found []string
 }
 
@@ -83,15 +85,10 @@ func (c *checker) find(format string, args ...any) {
 	}
 }
 
-// check loads the file as an open does, which is most of the check, and compares.
+// check compares what was loaded as an open does it, which is most of the check, with the rest of the file.
 func (c *checker) check(tx *bbolt.Tx) error {
-	var err error
-	if c.contents, err = readContents(tx); err != nil {
-		return err
-	}
-	c.print = layout.NewPrinter(c.meta.Secret)
 	twice := 0
-	err = layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
+	err := layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
 		if p == 0 || !c.seen.Add(p) {
 			twice++
 		}
@@ -121,14 +118,9 @@ func (c *checker) check(tx *bbolt.Tx) error {
 
 // records reads every entry: each must be a URL of its host, seen, and there once.
 func (c *checker) records(tx *bbolt.Tx) error {
-	_, unzip, err := layout.NewZip()
-	if err != nil {
-		return err
-	}
-	defer unzip.Close()
 	once := &dbfile.Set{}
 	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, unzip)
+		b, err := layout.ParseBlock(body, c.f.texts.blocks.Zip)
 		if err != nil {
 			return err
 		}
@@ -137,11 +129,11 @@ func (c *checker) records(tx *bbolt.Tx) error {
 		}
 		for place := range b.Len() {
 			id, _ := b.Host(place)
-			e, err := b.Entry(place, c.hosts[id].authority)
+			e, err := b.Entry(place, c.f.hosts.all[id].authority)
 			if err != nil {
 				return err
 			}
-			p := c.print.Print(e.URL)
+			p := c.f.printer.Print(e.URL)
 			if !c.seen.Has(p) {
 				c.find("record %d, entry %d: %s is not in the seen-set", seq, place, e.URL)
 			}
@@ -156,35 +148,35 @@ func (c *checker) records(tx *bbolt.Tx) error {
 // sums compares the totals with what the hosts add up to.
 func (c *checker) sums() {
 	var sum frontier.Outcomes
-	pending, refused := int64(0), c.totals.Strangers
-	sum[frontier.Dropped] = c.totals.Strangers
-	for _, h := range c.hosts {
+	pending, refused := int64(0), c.f.totals.Strangers
+	sum[frontier.Dropped] = c.f.totals.Strangers
+	for _, h := range c.f.hosts.all {
 		if h == nil {
 			continue
 		}
 		for o, n := range h.outcomes {
-			sum[o] += n
+			sum[o] += int64(n)
 		}
-		pending += h.pending
+		pending += int64(h.pending())
 		refused += int64(h.Refused)
 	}
-	if sum != c.totals.Outcomes {
-		c.find("totals: outcomes %v, and the hosts have %v", c.totals.Outcomes, sum)
+	if sum != c.f.totals.Outcomes {
+		c.find("totals: outcomes %v, and the hosts have %v", c.f.totals.Outcomes, sum)
 	}
 	reasons := frontier.Outcomes{}
-	for e, n := range c.totals.Endings {
+	for e, n := range c.f.totals.Endings {
 		reasons[e.Outcome()] += n
 	}
 	for o, n := range reasons {
-		if n > c.totals.Outcomes[o] {
-			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), c.totals.Outcomes[o])
+		if n > c.f.totals.Outcomes[o] {
+			c.find("totals: %d %s for a reason, of %d in all", n, frontier.Outcome(o), c.f.totals.Outcomes[o])
 		}
 	}
-	if n := int64(c.seen.Len()); n != c.accepted+refused {
-		c.find("seen: %d URLs, and there are %d in records and %d refused", n, c.accepted, refused)
+	if n := int64(c.seen.Len()); n != c.f.caps.accepted+refused {
+		c.find("seen: %d URLs, and there are %d in records and %d refused", n, c.f.caps.accepted, refused)
 	}
-	if n := pending + c.totals.Closed() - refused; n != c.accepted {
-		c.find("records: %d entries, and %d are pending or closed", c.accepted, n)
+	if n := pending + c.f.totals.Closed() - refused; n != c.f.caps.accepted {
+		c.find("records: %d entries, and %d are pending or closed", c.f.caps.accepted, n)
 	}
 }
 
@@ -214,7 +206,7 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 // states reads the state records that count.
 func (c *checker) states(tx *bbolt.Tx) error {
 	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
-	for _, h := range c.hosts {
+	for _, h := range c.f.hosts.all {
 		if h == nil {
 			continue
 		}

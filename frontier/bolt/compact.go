@@ -1,4 +1,4 @@
-package repair
+package bolt
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
+	"curtsy/frontier/bolt/repair"
 	"curtsy/frontier/durable/meter"
 )
 
@@ -53,18 +54,18 @@ func sizeOf(path string) (int64, error) {
 // rewrite writes the file at path, open in db for writing, into a new one, which takes its place while the lock of the
 // old one is held: nobody else writes or rewrites it meanwhile.
 func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error {
-	b, err := newBuilder(path)
+	b, err := repair.NewBuilder(path)
 	if err != nil {
 		return err
 	}
-	defer b.abandon()
+	defer b.Abandon()
 	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) error {
-			is, err := readContents(tx)
+			f, err := stored(path, db, tx)
 			if err != nil {
 				return err
 			}
-			c := copying{ctx: ctx, is: is, from: tx, to: b, forget: forget}
+			c := copying{ctx: ctx, f: f, from: tx, to: b, forget: forget}
 			return c.all()
 		})
 	})
@@ -76,15 +77,15 @@ func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error 
 			return err
 		}
 	}
-	return b.replace()
+	return b.Replace()
 }
 
 // copying copies a file, part by part.
 type copying struct {
 	ctx    context.Context // of the one call that copies
-	is     *contents
+	f      *Frontier
 	from   *bbolt.Tx
-	to     *builder
+	to     *repair.Builder
 	forget bool
 }
 
@@ -116,13 +117,13 @@ func (c *copying) each(j layout.Journal, f func(seq uint64, body []byte) error) 
 
 // seen repacks the fingerprints.
 func (c *copying) seen() error {
-	w := gather{to: c.to, journal: layout.SeenJournal}
+	w := c.to.Pack(layout.SeenJournal)
 	err := c.each(layout.SeenJournal, func(_ uint64, body []byte) error {
 		if len(body)%8 != 0 {
 			return frontier.ErrDamaged
 		}
 		for ; len(body) > 0; body = body[8:] {
-			if err := w.add(body[:8]); err != nil {
+			if err := w.Add(body[:8]); err != nil {
 				return err
 			}
 		}
@@ -131,13 +132,16 @@ func (c *copying) seen() error {
 	if err != nil {
 		return err
 	}
-	return w.flush()
+	return w.Flush()
 }
 
 // records copies the records under their numbers, so that references keep their meaning, and folds all endings.
 func (c *copying) records() error {
-	all := c.is.endings
-	err := c.each(layout.RecordJournal, func(seq uint64, body []byte) error {
+	all, err := layout.ReadEndings(c.from)
+	if err != nil {
+		return err
+	}
+	err = c.each(layout.RecordJournal, func(seq uint64, body []byte) error {
 		if c.forget && forgettable(all.Record(seq)) {
 			_, text, err := layout.ParseHead(body, nil)
 			if err != nil {
@@ -145,7 +149,7 @@ func (c *copying) records() error {
 			}
 			body = body[:len(body)-len(text)]
 		}
-		to, err := c.to.append(layout.RecordJournal, body)
+		to, err := c.to.Append(layout.RecordJournal, body)
 		if err == nil && to != seq {
 			err = fmt.Errorf("record %d got the key %d: %w", seq, to, frontier.ErrDamaged)
 		}
@@ -154,7 +158,7 @@ func (c *copying) records() error {
 	if err != nil {
 		return err
 	}
-	return all.Fold(c.to.tx)
+	return all.Fold(c.to.Tx)
 }
 
 // forgettable reports whether nobody will ever need the texts of entries that ended so: Retry does not open them.
@@ -166,12 +170,12 @@ func forgettable(es []layout.Ending) bool {
 
 // states copies the state records that count.
 func (c *copying) states() error {
-	w := gather{to: c.to, journal: layout.StateJournal}
+	w := c.to.Pack(layout.StateJournal)
 	var item []byte
 	err := c.each(layout.StateJournal, func(seq uint64, body []byte) error {
 		var live []layout.StateRecord
 		err := layout.EachState(body, func(x layout.StateRecord) error {
-			if c.is.counts(x.Address, seq) {
+			if at := c.f.at(x.Address); at != nil && *at == seq {
 				live = slices.DeleteFunc(live, func(old layout.StateRecord) bool { return old.Address == x.Address })
 				live = append(live, x)
 			}
@@ -182,7 +186,7 @@ func (c *copying) states() error {
 		}
 		for _, x := range live {
 			item = x.AppendTo(item[:0])
-			if err := w.add(item); err != nil {
+			if err := w.Add(item); err != nil {
 				return err
 			}
 		}
@@ -191,12 +195,17 @@ func (c *copying) states() error {
 	if err != nil {
 		return err
 	}
-	return w.flush()
+	return w.Flush()
 }
 
 func (c *copying) seeds() error {
-	w := layout.NewSeedWriter(c.to.tx)
-	if err := layout.EachSeed(c.from, 0, layout.SeedJournal.Last(c.from), w.Write); err != nil {
+	w := c.to.Pack(layout.SeedJournal)
+	var item []byte
+	err := layout.EachSeed(c.from, 0, layout.SeedJournal.Last(c.from), func(s frontier.Seed) error {
+		item = layout.AppendSeed(item[:0], s)
+		return w.Add(item)
+	})
+	if err != nil {
 		return err
 	}
 	return w.Flush()
@@ -220,11 +229,11 @@ func (c *copying) blobs() error {
 		if err != nil {
 			return err
 		}
-		c.to.tx.Bucket([]byte(layout.BlobBucket)).FillPercent = 1
-		if err := layout.WriteBlobs(c.to.tx, []layout.Blob{{Sum: sum, Body: body}}); err != nil {
+		c.to.Tx.Bucket([]byte(layout.BlobBucket)).FillPercent = 1
+		if err := layout.WriteBlobs(c.to.Tx, []layout.Blob{{Sum: sum, Body: body}}); err != nil {
 			return err
 		}
-		if err := c.to.wrote(len(body)); err != nil {
+		if err := c.to.Wrote(len(body)); err != nil {
 			return err
 		}
 	}
@@ -241,12 +250,12 @@ func (c *copying) others() error {
 		if known[string(name)] {
 			return nil
 		}
-		return b.ForEach(func(k, v []byte) error { return c.to.put(string(name), k, v) })
+		return b.ForEach(func(k, v []byte) error { return c.to.Put(string(name), k, v) })
 	})
 }
 
 // meta copies the rest of the meta bucket.
 func (c *copying) meta() error {
 	b := c.from.Bucket([]byte(layout.MetaBucket))
-	return b.ForEach(func(k, v []byte) error { return c.to.put(layout.MetaBucket, k, v) })
+	return b.ForEach(func(k, v []byte) error { return c.to.Put(layout.MetaBucket, k, v) })
 }
