@@ -2,9 +2,9 @@ package export
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"net/http"
 	"strings"
@@ -46,27 +46,16 @@ type crawl struct {
 // linksReader reads answers. It may be used by several goroutines at once.
 type linksReader struct {
 	crawls  []crawl
-	dir     string
+	dir     string // of temporary files; empty means the system's folder
 	extract *extract.Extractor
-	seeds   [2]maphash.Seed
 }
-
-// newLinksReader reads answers of crawls. Temporary files go to dir; empty means the system's folder.
-func newLinksReader(dir string, crawls []crawl, x *extract.Extractor) *linksReader {
-	return &linksReader{crawls: crawls, dir: dir, extract: x, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
-}
-
-// pattern is of the names of temporary files.
-const pattern = "curtsy-links-*"
 
 // linksDocument is the mentions of one answer.
 type linksDocument struct {
-	head  head
-	n     int64
-	says  spool.Spool // the mentions
-	keys  spool.Spool // the digest of each one's target, zeros without one
-	coder *coder      // writes says
-	err   error
+	head head
+	n    int64
+	says spool.Spool // the mentions, as lines of JSON
+	err  error
 }
 
 // head is what the mentions of a document have in common.
@@ -78,7 +67,20 @@ type head struct {
 	NoFollow   bool // the document asks for it
 	Kind       storage.Kind
 	Depth      int
-	Mentions   int64
+}
+
+// mention is one mention of a URL.
+type mention struct {
+	Position           int64  // in its document, from 1
+	Kind               string // a word of the column
+	Element, Attribute string `json:",omitempty"`
+	Rel                string `json:",omitempty"`
+	Text               string `json:",omitempty"`
+	Written            string `json:",omitempty"`
+	URL                string `json:",omitempty"` // empty without one
+	Why                string `json:",omitempty"` // why it is no link; empty if it is one
+	Repeated, NoFollow bool
+	Rels               extract.Rels
 }
 
 // Words of the columns kind and why_not that are of this package.
@@ -99,7 +101,7 @@ const (
 const maxWritten = 2 << 10
 
 // Read reads the mentions of an answer; of one that has none, it returns nil. An error means that the body could not be
-// linksRead otherwise than a damaged archive can, that ctx is done, or that the disk fails.
+// read otherwise than a damaged archive can, that ctx is done, or that the disk fails.
 func (r *linksReader) Read(ctx context.Context, s source) (*linksDocument, error) {
 	url, err := canon.Parse(s.URL)
 	if err != nil {
@@ -107,16 +109,14 @@ func (r *linksReader) Read(ctx context.Context, s source) (*linksDocument, error
 	}
 	d := &linksDocument{
 		head: head{Crawl: s.Crawl, Key: s.Key, URL: s.URL, Time: s.Time, Generation: s.Generation},
-		says: spool.Spool{Dir: r.dir, Pattern: pattern},
-		keys: spool.Spool{Dir: r.dir, Pattern: pattern},
+		says: spool.Spool{Dir: r.dir, Pattern: "curtsy-links-*"},
 	}
-	d.coder = newEncoder(s.URL, &d.says)
 	switch {
 	case s.Status >= 300 && s.Status < 400:
 		err = r.redirect(d, url, s)
 	case s.Status >= 200 && s.Status < 300 && s.Missing != "" && s.Body == nil:
 		if r.crawls[s.Crawl].Follow.KindOf(mediatype.Value(s.Header), url.Path(), nil) != 0 {
-			err = r.unread(d, s.Missing)
+			err = d.unread(s.Missing)
 		}
 	case s.Status >= 200 && s.Status < 300 && s.Body != nil:
 		err = r.document(ctx, d, url, s)
@@ -134,7 +134,7 @@ func (r *linksReader) Read(ctx context.Context, s source) (*linksDocument, error
 func (d *linksDocument) Decided(l *storage.Line) { d.head.Kind, d.head.Depth = l.Kind, l.Depth }
 
 // Close frees memory and disk.
-func (d *linksDocument) Close() error { return errors.Join(d.says.Close(), d.keys.Close()) }
+func (d *linksDocument) Close() error { return d.says.Close() }
 
 func (r *linksReader) redirect(d *linksDocument, from canon.URL, s source) error {
 	written, ok := s.Header["Location"]
@@ -146,11 +146,11 @@ func (r *linksReader) redirect(d *linksDocument, from canon.URL, s source) error
 	if err != nil {
 		m.Why = string(canon.ReasonOf(err))
 	}
-	return r.add(d, &m, u)
+	return d.add(&m, u)
 }
 
-func (r *linksReader) unread(d *linksDocument, why string) error {
-	return r.add(d, &mention{Kind: kindUnread, Why: why}, canon.URL{})
+func (d *linksDocument) unread(why string) error {
+	return d.add(&mention{Kind: kindUnread, Why: why}, canon.URL{})
 }
 
 // document reads a body.
@@ -161,12 +161,15 @@ func (r *linksReader) document(ctx context.Context, d *linksDocument, url canon.
 		return fmt.Errorf("links: read the body of %s: %w", s.URL, err)
 	}
 	head = head[:n]
-	kind := r.crawls[s.Crawl].Follow.KindOf(mediatype.Value(s.Header), url.Path(), head)
+	c := r.crawls[s.Crawl]
+	kind := c.Follow.KindOf(mediatype.Value(s.Header), url.Path(), head)
 	if kind == 0 || n == 0 {
 		return nil
 	}
-	in := r.input(d, url, s)
-	in.Body, in.Size = io.MultiReader(strings.NewReader(string(head)), s.Body), s.Size
+	in := extract.Input{
+		URL: url, ContentType: mediatype.Value(s.Header), Header: s.Header, Previews: c.Previews, Token: c.Token,
+		Body: io.MultiReader(strings.NewReader(string(head)), s.Body), Size: s.Size, Mention: d.tell,
+	}
 	var page extract.Page
 	if kind == extract.KindPage {
 		page, err = r.extract.HTML(ctx, in)
@@ -176,40 +179,25 @@ func (r *linksReader) document(ctx context.Context, d *linksDocument, url canon.
 	if err = errors.Join(err, d.err); err != nil {
 		return fmt.Errorf("links: %w", err)
 	}
-	return r.ends(d, page, s)
-}
-
-// input is how a document is read, but for its body.
-func (r *linksReader) input(d *linksDocument, url canon.URL, s source) extract.Input {
-	c := r.crawls[s.Crawl]
-	return extract.Input{
-		URL: url, ContentType: mediatype.Value(s.Header), Header: s.Header, Previews: c.Previews, Token: c.Token,
-		Mention: func(m extract.Mention) { r.tell(d, m) },
-	}
-}
-
-// ends notes what a document says behind its mentions.
-func (r *linksReader) ends(d *linksDocument, page extract.Page, s source) error {
 	d.head.NoFollow = page.Robots.NoFollow
-	if page.Unparsed != "" {
-		return r.unread(d, page.Unparsed)
+	why := page.Unparsed
+	if why == "" && s.Amiss != nil {
+		why = s.Amiss()
 	}
-	if s.Amiss != nil {
-		if why := s.Amiss(); why != "" {
-			return r.unread(d, why)
-		}
+	if why != "" {
+		return d.unread(why)
 	}
 	return nil
 }
 
 // tell takes a mention in.
-func (r *linksReader) tell(d *linksDocument, m extract.Mention) {
+func (d *linksDocument) tell(m extract.Mention) {
 	if d.err != nil {
 		return
 	}
 	out := mention{
 		Kind: kindLink, Element: m.Element, Attribute: m.Attr, Rel: m.Words, Text: m.Text, Written: m.Raw,
-		Repeated: m.Fate == extract.Repeat, NoFollow: m.Rel.NoFollow, Rels: relsOf(m.Rel), Why: string(m.Reason),
+		Repeated: m.Fate == extract.Repeat, NoFollow: m.Rel.NoFollow, Rels: m.Rel.Rels(), Why: string(m.Reason),
 	}
 	switch {
 	case m.Refresh:
@@ -226,22 +214,22 @@ func (r *linksReader) tell(d *linksDocument, m extract.Mention) {
 	case m.Fate == extract.TooMany:
 		out.Why = whyTooMany
 	}
-	d.err = r.add(d, &out, m.URL)
+	d.err = d.add(&out, m.URL)
 }
 
-// add writes a mention of u down, which may be zero.
-func (r *linksReader) add(d *linksDocument, m *mention, u canon.URL) error {
-	m.URL = u.String()
+// add writes down a mention of u, which may be zero. Its texts become valid UTF-8 as the table has them.
+func (d *linksDocument) add(m *mention, u canon.URL) error {
 	d.n++
-	if err := d.coder.encode(*m); err != nil {
-		return fmt.Errorf("links: %w", err)
+	m.Position, m.URL = d.n, u.String()
+	m.Rel, m.Written = cut(m.Rel, maxWritten), cut(m.Written, maxWritten)
+	for _, s := range []*string{&m.Element, &m.Attribute, &m.Rel, &m.Text, &m.Written} {
+		*s = strings.ToValidUTF8(*s, "\uFFFD")
 	}
-	var sum [sumSize]byte
-	if !u.IsZero() {
-		sum = r.sum(d.head.Crawl, u.Key())
-	}
-	if _, err := d.keys.Write(sum[:]); err != nil {
+	if err := json.NewEncoder(&d.says).Encode(m); err != nil {
 		return fmt.Errorf("links: %w", err)
 	}
 	return nil
 }
+
+// cut is s without what goes beyond n bytes.
+func cut(s string, n int) string { return s[:min(len(s), n)] }

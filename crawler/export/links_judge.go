@@ -9,17 +9,6 @@ import (
 	"curtsy/storage"
 )
 
-// linksFound is how a URL was mentioned.
-type linksFound struct {
-	By       canon.URL    // the document
-	Kind     storage.Kind // how that was found
-	Depth    int
-	Embed    bool
-	Redirect bool
-	Rels     extract.Rels // what the mention says
-	NoFollow bool         // what the document says
-}
-
 // judge says whether the scope of a crawl takes a mention.
 type judge struct {
 	scope *scope.Scope
@@ -56,18 +45,18 @@ func (j *judge) line(u canon.URL, l *storage.Line) {
 	}
 }
 
-// verdict judges a mention of u.
-func (j *judge) verdict(u canon.URL, m linksFound) scope.Verdict {
-	source := found.As(m.By, storage.Line{Kind: m.Kind, Depth: m.Depth})
-	c := scope.Candidate{URL: u, Depth: m.Depth + 1, NoFollow: m.NoFollow || m.Rels&^j.rels != 0}
-	switch {
-	case m.Redirect:
-		c.Redirect, c.Depth, c.Embeds = true, m.Depth, source.Embeds
-		c.Seed = found.SeedChain(frontier.Candidate{Kind: frontier.KindRedirect, Depth: m.Depth, Embeds: c.Embeds}) && j.chain[m.By.Key()]
+// verdict judges a mention of u by a document.
+func (j *judge) verdict(u, by canon.URL, h *head, m *mention) scope.Verdict {
+	source := found.As(by, storage.Line{Kind: h.Kind, Depth: h.Depth})
+	c := scope.Candidate{URL: u, Depth: h.Depth + 1, NoFollow: h.NoFollow || m.Rels&^j.rels != 0}
+	switch m.Kind {
+	case kindRedirect:
+		c.Redirect, c.Depth, c.Embeds, c.NoFollow = true, h.Depth, source.Embeds, m.Rels&^j.rels != 0
+		c.Seed = found.SeedChain(frontier.Candidate{Kind: frontier.KindRedirect, Depth: h.Depth, Embeds: c.Embeds}) && j.chain[by.Key()]
 		c.Embed = c.Embeds > 0
-	case m.Embed:
-		c.Depth, c.Embeds, c.Embed = m.Depth, source.Embeds+1, true
-		for _, step := range []canon.URL{m.By, u} {
+	case kindEmbed:
+		c.Depth, c.Embeds, c.Embed = h.Depth, source.Embeds+1, true
+		for _, step := range []canon.URL{by, u} {
 			if !j.scope.Covers(step) {
 				c.Away++
 			}

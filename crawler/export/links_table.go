@@ -1,7 +1,7 @@
 package export
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,39 +10,65 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
-	"curtsy/storage/spool"
+	"curtsy/storage/sorted"
 	"curtsy/storage/tables"
 )
 
-// linksTable makes the rows. It is given lines and documents first and read afterwards, once, by one goroutine.
+// linksTable makes the rows. It takes all lines of ledgers, then all documents, and is read afterwards, once, by one
+// goroutine.
 type linksTable struct {
 	reader    *linksReader
-	join      *join
-	documents spool.Spool // heads, as lines of JSON, each with its mentions behind it
-	places    uint64      // mentions so far
+	byTarget  *sorted.Rows[linkRow] // by crawl and target: the lines of the ledger, then the mentions
+	byPlace   *sorted.Rows[linkRow] // in the order of the table: each document, then its mentions
+	documents int
 	row       *filler
 	sites     map[string]site
+}
+
+// linkRow is a document, or a mention with what the ledger says of its target, or a line of the ledger.
+type linkRow struct {
+	Head    *head    `json:",omitempty"`
+	Mention *mention `json:",omitempty"`
+	Said    *said    `json:",omitempty"` // of a mention: nil if the ledger has no line of the target
+	Place   string   `json:",omitempty"` // of a mention, in byPlace
+}
+
+// said is what the ledger says of the target of a mention.
+type said struct {
+	Decision storage.Decision
+	Outcome  storage.Outcome
+	Reason   string
+	Status   int
+	Asked    bool // in this line, or in one before it
+	Time     time.Time
 }
 
 // site is what rows say of an authority.
 type site struct{ host, domain tables.Value }
 
+const (
+	joinMemory = 6 << 20 // bytes that each sorter holds in memory
+	maxReason  = 200     // bytes of a reason that are kept
+)
+
 // newTable makes rows of what r reads.
 func newTable(r *linksReader) *linksTable {
 	return &linksTable{
-		reader: r, join: newJoin(r.dir), documents: spool.Spool{Dir: r.dir, Pattern: pattern},
+		reader: r, byTarget: sorted.NewRows[linkRow](r.dir, joinMemory), byPlace: sorted.NewRows[linkRow](r.dir, joinMemory),
 		row: newFiller(&tables.Links), sites: map[string]site{},
 	}
 }
 
 // Close frees memory and disk.
-func (t *linksTable) Close() error {
-	return errors.Join(t.join.byTarget.Close(), t.join.byPlace.Close(), t.documents.Close())
-}
+func (t *linksTable) Close() error { return errors.Join(t.byTarget.Close(), t.byPlace.Close()) }
+
+// target is the key of a target in a crawl.
+func target(crawl int, u canon.URL) string { return fmt.Sprintf("%d %s", crawl, u.Key()) }
 
 // Line takes in a line of the ledger of a crawl. Those of one crawl come in their order.
 func (t *linksTable) Line(crawl int, l *storage.Line) error {
@@ -53,114 +79,114 @@ func (t *linksTable) Line(crawl int, l *storage.Line) error {
 	if j := t.reader.crawls[crawl].Scope; j != nil {
 		j.line(u, l)
 	}
-	return t.join.line(t.reader.sum(crawl, u.Key()), l)
+	return t.byTarget.Add(target(crawl, u), linkRow{Said: &said{
+		Decision: l.Decision, Outcome: l.Outcome, Reason: cut(l.Reason, maxReason), Status: l.Status,
+		Asked: l.Decision == storage.DecisionAllow && l.Attempt > 0, Time: l.Time,
+	}})
 }
 
 // Add takes in a document. Documents come in the order that rows are to have.
 func (t *linksTable) Add(d *linksDocument) error {
-	d.head.Mentions = d.n
-	b, err := json.Marshal(&d.head)
-	if err == nil {
-		_, err = t.documents.Write(append(b, '\n'))
+	t.documents++
+	place := fmt.Sprintf("%010d ", t.documents)
+	if err := t.byPlace.Add(place, linkRow{Head: &d.head}); err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = d.says.WriteTo(&t.documents)
-	}
-	if err != nil {
-		return fmt.Errorf("links: %w", err)
-	}
-	keys := bufio.NewReaderSize(d.keys.Section(), 16<<10)
-	for range d.n {
-		var sum [sumSize]byte
-		if _, err := io.ReadFull(keys, sum[:]); err != nil {
-			return fmt.Errorf("%w: %w", errSpool, err)
+	for in := json.NewDecoder(d.says.Section()); ; {
+		m := new(mention)
+		if err := in.Decode(m); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("links: %w", err)
 		}
-		if sum != [sumSize]byte{} {
-			if err := t.join.mention(sum[:], t.places); err != nil {
-				return err
-			}
+		row := linkRow{Mention: m, Place: fmt.Sprintf("%s%010d", place, m.Position)}
+		u, err := canon.Parse(m.URL)
+		if err != nil {
+			err = t.byPlace.Add(row.Place, row) // no target
+		} else {
+			err = t.byTarget.Add(target(d.head.Crawl, u), row)
 		}
-		t.places++
+		if err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // Rows gives each row to to.
 func (t *linksTable) Rows(ctx context.Context, to func(tables.Row) error) error {
-	if err := t.join.meet(); err != nil {
+	if err := t.meet(); err != nil {
 		return err
 	}
-	found, err := t.join.answers()
-	if err != nil {
-		return err
-	}
-	defer found.stop()
-	in := bufio.NewReaderSize(t.documents.Section(), 64<<10)
-	place := uint64(0)
-	for {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return nil
-		}
+	d := rows{t: t}
+	for row, err := range t.byPlace.All() {
 		if err == nil {
 			err = ctx.Err()
 		}
+		switch {
+		case err != nil:
+		case row.Value.Head != nil:
+			err = d.begin(row.Value.Head)
+		default:
+			err = d.mention(row.Value.Mention, row.Value.Said, to)
+		}
 		if err != nil {
-			return fmt.Errorf("links: %w", err)
-		}
-		d := rows{t: t}
-		if err := json.Unmarshal(line, &d.head); err != nil {
-			return fmt.Errorf("%w: %w", errSpool, err)
-		}
-		if err := d.all(in, found, &place, to); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// meet finds what the ledgers say of each mention: what the latest line of its target says.
+func (t *linksTable) meet() error {
+	var last *said
+	key := ""
+	for row, err := range t.byTarget.All() {
+		if err != nil {
+			return err
+		}
+		if row.Key != key {
+			key, last = row.Key, nil
+		}
+		v := row.Value
+		if v.Mention == nil {
+			v.Said.Asked = v.Said.Asked || last != nil && last.Asked
+			last = v.Said
+			continue
+		}
+		v.Said = last
+		if err := t.byPlace.Add(v.Place, v); err != nil {
+			return err
+		}
+	}
+	return t.byTarget.Close()
 }
 
 // rows makes the rows of one document.
 type rows struct {
 	t      *linksTable
-	head   head
+	head   *head
 	url    canon.URL
 	at     site
 	begins row // what all rows of the document have
 }
 
-func (d *rows) all(in *bufio.Reader, found *answers, place *uint64, to func(tables.Row) error) error {
-	var err error
-	if d.url, err = canon.Parse(d.head.URL); err != nil {
-		return fmt.Errorf("%w: %w", errSpool, err)
+// mention makes the row of a mention.
+func (d *rows) mention(m *mention, s *said, to func(tables.Row) error) error {
+	r := row{d.t.row, slices.Clone(d.begins.r)}
+	r.set("position", tables.Int(int32(min(m.Position, math.MaxInt32)))) //nolint:gosec // it is bounded
+	d.says(r, m)
+	if err := d.judged(r, m, s); err != nil {
+		return err
 	}
-	d.source()
-	c := newDecoder(d.head.URL, in)
-	for n := range d.head.Mentions {
-		m, err := c.decode()
-		if err != nil {
-			return err
-		}
-		r := row{d.t.row, slices.Clone(d.begins.r)}
-		r.set("position", tables.Int(int32(min(n+1, math.MaxInt32)))) //nolint:gosec // it is bounded
-		d.says(r, &m)
-		s, known, err := found.of(*place)
-		if err != nil {
-			return err
-		}
-		*place++
-		if err := d.judged(r, &m, s, known); err != nil {
-			return err
-		}
-		if err := to(r.r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return to(r.r)
 }
 
-// source fills in where the mentions stand.
-func (d *rows) source() {
-	d.begins = d.t.row.row()
-	h := &d.head
+// begin begins a document: it fills in where the mentions stand.
+func (d *rows) begin(h *head) (err error) {
+	if d.url, err = canon.Parse(h.URL); err != nil {
+		return fmt.Errorf("links: %w", err)
+	}
+	d.head, d.begins = h, d.t.row.row()
 	d.begins.set("source_surtkey", tables.Text(h.Key))
 	d.begins.set("fetch_time", tables.Instant(h.Time))
 	d.begins.set("crawl", tables.Text(d.t.reader.crawls[h.Crawl].Name))
@@ -171,6 +197,7 @@ func (d *rows) source() {
 	if h.Generation > 0 {
 		d.begins.set("generation", tables.Long(h.Generation))
 	}
+	return nil
 }
 
 // maxSites is how many authorities are remembered.
@@ -223,8 +250,8 @@ func relWords(rel string) (words []string) {
 	return words
 }
 
-// judged fills in the target, and what became of it.
-func (d *rows) judged(r row, m *mention, s said, known bool) error {
+// judged fills in the target, and what became of it; s is nil if the ledger has no line of it.
+func (d *rows) judged(r row, m *mention, s *said) error {
 	if m.URL == "" {
 		r.set("followed", tables.Flag(false))
 		r.set("why_not", tables.Text(m.Why))
@@ -232,7 +259,7 @@ func (d *rows) judged(r row, m *mention, s said, known bool) error {
 	}
 	u, err := canon.Parse(m.URL)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errSpool, err)
+		return fmt.Errorf("links: %w", err)
 	}
 	at := d.t.site(u)
 	r.set("target_url", tables.Text(m.URL))
@@ -242,24 +269,23 @@ func (d *rows) judged(r row, m *mention, s said, known bool) error {
 	r.set("internal", tables.Flag(at.domain.Text() == d.at.domain.Text()))
 	r.set("same_host", tables.Flag(u.Host() == d.url.Host()))
 	rule := d.scope(r, m, u)
-	if known {
-		r.set("target_decision", tables.Some(string(s.decision)))
-		r.set("target_outcome", tables.Some(string(s.outcome)))
-		r.set("target_reason", tables.Some(s.reason))
-		if s.status > 0 {
-			r.set("target_status", tables.Short(int16(min(s.status, math.MaxInt16)))) //nolint:gosec // it is bounded
+	if s != nil {
+		r.set("target_decision", tables.Some(string(s.Decision)))
+		r.set("target_outcome", tables.Some(string(s.Outcome)))
+		r.set("target_reason", tables.Some(s.Reason))
+		if s.Status > 0 {
+			r.set("target_status", tables.Short(int16(min(s.Status, math.MaxInt16)))) //nolint:gosec // it is bounded
 		}
-		r.set("target_time", tables.Instant(s.time))
+		r.set("target_time", tables.Instant(s.Time))
 	}
-	r.set("followed", tables.Flag(s.asked))
+	asked := s != nil && s.Asked
+	r.set("followed", tables.Flag(asked))
 	switch {
-	case s.asked:
+	case asked:
 	case m.Why != "":
 		r.set("why_not", tables.Text(m.Why))
-	case known && s.reason != "":
-		r.set("why_not", tables.Text(s.reason))
-	case known:
-		r.set("why_not", tables.Text(string(s.decision)))
+	case s != nil:
+		r.set("why_not", tables.Text(cmp.Or(s.Reason, string(s.Decision))))
 	case rule != "":
 		r.set("why_not", tables.Text(rule))
 	default:
@@ -274,10 +300,7 @@ func (d *rows) scope(r row, m *mention, u canon.URL) (refused string) {
 	if j == nil {
 		return ""
 	}
-	v := j.verdict(u, linksFound{
-		By: d.url, Kind: d.head.Kind, Depth: d.head.Depth, Embed: m.Kind == kindEmbed, Redirect: m.Kind == kindRedirect,
-		Rels: m.Rels, NoFollow: d.head.NoFollow && m.Kind != kindRedirect,
-	})
+	v := j.verdict(u, d.url, d.head, m)
 	r.set("in_scope", tables.Flag(v.In))
 	r.set("scope_rule", tables.Text(v.Rule))
 	if v.In {

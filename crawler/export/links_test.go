@@ -2,10 +2,8 @@ package export
 
 import (
 	"bytes"
-	"encoding/gob"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/extract"
+	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/tables"
 )
@@ -145,7 +144,7 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 		t.Skip("it reads much, for long under the race detector")
 	}
 	const pages, each = 4, 100_000
-	r := newLinksReader(t.TempDir(), []crawl{{Name: "c"}}, extract.New())
+	r := &linksReader{[]crawl{{Name: "c"}}, t.TempDir(), extract.New()}
 	all := newTable(r)
 	defer all.Close()
 	var b bytes.Buffer
@@ -191,7 +190,7 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 
 // A line of the ledger meets the mentions of its URL, by whatever spelling, and no others; the latest line counts.
 func TestJoin_TheLatestLineOfATarget(t *testing.T) {
-	r := newLinksReader(t.TempDir(), []crawl{{Name: "one"}, {Name: "two"}}, extract.New())
+	r := &linksReader{[]crawl{{Name: "one"}, {Name: "two"}}, t.TempDir(), extract.New()}
 	all := newTable(r)
 	defer all.Close()
 	line := func(crawl int, url string, decision storage.Decision, outcome storage.Outcome, status, attempt int) {
@@ -216,47 +215,24 @@ func TestJoin_TheLatestLineOfATarget(t *testing.T) {
 	}
 }
 
-// What is written down of a mention is read back, whatever a site puts into it.
-func TestCoder_RoundTrip(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	text := func() string {
-		b := make([]byte, rng.IntN(20))
-		for i := range b {
-			b[i] = "\x00\xff\n\"a/é"[rng.IntN(8)]
+// What a site writes into a mention is in the row as any text of a table is: a run of bytes that are no UTF-8 is one U+FFFD.
+func TestDocument_KeepsWhatASiteWrites(t *testing.T) {
+	r := &linksReader{[]crawl{{Name: "c"}}, t.TempDir(), extract.New()}
+	all := newTable(r)
+	defer all.Close()
+	for _, text := range []string{"\x00a\n\"é/", "\xff\xfe<b\xff>"} {
+		d := &linksDocument{head: head{URL: "http://h.test/"}}
+		require.NoError(t, d.add(&mention{Kind: kindLink, Element: text, Attribute: text, Text: text, Written: text}, canon.URL{}))
+		require.NoError(t, all.Add(d))
+		require.NoError(t, d.Close())
+	}
+	var got []string
+	require.NoError(t, all.Rows(t.Context(), func(r tables.Row) error {
+		m := named(r)
+		for _, column := range []string{"element", "attribute", "anchor_text", "target_written"} {
+			got = append(got, m[column])
 		}
-		return string(b)
-	}
-	var b bytes.Buffer
-	w, r := newEncoder("http://h.test/x", &b), newDecoder("http://h.test/x", &b)
-	kinds := []string{kindLink, kindEmbed, kindRefresh, kindRedirect, kindUnread}
-	for range 2000 {
-		m := mention{Kind: kinds[rng.IntN(len(kinds))], Element: text(), Attribute: text(), Rel: text(), Text: text(), Why: text(),
-			Repeated: rng.IntN(2) == 0, NoFollow: rng.IntN(2) == 0, Rels: extract.Rels(rng.IntN(8))}
-		switch rng.IntN(4) {
-		case 0:
-			m.Written = text()
-		case 1:
-			m.URL = "http://h.test/" + text()
-			m.Written = m.URL[rng.IntN(len(m.URL)):]
-		case 2:
-			m.URL, m.Written = "http://h.test/"+text(), text()
-		}
-		require.NoError(t, w.encode(m))
-		got, err := r.decode()
-		require.NoError(t, err)
-		require.Equal(t, m, got)
-		require.Zero(t, b.Len(), "something is left")
-	}
-}
-
-// A temporary file that somebody changed is an error, and no panic.
-func TestCoder_RefusesChangedFile(t *testing.T) {
-	for _, m := range []shortMention{{Same: -1}, {Same: 2}, {End: -1}, {Same: 1, End: 2}} {
-		var b bytes.Buffer
-		require.NoError(t, gob.NewEncoder(&b).Encode(&m))
-		_, err := newDecoder("u", &b).decode()
-		require.ErrorIs(t, err, errSpool, "%+v", m)
-	}
-	_, err := newDecoder("", strings.NewReader("no gob")).decode()
-	require.ErrorIs(t, err, errSpool)
+		return nil
+	}))
+	require.Equal(t, slices.Concat(slices.Repeat([]string{"\x00a\n\"é/"}, 4), slices.Repeat([]string{"\uFFFD<b\uFFFD>"}, 4)), got)
 }

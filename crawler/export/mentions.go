@@ -34,7 +34,7 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 		}
 		crawls = append(crawls, judging)
 	}
-	reader := newLinksReader(in.temp, crawls, in.pages)
+	reader := &linksReader{crawls, in.temp, in.pages}
 	all := newTable(reader)
 	defer func() { err = errors.Join(err, all.Close()) }()
 	for i, c := range in.Crawls {

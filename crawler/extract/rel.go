@@ -63,17 +63,21 @@ func (r Rel) sets() uint8 {
 	if r.mentions != 0 {
 		return r.mentions
 	}
-	var said Rels
+	return 1 << r.Rels()
+}
+
+// Rels is what r says as a set.
+func (r Rel) Rels() (set Rels) {
 	if r.NoFollow {
-		said |= RelNoFollow
+		set |= RelNoFollow
 	}
 	if r.UGC {
-		said |= RelUGC
+		set |= RelUGC
 	}
 	if r.Sponsored {
-		said |= RelSponsored
+		set |= RelSponsored
 	}
-	return 1 << said
+	return set
 }
 
 // and takes two mentions of a link together.
