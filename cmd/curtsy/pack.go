@@ -6,7 +6,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -91,7 +90,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOpt
 			return fmt.Errorf("%w; rebuild it with curtsy warc index %s", err, plainly.Argument(dir))
 		}
 	}
-	parts.Index = func(w io.Writer) error { return cdxj.Merge(w, index...) }
+	parts.Index = cdxj.Sorted(ctx, filepath.Dir(o.out), index...)
 	parts.Lines = ledger.Read(filepath.Join(dir, crawldir.LedgerName))
 	parts.Title, parts.Description = o.title, o.about
 	parts.Software, parts.Version, parts.Key = "curtsy", crawldir.Version, key

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -200,13 +199,9 @@ func playerShowsWACZ(t *testing.T, file, site string) {
 func playerShowsZipNum(t *testing.T, dir, site string) {
 	parts, err := partsOf(dir)
 	require.NoError(t, err)
-	parts.Index = func(w io.Writer) error {
-		files, err := crawldir.IndexFiles(dir)
-		if err != nil {
-			return err
-		}
-		return cdxj.Merge(w, files...)
-	}
+	files, err := crawldir.IndexFiles(dir)
+	require.NoError(t, err)
+	parts.Index = cdxj.Sorted(t.Context(), t.TempDir(), files...)
 	parts.PlainIndex = 1
 	file := filepath.Join(t.TempDir(), "bakery.wacz")
 	if _, err := wacz.Create(t.Context(), file, parts); err != nil {

@@ -35,16 +35,36 @@ func Index(ctx context.Context, w io.Writer, found func(path string, f warc.Find
 const NoIndex = "no-index"
 
 func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(warc.Finding)) error {
+	n, err := capturesIn(ctx, path, found, func(_ *capture, line []byte) error { return s.Add(line) })
+	if err == nil && n == 0 {
+		return errors.New("no WARC record in it")
+	}
+	return err
+}
+
+// Captures gives the line of each capture of a WARC file of any crawler to see, in the order of the file. What cannot be
+// read has no line.
+func Captures(ctx context.Context, path string, see func(l *Line) error) error {
+	_, err := capturesIn(ctx, path, func(warc.Finding) {}, func(c *capture, _ []byte) error {
+		l := c.line()
+		l.Key = Key(l.URL)
+		return see(&l)
+	})
+	return err
+}
+
+// capturesIn gives each capture that can have a line to see, with that line. It returns the number of records.
+func capturesIn(ctx context.Context, path string, found func(warc.Finding), see func(c *capture, line []byte) error) (n int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close()
 	bad := func(offset int64, err error) {
 		found(warc.Finding{Offset: offset, Code: NoIndex, Text: err.Error()})
 	}
 	var line []byte
-	n, err := scan(ctx, warc.NewLenient(meter.Reader(ctx, f), found), filepath.Base(path), bad, func(c *capture) error {
+	return scan(ctx, warc.NewLenient(meter.Reader(ctx, f), found), filepath.Base(path), bad, func(c *capture) error {
 		if c.Length <= 0 { // several records in a member: no offset names one of them
 			bad(c.Offset, errors.New("it shares its gzip member with others, so that an index cannot name it"))
 			return nil
@@ -53,10 +73,6 @@ func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(war
 			bad(c.Offset, fmt.Errorf("its line would be longer than %d bytes", maxLine))
 			return nil
 		}
-		return s.Add(line)
+		return see(c, line)
 	})
-	if err == nil && n == 0 {
-		return errors.New("no WARC record in it")
-	}
-	return err
 }

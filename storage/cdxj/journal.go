@@ -101,14 +101,17 @@ func (s *Store) complete(ctx context.Context, file string) error {
 		return err
 	}
 	to := filepath.Join(s.index, indexName(file))
-	octets, sum, err := sortFile(ctx, to+openSuffix, to, s.index)
-	if err != nil {
+	if err := sortFile(ctx, to+openSuffix, to, s.index); err != nil {
 		return err
 	}
 	if err := durable.Names(s.index); err != nil {
 		return err
 	}
 	if s.finished != nil {
+		octets, sum, err := durable.Digest(ctx, to)
+		if err != nil {
+			return err
+		}
 		if err := s.finished(indexName(file), octets, sum); err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func TestLookupNamesWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestSortAndMergeInRuns(t *testing.T) {
+func TestSortInRuns(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var all []string
 	for i := range 5000 {
@@ -147,19 +147,19 @@ func TestSortAndMergeInRuns(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
+func TestSorted(t *testing.T) {
 	a := fileOf(t, "a", "a 1\n", "c 1\n", "c 3\n")
 	b := fileOf(t, "b", "b 1\n", "c 2") // without its newline
 	empty := fileOf(t, "empty")
-	var out bytes.Buffer
-	if err := Merge(&out, a, empty, b); err != nil || out.String() != "a 1\nb 1\nc 1\nc 2\nc 3\n" {
-		t.Errorf("%q %v", &out, err)
+	out := ""
+	for line, err := range Sorted(t.Context(), t.TempDir(), b, a, empty) {
+		require.NoError(t, err)
+		out += string(line) + "|"
 	}
-	wrong := fileOf(t, "wrong", "b\n", "a\n")
-	if err := Merge(&out, a, wrong); err == nil || !strings.Contains(err.Error(), wrong+" is not sorted") {
-		t.Errorf("%v", err)
+	require.Equal(t, "a 1|b 1|c 1|c 2|c 3|", out)
+	for _, err := range Sorted(t.Context(), t.TempDir(), a, a+".none") {
+		require.ErrorIs(t, err, os.ErrNotExist)
 	}
-	assert.Error(t, Merge(&out, a+".none"), "a file that is not there was merged")
 }
 
 func TestACancelledSortLeavesNothing(t *testing.T) {
@@ -168,7 +168,7 @@ func TestACancelledSortLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if _, _, err := sortFile(ctx, from, filepath.Join(dir, "x.cdxj"), dir); err == nil {
+	if err := sortFile(ctx, from, filepath.Join(dir, "x.cdxj"), dir); err == nil {
 		t.Error("it went on")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -34,8 +34,8 @@ type capture struct {
 	original bool   // its payload is whole, and worth referring to
 }
 
-// append appends the line of c to b.
-func (c *capture) append(b []byte) []byte {
+// line is the line of c without its key.
+func (c *capture) line() Line {
 	l := Line{
 		Time: c.Date.UTC(), URL: c.URL, Mime: c.Type, Status: c.Status, Digest: c.digest,
 		Length: c.Length, Offset: c.Offset, Filename: c.File,
@@ -43,6 +43,12 @@ func (c *capture) append(b []byte) []byte {
 	if c.Kind == "revisit" {
 		l.Mime = revisitType
 	}
+	return l
+}
+
+// append appends the line of c to b.
+func (c *capture) append(b []byte) []byte {
+	l := c.line()
 	return l.appendFields(append(appendKey(b, c.URL), ' '))
 }
 

@@ -42,7 +42,7 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 	if err != nil {
 		return s, err
 	}
-	g, err := gather(ctx, archive, &o)
+	g, err := gather(ctx, archive, &o, temp)
 	if err != nil {
 		return s, err
 	}

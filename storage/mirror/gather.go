@@ -1,15 +1,14 @@
 package mirror
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"io/fs"
+	"iter"
 	"net/http"
 	"runtime"
 	"slices"
@@ -33,8 +32,6 @@ const (
 	maxHistory = 64
 	// maxNotes is how many notes a Summary has.
 	maxNotes = 100
-	// maxIndexLine is the most bytes of a line of an index.
-	maxIndexLine = 1 << 20
 )
 
 // history is the captures of a URL, in the order of time.
@@ -68,21 +65,20 @@ type salvaged struct {
 }
 
 // gather decides for each URL of the archive which answer counts.
-func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error) {
+func gather(ctx context.Context, o *opened, options *Options, temp string) (*gatherer, error) {
 	g := &gatherer{opened: o, options: options, plan: &plan{layout: options.Layout}, saved: map[*entry]salvaged{}}
 	group, ctx := errgroup.WithContext(ctx)
-	r, w := io.Pipe()
 	work := make(chan history, 64)
 	group.Go(func() error {
-		err := cdxj.Merge(w, o.index...)
-		w.CloseWithError(err)
-		return err
-	})
-	group.Go(func() error {
 		defer close(work)
-		err := g.scan(ctx, r, work)
-		r.CloseWithError(cmp.Or(err, io.ErrClosedPipe))
-		return err
+		return g.scan(cdxj.Sorted(ctx, temp, o.index...), func(h history) error {
+			select {
+			case work <- h:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
 	})
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() (err error) {
@@ -104,25 +100,24 @@ func gather(ctx context.Context, o *opened, options *Options) (*gatherer, error)
 	return g, nil
 }
 
-// scan reads the merged index. The captures of a URL have one key of the index, and so stand together, with those of
-// its spellings.
-func (g *gatherer) scan(ctx context.Context, r io.Reader, work chan<- history) error {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 64<<10), maxIndexLine+1)
+// scan gives the captures of each URL to give. They have one key of the index, and so their lines stand together, with those
+// of the URL's other spellings.
+func (g *gatherer) scan(lines iter.Seq2[[]byte, error], give func(history) error) error {
 	last, together := "", map[string]*history{}
 	flush := func() error {
 		for _, h := range together {
-			select {
-			case work <- *h:
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := give(*h); err != nil {
+				return err
 			}
 		}
 		clear(together)
 		return nil
 	}
-	for in.Scan() {
-		l, err := cdxj.ParseLine(in.Bytes())
+	for line, err := range lines {
+		if err != nil {
+			return err
+		}
+		l, err := cdxj.ParseLine(line)
 		if err != nil {
 			return err
 		}
@@ -152,7 +147,7 @@ func (g *gatherer) scan(ctx context.Context, r io.Reader, work chan<- history) e
 		h.captures = append(h.captures,
 			capture{place{int32(seg), l.Offset, l.Length}, l.Time}) //nolint:gosec // there are fewer
 	}
-	return errors.Join(in.Err(), flush())
+	return flush()
 }
 
 // add decides which answer counts for a URL.

@@ -10,14 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"strings"
 
 	"curtsy/storage/cdxj"
 	"curtsy/storage/sorted"
-	"curtsy/storage/warc"
 )
 
 // beside are the index and the lists of pages, which players believe: they are held against the archive. Accounts of
@@ -92,37 +90,14 @@ func (p *Package) compareBeside(ctx context.Context) (err error) {
 	return nil
 }
 
-// archived takes what the archive holds.
+// archived takes what the archive holds. The audit tells what is damaged.
 func (b *beside) archived(ctx context.Context, file string) error {
-	pr, pw := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := cdxj.Index(ctx, pw, func(string, warc.Finding) {}, file) // the audit tells what is damaged
-		pw.CloseWithError(err)                                          //nolint:errcheck // it always succeeds
-		done <- err
-	}()
 	name := strings.TrimPrefix(b.p.names[file], b.p.name+":")
-	err := scanLines(ctx, pr, func(text []byte) error {
-		l, err := cdxj.ParseLine(text)
-		if err != nil {
-			return err
-		}
+	return cdxj.Captures(ctx, file, func(l *cdxj.Line) error {
 		l.Filename = name
-		return errors.Join(b.captures.Add(b.capture(&l, name, byArchive)),
+		return errors.Join(b.captures.Add(b.capture(l, name, byArchive)),
 			b.pages.Add(b.visit(l.URL, l.Time.Format("2006-01-02T15:04:05"), name, byArchive)))
 	})
-	pr.CloseWithError(err) //nolint:errcheck // it always succeeds
-	ierr := <-done
-	var disk *fs.PathError
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(ierr, &disk):
-		return ierr
-	case ierr != nil: // there is no record in it
-		return nil
-	}
-	return err
 }
 
 // capture is where a record stands, and what it is: of other tools, whose digests and times are of many kinds, its URL.

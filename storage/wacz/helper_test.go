@@ -111,9 +111,12 @@ func (c *crawled) options(t testing.TB) Options {
 	require.NotEmpty(t, segments)
 	return Options{
 		Segments: segments, Software: "curtsy", Version: "0.0.0", TempDir: t.TempDir(),
-		Index: func(w io.Writer) error {
-			_, err := io.WriteString(w, strings.Join(c.index, ""))
-			return err
+		Index: func(yield func([]byte, error) bool) {
+			for _, line := range c.index {
+				if !yield([]byte(strings.TrimSuffix(line, "\n")), nil) {
+					return
+				}
+			}
 		},
 		Lines: func(yield func(storage.Line, error) bool) {
 			for _, l := range c.lines {

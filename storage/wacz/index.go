@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"time"
 
@@ -28,8 +29,8 @@ var ErrIndex = errors.New("the index does not fit the archive")
 
 // readIndex gathers the lines of the index of what is packed, and holds them against the archive: a line for each
 // response and revisit, at its place, and no other.
-func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ *spool.Spool, err error) {
-	if write == nil {
+func (s *survey) readIndex(ctx context.Context, index iter.Seq2[[]byte, error]) (_ *spool.Spool, err error) {
+	if index == nil {
 		return nil, errors.New("wacz: pack: no index of the archive")
 	}
 	to := newSpool(s.dir)
@@ -42,20 +43,18 @@ func (s *survey) readIndex(ctx context.Context, write func(io.Writer) error) (_ 
 	for _, seg := range s.segments {
 		x.by[seg.name] = seg
 	}
-	pr, pw := io.Pipe()
-	written := make(chan error, 1)
-	go func() {
-		err := write(pw)
-		pw.CloseWithError(err) //nolint:errcheck // it always succeeds
-		written <- err
-	}()
-	err = x.read(ctx, pr)
-	pr.CloseWithError(err) //nolint:errcheck // it always succeeds
-	if werr := <-written; werr != nil && !errors.Is(err, werr) && !errors.Is(werr, io.ErrClosedPipe) && err == nil {
-		err = werr
-	}
-	if err != nil {
-		return nil, fmt.Errorf("wacz: read the index: %w", err)
+	n := 0
+	for line, err := range index {
+		n++
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = x.line(line)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("wacz: read the index: line %d: %w", n, err)
+		}
 	}
 	for _, seg := range s.segments {
 		switch {
@@ -73,20 +72,6 @@ type indexer struct {
 	to   *spool.Spool
 	by   map[string]*segment
 	last []byte
-}
-
-func (x *indexer) read(ctx context.Context, r io.Reader) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
-	for n := 1; lines.Scan(); n++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := x.line(lines.Bytes()); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-	}
-	return lines.Err()
 }
 
 // entry is the third part of a line, by the exact names of its fields: a struct's would match "Offset", too.

@@ -20,8 +20,8 @@ import (
 type Options struct {
 	// Segments are the paths of complete WARC segments, one gzip member for each record, in the order of the crawl.
 	Segments []string
-	// Index writes the merged CDXJ index of the segments, sorted, with file names without folders.
-	Index func(w io.Writer) error
+	// Index are the lines of the CDXJ index of the segments, sorted and without newlines, with file names without folders.
+	Index iter.Seq2[[]byte, error]
 	// Lines are the ledger's lines. Nil means that the metadata records alone say what is a seed and what asks not to be
 	// archived. An error among them ends the packing.
 	Lines iter.Seq2[storage.Line, error]

@@ -125,7 +125,7 @@ func TestAnIndexThatIsNotOfTheArchiveIsRefused(t *testing.T) {
 		}
 	}
 	o := c.options(t)
-	o.Index = func(io.Writer) error { return errors.New("the disk is gone") }
+	o.Index = func(yield func([]byte, error) bool) { yield(nil, errors.New("the disk is gone")) }
 	if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 		t.Errorf("the index's own error became %v", err)
 	}

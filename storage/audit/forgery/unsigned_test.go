@@ -320,7 +320,7 @@ func pack(t *testing.T, e *evidence, key []byte) *packed {
 	lists, err := cdxj.Files(filepath.Join(dir, "index"))
 	require.NoError(t, err)
 	o := wacz.Options{Software: "curtsy", Version: "1", Key: ed25519.NewKeyFromSeed(key), TempDir: t.TempDir(), Lines: ledger.Read(filepath.Join(dir, "ledger")),
-		Segments: directory(dir).o.Files, Index: func(w io.Writer) error { return cdxj.Merge(w, lists...) }}
+		Segments: directory(dir).o.Files, Index: cdxj.Sorted(ctx, t.TempDir(), lists...)}
 	books := filesIn(t, filepath.Join(dir, "ledger"))
 	for _, name := range slices.Sorted(maps.Keys(books)) {
 		o.Files = append(o.Files, wacz.File{Name: "ledger/" + name, Path: filepath.Join(dir, "ledger", filepath.FromSlash(name))})
