@@ -20,6 +20,7 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/host"
 	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
 )
@@ -91,17 +92,6 @@ const hostsHead = `
 # [[host]]
 `
 
-// hostComments are what the keys of a [[host]] table mean, with an example. A test holds them complete.
-var hostComments = map[string][2]string{
-	"match":            {`"*.your-domain.org"`, "which hosts; ports do not count"},
-	"delay":            {`"5s"`, "shortest TIME between two requests to each of them; never below 1s"},
-	"max-per-host":     {`200`, "at most N HTML pages of each"},
-	"per-host-per-day": {`1000`, "at most N requests to each within 24 hours"},
-	"include":          {`["/articles/"]`, "of each only URLs that match one of these REGEXPs; seeds are exempt"},
-	"exclude":          {`["/search", '\?sort=']`, "no URLs that match one of these"},
-	"hours":            {`["22:00-06:00"]`, "hours of the day, in UTC, in which they may be requested"},
-}
-
 // commented is a file of all settings, of which none takes effect.
 func commented() ([]byte, error) {
 	var s crawldir.Settings
@@ -129,11 +119,11 @@ func commented() ([]byte, error) {
 		b.WriteString("# " + lines[i])
 	}
 	b.WriteString(hostsHead)
-	for _, name := range crawldir.HostNames() {
-		c := hostComments[name]
-		comment(&b, "  "+c[1])
-		fmt.Fprintf(&b, "# %s = %s\n", name, c[0])
-	}
+	crawldir.HostFlags(new(host.Rule)).VisitAll(func(f *pflag.Flag) {
+		example, usage, _ := strings.Cut(strings.TrimPrefix(f.Usage, "`"), "` ")
+		comment(&b, "  "+usage)
+		fmt.Fprintf(&b, "# %s = %s\n", f.Name, example)
+	})
 	return b.Bytes(), nil
 }
 

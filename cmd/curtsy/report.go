@@ -201,13 +201,13 @@ func changedSettings(path string) (changed []reports.Setting, remarks []string) 
 	config.Flags(&s, flags)
 	for _, name := range crawldir.Names() {
 		given, ok, err := l.Texts(name)
-		if !ok || slices.Contains(config.IdentityNames(), name) && name != "agent" {
+		if !ok || slices.Contains(config.Identity, name) && name != "agent" {
 			continue
 		}
 		f := flags.Lookup(name)
 		before := f.Value.String()
 		if err == nil {
-			err = s.Set(name, given...)
+			err = crawldir.Assign(f, given...)
 		}
 		if err != nil {
 			remarks = append(remarks, fmt.Sprintf("The setting %s cannot be read: %s", name, plainly.OneLine(err.Error())))

@@ -78,8 +78,8 @@ func newLint(std cli.Streams) *cobra.Command {
 }
 
 func newDiff(std cli.Streams) *cobra.Command {
-	var by crawldir.Standard
-	cmd := cli.Command("robots diff", cli.Flags{"robots-standard": &by})
+	var by robots.Standard
+	cmd := cli.Command("robots diff", cli.Flags{"robots-standard": crawldir.Standard(&by)})
 	cmd.Args = cobra.MinimumNArgs(2)
 	cli.Words(cmd.Flags(), "robots-standard", config.Standards()...)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -103,7 +103,7 @@ func newDiff(std cli.Streams) *cobra.Command {
 			return err
 		}
 		w := bufio.NewWriter(std.Out)
-		differ := diff(w, older, newer, robots.Standard(by), urls)
+		differ := diff(w, older, newer, by, urls)
 		if err := w.Flush(); err != nil || !differ {
 			return err
 		}

@@ -32,17 +32,16 @@ type check struct {
 	own           *pflag.FlagSet    // the flags of settings
 	token         string            // who is judged; empty means settings.agent
 	file, url     string            // where the robots.txt comes from; empty means each URL's host
-	standard      crawldir.Standard
+	standard      robots.Standard
 	everyStandard bool
 	config        string
 	json, batch   bool
 }
 
 func newCheck(std cli.Streams) *cobra.Command {
-	c := check{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
-	config.Flags(&c.settings, c.own)
+	var c check
 	cmd := cli.Command("robots check", cli.Flags{
-		"file": &c.file, "url": &c.url, "agent": &c.token, "robots-standard": &c.standard, "all-standards": &c.everyStandard,
+		"file": &c.file, "url": &c.url, "agent": &c.token, "robots-standard": crawldir.Standard(&c.standard), "all-standards": &c.everyStandard,
 		"json": &c.json, "batch": &c.batch,
 	})
 	cmd.Args = cobra.ArbitraryArgs
@@ -50,9 +49,8 @@ func newCheck(std cli.Streams) *cobra.Command {
 	fs.SortFlags = false
 	cli.Words(fs, "robots-standard", config.Standards()...)
 	cli.Often(fs, "file", "url", "agent")
-	for _, name := range config.AskingNames() {
-		fs.AddFlag(c.own.Lookup(name))
-	}
+	c.own = config.Some(&c.settings, fs, config.Asking...)
+	cli.Often(fs, "contact")
 	fs.StringVar(&c.config, "config", "", "`FILE` settings file (TOML)")
 	cli.Group(fs, "Asking the host")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args, std) }

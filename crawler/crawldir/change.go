@@ -113,22 +113,25 @@ func about(o control.Change, done control.Changed) string {
 func (s *Settings) obey(o control.Change) (before, after string, err error) {
 	switch o.Setting {
 	case control.SetMaxPages, control.SetMaxPerHost, control.SetMaxPerDomain, control.SetMaxPerTag, control.SetMaxBytes, control.SetMaxTime:
-		k, _ := s.key(o.Setting)
-		before = k.other.String()
-		if err := k.set([]string{strings.TrimSpace(o.Value)}); err != nil {
+		f := s.flags().Lookup(o.Setting)
+		before = f.DefValue
+		if err := f.Value.Set(strings.TrimSpace(o.Value)); err != nil {
 			return "", "", misuse("%s: %w", o.Setting, err)
 		}
-		after = k.other.String()
+		after = f.Value.String()
 	case control.SetStopWhen, control.SetWindow:
-		k, _ := s.key(o.Setting)
-		before = listed(*k.list)
-		*k.list = nil
+		list := &s.StopWhen
+		if o.Setting == control.SetWindow {
+			list = &s.Window
+		}
+		before = listed(*list)
+		*list = nil
 		for line := range strings.Lines(o.Value) {
 			if line = strings.TrimSpace(line); line != "" {
-				*k.list = append(*k.list, line)
+				*list = append(*list, line)
 			}
 		}
-		after = listed(*k.list)
+		after = listed(*list)
 	case control.SetInclude:
 		return pattern(o, &s.Include)
 	case control.SetExclude:

@@ -114,10 +114,7 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 		}
 		c.AllowNet = append(c.AllowNet, p.Masked())
 	}
-	if err := s.Network.Apply(&c); err != nil {
-		return c, misuse("%w", err)
-	}
-	if c.Credentials, err = s.Network.Credentials(ours(s)); err != nil {
+	if err := s.way(&c); err != nil {
 		return c, misuse("%w", err)
 	}
 	maps, err := s.SitemapConfig()
@@ -186,7 +183,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	}
 	c := crawler.Config{
 		Window: spans, MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, StopWhen: conditions,
-		Traps: limits, Fetcher: f, Proxied: s.Network.Proxy != "", SignsIn: f.SignsIn,
+		Traps: limits, Fetcher: f, Proxied: s.Proxy != "", SignsIn: f.SignsIn,
 		Identity: s.Identity(), Scope: sc, Sitemaps: maps, Standard: s.Standard, Workers: int(s.Workers),
 		Delay: s.crawlerDelay(), IPDelay: s.IPDelay, MaxCrawlDelay: max(s.MaxCrawlDelay, 1),
 		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,

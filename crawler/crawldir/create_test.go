@@ -1,6 +1,7 @@
 package crawldir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -86,21 +87,13 @@ func TestFleet_RefusesWhatItLists(t *testing.T) {
 			continue // of commands
 		}
 		s := Defaults()
-		k, ok := s.key(name)
-		switch value := others[name]; {
-		case !ok:
-			t.Errorf("%s is no setting", u.Name)
-			continue
-		case k.flag != nil:
-			*k.flag = true
-		case k.list != nil:
-			*k.list = []string{value}
-		default:
-			if value == "" {
-				value = "5"
-			}
-			require.NoError(t, k.other.Set(value), u.Name)
+		k := s.flags().Lookup(name)
+		require.NotNil(t, k, u.Name)
+		value := cmp.Or(others[name], "5")
+		if k.Value.Type() == "bool" {
+			value = "true"
 		}
+		require.NoError(t, Assign(k, value), u.Name)
 		if err := f.check(&s, nil); err == nil || !strings.Contains(err.Error(), u.Name+": not supported in a fleet yet") {
 			t.Errorf("%s: %v", u.Name, err)
 		}

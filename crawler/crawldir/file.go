@@ -11,6 +11,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+	"github.com/spf13/pflag"
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir/userfile"
@@ -151,20 +152,20 @@ func (t hostTable) rule(path string) (r host.Rule, problems []problem) {
 		problems = append(problems, problem{at, misuse("%s:%d:%d: [[%s]] %s: %w", path, at.Line, at.Column, HostTable, key, err)})
 	}
 	var unread []string
-	for _, k := range keysOfRule(&r) {
-		v, ok := t.values[k.name]
+	HostFlags(&r).VisitAll(func(f *pflag.Flag) {
+		v, ok := t.values[f.Name]
 		if !ok {
-			continue
+			return
 		}
 		values, err := texts(v)
 		if err == nil {
-			err = k.set(values)
+			err = Assign(f, values...)
 		}
 		if err != nil {
-			unread = append(unread, k.name)
-			wrong(k.name, err)
+			unread = append(unread, f.Name)
+			wrong(f.Name, err)
 		}
-	}
+	})
 	for _, w := range r.Wrong(crawler.Floor) {
 		if !slices.Contains(unread, w.Key) {
 			wrong(w.Key, w.Err)
@@ -173,7 +174,7 @@ func (t hostTable) rule(path string) (r host.Rule, problems []problem) {
 	return r, problems
 }
 
-// Texts returns the values that a setting has in the file, as Set takes them, and whether it has any.
+// Texts returns the values that a setting has in the file, as Assign takes them, and whether it has any.
 func (f File) Texts(name string) (values []string, ok bool, err error) {
 	v, ok := f.Values[name]
 	if ok {
@@ -182,18 +183,18 @@ func (f File) Texts(name string) (values []string, ok bool, err error) {
 	return values, ok, err
 }
 
-// Give gives s the file's value of a setting, if it has one, and reports whether it has.
-func (f File) Give(s *Settings, name string) (bool, error) {
-	values, ok, err := f.Texts(name)
+// Give gives a setting the value that the file has for it, if it has one, and reports whether it has.
+func (f File) Give(to *pflag.Flag) (bool, error) {
+	values, ok, err := f.Texts(to.Name)
 	if !ok {
 		return false, nil
 	}
 	if err == nil {
-		err = s.Set(name, values...)
+		err = Assign(to, values...)
 	}
 	if err != nil {
-		at := f.Places[name]
-		return true, misuse("%s:%d:%d: %s: %w", f.Path, at.Line, at.Column, name, err)
+		at := f.Places[to.Name]
+		return true, misuse("%s:%d:%d: %s: %w", f.Path, at.Line, at.Column, to.Name, err)
 	}
 	return true, nil
 }
@@ -206,10 +207,13 @@ func ReadSettings(dir string) (Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	for _, name := range Names() {
-		if _, err := f.Give(&s, name); err != nil {
-			return s, err
+	s.flags().VisitAll(func(to *pflag.Flag) {
+		if err == nil {
+			_, err = f.Give(to)
 		}
+	})
+	if err != nil {
+		return s, err
 	}
 	s.Hosts, _, err = f.Hosts()
 	return s, err
@@ -229,11 +233,11 @@ func CheckFile(path string) (wrong []error) {
 		add(Position{u.Line, u.Column}, &Misuse{u})
 	}
 	s := Defaults()
-	for _, name := range Names() {
-		if _, err := f.Give(&s, name); err != nil {
-			add(f.Places[name], err)
+	s.flags().VisitAll(func(to *pflag.Flag) {
+		if _, err := f.Give(to); err != nil {
+			add(f.Places[to.Name], err)
 		}
-	}
+	})
 	for _, t := range f.hosts {
 		r, problems := t.rule(path)
 		for _, p := range problems {
@@ -263,7 +267,7 @@ func (f File) about(text string) Position {
 	return Position{1, 1}
 }
 
-// texts writes a TOML value as Set takes it.
+// texts writes a TOML value as Assign takes it.
 func texts(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:

@@ -3,7 +3,6 @@ package crawldir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -66,11 +65,10 @@ func (f Fleet) check(s *Settings, seeds []frontier.Candidate) error {
 		return misuse("--frontier: %w", err)
 	}
 	defaults := Defaults()
+	have, usual := s.flags(), defaults.flags()
 	for _, u := range NotInFleet() {
 		name, _ := strings.CutPrefix(u.Name, "--")
-		have, ok := s.key(name)
-		usual, _ := defaults.key(name)
-		if ok && fmt.Sprint(have.value()) != fmt.Sprint(usual.value()) {
+		if f := have.Lookup(name); f != nil && f.DefValue != usual.Lookup(name).DefValue {
 			return RefusedInFleet(u.Name)
 		}
 	}

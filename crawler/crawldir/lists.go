@@ -46,7 +46,7 @@ func (s *Settings) checkManners() error {
 			return misuse("--ca-file %s: %w", s.CAFile, err)
 		}
 	}
-	if err := s.Network.Absolute(); err != nil {
+	if err := s.absolute(); err != nil {
 		return misuse("%w", err)
 	}
 	for i, path := range s.OptOut {

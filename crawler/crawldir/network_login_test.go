@@ -24,10 +24,10 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 	auth, header := secretFile(t, "jo:"+hidden+"\n", 0o600), secretFile(t, "X-Key: "+hidden+"\nCookie: a="+hidden+"\n", 0o600)
 	open := secretFile(t, "jo:"+hidden, 0o600)
 	require.NoError(t, os.Chmod(open, 0o640))
-	own := ownHosts{Names: []string{"own.test.org"}, Loopback: true}
+	own := []string{OwnLoopback, "own.test.org"}
 	for name, tt := range map[string]struct {
 		auth, header string
-		own          ownHosts
+		own          []string
 		want         string // declared, or a part of the error
 	}{
 		"own":                   {"own.test.org=" + auth, "own.test.org=" + header, own, "https://own.test.org: Authorization, X-Key, Cookie"},
@@ -37,7 +37,7 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 		"http":                  {"http://own.test.org=" + auth, "", own, "https at its usual port"},
 		"an address":            {"192.0.2.7=" + auth, "", own, "only a host with a public name"},
 		"one label":             {"intranet=" + auth, "", own, "only a host with a public name"},
-		"loopback is foreign":   {"http://127.0.0.1:8080=" + auth, "", ownHosts{}, "--own-site none"},
+		"loopback is foreign":   {"http://127.0.0.1:8080=" + auth, "", []string{OwnNone}, "--own-site none"},
 		"a path":                {"own.test.org/x=" + auth, "", own, "not a host"},
 		"a user":                {"jo@own.test.org=" + auth, "", own, "not a host"},
 		"no file":               {"own.test.org", "", own, "write HOST=FILE"},
@@ -54,14 +54,14 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 			if name == "a file open to others" && runtime.GOOS == "windows" {
 				t.Skip("files have no mode here")
 			}
-			var s settings
+			s := Settings{OwnSite: tt.own}
 			if tt.auth != "" {
 				s.Auth = []string{tt.auth}
 			}
 			if tt.header != "" {
 				s.Header = []string{tt.header}
 			}
-			set, err := s.Credentials(tt.own)
+			set, err := s.credentials()
 			said := strings.Join(declareCredentials(set), "\n")
 			if err != nil {
 				said = err.Error()
@@ -75,8 +75,8 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 
 // resume may be called elsewhere.
 func TestPathsOfCredentialsAreMadeAbsolute(t *testing.T) {
-	s := settings{Auth: []string{"own.test.org=a/b"}, Header: []string{"own.test.org=c"}}
-	require.NoError(t, s.Absolute())
+	s := Settings{Auth: []string{"own.test.org=a/b"}, Header: []string{"own.test.org=c"}}
+	require.NoError(t, s.absolute())
 	here, err := os.Getwd()
 	require.NoError(t, err)
 	if want := []string{"own.test.org=" + filepath.Join(here, "a/b"), "own.test.org=" + filepath.Join(here, "c")}; !slices.Equal(append(s.Auth, s.Header...), want) {

@@ -58,17 +58,6 @@ func (s *Settings) own(c *crawler.Config) error {
 	return err
 }
 
-// ours says to whom credentials may go.
-func ours(s *Settings) ownHosts {
-	own := ownHosts{Loopback: !s.LoopbackForeign()}
-	for _, name := range s.OwnNames() {
-		if host, err := OwnHost(name); err == nil { // else own says why
-			own.Names = append(own.Names, host)
-		}
-	}
-	return own
-}
-
 // OwnHost is the name of a public host as crawls know it.
 func OwnHost(name string) (string, error) {
 	u, err := canon.Parse("https://" + name + "/")

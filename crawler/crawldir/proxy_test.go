@@ -106,7 +106,7 @@ func crawlThrough(t *testing.T, p *recordingProxy) (dir string, lines []storage.
 	secret := in(t.TempDir(), "proxy")
 	require.NoError(t, os.WriteFile(secret, []byte("http://jo:s3cr3t@proxy.library.org:3128\n"), 0o600))
 	s := Defaults()
-	s.Contact, s.Network.Proxy, s.Sitemaps = "crawl@library.org", "@"+secret, []string{"robots"}
+	s.Contact, s.Proxy, s.Sitemaps = "crawl@library.org", "@"+secret, []string{"robots"}
 	dir = created(t, &s, "http://bakery.test/", "http://mill.test/", "http://127.0.0.1:8080/", "http://localhost/")
 	var mu sync.Mutex
 	_, err = Run(t.Context(), dir, Options{Unheard: true, Say: func(n Note) { t.Log(n.Text) }, Resolve: p.resolve, Dial: p.dial, Line: func(l storage.Line) {

@@ -75,7 +75,11 @@ type Settings struct {
 	MaxDBSize                                 int64          // bytes of the frontier; 0 for no limit
 	MaxURLs, MaxURLsPerHost, MaxURLsPerDomain int64          // that links lead to; 0 for no limit
 
-	Network        settings // local address, family
+	Bind         string   // local address of all connections
+	IPv4, IPv6   bool     // use this family alone
+	Proxy        string   // URL, @FILE that holds one, or env; empty for none
+	Auth, Header []string // HOST=FILE, for own hosts
+
 	Workers        int64    // exchanges in flight in all
 	AllowNet       []string // private addresses (CIDR) that may be reached
 	CAFile         string   // certificates (PEM) to trust, too

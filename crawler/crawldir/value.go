@@ -3,9 +3,12 @@ package crawldir
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/frontier"
@@ -47,14 +50,9 @@ type number struct {
 }
 
 // AtLeast is the number at n, which is not set to less than least.
-func AtLeast(n *int64, least int64) *number { return &number{n, least} }
+func AtLeast(n *int64, least int64) pflag.Value { return &number{n, least} }
 
-func (n *number) String() string {
-	if n.n == nil {
-		return "0"
-	}
-	return strconv.FormatInt(*n.n, 10)
-}
+func (n *number) String() string { return strconv.FormatInt(*n.n, 10) }
 
 // Type names the kind of value, as all methods of this name do.
 func (n *number) Type() string { return "int" }
@@ -133,105 +131,61 @@ func (z *Size) Set(s string) error {
 	return fmt.Errorf("%q is not a size; write it like 100MiB, 1.5GiB or 4096B", s)
 }
 
-// Standard names a document on robots.txt.
-type Standard robots.Standard
+// A word is a setting that takes one of some words.
+type word[T any] struct {
+	to    *T
+	kind  string
+	write func(T) string
+	read  func(string) (T, error)
+}
 
-func (z *Standard) String() string { return robots.Standard(*z).String() }
+func (w *word[T]) String() string { return w.write(*w.to) }
 
 // Type names the kind of value.
-func (z *Standard) Type() string { return "standard" }
+func (w *word[T]) Type() string { return w.kind }
 
 // Set reads it.
-func (z *Standard) Set(s string) error {
-	v, err := robots.ParseStandard(s)
+func (w *word[T]) Set(s string) error {
+	v, err := w.read(s)
 	if err == nil {
-		*z = Standard(v)
+		*w.to = v
 	}
 	return err
 }
 
-// Order is the order of the tasks within a host.
-type Order frontier.Order
-
-// Type names the kind of value.
-func (o *Order) Type() string { return "order" }
-
-func (o *Order) String() string {
-	if frontier.Order(*o) == frontier.DepthFirst {
-		return "depth"
-	}
-	return "breadth"
+// Standard is the setting of a document on robots.txt.
+func Standard(to *robots.Standard) pflag.Value {
+	return &word[robots.Standard]{to, "standard", robots.Standard.String, robots.ParseStandard}
 }
 
-// Set reads it.
-func (o *Order) Set(s string) error {
-	switch s {
-	case "breadth":
-		*o = Order(frontier.BreadthFirst)
-	case "depth":
-		*o = Order(frontier.DepthFirst)
-	default:
-		return fmt.Errorf("%q is not an order: write breadth or depth", s)
-	}
-	return nil
+// Layout is the setting of the folders in which the files of a mirror are.
+func Layout(to *layout.Kind) pflag.Value {
+	return &word[layout.Kind]{to, "layout", layout.Kind.String, layout.Parse}
 }
 
-// Vanished says what becomes of pages that are gone.
-type Vanished mirror.Vanished
-
-// Type names the kind of value.
-func (v *Vanished) Type() string { return "vanished" }
-
-func (v *Vanished) String() string {
-	if mirror.Vanished(*v) == mirror.Remove {
-		return "remove"
-	}
-	return "keep"
+// Vanished is the setting of what becomes of pages that are gone.
+func Vanished(to *mirror.Vanished) pflag.Value {
+	return oneOf(to, "vanished", ": write keep or remove", "keep", "remove")
 }
 
-// Set reads it.
-func (v *Vanished) Set(s string) error {
-	switch s {
-	case "keep":
-		*v = Vanished(mirror.Keep)
-	case "remove":
-		*v = Vanished(mirror.Remove)
-	default:
-		return fmt.Errorf("%q: write keep or remove", s)
-	}
-	return nil
+// order is the setting of the order of the tasks within a host.
+func order(to *frontier.Order) pflag.Value {
+	return oneOf(to, "order", " is not an order: write breadth or depth", "breadth", "depth")
 }
 
-// Layout says in which folders the files of a mirror are.
-type Layout layout.Kind
-
-// Type names the kind of value.
-func (l *Layout) Type() string { return "layout" }
-
-func (l *Layout) String() string { return layout.Kind(*l).String() }
-
-// Set reads it.
-func (l *Layout) Set(s string) error {
-	k, err := layout.Parse(s)
-	if err == nil {
-		*l = Layout(k)
-	}
-	return err
+// draft is the setting of a draft of Web Bot Auth.
+func draft(to *webbotauth.Draft) pflag.Value {
+	return &word[webbotauth.Draft]{to, "draft", func(d webbotauth.Draft) string { return string(d) }, webbotauth.ParseDraft}
 }
 
-// Draft names a draft of Web Bot Auth.
-type Draft webbotauth.Draft
-
-func (d *Draft) String() string { return string(*d) }
-
-// Type names the kind of value.
-func (d *Draft) Type() string { return "draft" }
-
-// Set reads it.
-func (d *Draft) Set(s string) error {
-	v, err := webbotauth.ParseDraft(s)
-	if err == nil {
-		*d = Draft(v)
+// oneOf is the setting of a number by its word. hint says what to write.
+func oneOf[T ~uint8](to *T, kind, hint string, words ...string) pflag.Value {
+	read := func(s string) (T, error) {
+		i := slices.Index(words, s)
+		if i < 0 {
+			return 0, fmt.Errorf("%q%s", s, hint)
+		}
+		return T(i), nil
 	}
-	return err
+	return &word[T]{to, kind, func(n T) string { return words[n] }, read}
 }

@@ -40,10 +40,10 @@ func (s *Settings) PolitenessFields() warc.Fields {
 		}
 	}
 	fields = append(fields, s.hostFields()...)
-	for _, said := range s.Network.Declare() {
+	for _, said := range s.declareProxies() {
 		fields = append(fields, warc.Field{Name: "proxy", Value: said})
 	}
-	if set, err := s.Network.Credentials(ours(s)); err == nil { // else FetchConfig has said why
+	if set, err := s.credentials(); err == nil { // else FetchConfig has said why
 		for _, said := range declareCredentials(set) {
 			fields = append(fields, warc.Field{Name: "credentials", Value: said})
 		}

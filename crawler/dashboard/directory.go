@@ -244,15 +244,11 @@ func (d *directory) Settings(context.Context) (s Settings, err error) {
 	if err != nil {
 		return s, err
 	}
-	text := func(name string) string {
-		t, _ := now.Text(name)
-		return t
-	}
 	s = Settings{
-		Budgets: map[string]string{}, Include: now.Include, Exclude: now.Exclude, Delay: text("delay"), OptOuts: now.OptOut,
+		Budgets: map[string]string{}, Include: now.Include, Exclude: now.Exclude, Delay: now.Text("delay"), OptOuts: now.OptOut,
 	}
 	for _, name := range control.Budgets() {
-		s.Budgets[name] = text(name)
+		s.Budgets[name] = now.Text(name)
 	}
 	for _, r := range now.Hosts {
 		if r.Delay > 0 {

@@ -85,17 +85,18 @@ type layer struct {
 func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...layer) (map[string]Origin, error) {
 	origins := map[string]Origin{}
 	for _, name := range crawldir.Names() {
-		if flags.Changed(name) {
+		f := flags.Lookup(name)
+		if f.Changed {
 			origins[name] = Origin{FromFlag, "--" + name}
 			continue
 		}
 		env := EnvName(name)
 		if v := os.Getenv(env); v != "" {
 			values := []string{v}
-			if crawldir.IsList(name) { // at spaces, for which no setting of a list has a use
+			if _, list := f.Value.(pflag.SliceValue); list { // at spaces, for which no setting of a list has a use
 				values = strings.Fields(v)
 			}
-			if err := s.Set(name, values...); err != nil {
+			if err := crawldir.Assign(f, values...); err != nil {
 				return nil, cli.Usagef("%s: %w", env, err)
 			}
 			origins[name] = Origin{FromEnvironment, env}
@@ -103,7 +104,7 @@ func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...layer) (map[str
 		}
 		origins[name] = Origin{From: FromDefault}
 		for _, l := range layers {
-			if given, err := l.Give(s, name); err != nil {
+			if given, err := l.Give(f); err != nil {
 				return nil, err
 			} else if given {
 				origins[name] = Origin{l.from, fmt.Sprintf("%s:%d", l.Path, l.Places[name].Line)}

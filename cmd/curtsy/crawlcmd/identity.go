@@ -33,13 +33,13 @@ func NewIdentity(std cli.Streams) *cobra.Command {
 }
 
 func newSet(std cli.Streams) *cobra.Command {
-	s := crawldir.Defaults()
+	var s crawldir.Settings
 	cmd := cli.Command("identity set")
 	cmd.Args = cli.NoArgs
-	config.IdentityFlags(&s, cmd.Flags())
+	config.Some(&s, cmd.Flags(), config.Identity...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given := map[string]string{}
-		for _, name := range config.IdentityNames() {
+		for _, name := range config.Identity {
 			if f := cmd.Flags().Lookup(name); f.Changed {
 				given[name] = f.Value.String()
 			}
@@ -223,24 +223,24 @@ type publishing struct {
 }
 
 func newKeygen(std cli.Streams) *cobra.Command {
-	s := crawldir.Defaults()
+	var s crawldir.Settings
 	o := publishing{valid: crawldir.Duration(webbotauth.DefaultDirectoryLife)}
 	cmd := cli.Command("identity keygen")
 	cmd.Args = cli.NoArgs
 	fs := cmd.Flags()
-	config.SignatureFlags(&s, fs)
+	all := config.Some(&s, fs, config.Signature...)
 	fs.StringVarP(&o.to, "output", "o", "", "`FILE` write the key directory to this file")
 	fs.Var(&o.valid, "valid", "`TIME` validity of the directory's signature")
 	fs.BoolVar(&o.nginx, "nginx", false, "print the header fields as an nginx location")
 	cli.Group(fs, "Key directory")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given := map[string]string{}
-		for _, name := range config.SignatureNames() {
+		for _, name := range config.Signature {
 			if f := fs.Lookup(name); f.Changed {
 				given[name] = f.Value.String()
 			}
 		}
-		if err := config.Resolve(&s, fs, "", ""); err != nil {
+		if err := config.Resolve(&s, all, "", ""); err != nil {
 			return err
 		}
 		if s.SignatureAgent == "" {

@@ -41,8 +41,7 @@ type identityChecking struct {
 }
 
 func newCheck(std cli.Streams) *cobra.Command {
-	c := identityChecking{own: pflag.NewFlagSet("check", pflag.ContinueOnError)}
-	config.Flags(&c.settings, c.own)
+	var c identityChecking
 	cmd := cli.Command("identity check")
 	cmd.Args = cli.Exactly(1, "one URL")
 	fs := cmd.Flags()
@@ -50,9 +49,8 @@ func newCheck(std cli.Streams) *cobra.Command {
 	fs.StringSliceVar(&c.addresses, "address", nil, "`ADDRESS` public address of this machine: check that it is published; repeatable")
 	cli.Group(fs, "Check")
 	cli.JSONFlag(cmd, &c.json, "print JSON")
-	for _, name := range config.AskingNames() {
-		fs.AddFlag(c.own.Lookup(name))
-	}
+	c.own = config.Some(&c.settings, fs, config.Asking...)
+	cli.Often(fs, "contact")
 	fs.StringVar(&c.config, "config", "", "`FILE` settings file (TOML)")
 	cli.Group(fs, "Asking the host")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], std) }

@@ -45,7 +45,8 @@ func newInit(std cli.Streams) *cobra.Command {
 	cmd := cli.Command("identity init")
 	cmd.Args = cli.NoArgs
 	fs := cmd.Flags()
-	config.IdentityFlags(&flags.settings, fs)
+	config.Some(&flags.settings, fs, config.Identity...)
+	fs.Lookup("agent").DefValue = "" // the answer that was kept, if there is one
 	fs.StringVar(&flags.kept.Retention, "retention", "", "`TEXT` how long data are kept, and who sees them")
 	fs.StringVar(&flags.kept.URL, "url", "", "`URL` address where you will publish the page")
 	fs.StringSliceVar(&ranges, "range", nil, "`CIDR` network that requests come from; repeatable; none if it changes")

@@ -21,9 +21,9 @@ import (
 // rebuildOptions are the flags of mirror rebuild.
 type rebuildOptions struct {
 	to                     string
-	layout                 crawldir.Layout
+	layout                 layout.Kind
 	cut                    int64
-	vanished               crawldir.Vanished
+	vanished               mirror.Vanished
 	previews               bool
 	maxBody                crawldir.Size
 	overwrite, json, quiet bool
@@ -37,10 +37,10 @@ func newRebuild(std cli.Streams) *cobra.Command {
 	cmd.Args = cobra.MinimumNArgs(1)
 	fs := cmd.Flags()
 	fs.StringVarP(&o.to, "output", "o", "", "`DIR` write to DIR/mirror (default: in the crawl directory)")
-	fs.Var(&o.layout, "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
+	fs.Var(crawldir.Layout(&o.layout), "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
 	cli.Words(fs, "layout", layout.Words()...)
 	fs.Var(crawldir.AtLeast(&o.cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
-	fs.Var(&o.vanished, "vanished", "`ACTION` keep or remove pages that are gone (404, 410)")
+	fs.Var(crawldir.Vanished(&o.vanished), "vanished", "`ACTION` keep or remove pages that are gone (404, 410)")
 	cli.Words(fs, "vanished", "keep", "remove")
 	fs.BoolVar(&o.previews, "previews", false, "also link preview pictures (og:image)")
 	fs.Var(&o.maxBody, "max-body", "`SIZE` largest decoded body")
@@ -112,11 +112,11 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 				return nil, cli.Usagef("mirror: %w", err)
 			}
 		}
-		out.Layout = layout.Layout{Kind: layout.Kind(o.layout), Cut: int(min(o.cut, layout.MaxCut+1))}
+		out.Layout = layout.Layout{Kind: o.layout, Cut: int(min(o.cut, layout.MaxCut+1))}
 		if err := out.Layout.Check(); err != nil {
 			return nil, cli.Usagef("%w", err)
 		}
-		out.Archive.Segments, out.Previews, out.Vanished = args, o.previews, mirror.Vanished(o.vanished)
+		out.Archive.Segments, out.Previews, out.Vanished = args, o.previews, o.vanished
 		return buildTree(ctx, out, "")
 	}
 	dir := args[0]
@@ -134,7 +134,7 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 		return nil, err
 	}
 	if o.given("vanished") {
-		s.Vanished = mirror.Vanished(o.vanished)
+		s.Vanished = o.vanished
 	}
 	if o.given("previews") {
 		s.Previews = o.previews
@@ -155,8 +155,8 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 
 // lay gives s the layout that the flags ask for. Another one than that of the crawl begins without its cut.
 func (o *rebuildOptions) lay(s *crawldir.Settings) error {
-	if o.given("layout") && layout.Kind(o.layout) != s.Layout {
-		s.Layout, s.Cut = layout.Kind(o.layout), 0
+	if o.given("layout") && o.layout != s.Layout {
+		s.Layout, s.Cut = o.layout, 0
 	}
 	if o.given("cut-dirs") {
 		s.Cut = o.cut
