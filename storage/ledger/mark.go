@@ -27,48 +27,52 @@ const (
 	KindStop      = "stop"      // the run ended in good order
 )
 
-// Mark is a line that is no decision. Which fields it has depends on its kind.
+// Mark is a line that is no decision. Its kind says which fields it has: those that name it, or Redaction, Operator or Fleet.
 type Mark struct {
-	Kind string
-	Time time.Time // all but begin
+	Kind string    `json:"-"`
+	Time time.Time `json:"-"` // all but begin
 
-	Schema   int    // begin
-	Segment  int    // begin
-	First    int64  // begin: its index
-	Lines    int64  // begin, stop: decisions before it
-	Origin   string // begin: of the log
-	Software string // begin: name/version; may be empty
+	Schema   int    `json:"schema" of:"begin"`
+	Segment  int    `json:"segment" of:"begin"`
+	First    int64  `json:"first" of:"begin"`             // its index
+	Lines    int64  `json:"lines" of:"begin stop"`        // decisions before it
+	Origin   string `json:"origin" of:"begin"`            // of the log
+	Software string `json:"software,omitzero" of:"begin"` // name/version
 
-	Cut       int64         // run: bytes that were cut off because a kill had torn a line
-	Killed    bool          // run: the one before it did not end in good order
-	ClockBack time.Duration // run: by how much the clock stood behind the last time that the ledger had
-	Warcinfo  string        // run: the SHA-256 of the block of its warcinfo records, in hexadecimal digits; may be empty
-	Settings  string        // run: that of the settings; may be empty
-	OptOuts   string        // run: that of the opt-out list; may be empty
-	Key       string        // run: the verifier key of its checkpoints; empty for none
+	Cut       int64         `json:"cut" of:"run"`                      // bytes that were cut off because a kill had torn a line
+	Killed    bool          `json:"killed,omitzero" of:"run"`          // the one before it did not end in good order
+	ClockBack time.Duration `json:"clock_back_us,omitzero" of:"run"`   // by how much the clock stood behind the last time that the ledger had
+	Warcinfo  string        `json:"warcinfo_sha256,omitzero" of:"run"` // of the block of its warcinfo records
+	Settings  string        `json:"settings_sha256,omitzero" of:"run"`
+	OptOuts   string        `json:"optouts_sha256,omitzero" of:"run"` // of the opt-out list
+	Key       string        `json:"key,omitzero" of:"run"`            // the verifier key of its checkpoints; empty for none
 
-	Size  int64        // hosts: the entries that the map is of
-	Hosts int64        // hosts: how many it has
-	Root  hostmap.Hash // hosts: of the map
+	Size  int64        `json:"size" of:"hosts"`  // the entries that the map is of
+	Hosts int64        `json:"hosts" of:"hosts"` // how many it has
+	Root  hostmap.Hash `json:"root" of:"hosts"`
 
-	Name    string // file: relative to the crawl directory, with slashes
-	Octets  int64  // file
-	SHA256  string // file, optouts
-	Entries int64  // optouts: entries of the list
+	Name    string `json:"name" of:"file"` // relative to the crawl directory, with slashes
+	Octets  int64  `json:"octets" of:"file"`
+	SHA256  string `json:"sha256" of:"file optouts"`
+	Entries int64  `json:"entries" of:"optouts"` // of the list
 
-	Note      string              // key: that of the rotation (package checkpoint)
-	Rotation  checkpoint.Rotation // key: what it says
-	Redaction *Redaction          // redaction
-	Operator  *Operator           // operator
-	Fleet     *Fleet              // fleet
+	Note     string              `json:"note" of:"key"` // that of the rotation (package checkpoint)
+	Rotation checkpoint.Rotation `json:"-"`             // key: what it says
+
+	Redaction *Redaction `json:"-"`
+	Operator  *Operator  `json:"-"`
+	Fleet     *Fleet     `json:"-"`
 }
 
 // Fleet is what a member of a fleet knows at a time. Slots are those of canon.Authority.Slot.
 type Fleet struct {
-	Crawl, Dir    string            // identify the crawl, and the crawl directory
-	Taken, Given  []int             // slots
-	Members       map[string]string // names of members that no mark before has, by Dir
-	Asked, Server time.Time         // the server's clock, read between Asked and the time of the mark
+	Crawl   string            `json:"crawl"` // identifies it
+	Dir     string            `json:"dir"`   // identifies the crawl directory
+	Taken   []int             `json:"taken"` // slots
+	Given   []int             `json:"given"`
+	Members map[string]string `json:"members"` // names of members that no mark before has, by Dir
+	Asked   time.Time         `json:"asked"`
+	Server  time.Time         `json:"server"` // its clock, read between Asked and the time of the mark
 }
 
 // The extents of a redaction.
@@ -80,12 +84,12 @@ const (
 // Redaction says what was forgotten, and why. A line that was forgotten is replaced by a stub, Stub of its entry hash, so
 // that the tree stays what it was.
 type Redaction struct {
-	Extent  string // ExtentBodies or ExtentAll
-	Reason  string // in the operator's words; may be empty
-	Subject string // SHA-256, in hexadecimal digits, of a salt, a newline, and what was asked for (storage/redact.Digest)
-	Records []RedactedRecord
-	Entries []int64 // indexes of the lines that are stubs
-	Files   []RedactedFile
+	Extent  string           `json:"extent"`         // ExtentBodies or ExtentAll
+	Reason  string           `json:"reason"`         // in the operator's words; may be empty
+	Subject string           `json:"subject_sha256"` // of a salt, a newline, and what was asked for (storage/redact.Digest)
+	Records []RedactedRecord `json:"records"`
+	Entries []int64          `json:"entries"` // indexes of the lines that are stubs
+	Files   []RedactedFile   `json:"files"`
 }
 
 // RedactedRecord is a record that left the archive.

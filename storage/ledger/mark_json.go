@@ -2,12 +2,16 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"curtsy/storage"
@@ -15,215 +19,177 @@ import (
 	"curtsy/storage/ledger/hostmap"
 )
 
-// object is a JSON object that is being written, without its closing brace.
-type object []byte
-
-func (o *object) name(name string) { *o = append(append(append(*o, `,"`...), name...), `":`...) }
-
-func (o *object) text(name, s string) {
-	o.name(name)
-	*o = storage.AppendString(*o, s)
-}
-
-func (o *object) optional(name, s string) {
-	if s != "" {
-		o.text(name, s)
+// part is the struct that has the fields of a mark beside its kind and time.
+func (m *Mark) part() any {
+	switch m.Kind {
+	case KindRedaction:
+		m.Redaction = cmp.Or(m.Redaction, new(Redaction))
+		return m.Redaction
+	case KindOperator:
+		m.Operator = cmp.Or(m.Operator, new(Operator))
+		return m.Operator
+	case KindFleet:
+		m.Fleet = cmp.Or(m.Fleet, new(Fleet))
+		return m.Fleet
 	}
+	return m
 }
 
-func (o *object) number(name string, n int64) {
-	o.name(name)
-	*o = strconv.AppendInt(*o, n, 10)
+// field is a field of a mark, or of what a mark holds.
+type field struct {
+	reflect.Value
+	name     string
+	optional bool // left out when it is zero
 }
 
-// list appends an array, of which each appends one element.
-func list[T any](o *object, name string, all []T, each func(o *object, v T)) {
-	o.name(name)
-	*o = append(*o, '[')
-	for i, v := range all {
-		if i > 0 {
-			*o = append(*o, ',')
+// fieldsOf are the fields of a struct in their order; of a Mark, those of its kind or, with others, those of the other kinds.
+func fieldsOf(v reflect.Value, kind string, others bool) iter.Seq[field] {
+	return func(yield func(field) bool) {
+		for i := range v.NumField() {
+			tag := v.Type().Field(i).Tag
+			of, some := tag.Lookup("of")
+			if some && slices.Contains(strings.Fields(of), kind) == others || !some && v.Type() == reflect.TypeFor[Mark]() {
+				continue
+			}
+			name, option, _ := strings.Cut(tag.Get("json"), ",")
+			if !yield(field{v.Field(i), name, option != ""}) {
+				return
+			}
 		}
-		each(o, v)
 	}
-	*o = append(*o, ']')
 }
 
 // appendMark appends m as an object.
 func appendMark(b []byte, m *Mark) []byte {
-	o := object(append(append(append(b, markStart...), m.Kind...), '"'))
+	b = append(append(append(b, markStart...), m.Kind...), '"')
 	if m.Kind != KindBegin {
-		o.text("time", m.Time.UTC().Format(timeForm))
+		b = appendValue(append(b, `,"time":`...), "", reflect.ValueOf(m.Time))
 	}
-	switch m.Kind {
-	case KindBegin:
-		o.number("schema", int64(m.Schema))
-		o.number("segment", int64(m.Segment))
-		o.number("first", m.First)
-		o.number("lines", m.Lines)
-		o.text("origin", m.Origin)
-		o.optional("software", m.Software)
-	case KindRun:
-		o.number("cut", m.Cut)
-		if m.Killed {
-			o = append(o, `,"killed":true`...)
+	return appendFields(b, ',', reflect.ValueOf(m.part()).Elem(), m.Kind)
+}
+
+// appendFields appends the fields of v, behind a comma or the brace of their object, and the end of that.
+func appendFields(b []byte, before byte, v reflect.Value, kind string) []byte {
+	for f := range fieldsOf(v, kind, false) {
+		if f.optional && f.IsZero() {
+			continue
 		}
-		if m.ClockBack > 0 {
-			o.number("clock_back_us", m.ClockBack.Microseconds())
-		}
-		o.optional("warcinfo_sha256", m.Warcinfo)
-		o.optional("settings_sha256", m.Settings)
-		o.optional("optouts_sha256", m.OptOuts)
-		o.optional("key", m.Key)
-	case KindHosts:
-		o.number("size", m.Size)
-		o.number("hosts", m.Hosts)
-		o.text("root", m.Root.String())
-	case KindFile:
-		o.text("name", m.Name)
-		o.number("octets", m.Octets)
-		o.text("sha256", m.SHA256)
-	case KindOptOuts:
-		o.text("sha256", m.SHA256)
-		o.number("entries", m.Entries)
-	case KindKey:
-		o.text("note", m.Note)
-	case KindRedaction:
-		appendRedaction(&o, m.Redaction)
-	case KindOperator:
-		m.Operator.appendTo(&o)
-	case KindFleet:
-		m.Fleet.appendTo(&o)
-	case KindStop:
-		o.number("lines", m.Lines)
+		b = append(append(append(b, before, '"'), f.name...), `":`...)
+		b, before = appendValue(b, f.name, f.Value), ','
 	}
-	return append(o, '}')
+	return append(b, '}')
 }
 
-func appendRedaction(o *object, r *Redaction) {
-	o.text("extent", r.Extent)
-	o.text("reason", r.Reason)
-	o.text("subject_sha256", r.Subject)
-	list(o, "records", r.Records, func(o *object, r RedactedRecord) {
-		*o = append(*o, `{"id":`...)
-		*o = storage.AppendString(*o, r.ID)
-		o.text("blocks", r.Blocks)
-		*o = append(*o, '}')
-	})
-	list(o, "entries", r.Entries, func(o *object, i int64) { *o = strconv.AppendInt(*o, i, 10) })
-	list(o, "files", r.Files, func(o *object, f RedactedFile) {
-		*o = append(*o, `{"name":`...)
-		*o = storage.AppendString(*o, f.Name)
-		o.number("octets", f.Octets)
-		o.text("sha256", f.SHA256)
-		o.text("before_sha256", f.Before)
-		*o = append(*o, '}')
-	})
+// member is a member of a fleet.
+type member struct {
+	Dir  string `json:"dir"`
+	Name string `json:"name"`
 }
 
-func (f *Fleet) appendTo(o *object) {
-	slot := func(o *object, id int) { *o = strconv.AppendInt(*o, int64(id), 10) }
-	o.text("crawl", f.Crawl)
-	o.text("dir", f.Dir)
-	list(o, "taken", f.Taken, slot)
-	list(o, "given", f.Given, slot)
-	list(o, "members", slices.Sorted(maps.Keys(f.Members)), func(o *object, dir string) {
-		*o = append(*o, `{"dir":`...)
-		*o = storage.AppendString(*o, dir)
-		o.text("name", f.Members[dir])
-		*o = append(*o, '}')
-	})
-	o.text("asked", f.Asked.UTC().Format(timeForm))
-	o.text("server", f.Server.UTC().Format(timeForm))
+// appendValue appends the value of a field with that name.
+func appendValue(b []byte, name string, v reflect.Value) []byte {
+	switch x := v.Interface().(type) {
+	case time.Time:
+		return storage.AppendString(b, x.UTC().Format(timeForm))
+	case time.Duration:
+		return strconv.AppendInt(b, int64(x/unitOf(name)), 10)
+	case hostmap.Hash:
+		return storage.AppendString(b, x.String())
+	case map[string]string:
+		var all []member
+		for _, dir := range slices.Sorted(maps.Keys(x)) {
+			all = append(all, member{dir, x[dir]})
+		}
+		return appendValue(b, name, reflect.ValueOf(all))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return storage.AppendString(b, v.String())
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
+	case reflect.Struct:
+		return appendFields(b, '{', v, "")
+	case reflect.Slice:
+		b = append(b, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendValue(b, name, v.Index(i))
+		}
+		return append(b, ']')
+	}
+	return strconv.AppendInt(b, v.Int(), 10)
 }
 
-// markJSON is a mark as it is read. Pointers are of what must be there.
-type markJSON struct {
-	Mark      string           `json:"mark"`
-	Time      *time.Time       `json:"time"`
-	Schema    int              `json:"schema"`
-	Segment   int              `json:"segment"`
-	First     *int64           `json:"first"`
-	Lines     *int64           `json:"lines"`
-	Origin    string           `json:"origin"`
-	Software  string           `json:"software"`
-	Cut       int64            `json:"cut"`
-	Killed    bool             `json:"killed"`
-	ClockBack int64            `json:"clock_back_us"`
-	Warcinfo  string           `json:"warcinfo_sha256"`
-	Settings  string           `json:"settings_sha256"`
-	OptOuts   string           `json:"optouts_sha256"`
-	Key       string           `json:"key"`
-	Size      *int64           `json:"size"`
-	Hosts     int64            `json:"hosts"`
-	Root      *hostmap.Hash    `json:"root"`
-	Name      string           `json:"name"`
-	Octets    int64            `json:"octets"`
-	SHA256    string           `json:"sha256"`
-	Entries   json.RawMessage  `json:"entries"`
-	Note      string           `json:"note"`
-	Act       string           `json:"act"`
-	About     string           `json:"about"`
-	URLs      int64            `json:"urls"`
-	Whom      string           `json:"whom"`
-	Delay     int64            `json:"delay_ms"`
-	Extent    string           `json:"extent"`
-	Reason    string           `json:"reason"`
-	Subject   string           `json:"subject_sha256"`
-	Records   []RedactedRecord `json:"records"`
-	Files     []RedactedFile   `json:"files"`
-	Crawl     string           `json:"crawl"`
-	Dir       string           `json:"dir"`
-	Taken     []int            `json:"taken"`
-	Given     []int            `json:"given"`
-	Members   []struct {
-		Dir  string `json:"dir"`
-		Name string `json:"name"`
-	} `json:"members"`
-	Asked  time.Time `json:"asked"`
-	Server time.Time `json:"server"`
+// unitOf is the unit of the duration in a field.
+func unitOf(name string) time.Duration {
+	if strings.HasSuffix(name, "_ms") {
+		return time.Millisecond
+	}
+	return time.Microsecond
+}
+
+// durationOf is a duration that was read as a number of units. Less than nothing is one less, and no more than fits is kept.
+func durationOf(n, unit time.Duration) time.Duration { return min(max(n, -1), 1<<62/unit) * unit }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Fleet) UnmarshalJSON(b []byte) error {
+	type plain Fleet
+	j := struct {
+		*plain
+		Members []member `json:"members"`
+	}{plain: (*plain)(f)}
+	err := json.Unmarshal(b, &j)
+	f.Members = map[string]string{}
+	for _, x := range j.Members {
+		f.Members[x.Dir] = x.Name
+	}
+	return err
 }
 
 // ParseMark reads a line that is meant as a mark.
 func ParseMark(line []byte) (*Mark, error) {
-	var j markJSON
 	if err := storage.CheckForm(line); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(line, &j); err != nil {
+	var head struct {
+		Mark string
+		Time *time.Time
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
 		return nil, err
 	}
-	if !bytes.HasPrefix(line, append(append(slices.Clone(markStart), j.Mark...), '"')) {
+	if !bytes.HasPrefix(line, append(append(slices.Clone(markStart), head.Mark...), '"')) {
 		return nil, errors.New("its kind is written with escapes")
 	}
-	m := &Mark{Kind: j.Mark}
-	if m.Kind == KindBegin {
-		return m, m.readBegin(&j)
+	m := &Mark{Kind: head.Mark}
+	if err := json.Unmarshal(line, m.part()); err != nil {
+		return nil, err
 	}
-	if j.Time == nil {
-		return nil, errors.New("time is missing")
+	for f := range fieldsOf(reflect.ValueOf(m).Elem(), m.Kind, true) {
+		f.SetZero() // a reader passes over fields that it does not expect
 	}
-	m.Time = *j.Time
-	if !bytes.Contains(line, []byte(`"time":"`+m.Time.UTC().Format(timeForm)+`"`)) {
-		return nil, errors.New("time is not of the form " + timeForm)
-	}
-	return m, m.read(&j)
-}
-
-func (m *Mark) readBegin(j *markJSON) error {
-	m.Schema, m.Segment, m.Origin, m.Software = j.Schema, j.Segment, j.Origin, j.Software
 	switch {
-	case m.Schema > Schema:
-		return nil // of which nothing else is known
-	case m.Schema < Schema:
-		return fmt.Errorf("schema %d is of an earlier version, and not read any more", m.Schema)
-	case j.First == nil || j.Lines == nil || m.Segment < 0, *j.First < 0 || *j.First > maxIndex, *j.Lines < 0 || *j.Lines > maxIndex:
-		return errors.New("first or lines is missing or invalid")
-	case m.Origin == "" || len(m.Origin) > maxOrigin:
-		return errors.New("origin is missing")
+	case m.Kind == KindBegin:
+	case head.Time == nil:
+		return nil, errors.New("time is missing")
+	default:
+		m.Time = *head.Time
+		if !bytes.Contains(line, []byte(`"time":"`+m.Time.UTC().Format(timeForm)+`"`)) {
+			return nil, errors.New("time is not of the form " + timeForm)
+		}
 	}
-	m.First, m.Lines = *j.First, *j.Lines
-	return nil
+	if m.Kind == KindBegin && m.Schema > Schema {
+		return m, nil // of which nothing else is known
+	}
+	for f := range fieldsOf(reflect.ValueOf(m.part()).Elem(), m.Kind, false) {
+		_, value, there := bytes.Cut(line, []byte(`"`+f.name+`":`))
+		if !f.optional && (!there || bytes.HasPrefix(value, []byte("null"))) {
+			return m, fmt.Errorf("%s is missing", f.name)
+		}
+	}
+	return m, m.check()
 }
 
 const (
@@ -231,11 +197,20 @@ const (
 	maxIndex  = 1 << 60 // of entries: more than anybody writes, and one can be added
 )
 
-func (m *Mark) read(j *markJSON) (err error) {
+// check refuses what is not a mark of its kind, and completes the others.
+func (m *Mark) check() (err error) {
 	switch m.Kind {
+	case KindBegin:
+		switch {
+		case m.Schema < Schema:
+			return fmt.Errorf("schema %d is of an earlier version, and not read any more", m.Schema)
+		case m.Segment < 0, m.First < 0, m.First > maxIndex, m.Lines < 0, m.Lines > maxIndex:
+			return errors.New("segment, first or lines is invalid")
+		case m.Origin == "" || len(m.Origin) > maxOrigin:
+			return errors.New("origin is missing")
+		}
 	case KindRun:
-		m.Cut, m.Killed, m.Warcinfo, m.Settings, m.OptOuts, m.Key = j.Cut, j.Killed, j.Warcinfo, j.Settings, j.OptOuts, j.Key
-		m.ClockBack = time.Duration(min(max(j.ClockBack, 0), int64(1<<62/time.Microsecond))) * time.Microsecond
+		m.ClockBack = max(durationOf(m.ClockBack, time.Microsecond), 0)
 		for _, d := range []string{m.Warcinfo, m.Settings, m.OptOuts} {
 			if d != "" && !IsDigest(d) {
 				return errors.New("one of its digests is invalid")
@@ -245,46 +220,29 @@ func (m *Mark) read(j *markJSON) (err error) {
 			_, err = checkpoint.ParseKey(m.Key)
 		}
 	case KindHosts:
-		if j.Size == nil || *j.Size < 0 || j.Hosts < 0 || j.Root == nil {
-			return errors.New("size, hosts or root is missing")
+		if m.Size < 0 || m.Hosts < 0 {
+			return errors.New("size or hosts is invalid")
 		}
-		m.Size, m.Hosts, m.Root = *j.Size, j.Hosts, *j.Root
 	case KindFile:
-		m.Name, m.Octets, m.SHA256 = j.Name, j.Octets, j.SHA256
 		if m.Name == "" || !IsDigest(m.SHA256) {
 			return errors.New("name or sha256 is missing")
 		}
 	case KindOptOuts:
-		if m.SHA256 = j.SHA256; !IsDigest(m.SHA256) {
+		if !IsDigest(m.SHA256) {
 			return errors.New("sha256 is missing")
 		}
-		err = json.Unmarshal(j.Entries, &m.Entries)
 	case KindKey:
-		m.Note = j.Note
-		m.Rotation, err = checkpoint.ParseRotation([]byte(j.Note))
+		m.Rotation, err = checkpoint.ParseRotation([]byte(m.Note))
 	case KindRedaction:
-		m.Redaction = &Redaction{Extent: j.Extent, Reason: j.Reason, Subject: j.Subject, Records: j.Records, Files: j.Files}
-		if err := json.Unmarshal(j.Entries, &m.Redaction.Entries); err != nil {
-			return fmt.Errorf("entries: %w", err)
-		}
 		return m.Redaction.check()
 	case KindOperator:
-		m.Operator = &Operator{Act: j.Act, About: j.About, URLs: j.URLs, Note: j.Note, Settings: j.Settings, Hosts: j.Whom,
-			Delay: time.Duration(min(max(j.Delay, -1), int64(1<<62/time.Millisecond))) * time.Millisecond}
+		m.Operator.Delay = durationOf(m.Operator.Delay, time.Millisecond)
 		return m.Operator.check()
 	case KindFleet:
-		m.Fleet = &Fleet{Crawl: j.Crawl, Dir: j.Dir, Taken: j.Taken, Given: j.Given, Members: map[string]string{}, Asked: j.Asked, Server: j.Server}
-		for _, x := range j.Members {
-			m.Fleet.Members[x.Dir] = x.Name
-		}
-		if m.Fleet.Crawl == "" || m.Fleet.Dir == "" || !inCentury(j.Asked) || !inCentury(j.Server) {
-			return errors.New("crawl, dir, asked or server is missing")
+		if f := m.Fleet; f.Crawl == "" || f.Dir == "" || !inCentury(f.Asked) || !inCentury(f.Server) {
+			return errors.New("crawl, dir, asked or server is invalid")
 		}
 	case KindStop:
-		if j.Lines == nil {
-			return errors.New("lines is missing")
-		}
-		m.Lines = *j.Lines
 	default:
 		return fmt.Errorf("a mark %.80q is not known", m.Kind)
 	}

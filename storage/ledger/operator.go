@@ -38,13 +38,13 @@ const (
 // Operator is an act of an operator: what a person had the crawl do. It excuses nothing: politeness is judged by what was
 // asked of whom, and when.
 type Operator struct {
-	Act      string
-	About    string        // the host, as an origin; the pattern or the budget, before and after. Paths of seeds are in their lines alone
-	URLs     int64         // that it concerns, as far as that was known
-	Note     string        // in the operator's words; may be empty
-	Delay    time.Duration // of ActDelay: the pause from here on
-	Hosts    string        // likewise: of whom; a name, "*.example.org" for all below a name, or "*"
-	Settings string        // the SHA-256 of the settings from here on, in hexadecimal digits; empty where they stay
+	Act      string        `json:"act"`
+	About    string        `json:"about,omitzero"`           // the host, as an origin; the pattern or the budget, before and after. Paths of seeds are in their lines alone
+	URLs     int64         `json:"urls,omitzero"`            // that it concerns, as far as that was known
+	Note     string        `json:"note,omitzero"`            // in the operator's words; may be empty
+	Hosts    string        `json:"whom,omitzero"`            // of ActDelay: a name, "*.example.org" for all below a name, or "*"
+	Delay    time.Duration `json:"delay_ms,omitzero"`        // likewise: the pause from here on
+	Settings string        `json:"settings_sha256,omitzero"` // of the settings from here on; empty where they stay
 }
 
 // check refuses what is no act.
@@ -60,20 +60,6 @@ func (o *Operator) check() error {
 		return errors.New("settings_sha256 is invalid")
 	}
 	return nil
-}
-
-func (o *Operator) appendTo(b *object) {
-	b.text("act", o.Act)
-	b.optional("about", o.About)
-	if o.URLs > 0 {
-		b.number("urls", o.URLs)
-	}
-	b.optional("note", o.Note)
-	b.optional("whom", o.Hosts)
-	if o.Delay > 0 {
-		b.number("delay_ms", o.Delay.Milliseconds())
-	}
-	b.optional("settings_sha256", o.Settings)
 }
 
 // Operator notes an act of an operator, and makes that durable. It begins no run, unless the last run had another key: of a
