@@ -35,15 +35,12 @@ func large() map[string][2]string {
 	}
 }
 
-// A piece is looked for once in each part of a target, however many of 20,000 rules have it.
-func TestALargeBodyIsNoProductOfRulesAndTarget(t *testing.T) {
+// A question about 20,000 rules allocates next to nothing.
+func TestReading_LargeBody(t *testing.T) {
 	for name, c := range large() {
 		r := Read("rfc9309", []byte(c[0]), "a")
 		if allowed, line := r.Allowed(c[1]); !allowed && name != "pieces" && name != "one" {
 			t.Errorf("%s: disallowed by line %d", name, line)
-		}
-		if most := len(r.pieces) * len(c[1]); r.searched > most {
-			t.Errorf("%s: looked for pieces in %d octets, want at most %d: %d pieces in %d octets", name, r.searched, most, len(r.pieces), len(c[1]))
 		}
 		if n := testing.AllocsPerRun(3, func() { r.Allowed(c[1]) }); n > 20 {
 			t.Errorf("%s: %v allocations for a question", name, n)
