@@ -169,7 +169,7 @@ func TestTextsComeBack(t *testing.T) {
 	require.NoError(t, err)
 	defer x.Close()
 	var at []Text
-	bodies := make([]string, 60)
+	bodies := make([]string, 150)
 	for i := range bodies {
 		bodies[i] = "User-agent: *\n" + strings.Repeat(fmt.Sprintf("Disallow: /%d\n", i), 3500) + fmt.Sprintf("Disallow: /last%d\n", i)
 		p, err := x.Put([]byte(bodies[i]))
