@@ -19,7 +19,7 @@ import (
 func answersAsACrawl() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"state":"running"}`) })
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"name":"frontier.db"}`) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `"frontier.db"`) })
 	return mux
 }
 
@@ -33,12 +33,15 @@ var askingCommands = [][]string{
 // nothing and changes nothing: what was there is there, after every command.
 func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 	t.Parallel()
-	for who, handler := range map[string]http.Handler{
-		"a stranger":              answersAsACrawl(),
-		"one who knows the token": control.Handler("known", 1<<20, answersAsACrawl()),
+	terms, err := control.Secure("known")
+	require.NoError(t, err)
+	for who, start := range map[string]func(*httptest.Server){
+		"a stranger": (*httptest.Server).Start, "one who knows the token": (*httptest.Server).StartTLS,
 	} {
 		dir, _ := stopped(t)
-		s := httptest.NewServer(handler)
+		s := httptest.NewUnstartedServer(answersAsACrawl())
+		s.TLS = terms
+		start(s)
 		t.Cleanup(s.Close)
 		left := fmt.Sprintf(`{"address":%q,"token":"known"}`, s.Listener.Addr())
 		require.NoError(t, os.WriteFile(inDir(dir, control.File), []byte(left), 0o600))

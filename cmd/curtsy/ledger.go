@@ -17,7 +17,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
@@ -31,16 +30,6 @@ func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
 	cmd := cli.Command("ledger checkpoint", cli.Flags{"json": &asJSON})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return ledgerHead(cmd.Context(), args[0], asJSON, std) }
 	return cmd
-}
-
-// latest is the latest checkpoint of the crawl in dir: as it tells it, if it runs.
-func latest(ctx context.Context, dir string) (*checkpoint.Note, error) {
-	if r, err := control.Connect(ctx, dir); err == nil {
-		if n, err := r.Checkpoint(ctx); err == nil {
-			return n, nil
-		}
-	}
-	return ledger.Latest(filepath.Join(dir, crawldir.LedgerName)) // which is the same, or says what is wrong
 }
 
 // headJSON is what ledger checkpoint --json prints.
@@ -61,7 +50,7 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 		}
 		return crawldir.RequireWhole(dir)
 	}
-	n, err := latest(ctx, dir)
+	n, err := ledger.Latest(book)
 	switch {
 	case errors.Is(err, ledger.ErrNoCheckpoint):
 		return fmt.Errorf("%s: %w: the next run begins with one", book, ledger.ErrNoCheckpoint)

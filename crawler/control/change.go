@@ -57,9 +57,8 @@ type Changed struct {
 }
 
 // Change has the crawl change a setting, or say what would come of it.
-func (r *Remote) Change(ctx context.Context, order Change) (done Changed, err error) {
-	err = r.call(ctx, http.MethodPost, "/change", order, &done)
-	return done, err
+func (r *Remote) Change(ctx context.Context, order Change) (Changed, error) {
+	return call[Changed](ctx, r, "/change", order)
 }
 
 // Bad says of an error that the order was wrong, and not the crawl.

@@ -3,8 +3,8 @@
 //
 // Serve listens on a loopback port and writes into the crawl directory, as control.json, where that is and a secret.
 // Whoever can read the file may ask; each side proves to know the secret (mutual.go), so that neither somebody who
-// took the port over after a kill nor another user of the machine is believed. Status, explanations, the ledger's latest checkpoint and commands go over
-// it as JSON. A snapshot is a file in the directory.
+// took the port over after a kill nor another user of the machine is believed. Questions, commands and their answers are
+// JSON over HTTP and TLS. A snapshot is a file in the directory.
 //
 // The package decides nothing about the crawl: that is behind the interface Crawl.
 package control

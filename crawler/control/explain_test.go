@@ -23,9 +23,9 @@ func TestTheControlInterfaceExplains(t *testing.T) {
 	if s := e.State; err != nil || s.Assumed || s.Kind != "embed" || s.Via != found.Via || s.Depth != 4 || s.Embeds != 1 || s.Seed != found.Seed || s.Tag != "t" {
 		t.Errorf("%+v, %v", e.State, err)
 	}
-	for _, path := range []string{"/explain", "/explain?url=x", "/explain?url=http://a.test/&kind=kin", "/explain?url=http://a.test/&kind=link&depth=-1"} {
-		if err := r.call(t.Context(), "GET", path, nil, &e); !BadOrder(err) {
-			t.Errorf("%s: %v", path, err)
+	for _, order := range []any{struct{}{}, map[string]string{"url": "x"}, map[string]any{"url": u, "found": map[string]string{"Kind": "kin"}}} {
+		if err := r.call(t.Context(), "/explain", order, &e); !BadOrder(err) {
+			t.Errorf("%v: %v", order, err)
 		}
 	}
 }

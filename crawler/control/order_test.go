@@ -25,9 +25,11 @@ func ordered(t *testing.T, dir, path, body string) (status int, says string) {
 	require.NoError(t, err)
 	var at address
 	require.NoError(t, json.Unmarshal(b, &at))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at.Address+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+at.Address+path, strings.NewReader(body))
 	require.NoError(t, err)
-	resp, err := (&http.Client{Transport: &Transport{Secret: at.Token, Base: http.DefaultTransport}}).Do(req)
+	terms, err := Secure(at.Token)
+	require.NoError(t, err)
+	resp, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: terms, DisableKeepAlives: true}}).Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
@@ -52,12 +54,12 @@ func TestWrongOrdersAreRefusedInJSONAndChangeNothing(t *testing.T) {
 		{"/add", `[{"url":"ftp://a.test/"}]`, "read the command"},
 		{"/add", `[{"tag":"x"}]`, "without its URL"},
 		{"/add", `[{"url":"http://10.0.0.1/"}]`, "stop the crawl"},
-		{"/find", `{"host":"a b"}`, "a b"},
-		{"/snapshot", `{}`, "not a snapshot name"},
-		{"/snapshot", `{"name":"frontier.db"}`, "not a snapshot name"},
-		{"/snapshot", `{"name":"../` + NewSnapshot() + `"}`, "not a snapshot name"},
-		{"/snapshot", `{"name":"` + SnapshotPrefix + `../aaaaaaaaaaaaaaaaaaaaaaa` + snapshotSuffix + `"}`, "not a snapshot name"},
-		{"/find", `{"host":"` + strings.Repeat("x", maxOrder) + `"}`, "too large"},
+		{"/find", `"a b"`, "a b"},
+		{"/snapshot", `""`, "not a snapshot name"},
+		{"/snapshot", `"frontier.db"`, "not a snapshot name"},
+		{"/snapshot", `"../` + NewSnapshot() + `"`, "not a snapshot name"},
+		{"/snapshot", `"` + SnapshotPrefix + `../aaaaaaaaaaaaaaaaaaaaaaa` + snapshotSuffix + `"`, "not a snapshot name"},
+		{"/find", `"` + strings.Repeat("x", maxOrder) + `"`, "too large"},
 	} {
 		status, says := ordered(t, dir, o.path, o.body)
 		if status != http.StatusBadRequest || !strings.Contains(says, o.says) {

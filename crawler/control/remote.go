@@ -27,6 +27,9 @@ import (
 // ErrNotRunning says that no crawl answers for a directory.
 var ErrNotRunning = errors.New("crawler: no crawl is running there")
 
+// maxAnswer bounds the body of an answer, in octets.
+const maxAnswer = 64 << 20
+
 // askTime is how long the answer to a question may take. Commands, and whatever walks through all hosts, take their time.
 const askTime = 10 * time.Second
 
@@ -74,33 +77,35 @@ func connect(ctx context.Context, dir, file string, is any) (*Remote, error) {
 	if r.at.Token == "" {
 		return nil, fmt.Errorf("%w: %s is damaged: it has no token", ErrNotRunning, file)
 	}
+	terms, err := Secure(r.at.Token)
+	if err != nil {
+		return nil, err
+	}
 	r.client = http.Client{
-		Transport: &Transport{Secret: r.at.Token, Base: &http.Transport{Proxy: nil, DisableKeepAlives: true}},
+		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true, TLSClientConfig: terms},
 		// Nobody who answers for a crawl sends us elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	if err := r.call(ctx, http.MethodGet, "/status", nil, is); err != nil {
+	if err := r.call(ctx, "/status", struct{}{}, is); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// call sends a command and reads its report.
-func (r *Remote) call(ctx context.Context, method, path string, order, report any) error {
-	var body io.Reader
-	if order != nil {
-		b, err := json.Marshal(order)
-		if err != nil {
-			return err
-		}
-		body = bytes.NewReader(b)
+// call sends a question or a command, and returns the report.
+func call[Report any](ctx context.Context, r *Remote, path string, order any) (report Report, err error) {
+	err = r.call(ctx, path, order, &report)
+	return report, err
+}
+
+func (r *Remote) call(ctx context.Context, path string, order, report any) error {
+	body, err := json.Marshal(order)
+	if err != nil {
+		return err
 	}
-	if method == http.MethodPost {
-		path = noting(ctx, path)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+r.at.Address+path, body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+r.at.Address+noting(ctx, path), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -111,12 +116,12 @@ func (r *Remote) call(ctx context.Context, method, path string, order, report an
 	case ctx.Err() != nil || errors.As(err, &slow) && slow.Timeout():
 		return fmt.Errorf("crawler: control interface: %w", err) // it runs, or somebody does not want to wait
 	default:
-		// Left behind by a crawl that was killed, most likely; its port may belong to somebody else by now, whose answer
-		// lacks the proof that our crawl gives.
+		// Left behind by a crawl that was killed, most likely; its port may belong to somebody else by now, who does not
+		// have the key that our crawl has.
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)
 	}
 	defer resp.Body.Close()
-	in := io.LimitReader(resp.Body, 64<<20)
+	in := io.LimitReader(resp.Body, maxAnswer)
 	if resp.StatusCode == http.StatusOK {
 		if err := json.NewDecoder(in).Decode(report); err != nil {
 			return fmt.Errorf("crawler: control interface: %w", err)
@@ -162,8 +167,8 @@ func (r *Remote) Add(ctx context.Context, cs []frontier.Candidate) (sum frontier
 			}
 			orders[i] = seed{c.URL, c.Tag}
 		}
-		var added frontier.Added
-		if err := r.call(ctx, http.MethodPost, "/add", orders, &added); err != nil {
+		added, err := call[frontier.Added](ctx, r, "/add", orders)
+		if err != nil {
 			return sum, err
 		}
 		sum.New += added.New
@@ -176,59 +181,72 @@ func (r *Remote) Add(ctx context.Context, cs []frontier.Candidate) (sum frontier
 }
 
 // Steer obeys an operator's command, as Frontier.Steer does.
-func (r *Remote) Steer(ctx context.Context, s frontier.Steering) (done frontier.Steered, err error) {
-	err = r.call(ctx, http.MethodPost, "/steer", s, &done)
-	return done, err
+func (r *Remote) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
+	return call[frontier.Steered](ctx, r, "/steer", s)
 }
 
 // Retry opens what was closed, as Frontier.Retry does.
-func (r *Remote) Retry(ctx context.Context, t frontier.Retrial) (done frontier.Retried, err error) {
-	err = r.call(ctx, http.MethodPost, "/retry", t, &done)
-	return done, err
+func (r *Remote) Retry(ctx context.Context, t frontier.Retrial) (frontier.Retried, error) {
+	return call[frontier.Retried](ctx, r, "/retry", t)
 }
 
 // Find returns the authorities that the crawl knows by a name, as the function Find does.
-func (r *Remote) Find(ctx context.Context, host string) (found []canon.Authority, err error) {
-	err = r.call(ctx, http.MethodPost, "/find", wantedHost{host}, &found)
-	return found, err
+func (r *Remote) Find(ctx context.Context, host string) ([]canon.Authority, error) {
+	return call[[]canon.Authority](ctx, r, "/find", host)
 }
 
 // Named returns names of hosts, as the function Named does, at most a thousand.
-func (r *Remote) Named(ctx context.Context, n Names) (found []string, err error) {
-	err = r.call(ctx, http.MethodPost, "/named", n, &found)
-	return found, err
+func (r *Remote) Named(ctx context.Context, n Names) ([]string, error) {
+	return call[[]string](ctx, r, "/named", n)
+}
+
+// Hosts returns a page of the table of hosts, as status.Live does.
+func (r *Remote) Hosts(ctx context.Context, q status.Query) (status.Page, error) {
+	return call[status.Page](ctx, r, "/hosts", q)
+}
+
+// Host returns what there is to say of one host.
+func (r *Remote) Host(ctx context.Context, a canon.Authority) (status.One, error) {
+	return call[status.One](ctx, r, "/host", a)
+}
+
+// Pause has the crawl begin no exchange until Pause(false).
+func (r *Remote) Pause(ctx context.Context, on bool) error {
+	return r.call(ctx, "/pause", on, &struct{}{})
+}
+
+// Drain has the crawl end: the exchanges under way may finish, and what is left stays for resume.
+func (r *Remote) Drain(ctx context.Context) error {
+	return r.call(ctx, "/drain", struct{}{}, &struct{}{})
 }
 
 // Snapshot has the crawl write its frontier as it is now into a new file, and returns its path. Whoever asks removes it.
 func (r *Remote) Snapshot(ctx context.Context) (path string, err error) {
-	at := snapshotAt{NewSnapshot()}
-	path = filepath.Join(r.dir, at.Name)
+	name := NewSnapshot()
+	path = filepath.Join(r.dir, name)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("crawler: control interface: snapshot: %s: %w", path, cmp.Or(err, fs.ErrExist))
 	}
-	var made snapshotAt
-	if err := r.call(ctx, http.MethodPost, "/snapshot", at, &made); err != nil {
+	made, err := call[string](ctx, r, "/snapshot", name)
+	if err != nil {
 		return "", err
 	}
-	if made != at {
-		return "", fmt.Errorf("crawler: control interface: a snapshot %q was made, not %q", made.Name, at.Name)
+	if made != name {
+		return "", fmt.Errorf("crawler: control interface: a snapshot %q was made, not %q", made, name)
 	}
 	return path, nil
 }
 
-// look answers GET /look.
-func (s *server) look(r *http.Request) (any, error) {
-	var l status.Look
-	var err error
-	if l.Status, err = s.crawl.Status(r.Context()); err != nil {
-		return nil, err
+func (s *server) look(ctx context.Context, _ struct{}) (l status.Look, err error) {
+	if l.Status, err = s.crawl.Status(ctx); err != nil {
+		return l, err
 	}
 	live := s.crawl.Live()
-	if l.Estimate, err = live.Estimate(r.Context()); err != nil {
-		return nil, err
+	if l.Estimate, err = live.Estimate(ctx); err != nil {
+		return l, err
 	}
 	l.Memory, l.Workers = memory(), live.Workers()
-	l.Waits, err = live.Waits(r.Context(), l.Status.LimitedByIP)
+	l.Waits, err = live.Waits(ctx, l.Status.LimitedByIP)
 	return l, err
 }
 
@@ -240,43 +258,10 @@ func memory() int64 {
 }
 
 // Look has the crawl say how it is, how long the rest takes, and what its hosts wait for. It may be asked for often.
-func (r *Remote) Look(ctx context.Context) (l status.Look, err error) {
+func (r *Remote) Look(ctx context.Context) (status.Look, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	err = r.call(ctx, http.MethodGet, "/look", nil, &l)
-	return l, err
-}
-
-// Hosts returns a page of the table of hosts, as status.Live does.
-func (r *Remote) Hosts(ctx context.Context, q status.Query) (p status.Page, err error) {
-	err = r.call(ctx, http.MethodPost, "/hosts", q, &p)
-	return p, err
-}
-
-// wantedOne is a host by its authority.
-type wantedOne struct {
-	Authority canon.Authority `json:"authority"`
-}
-
-// Host returns what there is to say of one host.
-func (r *Remote) Host(ctx context.Context, a canon.Authority) (o status.One, err error) {
-	err = r.call(ctx, http.MethodPost, "/host", wantedOne{a}, &o)
-	return o, err
-}
-
-// pausing is an order to pause, or to go on.
-type pausing struct {
-	On bool `json:"on"`
-}
-
-// Pause has the crawl begin no exchange until Pause(false).
-func (r *Remote) Pause(ctx context.Context, on bool) error {
-	return r.call(ctx, http.MethodPost, "/pause", pausing{on}, &pausing{})
-}
-
-// Drain has the crawl end: the exchanges under way may finish, and what is left stays for resume.
-func (r *Remote) Drain(ctx context.Context) error {
-	return r.call(ctx, http.MethodPost, "/drain", struct{}{}, &struct{}{})
+	return call[status.Look](ctx, r, "/look", struct{}{})
 }
 
 // SnapshotPrefix begins the names of the snapshots that a running crawl writes into its directory. Whoever asked for one
@@ -286,14 +271,8 @@ const SnapshotPrefix = "frontier-snapshot-"
 // snapshotSuffix ends them.
 const snapshotSuffix = ".db"
 
-// snapshotAt says where a snapshot is to be: a name in the crawl directory. Whoever asks chooses it, and so knows that
-// nothing of that name was there before, whatever the answer is.
-type snapshotAt struct {
-	Name string `json:"name"`
-}
-
-// NewSnapshot chooses the name of a snapshot.
-// NewSnapshot is a name for a snapshot. Those that a kill leaves are removed by it.
+// NewSnapshot chooses the name of a snapshot: a name in the crawl directory. Whoever asks for one chooses it, and so knows
+// that nothing of that name was there before, whatever the answer is.
 func NewSnapshot() string { return SnapshotPrefix + strings.ToLower(rand.Text()) + snapshotSuffix }
 
 // isSnapshot reports whether name is one that newSnapshot chooses.

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -63,7 +64,7 @@ type Frontier interface {
 // is how others ask.
 func Serve(ctx context.Context, dir string, c Crawl, f Frontier) error {
 	s := &server{crawl: c, frontier: f, dir: dir, one: make(chan struct{}, 1)}
-	return serve(ctx, filepath.Join(dir, File), s.handler)
+	return serve(ctx, filepath.Join(dir, File), s.handler())
 }
 
 // WatchFile is the name of the file, in the crawl directory, that says how to reach a watch. A watch outlives the runs that
@@ -72,13 +73,11 @@ const WatchFile = "watch.json"
 
 // ServeWatch answers what a watch of dir does until ctx ends, as Serve does for a crawl.
 func ServeWatch(ctx context.Context, dir string, is func() status.Watch) error {
-	return serve(ctx, filepath.Join(dir, WatchFile), func(token string) http.Handler {
-		return Handler(token, 0, answering(func(*http.Request) (any, error) { return is(), nil }))
-	})
+	return serve(ctx, filepath.Join(dir, WatchFile), obeying(func(context.Context, struct{}) (status.Watch, error) { return is(), nil }))
 }
 
 // serve answers on a loopback port until ctx ends, which the file at path names meanwhile.
-func serve(ctx context.Context, path string, handler func(token string) http.Handler) error {
+func serve(ctx context.Context, path string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("crawler: control interface: %w", err)
@@ -86,11 +85,15 @@ func serve(ctx context.Context, path string, handler func(token string) http.Han
 	secret := make([]byte, 16)
 	rand.Read(secret)
 	at := address{Address: listener.Addr().String(), Token: hex.EncodeToString(secret), PID: os.Getpid()}
-	if err := writeFile(path, at); err != nil {
+	terms, err := Secure(at.Token)
+	if err == nil {
+		err = writeFile(path, at)
+	}
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer os.Remove(path)
-	server := &http.Server{Handler: handler(at.Token), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, ErrorLog: complaints}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)
@@ -100,7 +103,7 @@ func serve(ctx context.Context, path string, handler func(token string) http.Han
 			server.Close()
 		}
 	})
-	err = server.Serve(listener)
+	err = server.Serve(tls.NewListener(listener, terms))
 	if !stop() {
 		<-closed
 	}

@@ -17,7 +17,7 @@ const (
 	ConfigBefore = ConfigName + ".before-" // begins the names of settings before, until a run has begun with others
 	FrontierName = engine.FileName         // the URLs to crawl, and those crawled
 	ArchiveName  = "warc"                  // the archive
-	LedgerName   = control.LedgerName      // the decisions
+	LedgerName   = "ledger"                // the decisions
 	IndexName    = "index"                 // places in the archive by URL; rebuilt if it is missing
 	LinksName    = "links"                 // excerpts of pages that earlier versions kept
 	SpoolName    = "spool"                 // bodies under way; emptied at each start
