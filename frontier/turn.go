@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"fmt"
 	"time"
 
 	"curtsy/frontier/canon"
@@ -101,3 +102,132 @@ type Host struct {
 
 // Pending returns how many URLs of the host are not closed.
 func (h Host) Pending() int64 { return h.Queued + h.InFlight + h.Deferred }
+
+// Outcome is how a URL ended. The numbers are stable on disk; the list is closed.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Fetched    Outcome = 1 // an answer that is kept: any 2xx, and statuses that are an answer in themselves
+	Redirected Outcome = 2 // its target is a candidate of its own
+	Disallowed Outcome = 3 // robots.txt, judged at its turn
+	Failed     Outcome = 4 // attempts exhausted, or an answer that no retry mends
+	Gone       Outcome = 5 // 404, 410
+	Dropped    Outcome = 6 // refused by scope, trap, budget, opt-out or operator
+	Held       Outcome = 7 // set aside by a trap's rule, its reason; not an end, an operator may release it: Retry
+)
+
+// Outcomes counts URLs by Outcome; index 0 is unused.
+type Outcomes [8]int64
+
+// Result ends a turn. It is applied whole or not at all.
+type Result struct {
+	Authority canon.Authority
+	Token     Token
+
+	Done     []Done      // tasks that are closed
+	Deferred []Deferral  // tasks that come again
+	Found    []Candidate // links, of any authority, accepted if new
+	Extend   []Seed      // extensions of the scope, entered in the list of seeds
+
+	Host *HostUpdate   // nil keeps what is stored
+	Wait time.Duration // until the next turn; zero or less means due at once, and does not shorten a wait that is stored
+
+	Blobs  [][]byte         // bodies to keep under their SHA-256, once each
+	Counts map[string]int64 // added to the totals of those names
+
+	// Keep holds the lease beyond this Finish and asks for up to Want more tasks under it. Tasks that the Result does
+	// not name stay in flight; names that are not under the lease are ignored.
+	Keep bool
+	Want int
+}
+
+// Check returns how r breaks a bound of the contract, or nil.
+func (r *Result) Check() error {
+	if h := r.Host; h != nil {
+		switch {
+		case len(h.Robots) > MaxRobots:
+			return fmt.Errorf("robots state of %d bytes: over %d", len(h.Robots), MaxRobots)
+		case len(h.Memory) > MaxMemory:
+			return fmt.Errorf("memory of %d bytes: over %d", len(h.Memory), MaxMemory)
+		case h.Condition > Refused:
+			return fmt.Errorf("no condition %d", h.Condition)
+		}
+	}
+	for i, d := range r.Done {
+		if d.Outcome < Fetched || d.Outcome > Held {
+			return fmt.Errorf("task %d is done with outcome %d, which does not exist", i, d.Outcome)
+		}
+	}
+	for i, s := range r.Extend {
+		if s.URL.IsZero() {
+			return fmt.Errorf("extension %d has no URL", i)
+		}
+	}
+	return CheckCandidates(r.Found)
+}
+
+// CheckCandidates returns an error if a candidate has no URL.
+func CheckCandidates(cs []Candidate) error {
+	for i := range cs {
+		if cs[i].URL.IsZero() {
+			return fmt.Errorf("candidate %d has no URL", i)
+		}
+	}
+	return nil
+}
+
+// Done closes a task.
+type Done struct {
+	Print   Fingerprint
+	Outcome Outcome
+	Reason  string // counted per outcome and reason; empty for a plain one
+}
+
+// Deferral returns a task to its host to be tried again.
+type Deferral struct {
+	Print  Fingerprint
+	After  time.Duration // earliest next attempt, from now; other tasks of the host go on meanwhile
+	Reason string
+
+	// URL, if not zero, replaces the task's fetch URL: a redirect led to the task's own key. No attempt is counted.
+	URL canon.URL
+}
+
+// Finished is the answer to a Result.
+type Finished struct {
+	Err   error  // nil (applied now or before), or ErrStale
+	Added Added  // what became of Result.Found
+	Tasks []Task // with Keep: more tasks
+
+	// Dropped are the tasks of the turn that an operator's Drop closed at this Finish: those that it defers, and at the
+	// end of the lease those that it left open. Their order is the engine's.
+	Dropped []Fingerprint
+}
+
+// Stats are the totals of a frontier. Discovered = the sum of Outcomes + Queued + InFlight + Deferred.
+type Stats struct {
+	Discovered int64
+	Outcomes   Outcomes
+	Queued     int64
+	InFlight   int64
+	Deferred   int64
+
+	Reasons map[Outcome]map[string]int64 // closed URLs by outcome and reason, empty reasons left out
+	Capped  map[string]int64             // links dropped by a cap, by reason (ReasonCapSize, …); not part of Discovered
+	Counts  map[string]int64             // the sums of Result.Counts
+
+	Hosts    int64 // authorities known
+	Pending  int64 // of these, with something pending
+	Parked   int64 // of these, Parked, Retired, Refused
+	Retired  int64
+	Refused  int64
+	Stopped  int64         // of these, parked or dropped by an operator, whatever their condition
+	Suspects int64         // pending tasks that were in flight at an unclean stop
+	Size     int64         // octets that the engine keeps, as Options.MaxSize counts them
+	Leases   int64         // out
+	State    State         // of the frontier as a whole
+	Due      time.Duration // with Waiting, as in Claimed
+	Unclean  bool          // the last stop before this open was not a Close
+	Restarts int64         // opens before this one
+}

@@ -71,7 +71,7 @@
 // # A bound on the size
 //
 // Options.MaxSize is held against the high-water mark of the file and an estimate of what is on its way; what the
-// reserve is, and why it suffices, is in caps.go.
+// reserve is, and why it suffices, is in intake.go.
 //
 // # The operator
 //

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"curtsy/frontier"
 )
 
 // Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
@@ -39,4 +41,100 @@ func Run(t *testing.T, h Harness) {
 			t.Errorf("listed as lacking, but all of %d rules pass", len(lacking[name]))
 		})
 	}
+}
+
+// Harness is how the suite handles an engine. Everything happens inside a testing/synctest bubble: time is virtual,
+// real file I/O is fine, and every goroutine that the engine starts must have ended when Close or Crash returns.
+// The engine must wait with timers, channels and conditions: a goroutine that waits for a sync.Mutex held across
+// such a wait stops the virtual clock.
+type Harness struct {
+	// Open opens the frontier in dir: a new one in an empty directory, otherwise the one that was left there. It
+	// fails the test with t.Fatal. At most one frontier is open in a directory at a time. Required.
+	Open func(t testing.TB, dir string, o frontier.Options) frontier.Frontier
+
+	// Crash ends f as kill -9 would: nothing more is committed, nothing is marked clean, files and locks are
+	// released, calls that block return an error. The directory is opened again afterwards. Nil skips every rule
+	// that is about crashes.
+	Crash func(t testing.TB, f frontier.Frontier)
+
+	// Check examines what a closed frontier left in dir, with t.Error for each fault. It is called at the end of
+	// every test and after every crash and close of the workload. Nil means that there is nothing to examine.
+	Check func(t testing.TB, dir string)
+
+	// Lacks are the beginnings of the names of rules that the engine does not keep yet. Of the rules with one of them at
+	// least one must fail, so that the list cannot grow old.
+	Lacks []string
+}
+
+// rule is one sentence of the contract and a test of it.
+type rule struct {
+	Name    string           // the sentence
+	Options frontier.Options // what the frontier is opened with
+	Crash   bool             // the test needs Harness.Crash
+	Test    func(s *Stage)
+}
+
+// figures are the totals of a frontier that are also sums over its hosts.
+type figures struct {
+	Hosts, Queued, InFlight, Deferred, Pending, Leases, Parked, Retired, Refused, Stopped int64
+
+	Outcomes frontier.Outcomes
+}
+
+// CheckSums fails unless the totals of the frontier agree with each other and with those of its hosts. It is called
+// after every step of every test.
+func (s *Stage) CheckSums() {
+	s.Helper()
+	synctest.Wait() // a claim that waits may have been woken by this step: it must have its turn before both looks
+	st := s.Stats()
+	discovered := st.Queued + st.InFlight + st.Deferred
+	for o, n := range st.Outcomes {
+		discovered += n
+		for reason, m := range st.Reasons[frontier.Outcome(o)] {
+			if n -= m; reason == "" || m <= 0 || n < 0 {
+				s.Fatalf("Stats: %d URLs %v, but reasons %v", st.Outcomes[o], frontier.Outcome(o), st.Reasons)
+			}
+		}
+	}
+	Want(s, "Discovered, the sum of all others", st.Discovered, discovered)
+
+	sum := s.sumOfHosts()
+	// A refused candidate need not make its authority known: the URLs out of scope are many.
+	if d := frontier.Dropped; sum.Outcomes[d] < st.Outcomes[d] {
+		sum.Outcomes[d] = st.Outcomes[d]
+	}
+	Want(s, "the totals, as sums over the hosts", figures{
+		st.Hosts, st.Queued, st.InFlight, st.Deferred, st.Pending, st.Leases, st.Parked, st.Retired, st.Refused,
+		st.Stopped, st.Outcomes,
+	}, sum)
+}
+
+func (s *Stage) sumOfHosts() (n figures) {
+	for _, v := range s.Hosts(64) {
+		n.Hosts++
+		n.Queued += v.Queued
+		n.InFlight += v.InFlight
+		n.Deferred += v.Deferred
+		if v.Pending() > 0 {
+			n.Pending++
+		}
+		if v.Leased {
+			n.Leases++
+		}
+		if v.Hold.Act != 0 {
+			n.Stopped++
+		}
+		switch v.Condition {
+		case frontier.Parked:
+			n.Parked++
+		case frontier.Retired:
+			n.Retired++
+		case frontier.Refused:
+			n.Refused++
+		}
+		for o, m := range v.Outcomes {
+			n.Outcomes[o] += m
+		}
+	}
+	return n
 }

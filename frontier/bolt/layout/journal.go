@@ -1,13 +1,20 @@
 package layout
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"hash/crc32"
+	"iter"
+	"sync"
 
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
 // A Journal is a bucket that is only appended to. Its keys are 1, 2, 3, … from the bucket's own sequence, its values
@@ -198,4 +205,312 @@ func (p *Packer) Flush() error {
 	err := p.Write(p.body)
 	p.body = p.body[:0]
 	return err
+}
+
+// Lookup finds values of a journal in one transaction. To find the bucket and to set up a cursor costs as much as the
+// search: a call that needs many values does it once. One goroutine uses it.
+type Lookup struct {
+	Tx      *bbolt.Tx
+	Journal Journal
+
+	cursor *bbolt.Cursor // nil before the first search
+	key    [8]byte
+}
+
+// Get returns one value, valid until the transaction ends.
+func (l *Lookup) Get(seq uint64) ([]byte, error) {
+	if l.cursor == nil {
+		l.cursor = l.Tx.Bucket([]byte(l.Journal)).Cursor()
+	}
+	binary.BigEndian.PutUint64(l.key[:], seq)
+	k, v := l.cursor.Seek(l.key[:])
+	if !bytes.Equal(k, l.key[:]) {
+		return nil, fmt.Errorf("read %s: value %d is missing: %w", l.Journal, seq, frontier.ErrDamaged)
+	}
+	body, ok := unsealFor(string(l.Journal), k, v)
+	if !ok {
+		return nil, fmt.Errorf("read %s: value %d: checksum does not match: %w", l.Journal, seq, frontier.ErrDamaged)
+	}
+	return body, nil
+}
+
+// ReadState returns the data of the state record that the value at holds for a. At zero means that there is none.
+func (l *Lookup) ReadState(at uint64, a Address) ([]byte, error) {
+	if at == 0 {
+		return nil, nil
+	}
+	body, err := l.Get(at)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
+	found := false
+	err = EachState(body, func(c StateRecord) error {
+		if c.Address == a {
+			data, found = c.Data, true
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("read cells: value %d has no cell %d of %d: %w", at, a.Kind, a.ID, frontier.ErrDamaged)
+	}
+	if err != nil || len(data) == 0 {
+		return nil, err
+	}
+	return bytes.Clone(data), nil
+}
+
+// Lookups are those that the turns of one call share.
+type Lookups struct {
+	Records, States Lookup
+}
+
+func NewLookups(tx *bbolt.Tx) *Lookups {
+	return &Lookups{Records: Lookup{Tx: tx, Journal: RecordJournal}, States: Lookup{Tx: tx, Journal: StateJournal}}
+}
+
+// WriteSeeds appends seeds to their journal.
+func WriteSeeds(tx *bbolt.Tx, seeds []frontier.Seed) error {
+	w := SeedJournal.pack(tx)
+	var item []byte
+	for _, s := range seeds {
+		item = AppendSeed(item[:0], s)
+		if err := w.Add(item); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// AppendSeed writes a seed as an item of its journal: its URL, tag and from.
+func AppendSeed(b []byte, s frontier.Seed) []byte {
+	b = appendText(b, s.URL.String())
+	b = appendText(b, s.Tag)
+	return appendText(b, s.From)
+}
+
+// EachSeed calls f for the seeds in the values of the journal beyond after, up to last.
+func EachSeed(tx *bbolt.Tx, after, last uint64, f func(frontier.Seed) error) error {
+	c := tx.Bucket([]byte(SeedJournal)).Cursor()
+	for k, v := c.Seek(binary.BigEndian.AppendUint64(nil, after+1)); k != nil; k, v = c.Next() {
+		seq, body, err := SeedJournal.Open(k, v)
+		if err != nil {
+			return err
+		}
+		if seq > last {
+			return nil
+		}
+		for seed, ok := range Seeds(body) {
+			if !ok {
+				return fmt.Errorf("read %s: value %d: %w", SeedJournal, seq, frontier.ErrDamaged)
+			}
+			if err := f(seed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Seeds yields the seeds of a value of the journal; ok is false in the place of one that cannot be read.
+func Seeds(body []byte) iter.Seq2[frontier.Seed, bool] {
+	return func(yield func(s frontier.Seed, ok bool) bool) {
+		for p := (parser{b: body}); p.more(); {
+			raw, tag, from := p.text(), p.text(), p.text()
+			u, err := canon.Parse(raw)
+			if p.bad || err != nil {
+				if !yield(frontier.Seed{}, false) {
+					return
+				}
+				continue
+			}
+			if !yield(frontier.Seed{URL: u, Tag: tag, From: from}, true) {
+				return
+			}
+		}
+	}
+}
+
+// WritePrints appends fingerprints to their journal, 250 to a value.
+func WritePrints(tx *bbolt.Tx, ps []frontier.Fingerprint) error {
+	return writeWords(tx, SeenJournal, ps)
+}
+
+// ReadPrints calls f for every fingerprint in the journal.
+func ReadPrints(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
+	return readWords(tx, SeenJournal, f)
+}
+
+// writeWords appends words to their journal.
+func writeWords[W ~uint64](tx *bbolt.Tx, j Journal, ws []W) error {
+	w := j.pack(tx)
+	var item [8]byte
+	for _, x := range ws {
+		binary.BigEndian.PutUint64(item[:], uint64(x))
+		if err := w.Add(item[:]); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// readWords calls f for every word in a journal.
+func readWords[W ~uint64](tx *bbolt.Tx, j Journal, f func(W) error) error {
+	return j.Each(tx, func(_ uint64, body []byte) error {
+		if len(body)%8 != 0 {
+			return frontier.ErrDamaged
+		}
+		for ; len(body) > 0; body = body[8:] {
+			if err := f(W(binary.BigEndian.Uint64(body))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Printer computes frontier.Print many times with one secret. frontier.Print sets up the two inner states of HMAC for
+// each URL; a hash.Hash that is reset keeps them, which is most of the work for strings as short as URLs.
+type Printer struct {
+	hashes sync.Pool // of *printing
+}
+
+type printing struct {
+	mac hash.Hash
+	buf []byte
+}
+
+func NewPrinter(secret []byte) *Printer {
+	return &Printer{hashes: sync.Pool{New: func() any { return &printing{mac: hmac.New(sha256.New, secret)} }}}
+}
+
+// Print returns the fingerprint of u.
+func (p *Printer) Print(u canon.URL) frontier.Fingerprint {
+	h := p.hashes.Get().(*printing)
+	defer p.hashes.Put(h)
+	h.mac.Reset()
+	h.buf = append(h.buf[:0], u.Key()...)
+	h.mac.Write(h.buf)
+	h.buf = h.mac.Sum(h.buf[:0])
+	return max(frontier.Fingerprint(binary.BigEndian.Uint64(h.buf)), 1)
+}
+
+// Recognise returns the bucket that a value belongs to, by nothing but its key and its checksum: a journal, the blobs,
+// or the meta bucket, of which the format number, the secret, the totals and the number of openings are recognised.
+// Format numbers have no checksum; one of them is believed only when there is no better.
+func Recognise(key, v []byte) (bucket string, ok bool) {
+	if len(v) < 4 {
+		return "", false
+	}
+	switch len(key) {
+	case 8:
+		for _, j := range Journals() {
+			if _, ok := unsealFor(string(j), key, v); ok {
+				return string(j), true
+			}
+		}
+		return "", false
+	case 34:
+		_, ok = unsealFor(BlobBucket, key, v)
+		return BlobBucket, ok
+	}
+	switch string(key) {
+	case FormatKey:
+		ok = len(v) == 4
+	case SecretKey:
+		_, ok = unseal(v)
+		ok = ok && len(v) == 36
+	case TotalsKey:
+		_, ok = unseal(v)
+	case EpochKey:
+		_, ok = unsealFor(MetaBucket, key, v)
+		ok = ok && len(v) == 12
+	}
+	return MetaBucket, ok
+}
+
+// SumOf returns the checksum of a value.
+func SumOf(v []byte) uint32 { return binary.BigEndian.Uint32(v[len(v)-4:]) }
+
+// Blob is a body with its digest.
+type Blob struct {
+	Sum  [sha256.Size]byte
+	Body []byte
+}
+
+// MakeBlobs copies bodies.
+func MakeBlobs(bodies [][]byte) []Blob {
+	var bs []Blob
+	for _, b := range bodies {
+		bs = append(bs, Blob{Sum: sha256.Sum256(b), Body: bytes.Clone(b)})
+	}
+	return bs
+}
+
+// WriteBlobs puts bodies into their bucket unless they are there: the digest and 0, 1, 2, … are the keys of their
+// pieces. The first begins with the length, so that an empty body has a piece, and no piece can be missing unseen.
+// The keys are random; short values keep what an insertion rewrites short.
+func WriteBlobs(tx *bbolt.Tx, blobs []Blob) error {
+	bucket := tx.Bucket([]byte(BlobBucket))
+	for _, b := range blobs {
+		if bucket.Get(PieceKey(b.Sum, 0)) != nil {
+			continue
+		}
+		rest := append(binary.AppendUvarint(nil, uint64(len(b.Body))), b.Body...)
+		for i := uint16(0); len(rest) > 0; i++ {
+			n := min(len(rest), ValueSize)
+			key := PieceKey(b.Sum, i)
+			if err := bucket.Put(key, sealFor(BlobBucket, key, rest[:n])); err != nil {
+				return fmt.Errorf("keep blob %x: %w", b.Sum[:4], err)
+			}
+			rest = rest[n:]
+		}
+	}
+	return nil
+}
+
+// MaxBlob is what the numbers of pieces suffice for.
+const MaxBlob = (1<<16 - 1) * ValueSize
+
+// PieceKey returns the key of a piece.
+func PieceKey(sum [sha256.Size]byte, i uint16) []byte {
+	return binary.BigEndian.AppendUint16(sum[:], i)
+}
+
+// ReadBlob returns a body, nil when it is not there.
+func ReadBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
+	bucket := tx.Bucket([]byte(BlobBucket))
+	piece := func(i uint16) []byte {
+		key := PieceKey(sum, i)
+		body, _ := unsealFor(BlobBucket, key, bucket.Get(key))
+		return body
+	}
+	if bucket.Get(PieceKey(sum, 0)) == nil {
+		return nil, nil
+	}
+	joined := bytes.Clone(piece(0))
+	p := parser{b: joined}
+	n := p.uvarint()
+	have := uint64(len(p.b))
+	for i := uint16(1); have < n; i++ {
+		b := piece(i)
+		if len(b) == 0 {
+			break
+		}
+		joined = append(joined, b...)
+		have += uint64(len(b))
+	}
+	body, ok := JoinBlob(joined, sum)
+	if !ok {
+		return nil, fmt.Errorf("read blob %x: %w", sum[:4], frontier.ErrDamaged)
+	}
+	return body, nil
+}
+
+// JoinBlob returns the body that the pieces, one behind the other, hold; ok is false when it is not the one with that
+// digest.
+func JoinBlob(pieces []byte, sum [sha256.Size]byte) (body []byte, ok bool) {
+	p := parser{b: pieces}
+	p.uvarint() // the length: the digest says as much
+	return p.b, !p.bad && sha256.Sum256(p.b) == sum
 }

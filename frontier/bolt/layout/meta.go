@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -285,4 +287,217 @@ func After(now int64, d time.Duration) int64 {
 		return math.MaxInt64
 	}
 	return now + int64(d)
+}
+
+// Totals are the sums over the whole crawl that cannot be had from the hosts. They are one value of the meta bucket,
+// written by every commit.
+type Totals struct {
+	Outcomes frontier.Outcomes
+	Endings  map[Ending]int64 // closed URLs by outcome and reason; none without a reason
+	Reasons  []string         // the reason with number i stands at i-1
+	Capped   map[string]int64 // links, by reason
+
+	Strangers int64 // of the dropped ones, those refused at hosts that were not known
+	Counts    map[string]int64
+
+	Numbers map[string]int // of reasons; not stored
+}
+
+// otherReasons stands for all reasons after the 510th: a number has nine bits, and a crawler that puts free text into
+// reasons must not fill the memory.
+const otherReasons = "other reasons"
+
+func NewTotals() *Totals {
+	return &Totals{
+		Endings: map[Ending]int64{}, Capped: map[string]int64{}, Counts: map[string]int64{}, Numbers: map[string]int{},
+	}
+}
+
+// Close counts a closed URL and returns its ending.
+func (t *Totals) Close(o frontier.Outcome, reason string) Ending {
+	t.Outcomes[o]++
+	e := MakeEnding(o, t.Number(reason))
+	if e.Reason() != 0 {
+		t.Endings[e]++
+	}
+	return e
+}
+
+// Reopen takes back a close.
+func (t *Totals) Reopen(e Ending) {
+	t.Outcomes[e.Outcome()]--
+	if e.Reason() == 0 {
+		return
+	}
+	if t.Endings[e]--; t.Endings[e] == 0 {
+		delete(t.Endings, e)
+	}
+}
+
+// Number returns the number of a reason; the empty one is 0.
+func (t *Totals) Number(reason string) int {
+	if reason == "" {
+		return 0
+	}
+	n, ok := t.Numbers[reason]
+	switch {
+	case ok:
+		return n
+	case len(t.Reasons) == maxReasons:
+		return maxReasons
+	case len(t.Reasons) == maxReasons-1:
+		reason = otherReasons
+	}
+	t.Reasons = append(t.Reasons, reason)
+	t.Numbers[reason] = len(t.Reasons)
+	return len(t.Reasons)
+}
+
+// Closed returns the number of closed URLs.
+func (t *Totals) Closed() int64 {
+	n := int64(0)
+	for _, k := range t.Outcomes {
+		n += k
+	}
+	return n
+}
+
+// ByReason returns the closed URLs by outcome and reason.
+func (t *Totals) ByReason() map[frontier.Outcome]map[string]int64 {
+	m := map[frontier.Outcome]map[string]int64{}
+	for e, n := range t.Endings {
+		if m[e.Outcome()] == nil {
+			m[e.Outcome()] = map[string]int64{}
+		}
+		m[e.Outcome()][t.Reasons[e.Reason()-1]] += n
+	}
+	return m
+}
+
+// AppendTo writes t. The order is fixed, so that equal totals are equal bytes.
+func (t *Totals) AppendTo(b []byte) []byte {
+	for _, n := range t.Outcomes {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = binary.AppendUvarint(b, uint64(t.Strangers))
+	b = binary.AppendUvarint(b, uint64(len(t.Reasons)))
+	for _, r := range t.Reasons {
+		b = appendText(b, r)
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.Endings)))
+	for _, e := range slices.Sorted(maps.Keys(t.Endings)) {
+		b = binary.AppendUvarint(b, uint64(e))
+		b = binary.AppendUvarint(b, uint64(t.Endings[e]))
+	}
+	return appendSums(appendSums(b, t.Capped), t.Counts)
+}
+
+// appendSums writes sums by name.
+func appendSums(b []byte, sums map[string]int64) []byte {
+	b = binary.AppendUvarint(b, uint64(len(sums)))
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		b = appendText(b, name)
+		b = binary.AppendVarint(b, sums[name])
+	}
+	return b
+}
+
+// sums reads what appendSums wrote.
+func (p *parser) sums(sums map[string]int64) {
+	for n := p.uvarint(); n > 0 && !p.bad; n-- {
+		name := p.text()
+		sums[name] = p.varint()
+	}
+}
+
+// ParseTotals reads what AppendTo wrote.
+func ParseTotals(body []byte) (*Totals, bool) {
+	t := NewTotals()
+	p := parser{b: body}
+	for i := range t.Outcomes {
+		t.Outcomes[i] = int64(p.uvarint())
+	}
+	t.Strangers = int64(p.uvarint())
+	for n := p.uvarint(); n > 0 && !p.bad; n-- {
+		r := p.text()
+		t.Reasons = append(t.Reasons, r)
+		t.Numbers[r] = len(t.Reasons)
+	}
+	for n := p.uvarint(); n > 0 && !p.bad; n-- {
+		e := Ending(p.uvarint())
+		t.Endings[e] = int64(p.uvarint())
+		if e.Reason() == 0 || e.Reason() > len(t.Reasons) {
+			p.fail()
+		}
+	}
+	p.sums(t.Capped)
+	p.sums(t.Counts)
+	return t, p.done()
+}
+
+// flightKey is the one key of the flight bucket. Its value, sealed, is the record of what is in flight: the number of
+// leases that are out, then the references of the tasks that their holders may be at, in ascending order, each as what
+// it is beyond the one before. A small bucket lies in the page of its parent, which every commit writes anyway: the
+// record of some hundred leases costs nothing but its own bytes.
+const flightKey = "leases"
+
+// InFlight is the record, read.
+type InFlight struct {
+	Leases uint64
+	Refs   []Ref
+}
+
+// AppendTo writes the record.
+func (r InFlight) AppendTo(b []byte) []byte {
+	b = binary.AppendUvarint(b, r.Leases)
+	last := Ref(0)
+	for _, x := range r.Refs {
+		b = binary.AppendUvarint(b, uint64(x-last))
+		last = x
+	}
+	return b
+}
+
+// parseInFlight reads what AppendTo wrote.
+func parseInFlight(body []byte) (r InFlight, ok bool) {
+	p := parser{b: body}
+	r.Leases = p.uvarint()
+	last := Ref(0)
+	for p.more() {
+		step := p.uvarint()
+		if step == 0 || step > 1<<refBits {
+			p.fail()
+		}
+		last += Ref(step)
+		r.Refs = append(r.Refs, last)
+	}
+	return r, p.done()
+}
+
+// Alone reports whether the one task that the record names was all that was going on.
+func (r InFlight) Alone() bool { return r.Leases == 1 && len(r.Refs) == 1 }
+
+// WriteInFlight puts a record into the file; nil is none to write.
+func WriteInFlight(tx *bbolt.Tx, body []byte) error {
+	if body == nil {
+		return nil
+	}
+	return tx.Bucket([]byte(flightBucket)).Put([]byte(flightKey), seal(body))
+}
+
+// ReadInFlight returns the record in the file, also as it is stored.
+func ReadInFlight(tx *bbolt.Tx) (InFlight, []byte, error) {
+	v := tx.Bucket([]byte(flightBucket)).Get([]byte(flightKey))
+	if v == nil { // of a new file
+		return InFlight{}, InFlight{}.AppendTo(nil), nil
+	}
+	body, ok := unseal(v)
+	if !ok {
+		return InFlight{}, nil, fmt.Errorf("read %s: checksum does not match: %w", flightBucket, frontier.ErrDamaged)
+	}
+	r, ok := parseInFlight(body)
+	if !ok {
+		return InFlight{}, nil, fmt.Errorf("read %s: %w", flightBucket, frontier.ErrDamaged)
+	}
+	return r, slices.Clone(body), nil
 }
