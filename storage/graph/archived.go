@@ -88,20 +88,13 @@ func segment(ctx context.Context, path string, take taker) (pages int64, err err
 			continue
 		}
 		pages++
-		if err := archivedPage(rec.TargetURI(), links, take); err != nil {
+		if err := take.Vertex(rec.TargetURI()); err != nil {
 			return pages, err
 		}
-	}
-}
-
-func archivedPage(url string, links []storage.Outlink, take taker) error {
-	if err := take.Vertex(url); err != nil {
-		return err
-	}
-	for _, l := range links {
-		if err := take.Link(url, l.URL); err != nil {
-			return err
+		for _, l := range links {
+			if err := take.Link(rec.TargetURI(), l.URL); err != nil {
+				return pages, err
+			}
 		}
 	}
-	return nil
 }
