@@ -40,7 +40,7 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, r: empty()}
 	j.r.asked, j.r.crawled = t.isAsked, func(url string) bool { return t.isCrawled(url, generation) }
 	j.r.Generation, j.r.Checked, j.r.Left = generation, t.asked, int64(len(t.rest))
-	defer func() { err = errors.Join(err, j.fragments.sorter.Close()) }()
+	defer func() { err = errors.Join(err, j.fragments.rows.Close()) }()
 	r := reader{t}
 	if err := export.Visit(ctx, in, worthReading, r.read, j.take); err != nil {
 		return nil, fmt.Errorf("check: %w", err)

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -29,25 +27,19 @@ func (d *document) fragment(u canon.URL, r markup.Ref, at *markup.Place) {
 		mentioned{key: d.told.anchor(page, name), page: page, kind: KindFragment, reason: "no element has this id or name"}, r, at)
 }
 
-// fragments brings fragments and anchors together, in bounded memory: an item is the digest of page and name, and then 0
-// for an anchor, or 1 and what mentions it.
+// fragments brings fragments and anchors together, in bounded memory. A row has the digest of page and name for its key, and
+// is nil for an anchor, which comes before what mentions it.
 type fragments struct {
-	sorter *sorted.Sorter
-	pages  map[uint64]struct{} // whose anchors are known
-	b      []byte
+	rows  *sorted.Rows[*wanted]
+	pages map[uint64]struct{} // whose anchors are known
 }
 
 // sortMemory is how many bytes the sorter holds.
 const sortMemory = 8 << 20
 
 func newFragments(temp string) *fragments {
-	return &fragments{sorter: sorted.New(temp, sortMemory), pages: map[uint64]struct{}{}}
+	return &fragments{rows: sorted.NewRows[*wanted](temp, sortMemory), pages: map[uint64]struct{}{}}
 }
-
-const (
-	isAnchor = iota
-	isFragment
-)
 
 // wanted is a fragment that a page mentions.
 type wanted struct {
@@ -62,8 +54,7 @@ func (f *fragments) add(r *reading) error {
 		f.pages[r.page] = struct{}{}
 	}
 	for _, a := range r.anchors {
-		f.b = append(binary.BigEndian.AppendUint64(f.b[:0], a), isAnchor)
-		if err := f.sorter.Add(f.b); err != nil {
+		if err := f.rows.Add(fmt.Sprintf("%016x a", a), nil); err != nil {
 			return fmt.Errorf("check: %w", err)
 		}
 	}
@@ -71,12 +62,7 @@ func (f *fragments) add(r *reading) error {
 }
 
 func (f *fragments) mention(s subject, m *mentioned) error {
-	text, err := json.Marshal(wanted{s.url, m.page, m.places, m.count})
-	if err == nil {
-		f.b = append(append(binary.BigEndian.AppendUint64(f.b[:0], m.key), isFragment), text...)
-		err = f.sorter.Add(f.b)
-	}
-	if err != nil {
+	if err := f.rows.Add(fmt.Sprintf("%016x b", m.key), &wanted{s.url, m.page, m.places, m.count}); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	return nil
@@ -84,25 +70,16 @@ func (f *fragments) mention(s subject, m *mentioned) error {
 
 // missing gives those fragments to see that no anchor of a page is for.
 func (f *fragments) missing(see func(w wanted)) error {
-	var there uint64
-	for b, err := range f.sorter.All() {
+	there := ""
+	for row, err := range f.rows.All() {
 		if err != nil {
 			return fmt.Errorf("check: %w", err)
 		}
-		key := binary.BigEndian.Uint64(b)
-		if b[8] == isAnchor {
+		key, w := row.Key[:16], row.Value
+		if w == nil {
 			there = key
-			continue
-		}
-		if there == key {
-			continue
-		}
-		var w wanted
-		if err := json.Unmarshal(b[9:], &w); err != nil {
-			return fmt.Errorf("check: a temporary file was changed: %w", err)
-		}
-		if _, known := f.pages[w.Page]; known {
-			see(w)
+		} else if _, known := f.pages[w.Page]; known && there != key {
+			see(*w)
 		}
 	}
 	return nil

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 
 	"curtsy/storage/cdxj"
 	"curtsy/storage/sorted"
-	"curtsy/storage/tables"
 )
 
 // captures are the lines of all indexes in order of SURT, time and crawl: sorted once, read as often as wanted. An item
@@ -22,15 +22,6 @@ func (in *Inputs) captures(ctx context.Context) (*sorted.Sorter, error) {
 		return in.sorted, nil
 	}
 	s := sorted.New(in.temp, sortMemory)
-	err := in.fill(ctx, s)
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	in.sorted = s
-	return s, nil
-}
-
-func (in *Inputs) fill(ctx context.Context, s *sorted.Sorter) error {
 	var item []byte
 	for i, c := range in.Crawls {
 		for _, path := range c.index {
@@ -43,11 +34,12 @@ func (in *Inputs) fill(ctx context.Context, s *sorted.Sorter) error {
 				return s.Add(item)
 			})
 			if err != nil {
-				return err
+				return nil, errors.Join(err, s.Close())
 			}
 		}
 	}
-	return nil
+	in.sorted = s
+	return s, nil
 }
 
 // eachLine reads an index, and the one that took the place of a journal.
@@ -124,71 +116,50 @@ const (
 // batchSize is how many captures make a batch.
 const batchSize = 16
 
-// Captures has workers read the captures of all crawls, and gives their rows to out in the order of SURT and time. rows
-// makes those of one, and is called by several goroutines at once, each with a Capture of its own, which holds until it
-// returns.
-func (in *Inputs) Captures(ctx context.Context, out *Out, rows func(ctx context.Context, c *Capture) ([]tables.Row, error)) error {
-	return in.batches(ctx, batchSize, out, rows)
-}
-
-// batches is Captures with so many captures at most in a batch.
-func (in *Inputs) batches(ctx context.Context, size int, out *Out, rows func(ctx context.Context, c *Capture) ([]tables.Row, error)) error {
-	return visit(ctx, in, out, visitor[tables.Row]{size: size, work: rows, take: out.Row})
-}
-
 // visitor is what is done with captures.
 type visitor[T any] struct {
 	size  int                  // captures of a batch at most
-	wants func(l *listed) bool // which are read; nil: all
+	wants func(cdxj.Line) bool // which are read; nil: all
 	work  func(ctx context.Context, c *Capture) ([]T, error)
 	take  func(T) error // what was made, in order, by one goroutine
 	drop  func(T)       // what was made and is not taken, after an error; nil: it holds nothing
 }
 
+// visit has workers read the captures of all crawls, and gives what they make of them to take in the order of SURT and time.
+// work is called by several goroutines at once, each with a Capture of its own, which holds until it returns.
 func visit[T any](ctx context.Context, in *Inputs, out *Out, v visitor[T]) error {
 	all, err := in.captures(ctx)
 	if err != nil {
 		return err
 	}
 	out.Left(badLine, in.damaged)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
 	n := workers()
 	work, order := make(chan *batch[T], n), make(chan *batch[T], 2*n)
-	var wait sync.WaitGroup
 	for range n {
-		wait.Go(func() {
+		group.Go(func() error {
 			r := newReader(in)
 			defer r.close()
 			for b := range work {
 				readBatch(ctx, r, b, &v)
 				close(b.done)
 			}
+			return nil
 		})
 	}
 	var twice int64
-	var fed error
-	wait.Go(func() {
+	group.Go(func() (err error) {
 		defer close(order)
 		defer close(work)
-		twice, fed = feed(ctx, all, v.size, work, order)
+		twice, err = feed(ctx, all, v.size, work, order)
+		return err
 	})
-	err = collect(order, out, &v)
-	cancel()
-	for b := range order { // what the workers still have
-		<-b.done
+	group.Go(func() error { return collect(order, out, &v) })
+	err = group.Wait()
+	for b := range order { // what the workers still had
 		v.dropAll(b.made)
 	}
-	wait.Wait()
 	out.Left(sameLine, twice)
-	return errors.Join(err, unlessDone(err, fed))
-}
-
-// unlessDone is err, but for the end of a context that was told to.
-func unlessDone(first, err error) error {
-	if first != nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
 	return err
 }
 
@@ -266,7 +237,7 @@ func readBatch[T any](ctx context.Context, r *reader, b *batch[T], v *visitor[T]
 			b.bad++
 			continue
 		}
-		if v.wants != nil && !v.wants(&l) {
+		if v.wants != nil && !v.wants(l.line) {
 			continue
 		}
 		made, err := v.work(ctx, r.capture(l))

@@ -21,9 +21,7 @@ func (c *Crawl) Decisions(ctx context.Context, see func(l *storage.Line, generat
 // Visit has workers read those captures of all crawls whose lines of the index are wanted, and gives what they make of them
 // to take, in the order of SURT and time. work is called by several goroutines at once.
 func Visit[T any](ctx context.Context, in *Inputs, wants func(cdxj.Line) bool, work func(context.Context, *Capture) ([]T, error), take func(T) error) error {
-	return visit(ctx, in, nobody(), visitor[T]{
-		size: fewRows, wants: func(l *listed) bool { return wants(l.line) }, work: work, take: take,
-	})
+	return visit(ctx, in, nobody(), visitor[T]{size: fewRows, wants: wants, work: work, take: take})
 }
 
 // Whole is the answer that a capture stands for, which is an earlier one for a revisit, and its body without codings, at

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"curtsy/storage/cdxj"
 	"curtsy/storage/tables"
 )
 
@@ -44,7 +45,7 @@ func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *finder, pages in
 }
 
 // answered reports whether a capture may be a page with words of its own, by the index.
-func answered(l *listed) bool { return l.line.Status >= 200 && l.line.Status <= 299 }
+func answered(l cdxj.Line) bool { return l.Status >= 200 && l.Status <= 299 }
 
 // seenPage is a page, or why there is none.
 type seenPage struct {

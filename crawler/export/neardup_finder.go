@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -16,6 +15,7 @@ import (
 
 	"curtsy/storage/sorted"
 	"curtsy/storage/spool"
+	"curtsy/storage/tables"
 )
 
 const (
@@ -27,6 +27,7 @@ const (
 
 	payloadBand = 0 // before all others: captures of one payload, and pages with one digest, need not be compared
 	exactBand   = 1
+	bandSize    = 1 + 8 // the number of a band, and the hash that pages share in it
 )
 
 // errTooMany says that there are more pages than are told apart.
@@ -39,35 +40,46 @@ type neardupPage struct {
 	Fetched time.Time
 }
 
-// finder finds the pages that are alike among any number. It is filled first and asked afterwards, by one goroutine.
-type finder struct {
-	dir    string
-	limit  int // bytes that each sorter holds
-	same   *sorted.Sorter
-	shared *sorted.Sorter
-
-	pages, sketches spool.Spool
-	at              []int64           // where the sketch of each page begins
-	digests         []uint64          // of each page
-	source          map[uint32]uint32 // of each copy the page that has its payload
-	sets            sets
-	short           int64 // pages of too few words
-	orphans         int64 // copies of what no page has
-
-	buf []byte
+// sketchedPage is a capture of a page with its sketch. A copy has none until the page is found whose payload it has.
+type sketchedPage struct {
+	Page    neardupPage
+	Payload uint64 // a hash of it, or 0
+	Digest  uint64
+	Least   []byte // as Sketch.appendLeast has it
+	Bands   []uint64
 }
 
-// newFinder returns a Finder that holds about so many bytes in memory, 24 bytes for each page and 40 for each copy apart, and the rest in files in
-// dir; empty means the system's folder for such files, zero 48 MiB.
+// finder finds the pages that are alike among any number. It is filled first and asked afterwards, by one goroutine. Pages are
+// sorted by payload, where a copy takes the sketch of the page that has it; by URL, of which the last capture counts; by what
+// they share, so that they are compared and put into sets; by set, the representative first, so that the others are compared
+// with it; and by cluster, which is named after the representative.
+type finder struct {
+	dir       string
+	limit     int // bytes that each sorter holds
+	added     int
+	byPayload *sorted.Rows[sketchedPage]
+	byURL     *sorted.Rows[sketchedPage]
+	shared    *sorted.Sorter
+
+	// Of each page that counts, by its number:
+	sketches spool.Spool
+	at       []int64 // where its sketch begins
+	digests  []uint64
+	sets     sets
+
+	short   int64 // pages of too few words
+	orphans int64 // copies of what no page has
+	buf     []byte
+}
+
+// newFinder returns a Finder that holds about so many bytes in memory, 24 bytes for each page apart, and the rest in files in
+// dir; empty means the system's folder, zero 48 MiB.
 func newFinder(dir string, memory int) *finder {
 	if memory <= 0 {
 		memory = usual
 	}
-	f := &finder{dir: dir, limit: memory / 4, source: map[uint32]uint32{}}
-	f.same, f.shared = sorted.New(dir, f.limit), sorted.New(dir, memory/2)
-	for _, s := range []*spool.Spool{&f.pages, &f.sketches} {
-		s.Dir, s.Pattern = dir, sorted.Prefix+"*"
-	}
+	f := &finder{dir: dir, limit: memory / 4, shared: sorted.New(dir, memory/2), sketches: spool.Spool{Dir: dir, Pattern: sorted.Prefix + "*"}}
+	f.byPayload, f.byURL = sorted.NewRows[sketchedPage](dir, f.limit), sorted.NewRows[sketchedPage](dir, f.limit)
 	return f
 }
 
@@ -77,142 +89,117 @@ func (f *finder) Add(p neardupPage, s *Sketch, payload uint64) error {
 		f.short++
 		return nil
 	}
-	n, err := f.add(p, s.Digest, s)
-	if err == nil && payload != 0 {
-		err = f.share(payloadBand, payload, original, n)
-	}
-	if err == nil {
-		err = f.share(exactBand, s.Digest, original, n)
-	}
-	for i := 0; err == nil && i < len(s.bands); i++ {
-		err = f.share(byte(exactBand+1+i), s.bands[i], original, n)
-	}
-	return err
+	return f.add("page", sketchedPage{Page: p, Payload: payload, Digest: s.Digest, Least: s.appendLeast(nil), Bands: s.bands[:]})
 }
 
 // AddCopy takes a page whose payload another page has, byte for byte, and that is archived with that one alone.
 func (f *finder) AddCopy(p neardupPage, payload uint64) error {
-	n, err := f.add(p, 0, &Sketch{})
-	if err != nil {
-		return err
-	}
-	return f.share(payloadBand, payload, copied, n)
+	return f.add("the copy", sketchedPage{Page: p, Payload: payload})
 }
 
-// add keeps a page, and returns its number.
-func (f *finder) add(p neardupPage, digest uint64, s *Sketch) (n uint32, err error) {
-	if len(f.at) == math.MaxUint32 {
-		return 0, errTooMany
-	}
-	n = uint32(len(f.at)) //nolint:gosec // it is bounded
-	f.at, f.digests = append(f.at, f.sketches.Size()), append(f.digests, digest)
-	f.buf = s.appendLeast(f.buf[:0])
-	if _, err := f.sketches.Write(f.buf); err != nil {
-		return 0, fmt.Errorf("neardup: %w", err)
-	}
-	if err := json.NewEncoder(&f.pages).Encode(p); err != nil {
-		return 0, fmt.Errorf("neardup: %w", err)
-	}
-	f.buf = appendURL(f.buf[:0], p, n)
-	if err := f.same.Add(f.buf); err != nil {
-		return 0, fmt.Errorf("neardup: %w", err)
-	}
-	return n, nil
-}
-
-const (
-	bandSize = 1 + 8 // the number of a band, and the hash that pages share in it
-	urlSize  = 16    // the hash of a URL
-
-	original, copied = 0, 1 // what has a sketch comes first among those that share a payload
-)
-
-func (f *finder) share(band byte, hash uint64, kind byte, n uint32) error {
-	f.buf = append(f.buf[:0], band)
-	f.buf = binary.BigEndian.AppendUint64(f.buf, hash)
-	f.buf = append(f.buf, kind)
-	f.buf = binary.BigEndian.AppendUint32(f.buf, n)
-	if err := f.shared.Add(f.buf); err != nil {
+// add keeps a capture. Those of one payload that have a sketch come before those that have none.
+func (f *finder) add(kind string, p sketchedPage) error {
+	if err := f.byPayload.Add(fmt.Sprintf("%016x %s", p.Payload, kind), p); err != nil {
 		return fmt.Errorf("neardup: %w", err)
 	}
 	return nil
 }
 
-// appendURL puts captures of one URL side by side, the last one last.
-func appendURL(b []byte, p neardupPage, n uint32) []byte {
-	h := fnv.New128a()
-	h.Write([]byte(p.URL))
-	b = h.Sum(b)
-	b = binary.BigEndian.AppendUint64(b, uint64(p.Fetched.UnixMicro())^1<<63)
-	return binary.BigEndian.AppendUint32(b, n)
-}
-
 // find puts the pages together. It may be called once.
 func (f *finder) find(ctx context.Context) error {
-	f.sets = newSets(len(f.at))
-	var last []byte
-	for b, err := range f.same.All() {
-		if err != nil {
-			return fmt.Errorf("neardup: %w", err)
-		}
-		if len(last) > 0 && bytes.Equal(last[:urlSize], b[:urlSize]) {
-			f.sets.drop(binary.BigEndian.Uint32(last[urlSize+8:]))
-		}
-		last = append(last[:0], b...)
-	}
-	w := f.newWindow()
-	for b, err := range f.shared.All() {
-		if err != nil {
-			return fmt.Errorf("neardup: %w", err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		n := binary.BigEndian.Uint32(b[bandSize+1:])
-		if !bytes.Equal(w.band, b[:bandSize]) {
-			w.begin(b[:bandSize])
-		}
+	var page sketchedPage // the first of its payload
+	for row, err := range f.byPayload.All() {
+		p := row.Value
 		switch {
-		case b[0] == payloadBand:
-			w.payload(n, b[bandSize] == copied)
-		case f.sets.skipped(n):
-		default:
-			if err := w.take(n); err != nil {
-				return err
-			}
+		case err != nil:
+			return fmt.Errorf("neardup: %w", err)
+		case p.Digest != 0 && p.Payload != page.Payload:
+			page = p
+		case p.Digest == 0 && p.Payload == page.Payload:
+			p.Digest, p.Least, p.Bands = page.Digest, page.Least, page.Bands
+		}
+		f.added++
+		order := fmt.Sprintf("%s\x01%016x %012d", p.Page.URL, uint64(p.Page.Fetched.UnixMicro())^1<<63, f.added) //nolint:gosec // for its order
+		if err := f.byURL.Add(order, p); err != nil {
+			return fmt.Errorf("neardup: %w", err)
 		}
 	}
-	return errors.Join(f.same.Close(), f.shared.Close())
+	if err := errors.Join(f.byPayload.Close(), f.each(ctx, f.number)); err != nil {
+		return err
+	}
+	f.sets = newSets(len(f.at))
+	w := &around{f: f}
+	for b, err := range f.shared.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("neardup: %w", err)
+		}
+		if !bytes.Equal(w.band, b[:bandSize]) {
+			w.band, w.n = append(w.band[:0], b[:bandSize]...), 0
+		}
+		if err := w.take(binary.BigEndian.Uint32(b[bandSize:])); err != nil {
+			return err
+		}
+	}
+	return f.shared.Close()
 }
 
-// payload joins pages of one payload. A page that does not count is of use if a copy of it does: it stands for that one where
-// pages are compared.
-func (w *around) payload(n uint32, isCopy bool) {
-	sets, gone := &w.f.sets, w.f.sets.dropped(n)
-	first := &w.pages[0].page
-	switch {
-	case !isCopy && w.n == 0, !isCopy && !gone && sets.dropped(*first):
-		*first, w.n = n, 1
-	case gone:
-	case w.n == 0:
-		sets.drop(n)
-		w.f.orphans++
-	default:
-		if isCopy {
-			w.f.source[n] = *first
-			sets.revive(*first)
+// each gives the pages that count to see, with their numbers. Copies of what no page has are counted.
+func (f *finder) each(ctx context.Context, see func(n uint32, p *sketchedPage) error) error {
+	var last sketchedPage
+	n := uint32(0)
+	f.orphans = 0
+	give := func() error {
+		switch {
+		case last.Page.URL == "":
+			return nil
+		case last.Digest == 0:
+			f.orphans++
+			return nil
+		case n == math.MaxUint32:
+			return errTooMany
 		}
-		if isCopy || !sets.dropped(*first) {
-			sets.join(*first, n)
+		n++
+		return see(n-1, &last)
+	}
+	for row, err := range f.byURL.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil && row.Value.Page.URL != last.Page.URL {
+			err = give()
+		}
+		if err != nil {
+			return fmt.Errorf("neardup: %w", err)
+		}
+		last = row.Value
+	}
+	return give()
+}
+
+// number keeps the sketch of a page under its number, and what it shares with others.
+func (f *finder) number(n uint32, p *sketchedPage) error {
+	f.at, f.digests = append(f.at, f.sketches.Size()), append(f.digests, p.Digest)
+	if _, err := f.sketches.Write(p.Least); err != nil {
+		return err
+	}
+	for band, hash := range slices.Concat([]uint64{p.Payload, p.Digest}, p.Bands) {
+		if hash == 0 && band == payloadBand {
+			continue
+		}
+		f.buf = binary.BigEndian.AppendUint64(append(f.buf[:0], byte(band)), hash)
+		f.buf = binary.BigEndian.AppendUint32(f.buf, n)
+		if err := f.shared.Add(f.buf); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // least reads the hashes of a page's sketch.
 func (f *finder) least(n uint32, into []uint32) ([]uint32, error) {
-	if from, ok := f.source[n]; ok {
-		n = from
-	}
 	end := f.sketches.Size()
 	if int(n)+1 < len(f.at) {
 		end = f.at[n+1]
@@ -242,17 +229,18 @@ type near struct {
 	read  bool
 }
 
-func (f *finder) newWindow() *around { return &around{f: f} }
-
-func (w *around) begin(band []byte) { w.band, w.n = append(w.band[:0], band...), 0 }
-
+// take joins a page with those of its band that are like it. Of pages of one payload or digest, only the first is compared.
 func (w *around) take(page uint32) error {
 	sets := &w.f.sets
-	if w.band[0] == exactBand {
+	if w.band[0] <= exactBand {
 		if w.n > 0 {
 			sets.join(w.pages[0].page, page)
+			sets.twin(page)
 		}
 		w.pages[0].page, w.n = page, 1
+		return nil
+	}
+	if sets.isTwin(page) {
 		return nil
 	}
 	own, read := w.own, false
@@ -293,7 +281,7 @@ func (f *finder) Short() int64 { return f.short }
 
 // Close takes the Finder's files off the disk.
 func (f *finder) Close() error {
-	return errors.Join(f.same.Close(), f.shared.Close(), f.pages.Close(), f.sketches.Close())
+	return errors.Join(f.byPayload.Close(), f.byURL.Close(), f.shared.Close(), f.sketches.Close())
 }
 
 // All returns the pages that have duplicates, cluster by cluster in the order of the table. An error is the last. It may be
@@ -352,4 +340,164 @@ func (f *finder) Largest(ctx context.Context, n, others int) (largest []cluster,
 	}
 	end()
 	return largest, clusters, pages, nil
+}
+
+// kind is what a page is to the representative of its cluster.
+type kind string
+
+// Kinds of pages in a cluster.
+const (
+	representative kind = "representative" // the page that the others are held against
+	exact          kind = "exact"          // its digest is the representative's: a copy, as trap:copy has it
+	Near           kind = "near"           // anything else
+)
+
+// member is a page that has duplicates.
+type member struct {
+	neardupPage
+	Cluster        uint64 // a hash of the representative's URL
+	Size           int64  // pages of the cluster
+	Representative string // its URL
+	Kind           kind
+	Similarity     float64 // to the representative
+	Digest         uint64
+}
+
+// setPage is a page in its set.
+type setPage struct {
+	Set, N, Size uint32
+	Page         neardupPage
+}
+
+// members yields the pages of all sets that have two at least. They are put in order twice: by set, the representative
+// first, to hold the others against it; then by cluster, which is named after the representative.
+func (f *finder) members(ctx context.Context, yield func(member, error) bool) {
+	bySet, byCluster := sorted.NewRows[setPage](f.dir, f.limit), sorted.NewRows[member](f.dir, f.limit)
+	defer func() { _ = errors.Join(bySet.Close(), byCluster.Close()) }() // what they leave has no name
+	err := f.gather(ctx, bySet)
+	if err == nil {
+		err = f.compare(ctx, bySet, byCluster)
+	}
+	if err != nil {
+		yield(member{}, err)
+		return
+	}
+	for row, err := range byCluster.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			yield(member{}, fmt.Errorf("neardup: %w", err))
+			return
+		}
+		if !yield(row.Value, nil) {
+			return
+		}
+	}
+}
+
+// gather puts the pages that have duplicates in the order of their sets. The shortest URL of a set comes first, the first
+// by its bytes among several.
+func (f *finder) gather(ctx context.Context, bySet *sorted.Rows[setPage]) error {
+	sizes := make([]uint32, len(f.at))
+	for n := range sizes {
+		sizes[f.sets.root(uint32(n))]++ //nolint:gosec // it is bounded
+	}
+	return f.each(ctx, func(n uint32, p *sketchedPage) error {
+		set := f.sets.root(n)
+		if sizes[set] < 2 {
+			return nil
+		}
+		return bySet.Add(fmt.Sprintf("%08x%08x%s", set, len(p.Page.URL), p.Page.URL), setPage{set, n, sizes[set], p.Page})
+	})
+}
+
+// compare holds the pages of each set against the first of it.
+func (f *finder) compare(ctx context.Context, bySet *sorted.Rows[setPage], byCluster *sorted.Rows[member]) error {
+	var first member
+	var firstLeast, least []uint32
+	root := uint64(math.MaxUint64)
+	for row, err := range bySet.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("neardup: %w", err)
+		}
+		p := row.Value
+		if least, err = f.least(p.N, least); err != nil {
+			return err
+		}
+		digest := f.digests[p.N]
+		m := member{neardupPage: p.Page, Size: int64(p.Size), Digest: digest, Similarity: 1}
+		if uint64(p.Set) != root {
+			root = uint64(p.Set)
+			m.Kind, m.Representative, m.Cluster = representative, m.URL, clusterOf(m.URL)
+			first, firstLeast, least = m, least, firstLeast
+		} else {
+			m.Kind, m.Representative, m.Cluster = Near, first.URL, first.Cluster
+			if digest == first.Digest {
+				m.Kind = exact
+			} else {
+				m.Similarity = similarity(firstLeast, least)
+			}
+		}
+		if err := byCluster.Add(fmt.Sprintf("%016x%s\x01%s", m.Cluster, m.Key, m.URL), m); err != nil {
+			return fmt.Errorf("neardup: %w", err)
+		}
+	}
+	return nil
+}
+
+// clusterOf names the cluster of a representative: FNV-1a of 64 bits.
+func clusterOf(url string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(url))
+	return h.Sum64()
+}
+
+// Row is the row of a member in tables.Duplicates.
+func (m *member) Row() tables.Row {
+	return tables.Row{
+		tables.Text(fmt.Sprintf("%016x", m.Cluster)),
+		tables.Long(m.Size),
+		tables.Text(m.Key),
+		tables.Text(m.URL),
+		tables.Instant(m.Fetched),
+		tables.Text(m.Representative),
+		tables.Text(string(m.Kind)),
+		tables.Float(m.Similarity),
+		tables.Text(fmt.Sprintf("%016x", m.Digest)),
+	}
+}
+
+// sets are disjoint sets of pages (Galler and Fischer 1964). The number of a set is the least of its pages'.
+type sets struct {
+	above []uint32 // of each page one of its set with a lower number, or itself
+	twins []uint64 // bits: pages for which one with a lower number is compared
+}
+
+func newSets(n int) sets {
+	s := sets{above: make([]uint32, n), twins: make([]uint64, n/64+1)}
+	for i := range s.above {
+		s.above[i] = uint32(i)
+	}
+	return s
+}
+
+func (s *sets) twin(n uint32)        { s.twins[n/64] |= 1 << (n % 64) }
+func (s *sets) isTwin(n uint32) bool { return s.twins[n/64]>>(n%64)&1 == 1 }
+
+// root is the number of the set that n is in.
+func (s *sets) root(n uint32) uint32 {
+	for s.above[n] != n {
+		s.above[n] = s.above[s.above[n]]
+		n = s.above[n]
+	}
+	return n
+}
+
+func (s *sets) join(a, b uint32) {
+	a, b = s.root(a), s.root(b)
+	s.above[max(a, b)] = min(a, b)
 }

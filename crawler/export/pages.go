@@ -17,7 +17,7 @@ import (
 // pages makes a row for each capture.
 func pages(ctx context.Context, in *Inputs, out *Out) error {
 	f := newFiller(&tables.Pages)
-	return in.Captures(ctx, out, func(ctx context.Context, c *Capture) ([]tables.Row, error) {
+	return visit(ctx, in, out, visitor[tables.Row]{size: batchSize, take: out.Row, work: func(ctx context.Context, c *Capture) ([]tables.Row, error) {
 		r := f.row()
 		page, err := c.Page(ctx)
 		if err != nil {
@@ -38,7 +38,7 @@ func pages(ctx context.Context, in *Inputs, out *Out) error {
 			r.language(page.Language)
 		}
 		return []tables.Row{r.r}, nil
-	})
+	}})
 }
 
 // fetched fills in what Common Crawl says of an answer.

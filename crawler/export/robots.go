@@ -14,6 +14,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/cdxj"
 	"curtsy/storage/sorted"
 	"curtsy/storage/tables"
 )
@@ -58,7 +59,7 @@ func robotsVersions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	defer func() { err = errors.Join(err, all.Close()) }()
 	err = visit(ctx, in, out, visitor[*sight]{
 		size:  batchSize,
-		wants: func(l *listed) bool { return isRobots(l.line.URL) || odd[l.line.URL] },
+		wants: func(l cdxj.Line) bool { return isRobots(l.URL) || odd[l.URL] },
 		work:  sightOf,
 		take: func(s *sight) error {
 			return all.Add(keyOf(append(s.key, fmt.Sprintf("%020d", max(s.Began.UnixMicro(), 0)))...), s)

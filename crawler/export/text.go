@@ -32,7 +32,7 @@ func texts(ctx context.Context, in *Inputs, out *Out) error {
 	f := newFiller(&tables.Reading)
 	var mu sync.Mutex
 	left := map[string]int64{}
-	err := in.batches(ctx, fewRows, out, func(ctx context.Context, c *Capture) ([]tables.Row, error) {
+	err := visit(ctx, in, out, visitor[tables.Row]{size: fewRows, take: out.Row, work: func(ctx context.Context, c *Capture) ([]tables.Row, error) {
 		r := f.row()
 		why, err := r.reading(ctx, c)
 		if why != "" {
@@ -44,7 +44,7 @@ func texts(ctx context.Context, in *Inputs, out *Out) error {
 			return nil, err
 		}
 		return []tables.Row{r.r}, nil
-	})
+	}})
 	for why, n := range left {
 		out.Left(why, n)
 	}

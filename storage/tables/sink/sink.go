@@ -20,10 +20,6 @@ type Sink interface {
 	Abort()
 }
 
-// MaxRow is how many bytes the strings of a row may have together: a format holds a row several times over, Parquet
-// seven times. A longer row is an error. Whoever has one cuts it, and says so in a column.
-const MaxRow = 16 << 20
-
 // Options say how files are written. The zero value is the default of each.
 type Options struct {
 	// Version is the program's, for the formats that have a place for it. Empty means "devel".
@@ -94,9 +90,6 @@ func (f *file) add(r tables.Row) error {
 	if err := f.t.Check(r); err != nil {
 		return f.draft.Wrong(err)
 	}
-	if err := f.fits(r); err != nil {
-		return f.draft.Wrong(err)
-	}
 	if f.rows > 0 && tables.Keyed(f.keys, f.last, r) > 0 {
 		return f.draft.Wrong(fmt.Errorf("sink: row %d of %s sorts before the previous row, by %s",
 			f.rows+1, f.t.Name, strings.Join(f.t.Key, ", ")))
@@ -109,25 +102,6 @@ func (f *file) add(r tables.Row) error {
 		return f.draft.Wrong(err)
 	}
 	return nil
-}
-
-// fits refuses a row that is too long, and names its longest value.
-func (f *file) fits(r tables.Row) error {
-	all, most, longest := 0, 0, 0
-	for i, v := range r {
-		size := len(v.Text())
-		for _, s := range v.List() {
-			size += len(s)
-		}
-		if all += size; size > most {
-			most, longest = size, i
-		}
-	}
-	if all <= MaxRow {
-		return nil
-	}
-	return fmt.Errorf("sink: row %d of %s has %d bytes of strings, of which %s has %d: more than %d, and no format holds it in little memory",
-		f.rows+1, f.t.Name, all, f.t.Columns[longest].Name, most, MaxRow)
 }
 
 // Close implements Sink.

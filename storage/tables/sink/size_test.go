@@ -3,7 +3,6 @@ package sink_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -67,26 +66,6 @@ func TestLargeValuesComeBack(t *testing.T) {
 	b, err := os.ReadFile(written(t, sink.JSONL, texts, rows, sink.Options{}))
 	require.NoError(t, err)
 	same(t, jsonRows(t, b, texts), rows)
-}
-
-// No row takes more memory than a row may: a longer one is refused with the name of its longest value, and nothing is
-// left.
-func TestARowThatIsTooLongIsRefused(t *testing.T) {
-	for _, format := range sink.Formats() {
-		dir := t.TempDir()
-		s, err := sink.Create(format, filepath.Join(dir, "texts"+format.Ext()), texts, sink.Options{})
-		require.NoError(t, err)
-		half := strings.Repeat("x", sink.MaxRow/2)
-		assert.NoErrorf(t, s.Write(tables.Row{tables.Long(1), tables.Text(half), tables.Texts([]string{half})}), "%s: a row that fits", format)
-		err = s.Write(tables.Row{tables.Long(2), tables.Text(half), tables.Texts([]string{half, "xy"})})
-		if err == nil || !strings.Contains(err.Error(), "row 2 of texts") || !strings.Contains(err.Error(), "of which list has") {
-			t.Errorf("%s: %v", format, err)
-		}
-		assert.Errorf(t, s.Close(), "%s: it was closed all the same", format)
-		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
-			t.Errorf("%s: left: %v, %v", format, left, err)
-		}
-	}
 }
 
 // pageRows are rows of the table pages of a crawl of one site, as long as they are in practice.
