@@ -80,7 +80,7 @@ func add(ctx context.Context, dir string, args []string, o *additions, std cli.S
 	}
 	if o.json {
 		return cli.WriteJSON(std.Out, map[string]int64{
-			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.Twice(), "bad_lines": seeds.Bad,
+			"new": int64(sum.New), "known": int64(sum.Known), "duplicates": seeds.Twice, "bad_lines": seeds.Bad,
 		})
 	}
 	if _, err := fmt.Fprintf(std.Out, "%s added, %d known before; the scope now includes them\n", plainly.Count(int64(sum.New), "seed"), sum.Known); err != nil {

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"curtsy/crawler"
-	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/storage/plainly"
 )
 
@@ -41,7 +41,8 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if s.Workers > MaxWorkers {
 		return misuse("--workers %d: each takes memory and a connection; %d is the most", s.Workers, MaxWorkers)
 	}
-	if err := s.own(&crawler.Config{}); err != nil {
+	cc, err := s.CrawlerConfig(nil, nil)
+	if err != nil {
 		return err
 	}
 	if err := s.Hosts.Check(crawler.Floor); err != nil {
@@ -53,15 +54,6 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if err := s.MirrorLayout().Check(); err != nil {
 		return misuse("%w", err)
 	}
-	if _, err := s.stopWhen(); err != nil {
-		return err
-	}
-	if _, err := host.ParseSpans(s.Window); err != nil {
-		return misuse("--window %w", err)
-	}
-	if _, err := extract.ParseFollow(s.Follow); err != nil {
-		return misuse("--follow: %w", err)
-	}
 	fc, err := s.FetchConfig(nil, "")
 	if err != nil {
 		return err
@@ -69,17 +61,17 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	if err := fc.Validate(); err != nil {
 		return misuse("%w", err)
 	}
-	maps, err := s.SitemapConfig()
-	if err != nil {
-		return err
-	}
 	abroad := s.External != "" && s.External != scope.ExternalNone
-	foreign := slices.ContainsFunc(seeds, func(c frontier.Candidate) bool { return !c.URL.Authority().Loopback() })
+	elsewhere := func(u canon.URL) bool { return !u.Authority().Loopback() }
 	requisites, _ := scope.SplitRequisites(s.Requisites)
-	if _, err := s.newScope(seeds); err != nil {
+	urls := make([]canon.URL, len(seeds))
+	for i, seed := range seeds {
+		urls[i] = seed.URL
+	}
+	if _, err := scope.New(cc.Scope, urls); err != nil {
 		return misuse("%w", err)
 	}
-	if foreign {
+	if slices.ContainsFunc(urls, elsewhere) {
 		if err := id.CheckContact(); err != nil {
 			return misuse("%w", err)
 		}
@@ -87,7 +79,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	for _, leads := range []struct {
 		flag string
 		out  bool
-	}{{"--scope any", s.Scope == "any"}, {"--page-requisites all", requisites == scope.RequisitesAll}, {"--external", abroad}, {"--sitemaps", mapsAbroad(maps)}} {
+	}{{"--scope any", s.Scope == "any"}, {"--page-requisites all", requisites == scope.RequisitesAll}, {"--external", abroad}, {"--sitemaps", cc.Sitemaps.Robots || slices.ContainsFunc(cc.Sitemaps.URLs, elsewhere)}} {
 		if leads.out {
 			if err := id.CheckContact(); err != nil {
 				return misuse("%s may lead to other sites: %w", leads.flag, err)

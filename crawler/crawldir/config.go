@@ -76,19 +76,6 @@ func (s *Settings) stopWhen() (all []budget.Condition, err error) {
 	return all, nil
 }
 
-// newScope tries the scope on seeds, so that a bad pattern is found before anything is made.
-func (s *Settings) newScope(seeds []frontier.Candidate) (*scope.Scope, error) {
-	c, err := s.ScopeConfig()
-	if err != nil {
-		return nil, err
-	}
-	us := make([]canon.URL, len(seeds))
-	for i, seed := range seeds {
-		us[i] = seed.URL
-	}
-	return scope.New(c, us)
-}
-
 // FetchConfig is how the settings reach the network. Seeds, and sitemaps of --sitemaps, that are literal loopback or private addresses, or
 // localhost, may be reached; a name exempts nothing (politeness rule 23).
 func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Config, error) {
@@ -250,17 +237,12 @@ func (s *Settings) SitemapConfig() (crawler.Sitemaps, error) {
 		default:
 			c, err := Seed(value, "")
 			if err != nil {
-				return maps, misuse("--sitemaps %s: write none, robots or a URL: https://host/sitemap.xml", Quoted(value))
+				return maps, misuse("--sitemaps %s: write none, robots or a URL: https://host/sitemap.xml", quoted(value))
 			}
 			maps.URLs = append(maps.URLs, c.URL)
 		}
 	}
 	return maps, nil
-}
-
-// mapsAbroad reports whether sitemaps may lead to hosts that are not on this machine.
-func mapsAbroad(maps crawler.Sitemaps) bool {
-	return maps.Robots || slices.ContainsFunc(maps.URLs, func(u canon.URL) bool { return !u.Authority().Loopback() })
 }
 
 // AsksForMore reports whether a sitemap is named that a crawl has not met: it is not finished then.

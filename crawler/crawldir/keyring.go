@@ -2,7 +2,6 @@ package crawldir
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -61,9 +60,9 @@ func Rotate(path string, secret []byte, at time.Time) (Rotation, error) {
 		file = linked
 	}
 	next := file + nextSuffix
-	fresh, err := nextSecret(next)
+	fresh, err := nextKey.Make(next)
 	if err != nil {
-		return Rotation{}, fmt.Errorf("rotate the key of ledgers: %w", err)
+		return Rotation{}, err
 	}
 	to, err := checkpoint.NewSigner(fresh)
 	if err != nil {
@@ -88,25 +87,6 @@ func Rotate(path string, secret []byte, at time.Time) (Rotation, error) {
 		return Rotation{}, fmt.Errorf("rotate the key of ledgers: %w", err)
 	}
 	return all[done], nil
-}
-
-// nextSecret makes the secret that is to come, or reads that which an earlier call left.
-func nextSecret(path string) ([]byte, error) {
-	secret := make([]byte, ed25519.SeedSize)
-	rand.Read(secret)
-	err := durable.New(path, func(w io.Writer) error { _, err := io.WriteString(w, hex.EncodeToString(secret)+"\n"); return err })
-	if err == nil || !errors.Is(err, fs.ErrExist) {
-		return secret, err
-	}
-	b, err := durable.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	secret, err = hex.DecodeString(strings.TrimSpace(string(b)))
-	if err != nil || len(secret) != ed25519.SeedSize {
-		return nil, fmt.Errorf("%s is damaged: remove it, and rotate again", path)
-	}
-	return secret, nil
 }
 
 // write keeps the note of a rotation under the next number that is free.
@@ -214,6 +194,8 @@ var (
 	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "remove it, and the next checkpoints are signed by a new one"}
 	BotKey    = KeyFile{"webbotauth.key", "key of Web Bot Auth",
 		"remove it, and publish the new one that curtsy identity keygen makes"}
+
+	nextKey = KeyFile{"ledger.key" + nextSuffix, "rotate the key of ledgers", "remove it, and rotate again"}
 )
 
 // Path is where the key is.

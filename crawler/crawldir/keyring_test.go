@@ -93,7 +93,7 @@ func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
 			var next []byte
 			if kept.secret {
 				var err error
-				if next, err = nextSecret(path + nextSuffix); err != nil {
+				if next, err = nextKey.Make(path + nextSuffix); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -143,7 +143,7 @@ func TestADamagedNoteIsNamed(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.WriteFile(path+nextSuffix, []byte("no key"), 0o600))
-	if _, err := Rotate(path, before, noon); err == nil || !strings.Contains(err.Error(), ".next is damaged: remove it") {
+	if _, err := Rotate(path, before, noon); err == nil || !strings.Contains(err.Error(), ".next is damaged") {
 		t.Errorf("a damaged secret: %v", err)
 	}
 }

@@ -13,35 +13,11 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
-	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
 	"curtsy/robots"
 )
-
-// hostsOf yields all hosts of a frontier.
-func hostsOf(ctx context.Context, f frontier.Reader) iter.Seq2[frontier.Host, error] {
-	return func(yield func(frontier.Host, error) bool) {
-		const page = 10_000
-		var after canon.Authority
-		for {
-			hosts, err := f.Hosts(ctx, after, page)
-			if err != nil {
-				yield(frontier.Host{}, err)
-				return
-			}
-			for _, h := range hosts {
-				if !yield(h, nil) {
-					return
-				}
-			}
-			if len(hosts) < page {
-				return
-			}
-			after = hosts[page-1].Authority
-		}
-	}
-}
 
 // nextGeneration is what follows g. It begins after the last line of the ledger, whatever the clock says. Of a g that is
 // not done, and of a round, what it did not come to is what its own generation before had: the next one is compared with both.
@@ -80,34 +56,36 @@ func removeNext(dir string) error {
 	return nil
 }
 
-// buildNext builds the next frontier beside the old one, which is open and ours.
-func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Generation) error {
-	path := in(dir, NextName)
-	if err := removeNext(dir); err != nil { // what a kill left
-		return err
-	}
-	next, stop := iter.Pull2(nextItems(ctx, old, g))
+// importNext builds the next frontier of its parts, beside the old one.
+func importNext(dir string, parts iter.Seq2[frontier.Item, error]) error {
+	next, stop := iter.Pull2(parts)
 	defer stop()
-	err := engine.Import(path, func() (frontier.Item, error) {
+	return engine.Import(in(dir, NextName), func() (frontier.Item, error) {
 		item, err, ok := next()
 		if !ok {
 			return item, io.EOF
 		}
 		return item, err
 	})
-	if err != nil {
+}
+
+// buildNext builds the next frontier beside the old one, which is open and ours.
+func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Generation) error {
+	if err := removeNext(dir); err != nil { // what a kill left
 		return err
 	}
-	seeds, err := frontier.SeedsOf(ctx, old)
-	if err != nil {
+	if err := importNext(dir, nextItems(ctx, old, g)); err != nil {
 		return err
 	}
-	f, err := engine.Open(path, frontier.Options{Operator: true}) // a kill before the update is for its run to learn of
+	f, err := engine.Open(in(dir, NextName), frontier.Options{Operator: true}) // a kill before the update is for its run to learn of
 	if err != nil {
 		return err
 	}
 	var given []frontier.Candidate
-	for _, s := range seeds {
+	for s, err := range old.AllSeeds(ctx) {
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
 		if s.From == "" { // where a seed redirected to is found again
 			given = append(given, frontier.Candidate{URL: s.URL, Kind: frontier.KindSeed, Seed: s.URL.String(), Tag: s.Tag})
 		}
@@ -116,62 +94,48 @@ func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Ge
 	return errors.Join(err, f.Close())
 }
 
-// nextItems are the parts of the next frontier: the hosts with what politeness needs, and nothing of what was found.
+// nextItems are the parts of the next frontier: the hosts with what politeness needs, the robots.txt files that these have,
+// each once, and nothing of what was found.
 func nextItems(ctx context.Context, old frontier.Reader, g budget.Generation) iter.Seq2[frontier.Item, error] {
 	return func(yield func(frontier.Item, error) bool) {
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // it never fails
 		stats, err := old.Stats(ctx)
-		if err != nil {
-			yield(frontier.Item{}, err)
-			return
-		}
 		head := frontier.Head{Secret: secret, Openings: stats.Restarts + 1, Unclean: stats.Unclean}
-		if !yield(frontier.Item{Head: &head}, nil) {
+		if !yield(frontier.Item{Head: &head}, err) {
 			return
 		}
-		for body, err := range policiesOf(ctx, old) {
-			if !yield(frontier.Item{Blob: body}, err) {
-				return
-			}
-		}
-		for h, err := range hostsOf(ctx, old) {
-			if err == nil {
-				h, err = host.NextGeneration(h)
-			}
-			if !yield(frontier.Item{Host: &h}, err) {
-				return
-			}
-		}
-		yield(frontier.Item{Totals: &frontier.Totals{Counts: g.Counts()}}, nil)
-	}
-}
-
-// policiesOf yields the robots.txt files that hosts have, each once.
-func policiesOf(ctx context.Context, f frontier.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		met := map[[32]byte]bool{}
-		for h, err := range hostsOf(ctx, f) {
+		more, met := true, map[[32]byte]bool{}
+		err = status.EachHost(ctx, old, 0, func(h frontier.Host) bool {
 			var state robots.State
-			if err == nil && len(h.Robots) > 0 {
+			var err error
+			if len(h.Robots) > 0 {
 				err = state.UnmarshalBinary(h.Robots)
 			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
 			sum, ok := state.Body()
-			if !ok || met[sum] {
-				continue
+			if err == nil && (!ok || met[sum]) {
+				return true
 			}
 			met[sum] = true
-			body, err := f.Blob(ctx, sum)
+			var body []byte
+			if err == nil {
+				body, err = old.Blob(ctx, sum)
+			}
 			if errors.Is(err, frontier.ErrNoBlob) { // that of an empty file is not kept
-				continue
+				return true
 			}
-			if !yield(body, err) {
-				return
-			}
+			more = yield(frontier.Item{Blob: body}, err)
+			return more
+		})
+		if more && err == nil {
+			err = status.EachHost(ctx, old, 0, func(h frontier.Host) bool {
+				h, err := host.NextGeneration(h)
+				more = yield(frontier.Item{Host: &h}, err)
+				return more
+			})
+		}
+		if more {
+			yield(frontier.Item{Totals: &frontier.Totals{Counts: g.Counts()}}, err)
 		}
 	}
 }

@@ -54,7 +54,7 @@ type Earlier struct {
 	Record string    `json:"record,omitempty"`
 }
 
-// A Comparison is of a generation with the one before, as the ledger tells of both.
+// A Comparison is of a generation with the one before, as the ledger tells of both. It is written once.
 type Comparison struct {
 	Generation budget.Generation
 	Complete   bool   // nothing of the generation is left to do
@@ -65,6 +65,10 @@ type Comparison struct {
 
 	// OptedOut reports whether an opt-out list in force names the URL. Nil means that there is no list.
 	OptedOut func(canon.URL) bool
+
+	counts  map[string]int64
+	out     *bufio.Writer
+	between string // changes
 }
 
 // Write compares, and writes the file whole or leaves that which was there. Lines are sorted by URL on disk: memory does
@@ -90,37 +94,33 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 		}
 		n++
 	}
-	all := &Changes{
-		Version: 1, Generation: c.Generation.Number, Began: c.Generation.Began, Complete: c.Complete,
-		Round: c.Generation.Round, Counts: map[string]int64{}, File: c.File,
-	}
+	c.counts = map[string]int64{}
 	for _, word := range []string{string(storage.ChangeNew), string(storage.ChangeChanged), string(storage.ChangeUnchanged), string(storage.ChangeFresh), string(storage.ChangeGone), Unknown, OptedOut} {
-		all.Counts[word] = 0
+		c.counts[word] = 0
 	}
 	if c.Complete && !c.Generation.Round {
-		all.Counts[Unlinked] = 0
+		c.counts[Unlinked] = 0
 	}
-	return all, c.write(ctx, all, lines)
-}
-
-func (c Comparison) write(ctx context.Context, all *Changes, from *sorted.Rows[outcome]) error {
-	err := durable.File(c.File, func(out io.Writer) error {
-		w := &changeWriter{ctx: ctx, c: all, past: c.Past, listed: c.OptedOut, out: bufio.NewWriter(out)}
-		fmt.Fprintf(w.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,%s\"changes\":[", all.Version, all.Generation, all.Began.Format(time.RFC3339Nano), all.Complete, map[bool]string{true: `"round":true,`}[all.Round])
-		for row, err := range from.All() {
-			if err == nil {
-				err = w.take(row.Key, row.Value)
-			}
-			if err != nil {
-				return err
-			}
+	all := &Changes{
+		Version: 1, Generation: c.Generation.Number, Began: c.Generation.Began, Complete: c.Complete,
+		Round: c.Generation.Round, Counts: c.counts, File: c.File,
+	}
+	err = durable.File(c.File, func(out io.Writer) error {
+		c.out = bufio.NewWriter(out)
+		fmt.Fprintf(c.out, "{\"version\":%d,\"generation\":%d,\"began\":%q,\"complete\":%t,%s\"changes\":[", all.Version, all.Generation, all.Began.Format(time.RFC3339Nano), all.Complete, map[bool]string{true: `"round":true,`}[all.Round])
+		if err := c.write(ctx, lines); err != nil {
+			return err
 		}
-		return errors.Join(w.end(), w.out.Flush())
+		b, err := json.Marshal(c.counts)
+		if err == nil {
+			_, err = fmt.Fprintf(c.out, "\n],\"counts\":%s}\n", b)
+		}
+		return errors.Join(err, c.out.Flush())
 	})
 	if err != nil {
-		return fmt.Errorf("changes: %w", err)
+		return nil, fmt.Errorf("changes: %w", err)
 	}
-	return nil
+	return all, nil
 }
 
 // outcome is the outcome of a URL in one of two generations.
@@ -150,120 +150,84 @@ func addOutcome(to *sorted.Rows[outcome], l *storage.Line, now bool) error {
 	})
 }
 
-// changeWriter makes changes of sorted outcomes.
-type changeWriter struct {
-	ctx    context.Context // of the one call that writes
-	c      *Changes
-	past   *Past
-	listed func(canon.URL) bool
-	out    *bufio.Writer
-
-	n int64
-
-	url      string
-	was, now outcome
-	met      bool
-}
-
-func (w *changeWriter) take(url string, o outcome) error {
-	if url != w.url {
-		if err := w.flush(); err != nil {
+// write writes what became of each URL.
+func (c *Comparison) write(ctx context.Context, rows *sorted.Rows[outcome]) error {
+	var url string
+	var was, now outcome
+	met := false
+	for row, err := range rows.All() {
+		if err != nil {
 			return err
 		}
-		w.url, w.was, w.now, w.met = url, outcome{}, outcome{}, false
-	}
-	switch {
-	case !o.Now && o.Outcome != storage.OutcomeDeferred:
-		w.was = o
-	case o.Now:
-		w.met = true
-		if o.Outcome != storage.OutcomeDeferred {
-			w.now = o
+		if row.Key != url {
+			if err := c.became(ctx, url, was, now, met); err != nil {
+				return err
+			}
+			url, was, now, met = row.Key, outcome{}, outcome{}, false
+		}
+		o := row.Value
+		met = met || o.Now
+		switch {
+		case o.Outcome == storage.OutcomeDeferred:
+		case o.Now:
+			now = o
+		default:
+			was = o
 		}
 	}
-	return nil
+	return c.became(ctx, url, was, now, met)
 }
 
-// flush writes what became of a URL.
-func (w *changeWriter) flush() error {
-	had := w.was.Outcome == storage.OutcomeFetched || w.was.Outcome == storage.OutcomeRedirected
-	if w.c.Round && w.now.Change == "" && w.now.Outcome != "" {
-		if err := w.lookUp(); err != nil {
-			return err
-		}
-		had = w.was.Outcome != ""
-	}
-	e := Change{URL: w.url, Change: string(w.now.Change), Status: w.now.Status, Record: w.now.Record}
-	switch {
-	case e.Change != "" || !had:
-	case w.now.Outcome != "":
-		e.Change = Unknown
-	case !w.met && w.c.Complete:
-		e.Change = Unlinked
-	}
-	if e.Change == "" {
-		return w.ctx.Err()
-	}
-	if (e.Change == Unknown || e.Change == Unlinked) && w.optedOut() {
-		e.Change = OptedOut
-	}
-	if had {
-		e.Before = &Earlier{Time: w.was.Time, Status: w.was.Status, Record: w.was.Record}
-	}
-	if (!had || w.was.Record == "") && e.Change != string(storage.ChangeNew) {
-		if u, err := canon.Parse(w.url); err == nil {
-			last, err := w.past.Last(w.ctx, u)
+// became writes what became of a URL: what it was, and is. met says that this generation has a line of it.
+func (c *Comparison) became(ctx context.Context, url string, was, now outcome, met bool) error {
+	u, invalid := canon.Parse(url) // no crawl can have one that is invalid
+	had := was.Outcome == storage.OutcomeFetched || was.Outcome == storage.OutcomeRedirected
+	if c.Generation.Round && now.Change == "" && now.Outcome != "" { // no answer says what is there
+		if invalid == nil {
+			last, err := c.Past.Last(ctx, u)
 			if err != nil {
 				return err
 			}
-			if last != nil {
-				e.Before = &Earlier{Time: last.Date, Status: last.Status, Record: last.Record}
+			if last.There() {
+				was = outcome{Outcome: storage.OutcomeFetched, Status: last.Status, Time: last.Date, Record: last.Record}
 			}
+		}
+		had = was.Outcome != ""
+	}
+	e := Change{URL: url, Change: string(now.Change), Status: now.Status, Record: now.Record}
+	switch {
+	case e.Change != "" || !had:
+	case now.Outcome != "":
+		e.Change = Unknown
+	case !met && c.Complete:
+		e.Change = Unlinked
+	}
+	if e.Change == "" {
+		return ctx.Err()
+	}
+	// An opt-out list may be why the URL was not fetched, or no page that links to it.
+	if (e.Change == Unknown || e.Change == Unlinked) && (now.OptOut || invalid == nil && c.OptedOut != nil && c.OptedOut(u)) {
+		e.Change = OptedOut
+	}
+	if had {
+		e.Before = &Earlier{Time: was.Time, Status: was.Status, Record: was.Record}
+	}
+	if (!had || was.Record == "") && e.Change != string(storage.ChangeNew) && invalid == nil {
+		last, err := c.Past.Last(ctx, u)
+		if err != nil {
+			return err
+		}
+		if last != nil {
+			e.Before = &Earlier{Time: last.Date, Status: last.Status, Record: last.Record}
 		}
 	}
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	sep := ",\n"
-	if w.n == 0 {
-		sep = "\n"
-	}
-	w.n++
-	w.c.Counts[e.Change]++
-	_, err = fmt.Fprintf(w.out, "%s%s", sep, b)
-	return err
-}
-
-// optedOut reports whether an opt-out list is why the URL was not fetched, or no page that links to it.
-func (w *changeWriter) optedOut() bool {
-	u, err := canon.Parse(w.url)
-	return w.now.OptOut || err == nil && w.listed != nil && w.listed(u)
-}
-
-// lookUp finds out in the archive what a URL was before that got no answer which says what is there.
-func (w *changeWriter) lookUp() error {
-	u, err := canon.Parse(w.url)
-	if err != nil {
-		return nil // no crawl of ours can have it
-	}
-	last, err := w.past.Last(w.ctx, u)
-	if last.There() {
-		w.was = outcome{Outcome: storage.OutcomeFetched, Status: last.Status, Time: last.Date, Record: last.Record}
-	}
-	return err
-}
-
-// end writes the last URL and the counts.
-func (w *changeWriter) end() error {
-	if err := w.flush(); err != nil {
-		return err
-	}
-	b, err := json.Marshal(w.c.Counts)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w.out, "\n],\"counts\":%s}\n", b)
+	c.counts[e.Change]++
+	_, err = fmt.Fprintf(c.out, "%s\n%s", c.between, b)
+	c.between = ","
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -38,9 +38,7 @@ const sourceName = NextName + ".of"
 
 // BeginRound begins the next generation of the crawl in dir as Update does, but asks for what r says alone.
 func BeginRound(ctx context.Context, dir string, s *Settings, r Round) (g budget.Generation, err error) {
-	return beginWith(ctx, dir, s, true, func(ctx context.Context, old Stopped, g budget.Generation) error {
-		return r.build(ctx, dir, old, g)
-	}, func() error { return nil })
+	return begin(ctx, dir, s, &r, func() error { return nil })
 }
 
 // build builds the next frontier beside the old one, which is open and ours, out of a copy.
@@ -59,15 +57,7 @@ func (r Round) build(ctx context.Context, dir string, old Stopped, g budget.Gene
 	if err != nil {
 		return err
 	}
-	next, stop := iter.Pull2(r.items(ctx, source, stats, g))
-	err = engine.Import(in(dir, NextName), func() (frontier.Item, error) {
-		item, err, ok := next()
-		if !ok {
-			return item, io.EOF
-		}
-		return item, err
-	})
-	stop()
+	err = importNext(dir, r.items(ctx, source, stats, g))
 	return errors.Join(err, source.Close(), os.Remove(in(dir, sourceName)))
 }
 
@@ -108,11 +98,6 @@ func (r Round) host(h frontier.Host) (frontier.Host, error) {
 		next.Condition, next.Reason = h.Condition, h.Reason
 	}
 	return next, err
-}
-
-// daily is the cap of requests to a host in a day, with those that the ledger tells of; nil without one.
-func (d *Dir) daily() (*budget.Daily, error) {
-	return Daily(d.path, &d.settings, time.Now())
 }
 
 // Daily is the cap of requests to a host in a day, with those that the ledger in dir tells of; nil without one.
@@ -156,19 +141,13 @@ func Left(ctx context.Context, dir string) (p Pending, hosts []frontier.Host, er
 		return p, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	for h, err := range hostsOf(ctx, f) {
-		if err != nil {
-			return p, nil, err
-		}
+	err = status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
 		hosts = append(hosts, h)
-		n := h.Queued + h.InFlight + h.Deferred
-		p.URLs += n
-		if n == 0 || h.Condition > frontier.Parked || h.Hold.Act != 0 {
-			continue
-		}
-		if !p.Asked || h.Wait < p.Due {
+		p.URLs += h.Pending()
+		if h.Pending() > 0 && h.Condition <= frontier.Parked && h.Hold.Act == 0 && (!p.Asked || h.Wait < p.Due) {
 			p.Due, p.Asked = h.Wait, true
 		}
-	}
-	return p, hosts, nil
+		return true
+	})
+	return p, hosts, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -130,7 +131,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	cc.DryRun, cc.DryMaps, cc.DryListed = d.options.DryRun, d.options.DryMaps, d.options.DryListed
 	cc.Last = ledger.Last(in(d.path, LedgerName))
 	cc.Asked = func() (storage.Asked, error) { return ledger.Asked(in(d.path, LedgerName), d.generation.Began) }
-	if cc.Daily, err = d.daily(); err != nil {
+	if cc.Daily, err = Daily(d.path, &d.settings, time.Now()); err != nil {
 		return start, nil, err
 	}
 	if d.options.Line != nil {

@@ -10,6 +10,7 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/record"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
@@ -33,21 +34,12 @@ func Update(ctx context.Context, dir string, was, next *Settings) (g budget.Gene
 	if err != nil {
 		return g, err
 	}
-	return begin(ctx, dir, was, func() error { return replaceSettings(dir, config) })
+	return begin(ctx, dir, was, nil, func() error { return replaceSettings(dir, config) })
 }
 
-// begin begins the next generation. before is called once nothing but the new frontier's name is missing.
-func begin(ctx context.Context, dir string, was *Settings, before func() error) (budget.Generation, error) {
-	return beginWith(ctx, dir, was, false, func(ctx context.Context, old Stopped, g budget.Generation) error {
-		return buildNext(ctx, dir, old, g)
-	}, before)
-}
-
-// beginWith is begin with a frontier that build builds.
-func beginWith(
-	ctx context.Context, dir string, was *Settings, round bool,
-	build func(context.Context, Stopped, budget.Generation) error, before func() error,
-) (g budget.Generation, err error) {
+// begin begins the next generation; r is nil but for a round. before is called once nothing but the new frontier's name is
+// missing.
+func begin(ctx context.Context, dir string, was *Settings, r *Round, before func() error) (g budget.Generation, err error) {
 	if engine.Locator(dir) != "" {
 		return g, RefusedInFleet("curtsy update")
 	}
@@ -58,11 +50,10 @@ func beginWith(
 	if err != nil {
 		return g, err
 	}
-	stopped, err := OpenStopped(ctx, dir, was)
+	old, err := OpenStopped(ctx, dir, was)
 	if err != nil {
 		return g, err
 	}
-	old := stopped
 	closed := false
 	defer func() {
 		if err != nil {
@@ -83,14 +74,18 @@ func beginWith(
 	if g, err = nextGeneration(ctx, dir, budget.GenerationOf(stats.Counts), done); err != nil {
 		return g, err
 	}
-	g.Round = round
-	if err := build(ctx, old, g); err != nil {
+	if g.Round = r != nil; g.Round {
+		err = r.build(ctx, dir, old, g)
+	} else {
+		err = buildNext(ctx, dir, old, g)
+	}
+	if err != nil {
 		return g, err
 	}
 	if err := before(); err != nil {
 		return g, err
 	}
-	if !round { // which has all of it
+	if !g.Round { // which has all of it
 		if err := keepOld(dir, g); err != nil {
 			return g, err
 		}
@@ -140,15 +135,13 @@ func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64
 	if st.Queued+st.InFlight+st.Deferred == 0 || spent {
 		return st.Restarts, nil
 	}
-	for h, err := range hostsOf(ctx, f) {
-		if err != nil {
-			return 0, err
+	failed := status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
+		if h.Pending() > 0 && h.Condition == frontier.Open && h.Hold.Act == 0 && h.Wait <= s.MaxWait {
+			err = dirMisuse(dir, ErrNotEnded, "the crawl in %s has not ended", dir)
 		}
-		if h.Queued+h.InFlight+h.Deferred > 0 && h.Condition == frontier.Open && h.Hold.Act == 0 && h.Wait <= s.MaxWait {
-			return 0, dirMisuse(dir, ErrNotEnded, "the crawl in %s has not ended", dir)
-		}
-	}
-	return st.Restarts, nil
+		return err == nil
+	})
+	return st.Restarts, errors.Join(failed, err)
 }
 
 // past is what the archive had before this generation.

@@ -120,7 +120,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	}
 	w := weigh()
 	base := w.most
-	g, err := begin(w, dir, nil, func() error { w.look(); return nil })
+	g, err := begin(w, dir, nil, nil, func() error { w.look(); return nil })
 	require.NoError(t, err)
 	beginning = w.most - base
 	tellURLs(t, dir, urls)

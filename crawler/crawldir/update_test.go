@@ -83,7 +83,7 @@ func generationOf(t *testing.T, dir string) int64 {
 func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	full := errors.New("no space left")
-	if _, err := begin(t.Context(), dir, nil, func() error { return full }); !errors.Is(err, full) {
+	if _, err := begin(t.Context(), dir, nil, nil, func() error { return full }); !errors.Is(err, full) {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(in(dir, "frontier*")); err != nil || len(left) != 1 {

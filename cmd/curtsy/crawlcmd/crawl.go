@@ -172,7 +172,6 @@ func NewJoin(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
 	cmd := cli.Command("join")
-	cmd.Args = cli.NoArgs
 	fs := cmd.Flags()
 	fleetFlags(&s, fs)
 	fs.StringVar(&o.dir, "dir", "", "`DIR` new or empty directory for this member")
@@ -211,7 +210,6 @@ func NewResume(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := cli.Command("resume")
 	cmd.Long += "\n\n" + inherits
-	cmd.Args = cli.OneDir
 	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
 	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {

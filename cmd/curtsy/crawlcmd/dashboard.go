@@ -24,9 +24,9 @@ import (
 
 // NewDashboard shows crawls that run, here or in other processes, and crawls that do not.
 func NewDashboard(std cli.Streams) *cobra.Command {
-	var listen, token string
-	var names []string
-	cmd := cli.Command("dashboard")
+	listen, token := "127.0.0.1:0", ""
+	var names cli.List
+	cmd := cli.Command("dashboard", cli.Flags{"listen": &listen, "name": &names, "token": &token})
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return errors.New("dashboard takes one crawl directory or more: write curtsy dashboard DIR")
@@ -36,10 +36,6 @@ func NewDashboard(std cli.Streams) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return show(cmd.Context(), args, listen, token, names, std)
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` address to listen on; port 0 takes any free port")
-	cmd.Flags().StringSliceVar(&names, "name", nil, "`NAME` host name for browsers, besides addresses and localhost; repeatable")
-	cmd.Flags().StringVar(&token, "token", "", "`FILE` token, in a file that only you can read: stays the same, so Prometheus can\nscrape /metrics, and is not printed")
-	cli.Group(cmd.Flags(), "Server")
 	return cmd
 }
 

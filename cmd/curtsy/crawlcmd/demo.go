@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
@@ -39,7 +38,6 @@ const demoWait = 5 * time.Second
 func NewDemo(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := cli.Command("demo")
-	cmd.Args = cli.NoArgs
 	cmd.RunE = o.logged(std, func(cmd *cobra.Command, _ []string, std cli.Streams) error { return demo(cmd.Context(), &o, std) })
 	cmd.Flags().StringVar(&o.dir, "dir", "", "`DIR` directory for the crawl (default: a temporary one, which --quiet removes)")
 	o.pageFlag(cmd.Flags())
@@ -62,7 +60,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 	s := crawldir.Defaults()
 	s.OwnSite, s.MaxWait = []string{crawldir.OwnNone}, demoWait
 	s.AllowNet = []string{web.Net().String()}
-	seeds, err := config.CollectSeeds(web.Seeds(), "", std)
+	seeds, err := crawldir.SeedURLs(web.Seeds()...)
 	if err != nil {
 		return err
 	}
@@ -72,7 +70,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 		}
 		defer func() { err = errors.Join(err, leave(o, err == nil, std)) }()
 	}
-	if err := crawldir.CreateUnchecked(ctx, o.dir, &s, crawldir.Given(seeds)); err != nil {
+	if err := crawldir.CreateUnchecked(ctx, o.dir, &s, seeds); err != nil {
 		return err
 	}
 	if !o.quiet {

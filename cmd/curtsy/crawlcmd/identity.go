@@ -35,7 +35,6 @@ func NewIdentity(std cli.Streams) *cobra.Command {
 func newSet(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	cmd := cli.Command("identity set")
-	cmd.Args = cli.NoArgs
 	config.Some(&s, cmd.Flags(), config.Identity...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given := map[string]string{}
@@ -82,10 +81,7 @@ type shown struct {
 
 func newShow(std cli.Streams) *cobra.Command {
 	asJSON := false
-	cmd := cli.Command("identity show")
-	cmd.Args = cli.NoArgs
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cli.Group(cmd.Flags(), "Output")
+	cmd := cli.Command("identity show", cli.Flags{"json": &asJSON})
 	cmd.RunE = func(*cobra.Command, []string) error {
 		s, err := config.New()
 		if err != nil {
@@ -226,7 +222,6 @@ func newKeygen(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	o := publishing{valid: crawldir.Duration(webbotauth.DefaultDirectoryLife)}
 	cmd := cli.Command("identity keygen")
-	cmd.Args = cli.NoArgs
 	fs := cmd.Flags()
 	all := config.Some(&s, fs, config.Signature...)
 	fs.StringVarP(&o.to, "output", "o", "", "`FILE` write the key directory to this file")

@@ -43,7 +43,6 @@ func newInit(std cli.Streams) *cobra.Command {
 	var in, flags initing
 	var ranges []string
 	cmd := cli.Command("identity init")
-	cmd.Args = cli.NoArgs
 	fs := cmd.Flags()
 	config.Some(&flags.settings, fs, config.Identity...)
 	fs.Lookup("agent").DefValue = "" // the answer that was kept, if there is one

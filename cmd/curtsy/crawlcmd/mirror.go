@@ -97,16 +97,11 @@ func Again(ctx context.Context, dir string) error {
 
 // newServe serves a mirror on this machine, or to others.
 func newServe(std cli.Streams) *cobra.Command {
-	var listen string
-	var offline bool
-	cmd := cli.Command("mirror serve")
-	cmd.Args = cli.OneDir
+	listen, offline := "127.0.0.1:0", false
+	cmd := cli.Command("mirror serve", cli.Flags{"listen": &listen, "offline": &offline})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return serveMirror(cmd.Context(), args[0], listen, offline, std)
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS:PORT` address to listen on; port 0 takes any free port")
-	cmd.Flags().BoolVar(&offline, "offline", false, "keep browsers from loading anything from other hosts")
-	cli.Group(cmd.Flags(), "Server")
 	return cmd
 }
 
@@ -165,14 +160,10 @@ func untilDone(ctx context.Context, l net.Listener, h http.Handler) error {
 // newMirrorCheck lists what does not lead to a file of the copy.
 func newMirrorCheck(std cli.Streams) *cobra.Command {
 	var asJSON, wrong bool
-	cmd := cli.Command("mirror check")
-	cmd.Args = cli.OneDir
+	cmd := cli.Command("mirror check", cli.Flags{"json": &asJSON, "wrong": &wrong})
 	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error {
 		return mirrorCheck(ctx, args[0], asJSON, wrong, std)
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object per line")
-	cmd.Flags().BoolVar(&wrong, "wrong", false, "list only references that should lead to a file")
-	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 

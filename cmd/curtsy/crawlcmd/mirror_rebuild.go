@@ -33,22 +33,15 @@ type rebuildOptions struct {
 // newRebuild makes the copy again, from the archive alone.
 func newRebuild(std cli.Streams) *cobra.Command {
 	o := rebuildOptions{maxBody: 1 << 30}
-	cmd := cli.Command("mirror rebuild")
+	cmd := cli.Command("mirror rebuild", cli.Flags{
+		"output": &o.to, "layout": crawldir.Layout(&o.layout), "cut-dirs": crawldir.AtLeast(&o.cut, 0),
+		"vanished": crawldir.Vanished(&o.vanished), "previews": &o.previews, "max-body": &o.maxBody, "overwrite": &o.overwrite,
+		"json": &o.json, "quiet": &o.quiet,
+	})
 	cmd.Args = cobra.MinimumNArgs(1)
-	fs := cmd.Flags()
-	fs.StringVarP(&o.to, "output", "o", "", "`DIR` write to DIR/mirror (default: in the crawl directory)")
-	fs.Var(crawldir.Layout(&o.layout), "layout", "`LAYOUT` layout of the copy: host (HOST/PATH) or flat (PATH)")
-	cli.Words(fs, "layout", layout.Words()...)
-	fs.Var(crawldir.AtLeast(&o.cut, 0), "cut-dirs", "`N` with --layout flat: leave out the first folders of each path")
-	fs.Var(crawldir.Vanished(&o.vanished), "vanished", "`ACTION` keep or remove pages that are gone (404, 410)")
-	cli.Words(fs, "vanished", "keep", "remove")
-	fs.BoolVar(&o.previews, "previews", false, "also link preview pictures (og:image)")
-	fs.Var(&o.maxBody, "max-body", "`SIZE` largest decoded body")
-	fs.BoolVar(&o.overwrite, "overwrite", false, "rewrite every file, also unchanged ones")
-	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
-	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
-	cli.Group(fs, "Output")
-	o.given = fs.Changed
+	cli.Words(cmd.Flags(), "layout", layout.Words()...)
+	cli.Words(cmd.Flags(), "vanished", "keep", "remove")
+	o.given = cmd.Flags().Changed
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		defer cli.Bound()()
 		var b *Built

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -32,17 +31,6 @@ func planningDefaults() planning {
 	return planning{maps: plan.DefaultMaps, expect: plan.Expect{Size: plan.DefaultSize}}
 }
 
-func (p *planning) flags(fs *pflag.FlagSet) {
-	fs.Var(crawldir.AtLeast(&p.maps, 0), "max-sitemaps", "`N` maximum sitemaps to read for each host; 0 = robots.txt only")
-	fs.Var(crawldir.AtLeast(&p.expect.Pages, 0), "expect-pages", "`N` pages to expect on each host without a sitemap")
-	fs.Var(crawldir.AtLeast(&p.expect.Files, 0), "expect-files", "`N` images, styles, scripts and the like to expect for each page")
-	fs.Var((*crawldir.Size)(&p.expect.Size), "expect-size", "`SIZE` bytes to expect for each page")
-	fs.StringVar(&p.ethics, "ethics", "", "`FILE` also write an ethics sheet (Markdown)")
-	fs.StringVar(&p.retention, "retention", "", "`TEXT` for the ethics sheet: how long data are kept, and who sees them\n(default: the answer given to curtsy identity init)")
-	cli.Often(fs, "max-sitemaps", "expect-pages", "ethics")
-	cli.Group(fs, "Plan")
-}
-
 // NewPlan says what a crawl would do.
 func NewPlan(std cli.Streams) *cobra.Command { return NewPlanIn(World{}, std) }
 
@@ -50,12 +38,14 @@ func NewPlan(std cli.Streams) *cobra.Command { return NewPlanIn(World{}, std) }
 func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	o := options{planning: planningDefaults(), dryRun: true}
-	cmd := cli.Command("plan")
+	p := &o.planning
+	cmd := cli.Command("plan", cli.Flags{
+		"seeds": &o.seeds, "max-sitemaps": crawldir.AtLeast(&p.maps, 0), "expect-pages": crawldir.AtLeast(&p.expect.Pages, 0),
+		"expect-files": crawldir.AtLeast(&p.expect.Files, 0), "expect-size": (*crawldir.Size)(&p.expect.Size), "ethics": &p.ethics,
+		"retention": &p.retention,
+	})
 	fs := cmd.Flags()
-	o.seedFlag(fs)
-	cli.Often(fs, "seeds")
-	cli.Group(fs, "Seeds")
-	o.planning.flags(fs)
+	cli.Often(fs, "seeds", "max-sitemaps", "expect-pages", "ethics")
 	config.Flags(&s, fs)
 	o.flags(fs)
 	fs.Lookup("json").Usage = "print the plan as JSON on standard output"

@@ -25,7 +25,6 @@ func NewUpdate(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := cli.Command("update")
 	cmd.Long += "\n\n" + inherits
-	cmd.Args = cli.OneDir
 	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
 	cli.Often(cmd.Flags(), "vanished")

@@ -45,7 +45,6 @@ func NewWatch(std cli.Streams) *cobra.Command {
 	var w watching
 	cmd := cli.Command("watch")
 	cmd.Long += "\n\n" + inherits
-	cmd.Args = cli.OneDir
 	config.Flags(&s, cmd.Flags())
 	w.flags(cmd.Flags())
 	w.options.flags(cmd.Flags())

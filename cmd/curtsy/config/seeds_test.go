@@ -1,14 +1,14 @@
-package crawldir
+package config
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
-	"curtsy/frontier"
+	"curtsy/cmd/curtsy/cli"
 )
 
 func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
@@ -21,20 +21,12 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 		strings.Repeat("x", maxLine+10) + "\n" +
 		"https://d.example/\t\t two tabs \n" +
 		"https://e.example/" // no new line at the end
-	var complaints []string
-	var got []frontier.Candidate
-	for lines := newLines(strings.NewReader(file)); ; {
-		c, err := lines.next()
-		var wrong *BadLine
-		if errors.As(err, &wrong) {
-			complaints = append(complaints, wrong.Error())
-			continue
-		}
-		if err != nil {
-			break
-		}
-		got = append(got, c)
-	}
+	var said strings.Builder
+	s, err := OpenSeeds(nil, "-", true, cli.Streams{In: strings.NewReader(file), Err: &said})
+	require.NoError(t, err)
+	got, err := s.Next()
+	require.NoError(t, err)
+	complaints := strings.Split(strings.TrimSpace(said.String()), "\n")
 	var urls []string
 	for _, c := range got {
 		urls = append(urls, c.URL.String()+" "+c.Tag)
@@ -43,7 +35,7 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 	if !slices.Equal(urls, want) {
 		t.Errorf("seeds %q, want %q", urls, want)
 	}
-	for i, prefix := range []string{"line 5: ", "line 6: ", "line 7: "} {
+	for i, prefix := range []string{"standard input:5: ", "standard input:6: ", "standard input:7: "} {
 		if i >= len(complaints) || !strings.HasPrefix(complaints[i], prefix) {
 			t.Errorf("complaints %q, want the %dth to begin with %q", complaints, i+1, prefix)
 		}
@@ -52,12 +44,13 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 }
 
 func TestSeedFile_ATagThatIsTooLongIsABadLine(t *testing.T) {
-	lines := newLines(strings.NewReader("http://a.example/\t" + strings.Repeat("t", maxTag) + "\nhttp://b.example/\t" + strings.Repeat("t", maxTag+1) + "\n"))
-	if c, err := lines.next(); err != nil || len(c.Tag) != maxTag {
-		t.Errorf("%d octets, %v", len(c.Tag), err)
-	}
-	var wrong *BadLine
-	if _, err := lines.next(); !errors.As(err, &wrong) || wrong.Number != 2 || !strings.Contains(wrong.Why, "tag") {
-		t.Errorf("%v", err)
-	}
+	file := "http://a.example/\t" + strings.Repeat("t", maxTag) + "\nhttp://b.example/\t" + strings.Repeat("t", maxTag+1) + "\n"
+	var said strings.Builder
+	s, err := OpenSeeds(nil, "-", true, cli.Streams{In: strings.NewReader(file), Err: &said})
+	require.NoError(t, err)
+	got, err := s.Next()
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	assert.Len(t, got[0].Tag, maxTag)
+	assert.Contains(t, said.String(), "standard input:2: tag longer")
 }
