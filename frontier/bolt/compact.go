@@ -93,7 +93,7 @@ func (c *copying) all() error {
 	for _, j := range []layout.Journal{layout.SeenJournal, layout.RecordJournal, layout.StateJournal} {
 		meter.Of(c.ctx, int64(j.Last(c.from)))
 	}
-	for _, part := range []func() error{c.seen, c.records, c.states, c.seeds, c.blobs, c.others, c.meta} {
+	for _, part := range []func() error{c.seen, c.records, c.states, c.seeds, c.blobs, c.others} {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (c *copying) seen() error {
 		if len(body)%8 != 0 {
 			return frontier.ErrDamaged
 		}
-		for ; len(body) > 0; body = body[8:] {
-			if err := w.Add(body[:8]); err != nil {
+		for print := range slices.Chunk(body, 8) {
+			if err := w.Add(print); err != nil {
 				return err
 			}
 		}
@@ -240,22 +240,13 @@ func (c *copying) blobs() error {
 	return nil
 }
 
-// others copies the small buckets as they are: references to records keep their meaning.
+// others copies the small buckets, meta among them, as they are: references to records keep their meaning.
 func (c *copying) others() error {
-	known := map[string]bool{layout.MetaBucket: true, layout.BlobBucket: true}
-	for _, j := range layout.Journals() {
-		known[string(j)] = true
-	}
+	known := append(layout.Journals(), layout.BlobBucket)
 	return c.from.ForEach(func(name []byte, b *bbolt.Bucket) error {
-		if known[string(name)] {
+		if slices.Contains(known, layout.Journal(name)) {
 			return nil
 		}
 		return b.ForEach(func(k, v []byte) error { return c.to.Put(string(name), k, v) })
 	})
-}
-
-// meta copies the rest of the meta bucket.
-func (c *copying) meta() error {
-	b := c.from.Bucket([]byte(layout.MetaBucket))
-	return b.ForEach(func(k, v []byte) error { return c.to.Put(layout.MetaBucket, k, v) })
 }

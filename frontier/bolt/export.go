@@ -1,8 +1,13 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -12,6 +17,7 @@ import (
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/durable"
 )
 
 // Export hands the whole frontier to yield, piece by piece in the order of frontier.Item. It is for a frontier from
@@ -56,7 +62,14 @@ func (f *Frontier) export(ctx context.Context, stored bool, yield func(frontier.
 	for reason, n := range st.Reasons[frontier.Dropped] {
 		e.totals.Reasons[reason] = n
 	}
-	return f.scan(ctx, e.note, e.run)
+	return f.scan(ctx, e.note, func(tx *bbolt.Tx) error {
+		for _, step := range []func(*bbolt.Tx) error{e.head, e.seeds, e.blobs, e.hostItems, e.urls} {
+			if err := step(tx); err != nil {
+				return err
+			}
+		}
+		return e.yield(frontier.Item{Totals: &e.totals})
+	})
 }
 
 // exporter is an export under way.
@@ -85,25 +98,13 @@ func (e *exporter) note(now int64) {
 	e.totals.Strange = e.f.totals.Strangers
 }
 
-// run hands out everything.
-func (e *exporter) run(tx *bbolt.Tx) error {
-	for _, step := range []func(*bbolt.Tx) error{e.head, e.seeds, e.blobs, e.hostItems, e.urls} {
-		if err := step(tx); err != nil {
-			return err
-		}
-	}
-	return e.yield(frontier.Item{Totals: &e.totals})
-}
-
 func (e *exporter) head(tx *bbolt.Tx) error {
 	m, _, err := layout.ReadMeta(tx, e.f.clock)
 	if err != nil {
 		return err
 	}
-	if !m.Clean {
-		if e.inFlight, _, err = layout.ReadInFlight(tx); err != nil {
-			return err
-		}
+	if e.inFlight, err = e.f.unjudged(tx); err != nil {
+		return err
 	}
 	h := &frontier.Head{Secret: m.Secret, Openings: int64(m.Epoch), Unclean: !m.Clean, Floor: time.Duration(max(e.f.oldFloor-e.now, 0))}
 	return e.yield(frontier.Item{Head: h})
@@ -163,7 +164,10 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 			return err
 		}
 		if b.Forgotten() {
-			e.forgotten(b)
+			for _, s := range b.Spans { // as refused: what is left of both is their fingerprints
+				e.totals.Refused[e.f.hosts.all[s.Host].authority] += int64(s.N)
+				e.totals.Reasons[ReasonForgotten] += int64(s.N)
+			}
 			return nil
 		}
 		for place := range b.Len() {
@@ -188,14 +192,6 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 // ReasonForgotten is the reason in an export of URLs of which Compact had dropped the text.
 const ReasonForgotten = "forgotten by compact"
 
-// forgotten counts the URLs of a record without texts as refused: what is left of both is their fingerprints.
-func (e *exporter) forgotten(b *layout.Block) {
-	for _, s := range b.Spans {
-		e.totals.Refused[e.f.hosts.all[s.Host].authority] += int64(s.N)
-		e.totals.Reasons[ReasonForgotten] += int64(s.N)
-	}
-}
-
 // entry returns the URL at r with its state. Its reason is taken off the reasons of refused candidates.
 func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Ending) (*frontier.Entry, error) {
 	c, err := b.Entry(r.Place(), h.authority)
@@ -204,10 +200,11 @@ func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Endi
 	}
 	x := &frontier.Entry{Candidate: c, Print: e.f.printer.Print(c.URL), Outcome: end.Outcome()}
 	if end != 0 {
-		if n := end.Reason(); n != 0 {
-			x.Reason = e.f.totals.Reasons[n-1]
+		if x.Reason = reasonOf(end, e.f.totals.Reasons); x.Outcome == frontier.Dropped && x.Reason != "" {
+			if e.totals.Reasons[x.Reason]--; e.totals.Reasons[x.Reason] == 0 {
+				delete(e.totals.Reasons, x.Reason)
+			}
 		}
-		e.closed(x)
 		return x, nil
 	}
 	t := retry{}
@@ -217,20 +214,7 @@ func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Endi
 	if _, yes := slices.BinarySearch(e.inFlight.Refs, r); yes && !e.stored {
 		t.stop(e.inFlight)
 	}
-	if !e.stored && t.judge(x, h.closing()) {
-		return x, nil
-	}
-	return x, t.describe(x, e.now)
-}
-
-// closed takes a URL that was dropped as a task off the sums of candidates that were refused.
-func (e *exporter) closed(x *frontier.Entry) {
-	if x.Outcome != frontier.Dropped || x.Reason == "" {
-		return
-	}
-	if e.totals.Reasons[x.Reason]--; e.totals.Reasons[x.Reason] == 0 {
-		delete(e.totals.Reasons, x.Reason)
-	}
+	return x, t.describe(x, e.now, !e.stored, h.closing())
 }
 
 // refused hands out the fingerprints of refused candidates: those that are seen and that no record has.
@@ -267,63 +251,73 @@ func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok
 			return x, false, err
 		}
 	}
-	s := entrySearch{f: f, url: u, print: f.printer.Print(u)}
-	err = f.scan(ctx, s.meet, func(tx *bbolt.Tx) error { return s.place(ctx, tx) })
-	if err != nil || s.at == 0 {
-		return x, false, err
+	x.Print = f.printer.Print(u)
+	var h *host
+	var at layout.Ref // where the text is
+	err = f.scan(ctx, func(int64) { h = f.hosts.byName[u.Authority()] }, func(tx *bbolt.Tx) error {
+		if h == nil {
+			return nil
+		}
+		return f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
+			if f.printer.Print(c.URL) != x.Print {
+				return nil
+			}
+			at, x.Candidate = r, c
+			return halt{}
+		})
+	})
+	if err != nil || at == 0 {
+		return frontier.Entry{}, false, err
 	}
-	err = f.scan(ctx, s.note, func(tx *bbolt.Tx) (err error) {
-		x, err = s.entry(tx)
-		return err
+	var t retry
+	var now int64
+	var closing bool
+	var reasons []string
+	err = f.scan(ctx, func(instant int64) {
+		now, closing, reasons = instant, h.closing(), f.totals.Reasons // only ever appended to
+		if kept := f.retries.of[at]; kept != nil {
+			t = *kept
+		}
+	}, func(tx *bbolt.Tx) error {
+		all, err := layout.ReadEndings(tx)
+		if err != nil {
+			return err
+		}
+		end := all.Of(at)
+		if end == nil {
+			return fmt.Errorf("record %d has no entry %d: %w", at.Record(), at.Place(), frontier.ErrDamaged)
+		}
+		if *end != 0 {
+			x.Outcome, x.Reason = end.Outcome(), reasonOf(*end, reasons)
+			return nil
+		}
+		left, err := f.unjudged(tx)
+		if err != nil {
+			return err
+		}
+		if _, yes := slices.BinarySearch(left.Refs, at); yes {
+			t.stop(left)
+		}
+		return t.describe(&x, now, true, closing)
 	})
 	return x, err == nil, err
 }
 
-// entrySearch looks for one URL.
-type entrySearch struct {
-	f     *Frontier
-	url   canon.URL
-	print frontier.Fingerprint
-
-	known bool
-	id    uint32     // of the host
-	at    layout.Ref // where the text is; zero when there is none
-	text  frontier.Candidate
-
-	now     int64
-	closing bool
-	retry   retry
-	reasons []string
+// reasonOf returns the reason of an ending, by its number.
+func reasonOf(e layout.Ending, reasons []string) string {
+	if n := e.Reason(); n > 0 && n <= len(reasons) {
+		return reasons[n-1]
+	}
+	return ""
 }
 
-// meet notes which host it is, if it is known. The caller holds mu.
-func (s *entrySearch) meet(int64) {
-	if h := s.f.hosts.byName[s.url.Authority()]; h != nil {
-		s.known, s.id = true, h.id
+// unjudged returns the record of an unclean stop that no opening has judged yet.
+func (f *Frontier) unjudged(tx *bbolt.Tx) (r layout.InFlight, err error) {
+	if !f.readOnly || !f.unclean {
+		return r, nil
 	}
-}
-
-// note copies what is in RAM about the URL. The caller holds mu.
-func (s *entrySearch) note(now int64) {
-	s.now, s.closing = now, s.f.hosts.all[s.id].closing()
-	s.reasons = s.f.totals.Reasons // only ever appended to
-	if t := s.f.retries.of[s.at]; t != nil {
-		s.retry = *t
-	}
-}
-
-// place looks for the text of the URL.
-func (s *entrySearch) place(ctx context.Context, tx *bbolt.Tx) error {
-	if !s.known {
-		return nil
-	}
-	return s.f.eachText(ctx, tx, s.id, s.url.Authority(), func(r layout.Ref, c frontier.Candidate) error {
-		if s.f.printer.Print(c.URL) != s.print {
-			return nil
-		}
-		s.at, s.text = r, c
-		return halt{}
-	})
+	r, _, err = layout.ReadInFlight(tx)
+	return r, err
 }
 
 // eachText calls see for the URLs of the host with that id, pending or closed, in the order of acceptance: one pass over
@@ -361,49 +355,17 @@ func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, host uint32, at c
 	})
 }
 
-// entry is the URL with what became of it.
-func (s *entrySearch) entry(tx *bbolt.Tx) (x frontier.Entry, err error) {
-	x = frontier.Entry{Candidate: s.text, Print: s.print}
-	all, err := layout.ReadEndings(tx)
-	if err != nil {
-		return x, err
-	}
-	end := all.Of(s.at)
-	if end == nil {
-		return x, fmt.Errorf("record %d has no entry %d: %w", s.at.Record(), s.at.Place(), frontier.ErrDamaged)
-	}
-	if *end != 0 {
-		x.Outcome = end.Outcome()
-		if n := end.Reason(); n != 0 && n <= len(s.reasons) {
-			x.Reason = s.reasons[n-1]
-		}
-		return x, nil
-	}
-	t := s.retry
-	if err := s.stopped(tx, &t); err != nil {
-		return x, err
-	}
-	if t.judge(&x, s.closing) {
-		return x, nil
-	}
-	return x, t.describe(&x, s.now)
-}
-
-// judge closes a URL that the next opening would close, and reports whether it does; closing says that its host is dropped.
-func (t *retry) judge(x *frontier.Entry, closing bool) bool {
+// describe fills in what is known of a pending URL; closing says that its host is being dropped. With judged it is what
+// the next opening would make of it.
+func (t *retry) describe(x *frontier.Entry, now int64, judged, closing bool) (err error) {
 	switch {
-	case t.Dropped, closing:
+	case judged && (t.Dropped || closing):
 		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
-	case t.condemned():
+		return nil
+	case judged && t.condemned():
 		x.Outcome, x.Reason = frontier.Failed, frontier.ReasonQuarantined
-	default:
-		return false
+		return nil
 	}
-	return true
-}
-
-// describe fills in what is known of a pending URL.
-func (t *retry) describe(x *frontier.Entry, now int64) (err error) {
 	x.Reason, x.Attempts, x.Deferred, x.Stops, x.Alone = t.Reason, t.Attempts, t.deferred(), t.Stops, t.Alone
 	if x.Deferred {
 		x.Wait = time.Duration(max(t.Due-now, 0))
@@ -414,21 +376,68 @@ func (t *retry) describe(x *frontier.Entry, now int64) (err error) {
 	return err
 }
 
-// stopped counts an unclean stop that no opening has judged yet.
-func (s *entrySearch) stopped(tx *bbolt.Tx, t *retry) error {
-	if !s.f.readOnly {
-		return nil
-	}
-	m, _, err := layout.ReadMeta(tx, s.f.clock)
-	if err != nil || m.Clean {
-		return err
-	}
-	r, _, err := layout.ReadInFlight(tx)
+// Snapshot writes a copy of the frontier's file to path, where there must be none, while the crawl goes on. All that
+// was applied before the call is in it, and what it holds is one instant, that of a commit: what the death of the
+// process would have left then. So the copy of a running crawl tells of an unclean stop. The copy is made beside path,
+// and takes its name when it is durable; after an error nothing of it is left.
+//
+// It takes one read transaction: pages that are freed meanwhile are used again only after it, so the file of a busy
+// crawl grows by what is committed during the copy.
+func (f *Frontier) Snapshot(ctx context.Context, path string) error {
+	err := f.snapshot(ctx, path)
 	if err != nil {
-		return err
-	}
-	if _, yes := slices.BinarySearch(r.Refs, s.at); yes {
-		t.stop(r)
+		return fmt.Errorf("frontier/bolt: snapshot of %s to %s: %w", f.path, path, err)
 	}
 	return nil
 }
+
+func (f *Frontier) snapshot(ctx context.Context, path string) error {
+	if err := vacant(path); err != nil {
+		return err
+	}
+	if !f.readOnly {
+		if err := f.Sync(ctx); err != nil {
+			return err
+		}
+	}
+	return durable.New(path, func(w io.Writer) error { return f.copyTo(ctx, w) })
+}
+
+// vacant fails when there is something at path: least of all may a copy take the place of the frontier itself.
+func vacant(path string) error {
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		return fmt.Errorf("%w: name another file, or move that one away", fs.ErrExist)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	default:
+		return err
+	}
+}
+
+// copyTo writes the file as of the last commit. A failure to write is no fault of the frontier and does not poison it.
+func (f *Frontier) copyTo(ctx context.Context, w io.Writer) error {
+	var tx *bbolt.Tx
+	err := f.locked(ctx, func(int64) (err error) {
+		tx, err = f.db.Begin(false)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return dbfile.Guard(func() error {
+		defer tx.Rollback()
+		_, err := tx.WriteTo(writerFunc(func(b []byte) (int, error) {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			return w.Write(b)
+		}))
+		return cmp.Or(ctx.Err(), err) // bbolt does not wrap all errors
+	})
+}
+
+// writerFunc is a function as a writer.
+type writerFunc func(b []byte) (int, error)
+
+func (w writerFunc) Write(b []byte) (int, error) { return w(b) }

@@ -21,7 +21,11 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 		for from := 0; from < len(cs); from += maxPrints {
 			to := min(from+maxPrints, len(cs))
 			f.groups.touch(now)
-			f.groups.enterSeeds(cs[from:to])
+			for _, c := range cs[from:to] {
+				if c.Kind == frontier.KindSeed {
+					f.groups.open.seeds = append(f.groups.open.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
+				}
+			}
 			n := f.intake.accept(now, cs[from:to], prints[from:to])
 			added.New += n.New
 			added.Refused += n.Refused

@@ -32,7 +32,7 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 	}
 	db.AllocSize = dbfile.Growth(o.MaxSize)
 	f := newFrontier(path, db, o)
-	if err := dbfile.Guard(loader{f}.openRun); err != nil {
+	if err := dbfile.Guard(f.openRun); err != nil {
 		dbfile.Discard(db, err)
 		return nil, dbfile.OpenError(path, err)
 	}
@@ -77,78 +77,78 @@ func OpenReadOnly(path string) (*Frontier, error) {
 func stored(path string, db *bbolt.DB, tx *bbolt.Tx) (*Frontier, error) {
 	f := newFrontier(path, db, frontier.Options{})
 	f.readOnly, f.groups.readOnly = true, true
-	return f, loader{f}.load(tx)
+	return f, f.load(tx)
 }
 
 // openRun reads the file and begins a run.
-func (ld loader) openRun() error {
-	if err := ld.f.db.View(ld.load); err != nil {
+func (f *Frontier) openRun() error {
+	if err := f.db.View(f.load); err != nil {
 		return err
 	}
-	ld.f.leases.epoch++
-	if ld.f.leases.epoch>>32 != 0 {
-		return fmt.Errorf("it has been opened %d times, more than a token can tell: %w", ld.f.leases.epoch-1, frontier.ErrDamaged)
+	f.leases.epoch++
+	if f.leases.epoch>>32 != 0 {
+		return fmt.Errorf("it has been opened %d times, more than a token can tell: %w", f.leases.epoch-1, frontier.ErrDamaged)
 	}
-	if err := ld.writeOpening(); err != nil {
+	if err := f.writeOpening(); err != nil {
 		return err
 	}
-	ld.restart()
+	f.restart()
 	return nil
 }
 
 // writeOpening writes the new epoch and, in the same transaction, what the opening has found.
-func (ld loader) writeOpening() error {
-	ld.f.groups.seal(ld.f.clock.Now())
-	err := dbfile.Update(ld.f.db, func(tx *bbolt.Tx) error {
-		if err := layout.WriteEpoch(tx, ld.f.clock, ld.f.leases.epoch); err != nil || len(ld.f.groups.queue) == 0 {
+func (f *Frontier) writeOpening() error {
+	f.groups.seal(f.clock.Now())
+	err := dbfile.Update(f.db, func(tx *bbolt.Tx) error {
+		if err := layout.WriteEpoch(tx, f.clock, f.leases.epoch); err != nil || len(f.groups.queue) == 0 {
 			return err
 		}
-		return ld.f.writer.write(tx, ld.f.groups.queue[0])
+		return f.writer.write(tx, f.groups.queue[0])
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %s, then continue: acknowledged work is in the file", err, dbfile.Advice(err))
 	}
-	if err := ld.f.writer.measure(ld.f.db); err != nil {
+	if err := f.writer.measure(f.db); err != nil {
 		return err
 	}
-	ld.f.caps.size = ld.f.writer.size
-	if len(ld.f.groups.queue) > 0 {
-		ld.f.writer.unfolded += int64(len(ld.f.groups.queue[0].done))
-		ld.f.writer.settle(ld.f.groups.queue[0], nil)
+	f.caps.size = f.writer.size
+	if len(f.groups.queue) > 0 {
+		f.writer.unfolded += int64(len(f.groups.queue[0].done))
+		f.writer.settle(f.groups.queue[0], nil)
 	}
 	return nil
 }
 
 // restart sets the hosts for a run: what was retired takes part again, and nobody is asked before the stored time, the
 // pace and the floor are over.
-func (ld loader) restart() {
-	now := ld.f.clock.Now()
-	ld.f.hosts.floor = floor{ld.f.options, now, ld.f.oldFloor}
-	if ld.f.unclean {
-		ld.f.hosts.floor.until = layout.After(now, ld.f.options.Pace)
-		ld.f.turns.careful = ld.f.hosts.sums.known + frontier.GroupPages
+func (f *Frontier) restart() {
+	now := f.clock.Now()
+	f.hosts.floor = floor{f.options, now, f.oldFloor}
+	if f.unclean {
+		f.hosts.floor.until = layout.After(now, f.options.Pace)
+		f.turns.careful = f.hosts.sums.known + frontier.GroupPages
 	}
-	ld.f.caps.checkSize()
-	for _, h := range ld.f.hosts.all {
+	f.caps.checkSize()
+	for _, h := range f.hosts.all {
 		if h == nil {
 			continue
 		}
-		if h.domain = ld.f.hosts.domain(h.authority); h.domain != nil {
+		if h.domain = f.hosts.domain(h.authority); h.domain != nil {
 			h.domain.urls += int64(h.accepted())
 		}
-		ld.f.hosts.count(h, -1)
+		f.hosts.count(h, -1)
 		if h.Condition == frontier.Retired {
 			h.Condition, h.Reason = frontier.Open, ""
 		}
-		ld.f.hosts.count(h, 1)
-		ld.f.scheduler.watch(h)
+		f.hosts.count(h, 1)
+		f.scheduler.watch(h)
 		if h.Pace > 0 {
 			h.wait(now, h.Pace)
 		}
-		h.NotBefore = max(h.NotBefore, ld.f.hosts.floor.of(h.authority))
-		ld.f.scheduler.enter(h, now)
+		h.NotBefore = max(h.NotBefore, f.hosts.floor.of(h.authority))
+		f.scheduler.enter(h, now)
 	}
-	ld.f.operator.dropAgain(now)
+	f.operator.dropAgain(now)
 }
 
 // Close implements frontier.Frontier.
@@ -187,62 +187,59 @@ func (f *Frontier) Close() error {
 	return err
 }
 
-// loader reads the file into RAM and begins a run. Nobody else has the frontier yet, so it needs no mu.
-type loader struct {
-	f *Frontier
-}
+// What follows reads the file into RAM, and begins a run. Nobody else has the frontier yet, so it needs no mu.
 
 // load reads what RAM holds: one pass over the seen journal, one over the states, two over the heads of the records
 // and one over what is done.
-func (ld loader) load(tx *bbolt.Tx) error {
-	m, t, err := layout.ReadMeta(tx, ld.f.clock)
+func (f *Frontier) load(tx *bbolt.Tx) error {
+	m, t, err := layout.ReadMeta(tx, f.clock)
 	if err != nil {
 		return err
 	}
-	ld.f.useSecret(m.Secret)
-	ld.f.leases.epoch, ld.f.unclean, *ld.f.totals = m.Epoch, !m.Clean, *t
-	ld.f.oldFloor, ld.f.clock, ld.f.caps.size = m.Floor, m.Clock, tx.Size()
-	if ld.f.writer.zip, ld.f.texts.blocks.Zip, err = layout.NewZip(); err != nil {
+	f.useSecret(m.Secret)
+	f.leases.epoch, f.unclean, *f.totals = m.Epoch, !m.Clean, *t
+	f.oldFloor, f.clock, f.caps.size = m.Floor, m.Clock, tx.Size()
+	if f.writer.zip, f.texts.blocks.Zip, err = layout.NewZip(); err != nil {
 		return err
 	}
-	if !ld.f.readOnly {
-		if err := ld.loadSeen(tx); err != nil {
+	if !f.readOnly {
+		if err := f.loadSeen(tx); err != nil {
 			return err
 		}
 	}
-	ld.f.groups.lastSeed = layout.SeedJournal.Last(tx)
-	if err := ld.loadStates(tx); err != nil {
+	f.groups.lastSeed = layout.SeedJournal.Last(tx)
+	if err := f.loadStates(tx); err != nil {
 		return err
 	}
-	return ld.loadRecords(tx)
+	return f.loadRecords(tx)
 }
 
-func (ld loader) loadSeen(tx *bbolt.Tx) error {
+func (f *Frontier) loadSeen(tx *bbolt.Tx) error {
 	n := 0
 	c := tx.Bucket([]byte(layout.SeenJournal)).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		n += len(v) / 8
 	}
-	ld.f.seen.Reserve(n)
+	f.seen.Reserve(n)
 	return layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
-		ld.f.seen.Add(p)
+		f.seen.Add(p)
 		return nil
 	})
 }
 
 // loadStates reads hosts and retries. The last record of an address counts.
-func (ld loader) loadStates(tx *bbolt.Tx) error {
-	w := &ld.f.writer.sweeper
+func (f *Frontier) loadStates(tx *bbolt.Tx) error {
+	w := &f.writer.sweeper
 	err := layout.StateJournal.Each(tx, func(seq uint64, body []byte) error {
 		w.Bytes += int64(len(body))
-		return layout.EachState(body, func(c layout.StateRecord) error { return ld.loadState(c, seq) })
+		return layout.EachState(body, func(c layout.StateRecord) error { return f.loadState(c, seq) })
 	})
 	if err != nil {
 		return err
 	}
 	err = layout.StateJournal.Each(tx, func(seq uint64, body []byte) error { // again: now it is known what counts
 		return layout.EachState(body, func(c layout.StateRecord) error {
-			if at := ld.f.at(c.Address); at != nil && *at == seq {
+			if at := f.at(c.Address); at != nil && *at == seq {
 				w.Base += int64(len(c.Data))
 			}
 			return nil
@@ -251,36 +248,36 @@ func (ld loader) loadStates(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	for id, h := range ld.f.hosts.all {
+	for id, h := range f.hosts.all {
 		if h == nil {
 			continue
 		}
 		if h.authority.IsZero() {
 			return fmt.Errorf("read %s: host %d has no name: %w", layout.StateJournal, id, frontier.ErrDamaged)
 		}
-		if ld.f.hosts.byName[h.authority] != nil {
+		if f.hosts.byName[h.authority] != nil {
 			return fmt.Errorf("read %s: %s is there twice: %w", layout.StateJournal, h.authority, frontier.ErrDamaged)
 		}
-		ld.f.hosts.byName[h.authority] = h
-		ld.f.hosts.count(h, 1)
+		f.hosts.byName[h.authority] = h
+		f.hosts.count(h, 1)
 	}
 	return nil
 }
 
-func (ld loader) loadState(c layout.StateRecord, seq uint64) error {
+func (f *Frontier) loadState(c layout.StateRecord, seq uint64) error {
 	if c.Kind == layout.KindRetry {
-		t, ok := layout.ParseRetry(c.Data, ld.f.clock)
+		t, ok := layout.ParseRetry(c.Data, f.clock)
 		switch {
 		case !ok:
 			return fmt.Errorf("retry of %d: %w", c.ID, frontier.ErrDamaged)
 		case t.Void():
-			delete(ld.f.retries.of, layout.Ref(c.ID))
+			delete(f.retries.of, layout.Ref(c.ID))
 		default:
-			ld.f.retries.of[layout.Ref(c.ID)] = &retry{Retry: t, at: seq}
+			f.retries.of[layout.Ref(c.ID)] = &retry{Retry: t, at: seq}
 		}
 		return nil
 	}
-	h, err := ld.loadHost(c.ID)
+	h, err := f.loadHost(c.ID)
 	if err != nil {
 		return err
 	}
@@ -292,7 +289,7 @@ func (ld loader) loadState(c layout.StateRecord, seq uint64) error {
 		}
 	case layout.KindHost:
 		ok := false
-		if h.HostState, ok = layout.ParseHostState(c.Data, ld.f.clock); !ok {
+		if h.HostState, ok = layout.ParseHostState(c.Data, f.clock); !ok {
 			return fmt.Errorf("state of host %d: %w", c.ID, frontier.ErrDamaged)
 		}
 		h.outcomes[frontier.Dropped] = h.Refused
@@ -301,61 +298,61 @@ func (ld loader) loadState(c layout.StateRecord, seq uint64) error {
 }
 
 // loadHost returns the host with that id, which is made if need be.
-func (ld loader) loadHost(id uint64) (*host, error) {
+func (f *Frontier) loadHost(id uint64) (*host, error) {
 	if id >= layout.MaxHosts {
 		return nil, fmt.Errorf("host %d: %w", id, frontier.ErrDamaged)
 	}
-	for id >= uint64(len(ld.f.hosts.all)) {
-		ld.f.hosts.all = append(ld.f.hosts.all, nil)
+	for id >= uint64(len(f.hosts.all)) {
+		f.hosts.all = append(f.hosts.all, nil)
 	}
-	if ld.f.hosts.all[id] == nil {
-		ld.f.hosts.all[id] = &host{id: uint32(id), named: true, queue: newQueue(ld.f.hosts.deep)}
+	if f.hosts.all[id] == nil {
+		f.hosts.all[id] = &host{id: uint32(id), named: true, queue: newQueue(f.hosts.deep)}
 	}
-	return ld.f.hosts.all[id], nil
+	return f.hosts.all[id], nil
 }
 
 // loadRecords fills the queues with what is neither closed nor deferred, and counts the rest.
-func (ld loader) loadRecords(tx *bbolt.Tx) error {
-	w := &ld.f.writer
+func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
+	w := &f.writer
 	sizes, err := layout.ReadSizes(tx)
 	if err != nil {
 		return err
 	}
-	w.sizes, ld.f.groups.records = sizes, uint64(len(sizes))
+	w.sizes, f.groups.records = sizes, uint64(len(sizes))
 	all := layout.NewEndings(w.sizes)
 	if w.folded, w.unfolded, err = all.Read(tx); err != nil {
 		return err
 	}
-	if err := ld.judge(tx, all); err != nil {
+	if err := f.judge(tx, all); err != nil {
 		return err
 	}
-	ld.f.caps.accepted = int64(len(all.All))
+	f.caps.accepted = int64(len(all.All))
 	var spans []layout.Span
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
 		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		return ld.loadSpans(seq, spans, all.Record(seq))
+		return f.loadSpans(seq, spans, all.Record(seq))
 	})
 	if err != nil {
 		return err
 	}
-	for r := range ld.f.retries.of {
+	for r := range f.retries.of {
 		if at := all.Of(r); at == nil || *at != 0 {
-			delete(ld.f.retries.of, r) // closed since
+			delete(f.retries.of, r) // closed since
 		}
 	}
 	return nil
 }
 
-func (ld loader) loadSpans(record uint64, spans []layout.Span, endings []layout.Ending) error {
+func (f *Frontier) loadSpans(record uint64, spans []layout.Span, endings []layout.Ending) error {
 	place := 0
 	for _, s := range spans {
-		if s.Host >= uint32(len(ld.f.hosts.all)) || ld.f.hosts.all[s.Host] == nil {
+		if s.Host >= uint32(len(f.hosts.all)) || f.hosts.all[s.Host] == nil {
 			return fmt.Errorf("host %d is unknown: %w", s.Host, frontier.ErrDamaged)
 		}
-		h := ld.f.hosts.all[s.Host]
-		ld.f.hosts.count(h, -1)
+		h := f.hosts.all[s.Host]
+		f.hosts.count(h, -1)
 		for range s.N {
 			r, e := layout.MakeRef(record, place), endings[place]
 			place++
@@ -363,16 +360,16 @@ func (ld loader) loadSpans(record uint64, spans []layout.Span, endings []layout.
 				h.outcomes[e.Outcome()]++
 				continue
 			}
-			ld.loadPending(h, r)
+			f.loadPending(h, r)
 		}
-		ld.f.hosts.count(h, 1)
+		f.hosts.count(h, 1)
 	}
 	return nil
 }
 
 // loadPending puts a task that is not closed into its place.
-func (ld loader) loadPending(h *host, r layout.Ref) {
-	t := ld.f.retries.of[r]
+func (f *Frontier) loadPending(h *host, r layout.Ref) {
+	t := f.retries.of[r]
 	if t != nil {
 		t.host = h.id
 	}
@@ -383,7 +380,7 @@ func (ld loader) loadPending(h *host, r layout.Ref) {
 	}
 	switch {
 	case t.suspect():
-		ld.f.suspects.known++
+		f.suspects.known++
 		h.queue.GiveSuspect(r)
 	case t.deferred():
 		h.queue.GiveLater(r, t.Due, t.Attempts > 0)
@@ -395,40 +392,40 @@ func (ld loader) loadPending(h *host, r layout.Ref) {
 // judge makes suspects of what was in flight when the run before was stopped, and quarantines those that were alone
 // too often. It puts its findings into the open group, which Open commits together with the new epoch: so a stop counts
 // once, however often the opening itself is cut off.
-func (ld loader) judge(tx *bbolt.Tx, all *layout.Endings) error {
+func (f *Frontier) judge(tx *bbolt.Tx, all *layout.Endings) error {
 	r, stored, err := layout.ReadInFlight(tx)
 	if err != nil {
 		return err
 	}
-	ld.f.groups.inFlight = stored
+	f.groups.inFlight = stored
 	if err := all.Check(r); err != nil {
 		return err
 	}
-	if ld.f.readOnly || r.Leases == 0 && len(r.Refs) == 0 {
+	if f.readOnly || r.Leases == 0 && len(r.Refs) == 0 {
 		return nil
 	}
-	now := ld.f.clock.Now()
-	ld.f.groups.touch(now) // the record is to be cleared
-	if !ld.f.unclean {
+	now := f.clock.Now()
+	f.groups.touch(now) // the record is to be cleared
+	if !f.unclean {
 		return nil
 	}
 	for _, x := range r.Refs {
-		e, t := all.Of(x), ld.f.retries.of[x]
+		e, t := all.Of(x), f.retries.of[x]
 		if *e != 0 || t != nil && t.Dropped {
 			continue // closed by the commit that recorded it, or about to be by dropAgain
 		}
 		if t == nil {
 			t = &retry{}
-			ld.f.retries.of[x] = t
+			f.retries.of[x] = t
 		}
 		t.stop(r)
 		if t.condemned() {
-			*e = ld.f.totals.Close(frontier.Failed, frontier.ReasonQuarantined)
-			ld.f.groups.open.done = append(ld.f.groups.open.done, layout.MakeDone(x, *e))
-			ld.f.quarantined = append(ld.f.quarantined, x)
+			*e = f.totals.Close(frontier.Failed, frontier.ReasonQuarantined)
+			f.groups.open.done = append(f.groups.open.done, layout.MakeDone(x, *e))
+			f.quarantined = append(f.quarantined, x)
 			continue
 		}
-		ld.f.groups.open.keep(t.StateRecord(x, ld.f.clock, now))
+		f.groups.open.keep(t.StateRecord(x, f.clock, now))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt/layout"
+	"curtsy/frontier/canon"
 )
 
 // operator does what people command: Retry and Steer. It works on the frontier as its callers do, takes mu for each
@@ -161,7 +162,12 @@ func (o *operator) setClosing(h *host, yes bool) {
 func (o *operator) dropBatch(h *host) int64 {
 	refs := h.queue.TakeAny(maxPrints)
 	o.dropRefs(h, refs)
-	o.f.groups.open.drops.addHost(h, int64(len(refs)))
+	if d := &o.f.groups.open.drops; len(refs) > 0 {
+		if d.hosts == nil {
+			d.hosts = map[canon.Authority]int64{}
+		}
+		d.hosts[h.authority] += int64(len(refs))
+	}
 	if len(refs) < maxPrints {
 		o.setClosing(h, false)
 	}

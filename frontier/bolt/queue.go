@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"iter"
 	"slices"
 
 	"curtsy/frontier/bolt/layout"
@@ -88,7 +89,10 @@ func (q *queue) Take(now int64, n int) []layout.Ref {
 		}
 	}
 	for len(refs) < n {
-		r, ok := q.first()
+		r, ok := q.runs.front()
+		if q.runs.deep {
+			r, ok = q.runs.back()
+		}
 		if a := q.aside; a != nil && len(a.early) > 0 && (!ok || a.early[0].At < q.rank(r)) {
 			refs = append(refs, q.unrank(a.early.Pop().At))
 			continue
@@ -96,8 +100,11 @@ func (q *queue) Take(now int64, n int) []layout.Ref {
 		if !ok {
 			break
 		}
-		q.popFirst()
-		refs = append(refs, r)
+		if refs = append(refs, r); q.runs.deep {
+			q.runs.popBack()
+		} else {
+			q.runs.pop()
+		}
 	}
 	if a := q.aside; a != nil {
 		for len(refs) < n && len(a.tried) > 0 {
@@ -106,23 +113,6 @@ func (q *queue) Take(now int64, n int) []layout.Ref {
 	}
 	q.clearAside()
 	return refs
-}
-
-// first returns the reference of the queue that comes first.
-func (q *queue) first() (r layout.Ref, ok bool) {
-	if q.runs.deep {
-		return q.runs.back()
-	}
-	return q.runs.front()
-}
-
-// popFirst removes what first returns.
-func (q *queue) popFirst() {
-	if q.runs.deep {
-		q.runs.popBack()
-		return
-	}
-	q.runs.pop()
 }
 
 // clearAside drops what is aside when there is nothing in it.
@@ -150,21 +140,14 @@ func (q *queue) unrank(at int64) layout.Ref {
 
 // TakeAny removes up to n references from q, due or not, and returns them.
 func (q *queue) TakeAny(n int) (refs []layout.Ref) {
-	if a := q.aside; a != nil {
-		take := func(places *heap, of func(entry) layout.Ref) {
-			for len(*places) > 0 && len(refs) < n {
-				last := len(*places) - 1
-				refs = append(refs, of((*places)[last]))
-				*places = (*places)[:last]
-			}
+	for places, of := range q.places() {
+		for len(*places) > 0 && len(refs) < n {
+			last := len(*places) - 1
+			refs = append(refs, of((*places)[last]))
+			*places = (*places)[:last]
 		}
-		take(&a.early, q.ranked)
-		take(&a.suspects, q.ranked)
-		take(&a.tried, q.ranked)
-		take(&a.later, timed)
-		take(&a.again, timed)
-		q.clearAside()
 	}
+	q.clearAside()
 	for len(refs) < n {
 		r, ok := q.runs.front()
 		if !ok {
@@ -179,11 +162,7 @@ func (q *queue) TakeAny(n int) (refs []layout.Ref) {
 // TakeThese removes those of refs, which ascend, that are in q, and returns them.
 func (q *queue) TakeThese(refs []layout.Ref) (taken []layout.Ref) {
 	taken = q.runs.remove(refs)
-	a := q.aside
-	if a == nil {
-		return taken
-	}
-	take := func(places *heap, of func(entry) layout.Ref) {
+	for places, of := range q.places() {
 		places.Keep(func(e entry) bool {
 			_, yes := slices.BinarySearch(refs, of(e))
 			if yes {
@@ -192,18 +171,26 @@ func (q *queue) TakeThese(refs []layout.Ref) (taken []layout.Ref) {
 			return !yes
 		})
 	}
-	take(&a.early, q.ranked)
-	take(&a.suspects, q.ranked)
-	take(&a.tried, q.ranked)
-	take(&a.later, timed)
-	take(&a.again, timed)
 	q.clearAside()
 	return taken
 }
 
-// ranked returns the reference of an entry that is ordered by rank, timed that of one ordered by time: see aside.
-func (q *queue) ranked(e entry) layout.Ref { return q.unrank(e.At) }
-func timed(e entry) layout.Ref             { return layout.Ref(e.Tie) }
+// places yields the heaps aside, and what returns the reference of an entry: of those ordered by rank, and by time.
+func (q *queue) places() iter.Seq2[*heap, func(entry) layout.Ref] {
+	return func(yield func(*heap, func(entry) layout.Ref) bool) {
+		if a := q.aside; a != nil {
+			for _, places := range []*heap{&a.early, &a.suspects, &a.tried} {
+				if !yield(places, func(e entry) layout.Ref { return q.unrank(e.At) }) {
+					return
+				}
+			}
+			_ = yield(&a.later, timed) && yield(&a.again, timed)
+		}
+	}
+}
+
+// timed returns the reference of an entry that is ordered by time.
+func timed(e entry) layout.Ref { return layout.Ref(e.Tie) }
 
 // Suspected reports whether there is a suspect.
 func (q *queue) Suspected() bool { return q.aside != nil && len(q.aside.suspects) > 0 }

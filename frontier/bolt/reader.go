@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"cmp"
-	order "container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -285,7 +284,6 @@ func (f *Frontier) Survey(ctx context.Context, n int) (s frontier.Survey, err er
 
 // views describes the hosts of t, the first first, as far as RAM knows them. The caller holds mu.
 func (t top) views(now int64) (views []frontier.Host) {
-	slices.SortFunc(t.hosts, rank)
 	for _, h := range t.hosts {
 		v := viewHost(h, nil, now).view
 		v.Robots, v.Memory = nil, nil
@@ -299,29 +297,15 @@ func rank(a, b *host) int {
 	return cmp.Or(cmp.Compare(b.pending(), a.pending()), strings.Compare(a.authority.String(), b.authority.String()))
 }
 
-// top holds the first n hosts, by rank, of those that were offered: a heap with the last of them at its root.
+// top holds the first n hosts, by rank, of those that were offered, in order.
 type top struct {
 	n     int
 	hosts []*host
 }
 
 func (t *top) offer(h *host) {
-	switch {
-	case len(t.hosts) < t.n:
-		order.Push(t, h)
-	case t.n > 0 && rank(h, t.hosts[0]) < 0:
-		t.hosts[0] = h
-		order.Fix(t, 0)
+	i, _ := slices.BinarySearchFunc(t.hosts, h, rank)
+	if i < t.n {
+		t.hosts = slices.Insert(t.hosts, i, h)[:min(len(t.hosts)+1, t.n)]
 	}
-}
-
-// Len, Less, Swap, Push and Pop implement the interface of container/heap.
-func (t *top) Len() int           { return len(t.hosts) }
-func (t *top) Less(i, j int) bool { return rank(t.hosts[i], t.hosts[j]) > 0 }
-func (t *top) Swap(i, j int)      { t.hosts[i], t.hosts[j] = t.hosts[j], t.hosts[i] }
-func (t *top) Push(h any)         { t.hosts = append(t.hosts, h.(*host)) }
-func (t *top) Pop() any {
-	last := t.hosts[len(t.hosts)-1]
-	t.hosts = t.hosts[:len(t.hosts)-1]
-	return last
 }

@@ -157,7 +157,10 @@ func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn
 	ts.settleTasks(h, r.Result, now)
 	ts.update(h, r.Result, now)
 	g.seeds = append(g.seeds, r.Extend...)
-	g.keepBlobs(r.blobs)
+	for _, b := range r.blobs {
+		g.bytes += int64(len(b.Body)) + 64
+	}
+	g.blobs = append(g.blobs, r.blobs...)
 	for name, n := range r.Counts {
 		ts.totals.Counts[name] += n
 	}
@@ -281,7 +284,8 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 		if err := checkResult(&rs[i]); err != nil {
 			return nil, err
 		}
-		ready[i] = f.intake.prepare(&rs[i])
+		// A link that has been seen stays seen, so the answer holds later too.
+		ready[i] = prepared{Result: &rs[i], prints: f.intake.prints(rs[i].Found), blobs: layout.MakeBlobs(rs[i].Blobs)}
 	}
 	answers := make([]frontier.Finished, len(rs))
 	var pending []*pendingTurn
@@ -334,11 +338,6 @@ type prepared struct {
 	*frontier.Result
 	prints []frontier.Fingerprint // of Found; zero for those that were seen before
 	blobs  []layout.Blob
-}
-
-// prepare works out what can be without mu. A link that has been seen stays seen, so the answer holds later too.
-func (in *intake) prepare(r *frontier.Result) prepared {
-	return prepared{Result: r, prints: in.prints(r.Found), blobs: layout.MakeBlobs(r.Blobs)}
 }
 
 // room waits until the writer has caught up so far that the memory for what is applied is bounded.

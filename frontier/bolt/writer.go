@@ -66,14 +66,6 @@ func (g *group) keep(c *layout.StateRecord) {
 	g.bytes += int64(len(c.Data)) + 8
 }
 
-// keepBlobs puts bodies into the group.
-func (g *group) keepBlobs(bs []layout.Blob) {
-	for _, b := range bs {
-		g.bytes += int64(len(b.Body)) + 64
-	}
-	g.blobs = append(g.blobs, bs...)
-}
-
 // weight returns what g will add to the file, roughly.
 func (g *group) weight() int64 {
 	return g.bytes + 8*int64(len(g.prints)+len(g.done)) + 48*int64(len(g.dirty))
@@ -96,17 +88,6 @@ func (g *group) durable(ctx context.Context) error {
 type drops struct {
 	tasks []storedURL
 	hosts map[canon.Authority]int64
-}
-
-// addHost notes that n URLs of h are closed.
-func (u *drops) addHost(h *host, n int64) {
-	if n == 0 {
-		return
-	}
-	if u.hosts == nil {
-		u.hosts = map[canon.Authority]int64{}
-	}
-	u.hosts[h.authority] += n
 }
 
 // groups is what has been applied and is not durable: the open group, which takes what is applied, and the sealed ones,
@@ -225,15 +206,6 @@ func (gs *groups) enter(h *host, c *frontier.Candidate, p frontier.Fingerprint) 
 func (gs *groups) store(c *layout.StateRecord) {
 	gs.open.keep(c)
 	gs.unwritten[c.Address] = c
-}
-
-// enterSeeds puts the seeds among candidates of the open group into the list of seeds. It has been touched.
-func (gs *groups) enterSeeds(cs []frontier.Candidate) {
-	for _, c := range cs {
-		if c.Kind == frontier.KindSeed {
-			gs.open.seeds = append(gs.open.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
-		}
-	}
 }
 
 // settled takes the first group out of the queue: from now on it is read from the file.

@@ -282,7 +282,7 @@ var suspectRules = []rule{
 		nothing(s, "a suspect of two stops, while a lease is out")
 		s.Finish(resultOf(e))
 		t := s.Turn(9)
-		Want(s, "at last", stops(t.Tasks), guilty+":2")
+		Want(s, "at last", taskNames(t.Tasks), guilty+":2")
 		s.Add(s.Links("d/1"))
 		nothing(s, "other hosts, while a suspect of two stops is out")
 		s.NotDue("a suspect of two stops is out", "e")
@@ -307,7 +307,7 @@ var suspectRules = []rule{
 				s.Finish(Fetched(other))
 				other = s.Turn(1)
 			}
-			Want(s, "the deferred one", stops(other.Tasks), Names(t.Tasks)+":0")
+			Want(s, "the deferred one", taskNames(other.Tasks), Names(t.Tasks))
 			Want(s, "attempts", other.Tasks[0].Attempts, 1)
 			s.Finish(resultOf(other))
 			s.Reopen()
@@ -325,13 +325,13 @@ var suspectRules = []rule{
 				s.Finish(resultOf(t))
 				continue
 			}
-			Want(s, "the suspect", stops(t.Tasks), "a/0:1")
+			Want(s, "the suspect", taskNames(t.Tasks), "a/0:1")
 			s.Finish(resultOf(t))
 		}
 		s.Add(s.Links("c/0")) // a commit whose record is empty
-		Want(s, "the suspect", stops(s.Only("a/0").Tasks), "a/0:1")
+		Want(s, "the suspect", taskNames(s.Only("a/0").Tasks), "a/0:1")
 		s.Crash()
-		Want(s, "the suspect", stops(s.Only("a/0").Tasks), "a/0:2")
+		Want(s, "the suspect", taskNames(s.Only("a/0").Tasks), "a/0:2")
 	}},
 	{Name: "quarantine: not for stops at which another was in flight", Crash: true, Test: func(s *Stage) {
 		guilty := twice(s) // two stops, never alone
@@ -346,7 +346,7 @@ var suspectRules = []rule{
 			fall(s)
 			quarantined(s, 0)
 		}
-		Want(s, "the task", stops(s.Only(guilty).Tasks), guilty+":4")
+		Want(s, "the task", taskNames(s.Only(guilty).Tasks), guilty+":4")
 		fall(s)
 		quarantined(s, 1)
 	}},
@@ -428,15 +428,6 @@ func nothing(s *Stage, what string) {
 	defer cancel()
 	c, err := s.Frontier.Claim(ctx, frontier.Want{Hosts: 9, Tasks: 9, MaxWait: frontier.Never})
 	require.ErrorIsf(s, err, context.DeadlineExceeded, "Claim gives %d turns, state %d; want it to wait: %s", len(c.Turns), c.State, what)
-}
-
-// stops returns the tasks with their stops: "a/1:2 a/2:0".
-func stops(ts []frontier.Task) string {
-	var us []string
-	for _, t := range ts {
-		us = append(us, fmt.Sprintf("%s:%d", Short(t.URL), t.Stops))
-	}
-	return strings.Join(us, " ")
 }
 
 // twice leaves a suspect of two stops, which was never alone, one of one stop, and x/0, one of one stop too. It returns

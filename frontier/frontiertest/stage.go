@@ -263,13 +263,9 @@ func (s *Stage) Waiting(w frontier.Want) func() (frontier.Claimed, error) {
 
 // Finish finishes one turn and fails unless the result is applied.
 func (s *Stage) Finish(r frontier.Result) frontier.Finished {
-	f := s.tryFinish(r)
+	f := s.finishAll([]frontier.Result{r})[0]
 	require.NoErrorf(s, f.Err, "Finish %s", r.Authority)
 	return f
-}
-
-func (s *Stage) tryFinish(r frontier.Result) frontier.Finished {
-	return s.finishAll([]frontier.Result{r})[0]
 }
 
 func (s *Stage) finishAll(rs []frontier.Result) []frontier.Finished {

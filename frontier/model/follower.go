@@ -63,11 +63,7 @@ func (f *Follower) now() time.Time {
 // Picture returns what is to be seen of the engine.
 func (f *Follower) Picture() Picture {
 	now := f.now()
-	var hosts []frontier.Host
-	for _, h := range f.order {
-		hosts = append(hosts, h.view(now))
-	}
-	return Take(f.stats(now), hosts, f.seeds)
+	return Take(f.stats(now), f.views(now), f.seeds)
 }
 
 // lasting follows a call that is durable when it returns, and with it all that was applied before: what is durable is

@@ -562,14 +562,9 @@ func (m *Model) Host(ctx context.Context, a canon.Authority) (v frontier.Host, o
 // Hosts implements frontier.Frontier.
 func (m *Model) Hosts(ctx context.Context, after canon.Authority, limit int) ([]frontier.Host, error) {
 	return read(ctx, m, func(now time.Time) (page []frontier.Host) {
-		hosts := slices.Clone(m.order)
-		slices.SortFunc(hosts, func(a, b *host) int { return strings.Compare(a.authority.String(), b.authority.String()) })
-		for _, h := range hosts {
-			if len(page) < limit && h.authority.String() > after.String() {
-				page = append(page, h.view(now))
-			}
-		}
-		return page
+		page = slices.DeleteFunc(m.views(now), func(h frontier.Host) bool { return h.Authority.String() <= after.String() })
+		slices.SortFunc(page, func(a, b frontier.Host) int { return strings.Compare(a.Authority.String(), b.Authority.String()) })
+		return page[:min(len(page), max(limit, 0))]
 	})
 }
 

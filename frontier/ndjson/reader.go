@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"reflect"
 	"time"
 
 	"curtsy/frontier"
@@ -216,11 +217,8 @@ type notEnd struct{ error }
 
 // members counts the members of a line that are set.
 func (l line) members() (n int) {
-	for _, set := range []bool{
-		l.Head != nil, l.Seed != nil, l.Blob != nil, l.Host != nil, l.URL != nil, l.Refused != nil, l.Tally != nil,
-		l.Totals != nil, l.End != nil,
-	} {
-		if set {
+	for _, v := range reflect.ValueOf(l).Fields() {
+		if !v.IsNil() {
 			n++
 		}
 	}

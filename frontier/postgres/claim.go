@@ -387,12 +387,14 @@ const knowSQL = `WITH n AS (INSERT INTO host(id,slot,auth,pace) SELECT DISTINCT 
 
 // know makes one host known.
 func (f *Frontier) know(ctx context.Context, c *pgx.Conn, a canon.Authority) error {
-	_, err := c.Exec(ctx, knowSQL, []int64{hostKey(f.secret, a)}, []int{a.Slot()}, []string{a.String()}, []int64{f.floor(a)})
+	_, err := c.Exec(ctx, knowSQL, columns([]knownHost{f.knownHost(a)})...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", a, err)
 	}
 	return nil
 }
 
-// floor is the pace of a host until its first turn says another, in microseconds.
-func (f *Frontier) floor(a canon.Authority) int64 { return f.o.RestartPace(a).Microseconds() }
+// knownHost returns a as it becomes known. Its pace, in microseconds, holds until its first turn says another.
+func (f *Frontier) knownHost(a canon.Authority) knownHost {
+	return knownHost{hostKey(f.secret, a), a.Slot(), a.String(), f.o.RestartPace(a).Microseconds()}
+}

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -29,6 +31,7 @@ type part struct {
 	ends    []ending
 	retries []retry
 	links   []link1
+	of      []canon.Authority // the links
 	seeds   []frontier.Seed
 	blobs   [][]byte
 	counts  map[string]int64 // of tallies
@@ -36,31 +39,77 @@ type part struct {
 	added frontier.Added
 }
 
-// ending is a task that is closed or deferred.
-type ending struct {
-	print  int64
-	state  int16
-	reason *string
-}
+// The rows that a batch sends, each a struct whose fields are the columns: see columns.
+type (
+	// ending is a task that is closed or deferred.
+	ending struct {
+		Host, Print int64
+		State       int16
+		Reason      *string
+	}
 
-// retry is when a task comes again.
-type retry struct {
-	print    int64
-	wait     int64
-	attempts int32
-	reason   string
-	replaced *string
-}
+	// retry is when a task comes again.
+	retry struct {
+		Host, Print, Wait int64
+		Attempts          int32
+		Reason            string
+		Replaced          *string
+	}
 
-// link1 is a candidate.
-type link1 struct {
-	a     canon.Authority
-	host  int64
-	print int64
-	state int16
-	why   *string
-	u     *string
-	c     []byte
+	// link1 is a candidate.
+	link1 struct {
+		Host, Print int64
+		State       int16
+		Why, Target *string
+		Rest        []byte // what pack wrote
+	}
+
+	knownHost struct {
+		Key  int64
+		Slot int
+		Name string
+		Pace int64
+	}
+
+	turn struct {
+		Host        int64
+		Condition   *int16
+		Pace        *int64
+		Token, Wait int64
+	}
+
+	record struct {
+		Host           int64
+		Reason         string
+		Width          int32
+		Robots, Memory []byte
+	}
+
+	seed struct {
+		URL  string
+		Tag  []byte
+		From string
+	}
+
+	blob struct{ Sum, Body []byte }
+
+	tally struct {
+		Name string
+		N    int64
+	}
+)
+
+// columns returns the arguments of a statement: those given, then an array for each field of the rows.
+func columns[T any](rows []T, args ...any) []any {
+	v, row := reflect.ValueOf(rows), reflect.TypeFor[T]()
+	for i := range row.NumField() {
+		column := reflect.MakeSlice(reflect.SliceOf(row.Field(i).Type), len(rows), len(rows))
+		for n := range rows {
+			column.Index(n).Set(v.Index(n).Field(i))
+		}
+		args = append(args, column.Interface())
+	}
+	return args
 }
 
 // Add implements frontier.Engine.
@@ -74,31 +123,27 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 			p.seeds = append(p.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
 		}
 	}
-	p.links = f.links(cs)
+	f.link(p, cs)
 	err := f.commit(ctx, &job{parts: []*part{p}})
 	return p.added, err
 }
 
-// links turns candidates into arguments.
-func (f *Frontier) links(cs []frontier.Candidate) []link1 {
-	links := make([]link1, len(cs))
+// link turns candidates into arguments.
+func (f *Frontier) link(p *part, cs []frontier.Candidate) {
 	hosts := map[canon.Authority]int64{}
-	for i, c := range cs {
+	for _, c := range cs {
 		a := c.URL.Authority()
 		if hosts[a] == 0 {
 			hosts[a] = hostKey(f.secret, a)
 		}
-		l := link1{a: a, host: hosts[a], print: int64(frontier.Print(f.secret, c.URL))}
+		l := link1{Host: hosts[a], Print: int64(frontier.Print(f.secret, c.URL))}
 		if c.Refused != "" {
-			why := text(c.Refused)
-			l.state, l.why = urlRefused, &why
+			l.State, l.Why = urlRefused, new(text(c.Refused))
 		} else {
-			u := c.URL.RequestURI()
-			l.u, l.c = &u, pack(c)
+			l.Target, l.Rest = new(c.URL.RequestURI()), pack(c)
 		}
-		links[i] = l
+		p.links, p.of = append(p.links, l), append(p.of, a)
 	}
-	return links
 }
 
 // Finish implements frontier.Engine. It returns when the results are durable.
@@ -197,7 +242,8 @@ func (f *Frontier) encode(p *part, r frontier.Result) {
 	for _, t := range p.lease.tasks {
 		tasks[t.Print] = t
 	}
-	p.wait, p.links = max(r.Wait, 0), f.links(r.Found)
+	f.link(p, r.Found)
+	p.wait = max(r.Wait, 0)
 	p.counts = map[string]int64{}
 	for name, n := range r.Counts {
 		p.counts[tallyCount+text(name)] = n
@@ -207,10 +253,9 @@ func (f *Frontier) encode(p *part, r frontier.Result) {
 			continue
 		}
 		delete(tasks, d.Print)
-		e := ending{print: int64(d.Print), state: int16(d.Outcome)}
+		e := ending{Host: p.lease.key, Print: int64(d.Print), State: int16(d.Outcome)}
 		if d.Reason != "" {
-			why := text(d.Reason)
-			e.reason = &why
+			e.Reason = new(text(d.Reason))
 		}
 		p.ends = append(p.ends, e)
 		p.counts[tallyPending]--
@@ -222,18 +267,14 @@ func (f *Frontier) encode(p *part, r frontier.Result) {
 			continue
 		}
 		delete(tasks, d.Print)
-		p.ends = append(p.ends, ending{print: int64(d.Print), state: urlDeferred})
-		again := retry{print: int64(d.Print), wait: max(d.After, 0).Microseconds(), attempts: int32(t.Attempts), reason: text(d.Reason)}
-		switch {
-		case !d.URL.IsZero():
-			u := d.URL.RequestURI()
-			again.replaced = &u
-		default:
-			again.attempts++
-			if t.Replaced {
-				u := t.URL.RequestURI()
-				again.replaced = &u
-			}
+		p.ends = append(p.ends, ending{Host: p.lease.key, Print: int64(d.Print), State: urlDeferred})
+		again := retry{
+			Host: p.lease.key, Print: int64(d.Print), Wait: max(d.After, 0).Microseconds(), Attempts: int32(t.Attempts), Reason: text(d.Reason),
+		}
+		if !d.URL.IsZero() {
+			again.Replaced = new(d.URL.RequestURI())
+		} else if again.Attempts++; t.Replaced {
+			again.Replaced = new(t.URL.RequestURI())
 		}
 		p.retries = append(p.retries, again)
 	}
@@ -417,10 +458,10 @@ func (b *batch) unknown(ctx context.Context, c *pgx.Conn) (links []place1, err e
 	var hosts, prints []int64
 	for i, p := range b.parts {
 		for j, l := range p.links {
-			if key := [2]int64{l.host, l.print}; !met[key] {
+			if key := [2]int64{l.Host, l.Print}; !met[key] {
 				met[key] = true
 				links = append(links, place1{i, j})
-				hosts, prints = append(hosts, l.host), append(prints, l.print)
+				hosts, prints = append(hosts, l.Host), append(prints, l.Print)
 			}
 		}
 	}
@@ -462,25 +503,20 @@ func (b *batch) enter(ctx context.Context, c *pgx.Conn, links []place1) (applied
 			tokens[p.lease.key] = int64(p.lease.token)
 		}
 	}
-	var lh, lf []int64
-	var ls []int16
-	var lw, lu []*string
-	var lc [][]byte
+	var rows []link1
 	for _, x := range links {
 		l := b.parts[x.part].links[x.link]
-		lh, lf, ls, lw, lu, lc = append(lh, l.host), append(lf, l.print), append(ls, l.state), append(lw, l.why), append(lu, l.u), append(lc, l.c)
-		if l.state == urlQueued {
-			hosts[l.host] = l.a
+		if rows = append(rows, l); l.State == urlQueued {
+			hosts[l.Host] = b.parts[x.part].of[x.link]
 		}
 	}
-	var keys, paces []int64
-	var slots []int
-	var names []string
-	for key, a := range hosts {
-		keys, slots, names, paces = append(keys, key), append(slots, a.Slot()), append(names, a.String()), append(paces, b.f.floor(a))
-	}
-	if len(keys) > 0 {
-		q.Queue(knowSQL, keys, slots, names, paces)
+	if len(hosts) > 0 {
+		var known []knownHost
+		for _, a := range hosts {
+			known = append(known, b.f.knownHost(a))
+		}
+		keys := slices.Collect(maps.Keys(hosts))
+		q.Queue(knowSQL, columns(known)...)
 		q.Queue("SELECT id, last FROM host WHERE id=ANY($1) ORDER BY id FOR NO KEY UPDATE", keys).Query(func(rows pgx.Rows) error {
 			var id, last int64
 			_, err := pgx.ForEachRow(rows, []any{&id, &last}, func() error {
@@ -492,8 +528,8 @@ func (b *batch) enter(ctx context.Context, c *pgx.Conn, links []place1) (applied
 			return err
 		})
 	}
-	if len(lh) > 0 {
-		q.Queue(linkSQL, b.f.clock(), lh, lf, ls, lw, lu, lc).Query(func(rows pgx.Rows) error {
+	if len(rows) > 0 {
+		q.Queue(linkSQL, columns(rows, b.f.clock())...).Query(func(rows pgx.Rows) error {
 			var host, print int64
 			_, err := pgx.ForEachRow(rows, []any{&host, &print}, func() error { fresh[[2]int64{host, print}] = true; return nil })
 			return err
@@ -513,24 +549,27 @@ func (b *batch) settle(q *pgx.Batch, links []place1, fresh map[[2]int64]bool) {
 	first := map[[2]int64]place1{}
 	for _, x := range links {
 		l := b.parts[x.part].links[x.link]
-		first[[2]int64{l.host, l.print}] = x
+		first[[2]int64{l.Host, l.Print}] = x
 	}
 	counts := map[string]int64{}
 	if b.expired > 0 {
 		counts[tallyCount+frontier.ReasonExpired] += b.expired
 	}
 	now := b.f.clock()
-	var ends, again, turns, records table
+	var ends []ending
+	var again []retry
+	var turns []turn
+	var records []record
 	for i, p := range b.parts {
 		p.added = frontier.Added{}
 		for j, l := range p.links {
-			key := [2]int64{l.host, l.print}
+			key := [2]int64{l.Host, l.Print}
 			switch x, ok := first[key]; {
 			case !ok || x != place1{i, j} || !fresh[key]:
 				p.added.Known++
-			case l.state == urlRefused:
+			case l.State == urlRefused:
 				p.added.Refused++
-				counts[fmt.Sprint(tallyOutcome, int(frontier.Dropped), "/", *l.why)]++
+				counts[fmt.Sprint(tallyOutcome, int(frontier.Dropped), "/", *l.Why)]++
 			default:
 				p.added.New++
 				counts[tallyPending]++
@@ -542,88 +581,62 @@ func (b *batch) settle(q *pgx.Batch, links []place1, fresh map[[2]int64]bool) {
 		if p.lease == nil {
 			continue
 		}
-		key := p.lease.key
-		for _, e := range p.ends {
-			ends.h, ends.fp, ends.st, ends.why = append(ends.h, key), append(ends.fp, e.print), append(ends.st, e.state), append(ends.why, e.reason)
-		}
-		for _, r := range p.retries {
-			again.h, again.fp, again.wait, again.n = append(again.h, key), append(again.fp, r.print), append(again.wait, r.wait), append(again.n, r.attempts)
-			again.text, again.why = append(again.text, r.reason), append(again.why, r.replaced)
-		}
-		var cond *int16
-		var pace *int64
+		ends, again = append(ends, p.ends...), append(again, p.retries...)
+		t := turn{Host: p.lease.key, Token: int64(p.lease.token), Wait: (p.wait - time.Since(p.begun)).Microseconds()}
 		if h := p.host; h != nil {
-			c, d := int16(h.Condition), h.Pace.Microseconds()
-			cond, pace = &c, &d
-			records.h, records.text, records.n = append(records.h, key), append(records.text, h.Reason), append(records.n, int32(h.Width))
-			records.robots, records.memory = append(records.robots, h.Robots), append(records.memory, h.Memory)
+			t.Condition, t.Pace = new(int16(h.Condition)), new(h.Pace.Microseconds())
+			records = append(records, record{t.Host, h.Reason, int32(h.Width), h.Robots, h.Memory})
 		}
-		turns.h, turns.cond, turns.pace = append(turns.h, key), append(turns.cond, cond), append(turns.pace, pace)
-		turns.fp = append(turns.fp, int64(p.lease.token))
-		turns.wait = append(turns.wait, (p.wait - time.Since(p.begun)).Microseconds())
+		turns = append(turns, t)
 	}
-	if len(ends.h) > 0 {
-		q.Queue(endSQL, ends.h, ends.fp, ends.st, ends.why)
+	if len(ends) > 0 {
+		q.Queue(endSQL, columns(ends)...)
 	}
-	if len(again.h) > 0 {
-		q.Queue(againSQL, now, again.h, again.fp, again.wait, again.n, again.text, again.why)
+	if len(again) > 0 {
+		q.Queue(againSQL, columns(again, now)...)
 	}
-	if len(turns.h) > 0 {
-		q.Queue(turnSQL, now, b.f.dir, turns.h, turns.cond, turns.pace, turns.fp, turns.wait)
+	if len(turns) > 0 {
+		q.Queue(turnSQL, columns(turns, now, b.f.dir)...)
 	}
-	if len(records.h) > 0 {
-		q.Queue(recordSQL, records.h, records.text, records.n, records.robots, records.memory)
+	if len(records) > 0 {
+		q.Queue(recordSQL, columns(records)...)
 	}
 	b.rest(q, counts)
 }
 
-// table holds arguments by column.
-type table struct {
-	h, fp, wait    []int64
-	st             []int16
-	n              []int32
-	text           []string
-	why            []*string
-	cond           []*int16
-	pace           []*int64
-	robots, memory [][]byte
-}
-
 // rest queues blobs, seeds and totals.
 func (b *batch) rest(q *pgx.Batch, counts map[string]int64) {
-	var sums, bodies [][]byte
-	var us, from []string
-	var tags [][]byte
+	var blobs []blob
+	var seeds []seed
 	met := map[[32]byte]bool{}
 	for _, p := range b.parts {
 		for _, body := range p.blobs {
 			if sum := sha256.Sum256(body); !met[sum] {
 				met[sum] = true
-				sums, bodies = append(sums, sum[:]), append(bodies, body)
+				blobs = append(blobs, blob{sum[:], body})
 			}
 		}
 		for _, s := range p.seeds {
-			us, from, tags = append(us, s.URL.String()), append(from, text(s.From)), append(tags, []byte(s.Tag))
+			seeds = append(seeds, seed{s.URL.String(), []byte(s.Tag), text(s.From)})
 		}
 	}
-	if len(sums) > 0 {
-		q.Queue("INSERT INTO blob SELECT * FROM unnest($1::bytea[],$2::bytea[]) l(sha,body) ORDER BY sha ON CONFLICT DO NOTHING", sums, bodies)
+	if len(blobs) > 0 {
+		q.Queue("INSERT INTO blob SELECT * FROM unnest($1::bytea[],$2::bytea[]) l(sha,body) ORDER BY sha ON CONFLICT DO NOTHING", columns(blobs)...)
 	}
-	if len(us) > 0 { // one at a time: who has read the last number lacks none before it
+	if len(seeds) > 0 { // one at a time: who has read the last number lacks none before it
 		q.Queue("LOCK TABLE seed IN SHARE ROW EXCLUSIVE MODE")
 		q.Queue(`INSERT INTO seed(url,tag,from_url) SELECT url, coalesce(tag,''), from_url
-			FROM unnest($1::text[],$2::bytea[],$3::text[]) WITH ORDINALITY l(url,tag,from_url,i) ORDER BY i`, us, tags, from)
+			FROM unnest($1::text[],$2::bytea[],$3::text[]) WITH ORDINALITY l(url,tag,from_url,i) ORDER BY i`, columns(seeds)...)
 	}
-	var names []string
-	var ns []int64
+	var tallies []tally
 	for name, n := range counts {
 		if n != 0 {
-			names, ns = append(names, name), append(ns, n)
+			tallies = append(tallies, tally{name, n})
 		}
 	}
-	if len(names) > 0 {
+	if len(tallies) > 0 {
 		q.Queue(`INSERT INTO tally SELECT $1,* FROM unnest($2::text[],$3::bigint[])
-			ON CONFLICT (member,name) DO UPDATE SET n=tally.n+excluded.n`, b.f.me, names, ns)
+			ON CONFLICT (member,name) DO UPDATE SET n=tally.n+excluded.n`, columns(tallies, b.f.me)...)
 	}
 }
 

@@ -62,10 +62,8 @@ func (f *Endings) Read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 			return fmt.Errorf("it does not begin with record %d: %w", next, frontier.ErrDamaged)
 		}
 		for ; p.more(); next++ {
-			if f.sizes.Entries(next) == 0 {
-				return fmt.Errorf("record %d is unknown: %w", next, frontier.ErrDamaged)
-			}
-			if p.uvarint() != uint64(f.sizes.Entries(next)) || !p.endings(f.Record(next)) {
+			n := f.sizes.Entries(next)
+			if n == 0 || p.uvarint() != uint64(n) || !p.endings(f.Record(next)) {
 				return fmt.Errorf("record %d: %w", next, frontier.ErrDamaged)
 			}
 		}

@@ -319,15 +319,14 @@ func (s *Sweeper) sweep(tx *bbolt.Tx, quota int64, counts func([]Placed) []bool,
 	c := tx.Bucket([]byte(StateJournal)).Cursor()
 	k, v := c.Seek(binary.BigEndian.AppendUint64(nil, s.Next))
 	for ; k != nil && quota > 0; k, v = c.Next() {
-		seq := binary.BigEndian.Uint64(k)
+		seq, body, err := StateJournal.Open(k, v)
+		if err != nil {
+			return err
+		}
 		if seq > s.end {
 			break
 		}
-		body, ok := unsealFor(string(StateJournal), k, v)
-		if !ok {
-			return fmt.Errorf("sweep cells: value %d: checksum does not match: %w", seq, frontier.ErrDamaged)
-		}
-		err := EachState(body, func(c StateRecord) error {
+		err = EachState(body, func(c StateRecord) error {
 			cells = append(cells, c)
 			places = append(places, Placed{Address: c.Address, Seq: seq})
 			return nil

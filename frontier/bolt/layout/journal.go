@@ -126,19 +126,10 @@ func (j Journal) Last(tx *bbolt.Tx) uint64 { return tx.Bucket([]byte(j)).Sequenc
 
 // seal returns a copy of body with its CRC-32C behind it. bbolt has checksums on its meta pages alone; a page that a
 // disk has spoilt would otherwise be believed.
-func seal(body []byte) []byte {
-	v := append(make([]byte, 0, len(body)+4), body...)
-	return binary.BigEndian.AppendUint32(v, crc32.Checksum(body, castagnoli()))
-}
+func seal(body []byte) []byte { return sealFor("", nil, body) }
 
 // unseal returns the body of a sealed value; ok is false when it is not what was sealed.
-func unseal(v []byte) (body []byte, ok bool) {
-	if len(v) < 4 {
-		return nil, false
-	}
-	body = v[:len(v)-4]
-	return body, binary.BigEndian.Uint32(v[len(body):]) == crc32.Checksum(body, castagnoli())
-}
+func unseal(v []byte) (body []byte, ok bool) { return unsealFor("", nil, v) }
 
 // sealFor seals a value of a bucket. The checksum is begun with the names of the bucket and of the key, so that a value
 // tells where it belongs, wherever in the file it is found: see Recognise.
@@ -360,13 +351,21 @@ func readWords[W ~uint64](tx *bbolt.Tx, j Journal, f func(W) error) error {
 		if len(body)%8 != 0 {
 			return frontier.ErrDamaged
 		}
-		for ; len(body) > 0; body = body[8:] {
-			if err := f(W(binary.BigEndian.Uint64(body))); err != nil {
+		for w := range Words[W](body) {
+			if err := f(w); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// Words yields the whole words of a value.
+func Words[W ~uint64](body []byte) iter.Seq[W] {
+	return func(yield func(W) bool) {
+		for ; len(body) >= 8 && yield(W(binary.BigEndian.Uint64(body))); body = body[8:] {
+		}
+	}
 }
 
 // Printer computes frontier.Print many times with one secret. frontier.Print sets up the two inner states of HMAC for

@@ -161,11 +161,7 @@ func WriteStop(tx *bbolt.Tx, c Clock, epoch uint64, clean bool, floor time.Durat
 
 // WriteEpoch begins an opening: from here on the stop counts as unclean, until WriteClean.
 func WriteEpoch(tx *bbolt.Tx, c Clock, epoch uint64) error {
-	b := tx.Bucket([]byte(MetaBucket))
-	if err := b.Put([]byte(EpochKey), sealMeta(EpochKey, binary.BigEndian.AppendUint64(nil, epoch))); err != nil {
-		return err
-	}
-	if err := b.Put([]byte(cleanKey), sealMeta(cleanKey, nil)); err != nil {
+	if err := WriteStop(tx, c, epoch, false, 0); err != nil {
 		return err
 	}
 	return Stamp(tx, c)
@@ -182,14 +178,11 @@ func WriteAsFound(tx *bbolt.Tx, c Clock) error {
 
 // WriteClean ends an opening, of which a floor may be left, and nothing is in flight any more.
 func WriteClean(tx *bbolt.Tx, c Clock, floor int64) error {
-	if err := WriteInFlight(tx, InFlight{}.AppendTo(nil)); err != nil {
-		return err
-	}
 	mark := sealMeta(cleanKey, c.appendWait(nil, c.Now(), floor))
 	if err := tx.Bucket([]byte(MetaBucket)).Put([]byte(cleanKey), mark); err != nil {
 		return err
 	}
-	return Stamp(tx, c)
+	return WriteAsFound(tx, c)
 }
 
 // Stamp writes what tells the contents of the file as they are after tx: its number, and the last key of each journal.

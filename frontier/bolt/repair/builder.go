@@ -252,9 +252,7 @@ func (a *assembly) url(h *host, c frontier.Candidate, p frontier.Fingerprint, e 
 	return r, nil
 }
 
-// urls returns how many there are, and ending that of the one that came as number n, from 0.
-func (a *assembly) urls() int { return len(a.endings) + len(a.ends) }
-
+// ending returns the ending of the URL that came as number n, from 0.
 func (a *assembly) ending(n int) *layout.Ending {
 	if n < len(a.endings) {
 		return &a.endings[n]
@@ -287,17 +285,6 @@ func (a *assembly) whole(body []byte, ends []layout.Ending) error {
 	return err
 }
 
-// ended counts a URL that is closed with e.
-func (a *assembly) ended(e layout.Ending) {
-	if e == 0 {
-		return
-	}
-	a.totals.Outcomes[e.Outcome()]++
-	if e.Reason() != 0 {
-		a.totals.Endings[e]++
-	}
-}
-
 // finish writes what is known at the end: endings, states of hosts, totals, and the mark of how the last stop was; a clean
 // one may have left a floor.
 func (a *assembly) finish(epoch uint64, clean bool, floor time.Duration) error {
@@ -310,7 +297,12 @@ func (a *assembly) finish(epoch uint64, clean bool, floor time.Duration) error {
 		return err
 	}
 	for _, e := range a.endings {
-		a.ended(e)
+		if e == 0 {
+			continue
+		}
+		if a.totals.Outcomes[e.Outcome()]++; e.Reason() != 0 {
+			a.totals.Endings[e]++
+		}
 	}
 	now := a.clock.Now()
 	for _, h := range a.hosts {

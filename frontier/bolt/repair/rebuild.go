@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -22,18 +23,10 @@ import (
 	"curtsy/frontier/durable"
 )
 
-// Salvage says what a Rebuild found, and what it did not.
+// Salvage says what a Rebuild found, and what it did not. Its tags are what String says of a field that is not zero; with
+// a loss the frontier is not whole.
 type Salvage struct {
-	// The damaged file.
-	Pages      int64 // that the file has, whole or in part
-	LostPages  int64 // that the last commit refers to and that are not there or something else
-	Spoilt     int64 // values within it whose checksum does not match
-	Ambiguous  int64 // values of which there are several versions, none of them in the last commit: left out
-	LostValues int64 // that must have been there, by the gaps among the numbers of the others, in all journals
-	MetaSpoilt bool  // one of the two meta pages is not valid: the last commit may be missing
-	NewSecret  bool  // the key of the fingerprints was lost: those of URLs without a text are gone
-	OldTotals  bool  // the totals of the last commit were lost: counts and the names of reasons are those of an older one
-	NoTotals   bool  // all were: counts are gone, reasons are called by ReasonLost
+	Pages int64 // of the damaged file, whole or in part
 
 	// The new file.
 	Hosts   int64
@@ -43,20 +36,31 @@ type Salvage struct {
 	Seeds   int64
 	Blobs   int64
 
+	// The damaged file.
+	LostPages  int64 `loss:"pages of the last commit could not be read"` // or are something else
+	Spoilt     int64 `loss:"values have a wrong checksum"`
+	Ambiguous  int64 `loss:"values were there in several versions and left out"` // none of the versions is in the last commit
+	LostValues int64 `loss:"values are missing"`                                 // by the gaps among the numbers of the others
+
 	// The losses.
-	LostHosts      int64 // hosts whose name was lost
-	ResetHosts     int64 // hosts whose state was lost: open, with nothing known of them
-	LostRecords    int64 // batches of up to 128 URLs of which the text was lost
-	LostURLs       int64 // URLs of which the host's name or the text itself was lost
-	Repeated       int64 // URLs that were there more than once: the first counts
-	LostTexts      int64 // fingerprints that no text belongs to, beyond those of refused candidates: closed with ReasonLost
-	LetGo          int64 // fingerprints that neither text nor ledger knows: their URLs are new when they are found again
-	LostForgotten  int64 // URLs of which Compact had dropped the text, and whose fingerprints are not all there: likewise
-	LostEndings    int64 // endings of URLs that were lost themselves
-	LostBlobs      int64
-	LedgerClosed   int64 // pending URLs that the ledger knows as ended
-	LedgerAdded    int64 // ended URLs that only the ledger knew
+	LostHosts      int64 `loss:"hosts lost their names"`
+	ResetHosts     int64 `loss:"hosts lost their state: they are open again"`
+	LostRecords    int64 `loss:"batches of URLs were lost"`                            // of up to 128 URLs each
+	LostURLs       int64 `loss:"URLs of other batches were lost"`                      // their texts, or the names of their hosts
+	Repeated       int64 `loss:"URLs were there more than once"`                       // the first counts
+	LostTexts      int64 `loss:"fingerprints have lost their URLs: these are dropped"` // with ReasonLost
+	LetGo          int64 `note:"fingerprints were let go: their URLs are new when they are found again"`
+	LostForgotten  int64 `loss:"URLs that were compacted away could not be kept"` // their fingerprints are not all there
+	LostEndings    int64 `loss:"endings are of URLs that were lost"`
+	LostBlobs      int64 `loss:"blobs were lost"`
+	LedgerClosed   int64 `note:"pending URLs were closed by the ledger"`
+	LedgerAdded    int64 `note:"closed URLs were added from the ledger"`
 	LedgerUnneeded int64 // lines of the ledger that said nothing new
+
+	MetaSpoilt bool `loss:"a meta page is not valid: the last commit may be missing"`
+	NewSecret  bool `loss:"the key of the fingerprints was lost: there is a new one"` // those of URLs without a text are gone
+	OldTotals  bool `loss:"the totals are those of an older commit"`                  // also the names of reasons
+	NoTotals   bool `loss:"the totals and the names of reasons were lost"`            // reasons are called by ReasonLost
 }
 
 // ReasonLost is the reason of what a Rebuild could not find out: of a URL whose reason was lost, and of one that is
@@ -65,55 +69,31 @@ const ReasonLost = "lost in a rebuild"
 
 // Whole reports whether nothing was lost or made up for.
 func (s Salvage) Whole() bool {
-	return s.LostPages+s.Spoilt+s.Ambiguous+s.LostValues+s.LostHosts+s.ResetHosts+s.LostRecords+s.LostURLs+s.Repeated+
-		s.LostTexts+s.LostForgotten+s.LostEndings+s.LostBlobs == 0 && !s.MetaSpoilt && !s.NewSecret && !s.OldTotals && !s.NoTotals
+	for f, v := range reflect.ValueOf(s).Fields() {
+		if f.Tag.Get("loss") != "" && !v.IsZero() {
+			return false
+		}
+	}
+	return true
 }
 
 // String says it for people, one finding a line, and leaves out what is not the case.
 func (s Salvage) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "salvaged: %d URLs of %d hosts, %d of them closed; %d refused, %d seeds, %d blobs\n",
-		s.URLs, s.Hosts, s.Closed, s.Refused, s.Seeds, s.Blobs)
-	for _, x := range []struct {
-		n    int64
-		text string
-	}{
-		{s.LostPages, "pages of the last commit could not be read"},
-		{s.Spoilt, "values have a wrong checksum"},
-		{s.Ambiguous, "values were there in several versions and left out"},
-		{s.LostValues, "values are missing"},
-		{s.LostHosts, "hosts lost their names"},
-		{s.ResetHosts, "hosts lost their state: they are open again"},
-		{s.LostRecords, "batches of URLs were lost"},
-		{s.LostURLs, "URLs of other batches were lost"},
-		{s.Repeated, "URLs were there more than once"},
-		{s.LostTexts, "fingerprints have lost their URLs: these are dropped"},
-		{s.LetGo, "fingerprints were let go: their URLs are new when they are found again"},
-		{s.LostForgotten, "URLs that were compacted away could not be kept"},
-		{s.LostEndings, "endings are of URLs that were lost"},
-		{s.LostBlobs, "blobs were lost"},
-		{s.LedgerClosed, "pending URLs were closed by the ledger"},
-		{s.LedgerAdded, "closed URLs were added from the ledger"},
-	} {
-		if x.n > 0 {
-			fmt.Fprintf(&b, "%d %s\n", x.n, x.text)
+	lines := []string{fmt.Sprintf("salvaged: %d URLs of %d hosts, %d of them closed; %d refused, %d seeds, %d blobs",
+		s.URLs, s.Hosts, s.Closed, s.Refused, s.Seeds, s.Blobs)}
+	for f, v := range reflect.ValueOf(s).Fields() {
+		switch text := f.Tag.Get("loss") + f.Tag.Get("note"); {
+		case text == "" || v.IsZero():
+		case v.CanInt():
+			lines = append(lines, fmt.Sprint(v.Int(), " ", text))
+		default:
+			lines = append(lines, text)
 		}
 	}
-	for _, x := range []struct {
-		is   bool
-		text string
-	}{
-		{s.MetaSpoilt, "a meta page is not valid: the last commit may be missing"},
-		{s.NewSecret, "the key of the fingerprints was lost: there is a new one"},
-		{s.OldTotals, "the totals are those of an older commit"},
-		{s.NoTotals, "the totals and the names of reasons were lost"},
-		{s.Whole(), "nothing was lost"},
-	} {
-		if x.is {
-			fmt.Fprintln(&b, x.text)
-		}
+	if s.Whole() {
+		lines = append(lines, "nothing was lost")
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Join(lines, "\n")
 }
 
 // Ended is a line of a ledger: how a URL ended, as the crawl wrote it down elsewhere.
@@ -184,6 +164,7 @@ type rebuilding struct {
 	clock   layout.Clock
 	relearn bool // the seen-set is made of the records and the ledger alone
 	intact  bool // the secret is the old one
+	whole   bool // nothing was lost: the ledger is not needed
 
 	seen    dbfile.Set // the old one, as far as it was found
 	hosts   map[uint64]*host
@@ -399,8 +380,8 @@ func (r *rebuilding) prints() error {
 		return nil
 	}
 	return r.scan.each(r.ctx, layout.SeenJournal, func(_ uint64, body []byte) error {
-		for ; len(body) >= 8; body = body[8:] {
-			if p := frontier.Fingerprint(binary.BigEndian.Uint64(body)); p != 0 {
+		for p := range layout.Words[frontier.Fingerprint](body) {
+			if p != 0 {
 				r.seen.Add(p)
 			}
 		}
@@ -443,8 +424,7 @@ func (r *rebuilding) endings() error {
 	r.lost(r.scan.gaps(layout.DoneJournal, covered))
 	records := r.scan.values[layout.RecordJournal]
 	return r.scan.each(r.ctx, layout.DoneJournal, func(seq uint64, body []byte) error {
-		for ; len(body) >= 8; body = body[8:] {
-			d := layout.Done(binary.BigEndian.Uint64(body))
+		for d := range layout.Words[layout.Done](body) {
 			if _, ok := records[d.Ref().Record()]; !ok {
 				r.salvage.LostEndings++
 				continue
@@ -643,7 +623,7 @@ func (r *rebuilding) accept(h *host, c frontier.Candidate, e layout.Ending, open
 		return err
 	}
 	if r.known != nil {
-		n := r.into.urls() - 1
+		n := len(r.into.endings) + len(r.into.ends) - 1
 		r.known[p] = n
 		if opened {
 			r.reopen[n] = true
@@ -659,6 +639,7 @@ func (r *rebuilding) accept(h *host, c frontier.Candidate, e layout.Ending, open
 // tells which of their URLs have ended; fingerprints of which it knows nothing are let go, so that a pending URL whose
 // text was lost is accepted when it is found again.
 func (r *rebuilding) fromLedger() error {
+	r.whole = r.salvage.Whole()
 	for r.ledger != nil {
 		line, err := r.ledger()
 		if errors.Is(err, io.EOF) {
@@ -688,7 +669,7 @@ func (r *rebuilding) fromLedger() error {
 
 // line takes a line of the ledger.
 func (r *rebuilding) line(x Ended) error {
-	if x.URL.IsZero() || x.Outcome == 0 || int(x.Outcome) >= len(frontier.Outcomes{}) || r.salvage.Whole() {
+	if x.URL.IsZero() || x.Outcome == 0 || int(x.Outcome) >= len(frontier.Outcomes{}) || r.whole {
 		r.salvage.LedgerUnneeded++
 		return nil
 	}

@@ -305,7 +305,16 @@ func (s *scan) element(k, v []byte, f found) bool {
 	f.sum = layout.SumOf(v)
 	switch bucket {
 	case layout.MetaBucket:
-		s.metaElement(string(k), v, f)
+		switch string(k) {
+		case layout.FormatKey:
+			s.formats[binary.BigEndian.Uint32(v)]++
+		case layout.SecretKey:
+			s.secrets = append(s.secrets, f)
+		case layout.TotalsKey:
+			s.totals = append(s.totals, f)
+		case layout.EpochKey:
+			s.epoch = max(s.epoch, binary.BigEndian.Uint64(v))
+		}
 	case layout.BlobBucket:
 		s.pieces[[34]byte(k)] = better(s.pieces[[34]byte(k)], f)
 	default:
@@ -313,20 +322,6 @@ func (s *scan) element(k, v []byte, f found) bool {
 		values[seq] = better(values[seq], f)
 	}
 	return true
-}
-
-// metaElement notes a value of the meta bucket.
-func (s *scan) metaElement(k string, v []byte, f found) {
-	switch k {
-	case layout.FormatKey:
-		s.formats[binary.BigEndian.Uint32(v)]++
-	case layout.SecretKey:
-		s.secrets = append(s.secrets, f)
-	case layout.TotalsKey:
-		s.totals = append(s.totals, f)
-	case layout.EpochKey:
-		s.epoch = max(s.epoch, binary.BigEndian.Uint64(v))
-	}
 }
 
 // better returns the one of two finds that counts.
