@@ -1,7 +1,7 @@
 package export
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,22 +52,23 @@ func countLines(ctx context.Context, path string) (n int64, err error) {
 		return 0, fmt.Errorf("export: %w", err)
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 64<<10)
-	for rest := false; ; {
+	b, last := make([]byte, 64<<10), byte('\n')
+	for {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		switch _, err := in.ReadSlice('\n'); {
-		case err == nil:
-			n, rest = n+1, false
-		case errors.Is(err, bufio.ErrBufferFull):
-			rest = true
-		case errors.Is(err, io.EOF):
-			if rest && filepath.Ext(path) == indexEnd {
+		size, err := f.Read(b)
+		n += int64(bytes.Count(b[:size], []byte("\n")))
+		if size > 0 {
+			last = b[size-1]
+		}
+		if errors.Is(err, io.EOF) {
+			if last != '\n' && filepath.Ext(path) == indexEnd {
 				n++
 			}
 			return n, nil
-		default:
+		}
+		if err != nil {
 			return 0, fmt.Errorf("export: %w", err)
 		}
 	}

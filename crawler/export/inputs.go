@@ -2,23 +2,20 @@ package export
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/extract"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
+	"curtsy/storage/report"
 	"curtsy/storage/sorted"
-	"curtsy/storage/warc"
 )
 
 // Inputs are the crawls that are exported. One goroutine uses them, but for the workers that it owns.
@@ -138,10 +135,9 @@ func openCrawl(ctx context.Context, dir string) (*Crawl, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		info := infoOf(c.archive[name])
-		if g := generationOf(info); g > 0 {
-			sum := sha256.Sum256(info)
-			c.generations[name], c.infos[hex.EncodeToString(sum[:])] = g, g
+		// The rows of a damaged segment's records report the damage.
+		if id, err := report.ReadIdentity(c.archive[name]); err == nil && id != nil && id.Generation > 0 {
+			c.generations[name], c.infos[hex.EncodeToString(id.SHA256[:])] = id.Generation, id.Generation
 		}
 	}
 	return c, nil
@@ -178,34 +174,4 @@ func (c *Crawl) list() error {
 		}
 	}
 	return nil
-}
-
-// maxInfo is how many bytes of a warcinfo record are read.
-const maxInfo = 64 << 10
-
-// infoOf is the block of the warcinfo record of a segment; nil without one. A damaged segment is told of by the rows of
-// its records.
-func infoOf(path string) []byte {
-	rec, closer, err := warc.ReadAt(path, 0)
-	if err != nil {
-		return nil
-	}
-	defer closer.Close()
-	b, err := io.ReadAll(io.LimitReader(rec.Block, maxInfo))
-	if err != nil || !strings.EqualFold(rec.Type, "warcinfo") {
-		return nil
-	}
-	return b
-}
-
-// generationOf reads of which generation a segment is; 0 where it does not say.
-func generationOf(info []byte) int64 {
-	for line := range strings.Lines(string(info)) {
-		if name, value, _ := strings.Cut(line, ":"); name == "generation" {
-			if n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64); err == nil && n > 0 {
-				return n
-			}
-		}
-	}
-	return 0
 }

@@ -9,8 +9,8 @@
 // # Memory
 //
 // It does not depend on the length of the ledger. The busiest MaxHosts hosts are kept one by one and the others are
-// summed; when there are more, the ledger is read again: until they do not fit, then to count the lines of each (16
-// bytes a host, maxCounted of them at most), then to learn the names of the busiest, and then to gather. Every list of
+// summed; when there are more, the ledger is read again: to count the lines of each (16 bytes a host, maxCounted of them at
+// most), and then to gather. Every list of
 // words that come from the web (rules, reasons, media types, …) keeps the first so many distinct ones and sums the rest
 // under a name of its own. Entries that a list leaves out are always counted.
 //

@@ -34,7 +34,7 @@ type gathering struct {
 	want     func(canon.Authority) bool // the hosts that are asked about; nil: all
 	only     bool                       // want is one host
 	limit    int                        // hosts told apart
-	chosen   map[string]bool            // those; nil: the first limit
+	isChosen func(name string) bool     // those; nil: the first limit
 	overflow bool                       // there were more than limit, and none were chosen
 
 	total, others account
@@ -55,9 +55,9 @@ type gathering struct {
 	damage  []string
 }
 
-func newGathering(limit int, want func(canon.Authority) bool, chosen map[string]bool) *gathering {
+func newGathering(limit int, want func(canon.Authority) bool, isChosen func(string) bool) *gathering {
 	return &gathering{
-		want: want, only: want != nil, limit: limit, chosen: chosen,
+		want: want, only: want != nil, limit: limit, isChosen: isChosen,
 		hosts: map[string]*account{}, rules: map[ruleKey]*Rule{},
 	}
 }
@@ -148,9 +148,9 @@ func (g *gathering) account(name string) *account {
 		return a
 	}
 	switch {
-	case g.chosen != nil && !g.chosen[name]:
+	case g.isChosen != nil && !g.isChosen(name):
 		return &g.others
-	case g.chosen == nil && len(g.hosts) >= g.limit:
+	case g.isChosen == nil && len(g.hosts) >= g.limit:
 		g.overflow = true
 		return &g.others
 	}

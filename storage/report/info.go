@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +42,7 @@ func (r *Report) readInfos(ctx context.Context, dir string) error {
 		if name := strings.TrimSuffix(e.Name(), ".open"); !strings.HasSuffix(name, ".warc.gz") || e.IsDir() {
 			continue
 		}
-		id, err := readInfo(filepath.Join(dir, e.Name()))
+		id, err := ReadIdentity(filepath.Join(dir, e.Name()))
 		if err != nil {
 			if len(r.Damage) < maxDamage {
 				r.Damage = append(r.Damage, clean(err.Error()))
@@ -49,7 +50,7 @@ func (r *Report) readInfos(ctx context.Context, dir string) error {
 			continue
 		}
 		if id != nil {
-			r.Crawl.Generations = max(r.Crawl.Generations, id.generation)
+			r.Crawl.Generations = max(r.Crawl.Generations, id.Generation)
 		}
 		r.identity(id)
 	}
@@ -74,8 +75,8 @@ func (r *Report) identity(id *Identity) {
 	r.Crawl.By = append(by, *id)
 }
 
-// readInfo reads the first record of a segment; nil if the segment is empty or begins with another.
-func readInfo(path string) (*Identity, error) {
+// ReadIdentity reads the first record of a segment; nil if the segment is empty or begins with another.
+func ReadIdentity(path string) (*Identity, error) {
 	f, err := warc.OpenListed(path, durable.Open)
 	if err != nil {
 		return nil, fmt.Errorf("report: read the archive: %w", err)
@@ -93,7 +94,7 @@ func readInfo(path string) (*Identity, error) {
 		return nil, fmt.Errorf("report: read the archive: %s: %w", filepath.Base(path), err)
 	}
 	id := infoOf(b)
-	id.Since = clean(rec.Fields.Get("WARC-Date"))
+	id.Since, id.SHA256 = clean(rec.Fields.Get("WARC-Date")), sha256.Sum256(b)
 	return id, nil
 }
 
@@ -123,7 +124,7 @@ func infoOf(block []byte) *Identity {
 			id.Key = value
 		case "generation":
 			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > 0 {
-				id.generation = n
+				id.Generation = n
 			}
 		case "format", "conformsto", "ispartof", "run-began": // of the file, or of its run
 		default:

@@ -49,7 +49,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		if all, err = busiest(ctx, ledger.Read(o.Ledger), want, o.maxHosts()); err != nil {
 			return nil, fmt.Errorf("report: read the ledger: %w", err)
 		}
-		g = newGathering(o.maxHosts(), want, all.best)
+		g = newGathering(o.maxHosts(), want, all.isBest)
 		if err := g.read(ctx, entries); err != nil {
 			return nil, fmt.Errorf("report: read the ledger: %w", err)
 		}
@@ -58,7 +58,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, fmt.Errorf("%w: %s", ErrNoHost, clean(o.Host))
 	}
 	r := g.result()
-	if all.best != nil {
+	if all.isBest != nil {
 		r.Known, r.Reached, r.More = all.known, all.asked, all.more
 	}
 	r.Made, r.Software, r.Host = o.Now.UTC(), clean(o.Software), clean(o.Host)
@@ -140,17 +140,17 @@ func portGiven(name string) bool {
 
 // crowd is what is known of more hosts than are told apart.
 type crowd struct {
-	best         map[string]bool // the busiest
+	isBest       func(name string) bool // it is one of the busiest
 	known, asked int64
 	more         bool // and there are more, that were not counted
 }
 
-// busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 bytes of a
-// host, and names only of the best.
+// busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 bytes of a host:
+// two whose names have the same keyed hash of 64 bits count as one.
 func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error],
 	want func(canon.Authority) bool, limit int) (crowd, error) {
 	seed := maphash.MakeSeed()
-	c := crowd{best: map[string]bool{}}
+	c := crowd{}
 	counts := map[uint64]int64{}
 	namer := gathering{want: want}
 	for l, err := range lines {
@@ -184,17 +184,7 @@ func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error],
 	for _, h := range all[:min(limit, len(all))] {
 		best[h] = true
 	}
-	for l, err := range lines {
-		if len(c.best) == len(best) {
-			break
-		}
-		if ctx.Err() != nil {
-			return c, ctx.Err()
-		}
-		if name, ok := namer.hostOf(&l); err == nil && ok && best[maphash.String(seed, name)] {
-			c.best[name] = true
-		}
-	}
+	c.isBest = func(name string) bool { return best[maphash.String(seed, name)] }
 	return c, nil
 }
 

@@ -103,7 +103,8 @@ type Identity struct {
 	Purpose     string    `json:"purpose,omitempty"`
 	Key         string    `json:"verifier_key,omitempty"` // of the ledger, by the archive's word
 	Fields      []Setting `json:"-"`
-	generation  int64     // of the crawl; zero when the archive does not say
+	Generation  int64     `json:"-"` // of the crawl; zero when the archive does not say
+	SHA256      [32]byte  `json:"-"` // of the block
 	ContactLink string    `json:"-"`
 }
 

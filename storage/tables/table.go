@@ -3,7 +3,6 @@ package tables
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -49,32 +48,6 @@ type Table struct {
 	Lookup  []string // columns that rows are looked up by: an index each, where the format has indexes
 	Columns []Column
 }
-
-// Valid says what keeps t from being a table: writers refuse it then.
-func (t *Table) Valid() error {
-	seen := map[string]bool{}
-	for i := range t.Columns {
-		c := &t.Columns[i]
-		if c.Name == "" || strings.Trim(c.Name, letters) != "" || seen[c.Name] {
-			return fmt.Errorf("tables: %s has a column %q twice, or its name is invalid", t.Name, c.Name)
-		}
-		if int(c.Kind) >= len(kindNames) {
-			return fmt.Errorf("tables: %s.%s has no kind", t.Name, c.Name)
-		}
-		seen[c.Name] = true
-	}
-	if t.Name == "" || strings.Trim(t.Name, letters) != "" || len(t.Columns) == 0 {
-		return fmt.Errorf("tables: %q is not a table", t.Name)
-	}
-	for _, name := range slices.Concat(t.Key, t.Lookup) {
-		if i := t.Index(name); i < 0 || t.Columns[i].Kind == List {
-			return fmt.Errorf("tables: %s is not to be ordered by %q", t.Name, name)
-		}
-	}
-	return nil
-}
-
-const letters = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 // Index is the place of the column of that name, or -1.
 func (t *Table) Index(name string) int {

@@ -40,9 +40,6 @@ func (s *Set) Create(t *tables.Table) (Sink, error) {
 	if s.format != SQLite {
 		return Create(s.format, s.Path(t), t, s.o)
 	}
-	if err := t.Valid(); err != nil {
-		return nil, err
-	}
 	if s.db == nil {
 		db, err := newDatabase(s.Path(t))
 		if err != nil {

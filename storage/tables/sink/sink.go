@@ -30,9 +30,6 @@ type Options struct {
 
 // Create begins the file of table t at path, in place of what may stand there.
 func Create(format Format, path string, t *tables.Table, o Options) (Sink, error) {
-	if err := t.Valid(); err != nil {
-		return nil, err
-	}
 	o.Version = cmp.Or(o.Version, "devel")
 	if _, err := Parse(string(format)); err != nil {
 		return nil, err

@@ -179,7 +179,7 @@ func (w *sqliteWriter) create(o Options) error {
 	return err
 }
 
-// name is a name as SQL has it. Those of tables and columns have no quotes in them (tables.Table.Valid).
+// name is a name as SQL has it. Those of tables and columns have no quotes in them.
 func name(s string) string { return `"` + s + `"` }
 
 func (w *sqliteWriter) Write(r tables.Row) error {
