@@ -12,6 +12,7 @@ import (
 	"curtsy/storage/cdxj"
 	"curtsy/storage/markup"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
 )
 
@@ -300,4 +301,20 @@ func (d *document) add(s subject, m mentioned, r markup.Ref, at *markup.Place) {
 
 func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "\uFFFD")
+}
+
+// mistyped is the scheme of a reference and the one that was meant, if it is one letter away from http or https, or two that
+// changed places, and so was hardly meant; both empty for any other. No scheme of the IANA's registry is, but for shttp (RFC 2660).
+func mistyped(ref string) (scheme, meant string) {
+	scheme, rest, ok := strings.Cut(strings.TrimLeft(ref, " \t\n\f\r"), ":")
+	scheme = strings.ToLower(scheme)
+	if !ok || !strings.HasPrefix(rest, "/") || scheme == "shttp" {
+		return "", ""
+	}
+	for _, meant = range []string{"http", "https"} {
+		if plainly.Distance(scheme, meant) == 1 {
+			return scheme, meant
+		}
+	}
+	return "", ""
 }

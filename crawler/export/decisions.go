@@ -2,11 +2,15 @@ package export
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/storage"
+	"curtsy/storage/ledger"
 	"curtsy/storage/tables"
 )
 
@@ -83,4 +87,95 @@ func valueOf(k tables.Kind, text string) tables.Value {
 		return tables.Text(text)
 	}
 	return tables.Null()
+}
+
+// LostLines is why lines of a ledger have no rows that are not there, or in a part of a segment that cannot be read.
+const LostLines = "ledger-lines-lost"
+
+// Why others have none.
+const (
+	tornLine  = "ledger-line-unfinished" // the last one, which a kill tore, or which is being written
+	redacted  = "ledger-line-redacted"   // forgotten; in the table of decisions it has a row
+	unread    = "ledger-line-unreadable" // in the table of decisions it has a row
+	mark      = "ledger-mark"            // no decision; in the table of decisions it has a row
+	lostPart  = "ledger-part-unreadable" // how many lines it had is not known, or told as lost
+	wrongLine = "ledger-line-misplaced"  // its index is that of one before it
+)
+
+// entry is a line of a ledger, or in its place one that cannot be read.
+type entry struct {
+	ledger.Entry
+	unread     bool
+	generation int64 // 0 where it is not known
+}
+
+// entries gives each line of the ledger to see, in its order and with ascending indexes, and counts those that are lost.
+func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error) error {
+	next, generation, torn := int64(0), int64(0), int64(0)
+	for e, err := range ledger.Skim(filepath.Join(c.Dir, crawldir.LedgerName)) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		isUnread := e.Problem != nil && e.Problem.Fault == ledger.Unreadable
+		switch {
+		case e.Problem != nil && !isUnread:
+			if e.Problem.Fault == ledger.Torn {
+				out.Left(tornLine, 1)
+				torn = 1
+			}
+			continue // the audit's matter
+		case e.Index < next && isUnread:
+			out.Left(lostPart, 1)
+			continue
+		case e.Index < next:
+			out.Left(wrongLine, 1)
+			continue
+		}
+		if upto := c.upto(); upto >= 0 && e.Index >= upto {
+			break
+		}
+		out.Left(LostLines, e.Index-next)
+		next = e.Index + 1
+		if e.Mark != nil && e.Mark.Kind == ledger.KindRun {
+			if g := c.infos[e.Mark.Warcinfo]; g > 0 {
+				generation = g
+			}
+		}
+		if err := see(&entry{Entry: e, unread: isUnread, generation: generation}); err != nil {
+			return err
+		}
+	}
+	out.Left(LostLines, c.Size-next-torn) // by the checkpoint: an end that is cut off leaves no gap
+	if c.seen < 0 {
+		c.seen = next
+	}
+	return nil
+}
+
+// upto is the index of the first entry that is not read, so that all tables are made of the same; -1 for none.
+func (c *Crawl) upto() int64 {
+	if c.Entries >= 0 {
+		return c.Entries
+	}
+	return c.seen
+}
+
+// decided gives each decision of a ledger to see; what is none is counted.
+func (c *Crawl) decided(ctx context.Context, out *Out, see func(e *entry) error) error {
+	return c.entries(ctx, out, func(e *entry) error {
+		switch {
+		case e.unread:
+			out.Left(unread, 1)
+		case e.Mark != nil:
+			out.Left(mark, 1)
+		case e.Forgotten:
+			out.Left(redacted, 1)
+		default:
+			return see(e)
+		}
+		return nil
+	})
 }

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"curtsy/crawler/extract"
-	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/spool"
 	pagetext "curtsy/storage/text"
@@ -32,31 +31,6 @@ const (
 	smallPage = 512 << 10 // up to which the extractor is told the size of a page
 )
 
-// pageReader measures the text of a page.
-type pageReader struct {
-	length int64
-	says   *Reader // nil for what is no web address
-}
-
-func (p *pageReader) begin(u canon.URL) {
-	*p = pageReader{}
-	if !u.IsZero() {
-		p.says = newNeardupReader(u)
-	}
-}
-
-func (p *pageReader) text(s string) {
-	for word := range strings.FieldsSeq(s) {
-		if p.length > 0 {
-			p.length++
-		}
-		p.length += int64(len(word))
-	}
-	if p.says != nil {
-		p.says.Text(s)
-	}
-}
-
 // Page reads the body.
 func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 	body, err := c.Body(maxPage)
@@ -72,9 +46,23 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 		}
 		return p, err
 	}
-	r.page.begin(c.URL())
+	var says *Reader // nil for what is no web address
+	if u := c.URL(); !u.IsZero() {
+		says = newNeardupReader(u)
+	}
 	input := extract.Input{
-		URL: c.URL(), ContentType: mediatype.Value(c.Answer.Header), Header: c.Answer.Header, Text: r.page.text,
+		URL: c.URL(), ContentType: mediatype.Value(c.Answer.Header), Header: c.Answer.Header,
+		Text: func(s string) {
+			for word := range strings.FieldsSeq(s) {
+				if p.TextLength > 0 {
+					p.TextLength++
+				}
+				p.TextLength += int64(len(word))
+			}
+			if says != nil {
+				says.Text(s)
+			}
+		},
 	}
 	if err := r.fill(&input, in); err != nil {
 		return Page{}, err
@@ -100,9 +88,8 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 	if p.Unparsed != "" {
 		c.amiss(ProblemUnparsed)
 	}
-	p.TextLength = r.page.length
-	if r.page.says != nil {
-		p.Sketch = r.page.says.Sketch(p.Links)
+	if says != nil {
+		p.Sketch = says.Sketch(p.Links)
 	}
 	return p, nil
 }
