@@ -242,7 +242,7 @@ func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
 	if err != nil || open == "" {
 		return err
 	}
-	index, err := crawldir.OpenIndex(ctx, dir, nil, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
+	index, err := crawldir.OpenIndex(ctx, dir, nil, nil, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
 	if err != nil {
 		return err
 	}

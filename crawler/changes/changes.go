@@ -147,13 +147,7 @@ func (c *comparing) settle(h *history) {
 	}
 	x := Change{URL: h.url, Change: change, Page: of.page() || h.had && h.was.there && h.was.page()}
 	if change == Unchanged || len(c.r.Changes) == MaxListed {
-		n := c.r.Counts[change]
-		if x.Page {
-			n.Pages++
-		} else {
-			n.Other++
-		}
-		c.r.Counts[change] = n
+		c.tally(&x)
 		if change != Unchanged {
 			c.r.LeftOut++
 		}
@@ -244,17 +238,21 @@ func (c *comparing) moves() {
 	}
 }
 
+func (c *comparing) tally(x *Change) {
+	n := c.r.Counts[x.Change]
+	if x.Page {
+		n.Pages++
+	} else {
+		n.Other++
+	}
+	c.r.Counts[x.Change] = n
+}
+
 // count sums up what is listed.
 func (c *comparing) count() {
 	for i := range c.r.Changes {
 		x := &c.r.Changes[i]
-		n := c.r.Counts[x.Change]
-		if x.Page {
-			n.Pages++
-		} else {
-			n.Other++
-		}
-		c.r.Counts[x.Change] = n
+		c.tally(x)
 		if x.Kind != "" {
 			c.r.Kinds[x.Kind]++
 		}

@@ -293,6 +293,9 @@ func TrapNames() []string {
 // MakeBotKey returns the key that the user's requests are signed with, and makes it if there is none.
 func MakeBotKey() (*webbotauth.Key, error) { return botKey(BotKey.Make) }
 
+// ReadBotKey is MakeBotKey, but makes none: without one the error is fs.ErrNotExist.
+func ReadBotKey() (*webbotauth.Key, error) { return botKey(BotKey.Read) }
+
 func botKey(read func(path string) ([]byte, error)) (*webbotauth.Key, error) {
 	path, err := BotKey.Path()
 	if err != nil {
@@ -314,7 +317,7 @@ func (s *Settings) signer() (fetch.Signer, error) {
 	if err != nil {
 		return nil, misuse("--signature-agent: %w", err)
 	}
-	key, err := botKey(BotKey.Read)
+	key, err := ReadBotKey()
 	none := errors.Is(err, fs.ErrNotExist)
 	if none { // what is wrong with the settings is said first, whatever key there is
 		key, err = webbotauth.NewKey(make([]byte, 32))

@@ -40,7 +40,7 @@ type evidence struct {
 // open what could be opened.
 func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier []string, lists *optout.Watch,
 	say func(Note)) (err error) {
-	if e.index, err = openIndex(ctx, dir, earlier, e.finished.In(IndexName), say); err != nil {
+	if e.index, err = OpenIndex(ctx, dir, earlier, e.finished.In(IndexName), say); err != nil {
 		return err
 	}
 	settings := info.Fields.Get(configDigest)
@@ -166,11 +166,8 @@ func (e *evidence) close() error {
 
 // OpenIndex opens the index of the crawl in dir, and those of earlier crawls. What of it must be made first may be broken
 // off by ctx.
-func OpenIndex(ctx context.Context, dir string, earlier []string, say func(Note)) (*cdxj.Store, error) {
-	return openIndex(ctx, dir, earlier, nil, say)
-}
-
-func openIndex(ctx context.Context, dir string, earlier []string, finished func(string, int64, [32]byte) error,
+// finished is told each file of it that is complete; nil for nobody.
+func OpenIndex(ctx context.Context, dir string, earlier []string, finished func(string, int64, [32]byte) error,
 	say func(Note)) (*cdxj.Store, error) {
 	var files []string
 	for _, path := range earlier {

@@ -2,6 +2,7 @@ package freshness
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -139,15 +140,9 @@ const (
 func (h *History) weighty(a, b float64) (low, high float64) {
 	first, last := math.Log(leastRate), math.Log(mostRate)
 	step := (last - first) / coarsePoints
-	var logs [coarsePoints + 1]float64
-	most := math.Inf(-1)
-	for i := range logs {
-		logs[i] = h.log(a, b, first+step*float64(i))
-		most = max(most, logs[i])
-	}
 	low, high = last, first
-	for i, l := range logs {
-		if x := first + step*float64(i); l > most-negligible {
+	for i, l := range h.logs(a, b, first, step, coarsePoints) {
+		if x := first + step*float64(i); l > -negligible {
 			low, high = min(low, x-step), max(high, x+step)
 		}
 	}
@@ -157,19 +152,26 @@ func (h *History) weighty(a, b float64) (low, high float64) {
 // mean is that of the posterior between two values of ln λ.
 func (h *History) mean(a, b, low, high float64) float64 {
 	step := (high - low) / finePoints
-	var logs [finePoints + 1]float64
-	most := math.Inf(-1)
-	for i := range logs {
-		logs[i] = h.log(a, b, low+step*float64(i))
-		most = max(most, logs[i])
-	}
 	var weights, sum float64
-	for i, l := range logs {
-		w := math.Exp(l - most)
+	for i, l := range h.logs(a, b, low, step, finePoints) {
+		w := math.Exp(l)
 		weights += w
 		sum += w * math.Exp(low+step*float64(i))
 	}
 	return sum / weights
+}
+
+// logs are the logarithms of the posterior's density at evenly spaced values of ln λ, less the largest of them.
+func (h *History) logs(a, b, first, step float64, points int) []float64 {
+	all := make([]float64, points+1)
+	for i := range all {
+		all[i] = h.log(a, b, first+step*float64(i))
+	}
+	most := slices.Max(all)
+	for i := range all {
+		all[i] -= most
+	}
+	return all
 }
 
 // log is the logarithm of the posterior's density of x = ln λ, but for a constant.

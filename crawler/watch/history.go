@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,17 +29,17 @@ type page struct {
 	payload   string
 }
 
-// closed are the outcomes after which a page is asked for again; what was dropped or is held is the operator's.
-var closed = map[storage.Outcome]bool{
-	storage.OutcomeFetched: true, storage.OutcomeRedirected: true, storage.OutcomeGone: true,
-	storage.OutcomeFailed: true, storage.OutcomeDisallowed: true, storage.OutcomeDropped: true, storage.OutcomeHeld: true,
-}
-
 // The kinds of sorted lines: in this order for each URL.
 const (
 	sortedVisit = "1"
 	sortedHint  = "2"
 )
+
+// closed are the outcomes after which a page is asked for again; what was dropped or is held is the operator's.
+var closed = map[storage.Outcome]bool{
+	storage.OutcomeFetched: true, storage.OutcomeRedirected: true, storage.OutcomeGone: true,
+	storage.OutcomeFailed: true, storage.OutcomeDisallowed: true, storage.OutcomeDropped: true, storage.OutcomeHeld: true,
+}
 
 // addVisit adds a line of the ledger to be sorted, if it closed a URL.
 func addVisit(to *sorted.Rows[visit], l *storage.Line) error {
@@ -59,11 +58,8 @@ func addVisit(to *sorted.Rows[visit], l *storage.Line) error {
 
 // addHint adds what a sitemap says of a URL. The later modification comes last.
 func addHint(to *sorted.Rows[visit], u canon.URL, modified time.Time, frequency string) error {
-	at := int64(0)
-	if !modified.IsZero() {
-		at = modified.Unix()
-	}
-	return to.Add(fmt.Sprintf("%s\t%s\t%s\t%011d\t%s", u.Authority().Origin(), u, sortedHint, at, frequency), visit{})
+	key := fmt.Sprintf("%s\t%s\t%s%011d", u.Authority().Origin(), u, sortedHint, max(modified.Unix(), 0))
+	return to.Add(key, visit{Modified: modified, Frequency: frequency})
 }
 
 // pagesOf yields the pages of sorted rows, those of a host one after the other.
@@ -92,28 +88,17 @@ func pagesOf(ctx context.Context, from *sorted.Rows[visit]) iter.Seq2[*page, err
 			}
 			if f[2] == sortedVisit {
 				p.add(row.Value)
-			} else if err := p.hint(f[3], f[4]); err != nil {
-				yield(nil, err)
-				return
+				continue
+			}
+			if p.frequency = row.Value.Frequency; !row.Value.Modified.IsZero() {
+				p.modified = row.Value.Modified
+				p.history.Listed(p.modified)
 			}
 		}
 		if p != nil && !p.tried.IsZero() {
 			yield(p, nil)
 		}
 	}
-}
-
-// hint adds what a sitemap says to a page.
-func (p *page) hint(modified, frequency string) error {
-	at, err := strconv.ParseInt(modified, 10, 64)
-	if err != nil {
-		return fmt.Errorf("watch: a sorted hint: %w", err)
-	}
-	if p.frequency = frequency; at != 0 {
-		p.modified = time.Unix(at, 0)
-		p.history.Listed(p.modified)
-	}
-	return nil
 }
 
 // visit is one line of the ledger.
@@ -126,6 +111,8 @@ type visit struct {
 	Modified time.Time      `json:",omitzero"`
 	Holds    time.Duration  `json:",omitempty"`
 	Payload  string         `json:",omitempty"`
+
+	Frequency string `json:",omitempty"` // of a hint
 }
 
 // add adds a visit to a page.

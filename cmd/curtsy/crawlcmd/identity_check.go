@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/netip"
-	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +18,6 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/inquiry"
 	"curtsy/crawler/policypage"
 	"curtsy/frontier/canon"
@@ -109,7 +108,11 @@ func (c *identityChecking) wanted() (w policypage.Wanted, err error) {
 		return w, err
 	}
 	if w.Directory != "" {
-		if w.SigningKey, err = signingKey(); err != nil {
+		key, err := crawldir.ReadBotKey()
+		switch {
+		case err == nil:
+			w.SigningKey = key.ID()
+		case !errors.Is(err, fs.ErrNotExist):
 			return w, err
 		}
 	}
@@ -127,26 +130,6 @@ func (c *identityChecking) wanted() (w policypage.Wanted, err error) {
 		w.Addresses = append(w.Addresses, a.Unmap())
 	}
 	return w, nil
-}
-
-// signingKey is the thumbprint of the key that requests are signed with; empty if there is none yet.
-func signingKey() (string, error) {
-	path, err := crawldir.BotKey.Path()
-	if err != nil {
-		return "", err
-	}
-	seed, err := crawldir.BotKey.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	key, err := webbotauth.NewKey(seed)
-	if err != nil {
-		return "", err
-	}
-	return key.ID(), nil
 }
 
 // ask asks for a document, where robots.txt lets it, and follows redirects.
@@ -183,7 +166,7 @@ func (c *identityChecking) ask(ctx context.Context, raw string) (policypage.Answ
 			a.Trouble = "it is larger than " + plainly.ExactSize(policypage.MaxDocument)
 			return a, nil
 		}
-		next := redirect(a.URL, ex.Status, header)
+		next := redirect(u, ex.Status, header.Get("Location"))
 		if next == "" {
 			return a, nil
 		}
@@ -217,25 +200,14 @@ func reason(failure string) string {
 }
 
 // redirect is where a redirect leads; empty where there is none.
-func redirect(from string, status int, header http.Header) string {
-	switch status {
-	case 301, 302, 303, 307, 308:
-	default:
+func redirect(from canon.URL, status int, location string) string {
+	if !slices.Contains([]int{301, 302, 303, 307, 308}, status) {
 		return ""
 	}
-	base, err := url.Parse(from)
-	if err != nil {
-		return ""
+	if to, err := from.Resolve(location); err == nil && location != "" {
+		return to.String()
 	}
-	to, err := base.Parse(header.Get("Location"))
-	if err != nil || header.Get("Location") == "" {
-		return ""
-	}
-	to.Fragment = ""
-	if u, err := canon.Parse(to.String()); err == nil {
-		return u.String()
-	}
-	return to.String()
+	return location
 }
 
 // CheckJSON is what identity check --json prints.

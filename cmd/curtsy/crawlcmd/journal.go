@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/progress"
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
@@ -111,37 +113,25 @@ func (j *journal) say() error {
 
 // Act says what an operator did.
 func (j *journal) Act(a ledger.Operator) {
-	facts := []slog.Attr{slog.String("act", a.Act)}
-	for _, f := range []struct{ name, value string }{{"about", a.About}, {"note", a.Note}, {"hosts", a.Hosts}} {
-		if f.value != "" {
-			facts = append(facts, slog.String(f.name, f.value))
-		}
-	}
-	if a.URLs > 0 {
-		facts = append(facts, slog.Int64("urls", a.URLs))
-	}
-	_ = j.Tell(slog.LevelInfo, acts, facts...) // as of Line
+	// Errors are as of Line.
+	_ = j.Tell(slog.LevelInfo, acts, known("act", a.Act, "about", a.About, "note", a.Note, "hosts", a.Hosts, "urls", a.URLs)...)
 }
 
 // Line says a line of the ledger.
 func (j *journal) Line(l storage.Line) {
-	facts := []slog.Attr{slog.String("url", l.URL), slog.String("decision", string(l.Decision))}
-	for _, f := range []struct{ name, value string }{
-		{"outcome", string(l.Outcome)}, {"reason", l.Reason}, {"seed", l.Seed}, {"via", l.Via},
-	} {
-		if f.value != "" {
-			facts = append(facts, slog.String(f.name, f.value))
-		}
-	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{{"status", int64(l.Status)}, {"robots_line", int64(l.RobotsLine)}, {"count", l.Count}} {
-		if f.value != 0 {
-			facts = append(facts, slog.Int64(f.name, f.value))
-		}
-	}
+	facts := known("url", l.URL, "decision", l.Decision, "outcome", l.Outcome, "reason", l.Reason, "seed", l.Seed, "via", l.Via,
+		"status", l.Status, "robots_line", l.RobotsLine, "count", l.Count)
 	_ = j.Tell(slog.LevelDebug, decision, facts...) // a broken log also fails for the messages to the user, which report it
+}
+
+// known are those of the facts, each a name and a value, that are not zero.
+func known(facts ...any) (all []slog.Attr) {
+	for i := 0; i < len(facts); i += 2 {
+		if name, _ := facts[i].(string); !reflect.ValueOf(facts[i+1]).IsZero() {
+			all = append(all, slog.Any(name, facts[i+1]))
+		}
+	}
+	return all
 }
 
 // spelled is a writer of JSON on which characters that are not printed are spelled (\u009b), since a terminal may obey them.
@@ -172,12 +162,6 @@ func steers(r rune) bool {
 	return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// watched is a running crawl, as far as its events go.
-type watched interface {
-	Status(ctx context.Context) (status.Status, error)
-	Estimate(ctx context.Context) (status.Estimate, error)
-}
-
 // Times between two looks at the crawl, and between two events of its progress.
 const (
 	journalLookEvery = time.Second
@@ -198,7 +182,7 @@ type follower struct {
 // Follow tells of a crawl until ctx ends: its state, hosts that are left alone and that go on, failures as they begin,
 // progress every ten seconds, and an estimate at the start and whenever it doubles. It tells lost of the first event that
 // nobody could be told.
-func (j *journal) Follow(ctx context.Context, c watched, lost func(error)) {
+func (j *journal) Follow(ctx context.Context, c progress.Crawl, lost func(error)) {
 	f := follower{j: j, classes: map[string]bool{}, resting: map[string]bool{}, next: time.Now().Add(progressEvery)}
 	looks := time.NewTicker(journalLookEvery)
 	defer looks.Stop()
@@ -265,12 +249,9 @@ func (f *follower) rest(all []status.Resting) error {
 		if now[r.Host] = true; f.resting[r.Host] {
 			continue
 		}
-		facts := []slog.Attr{
+		facts := append([]slog.Attr{
 			slog.String("host", r.Host), slog.String("condition", r.Condition), slog.String("reason", r.Reason), slog.Int64("pending", r.Pending),
-		}
-		if r.Wait > 0 {
-			facts = append(facts, slog.Float64("wait_s", r.Wait))
-		}
+		}, known("wait_s", r.Wait)...)
 		if err := f.j.Tell(slog.LevelWarn, leftAlone, facts...); err != nil {
 			return err
 		}

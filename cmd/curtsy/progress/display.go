@@ -109,15 +109,15 @@ func (v *Display) Show(line string) {
 	v.line = line
 }
 
-// watched is a running crawl, as far as its progress goes.
-type watched interface {
+// Crawl is a running crawl, as far as its progress goes.
+type Crawl interface {
 	Status(ctx context.Context) (status.Status, error)
 	Estimate(ctx context.Context) (status.Estimate, error)
 }
 
 // Follow shows the progress of c until ctx ends, and an estimate at the start and whenever it doubles. Estimates cost
 // a look at every host, so that they are made at 0, 1, 3, 7 and 15 seconds, and then every ten.
-func (v *Display) Follow(ctx context.Context, c watched) {
+func (v *Display) Follow(ctx context.Context, c Crawl) {
 	if v.Quiet {
 		return
 	}
@@ -159,7 +159,7 @@ func (v *Display) Follow(ctx context.Context, c watched) {
 }
 
 // lookAt asks a crawl all that is shown.
-func lookAt(ctx context.Context, c watched) (l status.Look, err error) {
+func lookAt(ctx context.Context, c Crawl) (l status.Look, err error) {
 	if l.Status, err = c.Status(ctx); err != nil {
 		return l, err
 	}
@@ -187,7 +187,7 @@ func rated(all *status.Samples, l status.Look) status.Rates {
 }
 
 // estimate says how long the crawl takes, if that is more than twice what was said, and returns what was said last.
-func (v *Display) estimate(ctx context.Context, c watched, said time.Duration) time.Duration {
+func (v *Display) estimate(ctx context.Context, c Crawl, said time.Duration) time.Duration {
 	s, err := c.Status(ctx)
 	if err != nil || s.State != "running" || v.dry {
 		return said
