@@ -88,7 +88,7 @@ func (c *checker) find(format string, args ...any) {
 // check compares what was loaded as an open does it, which is most of the check, with the rest of the file.
 func (c *checker) check(tx *bbolt.Tx) error {
 	twice := 0
-	err := layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
+	err := layout.ReadWords(tx, layout.SeenJournal, func(p frontier.Fingerprint) error {
 		if p == 0 || !c.seen.Add(p) {
 			twice++
 		}

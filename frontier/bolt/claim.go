@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -215,30 +216,23 @@ func (p *hostView) complete(states *layout.Lookup) (err error) {
 	return nil
 }
 
-// missing reports whether something of d is on disk only.
-func (d *pendingTurn) missing() bool {
-	for _, t := range d.turn.Tasks {
-		if t.Print == 0 {
-			return true
-		}
-	}
-	return d.host != nil && d.host.at != [2]uint64{}
-}
-
-// begin begins the transaction in which pending will be completed, if one is needed. The caller holds mu.
+// begin begins the transaction in which pending will be completed, if something of them is on disk only. The caller holds
+// mu.
 func (f *Frontier) begin(pending []*pendingTurn) error {
-	for _, d := range pending {
-		if d.missing() {
-			tx, err := f.db.Begin(false)
-			if err != nil {
-				err = fmt.Errorf("frontier/bolt: read %s: %w", f.path, err)
-				f.poison(err)
-				return err
-			}
-			pending[0].tx = tx
-			return nil
-		}
+	missing := func(d *pendingTurn) bool {
+		return d.host != nil && d.host.at != [2]uint64{} ||
+			slices.ContainsFunc(d.turn.Tasks, func(t frontier.Task) bool { return t.Print == 0 })
 	}
+	if !slices.ContainsFunc(pending, missing) {
+		return nil
+	}
+	tx, err := f.db.Begin(false)
+	if err != nil {
+		err = fmt.Errorf("frontier/bolt: read %s: %w", f.path, err)
+		f.poison(err)
+		return err
+	}
+	pending[0].tx = tx
 	return nil
 }
 

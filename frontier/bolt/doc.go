@@ -31,11 +31,11 @@
 //	queue (one of each host)    which task is next
 //	scheduler, leases, waiting  which host is next, which turns are out, which claims wait
 //	suspects, caps              what must not be given now, and what there is no room for
-//	intake, turns, operator     what a candidate, the holder of a turn, and people do to these
+//	intake, turns               what a candidate and the holder of a turn do to these; what people do is in operator.go
 //	groups, writer              what is applied and not durable, and the goroutine that makes it so
 //	texts                       the file, read for turns
 //
-// One mutex guards them. Only the callers of the contract take it, among them the operator and the writer; no part
+// One mutex guards them. Only the callers of the contract take it, among them people's commands, and the writer; no part
 // does, and nobody reads or writes the file under it. The seen-set is looked at, and texts are read, without it. The
 // index of names has a lock of its own, taken before the mutex and never after.
 //

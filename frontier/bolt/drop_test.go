@@ -101,10 +101,10 @@ func TestSteer_ADropUnderWayIsBusy(t *testing.T) {
 	e.mu.Lock()
 	h, now := e.Frontier.hosts.byName[authority(t, "a")], e.clock.Now()
 	e.groups.touch(now)
-	e.operator.obey(h, frontier.Steering{Act: frontier.Drop, Authority: h.authority}, now)
-	e.operator.setClosing(h, true)
+	e.obey(h, frontier.Steering{Act: frontier.Drop, Authority: h.authority}, now)
+	e.setClosing(h, true)
 	under, _ := e.scheduler.summary(now)
-	e.operator.dropBatch(h)
+	e.dropBatch(h)
 	after, _ := e.scheduler.summary(now)
 	e.mu.Unlock()
 	if under != frontier.Busy || after != frontier.Drained {

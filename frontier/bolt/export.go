@@ -227,7 +227,7 @@ func (e *exporter) refused(tx *bbolt.Tx, recorded *dbfile.Set) error {
 		defer func() { ps = nil }()
 		return e.yield(frontier.Item{Refused: ps})
 	}
-	err := layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
+	err := layout.ReadWords(tx, layout.SeenJournal, func(p frontier.Fingerprint) error {
 		if recorded.Has(p) {
 			return nil
 		}

@@ -16,7 +16,7 @@ import (
 //
 // It is made of parts. Each has its state and names the others that it works with. One mutex guards them all, mu, but
 // for what a part says of itself: the methods of a part are called with mu held unless their comments say otherwise.
-// No part takes mu, but for the writer and the operator, which work on the frontier as its callers do.
+// No part takes mu, except the writer, which works on the frontier as its callers do.
 type Frontier struct {
 	path     string
 	options  frontier.Options
@@ -34,6 +34,8 @@ type Frontier struct {
 	err    error // why the engine is poisoned
 	closed bool
 
+	commands chan struct{} // holds one: whoever is in Retry or Steer
+
 	totals    *layout.Totals
 	seen      dbfile.Set // has this URL been seen? looked at without mu
 	hosts     hosts      // which authorities are known?
@@ -48,7 +50,6 @@ type Frontier struct {
 	turns     turns      // tasks are given, closed and deferred
 	texts     textReader // the file, read for turns; without mu
 	writer    writer     // makes groups durable: the one goroutine
-	operator  operator   // Retry and Steer
 }
 
 var _ frontier.Stored = (*Frontier)(nil)
@@ -58,7 +59,10 @@ func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
 	if o.LeaseLength == 0 {
 		o.LeaseLength = leaseLength
 	}
-	f := &Frontier{path: path, options: o, db: db, clock: layout.Clock{Began: time.Now()}, totals: layout.NewTotals()}
+	f := &Frontier{
+		path: path, options: o, db: db, clock: layout.Clock{Began: time.Now()}, totals: layout.NewTotals(),
+		commands: make(chan struct{}, 1),
+	}
 	f.hosts = hosts{
 		byName: map[canon.Authority]*host{}, domains: map[string]*domain{},
 		perDomain: o.MaxURLsPerDomain > 0, deep: o.Order == frontier.DepthFirst,
@@ -82,7 +86,6 @@ func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
 		scheduler: &f.scheduler, caps: &f.caps, groups: &f.groups, intake: &f.intake,
 	}
 	f.writer = writer{f: f, stop: func() {}, stopped: make(chan struct{})}
-	f.operator = operator{f: f, busy: make(chan struct{}, 1)}
 	return f
 }
 

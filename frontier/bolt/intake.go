@@ -79,12 +79,15 @@ func (in *intake) accept(now int64, cs []frontier.Candidate, prints []frontier.F
 			n.Known++
 			continue
 		}
-		if reason := in.refusal(c); reason != "" {
-			in.refuse(c, p, reason)
+		if c.Refused != "" {
+			in.refuse(c, p, c.Refused)
 			n.Refused++
-			if c.Refused == "" {
-				n.Barred = append(n.Barred, i)
-			}
+			continue
+		}
+		if in.hosts.dropped(c.URL.Authority()) {
+			in.refuse(c, p, frontier.ReasonOperator)
+			n.Refused++
+			n.Barred = append(n.Barred, i)
 			continue
 		}
 		if c.Kind != frontier.KindSeed {
@@ -99,14 +102,6 @@ func (in *intake) accept(now int64, cs []frontier.Candidate, prints []frontier.F
 	}
 	in.caps.checkSize()
 	return n
-}
-
-// refusal returns the reason why c never becomes a task, empty when it may.
-func (in *intake) refusal(c *frontier.Candidate) string {
-	if c.Refused == "" && in.hosts.dropped(c.URL.Authority()) {
-		return frontier.ReasonOperator
-	}
-	return c.Refused
 }
 
 // refuse enters a candidate that never becomes a task. It does not make its host known: the hosts that links lead to

@@ -207,9 +207,6 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 			if err != nil {
 				return err
 			}
-			if b.Forgotten() {
-				continue
-			}
 			id, _ := b.Host(r.Place())
 			c, err := b.Entry(r.Place(), f.hosts.all[id].authority)
 			if err != nil {

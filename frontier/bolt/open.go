@@ -148,7 +148,7 @@ func (f *Frontier) restart() {
 		h.NotBefore = max(h.NotBefore, f.hosts.floor.of(h.authority))
 		f.scheduler.enter(h, now)
 	}
-	f.operator.dropAgain(now)
+	f.dropAgain(now)
 }
 
 // Close implements frontier.Frontier.
@@ -221,7 +221,7 @@ func (f *Frontier) loadSeen(tx *bbolt.Tx) error {
 		n += len(v) / 8
 	}
 	f.seen.Reserve(n)
-	return layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
+	return layout.ReadWords(tx, layout.SeenJournal, func(p frontier.Fingerprint) error {
 		f.seen.Add(p)
 		return nil
 	})

@@ -14,61 +14,55 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// operator does what people command: Retry and Steer. It works on the frontier as its callers do, takes mu for each
-// batch of URLs and leaves it between two, and looks into the file without it. There is one command at a time.
-type operator struct {
-	f    *Frontier
-	busy chan struct{} // holds one: whoever is in Retry or Steer
-}
+// What follows does what people command: Retry and Steer. It works on the frontier as its callers do, takes mu for each
+// batch of URLs and leaves it between two, and looks into the file without it.
 
-// begin waits until no other command of an operator is under way. A caller that gets nil calls end.
-func (o *operator) begin(ctx context.Context) error {
+// command waits until no other command of an operator is under way, and begins one, which end ends.
+func (f *Frontier) command(ctx context.Context) (end func(), err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	select {
-	case o.busy <- struct{}{}:
-		return nil
+	case f.commands <- struct{}{}:
+		return func() { <-f.commands }, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
-
-// end ends a command.
-func (o *operator) end() { <-o.busy }
 
 // Steer implements frontier.Frontier. There is one command at a time, Retry included.
 func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	if err := s.Check(); err != nil {
 		return frontier.Steered{}, fmt.Errorf("frontier/bolt: steer: %w", err)
 	}
-	if err := f.operator.begin(ctx); err != nil {
+	end, err := f.command(ctx)
+	if err != nil {
 		return frontier.Steered{}, err
 	}
-	defer f.operator.end()
+	defer end()
 	if len(s.URLs) > 0 {
-		return f.operator.dropURLs(ctx, s)
+		return f.dropURLs(ctx, s)
 	}
 	var n frontier.Steered
 	var g *group
 	var h *host
-	err := f.changing(ctx, func(now int64) error {
+	err = f.changing(ctx, func(now int64) error {
 		h = f.hosts.byName[s.Authority]
 		if h == nil && s.Act == frontier.Resume {
 			return nil
 		}
 		f.groups.touch(now)
 		h = f.hosts.know(s.Authority)
-		n.Changed = f.operator.obey(h, s, now)
+		n.Changed = f.obey(h, s, now)
 		if s.Act == frontier.Drop {
-			f.operator.setClosing(h, true)
+			f.setClosing(h, true)
 		}
 		f.scheduler.wakeEnded(now)
 		g = f.groups.last()
 		return nil
 	})
 	if err == nil && s.Act == frontier.Drop {
-		n.URLs, g, err = f.operator.dropAll(context.WithoutCancel(ctx), h)
+		n.URLs, g, err = f.dropAll(context.WithoutCancel(ctx), h)
 	}
 	if err != nil {
 		return n, err
@@ -80,19 +74,19 @@ func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Ste
 // before the first, so that no turn and no link can come between. It returns the number of URLs and the last group.
 // Once begun it is not cancelled, lest a part stay pending on a host that gets no turn; what a death leaves, the next
 // opening closes. It ends with the frontier at the latest.
-func (o *operator) dropAll(ctx context.Context, h *host) (urls int64, g *group, err error) {
+func (f *Frontier) dropAll(ctx context.Context, h *host) (urls int64, g *group, err error) {
 	for h.closing() {
-		if err := o.f.room(ctx); err != nil {
+		if err := f.room(ctx); err != nil {
 			return urls, nil, err
 		}
-		err := o.f.changing(ctx, func(now int64) error {
-			o.f.groups.touch(now)
-			o.markDropped(h, now, func(layout.Ref) bool { return true })
-			urls += o.dropBatch(h)
-			o.f.scheduler.wakeEnded(now)
-			g = o.f.groups.last()
+		err := f.changing(ctx, func(now int64) error {
+			f.groups.touch(now)
+			f.markDropped(h, now, func(layout.Ref) bool { return true })
+			urls += f.dropBatch(h)
+			f.scheduler.wakeEnded(now)
+			g = f.groups.last()
 			if h.closing() {
-				o.f.groups.seal(now)
+				f.groups.seal(now)
 			}
 			return nil
 		})
@@ -105,129 +99,129 @@ func (o *operator) dropAll(ctx context.Context, h *host) (urls int64, g *group, 
 
 // obey does what s says of h itself, and returns whether that is a change. The caller holds mu and has touched the open
 // group.
-func (o *operator) obey(h *host, s frontier.Steering, now int64) bool {
+func (f *Frontier) obey(h *host, s frontier.Steering, now int64) bool {
 	switch {
 	case s.Act == frontier.Resume:
-		changed := o.setHold(h, nil, now)
+		changed := f.setHold(h, nil, now)
 		if h.claimable() || h.lease != nil { // of a leased one, its holder says what it is
 			return changed
 		}
-		o.f.hosts.count(h, -1)
+		f.hosts.count(h, -1)
 		h.Condition, h.Reason = frontier.Open, ""
-		o.f.hosts.count(h, 1)
-		o.f.groups.open.change(h)
-		o.f.scheduler.enter(h, now)
+		f.hosts.count(h, 1)
+		f.groups.open.change(h)
+		f.scheduler.enter(h, now)
 		return true
 	case s.Act == frontier.Rest:
 		was := h.NotBefore
 		if h.wait(now, s.For); s.For == 0 || h.NotBefore == was {
 			return false
 		}
-		o.f.groups.open.change(h)
-		o.f.scheduler.reschedule(h, now)
+		f.groups.open.change(h)
+		f.scheduler.reschedule(h, now)
 		return true
 	case s.For > 0:
-		return o.setHold(h, &layout.Hold{Act: s.Act, Until: layout.After(now, s.For), Reason: s.Reason}, now)
+		return f.setHold(h, &layout.Hold{Act: s.Act, Until: layout.After(now, s.For), Reason: s.Reason}, now)
 	}
-	return o.setHold(h, &layout.Hold{Act: s.Act, Until: math.MaxInt64, Reason: s.Reason}, now)
+	return f.setHold(h, &layout.Hold{Act: s.Act, Until: math.MaxInt64, Reason: s.Reason}, now)
 }
 
 // setHold puts k, or nil, in the place of the hold of h, and returns whether that is a change. The caller holds mu and
 // has touched the open group.
-func (o *operator) setHold(h *host, k *layout.Hold, now int64) bool {
+func (f *Frontier) setHold(h *host, k *layout.Hold, now int64) bool {
 	if h.Hold.Same(k) {
 		return false
 	}
-	o.f.hosts.count(h, -1)
+	f.hosts.count(h, -1)
 	h.Hold = k
-	o.f.hosts.count(h, 1)
-	o.f.groups.open.change(h)
-	o.f.scheduler.watch(h)
-	o.f.scheduler.reschedule(h, now)
+	f.hosts.count(h, 1)
+	f.groups.open.change(h)
+	f.scheduler.watch(h)
+	f.scheduler.reschedule(h, now)
 	return true
 }
 
 // setClosing notes that a Drop of h, which is dropped, has begun to close what is pending, or is through. The caller
 // holds mu and has touched the open group.
-func (o *operator) setClosing(h *host, yes bool) {
+func (f *Frontier) setClosing(h *host, yes bool) {
 	if h.Hold.Closing != yes {
 		h.Hold.Closing = yes
-		o.f.groups.open.change(h)
+		f.groups.open.change(h)
 	}
-	o.f.scheduler.closing = yes // there is one command at a time
+	f.scheduler.closing = yes // there is one command at a time
 }
 
 // dropBatch closes as many of the URLs that h has pending and under no lease as a group takes, and returns their
 // number; with the last of them, h is closing no more. The caller holds mu and has touched the open group.
-func (o *operator) dropBatch(h *host) int64 {
+func (f *Frontier) dropBatch(h *host) int64 {
 	refs := h.queue.TakeAny(maxPrints)
-	o.dropRefs(h, refs)
-	if d := &o.f.groups.open.drops; len(refs) > 0 {
+	f.dropRefs(h, refs)
+	if d := &f.groups.open.drops; len(refs) > 0 {
 		if d.hosts == nil {
 			d.hosts = map[canon.Authority]int64{}
 		}
 		d.hosts[h.authority] += int64(len(refs))
 	}
 	if len(refs) < maxPrints {
-		o.setClosing(h, false)
+		f.setClosing(h, false)
 	}
 	return int64(len(refs))
 }
 
 // dropRefs closes tasks that have been taken out of the places of h. The caller holds mu and has touched the open
 // group.
-func (o *operator) dropRefs(h *host, refs []layout.Ref) {
-	o.f.hosts.count(h, -1)
+func (f *Frontier) dropRefs(h *host, refs []layout.Ref) {
+	f.hosts.count(h, -1)
 	for _, r := range refs {
-		*o.f.retries.counter(h, r)--
-		o.f.turns.end(h, r, frontier.Dropped, frontier.ReasonOperator)
+		*f.retries.counter(h, r)--
+		f.turns.end(h, r, frontier.Dropped, frontier.ReasonOperator)
 	}
-	o.f.hosts.count(h, 1)
+	f.hosts.count(h, 1)
 }
 
 // dropAgain closes what the last run left of its drops: the rest of hosts that it died over, and tasks that were under
 // a lease when it ended.
-func (o *operator) dropAgain(now int64) {
-	for _, h := range o.f.hosts.all {
+func (f *Frontier) dropAgain(now int64) {
+	for _, h := range f.hosts.all {
 		for h != nil && h.closing() {
-			o.f.groups.touch(now)
-			o.dropBatch(h)
+			f.groups.touch(now)
+			f.dropBatch(h)
 			if h.closing() {
-				o.f.groups.seal(now)
+				f.groups.seal(now)
 			}
 		}
 	}
 	var marked []storedURL
-	for r, t := range o.f.retries.of {
+	for r, t := range f.retries.of {
 		if t.Dropped {
 			marked = append(marked, storedURL{ref: r, host: t.host})
 		}
 	}
 	if len(marked) > 0 {
 		slices.SortFunc(marked, func(a, b storedURL) int { return cmp.Compare(a.ref, b.ref) })
-		o.dropFound(marked, now)
+		f.dropFound(marked, now)
 	}
 }
 
 // dropURLs closes single URLs. They are looked for in the file, as Retry does, and closed if they are pending still.
-func (o *operator) dropURLs(ctx context.Context, s frontier.Steering) (n frontier.Steered, err error) {
-	if err := o.f.Sync(ctx); err != nil {
+func (f *Frontier) dropURLs(ctx context.Context, s frontier.Steering) (n frontier.Steered, err error) {
+	if err := f.Sync(ctx); err != nil {
 		return n, err
 	}
-	found, err := o.findURLs(ctx, s)
+	found, err := f.findURLs(ctx, s)
 	if err != nil {
 		return n, err
 	}
 	var g *group
 	for batch := range slices.Chunk(found, maxPrints) {
-		if err := o.f.room(ctx); err != nil {
+		if err := f.room(ctx); err != nil {
 			return n, err
 		}
-		err := o.f.changing(ctx, func(now int64) error {
-			n.URLs += o.dropFound(batch, now)
-			o.f.scheduler.wakeEnded(now)
-			g = o.f.groups.last()
-			o.f.groups.seal(now)
+		err := f.changing(ctx, func(now int64) error {
+			n.URLs += f.dropFound(batch, now)
+			f.scheduler.wakeEnded(now)
+			g = f.groups.last()
+			f.groups.seal(now)
 			return nil
 		})
 		if err != nil {
@@ -239,27 +233,27 @@ func (o *operator) dropURLs(ctx context.Context, s frontier.Steering) (n frontie
 
 // dropFound closes those of the tasks in found, which are in the order of their references, that are pending, and marks
 // those that are under a lease: they are closed when it ends, also by a death. The caller holds mu.
-func (o *operator) dropFound(found []storedURL, now int64) (closed int64) {
-	o.f.groups.touch(now)
+func (f *Frontier) dropFound(found []storedURL, now int64) (closed int64) {
+	f.groups.touch(now)
 	byHost := map[uint32][]layout.Ref{}
 	for _, e := range found {
 		byHost[e.host] = append(byHost[e.host], e.ref)
 	}
 	for id, refs := range byHost {
-		h := o.f.hosts.all[id]
+		h := f.hosts.all[id]
 		taken := h.queue.TakeThese(refs)
-		o.dropRefs(h, taken)
+		f.dropRefs(h, taken)
 		closed += int64(len(taken))
 		for _, r := range taken {
-			o.f.groups.open.drops.tasks = append(o.f.groups.open.drops.tasks, storedURL{ref: r, host: id})
+			f.groups.open.drops.tasks = append(f.groups.open.drops.tasks, storedURL{ref: r, host: id})
 		}
-		o.markDropped(h, now, func(r layout.Ref) bool {
+		f.markDropped(h, now, func(r layout.Ref) bool {
 			_, yes := slices.BinarySearch(refs, r)
 			return yes
 		})
-		due, waiting := o.f.scheduler.due.Due(id)
+		due, waiting := f.scheduler.due.Due(id)
 		if at, ok := h.queue.Available(now); waiting && (!ok || at > max(now, due)) {
-			o.f.scheduler.reschedule(h, now)
+			f.scheduler.reschedule(h, now)
 		}
 	}
 	return closed
@@ -267,7 +261,7 @@ func (o *operator) dropFound(found []storedURL, now int64) (closed int64) {
 
 // markDropped marks those tasks under the lease of h that are among the dropped. The caller holds mu and has touched
 // the open group.
-func (o *operator) markDropped(h *host, now int64, among func(layout.Ref) bool) {
+func (f *Frontier) markDropped(h *host, now int64, among func(layout.Ref) bool) {
 	if h.lease == nil {
 		return
 	}
@@ -275,31 +269,31 @@ func (o *operator) markDropped(h *host, now int64, among func(layout.Ref) bool) 
 		if !among(x.ref) {
 			continue
 		}
-		t := o.f.retries.of[x.ref]
+		t := f.retries.of[x.ref]
 		if t == nil {
 			t = &retry{Retry: layout.Retry{Due: now}}
-			o.f.retries.of[x.ref] = t
+			f.retries.of[x.ref] = t
 		}
 		if !t.Dropped {
 			t.Dropped = true
-			o.f.groups.open.keep(t.StateRecord(x.ref, o.f.clock, now))
+			f.groups.open.keep(t.StateRecord(x.ref, f.clock, now))
 		}
 	}
 }
 
 // findURLs returns where the texts of the URLs of s are, closed or not, in the order of acceptance.
-func (o *operator) findURLs(ctx context.Context, s frontier.Steering) (found []storedURL, err error) {
+func (f *Frontier) findURLs(ctx context.Context, s frontier.Steering) (found []storedURL, err error) {
 	wanted := map[frontier.Fingerprint]bool{}
 	for _, u := range s.URLs {
-		wanted[o.f.printer.Print(u)] = true
+		wanted[f.printer.Print(u)] = true
 	}
 	var h *host
-	err = o.f.scan(ctx, func(int64) { h = o.f.hosts.byName[s.Authority] }, func(tx *bbolt.Tx) error {
+	err = f.scan(ctx, func(int64) { h = f.hosts.byName[s.Authority] }, func(tx *bbolt.Tx) error {
 		if h == nil {
 			return nil
 		}
-		return o.f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
-			if !wanted[o.f.printer.Print(c.URL)] {
+		return f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
+			if !wanted[f.printer.Print(c.URL)] {
 				return nil
 			}
 			if found = append(found, storedURL{ref: r, host: h.id}); len(found) == len(wanted) {
@@ -318,14 +312,15 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 	if err := r.Check(); err != nil {
 		return frontier.Retried{}, fmt.Errorf("frontier/bolt: retry: %w", err)
 	}
-	if err := f.operator.begin(ctx); err != nil {
+	end, err := f.command(ctx)
+	if err != nil {
 		return frontier.Retried{}, err
 	}
-	defer f.operator.end()
+	defer end()
 	if err := f.Sync(ctx); err != nil {
 		return frontier.Retried{}, err
 	}
-	found, err := f.operator.find(ctx, r)
+	found, err := f.findClosed(ctx, r)
 	if err != nil {
 		return frontier.Retried{}, err
 	}
@@ -333,7 +328,7 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 	var g *group
 	if r.Hosts {
 		err := f.changing(ctx, func(now int64) error {
-			n.Hosts = f.operator.openHosts(r, now)
+			n.Hosts = f.openHosts(r, now)
 			g = f.groups.last()
 			return nil
 		})
@@ -348,7 +343,7 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 		err := f.changing(ctx, func(now int64) error {
 			f.groups.touch(now)
 			for _, c := range batch {
-				f.operator.reopen(c, r.Robots, now)
+				f.reopen(c, r.Robots, now)
 			}
 			g = f.groups.last()
 			f.groups.seal(now)
@@ -369,19 +364,19 @@ type storedURL struct {
 	ending layout.Ending
 }
 
-// find returns the URLs that r names, in the order of acceptance: two passes over the heads of the records and one
+// findClosed returns the URLs that r names, in the order of acceptance: two passes over the heads of the records and one
 // over what is done, as in an open.
-func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []storedURL, err error) {
+func (f *Frontier) findClosed(ctx context.Context, r frontier.Retrial) (found []storedURL, err error) {
 	if r.Outcome == 0 {
 		return nil, nil
 	}
 	var only *host
 	var reason int
 	known := true
-	err = o.f.reading(ctx, func(int64) {
-		only = o.f.hosts.byName[r.Authority]
+	err = f.reading(ctx, func(int64) {
+		only = f.hosts.byName[r.Authority]
 		if r.Reason != "" {
-			reason, known = o.f.totals.Numbers[r.Reason]
+			reason, known = f.totals.Numbers[r.Reason]
 		}
 	}, func(tx *bbolt.Tx) error {
 		if only == nil && !r.Authority.IsZero() || !known {
@@ -415,54 +410,54 @@ func (o *operator) find(ctx context.Context, r frontier.Retrial) (found []stored
 
 // reopen makes a closed URL pending. The record of its attempts is voided in the file, too: an older one would
 // otherwise count again as soon as the URL is not closed. The caller holds mu and has touched the open group.
-func (o *operator) reopen(c storedURL, robots bool, now int64) {
-	h := o.f.hosts.all[c.host]
-	o.f.hosts.count(h, -1)
+func (f *Frontier) reopen(c storedURL, robots bool, now int64) {
+	h := f.hosts.all[c.host]
+	f.hosts.count(h, -1)
 	h.outcomes[c.ending.Outcome()]--
 	h.queued++
-	o.f.hosts.count(h, 1)
-	o.f.totals.Reopen(c.ending)
-	delete(o.f.retries.of, c.ref)
+	f.hosts.count(h, 1)
+	f.totals.Reopen(c.ending)
+	delete(f.retries.of, c.ref)
 	t := &retry{Retry: layout.Retry{Due: now}}
 	if c.ending.Outcome() == frontier.Held {
 		t.Reason = frontier.ReasonReleased
-		o.f.retries.of[c.ref] = t
+		f.retries.of[c.ref] = t
 	}
-	o.f.groups.open.done = append(o.f.groups.open.done, layout.MakeDone(c.ref, 0))
-	o.f.groups.open.keep(t.StateRecord(c.ref, o.f.clock, now))
+	f.groups.open.done = append(f.groups.open.done, layout.MakeDone(c.ref, 0))
+	f.groups.open.keep(t.StateRecord(c.ref, f.clock, now))
 	if robots {
-		o.forgetRobots(h)
+		f.forgetRobots(h)
 	}
 	h.queue.GiveBack(c.ref)
-	o.f.scheduler.enter(h, now)
+	f.scheduler.enter(h, now)
 }
 
 // openHosts opens the hosts that take no part and returns their number. The caller holds mu.
-func (o *operator) openHosts(r frontier.Retrial, now int64) (n int64) {
-	o.f.groups.touch(now)
-	for _, h := range o.f.hosts.all {
+func (f *Frontier) openHosts(r frontier.Retrial, now int64) (n int64) {
+	f.groups.touch(now)
+	for _, h := range f.hosts.all {
 		if h == nil || h.claimable() || h.lease != nil || !r.Authority.IsZero() && h.authority != r.Authority {
 			continue
 		}
-		o.f.hosts.count(h, -1)
+		f.hosts.count(h, -1)
 		h.Condition, h.Reason = frontier.Open, ""
-		o.f.hosts.count(h, 1)
-		o.f.groups.open.change(h)
+		f.hosts.count(h, 1)
+		f.groups.open.change(h)
 		if r.Robots {
-			o.forgetRobots(h)
+			f.forgetRobots(h)
 		}
-		o.f.scheduler.enter(h, now)
+		f.scheduler.enter(h, now)
 		n++
 	}
 	return n
 }
 
 // forgetRobots drops the robots state of h, unless h is leased. The caller holds mu and has touched the open group.
-func (o *operator) forgetRobots(h *host) {
+func (f *Frontier) forgetRobots(h *host) {
 	a := layout.Address{Kind: layout.KindRobots, ID: uint64(h.id)}
-	c := o.f.groups.unwritten[a]
+	c := f.groups.unwritten[a]
 	if h.lease != nil || c == nil && h.at[layout.KindRobots-1] == 0 || c != nil && len(c.Data) == 0 {
 		return
 	}
-	o.f.groups.store(&layout.StateRecord{Address: a})
+	f.groups.store(&layout.StateRecord{Address: a})
 }

@@ -136,7 +136,7 @@ func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 	}
 	if f.readOnly { // the set is not in RAM: this is no crawl
 		err := f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
-			return layout.ReadPrints(tx, func(p frontier.Fingerprint) error {
+			return layout.ReadWords(tx, layout.SeenJournal, func(p frontier.Fingerprint) error {
 				mark(p)
 				return nil
 			})

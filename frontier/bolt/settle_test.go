@@ -54,7 +54,7 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	assert.NoError(t, e.db.View(func(tx *bbolt.Tx) (err error) { fates, err = layout.ReadEndings(tx); return err }))
 	now := e.clock.Now()
 	e.groups.touch(now)
-	e.operator.reopen(storedURL{ref: of, host: e.Frontier.hosts.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
+	e.reopen(storedURL{ref: of, host: e.Frontier.hosts.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
 	assert.Nil(t, e.retries.of[of], "what is opened again has the deferral of the attempt before")
 	anew := &retry{Retry: layout.Retry{Due: now, Attempts: 7}}
 	e.retries.of[of] = anew // as if it had been deferred at once

@@ -191,7 +191,8 @@ func (ts *turns) settleTasks(h *host, r *frontier.Result, now int64) {
 	next := 0
 	for _, d := range r.Done {
 		if x, ok := h.lease.settle(d.Print, &next); ok {
-			ts.closeTask(h, x, d)
+			h.inFlight--
+			ts.end(h, x, d.Outcome, d.Reason)
 		}
 	}
 	next = 0
@@ -204,12 +205,6 @@ func (ts *turns) settleTasks(h *host, r *frontier.Result, now int64) {
 	}
 	h.lease.tasks = slices.DeleteFunc(h.lease.tasks, func(t leasedTask) bool { return t.ref == 0 })
 	ts.hosts.count(h, 1)
-}
-
-// closeTask closes a task of h.
-func (ts *turns) closeTask(h *host, r layout.Ref, d frontier.Done) {
-	h.inFlight--
-	ts.end(h, r, d.Outcome, d.Reason)
 }
 
 // end closes a pending URL of h wherever it was. The open group has been touched.

@@ -394,7 +394,7 @@ func (w *writer) mayFold(maxSize int64) bool {
 
 // write writes the group in tx.
 func (w *writer) write(tx *bbolt.Tx, g *group) error {
-	if err := layout.WritePrints(tx, g.prints); err != nil {
+	if err := layout.WriteWords(tx, layout.SeenJournal, g.prints); err != nil {
 		return err
 	}
 	var body []byte
@@ -408,7 +408,7 @@ func (w *writer) write(tx *bbolt.Tx, g *group) error {
 			return fmt.Errorf("record %d got the key %d: %w", r.ID, seq, frontier.ErrDamaged)
 		}
 	}
-	if err := layout.WriteDone(tx, g.done); err != nil {
+	if err := layout.WriteWords(tx, layout.DoneJournal, g.done); err != nil {
 		return err
 	}
 	if err := w.sweeper.Commit(tx, g.states, w.counts); err != nil {
@@ -424,7 +424,7 @@ func (w *writer) write(tx *bbolt.Tx, g *group) error {
 	if err := layout.WriteInFlight(tx, g.inFlight); err != nil {
 		return err
 	}
-	if err := layout.WriteTotalsBody(tx, g.totals); err != nil {
+	if err := layout.WriteTotals(tx, g.totals); err != nil {
 		return err
 	}
 	return layout.Stamp(tx, w.f.clock)

@@ -132,13 +132,6 @@ var acceptRules = []rule{
 	}},
 }
 
-// link returns a link to any URL.
-func link(s *Stage, url string) []frontier.Candidate {
-	cs := s.Links("a/0")
-	cs[0].URL = s.Parse(url)
-	return cs
-}
-
 // manySeeds are more than an engine would read at once.
 func manySeeds(s *Stage) []frontier.Candidate {
 	var names []string

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
 //go:embed rules/*.txt
@@ -222,7 +223,7 @@ func init() { // it refers to itself
 		"quarantined": {0, 0, mustAnswer, (*script).quarantined},
 		"survey":      {1, 1, mustAnswer, (*script).survey},
 		"counted":     {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.Survey(0), facts); return "" }},
-		"due":         {1, 1, noAnswer, (*script).due},
+		"due":         {1, 1, noAnswer, func(s *script, span string) string { due(s.Stage, s.span(span)); return "" }},
 		"listen":      do(func(s *script) { s.Reopen(s.told.options()) }),
 		"unsynced":    do(func(s *script) { require.ErrorIs(s, s.Frontier.Sync(s.Context()), errDeaf) }),
 		"deaf":        do(func(s *script) { s.told.hears(errDeaf) }),
@@ -240,7 +241,7 @@ func init() { // it refers to itself
 		"begin":   do(func(s *script) { s.begin = time.Now() }),
 		"elapsed": {0, 0, mustAnswer, func(s *script, _ string) string { return spanText(time.Since(s.begin)) }},
 
-		"reopen": {0, many, noAnswer, (*script).reopen},
+		"reopen": {0, many, noAnswer, func(s *script, args string) string { s.Close(); return s.open(args) }},
 		"open":   {0, many, noAnswer, (*script).open},
 		"paced":  do(func(s *script) { paced(s.Stage) }),
 		"shut":   do(func(s *script) { s.Close() }),
@@ -313,12 +314,6 @@ func (s *script) do(text string) string {
 	return c.run(s, args)
 }
 
-// reopen closes the frontier and opens it again.
-func (s *script) reopen(args string) string {
-	s.Close()
-	return s.open(args)
-}
-
 // open opens the frontier as it was, or with other options after the word "with".
 func (s *script) open(args string) string {
 	s.Helper()
@@ -388,7 +383,10 @@ func (s *script) candidates(words []string) (cs []frontier.Candidate) {
 		case refused:
 			cs = append(cs, s.Refused(reason, u)...)
 		case strings.Contains(w, "://"):
-			cs = append(cs, link(s.Stage, w)...)
+			u, err := canon.Parse(w)
+			require.NoError(s, err)
+			cs = append(cs, s.Links("a/0")...)
+			cs[len(cs)-1].URL = u
 		default:
 			cs = append(cs, s.Links(w)...)
 		}
@@ -777,32 +775,18 @@ func (s *script) entry(args string) string {
 	return ""
 }
 
-// due compares how long the host a has to wait, gives it a turn then, and not before.
-func (s *script) due(span string) string {
-	due(s.Stage, s.span(span))
-	return ""
-}
-
 // seeds returns the list of seeds.
 func (s *script) seeds(string) string {
 	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
 	require.NoError(s, err, "AllSeeds")
-	var all []string
-	for _, x := range seeds {
-		all = append(all, Short(x.URL))
-	}
-	return strings.Join(all, " ")
+	return shorts(seeds, func(x frontier.Seed) canon.URL { return x.URL })
 }
 
 // quarantined returns what this opening has put in quarantine.
 func (s *script) quarantined(string) string {
 	cs, err := s.Frontier.Quarantined(s.Context())
 	require.NoError(s, err, "Quarantined")
-	var all []string
-	for _, c := range cs {
-		all = append(all, Short(c.URL))
-	}
-	return strings.Join(all, " ")
+	return shorts(cs, func(c frontier.Candidate) canon.URL { return c.URL })
 }
 
 // survey returns the lists of a survey of so many hosts, the longest queues and those that are shut.

@@ -72,9 +72,6 @@ func (s *Stage) Reopen(o ...frontier.Options) {
 	s.Open(append(o, s.Options)[0])
 }
 
-// Restart closes the frontier cleanly and opens it again, as it was.
-func (s *Stage) Restart() { s.Reopen() }
-
 // Outlast lets the time of a lease of turnLength pass.
 func (s *Stage) Outlast() { s.Sleep(turnLength + time.Millisecond) }
 
@@ -175,9 +172,14 @@ func Fetched(t frontier.Turn, tasks ...frontier.Task) frontier.Result {
 
 // Names returns the short URLs of tasks.
 func Names(ts []frontier.Task) string {
-	var us []string
-	for _, t := range ts {
-		us = append(us, Short(t.URL))
+	return shorts(ts, func(t frontier.Task) canon.URL { return t.URL })
+}
+
+// shorts returns the short URLs of what has one.
+func shorts[T any](all []T, url func(T) canon.URL) string {
+	us := make([]string, len(all))
+	for i, x := range all {
+		us[i] = Short(url(x))
 	}
 	return strings.Join(us, " ")
 }
@@ -185,13 +187,6 @@ func Names(ts []frontier.Task) string {
 // Want fails unless got is what is wanted.
 func Want[T any](s *Stage, what string, got, want T) {
 	require.Equal(s, want, got, what)
-}
-
-// Parse reads a whole URL.
-func (s *Stage) Parse(raw string) canon.URL {
-	u, err := canon.Parse(raw)
-	require.NoError(s, err)
-	return u
 }
 
 // Add adds candidates.
@@ -448,11 +443,6 @@ func (s *Stage) Retry(r frontier.Retrial) frontier.Retried {
 // Pending joins what drain returns.
 func (s *Stage) Pending() string {
 	return strings.Join(s.Drain(0), " ")
-}
-
-// Steer gives a command about a host.
-func (s *Stage) Steer(act frontier.Act, host string) frontier.Steered {
-	return s.Command(frontier.Steering{Act: act, Authority: s.Authority(host), Reason: reasonOf(act)})
 }
 
 // reasonOf returns a reason for acts that take one.

@@ -86,17 +86,6 @@ type walk struct {
 	deep    int      // of them in use
 }
 
-// buffer returns room for one more page, until release.
-func (w *walk) buffer() []byte {
-	if w.deep == len(w.buffers) {
-		w.buffers = append(w.buffers, make([]byte, w.meta.PageSize))
-	}
-	w.deep++
-	return w.buffers[w.deep-1]
-}
-
-func (w *walk) release() { w.deep-- }
-
 // A page (internal/common/page.go): id (8 bytes), flags, count (2 each), overflow (4), then the elements, 16 bytes
 // each. A branch has: position from the element, length of the key (4 each), page (8). A leaf has: flags, position,
 // length of the key, length of the value (4 each).
@@ -116,8 +105,12 @@ func (w *walk) page(id uint64, least, bound []byte, level int) error {
 	if id < 2 || id >= w.meta.Pages || level > MaxLevels {
 		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.Pages, frontier.ErrDamaged)
 	}
-	b := w.buffer()
-	defer w.release()
+	if w.deep == len(w.buffers) {
+		w.buffers = append(w.buffers, make([]byte, w.meta.PageSize))
+	}
+	b := w.buffers[w.deep]
+	w.deep++
+	defer func() { w.deep-- }()
 	at := int64(id * w.meta.PageSize)
 	if _, err := w.file.ReadAt(b, at); err != nil {
 		return fmt.Errorf("read page %d: %w", id, err)

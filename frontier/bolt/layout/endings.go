@@ -77,7 +77,7 @@ func (f *Endings) Read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 			folded++
 		}
 	}
-	err = readWords(tx, DoneJournal, func(d Done) error {
+	err = ReadWords(tx, DoneJournal, func(d Done) error {
 		at := f.Of(d.Ref())
 		if at == nil {
 			return fmt.Errorf("record %d has no entry %d: %w", d.Ref().Record(), d.Ref().Place(), frontier.ErrDamaged)
@@ -233,6 +233,3 @@ func MakeDone(r Ref, e Ending) Done { return Done(e)<<refBits | Done(r) }
 
 func (d Done) Ref() Ref       { return Ref(d & (1<<refBits - 1)) }
 func (d Done) Ending() Ending { return Ending(d >> refBits) }
-
-// WriteDone appends words to their journal.
-func WriteDone(tx *bbolt.Tx, ds []Done) error { return writeWords(tx, DoneJournal, ds) }

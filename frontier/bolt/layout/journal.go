@@ -322,18 +322,8 @@ func Seeds(body []byte) iter.Seq2[frontier.Seed, bool] {
 	}
 }
 
-// WritePrints appends fingerprints to their journal, 250 to a value.
-func WritePrints(tx *bbolt.Tx, ps []frontier.Fingerprint) error {
-	return writeWords(tx, SeenJournal, ps)
-}
-
-// ReadPrints calls f for every fingerprint in the journal.
-func ReadPrints(tx *bbolt.Tx, f func(frontier.Fingerprint) error) error {
-	return readWords(tx, SeenJournal, f)
-}
-
-// writeWords appends words to their journal.
-func writeWords[W ~uint64](tx *bbolt.Tx, j Journal, ws []W) error {
+// WriteWords appends words to their journal.
+func WriteWords[W ~uint64](tx *bbolt.Tx, j Journal, ws []W) error {
 	w := j.pack(tx)
 	var item [8]byte
 	for _, x := range ws {
@@ -345,8 +335,8 @@ func writeWords[W ~uint64](tx *bbolt.Tx, j Journal, ws []W) error {
 	return w.Flush()
 }
 
-// readWords calls f for every word in a journal.
-func readWords[W ~uint64](tx *bbolt.Tx, j Journal, f func(W) error) error {
+// ReadWords calls f for every word in a journal.
+func ReadWords[W ~uint64](tx *bbolt.Tx, j Journal, f func(W) error) error {
 	return j.Each(tx, func(_ uint64, body []byte) error {
 		if len(body)%8 != 0 {
 			return frontier.ErrDamaged

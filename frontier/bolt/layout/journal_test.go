@@ -44,7 +44,7 @@ func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
 			ds, want[r] = append(ds, MakeDone(r, e)), e
 		}
 		err := db.Update(func(tx *bbolt.Tx) error {
-			if err := WriteDone(tx, ds); err != nil {
+			if err := WriteWords(tx, DoneJournal, ds); err != nil {
 				return err
 			}
 			all := NewEndings(sz)

@@ -136,11 +136,8 @@ func WriteSecret(tx *bbolt.Tx, secret []byte) error {
 	return tx.Bucket([]byte(MetaBucket)).Put([]byte(SecretKey), seal(secret))
 }
 
-// WriteTotals puts totals into the file.
-func WriteTotals(tx *bbolt.Tx, t *Totals) error { return WriteTotalsBody(tx, t.AppendTo(nil)) }
-
-// WriteTotalsBody is WriteTotals of what AppendTo wrote.
-func WriteTotalsBody(tx *bbolt.Tx, body []byte) error {
+// WriteTotals puts totals, as AppendTo wrote them, into the file.
+func WriteTotals(tx *bbolt.Tx, body []byte) error {
 	return tx.Bucket([]byte(MetaBucket)).Put([]byte(TotalsKey), seal(body))
 }
 

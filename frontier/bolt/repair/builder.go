@@ -318,7 +318,7 @@ func (a *assembly) finish(epoch uint64, clean bool, floor time.Duration) error {
 	if err := layout.WriteStop(a.to.Tx, a.clock, epoch, clean, floor); err != nil {
 		return err
 	}
-	return layout.WriteTotals(a.to.Tx, a.totals)
+	return layout.WriteTotals(a.to.Tx, a.totals.AppendTo(nil))
 }
 
 func (a *assembly) seed(s frontier.Seed) error { return a.seeds.Add(layout.AppendSeed(nil, s)) }

@@ -157,7 +157,13 @@ func (im *importing) host(x *frontier.Host) error {
 	now := im.clock.Now()
 	h.HostState = layout.HostState{
 		Condition: x.Condition, Reason: x.Reason, Pace: x.Pace, Width: x.Width,
-		Hold: holdOf(x.Hold, now), NotBefore: layout.After(now, x.Wait),
+		NotBefore: layout.After(now, x.Wait),
+	}
+	switch v := x.Hold; { // one that waits no longer has just ended
+	case v.Act == frontier.Drop:
+		h.Hold = &layout.Hold{Act: v.Act, Until: math.MaxInt64, Reason: v.Reason}
+	case v.Act == frontier.Park && v.Wait > 0:
+		h.Hold = &layout.Hold{Act: v.Act, Until: layout.After(now, v.Wait), Reason: v.Reason}
 	}
 	for kind, data := range map[layout.Kind][]byte{layout.KindRobots: x.Robots, layout.KindMemory: x.Memory} {
 		if len(data) == 0 {
@@ -169,17 +175,6 @@ func (im *importing) host(x *frontier.Host) error {
 		}
 	}
 	return nil
-}
-
-// holdOf returns what an operator commanded, as it is stored.
-func holdOf(v frontier.Hold, now int64) *layout.Hold {
-	switch {
-	case v.Act == frontier.Drop:
-		return &layout.Hold{Act: v.Act, Until: math.MaxInt64, Reason: v.Reason}
-	case v.Act == frontier.Park && v.Wait > 0:
-		return &layout.Hold{Act: v.Act, Until: layout.After(now, v.Wait), Reason: v.Reason}
-	}
-	return nil // or it has just ended
 }
 
 func (im *importing) url(x *frontier.Entry) error {
