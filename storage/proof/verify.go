@@ -1,13 +1,17 @@
 package proof
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/robots/naive"
 	"curtsy/storage/audit/accesslog"
@@ -228,16 +232,44 @@ func (v *verification) readProof(entries int) (p proofs, err error) {
 		return p, err
 	}
 	most := (entries + 1) * 64
-	j, err := decodeProof(io.LimitReader(b, int64(most)*nodeSize+slack), most)
+	text, err := io.ReadAll(io.LimitReader(b, int64(most*nodeSize+slack)))
 	if cerr := b.Close(); err == nil {
 		err = cerr
 	}
+	var j struct {
+		Nodes []hostmap.Hash
+		Map   *mapJSON
+	}
+	switch {
+	case err != nil:
+	case len(text) == most*nodeSize+slack:
+		err = fmt.Errorf("it has more than %d nodes, which no proof of its lines needs", most)
+	default:
+		err = plain(text)
+	}
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		err = d.Decode(&j)
+	}
+	switch {
+	case err != nil:
+	case j.Nodes == nil || j.Map == nil:
+		err = errors.New("it lacks nodes or map")
+	case len(j.Nodes) > most:
+		err = fmt.Errorf("it has more than %d nodes, which no proof of its lines needs", most)
+	case len(j.Map.Siblings) > hostmap.MaxSiblings:
+		err = fmt.Errorf("a path in the map has at most %d siblings", hostmap.MaxSiblings)
+	}
 	if err != nil {
-		return p, err
+		return p, fmt.Errorf("%s: %w", proofName, err)
 	}
 	if e := j.Map.Entry; e != nil {
 		p.entry = &hostmap.Entry{Key: v.entry.Key, First: e.First, Count: e.Count, Digest: e.Digest}
 	}
-	p.nodes, p.host = j.nodes, hostmap.Proof{Siblings: j.Map.Siblings, Other: (*hostmap.Other)(j.Map.Other)}
+	for _, h := range j.Nodes {
+		p.nodes = append(p.nodes, tlog.Hash(h))
+	}
+	p.host = hostmap.Proof{Siblings: j.Map.Siblings, Other: (*hostmap.Other)(j.Map.Other)}
 	return p, nil
 }
