@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"curtsy/storage"
@@ -185,4 +186,219 @@ func (a *audit) report(f finding.Finding) {
 		return
 	}
 	a.Find(f, &a.host(f.Authority).Host)
+}
+
+// family is a family of rules that every exchange is held to.
+type family struct {
+	name  string
+	by    string         // the documents that ask for it
+	codes []finding.Code // what breaking it is called
+	judge func(a *audit, x *sitting) error
+}
+
+// families are the rules in the order in which an exchange meets them (docs/reference/audit-findings.md). The reader (evidence) has
+// checked each record for itself before; the witnesses check behind them what stands beside the archive.
+var families = []family{
+	{"the records of a request", "WARC 1.1; archive reference; ledger reference",
+		[]finding.Code{finding.BadRecord, finding.GapTold}, (*audit).judgeRecords},
+	{"identity and method", "RFC 9309 2.2.1; politeness rules 1 to 3",
+		[]finding.Code{finding.UserAgent, finding.Method, finding.Credentials, finding.BadRecord},
+		(*audit).judgeRequest},
+	{"delays and back-offs of hosts, and the delay of addresses", "robots.txt; RFC 9110 10.2.3; politeness rules 7 to 14",
+		[]finding.Code{finding.Gap, finding.InFlight, finding.RetryAfter, finding.AddressPace, finding.Window, finding.Hours, finding.PerDay,
+			finding.GapTold, finding.BadRecord}, (*audit).judgePause},
+	{"robots.txt", "RFC 9309; politeness rules 4 to 7",
+		[]finding.Code{finding.RobotsMissing, finding.RobotsExpired, finding.RobotsUnreachable, finding.Disallowed,
+			finding.Verdict}, (*audit).judgeRobots},
+}
+
+// sitting is an exchange before its judges.
+type sitting struct {
+	*evidence.Joined
+
+	to *host
+}
+
+// exchange judges one exchange, and then makes it what is known of its authority.
+func (a *audit) exchange(ctx context.Context, h *evidence.Joined) error {
+	if h.Alone != "" {
+		err := a.judge.alone(h, &a.host(h.Exchange.Authority).policy)
+		a.take(a.judge.found.Take())
+		return err
+	}
+	e := &h.Exchange
+	a.stepped(e)
+	a.now = sitting{h, a.host(e.Authority)}
+	x := &a.now
+	e.Own = x.to.isOwn(e, a.judge.m)
+	x.to.Own = x.to.Own || e.Own
+	if e.Blocks = h.Blocks(); e.LeftOut != "" {
+		e.Blocks = "" // what binds them binds the answer, too
+	}
+	for i := range families {
+		err := families[i].judge(a, x)
+		if a.take(a.judge.found.Take()); err != nil {
+			return err
+		}
+	}
+	a.after(x)
+	for _, w := range a.o.Witnesses {
+		if err := w.Exchange(ctx, e, a.report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepped takes the clock back where it was set back before e.
+func (a *audit) stepped(e *evidence.Exchange) {
+	begun, back := a.clock.isBack(e)
+	if !back {
+		return
+	}
+	a.take(a.pace.SetBack())
+	a.report(a.clock.setBack(e, begun))
+}
+
+func (a *audit) judgeRecords(x *sitting) error {
+	a.judge.leftOut(x.Joined, &x.to.pace)
+	a.count(x.Joined)
+	a.judge.records(x.Joined)
+	return nil
+}
+
+// count counts an exchange.
+func (a *audit) count(h *evidence.Joined) {
+	e, r := &h.Exchange, a.Result
+	r.Totals.Exchanges++
+	if !h.HasAnswer {
+		r.Totals.Unanswered++
+	}
+	if r.From.IsZero() || !e.Began.IsZero() && e.Began.Before(r.From) {
+		r.From = e.Began
+	}
+	if e.End().After(r.To) {
+		r.To = e.End()
+	}
+}
+
+func (a *audit) judgeRequest(x *sitting) error {
+	a.judge.request(x.Joined, x.to.policy.Asker)
+	return nil
+}
+
+func (a *audit) judgePause(x *sitting) error {
+	e, to := &x.Exchange, x.to
+	e.Robots = a.judge.isRobots(e)
+	var site pacing.Site
+	for _, w := range a.o.Witnesses {
+		if r, knows := w.(Redactor); knows {
+			site.Taken = r.Taken(e)
+		}
+	}
+	if !e.Began.IsZero() && to.pace.Crosses(e.File) {
+		to.cross(a.judge.m.Ours() && to.run != a.clock.run)
+	}
+	to.policy.Told(e.Line)
+	site.Unasked, site.Forgotten, site.Hearsay = to.policy.policy.kind == unasked, to.policy.forgot, to.policy.aside != nil
+	site.Delay, site.Rate = a.judge.asks(&to.policy, e.Agent)
+	a.take(a.pace.Exchange(x.Joined, &to.pace, a.judge.m, site))
+	return nil
+}
+
+func (a *audit) judgeRobots(x *sitting) error {
+	if !x.Exchange.Robots {
+		x.to.Pages++
+		a.Totals.Pages++
+		return a.judge.page(x.Joined, &x.to.policy)
+	}
+	x.to.Robots++
+	a.Totals.Robots++
+	err := a.judge.followed(x.Joined, &x.to.policy)
+	if err == nil {
+		a.judge.robots(x.Joined, &x.to.policy)
+	}
+	return err
+}
+
+// after makes an exchange what is known of its authority.
+func (a *audit) after(x *sitting) {
+	e, to := &x.Exchange, x.to
+	to.owned(x.Joined, a.judge.m)
+	to.since = min(to.since+1, evidence.AtKill+1)
+	if !e.Began.IsZero() {
+		a.take(a.pace.After(x.Joined, &to.pace, a.judge.m))
+		if a.judge.m.Promises() {
+			to.policy.Heard(e.Robots)
+		}
+		to.run = a.clock.run
+		to.dated(x.Joined)
+	}
+	if end := e.End(); end.After(a.clock.last) {
+		a.clock.last = end
+	}
+}
+
+// refused checks the line of a URL that was not asked for.
+func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) error {
+	n := max(l.Count, 1)
+	a.Totals.Refusals += n
+	p, err := evidence.ParseURL(l.URL)
+	switch {
+	case l.Decision == storage.DecisionRefuse && (l.RobotsSHA256 != "" || l.RobotsLine != 0 || l.RobotsRule != "" || l.RobotsGroup != "" || l.Reason == "disallow rule"):
+		a.report(finding.Finding{Code: finding.BadRecord, Authority: evidence.AuthorityOf(l.URL), Place: at, URL: l.URL, Time: l.Time,
+			Required: "refuse without a verdict of robots.txt, which disallow has (ledger reference)",
+			Observed: fmt.Sprintf("reason %q, line %d %q", finding.Short(l.Reason), l.RobotsLine, finding.Short(l.RobotsRule))})
+	case l.Decision != storage.DecisionDisallow:
+	case err != nil:
+		a.report(finding.Finding{Code: finding.BadRecord, Place: at, URL: l.URL,
+			Required: "a URL that can be read in the line of a refusal",
+			Observed: err.Error() + ": " + finding.Short(l.URL)})
+	default:
+		to := a.host(p.Authority)
+		to.Host.Disallowed += n
+		a.Totals.Disallowed += n
+		err := a.judge.refusal(l, &to.policy, p, at)
+		if a.take(a.judge.found.Take()); err != nil {
+			return err
+		}
+	}
+	for _, w := range a.o.Witnesses {
+		if err := w.Refused(ctx, l, at, a.report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge holds exchanges to the records that they should have, to what a request says of who asks, and to the robots.txt
+// files of the archive. Delays are for package pacing.
+type judge struct {
+	judged  int64 // verdicts recomputed
+	mayLack int64 // how many answers whoever packed the files says that he left out
+	absent  int64 // answers that request and metadata name, and that are not there
+
+	texts  *evidence.Store
+	host   func(authority string) *policyHost // what is known of one, whose robots.txt may redirect to another's
+	expect func(*evidence.Joined)             // makes the reader of the archive keep what a redirect leads to
+
+	m     evidence.Measure
+	found finding.List
+
+	redirects redirects
+}
+
+// asks is what the robots.txt of a host asks for between two requests: as Crawl-delay, and as Request-rate.
+func (j *judge) asks(to *policyHost, agent string) (delay, rate time.Duration) {
+	if !to.policy.text.Known || to.policy.kind != ruled {
+		return 0, 0
+	}
+	var d, r float64
+	for _, token := range j.m.Tokens(agent) {
+		if said, err := j.texts.Pace(to.policy.text, token); err == nil {
+			d, r = max(d, said.Delay), max(r, said.Rate)
+		}
+	}
+	const year = 365 * 24 * 3600
+	return time.Duration(min(d, year) * float64(time.Second)), time.Duration(min(r, year) * float64(time.Second))
 }

@@ -10,7 +10,9 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"curtsy/frontier/durable"
@@ -119,4 +121,254 @@ func readBounded(r *bufio.Reader, long *[]byte, limit int) ([]byte, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return b, err
+}
+
+// hostCheck makes the completeness map of a ledger that is checked, and holds the marks of hosts against it. To make it
+// anew for each would take as long as marks times hosts. So it is made where that costs less than the lines read so
+// far, where memory asks for it, and at the last mark, always.
+type hostCheck struct {
+	origin  string
+	tail    tail            // entries that are not in the map yet
+	rows    []hostmap.Entry // the map, while it is small
+	file    string          // and when it is not; empty before that
+	pending *Mark           // the last mark of hosts, not checked yet
+	last    *Mark           // the last one
+	place   Problem         // of it
+	credit  int64           // hosts that may be gone through
+	unknown int64           // entries that were forgotten
+	gap     bool            // lines are missing, or the map is not asked for: nothing is checked any more
+}
+
+const (
+	hostsPerLine = 8       // gone through for each line read
+	freeHosts    = 1 << 20 // gone through besides
+	maxRows      = 1 << 12 // hosts that are kept in memory
+	lag          = 1 << 17 // entries: so far before its place may end what a mark of hosts is of
+)
+
+func (h *hostCheck) line(c *checker, m *Mark) error {
+	if h.gap {
+		h.tail.reset(c.index)
+		return nil
+	}
+	h.credit = min(h.credit+hostsPerLine, 1<<40)
+	if m != nil && m.Kind == KindHosts {
+		h.pending, h.last = m, m
+		h.place = Problem{Fault: MapDiffers, Segment: c.segment, Row: c.row, Index: c.index - 1}
+		if max(m.Hosts, int64(len(h.rows)+len(h.tail.names))) <= h.credit {
+			return h.check(c)
+		}
+	}
+	if len(h.tail.hashes) < 2*lag {
+		return nil
+	}
+	if h.pending != nil {
+		if err := h.check(c); err != nil {
+			return err
+		}
+	}
+	var err error
+	if n := len(h.tail.hashes) - lag; n > 0 {
+		_, _, err = h.take(n)
+	}
+	return err
+}
+
+// say says that the map of the last mark is not that of the lines.
+func (h *hostCheck) say(c *checker, format string, args ...any) {
+	p := h.place
+	p.Text = fmt.Sprintf(format, args...)
+	c.found = append(c.found, p)
+}
+
+// check holds the pending mark against the lines.
+func (h *hostCheck) check(c *checker) error {
+	m := h.pending
+	h.pending = nil
+	n := m.Size - h.tail.base
+	if n < 0 || n > int64(len(h.tail.hashes)) || m.Size > h.place.Index {
+		h.say(c, "the map is said to be of %d entries, which is not a little before its place", m.Size)
+		return nil
+	}
+	root, hosts, err := h.take(int(n))
+	if err != nil {
+		return err
+	}
+	h.credit -= hosts
+	if h.unknown == 0 && (root != m.Root || hosts != m.Hosts) {
+		h.say(c, "it states the root %s of %d hosts, and the lines have %s of %d", m.Root, m.Hosts, root, hosts)
+	}
+	return nil
+}
+
+// base is the map so far.
+func (h *hostCheck) base() iter.Seq2[hostmap.Entry, error] {
+	if h.file != "" {
+		return hostsIn(h.file)
+	}
+	return func(yield func(hostmap.Entry, error) bool) {
+		for _, e := range h.rows {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// take takes the first n entries of the tail into the map.
+func (h *hostCheck) take(n int) (root hostmap.Hash, hosts int64, err error) {
+	all := h.tail.merged(h.origin, n, h.base())
+	if h.file == "" && len(h.rows)+len(h.tail.names) <= maxRows {
+		var rows []hostmap.Entry
+		root, hosts, err = hostmap.Root(func(yield func(hostmap.Entry, error) bool) {
+			for e, err := range all {
+				rows = append(rows, e)
+				if !yield(e, err) {
+					return
+				}
+			}
+		})
+		h.rows = rows
+	} else {
+		root, hosts, err = h.spill(all)
+	}
+	h.tail.drop(n)
+	return root, hosts, err
+}
+
+// spill writes the map to a file.
+func (h *hostCheck) spill(all iter.Seq2[hostmap.Entry, error]) (root hostmap.Hash, hosts int64, err error) {
+	f, err := os.CreateTemp("", "curtsy-hosts-*")
+	if err != nil {
+		return root, 0, err
+	}
+	root, hosts, err = writeHosts(f, all)
+	err = errors.Join(err, f.Close(), h.close())
+	h.file, h.rows = f.Name(), nil
+	return root, hosts, err
+}
+
+// close removes the file.
+func (h *hostCheck) close() error {
+	if h.file == "" {
+		return nil
+	}
+	err := os.Remove(h.file)
+	h.file = ""
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// end checks the last mark.
+func (h *hostCheck) end(c *checker) error {
+	if h.gap || h.last == nil {
+		return nil
+	}
+	if h.pending != nil {
+		if err := h.check(c); err != nil {
+			return err
+		}
+	}
+	if h.unknown == 0 {
+		return nil
+	}
+	return h.partly(c)
+}
+
+// partly checks the map of a ledger with stubs, of whose hosts nothing is known: the map that is stored has the root that
+// the last mark states, says of each host what its lines say, and of some hosts more, of as many lines as there are
+// stubs.
+func (h *hostCheck) partly(c *checker) error {
+	stored, n, err := hostmap.Root(Hosts(c.dir))
+	if err != nil || stored != h.last.Root || n != h.last.Hosts {
+		if now, err := latest(c.dir); err == nil && now.Size != c.notes.last {
+			return nil // the crawl runs, and the map is a later one
+		}
+		h.say(c, "%s is not the map that it states, and lines were forgotten: it cannot be checked", HostsName)
+		return nil
+	}
+	next, stop := iter.Pull2(h.base())
+	defer stop()
+	mine, err, ok := next()
+	more := int64(0)
+	for e, serr := range Hosts(c.dir) {
+		if err := errors.Join(serr, err); err != nil {
+			return err
+		}
+		order := 1
+		if ok {
+			order = hostmap.Compare(mine, e)
+		}
+		switch {
+		case order > 0: // all of its lines were forgotten
+			more += e.Count
+			continue
+		case order < 0 || e.Count < mine.Count, e.Count == mine.Count && (e.First != mine.First || e.Digest != mine.Digest):
+			h.say(c, "it does not have the lines of the host %.200q", mine.Host)
+			return nil
+		}
+		more += e.Count - mine.Count
+		mine, err, ok = next()
+	}
+	if ok || more > h.unknown {
+		h.say(c, "it has other lines than there are and than were forgotten")
+	}
+	return nil
+}
+
+// isMissing reports whether an error says that a file is not there.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// maxStubs bounds the stubs and the names of forgotten lines that are held against each other.
+const maxStubs = 1 << 20
+
+// stubs holds lines that were forgotten against the marks that say so.
+type stubs struct {
+	open    map[int64]bool // stubs that no mark has named; false: named, and not met yet
+	tooMany bool
+}
+
+func (s *stubs) set(index int64, met bool) {
+	if s.open == nil {
+		s.open = map[int64]bool{}
+	}
+	was, there := s.open[index]
+	switch {
+	case there && was != met:
+		delete(s.open, index)
+	case there:
+	case len(s.open) >= maxStubs:
+		s.tooMany = true
+	default:
+		s.open[index] = met
+	}
+}
+
+// add takes a stub.
+func (s *stubs) add(index int64) { s.set(index, true) }
+
+// tell takes what a mark names.
+func (s *stubs) tell(entries []int64) {
+	for _, i := range entries {
+		s.set(i, false)
+	}
+}
+
+// end says what no mark names.
+func (s *stubs) end(c *checker) {
+	var bare []int64
+	for i, met := range s.open {
+		if met {
+			bare = append(bare, i)
+		}
+	}
+	slices.Sort(bare)
+	switch {
+	case len(bare) > 0:
+		c.say(Unnamed, "entry %d was removed (of %d in total), and no mark of a redaction names it", bare[0], len(bare))
+	case s.tooMany:
+		c.say(Unnamed, "more than %d lines were removed: whether marks name all of them was not checked", maxStubs)
+	}
 }

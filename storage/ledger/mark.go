@@ -2,10 +2,20 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 )
@@ -119,4 +129,258 @@ func IsMark(line []byte) bool { return bytes.HasPrefix(line, markStart) }
 // IsDigest reports whether s is a SHA-256 in hexadecimal digits.
 func IsDigest(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// part is the struct that has the fields of a mark beside its kind and time.
+func (m *Mark) part() any {
+	switch m.Kind {
+	case KindRedaction:
+		m.Redaction = cmp.Or(m.Redaction, new(Redaction))
+		return m.Redaction
+	case KindOperator:
+		m.Operator = cmp.Or(m.Operator, new(Operator))
+		return m.Operator
+	case KindFleet:
+		m.Fleet = cmp.Or(m.Fleet, new(Fleet))
+		return m.Fleet
+	}
+	return m
+}
+
+// field is a field of a mark, or of what a mark holds.
+type field struct {
+	reflect.Value
+	name     string
+	optional bool // left out when it is zero
+}
+
+// fieldsOf are the fields of a struct in their order; of a Mark, those of its kind or, with others, those of the other kinds.
+func fieldsOf(v reflect.Value, kind string, others bool) iter.Seq[field] {
+	return func(yield func(field) bool) {
+		for i := range v.NumField() {
+			tag := v.Type().Field(i).Tag
+			of, some := tag.Lookup("of")
+			if some && slices.Contains(strings.Fields(of), kind) == others || !some && v.Type() == reflect.TypeFor[Mark]() {
+				continue
+			}
+			name, option, _ := strings.Cut(tag.Get("json"), ",")
+			if !yield(field{v.Field(i), name, option != ""}) {
+				return
+			}
+		}
+	}
+}
+
+// appendMark appends m as an object.
+func appendMark(b []byte, m *Mark) []byte {
+	b = append(append(append(b, markStart...), m.Kind...), '"')
+	if m.Kind != KindBegin {
+		b = appendValue(append(b, `,"time":`...), "", reflect.ValueOf(m.Time))
+	}
+	return appendFields(b, ',', reflect.ValueOf(m.part()).Elem(), m.Kind)
+}
+
+// appendFields appends the fields of v, behind a comma or the brace of their object, and the end of that.
+func appendFields(b []byte, before byte, v reflect.Value, kind string) []byte {
+	for f := range fieldsOf(v, kind, false) {
+		if f.optional && f.IsZero() {
+			continue
+		}
+		b = append(append(append(b, before, '"'), f.name...), `":`...)
+		b, before = appendValue(b, f.name, f.Value), ','
+	}
+	return append(b, '}')
+}
+
+// member is a member of a fleet.
+type member struct {
+	Dir  string `json:"dir"`
+	Name string `json:"name"`
+}
+
+// appendValue appends the value of a field with that name.
+func appendValue(b []byte, name string, v reflect.Value) []byte {
+	switch x := v.Interface().(type) {
+	case time.Time:
+		return storage.AppendString(b, x.UTC().Format(timeForm))
+	case time.Duration:
+		return strconv.AppendInt(b, int64(x/unitOf(name)), 10)
+	case hostmap.Hash:
+		return storage.AppendString(b, x.String())
+	case map[string]string:
+		var all []member
+		for _, dir := range slices.Sorted(maps.Keys(x)) {
+			all = append(all, member{dir, x[dir]})
+		}
+		return appendValue(b, name, reflect.ValueOf(all))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return storage.AppendString(b, v.String())
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
+	case reflect.Struct:
+		return appendFields(b, '{', v, "")
+	case reflect.Slice:
+		b = append(b, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendValue(b, name, v.Index(i))
+		}
+		return append(b, ']')
+	}
+	return strconv.AppendInt(b, v.Int(), 10)
+}
+
+// unitOf is the unit of the duration in a field.
+func unitOf(name string) time.Duration {
+	if strings.HasSuffix(name, "_ms") {
+		return time.Millisecond
+	}
+	return time.Microsecond
+}
+
+// durationOf is a duration that was read as a number of units. Less than nothing is one less, and no more than fits is kept.
+func durationOf(n, unit time.Duration) time.Duration { return min(max(n, -1), 1<<62/unit) * unit }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Fleet) UnmarshalJSON(b []byte) error {
+	type plain Fleet
+	j := struct {
+		*plain
+		Members []member `json:"members"`
+	}{plain: (*plain)(f)}
+	err := json.Unmarshal(b, &j)
+	f.Members = map[string]string{}
+	for _, x := range j.Members {
+		f.Members[x.Dir] = x.Name
+	}
+	return err
+}
+
+// ParseMark reads a line that is meant as a mark.
+func ParseMark(line []byte) (*Mark, error) {
+	if err := storage.CheckForm(line); err != nil {
+		return nil, err
+	}
+	var head struct {
+		Mark string
+		Time *time.Time
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(line, append(append(slices.Clone(markStart), head.Mark...), '"')) {
+		return nil, errors.New("its kind is written with escapes")
+	}
+	m := &Mark{Kind: head.Mark}
+	if err := json.Unmarshal(line, m.part()); err != nil {
+		return nil, err
+	}
+	for f := range fieldsOf(reflect.ValueOf(m).Elem(), m.Kind, true) {
+		f.SetZero() // a reader passes over fields that it does not expect
+	}
+	switch {
+	case m.Kind == KindBegin:
+	case head.Time == nil:
+		return nil, errors.New("time is missing")
+	default:
+		m.Time = *head.Time
+		if !bytes.Contains(line, []byte(`"time":"`+m.Time.UTC().Format(timeForm)+`"`)) {
+			return nil, errors.New("time is not of the form " + timeForm)
+		}
+	}
+	if m.Kind == KindBegin && m.Schema > Schema {
+		return m, nil // of which nothing else is known
+	}
+	for f := range fieldsOf(reflect.ValueOf(m.part()).Elem(), m.Kind, false) {
+		_, value, there := bytes.Cut(line, []byte(`"`+f.name+`":`))
+		if !f.optional && (!there || bytes.HasPrefix(value, []byte("null"))) {
+			return m, fmt.Errorf("%s is missing", f.name)
+		}
+	}
+	return m, m.check()
+}
+
+const (
+	maxOrigin = 400     // of the origin of a log, in bytes
+	maxIndex  = 1 << 60 // of entries: more than anybody writes, and one can be added
+)
+
+// check refuses what is not a mark of its kind, and completes the others.
+func (m *Mark) check() (err error) {
+	switch m.Kind {
+	case KindBegin:
+		switch {
+		case m.Schema < Schema:
+			return fmt.Errorf("schema %d is of an earlier version, and not read any more", m.Schema)
+		case m.Segment < 0, m.First < 0, m.First > maxIndex, m.Lines < 0, m.Lines > maxIndex:
+			return errors.New("segment, first or lines is invalid")
+		case m.Origin == "" || len(m.Origin) > maxOrigin:
+			return errors.New("origin is missing")
+		}
+	case KindRun:
+		m.ClockBack = max(durationOf(m.ClockBack, time.Microsecond), 0)
+		for _, d := range []string{m.Warcinfo, m.Settings, m.OptOuts} {
+			if d != "" && !IsDigest(d) {
+				return errors.New("one of its digests is invalid")
+			}
+		}
+		if m.Key != "" {
+			_, err = checkpoint.ParseKey(m.Key)
+		}
+	case KindHosts:
+		if m.Size < 0 || m.Hosts < 0 {
+			return errors.New("size or hosts is invalid")
+		}
+	case KindFile:
+		if m.Name == "" || !IsDigest(m.SHA256) {
+			return errors.New("name or sha256 is missing")
+		}
+	case KindOptOuts:
+		if !IsDigest(m.SHA256) {
+			return errors.New("sha256 is missing")
+		}
+	case KindKey:
+		m.Rotation, err = checkpoint.ParseRotation([]byte(m.Note))
+	case KindRedaction:
+		return m.Redaction.check()
+	case KindOperator:
+		m.Operator.Delay = durationOf(m.Operator.Delay, time.Millisecond)
+		return m.Operator.check()
+	case KindFleet:
+		if f := m.Fleet; f.Crawl == "" || f.Dir == "" || !inCentury(f.Asked) || !inCentury(f.Server) {
+			return errors.New("crawl, dir, asked or server is invalid")
+		}
+	case KindStop:
+	default:
+		return fmt.Errorf("a mark %.80q is not known", m.Kind)
+	}
+	return err
+}
+
+// inCentury reports whether a time of a fleet mark is one that a computer of today may have.
+func inCentury(t time.Time) bool { y := t.UTC().Year(); return 2000 <= y && y < 2100 }
+
+// check refuses what is no redaction.
+func (r *Redaction) check() error {
+	if r.Extent != ExtentBodies && r.Extent != ExtentAll {
+		return fmt.Errorf("a redaction of the extent %.80q is not known", r.Extent)
+	}
+	if !IsDigest(r.Subject) {
+		return errors.New("subject_sha256 is missing")
+	}
+	for _, i := range r.Entries {
+		if i < 0 {
+			return fmt.Errorf("no entry %d", i)
+		}
+	}
+	for _, f := range r.Files {
+		if !IsDigest(f.SHA256) || !IsDigest(f.Before) {
+			return fmt.Errorf("the digests of %.80q are missing", f.Name)
+		}
+	}
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -257,4 +259,167 @@ func placeOf(line []byte) (host string, mapped bool) {
 		return "", true
 	}
 	return hostOf(l.URL), true
+}
+
+// The fields of a line that Asked reads. In a text of the web their quotes would be escaped.
+var (
+	timeField   = []byte(`"time":"`)
+	recordField = []byte(`,"record":"`)
+	statusField = []byte(`,"status":`)
+	mediaField  = []byte(`,"type":"`)
+	octetsField = []byte(`,"octets":`)
+	robotsWord  = []byte(`,"decision":"robots"`)
+)
+
+// Asked sums up the exchanges of the ledger in dir that have lines of since or later, all those whose lines name a record. It parses no line as JSON and
+// so reads a gigabyte in seconds; what is no whole line is passed over, for Scan to say.
+func Asked(dir string, since time.Time) (a storage.Asked, err error) {
+	a.Kinds = map[string]int64{}
+	for line, err := range exchanges(dir, since) {
+		if err != nil {
+			return a, err
+		}
+		a.Exchanges++
+		a.Octets += numberOf(line, octetsField)
+		if status := numberOf(line, statusField); status > 0 {
+			a.Answers++
+			_, rest, _ := bytes.Cut(line, mediaField)
+			mediaType, _, _ := bytes.Cut(rest, []byte{'"'})
+			for _, kind := range storage.KindsOfAnswer(int(status), string(mediaType)) {
+				a.Kinds[kind]++
+			}
+		}
+		if bytes.Contains(line, robotsWord) {
+			a.Robots++
+		}
+	}
+	return a, nil
+}
+
+// Requests calls f with the lines of the exchanges in the ledger in dir that were made at since or later. It passes
+// over what is no whole line, for Scan to say.
+func Requests(dir string, since time.Time, f func(storage.Line)) error {
+	for line, err := range exchanges(dir, since) {
+		if err != nil {
+			return err
+		}
+		if l, err := storage.ParseLine(line); err == nil && l.Record != "" {
+			f(l)
+		}
+	}
+	return nil
+}
+
+// exchanges are the lines that name a record and are not of a time before since. An error is the last.
+func exchanges(dir string, since time.Time) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for line, err := range linesWith(dir, recordField, nil) {
+			if err == nil && !since.IsZero() {
+				if at := timeOf(line); !at.IsZero() && at.Before(since) {
+					continue
+				}
+			}
+			if !yield(line, err) {
+				return
+			}
+		}
+	}
+}
+
+// timeOf is the time that a line states first; zero for none.
+func timeOf(line []byte) time.Time {
+	_, rest, _ := bytes.Cut(line, timeField)
+	text, _, _ := bytes.Cut(rest, []byte{'"'})
+	t, _ := time.Parse(time.RFC3339Nano, string(text))
+	return t
+}
+
+// numberOf is the number that a line has in a field; 0 for none.
+func numberOf(line, field []byte) (n int64) {
+	_, digits, _ := bytes.Cut(line, field)
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			break
+		}
+		n = n*10 + int64(d-'0')
+	}
+	return n
+}
+
+// lastSegments is how many segments Last looks into: one may have begun just before a kill.
+const lastSegments = 2
+
+// restField is in each line that says a rest. In a text of the web its quotes would be escaped.
+var restField = []byte(`,"rest_ms":`)
+
+// status2xxField is in each line of an answer of status 2xx.
+var status2xxField = []byte(`,"status":2`)
+
+// Last returns those of the last decisions of the ledger in dir that say a rest of the host (storage.Line.Rest) or are of a
+// page (storage.Line.IsPage), in their order: all of the last two segments, which are bounded. A line that cannot be read is
+// passed over, for Scan to say; an error of the file system is the last.
+func Last(dir string) iter.Seq2[storage.Line, error] {
+	return func(yield func(storage.Line, error) bool) {
+		for b, err := range linesWith(dir, timeField, func(all []int) []int { return all[max(len(all)-lastSegments, 0):] }) {
+			var l storage.Line
+			if err == nil {
+				if !bytes.Contains(b, restField) && !bytes.Contains(b, status2xxField) {
+					continue
+				}
+				var bad error
+				if l, bad = storage.ParseLine(b); bad != nil || l.Rest <= 0 && !l.IsPage() {
+					continue
+				}
+			}
+			if !yield(l, err) {
+				return
+			}
+		}
+	}
+}
+
+// fileField is in each mark of a file. A decision does not begin so.
+var fileField = []byte(`{"mark":"file"`)
+
+// Told returns which files of those names the ledger in dir has marks of. It looks from the last segment back, until it
+// has met all.
+func Told(dir string, names ...string) (map[string]bool, error) {
+	told := map[string]bool{}
+	for b, err := range linesWith(dir, fileField, func(all []int) []int { slices.Reverse(all); return all }) {
+		if err != nil {
+			return told, err
+		}
+		if m, err := ParseMark(b); err == nil && slices.Contains(names, m.Name) {
+			told[m.Name] = true
+		}
+		if len(told) == len(names) {
+			break
+		}
+	}
+	return told, nil
+}
+
+// linesWith are the lines that have a field, in those segments of the ledger in dir that which chooses, or in all. A line
+// that is not whole is passed over, for Scan to say. An error is the last.
+func linesWith(dir string, field []byte, which func(numbers []int) []int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		numbers, err := segments(dir)
+		if err != nil {
+			yield(nil, fmt.Errorf("ledger: read: %w", err))
+			return
+		}
+		if which != nil {
+			numbers = which(numbers)
+		}
+		for r, err := range rows(dir, numbers) {
+			switch {
+			case errors.Is(err, errTorn), errors.Is(err, errLong):
+			case err != nil:
+				yield(nil, fmt.Errorf("ledger: read: %w", err))
+				return
+			case bytes.Contains(r.text, field) && !yield(r.text, nil):
+				return
+			}
+		}
+	}
 }

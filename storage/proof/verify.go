@@ -14,7 +14,11 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/robots/naive"
+	"curtsy/storage"
+	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
+	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/ledger/tree"
@@ -272,4 +276,143 @@ func (v *verification) readProof(entries int) (p proofs, err error) {
 	}
 	p.host = hostmap.Proof{Siblings: j.Map.Siblings, Other: (*hostmap.Other)(j.Map.Other)}
 	return p, nil
+}
+
+// signatures holds the checkpoint to the keys that are known, and to the one that the log itself names.
+func (v *verification) signatures() {
+	for _, s := range v.note.Signatures {
+		if !slices.ContainsFunc(v.r.Signers, func(o Signer) bool { return o.Name == s.Name }) {
+			v.r.Signers = append(v.r.Signers, Signer{Name: s.Name})
+		}
+	}
+	if !v.Key.IsZero() {
+		v.signedBy(v.Key)
+	}
+	v.signedByOwn()
+	for _, k := range v.Witnesses {
+		at, ok := v.note.Cosigned(k)
+		claimed := slices.ContainsFunc(v.note.Signatures, func(s checkpoint.Signature) bool { return s.Name == k.Name() })
+		s := v.r.signer(k)
+		s.Witness, s.Known, s.Time = true, ok, at
+		switch {
+		case ok:
+		case claimed:
+			v.r.found(BadCosignature, "the cosignature of %s under the checkpoint is forged, or of another checkpoint", k.Name())
+		default:
+			v.r.found(BadCosignature, "%s has not cosigned the checkpoint", k.Name())
+		}
+	}
+}
+
+func (v *verification) signedBy(known checkpoint.Key) {
+	for _, k := range v.marks.trusted(known) {
+		if v.note.SignedBy(k) {
+			s := v.r.signer(k)
+			if s.Known = true; k != known {
+				s.By = known.Name()
+			}
+			return
+		}
+	}
+	if _, claimed := v.note.Claimed(known); claimed {
+		v.r.found(BadSignature, "the signature of %s under the checkpoint is forged, or of another checkpoint", known.Name())
+		return
+	}
+	v.r.found(BadSignature, "%s has not signed the checkpoint", known.Name())
+}
+
+// signedByOwn holds the checkpoint to the key that its log names: whoever else signs it cannot change the log.
+func (v *verification) signedByOwn() {
+	if v.marks.named == "" {
+		return
+	}
+	k, err := checkpoint.ParseKey(v.marks.named)
+	switch {
+	case err != nil:
+		v.r.found(BadMark, "the key that the log names is invalid: %v", err)
+	case !v.note.SignedBy(k) && len(v.r.Counts) == 0:
+		v.r.found(BadSignature, "the checkpoint is not signed by %s, the key that its own log names", k.Name())
+	}
+}
+
+// logCheck holds the lines to the site's access logs, by the comparison that an audit makes of an archive.
+type logCheck struct {
+	v         *verification
+	with      *accesslog.Comparison
+	agents    bool // requests have named one
+	confirmed bool
+}
+
+func (v *verification) newLogCheck() *logCheck {
+	o := accesslog.Options{Stdin: v.Stdin, Skew: v.Skew, TempDir: v.TempDir, Crashed: v.marks.crashed, Whole: v.marks.ended}
+	for _, l := range v.Logs {
+		if l.Host == "" {
+			l.Host = v.r.Host
+		}
+		o.Logs = append(o.Logs, l)
+	}
+	return &logCheck{v: v, with: accesslog.Compare(o)}
+}
+
+// take shows a line to the comparison, if octets of it were sent.
+func (c *logCheck) take(ctx context.Context, index int64, l *storage.Line, h *Head) error {
+	if l.Record == "" {
+		return nil
+	}
+	u, err := evidence.ParseURL(l.URL)
+	if err != nil {
+		return nil //nolint:nilerr // nobody was asked for what is no URL
+	}
+	e := &evidence.Exchange{
+		Place: finding.Place{File: linesName, Offset: index, Record: l.Record}, URL: l.URL, Authority: u.Authority,
+		Target: u.Target, Began: l.Began, Took: l.Took, Ended: true, Resolution: time.Microsecond, Method: "GET",
+		Status: l.Status, Answered: l.Status != 0, Cut: l.Truncated, Robots: l.Decision == storage.DecisionRobots,
+	}
+	if h != nil {
+		e.Agent = agentOf(h.Request)
+		c.agents = c.agents || e.Agent != ""
+		if t := targetOf(h.Request); t != "" {
+			e.Target = t
+		}
+	}
+	return c.with.Exchange(ctx, e, func(finding.Finding) {})
+}
+
+// close reads the logs.
+func (c *logCheck) close(ctx context.Context) error {
+	r := c.v.r
+	if !c.agents { // then its product is all that is known of its name
+		name, _, _ := strings.Cut(c.v.bundle.manifest.Software, "/")
+		if err := c.with.Info(ctx, &evidence.Info{Token: name}, nil); err != nil {
+			return err
+		}
+	}
+	var all []finding.Finding
+	of := &audit.Result{}
+	if err := c.with.Close(ctx, of, func(f finding.Finding) {
+		if !f.Note && len(all) < 10*maxFindings {
+			all = append(all, f)
+		}
+	}); err != nil {
+		return err
+	}
+	if len(of.Logs) > 0 {
+		r.Log = of.Logs[0]
+	}
+	c.confirmed = of.Level == audit.ConfirmedByLog
+	r.CannotShow = append(r.CannotShow, of.CannotShow...)
+	if redacted := r.Summary.Redacted; redacted > 0 && r.Log != nil && r.Log.Extra > 0 && r.Log.Extra <= redacted {
+		r.CannotShow = append(r.CannotShow, fmt.Sprintf(
+			"whether %d requests of the access log that no line has are among the %d lines that were taken out", r.Log.Extra, redacted))
+		all = slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Code == finding.LogExtra })
+	}
+	for _, f := range all {
+		switch f.Code {
+		case finding.LogExtra:
+			r.found(LogExtra, "the access log has a request that no line has: %s", f.Observed)
+		case finding.LogMissing:
+			r.at(LogMissing, f.Offset, "the access log lacks a request that entry %d has, %.200s: %s", f.Offset, f.URL, f.Observed)
+		}
+	}
+	return nil
 }
