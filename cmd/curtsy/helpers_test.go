@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,9 +104,13 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// atHome runs a command line in this process, with the configuration folder that the test has.
+var oneAtHome sync.Mutex // a command sets the collector of its process
+
+// atHome runs a command line in this process, with the configuration folder that the tests have, and no other beside it.
 func atHome(t *testing.T, args ...string) result {
 	t.Helper()
+	oneAtHome.Lock()
+	defer oneAtHome.Unlock()
 	var out, errs bytes.Buffer
 	code := run(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	return result{out.String(), errs.String(), code}

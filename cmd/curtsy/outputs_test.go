@@ -135,7 +135,7 @@ func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 				continue
 			}
 			fill := strings.NewReplacer("OUT/..", filepath.Dir(out), "OUT", out, "SEGMENT", segments[0], " D", " "+d)
-			r := inside(t, strings.Fields(fill.Replace(line))...)
+			r := atHome(t, strings.Fields(fill.Replace(line))...)
 			if r.code == cli.ExitDone {
 				t.Errorf("%s: exit code 0\n%s", fill.Replace(line), r.err)
 			}

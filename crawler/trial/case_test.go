@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -71,7 +72,8 @@ func sizeOf() size {
 // whatever was taken down of it and however often its operator's key was rotated. The owner of each host gets a bundle that
 // holds.
 func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // an update looks for a checkpoint of the ledger there
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each case leaves a crawl: little lives
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())          // an update looks for a checkpoint of the ledger there
 	s := sizeOf()
 	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps, logs, confirmed, uncovered, own, rotations, takedowns, updates, gone, bundles, acts, raised int64 }
 	var failed []uint64

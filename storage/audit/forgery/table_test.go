@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,7 @@ func findings(r *audit.Result) string {
 }
 
 func TestTheAuditFindsEachForgery(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each row leaves a crawl and an audit: little lives
 	dir := t.TempDir()
 	crawl(t, dir)
 	head, err := ledger.Latest(filepath.Join(dir, "ledger"))
