@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"curtsy/crawler/budget"
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/hostrule"
 )
 
 // Terms are the settings that an operator may change while a run goes on, as Config has them. Whoever needs one asks for
@@ -24,8 +24,8 @@ type Terms struct {
 	MaxPages, MaxPerHost, MaxPerDomain, MaxPerTag, MaxBytes int64
 	MaxTime                                                 time.Duration
 	StopWhen                                                []budget.Condition
-	Window                                                  host.Spans
-	Hosts                                                   host.Rules
+	Window                                                  hostrule.Spans
+	Hosts                                                   hostrule.Rules
 	Include, Exclude                                        []string // of Config.Scope
 }
 
@@ -52,7 +52,7 @@ func (t *Terms) check(next *Terms) error {
 		return errors.New("crawler: a budget is negative; zero is for no limit")
 	}
 	if !next.Window.Within(t.Window, time.Now()) {
-		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), host.NoWindow), t.Window, ErrLessPolite)
+		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), hostrule.NoWindow), t.Window, ErrLessPolite)
 	}
 	for i, was := range t.Hosts { // a rule only asks for more consideration: none may go or shrink, and further ones may come
 		if i >= len(next.Hosts) {

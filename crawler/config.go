@@ -13,8 +13,6 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
-	"curtsy/crawler/host"
-	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
@@ -22,6 +20,8 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/hostrule"
+	"curtsy/storage/optout"
 )
 
 // Floor is the shortest pause between two exchanges with a host that is not the operator's own (politeness rule 9).
@@ -122,7 +122,7 @@ type Config struct {
 
 	// Window is when hosts may be asked for anything. Outside of it the run begins no exchange; it ends when the next opening
 	// is more than MaxWait away. The time of MaxTime goes on meanwhile. Without any spans it is always open.
-	Window host.Spans
+	Window hostrule.Spans
 
 	// ExternalAge is for how long a leaf (scope.Config.External) that was there is not asked for again. Zero asks each time.
 	ExternalAge time.Duration
@@ -132,7 +132,7 @@ type Config struct {
 
 	// Hosts are what the operator sets for some hosts alone. Each only asks for more consideration. Their patterns are those
 	// of Scope.Hosts, and their daily budgets those of Daily.
-	Hosts host.Rules
+	Hosts hostrule.Rules
 
 	// Daily, if not nil, caps the requests to each host within 24 hours; it knows those of earlier runs. Own hosts count
 	// like others, and have one exchange at a time then.

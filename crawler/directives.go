@@ -8,10 +8,10 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/optout"
 )
 
 // Manners says which wishes a crawl met with, and which choices its operator made about them.

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
+	"curtsy/storage/hostrule"
 )
 
 // A delay below the floor is refused, whatever it is for.
 func TestRule09_AHostSettingBelowTheFloorIsRefused(t *testing.T) {
 	w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
-	w.cfg.Hosts = host.Rules{{Match: "127.0.0.1", Delay: Floor / 2}}
+	w.cfg.Hosts = hostrule.Rules{{Match: "127.0.0.1", Delay: Floor / 2}}
 	if _, err := New(t.Context(), w.cfg); err == nil || !strings.Contains(err.Error(), "floor") {
 		t.Errorf("%v", err)
 	}
@@ -19,7 +19,7 @@ func TestRule09_AHostSettingBelowTheFloorIsRefused(t *testing.T) {
 
 // Budgets and patterns of some hosts bind these, beside those of all.
 func TestHostSettingsNarrowBudgetsAndScope(t *testing.T) {
-	rules := host.Rules{{Match: "a.test", MaxPerHost: 3}, {Match: "b.test", Exclude: []string{`p2\.`}, Include: []string{`p[1-4]\.`}}}
+	rules := hostrule.Rules{{Match: "a.test", MaxPerHost: 3}, {Match: "b.test", Exclude: []string{`p2\.`}, Include: []string{`p[1-4]\.`}}}
 	tell(t, []story{{
 		name: "three hosts", seeds: "http://a.test/ http://b.test/ http://c.test/",
 		sites: []*crawltest.Site{crawltest.Tree("a.test", 20), crawltest.Tree("b.test", 20), crawltest.Tree("c.test", 20)},

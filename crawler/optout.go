@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/optout"
 )
 
 // reasonOptOut is why nothing is asked of what is on an opt-out list.

@@ -16,9 +16,9 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/storage"
+	"curtsy/storage/optout"
 )
 
 // listedWorld is a world with an opt-out list, which notes what is looked up and dialled.

@@ -13,12 +13,12 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
-	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/optout"
 )
 
 // robotsAccept is what a request for robots.txt asks for.

@@ -11,12 +11,12 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/found"
 	"curtsy/crawler/host"
-	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/optout"
 	"curtsy/storage/plainly"
 )
 

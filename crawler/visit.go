@@ -17,6 +17,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/mediatype"
 )
 
@@ -37,8 +38,8 @@ type site struct {
 	ownCheck bool // its failing pages are findings: see Config.LinkCheck
 	brief    bool // only links off the scope lead to it: likewise
 	floor    time.Duration
-	set      host.Overrides // what the operator sets for it
-	raised   time.Duration  // to what an operator has raised its pace since the run began; zero where that was not done
+	set      hostrule.Overrides // what the operator sets for it
+	raised   time.Duration      // to what an operator has raised its pace since the run began; zero where that was not done
 	memory   host.State
 	history  trap.History // as memory.History has it
 	state    robots.State

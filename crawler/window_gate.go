@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
+	"curtsy/storage/hostrule"
 )
 
 // errShut says that no request may be sent any more: the window closed, or other members may own the host by now.
@@ -28,7 +28,7 @@ type windowGate struct {
 	End     func(l windowLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
 	Log     func(format string, args ...any)
 
-	window atomic.Pointer[host.Spans]
+	window atomic.Pointer[hostrule.Spans]
 	moved  chan struct{} // has a value after Move
 
 	busy   bool // something was under way at the last look
@@ -43,14 +43,14 @@ type windowLeft struct {
 }
 
 // newWindowGate returns the gate of a window; its fields are not set.
-func newWindowGate(w host.Spans) *windowGate {
+func newWindowGate(w hostrule.Spans) *windowGate {
 	s := &windowGate{moved: make(chan struct{}, 1)}
 	s.window.Store(&w)
 	return s
 }
 
 // Move sets another window. It counts at once; Keep looks at it next.
-func (s *windowGate) Move(w host.Spans) {
+func (s *windowGate) Move(w hostrule.Spans) {
 	s.window.Store(&w)
 	select {
 	case s.moved <- struct{}{}:
@@ -58,7 +58,7 @@ func (s *windowGate) Move(w host.Spans) {
 	}
 }
 
-func (s *windowGate) spans() host.Spans { return *s.window.Load() }
+func (s *windowGate) spans() hostrule.Spans { return *s.window.Load() }
 
 // Until is when the window opens that the run waits for; nil while it does not.
 func (s *windowGate) Until() *time.Time { return s.until.Load() }
@@ -178,7 +178,7 @@ func (s *windowGate) Look(ctx context.Context) error {
 }
 
 // afterClosing is what comes after the window has closed.
-func afterClosing(w host.Spans, waits bool, at time.Time) string {
+func afterClosing(w hostrule.Spans, waits bool, at time.Time) string {
 	if waits {
 		return "continues at " + w.Clock(at)
 	}

@@ -16,9 +16,9 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/host"
 	"curtsy/crawler/record"
 	"curtsy/crawler/status"
+	"curtsy/storage/hostrule"
 )
 
 // within is a crawl of site in a window, run in virtual time, which begins at midnight of a Saturday.
@@ -26,7 +26,7 @@ func within(t *testing.T, site *crawltest.Site, maxWait time.Duration, spans ...
 	t.Helper()
 	w = newWorld(t, []string{"http://a.test/0"}, site)
 	var err error
-	if w.cfg.Window, err = host.ParseSpans(spans); err != nil {
+	if w.cfg.Window, err = hostrule.ParseSpans(spans); err != nil {
 		t.Fatal(err)
 	}
 	w.cfg.MaxWait = maxWait
@@ -162,7 +162,7 @@ func TestARunWithNothingToDoWaitsForNoWindow(t *testing.T) {
 // gateOf is the gate of a window, by the clock of a bubble, which begins at midnight UTC.
 func gateOf(t *testing.T, span string) *windowGate {
 	t.Helper()
-	w, err := host.ParseSpans([]string{span})
+	w, err := hostrule.ParseSpans([]string{span})
 	require.NoError(t, err)
 	g := newWindowGate(w)
 	g.Dates, g.Hold = record.NewDates(), func(bool) {}

@@ -20,8 +20,8 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/host"
 	"curtsy/frontier/durable"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/plainly"
 )
 
@@ -119,7 +119,7 @@ func commented() ([]byte, error) {
 		b.WriteString("# " + lines[i])
 	}
 	b.WriteString(hostsHead)
-	crawldir.HostFlags(new(host.Rule)).VisitAll(func(f *pflag.Flag) {
+	crawldir.HostFlags(new(hostrule.Rule)).VisitAll(func(f *pflag.Flag) {
 		example, usage, _ := strings.Cut(strings.TrimPrefix(f.Usage, "`"), "` ")
 		comment(&b, "  "+usage)
 		fmt.Fprintf(&b, "# %s = %s\n", f.Name, example)

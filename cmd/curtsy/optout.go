@@ -16,8 +16,8 @@ import (
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/optout"
 	"curtsy/frontier/durable"
+	"curtsy/storage/optout"
 	"curtsy/storage/plainly"
 )
 

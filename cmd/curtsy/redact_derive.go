@@ -16,10 +16,10 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/optout"
 	"curtsy/frontier/durable"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/optout"
 	"curtsy/storage/plainly"
 	"curtsy/storage/redact"
 )

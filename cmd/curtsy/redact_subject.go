@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/optout"
 	"curtsy/frontier/canon"
+	"curtsy/storage/optout"
 	"curtsy/storage/plainly"
 	"curtsy/storage/redact"
 )

@@ -17,10 +17,10 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/dashboard"
-	"curtsy/crawler/host"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
 )
@@ -304,7 +304,7 @@ func windowOf(st status.Status, dir string, now time.Time) string {
 	if err != nil || st.State == "running" || st.State == status.OutsideWindow {
 		return ""
 	}
-	w, err := host.ParseSpans(s.Window)
+	w, err := hostrule.ParseSpans(s.Window)
 	if err != nil || len(w) == 0 {
 		return ""
 	}

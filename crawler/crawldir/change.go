@@ -16,12 +16,12 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/control"
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/ledger"
 )
 
@@ -78,7 +78,7 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 		Act: o.Setting, About: about(o, done), URLs: done.URLs, Note: control.NoteOf(ctx), Settings: hex.EncodeToString(sum[:]),
 	}
 	if o.Setting == control.SetDelay {
-		act.Hosts = host.Rule{Match: cmp.Or(o.Host, everyHost)}.Name() // an audit knows hosts as URLs have them
+		act.Hosts = hostrule.Rule{Match: cmp.Or(o.Host, everyHost)}.Name() // an audit knows hosts as URLs have them
 		act.Delay = next.delayOf(act.Hosts)
 	}
 	// The mark stands before the first line that was written by it. A kill in between leaves the settings before, which the
@@ -148,7 +148,7 @@ func (s *Settings) obey(o control.Change) (before, after string, err error) {
 }
 
 // listed are the elements of a list, in one line.
-func listed(all []string) string { return cmp.Or(strings.Join(all, ", "), host.NoWindow) }
+func listed(all []string) string { return cmp.Or(strings.Join(all, ", "), hostrule.NoWindow) }
 
 // pattern adds a pattern to a list, or takes it away.
 func pattern(o control.Change, list *[]string) (before, after string, err error) {
@@ -194,10 +194,10 @@ func (s *Settings) lengthen(o control.Change) (before, after string, err error) 
 		return "", "", misuse("%s is %s already", o.Setting, write(was))
 	default:
 		s.Hosts = slices.Clone(s.Hosts)
-		name := host.Rule{Match: o.Host}.Name()
-		i := slices.IndexFunc(s.Hosts, func(r host.Rule) bool { return r.Name() == name })
+		name := hostrule.Rule{Match: o.Host}.Name()
+		i := slices.IndexFunc(s.Hosts, func(r hostrule.Rule) bool { return r.Name() == name })
 		if i < 0 {
-			i, s.Hosts = len(s.Hosts), append(s.Hosts, host.Rule{Match: o.Host})
+			i, s.Hosts = len(s.Hosts), append(s.Hosts, hostrule.Rule{Match: o.Host})
 		}
 		s.Hosts[i].Delay = next
 	}
@@ -207,7 +207,7 @@ func (s *Settings) lengthen(o control.Change) (before, after string, err error) 
 // delayOf is the least pause of the hosts that a match is for, as settings have it.
 func (s *Settings) delayOf(match string) time.Duration {
 	d := max(s.Delay, crawler.Floor)
-	match = host.Rule{Match: match}.Name()
+	match = hostrule.Rule{Match: match}.Name()
 	if a, err := canon.ParseAuthority("http://" + match); err == nil {
 		return max(d, s.Hosts.Of(a).Delay)
 	}
@@ -239,7 +239,7 @@ func (s *Settings) terms() (crawler.Terms, error) {
 	if err != nil {
 		return crawler.Terms{}, err
 	}
-	spans, err := host.ParseSpans(s.Window)
+	spans, err := hostrule.ParseSpans(s.Window)
 	return crawler.Terms{
 		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
 		StopWhen: conditions, Window: spans, Hosts: s.Hosts, Include: s.Include, Exclude: s.Exclude,
@@ -264,7 +264,7 @@ func (c *changing) concern(ctx context.Context, o control.Change, next *Settings
 			return was.Judge(asked).In != is.Judge(asked).In
 		})
 	case control.SetDelay:
-		rule := host.Rule{Match: cmp.Or(o.Host, everyHost)}
+		rule := hostrule.Rule{Match: cmp.Or(o.Host, everyHost)}
 		done.Known = true
 		return status.EachHost(ctx, c.frontier, 0, func(h frontier.Host) bool {
 			n := h.Queued + h.Deferred

@@ -6,10 +6,10 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/plainly"
 )
 
@@ -91,7 +91,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 
 // Opens refuses to begin a run outside of the window, when that opens later than MaxWait waits.
 func Opens(s *Settings, now time.Time) error {
-	w, err := host.ParseSpans(s.Window)
+	w, err := hostrule.ParseSpans(s.Window)
 	if err != nil {
 		return misuse("--window %w", err)
 	}

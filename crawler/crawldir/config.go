@@ -19,11 +19,11 @@ import (
 	"curtsy/crawler/extract"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/trap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/warc"
 )
 
@@ -164,7 +164,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	if err != nil {
 		return crawler.Config{}, err
 	}
-	spans, err := host.ParseSpans(s.Window)
+	spans, err := hostrule.ParseSpans(s.Window)
 	if err != nil {
 		return crawler.Config{}, misuse("--window %w", err)
 	}

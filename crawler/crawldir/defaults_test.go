@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"curtsy/crawler/host"
+	"curtsy/storage/hostrule"
 )
 
 // A default stands in one place. Settings name those of the packages that use them, and these name their constants: a
@@ -61,7 +61,7 @@ func TestDefaultsStandOnce(t *testing.T) {
 // After a kill a host whose pace the operator has lengthened waits for that, and no other host does.
 func TestAfterAKillAHostSettingHolds(t *testing.T) {
 	s := Defaults()
-	s.Hosts = host.Rules{{Match: "a.test", Delay: 20 * time.Second}}
+	s.Hosts = hostrule.Rules{{Match: "a.test", Delay: 20 * time.Second}}
 	o := s.FrontierOptions()
 	for host, want := range map[string]time.Duration{"a.test": 20 * time.Second, "b.test": time.Second} {
 		c, err := Seed("http://"+host+"/", "")

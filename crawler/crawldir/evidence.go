@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
@@ -23,6 +22,7 @@ import (
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/mirror/layout"
+	"curtsy/storage/optout"
 	"curtsy/storage/warc"
 )
 

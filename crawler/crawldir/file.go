@@ -15,8 +15,8 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/host"
 	"curtsy/frontier/engine"
+	"curtsy/storage/hostrule"
 )
 
 // maxUserFile bounds a file of settings or certificates, which nobody writes as large by hand.
@@ -125,7 +125,7 @@ func (f *File) locate(b []byte) {
 }
 
 // Hosts reads what holds for some hosts alone, and reports whether the file says anything of that.
-func (f File) Hosts() (rules host.Rules, ok bool, err error) {
+func (f File) Hosts() (rules hostrule.Rules, ok bool, err error) {
 	for _, t := range f.hosts {
 		r, problems := t.rule(f.Path)
 		if len(problems) > 0 {
@@ -143,7 +143,7 @@ type problem struct {
 }
 
 // rule reads a table for some hosts.
-func (t hostTable) rule(path string) (r host.Rule, problems []problem) {
+func (t hostTable) rule(path string) (r hostrule.Rule, problems []problem) {
 	wrong := func(key string, err error) {
 		at, ok := t.places[key]
 		if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/crawler/fetch/webbotauth"
-	"curtsy/crawler/host"
+	"curtsy/storage/hostrule"
 )
 
 // Flags declares every setting as a flag, in the order of files, whose keys have the names of the flags. The default of each
@@ -121,7 +121,7 @@ func (s *Settings) flags() *pflag.FlagSet {
 
 // HostFlags are the keys of a table for some hosts. They are named like the settings that they are stricter than, and set r.
 // The usage of each begins with an example of its value.
-func HostFlags(r *host.Rule) *pflag.FlagSet {
+func HostFlags(r *hostrule.Rule) *pflag.FlagSet {
 	fs := pflag.NewFlagSet(HostTable, pflag.ContinueOnError)
 	fs.SortFlags = false
 	fs.StringVar(&r.Match, "match", r.Match, "`\"*.your-domain.org\"` which hosts; ports do not count")
@@ -146,7 +146,7 @@ var Renamed = map[string]string{
 func Names() []string { return namesOf(new(Settings).flags()) }
 
 // HostNames are the keys of a table for some hosts.
-func HostNames() []string { return namesOf(HostFlags(new(host.Rule))) }
+func HostNames() []string { return namesOf(HostFlags(new(hostrule.Rule))) }
 
 func namesOf(fs *pflag.FlagSet) (names []string) {
 	fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
@@ -211,8 +211,8 @@ func (s *Settings) HostTables() (all []map[string]any) {
 }
 
 // saidOf visits the keys that a table for some hosts has.
-func saidOf(r *host.Rule, visit func(*pflag.Flag)) {
-	zero := HostFlags(new(host.Rule))
+func saidOf(r *hostrule.Rule, visit func(*pflag.Flag)) {
+	zero := HostFlags(new(hostrule.Rule))
 	HostFlags(r).VisitAll(func(f *pflag.Flag) {
 		if f.Value.String() != zero.Lookup(f.Name).DefValue {
 			visit(f)

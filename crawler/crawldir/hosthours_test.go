@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/host"
+	"curtsy/storage/hostrule"
 )
 
 // Hours and requests in a day that are set for a host are kept, over a stop and a kill as well, and the audit, which the archive
@@ -17,7 +17,7 @@ func TestHoursAndRequestsInADayAreKeptAndDeclared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, s, o := piped(t, crawltest.Tree("bakery.test", 30))
 		s.MaxWait, s.MaxTime = 72*time.Hour, 5*time.Minute
-		s.Hosts = host.Rules{{Match: "*.test", PerHostPerDay: 7, Hours: []string{"01:00-01:02", "23:00 - 23:01"}}}
+		s.Hosts = hostrule.Rules{{Match: "*.test", PerHostPerDay: 7, Hours: []string{"01:00-01:02", "23:00 - 23:01"}}}
 		dir := created(t, &s, "http://bakery.test/")
 		time.Sleep(time.Hour + 115*time.Second) // some seconds are left of the first hours
 		if _, err := Run(t.Context(), dir, o); err != nil {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"curtsy/crawler"
-	"curtsy/crawler/optout"
+	"curtsy/storage/optout"
 	"curtsy/storage/warc"
 )
 

@@ -18,9 +18,9 @@ import (
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/explain"
-	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/ledger"
 )
 
@@ -167,7 +167,7 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 		{"lowered", func(s *Settings) { s.MaxPages = 50 }, []control.Change{{Setting: control.SetMaxPages, Value: "2"}}, "max-pages", 4},
 		{"no longer", func(s *Settings) { s.MaxPages = 10 }, []control.Change{{Setting: control.SetMaxPages, Value: "0"}}, "drained", 60},
 		{"of a host that has all its pages", func(s *Settings) {
-			s.MaxPerHost, s.Hosts = 3, host.Rules{{Match: "mill.test", Delay: 10 * time.Second, MaxPerHost: 3}}
+			s.MaxPerHost, s.Hosts = 3, hostrule.Rules{{Match: "mill.test", Delay: 10 * time.Second, MaxPerHost: 3}}
 		}, []control.Change{{Setting: control.SetMaxPerHost, Value: "9"}}, "max-per-host", 12},
 		{"of a domain that has all its pages", slowMill(func(s *Settings) { s.MaxPerDomain = 3 }),
 			[]control.Change{{Setting: control.SetMaxPerDomain, Value: "9"}}, "max-per-domain", 18},
@@ -206,7 +206,7 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 // slowMill is set with a second host that outlasts the first one.
 func slowMill(set func(*Settings)) func(*Settings) {
 	return func(s *Settings) {
-		s.Hosts = host.Rules{{Match: "mill.test", Delay: 10 * time.Second}}
+		s.Hosts = hostrule.Rules{{Match: "mill.test", Delay: 10 * time.Second}}
 		set(s)
 	}
 }

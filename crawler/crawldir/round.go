@@ -16,6 +16,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
 	"curtsy/storage"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/ledger"
 )
 
@@ -102,7 +103,7 @@ func (r Round) host(h frontier.Host) (frontier.Host, error) {
 
 // Daily is the cap of requests to a host in a day, with those that the ledger in dir tells of; nil without one.
 func Daily(dir string, s *Settings, now time.Time) (*budget.Daily, error) {
-	if s.PerHostPerDay == 0 && !slices.ContainsFunc(s.Hosts, func(r host.Rule) bool { return r.PerHostPerDay > 0 }) {
+	if s.PerHostPerDay == 0 && !slices.ContainsFunc(s.Hosts, func(r hostrule.Rule) bool { return r.PerHostPerDay > 0 }) {
 		return nil, nil
 	}
 	d := budget.NewDaily(s.perDay)

@@ -10,13 +10,13 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/crawler/freshness"
-	"curtsy/crawler/host"
-	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/robots"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/mirror"
 	"curtsy/storage/mirror/layout"
+	"curtsy/storage/optout"
 )
 
 // Version is the version of the program, as requests, archives and ledgers carry it.
@@ -97,7 +97,7 @@ type Settings struct {
 	Fresh                    float64       // share of the time that a watch keeps a page fresh for, at most
 	Gather                   time.Duration // from one round of a watch to the next, at least
 
-	Hosts host.Rules // overrides for single hosts; they can only make the crawl more polite
+	Hosts hostrule.Rules // overrides for single hosts; they can only make the crawl more polite
 
 	LinkCheck bool  // of this run, and in no file: see crawler.Config
 	Fleet     Fleet // likewise

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"curtsy/crawler"
-	"curtsy/crawler/host"
 	"curtsy/frontier/durable"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/warc"
 )
 
@@ -29,7 +29,7 @@ func (s *Settings) PolitenessFields() warc.Fields {
 	if s.LinkCheck {
 		fields = append(fields, warc.Field{Name: "own-site-failures", Value: "findings"})
 	}
-	if w, err := host.ParseSpans(s.Window); err == nil {
+	if w, err := hostrule.ParseSpans(s.Window); err == nil {
 		for _, text := range w.Texts() {
 			fields = append(fields, warc.Field{Name: "window", Value: text})
 		}

@@ -13,12 +13,12 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
-	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/optout"
 )
 
 // The pace of an explanation is that of the crawl, whoever asks for how much.

@@ -5,7 +5,6 @@ import (
 
 	"curtsy/crawler/gate"
 	"curtsy/crawler/host"
-	"curtsy/crawler/optout"
 	"curtsy/crawler/scope"
 	"curtsy/crawler/status"
 	"curtsy/crawler/trap"
@@ -13,6 +12,8 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/hostrule"
+	"curtsy/storage/optout"
 )
 
 // Question is a URL to be explained.
@@ -44,8 +45,8 @@ type Facts struct {
 	History trap.History
 	Own     bool // the host is the operator's own
 	Floor   time.Duration
-	Set     host.Overrides // what the operator sets for the host
-	Raised  time.Duration  // to what the operator has raised its pace since the run began; zero where that was not done
+	Set     hostrule.Overrides // what the operator sets for the host
+	Raised  time.Duration      // to what the operator has raised its pace since the run began; zero where that was not done
 	State   robots.State
 	Rules   gate.Rules // that State holds
 	Gate    *gate.Gate

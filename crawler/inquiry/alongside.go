@@ -12,16 +12,17 @@ import (
 	"curtsy/crawler/hostlock"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage/hostrule"
 )
 
 // alongside makes single exchanges beside the crawls of this user, as one of them would (politeness rule 26): under the
 // host's lock, at its pace and at that of its address, all of which crawls and other commands keep with us.
 type alongside struct {
 	locks   *hostlock.Locks
-	floor   time.Duration // between two exchanges with a host
-	set     host.Rules    // what is set for some hosts alone: their hours are for crawls, their delays for all
-	every   time.Duration // between two starts at an address
-	foreign bool          // loopback is like any other host
+	floor   time.Duration  // between two exchanges with a host
+	set     hostrule.Rules // what is set for some hosts alone: their hours are for crawls, their delays for all
+	every   time.Duration  // between two starts at an address
+	foreign bool           // loopback is like any other host
 }
 
 // Resting says that a host was not asked, because it asked to be left alone for a while.

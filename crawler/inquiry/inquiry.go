@@ -11,10 +11,10 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/hostlock"
-	"curtsy/crawler/optout"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/robots"
+	"curtsy/storage/optout"
 )
 
 // Robots is what is known of a robots.txt.

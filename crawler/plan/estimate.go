@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/host"
 	"curtsy/crawler/scope"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/plainly"
 )
 
@@ -178,7 +178,7 @@ func (r *reckoning) capPages(longest *met) {
 
 // within lets nothing be asked outside of the window. What the crawl finds closed when it begins is not reckoned.
 func (r *reckoning) within() {
-	if w, err := host.ParseSpans(r.s.Window); err == nil && len(w) > 0 && r.e.Takes > 0 {
+	if w, err := hostrule.ParseSpans(r.s.Window); err == nil && len(w) > 0 && r.e.Takes > 0 {
 		at, _ := w.Opens(time.Now())
 		r.e.Takes = w.Takes(at, time.Duration(r.e.Takes*float64(time.Second))).Seconds()
 		r.e.Basis = append(r.e.Basis, fmt.Sprintf("Requests are sent only within %s, which is %.0f %% of the week. The times of single hosts leave out the other hours.", w, 100*w.Share()))

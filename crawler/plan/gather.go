@@ -15,6 +15,7 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/plainly"
 )
 
@@ -69,7 +70,7 @@ type met struct {
 	it    crawler.Met
 	asked bool // what its robots.txt means is known
 	maps  int  // sitemaps that its robots.txt names on it
-	set   host.Overrides
+	set   hostrule.Overrides
 }
 
 // plan is what comes of the run.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"curtsy/crawler/host"
 	"curtsy/frontier/canon"
+	"curtsy/storage/hostrule"
 )
 
 // Mode says which places are in scope.
@@ -66,7 +66,7 @@ type Config struct {
 
 	// Hosts narrow the scope of some hosts alone, likewise: of each rule that matches a host and has Include one pattern
 	// must match, and none of Exclude may.
-	Hosts host.Rules
+	Hosts hostrule.Rules
 
 	// Accept and Reject list media types ("image/png", "image/*") and extensions (".pdf", ".tar.gz"; case does not
 	// matter). Extensions are judged by the path, types by AcceptType when the head of the answer is there. Accept
@@ -201,11 +201,11 @@ func anyMatch(res []*regexp.Regexp, s string) bool {
 
 // hostPatterns are the patterns of a rule for some hosts alone.
 type hostPatterns struct {
-	rule             host.Rule
+	rule             hostrule.Rule
 	include, exclude []*regexp.Regexp
 }
 
-func compileHosts(rules host.Rules) (all []hostPatterns, err error) {
+func compileHosts(rules hostrule.Rules) (all []hostPatterns, err error) {
 	for _, r := range rules {
 		p := hostPatterns{rule: r}
 		if p.include, err = compile("include of host "+r.Match, r.Include); err != nil {

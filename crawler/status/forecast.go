@@ -9,13 +9,14 @@ import (
 	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/hostrule"
 )
 
 // Budget is what ends a crawl before all is done. Zero fields do not.
 type Budget struct {
 	MaxPages, MaxPerHost, MaxBytes int64
 	MaxTime                        time.Duration
-	Window                         host.Spans // in which alone hosts are asked
+	Window                         hostrule.Spans // in which alone hosts are asked
 }
 
 // What an Estimate is Until.

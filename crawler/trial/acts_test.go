@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"curtsy/crawler"
-	"curtsy/crawler/host"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/ledger"
 )
 
@@ -73,8 +73,8 @@ func (x *trial) operate(ctx context.Context, t *testing.T, c *crawl, life int, m
 			change(ledger.Operator{Act: ledger.ActMaxPerHost})
 		default:
 			match := []string{"*", a.Host()}[d.IntN(2)]
-			rule := host.Rule{Match: match, Delay: time.Second + time.Duration(d.IntN(4000))*time.Millisecond}
-			if len(x.set.hosts) >= host.MaxRules {
+			rule := hostrule.Rule{Match: match, Delay: time.Second + time.Duration(d.IntN(4000))*time.Millisecond}
+			if len(x.set.hosts) >= hostrule.MaxRules {
 				return
 			}
 			x.set.hosts = append(slices.Clip(x.set.hosts), rule)

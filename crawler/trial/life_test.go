@@ -20,8 +20,6 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/fetch"
-	"curtsy/crawler/host"
-	"curtsy/crawler/optout"
 	"curtsy/crawler/record"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
@@ -30,8 +28,10 @@ import (
 	"curtsy/robots"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/optout"
 	"curtsy/storage/warc"
 )
 
@@ -62,7 +62,7 @@ type settings struct {
 	maxBody  int64
 	keep     bool // the bodies of pages that ask not to be archived
 	lease    time.Duration
-	hosts    host.Rules                              // that an operator has made
+	hosts    hostrule.Rules                          // that an operator has made
 	exclude  []string                                // likewise
 	recorder func(storage.Recorder) storage.Recorder // nil for the archive as it is
 

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/optout"
 	"curtsy/frontier/canon"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
+	"curtsy/storage/optout"
 	"curtsy/storage/proof"
 	"curtsy/storage/redact"
 )

@@ -13,12 +13,12 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/freshness"
-	"curtsy/crawler/host"
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/sorted"
 )
@@ -29,7 +29,7 @@ type Options struct {
 	// PerDay is how many requests a host gets within 24 hours; it is the setting of the crawl. Zero means DefaultPerDay.
 	PerDay int64
 	// Hosts are those of the crawl: some may get fewer.
-	Hosts host.Rules
+	Hosts hostrule.Rules
 	// Gather is the shortest time from one round to the next, so that a round has several pages. Zero means an hour.
 	Gather time.Duration
 }

@@ -7,9 +7,9 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/host"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
+	"curtsy/storage/hostrule"
 )
 
 // A Watch goes on with a crawl, round by round:
@@ -140,7 +140,7 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 
 // shut is when the window of the crawl opens, and whether it is closed.
 func (w *Watch) shut(now time.Time) (at time.Time, shut bool) {
-	spans, err := host.ParseSpans(w.Settings.Window) // Check has refused what cannot be read
+	spans, err := hostrule.ParseSpans(w.Settings.Window) // Check has refused what cannot be read
 	at, ok := spans.Opens(now)
 	return at, err == nil && ok && at.After(now)
 }

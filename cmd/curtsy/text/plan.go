@@ -13,10 +13,10 @@ import (
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
-	"curtsy/crawler/host"
 	"curtsy/crawler/plan"
 	"curtsy/crawler/status"
 	"curtsy/storage"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/plainly"
 )
 
@@ -210,7 +210,7 @@ func (t sheetText) ReadsSitemaps() bool {
 }
 
 // Ruled is what a rule for some hosts asks for.
-func (sheetText) Ruled(r host.Rule) string {
+func (sheetText) Ruled(r hostrule.Rule) string {
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, " "+format+";", args...) }
 	if r.Delay > 0 {
@@ -261,7 +261,7 @@ func (t sheetText) Budgets() string {
 	if s.MaxBytes > 0 {
 		all = append(all, plainly.ExactSize(s.MaxBytes)+" in all")
 	}
-	if len(s.Window) > 0 && s.Window[0] != host.NoWindow {
+	if len(s.Window) > 0 && s.Window[0] != hostrule.NoWindow {
 		all = append(all, "requests only within "+strings.Join(s.Window, ", "))
 	}
 	if s.MaxTime > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/hostrule"
 )
 
 // Exchange is a request and what came of it, put together from its records.
@@ -91,22 +92,22 @@ func (e *Exchange) End() time.Time { return e.Began.Add(e.Took) }
 // Info is what a warcinfo record says of the crawl.
 type Info struct {
 	finding.Place
-	Ours      bool          `json:"ours"` // software is this crawler
-	Software  string        `json:"software,omitempty"`
-	Operator  string        `json:"operator,omitempty"`
-	Agent     string        `json:"user_agent,omitempty"`
-	Standard  string        `json:"robots,omitempty"` // as declared
-	Token     string        `json:"product_token,omitempty"`
-	Floor     time.Duration `json:"-"` // between exchanges of a host that is not own
-	IPDelay   time.Duration `json:"-"`
-	MaxDelay  time.Duration `json:"-"` // the longest Crawl-delay that the crawl waits for; 0 where that is not said
-	Terms     []HostTerm    `json:"-"` // that the operator set for some hosts alone
-	Windows   []Window      `json:"-"` // in which alone anybody is asked
-	OwnSites  string        `json:"own_sites,omitempty"`
-	Findings  bool          `json:"-"` // of a link check: it does not back off from own hosts after errors
-	ConfigSHA string        `json:"config_sha256,omitempty"`
-	LedgerKey string        `json:"-"`
-	Proxy     string        `json:"proxy,omitempty"` // that requests went through, as declared; the last of several
+	Ours      bool           `json:"ours"` // software is this crawler
+	Software  string         `json:"software,omitempty"`
+	Operator  string         `json:"operator,omitempty"`
+	Agent     string         `json:"user_agent,omitempty"`
+	Standard  string         `json:"robots,omitempty"` // as declared
+	Token     string         `json:"product_token,omitempty"`
+	Floor     time.Duration  `json:"-"` // between exchanges of a host that is not own
+	IPDelay   time.Duration  `json:"-"`
+	MaxDelay  time.Duration  `json:"-"` // the longest Crawl-delay that the crawl waits for; 0 where that is not said
+	Terms     hostrule.Rules `json:"-"` // that the operator set for some hosts alone
+	Windows   hostrule.Spans `json:"-"` // in which alone anybody is asked
+	OwnSites  string         `json:"own_sites,omitempty"`
+	Findings  bool           `json:"-"` // of a link check: it does not back off from own hosts after errors
+	ConfigSHA string         `json:"config_sha256,omitempty"`
+	LedgerKey string         `json:"-"`
+	Proxy     string         `json:"proxy,omitempty"` // that requests went through, as declared; the last of several
 	// Credentials are the hosts that requests had credentials for, as declared, and the fields of each: "https://HOST: Authorization".
 	Credentials []string `json:"credentials,omitempty"`
 	// Fields are all fields as written, in their order, bounded in number and length.

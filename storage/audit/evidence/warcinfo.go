@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/frontier/canon"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/warc"
 )
 
@@ -90,8 +92,8 @@ func (in *Info) read() {
 		case "host-delay-ms", "host-hours", "host-per-day":
 			in.term(strings.ToLower(f[0]), f[1])
 		case "window":
-			w, ok := window(f[1])
-			in.Windows, in.anyWindow = append(in.Windows, w), in.anyWindow || !ok
+			w, err := hostrule.ParseSpan(f[1])
+			in.Windows, in.anyWindow = append(in.Windows, w), in.anyWindow || err != nil
 		case "ip-delay-ms":
 			in.IPDelay = ms
 		case "max-crawl-delay-ms":
@@ -157,143 +159,41 @@ func millis(s string) time.Duration {
 // OurToken is the product token that binds every crawl of this crawler (docs/trust/politeness.md, rule 1).
 const OurToken = "curtsy"
 
-// HostTerm is what a crawl says that it keeps with some hosts.
-type HostTerm struct {
-	Hosts string        // a name, "*.example.org" for all below a name, or "*"
-	Pause time.Duration // at least
-	Hours []Window      // parts of the day in which it asks them; at any time without
-	Daily int           // how many requests it sends to each within 24 hours at most; 0 for no limit
-}
-
 // term takes a field: "5000 *.example.org". What cannot be read binds nobody.
 func (in *Info) term(field, s string) {
-	value, hosts, ok := strings.Cut(s, " ")
-	t := HostTerm{Hosts: strings.ToLower(hosts)}
+	value, hosts, _ := strings.Cut(s, " ")
+	r := hostrule.Rule{Match: strings.ToLower(hosts)}
 	switch field {
 	case "host-delay-ms":
-		t.Pause = millis(value)
+		r.Delay = millis(value)
 	case "host-per-day":
-		t.Daily, _ = strconv.Atoi(value)
+		n, _ := strconv.ParseInt(value, 10, 64)
+		r.PerHostPerDay = max(n, 0)
 	case "host-hours": // "22:00-06:00,12:00-13:00 *.example.org", UTC
-		for span := range strings.SplitSeq(value, ",") {
-			w, read := window(span + " UTC")
-			t.Hours, ok = append(t.Hours, w), ok && read
+		r.Hours = strings.Split(value, ",")
+	}
+	in.Terms = append(in.Terms, r)
+}
+
+// Term is what the crawl says that it keeps with the host of an authority.
+func (in *Info) Term(authority string) hostrule.Overrides {
+	if len(in.Terms) == 0 {
+		return hostrule.Overrides{}
+	}
+	a, _ := canon.ParseAuthority(authority) // the zero Authority has no host
+	return in.Terms.Of(a)
+}
+
+// Closed reports whether hours that the crawl declares for the host of an authority are closed at t, and for which hosts
+// it declares them.
+func (in *Info) Closed(authority string, t time.Time) (hosts string, closed bool) {
+	for _, r := range in.Terms {
+		if one := (Info{Terms: hostrule.Rules{r}}); len(r.Hours) > 0 && one.Term(authority).Closed(t) > 0 {
+			return r.Match, true
 		}
 	}
-	if ok {
-		in.Terms = append(in.Terms, t)
-	}
-}
-
-// Delay is the longest pause that the crawl says it keeps with the host of an authority; zero where it says none.
-func (in *Info) Delay(authority string) (d time.Duration) {
-	for _, t := range in.Terms {
-		if t.Pause > d && about(t.Hosts, authority) {
-			d = t.Pause
-		}
-	}
-	return d
-}
-
-// Hours are the terms of those that bind the host of an authority, and are closed at t; nil when it may be asked.
-func (in *Info) Hours(authority string, t time.Time) *HostTerm {
-	i := slices.IndexFunc(in.Terms, func(h HostTerm) bool {
-		return len(h.Hours) > 0 && about(h.Hosts, authority) && !slices.ContainsFunc(h.Hours, func(w Window) bool { return w.open(t) })
-	})
-	if i < 0 {
-		return nil
-	}
-	return &in.Terms[i]
-}
-
-// Daily is how many requests within 24 hours the crawl says it sends to the host of an authority at most; zero for no limit.
-func (in *Info) Daily(authority string) (n int) {
-	for _, t := range in.Terms {
-		if t.Daily > 0 && (n == 0 || t.Daily < n) && about(t.Hosts, authority) {
-			n = t.Daily
-		}
-	}
-	return n
-}
-
-const dayMinutes = 24 * 60
-
-// minute reads a time of the day.
-func minute(s string) (int, bool) {
-	hour, minutes, ok := strings.Cut(s, ":")
-	h, err1 := strconv.Atoi(hour)
-	m, err2 := strconv.Atoi(minutes)
-	return h*60 + m, ok && err1 == nil && err2 == nil && h >= 0 && m >= 0 && m < 60 && h*60+m <= dayMinutes
-}
-
-// about reports whether a name, "*.example.org" or "*" is about the host of an authority.
-func about(hosts, authority string) bool {
-	_, host, _ := strings.Cut(authority, "://")
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host = host[:i]
-	}
-	below, wild := strings.CutPrefix(hosts, "*")
-	return wild && strings.HasSuffix(host, below) && len(host) > len(below) || host == hosts
-}
-
-// Window is a part of the days of a week in which alone a crawl says it asks anybody, by the clock of a place.
-type Window struct {
-	days     []string // on which it begins, in three letters
-	from, to int      // minutes since midnight; to before from goes over midnight
-	zone     *time.Location
-}
-
-// week are the days as a crawl writes them.
-var week = []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
-
-// window reads one: "Mon-Fri,Sun 22:00-06:00 Europe/Berlin". The days may be missing, which is all of them.
-func window(s string) (w Window, ok bool) {
-	parts := strings.Split(s, " ")
-	if len(parts) == 2 {
-		parts = append([]string{"Mon-Sun"}, parts...)
-	}
-	if len(parts) != 3 || parts[2] == "Local" {
-		return w, false
-	}
-	for _, days := range strings.Split(parts[0], ",") {
-		first, last, several := strings.Cut(days, "-")
-		i, j := slices.Index(week, first), slices.Index(week, last)
-		if !several {
-			j = i
-		}
-		if i < 0 || j < i {
-			return w, false
-		}
-		w.days = append(w.days, week[i:j+1]...)
-	}
-	from, to, _ := strings.Cut(parts[1], "-")
-	var readFrom, readTo bool
-	w.from, readFrom = minute(from)
-	w.to, readTo = minute(to)
-	var err error
-	w.zone, err = time.LoadLocation(parts[2])
-	return w, readFrom && readTo && err == nil
-}
-
-// open reports whether the clock shows a time within w.
-func (w Window) open(t time.Time) bool {
-	t = t.In(w.zone)
-	on := func(t time.Time) bool { return slices.Contains(w.days, t.Weekday().String()[:3]) }
-	at := t.Hour()*60 + t.Minute()
-	if w.to > w.from {
-		return on(t) && w.from <= at && at < w.to
-	}
-	yesterday := t.Weekday() - 1
-	if yesterday < 0 {
-		yesterday = time.Saturday
-	}
-	return on(t) && at >= w.from || at < w.to && slices.Contains(w.days, yesterday.String()[:3])
+	return "", false
 }
 
 // Outside reports whether the crawl says that it asks nobody at t. One window that cannot be read may be open at any time.
-func (in *Info) Outside(t time.Time) bool {
-	if len(in.Windows) == 0 || in.anyWindow {
-		return false
-	}
-	return !slices.ContainsFunc(in.Windows, func(w Window) bool { return w.open(t) })
-}
+func (in *Info) Outside(t time.Time) bool { return !in.anyWindow && !in.Windows.Open(t) }

@@ -50,7 +50,7 @@ func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
 		t.floor = 0
 	}
 	if j.m.Promises() && j.m.Ours() {
-		t.set = j.m.Info.Delay(e.Authority)
+		t.set = j.m.Info.Term(e.Authority).Delay
 	}
 	if !site.Forgotten || !e.Robots { // else it asks for robots.txt since it does not know it
 		t.delay, t.rate = site.Delay, site.Rate
@@ -194,11 +194,12 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 		j.found.Add(e.Finding(finding.Window, "no request outside the window that the archive declares (window, guide to steering a crawl)",
 			"it began at "+e.Began.UTC().Format("Mon 2006-01-02 15:04:05")+" UTC"))
 	}
-	if h := in.Hours(e.Authority, e.Began); h != nil && in.Hours(e.Authority, e.Began.Add(-lateSend)) != nil && !j.jumped(e, func(t time.Time) bool { return in.Hours(e.Authority, t) != nil }) {
-		j.found.Add(e.Finding(finding.Hours, fmt.Sprintf("the hours that the archive declares for %s (host-hours, configuration reference)", finding.Short(h.Hosts)),
+	closed := func(t time.Time) bool { _, is := in.Closed(e.Authority, t); return is }
+	if hosts, is := in.Closed(e.Authority, e.Began); is && closed(e.Began.Add(-lateSend)) && !j.jumped(e, closed) {
+		j.found.Add(e.Finding(finding.Hours, fmt.Sprintf("the hours that the archive declares for %s (host-hours, configuration reference)", finding.Short(hosts)),
 			"it began at "+e.Began.UTC().Format("15:04:05")+" UTC"))
 	}
-	most := in.Daily(e.Authority)
+	most := int(in.Term(e.Authority).PerHostPerDay)
 	if most == 0 || most > mostDaily || !x.HasRequest {
 		to.daily, to.dailyLost = nil, 0
 		return

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"os"
@@ -11,10 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
+	"curtsy/storage/optout"
 )
 
 // optOuts holds the lists of opt-outs that lines name against those that were in force in their run: by its warcinfo
@@ -101,30 +102,24 @@ func (o *optOuts) judge(found finding.Report) {
 // that a line names, and all of the list in the crawl directory while it is the one that the marks name. The zero value
 // has none.
 type optedOut struct {
-	list    string   // digest of the lists in force, by the marks
-	file    string   // digest of the list in the crawl directory; "" without one
-	entries []string // of that list
-	unread  bool     // a list was in force that is not there
+	list   string         // digest of the lists in force, by the marks
+	file   string         // digest of the list in the crawl directory; "" without one
+	all    []optout.Entry // of that list
+	unread bool           // a list was in force that is not there
 
 	changed time.Time // when the lists changed within the run; zero if they did not
 
-	byHost map[string][]entry // by host, or by domain with a dot before it
-	nets   map[netip.Prefix][]entry
-	count  int
-	has    map[string]bool // entries that lines name, with their list
-	asked  []finding.Finding
+	inForce optout.List
+	entries []entry         // of inForce, in its order
+	has     map[string]bool // entries that lines name, with their list
+	asked   []finding.Finding
 }
 
-// entry is an entry of a list (docs/trust/opt-out.md).
+// entry is an entry in force (docs/trust/opt-out.md).
 type entry struct {
-	text, list, said string
-	from             time.Time
-	of               string // the authority to which it applies from the very moment on; "*" for all
-
-	scheme, port string // empty: any
-	path         string // of path and query; empty: all
-	whole        bool
-	net          netip.Prefix
+	text, said string
+	from       time.Time
+	of         string // the authority to which it applies from the very moment on; "*" for all
 }
 
 // underWay is how long after an entry came into force a request may begin that was decided before: it waits for a
@@ -144,18 +139,10 @@ func (o *optedOut) open(root string) {
 	if root == "" || err != nil || !fi.Mode().IsRegular() || fi.Size() > maxOptOuts {
 		return
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return // as if it were not there
-	}
-	sum := sha256.Sum256(b)
-	o.file = hex.EncodeToString(sum[:])
-	for line := range strings.SplitSeq(strings.TrimPrefix(string(b), "\ufeff"), "\n") {
-		if i := strings.IndexAny(line, "\t#"); i >= 0 {
-			line = line[:i]
-		}
-		if line = strings.TrimSpace(line); line != "" {
-			o.entries = append(o.entries, line)
+	if b, err := os.ReadFile(path); err == nil { // else as if it were not there
+		o.file = fmt.Sprintf("%x", sha256.Sum256(b))
+		if l, err := optout.Parse(path, b); err == nil { // one with mistakes was never in force
+			o.all = l.Entries()
 		}
 	}
 }
@@ -170,21 +157,21 @@ func (o *optedOut) mark(m *ledger.Mark) {
 	if digest == o.list && m.Kind == ledger.KindRun {
 		return
 	}
-	o.list, o.byHost, o.nets, o.count, o.has = digest, nil, nil, 0, nil
+	o.list, o.inForce, o.entries, o.has = digest, optout.List{}, nil, nil
 	switch {
 	case digest == "":
 	case digest != o.file:
 		o.unread = true
 	default:
-		for _, text := range o.entries {
-			o.enter(entry{text: text, list: digest, from: m.Time, of: of, said: "the list in force since " + finding.Clock(m.Time)})
+		for _, e := range o.all {
+			o.enter(entry{e.Text, "the list in force since " + finding.Clock(m.Time), m.Time, of})
 		}
 	}
 }
 
 // line takes a line: it names an entry, or is of a request that none may forbid.
 func (o *optedOut) line(l *storage.Line, place string) {
-	u, err := evidence.ParseURL(l.URL)
+	u, err := canon.Parse(l.URL)
 	if err != nil {
 		return
 	}
@@ -198,19 +185,19 @@ func (o *optedOut) line(l *storage.Line, place string) {
 				o.has = map[string]bool{}
 			}
 			o.has[key] = true
-			of := u.Authority
+			of := u.Authority().Origin()
 			if l.Own { // asked for several pages at once
 				of = ""
 			}
-			o.enter(entry{text: text, list: l.List, from: l.Time, of: of, said: place})
+			o.enter(entry{text, place, l.Time, of})
 		}
 		return
 	}
-	if l.Record == "" || l.Time.Before(l.Began) || o.count == 0 || len(o.asked) >= maxProblems {
+	if l.Record == "" || l.Time.Before(l.Began) || len(o.entries) == 0 || len(o.asked) >= maxProblems {
 		return
 	}
 	if e, under := o.find(u, l); under {
-		o.asked = append(o.asked, finding.Finding{Code: finding.OptOuts, URL: l.URL, Authority: u.Authority, Time: l.Began,
+		o.asked = append(o.asked, finding.Finding{Code: finding.OptOuts, URL: l.URL, Authority: u.Authority().Origin(), Time: l.Began,
 			Place:    finding.Place{Record: l.Record},
 			Required: "nothing that an opt-out list refuses (politeness rule 16): " + finding.Short(e.text) + ", by " + e.said,
 			Observed: fmt.Sprintf("%s: it was requested", place)})
@@ -219,100 +206,25 @@ func (o *optedOut) line(l *storage.Line, place string) {
 
 // enter puts an entry in force. What cannot be read forbids nothing.
 func (o *optedOut) enter(e entry) {
-	if o.count >= maxInForce {
-		return
+	if len(o.entries) < maxInForce && o.inForce.Add(e.text) == nil {
+		o.entries = append(o.entries, e)
 	}
-	if o.byHost == nil {
-		o.byHost = map[string][]entry{}
-	}
-	text := e.text
-	if strings.HasPrefix(text, ".") {
-		u, err := evidence.ParseURL("http://" + text[1:])
-		if err != nil {
-			return
-		}
-		host, _ := evidence.HostPort(u.Authority)
-		o.byHost["."+host] = append(o.byHost["."+host], e)
-		o.count++
-		return
-	}
-	if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-		addr = addr.Unmap()
-		e.net = netip.PrefixFrom(addr, addr.BitLen())
-	} else if p, err := netip.ParsePrefix(text); err == nil {
-		e.net = p
-	}
-	if e.net.IsValid() {
-		if o.nets == nil {
-			o.nets = map[netip.Prefix][]entry{}
-		}
-		o.nets[e.net.Masked()] = append(o.nets[e.net.Masked()], e)
-		o.count++
-		return
-	}
-	scheme, site, schemed := strings.Cut(text, "://")
-	if !schemed {
-		scheme, site = "http", text
-	}
-	site, e.whole = strings.CutSuffix(site, "$")
-	u, err := evidence.ParseURL(scheme + "://" + site)
-	if err != nil {
-		return
-	}
-	host, port := evidence.HostPort(u.Authority)
-	name, _, _ := strings.Cut(site, "/")
-	if schemed {
-		e.scheme = strings.ToLower(scheme)
-	}
-	if schemed || strings.Contains(name[strings.LastIndexByte(name, ']')+1:], ":") {
-		e.port = port
-	}
-	if path := strings.TrimPrefix(u.Key, u.Authority); path != "/" || e.whole {
-		e.path = path
-	}
-	o.byHost[host] = append(o.byHost[host], e)
-	o.count++
 }
 
 // find returns the entry that a request is under.
-func (o *optedOut) find(u evidence.URL, l *storage.Line) (entry, bool) {
-	scheme, _, _ := strings.Cut(u.Authority, "://")
-	host, port := evidence.HostPort(u.Authority)
-	target := strings.TrimPrefix(u.Key, u.Authority)
-	since := func(e *entry) bool {
-		from := e.from
-		if e.of != "*" && e.of != u.Authority {
-			from = from.Add(underWay)
-		}
-		return l.Began.After(from)
-	}
-	for _, e := range o.byHost[host] {
-		if since(&e) && (e.scheme == "" || e.scheme == scheme) && (e.port == "" || e.port == port) &&
-			strings.HasPrefix(target, e.path) && (!e.whole || target == e.path) {
-			return e, true
-		}
-	}
-	for domain, more := host, true; more; _, domain, more = strings.Cut(domain, ".") {
-		for _, e := range o.byHost["."+domain] {
-			if since(&e) {
-				return e, true
-			}
-		}
-	}
-	addr := l.Addr.Addr().Unmap().WithZone("")
+func (o *optedOut) find(u canon.URL, l *storage.Line) (e entry, is bool) {
+	addr := l.Addr.Addr()
 	if l.Proxy != "" { // it is the proxy's
 		addr = netip.Addr{}
 	}
-	named, _ := netip.ParseAddr(strings.Trim(host, "[]")) // the zero address is in no network
-	for _, a := range [...]netip.Addr{addr, named.Unmap().WithZone("")} {
-		for bits := a.BitLen(); bits >= 0 && a.IsValid() && len(o.nets) > 0; bits-- {
-			p, _ := a.Prefix(bits)
-			for _, e := range o.nets[p] {
-				if since(&e) {
-					return e, true
-				}
-			}
+	o.inForce.Under(u, addr, func(at int) bool {
+		e = o.entries[at]
+		from := e.from
+		if e.of != "*" && e.of != u.Authority().Origin() {
+			from = from.Add(underWay)
 		}
-	}
-	return entry{}, false
+		is = l.Began.After(from)
+		return !is
+	})
+	return e, is
 }

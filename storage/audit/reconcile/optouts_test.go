@@ -119,7 +119,7 @@ func TestRule16_RequestsThatOptedOut(t *testing.T) {
 		"a line with a reason":              {[]func(*optedOut){run("one"), refused("http://g.test/2", "g.test # asked by mail", 2*s), asked("http://g.test/3", "", 3*s)}, 1},
 		"a line of the list before":         {[]func(*optedOut){run("one"), change("two"), refused("http://g.test/2", "g.test", 61*s), asked("http://g.test/3", "", 62*s)}, 0},
 		"a line of one of several lists":    {[]func(*optedOut){run("all"), change("all2"), refused("http://g.test/2", "g.test", 121*s), asked("http://g.test/3", "", 122*s)}, 1},
-		"a network that is a line":          {[]func(*optedOut){run("one"), refused("http://198.51.100.1/", "198.51.100.9/24", s), asked("http://n.test/", "198.51.100.2", 62*s), asked("http://n.test/", "::ffff:198.51.100.3", 62*s), asked("http://n.test/", "198.51.101.3", 62*s)}, 2},
+		"a network that is a line":          {[]func(*optedOut){run("one"), refused("http://198.51.100.1/", "198.51.100.0/24", s), asked("http://n.test/", "198.51.100.2", 62*s), asked("http://n.test/", "::ffff:198.51.100.3", 62*s), asked("http://n.test/", "198.51.101.3", 62*s)}, 2},
 		"a line of another host":            {[]func(*optedOut){run("one"), refused("http://x.h.test/", ".h.test", 2*s), asked("http://y.h.test/", "", 3*s), asked("http://y.h.test/", "", 63*s)}, 1},
 	} {
 		var o optedOut

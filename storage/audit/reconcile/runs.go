@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"time"
 
+	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/ledger"
 )
 
@@ -406,7 +408,7 @@ func sizeOf(dir string) (size int64, err error) {
 // raised holds paces of which lines say that the operator raised them against the marks of that. A pace that is kept, and
 // was asked for by nobody, is no breach of politeness: it is a ledger that does not tell what was.
 type raised struct {
-	by    evidence.Info // the pauses that marks before tell of, as a warcinfo record would
+	by    hostrule.Rules // the pauses that marks before tell of
 	wrong []finding.Finding
 }
 
@@ -414,25 +416,25 @@ type raised struct {
 const maxRaised = 1000
 
 func (r *raised) mark(m *ledger.Mark) {
-	if o := m.Operator; o != nil && o.Act == ledger.ActDelay && len(r.by.Terms) < maxRaised {
-		r.by.Terms = append(r.by.Terms, evidence.HostTerm{Hosts: o.Hosts, Pause: o.Delay})
+	if o := m.Operator; o != nil && o.Act == ledger.ActDelay && len(r.by) < maxRaised {
+		r.by = append(r.by, hostrule.Rule{Match: o.Hosts, Delay: o.Delay})
 	}
 }
 
 // line takes a line, behind the marks that stand before it. Of several marks the longest pause counts, since none takes one
 // back.
 func (r *raised) line(l *storage.Line, place string) {
-	if l.PaceBy != storage.ByOperator || len(r.by.Terms) >= maxRaised || len(r.wrong) >= maxRaised {
+	if l.PaceBy != storage.ByOperator || len(r.by) >= maxRaised || len(r.wrong) >= maxRaised {
 		return
 	}
 	a := evidence.AuthorityOf(l.URL)
-	for _, d := range r.by.Terms {
-		one := evidence.Info{Terms: []evidence.HostTerm{d}}
-		if told := one.Delay(a); told > 0 && (l.Pace-told).Abs() <= time.Millisecond {
+	at, _ := canon.ParseAuthority(a) // the zero Authority has no host
+	for _, d := range r.by {
+		if d.Matches(at.Host()) && (l.Pace-d.Delay).Abs() <= time.Millisecond {
 			return
 		}
 	}
-	told := r.by.Delay(a)
+	told := r.by.Of(at).Delay
 	required := "an earlier mark that the operator increased the delay of the host to " + finding.Round(l.Pace)
 	observed := fmt.Sprintf("%s has it, but no mark does", place)
 	if told > 0 {

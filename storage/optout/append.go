@@ -34,7 +34,7 @@ func Append(path string, texts []string, reason string) (added int, err error) {
 		more.WriteByte('\n')
 	}
 	for _, text := range texts {
-		if err := check(text); err != nil {
+		if err := new(List).Add(text); err != nil {
 			return 0, err
 		}
 		if known[text] {
@@ -52,21 +52,6 @@ func Append(path string, texts []string, reason string) (added int, err error) {
 		return 0, nil
 	}
 	return added, write(path, more.String())
-}
-
-// check reads one entry as it would stand on a line alone.
-func check(text string) error {
-	if strings.ContainsAny(text, "\t\n#") {
-		return fmt.Errorf("optout: %q is not an entry: give the reason separately", text)
-	}
-	l := newList("", nil)
-	if err := l.line(text, 1); err != nil {
-		return fmt.Errorf("optout: %q: %w", excerpt(text), err)
-	}
-	if len(l.entries) != 1 {
-		return fmt.Errorf("optout: %q is not an entry: write a host, .domain, address, network, or host/path", text)
-	}
-	return nil
 }
 
 // write appends text to a file, durably. Half of it is taken back: half an entry means somebody else.

@@ -46,59 +46,68 @@ func (l *List) Digest() [32]byte { return l.digest }
 func (l *List) Entries() []Entry { return l.entries }
 
 // URL returns the entry that u is under.
-func (l *List) URL(u canon.URL) (Entry, bool) {
+func (l *List) URL(u canon.URL) (e Entry, ok bool) {
+	l.Under(u, netip.Addr{}, func(at int) bool {
+		e, ok = l.entries[at], true
+		return false
+	})
+	return e, ok
+}
+
+// Under calls yield with the place of each entry that u, or an address that was dialled for it, is under, until yield
+// returns false. Of several entries of one domain or network the first counts.
+func (l *List) Under(u canon.URL, addr netip.Addr, yield func(at int) bool) {
 	a := u.Authority()
-	if e, ok := l.Authority(a); ok {
-		return e, true
+	host := a.Host()
+	for _, p := range l.hosts[host] {
+		if p.covers(a) && !yield(p.at) {
+			return
+		}
 	}
-	places := l.paths[a.Host()]
+	literal, _ := a.Addr()
+	for _, addr := range [...]netip.Addr{literal, addr} {
+		if at, ok := l.network(addr); ok && !yield(at) {
+			return
+		}
+	}
+	for domain, more := host, len(l.suffixes) > 0; more; _, domain, more = strings.Cut(domain, ".") {
+		if at, ok := l.suffixes[domain]; ok && !yield(at) {
+			return
+		}
+	}
+	places := l.paths[host]
 	if len(places) == 0 {
-		return Entry{}, false
+		return
 	}
 	target := keyTarget(u)
 	for _, p := range places {
-		if p.covers(a) && strings.HasPrefix(target, p.prefix) && (!p.whole || target == p.prefix) {
-			return l.entries[p.at], true
+		if p.covers(a) && strings.HasPrefix(target, p.prefix) && (!p.whole || target == p.prefix) && !yield(p.at) {
+			return
 		}
 	}
-	return Entry{}, false
-}
-
-// Authority returns the entry that all of a is under.
-func (l *List) Authority(a canon.Authority) (Entry, bool) {
-	host := a.Host()
-	for _, p := range l.hosts[host] {
-		if p.covers(a) {
-			return l.entries[p.at], true
-		}
-	}
-	if addr, ok := a.Addr(); ok {
-		return l.Addr(addr)
-	}
-	if len(l.suffixes) == 0 {
-		return Entry{}, false
-	}
-	for domain, more := host, true; more; _, domain, more = strings.Cut(domain, ".") {
-		if at, ok := l.suffixes[domain]; ok {
-			return l.entries[at], true
-		}
-	}
-	return Entry{}, false
 }
 
 // Addr returns the entry that an address is under, of the narrowest network.
 func (l *List) Addr(addr netip.Addr) (Entry, bool) {
+	if at, ok := l.network(addr); ok {
+		return l.entries[at], true
+	}
+	return Entry{}, false
+}
+
+// network is the place of the entry of the narrowest network that an address is in.
+func (l *List) network(addr netip.Addr) (at int, ok bool) {
 	addr = addr.WithZone("").Unmap()
 	for _, n := range l.bits[family(addr)] {
 		p, err := addr.Prefix(n)
 		if err != nil {
 			continue // a zero address is nowhere
 		}
-		if at, ok := l.nets[p]; ok {
-			return l.entries[at], true
+		if at, ok = l.nets[p]; ok {
+			return at, true
 		}
 	}
-	return Entry{}, false
+	return 0, false
 }
 
 // covers reports whether the authority has the place's scheme and port. Its host has been compared.

@@ -48,6 +48,25 @@ func newList(name string, b []byte) *List {
 	}
 }
 
+// Add adds an entry, as it would stand on a line alone. The zero List has none.
+func (l *List) Add(text string) error {
+	if strings.ContainsAny(text, "\t\n#") {
+		return fmt.Errorf("optout: %q is not an entry: give the reason separately", text)
+	}
+	if l.hosts == nil {
+		*l = *newList("", nil)
+	}
+	n := len(l.entries)
+	if err := l.line(text, n+1); err != nil {
+		l.entries = l.entries[:n]
+		return fmt.Errorf("optout: %q: %w", excerpt(text), err)
+	}
+	if len(l.entries) == n {
+		return fmt.Errorf("optout: %q is not an entry: write a host, .domain, address, network, or host/path", text)
+	}
+	return nil
+}
+
 func (l *List) line(line string, number int) error {
 	switch {
 	case len(line) > maxLine:
