@@ -2,7 +2,6 @@ package text
 
 import (
 	_ "embed" // for the page
-	"encoding/xml"
 	"fmt"
 	"html/template"
 	"io"
@@ -21,75 +20,96 @@ const (
 )
 
 // Links is what is said of a result.
-func Links(r *check.Result) string {
-	var b strings.Builder
-	b.WriteString(summary(r))
-	broken := func(title string, all []check.Finding) { section(&b, title, maxBroken, all, head) }
-	if r.Since == nil {
-		broken("BROKEN", r.Broken)
+func Links(r *check.Result) string { return Render("links", linksText{r}) }
+
+// linksText is what the templates of a result take.
+type linksText struct{ *check.Result }
+
+// linksSection is a list of findings, of which so many are shown.
+type linksSection struct {
+	Title    string
+	Most     int
+	Findings []linksFinding
+}
+
+// More counts the findings that are not shown.
+func (s linksSection) More() int { return len(s.Findings) - s.Most }
+
+// linksFinding is a finding with what is said of it.
+type linksFinding struct {
+	check.Finding
+	Head string
+}
+
+// Shown are the places that are named, and More counts the others.
+func (f linksFinding) Shown() []check.Place { return f.On[:min(len(f.On), maxPlaces)] }
+func (f linksFinding) More() int64          { return max(f.Count-int64(len(f.Shown())), 0) }
+
+// Places counts where broken links are.
+func (t linksText) Places() (n int64) {
+	for _, f := range t.Broken {
+		n += f.Count
+	}
+	return n
+}
+
+// Pages counts the pages that broken links are on.
+func (t linksText) Pages() int {
+	on := map[string]bool{}
+	for _, f := range t.Broken {
+		for _, p := range f.On {
+			on[p.Page] = true
+		}
+	}
+	return len(on)
+}
+
+// Sections are the lists of findings.
+func (t linksText) Sections() (all []linksSection) {
+	add := func(title string, most int, of []linksFinding) {
+		if len(of) > 0 {
+			all = append(all, linksSection{title, most, of})
+		}
+	}
+	bare := func(f check.Finding) string { return f.URL }
+	if t.Since == nil {
+		add("BROKEN", maxBroken, headed(t.Broken, head))
 	} else {
-		b.WriteString(sinceLine(r.Since))
 		fresh := map[string]bool{}
-		for _, f := range r.Since.New {
+		for _, f := range t.Since.New {
 			fresh[f.URL] = true
 		}
-		broken("NEWLY BROKEN", r.Since.New)
-		broken("STILL BROKEN", slices.DeleteFunc(slices.Clone(r.Broken), func(f check.Finding) bool { return fresh[f.URL] }))
-		broken("REPAIRED: no longer broken, or no longer linked", withoutPlaces(r.Since.Repaired))
+		add("NEWLY BROKEN", maxBroken, headed(t.Since.New, head))
+		add("STILL BROKEN", maxBroken, headed(slices.DeleteFunc(slices.Clone(t.Broken), func(f check.Finding) bool { return fresh[f.URL] }), head))
+		add("REPAIRED: no longer broken, or no longer linked", maxBroken, headed(withoutPlaces(t.Since.Repaired), head))
 	}
-	redirects(&b, r.Redirects)
-	section(&b, "HTTP WHERE HTTPS ANSWERS", maxOther, r.Insecure, bare)
-	section(&b, "MIXED CONTENT: a page by https that needs this by http", maxOther, r.Mixed, bare)
-	section(&b, "DUPLICATE IDS IN A PAGE", maxOther, byID(r.Duplicates), func(f check.Finding) string {
-		return plainly.OneLine(f.Reason) + " in " + plainly.OneLine(f.URL)
-	})
-	section(&b, "UNDECIDED: these hosts refuse robots, or require a delay", maxOther, r.Undecided, head)
-	section(&b, "NOT TESTED", maxOther, r.Untested, func(f check.Finding) string {
-		return plainly.OneLine(f.URL) + ": " + reason(f.Reason)
-	})
-	return b.String()
+	var moved []linksFinding
+	for _, r := range t.Redirects {
+		moved = append(moved, linksFinding{r.Finding, Render("moved", r)})
+	}
+	add("REDIRECTED: update these links", maxOther, moved)
+	add("HTTP WHERE HTTPS ANSWERS", maxOther, headed(t.Insecure, bare))
+	add("MIXED CONTENT: a page by https that needs this by http", maxOther, headed(t.Mixed, bare))
+	add("DUPLICATE IDS IN A PAGE", maxOther, headed(byID(t.Duplicates), func(f check.Finding) string { return f.Reason + " in " + f.URL }))
+	add("UNDECIDED: these hosts refuse robots, or require a delay", maxOther, headed(t.Undecided, head))
+	add("NOT TESTED", maxOther, headed(t.Untested, func(f check.Finding) string { return f.URL + ": " + plainly.Reason(f.Reason) }))
+	return all
 }
 
-// summary says how it is in a line or two.
-func summary(r *check.Result) string {
-	var b strings.Builder
-	if r.Partial {
-		b.WriteString("partial, interrupted: ")
+// headed are findings with what head says of them.
+func headed(all []check.Finding, head func(check.Finding) string) []linksFinding {
+	list := make([]linksFinding, len(all))
+	for i, f := range all {
+		list[i] = linksFinding{f, head(f)}
 	}
-	if len(r.Broken) == 0 {
-		b.WriteString("no broken links")
-	} else {
-		var places int64
-		on := map[string]bool{}
-		for _, f := range r.Broken {
-			places += f.Count
-			for _, p := range f.On {
-				on[p.Page] = true
-			}
-		}
-		fmt.Fprintf(&b, "%s, in %s on %s", plainly.Count(len(r.Broken), "broken link"), plainly.Count(places, "place"), plainly.Count(len(on), "page"))
-	}
-	fmt.Fprintf(&b, "; checked %s, read %s with %s\n", plainly.Count(r.Checked, "URL"), plainly.Count(r.Documents, "document"), plainly.Count(r.Mentions, "link"))
-	for _, n := range []struct {
-		count       int64
-		thing, what string
-	}{
-		{r.External, "URL", "on other hosts not checked; --external head checks them"},
-		{r.Unread, "document", "not read in full, so not all links in them are known"},
-		{int64(len(r.Ignored)), "broken link", "ignored (--ignore)"},
-		{int64(len(r.Known)), "broken link", "already in the baseline (--baseline)"},
-		{r.Left, "finding", "left out: there are too many"},
-	} {
-		if n.count > 0 {
-			fmt.Fprintf(&b, "%s %s\n", plainly.Count(n.count, n.thing), n.what)
-		}
-	}
-	return b.String()
+	return list
 }
 
-func sinceLine(s *check.Since) string {
-	return fmt.Sprintf("since %s: %d newly broken, %d repaired, %d still broken\n", plainly.OneLine(string(s.Earlier)), len(s.New), len(s.Repaired), s.Still)
-}
+// Tests counts the tests of JUnit's form: a broken URL is one that failed, and all others are one that passed.
+func (t linksText) Tests() int { return len(t.Broken) + 1 }
+
+// Failed are the broken URLs.
+func (t linksText) Failed() []linksFinding { return headed(t.Broken, head) }
 
 // withoutPlaces drops where the findings of an earlier result were mentioned.
 func withoutPlaces(all []check.Finding) []check.Finding {
@@ -134,119 +154,12 @@ func byID(all []check.Finding) []check.Finding {
 	return ids
 }
 
-func bare(f check.Finding) string { return plainly.OneLine(f.URL) }
-
-// section lists findings with their places.
-func section(b *strings.Builder, title string, most int, all []check.Finding, head func(check.Finding) string) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s\n", title)
-	for i, f := range all {
-		if i == most {
-			more(b, len(all)-i, "  ")
-			return
-		}
-		fmt.Fprintf(b, "  %s\n", head(f))
-		places(b, f)
-	}
-}
-
-func redirects(b *strings.Builder, all []check.Redirect) {
-	if len(all) == 0 {
-		return
-	}
-	b.WriteString("\nREDIRECTED: update these links\n")
-	for i, r := range all {
-		if i == maxOther {
-			more(b, len(all)-i, "  ")
-			return
-		}
-		via := ""
-		if n := len(r.Via); n > 0 {
-			via = fmt.Sprintf(", in %d steps", n+1)
-		}
-		if !r.Permanent {
-			via += ", temporary"
-		}
-		fmt.Fprintf(b, "  %s  to %s (%d%s)\n", plainly.OneLine(r.URL), plainly.OneLine(r.To), r.Status, via)
-		places(b, r.Finding)
-	}
-}
-
-// places says where a URL is mentioned.
-func places(b *strings.Builder, f check.Finding) {
-	for i, p := range f.On {
-		if i == maxPlaces {
-			break
-		}
-		b.WriteString("      " + plainly.OneLine(p.Page))
-		if p.Line > 0 {
-			fmt.Fprintf(b, ":%d:%d", p.Line, p.Column)
-		}
-		if at := strings.TrimSpace(p.Element + " " + p.Attribute); at != "" {
-			b.WriteString("  " + plainly.OneLine(at))
-		}
-		if p.Text != "" {
-			b.WriteString("  “" + plainly.OneLine(p.Text) + "”")
-		}
-		b.WriteByte('\n')
-	}
-	if n := f.Count - int64(min(len(f.On), maxPlaces)); n > 0 {
-		more(b, int(n), "      ")
-	}
-}
-
-func more(b *strings.Builder, n int, indent string) {
-	fmt.Fprintf(b, "%s… and %d more\n", indent, n)
-}
-
 // JUnitMark stands near the beginning of each file that WriteJUnit writes.
 const JUnitMark = `<testsuites name="curtsy linkcheck"`
 
-type (
-	junitSuites struct {
-		XMLName  xml.Name   `xml:"testsuites"`
-		Name     string     `xml:"name,attr"`
-		Tests    int64      `xml:"tests,attr"`
-		Failures int        `xml:"failures,attr"`
-		Suite    junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int64       `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Cases    []junitCase `xml:"testcase"`
-	}
-	junitCase struct {
-		Class   string        `xml:"classname,attr"`
-		Name    string        `xml:"name,attr"`
-		Failure *junitFailure `xml:"failure"`
-	}
-	junitFailure struct {
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
-
-// WriteJUnit writes a result as JUnit's XML: a broken URL is a test that failed, and all others are one that passed.
+// WriteJUnit writes a result as JUnit's XML.
 func WriteJUnit(w io.Writer, r *check.Result) error {
-	s := junitSuite{Name: "links", Tests: int64(len(r.Broken)) + 1, Failures: len(r.Broken)}
-	s.Cases = append(s.Cases, junitCase{Class: "links", Name: plainly.Count(r.Checked, "URL") + " checked"})
-	for _, f := range r.Broken {
-		var b strings.Builder
-		places(&b, f)
-		s.Cases = append(s.Cases, junitCase{string(f.Kind), plainly.OneLine(f.URL), &junitFailure{head(f), b.String()}})
-	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(junitSuites{Name: "curtsy linkcheck", Tests: s.Tests, Failures: s.Failures, Suite: s}); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
+	_, err := io.WriteString(w, Render("junit", linksText{r}))
 	return err
 }
 
@@ -303,15 +216,11 @@ func WriteLinksPage(w io.Writer, r *check.Result) error {
 	if err != nil {
 		return fmt.Errorf("check page: %w", err)
 	}
-	said := summary(r)
-	if r.Since != nil {
-		said += sinceLine(r.Since)
-	}
 	return t.Execute(w, struct {
 		*check.Result
 		Summary string
 		Tables  []table
-	}{r, said, tablesOf(r)})
+	}{r, Render("links summary", linksText{r}), tablesOf(r)})
 }
 
 type table struct {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"embed"
+	"encoding/xml"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -24,7 +25,18 @@ type raw string
 // templates are the texts for people, each in a file. Everything that they print passes line: nothing from the web steers a
 // terminal.
 var templates = sync.OnceValue(func() *template.Template {
-	all := template.New("").Funcs(template.FuncMap{
+	all := template.New("")
+	all.Funcs(template.FuncMap{
+		"render": func(name string, data any) (raw, error) {
+			var b strings.Builder
+			err := all.ExecuteTemplate(&b, name, data)
+			return raw(b.String()), err
+		},
+		"xml": func(v any) (raw, error) {
+			var b strings.Builder
+			err := xml.EscapeText(&b, []byte(fmt.Sprint(v)))
+			return raw(b.String()), err
+		},
 		"line": func(v any) any {
 			if text, ok := v.(raw); ok {
 				return text
@@ -47,7 +59,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"wrap":  func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b int) int { return a + b }, "shown": func() int { return MaxShown },
 		"mark": func() string { return Mark }, "state": StateWord, "watch": Watch, "entries": Entries,
 		"name": name, "kind": changesKind, "day": day, "note": func(e entry) string { return note(&e.Change) }, "upper": strings.ToUpper,
-		"short":  short,
+		"short": short, "trim": strings.TrimSpace,
 		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
 		"ledger": ledgerWords, "packed": packageWords, "log": logWords, "auditOf": auditOf, "level": clauseLevel,
 		"delay":   func(by storage.PaceBy) string { return plainly.Words("delays")[string(by)] },
