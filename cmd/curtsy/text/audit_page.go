@@ -29,7 +29,9 @@ func WriteAuditPage(w io.Writer, r *audit.Result) error { return WritePageWith(w
 // WritePageWith is WritePage with how the crawl stands to the crawler best practices, unless that is nil.
 func WritePageWith(w io.Writer, r *audit.Result, practices *cbcp.Result) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
-		"plain": plainly.OneLine, "row": row, "unproved": unproved, "skew": skewText, "place": findingPlace, "ledger": ledgerWords, "log": logWords,
+		"plain": plainly.OneLine, "row": row, "unproved": unproved, "skew": skewText, "place": findingPlace,
+		"ledger": func(l *audit.LedgerCheck) string { return Render("ledger words", l) },
+		"log":    func(h *audit.HostLog) string { return Render("log words", h) },
 		"by": func(who string) string { // without the document that says so
 			short, _, _ := strings.Cut(who, " (")
 			return plainly.OneLine(short)

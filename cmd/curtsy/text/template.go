@@ -56,15 +56,17 @@ var templates = sync.OnceValue(func() *template.Template {
 		"seconds": plainly.Seconds, "secs": func(s float64) string { return Seconds(s).Round(time.Microsecond).String() }, "pause": pause, "duration": plainly.Duration, "clock": func(s float64) string { return Clock(Seconds(s)) },
 		"wait": func(s float64) string { return ShortWait(Seconds(s)) }, "utc": func(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }, "stamp": Stamp,
 		"prose": func(section, s string) raw { return raw(Wrap(fmt.Sprintf("%-9s%s", section, plainly.OneLine(s)))) },
-		"wrap":  func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b int) int { return a + b }, "shown": func() int { return MaxShown },
+		"wrap":  func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b any) int64 { return reflect.ValueOf(a).Int() + reflect.ValueOf(b).Int() }, "shown": func() int { return MaxShown },
 		"mark": func() string { return Mark }, "state": StateWord, "watch": Watch, "entries": Entries,
 		"name": name, "kind": changesKind, "day": day, "note": func(e entry) string { return note(&e.Change) }, "upper": strings.ToUpper,
 		"short": short, "trim": strings.TrimSpace,
 		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
-		"ledger": ledgerWords, "packed": packageWords, "log": logWords, "auditOf": auditOf, "level": clauseLevel,
-		"delay":   func(by storage.PaceBy) string { return plainly.Words("delays")[string(by)] },
-		"permits": func(allow bool) string { return map[bool]string{true: "allowed", false: "disallowed"}[allow] },
-		"inline":  inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": said,
+		"auditOf": auditOf, "level": clauseLevel, "join": strings.Join,
+		"signer":   func(key string) string { name, _, _ := strings.Cut(key, "+"); return name },
+		"datetime": func(t time.Time) string { return t.UTC().Format(time.DateTime) },
+		"delay":    func(by storage.PaceBy) string { return plainly.Words("delays")[string(by)] },
+		"permits":  func(allow bool) string { return map[bool]string{true: "allowed", false: "disallowed"}[allow] },
+		"inline":   inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": said,
 	})
 	// A line that has only actions which print nothing themselves leaves no line.
 	onlyActions := regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:if|else|end|range|with|define|template|break|\$)[^{}]*\}\})+)\n`)
