@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
@@ -114,7 +117,7 @@ func (x *explaining) run(ctx context.Context, std cli.Streams) error {
 		e.History.Pack()
 		return cli.WriteJSON(std.Out, e)
 	}
-	_, err = fmt.Fprint(std.Out, explanationText(e))
+	_, err = fmt.Fprint(std.Out, text.Render("explain", explainText{e}))
 	return err
 }
 
@@ -264,4 +267,46 @@ func leftAlone(e *explain.Explanation) string {
 		return fmt.Sprintf("the host is backing off until %s", h.Until.Format(time.RFC3339))
 	}
 	return ""
+}
+
+// explainText is what the template of an explanation takes.
+type explainText struct{ explanation }
+
+// Decider is the rule of the scope that decides; nil if none was asked.
+func (e explainText) Decider() *explain.Rule {
+	if n := len(e.Scope.Asked); n > 0 {
+		return &e.Scope.Asked[n-1]
+	}
+	return nil
+}
+
+// Passed are the rules of the scope before that.
+func (e explainText) Passed() string {
+	var names []string
+	for _, r := range e.Scope.Asked[:max(len(e.Scope.Asked)-1, 0)] {
+		names = append(names, r.Rule)
+	}
+	return strings.Join(names, ", ")
+}
+
+// AddressDelay is the delay between two starts at one address, in seconds, unless a term has it already.
+func (e explainText) AddressDelay() float64 {
+	if n := len(e.Pace.Terms); n > 0 && e.Pace.Terms[n-1].By == storage.ByAddress {
+		return 0
+	}
+	return e.Pace.Address
+}
+
+// Unit is that of a budget.
+func (explainText) Unit(b explain.Budget) string {
+	return map[string]string{budget.MaxTime: " s", budget.MaxBytes: " B"}[b.Name]
+}
+
+// maxAsked is how many exchanges for robots.txt the text has; JSON has more.
+const maxAsked = 5
+
+// LastAsked are the last exchanges for the host's robots.txt, redirects included.
+func (e explainText) LastAsked() []storage.Line {
+	all := e.History.Asked()
+	return all[max(len(all)-maxAsked, 0):]
 }

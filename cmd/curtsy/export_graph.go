@@ -12,10 +12,10 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/storage/graph"
-	"curtsy/storage/plainly"
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
 )
@@ -79,7 +79,7 @@ func runGraph(ctx context.Context, dirs []string, o exportOptions, std cli.Strea
 		Level: level.String(), Vertices: g.Order(), Edges: g.Size(), Links: g.Counts.Links, Within: g.Counts.Within, NoURL: g.Counts.NoURL,
 		LeftOut: g.Counts.LeftOut, Files: files,
 	}
-	fmt.Fprint(std.Err, m.text())
+	fmt.Fprint(std.Err, text.Render("graph", m))
 	if o.json {
 		return cli.WriteJSON(std.Out, m)
 	}
@@ -149,30 +149,4 @@ func graphTables(set *sink.Set, d *graph.Document) (files []string, err error) {
 		}
 	}
 	return files, set.Close()
-}
-
-// text tells people what was made.
-func (m *madeGraph) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "graph of %s: %s, %s of %s", m.Level, counted(m.Vertices, "vertex", "vertices"), plainly.Count(m.Edges, "edge"), plainly.Count(m.Links, "link"))
-	for _, c := range []struct {
-		n    int64
-		what string
-	}{{m.Within, "within a vertex"}, {m.NoURL, "to no web address"}, {m.LeftOut, "left out, for there are too many vertices"}} {
-		if c.n > 0 {
-			fmt.Fprintf(&b, "; %d %s", c.n, c.what)
-		}
-	}
-	b.WriteString("\n")
-	for _, f := range m.Files {
-		fmt.Fprintln(&b, plainly.Lines(f))
-	}
-	return b.String()
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
@@ -103,40 +104,12 @@ func (o *comparing) run(ctx context.Context, args [2]string, std cli.Streams) er
 
 // print says it in words; the notes of a fork go to standard output.
 func (c comparedJSON) print(std cli.Streams) error {
-	a, b := c.Views[0], c.Views[1]
-	for _, v := range c.Views {
-		signed := ""
-		if v.Signed != nil && *v.Signed {
-			signed = ", signed by the key given"
-		} else if v.Signed != nil {
-			signed = ", NOT signed by the key given"
-		}
-		fmt.Fprintf(std.Err, "%s: %s%s\n", plainly.OneLine(v.Name), plainly.Count(v.Size, "line"), signed)
+	fmt.Fprint(std.Err, text.Render("compare", c))
+	if c.Relation != witness.Fork {
+		return nil
 	}
-	if c.Relation == witness.Continues {
-		a, b = b, a
-	}
-	switch c.Relation {
-	case witness.Equal:
-		fmt.Fprintln(std.Err, "equal: both have the same lines up to this checkpoint")
-	case witness.Continued, witness.Continues:
-		fmt.Fprintf(std.Err, "one history: %s continues %s\n", plainly.OneLine(b.Name), plainly.OneLine(a.Name))
-	case witness.Otherwise:
-		fmt.Fprintf(std.Err, "two ledgers: %s and %s have nothing to do with each other\n",
-			plainly.OneLine(a.Origin), plainly.OneLine(b.Origin))
-	case witness.Unknown:
-		fmt.Fprintln(std.Err, "not known: the larger one is only a checkpoint, and does not show that it\n"+
-			"continues the other; compare with the crawl directory that it is of")
-	case witness.Fork:
-		fmt.Fprint(std.Err, "FORK: one ledger has two histories; neither continues the other\n")
-		if c.Common != nil {
-			fmt.Fprintf(std.Err, "both have the first %s, and part there\n", plainly.Count(*c.Common, "line"))
-		}
-		fmt.Fprint(std.Err, "the checkpoints prove it, if one key signed both: keep them\n")
-		_, err := fmt.Fprintf(std.Out, "%s\n%s", a.Note, b.Note)
-		return err
-	}
-	return nil
+	_, err := fmt.Fprintf(std.Out, "%s\n%s", c.Views[0].Note, c.Views[1].Note)
+	return err
 }
 
 // views reads both. A witness is asked for the log that the other one is of.

@@ -119,23 +119,10 @@ func proveSaid(std cli.Streams, to, host string, made *proof.Made) error {
 	if err != nil {
 		return fmt.Errorf("prove: %w", err)
 	}
-	s := made.Summary
-	what := "the proof that the log has no line of " + host
-	if s.Lines > 0 {
-		what = fmt.Sprintf("%s of %s: %s, %s not requested", plainly.Count(s.Lines, "line"), host, plainly.Count(s.Exchanges, "request"), plainly.Count(s.Avoided, "URL"))
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s): %s\n", to, plainly.RoughSize(fi.Size()), what)
-	if s.Redacted > 0 {
-		fmt.Fprintf(&b, "%s of them %s removed later: the proof records it\n", plainly.Count(s.Redacted, "line"), map[bool]string{true: "was", false: "were"}[s.Redacted == 1])
-	}
-	if made.Lacking > 0 {
-		fmt.Fprintf(&b, "heads of %s are not in the archive, or have no answer: they are left out\n", plainly.Count(made.Lacking, "request"))
-	}
-	if made.Without > 0 {
-		fmt.Fprintf(&b, "%s not found in the archive: verdicts by them cannot be read again\n", plainly.Count(made.Without, "robots.txt"))
-	}
-	fmt.Fprintf(&b, "verify it with curtsy ledger verify %s\n", plainly.Argument(to))
-	_, err = io.WriteString(std.Err, text.Wrap(b.String()))
+	_, err = io.WriteString(std.Err, text.Wrap(text.Render("prove", struct {
+		*proof.Made
+		To, Host string
+		Size     int64
+	}{made, to, host, fi.Size()})))
 	return err
 }

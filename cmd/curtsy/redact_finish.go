@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
@@ -68,7 +70,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	switch {
 	case same && (errors.Is(err, redact.ErrNothing) || errors.Is(err, redact.ErrDone)):
 		j, found = finished, finished.Found // it was this that was broken off: nobody has been told its salt
-		fmt.Fprint(std.Err, reportText(&s, &o, found, j, dir))
+		fmt.Fprint(std.Err, text.Render("redact", redactText{s.means(), o.dryRun, found, j, dir}))
 		return o.print(std, &s, found, j)
 	case errors.Is(err, redact.ErrDone):
 		fmt.Fprintf(std.Err, "%s: no bodies are left; --all removes everything else\n", plainly.OneLine(s.means()))
@@ -84,7 +86,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	if o.dryRun {
 		leftOpen(dir, std)
 	}
-	fmt.Fprint(std.Err, reportText(&s, &o, found, j, dir))
+	fmt.Fprint(std.Err, text.Render("redact", redactText{s.means(), o.dryRun, found, j, dir}))
 	return o.print(std, &s, found, j)
 }
 
@@ -254,4 +256,40 @@ func runWithout(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	return cmd.ExecuteContext(ctx)
+}
+
+// told is the JSON form of what was forgotten.
+type told struct {
+	Subject string     `json:"subject"`
+	Kind    string     `json:"kind"`
+	Extent  string     `json:"extent"`
+	DryRun  bool       `json:"dry_run"`
+	Time    *time.Time `json:"time,omitempty"`
+	Salt    string     `json:"salt,omitempty"`
+	Digest  string     `json:"subject_sha256,omitempty"`
+	redact.Found
+}
+
+// print prints the JSON form, if it is wanted. A journal is of what was forgotten.
+func (o *options) print(std cli.Streams, s *subject, f redact.Found, j *redact.Journal) error {
+	if !o.json {
+		return nil
+	}
+	t := told{Subject: s.Text, Kind: s.kind, Extent: ledger.ExtentBodies, DryRun: o.dryRun, Found: f}
+	if o.all {
+		t.Extent = ledger.ExtentAll
+	}
+	if j != nil {
+		t.Time, t.Salt, t.Digest = &j.Time, j.Salt, j.Digest
+	}
+	return cli.WriteJSON(std.Out, t)
+}
+
+// redactText is what the template of a redaction takes.
+type redactText struct {
+	What   string
+	DryRun bool
+	redact.Found
+	Journal *redact.Journal // nil where nothing was redacted
+	Dir     string
 }

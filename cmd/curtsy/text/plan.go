@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/plan"
 	"curtsy/crawler/status"
 	"curtsy/storage"
-	"curtsy/storage/hostrule"
 	"curtsy/storage/plainly"
 )
 
@@ -209,31 +208,6 @@ func (t sheetText) ReadsSitemaps() bool {
 	return len(t.S.Sitemaps) > 0 && t.S.Sitemaps[0] != crawldir.SitemapsNone
 }
 
-// Ruled is what a rule for some hosts asks for.
-func (sheetText) Ruled(r hostrule.Rule) string {
-	var b strings.Builder
-	add := func(format string, args ...any) { fmt.Fprintf(&b, " "+format+";", args...) }
-	if r.Delay > 0 {
-		add("at least %s between two requests", plainly.Duration(r.Delay))
-	}
-	if r.MaxPerHost > 0 {
-		add("at most %s", plainly.Count(r.MaxPerHost, "page"))
-	}
-	if r.PerHostPerDay > 0 {
-		add("at most %s within 24 hours", plainly.Count(r.PerHostPerDay, "request"))
-	}
-	for _, p := range r.Include {
-		add("only URLs that match %s", code(p))
-	}
-	for _, p := range r.Exclude {
-		add("no URLs that match %s", code(p))
-	}
-	for _, h := range r.Hours {
-		add("requested only from %s UTC", inline(h))
-	}
-	return strings.TrimSuffix(b.String(), ";")
-}
-
 // Lists counts the opt-out lists in force, and their entries.
 func (t sheetText) Lists() string {
 	var n int
@@ -242,41 +216,6 @@ func (t sheetText) Lists() string {
 		n += v.Entries
 	}
 	return plainly.Count(len(versions), "list") + " with " + Entries(n)
-}
-
-// Budgets are what ends the crawl.
-func (t sheetText) Budgets() string {
-	s := t.S
-	var all []string
-	add := func(n int64, what string) {
-		if n > 0 {
-			all = append(all, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(s.MaxPages, "pages in all")
-	add(s.MaxPerHost, "pages of a host")
-	add(s.MaxPerDomain, "pages of a registrable domain")
-	add(s.MaxPerTag, "pages of a tag")
-	add(s.PerHostPerDay, "requests to a host within 24 hours")
-	if s.MaxBytes > 0 {
-		all = append(all, plainly.ExactSize(s.MaxBytes)+" in all")
-	}
-	if len(s.Window) > 0 && s.Window[0] != hostrule.NoWindow {
-		all = append(all, "requests only within "+strings.Join(s.Window, ", "))
-	}
-	if s.MaxTime > 0 {
-		all = append(all, status.Roughly(s.MaxTime)+" in all")
-	}
-	if s.MaxRate > 0 {
-		all = append(all, plainly.ExactSize(s.MaxRate)+" a second")
-	}
-	for _, c := range s.StopWhen {
-		all = append(all, "until "+code(c))
-	}
-	if len(all) == 0 {
-		return "none; it ends when nothing in scope is left"
-	}
-	return strings.Join(all, ", ")
 }
 
 // markup is what Markdown, HTML in it, and tables make something of.

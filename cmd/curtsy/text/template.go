@@ -12,6 +12,7 @@ import (
 	"text/template/parse"
 	"time"
 
+	"curtsy/crawler/status"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -32,6 +33,9 @@ var templates = sync.OnceValue(func() *template.Template {
 			err := all.ExecuteTemplate(&b, name, data)
 			return raw(b.String()), err
 		},
+		"joined": func(sep string, lines raw) string { // a list from a template that has a line for each
+			return strings.ReplaceAll(strings.TrimSuffix(string(lines), "\n"), "\n", sep)
+		},
 		"xml": func(v any) (raw, error) {
 			var b strings.Builder
 			err := xml.EscapeText(&b, []byte(fmt.Sprint(v)))
@@ -47,21 +51,20 @@ var templates = sync.OnceValue(func() *template.Template {
 			return ""
 		},
 		"count": func(n any, thing string) string {
-			if n, ok := n.(int); ok {
-				return plainly.Count(n, thing)
-			}
-			return plainly.Count(n.(int64), thing)
+			return plainly.Count(reflect.Indirect(reflect.ValueOf(n)).Int(), thing)
 		},
 		"because": Because, "items": itemized, "sum": sum, "reason": plainly.Reason, "size": plainly.RoughSize[int64], "arg": plainly.Argument,
 		"seconds": plainly.Seconds, "secs": func(s float64) string { return Seconds(s).Round(time.Microsecond).String() }, "pause": pause, "duration": plainly.Duration, "clock": func(s float64) string { return Clock(Seconds(s)) },
 		"wait": func(s float64) string { return ShortWait(Seconds(s)) }, "utc": func(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }, "stamp": Stamp,
-		"prose": func(section, s string) raw { return raw(Wrap(fmt.Sprintf("%-9s%s", section, plainly.OneLine(s)))) },
-		"wrap":  func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b any) int64 { return reflect.ValueOf(a).Int() + reflect.ValueOf(b).Int() }, "shown": func() int { return MaxShown },
+		"prose": func(section string, s any) raw {
+			return raw(Wrap(fmt.Sprintf("%-9s%s", section, plainly.OneLine(fmt.Sprint(s)))))
+		},
+		"wrap": func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b any) int64 { return reflect.ValueOf(a).Int() + reflect.ValueOf(b).Int() }, "shown": func() int { return MaxShown },
 		"mark": func() string { return Mark }, "state": StateWord, "watch": Watch, "entries": Entries,
 		"name": name, "kind": changesKind, "day": day, "note": func(e entry) string { return note(&e.Change) }, "upper": strings.ToUpper,
 		"short": short, "trim": strings.TrimSpace,
 		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
-		"auditOf": auditOf, "level": clauseLevel, "join": strings.Join,
+		"auditOf": auditOf, "counted": func(n any, one, many string) string { return plural(reflect.ValueOf(n).Int(), one, many) }, "exact": plainly.ExactSize, "roughly": status.Roughly, "level": clauseLevel, "join": strings.Join,
 		"signer":   func(key string) string { name, _, _ := strings.Cut(key, "+"); return name },
 		"datetime": func(t time.Time) string { return t.UTC().Format(time.DateTime) },
 		"delay":    func(by storage.PaceBy) string { return plainly.Words("delays")[string(by)] },
