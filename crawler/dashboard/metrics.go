@@ -29,69 +29,51 @@ const (
 type metric struct {
 	Name  string
 	Help  string
-	Label string // beside LabelCrawl; empty for none
-	of    func(g *Glance) values
+	Label string              // beside LabelCrawl; empty for none
+	of    func(g *Glance) any // a number, a truth, or numbers by the value of the label; nil where there is none
+	when  when
 }
 
-// values are by the value of the label; of a metric without one under the empty word.
-type values = map[string]float64
+// when says of which crawls there is a metric.
+type when int
+
+const (
+	ifSeen     when = iota // of a crawl that has been seen
+	ifSeenOpen             // as ifSeen, with words that nobody knows before they are met
+	ifRunning              // of a crawl that runs
+	always
+)
 
 // Counts reports whether a metric is a counter. Others go up and down.
 func (m metric) Counts() bool { return strings.HasSuffix(m.Name, "_total") }
 
-// one is the value of a metric without a label.
-func one(v float64) values { return values{"": v} }
-
-// each are the values of a metric with one.
-func each(counts map[string]int64) values {
-	v := values{}
-	for word, n := range counts {
-		v[word] = float64(n)
+// values are by the value of the label; of a metric without one under the empty word.
+func (m metric) values(g *Glance) map[string]float64 {
+	if m.when <= ifSeenOpen && g.At.IsZero() || m.when == ifRunning && (!g.Running || g.Err != nil) {
+		return nil
+	}
+	v := map[string]float64{}
+	switch n := m.of(g).(type) {
+	case int64:
+		v[""] = float64(n)
+	case float64:
+		v[""] = n
+	case time.Duration:
+		v[""] = n.Seconds()
+	case bool:
+		v[""] = yes(n)
+	case map[string]int64:
+		for word, n := range n {
+			v[word] = float64(n)
+		}
+	case nil:
+	default:
+		panic(fmt.Sprintf("%s is a %T", m.Name, n))
+	}
+	if m.when == ifSeenOpen { // one is always there: a series that begins with its first failure has no rate of it
+		v[others] += 0
 	}
 	return v
-}
-
-// knownOne is a value of a crawl that has been seen; of another there is none.
-func knownOne(of func(g *Glance) float64) func(g *Glance) values {
-	return func(g *Glance) values {
-		if g.At.IsZero() {
-			return nil
-		}
-		return one(of(g))
-	}
-}
-
-// knownEach is knownOne for a metric with a label.
-func knownEach(of func(g *Glance) map[string]int64) func(g *Glance) values {
-	return func(g *Glance) values {
-		if g.At.IsZero() {
-			return nil
-		}
-		return each(of(g))
-	}
-}
-
-// open is knownEach for words that nobody knows before they are met. One is always there: a series that begins with its first
-// failure has no rate of it.
-func open(of func(g *Glance) map[string]int64) func(g *Glance) values {
-	return func(g *Glance) values {
-		if g.At.IsZero() {
-			return nil
-		}
-		v := each(of(g))
-		v[others] += 0
-		return v
-	}
-}
-
-// runningOne is a value of a crawl that runs.
-func runningOne(of func(g *Glance) float64) func(g *Glance) values {
-	return func(g *Glance) values {
-		if !g.Running || g.Err != nil {
-			return nil
-		}
-		return one(of(g))
-	}
 }
 
 func yes(b bool) float64 {
@@ -109,79 +91,55 @@ var all = append(append(work(), hosts()...), machine()...)
 // work is what was done, and what is left.
 func work() []metric {
 	return []metric{
-		{"curtsy_crawl_running", "1 while a process runs the crawl and answers, 0 otherwise.", "", func(g *Glance) values {
-			return one(yes(g.Running && g.Err == nil))
-		}},
-		{"curtsy_crawl_state", "1 for the state that the crawl is in, 0 for all others.", "state", states},
-		{"curtsy_window_opens_timestamp_seconds", "When the crawl's window opens next (--window); absent while it is open or without one.", "", func(g *Glance) values {
-			if !g.Running || g.Status.Opens == nil {
-				return nil
-			}
-			return one(float64(g.Status.Opens.Unix()))
-		}},
-		{"curtsy_crawl_seen_timestamp_seconds", "When the crawl or its frontier was last read.", "", knownOne(func(g *Glance) float64 {
-			return float64(g.At.UnixMilli()) / 1e3
-		})},
-		{"curtsy_crawl_generation", "Generation of the crawl: each update starts another, and resets the counters.", "", knownOne(func(g *Glance) float64 {
-			return float64(g.Status.Generation)
-		})},
-		{"curtsy_run_seconds", "Duration of this run so far.", "", runningOne(func(g *Glance) float64 { return g.Status.Elapsed })},
-		{"curtsy_exchanges_total", "Requests sent, for robots.txt or for URLs including sitemaps.", "kind", knownEach(func(g *Glance) map[string]int64 {
+		{"curtsy_crawl_running", "1 while a process runs the crawl and answers, 0 otherwise.", "", func(g *Glance) any { return g.Running && g.Err == nil }, always},
+		{"curtsy_crawl_state", "1 for the state that the crawl is in, 0 for all others.", "state", states, ifSeen},
+		{"curtsy_window_opens_timestamp_seconds", "When the crawl's window opens next (--window); absent while it is open or without one.", "", opens, always},
+		{"curtsy_crawl_seen_timestamp_seconds", "When the crawl or its frontier was last read.", "", func(g *Glance) any { return float64(g.At.UnixMilli()) / 1e3 }, ifSeen},
+		{"curtsy_crawl_generation", "Generation of the crawl: each update starts another, and resets the counters.", "", func(g *Glance) any { return g.Status.Generation }, ifSeen},
+		{"curtsy_run_seconds", "Duration of this run so far.", "", func(g *Glance) any { return g.Status.Elapsed }, ifRunning},
+		{"curtsy_exchanges_total", "Requests sent, for robots.txt or for URLs including sitemaps.", "kind", func(g *Glance) any {
 			return map[string]int64{"robots.txt": g.Status.Robots, "url": max(g.Status.Exchanges-g.Status.Robots, 0)}
-		})},
-		{"curtsy_responses_total", "Responses by class of status code, those for robots.txt included.", "class", func(g *Glance) values {
-			if g.At.IsZero() {
-				return nil
-			}
-			v := values{"1xx": 0, "2xx": 0, "3xx": 0, "4xx": 0, "5xx": 0}
-			maps.Copy(v, each(g.Status.Answers))
+		}, ifSeen},
+		{"curtsy_responses_total", "Responses by class of status code, those for robots.txt included.", "class", func(g *Glance) any {
+			v := map[string]int64{"1xx": 0, "2xx": 0, "3xx": 0, "4xx": 0, "5xx": 0}
+			maps.Copy(v, g.Status.Answers)
 			return v
-		}},
-		{"curtsy_responses_by_type_total", "2xx responses by media type; rarer types are counted together.", "type", open(func(g *Glance) map[string]int64 {
-			return g.Status.Types
-		})},
-		{"curtsy_pages_by_tag_total", "HTML pages fetched, by the tag of their seed.", "tag", open(func(g *Glance) map[string]int64 {
-			return g.Status.Tags
-		})},
-		{"curtsy_pages_total", "HTML pages fetched.", "", knownOne(func(g *Glance) float64 { return float64(g.Status.Pages) })},
-		{"curtsy_received_bytes_total", "Bytes received on connections.", "", knownOne(func(g *Glance) float64 { return float64(g.Status.Bytes) })},
-		{"curtsy_urls", "Known URLs, by outcome or queue.", "state", knownEach(urls)},
-		{"curtsy_urls_quarantined", "URLs set aside because the process repeatedly died with them.", "", knownOne(func(g *Glance) float64 {
-			return float64(g.Status.Quarantined)
-		})},
-		{"curtsy_links_not_followed_total", "Links not accepted, by rule.", "rule", open(func(g *Glance) map[string]int64 {
-			return g.Status.Links
-		})},
-		{"curtsy_links_capped_total", "Links that a cap dropped, by cap.", "cap", open(func(g *Glance) map[string]int64 { return g.Status.Capped })},
-		{"curtsy_failures_total", "Failed requests, robots.txt included, whether or not a retry succeeded, by class.", "class", open(func(g *Glance) map[string]int64 {
-			return g.Status.Failures
-		})},
-		{"curtsy_documents_not_read_total", "Fetched documents whose links are not all known, by reason.", "reason", open(func(g *Glance) map[string]int64 {
-			return g.Status.NotRead
-		})},
-		{"curtsy_sitemaps_total", "Sitemaps read.", "", knownOne(func(g *Glance) float64 { return float64(g.Status.Sitemaps) })},
-		{"curtsy_sitemap_entries_total", "Entries of sitemaps, accepted or not.", "", knownOne(func(g *Glance) float64 { return float64(g.Status.Listed) })},
-		{"curtsy_estimate_left_seconds", "Minimum time for the URLs known now, from delays and queues.", "", runningOne(func(g *Glance) float64 {
-			return g.Estimate.Left.Seconds()
-		})},
+		}, ifSeen},
+		{"curtsy_responses_by_type_total", "2xx responses by media type; rarer types are counted together.", "type", func(g *Glance) any { return g.Status.Types }, ifSeenOpen},
+		{"curtsy_pages_by_tag_total", "HTML pages fetched, by the tag of their seed.", "tag", func(g *Glance) any { return g.Status.Tags }, ifSeenOpen},
+		{"curtsy_pages_total", "HTML pages fetched.", "", func(g *Glance) any { return g.Status.Pages }, ifSeen},
+		{"curtsy_received_bytes_total", "Bytes received on connections.", "", func(g *Glance) any { return g.Status.Bytes }, ifSeen},
+		{"curtsy_urls", "Known URLs, by outcome or queue.", "state", urls, ifSeen},
+		{"curtsy_urls_quarantined", "URLs set aside because the process repeatedly died with them.", "", func(g *Glance) any { return g.Status.Quarantined }, ifSeen},
+		{"curtsy_links_not_followed_total", "Links not accepted, by rule.", "rule", func(g *Glance) any { return g.Status.Links }, ifSeenOpen},
+		{"curtsy_links_capped_total", "Links that a cap dropped, by cap.", "cap", func(g *Glance) any { return g.Status.Capped }, ifSeenOpen},
+		{"curtsy_failures_total", "Failed requests, robots.txt included, whether or not a retry succeeded, by class.", "class", func(g *Glance) any { return g.Status.Failures }, ifSeenOpen},
+		{"curtsy_documents_not_read_total", "Fetched documents whose links are not all known, by reason.", "reason", func(g *Glance) any { return g.Status.NotRead }, ifSeenOpen},
+		{"curtsy_sitemaps_total", "Sitemaps read.", "", func(g *Glance) any { return g.Status.Sitemaps }, ifSeen},
+		{"curtsy_sitemap_entries_total", "Entries of sitemaps, accepted or not.", "", func(g *Glance) any { return g.Status.Listed }, ifSeen},
+		{"curtsy_estimate_left_seconds", "Minimum time for the URLs known now, from delays and queues.", "", func(g *Glance) any { return g.Estimate.Left }, ifRunning},
 	}
 }
 
 // stateWords are the states of a crawl.
 var stateWords = []string{"running", "waiting", "paused", "draining", "stopped", "finished"}
 
-func states(g *Glance) values {
-	if g.At.IsZero() {
-		return nil
-	}
-	v := values{}
+func states(g *Glance) any {
+	v := map[string]int64{}
 	for _, word := range stateWords {
-		v[word] = yes(word == g.Status.State)
+		v[word] = int64(yes(word == g.Status.State))
 	}
 	return v
 }
 
-func urls(g *Glance) map[string]int64 {
+func opens(g *Glance) any {
+	if !g.Running || g.Status.Opens == nil {
+		return nil
+	}
+	return g.Status.Opens.Unix()
+}
+
+func urls(g *Glance) any {
 	s := &g.Status
 	return map[string]int64{
 		"fetched": s.Fetched, "redirected": s.Redirected, "gone": s.Gone, "failed": s.Failed, "disallowed": s.Disallowed,
@@ -192,39 +150,37 @@ func urls(g *Glance) map[string]int64 {
 // hosts is what hosts do, and the rate that they permit.
 func hosts() []metric {
 	return []metric{
-		{"curtsy_hosts", "Known hosts.", "", knownOne(func(g *Glance) float64 { return float64(g.Status.Hosts) })},
-		{"curtsy_hosts_left_alone", "Hosts that are not being crawled: parked, retired or given up by the crawl, or held by an operator.", "condition", knownEach(func(g *Glance) map[string]int64 {
+		{"curtsy_hosts", "Known hosts.", "", func(g *Glance) any { return g.Status.Hosts }, ifSeen},
+		{"curtsy_hosts_left_alone", "Hosts that are not being crawled: parked, retired or given up by the crawl, or held by an operator.", "condition", func(g *Glance) any {
 			s := &g.Status
 			return map[string]int64{"parked": s.Parked, "retired": s.Retired, "refused": s.Refused, "operator": s.Stopped}
-		})},
-		{"curtsy_hosts_waiting", "Hosts with URLs left, by reason of waiting; among the first 10,000 of the crawl.", "reason", knownEach(func(g *Glance) map[string]int64 {
+		}, ifSeen},
+		{"curtsy_hosts_waiting", "Hosts with URLs left, by reason of waiting; among the first 10,000 of the crawl.", "reason", func(g *Glance) any {
 			w := &g.Waits
 			return map[string]int64{
 				"in_turn": w.InTurn, "worker": w.Due, "pace": w.Pace, "address": w.Address, "retry": w.Retry, "rest": w.Rest,
 				"robots.txt": w.Robots, "operator": w.Operator, "shut": w.Shut,
 			}
-		})},
-		{"curtsy_permitted_exchanges_per_second", "Rate that politeness permits now, from the delays of all hosts with URLs left.", "", runningOne(func(g *Glance) float64 {
-			return g.Waits.Permitted
-		})},
-		{"curtsy_achieved_exchanges_per_second", "Rate over the last ten seconds.", "", runningOne(func(g *Glance) float64 { return g.Rate })},
-		{"curtsy_workers", "Maximum concurrent requests.", "", runningOne(func(g *Glance) float64 { return float64(g.Workers) })},
+		}, ifSeen},
+		{"curtsy_permitted_exchanges_per_second", "Rate that politeness permits now, from the delays of all hosts with URLs left.", "", func(g *Glance) any { return g.Waits.Permitted }, ifRunning},
+		{"curtsy_achieved_exchanges_per_second", "Rate over the last ten seconds.", "", func(g *Glance) any { return g.Rate }, ifRunning},
+		{"curtsy_workers", "Maximum concurrent requests.", "", func(g *Glance) any { return int64(g.Workers) }, ifRunning},
 	}
 }
 
 // machine is what a crawl takes of its machine.
 func machine() []metric {
 	return []metric{
-		{"curtsy_memory_bytes", "Memory of the crawl's process.", "", runningOne(func(g *Glance) float64 { return float64(g.Memory) })},
-		{"curtsy_disk_free_bytes", "Free disk space for the crawling user.", "", func(g *Glance) values {
+		{"curtsy_memory_bytes", "Memory of the crawl's process.", "", func(g *Glance) any { return g.Memory }, ifRunning},
+		{"curtsy_disk_free_bytes", "Free disk space for the crawling user.", "", func(g *Glance) any {
 			if g.Disk.Free == 0 {
 				return nil // the system does not say
 			}
-			return one(float64(g.Disk.Free))
-		}},
-		{"curtsy_archive_bytes", "Size of the archive.", "", knownOne(func(g *Glance) float64 { return float64(g.Disk.Archive) })},
-		{"curtsy_ledger_bytes", "Size of the ledger.", "", knownOne(func(g *Glance) float64 { return float64(g.Disk.Ledger) })},
-		{"curtsy_frontier_bytes", "Size of the frontier's file.", "", knownOne(func(g *Glance) float64 { return float64(g.Disk.Frontier) })},
+			return g.Disk.Free
+		}, always},
+		{"curtsy_archive_bytes", "Size of the archive.", "", func(g *Glance) any { return g.Disk.Archive }, ifSeen},
+		{"curtsy_ledger_bytes", "Size of the ledger.", "", func(g *Glance) any { return g.Disk.Ledger }, ifSeen},
+		{"curtsy_frontier_bytes", "Size of the frontier's file.", "", func(g *Glance) any { return g.Disk.Frontier }, ifSeen},
 	}
 }
 
@@ -264,11 +220,11 @@ type crawls struct {
 	descs []*prometheus.Desc // as All
 
 	mu    sync.Mutex
-	words map[string]*known // of each label of a crawl
+	words map[string]map[string]bool // of each label of a crawl: the first values that were met, so that none ever changes its place
 }
 
 func newCrawls(now func() []Glance) *crawls {
-	c := &crawls{now: now, words: map[string]*known{}}
+	c := &crawls{now: now, words: map[string]map[string]bool{}}
 	for _, m := range All() {
 		labels := []string{labelCrawl}
 		if m.Label != "" {
@@ -298,7 +254,7 @@ func (c *crawls) Collect(to chan<- prometheus.Metric) {
 			if m.Counts() {
 				kind = prometheus.CounterValue
 			}
-			values := m.of(&g)
+			values := m.values(&g)
 			if m.Label != "" {
 				values = c.bounded(name+"\x00"+m.Name, values)
 			}
@@ -333,23 +289,20 @@ const mostWords = 50
 // others is the value under which the rest is counted.
 const others = "others"
 
-// known are the values of a label that are told apart: the first that were met, so that none ever changes its place.
-type known map[string]bool
-
 // bounded is values with what there is no room for under others; called with mu held.
 func (c *crawls) bounded(of string, values map[string]float64) map[string]float64 {
 	k := c.words[of]
 	if k == nil {
-		k = &known{}
+		k = map[string]bool{}
 		c.words[of] = k
 	}
 	told := map[string]float64{}
 	for _, octets := range largest(values) {
 		word := valid(octets)
-		if !(*k)[word] && len(*k) < mostWords {
-			(*k)[word] = true
+		if !k[word] && len(k) < mostWords {
+			k[word] = true
 		}
-		if (*k)[word] {
+		if k[word] {
 			told[word] += values[octets]
 		} else {
 			told[others] += values[octets]
