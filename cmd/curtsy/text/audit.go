@@ -278,27 +278,6 @@ func skewText(h *audit.Host) string {
 	return fmt.Sprintf("%+.1f s by %s", h.Skew, plainly.Count(h.Dates, "date"))
 }
 
-// making is what the warcinfo records say, a line each.
-func making(r *audit.Result) []string {
-	var all []string
-	for _, in := range r.Archives {
-		s := in.Software
-		if s == "" {
-			s = "software not named"
-		}
-		for _, f := range []struct{ name, value string }{
-			{"operator", in.Operator}, {"user agent", in.Agent}, {"robots", in.Standard}, {"settings SHA-256", in.ConfigSHA},
-			{"ledger key", field(in.Fields, "ledger-key")},
-		} {
-			if f.value != "" {
-				s += "; " + f.name + " " + f.value
-			}
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
 // field is the value of a field; empty if there is none.
 func field(fields [][2]string, name string) string {
 	for _, f := range fields {

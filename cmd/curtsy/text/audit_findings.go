@@ -192,23 +192,6 @@ func row(h *audit.Host) gaps {
 }
 
 // policies says for each host which robots.txt its requests were checked against last.
-func policies(r *audit.Result) (all []string) {
-	for _, h := range r.Hosts {
-		if h.Robots == 0 {
-			continue
-		}
-		s := h.Authority + ": " + h.Policy
-		if h.RobotsSHA256 != "" {
-			s += ", SHA-256 " + h.RobotsSHA256
-		}
-		if !h.RobotsTime.IsZero() {
-			word := "since"
-			if h.RobotsSHA256 != "" {
-				word = "fetched"
-			}
-			s += ", " + word + h.RobotsTime.UTC().Format(" 2006-01-02 15:04:05 UTC")
-		}
-		all = append(all, s)
-	}
-	return shorten(all, findingsShown, func(n int) string { return "and " + plainly.Count(n, "more host") + "; --json lists them" })
+func policies(r *audit.Result) []string {
+	return shorten(lines(Render("policies", r)), findingsShown, func(n int) string { return "and " + plainly.Count(n, "more host") + "; --json lists them" })
 }

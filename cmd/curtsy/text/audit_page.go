@@ -99,7 +99,7 @@ func (c codeFindings) Unshown() int64 { return c.Count - int64(len(c.Shown())) }
 func newSheet(r *audit.Result) sheet {
 	s := sheet{
 		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r), Damage: damage(r), OfNoHost: ofNoHost(r),
-		Making: making(r), Settings: settings(r), Version: crawldir.Version,
+		Making: lines(Render("making", r)), Settings: settings(r), Version: crawldir.Version,
 		Owners: owners(r), SilentLogs: silentLogs(r), NotProved: notProved(r), Policies: policies(r), Clocks: clocks(r),
 	}
 	for _, c := range causesFirst(r) {

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	_ "embed" // for the page
 	"fmt"
 	"html/template"
@@ -34,28 +35,11 @@ func newChangesSheet(r *changes.Result) changesSheet {
 }
 
 // remarks are what else is to be known.
-func remarks(r *changes.Result) (all []string) {
-	add := func(n int64, format string, args ...any) {
-		if n > 0 {
-			all = append(all, fmt.Sprintf(format, args...))
-		}
-	}
-	if r.Running {
-		all = append(all, "the crawl is running: this is its state at its last checkpoint")
-	}
-	if r.Round {
-		all = append(all, "this generation requested only some pages: others are not compared")
-	} else if n := r.Counts[changes.Unasked].All(); n > 0 && r.To.Number == r.Latest {
-		all = append(all, "this generation is incomplete: its remaining requests may change this result")
-	}
-	add(r.Moved, "%s moved to another URL", plainly.Count(r.Moved, "page"))
-	for _, why := range missing(r) {
-		add(r.Missing[why], "%s without a text to compare: %s", plainly.Count(r.Missing[why], "page"), why)
-	}
-	add(r.LeftOut, "%s counted and not listed: a list has %d at most", plural(r.LeftOut, "change is", "changes are"), changes.MaxListed)
-	add(r.NoDiffs, "%s counted and not shown: all together have %s at most", plural(r.NoDiffs, "diff is", "diffs are"), plainly.ExactSize(changes.MaxDiffs))
-	add(r.BadLines, "%s of the ledger about no URL that a crawl can have", plainly.Count(r.BadLines, "line"))
-	return all
+func remarks(r *changes.Result) []string { return lines(Render("remarks", r)) }
+
+// lines are those of a text.
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
 
 func plural(n int64, one, many string) string {
@@ -180,78 +164,14 @@ func cut(s string) string {
 	return s
 }
 
-// note is what is said behind a URL.
-func note(c *changes.Change) string {
-	var b strings.Builder
-	if c.Diff != nil && c.Change == changes.Changed {
-		fmt.Fprintf(&b, "  +%d −%d", c.Diff.Added, c.Diff.Removed)
-		if c.Diff.Of == "main" {
-			b.WriteString(" in the main text")
-		}
-	}
-	if c.MovedTo != "" {
-		b.WriteString("  → " + c.MovedTo)
-	}
-	if c.Kind == changes.Redirect {
-		b.WriteString("  " + stood(c.Before) + " → " + stood(c.After))
-	}
-	if c.Why != "" {
-		b.WriteString("  (" + plainly.Reason(c.Why) + ")")
-	}
-	if c.Missing != "" {
-		b.WriteString("  (" + c.Missing + ")")
-	}
-	return b.String()
+// changeWords are the words of changes that are not plain: what became of URLs, and ways to change.
+var changeWords = map[string]string{
+	changes.Gone: "gone (404, 410)", changes.Unknown: "not known now", changes.OptedOut: "opted out", changes.Unlinked: "no longer linked",
+	changes.Unasked: "not requested again", changes.Around: "only outside the main text", changes.Markup: "only the markup",
+	changes.Coding: "only the content coding", changes.File: "files", changes.Redirect: "redirects", changes.Unread: "not to be compared",
 }
 
-// stood is what an answer was, where one of the two redirects.
-func stood(a *changes.Answer) string {
-	switch {
-	case a == nil:
-		return "?"
-	case a.Location != "":
-		return fmt.Sprintf("%d to %s", a.Status, a.Location)
-	case a.Status/100 == 3:
-		return fmt.Sprintf("%d to a place that is not known", a.Status)
-	}
-	return fmt.Sprintf("a page (%d)", a.Status)
-}
-
-// name is what became of URLs, in words.
-func name(word string) string {
-	switch word {
-	case changes.Gone:
-		return "gone (404, 410)"
-	case changes.Unknown:
-		return "not known now"
-	case changes.OptedOut:
-		return "opted out"
-	case changes.Unlinked:
-		return "no longer linked"
-	case changes.Unasked:
-		return "not requested again"
-	}
-	return word
-}
-
-// changesKind is a way to change, in words.
-func changesKind(kind string) string {
-	switch kind {
-	case changes.Around:
-		return "only outside the main text"
-	case changes.Markup:
-		return "only the markup"
-	case changes.Coding:
-		return "only the content coding"
-	case changes.File:
-		return "files"
-	case changes.Redirect:
-		return "redirects"
-	case changes.Unread:
-		return "not to be compared"
-	}
-	return kind
-}
+func changeWord(word string) string { return cmp.Or(changeWords[word], word) }
 
 //go:embed diff_page.html
 var changesPageHTML string
@@ -269,7 +189,7 @@ const (
 func WriteChangesPage(w io.Writer, r *changes.Result) error {
 	spent := 0
 	t, err := template.New("changes").Funcs(template.FuncMap{
-		"plain": plainly.OneLine, "note": func(e entry) string { return note(&e.Change) }, "name": name, "kind": changesKind, "day": day,
+		"plain": plainly.OneLine, "note": func(e entry) string { return Render("change note", &e.Change) }, "name": changeWord, "kind": changeWord, "day": day,
 		"web": func(s string) bool {
 			u, err := url.Parse(s)
 			return err == nil && (u.Scheme == "http" || u.Scheme == "https")

@@ -12,6 +12,7 @@ import (
 	"text/template/parse"
 	"time"
 
+	"curtsy/crawler/changes"
 	"curtsy/crawler/status"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
@@ -61,7 +62,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		},
 		"wrap": func(s string) raw { return raw(Wrap(plainly.OneLine(s))) }, "plus": func(a, b any) int64 { return reflect.ValueOf(a).Int() + reflect.ValueOf(b).Int() }, "shown": func() int { return MaxShown },
 		"mark": func() string { return Mark }, "state": StateWord, "watch": Watch, "entries": Entries,
-		"name": name, "kind": changesKind, "day": day, "note": func(e entry) string { return note(&e.Change) }, "upper": strings.ToUpper,
+		"name": changeWord, "kind": changeWord, "day": day, "missing": missing, "mostListed": func() int { return changes.MaxListed }, "mostDiffs": func() string { return plainly.ExactSize(changes.MaxDiffs) }, "field": field, "upper": strings.ToUpper,
 		"short": short, "trim": strings.TrimSpace,
 		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
 		"auditOf": auditOf, "counted": func(n any, one, many string) string { return plural(reflect.ValueOf(n).Int(), one, many) }, "exact": plainly.ExactSize, "roughly": status.Roughly, "level": clauseLevel, "join": strings.Join,
