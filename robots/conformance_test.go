@@ -118,12 +118,12 @@ var lintCode = regexp.MustCompile(`(?m)^//\t([a-z0-9-]+) {2,}`)
 
 // docs/reference/robots.md tells of every code of a Warning.
 func TestConformance_LintCodesAreDocumented(t *testing.T) {
-	source, err := os.ReadFile("warning.go")
+	source, err := os.ReadFile("lint.go")
 	require.NoError(t, err)
 	page, err := os.ReadFile("../docs/reference/robots.md")
 	require.NoError(t, err)
 	codes := lintCode.FindAllSubmatch(source, -1)
-	require.GreaterOrEqualf(t, len(codes), 20, "found %d codes in warning.go", len(codes))
+	require.GreaterOrEqualf(t, len(codes), 20, "found %d codes in lint.go", len(codes))
 	for _, m := range codes {
 		if !bytes.Contains(page, []byte("`"+string(m[1])+"`")) {
 			t.Errorf("docs/reference/robots.md does not tell of %s", m[1])

@@ -82,7 +82,7 @@ func TestLintWarnings(t *testing.T) {
 		assert.Equalf(t, c.want, strings.Join(got, ", "), "%.80q", c.file)
 	}
 	// The list of codes in the documentation is the list of codes.
-	source, err := os.ReadFile("warning.go")
+	source, err := os.ReadFile("lint.go")
 	require.NoError(t, err)
 	var listed []string
 	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+)  `).FindAllStringSubmatch(string(source), -1) {

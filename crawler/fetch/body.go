@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -8,9 +9,12 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"os"
 	"strings"
+	"sync"
 
 	"curtsy/storage/coding"
+	"curtsy/storage/spool"
 )
 
 // payload is the body without transfer coding, digested as it is read.
@@ -134,3 +138,108 @@ func (f *Fetcher) transfer(sink io.Writer, src io.Reader, most int64) (size int6
 		}
 	}
 }
+
+// A decoder keeps a window of what it has decoded: of br up to 16 MiB, which four octets can ask for. Exchanges in
+// flight are many, and slow ones stay so for minutes; if each held such a window, a few hundred hosts would cost
+// gigabytes. So what may take more than smallWindow is decoded once all of it is here, by no more than largeDecoders at
+// a time: they wait for no host.
+const (
+	smallWindow   = 512 << 10
+	largeDecoders = 4
+)
+
+// plain returns p with its codings undone. The caller calls close when it has been read. The error is a
+// *spoolError: that of the body is found by reading on.
+func (f *Fetcher) plain(p *payload, undo []string) (r io.Reader, release func(), err error) {
+	var first [1]byte
+	n, err := io.ReadFull(p, first[:])
+	src := io.MultiReader(bytes.NewReader(first[:n]), p)
+	if err != nil || coding.Window(undo, first[0]) <= smallWindow {
+		z := coding.NewReader(src, undo, &f.decoders)
+		return z, z.Close, nil
+	}
+	whole := f.newSpooled()
+	size, _, err := f.transfer(whole, src, math.MaxInt64)
+	var own *spoolError
+	if errors.As(err, &own) {
+		return nil, nil, errors.Join(own, whole.close())
+	}
+	f.large <- struct{}{}
+	// No pool: a decoder in one keeps its window, and the next body that it is for may be slow.
+	z := coding.NewReader(io.NewSectionReader(whole, 0, size), undo, nil)
+	return z, func() {
+		<-f.large
+		_ = whole.close() // it was read, or its error was
+	}, nil
+}
+
+// spoolFirst is how many bytes a body has room for in memory at first.
+const spoolFirst = 8 << 10
+
+// spooled keeps what is read of an exchange, to be read again. Its memory is used again by the next: whoever reads a
+// body that is closed is told so.
+type spooled struct {
+	*spool.Spool
+	pool   *sync.Pool
+	closed bool
+}
+
+func (f *Fetcher) newSpooled() *spooled {
+	return &spooled{Spool: f.memory.Get().(*spool.Spool), pool: &f.memory}
+}
+
+// newSpool makes one for the pool.
+func newSpool(dir string) func() any {
+	return func() any {
+		s := &spool.Spool{Dir: dir, Pattern: "curtsy-body-*"}
+		s.Grow(spoolFirst)
+		return s
+	}
+}
+
+// spoolError is a failure of our own disk.
+type spoolError struct{ err error }
+
+func (e *spoolError) Error() string { return e.err.Error() }
+func (e *spoolError) Unwrap() error { return e.err }
+
+// Write appends p. Its error is a *spoolError.
+func (b *spooled) Write(p []byte) (int, error) {
+	n, err := b.Spool.Write(p)
+	if err != nil {
+		return n, &spoolError{fmt.Errorf("spool a body in %s: %w", b.Dir, err)}
+	}
+	return n, nil
+}
+
+// ReadAt is that of io.ReaderAt.
+func (b *spooled) ReadAt(p []byte, off int64) (int, error) {
+	if b.closed {
+		return 0, os.ErrClosed
+	}
+	return b.Spool.ReadAt(p, off)
+}
+
+// close gives the memory back and removes the file. A nil one has nothing to close.
+func (b *spooled) close() error {
+	if b == nil || b.closed {
+		return nil
+	}
+	b.closed = true
+	s := b.Spool
+	b.Spool = nil
+	err := s.Reset()
+	b.pool.Put(s)
+	if err != nil {
+		return fmt.Errorf("fetch: remove a spooled body: %w", err)
+	}
+	return nil
+}
+
+// acceptEncoding is what we offer. Other codings are undone as well (package coding). Zstd is not offered unasked:
+// archives keep what was sent, and players and libraries of the field (pywb, ReplayWeb.page, warcio) do not read it
+// back.
+const (
+	acceptEncoding = "gzip, br"
+	withZstd       = ", zstd"
+)

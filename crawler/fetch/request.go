@@ -1,7 +1,10 @@
 package fetch
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -122,4 +125,104 @@ func graphic(s string) bool {
 		}
 	}
 	return true
+}
+
+// wire is a request as it is sent, and as it is kept: without what is secret.
+type wire struct {
+	octets []byte
+	shown  []byte // what is kept of a request that went out whole
+	secret int    // where in octets the first secret begins; up to there both are alike
+}
+
+// kept is what may be kept of a request of which n octets went out. One that was cut ends before its first secret.
+func (w wire) kept(n int) []byte {
+	if n == len(w.octets) {
+		return w.shown
+	}
+	return w.octets[:min(n, w.secret)]
+}
+
+// wire is the request with a head, as it goes out over l. A proxy that forwards it gets the whole URL (RFC 9112 3.2.2), and
+// is told who we are, which is none of the target's business and is not kept. fields
+// say who we are to the target itself, and are left out where a proxy would read them.
+func (l *connection) wire(head []byte, fields []field) wire {
+	if l.forwarded() {
+		target := bytes.IndexByte(head, ' ') + 1 // behind the method
+		b := make([]byte, 0, len(head)+len(l.authority.Origin()))
+		b = append(append(b, head[:target]...), l.authority.Origin()...)
+		head = append(b, head[target:]...)
+	}
+	w := wire{octets: head, shown: head, secret: len(head)}
+	if l.forwarded() && l.proxy.HasCredentials() {
+		const end = "\r\n"
+		w.secret = len(head) - len(end)
+		b := make([]byte, 0, len(head)+512)
+		b = append(append(b, head[:w.secret]...), l.proxy.Authorization()...)
+		w.octets = append(b, end...)
+		return w
+	}
+	if len(fields) > 0 && !l.forwarded() {
+		const end = "\r\n"
+		w.secret = len(head) - len(end)
+		sent, shown := bytes.Clone(head[:w.secret]), bytes.Clone(head[:w.secret])
+		for _, f := range fields {
+			sent, shown = append(sent, f.Line()...), append(shown, f.Shown()...)
+		}
+		w.octets, w.shown = append(sent, end...), append(shown, end...)
+	}
+	return w
+}
+
+// credentials are the fields that say who we are to the host of a request. They need two keys: the caller says which
+// authority is proved to be the operator's own (politeness rule 28), and the set has what belongs to the authority of the
+// URL that is asked for.
+func (f *Fetcher) credentials(r *Request) []field {
+	if a := r.URL.Authority(); a == r.Own {
+		return f.c.Credentials.Of(a)
+	}
+	return nil
+}
+
+// SignsIn reports whether there are credentials for an authority.
+func (f *Fetcher) SignsIn(a canon.Authority) bool { return f.c.Credentials.Has(a) }
+
+// unrepeated takes back an answer that has what it was asked with, and then says so. failure is how the exchange ended: it may
+// quote the answer.
+func (x *Exchange) unrepeated(fields []field, failure error) error {
+	if len(fields) == 0 || x.raw == nil {
+		return failure
+	}
+	repeated, err := credentialRepeated(fields, io.NewSectionReader(x.raw, 0, x.raw.Size()))
+	if err == nil && !repeated && x.Body != nil {
+		repeated, err = credentialRepeated(fields, io.NewSectionReader(x.Body, 0, x.Body.Size()))
+	}
+	switch {
+	case err != nil:
+		return &spoolError{err}
+	case !repeated:
+		return failure
+	}
+	x.Response, x.Body, x.HeadSize, x.Status, x.Header = nil, nil, 0, 0, nil
+	x.Undecoded, x.PayloadDigest, x.PayloadSize, x.Truncated, x.Unwanted = "", [32]byte{}, 0, "", ""
+	return &Failure{Protocol, errRepeated}
+}
+
+// forwarded reports whether requests over l go to a proxy, which forwards them.
+func (l *connection) forwarded() bool {
+	return l.proxy != nil && l.proxy.Forwards() && l.authority.Scheme() != "https"
+}
+
+// malformedProxyResponse is what a failure means that came in the place of a head, where a proxy forwards: it has to answer for its target
+// then (RFC 9110 15.6.3), and did not.
+func (l *connection) malformedProxyResponse(err error) error {
+	var failed *Failure
+	if errors.As(err, &failed) && (failed.Class == Reset || failed.Class == Protocol) {
+		return &Failure{Proxy, l.proxy.Fault(Odd, failed.Err)}
+	}
+	return err
+}
+
+// unwelcome is what a status 407 means where a proxy forwards: its own, as it should be, or one that a target made up.
+func (l *connection) unwelcome() error {
+	return &Failure{Proxy, l.proxy.Fault(Odd, errors.New("it wants another user or password, or the target says so (407)"))}
 }

@@ -2,9 +2,11 @@ package host
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/robots"
 	"curtsy/storage"
 )
 
@@ -274,4 +276,12 @@ func double(first time.Duration, times uint64) time.Duration {
 		first *= 2
 	}
 	return min(first, LongestRest)
+}
+
+// WhyUnreachable says why a policy cannot be had.
+func WhyUnreachable(s robots.State) string {
+	if f := s.Failure(); f != "" {
+		return "robots.txt: " + f
+	}
+	return "robots.txt: status " + strconv.Itoa(s.Status())
 }

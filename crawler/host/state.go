@@ -2,12 +2,17 @@ package host
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"curtsy/frontier"
+	"curtsy/robots"
+	"curtsy/storage"
 )
 
 // State is what the crawl remembers of a host from turn to turn, beside its robots state. The frontier keeps it as
@@ -142,3 +147,313 @@ func (h Hearsay) append(b []byte) []byte {
 }
 
 func (r *decoder) hearsay() Hearsay { return Hearsay{r.pace(), r.varint()} }
+
+// version is the first byte of a State. The one before has no Hearsay.
+const (
+	version       = 5
+	versionBefore = 4
+)
+
+// Append encodes n after b.
+func (n *State) Append(b []byte) []byte {
+	b = append(b, version)
+	for _, d := range n.times {
+		b = binary.AppendUvarint(b, uint64(d/time.Microsecond))
+	}
+	b = binary.AppendVarint(b, n.LastEnd)
+	const unused = 0
+	for _, v := range []uint64{n.heard, n.Failures, n.Throttles, n.Refusals, n.Pages, n.Sitemaps<<1 | flag(n.Forbidden), n.Run, n.Parks, unused, n.Unknown} {
+		b = binary.AppendUvarint(b, v)
+	}
+	for _, v := range []uint64{flag(n.PageFailed), n.Spaced, flag(n.Proved)} {
+		b = binary.AppendUvarint(b, v)
+	}
+	b = binary.AppendVarint(b, n.SpacedUntil)
+	b = binary.AppendVarint(b, n.ProvedAt)
+	b = appendOctets(b, n.History)
+	b = binary.AppendUvarint(b, uint64(n.Due.Pause/time.Microsecond))
+	b = append(b, paceNumber(n.Due.By))
+	b = n.Source.append(b)
+	b = append(b, byte(flag(n.Lost)))
+	b = appendSpot(b, n.Spot)
+	return n.Hearsay.append(b)
+}
+
+func appendOctets(b, s []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// Read decodes what Append wrote; nothing gives the zero State. It holds on to b.
+func Read(b []byte) (State, error) {
+	if len(b) == 0 {
+		return State{}, nil
+	}
+	if b[0] != version && b[0] != versionBefore {
+		return State{}, errVersion
+	}
+	var n State
+	r := decoder{b: b[1:]}
+	for i := range n.times {
+		n.times[i] = time.Duration(r.uvarint()) * time.Microsecond
+	}
+	n.LastEnd = r.varint()
+	for _, p := range []*uint64{&n.heard, &n.Failures, &n.Throttles, &n.Refusals, &n.Pages} {
+		*p = r.uvarint()
+	}
+	forbidden := r.uvarint()
+	n.Forbidden, n.Sitemaps = forbidden&1 != 0, forbidden>>1
+	var none uint64 // the one that is unused
+	for _, p := range []*uint64{&n.Run, &n.Parks, &none, &n.Unknown} {
+		*p = r.uvarint()
+	}
+	n.PageFailed, n.Spaced, n.Proved = r.uvarint() != 0, r.uvarint(), r.uvarint() != 0
+	n.SpacedUntil, n.ProvedAt = r.varint(), r.varint()
+	n.History = r.bytes()
+	n.Due = r.pace()
+	n.Source = r.source()
+	n.Lost = r.uvarint() != 0
+	n.Spot = r.spot()
+	if b[0] >= version {
+		n.Hearsay = r.hearsay()
+	}
+	if r.bad || len(r.b) > 0 {
+		return State{}, errDamaged
+	}
+	return n, nil
+}
+
+// decoder takes numbers from b until one is missing.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (r *decoder) uvarint() uint64 {
+	v, w := binary.Uvarint(r.b)
+	r.skip(w)
+	return v
+}
+
+func (r *decoder) varint() int64 {
+	v, w := binary.Varint(r.b)
+	r.skip(w)
+	return v
+}
+
+// bytes returns a byte string, its length before it; nil for the empty one. It is a part of what is read.
+func (r *decoder) bytes() []byte {
+	n := r.uvarint()
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad = true
+		return nil
+	}
+	s := r.b[:n:n]
+	r.b = r.b[n:]
+	if n == 0 {
+		return nil
+	}
+	return s
+}
+
+func (r *decoder) skip(w int) {
+	if w <= 0 {
+		r.bad, r.b = true, nil
+		return
+	}
+	r.b = r.b[w:]
+}
+
+func flag(set bool) uint64 {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// appendSpot writes what counts of an address: of IPv4 all, of IPv6 the first half.
+func appendSpot(b []byte, spot netip.Prefix) []byte {
+	if !spot.IsValid() {
+		return append(b, 0)
+	}
+	if addr := spot.Addr(); addr.Is4() {
+		a := addr.As4()
+		return appendOctets(b, a[:])
+	}
+	a := spot.Addr().As16()
+	return appendOctets(b, a[:8])
+}
+
+// spot reads what appendSpot wrote.
+func (r *decoder) spot() netip.Prefix {
+	var a [16]byte
+	switch b := r.bytes(); {
+	case len(b) == 4:
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte(b)), 32)
+	case len(b) == 8:
+		copy(a[:], b)
+		return netip.PrefixFrom(netip.AddrFrom16(a), 64)
+	case len(b) > 0:
+		r.bad = true
+	}
+	return netip.Prefix{}
+}
+
+// Source says where the archive has a host's robots policy. The zero value says that it is not known: nothing was
+// asked yet.
+type Source struct {
+	Record string // id of the record of the exchange that last said what the policy is
+	// body is the exchange that brought the file, if the policy is one: of those that said since that it still holds (304)
+	// none has it. Its URL is the one that a conditional request goes to (RFC 9110 8.8: validators are of one resource).
+	Body   string // id of its record
+	BodyAt int64  // its date, microseconds of the wall clock
+}
+
+// Original is the exchange that brought the file, for an answer of url that it still holds; nil when it is not known.
+func (s Source) Original(url string) *storage.Original {
+	if s.Body == "" {
+		return nil
+	}
+	return &storage.Original{URL: url, Date: time.UnixMicro(s.BodyAt).UTC(), ID: s.Body}
+}
+
+// Learn notes that an exchange, of that status and archived as record at date, said what the policy is, which is now in
+// state.
+func (s *Source) Learn(state robots.State, status int, record string, date time.Time) {
+	s.Record = record
+	switch _, ruled := state.Body(); {
+	case !ruled:
+		s.Body, s.BodyAt = "", 0
+	case status != http.StatusNotModified:
+		s.Body, s.BodyAt = record, date.UnixMicro()
+	}
+}
+
+func (s Source) append(b []byte) []byte {
+	var id [maxID + 1]byte
+	b = appendOctets(b, packID(id[:0], s.Record))
+	b = appendOctets(b, packID(id[:0], s.Body))
+	return binary.AppendVarint(b, s.BodyAt)
+}
+
+func (r *decoder) source() Source {
+	return Source{Record: unpackID(r.bytes()), Body: unpackID(r.bytes()), BodyAt: r.varint()}
+}
+
+// An id of a record is kept in the octets of its UUID where it has one (RFC 9562 4), behind a number that says so;
+// another one as it is. One that is longer than maxID is not kept: there is little room in the notes on a host.
+const (
+	maxID   = 24
+	idUUID  = 1
+	idText  = 2
+	urnUUID = "urn:uuid:"
+
+	uuidForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+)
+
+// packID appends an id to b, or nothing.
+func packID(b []byte, id string) []byte {
+	if u, ok := uuidOf(id); ok {
+		return append(append(b, idUUID), u[:]...)
+	}
+	if id == "" || len(id) > maxID {
+		return b
+	}
+	return append(append(b, idText), id...)
+}
+
+// uuidOf returns the UUID of an id that is written as one, in lower case.
+func uuidOf(id string) (u [16]byte, ok bool) {
+	text, ok := strings.CutPrefix(id, urnUUID)
+	if !ok || len(text) != len(uuidForm) {
+		return u, false
+	}
+	var digits [32]byte
+	n := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case uuidForm[i] == '-':
+			if c != '-' {
+				return u, false
+			}
+		case 'A' <= c && c <= 'F':
+			return u, false
+		default:
+			digits[n] = c
+			n++
+		}
+	}
+	_, err := hex.Decode(u[:], digits[:])
+	return u, err == nil
+}
+
+func unpackID(p []byte) string {
+	switch {
+	case len(p) == 17 && p[0] == idUUID:
+		var digits [32]byte
+		hex.Encode(digits[:], p[1:])
+		var stack [len(urnUUID) + len(uuidForm)]byte
+		text, n := append(stack[:0], urnUUID...), 0
+		for i := range len(uuidForm) {
+			if uuidForm[i] == '-' {
+				text = append(text, '-')
+				continue
+			}
+			text = append(text, digits[n])
+			n++
+		}
+		return string(text)
+	case len(p) > 1 && p[0] == idText:
+		return string(p[1:])
+	}
+	return ""
+}
+
+// paceWords are those who ask for a pace, by their numbers in the notes; the numbers are stable on disk.
+var paceWords = [...]storage.PaceBy{
+	"", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByHostSetting, storage.ByOperator,
+}
+
+func paceNumber(by storage.PaceBy) byte { return byte(max(slices.Index(paceWords[:], by), 0)) }
+
+// pace reads a pause and who asked for it.
+func (r *decoder) pace() Pace {
+	d, by := time.Duration(r.uvarint())*time.Microsecond, r.uvarint()
+	if by >= uint64(len(paceWords)) {
+		r.bad = true
+		return Pace{}
+	}
+	return Pace{d, paceWords[by]}
+}
+
+// NextGeneration is what is kept of a host in the next generation: all that politeness needs (its condition, how long it rests,
+// its pace, its robots policy, what is in a row), and nothing of what it brought.
+func NextGeneration(h frontier.Host) (frontier.Host, error) {
+	n, err := Read(h.Memory)
+	if err != nil {
+		return h, err
+	}
+	n.Pages, n.Sitemaps, n.History = 0, 0, nil
+	next := frontier.Host{Authority: h.Authority, HostUpdate: h.HostUpdate, Hold: h.Hold, Wait: h.Wait}
+	if next.Condition == frontier.Retired { // of a run
+		next.Condition, next.Reason = frontier.Open, ""
+	}
+	if len(h.Memory) > 0 {
+		next.Memory = n.Append(nil)
+	}
+	return next, nil
+}
+
+// NextRound is what is kept of a host when some of its pages are asked for again: so many pages count as fetched, and what its
+// traps have learned stays. Like NextGeneration it opens a host that was retired.
+func NextRound(h frontier.Host, pages uint64) (frontier.Host, error) {
+	kept, err := Read(h.Memory)
+	if err != nil {
+		return h, err
+	}
+	next, err := NextGeneration(h)
+	if len(h.Memory) > 0 {
+		kept.Pages, kept.Sitemaps = pages, 0
+		next.Memory = kept.Append(nil)
+	}
+	return next, err
+}

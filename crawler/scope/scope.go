@@ -2,6 +2,9 @@ package scope
 
 import (
 	"regexp"
+	"slices"
+	"strings"
+	"sync"
 
 	"curtsy/frontier/canon"
 )
@@ -182,4 +185,153 @@ func (s *Scope) Reaches(u canon.URL) bool {
 		return len(s.places.dirs[HostOf(u)]) > 0
 	}
 	return s.places.hold(u)
+}
+
+// maxPeriod is the longest cycle of path segments that is looked for.
+const maxPeriod = 4
+
+// segments returns the number of segments of a path. A slash at the end begins none.
+func segments(path string) int {
+	n := strings.Count(path, "/")
+	if strings.HasSuffix(path, "/") {
+		n--
+	}
+	return n
+}
+
+// encodings reports whether s has a percent sign that was encoded n times or more: "%" and n times "25".
+func encodings(s string, n int) bool {
+	for {
+		_, rest, found := strings.Cut(s, "%25")
+		if !found {
+			return false
+		}
+		times := 1
+		for strings.HasPrefix(rest, "25") {
+			times, rest = times+1, rest[2:]
+		}
+		if times >= n {
+			return true
+		}
+		s = rest
+	}
+}
+
+// cycles reports whether the path has a run of segments that is n times the same cycle of so many segments, not
+// all of them equal if there are several (such a run is a shorter cycle's). At least one segment of the cycle must
+// count: tiles and dates repeat short segments and numbers, as in /0/0/0/0, and mean it.
+//
+// It reads the path once and remembers the last segments: n cycles are there when (n-1)·period segments in a row
+// were equal to the one a period before.
+func cycles(path string, period, n int) bool {
+	var last [maxPeriod]string
+	same := 0
+	for i := 0; path != "" && path != "/"; i++ {
+		segment := path[1:]
+		end := strings.IndexByte(segment, '/')
+		if end < 0 {
+			end = len(segment)
+		}
+		segment, path = segment[:end], segment[end:]
+		if i >= period && last[i%period] == segment {
+			same++
+		} else {
+			same = 0
+		}
+		last[i%period] = segment
+		if same >= (n-1)*period && telling(last[:period]) {
+			return true
+		}
+	}
+	return false
+}
+
+// telling reports whether a cycle has a segment that counts, and is not a shorter cycle of one segment.
+func telling(cycle []string) bool {
+	counts, varied := false, len(cycle) == 1
+	for _, s := range cycle {
+		counts = counts || len(s) > 2 && strings.Trim(s, "0123456789") != ""
+		varied = varied || s != cycle[0]
+	}
+	return counts && varied
+}
+
+// places is what the seeds bring into scope.
+type places struct {
+	mode Mode
+
+	mu    sync.RWMutex
+	set   map[string]struct{} // hosts, registrable domains or the keys of URLs, as the mode has it
+	dirs  map[string][]string // ModePrefix: of each host the directories, sorted, none within another
+	hosts map[string]struct{} // RequisitesHost: the hosts of the seeds; else nil
+}
+
+func newPlaces(c Config) *places {
+	p := &places{mode: c.Mode, set: map[string]struct{}{}, dirs: map[string][]string{}}
+	if c.Requisites == RequisitesHost {
+		p.hosts = map[string]struct{}{}
+	}
+	return p
+}
+
+func (p *places) add(u canon.URL) {
+	if p.hosts != nil {
+		p.hosts[strings.Clone(HostOf(u))] = struct{}{}
+	}
+	switch p.mode {
+	case ModeHost:
+		p.set[strings.Clone(HostOf(u))] = struct{}{}
+	case ModeDomain:
+		p.set[strings.Clone(u.RegistrableDomain())] = struct{}{}
+	case ModeSeeds:
+		p.set[u.Key()] = struct{}{}
+	case ModePrefix:
+		path := keyPath(u)
+		host := strings.Clone(HostOf(u))
+		p.dirs[host] = addDir(p.dirs[host], strings.Clone(path[:strings.LastIndexByte(path, '/')+1]))
+	}
+}
+
+func (p *places) hold(u canon.URL) bool {
+	var ok bool
+	switch p.mode {
+	case ModeHost:
+		_, ok = p.set[HostOf(u)]
+	case ModeDomain:
+		_, ok = p.set[u.RegistrableDomain()]
+	case ModeSeeds:
+		_, ok = p.set[u.Key()]
+	case ModePrefix:
+		ok = inDirs(p.dirs[HostOf(u)], keyPath(u))
+	default:
+		ok = true
+	}
+	return ok
+}
+
+// HostOf returns host and port without "www." and without the port that is the scheme's default.
+func HostOf(u canon.URL) string {
+	host := u.Authority().HostPort()
+	// "www.test" is a name of its own: without "www." a mere suffix would be left.
+	if rest, ok := strings.CutPrefix(host, "www."); ok && strings.IndexByte(rest, '.') >= 0 {
+		return rest
+	}
+	return host
+}
+
+// addDir adds a directory to a sorted list in which none lies within another.
+func addDir(dirs []string, dir string) []string {
+	if inDirs(dirs, dir) {
+		return dirs
+	}
+	dirs = slices.DeleteFunc(dirs, func(d string) bool { return strings.HasPrefix(d, dir) })
+	at, _ := slices.BinarySearch(dirs, dir)
+	return slices.Insert(dirs, at, dir)
+}
+
+// inDirs reports whether path lies in one of the directories. That can only be the last one that sorts before it:
+// whatever sorts between a directory and a path within it lies within it as well.
+func inDirs(dirs []string, path string) bool {
+	at, found := slices.BinarySearch(dirs, path)
+	return found || at > 0 && strings.HasPrefix(path, dirs[at-1])
 }

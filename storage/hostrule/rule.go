@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // Windows, and small images, have no zones of their own
 
 	"curtsy/frontier/canon"
 )
@@ -268,3 +269,295 @@ func (t Overrides) Open() float64 {
 
 // Timed reports whether there are hours at all.
 func (t Overrides) Timed() bool { return len(t.hours) > 0 }
+
+// A Span is a part of the days of a week.
+type Span struct {
+	days     [7]bool // on which it begins
+	from, to int     // minutes since midnight; to is no more than from when the span goes over midnight
+	zone     *time.Location
+}
+
+// dayMinutes is how many minutes the clock of a day shows.
+const dayMinutes = 24 * 60
+
+// shape is that of a span: days, two times of a day, a zone. People write spaces where they like.
+var shape = regexp.MustCompile(`^\s*(?:([\pL][\pL\s,–-]*?)\s+)?(\d{1,2}:\d{2})\s*[-–]\s*(\d{1,2}:\d{2})(?:\s+(\S+))?\s*$`)
+
+// ParseSpan reads a span: "22:00-06:00 Europe/Berlin", "Mon-Fri 22:00-06:00 Europe/Berlin", "Sat,Sun 00:00-24:00". Without days
+// it begins on each, and without a zone it is in UTC.
+func ParseSpan(text string) (s Span, err error) {
+	m := shape.FindStringSubmatch(text)
+	if m == nil {
+		return s, fmt.Errorf("%q: write days, if not all, two times of a day with a dash, and a zone, if not UTC: \"Mon-Fri 22:00-06:00 Europe/Berlin\"", text)
+	}
+	if s.days, err = parseDays(m[1]); err == nil {
+		s.from, err = minute(m[2])
+	}
+	if err == nil {
+		s.to, err = minute(m[3])
+	}
+	if err == nil {
+		err = s.check()
+	}
+	if err == nil {
+		s.zone, err = zone(m[4])
+	}
+	if err != nil {
+		return Span{}, fmt.Errorf("%q: %w", text, err)
+	}
+	return s, nil
+}
+
+// check refuses times that hold no minute, or that people may mean either way.
+func (s Span) check() error {
+	switch {
+	case s.from == s.to || s.from == dayMinutes:
+		return fmt.Errorf("from %s to %s no time is left: the window would never open; write 00:00-24:00 for a whole day", clock(s.from), clock(s.to))
+	case s.to == 0:
+		return fmt.Errorf("write %s-24:00 for the end of the day", clock(s.from))
+	}
+	return nil
+}
+
+// minute reads a time of the day; 24:00 is its end.
+func minute(text string) (int, error) {
+	if text == "24:00" {
+		return dayMinutes, nil
+	}
+	at, err := time.Parse("15:04", text)
+	if err != nil {
+		return 0, fmt.Errorf("%s is not a time of day; write one from 00:00 to 24:00", text)
+	}
+	return at.Hour()*60 + at.Minute(), nil
+}
+
+// names are those of the days, as time.Weekday counts them.
+var names = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+
+// parseDays reads days: "Mon-Fri", "Sat,Sun".
+func parseDays(text string) (days [7]bool, err error) {
+	if text == "" {
+		for i := range days {
+			days[i] = true
+		}
+		return days, nil
+	}
+	for _, part := range strings.Split(strings.ReplaceAll(text, "–", "-"), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := day(first)
+		to := from
+		if err == nil && isRange {
+			to, err = day(last)
+		}
+		if err != nil {
+			return days, err
+		}
+		for d := from; ; d = (d + 1) % 7 {
+			days[d] = true
+			if d == to {
+				break
+			}
+		}
+	}
+	return days, nil
+}
+
+// day reads the name of a day, of which three letters are enough.
+func day(text string) (int, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	for i := range names {
+		if whole := strings.ToLower(time.Weekday(i).String()); len(text) >= 3 && strings.HasPrefix(whole, text) {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not a day; write Mon, Tue, Wed, Thu, Fri, Sat, Sun, a range (Mon-Fri) or a list (Sat,Sun)", text)
+}
+
+// Holds reports whether the clock shows a time in s at an instant.
+func (s Span) Holds(t time.Time) bool {
+	t = t.In(s.zone)
+	at, today := t.Hour()*60+t.Minute(), t.Weekday()
+	if s.from < s.to {
+		return s.days[today] && at >= s.from && at < s.to
+	}
+	return s.days[today] && at >= s.from || s.days[(today+6)%7] && at < s.to
+}
+
+// String writes s as Parse reads it, in one way.
+func (s Span) String() string {
+	if s.zone == nil {
+		return ""
+	}
+	days := ""
+	if slices.Contains(s.days[:], false) {
+		days = s.dayNames() + " "
+	}
+	return days + clock(s.from) + "-" + clock(s.to) + " " + s.zone.String()
+}
+
+// dayNames are the days, from Monday on; three in a row or more are a range.
+func (s Span) dayNames() string {
+	var parts []string
+	for i := 0; i < 7; i++ {
+		last := i
+		for last < 7 && s.days[(last+1)%7] {
+			last++
+		}
+		switch first, n := names[(i+1)%7], last-i; {
+		case n == 0:
+			continue
+		case n < 3:
+			parts = append(parts, first)
+			continue
+		default:
+			parts = append(parts, first+"-"+names[last%7])
+			i = last
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+func clock(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minute%60) }
+
+// zone is the clock of a name; UTC without one. "Local" is none: it would be another one on another machine.
+func zone(name string) (*time.Location, error) {
+	if name == "" || strings.EqualFold(name, "UTC") || name == "Z" {
+		return time.UTC, nil
+	}
+	if !strings.EqualFold(name, "local") {
+		if at, err := time.LoadLocation(name); err == nil {
+			return at, nil
+		}
+	}
+	return nil, fmt.Errorf("no time zone %q; write one like Europe/Berlin, America/New_York, Asia/Tokyo or UTC", name)
+}
+
+// Spans are open while one of them holds. Without any they always are.
+type Spans []Span
+
+// NoWindow is the word for no window, where one is to be taken away.
+const NoWindow = "none"
+
+// most is how many spans there may be: each is named in the archive.
+const most = 32
+
+// ParseSpans reads spans. None alone is for none.
+func ParseSpans(texts []string) (w Spans, err error) {
+	if len(texts) == 1 && texts[0] == NoWindow {
+		return nil, nil
+	}
+	if len(texts) > most {
+		return nil, fmt.Errorf("%d windows are more than %d", len(texts), most)
+	}
+	for _, text := range texts {
+		s, err := ParseSpan(text)
+		if err != nil {
+			return nil, err
+		}
+		w = append(w, s)
+	}
+	return w, nil
+}
+
+// Open reports whether something may be asked at t.
+func (w Spans) Open(t time.Time) bool {
+	for _, s := range w {
+		if s.Holds(t) {
+			return true
+		}
+	}
+	return len(w) == 0
+}
+
+// Texts are the spans in words, each in one way.
+func (w Spans) Texts() (texts []string) {
+	for _, s := range w {
+		texts = append(texts, s.String())
+	}
+	return texts
+}
+
+// String are all spans in words.
+func (w Spans) String() string { return strings.Join(w.Texts(), ", ") }
+
+// Clock is an instant as the clock of the first span shows it, for people.
+func (w Spans) Clock(t time.Time) string {
+	if len(w) > 0 {
+		t = t.In(w[0].zone)
+	}
+	return t.Format("Mon 2 Jan 15:04 MST")
+}
+
+// ahead is how far openings are looked for: one that is on a single day of the week, within the hour that spring leaves out,
+// opens a week later.
+const ahead = 15 * 24 * time.Hour
+
+// Opens is when spans are open next: at t if they are now. It is false if they do not open again within two weeks, which is
+// never. Zones differ from UTC, and change, by whole minutes.
+func (w Spans) Opens(t time.Time) (at time.Time, ok bool) { return w.turns(t, true) }
+
+// Closes is when spans are closed next; false for never.
+func (w Spans) Closes(t time.Time) (at time.Time, ok bool) { return w.turns(t, false) }
+
+// Within reports whether spans are open only while others are, as far as a year from t on tells.
+func (w Spans) Within(others Spans, t time.Time) bool {
+	if len(others) == 0 || slices.Equal(w.Texts(), others.Texts()) {
+		return true
+	}
+	t = t.Truncate(time.Minute)
+	for end := t.AddDate(1, 0, 7); t.Before(end); t = t.Add(time.Minute) {
+		if w.Open(t) && !others.Open(t) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w Spans) turns(t time.Time, open bool) (time.Time, bool) {
+	if w.Open(t) == open {
+		return t, true
+	}
+	if len(w) == 0 {
+		return t, false
+	}
+	for at := t.Truncate(time.Minute).Add(time.Minute); at.Sub(t) <= ahead; at = at.Add(time.Minute) {
+		if w.Open(at) == open {
+			return at, true
+		}
+	}
+	return t, false
+}
+
+// Takes is how long something takes that begins at t and needs spans to be open for work. Past some weeks it goes by
+// the share of the time that they are open.
+func (w Spans) Takes(t time.Time, work time.Duration) time.Duration {
+	if len(w) == 0 || work <= 0 {
+		return work
+	}
+	const weeks = 4 * 7 * 24 * time.Hour
+	const step = 5 * time.Minute
+	var open, all time.Duration
+	for ; all < weeks; all += step {
+		if w.Open(t.Add(all)) {
+			if open += step; open >= work {
+				return all + step - (open - work)
+			}
+		}
+	}
+	if open == 0 {
+		return work
+	}
+	return time.Duration(float64(work) * (float64(all) / float64(open)))
+}
+
+// Share is how much of a week spans are open for.
+func (w Spans) Share() float64 {
+	const step, week = 5 * time.Minute, 7 * 24 * time.Hour
+	open, monday := 0, time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC)
+	for at := time.Duration(0); at < week; at += step {
+		if w.Open(monday.Add(at)) {
+			open++
+		}
+	}
+	return float64(open) / float64(week/step)
+}
