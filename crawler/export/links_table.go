@@ -27,19 +27,19 @@ import (
 // goroutine.
 type linksTable struct {
 	reader    *linksReader
-	byTarget  *sorted.Rows[linkRow] // by crawl and target: the lines of the ledger, then the mentions
+	byTarget  *sorted.Rows[linkRow] // by crawl and target: the lines of the ledger, then the places of mentions
 	byPlace   *sorted.Rows[linkRow] // in the order of the table: each document, then its mentions
 	documents int
 	row       *filler
 	sites     map[string]site
 }
 
-// linkRow is a document, or a mention with what the ledger says of its target, or a line of the ledger.
+// linkRow is one of its fields.
 type linkRow struct {
 	Head    *head    `json:",omitempty"`
 	Mention *mention `json:",omitempty"`
-	Said    *said    `json:",omitempty"` // of a mention: nil if the ledger has no line of the target
-	Place   string   `json:",omitempty"` // of a mention, in byPlace
+	Said    *said    `json:",omitempty"` // in byPlace: of the target of the mention that follows
+	Place   string   `json:",omitempty"` // in byTarget: of a mention; a mention itself can be long, and is sorted only once
 }
 
 // said is what the ledger says of the target of a mention.
@@ -103,14 +103,13 @@ func (t *linksTable) Add(d *linksDocument) error {
 		} else if err != nil {
 			return fmt.Errorf("links: %w", err)
 		}
-		row := linkRow{Mention: m, Place: fmt.Sprintf("%s%010d", place, m.Position)}
-		u, err := canon.Parse(m.URL)
-		if err != nil {
-			err = t.byPlace.Add(row.Place, row) // no target
-		} else {
-			err = t.byTarget.Add(target(d.head.Crawl, u), row)
+		at := fmt.Sprintf("%s%010d", place, m.Position)
+		if err := t.byPlace.Add(at+" ", linkRow{Mention: m}); err != nil { // after what is said of its target, at the place itself
+			return err
 		}
-		if err != nil {
+		if u, err := canon.Parse(m.URL); err != nil {
+			continue // no target
+		} else if err := t.byTarget.Add(target(d.head.Crawl, u), linkRow{Place: at}); err != nil {
 			return err
 		}
 	}
@@ -122,6 +121,7 @@ func (t *linksTable) Rows(ctx context.Context, to func(tables.Row) error) error 
 		return err
 	}
 	d := rows{t: t}
+	var of *said // the target of the next mention; nil if the ledger has no line of it
 	for row, err := range t.byPlace.All() {
 		if err == nil {
 			err = ctx.Err()
@@ -130,8 +130,11 @@ func (t *linksTable) Rows(ctx context.Context, to func(tables.Row) error) error 
 		case err != nil:
 		case row.Value.Head != nil:
 			err = d.begin(row.Value.Head)
+		case row.Value.Said != nil:
+			of = row.Value.Said
 		default:
-			err = d.mention(row.Value.Mention, row.Value.Said, to)
+			err = d.mention(row.Value.Mention, of, to)
+			of = nil
 		}
 		if err != nil {
 			return err
@@ -151,15 +154,13 @@ func (t *linksTable) meet() error {
 		if row.Key != key {
 			key, last = row.Key, nil
 		}
-		v := row.Value
-		if v.Mention == nil {
-			v.Said.Asked = v.Said.Asked || last != nil && last.Asked
-			last = v.Said
-			continue
-		}
-		v.Said = last
-		if err := t.byPlace.Add(v.Place, v); err != nil {
-			return err
+		if line := row.Value.Said; line != nil {
+			line.Asked = line.Asked || last != nil && last.Asked
+			last = line
+		} else if last != nil {
+			if err := t.byPlace.Add(row.Value.Place, linkRow{Said: last}); err != nil {
+				return err
+			}
 		}
 	}
 	return t.byTarget.Close()
