@@ -143,7 +143,7 @@ func TestADamagedNoteIsNamed(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.WriteFile(path+nextSuffix, []byte("no key"), 0o600))
-	if _, err := Rotate(path, before, noon); err == nil || !strings.Contains(err.Error(), ".next is damaged") {
+	if _, err := Rotate(path, before, noon); err == nil || !strings.Contains(err.Error(), ".next is damaged: remove it, and rotate again") {
 		t.Errorf("a damaged secret: %v", err)
 	}
 }
