@@ -185,15 +185,15 @@ const keySize = 32
 type KeyFile struct {
 	Name string // of the file
 	what string // for errors: what it is the key of
-	lost string // what to do when there is no copy of a damaged one
+	lost string // what to do with a damaged one
 }
 
 // The secrets of a user.
 var (
-	OwnKey    = KeyFile{"own.key", "key of own hosts", "remove it and give each host its new value"}
-	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "remove it, and the next checkpoints are signed by a new one"}
+	OwnKey    = KeyFile{"own.key", "key of own hosts", "put its copy back, or remove it and give each host its new value"}
+	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "put its copy back, or remove it, and the next checkpoints are signed by a new one"}
 	BotKey    = KeyFile{"webbotauth.key", "key of Web Bot Auth",
-		"remove it, and publish the new one that curtsy identity keygen makes"}
+		"put its copy back, or remove it, and publish the new one that curtsy identity keygen makes"}
 
 	nextKey = KeyFile{"ledger.key" + nextSuffix, "rotate the key of ledgers", "remove it, and rotate again"}
 )
@@ -212,7 +212,7 @@ func (k KeyFile) Read(path string) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(key) != keySize {
-		return nil, fmt.Errorf("%s: %s is damaged: put its copy back, or %s", k.what, path, k.lost)
+		return nil, fmt.Errorf("%s: %s is damaged: %s", k.what, path, k.lost)
 	}
 	return key, nil
 }
