@@ -58,6 +58,9 @@ func addVisit(to *sorted.Rows[visit], l *storage.Line) error {
 
 // addHint adds what a sitemap says of a URL. The later modification comes last.
 func addHint(to *sorted.Rows[visit], u canon.URL, modified time.Time, frequency string) error {
+	if y := modified.Year(); y < 0 || y > 9999 { // JSON has no such time, and a sitemap can have any
+		modified = time.Time{}
+	}
 	key := fmt.Sprintf("%s\t%s\t%s%011d", u.Authority().Origin(), u, sortedHint, max(modified.Unix(), 0))
 	return to.Add(key, visit{Modified: modified, Frequency: frequency})
 }

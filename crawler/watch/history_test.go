@@ -4,7 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/sorted"
 )
 
 // What a line of the ledger says of a page: whether it was visited, and whether it had changed.
@@ -35,6 +39,21 @@ func TestHistory_LinesBecomeVisits(t *testing.T) {
 		if p.history.Visits != c.visits || p.history.Changes != c.changes || p.tried != c.then.At {
 			t.Errorf("%s: %d visits, %d changes, tried %v", c.name, p.history.Visits, p.history.Changes, p.tried)
 		}
+	}
+}
+
+// A sitemap that has a page modified in a year that JSON cannot write says nothing of when it was.
+func TestHint_YearsWithoutJSON(t *testing.T) {
+	u, err := canon.Parse("http://h.test/")
+	require.NoError(t, err)
+	rows := sorted.NewRows[visit](t.TempDir(), 1<<20)
+	defer rows.Close()
+	for _, year := range []int{-1, 10_000} {
+		require.NoError(t, addHint(rows, u, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), "daily"))
+	}
+	for row, err := range rows.All() {
+		require.NoError(t, err)
+		require.Equal(t, visit{Frequency: "daily"}, row.Value)
 	}
 }
 
