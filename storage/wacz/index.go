@@ -3,6 +3,7 @@ package wacz
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -45,14 +46,11 @@ func (s *survey) readIndex(ctx context.Context, index iter.Seq2[[]byte, error]) 
 	}
 	n := 0
 	for line, err := range index {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, fmt.Errorf("wacz: read the index: %w", err)
+		}
 		n++
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = x.line(line)
-		}
-		if err != nil {
+		if err := x.line(line); err != nil {
 			return nil, fmt.Errorf("wacz: read the index: line %d: %w", n, err)
 		}
 	}

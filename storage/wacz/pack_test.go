@@ -126,7 +126,7 @@ func TestAnIndexThatIsNotOfTheArchiveIsRefused(t *testing.T) {
 	}
 	o := c.options(t)
 	o.Index = func(yield func([]byte, error) bool) { yield(nil, errors.New("the disk is gone")) }
-	if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+	if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "read the index: the disk is gone") {
 		t.Errorf("the index's own error became %v", err)
 	}
 }
