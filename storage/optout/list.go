@@ -71,7 +71,7 @@ func (l *List) Under(u canon.URL, addr netip.Addr, yield func(at int) bool) {
 	}
 	literal, _ := a.Addr()
 	for _, addr := range [...]netip.Addr{literal, addr} {
-		if at, ok := l.network(addr); ok && !yield(at) {
+		if !l.networks(addr, yield) {
 			return
 		}
 	}
@@ -93,26 +93,28 @@ func (l *List) Under(u canon.URL, addr netip.Addr, yield func(at int) bool) {
 }
 
 // Addr returns the entry that an address is under, of the narrowest network.
-func (l *List) Addr(addr netip.Addr) (Entry, bool) {
-	if at, ok := l.network(addr); ok {
-		return l.entries[at], true
-	}
-	return Entry{}, false
+func (l *List) Addr(addr netip.Addr) (e Entry, ok bool) {
+	l.networks(addr, func(at int) bool {
+		e, ok = l.entries[at], true
+		return false
+	})
+	return e, ok
 }
 
-// network is the place of the entry of the narrowest network that an address is in.
-func (l *List) network(addr netip.Addr) (at int, ok bool) {
+// networks calls yield with the place of the entry of each network that an address is in, the narrowest first, until yield
+// returns false, which it returns then.
+func (l *List) networks(addr netip.Addr, yield func(at int) bool) bool {
 	addr = addr.WithZone("").Unmap()
 	for _, n := range l.bits[family(addr)] {
 		p, err := addr.Prefix(n)
 		if err != nil {
 			continue // a zero address is nowhere
 		}
-		if at, ok = l.nets[p]; ok {
-			return at, true
+		if at, ok := l.nets[p]; ok && !yield(at) {
+			return false
 		}
 	}
-	return 0, false
+	return true
 }
 
 // covers reports whether the authority has the place's scheme and port. Its host has been compared.

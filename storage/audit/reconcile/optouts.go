@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"os"
@@ -139,11 +138,12 @@ func (o *optedOut) open(root string) {
 	if root == "" || err != nil || !fi.Mode().IsRegular() || fi.Size() > maxOptOuts {
 		return
 	}
-	if b, err := os.ReadFile(path); err == nil { // else as if it were not there
-		o.file = fmt.Sprintf("%x", sha256.Sum256(b))
-		if l, err := optout.Parse(path, b); err == nil { // one with mistakes was never in force
-			o.all = l.Entries()
-		}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return // as if it were not there
+	}
+	if l, err := optout.Parse(path, b); err == nil { // a list with mistakes was never in force, and cannot be checked
+		o.file, o.all = fmt.Sprintf("%x", l.Digest()), l.Entries()
 	}
 }
 

@@ -120,6 +120,7 @@ func TestRule16_RequestsThatOptedOut(t *testing.T) {
 		"a line of the list before":         {[]func(*optedOut){run("one"), change("two"), refused("http://g.test/2", "g.test", 61*s), asked("http://g.test/3", "", 62*s)}, 0},
 		"a line of one of several lists":    {[]func(*optedOut){run("all"), change("all2"), refused("http://g.test/2", "g.test", 121*s), asked("http://g.test/3", "", 122*s)}, 1},
 		"a network that is a line":          {[]func(*optedOut){run("one"), refused("http://198.51.100.1/", "198.51.100.0/24", s), asked("http://n.test/", "198.51.100.2", 62*s), asked("http://n.test/", "::ffff:198.51.100.3", 62*s), asked("http://n.test/", "198.51.101.3", 62*s)}, 2},
+		"a narrower network later":          {[]func(*optedOut){run("one"), refused("http://192.0.2.99/", "192.0.2.0/24", s), refused("http://192.0.2.9/", "192.0.2.8/29", 100*s), asked("http://n.test/", "192.0.2.10", 101*s)}, 1},
 		"a line of another host":            {[]func(*optedOut){run("one"), refused("http://x.h.test/", ".h.test", 2*s), asked("http://y.h.test/", "", 3*s), asked("http://y.h.test/", "", 63*s)}, 1},
 	} {
 		var o optedOut
@@ -134,4 +135,10 @@ func TestRule16_RequestsThatOptedOut(t *testing.T) {
 		}
 		assert.Lenf(t, o.asked, c.want, name)
 	}
+	const wrong = "a.test\nno good\n" // a crawl does not take it: it cannot have been in force
+	require.NoError(t, os.WriteFile(filepath.Join(dir, optOutName), []byte(wrong), 0o644))
+	var o optedOut
+	o.open(dir)
+	run(fmt.Sprintf("%x", sha256.Sum256([]byte(wrong))))(&o)
+	assert.True(t, o.unread, "a list with a mistake passes for one without entries")
 }
