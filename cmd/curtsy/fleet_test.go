@@ -37,7 +37,7 @@ const fleetTTL = "CURTSY_TEST_FLEET_TTL"
 // curtsy is a command of a member.
 func (f *fleet) curtsy(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := curtsyWithin(t, 15*time.Minute, args...)
+	cmd := curtsy(t, args...)
 	cmd.Env = append(cmd.Env, f.env...)
 	return cmd
 }

@@ -120,8 +120,6 @@ func agree(t *testing.T, dir string) {
 		}
 		return nil
 	})
-	if err = errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, f.Close()))
 	assert.LessOrEqualf(t, done, len(lines), "%d URLs are done, and %d have a line", done, len(lines))
 }

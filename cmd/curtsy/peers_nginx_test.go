@@ -94,18 +94,14 @@ const logged = "/all-is-logged"
 func (s *server) asked() map[string]map[string]int {
 	s.t.Helper()
 	answer, err := http.Get("http://" + s.addr + logged)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	answer.Body.Close()
 	eventually(s.t, "the log of nginx is whole", func() bool {
 		b, err := os.ReadFile(s.log)
 		return err == nil && strings.Contains(string(b), logged)
 	})
 	f, err := os.Open(s.log)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	defer f.Close()
 	out := map[string]map[string]int{}
 	lines := bufio.NewScanner(f)
@@ -119,9 +115,7 @@ func (s *server) asked() map[string]map[string]int {
 		}
 		out[status][target]++
 	}
-	if err := os.Truncate(s.log, 0); err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, os.Truncate(s.log, 0))
 	return out
 }
 

@@ -131,9 +131,7 @@ func (l *logLab) grow(dir string) {
 func (l *logLab) latest(dir string) *checkpoint.Note {
 	l.t.Helper()
 	n, err := ledger.Latest(filepath.Join(dir, crawldir.LedgerName))
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	return n
 }
 
