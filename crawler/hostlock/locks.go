@@ -129,7 +129,7 @@ func (l *Locks) take(name string, pace time.Duration) (wait time.Duration, err e
 		return 0, fmt.Errorf("hostlock: take %s: %w", name, err)
 	}
 	now := time.Now()
-	e, err := l.find(h)
+	e, err := l.find(paces, h)
 	wait = e.wait(now.UnixMicro())
 	if err == nil && free {
 		ahead := e.ahead(now.UnixMicro())

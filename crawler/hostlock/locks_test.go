@@ -106,7 +106,7 @@ func TestRule17_WhoEndsEarlyLeavesThePace(t *testing.T) {
 // A file full of anything makes a host wait for a day at most, and never fails.
 func TestDamagedTableIsHarmless(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "locks")
-	b := make([]byte, buckets*bucketSize)
+	b := make([]byte, wishes.from)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range b {
 		b[i] = byte(r.Uint32())
@@ -128,7 +128,7 @@ func TestDamagedTableIsHarmless(t *testing.T) {
 		mustTake(t, l, a, time.Second) // further ahead than anything is meant to be
 		mustRelease(t, l, a, 0)
 	})
-	if fi, err := os.Stat(path); err != nil || fi.Size() != buckets*bucketSize {
+	if fi, err := os.Stat(path); err != nil || fi.Size() != wishes.from {
 		t.Errorf("the file has %d octets, %v", fi.Size(), err)
 	}
 }
@@ -143,9 +143,9 @@ func TestTableAgreesWithAMap(t *testing.T) {
 		for range 5000 {
 			h := uint64(r.IntN(50))<<48 | uint64(r.IntN(4)+1) // four authorities in each of fifty buckets
 			now := time.Now().UnixMicro()
-			e, err := l.find(h)
+			e, err := l.find(paces, h)
 			require.NoError(t, err)
-			require.Equalf(t, (entry{h, next[h], farthest.Microseconds()}).wait(now), e.wait(now), "the rest of %x", h)
+			require.Equalf(t, (entry{hash: h, until: next[h], rest: farthest.Microseconds()}).wait(now), e.wait(now), "the rest of %x", h)
 			rest := time.Duration(r.IntN(100)) * time.Second
 			next[h] = now + rest.Microseconds()
 			require.NoError(t, l.store(h, now, rest))
@@ -156,7 +156,7 @@ func TestTableAgreesWithAMap(t *testing.T) {
 			require.NoError(t, l.store(60<<48|i+1, now, time.Duration(i+1)*time.Minute))
 		}
 		for i := range uint64(5) {
-			e, err := l.find(60<<48 | i + 1)
+			e, err := l.find(paces, 60<<48|i+1)
 			require.NoError(t, err)
 			assert.Equalf(t, (i == 0), (e.hash == 0), "authority %d of five: %+v", i, e)
 		}
@@ -193,7 +193,7 @@ func TestTakeAndReleaseCostLittle(t *testing.T) {
 	if got > 24 {
 		t.Errorf("%v allocations", got)
 	}
-	if fi, err := l.file.Stat(); err != nil || fi.Size() > buckets*bucketSize {
+	if fi, err := l.file.Stat(); err != nil || fi.Size() > wishes.from {
 		t.Errorf("the file grew to %d octets, %v", fi.Size(), err)
 	}
 }

@@ -1,23 +1,17 @@
 package hostlock
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"curtsy/frontier/canon"
-)
-
-// The table of rests lies behind the table of paces. It has room for eight authorities in each of its buckets.
-const (
-	restsFrom      = buckets * bucketSize
-	restsPerBucket = 8
-	restSize       = 32
 )
 
 // longestRest is the longest time that a host is believed to ask for. A longer one counts as a day, as Retry-After does
@@ -52,17 +46,8 @@ func (w Wish) String() string {
 		time.Now().Add(w.Wait+time.Second-1).Truncate(time.Second).Format(time.RFC3339), why)
 }
 
-// restEntry is a Wish in the table: until when, in microseconds of wall time, and how long that was at first. The zero value is
-// free.
-type restEntry struct {
-	hash        uint64
-	until, rest int64
-	status      uint16
-	field       uint8
-}
-
 // left is what is left of the rest: never more than all of it.
-func (e restEntry) left(now int64) time.Duration {
+func (e entry) left(now int64) time.Duration {
 	if e.until <= now || e.rest <= 0 {
 		return 0
 	}
@@ -82,14 +67,14 @@ func (l *Locks) Rest(a canon.Authority, end time.Time, w Wish) error {
 	if w.Wait > longestRest {
 		w.Wait = farthest
 	}
-	e := restEntry{hash: hash(a.String()), rest: max(w.Wait.Microseconds(), 1), status: uint16(w.Status)}
+	e := entry{hash: hash(a.String()), rest: max(w.Wait.Microseconds(), 1), status: uint16(w.Status)}
 	e.until = end.UnixMicro() + e.rest
 	for i, name := range fields {
 		if name == w.Field {
 			e.field = uint8(i)
 		}
 	}
-	err := l.storeRest(e, false)
+	err := l.write(wishes, e, false)
 	if err == nil {
 		l.note(e)
 		err = l.file.Sync()
@@ -107,13 +92,13 @@ func (l *Locks) Resting(a canon.Authority) (Wish, error) {
 		return Wish{}, nil
 	}
 	h, now := hash(a.String()), time.Now().UnixMicro()
-	e, err := l.findRest(h)
+	e, err := l.find(wishes, h)
 	left := e.left(now)
 	if err == nil && left > 0 && e.until-now > left.Microseconds() { // or it would rest again at each look, until the clock has caught up
 		l.setBack(time.Duration(min(e.until-now, longestRest.Microseconds()))*time.Microsecond - left)
 		mine := l.noted(e)
 		e.until, e.rest = now+left.Microseconds(), left.Microseconds()
-		if err = l.storeRest(e, true); err == nil && mine {
+		if err = l.write(wishes, e, true); err == nil && mine {
 			l.forget(h)
 			l.note(e)
 		}
@@ -131,7 +116,7 @@ func (l *Locks) Resting(a canon.Authority) (Wish, error) {
 const maxNoted = 1 << 16
 
 // note remembers that e is ours.
-func (l *Locks) note(e restEntry) {
+func (l *Locks) note(e entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.rests[e.hash]; !known && len(l.rests) >= maxNoted {
@@ -156,73 +141,11 @@ func (l *Locks) forget(h uint64) {
 }
 
 // noted reports whether e is ours.
-func (l *Locks) noted(e restEntry) bool {
+func (l *Locks) noted(e entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	until, ok := l.rests[e.hash]
 	return ok && until == e.until
-}
-
-// findRest returns the entry of h; the zero entry when it has none.
-func (l *Locks) findRest(h uint64) (restEntry, error) {
-	es, whole, err := l.readRests(bucket(h))
-	if err == nil && !whole { // damaged, or just being written
-		err = l.alone(buckets+bucket(h), func() (err error) { es, _, err = l.readRests(bucket(h)); return err })
-	}
-	for _, e := range es {
-		if e.hash == h {
-			return e, err
-		}
-	}
-	return restEntry{}, err
-}
-
-// readRests returns the entries of a bucket. One whose checksum is wrong is free, and the bucket is not whole then.
-func (l *Locks) readRests(n int64) (es [restsPerBucket]restEntry, whole bool, err error) {
-	var b [restsPerBucket * restSize]byte
-	if _, err := l.file.ReadAt(b[:], restsFrom+n*int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
-		return es, false, err
-	}
-	whole = true
-	for i := range es {
-		at := b[i*restSize:][:restSize]
-		e := restEntry{
-			hash: binary.LittleEndian.Uint64(at), until: int64(binary.LittleEndian.Uint64(at[8:])),
-			rest: int64(binary.LittleEndian.Uint64(at[16:])), status: binary.LittleEndian.Uint16(at[24:]), field: at[26],
-		}
-		switch {
-		case e.hash == 0:
-		case crc32.ChecksumIEEE(at[:28]) != binary.LittleEndian.Uint32(at[28:]) || int(e.field) >= len(fields):
-			whole = false
-		default:
-			es[i] = e
-		}
-	}
-	return es, whole, nil
-}
-
-// storeRest puts e into its bucket. Unless instead is set, an entry of the same host that ends later stays.
-func (l *Locks) storeRest(e restEntry, instead bool) error {
-	n, now := bucket(e.hash), time.Now().UnixMicro()
-	return l.alone(buckets+n, func() error {
-		es, _, err := l.readRests(n)
-		if err != nil {
-			return err
-		}
-		place := placeOf(e.hash, len(es), func(i int) (uint64, time.Duration) { return es[i].hash, es[i].left(now) })
-		if old := es[place]; !instead && old.hash == e.hash && old.left(now) >= e.left(now) {
-			return nil
-		}
-		var b [restSize]byte
-		binary.LittleEndian.PutUint64(b[:], e.hash)
-		binary.LittleEndian.PutUint64(b[8:], uint64(e.until))
-		binary.LittleEndian.PutUint64(b[16:], uint64(e.rest))
-		binary.LittleEndian.PutUint16(b[24:], e.status)
-		b[26] = e.field
-		binary.LittleEndian.PutUint32(b[28:], crc32.ChecksumIEEE(b[:28]))
-		_, err = l.file.WriteAt(b[:], restsFrom+(n*restsPerBucket+int64(place))*restSize)
-		return err
-	})
 }
 
 // alone calls do while no other process does anything in that bucket, of either table. Two processes that want one bucket take
@@ -248,19 +171,33 @@ func (l *Locks) alone(n int64, do func() error) error {
 	return err
 }
 
-// The table: buckets of entries, from the beginning of the file. What the file does not have yet is zero.
-const (
-	buckets    = 1 << 16
-	perBucket  = 4
-	entrySize  = 24
-	bucketSize = perBucket * entrySize
+// buckets is how many buckets a table has.
+const buckets = 1 << 16
+
+// table is one of the two tables of the file: buckets of entries. What the file does not have yet is zero.
+type table struct {
+	from   int64 // its offset
+	places int64 // entries of a bucket
+	size   int64 // bytes of an entry
+	locks  int64 // number of the first bucket, among those that are locked
+	wished bool  // entries have a status, a field and a checksum
+	lasts  func(e entry, now int64) time.Duration
+}
+
+// paces has the pace that each authority and address is due. Behind it, wishes has the times for which hosts asked to be left
+// alone.
+var (
+	paces  = table{places: 4, size: 24, lasts: entry.wait}
+	wishes = table{from: buckets * 4 * 24, places: 8, size: 32, locks: buckets, wished: true, lasts: entry.left}
 )
 
-// entry says until when an authority rests, microseconds of wall time, and how long that was when it began. The zero entry
-// is free.
+// entry says until when an authority rests, in microseconds of wall time, and how long that was when it began. The zero entry is
+// free.
 type entry struct {
-	hash       uint64
-	next, rest int64
+	hash        uint64
+	until, rest int64
+	status      uint16 // of the response that asked for a wish
+	field       uint8  // of its head, by its place in fields
 }
 
 // farthest is how far ahead a time is believed to be meant.
@@ -274,42 +211,53 @@ const grain = 2
 
 // wait is what is left of the rest: never more than all of it.
 func (e entry) wait(now int64) time.Duration {
-	if e.next <= now || e.rest <= 0 || e.rest > farthest.Microseconds() {
+	if e.until <= now || e.rest <= 0 || e.rest > farthest.Microseconds() {
 		return 0
 	}
-	return time.Duration(min(e.next-now, e.rest)) * time.Microsecond
+	return time.Duration(min(e.until-now, e.rest)) * time.Microsecond
 }
 
 // ahead is by how much the clock must have been set back since the entry was written; zero if it was not.
 func (e entry) ahead(now int64) time.Duration {
-	if e.wait(now) == 0 || e.next-now <= e.rest+grain {
+	if e.wait(now) == 0 || e.until-now <= e.rest+grain {
 		return 0
 	}
-	return time.Duration(e.next-now-e.rest) * time.Microsecond
+	return time.Duration(e.until-now-e.rest) * time.Microsecond
 }
 
 // bucket is where the entries of h may be.
 func bucket(h uint64) int64 { return int64(h >> 48) }
 
-// read returns the entries of a bucket.
-func (l *Locks) read(n int64) (es [perBucket]entry, err error) {
-	var b [bucketSize]byte
-	if _, err := l.file.ReadAt(b[:], n*bucketSize); err != nil && !errors.Is(err, io.EOF) {
-		return es, err
+// read returns the entries of a bucket. One whose checksum is wrong is free, and the bucket is not whole then.
+func (l *Locks) read(t table, n int64) (es []entry, whole bool, err error) {
+	b := make([]byte, t.places*t.size)
+	if _, err := l.file.ReadAt(b, t.from+n*int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
 	}
-	for i := range es {
-		at := b[i*entrySize:]
-		es[i] = entry{
-			hash: binary.LittleEndian.Uint64(at),
-			next: int64(binary.LittleEndian.Uint64(at[8:])), rest: int64(binary.LittleEndian.Uint64(at[16:])),
+	whole = true
+	for at := range slices.Chunk(b, int(t.size)) {
+		e := entry{
+			hash: binary.LittleEndian.Uint64(at), until: int64(binary.LittleEndian.Uint64(at[8:])), rest: int64(binary.LittleEndian.Uint64(at[16:])),
 		}
+		if t.wished {
+			e.status, e.field = binary.LittleEndian.Uint16(at[24:]), at[26]
+			sound := crc32.ChecksumIEEE(at[:28]) == binary.LittleEndian.Uint32(at[28:]) && int(e.field) < len(fields)
+			whole = whole && (sound || e.hash == 0)
+			if !sound || e.hash == 0 {
+				e = entry{}
+			}
+		}
+		es = append(es, e)
 	}
-	return es, nil
+	return es, whole, nil
 }
 
 // find returns the entry of h; the zero entry when it has none.
-func (l *Locks) find(h uint64) (entry, error) {
-	es, err := l.read(bucket(h))
+func (l *Locks) find(t table, h uint64) (entry, error) {
+	es, whole, err := l.read(t, bucket(h))
+	if err == nil && !whole { // damaged, or just being written
+		err = l.alone(t.locks+bucket(h), func() (err error) { es, _, err = l.read(t, bucket(h)); return err })
+	}
 	for _, e := range es {
 		if e.hash == h {
 			return e, err
@@ -318,44 +266,41 @@ func (l *Locks) find(h uint64) (entry, error) {
 	return entry{}, err
 }
 
-// store lets h rest from now. Its entry takes the place of its last one, of one that is over, or of the one that ends
-// first.
+// store lets h rest from now, at its pace.
 func (l *Locks) store(h uint64, now int64, rest time.Duration) error {
 	e := entry{hash: h}
 	if rest > 0 {
 		e.rest = (rest + time.Microsecond - 1).Microseconds() // never short
-		e.next = now + e.rest
+		e.until = now + e.rest
 	}
-	return l.alone(bucket(h), func() error { return l.write(bucket(h), e, now) })
+	return l.write(paces, e, true)
 }
 
-// write puts e into bucket n.
-func (l *Locks) write(n int64, e entry, now int64) error {
-	es, err := l.read(n)
-	if err != nil {
+// write puts e into its bucket, in the place of the last entry of the same host, or else of the first that ends first, as one
+// that is free or over does. Unless instead is set, an entry of the same host that ends later stays.
+func (l *Locks) write(t table, e entry, instead bool) error {
+	n, now := bucket(e.hash), time.Now().UnixMicro()
+	return l.alone(t.locks+n, func() error {
+		es, _, err := l.read(t, n)
+		if err != nil {
+			return err
+		}
+		place := slices.IndexFunc(es, func(o entry) bool { return o.hash == e.hash })
+		if place >= 0 && !instead && t.lasts(es[place], now) >= t.lasts(e, now) {
+			return nil
+		}
+		if place < 0 {
+			first := slices.MinFunc(es, func(a, b entry) int { return cmp.Compare(t.lasts(a, now), t.lasts(b, now)) })
+			place = slices.Index(es, first)
+		}
+		b := binary.LittleEndian.AppendUint64(nil, e.hash)
+		b = binary.LittleEndian.AppendUint64(b, uint64(e.until))
+		b = binary.LittleEndian.AppendUint64(b, uint64(e.rest))
+		if t.wished {
+			b = append(binary.LittleEndian.AppendUint16(b, e.status), e.field, 0)
+			b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+		}
+		_, err = l.file.WriteAt(b, t.from+(n*t.places+int64(place))*t.size)
 		return err
-	}
-	place := placeOf(e.hash, len(es), func(i int) (uint64, time.Duration) { return es[i].hash, es[i].wait(now) })
-	var b [entrySize]byte
-	binary.LittleEndian.PutUint64(b[:], e.hash)
-	binary.LittleEndian.PutUint64(b[8:], uint64(e.next))
-	binary.LittleEndian.PutUint64(b[16:], uint64(e.rest))
-	_, err = l.file.WriteAt(b[:], n*bucketSize+int64(place)*entrySize)
-	return err
-}
-
-// placeOf returns the place of h in a bucket of n entries: that of its last entry, or else of the first that ends first, as
-// one that is free or over does.
-func placeOf(h uint64, n int, entry func(i int) (hash uint64, left time.Duration)) (place int) {
-	least := time.Duration(math.MaxInt64)
-	for i := range n {
-		hash, left := entry(i)
-		if hash == h {
-			return i
-		}
-		if left < least {
-			place, least = i, left
-		}
-	}
-	return place
+	})
 }

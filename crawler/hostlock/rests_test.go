@@ -107,7 +107,7 @@ func TestDamagedRestsAreHarmless(t *testing.T) {
 	a := authority(t, "http://a.test")
 	h := hash(a.String())
 	entry := func(until, rest int64, field byte, sound bool) []byte {
-		b := make([]byte, restSize)
+		b := make([]byte, wishes.size)
 		binary.LittleEndian.PutUint64(b, h)
 		binary.LittleEndian.PutUint64(b[8:], uint64(until))
 		binary.LittleEndian.PutUint64(b[16:], uint64(rest))
@@ -119,7 +119,7 @@ func TestDamagedRestsAreHarmless(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[28:], sum)
 		return b
 	}
-	noise := make([]byte, restsPerBucket*restSize)
+	noise := make([]byte, wishes.places*wishes.size)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range noise {
 		noise[i] = byte(r.Uint32())
@@ -142,7 +142,7 @@ func TestDamagedRestsAreHarmless(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "locks")
 			l := open(t, path)
-			if _, err := l.file.WriteAt(c.b, restsFrom+bucket(h)*restsPerBucket*restSize); err != nil {
+			if _, err := l.file.WriteAt(c.b, wishes.from+bucket(h)*wishes.places*wishes.size); err != nil {
 				t.Fatal(err)
 			}
 			if w, err := l.Resting(a); err != nil || w.Wait != c.want {
@@ -150,7 +150,7 @@ func TestDamagedRestsAreHarmless(t *testing.T) {
 			}
 			mustRest(t, l, a, 48*time.Hour)
 			wantResting(t, l, a, 48*time.Hour)
-			if fi, err := os.Stat(path); err != nil || fi.Size() > restsFrom+buckets*restsPerBucket*restSize {
+			if fi, err := os.Stat(path); err != nil || fi.Size() > wishes.from+buckets*wishes.places*wishes.size {
 				t.Errorf("%s: the file has %d bytes, %v", name, fi.Size(), err)
 			}
 		})
@@ -161,12 +161,12 @@ func TestDamagedRestsAreHarmless(t *testing.T) {
 func TestAFullBucketLosesTheShortestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, now := open(t, filepath.Join(t.TempDir(), "locks")), time.Now().UnixMicro()
-		for i := range int64(restsPerBucket + 1) {
+		for i := range wishes.places + 1 {
 			rest := (i + 1) * time.Minute.Microseconds()
-			require.NoError(t, l.storeRest(restEntry{hash: 60<<48 | uint64(i+1), until: now + rest, rest: rest}, false))
+			require.NoError(t, l.write(wishes, entry{hash: 60<<48 | uint64(i+1), until: now + rest, rest: rest}, false))
 		}
-		for i := range uint64(restsPerBucket + 1) {
-			if e, err := l.findRest(60<<48 | i + 1); err != nil || (e.hash == 0) != (i == 0) {
+		for i := range wishes.places + 1 {
+			if e, err := l.find(wishes, 60<<48|uint64(i+1)); err != nil || (e.hash == 0) != (i == 0) {
 				t.Errorf("host %d: %+v, %v", i, e, err)
 			}
 		}
