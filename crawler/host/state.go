@@ -2,13 +2,14 @@ package host
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"curtsy/frontier"
 	"curtsy/robots"
@@ -339,20 +340,18 @@ func (r *decoder) source() Source {
 	return Source{Record: unpackID(r.bytes()), Body: unpackID(r.bytes()), BodyAt: r.varint()}
 }
 
-// An id of a record is kept in the octets of its UUID where it has one (RFC 9562 4), behind a number that says so;
+// An id of a record is kept in the octets of its UUID where it is the URN of one in lower case (RFC 9562 4), behind a number that says so;
 // another one as it is. One that is longer than maxID is not kept: there is little room in the notes on a host.
 const (
-	maxID   = 24
-	idUUID  = 1
-	idText  = 2
-	urnUUID = "urn:uuid:"
-
-	uuidForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+	maxID  = 24
+	idUUID = 1
+	idText = 2
+	lenURN = len("urn:uuid:xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
 )
 
 // packID appends an id to b, or nothing.
 func packID(b []byte, id string) []byte {
-	if u, ok := uuidOf(id); ok {
+	if u, err := uuid.Parse(id); err == nil && len(id) == lenURN && strings.ToLower(id) == id {
 		return append(append(b, idUUID), u[:]...)
 	}
 	if id == "" || len(id) > maxID {
@@ -361,47 +360,10 @@ func packID(b []byte, id string) []byte {
 	return append(append(b, idText), id...)
 }
 
-// uuidOf returns the UUID of an id that is written as one, in lower case.
-func uuidOf(id string) (u [16]byte, ok bool) {
-	text, ok := strings.CutPrefix(id, urnUUID)
-	if !ok || len(text) != len(uuidForm) {
-		return u, false
-	}
-	var digits [32]byte
-	n := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case uuidForm[i] == '-':
-			if c != '-' {
-				return u, false
-			}
-		case 'A' <= c && c <= 'F':
-			return u, false
-		default:
-			digits[n] = c
-			n++
-		}
-	}
-	_, err := hex.Decode(u[:], digits[:])
-	return u, err == nil
-}
-
 func unpackID(p []byte) string {
 	switch {
 	case len(p) == 17 && p[0] == idUUID:
-		var digits [32]byte
-		hex.Encode(digits[:], p[1:])
-		var stack [len(urnUUID) + len(uuidForm)]byte
-		text, n := append(stack[:0], urnUUID...), 0
-		for i := range len(uuidForm) {
-			if uuidForm[i] == '-' {
-				text = append(text, '-')
-				continue
-			}
-			text = append(text, digits[n])
-			n++
-		}
-		return string(text)
+		return uuid.UUID(p[1:]).URN()
 	case len(p) > 1 && p[0] == idText:
 		return string(p[1:])
 	}

@@ -68,7 +68,7 @@ func someID(rng *rand.Rand) string {
 		return fmt.Sprintf("record %d", rng.Uint32())
 	}
 	x := fmt.Sprintf("%016x%016x", rng.Uint64(), rng.Uint64())
-	return urnUUID + x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
+	return "urn:uuid:" + x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }
 
 // An id that cannot be kept as it is, is not kept in part.
