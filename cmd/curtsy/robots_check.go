@@ -67,7 +67,7 @@ func (c *check) run(ctx context.Context, args []string, std cli.Streams) error {
 	if err := robots.ValidToken(c.token); err != nil {
 		return cli.Usagef("--agent: %w", err)
 	}
-	standards := []robots.Standard{robots.Standard(c.standard)}
+	standards := []robots.Standard{c.standard}
 	if c.everyStandard {
 		standards = robots.Standards()
 	}
