@@ -178,7 +178,7 @@ func TestRead_HoldsLittleWhateverTheSizeOfTheFile(t *testing.T) {
 		"blank":             {begin: "", piece: " "},
 		"no characters":     {begin: set, piece: "\xFF\xFE</x>"},
 	} {
-		w.size = 20 << 20
+		w.size = 12 << 20
 		if os.Getenv("CURTSY_LONG") != "" {
 			w.size = 2 * MaxSize
 		}
