@@ -3,17 +3,16 @@ package extract
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"unicode"
 
-	"curtsy/storage/charset"
-
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"curtsy/storage/charset"
+	"curtsy/storage/coding"
 	"curtsy/storage/markup"
 )
 
@@ -124,17 +123,14 @@ func (x *Extractor) Directives(ctx context.Context, in Input) (Directives, error
 	}
 	b := x.buffers.Get().(*buffers)
 	defer x.done(b)
-	src := &source{done: ctx.Done(), body: in.Body, left: maxScan}
+	src := &coding.Limited{Ctx: ctx, R: in.Body, Left: maxScan}
 	head, _ := b.fill(src, 0, headSize)
-	if src.err == nil && IsHTML(in.ContentType, head[:min(len(head), 512)]) {
+	if src.Err == nil && IsHTML(in.ContentType, head[:min(len(head), 512)]) {
 		c := charset.Page(in.ContentType, head)
 		d.scan(decoded(c.Encoding, io.MultiReader(bytes.NewReader(head[c.Mark:]), src)), in.Token)
 	}
-	switch {
-	case errors.Is(src.err, errDone):
-		return d, failed(in, ctx.Err())
-	case src.err != nil:
-		return d, failed(in, src.err)
+	if src.Err != nil {
+		return d, failed(in, src.Err)
 	}
 	return d, nil
 }

@@ -3,13 +3,10 @@ package extract
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
-
-	"curtsy/storage/charset"
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
@@ -18,6 +15,8 @@ import (
 	"golang.org/x/text/transform"
 
 	"curtsy/crawler/extract/prune"
+	"curtsy/storage/charset"
+	"curtsy/storage/coding"
 	"curtsy/storage/markup"
 	"curtsy/storage/mediatype"
 )
@@ -56,16 +55,15 @@ func (x *Extractor) done(b *buffers) {
 }
 
 // fill reads up to most bytes of src. Whole says that these are all.
-func (b *buffers) fill(src *source, size int64, most int) (body []byte, whole bool) {
+func (b *buffers) fill(src *coding.Limited, size int64, most int) (body []byte, whole bool) {
 	if enough := int(min(size, int64(most))) + 1; enough > len(b.body) { // one more, to see the end
 		b.body = make([]byte, enough)
 	}
 	n := 0
 	for {
-		var m int
-		m, whole = src.fill(b.body[n:min(len(b.body), most)])
-		if n += m; whole || n == most {
-			return b.body[:n], whole
+		m, err := io.ReadFull(src, b.body[n:min(len(b.body), most)])
+		if n += m; err != nil || n == most {
+			return b.body[:n], err != nil
 		}
 		b.body = append(b.body, make([]byte, len(b.body))...)
 	}
@@ -82,7 +80,7 @@ func (x *Extractor) HTML(ctx context.Context, in Input) (Page, error) {
 	}
 	b := x.buffers.Get().(*buffers)
 	defer x.done(b)
-	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
+	src := &coding.Limited{Ctx: ctx, R: in.Body, Left: MaxParse}
 	most := largeTree + 1 // with one more byte the page is large
 	if in.Size <= 0 || in.Size > largeTree {
 		most = headSize
@@ -102,11 +100,8 @@ func (x *Extractor) HTML(ctx context.Context, in Input) (Page, error) {
 		p = nil
 	}
 	page := read(in, body, src, p)
-	switch {
-	case errors.Is(src.err, errDone):
-		return Page{}, failed(in, ctx.Err())
-	case src.err != nil:
-		return Page{}, failed(in, src.err)
+	if src.Err != nil {
+		return Page{}, failed(in, src.Err)
 	}
 	return page, nil
 }
@@ -117,7 +112,7 @@ func failed(in Input, err error) error {
 
 // read reads the page that begins with head and goes on with src; a pruner says that it does not go on. The page is
 // worth nothing if src failed meanwhile.
-func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
+func read(in Input, head []byte, src *coding.Limited, p *prune.Pruner) Page {
 	if mediatype.Parse(in.ContentType).IsXHTML() {
 		return readXHTML(in, head, src)
 	}
@@ -126,7 +121,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 	head = head[c.Mark:]
 
 	doc, over, err, left := (*goquery.Document)(nil), "", error(nil), newBudget()
-	if p != nil && src.err == nil {
+	if p != nil && src.Err == nil {
 		p.Anchors = in.Mention != nil
 		if whole, err := decodedString(c.Encoding, head); err == nil {
 			page.NeedsScript = prune.NeedsScript(whole)
@@ -138,7 +133,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 		doc, over, err = parsed(decoded(c.Encoding, io.MultiReader(bytes.NewReader(head), src)), &left)
 	}
 	switch {
-	case src.err != nil:
+	case src.Err != nil:
 		return Page{}
 	case err != nil:
 		page.Unparsed = UnparsedBroken
@@ -149,7 +144,7 @@ func read(in Input, head []byte, src *source, p *prune.Pruner) Page {
 		return page
 	case over != "":
 		page.Unparsed = over
-	case src.over:
+	case src.Over:
 		page.Unparsed = UnparsedLong
 	}
 	w := walk(in, doc, &page, left)

@@ -11,6 +11,7 @@ import (
 
 	"curtsy/crawler/sitemap"
 	"curtsy/frontier/canon"
+	"curtsy/storage/coding"
 )
 
 // elementFeed is what the links of feeds are told to stand in.
@@ -35,7 +36,7 @@ func isJSONFeed(head []byte) bool { return jsonFeed.Match(head) }
 
 // readFeed reads the links of a feed. Nothing of what a browser fetches by itself is among them.
 func (x *Extractor) readFeed(ctx context.Context, in Input, page Page) (Page, error) {
-	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
+	src := &coding.Limited{Ctx: ctx, R: in.Body, Left: MaxParse}
 	w := walker{in: in, page: &page}
 	w.collect(in.URL)
 	b := bufio.NewReaderSize(src, 512)
@@ -47,13 +48,11 @@ func (x *Extractor) readFeed(ctx context.Context, in Input, page Page) (Page, er
 		err = w.xmlFeed(b)
 	}
 	switch {
-	case errors.Is(src.err, errDone):
-		return Page{}, failed(in, ctx.Err())
-	case src.err != nil && !errors.Is(src.err, io.EOF):
-		return Page{}, failed(in, src.err)
+	case src.Err != nil && !errors.Is(src.Err, io.EOF):
+		return Page{}, failed(in, src.Err)
 	case err != nil:
 		return Page{}, failed(in, err)
-	case src.over:
+	case src.Over:
 		page.Unparsed = UnparsedLong
 	}
 	w.links.into(&page)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/coding"
 )
 
 const pageURL = "http://h.test/dir/page.html?q=1"
@@ -31,7 +32,7 @@ func extract(t testing.TB, body string, header ...string) Page {
 // unpruned reads a page by its whole tree.
 func unpruned(t testing.TB, body string) Page {
 	t.Helper()
-	return read(input(t, []byte(body)), []byte(body), &source{body: strings.NewReader(""), left: MaxParse}, nil)
+	return read(input(t, []byte(body)), []byte(body), &coding.Limited{Ctx: t.Context(), R: strings.NewReader(""), Left: MaxParse}, nil)
 }
 
 func extractAs(t testing.TB, contentType, body string, header ...string) Page {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/coding"
 	"curtsy/storage/markup"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/script"
@@ -33,14 +34,12 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 	if kind == KindFeed {
 		return x.readFeed(ctx, in, page)
 	}
-	src := &source{done: ctx.Done(), body: in.Body, left: MaxParse}
+	src := &coding.Limited{Ctx: ctx, R: in.Body, Left: MaxParse}
 	body, err := octets(src, in.Size)
 	switch {
-	case errors.Is(err, errDone):
-		return Page{}, failed(in, ctx.Err())
 	case err != nil:
 		return Page{}, failed(in, err)
-	case src.over:
+	case src.Over:
 		page.Unparsed = UnparsedLong
 	}
 	w := walker{in: in, page: &page}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/extract/prune"
+	"curtsy/storage/coding"
 	"curtsy/storage/markup"
 )
 
@@ -26,7 +27,7 @@ func both(t testing.TB, in Input, body []byte) (pruned, whole Page, said [2]stri
 	read1 := func(p *prune.Pruner, to *string) Page {
 		var b strings.Builder
 		in.Text = func(s string) { b.WriteString(s) }
-		page := read(in, body, &source{body: strings.NewReader(""), left: MaxParse}, p)
+		page := read(in, body, &coding.Limited{Ctx: t.Context(), R: strings.NewReader(""), Left: MaxParse}, p)
 		*to = inked(b.String())
 		return page
 	}

@@ -2,10 +2,10 @@ package extract
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/coding"
 	"curtsy/storage/markup"
 	"curtsy/storage/script"
 )
@@ -24,12 +24,9 @@ func (x *Extractor) Scripts(
 		return "", failed(in, err)
 	}
 	defer release()
-	src := &source{done: ctx.Done(), body: in.Body, left: script.MaxRead}
+	src := &coding.Limited{Ctx: ctx, R: in.Body, Left: script.MaxRead}
 	body, err := octets(src, in.Size)
-	switch {
-	case errors.Is(err, errDone):
-		return "", failed(in, ctx.Err())
-	case err != nil:
+	if err != nil {
 		return "", failed(in, err)
 	}
 	cut := script.Cut("")
@@ -44,7 +41,7 @@ func (x *Extractor) Scripts(
 		}
 	}
 	if kind != KindPage {
-		if read(body, in.URL, page); src.over {
+		if read(body, in.URL, page); src.Over {
 			cut = script.CutLong
 		}
 		return cut, nil

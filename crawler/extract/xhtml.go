@@ -2,19 +2,26 @@ package extract
 
 import (
 	"bytes"
+	"encoding/xml"
+	"errors"
 	"io"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 
-	"curtsy/storage/charset"
-
 	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"curtsy/storage/charset"
+	"curtsy/storage/coding"
+	"curtsy/storage/markup"
 )
 
 // readXHTML is read for a page in XML. One that is not well-formed is read twice: as XML as far as that goes, and as
 // HTML. The links of both are taken. A browser would show what stands before the error; that alone would cost us the
 // rest of every page whose server calls it XML and whose author never saw it shown as that.
-func readXHTML(in Input, head []byte, src *source) Page {
+func readXHTML(in Input, head []byte, src *coding.Limited) Page {
 	raw, err := octets(io.MultiReader(bytes.NewReader(head), src), in.Size)
 	if err != nil {
 		return Page{} // src has it
@@ -39,7 +46,7 @@ func readXHTML(in Input, head []byte, src *source) Page {
 	switch {
 	case x.over:
 		page.Unparsed = UnparsedTags
-	case src.over:
+	case src.Over:
 		page.Unparsed = UnparsedLong
 	case malformed:
 		page.Unparsed = UnparsedXML
@@ -109,3 +116,220 @@ func (w *walker) text(doc *goquery.Document) {
 }
 
 var xmlDeclaration = regexp.MustCompile(`^<\?xml\s[^<>]{0,200}\?>`)
+
+// The namespaces that mean something to us, and what the parser of HTML calls them.
+const (
+	xhtmlSpace = "http://www.w3.org/1999/xhtml"
+	svgSpace   = "http://www.w3.org/2000/svg"
+	mathSpace  = "http://www.w3.org/1998/Math/MathML"
+	xlinkSpace = "http://www.w3.org/1999/xlink"
+)
+
+// maxDeep is how deep the tree is. Elements that are deeper stand beside each other in it.
+const maxDeep = 512
+
+// xmlTree is a page in XML as the tree that its HTML would have been, so that one walk reads both.
+//
+// Elements of HTML are told by namespace; a page that names none is held to be of HTML, and so are those in capital
+// letters: a browser shows neither as the author meant it, but the mirror takes them so, and to obey a meta element
+// that a browser ignores costs nothing.
+type xmlTree struct {
+	root   html.Node
+	open   []xmlOpen
+	text   strings.Builder // behind the last tag
+	tags   int
+	sheets []string // what xml-stylesheet instructions name, wherever they stand
+
+	over      bool // there are more than MaxTags tags
+	malformed bool // an error ended the reading, or would have in a browser
+}
+
+// xmlOpen is an open element.
+type xmlOpen struct {
+	node  *html.Node
+	space string // its namespace
+}
+
+// newXMLTree reads a page in UTF-8 that has no XML declaration. The lenient decoder goes over what it can (names of
+// entities that do not exist, end tags that do not fit), and what it finds up to an error is all that the strict one finds.
+func newXMLTree(body []byte, strict bool) *xmlTree {
+	x := &xmlTree{root: html.Node{Type: html.DocumentNode}}
+	limit := markup.New(bytes.NewReader(body), markup.Max)
+	x.read(limit, entitiesIn(body), strict)
+	x.malformed = x.malformed || limit.Over()
+	return x
+}
+
+func (x *xmlTree) doc() *goquery.Document { return goquery.NewDocumentFromNode(&x.root) }
+
+func (x *xmlTree) read(body io.Reader, entities map[string]string, strict bool) {
+	d := xml.NewDecoder(body)
+	d.Strict, d.Entity = strict, entities
+	if !strict {
+		d.AutoClose = xml.HTMLAutoClose
+	}
+	for !x.over {
+		t, err := d.Token()
+		if err != nil {
+			x.malformed = x.malformed || !errors.Is(err, io.EOF) || x.tags == 0
+			break
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			x.flush()
+			x.start(t)
+		case xml.EndElement:
+			x.flush()
+			x.open = x.open[:len(x.open)-1] // the decoder sees to it that there is one
+		case xml.CharData:
+			x.text.Write(t)
+		case xml.ProcInst:
+			x.instruction(t)
+		}
+	}
+	x.flush()
+}
+
+// flush makes a node of the text since the last tag: comments and sections of CDATA do not part it.
+func (x *xmlTree) flush() {
+	if x.text.Len() > 0 && len(x.open) > 0 {
+		x.open[len(x.open)-1].node.AppendChild(&html.Node{Type: html.TextNode, Data: x.text.String()})
+	}
+	x.text.Reset()
+}
+
+// parent returns what an element goes into.
+func (x *xmlTree) parent() *html.Node {
+	if len(x.open) == 0 {
+		return &x.root
+	}
+	return x.open[min(len(x.open), maxDeep)-1].node
+}
+
+func (x *xmlTree) start(t xml.StartElement) {
+	if x.tags++; x.tags > MaxTags {
+		x.over = true
+		return
+	}
+	n := &html.Node{Type: html.ElementNode, Data: t.Name.Local, Namespace: x.namespace(t.Name)}
+	lower := strings.ToLower(n.Data)
+	n.DataAtom = atom.Lookup([]byte(lower))
+	if n.Namespace == "" {
+		n.Data = lower
+	}
+	n.Attr = x.attributes(t.Attr)
+	x.parent().AppendChild(n)
+	x.open = append(x.open, xmlOpen{n, t.Name.Space})
+}
+
+// namespace returns what the parser of HTML calls the namespace of an element. In a page that names none for its
+// drawings they begin where HTML has them begin.
+func (x *xmlTree) namespace(name xml.Name) string {
+	switch name.Space {
+	case svgSpace:
+		return "svg"
+	case mathSpace:
+		return "math"
+	case xhtmlSpace, "":
+	default:
+		return name.Space
+	}
+	switch name.Local {
+	case "svg", "math":
+		return name.Local
+	}
+	if len(x.open) == 0 {
+		return ""
+	}
+	around := x.open[len(x.open)-1]
+	switch {
+	case around.space != name.Space, around.node.Data == "foreignObject", around.node.Data == "annotation-xml":
+		return ""
+	case around.node.Namespace == "svg" && markup.IsPageElement(strings.ToLower(name.Local)):
+		return ""
+	}
+	return around.node.Namespace
+}
+
+// attributes returns attributes as the parser of HTML has them, each once. To have one twice is an error.
+func (x *xmlTree) attributes(attrs []xml.Attr) []html.Attribute {
+	const few = 8
+	out := make([]html.Attribute, 0, len(attrs))
+	var met map[[2]string]bool
+	if len(attrs) > few {
+		met = make(map[[2]string]bool, len(attrs))
+	}
+	for _, a := range attrs {
+		if a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns" {
+			continue
+		}
+		b := html.Attribute{Namespace: a.Name.Space, Key: strings.ToLower(a.Name.Local), Val: a.Value}
+		if a.Name.Space == xlinkSpace {
+			b.Namespace = "xlink"
+		}
+		if hasBefore(out, met, b) {
+			x.malformed = true
+			continue
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// hasBefore reports whether an attribute is among others: by comparison or, if there are many, by what was met.
+func hasBefore(attrs []html.Attribute, met map[[2]string]bool, b html.Attribute) bool {
+	if met != nil {
+		name := [2]string{b.Namespace, b.Key}
+		had := met[name]
+		met[name] = true
+		return had
+	}
+	for _, a := range attrs {
+		if a.Key == b.Key && a.Namespace == b.Namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// instruction reads what links to a style sheet (Associating Style Sheets with XML documents 1.0). Its
+// pseudo-attributes are written as attributes are.
+func (x *xmlTree) instruction(t xml.ProcInst) {
+	if t.Target != "xml-stylesheet" {
+		return
+	}
+	if x.tags++; x.tags > MaxTags {
+		x.over = true
+		return
+	}
+	z := html.NewTokenizer(strings.NewReader("<p " + string(bytes.ReplaceAll(t.Inst, []byte("<"), nil)) + ">"))
+	z.Next()
+	if href := attr(&html.Node{Attr: z.Token().Attr}, "href"); href != "" {
+		x.sheets = append(x.sheets, href)
+	}
+}
+
+// maxEntity is the length of the longest name, CounterClockwiseContourIntegral.
+const maxEntity = len("CounterClockwiseContourIntegral")
+
+// entitiesIn returns what the entities mean that a page mentions, of those that HTML has: all of XHTML's document types
+// mean these (HTML Standard 14.2). Those that a page declares itself are not known; to mention one is an error here.
+func entitiesIn(body []byte) map[string]string {
+	known := map[string]string{}
+	for {
+		_, rest, ok := bytes.Cut(body, []byte("&"))
+		if !ok {
+			return known
+		}
+		body = rest
+		name := rest[:max(0, bytes.IndexByte(rest[:min(len(rest), maxEntity+1)], ';'))]
+		if len(name) == 0 || name[0] == '#' || known[string(name)] != "" {
+			continue
+		}
+		written := "&" + string(name) + ";"
+		// Names without a semicolon are of HTML alone: of "&notit;" the library reads "&not".
+		if text := html.UnescapeString(written); text != written && (text == ";" || !strings.HasSuffix(text, ";")) {
+			known[string(name)] = text
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 const Max = 1 << 17
 
 // Limit is a page up to its last allowed attribute. Which "<" begin tags only the parser knows, since comments and scripts
-// contain others. So each one before a letter is taken for a tag, in quotes as well, and an attribute counts that begins in
+// contain others. So each one before what may begin a name is taken for a tag, in quotes as well, and an attribute counts that begins in
 // any of the tags that may be open.
 type Limit struct {
 	r    io.Reader
@@ -118,7 +118,7 @@ func (l *Limit) feed(b []byte) int {
 			begins = begins || next == inAttr && s != inAttr
 			open |= 1 << next // behind the tag that is none
 		}
-		if l.opens && (IsLetter(c) || c == '/') {
+		if l.opens && (IsLetter(c) || c == '/' || c == '_' || c == ':' || c >= 0x80) { // in XML names begin so, too
 			open |= 1 << inName
 		}
 		l.open, l.opens = open, c == '<'

@@ -44,7 +44,7 @@ func TestAttrLimitCountsAsTheTokenizerDoes(t *testing.T) {
 		want int
 	}{
 		{`<a href=/ title="a b c">`, 2}, {"<p a b/c d = e f='g'>x y z", 5}, {"<script src=a>if (a<b c d e) { }</script><p a>", 8},
-		{"<svg><script>a<b c d</script>", 3}, {"a < b c d", 0}, {"</p a b>", 2}, {"<p =a =>", 1},
+		{"<svg><script>a<b c d</script>", 3}, {"a < b c d", 0}, {"</p a b>", 2}, {"<p =a =>", 1}, {"<_a b><:a b><é b>", 3},
 	} {
 		l := New(strings.NewReader(c.page), most)
 		if _, err := io.Copy(io.Discard, l); err != nil || most-l.Left() != c.want {

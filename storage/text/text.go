@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"curtsy/storage/charset"
+	"curtsy/storage/coding"
 	"curtsy/storage/mediatype"
 )
 
@@ -80,16 +81,16 @@ const (
 // Read reads a document that is HTML or plain text; any other has no text. No bytes are an error: one means that the
 // body could not be read or that ctx is done.
 func Read(ctx context.Context, in Input) (Page, error) {
-	body := &source{ctx: ctx, r: in.Body, left: MaxRead}
+	body := &coding.Limited{Ctx: ctx, R: in.Body, Left: MaxRead}
 	if in.Body == nil {
-		body.r = strings.NewReader("")
+		body.R = strings.NewReader("")
 	}
 	head := bufio.NewReaderSize(body, headSize)
 	first, _ := head.Peek(headSize)
 	media := mediatype.Parse(in.ContentType)
 	plain := media.Name == "text/plain"
 	if !plain && !media.IsPage(first) {
-		return Page{NoMain: NoPage}, body.failed()
+		return Page{NoMain: NoPage}, failed(body.Err)
 	}
 	c := charset.Page(in.ContentType, first)
 	if media.IsXHTML() {
@@ -106,12 +107,12 @@ func Read(ctx context.Context, in Input) (Page, error) {
 	} else {
 		page.html(r, media.IsXHTML(), in.WholeOnly)
 	}
-	if page.Cut == "" && body.over {
+	if page.Cut == "" && body.Over {
 		page.Cut = CutLong
 	}
 	page.Declared.Header = languageTag(in.ContentLanguage)
 	page.Language = Detect(page.Whole)
-	return page, body.failed()
+	return page, failed(body.Err)
 }
 
 // plain reads a text without markup.
@@ -150,40 +151,9 @@ func (p *Page) html(r io.Reader, xml, wholeOnly bool) {
 	}
 }
 
-// source is a body up to its limit.
-type source struct {
-	ctx  context.Context //nolint:containedctx // for the one call of Read
-	r    io.Reader
-	left int
-	over bool
-	err  error
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		s.err = err
-		return 0, err
+func failed(err error) error {
+	if err != nil {
+		err = fmt.Errorf("text: read a body: %w", err)
 	}
-	if s.left == 0 {
-		var one [1]byte
-		n, err := io.ReadFull(s.r, one[:])
-		s.over = n > 0
-		if err != nil && err != io.EOF {
-			s.err = err
-		}
-		return 0, io.EOF
-	}
-	n, err := s.r.Read(p[:min(len(p), s.left)])
-	s.left -= n
-	if err != nil && err != io.EOF {
-		s.err = err
-	}
-	return n, err
-}
-
-func (s *source) failed() error {
-	if s.err == nil {
-		return nil
-	}
-	return fmt.Errorf("text: read a body: %w", s.err)
+	return err
 }
