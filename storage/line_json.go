@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -131,4 +133,189 @@ func noValue(s string, err error) error {
 		err = cause
 	}
 	return fmt.Errorf("%.80q is not a value of it: %w", s, err)
+}
+
+// saltKey is where a line is cut for its public form, wherever it stands first.
+var saltKey = []byte(`,"` + saltName + `":"`)
+
+// ParseLine reads what AppendJSON or AppendSalted wrote, in the one form that CheckForm accepts. It passes over fields
+// that it does not know. The salt is no part of a Line. Behind it stands what is withheld and nothing else: another field
+// there would be read, and not be in the line's public form.
+func ParseLine(b []byte) (Line, error) {
+	var l Line
+	salted := false
+	if err := CheckForm(b); err != nil {
+		return Line{}, err
+	}
+	err := members(b, func(name string, value []byte) error {
+		f := byJSON[name]
+		switch {
+		case name == saltName && salted:
+			return errors.New("it has two salts")
+		case name == saltName:
+			salted = true
+			return nil
+		case salted && (f == nil || !f.isWithheld):
+			return fmt.Errorf("field %.80q follows the salt, where only withheld ones may", name)
+		case (value[0] == '{' || value[0] == '[') && bytes.Contains(value, saltKey):
+			return fmt.Errorf("a salt is within the field %.80q", name)
+		case f == nil || string(value) == "null":
+			return nil
+		}
+		if err := f.form.readJSON(&l, value); err != nil {
+			return fmt.Errorf("field %q: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return Line{}, err
+	}
+	return l, nil
+}
+
+var errNoObject = errors.New("a line is one JSON object")
+
+// maxDepth is how deep a line or mark may be nested: more than any is, and less than readers in other languages take.
+const maxDepth = 64
+
+// maxNames bounds the names of an object and of those around it, which CheckForm compares with each other.
+const maxNames = 1 << 10
+
+// CheckForm refuses a line or mark of a ledger that readers of JSON may read in several ways: it is one object without
+// white space between its tokens; names are lower-case letters, digits and underscores, each once in its object. b may
+// end with the newline of its file. The ledger, its proofs and the audit share this check.
+func CheckForm(b []byte) error {
+	b = bytes.TrimSuffix(b, []byte("\n"))
+	if !json.Valid(b) {
+		if err := json.Unmarshal(b, new(struct{})); err != nil {
+			return err
+		}
+	}
+	if len(b) == 0 || b[0] != '{' {
+		return errNoObject
+	}
+	var kept [48][]byte
+	names := kept[:0]             // of the objects around, the outermost first
+	var begin [maxDepth + 1]int32 // where those of each object begin in names
+	var array [maxDepth + 1]bool
+	depth, name := 0, false // name: a string that comes next is one
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; c {
+		case ' ', '\t', '\r', '\n':
+			return errors.New("there is white space between its parts")
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return fmt.Errorf("it is nested more than %d deep", maxDepth)
+			}
+			begin[depth], array[depth], name = int32(len(names)), c == '[', c == '{'
+		case '}', ']':
+			names = names[:begin[depth]]
+			depth--
+		case ',':
+			name = !array[depth]
+		case '"':
+			n := quoted(b[i:])
+			if name {
+				if err := checkName(names[begin[depth]:], b[i+1:i+n-1]); err != nil {
+					return err
+				}
+				if names, name = append(names, b[i+1:i+n-1]), false; len(names) > maxNames {
+					return fmt.Errorf("it has more than %d names", maxNames)
+				}
+			}
+			i += n - 1
+		}
+	}
+	return nil
+}
+
+// checkName refuses the name of a member that is among those before it, or is not of the form of CheckForm.
+func checkName(before [][]byte, name []byte) error {
+	if len(name) == 0 {
+		return errors.New("a name is empty")
+	}
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+			return fmt.Errorf("the name %.80q is not of lower-case letters, digits and underscores", name)
+		}
+	}
+	for _, b := range before {
+		if bytes.Equal(b, name) {
+			return fmt.Errorf("it has the name %.80q twice", name)
+		}
+	}
+	return nil
+}
+
+// quoted is the length of the string that valid JSON begins with.
+func quoted(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+// members gives name and value of each member of an object that CheckForm takes to f. It exists for its speed:
+// encoding/json reads a line into a struct by reflection, in some four times the time, and there is a line for every URL
+// ever met.
+func members(b []byte, f func(name string, value []byte) error) error {
+	for b = b[1:]; b[0] != '}'; {
+		n := quoted(b)
+		name := string(b[1 : n-1])
+		b = b[n+1:] // behind the colon
+		n = extent(b)
+		if err := f(name, b[:n]); err != nil {
+			return err
+		}
+		if b = b[n:]; b[0] == ',' {
+			b = b[1:]
+		}
+	}
+	return nil
+}
+
+// extent is the length of the value that valid JSON begins with.
+func extent(b []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			if quoted = !quoted; !quoted && depth == 0 {
+				return i + 1
+			}
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case depth == 0 && c == ',':
+			return i
+		}
+	}
+	return len(b)
+}
+
+var errNoString = errors.New("a text was expected")
+
+func readString(value []byte) (s string, err error) {
+	switch {
+	case len(value) < 2 || value[0] != '"':
+		return "", errNoString
+	case bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value):
+		return string(value[1 : len(value)-1]), nil
+	}
+	err = json.Unmarshal(value, &s)
+	return s, err
 }

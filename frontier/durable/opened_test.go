@@ -16,7 +16,7 @@ import (
 // openedOtherwise are the places in the packages that work on a crawl directory where a file is opened by package os, and
 // why that leads nowhere.
 var openedOtherwise = map[string]string{
-	"storage/warc/random.go:LenientAt":      "a path that a user names, or one of a directory that was inspected",
+	"storage/warc/places.go:LenientAt":      "a path that a user names, or one of a directory that was inspected",
 	"storage/warc/places.go:Lenient":        "a path of a directory that was inspected, or that a user names",
 	"storage/cdxj/store.go:openEarlier":     "an index that a user names",
 	"storage/cdxj/earlier.go:at":            "beside an index that a user names",

@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"curtsy/frontier/durable"
+	"curtsy/storage/mirror/layout"
+	"curtsy/storage/sorted"
 )
 
 // The names in the crawl directory.
@@ -266,3 +271,188 @@ type folders struct {
 }
 
 func (f *folders) close() error { return errors.Join(f.next.close(), f.was.close()) }
+
+// indexEnd ends the names of indexes in tempDir, which are called by a number.
+const indexEnd = ".cdxj"
+
+// recoverTree brings the directory to where a build begins, whatever an earlier one left there.
+func (d *disk) recoverTree() error {
+	if err := d.checkLeftovers(); err != nil {
+		return err
+	}
+	err := d.ours(treeDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := d.root.Lstat(oldDir); err == nil {
+			// A build died between its two renames. Its output is whole, but only durable as far as the system got.
+			if err := d.rename(oldDir, treeDir); err != nil {
+				return err
+			}
+		}
+	} else if err != nil {
+		return err
+	}
+	if _, err := d.root.Lstat(treeDir); err == nil {
+		d.hasTree = true
+	}
+	for _, name := range []string{nextDir, oldDir, tempDir} {
+		if err := d.remove(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLeftovers makes sure that an earlier build left the files under the names that a build uses: it made tempDir
+// first, and would have removed it last. Somebody else's files stay.
+func (d *disk) checkLeftovers() error {
+	fi, err := d.root.Lstat(tempDir)
+	died := err == nil
+	if died && !d.temporary(fi) {
+		return d.inTheWay(tempDir)
+	}
+	for _, name := range []string{nextDir, oldDir} {
+		if _, err := d.root.Lstat(name); err == nil && !died {
+			return d.inTheWay(name)
+		}
+	}
+	if err := d.ours(oldDir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (d *disk) inTheWay(name string) error {
+	return fmt.Errorf("mirror: %s is in the way, and no build left it there; move it away, under another name",
+		filepath.Join(d.path, name))
+}
+
+// temporary reports whether what stands under the name of the temporary directory holds nothing but what a build puts
+// there: indexes of segments, and sorted lines.
+func (d *disk) temporary(fi fs.FileInfo) bool {
+	if !fi.IsDir() {
+		return false
+	}
+	f, err := d.root.Open(tempDir)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	return err == nil && !slices.ContainsFunc(names, func(name string) bool {
+		number, _ := strings.CutSuffix(name, indexEnd)
+		_, err := strconv.ParseUint(number, 10, 64)
+		return (err != nil || number == name) && !strings.HasPrefix(name, sorted.Prefix)
+	})
+}
+
+// ours reports that a tree's place is taken by something that is not a mirror: it is not replaced.
+func (d *disk) ours(tree string) error {
+	fi, err := d.root.Lstat(tree)
+	if err != nil {
+		return err
+	}
+	if !fi.IsDir() {
+		return fmt.Errorf("mirror: %s is not a directory; move it away", filepath.Join(d.path, tree))
+	}
+	fi, err = d.root.Lstat(tree + "/" + MapFile)
+	if err == nil && fi.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := d.root.Open(tree)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if names, _ := f.Readdirnames(1); len(names) > 0 {
+		return fmt.Errorf("mirror: %s has files but no %s, so it is not a mirror; move it away",
+			filepath.Join(d.path, tree), MapFile)
+	}
+	return nil
+}
+
+// keepTheirs gives the new tree what somebody else put into the one before: what its map does not name. That stays where
+// it is; a new file that needs its name is refused before anything is replaced. A symbolic link that stands in for a name
+// of the mirror's own is not kept.
+func (d *disk) keepTheirs(in *folders, was *previous) (kept int64, err error) {
+	if was.dir == "" || !d.hasTree || len(was.records) == 0 {
+		return 0, nil // none, or nobody knows what is whose
+	}
+	err = fs.WalkDir(d.root.FS(), treeDir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name := strings.TrimPrefix(path, treeDir+"/")
+		if slices.Contains(layout.Reserved, name) || was.names(name) {
+			return nil
+		}
+		fi, err := e.Info()
+		if err != nil {
+			return err
+		}
+		done, err := d.keepOne(in, name, fi)
+		if done {
+			kept++
+		}
+		return err
+	})
+	return kept, err
+}
+
+// names reports whether a file of the tree before is one that its map names.
+func (b *previous) names(file string) bool {
+	_, ok := b.records[maphash.String(b.seed, file)]
+	return ok
+}
+
+func (d *disk) keepOne(in *folders, name string, fi fs.FileInfo) (bool, error) {
+	link := fi.Mode()&fs.ModeSymlink != 0
+	if d.isTaken(name) {
+		if link {
+			return false, nil
+		}
+		return false, fmt.Errorf("%s is not a file of the mirror, and the new mirror needs its name; move it away",
+			filepath.Join(d.path, treeDir, filepath.FromSlash(name)))
+	}
+	switch {
+	case link:
+		to, err := d.root.Readlink(treeDir + "/" + name)
+		if err == nil {
+			err = d.parents(name)
+		}
+		if err == nil {
+			err = d.step("link " + name)
+		}
+		if err == nil {
+			err = d.root.Symlink(to, nextDir+"/"+name)
+		}
+		return true, err
+	case !fi.Mode().IsRegular():
+		return false, fmt.Errorf("%s is not a file of the mirror and cannot be kept; move it away",
+			filepath.Join(d.path, treeDir, filepath.FromSlash(name)))
+	}
+	if done, err := d.share(name); done || err != nil {
+		return done, err
+	}
+	from, err := d.root.Open(treeDir + "/" + name)
+	if err != nil {
+		return false, err
+	}
+	defer from.Close()
+	return true, d.create(in, name, fi.ModTime(), func(f *os.File) error {
+		_, err := io.Copy(f, from)
+		return err
+	})
+}
+
+// isTaken reports whether the new tree has a file of a name, or one where that would have a folder.
+func (d *disk) isTaken(name string) bool {
+	if _, err := d.root.Lstat(nextDir + "/" + name); err == nil {
+		return true
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if fi, err := d.root.Lstat(nextDir + "/" + dir); err == nil {
+			return !fi.IsDir()
+		}
+	}
+	return false
+}

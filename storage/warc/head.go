@@ -1,10 +1,16 @@
 package warc
 
 import (
+	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+
+	"github.com/google/uuid"
 )
 
 // dateForm always has six decimals, unlike RFC3339Nano, so that dates sort as text.
@@ -115,4 +121,101 @@ func appendDigest(b []byte, name string, d *digest) []byte {
 	b = append(b, ": sha256:"...)
 	b = hex.AppendEncode(b, d[:])
 	return append(b, "\r\n"...)
+}
+
+// Info describes a crawl in the warcinfo record of every segment (WARC 1.1, 6.2). Empty fields are left out. Line
+// breaks and other control characters in a value are written as spaces.
+type Info struct {
+	Software     string // name/version
+	Operator     string // who runs the crawl
+	Contact      string // where the operator is reached: a URL or a mailbox
+	UserAgent    string // as sent
+	RobotsPolicy string // the robots standard obeyed
+	Description  string // what the crawl is for
+	Fields       Fields // any others, written behind these in their order
+}
+
+func (in *Info) validate() error {
+	for _, f := range in.Fields {
+		if !token(f.Name) {
+			return fmt.Errorf("warc: %q cannot be a field name in a warcinfo record", f.Name)
+		}
+	}
+	return nil
+}
+
+// block returns the block of a warcinfo record, application/warc-fields.
+func (in *Info) block(archive string) []byte {
+	operator := in.Operator
+	switch {
+	case operator == "":
+		operator = in.Contact
+	case in.Contact != "":
+		operator += " (" + in.Contact + ")"
+	}
+	var b []byte
+	for _, f := range append(Fields{
+		{"software", in.Software},
+		{"format", "WARC File Format 1.1"},
+		{"conformsTo", "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
+		{"isPartOf", archive},
+		{"operator", operator},
+		{"http-header-user-agent", in.UserAgent},
+		{"robots", in.RobotsPolicy},
+		{"description", in.Description},
+	}, in.Fields...) {
+		if v := oneLine(f.Value); v != "" {
+			b = append(b, f.Name...)
+			b = append(b, ": "...)
+			b = append(b, v...)
+			b = append(b, "\r\n"...)
+		}
+	}
+	return b
+}
+
+func oneLine(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// urnSize is how long the URN of a UUID is (RFC 9562 4).
+const urnSize = len("urn:uuid:00000000-0000-0000-0000-000000000000")
+
+// newUUID is uuid.New without its allocation: version 4, that is, random.
+func newUUID() (id uuid.UUID) {
+	_, _ = rand.Read(id[:]) // it never fails
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// urns are the ids of the records of an exchange, in one string for all.
+type urns string
+
+func (w *Writer) newURNs(n int) urns {
+	var room [3 * urnSize]byte
+	b := room[:0]
+	for range n {
+		id := w.newID()
+		b = append(b, "urn:uuid:"...)
+		b = append(hex.AppendEncode(b, id[:4]), '-')
+		b = append(hex.AppendEncode(b, id[4:6]), '-')
+		b = append(hex.AppendEncode(b, id[6:8]), '-')
+		b = append(hex.AppendEncode(b, id[8:10]), '-')
+		b = hex.AppendEncode(b, id[10:])
+	}
+	return urns(b)
+}
+
+// next takes the first one.
+func (u *urns) next() string {
+	id := (*u)[:urnSize]
+	*u = (*u)[urnSize:]
+	return string(id)
 }

@@ -1,8 +1,18 @@
 package warc
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"curtsy/storage"
 )
@@ -77,4 +87,284 @@ func isPlain[T string | []byte](text T) bool {
 		}
 	}
 	return true
+}
+
+const (
+	maxMetadata = 64 << 20  // octets that are read of a metadata record's block
+	maxValue    = 256 << 10 // octets of one line of it
+)
+
+// ParseMetadata reads the block of an exchange's metadata record. It lacks the record's own fields: the
+// URL, when the exchange began, and the answer's record id; see Record.Metadata. Fields that it does not know are
+// passed over, and so are links beyond MaxOutlinks.
+func ParseMetadata(block io.Reader) (storage.Line, []storage.Outlink, error) {
+	var links []storage.Outlink
+	l, err := parseMetadata(block, func(u, kind string) {
+		if len(links) < MaxOutlinks {
+			links = append(links, storage.Outlink{URL: u, Kind: storage.Kind(kind)})
+		}
+	})
+	return l, links, err
+}
+
+// parseMetadata gives the links to link, unless that is nil.
+func parseMetadata(block io.Reader, link func(u, kind string)) (l storage.Line, err error) {
+	in := buffer(block)
+	if b, ok := block.(*lenientBlock); !ok || b.rec.Length > maxMetadata {
+		in = bufio.NewReaderSize(io.LimitReader(block, maxMetadata), blockBuffer)
+	}
+	for {
+		if link == nil {
+			skipOutlinks(in)
+		}
+		line, err := readLine(in, maxValue)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return l, fmt.Errorf("warc: read metadata: %w", err)
+		}
+		name, value, ok := strings.Cut(line, ":")
+		value = strings.Trim(value, " \t")
+		switch {
+		case !ok:
+		case name == "outlink":
+			if u, kind, _ := strings.Cut(value, " "); u != "" && link != nil {
+				link(u, kind)
+			}
+		default:
+			if err := SetField(&l, name, value); err != nil {
+				return l, fmt.Errorf("warc: read metadata: %w", err)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return l, nil
+		}
+	}
+}
+
+// skipOutlinks passes over the lines of links that come next, most of what there is: to read them would be to allocate
+// each. A line that is not whole in in is left to who reads it.
+func skipOutlinks(in *bufio.Reader) {
+	const name = "outlink:"
+	for {
+		if b, _ := in.Peek(len(name)); string(b) != name {
+			return
+		}
+		b, _ := in.Peek(in.Buffered())
+		n := bytes.IndexByte(b, '\n') + 1
+		if n == 0 {
+			return
+		}
+		_, _ = in.Discard(n) // they are buffered
+	}
+}
+
+// Metadata reads the block of an exchange's metadata record, with what its fields say: the URL, when the exchange
+// began, and the id of the answer's record. The line's Time is taken to be the exchange's end.
+func (r *Record) Metadata() (storage.Line, []storage.Outlink, error) {
+	began, err := r.Date()
+	if err != nil {
+		return storage.Line{}, nil, err
+	}
+	l, links, err := ParseMetadata(r.Block)
+	l.URL, l.Began, l.Time, l.Record = r.TargetURI(), began, began.Add(l.Took), r.ConcurrentTo()
+	return l, links, err
+}
+
+// Decision is Metadata without the links.
+func (r *Record) Decision() (storage.Line, error) {
+	began, err := r.Date()
+	if err != nil {
+		return storage.Line{}, err
+	}
+	l, err := parseMetadata(r.Block, nil)
+	l.URL, l.Began, l.Time, l.Record = r.TargetURI(), began, began.Add(l.Took), r.ConcurrentTo()
+	return l, err
+}
+
+// readLine reads a line of at most limit octets, without its end, and io.EOF with the last.
+func readLine(in *bufio.Reader, limit int) (string, error) {
+	var long []byte
+	for {
+		b, err := in.ReadSlice('\n')
+		if len(long)+len(b) > limit {
+			return "", fmt.Errorf("a line of more than %d bytes", limit)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long, b...)
+			continue
+		}
+		if long != nil {
+			b = append(long, b...)
+		}
+		return strings.TrimRight(string(b), "\r\n"), err
+	}
+}
+
+// SetField sets the field of l that a metadata record calls name. ParseMetadata stops at the first value that cannot be
+// read; whoever wants to know of each reads the lines itself. An error names the field, and leaves it as it was. A name
+// that is not known is none.
+func SetField(l *storage.Line, name, value string) error {
+	f := storage.FieldOfMetadata(name)
+	if f == nil {
+		return nil
+	}
+	return f.SetText(l, value)
+}
+
+// refusalField begins each line of a batch: its block is application/warc-fields like that of other metadata, since
+// readers pass over that, and take other media for documents to be indexed.
+const refusalField = "refusal: "
+
+const (
+	maxBatch     = 64 << 10 // octets of a batch of more than one line
+	maxBatchLine = 1000
+	// A Sync writes what is gathered from so many octets on, or when it is so old.
+	syncBatch = 32 << 10
+	syncAge   = storage.MaxGather
+)
+
+// batch gathers the lines of refusals until they are worth a record.
+type batch struct {
+	mu     sync.Mutex
+	lines  []byte
+	count  int
+	oldest time.Time
+	closed bool
+}
+
+// add adds l and returns the batches that are thereby complete.
+func (b *batch) add(l *storage.Line, now time.Time) (full [2][]byte, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return full, errClosed
+	}
+	if b.count == 0 {
+		b.oldest = now
+	}
+	before := len(b.lines)
+	b.lines = append(l.AppendJSON(append(b.lines, refusalField...)), "\r\n"...)
+	b.count++
+	if len(b.lines) > maxBatch && before > 0 {
+		full[0] = b.lines[:before:before]
+		b.lines, b.count, b.oldest = append([]byte(nil), b.lines[before:]...), 1, now
+	}
+	if len(b.lines) >= maxBatch || b.count >= maxBatchLine {
+		full[1] = b.takeLocked()
+	}
+	return full, nil
+}
+
+func (b *batch) takeLocked() []byte {
+	lines := b.lines
+	b.lines, b.count = nil, 0
+	return lines
+}
+
+// take returns what is gathered if it is at least so large, or so old.
+func (b *batch) take(size int, now time.Time, age time.Duration) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.count == 0 || len(b.lines) < size && now.Sub(b.oldest) < age {
+		return nil
+	}
+	return b.takeLocked()
+}
+
+// close returns what is gathered and takes nothing more.
+func (b *batch) close() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return b.takeLocked()
+}
+
+// Refuse implements storage.Recorder. Lines are gathered in at most 64 KiB and become a metadata record together.
+func (w *Writer) Refuse(ctx context.Context, l storage.Line) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("warc: refuse: %w", err)
+	}
+	if _, err := w.current(); err != nil {
+		return err
+	}
+	full, err := w.refused.add(&l, w.now())
+	if err != nil {
+		return err
+	}
+	for _, lines := range full {
+		// Not to be broken off by a cancelled context: others' lines are among them.
+		if err := w.writeLines(context.WithoutCancel(ctx), lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLines appends a metadata record of lines, if there are any.
+func (w *Writer) writeLines(ctx context.Context, lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	p, err := w.compressor()
+	if err == nil {
+		err = w.place(ctx, p, func(seg *segment) error { return w.pressLines(ctx, p, seg, lines) }, nil)
+		err = errors.Join(err, w.release(p))
+	}
+	if err != nil {
+		// The lines were taken over from their callers, so nothing may be acknowledged after them.
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.err == nil {
+			return w.poison("write refusals to", w.seg, err)
+		}
+	}
+	return err
+}
+
+// pressLines adds the member of a metadata record of lines to p's spool.
+func (w *Writer) pressLines(ctx context.Context, p *compressor, seg *segment, lines []byte) error {
+	block := bytes.NewReader(lines)
+	h := head{kind: "metadata", id: string(w.newURNs(1)), date: w.now(), info: seg.info, media: typeFields,
+		length: int64(len(lines)), block: sha256.Sum256(lines)}
+	return p.member(ctx, &h, block)
+}
+
+var errNoRefusal = errors.New("it does not begin with " + strings.TrimSpace(refusalField))
+
+// IsRefusals reports whether r is a metadata record of refusals, for ParseRefusals.
+func (r *Record) IsRefusals() bool {
+	return r.Type == "metadata" && r.TargetURI() == "" && r.Fields.Get("Content-Type") == typeFields
+}
+
+// ParseRefusals reads the block of a metadata record of refusals. An error ends it if nothing more can be read; that
+// of a line which is no decision does not.
+func ParseRefusals(block io.Reader) iter.Seq2[storage.Line, error] {
+	return func(yield func(storage.Line, error) bool) {
+		in := bufio.NewReaderSize(block, 4<<10)
+		for n := 1; ; n++ {
+			text, err := readLine(in, 1<<20)
+			if err != nil && !errors.Is(err, io.EOF) {
+				yield(storage.Line{}, fmt.Errorf("warc: read refusals: line %d: %w", n, err))
+				return
+			}
+			last := errors.Is(err, io.EOF)
+			if text != "" {
+				var l storage.Line
+				json, ok := strings.CutPrefix(text, refusalField)
+				if !ok {
+					err = errNoRefusal
+				} else {
+					l, err = storage.ParseLine([]byte(json))
+				}
+				if err != nil {
+					err = fmt.Errorf("warc: read refusals: line %d: %w", n, err)
+				}
+				if !yield(l, err) {
+					return
+				}
+			}
+			if last {
+				return
+			}
+		}
+	}
 }

@@ -7,12 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"curtsy/frontier/canon"
+	"curtsy/frontier/durable"
 	"curtsy/storage"
 	"curtsy/storage/mirror/layout"
 )
@@ -34,7 +40,8 @@ const maxIn = 3
 
 // absent gathers what documents name and the mirror does not have.
 type absent struct {
-	lines *sorter        // "KEY\tL|E|S\tFILE"
+	lines *sorter        // "KEY\tL|E|S\tFILE", and what the ledger says of KEY, see why.String
+	named atomic.Bool    // documents name something
 	hosts map[string]why // of hosts whose refusals the ledger counts without naming all
 	shut  map[string]why // of hosts, what came of asking for robots.txt last; without a reason if it was had
 
@@ -57,21 +64,20 @@ func newAbsent(temp string, unfetched func(canon.URL, bool) (string, error)) *ab
 	return &absent{lines: newSorter(temp), hosts: map[string]why{}, shut: map[string]why{}, unfetched: unfetched}
 }
 
+// How a file names what is missing.
+const (
+	byLink   = "L"
+	byEmbed  = "E" // and needs it to be complete
+	byScript = "S"
+)
+
 // add notes that a file names u.
-func (a *absent) add(u canon.URL, embed bool, file string) error {
-	kind := "\tL\t"
-	if embed {
-		kind = "\tE\t"
-	}
-	return a.lines.add(u.Key() + kind + file)
+func (a *absent) add(u canon.URL, by, file string) error {
+	a.named.Store(true)
+	return a.lines.add(u.Key() + "\t" + by + "\t" + file)
 }
 
-// addScripted notes that a script in a file names u.
-func (a *absent) addScripted(u canon.URL, file string) error {
-	return a.lines.add(u.Key() + "\tS\t" + file)
-}
-
-// ofLedger begins what the ledger says of a URL, which is sorted before its line.
+// ofLedger begins what the ledger says of a URL, which is sorted before the files that name it.
 const ofLedger = "!"
 
 // String is what a line of the sorter has of w.
@@ -89,19 +95,27 @@ func whyIn(line string) (w why) {
 }
 
 // write writes the list. The reasons are those of the plan, else of the ledger, whose lines are sorted with it.
-func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) error {
-	gathered := newSorter(temp)
-	last := ""
-	var m Missing
-	end := func() error {
-		if m.URL == "" {
-			return nil
+func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) error {
+	if a.named.Load() {
+		if err := a.ask(lines); err != nil {
+			return err
 		}
-		line, err := marshal(m)
+	}
+	b := bufio.NewWriterSize(w, 64<<10)
+	last, m, found := "", Missing{}, why{}
+	end := func() error {
+		if len(m.In) == 0 {
+			return nil // only the ledger names it
+		}
+		if err := a.explain(&m, p, found, s); err != nil {
+			return err
+		}
+		text, err := marshal(m)
 		if err != nil {
 			return err
 		}
-		return gathered.add(keyed(m.URL, line))
+		_, err = b.WriteString(text + "\n")
+		return err
 	}
 	err := a.lines.each(func(line string) error {
 		if line == last {
@@ -109,17 +123,23 @@ func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storag
 		}
 		last = line
 		key, rest, _ := strings.Cut(line, "\t")
-		kind, file, _ := strings.Cut(rest, "\t")
 		if key != m.URL {
 			if err := end(); err != nil {
 				return err
 			}
-			m = Missing{URL: key}
+			m, found = Missing{URL: key}, why{reason: NotFetched}
 		}
-		switch kind {
-		case "E":
+		if strings.HasPrefix(rest, ofLedger) {
+			if said := whyIn(rest); said.after(found) {
+				found = said
+			}
+			return nil
+		}
+		by, file, _ := strings.Cut(rest, "\t")
+		switch by {
+		case byEmbed:
 			m.Embeds++
-		case "L":
+		case byLink:
 			m.Links++
 		default:
 			m.Scripts++
@@ -132,57 +152,26 @@ func (a *absent) write(w io.Writer, temp string, p *plan, lines iter.Seq2[storag
 	if err == nil {
 		err = end()
 	}
-	if err == nil && last != "" {
-		err = a.ask(lines, gathered)
-	}
-	if err != nil {
-		return err
-	}
-	return a.explain(w, gathered, p, s)
+	return errors.Join(err, b.Flush())
 }
 
-// explain writes the lines with their reasons.
-func (a *absent) explain(w io.Writer, gathered *sorter, p *plan, s *Summary) error {
-	b := bufio.NewWriterSize(w, 64<<10)
-	of, found := "", why{}
-	err := gathered.each(func(line string) error {
-		key, line, _ := strings.Cut(line, "\t")
-		if key != of {
-			of, found = key, why{reason: NotFetched}
-		}
-		if strings.HasPrefix(line, ofLedger) {
-			if said := whyIn(line); said.after(found) {
-				found = said
-			}
-			return nil
-		}
-		var m Missing
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			return err
-		}
-		var err error
-		if m.Reason, m.Detail, err = a.reason(p, key, found, m.Embeds > 0); err != nil {
-			return err
-		}
-		switch {
-		case m.Links+m.Embeds == 0:
-			s.Scripted[m.Reason]++
-			m.Detail = strings.TrimSuffix(string(m.Reason)+": "+m.Detail, ": ")
-			m.Reason = ByScript
-		case m.Embeds > 0:
-			s.MissingEmbeds[m.Reason]++
-			fallthrough
-		default:
-			s.Missing[m.Reason]++
-		}
-		text, err := marshal(m)
-		if err != nil {
-			return err
-		}
-		_, err = b.WriteString(text + "\n")
+// explain gives a line its reason, and counts it.
+func (a *absent) explain(m *Missing, p *plan, found why, s *Summary) (err error) {
+	if m.Reason, m.Detail, err = a.reason(p, m.URL, found, m.Embeds > 0); err != nil {
 		return err
-	})
-	return errors.Join(err, b.Flush())
+	}
+	switch {
+	case m.Links+m.Embeds == 0:
+		s.Scripted[m.Reason]++
+		m.Detail = strings.TrimSuffix(string(m.Reason)+": "+m.Detail, ": ")
+		m.Reason = ByScript
+	case m.Embeds > 0:
+		s.MissingEmbeds[m.Reason]++
+		fallthrough
+	default:
+		s.Missing[m.Reason]++
+	}
+	return nil
 }
 
 // reason returns why a URL is not in the mirror.
@@ -258,7 +247,7 @@ func (p *plan) reasonOf(e *entry) (Reason, string) {
 
 // ask has the crawl's decisions say why what is missing was not fetched. An archived answer needs no such reason. The
 // latest of several decisions counts: their order is not the same in the ledger and in the archive.
-func (a *absent) ask(lines iter.Seq2[storage.Line, error], to *sorter) error {
+func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 	bad := 0
 	for l, err := range lines {
 		if err != nil {
@@ -278,7 +267,7 @@ func (a *absent) ask(lines iter.Seq2[storage.Line, error], to *sorter) error {
 			}
 			continue
 		}
-		if err := to.add(keyed(u.Key(), w.String())); err != nil {
+		if err := a.lines.add(u.Key() + "\t" + w.String()); err != nil {
 			return err
 		}
 		if l.Count > 0 {
@@ -340,4 +329,149 @@ func whyOf(l *storage.Line) why {
 	}
 	w.detail = layout.CutRunes(w.detail, maxDetail)
 	return w
+}
+
+// The files of the mirror that are its own.
+const (
+	MapFile     = layout.MapFile     // see Entry
+	MissingFile = layout.MissingFile // see Missing
+)
+
+// Entry is a line of the map: a URL that has a file. Lines are sorted by URL.
+type Entry struct {
+	URL      string `json:"url"`                // in its canonical form
+	File     string `json:"file,omitempty"`     // slash-separated, below the mirror's directory
+	In       string `json:"in,omitempty"`       // of earlier versions: the first page that holds what has no file
+	Redirect string `json:"redirect,omitempty"` // the URL at the end of its redirects, whose file it is
+	Status   int    `json:"status"`
+	Type     string `json:"type,omitempty"`   // value of its Content-Type field, cut to 256 bytes
+	Digest   string `json:"digest,omitempty"` // of the payload, as the archive has it
+	Record   string `json:"record,omitempty"` // id of the record that has the body
+	Date     string `json:"date,omitempty"`   // of that record
+	Seen     string `json:"seen,omitempty"`   // when the URL was last answered so, if that is later
+	Size     int64  `json:"size,omitempty"`   // of the file, in bytes; not where a line before or behind has the same file
+	// Document says of a file in which references may stand whether they were replaced: Rewritten or Unread.
+	Document string `json:"document,omitempty"`
+	Older    string `json:"older,omitempty"` // "gone", "error" or "damaged": why an older answer stands here
+}
+
+// The values of Entry.Document, for a file in which references may stand.
+const (
+	Rewritten = "rewritten" // they were replaced
+	Unread    = "unread"    // they were not: it is too large, or cannot be read
+)
+
+// maxMapLine is the most bytes of a line of a map or list of ours: a URL has at most 8 KiB, a name 2 KiB.
+const maxMapLine = 256 << 10
+
+// Map returns the lines of the mirror in dir, a tree with a map. Files that would not be in it are errors.
+func Map(dir string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for e, err := range readLines[Entry](filepath.Join(dir, MapFile)) {
+			if err == nil && !local(e.File) && (e.File != "" || !local(e.In)) {
+				err = fmt.Errorf("mirror: %s names the file %.100q, which no mirror can have", filepath.Join(dir, MapFile), e.File)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// local reports whether name is one that a mirror may have.
+func local(name string) bool {
+	return fs.ValidPath(name) && name != "." && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) &&
+		!strings.ContainsAny(name, "\\\x00")
+}
+
+// MissingLines returns what the mirror in dir names and does not have.
+func MissingLines(dir string) iter.Seq2[Missing, error] {
+	return readLines[Missing](filepath.Join(dir, MissingFile))
+}
+
+// readLines reads a file of JSON lines. An error is the last.
+func readLines[T any](path string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		f, err := durable.Open(path) // a pipe would be waited for
+		if err != nil {
+			yield(zero, fmt.Errorf("mirror: %w", err))
+			return
+		}
+		defer f.Close()
+		in := bufio.NewScanner(f)
+		in.Buffer(nil, maxMapLine)
+		for row := 1; in.Scan(); row++ {
+			var v T
+			if err := json.Unmarshal(in.Bytes(), &v); err != nil {
+				yield(zero, fmt.Errorf("mirror: %s: line %d: %w", path, row, err))
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+		if err := in.Err(); err != nil {
+			yield(zero, fmt.Errorf("mirror: %s: %w", path, err))
+		}
+	}
+}
+
+// marshal encodes a line. HTML is not escaped: nobody shows a line as it is.
+func marshal(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// keyed puts a URL before its line, to sort by it.
+func keyed(url, line string) string { return url + "\t" + line }
+
+// writeSorted writes the lines of a sorter to w, without their keys.
+func writeSorted(w io.Writer, s *sorter) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	err := s.each(func(line string) error {
+		_, line, _ = strings.Cut(line, "\t")
+		_, err := b.WriteString(line + "\n")
+		return err
+	})
+	return errors.Join(err, b.Flush())
+}
+
+// dateForm is that of WARC-Date in our archives.
+const dateForm = "2006-01-02T15:04:05.000000Z"
+
+func dateOf(t time.Time) string { return t.UTC().Format(dateForm) }
+
+// diff counts how two mirrors differ by their maps: by the digests of payloads.
+func diff(before, after string, s *Summary) error {
+	next, stop := iter.Pull2(Map(before))
+	defer stop()
+	old, err, more := next()
+	for e, eerr := range Map(after) {
+		if eerr != nil {
+			return eerr
+		}
+		for ; more && err == nil && old.URL < e.URL; old, err, more = next() {
+			s.Lost++
+		}
+		switch {
+		case err != nil:
+			return err
+		case !more || old.URL != e.URL:
+			s.New++
+			continue
+		case old.Digest != e.Digest || old.Redirect != e.Redirect:
+			s.Differ++
+		default:
+			s.Unchanged++
+		}
+		old, err, more = next()
+	}
+	for ; more && err == nil; old, err, more = next() {
+		s.Lost++
+	}
+	return err
 }
