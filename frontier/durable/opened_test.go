@@ -30,8 +30,8 @@ var openedOtherwise = map[string]string{
 	"frontier/durable/durable.go:Output":    "a device that a user names",
 	"frontier/durable/durable.go:Names":     "a folder",
 	"frontier/durable/names_unix.go:hold":   "a folder",
-	"crawler/optout/append.go:write":        "a user's list, or one that was inspected",
-	"crawler/optout/file.go:read":           "a user's list, or one that was inspected",
+	"storage/optout/file.go:write":          "a user's list, or one that was inspected",
+	"storage/optout/file.go:read":           "a user's list, or one that was inspected",
 }
 
 // Files of a crawl directory are opened through package durable, which follows no link and waits for no pipe.
@@ -40,7 +40,7 @@ func TestFilesOfACrawlDirectoryAreOpenedHere(t *testing.T) {
 	root := filepath.Join("..", "..")
 	met := map[string]bool{}
 	for _, pkg := range []string{
-		"crawler", "crawler/control", "crawler/crawldir", "crawler/optout", "frontier/bolt", "frontier/bolt/dbfile", "frontier/bolt/repair",
+		"crawler", "crawler/control", "crawler/crawldir", "storage/optout", "frontier/bolt", "frontier/bolt/dbfile", "frontier/bolt/repair",
 		"frontier/durable", "storage/warc", "storage/cdxj", "storage/ledger", "storage/ledger/tree", "storage/mirror", "storage/report", "storage/wacz",
 	} {
 		files, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(pkg)))
