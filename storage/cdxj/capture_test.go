@@ -1,12 +1,20 @@
 package cdxj
 
 import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"curtsy/storage/warc"
 )
 
 func TestGoldenLine(t *testing.T) {
@@ -79,3 +87,25 @@ func FuzzParseLine(f *testing.F) {
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+// A capture is compared with lines of indexes, and so it is as a line has it.
+func TestCaptures_AreAsLinesHaveThem(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.warc.gz")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	const body = "HTTP/1.1 200 OK\r\n\r\n"
+	z := gzip.NewWriter(f)
+	fmt.Fprintf(z, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000000>\r\n"+
+		"WARC-Date: 2026-01-01T00:00:00.5Z\r\nWARC-Target-URI: http://h.test/\xff\r\nContent-Type: application/http; msgtype=response\r\n"+
+		"Content-Length: %d\r\n\r\n%s\r\n\r\n", len(body), body)
+	require.NoError(t, z.Close())
+	var index bytes.Buffer
+	require.NoError(t, Index(t.Context(), &index, func(string, warc.Finding) {}, path))
+	want, err := ParseLine(index.Bytes())
+	require.NoError(t, err)
+	var got []Line
+	require.NoError(t, Captures(t.Context(), path, func(l *Line) error { got = append(got, *l); return nil }))
+	require.Equal(t, []Line{want}, got)
+}

@@ -35,26 +35,28 @@ func Index(ctx context.Context, w io.Writer, found func(path string, f warc.Find
 const NoIndex = "no-index"
 
 func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(warc.Finding)) error {
-	n, err := capturesIn(ctx, path, found, func(_ *capture, line []byte) error { return s.Add(line) })
+	n, err := capturesIn(ctx, path, found, s.Add)
 	if err == nil && n == 0 {
 		return errors.New("no WARC record in it")
 	}
 	return err
 }
 
-// Captures gives the line of each capture of a WARC file of any crawler to see, in the order of the file. What cannot be
-// read has no line.
+// Captures gives the line of each capture of a WARC file of any crawler to see, in the order of the file and as an index has
+// it: a URL that is not UTF-8 is replaced in part. What cannot be read has no line.
 func Captures(ctx context.Context, path string, see func(l *Line) error) error {
-	_, err := capturesIn(ctx, path, func(warc.Finding) {}, func(c *capture, _ []byte) error {
-		l := c.line()
-		l.Key = Key(l.URL)
+	_, err := capturesIn(ctx, path, func(warc.Finding) {}, func(line []byte) error {
+		l, err := ParseLine(line)
+		if err != nil {
+			return nil //nolint:nilerr // its date has a year of five digits
+		}
 		return see(&l)
 	})
 	return err
 }
 
 // capturesIn gives each capture that can have a line to see, with that line. It returns the number of records.
-func capturesIn(ctx context.Context, path string, found func(warc.Finding), see func(c *capture, line []byte) error) (n int, err error) {
+func capturesIn(ctx context.Context, path string, found func(warc.Finding), see func(line []byte) error) (n int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
@@ -73,6 +75,6 @@ func capturesIn(ctx context.Context, path string, found func(warc.Finding), see 
 			bad(c.Offset, fmt.Errorf("its line would be longer than %d bytes", maxLine))
 			return nil
 		}
-		return see(c, line)
+		return see(line)
 	})
 }

@@ -34,8 +34,8 @@ type capture struct {
 	original bool   // its payload is whole, and worth referring to
 }
 
-// line is the line of c without its key.
-func (c *capture) line() Line {
+// append appends the line of c to b.
+func (c *capture) append(b []byte) []byte {
 	l := Line{
 		Time: c.Date.UTC(), URL: c.URL, Mime: c.Type, Status: c.Status, Digest: c.digest,
 		Length: c.Length, Offset: c.Offset, Filename: c.File,
@@ -43,12 +43,6 @@ func (c *capture) line() Line {
 	if c.Kind == "revisit" {
 		l.Mime = revisitType
 	}
-	return l
-}
-
-// append appends the line of c to b.
-func (c *capture) append(b []byte) []byte {
-	l := c.line()
 	return l.appendFields(append(appendKey(b, c.URL), ' '))
 }
 
