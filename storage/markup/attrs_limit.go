@@ -118,7 +118,7 @@ func (l *Limit) feed(b []byte) int {
 			begins = begins || next == inAttr && s != inAttr
 			open |= 1 << next // behind the tag that is none
 		}
-		if l.opens && (IsLetter(c) || c == '/' || c == '_' || c == ':' || c >= 0x80) { // in XML names begin so, too
+		if l.opens && (isNameStart(c) || c == '/') {
 			open |= 1 << inName
 		}
 		l.open, l.opens = open, c == '<'

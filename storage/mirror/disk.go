@@ -430,15 +430,21 @@ func (d *disk) keepOne(in *folders, name string, fi fs.FileInfo) (bool, error) {
 		return false, fmt.Errorf("%s is not a file of the mirror and cannot be kept; move it away",
 			filepath.Join(d.path, treeDir, filepath.FromSlash(name)))
 	}
-	if done, err := d.share(name); done || err != nil {
-		return done, err
+	_, err := d.again(in, name, fi)
+	return true, err
+}
+
+// again gives a file of the tree before to the new one as it is; shared is false if it had to be copied.
+func (d *disk) again(in *folders, name string, fi fs.FileInfo) (shared bool, err error) {
+	if shared, err = d.share(name); shared || err != nil {
+		return shared, err
 	}
 	from, err := d.root.Open(treeDir + "/" + name)
 	if err != nil {
 		return false, err
 	}
 	defer from.Close()
-	return true, d.create(in, name, fi.ModTime(), func(f *os.File) error {
+	return false, d.create(in, name, fi.ModTime(), func(f *os.File) error {
 		_, err := io.Copy(f, from)
 		return err
 	})

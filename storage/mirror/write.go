@@ -372,23 +372,13 @@ func (w *writer) again(doc *document, name string) (int64, error) {
 	if fi == nil {
 		return 0, fmt.Errorf("the mirror before lacks its file %s", name)
 	}
-	if done, err := w.share(name); done || err != nil {
-		return fi.Size(), err
+	shared, err := w.disk.again(&doc.in, name, fi)
+	if shared {
+		w.shared.Add(1)
+	} else {
+		w.written.Add(1)
 	}
-	w.written.Add(1)
-	return fi.Size(), w.disk.create(&doc.in, name, fi.ModTime(), func(f *os.File) error {
-		dir, base, err := doc.in.was.of(w.disk.root, treeDir+"/"+name)
-		if err != nil {
-			return err
-		}
-		old, err := dir.Open(base)
-		if err != nil {
-			return err
-		}
-		defer old.Close()
-		_, err = io.Copy(f, old)
-		return err
-	})
+	return fi.Size(), err
 }
 
 // old returns a file of the tree before that may be shared, or nil.

@@ -90,7 +90,7 @@ func TestMetadata(t *testing.T) {
 func TestOutlinksAreBounded(t *testing.T) {
 	links := slices.Repeat([]storage.Outlink{{URL: "http://a.test/", Kind: "link"}}, MaxOutlinks+5)
 	b := appendMetadata(nil, &storage.Line{}, &storage.Record{Outlinks: links})
-	_, got, err := ParseMetadata(bytes.NewReader(b))
+	_, got, err := parseMetadata(bytes.NewReader(b), true)
 	if err != nil || len(got) != MaxOutlinks || !bytes.HasSuffix(b, []byte("outlinksLeftOut: 5\r\n")) {
 		t.Errorf("%d links, %v, …%q", len(got), err, b[len(b)-40:])
 	}
@@ -116,7 +116,7 @@ func FuzzMetadata(f *testing.F) {
 		l := storage.Line{Reason: reason, RobotsRule: rule, RobotsLine: n, Gap: time.Duration(micros % 1e12 * 1000), Depth: n}
 		links := []storage.Outlink{{URL: link, Kind: "link"}}
 		b := appendMetadata(nil, &l, &storage.Record{Outlinks: links, HeadOnly: true})
-		got, back, err := ParseMetadata(bytes.NewReader(b))
+		got, back, err := parseMetadata(bytes.NewReader(b), true)
 		l.Reason, l.RobotsRule = oneLine(reason), oneLine(rule)
 		if link == "" || !solid(link) {
 			links = nil

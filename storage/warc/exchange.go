@@ -49,7 +49,7 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 	}
 	if answered {
 		e.answer = common
-		if err := e.choose(w.originals, r); err != nil {
+		if err := e.choose(w.o.Originals, r); err != nil {
 			return err
 		}
 		e.answer.media, e.answer.id = typeResponse, ids.next()
@@ -65,7 +65,7 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 	if tells {
 		e.tell(p, ids.next(), r)
 	}
-	if w.index != nil && e.answer.kind != "" {
+	if w.o.Index != nil && e.answer.kind != "" {
 		return e.describe(p, r)
 	}
 	return nil

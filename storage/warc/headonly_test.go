@@ -37,7 +37,7 @@ func TestABodyThatWasLeftOutHasItsDigestInTheMetadata(t *testing.T) {
 			}
 			digests = append(digests, said)
 		case "metadata":
-			l, _, err := ParseMetadata(bytes.NewReader(e.block))
+			l, _, err := parseMetadata(bytes.NewReader(e.block), true)
 			require.NoError(t, err)
 			digests = append(digests, l.Payload)
 		}

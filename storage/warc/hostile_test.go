@@ -20,7 +20,7 @@ func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 		var l storage.Line
 		if n := allocation(func() {
 			var err error
-			if l, _, err = ParseMetadata(strings.NewReader(block)); err == nil {
+			if l, _, err = parseMetadata(strings.NewReader(block), true); err == nil {
 				t.Errorf("%s: no error over %d values", name, 20_000)
 			}
 		}); n > 40*uint64(len(block)) {
@@ -34,7 +34,7 @@ func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 
 // No more links of a page are held than a crawl of ours writes.
 func TestMetadataOfManyLinksIsReadInBoundedMemory(t *testing.T) {
-	_, links, err := ParseMetadata(strings.NewReader(strings.Repeat("outlink:x\n", 2*MaxOutlinks)))
+	_, links, err := parseMetadata(strings.NewReader(strings.Repeat("outlink:x\n", 2*MaxOutlinks)), true)
 	require.NoError(t, err)
 	assert.Lenf(t, links, MaxOutlinks, "%d links, %v; want %d", len(links), err, MaxOutlinks)
 }

@@ -15,18 +15,18 @@ import (
 // recover completes the segments that were left open, removes spools left behind, and returns the number of the
 // next segment. It can itself be interrupted at any point and repeated.
 func (w *Writer) recover() (next int, err error) {
-	entries, err := os.ReadDir(w.dir)
+	entries, err := os.ReadDir(w.o.Dir)
 	if err != nil {
 		return 0, err
 	}
 	for _, e := range entries {
-		if isSpool(w.name, e.Name()) {
-			if err := os.Remove(filepath.Join(w.dir, e.Name())); err != nil {
+		if isSpool(w.o.Name, e.Name()) {
+			if err := os.Remove(filepath.Join(w.o.Dir, e.Name())); err != nil {
 				return 0, err
 			}
 			continue
 		}
-		number, state, ok := segmentNumber(w.name, e.Name())
+		number, state, ok := segmentNumber(w.o.Name, e.Name())
 		if !ok {
 			continue
 		}
@@ -37,7 +37,7 @@ func (w *Writer) recover() (next int, err error) {
 			}
 		}
 	}
-	return next, durable.Names(w.dir)
+	return next, durable.Names(w.o.Dir)
 }
 
 // mend cuts the open segment of path behind its last whole exchange and completes it, or removes it if it has none.
@@ -70,7 +70,7 @@ func (w *Writer) mend(path string) error {
 		return err
 	}
 	var sum digest
-	if w.finished != nil && end > 0 {
+	if w.o.Finished != nil && end > 0 {
 		if sum, err = digestOf(f, end); err != nil {
 			return fmt.Errorf("read %s%s: %w", path, openSuffix, err)
 		}
@@ -102,10 +102,10 @@ func digestOf(f io.ReaderAt, n int64) (sum digest, err error) {
 
 // tellMended tells the index before the segment has its final name: a kill in between repeats both.
 func (w *Writer) tellMended(path string, end int64) error {
-	if w.index == nil {
+	if w.o.Index == nil {
 		return nil
 	}
-	return w.index.Mended(path+openSuffix, filepath.Base(path), end, end == 0)
+	return w.o.Index.Mended(path+openSuffix, filepath.Base(path), end, end == 0)
 }
 
 // whole returns the offset behind the last whole exchange of a segment, 0 if there is none, and what is wrong with

@@ -45,7 +45,7 @@ type segment struct {
 
 func (w *Writer) newSegment(number int) *segment {
 	s := &segment{number: number, name: filepath.Base(w.path(&segment{number: number})), info: string(w.newURNs(1))}
-	if w.finished != nil {
+	if w.o.Finished != nil {
 		s.sum = sha256.New()
 	}
 	return s
@@ -67,7 +67,7 @@ func (s *segment) append(members *spool.Spool) error {
 
 // path is where a complete segment stands.
 func (w *Writer) path(s *segment) string {
-	return filepath.Join(w.dir, fmt.Sprintf("%s-%05d%s", w.name, s.number, suffix))
+	return filepath.Join(w.o.Dir, fmt.Sprintf("%s-%05d%s", w.o.Name, s.number, suffix))
 }
 
 // begin creates the file of s and writes its warcinfo record.
@@ -79,7 +79,7 @@ func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
 	defer func() { err = errors.Join(err, w.release(p)) }()
 	path := w.path(s)
 	h := head{id: s.info, date: w.now(), filename: filepath.Base(path)}
-	if err := p.info(ctx, h, w.info.block(w.name)); err != nil {
+	if err := p.info(ctx, h, w.o.Info.block(w.o.Name)); err != nil {
 		return err
 	}
 	f, err := w.create(path + openSuffix)
@@ -87,7 +87,7 @@ func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
 		return err
 	}
 	s.file = f
-	if err := durable.Names(w.dir); err != nil {
+	if err := durable.Names(w.o.Dir); err != nil {
 		return err
 	}
 	return s.append(&p.spool)
@@ -114,18 +114,18 @@ func (w *Writer) finish(s *segment) error {
 
 // tellComplete tells of a segment that was given its final name, after that is durable.
 func (w *Writer) tellComplete(name string, octets int64, sum digest) error {
-	if err := durable.Names(w.dir); err != nil {
+	if err := durable.Names(w.o.Dir); err != nil {
 		return err
 	}
-	if w.finished != nil {
-		if err := w.finished(name, octets, sum); err != nil {
+	if w.o.Finished != nil {
+		if err := w.o.Finished(name, octets, sum); err != nil {
 			return err
 		}
 	}
-	if w.index == nil {
+	if w.o.Index == nil {
 		return nil
 	}
-	return w.index.Complete(name)
+	return w.o.Index.Complete(name)
 }
 
 // rename gives the segment that is to stand at path its final name.

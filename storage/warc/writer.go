@@ -1,6 +1,7 @@
 package warc
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,15 +55,8 @@ func (o *Options) validate() error {
 
 // Writer appends exchanges to an archive. It is a storage.Recorder; its methods may be called concurrently.
 type Writer struct {
-	dir, name string
-	info      Info
-	limit     int64 // SegmentSize
-	level     int
-
-	index     Index
-	originals Originals
-	finished  func(name string, octets int64, sum [32]byte) error
-	refused   batch
+	o       Options
+	refused batch
 
 	cutFile string
 	cut     int64
@@ -88,18 +82,9 @@ func Open(o Options) (*Writer, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	w := &Writer{
-		dir: o.Dir, name: o.Name, info: o.Info,
-		limit: o.SegmentSize, level: o.Level, index: o.Index, originals: o.Originals, finished: o.Finished,
-		now: time.Now, newID: newUUID, create: create,
-	}
-	if w.limit == 0 {
-		w.limit = 1 << 30
-	}
-	if w.level == 0 {
-		w.level = 1
-	}
-	if err := durable.MakeFolder(w.dir); err != nil {
+	o.SegmentSize, o.Level = cmp.Or(o.SegmentSize, 1<<30), cmp.Or(o.Level, 1)
+	w := &Writer{o: o, now: time.Now, newID: newUUID, create: create}
+	if err := durable.MakeFolder(w.o.Dir); err != nil {
 		return nil, fmt.Errorf("warc: open archive: %w", err)
 	}
 	next, err := w.recover()
@@ -117,7 +102,7 @@ func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 // InfoSHA256 returns the SHA-256, in hexadecimal digits, of the block of the warcinfo records of this Writer: all its
 // segments begin with the same.
 func (w *Writer) InfoSHA256() string {
-	sum := sha256.Sum256(w.info.block(w.name))
+	sum := sha256.Sum256(w.o.Info.block(w.o.Name))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -181,7 +166,7 @@ func (w *Writer) append(ctx context.Context, seg *segment, s *spool.Spool, e *ex
 	if w.err != nil || w.seg != seg {
 		return false, w.err
 	}
-	if seg.file != nil && seg.size+s.Size() > w.limit {
+	if seg.file != nil && seg.size+s.Size() > w.o.SegmentSize {
 		if err := w.gathered(context.WithoutCancel(ctx), seg); err != nil {
 			return false, w.poison("append to", seg, err)
 		}
@@ -201,12 +186,12 @@ func (w *Writer) append(ctx context.Context, seg *segment, s *spool.Spool, e *ex
 	if err := seg.append(s); err != nil {
 		return false, w.poison("append to", seg, err)
 	}
-	if w.index == nil || e == nil || e.answer.kind == "" {
+	if w.o.Index == nil || e == nil || e.answer.kind == "" {
 		return true, nil
 	}
 	entry := e.entry
 	entry.File, entry.Offset, entry.Length = seg.name, at+e.from, e.to-e.from
-	if err := w.index.Add(entry); err != nil {
+	if err := w.o.Index.Add(entry); err != nil {
 		return false, w.poison("index", seg, err)
 	}
 	return true, nil
@@ -225,7 +210,7 @@ func (w *Writer) gathered(ctx context.Context, seg *segment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.release(p)) }()
-	if err := w.pressLines(ctx, p, seg, w.refused.lines); err != nil || seg.size+p.spool.Size() > w.limit {
+	if err := w.pressLines(ctx, p, seg, w.refused.lines); err != nil || seg.size+p.spool.Size() > w.o.SegmentSize {
 		return err
 	}
 	if err := seg.append(&p.spool); err != nil {
@@ -298,7 +283,7 @@ func (w *Writer) compressor() (*compressor, error) {
 	if p, ok := w.compressors.Get().(*compressor); ok {
 		return p, nil
 	}
-	return newCompressor(w.dir, w.name+".*.spool", w.level)
+	return newCompressor(w.o.Dir, w.o.Name+".*.spool", w.o.Level)
 }
 
 func (w *Writer) release(p *compressor) error {

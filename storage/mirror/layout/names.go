@@ -3,6 +3,7 @@ package layout
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -19,15 +20,7 @@ type Answers interface {
 }
 
 func find(p Answers, key string) (int, bool) {
-	low, high := 0, p.Len()
-	for low < high {
-		if mid := int(uint(low+high) >> 1); p.Key(mid) < key {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low, low < p.Len() && p.Key(low) == key
+	return sort.Find(p.Len(), func(i int) int { return strings.Compare(key, p.Key(i)) })
 }
 
 // naming decides on names. Paths are remembered by 64 bits of a hash of what case-insensitive and normalising file
