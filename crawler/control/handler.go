@@ -62,6 +62,9 @@ func (s *server) handler() http.Handler {
 		return s.crawl.Live().Hosts(ctx, q)
 	}))
 	mux.HandleFunc("/host", obeying(func(ctx context.Context, a canon.Authority) (status.One, error) {
+		if a.IsZero() {
+			return status.One{}, badOrder{errors.New("crawler: a host without its name")}
+		}
 		return s.crawl.Live().One(ctx, a)
 	}))
 	mux.HandleFunc("/pause", obeying(func(ctx context.Context, on bool) (struct{}, error) { return struct{}{}, s.crawl.Pause(ctx, on) }))

@@ -55,6 +55,7 @@ func TestWrongOrdersAreRefusedInJSONAndChangeNothing(t *testing.T) {
 		{"/add", `[{"tag":"x"}]`, "without its URL"},
 		{"/add", `[{"url":"http://10.0.0.1/"}]`, "stop the crawl"},
 		{"/find", `"a b"`, "a b"},
+		{"/host", `null`, "a host without its name"},
 		{"/snapshot", `""`, "not a snapshot name"},
 		{"/snapshot", `"frontier.db"`, "not a snapshot name"},
 		{"/snapshot", `"../` + NewSnapshot() + `"`, "not a snapshot name"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -174,6 +175,11 @@ func FuzzHosts(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestParseMark_RefusesAnEarlierSchemaByName(t *testing.T) {
+	_, err := ParseMark([]byte(`{"mark":"begin","schema":2,"segment":0,"lines":0}`)) // which had no first and no origin
+	assert.ErrorContains(t, err, "schema 2 is of an earlier version")
 }
 
 // FuzzMark: whatever a mark says, what can be read of it is written as it was.

@@ -292,8 +292,12 @@ func ParseMark(line []byte) (*Mark, error) {
 			return nil, errors.New("time is not of the form " + timeForm)
 		}
 	}
-	if m.Kind == KindBegin && m.Schema > Schema {
+	switch {
+	case m.Kind != KindBegin || m.Schema == Schema:
+	case m.Schema > Schema:
 		return m, nil // of which nothing else is known
+	case bytes.Contains(line, []byte(`"schema":`)):
+		return m, fmt.Errorf("schema %d is of an earlier version, and not read any more", m.Schema)
 	}
 	for f := range fieldsOf(reflect.ValueOf(m.part()).Elem(), m.Kind, false) {
 		_, value, there := bytes.Cut(line, []byte(`"`+f.name+`":`))
@@ -314,8 +318,6 @@ func (m *Mark) check() (err error) {
 	switch m.Kind {
 	case KindBegin:
 		switch {
-		case m.Schema < Schema:
-			return fmt.Errorf("schema %d is of an earlier version, and not read any more", m.Schema)
 		case m.Segment < 0, m.First < 0, m.First > maxIndex, m.Lines < 0, m.Lines > maxIndex:
 			return errors.New("segment, first or lines is invalid")
 		case m.Origin == "" || len(m.Origin) > maxOrigin:

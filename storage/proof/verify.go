@@ -235,8 +235,8 @@ func (v *verification) readProof(entries int) (p proofs, err error) {
 	if err != nil {
 		return p, err
 	}
-	most := (entries + 1) * 64
-	text, err := io.ReadAll(io.LimitReader(b, int64(most*nodeSize+slack)))
+	most := int64(entries+1) * 64
+	text, err := io.ReadAll(io.LimitReader(b, most*nodeSize+slack))
 	if cerr := b.Close(); err == nil {
 		err = cerr
 	}
@@ -246,7 +246,7 @@ func (v *verification) readProof(entries int) (p proofs, err error) {
 	}
 	switch {
 	case err != nil:
-	case len(text) == most*nodeSize+slack:
+	case int64(len(text)) == most*nodeSize+slack:
 		err = fmt.Errorf("it has more than %d nodes, which no proof of its lines needs", most)
 	default:
 		err = plain(text)
@@ -260,7 +260,7 @@ func (v *verification) readProof(entries int) (p proofs, err error) {
 	case err != nil:
 	case j.Nodes == nil || j.Map == nil:
 		err = errors.New("it lacks nodes or map")
-	case len(j.Nodes) > most:
+	case int64(len(j.Nodes)) > most:
 		err = fmt.Errorf("it has more than %d nodes, which no proof of its lines needs", most)
 	case len(j.Map.Siblings) > hostmap.MaxSiblings:
 		err = fmt.Errorf("a path in the map has at most %d siblings", hostmap.MaxSiblings)
