@@ -30,7 +30,7 @@ var stageRows = []stageRow{
 	{"parse", []string{"crawler/extract", "storage/markup", "storage/charset"},
 		[]string{"golang.org/x/net/html.", "golang.org/x/net/html/", "github.com/PuerkitoBio/goquery."}},
 	{"canonicalise", []string{"frontier/canon"}, []string{"net/url."}},
-	{"scope", []string{"crawler/scope", "crawler/optout"}, nil},
+	{"scope", []string{"crawler/scope", "storage/optout"}, nil},
 	{"traps", []string{"crawler/trap"}, nil},
 	{"frontier", []string{"frontier"}, []string{"go.etcd.io/bbolt."}},
 	{"gate", []string{"robots", "crawler/gate", "crawler/hostlock"}, nil},
