@@ -30,8 +30,8 @@ var openedOtherwise = map[string]string{
 	"frontier/durable/durable.go:Output":    "a device that a user names",
 	"frontier/durable/durable.go:Names":     "a folder",
 	"frontier/durable/names_unix.go:hold":   "a folder",
-	"storage/optout/watch.go:write":          "a user's list, or one that was inspected",
-	"storage/optout/watch.go:read":           "a user's list, or one that was inspected",
+	"storage/optout/watch.go:write":         "a user's list, or one that was inspected",
+	"storage/optout/watch.go:read":          "a user's list, or one that was inspected",
 }
 
 // Files of a crawl directory are opened through package durable, which follows no link and waits for no pipe.
