@@ -110,6 +110,13 @@ func (l *Limit) feed(b []byte) int {
 			}
 			i += next
 		}
+		if s := bits.TrailingZeros8(l.open); !l.opens && l.open == 1<<s { // in one state only: most bytes leave it there
+			for b[i] != '<' && steps[s][b[i]] == state(s) {
+				if i++; i == len(b) {
+					return i
+				}
+			}
+		}
 		c := b[i]
 		begins, open := false, uint8(0)
 		for left := l.open; left != 0; left &= left - 1 {
