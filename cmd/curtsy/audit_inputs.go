@@ -125,7 +125,7 @@ func keyAt(flag, s string) (checkpoint.Key, error) {
 	return k, nil
 }
 
-// textAt returns the content of the file s, or s itself if there is no such file.
+// textAt returns the content of the file s. If no such file exists, it returns s.
 func textAt(flag, s string) (string, error) {
 	b, err := fileAt(flag, s)
 	var path *fs.PathError

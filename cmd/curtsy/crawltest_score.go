@@ -54,7 +54,7 @@ func newScore(std cli.Streams) *cobra.Command {
 		}
 		return nil
 	}
-	cmd.Flags().SetInterspersed(false) // what follows the command's name is the command's own
+	cmd.Flags().SetInterspersed(false) // flags after the command's name belong to that command
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
 	return cmd
 }

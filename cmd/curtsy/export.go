@@ -253,7 +253,7 @@ func formats() (all []string) {
 	return append(all, graph.Name, formatWACZ)
 }
 
-// noFormat is the error of a word that is no format.
+// noFormat is the error for an unknown format.
 func noFormat(word string) error {
 	all := formats()
 	near := ""

@@ -144,7 +144,7 @@ func (r *Result) Within(origin string, file func(path string) string) {
 	}
 }
 
-// Outside is why a link to a file is not tested that stands in the folder by a link that leads out of it.
+// Outside is the reason for not testing a link to a file that is in the folder only through a symbolic link out of it.
 const Outside = "a symbolic link leads out of the folder"
 
 // LeadOut has what the folder has by such links be not tested instead of broken: whoever publishes it may follow them.

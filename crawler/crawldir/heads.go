@@ -175,7 +175,7 @@ func KeptHead(dir string) (*Head, error) {
 	}
 	origin, err := ledger.Origin(in(dir, LedgerName))
 	if err != nil || origin == "" {
-		return nil, nil // whoever reads the ledger says what is wrong with it
+		return nil, nil // the reader of the ledger reports the error
 	}
 	return h.Of(origin)
 }

@@ -185,7 +185,7 @@ const keySize = 32
 type KeyFile struct {
 	Name string // of the file
 	what string // for errors: what it is the key of
-	lost string // what to do with a damaged one
+	lost string // advice if the file is damaged
 }
 
 // The secrets of a user.

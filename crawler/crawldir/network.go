@@ -48,7 +48,7 @@ func (s *Settings) way(c *fetch.Config) error {
 	return err
 }
 
-// environment is the word of --proxy that stands for the proxies of the environment.
+// environment is the value of --proxy that selects the proxies of the environment.
 const environment = "env"
 
 // maxSecret bounds a file with a secret.

@@ -71,7 +71,7 @@ func importNext(dir string, parts iter.Seq2[frontier.Item, error]) error {
 
 // buildNext builds the next frontier beside the old one, which is open and ours.
 func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Generation) error {
-	if err := removeNext(dir); err != nil { // what a kill left
+	if err := removeNext(dir); err != nil { // after a kill one may be there
 		return err
 	}
 	if err := importNext(dir, nextItems(ctx, old, g)); err != nil {

@@ -44,7 +44,7 @@ func BeginRound(ctx context.Context, dir string, s *Settings, r Round) (g budget
 
 // build builds the next frontier beside the old one, which is open and ours, out of a copy.
 func (r Round) build(ctx context.Context, dir string, old Stopped, g budget.Generation) (err error) {
-	if err := removeNext(dir); err != nil { // what a kill left
+	if err := removeNext(dir); err != nil { // after a kill one may be there
 		return err
 	}
 	stats, err := old.Stats(ctx)
