@@ -2,21 +2,29 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
-
-	"github.com/spf13/cobra"
+	"time"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/procgroup"
+	"curtsy/cmd/curtsy/progress"
+	"curtsy/cmd/curtsy/text"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/storage/plainly"
+	"github.com/spf13/cobra"
 )
 
 func newServe(std cli.Streams) *cobra.Command {
@@ -208,4 +216,337 @@ func writeTorture(w io.Writer, o *scoreboard.Web, asJSON bool) error {
 		return cli.WriteJSON(w, m)
 	}
 	return writeBoard(w, o.Web, o.Seed(), "mirror --dir torture")
+}
+
+// scoring are the flags of crawltest score.
+type scoring struct {
+	json, quiet, verbose bool
+
+	token   string
+	keys    string
+	wing    bool
+	rules   []string
+	timeout crawldir.Duration
+	log     string
+}
+
+func newScore(std cli.Streams) *cobra.Command {
+	s := scoring{timeout: crawldir.Duration(5 * time.Minute)}
+	cmd := cli.Command("crawltest score", cli.Flags{
+		"token": &s.token, "all-hostile": &s.wing, "keys": &s.keys, "timeout": &s.timeout,
+		"rules": (*cli.List)(&s.rules), "json": &s.json, "log": &s.log, "quiet": &s.quiet, "verbose": &s.verbose,
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("which crawler? write %s", cmd.UseLine())
+		}
+		if !strings.Contains(strings.Join(args, " "), "{seed}") {
+			return errors.New("the command does not mention {seed}, where the crawl is to begin")
+		}
+		return nil
+	}
+	cmd.Flags().SetInterspersed(false) // flags after the command's name belong to that command
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
+	return cmd
+}
+
+// check refuses what cannot work, and fills in the token.
+func (s *scoring) check(command []string) error {
+	if s.quiet && s.verbose {
+		return cli.Usagef("--quiet and --verbose contradict each other")
+	}
+	if err := cli.MayWrite("--log", s.log, userfile.Kind{}); err != nil {
+		return err
+	}
+	if s.timeout <= 0 {
+		return cli.Usagef("--timeout %v ends the command before it begins", &s.timeout)
+	}
+	if s.token == "" {
+		name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
+		if s.token = name; !canBeToken(name) {
+			return cli.Usagef("--token: %q is not a product token; give the name that the crawler looks for in robots.txt", name)
+		}
+	}
+	all := scoreboard.New(s.token, s.wing).Rules()
+	for _, part := range s.rules {
+		if !slices.ContainsFunc(all, func(r crawltest.Rule) bool { return names(part, r) }) {
+			return cli.Usagef("--rules: no rule is called %q; there are: %s", part, joinRules(all))
+		}
+	}
+	return nil
+}
+
+// names reports whether part is in a rule's name.
+func names(part string, r crawltest.Rule) bool {
+	return strings.Contains(strings.ToLower(string(r)), strings.ToLower(strings.TrimSpace(part)))
+}
+
+func joinRules(all []crawltest.Rule) string {
+	var list []string
+	for _, r := range all {
+		list = append(list, string(r))
+	}
+	return strings.Join(list, "; ")
+}
+
+// run serves, runs the command and prints the score.
+func (s *scoring) run(ctx context.Context, command []string, std cli.Streams) error {
+	if err := s.check(command); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	board, err := startBoard(s.token, s.keys, s.wing)
+	if err != nil {
+		return err
+	}
+	defer board.Close()
+	r, err := s.crawl(ctx, board, command, std)
+	if err != nil {
+		return err
+	}
+	if err := board.Close(); err != nil {
+		return err
+	}
+	if r.idle && !r.interrupted {
+		return errors.New("the command made no request, so there is nothing to score; is it allowed to contact 127.0.0.1?")
+	}
+	score := board.Judge(r.ending())
+	if len(s.rules) > 0 {
+		score.Rows = slices.DeleteFunc(score.Rows, func(row scoreboard.Row) bool {
+			return !slices.ContainsFunc(s.rules, func(part string) bool { return names(part, row.Rule) })
+		})
+	}
+	if s.json {
+		j := newScoreJSON(score, board.Seed())
+		j.Command, j.Exit = r.command, r.exit
+		err = cli.WriteJSON(std.Out, j)
+	} else {
+		err = score.WriteTable(std.Out)
+	}
+	switch {
+	case err != nil:
+		return err
+	case r.interrupted:
+		return cli.Silent(cli.ExitSignalled + int(syscall.SIGINT))
+	case !score.OK():
+		return cli.Silent(cli.ExitFound)
+	}
+	return nil
+}
+
+// ran is how the command of a crawler ended.
+type ran struct {
+	command     []string
+	exit        *int // nil when a signal ended it
+	took        time.Duration
+	timedOut    bool
+	interrupted bool // by whoever runs us
+	idle        bool // it made no request
+}
+
+func (r ran) ending() scoreboard.Ending {
+	if r.timedOut || r.interrupted {
+		return scoreboard.Ending{Shown: true, Cut: r.took}
+	}
+	return scoreboard.Ending{Shown: true}
+}
+
+// crawl runs the command to its end, or to the time-out.
+func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []string, std cli.Streams) (_ ran, err error) {
+	dir, err := os.MkdirTemp("", "curtsy-score-")
+	if err != nil {
+		return ran{}, err
+	}
+	defer os.RemoveAll(dir)
+	fill := strings.NewReplacer("{seed}", board.Seed(), "{dir}", filepath.Join(dir, "crawl"))
+	if err := os.Mkdir(filepath.Join(dir, "crawl"), 0o777); err != nil {
+		return ran{}, err
+	}
+	r := ran{}
+	for _, arg := range command {
+		r.command = append(r.command, fill.Replace(arg))
+	}
+	out, err := s.output(dir, std)
+	if err != nil {
+		return ran{}, err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+
+	limited, cancel := context.WithTimeout(ctx, time.Duration(s.timeout))
+	defer cancel()
+	cmd := exec.CommandContext(limited, r.command[0], r.command[1:]...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = procgroup.Grace
+	procgroup.Together(cmd)
+	display := progress.New(std.Err, s.quiet, false)
+	defer display.Finish()
+	display.Say("running %s, whose name in robots.txt is %s", strings.Join(r.command, " "), s.token)
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return ran{}, fmt.Errorf("the crawler could not be run: %w", err)
+	}
+	failed := s.watch(cmd, board, display)
+	procgroup.EndAll(cmd)
+	r.took = time.Since(begun)
+	r.interrupted = ctx.Err() != nil
+	r.timedOut = !r.interrupted && limited.Err() != nil
+	if code := cmd.ProcessState.ExitCode(); code >= 0 {
+		r.exit = &code
+	}
+	display.Finish()
+	display.Say("%s", r.describe(failed))
+	r.idle = len(board.Referee().Requests()) == 0
+	if failed := r.exit != nil && *r.exit != 0 && !r.timedOut; (failed || r.idle) && !s.verbose {
+		display.Say("%s", out.tail())
+	}
+	return r, nil
+}
+
+// describe says how the command ended.
+func (r ran) describe(failed error) string {
+	took := r.took.Round(time.Second)
+	switch {
+	case r.interrupted:
+		return fmt.Sprintf("interrupted after %v", took)
+	case r.timedOut:
+		return fmt.Sprintf("the command was ended after %v, the time-out", took)
+	case r.exit != nil:
+		return fmt.Sprintf("the command ended after %v with exit code %d", took, *r.exit)
+	}
+	return fmt.Sprintf("the command ended after %v: %v", took, failed)
+}
+
+// watch waits for the command, and says meanwhile how far it has come.
+func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, display *progress.Display) error {
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	tick := time.NewTicker(display.Every())
+	defer tick.Stop()
+	for begun := time.Now(); ; {
+		select {
+		case err := <-done:
+			return err
+		case <-tick.C:
+			if !display.Quiet && !(s.verbose && display.Live()) {
+				display.Show(fmt.Sprintf("%s  %s", text.Clock(time.Since(begun)), plainly.Count(int64(len(board.Referee().Requests())), "request")))
+			}
+		}
+	}
+}
+
+// transcript is what a command prints: kept in a file, and shown if asked for.
+type transcript struct {
+	*os.File
+	shown io.Writer // nil for not
+}
+
+func (s *scoring) output(dir string, std cli.Streams) (*transcript, error) {
+	path := s.log
+	if path == "" {
+		path = filepath.Join(dir, "output")
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &transcript{File: f}
+	if s.verbose {
+		t.shown = std.Err
+	}
+	return t, nil
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	if t.shown != nil {
+		fmt.Fprint(t.shown, plainly.Lines(string(p)))
+	}
+	return t.File.Write(p)
+}
+
+// tail returns the last lines, safe for a terminal.
+func (t *transcript) tail() string {
+	const most = 2 << 10
+	size, err := t.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return "it has printed nothing"
+	}
+	text, _ := io.ReadAll(io.NewSectionReader(t, max(0, size-most), most)) // what there is
+	lines := strings.Split(strings.TrimSpace(plainly.Lines(string(text))), "\n")
+	return "its last words:\n  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
+}
+
+// boardMap is where the scoreboard's web is served.
+type boardMap struct {
+	Seed  string            `json:"seed"`
+	Hosts map[string]string `json:"hosts"` // names to URLs
+}
+
+func newBoardMap(b *scoreboard.Board) boardMap {
+	m := boardMap{Seed: b.Seed(), Hosts: map[string]string{}}
+	for _, h := range b.Hosts() {
+		m.Hosts[h] = b.LoopbackURL(h)
+	}
+	return m
+}
+
+// scoreJSON is a score, and how it came about.
+type scoreJSON struct {
+	Command  []string    `json:"command,omitempty"`
+	Exit     *int        `json:"exit,omitempty"` // of the command; absent when a signal ended it
+	Seed     string      `json:"seed"`
+	Requests int         `json:"requests"`
+	Elapsed  float64     `json:"elapsed_s"` // from the first request to the end of the last exchange
+	Passed   int         `json:"passed"`
+	Failed   int         `json:"failed"`
+	NotShown int         `json:"not_shown"`
+	Rules    []ruleJSON  `json:"rules"`
+	Hosts    []visitJSON `json:"hosts"`
+}
+
+type ruleJSON struct {
+	Number   int           `json:"number,omitempty"` // of the rule of politeness
+	Rule     string        `json:"rule"`
+	Source   string        `json:"source"`
+	Verdict  string        `json:"verdict"` // "pass", "FAIL" or "not shown"
+	Evidence string        `json:"evidence"`
+	Findings []findingJSON `json:"findings,omitempty"`
+}
+
+type findingJSON struct {
+	Host   string     `json:"host,omitempty"`
+	Target string     `json:"target,omitempty"`
+	At     *time.Time `json:"at,omitempty"` // absent for a request that never came
+	Text   string     `json:"text"`
+}
+
+type visitJSON struct {
+	Host     string  `json:"host"`
+	Requests int     `json:"requests"`
+	Robots   int     `json:"robots"`
+	Pages    int     `json:"pages"`
+	Gap      float64 `json:"smallest_gap_s"`
+	AtOnce   int     `json:"at_once"`
+}
+
+func newScoreJSON(s scoreboard.Score, seed string) scoreJSON {
+	out := scoreJSON{
+		Seed: seed, Requests: s.Requests, Elapsed: s.Elapsed.Seconds(),
+		Passed: s.Count(crawltest.Kept), Failed: s.Count(crawltest.Broken), NotShown: s.Count(crawltest.Unshown),
+	}
+	for _, row := range s.Rows {
+		r := ruleJSON{Number: row.Number, Rule: string(row.Rule), Source: row.Source, Verdict: scoreboard.Word(row.Verdict), Evidence: row.Evidence}
+		for _, f := range row.Findings {
+			j := findingJSON{Host: f.Host, Target: f.Target, Text: f.Text}
+			if !f.At.IsZero() {
+				j.At = &f.At
+			}
+			r.Findings = append(r.Findings, j)
+		}
+		out.Rules = append(out.Rules, r)
+	}
+	for _, h := range s.Hosts {
+		out.Hosts = append(out.Hosts, visitJSON{h.Host, h.Requests, h.Robots, h.Pages, h.Gap.Seconds(), h.Flying})
+	}
+	return out
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -25,6 +28,12 @@ import (
 	"curtsy/frontier/engine"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/answer"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
+	"curtsy/storage/redact"
+	"curtsy/storage/warc"
+	"github.com/spf13/cobra"
 )
 
 // explaining is one invocation of explain.
@@ -309,4 +318,359 @@ const maxAsked = 5
 func (e explainText) LastAsked() []storage.Line {
 	all := e.History.Asked()
 	return all[max(len(all)-maxAsked, 0):]
+}
+
+// How many lines of the ledger are kept.
+const (
+	maxHistory = 200 // of the URL
+	maxRobots  = 20  // of exchanges for robots.txt
+)
+
+// tail keeps the last lines.
+type tail struct {
+	most  int
+	lines []storage.Line
+}
+
+func (t *tail) add(l storage.Line) {
+	if t.lines = append(t.lines, l); len(t.lines) > t.most {
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) raw() []json.RawMessage {
+	all := make([]json.RawMessage, len(t.lines))
+	for i := range t.lines {
+		all[i] = t.lines[i].AppendJSON(nil)
+	}
+	return all
+}
+
+// A View is one pass over a ledger with a URL in mind. It remembers a bounded number of lines, however many there are.
+type view struct {
+	history
+	dir    string
+	url    canon.URL
+	origin string // of the host, with a slash behind it
+	robots string // the URL of its robots.txt
+	via    string // the page that led to the URL, if that is known already
+	until  time.Time
+	policy *replay // nil unless the past is asked about
+
+	How       storage.Line // the last line that says how the URL was found
+	Last      storage.Line // the last line that says what became of it
+	responses []time.Duration
+	ended     time.Time // of the host's last exchange
+	Notes     []string
+	bad       int
+}
+
+// A Subject is what a history is of.
+type explainSubject struct {
+	Dir    string // of the crawl
+	URL    canon.URL
+	Via    string    // the page that led to the URL, if that is known already
+	At     time.Time // the instant that is asked about; zero for now
+	Config crawler.Config
+}
+
+// of is the history of a URL, to be read.
+func of(x explainSubject) *view {
+	a := x.URL.Authority()
+	origin := a.Origin()
+	l := &view{dir: x.Dir, url: x.URL, origin: origin + "/", robots: origin + "/robots.txt", via: x.Via, until: x.At}
+	l.history.decisions.most, l.history.asked.most = maxHistory, maxRobots
+	if !x.At.IsZero() {
+		l.policy = newReplay(x, origin)
+	}
+	return l
+}
+
+// Read goes through the ledger. One that is missing has no lines; lines that cannot be read are counted.
+func (l *view) Read(ctx context.Context) error {
+	var after time.Time // the first line behind the instant
+	for line, err := range ledger.Read(filepath.Join(l.dir, crawldir.LedgerName)) {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, fs.ErrNotExist):
+			l.Notes = append(l.Notes, "no ledger")
+			return nil
+		case err != nil:
+			if l.bad++; l.bad == 1 {
+				l.Notes = append(l.Notes, fmt.Sprintf("the ledger is damaged: %v", err))
+			}
+		case l.until.IsZero() || !line.Time.After(l.until):
+			l.take(line)
+		case l.Began == nil && after.IsZero():
+			after = line.Time
+		}
+	}
+	if l.Began == nil && !after.IsZero() {
+		l.Notes = append(l.Notes, "the crawl had not started: its first decision is of "+after.UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	if l.bad > 1 {
+		l.Notes = append(l.Notes, fmt.Sprintf("%d lines of the ledger cannot be read", l.bad))
+	}
+	if l.policy != nil {
+		l.Notes = append(l.Notes, l.policy.notes...)
+	}
+	if l.Total > 0 || l.bad > 0 {
+		return nil
+	}
+	marks, err := redact.Marks(ctx, l.dir)
+	if err == nil {
+		l.Redacted = marks.Lines()
+	}
+	return err
+}
+
+func (l *view) take(line storage.Line) {
+	if l.Began == nil {
+		began := line.Time
+		l.Began = &began
+	}
+	if l.Found == nil && l.via != "" && line.URL == l.via && line.Outcome != "" && line.Outcome != storage.OutcomeDeferred {
+		found := line.Time
+		l.Found = &found
+	}
+	if isRobotsOf(line, l.robots) {
+		l.history.asked.add(line)
+		if l.policy != nil {
+			l.policy.take(line)
+		}
+	}
+	if !strings.HasPrefix(line.URL, l.origin) {
+		return
+	}
+	if line.Attempt > 0 {
+		l.responses = append(l.responses, line.FirstByte)
+		l.responses = l.responses[max(len(l.responses)-5, 0):]
+		if end := line.Began.Add(line.Took); line.Began.IsZero() {
+			l.ended = line.Time
+		} else if end.After(l.ended) {
+			l.ended = end
+		}
+	}
+	if line.URL == l.url.String() || l.same(line.URL) {
+		l.met(line)
+	}
+}
+
+// same reports whether a URL of the host is another spelling of ours.
+func (l *view) same(url string) bool {
+	u, err := canon.Parse(url)
+	return err == nil && u.Key() == l.url.Key()
+}
+
+// met takes in a line of the URL itself.
+func (l *view) met(line storage.Line) {
+	l.Total++
+	l.history.decisions.add(line)
+	if l.First == nil {
+		first := line.Time
+		l.First = &first
+	}
+	if l.Found == nil && line.Kind == storage.KindSeed {
+		l.Found = l.Began
+	}
+	if line.Kind != "" {
+		l.How = line
+	}
+	if line.Outcome != "" || line.Decision == storage.DecisionRefuse {
+		l.Last = line
+	}
+}
+
+// isRobotsOf reports whether a line is of an exchange for that robots.txt, or of a hop of its redirects.
+func isRobotsOf(l storage.Line, url string) bool {
+	return l.Decision == storage.DecisionRobots && (l.URL == url && l.Via == "" || l.Via == url)
+}
+
+// Past makes an explanation one of the past.
+func (l *view) Past(e *explain.Explanation) {
+	e.AsOf(l.until)
+	if l.Last.Decision != "" {
+		e.TakeLine(l.Last)
+	}
+	p := l.policy
+	e.TakePolicy(p.config.Gate(), explain.PolicyArchive, l.url, p.state, p.body, p.record, l.until)
+	e.TakeResponses(l.responses, l.ended)
+}
+
+// replay tells a host's robots policy anew, exchange by exchange, as the gate learned it.
+type replay struct {
+	config  crawler.Config
+	dir     string
+	origin  string
+	terms   robots.Terms
+	state   robots.State
+	body    []byte // of the file that the state names
+	record  string
+	archive archive
+	notes   []string
+}
+
+func newReplay(x explainSubject, origin string) *replay {
+	terms := robots.Terms{Standard: x.Config.Standard, Strict: true}
+	return &replay{config: x.Config, dir: x.Dir, origin: origin, terms: terms, archive: archive{dir: x.Dir}}
+}
+
+// maxReplayNotes bounds what is said of records that are not to be had.
+const maxReplayNotes = 5
+
+// take learns what the exchange of a line brought.
+func (r *replay) take(l storage.Line) {
+	ex, err := r.archive.exchange(l)
+	if err != nil {
+		if len(r.notes) < maxReplayNotes {
+			r.notes = append(r.notes, fmt.Sprintf("robots.txt of %s is unavailable: %v", l.Time.Format(time.RFC3339), err))
+		}
+		return
+	}
+	before := r.state.Fetched()
+	r.state, _ = r.terms.Next(r.state, r.origin, ex, l.Time)
+	if !r.state.Fetched().Equal(before) {
+		r.record = l.Record
+	}
+	if digest, ok := r.state.Body(); ok && digest == digestOf(ex.Body) {
+		r.body = ex.Body
+	}
+}
+
+// A History is what the ledger has of the URL, up to the instant that is asked about.
+type history struct {
+	Began  *time.Time        `json:"began,omitempty"` // of the crawl: its first line
+	Found  *time.Time        `json:"found,omitempty"` // when the page that led here was done; of a seed, when the crawl began
+	First  *time.Time        `json:"first,omitempty"` // the first line of the URL
+	Total  int               `json:"decisions"`
+	Lines  []json.RawMessage `json:"lines"`        // the last of them, as the ledger has them
+	Robots []json.RawMessage `json:"robots_lines"` // the last exchanges for the host's robots.txt
+
+	// Redacted is how many lines of the ledger were redacted, which no longer show their URLs. It is set if Total is zero.
+	Redacted int64 `json:"redacted_lines,omitempty"`
+
+	decisions, asked tail
+}
+
+// Pack writes the lines as the ledger has them.
+func (h *history) Pack() {
+	h.Lines, h.Robots = h.decisions.raw(), h.asked.raw()
+}
+
+// Decisions are the last lines of the URL.
+func (h history) Decisions() []storage.Line { return h.decisions.lines }
+
+// Asked are the last exchanges for the robots.txt of its host.
+func (h history) Asked() []storage.Line { return h.asked.lines }
+
+// archive finds records in the archive of a crawl.
+type archive struct{ dir string }
+
+func digestOf(body []byte) [32]byte { return sha256.Sum256(body) }
+
+// exchange is the exchange of a line for robots.txt, as its record has it.
+func (a archive) exchange(l storage.Line) (robots.Exchange, error) {
+	ex := robots.Exchange{URL: l.URL}
+	if failed := failureOf(l); failed != "" {
+		ex.Failure, ex.Status = failed, l.Status
+		return ex, nil
+	}
+	if l.Record == "" {
+		return ex, errors.New("the ledger names no record")
+	}
+	rec, closer, err := a.find(l)
+	if err != nil {
+		return ex, err
+	}
+	defer closer.Close() // only read
+	archived, err := answer.Read(rec, 0)
+	if err != nil {
+		return ex, err
+	}
+	ex.Status, ex.Header = archived.Status, archived.Header
+	ex.Oversize = l.Truncated == "length"
+	body, err := archived.Body(robots.MaxBody + 1)
+	if err != nil {
+		ex.Failure = storage.ReasonCoding
+		return ex, nil //nolint:nilerr // what cannot be decoded cannot be read: that is what the gate made of it, too
+	}
+	ex.Body, err = io.ReadAll(body)
+	switch {
+	case errors.Is(err, warc.ErrTooLarge):
+		ex.Oversize = true
+	case err != nil && l.Truncated == "":
+		ex.Failure = storage.ReasonCoding
+	}
+	return ex, nil
+}
+
+// failureOf is why an exchange for robots.txt brought no answer; empty when it did.
+func failureOf(l storage.Line) string {
+	if l.Reason == "" || strings.HasPrefix(l.Reason, "status ") {
+		return ""
+	}
+	return l.Reason
+}
+
+// find opens the record of a line: where the index says that it is, or by looking through the archive.
+func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
+	if files, err := cdxj.Files(filepath.Join(a.dir, crawldir.IndexName)); err == nil {
+		for c, err := range cdxj.Lookup(files, l.URL) {
+			if err != nil {
+				break // the archive itself does not lie
+			}
+			if d := c.Time.Sub(l.Began); d < -2*time.Second || d > 2*time.Second {
+				continue
+			}
+			if rec, closer, err := a.at(c.Filename, c.Offset, l.Record); err == nil {
+				return rec, closer, nil
+			}
+		}
+	}
+	files, err := crawldir.Entries(filepath.Join(a.dir, crawldir.ArchiveName), "", ".warc.gz")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range files {
+		if offset, err := offsetOf(path, l.Record); err == nil {
+			return a.at(filepath.Base(path), offset, l.Record)
+		}
+	}
+	return nil, nil, fmt.Errorf("the archive has no record %s", l.Record)
+}
+
+// offsetOf looks through a file for the record with an id.
+func offsetOf(path, id string) (int64, error) {
+	l, f, err := warc.LenientAt(path, 0, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() // only read
+	for {
+		r, err := l.Next()
+		if err != nil {
+			return 0, err
+		}
+		if r.ID() == id {
+			return r.Offset, nil
+		}
+	}
+}
+
+// at opens the record with an id at an offset of a file, which may be the one that is still written.
+func (a archive) at(name string, offset int64, id string) (*warc.Record, io.Closer, error) {
+	if name != filepath.Base(name) {
+		return nil, nil, fmt.Errorf("%q is not a file name", name)
+	}
+	path := filepath.Join(a.dir, crawldir.ArchiveName, name)
+	rec, closer, err := warc.ReadAt(path, offset)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rec.ID() != id {
+		closer.Close() // only read
+		return nil, nil, fmt.Errorf("%s has another record at offset %d", path, offset)
+	}
+	return rec, closer, nil
 }

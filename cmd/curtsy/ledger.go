@@ -1,28 +1,34 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/tlog"
-
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/tree"
 	"curtsy/storage/plainly"
 	"curtsy/storage/proof"
+	"curtsy/storage/witness"
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
@@ -236,4 +242,367 @@ func ledgerEntries(dir string, size int64) iter.Seq2[tlog.Hash, error] {
 			}
 		}
 	}
+}
+
+// lodging are the flags of ledger submit, and what comes of them.
+type lodging struct {
+	witnesses, witnessKeys []string
+	asJSON                 bool
+
+	http *http.Client
+	dir  string // of the ledger
+	note *checkpoint.Note
+	keys []checkpoint.Key
+}
+
+func newLedgerSubmit(std cli.Streams) *cobra.Command {
+	var o lodging
+	cmd := cli.Command("ledger submit", cli.Flags{"witness": &o.witnesses, "witness-key": &o.witnessKeys, "json": &o.asJSON})
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, args[0], std) })
+	return cmd
+}
+
+// lodgedJSON is what ledger submit --json prints.
+type lodgedJSON struct {
+	Version int          `json:"version"`
+	Origin  string       `json:"origin"`
+	Size    int64        `json:"size"`
+	Root    string       `json:"root"`
+	Answers []answerJSON `json:"answers"`
+}
+
+// answerJSON is what one of those said that were asked.
+type answerJSON struct {
+	URL   string     `json:"url"`
+	Kind  string     `json:"kind"` // witness
+	Time  *time.Time `json:"time,omitempty"`
+	By    string     `json:"by,omitempty"`
+	Error string     `json:"error,omitempty"`
+}
+
+func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
+	if err := o.prepare(dir); err != nil {
+		return err
+	}
+	defer o.http.CloseIdleConnections()
+	out := lodgedJSON{1, o.note.Origin, o.note.Size, o.note.Root.String(), []answerJSON{}}
+	fmt.Fprintf(std.Err, "checkpoint of %s\n", plainly.Count(o.note.Size, "line"))
+	failed := 0
+	for _, url := range o.witnesses {
+		a := answerJSON{URL: url, Kind: "witness"}
+		at, by, err := o.cosign(ctx, url)
+		if err != nil {
+			failed++
+			a.Error = plainly.Error(explainedError(err))
+			fmt.Fprintf(std.Err, "%s: %s\n", plainly.OneLine(url), plainly.OneLine(a.Error))
+		} else {
+			a.Time, a.By = &at, by
+			when := at.UTC().Format(time.RFC3339)
+			fmt.Fprintf(std.Err, "%s: cosigned at %s by %s\n", plainly.OneLine(url), when, plainly.OneLine(by))
+		}
+		out.Answers = append(out.Answers, a)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := o.show(out, std); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d did not confirm the checkpoint", failed, len(out.Answers))
+	}
+	return nil
+}
+
+// prepare reads what the flags name, and the checkpoint.
+func (o *lodging) prepare(dir string) (err error) {
+	if len(o.witnesses) == 0 || len(o.witnessKeys) == 0 {
+		return cli.Usagef("give each witness with --witness URL, and its verifier key with --witness-key KEY")
+	}
+	for _, u := range o.witnesses {
+		if _, err := witness.NewClient(nil, u); err != nil {
+			return cli.Usagef("--witness: %w", err)
+		}
+	}
+	for _, text := range o.witnessKeys {
+		k, err := checkpoint.ParseKey(text)
+		if err != nil {
+			return cli.Usagef("--witness-key: %w", err)
+		}
+		o.keys = append(o.keys, k)
+	}
+	o.http = witness.NewHTTPClient()
+	o.dir, o.note, err = latestOf(dir)
+	return err
+}
+
+// latestOf is the latest checkpoint of a crawl directory, and the folder of its ledger.
+func latestOf(dir string) (string, *checkpoint.Note, error) {
+	if err := crawldir.Require(dir); err != nil {
+		return "", nil, err
+	}
+	if err := crawldir.RequireWhole(dir); err != nil {
+		return "", nil, err
+	}
+	in := filepath.Join(dir, crawldir.LedgerName)
+	n, err := ledger.Latest(in)
+	if errors.Is(err, ledger.ErrNoCheckpoint) {
+		return "", nil, fmt.Errorf("%s: %w: one is made after ten minutes of a run, and at its end", in, ledger.ErrNoCheckpoint)
+	}
+	return in, n, err
+}
+
+// cosign has one witness cosign, and keeps what it signed.
+func (o *lodging) cosign(ctx context.Context, url string) (at time.Time, by string, err error) {
+	if len(o.note.Signatures) == 0 {
+		return at, "", errors.New("the ledger is not signed, and a witness cosigns only signed ledgers: there was no key when the " +
+			"crawl started")
+	}
+	c, err := witness.NewClient(o.http, url)
+	if err != nil {
+		return at, "", err
+	}
+	signatures, err := c.Cosign(ctx, o.note, func(from int64) (tlog.TreeProof, error) {
+		return proofOf(o.dir, o.note, from)
+	})
+	var status *witness.StatusError
+	switch {
+	case errors.As(err, &status) && status.Status == http.StatusUnprocessableEntity:
+		return at, "", fmt.Errorf("%w; curtsy ledger compare shows both", err)
+	case err != nil:
+		return at, "", err
+	}
+	err = errors.New("its cosignature is by none of the keys given with --witness-key")
+	for _, k := range o.keys {
+		for _, s := range signatures {
+			if s.Name != k.Name() {
+				continue
+			}
+			if at, err = witness.Keep(ctx, o.dir, o.note, k, s); err == nil {
+				return at, k.Name(), nil
+			}
+		}
+	}
+	return at, "", err
+}
+
+// show prints the checkpoint as it is kept now.
+func (o *lodging) show(out lodgedJSON, std cli.Streams) error {
+	if o.asJSON {
+		return cli.WriteJSON(std.Out, out)
+	}
+	n := o.note
+	if b, err := os.ReadFile(ledger.CheckpointPath(o.dir, n.Size)); err == nil {
+		if kept, err := checkpoint.Parse(b); err == nil {
+			n = kept
+		}
+	}
+	_, err := std.Out.Write(n.Marshal())
+	return err
+}
+
+// explainedError makes the error of a client one that says what happened, without what was asked for.
+func explainedError(err error) error {
+	u := (*url.Error)(nil)
+	switch {
+	case !errors.As(err, &u):
+		return err
+	case u.Timeout():
+		return errors.New("no answer in time")
+	}
+	return u.Err
+}
+
+// bundledCheckpoint is the member of a bundle that is its checkpoint.
+const bundledCheckpoint = "checkpoint"
+
+// comparing are the flags of ledger compare.
+type comparing struct {
+	origin, key string
+	asJSON      bool
+}
+
+func newLedgerCompare(std cli.Streams) *cobra.Command {
+	var o comparing
+	cmd := cli.Command("ledger compare", cli.Flags{"origin": &o.origin, "key": &o.key, "json": &o.asJSON})
+	cmd.Args = cli.Exactly(2, "two ledgers")
+	cmd.RunE = cli.Interruptible(func(ctx context.Context, args []string) error { return o.run(ctx, [2]string(args), std) })
+	return cmd
+}
+
+// comparedJSON is what ledger compare --json prints.
+type comparedJSON struct {
+	Version  int              `json:"version"`
+	Relation witness.Relation `json:"relation"`
+	Common   *int64           `json:"common,omitempty"` // entries that both have, where that is known
+	Views    [2]viewJSON      `json:"views"`
+}
+
+// viewJSON is one of the two.
+type viewJSON struct {
+	Name   string `json:"name"`
+	Origin string `json:"origin"`
+	Size   int64  `json:"size"`
+	Root   string `json:"root"`
+	Signed *bool  `json:"signed,omitempty"` // by the key that was given
+	Note   string `json:"note"`
+}
+
+func (o *comparing) run(ctx context.Context, args [2]string, std cli.Streams) error {
+	var key checkpoint.Key
+	if o.key != "" {
+		var err error
+		if key, err = keyAt("--key", o.key); err != nil {
+			return err
+		}
+	}
+	views, err := o.views(ctx, args)
+	if err != nil {
+		return err
+	}
+	v, err := witness.Relate(views[0], views[1])
+	if err != nil {
+		return err
+	}
+	out := comparedJSON{Version: 1, Relation: v.Relation}
+	if v.Common >= 0 {
+		out.Common = &v.Common
+	}
+	for i, view := range views {
+		n := view.Note
+		out.Views[i] = viewJSON{args[i], n.Origin, n.Size, n.Root.String(), nil, string(n.Marshal())}
+		if !key.IsZero() {
+			signed := n.SignedBy(key)
+			out.Views[i].Signed = &signed
+		}
+	}
+	if o.asJSON {
+		err = cli.WriteJSON(std.Out, out)
+	} else {
+		err = out.print(std)
+	}
+	switch {
+	case err != nil:
+		return err
+	case v.Relation == witness.Fork:
+		return cli.Silent(cli.ExitFound)
+	case v.Relation == witness.Otherwise, v.Relation == witness.Unknown:
+		return cli.Silent(cli.ExitFailed)
+	}
+	return nil
+}
+
+// print says it in words; the notes of a fork go to standard output.
+func (c comparedJSON) print(std cli.Streams) error {
+	fmt.Fprint(std.Err, text.Render("compare", c))
+	if c.Relation != witness.Fork {
+		return nil
+	}
+	_, err := fmt.Fprintf(std.Out, "%s\n%s", c.Views[0].Note, c.Views[1].Note)
+	return err
+}
+
+// views reads both. A witness is asked for the log that the other one is of.
+func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness.View, err error) {
+	origin, later := o.origin, []int{}
+	for i, arg := range args {
+		if isURL(arg) {
+			later = append(later, i)
+			continue
+		}
+		if views[i], err = viewOf(ctx, arg); err != nil {
+			return views, err
+		}
+		if origin == "" {
+			origin = views[i].Note.Origin
+		}
+	}
+	for _, i := range later {
+		if origin == "" {
+			return views, cli.Usagef("both are witnesses, who may follow many ledgers: select one with --origin")
+		}
+		n, err := cosignedBy(ctx, args[i], origin)
+		if err != nil {
+			return views, fmt.Errorf("%s: %w", args[i], explainedError(err))
+		}
+		views[i] = witness.View{Note: n}
+	}
+	return views, nil
+}
+
+func isURL(arg string) bool {
+	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
+}
+
+// cosignedBy is what a witness cosigned last of a log.
+func cosignedBy(ctx context.Context, arg, origin string) (*checkpoint.Note, error) {
+	h := witness.NewHTTPClient()
+	defer h.CloseIdleConnections()
+	c, err := witness.NewClient(h, arg)
+	if err != nil {
+		return nil, err
+	}
+	return c.Latest(ctx, origin)
+}
+
+// viewOf reads a crawl directory, a bundle or a checkpoint.
+func viewOf(ctx context.Context, arg string) (witness.View, error) {
+	if fi, err := os.Stat(arg); err == nil && fi.IsDir() {
+		dir, n, err := arg, (*checkpoint.Note)(nil), error(nil)
+		if _, there := os.Stat(filepath.Join(arg, ledger.CheckpointName)); there == nil { // a copy of the ledger alone
+			n, err = ledger.Latest(dir)
+		} else {
+			dir, n, err = latestOf(arg)
+		}
+		if err == nil {
+			err = linesMatch(ctx, dir, n)
+		}
+		if errors.Is(err, proof.ErrDamaged) {
+			return witness.View{}, &cli.Error{Code: cli.ExitFound, Err: fmt.Errorf("%s: %w", plainly.OneLine(arg), err)}
+		}
+		if err != nil {
+			return witness.View{}, err
+		}
+		return witness.View{Note: n, Root: func(size int64) (tlog.Hash, error) { return rootOf(dir, n, size) }}, nil
+	}
+	b, err := checkpointIn(arg)
+	if err != nil {
+		return witness.View{}, err
+	}
+	n, err := checkpoint.Parse(b)
+	if err != nil {
+		return witness.View{}, fmt.Errorf("%s is not a checkpoint: %w", arg, errors.Unwrap(err))
+	}
+	return witness.View{Note: n}, nil
+}
+
+// checkpointIn reads a file that is a checkpoint, or a bundle (a ZIP file) that has one.
+func checkpointIn(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cli.Absent(err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, checkpoint.MaxNote+1))
+	if err != nil || !bytes.HasPrefix(b, []byte("PK\x03\x04")) {
+		return b, err
+	}
+	z, err := zip.NewReader(f, fi.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s is a damaged ZIP file", path)
+	}
+	member, err := z.Open(bundledCheckpoint)
+	if err != nil {
+		return nil, fmt.Errorf("%s is a ZIP file, and no bundle of a ledger: it has no member %s", path, bundledCheckpoint)
+	}
+	defer member.Close()
+	b, err = io.ReadAll(io.LimitReader(member, checkpoint.MaxNote+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: its member %s is damaged", path, bundledCheckpoint)
+	}
+	return b, nil
 }

@@ -3,17 +3,18 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
@@ -28,6 +29,8 @@ import (
 	"curtsy/storage/mediatype"
 	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // someFiles is for commands that take WARC files.
@@ -275,4 +278,252 @@ func rebuildIndex(ctx context.Context, dir string, quiet bool, std cli.Streams) 
 	}
 	fmt.Fprintf(std.Err, "rebuilding %s\n", plainly.Lines(filepath.Join(dir, crawldir.IndexName)))
 	return nil
+}
+
+// maxDecoded bounds what a payload may grow to when its codings are undone.
+const maxDecoded = 1 << 30
+
+func newCat(std cli.Streams) *cobra.Command {
+	var id, url string
+	var payload bool
+	cmd := cli.Command("warc cat", cli.Flags{"id": &id, "url": &url, "payload": &payload})
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		offset, match, last, err := catMatch(args, id, url)
+		if err != nil {
+			return err
+		}
+		within := int64(0)
+		if match != nil {
+			if offset, within, err = locate(args[0], match, last); err != nil {
+				return err
+			}
+		}
+		return catAt(std.Out, args[0], offset, within, payload)
+	}
+	return cmd
+}
+
+// catMatch says which record is meant: that at an offset, or the first or last that matches.
+func catMatch(args []string, id, url string) (at int64, match func(*warc.Record) bool, last bool, err error) {
+	ways := 0
+	for _, given := range []bool{len(args) == 2, id != "", url != ""} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case len(args) == 0 || len(args) > 2 || ways != 1:
+		return 0, nil, false, cli.Usagef("cat takes one WARC file and one of OFFSET, --id and --url; see curtsy warc cat --help")
+	case id != "":
+		return 0, func(r *warc.Record) bool { return r.ID() == id || "<"+r.ID()+">" == id }, false, nil
+	case url != "":
+		return 0, func(r *warc.Record) bool {
+			return r.TargetURI() == url && (r.Type == "response" || r.Type == "resource")
+		}, true, nil
+	}
+	at, err = strconv.ParseInt(args[1], 10, 64)
+	if err != nil || at < 0 {
+		return 0, nil, false, cli.Usagef("cat: %q is not an offset; curtsy warc ls prints them", args[1])
+	}
+	return at, nil, false, nil
+}
+
+// errLocated ends a search.
+var errLocated = errors.New("located")
+
+// locate finds the first or the last record that matches.
+func locate(path string, match func(*warc.Record) bool, last bool) (offset, within int64, err error) {
+	offset = -1
+	err = eachRecord(path, nil, func(r *warc.Record) error {
+		if !match(r) {
+			return nil
+		}
+		if offset, within = r.Offset, r.Within; last {
+			return nil
+		}
+		return errLocated
+	})
+	if err != nil && !errors.Is(err, errLocated) {
+		return 0, 0, err
+	}
+	if offset < 0 {
+		return 0, 0, fmt.Errorf("%s has no such record; curtsy warc ls prints those it has", path)
+	}
+	return offset, within, nil
+}
+
+// catAt prints the record at an offset, so many octets within its decompressed member.
+func catAt(out io.Writer, path string, offset, within int64, payload bool) error {
+	if err := userfile.Readable(path); err != nil {
+		return err
+	}
+	var damage string
+	l, f, err := warc.LenientAt(path, offset, func(f warc.Finding) {
+		switch f.Code {
+		case warc.DamagedMember, warc.ShortMember, warc.Torn, warc.NoEnd:
+			damage = cmp.Or(damage, f.Text)
+		}
+	})
+	if err != nil {
+		return unreadable(path, err)
+	}
+	defer f.Close() // only read
+	for {
+		r, err := l.Next()
+		if err == nil && r.Offset == offset && r.Within < within {
+			continue
+		}
+		if errors.Is(err, io.EOF) || err == nil && (r.Offset != offset || r.Within != within) {
+			return fmt.Errorf("%s has no record at offset %d; curtsy warc ls prints where they are", path, offset)
+		}
+		if err != nil {
+			return unreadable(path, err)
+		}
+		if err := printRecord(forTerminal(out), path, r, payload); err != nil {
+			return err
+		}
+		if _, err := l.End(); err != nil { // its checksum stands there
+			return unreadable(path, err)
+		}
+		if damage != "" {
+			return fmt.Errorf("the record at offset %d of %s is damaged: %s", offset, path, damage)
+		}
+		return nil
+	}
+}
+
+func printRecord(out io.Writer, path string, r *warc.Record, payload bool) error {
+	body := r.Block
+	if payload {
+		if r.Type == "revisit" {
+			return fmt.Errorf("the record at offset %d of %s is a revisit without a payload: it refers to %q of %s",
+				r.Offset, path, r.Fields.Get("WARC-Refers-To-Target-URI"), r.Fields.Get("WARC-Refers-To-Date"))
+		}
+		if r.Type == "response" {
+			h, err := warc.ReadHTTP(r.Block)
+			if err != nil {
+				return unreadable(path, err)
+			}
+			if body, err = h.Body(maxDecoded); err != nil {
+				return unreadable(path, err)
+			}
+		}
+	}
+	if _, err := io.Copy(out, body); err != nil {
+		return fmt.Errorf("print the record at offset %d of %s: %w", r.Offset, path, err)
+	}
+	return nil
+}
+
+// forTerminal makes what is printed harmless if out is a terminal: an archive is as hostile as the web.
+func forTerminal(out io.Writer) io.Writer {
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return plainWriter{out}
+	}
+	return out
+}
+
+type plainWriter struct{ out io.Writer }
+
+func (w plainWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.out, plainly.Lines(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// warcShown is how many findings of one kind are printed for a file; the others are counted.
+const warcShown = 10
+
+func newWarcCheck(std cli.Streams) *cobra.Command {
+	cmd := cli.Command("warc check")
+	cmd.Args = someFiles
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		c := warcCheck{out: bufio.NewWriter(std.Out), checker: warc.NewChecker(), files: args}
+		err := c.run(std.Err)
+		if ferr := c.out.Flush(); err == nil {
+			err = ferr
+		}
+		if err == nil && c.wrong > 0 {
+			err = cli.Silent(cli.ExitFound)
+		}
+		return err
+	}
+	return cmd
+}
+
+// warcCheck prints what a check finds.
+type warcCheck struct {
+	out     *bufio.Writer
+	checker *warc.Checker
+	files   []string
+	seen    map[string]int // of each code, in the current file
+	wrong   int
+}
+
+func (c *warcCheck) run(say io.Writer) error {
+	for i, path := range c.files {
+		c.seen = map[string]int{}
+		before := c.wrong
+		f, err := openWARC(path)
+		if err != nil {
+			return err
+		}
+		n, err := c.checker.File(f, func(f warc.Finding) { c.print(i, f) })
+		f.Close() // only read
+		if err != nil {
+			return unreadable(path, err)
+		}
+		c.rest(path)
+		verdict := "nothing wrong"
+		if wrong := c.wrong - before; wrong > 0 {
+			verdict = plainly.Count(int64(wrong), "finding")
+		}
+		fmt.Fprintf(say, "%s: %s, %d block and %d payload digests hold: %s\n", plainly.Lines(path), plainly.Count(n.Records, "record"), n.Blocks, n.Bodies, verdict)
+	}
+	last, before := -1, c.wrong
+	c.checker.Finish(func(file int, f warc.Finding) {
+		if file != last {
+			if last >= 0 {
+				c.rest(c.files[last])
+			}
+			last, c.seen = file, map[string]int{}
+		}
+		c.print(file, f)
+	})
+	if last >= 0 {
+		c.rest(c.files[last])
+	}
+	if wrong := c.wrong - before; wrong > 0 {
+		fmt.Fprintf(say, "references between records: %s\n", plainly.Count(int64(wrong), "finding"))
+	}
+	return nil
+}
+
+func (c *warcCheck) print(file int, f warc.Finding) {
+	note := ""
+	if f.Note() {
+		note = "note: "
+	} else {
+		c.wrong++
+	}
+	if c.seen[f.Code]++; c.seen[f.Code] > warcShown {
+		return
+	}
+	fmt.Fprintf(c.out, "%s:%d: %s%s (%s)\n", plainly.Lines(c.files[file]), f.Offset, note, text.Cell(f.Text), f.Code)
+}
+
+// rest counts the findings that were not printed.
+func (c *warcCheck) rest(path string) {
+	for _, code := range slices.Sorted(maps.Keys(c.seen)) {
+		n := c.seen[code] - warcShown
+		if n <= 0 {
+			continue
+		}
+		note := ""
+		if (warc.Finding{Code: code}).Note() {
+			note = "note: "
+		}
+		fmt.Fprintf(c.out, "%s: %sthe same %d times more (%s)\n", plainly.Lines(path), note, n, code)
+	}
 }

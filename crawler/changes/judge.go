@@ -1,8 +1,25 @@
 package changes
 
 import (
+	"bufio"
+	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/maphash"
+	"io"
 	"strings"
+	"unicode/utf8"
+
+	"curtsy/crawler/export"
+	"curtsy/frontier/durable/meter"
+	"curtsy/storage/cdxj"
+	"curtsy/storage/mediatype"
+	"curtsy/storage/redact"
+	"curtsy/storage/text"
+	"curtsy/storage/warc"
+	"github.com/aymanbagabas/go-udiff"
 )
 
 // judge says how a URL changed, of what was read of it, and lets that go.
@@ -166,4 +183,406 @@ func (c *comparing) show(x *Change, d *Diff) {
 func titleOf(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return shortened(line, 200)
+}
+
+// reading is what one answer says.
+type reading struct {
+	at       int    // of the change
+	side     int    // 0 is before, 1 after
+	key      string // SURT: those of one URL come one behind the other
+	page     bool
+	missing  string
+	location string
+	whole    string
+	main     string
+	partial  bool // main lacks much of whole
+	share    float64
+	cut      bool
+	sum      [sha256.Size]byte // of the body without codings
+}
+
+// wish is an answer to be read.
+type wish struct{ at, side int }
+
+// wishes are the answers to be read, by digests of their URLs and of the ids of their records.
+type wishes struct {
+	seed    maphash.Seed
+	urls    map[uint64]bool
+	records map[uint64]wish
+
+	redacted map[string]bool // ids of records that were redacted, as the ledger records
+}
+
+// read reads the texts of what changed, of so many pages that are new or gone, and where redirects lead.
+func (c *comparing) read(ctx context.Context, in *export.Inputs) error {
+	w := c.wish()
+	if len(w.records) > 0 {
+		marks, err := redact.Marks(ctx, c.r.Dir)
+		if err != nil {
+			return fmt.Errorf("changes: %w", err)
+		}
+		w.redacted = map[string]bool{}
+		for _, told := range marks.All {
+			for _, r := range told.Records {
+				w.redacted[r.ID] = true
+			}
+		}
+		meter.Of(ctx, int64(len(w.records)))
+		pending, key := map[int]bool{}, ""
+		err = export.Visit(ctx, in, w.wants, w.read, func(r *reading) error {
+			if r.key != key {
+				c.close(pending)
+				key = r.key
+			}
+			meter.Add(ctx, 1)
+			p := &c.pairs[r.at]
+			p.texts[r.side] = r
+			if p.outstanding--; p.outstanding == 0 {
+				delete(pending, r.at)
+				c.judge(r.at)
+				return nil
+			}
+			pending[r.at] = true
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("changes: %w", err)
+		}
+		c.close(pending)
+	}
+	for i := range c.pairs {
+		if c.pairs[i].outstanding > 0 {
+			c.judge(i)
+		}
+	}
+	return nil
+}
+
+// close judges those of which no more comes: the archive has not what the ledger names.
+func (c *comparing) close(pending map[int]bool) {
+	for at := range pending {
+		c.judge(at)
+		delete(pending, at)
+	}
+}
+
+func (c *comparing) wish() *wishes {
+	w := &wishes{seed: maphash.MakeSeed(), urls: map[uint64]bool{}, records: map[uint64]wish{}}
+	excerpts := 0
+	for i := range c.r.Changes {
+		x, p := &c.r.Changes[i], &c.pairs[i]
+		switch {
+		case x.Change == Changed:
+			p.wanted = [2]bool{true, true}
+		case x.MovedTo != "" || x.MovedFrom != "":
+		case x.Change == New && x.Page, x.Change == Gone && x.Page:
+			if excerpts++; excerpts > MaxExcerpts {
+				x.Missing = TooMany
+				continue
+			}
+			p.wanted[map[string]int{Gone: 0, New: 1}[x.Change]] = true
+		}
+		for side, a := range []*Answer{x.Before, x.After} {
+			if !p.wanted[side] || a == nil {
+				continue
+			}
+			p.outstanding++
+			if a.Record != "" {
+				w.urls[w.sum(x.URL)] = true
+				w.records[w.sum(a.Record)] = wish{i, side}
+			}
+		}
+	}
+	return w
+}
+
+func (w *wishes) sum(s string) uint64 { return maphash.String(w.seed, s) }
+
+func (w *wishes) wants(l cdxj.Line) bool { return w.urls[w.sum(l.URL)] }
+
+// read reads a capture; nothing where it is none that is wanted.
+func (w *wishes) read(ctx context.Context, c *export.Capture) ([]*reading, error) {
+	if c.Answer == nil {
+		return nil, nil
+	}
+	want, ok := w.records[w.sum(c.Answer.ID)]
+	if !ok {
+		return nil, nil
+	}
+	r := &reading{at: want.at, side: want.side, key: c.Key}
+	if c.Answer.Status/100 == 3 && !c.Answer.Revisit {
+		r.location = strings.TrimSpace(c.Answer.Header.Get("Location"))
+		return []*reading{r}, nil
+	}
+	if w.redacted[c.Answer.ID] || w.redacted[c.Answer.Refers.ID] {
+		r.missing = Redacted
+		return []*reading{r}, nil
+	}
+	answer, body, done, err := c.Whole(text.MaxRead + 1)
+	switch {
+	case err != nil:
+		r.missing = NoBody // its coding, or its record: whole crawls are not refused for one body
+		return []*reading{r}, ctx.Err()
+	case body == nil:
+		r.missing = NoOriginal
+		return []*reading{r}, done()
+	case answer.Truncated != "":
+		r.cut = true
+	}
+	err = r.text(ctx, mediatype.Value(answer.Header), body)
+	if ctx.Err() != nil {
+		return nil, errors.Join(ctx.Err(), done())
+	}
+	if err != nil && !errors.Is(err, warc.ErrTooLarge) || c.Problem != "" {
+		r.missing = NoBody
+	}
+	return []*reading{r}, done()
+}
+
+// text reads what there is to read in a body.
+func (r *reading) text(ctx context.Context, contentType string, body io.Reader) error {
+	sum := sha256.New()
+	in := bufio.NewReaderSize(io.TeeReader(body, sum), mediatype.MaxSniff)
+	t := mediatype.Parse(contentType)
+	head, _ := in.Peek(mediatype.MaxSniff)
+	r.page = t.IsPage(head) || t.Name == "text/plain"
+	if !r.page {
+		return r.rest(in, sum)
+	}
+	p, err := text.Read(ctx, text.Input{ContentType: contentType, Body: in})
+	if err != nil {
+		return err
+	}
+	r.whole, r.main, r.cut = p.Whole, p.Main, r.cut || p.Cut != ""
+	r.partial, r.share = p.MainMissing() == text.NoMost, p.Share
+	if r.main == "" {
+		r.main = p.Whole
+	}
+	return r.rest(in, sum)
+}
+
+// rest reads to the end, so that the digest is of the whole.
+func (r *reading) rest(in io.Reader, sum hash.Hash) error {
+	_, err := io.Copy(io.Discard, in)
+	copy(r.sum[:], sum.Sum(nil))
+	if errors.Is(err, warc.ErrTooLarge) {
+		r.cut = true
+	}
+	return err
+}
+
+// differ compares two texts; nil where they are the same. Of texts that hardly have anything in common, the comparison
+// gives up after a bounded search and shows more lines than it must.
+func differ(before, after string) *Diff {
+	if before == after {
+		return nil
+	}
+	before, after = ended(before), ended(after)
+	u, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), 1)
+	if err != nil { // edits that we did not make: none of udiff.Lines overlap
+		return &Diff{Lines: []Line{}}
+	}
+	d := &Diff{Lines: []Line{}}
+	for _, h := range u.Hunks {
+		d.add(Line{'@', whole(fmt.Sprintf("line %d", max(h.FromLine, 1)))})
+		d.hunk(h.Lines)
+	}
+	return d
+}
+
+// ended is a text whose last line ends, so that a line that is appended does not change the one before.
+func ended(s string) string {
+	if s == "" || strings.HasSuffix(s, "\n") {
+		return s
+	}
+	return s + "\n"
+}
+
+func whole(s string) []Span { return []Span{{Text: s}} }
+
+func (d *Diff) add(l Line) {
+	if len(d.Lines) < MaxLines {
+		d.Lines = append(d.Lines, l)
+	} else if l.Mark != '@' {
+		d.LeftOut++
+	}
+}
+
+// hunk takes in lines. Of as many that go as come, in one place, each takes the place of one.
+func (d *Diff) hunk(lines []udiff.Line) {
+	for i := 0; i < len(lines); {
+		if lines[i].Kind == udiff.Equal {
+			d.add(Line{' ', whole(shortened(content(lines[i]), MaxLine))})
+			i++
+			continue
+		}
+		var gone, come []string
+		for ; i < len(lines) && lines[i].Kind != udiff.Equal; i++ {
+			if lines[i].Kind == udiff.Delete {
+				gone = append(gone, content(lines[i]))
+			} else {
+				come = append(come, content(lines[i]))
+			}
+		}
+		d.Removed, d.Added = d.Removed+len(gone), d.Added+len(come)
+		d.replaced(gone, come)
+	}
+}
+
+// content is a line without its end.
+func content(l udiff.Line) string { return strings.TrimSuffix(l.Content, "\n") }
+
+// replaced takes in lines in the place of others. Those beyond what a diff shows are counted, not compared by words.
+func (d *Diff) replaced(gone, come []string) {
+	pairs := 0
+	if len(gone) == len(come) {
+		pairs = len(gone)
+	}
+	old, now := make([][]Span, len(gone)), make([][]Span, len(come))
+	for i := range pairs {
+		if len(d.Lines)+2*i < MaxLines {
+			old[i], now[i] = byWords(gone[i], come[i])
+		}
+	}
+	for i, s := range gone {
+		d.add(Line{'-', orWhole(old[i], s)})
+	}
+	for i, s := range come {
+		d.add(Line{'+', orWhole(now[i], s)})
+	}
+}
+
+func orWhole(spans []Span, s string) []Span {
+	if spans == nil {
+		return whole(shortened(s, MaxLine))
+	}
+	return spans
+}
+
+const (
+	maxCompared = 16 << 10 // bytes of a line that is compared by words
+	near        = 120      // bytes that are shown around words that differ
+)
+
+// byWords compares two lines by words; nil where they have too little in common.
+func byWords(old, now string) (was, is []Span) {
+	if len(old) > maxCompared || len(now) > maxCompared {
+		return nil, nil
+	}
+	a, b := words(old), words(now)
+	edits := udiff.Lines(a, b)
+	same, at := 0, 0
+	for _, e := range edits {
+		if e.Start > at {
+			s := unworded(a[at:e.Start])
+			same += len(s)
+			was, is = append(was, Span{Text: s}), append(is, Span{Text: s})
+		}
+		if e.End > e.Start {
+			was = append(was, Span{unworded(a[e.Start:e.End]), true})
+		}
+		if e.New != "" {
+			is = append(is, Span{unworded(e.New), true})
+		}
+		at = e.End
+	}
+	if s := unworded(a[at:]); s != "" {
+		same += len(s)
+		was, is = append(was, Span{Text: s}), append(is, Span{Text: s})
+	}
+	if 4*same < max(len(old), len(now)) {
+		return nil, nil
+	}
+	return elided(was), elided(is)
+}
+
+// words is a line with each of its words on a line of its own.
+func words(s string) string { return strings.ReplaceAll(s, " ", " \n") + "\n" }
+
+func unworded(s string) string { return strings.ReplaceAll(s, "\n", "") }
+
+// elided leaves out what is the same and far from what is not.
+func elided(spans []Span) []Span {
+	left := 4 * MaxLine
+	for i := range spans {
+		s := &spans[i]
+		switch first, last := i == 0, i == len(spans)-1; {
+		case s.Changed:
+			s.Text = shortened(s.Text, max(left, near))
+		case len(s.Text) <= 2*near+10:
+		case first:
+			s.Text = "… " + behind(s.Text, near)
+		case last:
+			s.Text = shortened(s.Text, near)
+		default:
+			s.Text = shortened(s.Text, near) + " " + behind(s.Text, near)
+		}
+		if left -= len(s.Text); left < 0 {
+			return append(spans[:i+1], Span{Text: " …"})
+		}
+	}
+	return spans
+}
+
+// shortened is the beginning of a text, at a rune.
+func shortened(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
+
+// behind is the end of a text, at a rune.
+func behind(s string, most int) string {
+	at := max(len(s)-most, 0)
+	for at < len(s) && !utf8.RuneStart(s[at]) {
+		at++
+	}
+	return s[at:]
+}
+
+// excerpt is the beginning of a text as a diff against nothing.
+func excerpt(text string, mark byte) *Diff {
+	d := &Diff{Lines: []Line{}}
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; n > MaxExcerpt {
+			d.LeftOut++
+			continue
+		}
+		d.add(Line{mark, whole(shortened(strings.TrimSuffix(line, "\n"), MaxLine))})
+	}
+	if mark == '+' {
+		d.Added = n
+	} else {
+		d.Removed = n
+	}
+	return d
+}
+
+// sum is a digest of the lines that go and come, wherever they stand.
+func (d *Diff) sum(kind string) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	fmt.Fprintln(h, kind)
+	for _, l := range d.Lines {
+		if l.Mark == '-' || l.Mark == '+' {
+			fmt.Fprintf(h, "%c%s\n", l.Mark, l)
+		}
+	}
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
+
+// size is how many bytes a diff has.
+func (d *Diff) size() (n int) {
+	for _, l := range d.Lines {
+		for _, s := range l.Spans {
+			n += len(s.Text)
+		}
+		n += 8
+	}
+	return n
 }

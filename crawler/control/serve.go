@@ -8,11 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"curtsy/crawler/explain"
@@ -20,6 +24,7 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
+	"curtsy/storage/ledger"
 )
 
 // File is the name of the file, in the crawl directory, that says how to reach a running crawl.
@@ -129,4 +134,320 @@ func writeFile(path string, at address) error {
 		return fmt.Errorf("crawler: control interface: %w", err)
 	}
 	return nil
+}
+
+// maxOrder bounds the body of a command, in octets. Remote sends long lists in pieces.
+const maxOrder = 8 << 20
+
+// errorBody is an error as the control interface answers it.
+type errorBody struct {
+	Error string `json:"error"`
+}
+
+// badOrder is a command that is wrong in itself: status 400.
+type badOrder struct{ error }
+
+// server answers for a crawl.
+type server struct {
+	crawl    Crawl
+	frontier Frontier
+	dir      string
+	one      chan struct{} // a snapshot is as large as the frontier: one at a time
+}
+
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/status", obeying(func(ctx context.Context, _ struct{}) (status.Status, error) { return s.crawl.Status(ctx) }))
+	mux.HandleFunc("/look", obeying(s.look))
+	mux.HandleFunc("/explain", obeying(s.explain))
+	mux.HandleFunc("/add", obeying(s.add))
+	mux.HandleFunc("/steer", obeying(func(ctx context.Context, order frontier.Steering) (frontier.Steered, error) {
+		if err := order.Check(); err != nil {
+			return frontier.Steered{}, badOrder{err}
+		}
+		return s.crawl.Steer(ctx, order)
+	}))
+	mux.HandleFunc("/retry", obeying(func(ctx context.Context, order frontier.Retrial) (frontier.Retried, error) {
+		if err := order.Check(); err != nil {
+			return frontier.Retried{}, badOrder{err}
+		}
+		return s.crawl.Retry(ctx, order)
+	}))
+	mux.HandleFunc("/find", obeying(func(ctx context.Context, host string) ([]canon.Authority, error) {
+		return Find(ctx, s.frontier, host)
+	}))
+	mux.HandleFunc("/named", obeying(func(ctx context.Context, n Names) ([]string, error) {
+		n.Most = min(n.Most, maxNamed)
+		return Named(ctx, s.frontier, n)
+	}))
+	mux.HandleFunc("/hosts", obeying(func(ctx context.Context, q status.Query) (status.Page, error) {
+		return s.crawl.Live().Hosts(ctx, q)
+	}))
+	mux.HandleFunc("/host", obeying(func(ctx context.Context, a canon.Authority) (status.One, error) {
+		if a.IsZero() {
+			return status.One{}, badOrder{errors.New("crawler: a host without its name")}
+		}
+		return s.crawl.Live().One(ctx, a)
+	}))
+	mux.HandleFunc("/pause", obeying(func(ctx context.Context, on bool) (struct{}, error) { return struct{}{}, s.crawl.Pause(ctx, on) }))
+	mux.HandleFunc("/drain", obeying(func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, s.crawl.Drain(ctx) }))
+	mux.HandleFunc("/change", obeying(s.crawl.Change))
+	mux.HandleFunc("/snapshot", obeying(func(ctx context.Context, name string) (string, error) {
+		select {
+		case s.one <- struct{}{}:
+			defer func() { <-s.one }()
+			return name, s.snapshot(ctx, name)
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}))
+	return mux
+}
+
+func respond(w http.ResponseWriter, v any, err error) {
+	var bad badOrder
+	switch {
+	case errors.As(err, &bad):
+		reply(w, http.StatusBadRequest, errorBody{err.Error()})
+	case err != nil:
+		reply(w, http.StatusInternalServerError, errorBody{err.Error()})
+	default:
+		reply(w, http.StatusOK, v)
+	}
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+// obeying reads a question or a command, strictly, and answers or does it.
+func obeying[Order, Report any](do func(context.Context, Order) (Report, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var order Order
+		d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder))
+		d.DisallowUnknownFields()
+		err := d.Decode(&order)
+		if err == nil {
+			if _, more := d.Token(); !errors.Is(more, io.EOF) {
+				err = errors.New("there is text after it")
+			}
+		}
+		if err != nil {
+			respond(w, nil, badOrder{fmt.Errorf("crawler: control interface: read the command: %w", err)})
+			return
+		}
+		report, err := do(noted(r), order)
+		respond(w, report, err)
+	}
+}
+
+// seed is a seed that an operator adds.
+type seed struct {
+	URL canon.URL `json:"url"`
+	Tag string    `json:"tag,omitempty"`
+}
+
+// add adds seeds. The network guard is settled when a run begins: a literal address of a private network cannot be added
+// to it.
+func (s *server) add(ctx context.Context, orders []seed) (frontier.Added, error) {
+	cs := make([]frontier.Candidate, len(orders))
+	for i, o := range orders {
+		if o.URL.IsZero() {
+			return frontier.Added{}, badOrder{errors.New("crawler: a seed without its URL")}
+		}
+		if a := o.URL.Authority(); !s.crawl.Reaches(a) {
+			return frontier.Added{}, badOrder{fmt.Errorf("crawler: a run reaches the address %s only if it started with it: stop the crawl, add it, and continue with curtsy resume", a.Origin())}
+		}
+		cs[i] = frontier.Candidate{URL: o.URL, Kind: frontier.KindSeed, Seed: o.URL.String(), Tag: o.Tag}
+	}
+	return s.crawl.Add(ctx, cs)
+}
+
+// question is a URL to be explained, and how it was found if that is known.
+type question struct {
+	URL     canon.URL           `json:"url"`
+	Written string              `json:"written"`
+	Found   *frontier.Candidate `json:"found,omitempty"`
+}
+
+func (s *server) explain(ctx context.Context, q question) (explain.Explanation, error) {
+	if q.URL.IsZero() {
+		return explain.Explanation{}, badOrder{errors.New("crawler: explain: no URL")}
+	}
+	asked := explain.Question{URL: q.URL, Written: q.Written}
+	if q.Found != nil {
+		asked.Found = *q.Found
+	}
+	return s.crawl.Explain(ctx, asked)
+}
+
+// Explain has the crawl explain a URL, as Crawl.Explain does.
+func (r *Remote) Explain(ctx context.Context, q explain.Question) (explain.Explanation, error) {
+	asked := question{URL: q.URL, Written: q.Written}
+	if q.Found.Kind != 0 {
+		asked.Found = &q.Found
+	}
+	return call[explain.Explanation](ctx, r, "/explain", asked)
+}
+
+// What a Change may be about, by the name of the setting. SetOptOuts reads the opt-out lists again.
+const (
+	SetMaxPages     = ledger.ActMaxPages
+	SetMaxPerHost   = ledger.ActMaxPerHost
+	SetMaxPerDomain = ledger.ActMaxPerDomain
+	SetMaxPerTag    = ledger.ActMaxPerTag
+	SetMaxBytes     = ledger.ActMaxBytes
+	SetMaxTime      = ledger.ActMaxTime
+	SetStopWhen     = ledger.ActStopWhen
+	SetWindow       = ledger.ActWindow
+	SetInclude      = ledger.ActInclude
+	SetExclude      = ledger.ActExclude
+	SetDelay        = ledger.ActDelay
+	SetOptOuts      = ledger.ActOptOuts
+)
+
+// Budgets are the settings that end a crawl, or bound its parts and its hours.
+func Budgets() []string {
+	return []string{SetMaxPages, SetMaxPerHost, SetMaxPerDomain, SetMaxPerTag, SetMaxBytes, SetMaxTime, SetStopWhen, SetWindow}
+}
+
+// Change is what an operator wants of a setting, for good: a run that follows keeps it.
+type Change struct {
+	Setting string `json:"setting"`
+	// Value is written as in crawl.toml. Of include and exclude it is one pattern, which is added, or with Remove taken away;
+	// of stop-when and window it is all of them, one a line.
+	Value  string `json:"value,omitempty"`
+	Remove bool   `json:"remove,omitempty"`
+	// Host is whom a delay is for, as the match of [[host]]; empty for all hosts.
+	Host string `json:"host,omitempty"`
+	// Try says what would come of it, and changes nothing.
+	Try bool `json:"try,omitempty"`
+}
+
+// MostExamples is how many URLs an answer names.
+const MostExamples = 20
+
+// Changed is what came of a Change, or would.
+type Changed struct {
+	Before   string   `json:"before"`
+	After    string   `json:"after"`
+	Known    bool     `json:"known"`    // URLs and Pending are
+	URLs     int64    `json:"urls"`     // that are queued, and concerned: closed by a narrower scope or a list, or those of the host
+	Pending  int64    `json:"pending"`  // all that are queued
+	Examples []string `json:"examples"` // some of URLs
+	Trouble  []string `json:"trouble"`  // why a list is not in force as it is on disk
+}
+
+// Change has the crawl change a setting, or say what would come of it.
+func (r *Remote) Change(ctx context.Context, order Change) (Changed, error) {
+	return call[Changed](ctx, r, "/change", order)
+}
+
+// Bad says of an error that the order was wrong, and not the crawl.
+func Bad(err error) error {
+	if err == nil {
+		return nil
+	}
+	return badOrder{err}
+}
+
+type noteKey struct{}
+
+// Noted has a note of the operator go with the orders that are given with the context that it returns.
+func Noted(ctx context.Context, note string) context.Context {
+	if note == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, noteKey{}, note)
+}
+
+// NoteOf is the note that goes with an order; empty for none.
+func NoteOf(ctx context.Context) string {
+	note, _ := ctx.Value(noteKey{}).(string)
+	return note
+}
+
+const paramNote = "note"
+
+// noting adds the note of an order to the path that it goes to.
+func noting(ctx context.Context, path string) string {
+	if note := NoteOf(ctx); note != "" {
+		return path + "?" + url.Values{paramNote: {note}}.Encode()
+	}
+	return path
+}
+
+// noted takes the note from a request.
+func noted(r *http.Request) context.Context {
+	return Noted(r.Context(), r.URL.Query().Get(paramNote))
+}
+
+// ParseHost reads what a person calls a host: "name", "name:port" or "scheme://name", with a slash behind it or not.
+// exact says that it can mean one authority only.
+func ParseHost(name string) (a canon.Authority, exact bool, err error) {
+	text, schemed := name, strings.Contains(name, "://")
+	if !schemed {
+		text = "http://" + name
+	}
+	a, err = canon.ParseAuthority(strings.TrimSuffix(text, "/"))
+	return a, schemed, err
+}
+
+// Find returns the authorities that a crawl knows by what a person calls a host: a name or address with any scheme and
+// port, or with those that are given. It may look at all hosts.
+func Find(ctx context.Context, f frontier.Reader, name string) ([]canon.Authority, error) {
+	wanted, exact, err := ParseHost(name)
+	if err != nil {
+		return nil, badOrder{fmt.Errorf("host %s: %w", name, err)}
+	}
+	found := []canon.Authority{}
+	if exact {
+		if _, ok, err := f.Host(ctx, wanted); err != nil || !ok {
+			return found, err
+		}
+		return append(found, wanted), nil
+	}
+	_, _, err = net.SplitHostPort(strings.TrimSuffix(name, "/"))
+	ported := err == nil
+	err = status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
+		a := h.Authority
+		if a.Host() == wanted.Host() && (!ported || a.Port() == wanted.Port()) {
+			found = append(found, a)
+		}
+		return true
+	})
+	return found, err
+}
+
+// maxNamed is how many names of hosts an answer has at most.
+const maxNamed = 1000
+
+// Names asks for hosts by how their names begin.
+type Names struct {
+	Beginning string `json:"beginning"`
+	Origins   bool   `json:"origins,omitempty"` // names are "scheme://name", not "name", with the port if it is not the usual one
+	Most      int    `json:"most"`
+}
+
+// Named returns names of hosts, in their order; those that were found when ctx ends. It may look at all hosts.
+func Named(ctx context.Context, f frontier.Reader, n Names) ([]string, error) {
+	write := canon.Authority.HostPort
+	if n.Origins {
+		write = canon.Authority.Origin
+	}
+	found := []string{}
+	err := status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
+		name := write(h.Authority)
+		if strings.HasPrefix(name, n.Beginning) && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+		return len(found) < n.Most
+	})
+	if ctx.Err() != nil {
+		err = nil
+	}
+	slices.Sort(found)
+	return found, err
 }

@@ -9,10 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
+	"curtsy/crawler"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
 )
@@ -208,4 +212,158 @@ func mustBeFree(dir string) (exists bool, err error) {
 		return true, dirMisuse(dir, ErrTaken, "%s already contains a crawl", dir)
 	}
 	return true, dirMisuse(dir, ErrNotEmpty, "%s is not empty", dir)
+}
+
+// schemeBytes are what a scheme may consist of (RFC 3986 3.1).
+const schemeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-"
+
+// quoted shows what was given as a seed, or its beginning.
+func quoted(raw string) string {
+	const most = 100
+	if len(raw) > most {
+		return strconv.Quote(raw[:most]) + "…"
+	}
+	return strconv.Quote(raw)
+}
+
+// Seed reads one seed URL. Unlike a link in a page it must be written out: scheme and host.
+func Seed(raw, tag string) (frontier.Candidate, error) {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	switch {
+	case !ok || strings.Trim(scheme, schemeBytes) != "":
+		hint := ""
+		if u, err := canon.Parse("http://" + raw); err == nil && u.Authority().Loopback() {
+			hint = fmt.Sprintf("; did you mean http://%s?", raw)
+		} else if err == nil && strings.Contains(u.Host(), ".") {
+			hint = fmt.Sprintf("; did you mean https://%s?", raw)
+		}
+		return frontier.Candidate{}, fmt.Errorf("seed %s has no scheme: write it like https://host/path%s", quoted(raw), hint)
+	case rest == "" || strings.ContainsAny(rest[:1], `/\?#:`):
+		return frontier.Candidate{}, fmt.Errorf("seed %s has no host: write it like https://host/path", quoted(raw))
+	}
+	u, err := canon.Parse(raw)
+	switch {
+	case err == nil:
+		return frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: tag}, nil
+	case canon.ReasonOf(err) == canon.Scheme:
+		return frontier.Candidate{}, fmt.Errorf("seed %s: scheme %q is not crawled, only http and https are", quoted(raw), scheme)
+	}
+	var detail *canon.Error
+	if errors.As(err, &detail) && detail.Cause != nil {
+		return frontier.Candidate{}, fmt.Errorf("seed %s is not a URL: %w", quoted(raw), detail.Cause)
+	}
+	return frontier.Candidate{}, fmt.Errorf("seed %s: %s", quoted(raw), canon.ReasonOf(err))
+}
+
+// Fleet is the frontier that the members of a crawl share. The zero value is none.
+type Fleet struct {
+	Locator    string // as package engine has it
+	OneMachine bool   // all members run on one machine: seeds may be loopback or private addresses
+}
+
+// An Unsupported is a setting or a command that a crawl with a shared frontier does not have yet, and why.
+type Unsupported struct{ Name, Why string }
+
+const countsItsOwn = "each member would count only its own"
+
+// NotInFleet lists what is refused. Settings begin with --.
+func NotInFleet() []Unsupported {
+	return []Unsupported{
+		{"--max-pages", countsItsOwn}, {"--max-bytes", countsItsOwn}, {"--max-per-domain", countsItsOwn}, {"--max-per-tag", countsItsOwn},
+		{"--stop-when", countsItsOwn}, {"--per-host-per-day", "it counts in the ledger of one directory"},
+		{"--max-urls", countsItsOwn}, {"--max-urls-per-host", countsItsOwn}, {"--max-urls-per-domain", countsItsOwn},
+		{"--max-db-size", "the frontier is on the server's disk"},
+		{"--order", "members take the URLs of a host in the order in which they were found"},
+		{"--per-host", "a host gets one request at a time"},
+		{"--mirror", "each member has only the pages that it fetched"},
+		{"--dry-run", "it creates no crawl"},
+		{"curtsy update", "a new generation starts with its own frontier"},
+		{"curtsy watch", "a new generation starts with its own frontier"},
+		{"curtsy config set", "it changes the settings in one directory"},
+		{"curtsy frontier retry", "it opens URLs and hosts of other members"},
+		{"curtsy frontier release", "it opens URLs of other members"},
+		{"curtsy frontier drop", "each member writes what it closes into its own ledger"},
+		{"curtsy frontier ls --urls", "it lists all URLs from a file"},
+		{"curtsy frontier repair", "the frontier is on the server: save it with pg_dump, and restore it with pg_restore"},
+		{"curtsy frontier export", "it lists all URLs from a file"},
+	}
+}
+
+// RefusedInFleet is the error of something in NotInFleet, and nil for anything else.
+func RefusedInFleet(name string) error {
+	all := NotInFleet()
+	i := slices.IndexFunc(all, func(u Unsupported) bool { return u.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return misuse("%s: not supported in a fleet yet (%s)", name, all[i].Why)
+}
+
+// check refuses settings that a fleet does not have, and seeds that are other computers for each member.
+func (f Fleet) check(s *Settings, seeds []frontier.Candidate) error {
+	if f.Locator == "" {
+		return nil
+	}
+	if err := engine.CheckShared(f.Locator); err != nil {
+		return misuse("--frontier: %w", err)
+	}
+	defaults := Defaults()
+	have, usual := s.flags(), defaults.flags()
+	for _, u := range NotInFleet() {
+		name, _ := strings.CutPrefix(u.Name, "--")
+		if f := have.Lookup(name); f != nil && f.DefValue != usual.Lookup(name).DefValue {
+			return RefusedInFleet(u.Name)
+		}
+	}
+	for _, r := range s.Hosts {
+		if r.PerHostPerDay > 0 {
+			return RefusedInFleet("--per-host-per-day")
+		}
+	}
+	for _, c := range seeds {
+		if err := f.reaches(c.URL); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reaches refuses a seed that is another computer for each member.
+func (f Fleet) reaches(u canon.URL) error {
+	if a := u.Authority(); !f.OneMachine && crawler.NotPublic(a) {
+		return misuse("%s differs on each machine: use --one-machine if there is only one", a.HostPort())
+	}
+	return nil
+}
+
+// Join makes dir the crawl directory of one more member of a crawl, with the settings of all. Errors are those of Create.
+func Join(ctx context.Context, dir string, f Fleet) error {
+	if err := engine.CheckShared(f.Locator); err != nil {
+		return misuse("--frontier: %w", err)
+	}
+	return lay(ctx, dir, func(tmp string) error {
+		config, err := engine.Join(ctx, f.Locator, tmp)
+		if err == nil {
+			err = writeSettings(tmp, config)
+		}
+		if err == nil {
+			_, err = ReadSettings(tmp) // those of a newer version cannot be
+		}
+		if err != nil {
+			return err
+		}
+		stored, err := engine.OpenReadOnly(tmp)
+		if err != nil {
+			return err
+		}
+		for seed, err := range stored.AllSeeds(ctx) {
+			if err == nil && seed.From == "" {
+				err = f.reaches(seed.URL)
+			}
+			if err != nil {
+				return errors.Join(err, stored.Close())
+			}
+		}
+		return stored.Close()
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir/userfile"
 	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -25,7 +26,9 @@ import (
 	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
+	"curtsy/storage/mirror"
 	"curtsy/storage/plainly"
+	"curtsy/storage/redact"
 	"curtsy/storage/warc"
 )
 
@@ -316,4 +319,109 @@ func Entries(dir, prefix, part string) (paths []string, err error) {
 		}
 	}
 	return paths, err
+}
+
+// A Misuse is an error in what was asked for: a setting, a seed or a directory that has to be another.
+type Misuse struct{ Err error }
+
+func (m *Misuse) Error() string { return m.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (m *Misuse) Unwrap() error { return m.Err }
+
+func misuse(format string, args ...any) error { return &Misuse{fmt.Errorf(format, args...)} }
+
+// What is wrong with a directory, for whoever can say more of what to do.
+var (
+	ErrNoIndex      = errors.New("no index")     // there is no CDXJ file in it
+	ErrNoCrawl      = errors.New("no crawl")     // it holds none
+	ErrNotDirectory = errors.New("no directory") // it is a file, or below one
+	ErrIncomplete   = errors.New("incomplete")   // a part that was made with it is missing
+	ErrTaken        = errors.New("taken")        // it holds a crawl already
+	ErrNotEmpty     = errors.New("not empty")    // it holds something else
+	ErrNotEnded     = errors.New("not ended")    // its crawl can go on, and is not to be updated
+	ErrTouched      = errors.New("just touched") // somebody used it meanwhile
+)
+
+// A DirError is what is wrong with a directory.
+type DirError struct {
+	Dir  string
+	Kind error // one of those above
+	text string
+}
+
+func (e *DirError) Error() string { return e.text }
+
+// Unwrap returns what kind of error it is.
+func (e *DirError) Unwrap() error { return e.Kind }
+
+// dirMisuse is a directory that has to be another.
+func dirMisuse(dir string, kind error, format string, args ...any) error {
+	return &Misuse{&DirError{dir, kind, fmt.Sprintf(format, args...)}}
+}
+
+// A Note is a sentence for people about a crawl directory or the run in it.
+type Note struct {
+	Kind NoteKind
+	Text string
+}
+
+// NoteKind is what can be done about a note, for a program that says how.
+type NoteKind int
+
+// The kinds of notes.
+const (
+	Plain        NoteKind = iota // all is said
+	IndexDamaged                 // part of an index cannot be read
+	IndexWrong                   // an index leads to something else than it says
+	Quarantined                  // URLs were set aside that may have brought the process down
+)
+
+// plain makes notes of sentences.
+func plain(say func(Note)) func(format string, args ...any) {
+	if say == nil {
+		return func(string, ...any) {}
+	}
+	return func(format string, args ...any) { say(Note{Text: fmt.Sprintf(format, args...)}) }
+}
+
+// The names in a crawl directory.
+const (
+	ConfigName   = "crawl.toml"            // the effective settings
+	ConfigBefore = ConfigName + ".before-" // begins the names of settings before, until a run has begun with others
+	FrontierName = engine.FileName         // the URLs to crawl, and those crawled
+	ArchiveName  = "warc"                  // the archive
+	LedgerName   = "ledger"                // the decisions
+	IndexName    = "index"                 // places in the archive by URL; rebuilt if it is missing
+	LinksName    = "links"                 // excerpts of pages that earlier versions kept
+	SpoolName    = "spool"                 // bodies under way; emptied at each start
+	ChangesName  = "changes.json"          // changes of the last generation
+	ReportName   = "report"                // the report, as .html and .json
+	ServedName   = "served-folder"         // the folder that the crawl itself served, if it did
+	BadSeedsName = "bad-seeds.txt"         // lines of a seed list that were passed over
+
+	NextName    = FrontierName + ".update"  // the frontier of the next generation while it is built
+	RebuiltName = FrontierName + ".rebuilt" // one that is rebuilt, until it takes the place of the damaged one
+)
+
+// in is the path of a name in a crawl directory.
+func in(dir, name string) string { return filepath.Join(dir, name) }
+
+// Place is what a crawl directory calls its own: no file that a user names is written over it.
+func Place() userfile.Place {
+	return userfile.Place{
+		Names: []string{
+			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, LinksName, SpoolName, OptOutName, BadSeedsName, ServedName, ChangesName,
+			control.File, control.WatchFile, redact.JournalName, redact.PreparedName, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
+		},
+		Is: func(dir string) bool {
+			_, err := os.Lstat(in(dir, FrontierName))
+			return err == nil || isFolder(in(dir, ArchiveName)) && isFolder(in(dir, LedgerName))
+		},
+	}
+}
+
+func isFolder(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
 }

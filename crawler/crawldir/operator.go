@@ -1,15 +1,32 @@
 package crawldir
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"curtsy/crawler"
 	"curtsy/crawler/control"
+	"curtsy/crawler/host"
+	"curtsy/crawler/record"
+	"curtsy/crawler/scope"
+	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/engine"
+	"curtsy/storage/hostrule"
 	"curtsy/storage/ledger"
+	"curtsy/storage/ledger/hostmap"
+	"curtsy/storage/redact"
 )
 
 // What an operator does to a crawl is in its ledger, a mark for each act, whichever way the order came. The act comes first,
@@ -159,4 +176,551 @@ func ofSeeds(ctx context.Context, seeds []frontier.Candidate, added frontier.Add
 		act.About += a.Origin()
 	}
 	return act
+}
+
+// changing changes the settings of a crawl whose directory is held: for good, in the file of settings, with a mark in
+// the ledger that binds them, and at once in a crawl that runs.
+type changing struct {
+	dir      string
+	frontier frontier.Frontier
+	running  *crawler.Crawl                                       // nil for none
+	tell     func(ctx context.Context, act ledger.Operator) error // to the ledger
+
+	mu  sync.Mutex
+	now Settings // in force
+}
+
+// maxPattern bounds a pattern of the scope, in octets.
+const maxPattern = 1000
+
+// change obeys an order, or says what would come of it.
+func (c *changing) change(ctx context.Context, o control.Change) (done control.Changed, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o.Setting == control.SetOptOuts {
+		return c.reload(ctx, o)
+	}
+	if engine.Locator(c.dir) != "" {
+		return done, control.Bad(RefusedInFleet("curtsy config set"))
+	}
+	next := c.now
+	next.OptOut = slices.Clone(c.now.OptOut) // Check makes paths absolute
+	if done.Before, done.After, err = next.obey(o); err != nil {
+		return done, control.Bad(err)
+	}
+	if err := next.Check(nil); err != nil {
+		return done, control.Bad(err)
+	}
+	was, is, err := c.terms(&next)
+	if err != nil {
+		return done, control.Bad(err)
+	}
+	if err := c.concern(ctx, o, &next, &done); err != nil || o.Try {
+		return done, err
+	}
+	config, err := next.TOML()
+	if err != nil {
+		return done, err
+	}
+	if err := replaceSettings(c.dir, config); err != nil {
+		return done, err
+	}
+	c.now = next
+	sum := sha256.Sum256(config)
+	act := ledger.Operator{
+		Act: o.Setting, About: about(o, done), URLs: done.URLs, Note: control.NoteOf(ctx), Settings: hex.EncodeToString(sum[:]),
+	}
+	if o.Setting == control.SetDelay {
+		act.Hosts = hostrule.Rule{Match: cmp.Or(o.Host, everyHost)}.Name() // an audit knows hosts as URLs have them
+		act.Delay = next.delayOf(act.Hosts)
+	}
+	// The mark stands before the first line that was written by it. A kill in between leaves the settings before, which the
+	// mark of the last run binds.
+	if err := c.tell(ctx, act); err != nil {
+		return done, err
+	}
+	if c.running != nil {
+		err = c.running.Change(ctx, is)
+	} else {
+		err = crawler.Reopen(ctx, c.frontier, was, is)
+	}
+	return done, errors.Join(err, removeBefore(c.dir))
+}
+
+// about says in a mark what a setting was, and is.
+func about(o control.Change, done control.Changed) string {
+	switch {
+	case done.Before == "":
+		return "added " + done.After
+	case done.After == "":
+		return "removed " + done.Before
+	case o.Setting == control.SetDelay && o.Host == "":
+		return fmt.Sprintf("all hosts: %s, was %s", done.After, done.Before)
+	case o.Host != "":
+		return fmt.Sprintf("%s: %s, was %s", o.Host, done.After, done.Before)
+	}
+	return fmt.Sprintf("%s, was %s", done.After, done.Before)
+}
+
+// obey changes a setting, and says what it was and is.
+func (s *Settings) obey(o control.Change) (before, after string, err error) {
+	switch o.Setting {
+	case control.SetMaxPages, control.SetMaxPerHost, control.SetMaxPerDomain, control.SetMaxPerTag, control.SetMaxBytes, control.SetMaxTime:
+		f := s.flags().Lookup(o.Setting)
+		before = f.DefValue
+		if err := f.Value.Set(strings.TrimSpace(o.Value)); err != nil {
+			return "", "", misuse("%s: %w", o.Setting, err)
+		}
+		after = f.Value.String()
+	case control.SetStopWhen, control.SetWindow:
+		list := &s.StopWhen
+		if o.Setting == control.SetWindow {
+			list = &s.Window
+		}
+		before = listed(*list)
+		*list = nil
+		for line := range strings.Lines(o.Value) {
+			if line = strings.TrimSpace(line); line != "" {
+				*list = append(*list, line)
+			}
+		}
+		after = listed(*list)
+	case control.SetInclude:
+		return pattern(o, &s.Include)
+	case control.SetExclude:
+		return pattern(o, &s.Exclude)
+	case control.SetDelay:
+		return s.lengthen(o)
+	default:
+		return "", "", misuse("%q cannot be changed while the crawl runs; %s can", o.Setting, strings.Join(append(control.Budgets(), control.SetInclude, control.SetExclude, control.SetDelay), ", "))
+	}
+	if before == after {
+		return "", "", misuse("%s is %s already", o.Setting, after)
+	}
+	return before, after, nil
+}
+
+// listed are the elements of a list, in one line.
+func listed(all []string) string { return cmp.Or(strings.Join(all, ", "), hostrule.NoWindow) }
+
+// pattern adds a pattern to a list, or takes it away.
+func pattern(o control.Change, list *[]string) (before, after string, err error) {
+	at := slices.Index(*list, o.Value)
+	switch _, bad := regexp.Compile(o.Value); {
+	case o.Value == "":
+		return "", "", misuse("%s: the pattern is missing", o.Setting)
+	case len(o.Value) > maxPattern:
+		return "", "", misuse("%s: a pattern has at most %d bytes", o.Setting, maxPattern)
+	case o.Remove && at < 0:
+		return "", "", misuse("%s: no pattern %q", o.Setting, o.Value)
+	case o.Remove:
+		*list = slices.Delete(slices.Clone(*list), at, at+1)
+		return o.Value, "", nil
+	case bad != nil:
+		return "", "", misuse("%s: %w; patterns are as RE2 has them", o.Setting, bad)
+	case at >= 0:
+		return "", "", misuse("%s: the pattern %q is there already", o.Setting, o.Value)
+	}
+	*list = append(slices.Clone(*list), o.Value)
+	return "", o.Value, nil
+}
+
+// everyHost is the match of all hosts. A pause that is raised while a run goes on is that of a [[host]]: the archive says at
+// the beginning of a run what --delay it has.
+const everyHost = "*"
+
+// lengthen raises the pause of all hosts, or of some.
+func (s *Settings) lengthen(o control.Change) (before, after string, err error) {
+	var d Duration
+	if err := d.Set(strings.TrimSpace(o.Value)); err != nil {
+		return "", "", misuse("%s: %w", o.Setting, err)
+	}
+	write := func(d time.Duration) string { v := Duration(d); return v.String() }
+	if o.Host == "" {
+		o.Host = everyHost
+	}
+	was := s.delayOf(o.Host)
+	switch next := time.Duration(d); {
+	case next < was:
+		return "", "", misuse("%s: %s is less than %s: %w", o.Setting, write(next), write(was), crawler.ErrLessPolite)
+	case next == was:
+		return "", "", misuse("%s is %s already", o.Setting, write(was))
+	default:
+		s.Hosts = slices.Clone(s.Hosts)
+		name := hostrule.Rule{Match: o.Host}.Name()
+		i := slices.IndexFunc(s.Hosts, func(r hostrule.Rule) bool { return r.Name() == name })
+		if i < 0 {
+			i, s.Hosts = len(s.Hosts), append(s.Hosts, hostrule.Rule{Match: o.Host})
+		}
+		s.Hosts[i].Delay = next
+	}
+	return write(was), write(time.Duration(d)), nil
+}
+
+// delayOf is the least pause of the hosts that a match is for, as settings have it.
+func (s *Settings) delayOf(match string) time.Duration {
+	d := max(s.Delay, crawler.Floor)
+	match = hostrule.Rule{Match: match}.Name()
+	if a, err := canon.ParseAuthority("http://" + match); err == nil {
+		return max(d, s.Hosts.Of(a).Delay)
+	}
+	for _, r := range s.Hosts {
+		if r.Name() == match {
+			d = max(d, r.Delay)
+		}
+	}
+	return d
+}
+
+// terms are those in force and the next ones. It refuses what a running crawl would refuse, before anything is kept.
+func (c *changing) terms(next *Settings) (was, is crawler.Terms, err error) {
+	if was, err = c.now.terms(); err == nil {
+		is, err = next.terms()
+	}
+	if err == nil && c.running != nil {
+		err = c.running.Check(is)
+	}
+	if _, ok := is.Window.Opens(time.Now()); err == nil && !ok {
+		err = misuse("window %s does not open within two weeks", is.Window)
+	}
+	return was, is, err
+}
+
+// terms are what a crawl that runs is told.
+func (s *Settings) terms() (crawler.Terms, error) {
+	conditions, err := s.stopWhen()
+	if err != nil {
+		return crawler.Terms{}, err
+	}
+	spans, err := hostrule.ParseSpans(s.Window)
+	return crawler.Terms{
+		MaxPages: s.MaxPages, MaxPerHost: s.MaxPerHost, MaxPerDomain: s.MaxPerDomain, MaxPerTag: s.MaxPerTag, MaxBytes: s.MaxBytes, MaxTime: s.MaxTime,
+		StopWhen: conditions, Window: spans, Hosts: s.Hosts, Include: s.Include, Exclude: s.Exclude,
+	}, err
+}
+
+// concern counts the queued URLs that a change is about.
+func (c *changing) concern(ctx context.Context, o control.Change, next *Settings, done *control.Changed) error {
+	switch o.Setting {
+	case control.SetInclude, control.SetExclude:
+		was, err := c.scope(ctx, &c.now)
+		if err != nil {
+			return err
+		}
+		is, err := c.scope(ctx, next)
+		if err != nil {
+			return control.Bad(err)
+		}
+		// Of a wider scope, those are meant that would have been closed at their turn.
+		return c.count(ctx, done, func(u frontier.Candidate) bool {
+			asked := crawler.InScope(u)
+			return was.Judge(asked).In != is.Judge(asked).In
+		})
+	case control.SetDelay:
+		rule := hostrule.Rule{Match: cmp.Or(o.Host, everyHost)}
+		done.Known = true
+		return status.EachHost(ctx, c.frontier, 0, func(h frontier.Host) bool {
+			n := h.Queued + h.Deferred
+			done.Pending += n
+			if rule.Matches(h.Authority.Host()) {
+				done.URLs += n
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+// scope is that of the crawl with settings.
+func (c *changing) scope(ctx context.Context, s *Settings) (*scope.Scope, error) {
+	sc, err := s.ScopeConfig()
+	if err != nil {
+		return nil, err
+	}
+	maps, err := s.SitemapConfig()
+	if err != nil {
+		return nil, err
+	}
+	sc.Sitemaps = maps.Robots || len(maps.URLs) > 0
+	of, err := scope.New(sc, nil)
+	if err != nil {
+		return nil, err
+	}
+	for seed, err := range c.frontier.AllSeeds(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		of.Extend(seed.URL)
+	}
+	return of, nil
+}
+
+// count goes through a snapshot of what is queued. An engine without snapshots leaves the count unknown.
+func (c *changing) count(ctx context.Context, done *control.Changed, concerned func(frontier.Candidate) bool) (err error) {
+	path := in(c.dir, control.NewSnapshot())
+	switch err := c.frontier.Snapshot(ctx, path); {
+	case errors.Is(err, frontier.ErrNoSnapshot):
+		return nil
+	case err != nil:
+		return errors.Join(err, removed(path))
+	}
+	defer func() { err = errors.Join(err, removed(path)) }()
+	f, err := engine.OpenReadOnly(path)
+	if err != nil {
+		return err
+	}
+	done.Known = true
+	return errors.Join(f.List(ctx, func(i frontier.Item) error {
+		if i.URL == nil || i.URL.Outcome != 0 {
+			return nil
+		}
+		if done.Pending++; concerned(i.URL.Candidate) {
+			if done.URLs++; len(done.Examples) < control.MostExamples {
+				done.Examples = append(done.Examples, i.URL.URL.String())
+			}
+		}
+		return nil
+	}), f.Close())
+}
+
+func removed(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// reload looks at the opt-out lists. What they have is closed when its turn comes.
+func (c *changing) reload(ctx context.Context, o control.Change) (done control.Changed, err error) {
+	lists := c.now.lists
+	if lists == nil || c.running == nil {
+		return done, control.Bad(misuse("a crawl that does not run reads its opt-out lists when it is resumed"))
+	}
+	if o.Try {
+		return done, control.Bad(misuse("opt-out lists cannot be tried: a list that was changed is in force within a second by itself"))
+	}
+	before, entries := digestOf(lists.Lists())
+	done.Before = fmt.Sprintf("%d entries, %.8s", entries, before)
+	after, entries := digestOf(lists.Reload())
+	done.After, done.Trouble = fmt.Sprintf("%d entries, %.8s", entries, after), lists.Troubles()
+	if err := c.count(ctx, &done, func(u frontier.Candidate) bool { return lists.URL(u.URL) != nil }); err != nil {
+		return done, err
+	}
+	return done, c.tell(ctx, ledger.Operator{
+		Act: o.Setting, About: "read again: " + done.After, URLs: done.URLs, Note: control.NoteOf(ctx),
+	})
+}
+
+// Stopped is a stopped crawl that an operator changes. Whatever it closes has its line in the ledger.
+type Stopped struct {
+	frontier.Frontier
+	dir      string
+	settings *Settings
+}
+
+// OpenStopped opens a crawl that does not run, with the settings that it had; nil for those in its directory. What the
+// opening itself closes has its line when it returns. Errors are frontier.ErrInUse, ErrNewer, ErrOlder and ErrDamaged.
+func OpenStopped(ctx context.Context, dir string, s *Settings) (f Stopped, err error) {
+	if s, err = settingsIn(dir, s); err != nil {
+		return f, err
+	}
+	f.dir, f.settings = dir, s
+	o, told := s.FrontierOptions(), f
+	o.Operator = true
+	o.Tell = func(ctx context.Context, closed frontier.Closings) error {
+		return told.tell(ctx, nil, func(e *evidence) error { return record.Closed(e.archive, e.ledger)(ctx, closed) })
+	}
+	if f.Frontier, err = engine.Open(dir, o); err != nil {
+		return f, err
+	}
+	// One at a time has the archive open: the frontier's commit, or who calls tell.
+	if err = requireKept(dir); err == nil {
+		err = errors.Join(RemoveLeftOvers(dir), f.Sync(ctx))
+	}
+	if err == nil {
+		err = f.tellQuarantined(ctx)
+	}
+	if err != nil {
+		return f, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// settingsIn are the settings s, or those in dir.
+func settingsIn(dir string, s *Settings) (*Settings, error) {
+	if s != nil {
+		return s, nil
+	}
+	read, err := ReadSettings(dir)
+	return &read, err
+}
+
+// Steer obeys. What it drops is written down on the way, and without a ledger nothing is dropped.
+func (f Stopped) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
+	if s.Act == frontier.Drop {
+		if err := RequireWhole(f.dir); err != nil { // before anything is changed
+			return frontier.Steered{}, err
+		}
+	}
+	return steer(ctx, f.Frontier, f.Frontier, s, f.note)
+}
+
+// Retry opens what was closed.
+func (f Stopped) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
+	return retry(ctx, f.Frontier, r, f.note)
+}
+
+// Change changes a setting, for the runs that follow.
+func (f Stopped) Change(ctx context.Context, o control.Change) (control.Changed, error) {
+	c := &changing{dir: f.dir, frontier: f.Frontier, tell: f.note, now: *f.settings}
+	done, err := c.change(ctx, o)
+	*f.settings = c.now // the next change is one of these
+	return done, err
+}
+
+// note has the ledger say what an operator did. A crawl that has not run yet has none, and nothing to account for.
+func (f Stopped) note(ctx context.Context, act ledger.Operator) (err error) {
+	if !isFolder(in(f.dir, LedgerName)) {
+		return nil
+	}
+	if f.MayMark() != nil { // whoever has another key signs a run of its own, as for what a drop closes
+		return f.tell(ctx, nil, func(e *evidence) error { return errors.Join(e.ledger.Begin(ctx), e.ledger.Operator(ctx, act)) })
+	}
+	if err := f.Mend(ctx, nil); err != nil {
+		return err
+	}
+	w, err := f.Ledger(nil)
+	if err != nil {
+		return fmt.Errorf("it was done, and the ledger does not say so: %w", err)
+	}
+	return errors.Join(w.Operator(ctx, act), w.Close())
+}
+
+// KeepRests has the frontier keep the rests that a kill left to the ledger alone: the run that follows would read them there.
+// It is for who takes lines away. Of the hosts gone, as hostmap.Host names them, nothing is to be left: the frontier does not
+// learn their names.
+func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
+	stats, err := f.Stats(ctx)
+	if err != nil || !stats.Unclean {
+		return err
+	}
+	rests, _, err := record.ReadRests(ledger.Last(in(f.dir, LedgerName)))
+	if err != nil {
+		return err
+	}
+	clock := record.Start()
+	for a := range rests {
+		h, known, err := f.Host(ctx, a)
+		if err != nil {
+			return err
+		}
+		memory, err := host.Read(h.Memory)
+		if err != nil {
+			return fmt.Errorf("crawl directory: %s: %w", a, err)
+		}
+		left, ok := rests.Left(a, &memory, clock)
+		if !ok || !known && slices.Contains(gone, hostmap.Host(a.String())) {
+			continue
+		}
+		if _, err := f.Steer(ctx, frontier.Steering{Act: frontier.Rest, Authority: a, For: left.Wait}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add enters seeds, and writes down those of hosts that an operator has dropped.
+func (f Stopped) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
+	added, err := f.Frontier.Add(ctx, cs)
+	if err == nil {
+		err = f.note(ctx, ofSeeds(ctx, cs, added))
+	}
+	if len(added.Barred) == 0 {
+		return added, err
+	}
+	return added, errors.Join(err, f.tell(ctx, nil, func(e *evidence) error {
+		return record.Barred(ctx, e.archive, e.ledger, cs, added)
+	}))
+}
+
+// Find returns the authorities that people mean by the name of a host.
+func (f Stopped) Find(ctx context.Context, host string) ([]canon.Authority, error) {
+	return control.Find(ctx, f.Frontier, host)
+}
+
+// tell opens the evidence for lines. A kill's torn tails are mended, as by a run. Who only changes the crawl says nothing
+// of them: the next run finds the same.
+func (f Stopped) tell(ctx context.Context, say func(Note), do func(e *evidence) error) (err error) {
+	info, err := f.settings.ArchiveInfo(f.dir, nil)
+	if err != nil {
+		return err
+	}
+	var e evidence
+	defer func() { err = errors.Join(err, e.close()) }()
+	if err := e.open(ctx, f.dir, info, nil, f.settings.lists, say); err != nil {
+		return err
+	}
+	return do(&e)
+}
+
+// tellQuarantined writes down what this opening has put in quarantine.
+func (f Stopped) tellQuarantined(ctx context.Context) error {
+	if all, err := f.Quarantined(ctx); err != nil || len(all) == 0 {
+		return err
+	}
+	return f.tell(ctx, nil, func(e *evidence) error { return e.tellQuarantined(ctx, f.Frontier) })
+}
+
+// Mend completes what a kill left open of archive, index and ledger, as a run does, and says what was torn. Where nothing
+// is open it does nothing.
+func (f Stopped) Mend(ctx context.Context, say func(Note)) error {
+	open, err := Entries(in(f.dir, ArchiveName), "", ".warc.gz.open")
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	return f.tell(ctx, say, func(*evidence) error { return nil })
+}
+
+// ErrOtherKey says that a ledger is signed with another key than the user's.
+var ErrOtherKey = errors.New("the ledger is signed with another key than yours")
+
+// Ledger opens the ledger of the crawl alone, for marks that are about what is archived. Its user closes it. A ledger that
+// is signed with another key is ErrOtherKey: whoever trusts that key would not trust the marks.
+func (f Stopped) Ledger(say func(Note)) (*ledger.Writer, error) {
+	if err := f.MayMark(); err != nil {
+		return nil, err
+	}
+	info, err := f.settings.ArchiveInfo(f.dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	return openLedger(f.dir, ledger.Options{SettingsSHA256: info.Fields.Get(configDigest)}, say)
+}
+
+// MayMark refuses a ledger of another's key, before anything is changed for which Ledger is needed.
+func (f Stopped) MayMark() error {
+	latest, err := ledger.Latest(in(f.dir, LedgerName))
+	if err != nil || len(latest.Signatures) == 0 {
+		return nil // to open it says what is wrong with it
+	}
+	signer, rotations, err := LedgerSigner(true)
+	if err != nil {
+		return fmt.Errorf("%w, which is unavailable: %w", ErrOtherKey, err)
+	}
+	if latest.SignedBy(signer.Key()) {
+		return nil
+	}
+	if slices.ContainsFunc(rotations, func(r Rotation) bool { return latest.SignedBy(r.Old) }) {
+		return nil
+	}
+	return fmt.Errorf("%w (%s): do this as the user who crawls, or with a copy of that user's ledger.key in your configuration folder",
+		ErrOtherKey, signer.Name())
+}
+
+// mayGoOn refuses a directory in which something is being forgotten: it is half done.
+func mayGoOn(dir string) error {
+	if redact.Pending(dir) {
+		return fmt.Errorf("crawl directory: %w: curtsy audit or curtsy resume finish it", redact.ErrUnfinished)
+	}
+	return nil
 }

@@ -8,14 +8,20 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"curtsy/crawler/status"
+	"curtsy/storage"
 )
 
 //go:embed assets
@@ -195,4 +201,307 @@ func asset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.ServeContent(w, r, r.PathValue("name"), time.Time{}, bytes.NewReader(b))
+}
+
+// made is a page, or why there is none.
+type made struct {
+	html   []byte
+	event  []byte // the same for a script that listens; nil for a page that nobody does
+	at     time.Time
+	took   time.Duration
+	status int
+}
+
+// eventStream is what a script asks for, to have the page again whenever it changes.
+const eventStream = "text/event-stream"
+
+// page serves what view shows of a crawl: once, or again and again to a script that listens.
+func (s *Server) page(view func(r *http.Request, w *watcher, v *view) (name string, err error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x, n := s.watcher(r)
+		if x == nil {
+			s.failed(w, http.StatusNotFound, "There is no such crawl here.")
+			return
+		}
+		make := func() *made { return s.make(r, x, n, view) }
+		if strings.Contains(r.Header.Get("Accept"), eventStream) {
+			s.stream(w, r, func() *made { return s.kept(r.URL.RequestURI(), make) })
+			return
+		}
+		send(w, make())
+	}
+}
+
+func send(w http.ResponseWriter, m *made) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(m.status)
+	w.Write(m.html)
+}
+
+// make makes a page.
+func (s *Server) make(r *http.Request, x *watcher, n int, show func(r *http.Request, w *watcher, v *view) (string, error)) *made {
+	v := s.newView(r, x, n)
+	m := &made{status: http.StatusOK}
+	name, err := show(r, x, v)
+	if err != nil {
+		name, m.status = "trouble.html", http.StatusServiceUnavailable
+		v.Title, v.Trouble = "Trouble", err.Error()
+	}
+	var b bytes.Buffer
+	if err := render(&b, name, v); err != nil {
+		b.Reset()
+		fmt.Fprintln(&b, "the page could not be written")
+		m.status = http.StatusInternalServerError
+	}
+	m.html, m.at = b.Bytes(), time.Now()
+	return m
+}
+
+// mostKept is how long a page is kept at most, however long it took.
+const mostKept = 30 * time.Second
+
+// kept is a page that was made within the last second, for all browsers that listen to the same; or, if it took longer to make,
+// within fifty times that, so that one that is looked at all the time takes 2 % of a processor at most.
+func (s *Server) kept(key string, make func() *made) *made {
+	s.mu.Lock()
+	m := s.pages[key]
+	s.mu.Unlock()
+	if m != nil && time.Since(m.at) < max(lookEvery*9/10, min(50*m.took, mostKept)) {
+		return m
+	}
+	begin := time.Now()
+	m = make()
+	m.took = time.Since(begin)
+	if b, err := json.Marshal(string(m.html)); err == nil {
+		m.event = slices.Concat([]byte("data: "), b, []byte("\n\n"))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pages) >= mostPages {
+		clear(s.pages)
+	}
+	s.pages[key] = m
+	return m
+}
+
+// stream sends the page whenever it has changed. Nothing waits in a queue: a browser that reads slowly gets what is there
+// when it has read, and one that reads nothing is left after writeTime.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, make func() *made) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		s.failed(w, http.StatusServiceUnavailable, "Too many browsers listen.")
+		return
+	}
+	w.Header().Set("Content-Type", eventStream)
+	to := http.NewResponseController(w)
+	if to.SetReadDeadline(time.Time{}) != nil { // that of the request: its end would be taken for the browser's
+		return
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var last []byte
+	for {
+		event := []byte(": nothing new\n\n")
+		if m := make(); m.status == http.StatusOK && !bytes.Equal(m.html, last) {
+			last, event = m.html, m.event
+		}
+		if to.SetWriteDeadline(time.Now().Add(writeTime)) != nil {
+			return
+		}
+		if _, err := w.Write(event); err != nil || to.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) failed(w http.ResponseWriter, status int, why string) {
+	v := &view{Title: "Trouble", Trouble: why}
+	var b bytes.Buffer
+	if render(&b, "trouble.html", v) != nil {
+		http.Error(w, why, status)
+		return
+	}
+	send(w, &made{html: b.Bytes(), status: status})
+}
+
+// Glance is what the dashboard knows of a crawl at one instant, for programs.
+type Glance struct {
+	Name string // of the source
+	Look
+	Err  error     // of the last look
+	At   time.Time // of the last look that succeeded; zero before
+	Rate float64   // exchanges a second, over the last ten
+}
+
+// Glances is what is known of each source. It asks nobody: Serve does, once a second, however many programs want to know.
+func (s *Server) Glances() []Glance {
+	all := make([]Glance, 0, len(s.watchers))
+	for _, w := range s.watchers {
+		all = append(all, w.glance())
+	}
+	return all
+}
+
+func (w *watcher) glance() Glance {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Glance{
+		Name: w.source.Name(), Look: w.look, Err: w.err, At: w.at, Rate: w.fine.Over(10 * time.Second).Exchanges,
+	}
+}
+
+// How often a source is asked, and how much of it is read at one time.
+const (
+	lookEvery  = time.Second     // of one that runs
+	restEvery  = 3 * time.Second // of one that does not
+	lookTime   = 5 * time.Second // what an answer may take
+	mostRead   = 100             // decisions a second that are read; of more the last
+	firstRead  = 2000            // at the first look
+	slowSample = time.Minute
+)
+
+// watcher follows one source. It alone asks for what changes all the time, however many browsers look.
+type watcher struct {
+	source Source
+
+	mu     sync.Mutex
+	look   Look
+	err    error // of the last look; nil before the first
+	first  bool  // there was a look
+	at     time.Time
+	unread error          // why the ledger could not be read
+	fine   status.Samples // ten minutes
+	long   status.Samples // a day
+	tally  *tally
+}
+
+func newWatcher(s Source) *watcher {
+	return &watcher{
+		source: s, tally: newTally(),
+		fine: status.Keep(601, lookEvery/2), long: status.Keep(1441, slowSample),
+	}
+}
+
+// follow asks until ctx ends.
+func (w *watcher) follow(ctx context.Context) {
+	most := firstRead
+	for {
+		running := w.once(ctx, most)
+		most = mostRead
+		wait := lookEvery
+		if !running {
+			wait = restEvery
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// once asks once, and reports whether the crawl runs.
+func (w *watcher) once(ctx context.Context, most int) bool {
+	within, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	look, err := w.source.Look(within)
+	lines, passed, lineErr := w.source.Decisions(most)
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	if w.err = err; err == nil {
+		w.look, w.first, w.at = look, true, now
+		x := status.Sample{
+			At: now, Pages: look.Status.Pages, Bytes: look.Status.Bytes, Exchanges: look.Status.Exchanges,
+			Permitted: look.Waits.Permitted, Archive: look.Disk.Archive,
+		}
+		w.fine.Add(x)
+		w.long.Add(x)
+	}
+	w.unread = lineErr
+	for _, l := range lines {
+		w.tally.add(l)
+	}
+	w.tally.passed += passed
+	return err == nil && look.Running
+}
+
+// seen is what is known of a crawl at one instant, to be shown while the watcher goes on.
+type seen struct {
+	Look
+	Err       error
+	Unread    error
+	First     bool
+	At        time.Time
+	Now       status.Rates // of the last ten seconds
+	Minute    status.Rates
+	Course    []status.Rates // the last ten minutes, in parts
+	Span      time.Duration
+	LongRates []status.Rates
+	LongSpan  time.Duration
+	Since     time.Time
+	Read      int64
+	Passed    int64
+	Failures  []failing
+}
+
+func (w *watcher) seen() seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return seen{
+		Look: w.look, Err: w.err, Unread: w.unread, First: w.first, At: w.at,
+		Now: w.fine.Over(10 * time.Second), Minute: w.fine.Over(time.Minute),
+		Course: w.fine.Course(100), Span: w.fine.Span(), LongRates: w.long.Course(120), LongSpan: w.long.Span(),
+		Since: w.tally.since, Read: w.tally.seen, Passed: w.tally.passed,
+		Failures: w.tally.failures(),
+	}
+}
+
+// answers are the status codes that hosts answered with last, of those whose decisions are still kept.
+func (w *watcher) answers(rows []status.Row) map[string]int {
+	found := make(map[string]int, len(rows))
+	for _, r := range rows {
+		found[r.Host] = 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, left := len(w.tally.last)-1, len(found); i >= 0 && left > 0; i-- {
+		l := &w.tally.last[i]
+		if had, asked := found[originOf(l.URL)]; asked && had == 0 && l.Status > 0 {
+			found[originOf(l.URL)] = l.Status
+			left--
+		}
+	}
+	return found
+}
+
+// originOf is the part of a canonical URL before its path.
+func originOf(text string) string {
+	_, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		return text[:len(text)-len(rest)+i]
+	}
+	return text
+}
+
+// newest are the last decisions that match.
+func (w *watcher) newest(n int, match func(*storage.Line) bool) []storage.Line {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tally.newest(n, match)
 }

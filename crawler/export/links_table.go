@@ -8,19 +8,25 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/extract"
 	"curtsy/crawler/found"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/mediatype"
 	"curtsy/storage/sorted"
+	"curtsy/storage/spool"
 	"curtsy/storage/tables"
+	"curtsy/storage/warc"
 )
 
 // linksTable makes the rows. It takes all lines of ledgers, then all documents, and is read afterwards, once, by one
@@ -368,4 +374,371 @@ func (j *judge) verdict(u, by canon.URL, h *head, m *mention) scope.Verdict {
 		}
 	}
 	return j.scope.Judge(c)
+}
+
+// source is an archived answer.
+type source struct {
+	Crawl      int // its place in the Crawls of the Reader
+	Key        string
+	URL        string
+	Time       time.Time
+	Generation int64 // 0 where it is not known
+	Status     int
+	Header     http.Header
+	Body       io.Reader // without codings; nil where there is none
+	Size       int64     // bytes of Body, or 0
+	Missing    string    // why there is no body; empty if there was none
+
+	// Amiss, if not nil, is asked behind the body: why it is not all of it; empty if it is.
+	Amiss func() string
+}
+
+// crawl is how a crawl reads and judges links.
+type crawl struct {
+	Name     string
+	Previews bool // as extract.Input has it
+	Follow   extract.Follow
+	Token    string
+	Scope    *judge // nil leaves the columns of scope null
+}
+
+// linksReader reads answers. It may be used by several goroutines at once.
+type linksReader struct {
+	crawls  []crawl
+	dir     string // of temporary files; empty means the system's folder
+	extract *extract.Extractor
+}
+
+// linksDocument is the mentions of one answer.
+type linksDocument struct {
+	head head
+	n    int64
+	says spool.Spool // the mentions, as lines of JSON
+	err  error
+}
+
+// head is what the mentions of a document have in common.
+type head struct {
+	Crawl      int
+	Key, URL   string
+	Time       time.Time
+	Generation int64
+	NoFollow   bool // the document asks for it
+	Kind       storage.Kind
+	Depth      int
+}
+
+// mention is one mention of a URL.
+type mention struct {
+	Position           int64  // in its document, from 1
+	Kind               string // a word of the column
+	Element, Attribute string `json:",omitempty"`
+	Rel                string `json:",omitempty"`
+	Text               string `json:",omitempty"`
+	Written            string `json:",omitempty"`
+	URL                string `json:",omitempty"` // empty without one
+	Why                string `json:",omitempty"` // why it is no link; empty if it is one
+	Repeated, NoFollow bool
+	Rels               extract.Rels
+}
+
+// Words of the columns kind and why_not that are of this package.
+const (
+	kindLink     = "link"
+	kindEmbed    = "embed"
+	kindRefresh  = "refresh"
+	kindRedirect = "redirect"
+	kindUnread   = "unread"
+
+	whyWithin  = "same page"
+	whyInert   = "no document"
+	whyTooMany = "too many"
+	whyNoLine  = "no decision"
+)
+
+// maxWritten is how many bytes of a reference are kept, and of a rel.
+const maxWritten = 2 << 10
+
+// Read reads the mentions of an answer; of one that has none, it returns nil. An error means that the body could not be
+// read otherwise than a damaged archive can, that ctx is done, or that the disk fails.
+func (r *linksReader) Read(ctx context.Context, s source) (*linksDocument, error) {
+	url, err := canon.Parse(s.URL)
+	if err != nil {
+		return nil, nil //nolint:nilerr // no crawl of ours asks for it
+	}
+	d := &linksDocument{
+		head: head{Crawl: s.Crawl, Key: s.Key, URL: s.URL, Time: s.Time, Generation: s.Generation},
+		says: spool.Spool{Dir: r.dir, Pattern: "curtsy-links-*"},
+	}
+	switch {
+	case s.Status >= 300 && s.Status < 400:
+		err = r.redirect(d, url, s)
+	case s.Status >= 200 && s.Status < 300 && s.Missing != "" && s.Body == nil:
+		if r.crawls[s.Crawl].Follow.KindOf(mediatype.Value(s.Header), url.Path(), nil) != 0 {
+			err = d.unread(s.Missing)
+		}
+	case s.Status >= 200 && s.Status < 300 && s.Body != nil:
+		err = r.document(ctx, d, url, s)
+	}
+	if err == nil && d.n == 0 {
+		return nil, d.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Decided says how the URL of the document was found.
+func (d *linksDocument) Decided(l *storage.Line) { d.head.Kind, d.head.Depth = l.Kind, l.Depth }
+
+// Close frees memory and disk.
+func (d *linksDocument) Close() error { return d.says.Close() }
+
+func (r *linksReader) redirect(d *linksDocument, from canon.URL, s source) error {
+	written, ok := s.Header["Location"]
+	if !ok || len(written) == 0 {
+		return nil
+	}
+	m := mention{Kind: kindRedirect, Attribute: "Location", Written: written[0]}
+	u, err := from.Resolve(strings.TrimSpace(written[0]))
+	if err != nil {
+		m.Why = string(canon.ReasonOf(err))
+	}
+	return d.add(&m, u)
+}
+
+func (d *linksDocument) unread(why string) error {
+	return d.add(&mention{Kind: kindUnread, Why: why}, canon.URL{})
+}
+
+// document reads a body.
+func (r *linksReader) document(ctx context.Context, d *linksDocument, url canon.URL, s source) error {
+	head := make([]byte, 512)
+	n, err := io.ReadFull(s.Body, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("links: read the body of %s: %w", s.URL, err)
+	}
+	head = head[:n]
+	c := r.crawls[s.Crawl]
+	kind := c.Follow.KindOf(mediatype.Value(s.Header), url.Path(), head)
+	if kind == 0 || n == 0 {
+		return nil
+	}
+	in := extract.Input{
+		URL: url, ContentType: mediatype.Value(s.Header), Header: s.Header, Previews: c.Previews, Token: c.Token,
+		Body: io.MultiReader(strings.NewReader(string(head)), s.Body), Size: s.Size, Mention: d.tell,
+	}
+	var page extract.Page
+	if kind == extract.KindPage {
+		page, err = r.extract.HTML(ctx, in)
+	} else {
+		page, err = r.extract.Parts(ctx, in, kind)
+	}
+	if err = errors.Join(err, d.err); err != nil {
+		return fmt.Errorf("links: %w", err)
+	}
+	d.head.NoFollow = page.Robots.NoFollow
+	why := page.Unparsed
+	if why == "" && s.Amiss != nil {
+		why = s.Amiss()
+	}
+	if why != "" {
+		return d.unread(why)
+	}
+	return nil
+}
+
+// tell takes a mention in.
+func (d *linksDocument) tell(m extract.Mention) {
+	if d.err != nil {
+		return
+	}
+	out := mention{
+		Kind: kindLink, Element: m.Element, Attribute: m.Attr, Rel: m.Words, Text: m.Text, Written: m.Raw,
+		Repeated: m.Fate == extract.Repeat, NoFollow: m.Rel.NoFollow, Rels: m.Rel.Rels(), Why: string(m.Reason),
+	}
+	switch {
+	case m.Refresh:
+		out.Kind = kindRefresh
+	case m.Embed:
+		out.Kind = kindEmbed
+	}
+	switch {
+	case out.Why != "":
+	case m.Fate == extract.Within:
+		out.Why = whyWithin
+	case m.Fate == extract.Inert:
+		out.Why = whyInert
+	case m.Fate == extract.TooMany:
+		out.Why = whyTooMany
+	}
+	d.err = d.add(&out, m.URL)
+}
+
+// add writes down a mention of u, which may be zero. Its texts become valid UTF-8 as the table has them.
+func (d *linksDocument) add(m *mention, u canon.URL) error {
+	d.n++
+	m.Position, m.URL = d.n, u.String()
+	m.Rel, m.Written = cut(m.Rel, maxWritten), cut(m.Written, maxWritten)
+	for _, s := range []*string{&m.Element, &m.Attribute, &m.Rel, &m.Text, &m.Written} {
+		*s = strings.ToValidUTF8(*s, "\uFFFD")
+	}
+	if err := json.NewEncoder(&d.says).Encode(m); err != nil {
+		return fmt.Errorf("links: %w", err)
+	}
+	return nil
+}
+
+// cut is s without what goes beyond n bytes.
+func cut(s string, n int) string { return s[:min(len(s), n)] }
+
+// Why a document is not read, or not to its end, beside the problems of captures.
+const (
+	missingRevisit = "revisit"   // no index of the crawl has the record that it repeats
+	cutShort       = "truncated" // the archive has less than the answer
+)
+
+// mentions makes a row for each mention of a URL.
+func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
+	var crawls []crawl
+	for _, c := range in.Crawls {
+		judging, err := c.judging()
+		if err != nil {
+			return err
+		}
+		crawls = append(crawls, judging)
+	}
+	reader := &linksReader{crawls, in.temp, in.pages}
+	all := newTable(reader)
+	defer func() { err = errors.Join(err, all.Close()) }()
+	for i, c := range in.Crawls {
+		quiet := NewOut(out.table, nil) // what is amiss with the ledger is told with its own tables
+		if err := c.decided(ctx, quiet, func(e *entry) error { return all.Line(i, &e.Line) }); err != nil {
+			return err
+		}
+	}
+	err = visit(ctx, in, out, visitor[*linksDocument]{
+		size: fewRows,
+		work: func(ctx context.Context, c *Capture) ([]*linksDocument, error) {
+			d, err := c.mentions(ctx, reader, slices.Index(in.Crawls, c.Crawl))
+			if d == nil || err != nil {
+				return nil, err
+			}
+			return []*linksDocument{d}, nil
+		},
+		take: func(d *linksDocument) error { return errors.Join(all.Add(d), d.Close()) },
+		drop: func(d *linksDocument) { _ = d.Close() },
+	})
+	if err != nil {
+		return err
+	}
+	kind, why := out.table.Index("kind"), out.table.Index("why_not")
+	return all.Rows(ctx, func(r tables.Row) error {
+		if r[kind].Text() == kindUnread {
+			out.Problems[r[why].Text()]++
+		}
+		return out.Row(r)
+	})
+}
+
+// judging is how a crawl reads and judges links, by its settings. Without them the columns of scope are null.
+func (c *Crawl) judging() (crawl, error) {
+	l := crawl{Name: c.Name}
+	settings, err := crawldir.ReadSettings(c.Dir)
+	if err != nil {
+		return l, nil //nolint:nilerr // a crawl directory is exported without its settings, too
+	}
+	l.Token, l.Previews = settings.Agent, settings.Previews
+	l.Follow, _ = extract.ParseFollow(settings.Follow) // a word of an earlier version follows nothing now
+	scope, err := settings.ScopeConfig()
+	if err != nil {
+		return l, nil //nolint:nilerr // as above
+	}
+	rels, err := extract.ParseRels(settings.FollowRel)
+	if err != nil {
+		return l, nil //nolint:nilerr // as above
+	}
+	if l.Scope, err = newJudge(scope, rels); err != nil {
+		return l, fmt.Errorf("export: %w", err)
+	}
+	return l, nil
+}
+
+// mentions reads the mentions of a capture; nil where it has none.
+func (c *Capture) mentions(ctx context.Context, reader *linksReader, crawl int) (*linksDocument, error) {
+	s := source{
+		Crawl: crawl, Key: c.Key, URL: c.Index.URL, Time: c.Index.Time, Generation: c.Crawl.generations[c.Index.Filename],
+		Status: c.Index.Status, Header: http.Header{"Content-Type": {c.Index.Mime}},
+	}
+	of := c
+	if c.Answer != nil && c.Answer.Revisit {
+		var closer io.Closer
+		if of, closer = c.original(); of == nil {
+			of, s.Missing = c, missingRevisit
+			s.Status = http.StatusOK // it confirms a page
+		} else {
+			defer closer.Close()
+		}
+	}
+	if a := of.Answer; a != nil {
+		if s.Header = a.Header; s.Missing == "" {
+			s.Status = a.Status
+		}
+		body, err := of.Body(maxPage)
+		if err != nil {
+			return nil, err
+		}
+		if body != nil {
+			var input extract.Input
+			if err := c.r.fill(&input, body); err != nil {
+				return nil, err
+			}
+			s.Body, s.Size = input.Body, input.Size
+			s.Amiss = func() string { return of.ends() }
+		}
+	}
+	if s.Missing == "" {
+		s.Missing = of.Problem
+	}
+	d, err := reader.Read(ctx, s)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	if l, ok := c.Decision(); ok {
+		d.Decided(&l)
+	}
+	return d, nil
+}
+
+// ends says why a body that was read is not all of it; empty if it is.
+func (c *Capture) ends() string {
+	if c.Problem == "" && c.Answer.Truncated != "" {
+		return cutShort
+	}
+	return c.Problem
+}
+
+// original is the capture that a revisit repeats; nil if no index of the crawl has it.
+func (c *Capture) original() (*Capture, io.Closer) {
+	refers := c.Answer.Refers
+	if refers.URL == "" {
+		return nil, nil
+	}
+	for l, err := range cdxj.Lookup(c.Crawl.index, refers.URL) {
+		path, ok := c.Crawl.archive[l.Filename]
+		if err != nil || !ok || !l.Time.Equal(refers.Date.Truncate(time.Second)) || l.Mime == "warc/revisit" {
+			continue
+		}
+		rec, closer, err := warc.ReadAt(path, l.Offset)
+		if err != nil {
+			continue
+		}
+		a, err := answer.Read(rec, 0)
+		if err == nil && strings.EqualFold(rec.Type, "response") && (refers.ID == "" || a.ID == refers.ID) {
+			return &Capture{Crawl: c.Crawl, Index: l, Answer: a, r: c.r}, closer
+		}
+		closer.Close()
+	}
+	return nil, nil
 }

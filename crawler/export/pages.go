@@ -1,17 +1,29 @@
 package export
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
+	"curtsy/crawler/extract"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/mediatype"
+	"curtsy/storage/spool"
 	"curtsy/storage/tables"
+	pagetext "curtsy/storage/text"
 )
 
 // pages makes a row for each capture.
@@ -274,4 +286,268 @@ func ianaName(name string) string {
 		return name
 	}
 	return strings.ToUpper(name)
+}
+
+// Page is what the body of a capture says.
+type Page struct {
+	extract.Page
+	Detected   string // media type by the first bytes, or the server's; empty without a body
+	Is         bool   // it is a page, and was read; else only Detected and, of plain text, Language are known
+	TextLength int64  // bytes of its text, the words joined by single spaces
+	Sketch     Sketch
+	Language   pagetext.Result // as the table text has it; none with Inputs.NoLanguage
+}
+
+const (
+	maxPage   = extract.MaxParse + 1
+	smallPage = 512 << 10 // up to which the extractor is told the size of a page
+)
+
+// Page reads the body.
+func (c *Capture) Page(ctx context.Context) (p Page, err error) {
+	body, err := c.Body(maxPage)
+	if body == nil {
+		return p, err
+	}
+	in := bufio.NewReaderSize(body, mediatype.MaxSniff)
+	_, p.Detected, p.Is = c.media(in)
+	r := c.r
+	if !p.Is {
+		if c.isPlain() && !r.in.NoLanguage {
+			p.Language, err = c.language(ctx, in)
+		}
+		return p, err
+	}
+	var says *Reader // nil for what is no web address
+	if u := c.URL(); !u.IsZero() {
+		says = newNeardupReader(u)
+	}
+	input := extract.Input{
+		URL: c.URL(), ContentType: mediatype.Value(c.Answer.Header), Header: c.Answer.Header,
+		Text: func(s string) {
+			for word := range strings.FieldsSeq(s) {
+				if p.TextLength > 0 {
+					p.TextLength++
+				}
+				p.TextLength += int64(len(word))
+			}
+			if says != nil {
+				says.Text(s)
+			}
+		},
+	}
+	if err := r.fill(&input, in); err != nil {
+		return Page{}, err
+	}
+	release, err := r.pages.Turn(ctx, input.Size)
+	if err != nil {
+		return Page{}, fmt.Errorf("export: %w", err)
+	}
+	defer release()
+	input.Turn = true
+	if !r.in.NoLanguage {
+		read := spool.Spool{Dir: r.in.temp}
+		defer func() { err = errors.Join(err, read.Close()) }()
+		if p.Language, err = c.language(ctx, io.TeeReader(input.Body, &read)); err != nil {
+			return Page{}, err
+		}
+		input.Body = io.MultiReader(read.Section(), input.Body)
+	}
+	p.Page, err = r.pages.HTML(ctx, input)
+	if err != nil {
+		return Page{}, fmt.Errorf("export: %w", err)
+	}
+	if p.Unparsed != "" {
+		c.amiss(ProblemUnparsed)
+	}
+	if says != nil {
+		p.Sketch = says.Sketch(p.Links)
+	}
+	return p, nil
+}
+
+// language detects the language of the body in its whole text.
+func (c *Capture) language(ctx context.Context, body io.Reader) (pagetext.Result, error) {
+	p, err := pagetext.Read(ctx, c.textInput(body, true))
+	return p.Language, err
+}
+
+// fill gives a page to in: a small one whole, with its size, which spares its reader much.
+func (r *reader) fill(in *extract.Input, body io.Reader) error {
+	if r.body == nil {
+		r.body = make([]byte, smallPage)
+	}
+	n, err := io.ReadFull(body, r.body)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		in.Body, in.Size = bytes.NewReader(r.body[:n]), int64(n)
+	case err != nil:
+		return fmt.Errorf("export: %w", err)
+	default:
+		in.Body = io.MultiReader(bytes.NewReader(r.body), &upTo{body})
+	}
+	return nil
+}
+
+// upTo ends where a body is longer than what is read of a page: the extractor says so by itself.
+type upTo struct{ r io.Reader }
+
+func (u *upTo) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if err != nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// sniffed is the media type by the first bytes of a body, and the server's where they do not tell; empty without a body.
+func sniffed(t mediatype.Type, head []byte) string {
+	if len(head) == 0 {
+		return ""
+	}
+	if s := mediatype.Sniff(head); s != "" {
+		return s
+	}
+	if t.Name != "" {
+		return t.Name
+	}
+	if utf8.Valid(head) && bytes.IndexByte(head, 0) < 0 {
+		return "text/plain"
+	}
+	return "application/octet-stream"
+}
+
+// Why captures have no row in the table text.
+const (
+	leftRevisit = "revisit"
+	leftStatus  = "not-2xx"
+	leftType    = "not-text"
+	leftRobots  = "robots-txt"
+	leftUnread  = "unreadable"
+)
+
+// fewRows is how many captures a batch has whose rows may be megabytes each.
+const fewRows = 2
+
+// texts makes a row for each page and plain text.
+func texts(ctx context.Context, in *Inputs, out *Out) error {
+	f := newFiller(&tables.Reading)
+	var mu sync.Mutex
+	left := map[string]int64{}
+	err := visit(ctx, in, out, visitor[tables.Row]{size: fewRows, take: out.Row, work: func(ctx context.Context, c *Capture) ([]tables.Row, error) {
+		r := f.row()
+		why, err := r.reading(ctx, c)
+		if why != "" {
+			mu.Lock()
+			left[why]++
+			mu.Unlock()
+		}
+		if why != "" || err != nil {
+			return nil, err
+		}
+		return []tables.Row{r.r}, nil
+	}})
+	for why, n := range left {
+		out.Left(why, n)
+	}
+	return err
+}
+
+// reading fills in what there is to read in a capture; left says why it has no row.
+func (r row) reading(ctx context.Context, c *Capture) (left string, err error) {
+	switch a := c.Answer; {
+	case a == nil:
+		return leftUnread, nil
+	case a.Revisit:
+		return leftRevisit, nil
+	case a.Status < 200 || a.Status > 299:
+		return leftStatus, nil
+	}
+	p, is, err := c.text(ctx)
+	if err != nil {
+		return "", err
+	}
+	if l, _ := c.Decision(); subset(c, l.Decision) == "robotstxt" {
+		return leftRobots, nil
+	}
+	if !is {
+		return leftType, nil
+	}
+	r.set("url_surtkey", tables.Text(c.Key))
+	r.set("url", tables.Text(c.Index.URL))
+	r.set("fetch_time", tables.Instant(c.Index.Time))
+	r.set("crawl", tables.Text(c.Crawl.Name))
+	r.set("content_digest", tables.Some(c.Index.Digest))
+	r.set("content_mime_type", tables.Some(c.Answer.Type().Name))
+	r.set("charset", tables.Some(p.Charset))
+	r.spoken(&p)
+	r.set("text", tables.Some(p.Whole))
+	r.set("text_octets", tables.Long(int64(len(p.Whole))))
+	r.set("text_cut", tables.Some(p.Cut))
+	r.set("main_text", tables.Some(p.Main))
+	r.set("main_octets", tables.Long(int64(len(p.Main))))
+	if p.Main != "" {
+		r.set("main_share", tables.Float(p.Share))
+	}
+	r.set("main_missing", tables.Some(p.MainMissing()))
+	r.set("warc_record_id", tables.Some(c.Answer.ID))
+	r.set("warc_filename", tables.Text(c.File))
+	r.set("warc_record_offset", tables.Long(c.Index.Offset))
+	r.set("warc_record_length", tables.Long(c.Index.Length))
+	r.set("problem", tables.Some(c.Problem))
+	return "", nil
+}
+
+// spoken fills in the languages of a text.
+func (r row) spoken(p *pagetext.Page) {
+	r.language(p.Language)
+	r.set("language_reliable", tables.Flag(p.Language.Reliable))
+	if p.Language.Code() != "" {
+		r.set("language_share", tables.Float(p.Language.Share))
+	}
+	tag, by := p.Declared.First()
+	r.set("language_declared", tables.Some(tag))
+	r.set("language_declared_by", tables.Some(by))
+}
+
+// language fills in the main language, by ISO 639-1 where that has it, and all of them as Common Crawl has them.
+func (r row) language(l pagetext.Result) {
+	r.set("language", tables.Some(cmp.Or(pagetext.Two(l.Code()), l.Code())))
+	r.set("content_languages", tables.Some(l.List()))
+}
+
+// text reads what there is to read in the body; is tells whether it is of a type that has a text.
+func (c *Capture) text(ctx context.Context) (p pagetext.Page, is bool, err error) {
+	body, err := c.Body(pagetext.MaxRead + 1)
+	if body == nil {
+		return p, false, err
+	}
+	in := bufio.NewReaderSize(body, mediatype.MaxSniff)
+	if _, _, isPage := c.media(in); !isPage && !c.isPlain() {
+		return p, false, nil
+	}
+	var input extract.Input
+	if err := c.r.fill(&input, in); err != nil {
+		return p, false, err
+	}
+	release, err := c.r.pages.Turn(ctx, input.Size)
+	if err != nil {
+		return p, false, fmt.Errorf("export: %w", err)
+	}
+	defer release()
+	p, err = pagetext.Read(ctx, c.textInput(input.Body, false))
+	return p, err == nil, err
+}
+
+// isPlain reports whether the answer is plain text, by the server's word.
+func (c *Capture) isPlain() bool { return c.Answer.Type().Name == "text/plain" }
+
+// textInput is the body for the reader of texts.
+func (c *Capture) textInput(body io.Reader, wholeOnly bool) pagetext.Input {
+	return pagetext.Input{
+		ContentType:     mediatype.Value(c.Answer.Header),
+		ContentLanguage: strings.Join(c.Answer.Header.Values("Content-Language"), ", "),
+		Body:            body,
+		WholeOnly:       wholeOnly,
+	}
 }

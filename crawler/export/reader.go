@@ -4,18 +4,30 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/extract"
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/ledger"
+	"curtsy/storage/report"
+	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
+	"golang.org/x/sync/errgroup"
 )
 
 // Problems of a capture: why values are missing. They are words of the tables.
@@ -307,4 +319,396 @@ func (c *Crawl) Generation() (latest int64) {
 // nobody is for rows that are no table's.
 func nobody() *Out {
 	return &Out{problem: -1, Lefts: map[string]int64{}, Problems: map[string]int64{}, Notes: map[string]int64{}}
+}
+
+// captures are the lines of all indexes in order of SURT, time and crawl: sorted once, read as often as wanted. An item
+// is the key and the time of a line, each with a zero behind it, the number of its crawl in two bytes, and the line.
+func (in *Inputs) captures(ctx context.Context) (*sorted.Sorter, error) {
+	if in.sorted != nil {
+		return in.sorted, nil
+	}
+	s := sorted.New(in.temp, sortMemory)
+	var item []byte
+	for i, c := range in.Crawls {
+		for _, path := range c.index {
+			err := eachLine(ctx, path, func(line []byte) error {
+				var ok bool
+				if item, ok = appendItem(item[:0], i, line); !ok {
+					in.damaged++
+					return nil
+				}
+				return s.Add(item)
+			})
+			if err != nil {
+				return nil, errors.Join(err, s.Close())
+			}
+		}
+	}
+	in.sorted = s
+	return s, nil
+}
+
+// eachLine reads an index, and the one that took the place of a journal.
+func eachLine(ctx context.Context, path string, see func([]byte) error) error {
+	for line, err := range cdxj.Lines(path) {
+		if err == nil {
+			err = see(line)
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if final, open := strings.CutSuffix(path, openEnd); open && errors.Is(err, fs.ErrNotExist) {
+			return eachLine(ctx, final, see)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendItem makes an item of a line; ok is false for what is no line.
+func appendItem(b []byte, crawl int, line []byte) (item []byte, ok bool) {
+	key, rest, _ := bytes.Cut(line, []byte(" "))
+	stamp, _, ok := bytes.Cut(rest, []byte(" "))
+	if !ok || len(key) == 0 || len(stamp) < 14 {
+		return b, false
+	}
+	b = append(append(b, plainKey(key)...), 0)
+	b = append(append(b, stamp[:14]...), 0)
+	b = binary.BigEndian.AppendUint16(b, uint16(crawl)) //nolint:gosec // as many as fit into a command
+	return append(b, line...), true
+}
+
+// plainKey is a key as its column has it: valid UTF-8, so that the order of rows is that of their keys, and without a
+// zero, which ends it.
+func plainKey(key []byte) []byte {
+	if utf8.Valid(key) && bytes.IndexByte(key, 0) < 0 {
+		return key
+	}
+	return bytes.ReplaceAll(bytes.ToValidUTF8(key, []byte("\uFFFD")), []byte{0}, []byte("\uFFFD"))
+}
+
+// listed is a capture as an index has it.
+type listed struct {
+	crawl *Crawl
+	key   string // see plainKey
+	line  cdxj.Line
+}
+
+func (in *Inputs) listed(item []byte) (l listed, err error) {
+	key, rest, _ := bytes.Cut(item, []byte{0})
+	_, rest, _ = bytes.Cut(rest, []byte{0})
+	l.crawl, l.key = in.Crawls[binary.BigEndian.Uint16(rest)], string(key)
+	l.line, err = cdxj.ParseLine(rest[2:])
+	return l, err
+}
+
+// batch is captures that one worker reads, and what came of them.
+type batch[T any] struct {
+	items [][]byte
+	made  []T
+	bad   int64 // items that are no lines
+	err   error
+	done  chan struct{}
+}
+
+// Why lines of an index have no rows.
+const (
+	badLine  = "index-line-unreadable"
+	sameLine = "index-line-twice"
+)
+
+// batchSize is how many captures make a batch.
+const batchSize = 16
+
+// visitor is what is done with captures.
+type visitor[T any] struct {
+	size  int                  // captures of a batch at most
+	wants func(cdxj.Line) bool // which are read; nil: all
+	work  func(ctx context.Context, c *Capture) ([]T, error)
+	take  func(T) error // what was made, in order, by one goroutine
+	drop  func(T)       // what was made and is not taken, after an error; nil: it holds nothing
+}
+
+// visit has workers read the captures of all crawls, and gives what they make of them to take in the order of SURT and time.
+// work is called by several goroutines at once, each with a Capture of its own, which holds until it returns.
+func visit[T any](ctx context.Context, in *Inputs, out *Out, v visitor[T]) error {
+	all, err := in.captures(ctx)
+	if err != nil {
+		return err
+	}
+	out.Left(badLine, in.damaged)
+	group, ctx := errgroup.WithContext(ctx)
+	n := workers()
+	work, order := make(chan *batch[T], n), make(chan *batch[T], 2*n)
+	for range n {
+		group.Go(func() error {
+			r := newReader(in)
+			defer r.close()
+			for b := range work {
+				readBatch(ctx, r, b, &v)
+				close(b.done)
+			}
+			return nil
+		})
+	}
+	var twice int64
+	group.Go(func() (err error) {
+		defer close(order)
+		defer close(work)
+		twice, err = feed(ctx, all, v.size, work, order)
+		return err
+	})
+	group.Go(func() error { return collect(order, out, &v) })
+	err = group.Wait()
+	for b := range order { // what the workers still had
+		v.dropAll(b.made)
+	}
+	out.Left(sameLine, twice)
+	return err
+}
+
+// feed makes batches of all lines. twice is how many stood there more than once.
+func feed[T any](ctx context.Context, all *sorted.Sorter, size int, work, order chan<- *batch[T]) (twice int64, err error) {
+	b := &batch[T]{done: make(chan struct{})}
+	var last []byte
+	send := func() error {
+		if len(b.items) == 0 {
+			return nil
+		}
+		select {
+		case order <- b:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		work <- b // whoever took it in order waits for it
+		b = &batch[T]{done: make(chan struct{})}
+		return nil
+	}
+	for item, err := range all.All() {
+		if err != nil {
+			return twice, err
+		}
+		if bytes.Equal(item, last) { // a journal and its sorted file, while one replaces the other
+			twice++
+			continue
+		}
+		last = append(last[:0], item...)
+		b.items = append(b.items, bytes.Clone(item))
+		if len(b.items) == size {
+			if err := send(); err != nil {
+				return twice, err
+			}
+		}
+	}
+	return twice, send()
+}
+
+// collect hands on what batches made, in their order.
+func collect[T any](order <-chan *batch[T], out *Out, v *visitor[T]) error {
+	for b := range order {
+		<-b.done
+		if b.err != nil {
+			v.dropAll(b.made)
+			return b.err
+		}
+		out.Left(badLine, b.bad)
+		for i, m := range b.made {
+			if err := v.take(m); err != nil {
+				v.dropAll(b.made[i+1:])
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *visitor[T]) dropAll(made []T) {
+	for _, m := range made {
+		if v.drop != nil {
+			v.drop(m)
+		}
+	}
+}
+
+// readBatch has a worker read a batch.
+func readBatch[T any](ctx context.Context, r *reader, b *batch[T], v *visitor[T]) {
+	for _, item := range b.items {
+		if b.err = ctx.Err(); b.err != nil {
+			return
+		}
+		l, err := r.in.listed(item)
+		if err != nil {
+			b.bad++
+			continue
+		}
+		if v.wants != nil && !v.wants(l.line) {
+			continue
+		}
+		made, err := v.work(ctx, r.capture(l))
+		if err != nil {
+			b.err = err
+			return
+		}
+		b.made = append(b.made, made...)
+	}
+}
+
+// Inputs are the crawls that are exported. One goroutine uses them, but for the workers that it owns.
+type Inputs struct {
+	Crawls []*Crawl // by name
+	// NoLanguage leaves the languages of the table pages null, which costs most of its time.
+	NoLanguage bool
+
+	pages   *extract.Extractor
+	temp    string // for temporary files; empty means the system's
+	sorted  *sorted.Sorter
+	damaged int64 // lines of indexes that are none
+}
+
+// Crawl is one crawl directory, as it was when it was opened.
+type Crawl struct {
+	Dir     string
+	Name    string // of the directory; with as much of its path in front as tells it from others
+	Origin  string // of the ledger; empty without a checkpoint
+	Size    int64  // of the latest checkpoint, in entries
+	Entries int64  // of the ledger that are read; -1 for all
+	Head    string // SIZE:ROOT of the latest checkpoint; empty without one
+	Open    bool   // a segment of the archive is being written, or was left by a kill
+
+	seen        int64             // entries of the ledger when it was first read; -1 before
+	archive     map[string]string // path of each WARC file by its final name
+	files       []string          // those names, sorted
+	index       []string          // paths
+	generations map[string]int64  // by the WARC file's final name; 0 where it does not say
+	infos       map[string]int64  // the same by the digest of its warcinfo block, as marks of runs have it
+}
+
+// The ends of file names.
+const (
+	archiveEnd = ".warc.gz"
+	indexEnd   = ".cdxj"
+	openEnd    = ".open" // of what is being written
+)
+
+// ErrNoIndex says that a segment of an archive has no index.
+var ErrNoIndex = errors.New("export: the index is not complete")
+
+// ErrTwice says that a crawl was named twice.
+var ErrTwice = errors.New("export: a crawl is named twice")
+
+// sortMemory is how many bytes of lines of indexes are held in memory.
+const sortMemory = 8 << 20
+
+// Open looks at the crawls in dirs. Temporary files go to temp; empty means the system's folder.
+func Open(ctx context.Context, temp string, dirs ...string) (*Inputs, error) {
+	in := &Inputs{temp: temp, pages: extract.New()}
+	for i, dir := range dirs {
+		path, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		if slices.ContainsFunc(in.Crawls, func(c *Crawl) bool { return c.path() == path }) {
+			return nil, fmt.Errorf("%w: %s", ErrTwice, dirs[i])
+		}
+		c, err := openCrawl(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		in.Crawls = append(in.Crawls, c)
+	}
+	in.name()
+	slices.SortFunc(in.Crawls, func(a, b *Crawl) int { return strings.Compare(a.Name, b.Name) })
+	return in, nil
+}
+
+// Close removes temporary files.
+func (in *Inputs) Close() error {
+	if in.sorted == nil {
+		return nil
+	}
+	err := in.sorted.Close()
+	in.sorted = nil
+	return err
+}
+
+func (c *Crawl) path() string {
+	path, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return c.Dir
+	}
+	return path
+}
+
+// name gives each crawl as many parts of its path, from the end, as make the names differ.
+func (in *Inputs) name() {
+	for n := 1; ; n++ {
+		seen, alike, longer := map[string]bool{}, false, false
+		for _, c := range in.Crawls {
+			parts := strings.Split(strings.Trim(filepath.ToSlash(c.path()), "/"), "/")
+			longer = longer || len(parts) > n
+			c.Name = strings.Join(parts[max(len(parts)-n, 0):], "/")
+			alike = alike || seen[c.Name]
+			seen[c.Name] = true
+		}
+		if !alike || !longer {
+			return
+		}
+	}
+}
+
+func openCrawl(ctx context.Context, dir string) (*Crawl, error) {
+	c := &Crawl{Dir: dir, Entries: -1, seen: -1, archive: map[string]string{}, generations: map[string]int64{}, infos: map[string]int64{}}
+	if n, err := ledger.Latest(filepath.Join(dir, crawldir.LedgerName)); err == nil {
+		c.Origin, c.Size, c.Head = n.Origin, n.Size, fmt.Sprintf("%d:%x", n.Size, n.Root[:])
+	} else if !errors.Is(err, ledger.ErrNoCheckpoint) {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	if err := c.list(); err != nil {
+		return nil, err
+	}
+	for _, name := range c.files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		// The rows of a damaged segment's records report the damage.
+		if id, err := report.ReadIdentity(c.archive[name]); err == nil && id != nil && id.Generation > 0 {
+			c.generations[name], c.infos[hex.EncodeToString(id.SHA256[:])] = id.Generation, id.Generation
+		}
+	}
+	return c, nil
+}
+
+// list finds the files of archive and index, and refuses a segment without an index.
+func (c *Crawl) list() error {
+	entries, err := os.ReadDir(filepath.Join(c.Dir, crawldir.ArchiveName))
+	if err != nil {
+		return fmt.Errorf("export: list the archive: %w", err)
+	}
+	for _, e := range entries {
+		name, open := strings.CutSuffix(e.Name(), openEnd)
+		if !strings.HasSuffix(name, archiveEnd) || !e.Type().IsRegular() {
+			continue
+		}
+		c.Open = c.Open || open
+		c.archive[name] = filepath.Join(c.Dir, crawldir.ArchiveName, e.Name())
+		c.files = append(c.files, name)
+	}
+	slices.Sort(c.files)
+	if c.index, err = cdxj.Files(filepath.Join(c.Dir, crawldir.IndexName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("export: %w", err)
+	}
+	have := map[string]bool{}
+	for _, path := range c.index {
+		name := strings.TrimSuffix(filepath.Base(path), openEnd)
+		have[strings.TrimSuffix(name, indexEnd)+archiveEnd] = true
+	}
+	for _, name := range c.files {
+		if !have[name] {
+			return fmt.Errorf("%w: %s has none for %s; make it with curtsy warc index %s", ErrNoIndex,
+				filepath.Join(c.Dir, crawldir.IndexName), name, c.Dir)
+		}
+	}
+	return nil
 }

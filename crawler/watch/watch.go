@@ -1,15 +1,29 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawldir"
+	"curtsy/crawler/freshness"
+	"curtsy/crawler/sitemap"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
+	"curtsy/storage"
+	"curtsy/storage/cdxj"
 	"curtsy/storage/hostrule"
+	"curtsy/storage/mediatype"
+	"curtsy/storage/sorted"
 )
 
 // A Watch goes on with a crawl, round by round:
@@ -174,4 +188,438 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// Options are what a watch goes by. The zero value of each field means its default.
+type Options struct {
+	Policy freshness.Policy
+	// PerDay is how many requests a host gets within 24 hours; it is the setting of the crawl. Zero means DefaultPerDay.
+	PerDay int64
+	// Hosts are those of the crawl: some may get fewer.
+	Hosts hostrule.Rules
+	// Gather is the shortest time from one round to the next, so that a round has several pages. Zero means an hour.
+	Gather time.Duration
+}
+
+// DefaultPerDay is how many requests a host gets within 24 hours by default.
+const DefaultPerDay = 1000
+
+func (o Options) withDefaults() Options {
+	o.Policy = o.Policy.WithDefaults()
+	if o.PerDay == 0 {
+		o.PerDay = DefaultPerDay
+	}
+	if o.Gather <= 0 {
+		o.Gather = crawldir.DefaultGather
+	}
+	return o
+}
+
+// reserve is the share of a host's budget that is left for robots.txt, redirects and new pages.
+const reserve = 0.1
+
+// retiredFor is for how long a host that was given up is left alone.
+const retiredFor = 24 * time.Hour
+
+// An Entry is what is planned of one URL.
+type Entry struct {
+	URL      string        `json:"url"`
+	Visits   int           `json:"visits"`  // that told what is there
+	Changes  int           `json:"changes"` // of these, with a change
+	Rate     float64       `json:"rate"`    // changes a day, estimated
+	Interval time.Duration `json:"-"`
+	Seconds  float64       `json:"interval_seconds"`
+	Last     time.Time     `json:"last,omitzero"` // the last visit, or attempt
+	Due      time.Time     `json:"due,omitzero"`  // zero for never
+	Why      string        `json:"why"`           // a freshness.By, or why the host is not asked
+
+	html bool
+}
+
+// Plan is what is planned of a crawl, as of one instant.
+type Plan struct {
+	Now  time.Time
+	URLs int       // that are watched
+	Due  []Entry   // to be asked for now
+	Next time.Time // when there is more to be asked for; zero for never
+
+	why, first string                    // what decided Next, and the URL that is due then
+	kept       int64                     // pages that are not due
+	keptOf     map[canon.Authority]int64 // of a host
+	retired    map[canon.Authority]bool  // hosts that may be tried again
+	asked      map[string]bool           // URLs of Due
+}
+
+// MakePlan plans what is to be asked for in the crawl in dir, which no process has. Each is told of all that is watched,
+// host by host; nil for nobody.
+func MakePlan(ctx context.Context, dir string, o Options, each func(Entry) error) (_ *Plan, err error) {
+	o = o.withDefaults()
+	m := &making{
+		o: o, each: each, hosts: map[canon.Authority]frontier.Host{},
+		plan: &Plan{Now: time.Now(), keptOf: map[canon.Authority]int64{}, retired: map[canon.Authority]bool{}, asked: map[string]bool{}},
+	}
+	_, hosts, err := crawldir.Left(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hosts {
+		m.hosts[h.Authority] = h
+	}
+	daily, err := crawldir.Daily(dir, &crawldir.Settings{PerHostPerDay: o.PerDay, Hosts: o.Hosts}, m.plan.Now)
+	if err != nil {
+		return nil, err
+	}
+	m.left = daily.Left
+	lines := sorted.NewRows[visit]("", crawldir.SortedMemory)
+	defer func() { err = errors.Join(err, lines.Close()) }()
+	maps := map[string]bool{}
+	for l, err := range crawldir.Decisions(filepath.Join(dir, crawldir.LedgerName)) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = addVisit(lines, &l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if l.Kind == storage.KindMap && l.Outcome == storage.OutcomeFetched {
+			maps[l.URL] = true
+		}
+	}
+	if err := addHints(ctx, dir, maps, lines); err != nil {
+		return nil, err
+	}
+	return m.plan, m.all(pagesOf(ctx, lines))
+}
+
+// making is a plan in the making.
+type making struct {
+	o     Options
+	each  func(Entry) error
+	hosts map[canon.Authority]frontier.Host
+	left  func(canon.Authority, time.Time) (int64, time.Duration)
+	plan  *Plan
+}
+
+// all plans the pages of one host after the other.
+func (m *making) all(pages iter.Seq2[*page, error]) error {
+	var of []*page
+	for p, err := range pages {
+		if err != nil {
+			return err
+		}
+		if len(of) > 0 && of[0].authority != p.authority {
+			if err := m.host(of); err != nil {
+				return err
+			}
+			of = of[:0]
+		}
+		of = append(of, p)
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	return m.host(of)
+}
+
+// watched reports whether a page is asked for again. What an operator, scope or trap left out is not.
+func (p *page) watched() bool {
+	return p.outcome != storage.OutcomeDropped && p.outcome != storage.OutcomeHeld
+}
+
+// host plans the pages of one host.
+func (m *making) host(pages []*page) error {
+	pages = slices.DeleteFunc(slices.Clone(pages), func(p *page) bool { return !p.watched() })
+	if len(pages) == 0 {
+		return nil
+	}
+	now, a := m.plan.Now, pages[0].authority
+	why, until := m.closed(pages)
+	listed := 0
+	all := make([]freshness.Page, len(pages))
+	for i, p := range pages {
+		all[i] = freshness.Page{Rate: p.history.Rate(freshness.Said(p.frequency)), Quick: p.history.Rate(freshness.Quick), Holds: p.holds}
+		if p.modified.After(p.tried) && !p.modified.After(now) {
+			listed++
+		}
+	}
+	believed := freshness.Believed(listed, len(pages))
+	intervals := m.o.Policy.Allot(all, float64(m.o.PerDay)*(1-reserve))
+	entries := make([]Entry, len(pages))
+	for i, p := range pages {
+		hint := p.modified
+		if !believed {
+			hint = time.Time{}
+		}
+		due, by := m.o.Policy.Due(p.tried, intervals[i], hint, now)
+		e := Entry{
+			URL: p.url, Visits: p.history.Visits, Changes: p.history.Changes, Rate: all[i].Rate, Interval: intervals[i].Every,
+			Seconds: intervals[i].Every.Seconds(), Last: p.tried, Due: due, Why: string(by), html: p.isHTML,
+		}
+		if why != "" && (until.IsZero() || !due.After(until)) {
+			e.Due, e.Why = until, why
+		}
+		entries[i] = e
+		if m.each != nil {
+			if err := m.each(e); err != nil {
+				return err
+			}
+		}
+	}
+	m.plan.URLs += len(pages)
+	m.choose(a, entries, why, until)
+	return nil
+}
+
+// choose takes those of a host's pages that are due, the longest overdue first, as far as its budget goes.
+func (m *making) choose(a canon.Authority, entries []Entry, why string, until time.Time) {
+	now := m.plan.Now
+	slices.SortFunc(entries, func(a, b Entry) int {
+		return cmp.Compare(float64(now.Sub(b.Due))/float64(b.Interval), float64(now.Sub(a.Due))/float64(a.Interval))
+	})
+	n, wait := m.left(a, now)
+	for _, e := range entries {
+		late := !e.Due.After(now)
+		switch {
+		case why != "" && until.IsZero():
+		case late && why == "" && n > 0:
+			n--
+			m.plan.Due = append(m.plan.Due, e)
+			m.plan.asked[e.URL] = true
+			continue
+		case late && why == "":
+			m.wake(now.Add(max(wait, m.o.Gather)), budget.PerHostPerDay, e.URL)
+		default:
+			m.wake(e.Due, e.Why, e.URL)
+		}
+		if e.html {
+			m.plan.kept++
+			m.plan.keptOf[a]++
+		}
+	}
+}
+
+// wake notes that something is to be asked for at some time.
+func (m *making) wake(at time.Time, why, url string) {
+	if m.plan.Next.IsZero() || at.Before(m.plan.Next) {
+		m.plan.Next, m.plan.why, m.plan.first = at, why, url
+	}
+}
+
+// closed says why a host is not asked, and until when; zero for as long as nobody says otherwise.
+func (m *making) closed(pages []*page) (why string, until time.Time) {
+	now := m.plan.Now
+	h, known := m.hosts[pages[0].authority]
+	switch {
+	case !known:
+		return "", now
+	case h.Hold.Act != 0:
+		return "held by an operator", time.Time{}
+	case h.Condition == frontier.Refused:
+		return "the host refuses", time.Time{}
+	case h.Condition == frontier.Retired:
+		last := time.Time{}
+		for _, p := range pages {
+			if p.tried.After(last) {
+				last = p.tried
+			}
+		}
+		if again := last.Add(retiredFor); again.After(now) && h.Reason != "budget: "+budget.MaxPerHost {
+			return "the host was given up for a day", again
+		}
+		m.plan.retired[h.Authority] = true
+	case h.Wait > 0:
+		return "the host rests", now.Add(h.Wait)
+	}
+	return "", now
+}
+
+// round is what a round asks for by this plan.
+func (p *Plan) round() crawldir.Round {
+	return crawldir.Round{
+		Due:         func(e frontier.Entry) bool { return p.asked[e.URL.String()] },
+		Retired:     func(a canon.Authority) bool { return p.retired[a] },
+		Pages:       p.kept,
+		PagesOfHost: func(a canon.Authority) uint64 { return uint64(p.keptOf[a]) },
+	}
+}
+
+// addHints adds what the archived sitemaps say of pages, those of a host of its own pages alone. A sitemap that cannot be
+// read says nothing.
+func addHints(ctx context.Context, dir string, of map[string]bool, to *sorted.Rows[visit]) error {
+	if len(of) == 0 {
+		return nil
+	}
+	files, err := cdxj.Files(filepath.Join(dir, crawldir.IndexName))
+	if err != nil {
+		return err
+	}
+	archive := &crawldir.Past{
+		Archive: filepath.Join(dir, crawldir.ArchiveName), Index: crawldir.Complete(files),
+		Before: time.Now(), MaxBody: sitemap.MaxSize,
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		u, err := canon.Parse(name)
+		if err != nil {
+			continue
+		}
+		if err := hintsOf(ctx, archive, u, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hintsOf(ctx context.Context, archive *crawldir.Past, u canon.URL, to *sorted.Rows[visit]) error {
+	last, err := archive.Last(ctx, u)
+	if err != nil || last == nil || last.Body == nil {
+		return err
+	}
+	body, file, err := last.Body()
+	if err != nil {
+		return nil // a damaged archive is for curtsy audit to find
+	}
+	defer file.Close()
+	in := sitemap.Input{URL: u, ContentType: mediatype.Value(last.Header), Body: body}
+	_, err = sitemap.Read(in, func(e sitemap.Entry) error {
+		if e.URL.Authority() != u.Authority() || e.LastMod.IsZero() && e.ChangeFreq == "" {
+			return nil
+		}
+		return addHint(to, e.URL, e.LastMod, e.ChangeFreq)
+	})
+	return err
+}
+
+// page is a URL with all that the ledger and sitemaps say of it.
+type page struct {
+	url       string
+	authority canon.Authority
+	history   freshness.History
+	tried     time.Time       // the last line that closed it
+	outcome   storage.Outcome // of that line
+	told      storage.Outcome // of the last line that said what is there
+	isHTML    bool            // a page, as budgets count them
+	holds     time.Duration
+	modified  time.Time // lastmod of a sitemap
+	frequency string    // changefreq likewise
+	payload   string
+}
+
+// The kinds of sorted lines: in this order for each URL.
+const (
+	sortedVisit = "1"
+	sortedHint  = "2"
+)
+
+// closed are the outcomes after which a page is asked for again; what was dropped or is held is the operator's.
+var closed = map[storage.Outcome]bool{
+	storage.OutcomeFetched: true, storage.OutcomeRedirected: true, storage.OutcomeGone: true,
+	storage.OutcomeFailed: true, storage.OutcomeDisallowed: true, storage.OutcomeDropped: true, storage.OutcomeHeld: true,
+}
+
+// addVisit adds a line of the ledger to be sorted, if it closed a URL.
+func addVisit(to *sorted.Rows[visit], l *storage.Line) error {
+	if !closed[l.Outcome] || l.Count > 0 {
+		return nil
+	}
+	u, err := canon.Parse(l.URL)
+	if err != nil || strings.ContainsAny(l.URL, "\t\n\x00") {
+		return nil // no crawl of ours can have it
+	}
+	return to.Add(strings.Join([]string{u.Authority().Origin(), l.URL, sortedVisit}, "\t"), visit{
+		At: l.Time, Outcome: l.Outcome, Change: l.Change, Status: l.Status,
+		HTML: mediatype.Type{Name: l.Type}.IsHTML(), Modified: l.Modified, Holds: l.Holds.Truncate(time.Second), Payload: l.Payload,
+	})
+}
+
+// addHint adds what a sitemap says of a URL. The later modification comes last.
+func addHint(to *sorted.Rows[visit], u canon.URL, modified time.Time, frequency string) error {
+	if y := modified.Year(); y < 0 || y > 9999 { // JSON has no such time, and a sitemap can have any
+		modified = time.Time{}
+	}
+	key := fmt.Sprintf("%s\t%s\t%s%011d", u.Authority().Origin(), u, sortedHint, max(modified.Unix(), 0))
+	return to.Add(key, visit{Modified: modified, Frequency: frequency})
+}
+
+// pagesOf yields the pages of sorted rows, those of a host one after the other.
+func pagesOf(ctx context.Context, from *sorted.Rows[visit]) iter.Seq2[*page, error] {
+	return func(yield func(*page, error) bool) {
+		var p *page
+		for row, err := range from.All() {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			f := strings.Split(row.Key, "\t")
+			if p == nil || p.url != f[1] {
+				if p != nil && !p.tried.IsZero() && !yield(p, nil) {
+					return
+				}
+				u, err := canon.Parse(f[1])
+				if err != nil {
+					yield(nil, fmt.Errorf("watch: %w", err))
+					return
+				}
+				p = &page{url: f[1], authority: u.Authority()}
+			}
+			if f[2] == sortedVisit {
+				p.add(row.Value)
+				continue
+			}
+			if p.frequency = row.Value.Frequency; !row.Value.Modified.IsZero() {
+				p.modified = row.Value.Modified
+				p.history.Listed(p.modified)
+			}
+		}
+		if p != nil && !p.tried.IsZero() {
+			yield(p, nil)
+		}
+	}
+}
+
+// visit is one line of the ledger.
+type visit struct {
+	At       time.Time
+	Outcome  storage.Outcome
+	Change   storage.Change `json:",omitempty"`
+	Status   int            `json:",omitempty"`
+	HTML     bool           `json:",omitempty"`
+	Modified time.Time      `json:",omitzero"`
+	Holds    time.Duration  `json:",omitempty"`
+	Payload  string         `json:",omitempty"`
+
+	Frequency string `json:",omitempty"` // of a hint
+}
+
+// add adds a visit to a page.
+func (p *page) add(v visit) {
+	p.tried, p.outcome = v.At.Local(), v.Outcome
+	switch v.Outcome {
+	case storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone:
+	default:
+		return // nothing was learned of the page
+	}
+	if v.Change == storage.ChangeFresh {
+		return // nobody was asked
+	}
+	confirmed := v.Status == 304
+	if !confirmed {
+		p.isHTML, p.holds = v.Outcome == storage.OutcomeFetched && v.HTML, 0
+	}
+	if v.Holds > 0 {
+		p.holds = v.Holds
+	}
+	changed := v.Change == storage.ChangeChanged || v.Change == storage.ChangeNew || v.Change == storage.ChangeGone
+	if v.Change == "" { // both in the first generation, as after a retry, or gone now as before
+		changed = p.told != v.Outcome || v.Outcome == storage.OutcomeFetched && p.payload != v.Payload
+	}
+	p.told = v.Outcome
+	if !confirmed {
+		p.payload = v.Payload
+	}
+	p.history.Visit(v.At, changed, v.Modified)
 }

@@ -1,9 +1,14 @@
 package tables
 
 import (
+	"cmp"
 	_ "embed"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"curtsy/storage"
 )
@@ -98,3 +103,200 @@ var few = map[string]bool{
 	"outcome": true, "status": true, "type": true, "truncated": true, "rest_by": true, "change": true,
 	"list_sha256": true, "directives": true, "seed": true, "tag": true,
 }
+
+// Kind is the type of a column's values.
+type Kind uint8
+
+// Kinds of columns.
+const (
+	String  Kind = iota // UTF-8
+	Bool                //
+	Int16               // as Common Crawl has the status
+	Int32               //
+	Int64               //
+	Float64             //
+	Time                // an instant in UTC, to the microsecond
+	List                // of strings
+)
+
+var kindNames = [...]string{"string", "bool", "int16", "int32", "int64", "float64", "timestamp", "list of string"}
+
+// String is the name of k in docs/reference/tables.md.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// Column is one column of a table.
+type Column struct {
+	Name     string // lower case with underscores
+	Kind     Kind
+	Required bool   // never null
+	Few      bool   // few distinct values: writers that can keep a dictionary of them
+	Doc      string // what it means and its unit, for docs/reference/tables.md; a sentence without its full stop
+}
+
+// Table is the shape of one table.
+type Table struct {
+	Name    string // also the name of its file, without the format's extension
+	Doc     string // what a row is, for docs/reference/tables.md
+	Key     []string
+	Lookup  []string // columns that rows are looked up by: an index each, where the format has indexes
+	Columns []Column
+}
+
+// Index is the place of the column of that name, or -1.
+func (t *Table) Index(name string) int {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Row has a value for each column of its table, in their order.
+type Row []Value
+
+// Check says what of r cannot be a row of t: a number of values, a null that is required, a value of another kind.
+func (t *Table) Check(r Row) error {
+	if len(r) != len(t.Columns) {
+		return fmt.Errorf("tables: a row of %s has %d values, not %d", t.Name, len(r), len(t.Columns))
+	}
+	for i, v := range r {
+		c := &t.Columns[i]
+		switch {
+		case v.null && c.Required:
+			return fmt.Errorf("tables: %s.%s is null, which it must never be", t.Name, c.Name)
+		case !v.null && v.kind != c.Kind:
+			return fmt.Errorf("tables: %s.%s is a %s, not a %s", t.Name, c.Name, v.kind, c.Kind)
+		}
+	}
+	return nil
+}
+
+// Keyed compares rows by the key of their table, of which keys are the places (Table.Places). Nulls come first.
+func Keyed(keys []int, a, b Row) int {
+	for _, k := range keys {
+		if c := a[k].compare(b[k]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// Places are the places of the columns of the key, in its order.
+func (t *Table) Places() []int {
+	places := make([]int, len(t.Key))
+	for i, name := range t.Key {
+		places[i] = t.Index(name)
+	}
+	return places
+}
+
+func (v Value) compare(o Value) int {
+	switch {
+	case v.null || o.null:
+		return bit(!v.null) - bit(!o.null)
+	case v.kind == String:
+		return strings.Compare(v.text, o.text)
+	case v.kind == Float64:
+		return cmp.Compare(v.float, o.float)
+	}
+	return cmp.Compare(v.number, o.number)
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Value is one value of a row. The zero Value is the empty string; Null is no value at all.
+type Value struct {
+	kind   Kind
+	null   bool
+	number int64 // of Bool 0 or 1, of Time microseconds since 1970
+	float  float64
+	text   string
+	list   []string
+}
+
+// Null is the value of a column that has none here.
+func Null() Value { return Value{null: true} }
+
+// Text is s as a string. Bytes that are not UTF-8 become U+FFFD.
+func Text(s string) Value {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return Value{kind: String, text: s}
+}
+
+// Some is s as a string, or Null when it is empty.
+func Some(s string) Value {
+	if s == "" {
+		return Null()
+	}
+	return Text(s)
+}
+
+// Flag is b.
+func Flag(b bool) Value { return Value{kind: Bool, number: int64(bit(b))} }
+
+// Short is n as an Int16.
+func Short(n int16) Value { return Value{kind: Int16, number: int64(n)} }
+
+// Int is n as an Int32.
+func Int(n int32) Value { return Value{kind: Int32, number: int64(n)} }
+
+// Long is n as an Int64.
+func Long(n int64) Value { return Value{kind: Int64, number: n} }
+
+// Float is f, or Null when f is no finite number, which JSON cannot write.
+func Float(f float64) Value {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return Null()
+	}
+	return Value{kind: Float64, float: f}
+}
+
+// Instant is t to the microsecond, or Null when t is zero or RFC 3339 cannot write its year.
+func Instant(t time.Time) Value {
+	if y := t.UTC().Year(); t.IsZero() || y < 0 || y > 9999 {
+		return Null()
+	}
+	return Value{kind: Time, number: t.UnixMicro()}
+}
+
+// Texts is a list of strings, which the Value keeps. A list of none is not Null.
+func Texts(list []string) Value {
+	for i, s := range list {
+		list[i] = Text(s).text
+	}
+	return Value{kind: List, list: list}
+}
+
+// Kind is the kind of v. That of Null means nothing.
+func (v Value) Kind() Kind { return v.kind }
+
+// IsNull reports whether v is no value.
+func (v Value) IsNull() bool { return v.null }
+
+// Text is the string of a String.
+func (v Value) Text() string { return v.text }
+
+// Number is the number of a Bool (0 or 1), an Int16, Int32 or Int64, and the microseconds since 1970 of a Time.
+func (v Value) Number() int64 { return v.number }
+
+// Float is the number of a Float64.
+func (v Value) Float() float64 { return v.float }
+
+// Time is the instant of a Time, in UTC.
+func (v Value) Time() time.Time { return time.UnixMicro(v.number).UTC() }
+
+// List is the strings of a List. The caller must not change them.
+func (v Value) List() []string { return v.list }

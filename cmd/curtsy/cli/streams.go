@@ -3,17 +3,26 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
+	"time"
 
-	"github.com/spf13/cobra"
-
+	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier/canon"
+	"github.com/spf13/cobra"
 )
 
 // Streams are the three streams of a process.
@@ -118,3 +127,147 @@ func FromHere(listened net.Addr) string {
 	}
 	return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
 }
+
+// UntilSignal calls do, whose context ends with a signal: what do was making, it takes away before the process ends. A
+// second signal ends the process at once. That nobody reads our output any more counts as the signal of a broken pipe.
+func UntilSignal(ctx context.Context, do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	signal.Ignore(syscall.SIGPIPE) // a write says it
+	defer signal.Reset(syscall.SIGPIPE)
+
+	var sig os.Signal
+	var watch sync.WaitGroup
+	done := make(chan struct{})
+	watch.Go(func() {
+		defer signal.Stop(signals)
+		select {
+		case sig = <-signals:
+			cancel()
+		case <-done:
+		}
+	})
+	err := do(ctx)
+	close(done)
+	watch.Wait()
+	switch {
+	case sig != nil && errors.Is(err, context.Canceled):
+		return Interrupted(sig)
+	case errors.Is(err, syscall.EPIPE) && !errors.Is(err, control.ErrNotRunning):
+		return Interrupted(syscall.SIGPIPE)
+	}
+	return err
+}
+
+// Interruptible is a command whose work ends with a signal, as UntilSignal has it.
+func Interruptible(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return UntilSignal(cmd.Context(), func(ctx context.Context) error { return do(ctx, args) })
+	}
+}
+
+// cancellable reads from a stream until done is closed. A read from a terminal or a pipe cannot be cancelled: one that is
+// under way then is left to the end of the process, with a buffer of its own.
+type cancellable struct {
+	in   io.Reader
+	done <-chan struct{}
+	buf  []byte
+}
+
+// StdinUntil is standard input until ctx ends.
+func StdinUntil(ctx context.Context, in io.Reader) io.Reader {
+	return &cancellable{in: in, done: ctx.Done(), buf: make([]byte, 64<<10)}
+}
+
+func (c *cancellable) Read(p []byte) (int, error) {
+	type piece struct {
+		n   int
+		err error
+	}
+	read := make(chan piece, 1)
+	size := min(len(p), len(c.buf))
+	go func() {
+		n, err := c.in.Read(c.buf[:size])
+		read <- piece{n, err}
+	}()
+	select {
+	case got := <-read:
+		return copy(p, c.buf[:got.n]), got.err
+	case <-c.done:
+		return 0, context.Canceled
+	}
+}
+
+const (
+	garbage   = 400 // GOGC
+	lookEvery = 500 * time.Millisecond
+	looks     = 120 // memory that is alive at so many raises the limit; large pages, one after the other, do not
+)
+
+// Tune sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC
+// or GOMEMLIMIT in the environment, or no limit, has chosen, and nothing is touched.
+//
+// What a crawl allocates is garbage soon: a page's tree lives for a millisecond. Collected at every doubling of what
+// lives (GOGC=100), it takes a good part of all processor time. So memory up to --memory-limit is given to save that
+// time: the collector waits until the heap has grown to the fivefold, or all of the process comes near the limit.
+//
+// The limit is soft: the closer what lives comes to it, the more often the collector runs, in vain. A crawl that must hold
+// more than two thirds of the limit therefore gets half as much again as it holds. A large page does not raise the limit,
+// and many in a row raise the default by a few MiB.
+func Tune(limit int64) (stop func()) {
+	if limit <= 0 || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	percent, before := debug.SetGCPercent(garbage), debug.SetMemoryLimit(limit)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		raise(limit, done)
+	}()
+	return func() {
+		close(done)
+		<-ended
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(before)
+	}
+}
+
+// Bound sets the collector for a command that reads what a crawl has: from 48 MiB on it works harder, since documents of
+// several megabytes are read. The caller ends it with stop. Whoever sets GOMEMLIMIT has chosen.
+func Bound() (stop func()) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(48 << 20)
+	return func() { debug.SetMemoryLimit(before) }
+}
+
+// raise keeps the limit at room of what lives until done is closed.
+func raise(asked int64, done <-chan struct{}) {
+	ticks := time.NewTicker(lookEvery)
+	defer ticks.Stop()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	limit := asked
+	var last [looks]int64
+	for i := 0; ; i = (i + 1) % looks {
+		select {
+		case <-done:
+			return
+		case <-ticks.C:
+		}
+		metrics.Read(live)
+		last[i] = int64(live[0].Value.Uint64())
+		if want := room(asked, slices.Min(last[:])); want != limit {
+			limit = want
+			debug.SetMemoryLimit(limit)
+		}
+	}
+}
+
+// room is the limit for a process with so much alive.
+func room(asked, live int64) int64 { return max(asked, live+live/2) }

@@ -1,3 +1,5 @@
+// Package crawlcmd implements the commands that crawl: crawl, resume, update, mirror and demo. What they do is package
+// crawldir's; here are their flags, their signals, and what people hear of a run.
 package crawlcmd
 
 import (
@@ -5,21 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
+	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
+	"curtsy/storage"
 	"curtsy/storage/plainly"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func New(std cli.Streams) *cobra.Command { return NewIn(World{}, std) }
@@ -279,4 +283,154 @@ func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	defer o.page.End()
 	o.again = true
 	return runCrawl(ctx, s, o, World{}, std)
+}
+
+// options are the flags of one invocation that are no settings of the crawl.
+type options struct {
+	dir, seeds, config   string
+	json, quiet, verbose bool
+
+	made       bool  // the directory is of this very command
+	again      bool  // it is of an earlier one
+	generation int64 // that an update began; 0 for none
+	dryRun     bool
+
+	planning planning // of a dry run
+	mirrored *Built   // the browsable copy, if there is one
+	page     beside
+
+	hooks hooks // commands of the user's
+
+	log     string            // how standard error is written
+	journal *journal          // it, as events; nil for text
+	then    func(Ended) error // in the place of the summary; nil for none
+}
+
+// Ended is how a crawl that another command needed ended, and where.
+type Ended struct {
+	Dir    string
+	Result crawldir.Result
+	Signal os.Signal // that ended it; nil for none
+}
+
+func (o *options) flags(fs *pflag.FlagSet) {
+	o.configFlag(fs)
+	fs.BoolVar(&o.json, "json", false, "print the summary as JSON on standard output")
+	o.runFlags(fs)
+	cli.Often(fs, "config")
+}
+
+// runFlags are those of whatever runs a crawl.
+func (o *options) runFlags(fs *pflag.FlagSet) {
+	o.pageFlag(fs)
+	o.logFlag(fs)
+	o.hooks.flags(fs)
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
+	fs.BoolVarP(&o.verbose, "verbose", "v", false, "report every decision")
+	cli.Group(fs, "Output and settings")
+}
+
+func (o *options) configFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&o.config, "config", "", "`FILE` also read settings from this file (TOML)")
+}
+
+// pageFlag is that of the live page.
+func (o *options) pageFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&o.page.Address, "dashboard", "", "`ADDRESS:PORT` serve a dashboard of the crawl, as in 127.0.0.1:0; its\naddress is printed")
+	fs.StringVar(&o.page.Token, "dashboard-token", "", "`FILE` dashboard token, in a file that only you can read: stays the\nsame, so Prometheus can scrape /metrics, and is not printed")
+}
+
+// placeFlags are those of a new crawl.
+func (o *options) placeFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.dir, "dir", "", "`DIR` new or empty directory for the crawl (default\n./<host>-<UTC date>)")
+	o.seedFlag(fs)
+	fs.BoolVar(&o.dryRun, "dry-run", false, "list hosts, robots.txt and duration as curtsy plan does, without crawling")
+	cli.Often(fs, "dir", "seeds", "dry-run")
+	cli.Group(fs, "Seeds and directory")
+}
+
+func (o *options) seedFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&o.seeds, "seeds", "", "`FILE` seed file, - for standard input: on each line a URL and, after a tab, an optional tag")
+}
+
+// check refuses what contradicts itself.
+func (o *options) check() error {
+	if o.quiet && o.verbose {
+		return cli.Usagef("--quiet and --verbose contradict each other")
+	}
+	if o.dryRun && o.page.Address != "" {
+		return cli.Usagef("--dashboard shows a crawl, and --dry-run makes none")
+	}
+	if o.dryRun && o.hooks.any() {
+		return cli.Usagef("--on-end and --on-alert are for a crawl, and this makes none")
+	}
+	return o.hooks.check()
+}
+
+// NewUpdate crawls anew what was crawled before.
+func NewUpdate(std cli.Streams) *cobra.Command {
+	var s crawldir.Settings
+	var o options
+	cmd := cli.Command("update")
+	cmd.Long += "\n\n" + inherits
+	config.Flags(&s, cmd.Flags())
+	o.flags(cmd.Flags())
+	cli.Often(cmd.Flags(), "vanished")
+	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
+		o.dir = args[0]
+		return update(cmd.Context(), cmd.Flags(), &s, &o, std)
+	})
+	return cmd
+}
+
+func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
+	if err := prepareResume("update", flags, s, o, std); err != nil {
+		return err
+	}
+	if err := crawldir.Opens(s, time.Now()); err != nil {
+		return err
+	}
+	if _, err := control.Connect(ctx, o.dir); err == nil {
+		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, plainly.Argument(o.dir))
+	}
+	if err := o.page.Listen(ctx); err != nil {
+		return err
+	}
+	defer o.page.End()
+	was, err := config.Of(o.dir)
+	if err != nil {
+		return err
+	}
+	var g budget.Generation
+	err = cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
+		g, err = crawldir.Update(ctx, o.dir, was, s)
+		return err
+	})
+	if err != nil {
+		return cli.InUse(err, o.dir)
+	}
+	o.generation, o.again = g.Number, true
+	return runCrawl(ctx, s, o, World{}, std)
+}
+
+// changesText is the table for people.
+func changesText(c *crawldir.Changes) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nURLs since the previous generation\n")
+	for _, r := range []struct{ word, name string }{
+		{string(storage.ChangeNew), "new"}, {string(storage.ChangeChanged), "changed"}, {string(storage.ChangeUnchanged), "unchanged (304 or same content)"},
+		{string(storage.ChangeFresh), "fresh, no request"}, {string(storage.ChangeGone), "gone (404, 410)"}, {crawldir.Unknown, "not known now"}, {crawldir.OptedOut, "opted out"},
+		{crawldir.Unlinked, "no longer linked"},
+	} {
+		n, known := c.Counts[r.word]
+		switch {
+		case r.word == crawldir.OptedOut && n == 0:
+		case known:
+			fmt.Fprintf(&b, "  %-32s %d\n", r.name, n)
+		default:
+			fmt.Fprintf(&b, "  %-32s not known before the update is finished\n", r.name)
+		}
+	}
+	fmt.Fprintf(&b, "changes  %s\n", plainly.OneLine(filepath.Clean(c.File)))
+	return b.String()
 }

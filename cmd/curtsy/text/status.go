@@ -1,14 +1,20 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"curtsy/crawler"
 	"curtsy/crawler/budget"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
+	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
 
@@ -98,4 +104,179 @@ func (statusText) Retry(r status.Resting) string {
 		return Seconds(r.Wait).Round(time.Second).String()
 	}
 	return ""
+}
+
+// endings say in words why a run ended.
+var endings = map[string]string{
+	crawler.EndedDrained:      "everything in scope is done",
+	crawler.EndedWaiting:      "the remaining URLs are not due within --max-wait",
+	crawler.EndedInterrupted:  "it was interrupted",
+	crawler.EndedMaxPages:     "--max-pages is reached",
+	crawler.EndedMaxBytes:     "--max-bytes is reached",
+	crawler.EndedMaxTime:      "--max-time is over",
+	crawler.EndedMaxPerHost:   "the remaining URLs are over --max-per-host",
+	crawler.EndedMaxPerDomain: "the remaining URLs are over --max-per-domain",
+	crawler.EndedMaxPerTag:    "everything is done except URLs over --max-per-tag",
+	crawler.EndedMaxDBSize:    "the frontier is as large as --max-db-size lets it be",
+}
+
+// limitOf names the flags of limits that count over all runs: with the same limit resume would end at once.
+var limitOf = map[string]string{
+	crawler.EndedMaxPages:     "--max-pages",
+	crawler.EndedMaxBytes:     "--max-bytes",
+	crawler.EndedMaxPerHost:   "--max-per-host",
+	crawler.EndedMaxPerDomain: "--max-per-domain",
+}
+
+// Summary says how a run ended, or that there was nothing to run, where everything is, and what to do next
+// if the crawl can go on.
+func Summary(s crawler.Summary, dir string, goOn bool) string {
+	return Render("summary", summaryText{s, dir, goOn})
+}
+
+// summaryText is what the template of a summary takes.
+type summaryText struct {
+	crawler.Summary
+	Dir  string
+	goOn bool
+}
+
+func (s summaryText) Elapsed() time.Duration { return Seconds(s.Status.Elapsed) }
+
+func (s summaryText) StatusText() statusText { return statusText{s.Status, "", time.Now()} }
+
+// In is the path of a file of the crawl.
+func (s summaryText) In(name string) string { return filepath.Join(s.Dir, name) }
+
+// Why says why the run ended.
+func (s summaryText) Why() string {
+	waiting := s.EndedBy == crawler.EndedWaiting
+	condition, stopped := strings.CutPrefix(s.EndedBy, crawler.EndedStopWhen)
+	switch {
+	case waiting && s.Status.Bytes == 0 && s.Opens == nil:
+		return "no host has answered"
+	case waiting && onlyPrivate(s.Status):
+		return "the remaining hosts have private addresses"
+	case s.Opens != nil:
+		return "it is outside its --window, which opens at " + s.Opens.Format("Mon 2 Jan 15:04 MST") + ", later than --max-wait allows"
+	case s.EndedBy == crawler.EndedDrained:
+		return cmp.Or(s.Capped("everything is done but links over "), endings[s.EndedBy])
+	case stopped:
+		return "--stop-when " + condition
+	}
+	return endings[s.EndedBy]
+}
+
+// MoreSeeds counts the seeds without a usable response that are not named, in words.
+func (s summaryText) MoreSeeds() string {
+	more := s.SeedsUnanswered - int64(len(s.Seeds))
+	switch {
+	case more <= 0:
+		return ""
+	case len(s.Seeds) > 0:
+		return plainly.Count(more, "further seed")
+	}
+	return plainly.Count(more, "seed")
+}
+
+// WithoutScript counts the pages that show nothing without JavaScript.
+func (s summaryText) WithoutScript() int64 { return s.Status.NotRead[budget.EmptyWithoutScript] }
+
+// MoreEmpty reports whether there are more of these than Empty names.
+func (s summaryText) MoreEmpty() bool {
+	return len(s.Empty) > 0 && s.WithoutScript() > int64(len(s.Empty))
+}
+
+// Rel are the rel values whose links are followed, if that is not the default.
+func (s summaryText) Rel() string {
+	if s.Manners.FollowRel == strings.Join(crawler.DefaultFollowRel(), ",") {
+		return ""
+	}
+	return s.Manners.FollowRel
+}
+
+// Chosen reports whether something is said of opt-outs and of what pages ask for.
+func (s summaryText) Chosen() bool {
+	m := s.Manners
+	return len(m.OptOut)+len(m.Troubles) > 0 || m.Kept || m.NoArchive > 0 || m.NoIndex > 0 || s.Rel() != ""
+}
+
+// Continue is how curtsy resume goes on with the crawl; empty if it cannot, or nothing is left.
+func (s summaryText) Continue() string {
+	dir := plainly.Argument(s.Dir)
+	switch {
+	case !s.goOn || s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0:
+		return ""
+	case s.EndedBy == crawler.EndedMaxDBSize:
+		size := crawldir.Size(max(2*s.Status.Size, 1<<20) >> 20 << 20)
+		return fmt.Sprintf("--max-db-size %v %s   (a larger limit)", &size, dir)
+	case strings.HasPrefix(s.EndedBy, crawler.EndedStopWhen):
+		return "--stop-when none " + dir + "   (or another condition)"
+	case limitOf[s.EndedBy] != "":
+		return limitOf[s.EndedBy] + " 0 " + dir + "   (or another limit)"
+	case s.EndedBy == crawler.EndedWaiting && onlyPrivate(s.Status):
+		return "--allow-net NETWORK " + dir + "   (NETWORK has their addresses, such as 127.0.0.0/8; only for networks of your own)"
+	}
+	return dir
+}
+
+// Next are commands that look at the crawl, padded to one width, and what they show.
+func (s summaryText) Next() (commands [][2]string) {
+	if !s.goOn || s.Status.Bytes == 0 {
+		return nil
+	}
+	dir := plainly.OneLine(plainly.Argument(s.Dir))
+	if s.Status.Queued+s.Status.InFlight+s.Status.Deferred > 0 {
+		commands = append(commands, [2]string{"status " + dir, "URLs left, and hosts that are not being crawled"})
+	}
+	commands = append(commands, [2]string{"report " + dir, "what was crawled and what was not, as a web page"}, [2]string{"audit " + dir, "was it polite?"})
+	if s.Status.Failed+s.Status.Disallowed+s.Status.Dropped > 0 {
+		commands = append(commands, [2]string{"explain " + dir + " URL", "why a URL was not fetched"})
+	}
+	widest := 0
+	for _, c := range commands {
+		widest = max(widest, utf8.RuneCountInString(c[0]))
+	}
+	for i := range commands {
+		commands[i][0] = fmt.Sprintf("%-*s", widest, commands[i][0])
+	}
+	return commands
+}
+
+// onlyPrivate reports whether all hosts that have URLs pending are closed because of their addresses, which --allow-net allows.
+func onlyPrivate(s status.Status) bool {
+	pending := s.Queued + s.InFlight + s.Deferred
+	for _, r := range s.Resting {
+		if r.Condition == frontier.Retired.String() && strings.Contains(r.Reason, storage.ReasonPrivateAddress) {
+			pending -= r.Pending
+		}
+	}
+	// Of more hosts than the status names, the counts of reasons tell.
+	return len(s.Resting) > 0 && (pending == 0 || len(s.Resting) == status.MaxResting && allPrivate(s.Why))
+}
+
+// allPrivate reports whether all hosts that are closed or wait do so because of their addresses.
+func allPrivate(why map[string]map[string]int64) bool {
+	for condition, reasons := range why {
+		for reason := range reasons {
+			if condition != frontier.Retired.String() || !strings.Contains(reason, storage.ReasonPrivateAddress) {
+				return false
+			}
+		}
+	}
+	return len(why) > 0
+}
+
+// Capped returns what with the flags of the limits that links were over, or "" if none was.
+func (s summaryText) Capped(what string) string {
+	var flags []string
+	for _, c := range budget.Caps {
+		if s.Status.Capped[c[0]] > 0 {
+			flags = append(flags, "--"+c[1])
+		}
+	}
+	if flags == nil {
+		return ""
+	}
+	return what + strings.Join(flags, ", ") + " (curtsy update with a larger limit requests them)"
 }
