@@ -111,7 +111,6 @@ type audit struct {
 	hosts map[string]*host
 	read  *evidence.Reader
 	clock clock
-	now   sitting // the exchange that is judged
 
 	pace  *pacing.Judge
 	judge judge
@@ -193,7 +192,7 @@ type family struct {
 	name  string
 	by    string         // the documents that ask for it
 	codes []finding.Code // what breaking it is called
-	judge func(a *audit, x *sitting) error
+	judge func(a *audit, e *evidence.Exchange, to *host) error
 }
 
 // families are the rules in the order in which an exchange meets them (docs/reference/audit-findings.md). The reader (evidence) has
@@ -212,36 +211,24 @@ var families = []family{
 			finding.Verdict}, (*audit).judgeRobots},
 }
 
-// sitting is an exchange before its judges.
-type sitting struct {
-	*evidence.Joined
-
-	to *host
-}
-
 // exchange judges one exchange, and then makes it what is known of its authority.
-func (a *audit) exchange(ctx context.Context, h *evidence.Joined) error {
-	if h.Alone != "" {
-		err := a.judge.alone(h, &a.host(h.Exchange.Authority).policy)
+func (a *audit) exchange(ctx context.Context, e *evidence.Exchange) error {
+	if e.Alone != "" {
+		err := a.judge.alone(e, &a.host(e.Authority).policy)
 		a.take(a.judge.found.Take())
 		return err
 	}
-	e := &h.Exchange
 	a.stepped(e)
-	a.now = sitting{h, a.host(e.Authority)}
-	x := &a.now
-	e.Own = x.to.isOwn(e, a.judge.m)
-	x.to.Own = x.to.Own || e.Own
-	if e.Blocks = h.Blocks(); e.LeftOut != "" {
-		e.Blocks = "" // what binds them binds the answer, too
-	}
+	to := a.host(e.Authority)
+	e.Own = to.isOwn(e, a.judge.m)
+	to.Own = to.Own || e.Own
 	for i := range families {
-		err := families[i].judge(a, x)
+		err := families[i].judge(a, e, to)
 		if a.take(a.judge.found.Take()); err != nil {
 			return err
 		}
 	}
-	a.after(x)
+	a.after(e, to)
 	for _, w := range a.o.Witnesses {
 		if err := w.Exchange(ctx, e, a.report); err != nil {
 			return err
@@ -260,18 +247,18 @@ func (a *audit) stepped(e *evidence.Exchange) {
 	a.report(a.clock.setBack(e, begun))
 }
 
-func (a *audit) judgeRecords(x *sitting) error {
-	a.judge.leftOut(x.Joined, &x.to.pace)
-	a.count(x.Joined)
-	a.judge.records(x.Joined)
+func (a *audit) judgeRecords(e *evidence.Exchange, to *host) error {
+	a.judge.leftOut(e, &to.pace)
+	a.count(e)
+	a.judge.records(e)
 	return nil
 }
 
 // count counts an exchange.
-func (a *audit) count(h *evidence.Joined) {
-	e, r := &h.Exchange, a.Result
+func (a *audit) count(e *evidence.Exchange) {
+	r := a.Result
 	r.Totals.Exchanges++
-	if !h.HasAnswer {
+	if !e.HasAnswer {
 		r.Totals.Unanswered++
 	}
 	if r.From.IsZero() || !e.Began.IsZero() && e.Began.Before(r.From) {
@@ -282,13 +269,12 @@ func (a *audit) count(h *evidence.Joined) {
 	}
 }
 
-func (a *audit) judgeRequest(x *sitting) error {
-	a.judge.request(x.Joined, x.to.policy.Asker)
+func (a *audit) judgeRequest(e *evidence.Exchange, to *host) error {
+	a.judge.request(e, to.policy.Asker)
 	return nil
 }
 
-func (a *audit) judgePause(x *sitting) error {
-	e, to := &x.Exchange, x.to
+func (a *audit) judgePause(e *evidence.Exchange, to *host) error {
 	e.Robots = a.judge.isRobots(e)
 	var site pacing.Site
 	for _, w := range a.o.Witnesses {
@@ -302,37 +288,36 @@ func (a *audit) judgePause(x *sitting) error {
 	to.policy.Told(e.Line)
 	site.Unasked, site.Forgotten, site.Hearsay = to.policy.policy.kind == unasked, to.policy.forgot, to.policy.aside != nil
 	site.Delay, site.Rate = a.judge.asks(&to.policy, e.Agent)
-	a.take(a.pace.Exchange(x.Joined, &to.pace, a.judge.m, site))
+	a.take(a.pace.Exchange(e, &to.pace, a.judge.m, site))
 	return nil
 }
 
-func (a *audit) judgeRobots(x *sitting) error {
-	if !x.Exchange.Robots {
-		x.to.Pages++
+func (a *audit) judgeRobots(e *evidence.Exchange, to *host) error {
+	if !e.Robots {
+		to.Pages++
 		a.Totals.Pages++
-		return a.judge.page(x.Joined, &x.to.policy)
+		return a.judge.page(e, &to.policy)
 	}
-	x.to.Robots++
+	to.Robots++
 	a.Totals.Robots++
-	err := a.judge.followed(x.Joined, &x.to.policy)
+	err := a.judge.followed(e, &to.policy)
 	if err == nil {
-		a.judge.robots(x.Joined, &x.to.policy)
+		a.judge.robots(e, &to.policy)
 	}
 	return err
 }
 
 // after makes an exchange what is known of its authority.
-func (a *audit) after(x *sitting) {
-	e, to := &x.Exchange, x.to
-	to.owned(x.Joined, a.judge.m)
+func (a *audit) after(e *evidence.Exchange, to *host) {
+	to.owned(e, a.judge.m)
 	to.since = min(to.since+1, evidence.AtKill+1)
 	if !e.Began.IsZero() {
-		a.take(a.pace.After(x.Joined, &to.pace, a.judge.m))
+		a.take(a.pace.After(e, &to.pace, a.judge.m))
 		if a.judge.m.Promises() {
 			to.policy.Heard(e.Robots)
 		}
 		to.run = a.clock.run
-		to.dated(x.Joined)
+		to.dated(e)
 	}
 	if end := e.End(); end.After(a.clock.last) {
 		a.clock.last = end
@@ -380,7 +365,7 @@ type judge struct {
 
 	texts  *evidence.Store
 	host   func(authority string) *policyHost // what is known of one, whose robots.txt may redirect to another's
-	expect func(*evidence.Joined)             // makes the reader of the archive keep what a redirect leads to
+	expect func(*evidence.Exchange)           // makes the reader of the archive keep what a redirect leads to
 
 	m     evidence.Measure
 	found finding.List

@@ -88,14 +88,13 @@ func (h *host) isOwn(e *evidence.Exchange, m evidence.Measure) bool {
 }
 
 // owned notes a proof. Whether the value in it is the operator's only the operator's key can tell.
-func (h *host) owned(x *evidence.Joined, m evidence.Measure) {
-	e := &x.Exchange
+func (h *host) owned(e *evidence.Exchange, m evidence.Measure) {
 	_, authority, _ := strings.Cut(e.Authority, "https://")
 	if e.Target != evidence.OwnerPath || !m.Ours() || authority == "" || strings.Contains(authority, ":") {
 		return
 	}
 	h.proved = time.Time{}
-	if e.Status == 200 && x.OwnerProof {
+	if e.Status == 200 && e.OwnerProof {
 		h.proved = e.End()
 	}
 }
@@ -107,9 +106,9 @@ func (h *host) owned(x *evidence.Joined, m evidence.Measure) {
 //
 // It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted
 // alike in the archive show here, and nowhere else.
-func (h *host) dated(x *evidence.Joined) {
-	at, ok := evidence.Date(strings.TrimSpace(x.Answer.Date.Value))
-	if e := &x.Exchange; ok && x.Answer.Age.Value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
+func (h *host) dated(e *evidence.Exchange) {
+	at, ok := evidence.Date(strings.TrimSpace(e.Answer.Date.Value))
+	if ok && e.Answer.Age.Value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
 		made := e.Began
 		if l := e.Line; l != nil {
 			made = made.Add(min(l.FirstByte, e.Took) / 2)

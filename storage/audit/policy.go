@@ -204,13 +204,13 @@ const (
 )
 
 // robots takes what an exchange says of robots.txt to the authorities that it binds.
-func (j *judge) robots(h *evidence.Joined, own *policyHost) {
-	p := h.Exchange.Asked()
+func (j *judge) robots(e *evidence.Exchange, own *policyHost) {
+	p := e.Asked()
 	key := p.Key
 	asked := p.Authority + p.Target
-	waiting := j.redirects.due(key, &h.Exchange, j.m.Ours())
-	isFirst, forAnother := p.IsRobots(), j.forAnother(h, p, waiting)
-	if isFirst && !(forAnother && leadsAway(h, p)) &&
+	waiting := j.redirects.due(key, e, j.m.Ours())
+	isFirst, forAnother := p.IsRobots(), j.forAnother(e, p, waiting)
+	if isFirst && !(forAnother && leadsAway(e, p)) &&
 		!slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == p.Authority }) {
 		waiting = append(waiting, hop{origin: p.Authority})
 	}
@@ -220,7 +220,7 @@ func (j *judge) robots(h *evidence.Joined, own *policyHost) {
 			to = j.host(w.origin)
 		}
 		was, payload := to.policy, to.payload
-		j.learn(h, to, w, asked)
+		j.learn(e, to, w, asked)
 		if w.origin == p.Authority {
 			to.read(forAnother, said{policy: was, payload: payload})
 		}
@@ -228,13 +228,13 @@ func (j *judge) robots(h *evidence.Joined, own *policyHost) {
 }
 
 // learn makes an exchange the policy of a host, or goes on to where it redirects.
-func (j *judge) learn(h *evidence.Joined, to *policyHost, w hop, asked string) {
-	e, now := &h.Exchange, h.Exchange.End()
+func (j *judge) learn(e *evidence.Exchange, to *policyHost, w hop, asked string) {
+	now := e.End()
 	s := e.Status
 	if to.policy.kind == unasked && to.firstRobots.IsZero() || e.Began.Before(to.firstRobots) {
 		to.firstRobots = e.Began
 	}
-	if h.HasRequest {
+	if e.HasRequest {
 		to.Asker = e.Agent
 	}
 	was, payload := to.policy, to.payload
@@ -243,20 +243,20 @@ func (j *judge) learn(h *evidence.Joined, to *policyHost, w hop, asked string) {
 		to.remember(to.policy.record)
 	}()
 	switch {
-	case e.Damaged.File != "" && (!h.HasAnswer || e.Damaged == e.Place):
+	case e.Damaged.File != "" && (!e.HasAnswer || e.Damaged == e.Place):
 		to.policy = policy{kind: unclear, since: now, expires: now.Add(day), why: "its record is damaged", record: e.Record}
 	case !e.Answered || s == 0:
 		j.fail(to, now, "no answer")
 	case j.m.Ours() && e.Cut == evidence.CutUnread:
 		j.fail(to, now, "an answer that breaks HTTP")
 	case s == 304:
-		j.renew(h, to, now)
+		j.renew(e, to, now)
 	case s >= 300 && s < 400:
-		j.follow(h, to, w, asked)
-	case s >= 200 && s < 300 && (e.Method == "HEAD" || s == 206 && !j.m.Ours() && !h.Answer.Whole()):
-		j.unread(h, to)
+		j.follow(e, to, w, asked)
+	case s >= 200 && s < 300 && (e.Method == "HEAD" || s == 206 && !j.m.Ours() && !e.Answer.Whole()):
+		j.unread(e, to)
 	case s >= 200 && s < 300:
-		j.text(h, to, now)
+		j.text(e, to, now)
 	case (s == 429 || s == 408 || s == 425) && j.m.Promises(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
 		j.fail(to, now, "status "+strconv.Itoa(s))
 	case (s == 401 || s == 403) && j.m.Ours() && j.m.Info.Standard == "draft1996":
@@ -283,10 +283,10 @@ func (j *judge) fail(to *policyHost, now time.Time, why string) {
 }
 
 // renew makes the text at hand hold for longer (RFC 9111 4.3.4).
-func (j *judge) renew(h *evidence.Joined, to *policyHost, now time.Time) {
+func (j *judge) renew(e *evidence.Exchange, to *policyHost, now time.Time) {
 	switch {
 	case to.policy.text.Known:
-		to.policy = policy{kind: ruled, text: to.policy.text, since: now, expires: now.Add(j.life(h, now)), record: h.Exchange.Record}
+		to.policy = policy{kind: ruled, text: to.policy.text, since: now, expires: now.Add(j.life(e, now)), record: e.Record}
 		to.forgot = false
 	case j.m.Ours() && to.policy.kind != unclear:
 		j.fail(to, now, "status 304, and no earlier robots.txt")
@@ -297,37 +297,36 @@ func (j *judge) renew(h *evidence.Joined, to *policyHost, now time.Time) {
 }
 
 // text makes the body of an answer the policy.
-func (j *judge) text(h *evidence.Joined, to *policyHost, now time.Time) {
-	e := &h.Exchange
-	next := policy{kind: ruled, since: now, expires: now.Add(j.life(h, now)), record: e.Record}
+func (j *judge) text(e *evidence.Exchange, to *policyHost, now time.Time) {
+	next := policy{kind: ruled, since: now, expires: now.Add(j.life(e, now)), record: e.Record}
 	switch {
 	case e.Status == 206 && j.m.Ours():
 		j.fail(to, now, "status 206, without a request for a range")
 		return
-	case h.Bodyless && e.Payload != "" && to.policy.text.Known && to.payload == e.Payload: // the same as before
+	case e.Bodyless && e.Payload != "" && to.policy.text.Known && to.payload == e.Payload: // the same as before
 		next.text = to.policy.text
-	case h.Bodyless && e.Revisit != "":
+	case e.Bodyless && e.Revisit != "":
 		next.kind, next.why = unclear, "it is kept as a revisit of a record that is not in the files"
-	case !h.Kept && !h.Bodyless:
+	case !e.Kept && !e.Bodyless:
 		next.kind, next.why = unclear, "the redirect to it was met after it"
 	case e.Cut == "disconnect" || e.Cut == "time": // a network error, and so complete disallow (RFC 9309 2.3.1.4)
 		j.fail(to, now, "incomplete (WARC-Truncated: "+e.Cut+")")
 		return
-	case e.Cut != "" && !j.m.Ours() && h.Text.Length < evidence.Enough: // of ours it is cut behind what must be read
+	case e.Cut != "" && !j.m.Ours() && e.Text.Length < evidence.Enough: // of ours it is cut behind what must be read
 		next.kind, next.why = unclear, "it is cut (WARC-Truncated: "+e.Cut+
 			") before the 500 KiB that must be read (RFC 9309 2.5)"
-	case h.Incomplete != "" && h.Text.Length == 0 && !j.m.Ours():
-		next.kind, next.why = unclear, "its text is not in the archive: "+h.Incomplete
-	case h.Incomplete != "":
-		j.fail(to, now, "incomplete: "+h.Incomplete)
+	case e.Incomplete != "" && e.Text.Length == 0 && !j.m.Ours():
+		next.kind, next.why = unclear, "its text is not in the archive: "+e.Incomplete
+	case e.Incomplete != "":
+		j.fail(to, now, "incomplete: "+e.Incomplete)
 		return
-	case h.TextFault != "" && j.m.Ours():
-		j.fail(to, now, h.TextFault)
+	case e.TextFault != "" && j.m.Ours():
+		j.fail(to, now, e.TextFault)
 		return
-	case h.TextFault != "":
-		next.kind, next.why = unclear, h.TextFault
+	case e.TextFault != "":
+		next.kind, next.why = unclear, e.TextFault
 	default:
-		next.text = h.Text
+		next.text = e.Text
 	}
 	if to.policy.text.Known && to.policy.text.SHA256 != next.text.SHA256 {
 		to.before = to.policy.text
@@ -337,12 +336,12 @@ func (j *judge) text(h *evidence.Joined, to *policyHost, now time.Time) {
 
 // life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what
 // Cache-Control says; this crawler promises that too (RFC 9111 4.2).
-func (j *judge) life(h *evidence.Joined, now time.Time) time.Duration {
+func (j *judge) life(e *evidence.Exchange, now time.Time) time.Duration {
 	if !j.m.Promises() {
 		return day
 	}
 	fresh, given := time.Duration(0), false
-	for _, v := range h.Answer.CacheControl {
+	for _, v := range e.Answer.CacheControl {
 		for part := range strings.SplitSeq(v, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 			switch strings.ToLower(strings.TrimSpace(name)) {
@@ -355,12 +354,12 @@ func (j *judge) life(h *evidence.Joined, now time.Time) time.Duration {
 			}
 		}
 	}
-	if !given && h.Answer.Expires.Value != "" {
-		date, ok := evidence.Date(h.Answer.Date.Value)
+	if !given && e.Answer.Expires.Value != "" {
+		date, ok := evidence.Date(e.Answer.Date.Value)
 		if !ok {
 			date = now
 		}
-		if t, ok := evidence.Date(h.Answer.Expires.Value); ok {
+		if t, ok := evidence.Date(e.Answer.Expires.Value); ok {
 			fresh = t.Sub(date)
 		}
 		given = true
@@ -368,19 +367,19 @@ func (j *judge) life(h *evidence.Joined, now time.Time) time.Duration {
 	if !given {
 		return day
 	}
-	age, _ := evidence.Seconds(h.Answer.Age.Value)
+	age, _ := evidence.Seconds(e.Answer.Age.Value)
 	return min(max(fresh-age, minLife), day)
 }
 
 // unread takes an answer that has not the text of robots.txt: to HEAD, or with a part of it. The policy at hand
 // stays.
-func (j *judge) unread(h *evidence.Joined, to *policyHost) {
+func (j *judge) unread(e *evidence.Exchange, to *policyHost) {
 	if to.policy.kind != unasked {
 		return
 	}
-	to.policy.why = "it was requested only by HEAD, at " + finding.Clock(h.Exchange.Began) +
+	to.policy.why = "it was requested only by HEAD, at " + finding.Clock(e.Began) +
 		", and the response has no rules"
-	if h.Exchange.Method != "HEAD" {
-		to.policy.why = "only a part of it was requested, at " + finding.Clock(h.Exchange.Began)
+	if e.Method != "HEAD" {
+		to.policy.why = "only a part of it was requested, at " + finding.Clock(e.Began)
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // page checks an exchange for something else than robots.txt against the robots.txt that was valid, which it uses.
-func (j *judge) page(h *evidence.Joined, to *policyHost) error {
-	e, p := &h.Exchange, &to.policy
+func (j *judge) page(e *evidence.Exchange, to *policyHost) error {
+	p := &to.policy
 	defer func() { p.used = true }()
 	switch p.kind {
 	case unasked:
@@ -52,7 +52,7 @@ func (j *judge) page(h *evidence.Joined, to *policyHost) error {
 	}
 	if p.kind != ruled {
 		j.judged++
-		return j.claimedVerdict(h, to, nil)
+		return j.claimedVerdict(e, to, nil)
 	}
 	vs, err := j.pageVerdicts(to, e.Target, e.Agent)
 	if err != nil {
@@ -69,7 +69,7 @@ func (j *judge) page(h *evidence.Joined, to *policyHost) error {
 			break
 		}
 	}
-	return j.claimedVerdict(h, to, vs)
+	return j.claimedVerdict(e, to, vs)
 }
 
 // fresh checks the age of the policy that e was judged by (RFC 9309 2.4).
@@ -106,8 +106,8 @@ func (j *judge) isRobots(e *evidence.Exchange) bool {
 // followed judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one
 // to another authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own
 // can have any page so, and what the rules at hand forbid is named.
-func (j *judge) followed(h *evidence.Joined, to *policyHost) error {
-	e, p := &h.Exchange, &to.policy
+func (j *judge) followed(e *evidence.Exchange, to *policyHost) error {
+	p := &to.policy
 	if path, _, _ := strings.Cut(e.Target, "?"); path == evidence.RobotsPath {
 		return nil
 	}
@@ -147,10 +147,9 @@ func (j *judge) followed(h *evidence.Joined, to *policyHost) error {
 
 // alone judges what a URL gave where the exchange is not in the files. That robots.txt forbids it is a violation: the
 // archive contains what was not to be requested. The rest cannot be proved, for it may have been had in another way.
-func (j *judge) alone(h *evidence.Joined, to *policyHost) error {
-	e := &h.Exchange
-	kind := "a " + finding.Short(h.Alone) + " record"
-	if h.Alone == "response" {
+func (j *judge) alone(e *evidence.Exchange, to *policyHost) error {
+	kind := "a " + finding.Short(e.Alone) + " record"
+	if e.Alone == "response" {
 		kind = "a response record that is not HTTP"
 	}
 	if e.Asked().IsRobots() {
@@ -165,7 +164,7 @@ func (j *judge) alone(h *evidence.Joined, to *policyHost) error {
 	for _, v := range vs {
 		switch {
 		case v.Allowed:
-		case h.Alone == "conversion" && to.before.Known: // of which robots.txt's time nobody says
+		case e.Alone == "conversion" && to.before.Known: // of which robots.txt's time nobody says
 			j.found.Doubt(e.Authority, finding.Disallowed,
 				"a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0,
 				0)
@@ -187,8 +186,8 @@ func (j *judge) forbidden(to *policyHost, v evidence.Verdict) string {
 }
 
 // claimedVerdict compares what the crawl says of its verdict with the recomputed ones.
-func (j *judge) claimedVerdict(h *evidence.Joined, to *policyHost, vs []evidence.Verdict) error {
-	e, l := &h.Exchange, h.Exchange.Line
+func (j *judge) claimedVerdict(e *evidence.Exchange, to *policyHost, vs []evidence.Verdict) error {
+	l := e.Line
 	if l == nil || !j.m.Ours() || l.Decision != storage.DecisionAllow {
 		return nil
 	}
@@ -374,31 +373,31 @@ func (w *hop) served(e *evidence.Exchange) bool {
 }
 
 // follow takes a redirect (RFC 9309 2.3.1.2).
-func (j *judge) follow(h *evidence.Joined, to *policyHost, w hop, asked string) {
-	now := h.Exchange.End()
-	p, err := evidence.Resolve(h.Exchange.URL, h.Answer.Location.Value)
+func (j *judge) follow(e *evidence.Exchange, to *policyHost, w hop, asked string) {
+	now := e.End()
+	p, err := evidence.Resolve(e.URL, e.Answer.Location.Value)
 	chain := append(slices.Clip(w.chain), asked)
 	switch {
-	case h.Answer.Location.Value == "" || err != nil || slices.Contains(chain, p.Authority+p.Target):
+	case e.Answer.Location.Value == "" || err != nil || slices.Contains(chain, p.Authority+p.Target):
 		if j.m.Promises() {
 			j.fail(to, now, "a redirect that leads nowhere")
 			return
 		}
-		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.Exchange.Record}
+		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: e.Record}
 	case w.n >= j.mostHops() && len(j.m.Standards()) > 1: // an older document permits no such thing
 		j.fail(to, now, "more redirects than are followed")
 	case w.n >= j.mostHops(): // "crawlers MAY assume that the robots.txt file is unavailable"
-		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: h.Exchange.Record}
+		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: e.Record}
 	default:
-		j.expect(h)
+		j.expect(e)
 		j.redirects.add(p.Key, hop{origin: w.origin, n: w.n + 1, chain: chain})
 	}
 }
 
 // forAnother reports whether an exchange for the robots.txt of p's host was made for another host, of those whose
 // redirects lead there, as the crawl says.
-func (j *judge) forAnother(h *evidence.Joined, p evidence.URL, waiting []hop) bool {
-	l := h.Exchange.Line
+func (j *judge) forAnother(e *evidence.Exchange, p evidence.URL, waiting []hop) bool {
+	l := e.Line
 	if !j.m.Ours() || l == nil || l.Via == "" {
 		return false
 	}
@@ -408,11 +407,11 @@ func (j *judge) forAnother(h *evidence.Joined, p evidence.URL, waiting []hop) bo
 
 // leadsAway reports whether an exchange with p's host redirects to another one. If it was made for another host, what
 // stands there says nothing to p's.
-func leadsAway(h *evidence.Joined, p evidence.URL) bool {
-	if h.Exchange.Status < 300 || h.Exchange.Status > 399 {
+func leadsAway(e *evidence.Exchange, p evidence.URL) bool {
+	if e.Status < 300 || e.Status > 399 {
 		return false
 	}
-	to, err := evidence.Resolve(h.Exchange.URL, h.Answer.Location.Value)
+	to, err := evidence.Resolve(e.URL, e.Answer.Location.Value)
 	return err == nil && to.Authority != p.Authority
 }
 

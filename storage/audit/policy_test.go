@@ -37,7 +37,7 @@ func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 		{nil, "", "", "0", minLife}, // RFC 9111 5.3: what is no date is past
 		{[]string{"max-age=3600"}, "", at(0), at(9 * time.Hour), time.Hour},
 	} {
-		x := &evidence.Joined{}
+		x := &evidence.Exchange{}
 		x.Answer.CacheControl, x.Answer.Age.Value = c.control, c.age
 		x.Answer.Date.Value, x.Answer.Expires.Value = c.date, c.expires
 		j := judge{m: promised}

@@ -15,14 +15,13 @@ import (
 
 // records checks that an exchange has the records it should have (WARC 1.1; docs/reference/archives.md). Package evidence
 // has checked each record for itself.
-func (j *judge) records(h *evidence.Joined) {
-	e := &h.Exchange
+func (j *judge) records(e *evidence.Exchange) {
 	if e.OtherHost() {
 		j.found.Add(e.Finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)",
 			"it names "+strconv.Quote(finding.Short(e.Host))))
 	}
 	if !j.m.Ours() {
-		j.sameStory(h)
+		j.sameStory(e)
 		return
 	}
 	if lost := e.Damaged; lost.File != "" && lost.Record == "" { // what the exchange lacks is that record
@@ -31,7 +30,7 @@ func (j *judge) records(h *evidence.Joined) {
 		j.found.Add(f)
 		return
 	}
-	if wrong := h.Disagreement(); j.m.Ledger && wrong != "" {
+	if wrong := e.Disagreement(); j.m.Ledger && wrong != "" {
 		j.found.Add(e.Finding(finding.BadRecord,
 			"request, response and metadata records are adjacent, name each other, and have one date, URL "+
 				"and address (archive reference)", wrong))
@@ -51,22 +50,22 @@ func (j *judge) records(h *evidence.Joined) {
 		if e.Line == nil || e.LeftOut != "" {
 			break
 		}
-		if wrong := f.wrong(h, j.m.Info); wrong != "" {
+		if wrong := f.wrong(e, j.m.Info); wrong != "" {
 			j.found.Add(e.Finding(finding.BadRecord, f.required, wrong))
 		}
 	}
 	if f, differ := e.HeadsDiffer(); differ {
 		j.found.Add(f)
 	}
-	if !h.HasMetadata && !(h.Last && evidence.Unfinished(e.File)) { // a kill may have come before it was written
+	if !e.HasMetadata && !(e.Last && evidence.Unfinished(e.File)) { // a kill may have come before it was written
 		j.found.Add(e.Finding(finding.BadRecord, "a metadata record for every request (archive reference)",
 			"a request without one"))
 	}
-	if !h.HasRequest {
+	if !e.HasRequest {
 		j.found.Add(e.Finding(finding.BadRecord, "a request record for every response (archive reference)",
 			"a response without its request"))
 	}
-	if p, err := evidence.ParseURL(e.URL); err == nil && h.HasRequest && e.Target != p.Target {
+	if p, err := evidence.ParseURL(e.URL); err == nil && e.HasRequest && e.Target != p.Target {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
 			"the request line has "+e.Target))
 	}
@@ -75,15 +74,14 @@ func (j *judge) records(h *evidence.Joined) {
 // sameStory checks that request line, request record and answer of another crawler's exchange speak of one URL.
 // Nobody can say which of several the server was asked for. (Ours says the same bytes everywhere, which records
 // checks.)
-func (j *judge) sameStory(h *evidence.Joined) {
-	e := &h.Exchange
-	if h.RequestURL != "" {
+func (j *judge) sameStory(e *evidence.Exchange) {
+	if e.RequestURL != "" {
 		j.found.Add(e.Finding(finding.BadRecord, "a request and its answer are of one URL (WARC 1.1, 5.7)",
-			"its request is of "+strconv.Quote(finding.Short(h.RequestURL))))
+			"its request is of "+strconv.Quote(finding.Short(e.RequestURL))))
 		return
 	}
 	p, err := evidence.ParseURL(e.URL)
-	if err == nil && h.HasRequest && !evidence.SameTarget(e.Target, p.Target) {
+	if err == nil && e.HasRequest && !evidence.SameTarget(e.Target, p.Target) {
 		j.found.Add(e.Finding(finding.BadRecord, "a request for the record's URL",
 			"the request line has "+strconv.Quote(finding.Short(e.Target))))
 	}
@@ -92,8 +90,7 @@ func (j *judge) sameStory(h *evidence.Joined) {
 // leftOut takes an exchange whose answer somebody took out of the archive. Whoever packs a crawl for others may leave
 // out pages that ask not to be archived, and says how many (docs/reference/archives.md); any other answer is missing. The metadata
 // alone tells what such an answer said.
-func (j *judge) leftOut(h *evidence.Joined, to *pacing.Host) {
-	e := &h.Exchange
+func (j *judge) leftOut(e *evidence.Exchange, to *pacing.Host) {
 	if e.LeftOut == "" {
 		return
 	}
@@ -108,15 +105,14 @@ func (j *judge) leftOut(h *evidence.Joined, to *pacing.Host) {
 	if robots {
 		return
 	}
-	to.Reduced, h.HasAnswer, h.Bodyless = true, true, true
+	to.Reduced, e.HasAnswer, e.Bodyless = true, true, true
 	e.Answered, e.Status, e.Cut = true, l.Status, l.Truncated
 }
 
 // request checks who asks, and how: by RFC 9309 2.2.1, and of ours by docs/trust/politeness.md, rules 1 to 3. asker is who
 // asked for the robots.txt of the host.
-func (j *judge) request(h *evidence.Joined, asker string) {
-	e := &h.Exchange
-	if !h.HasRequest {
+func (j *judge) request(e *evidence.Exchange, asker string) {
+	if !e.HasRequest {
 		return
 	}
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" && !j.m.Ours() {
@@ -124,8 +120,8 @@ func (j *judge) request(h *evidence.Joined, asker string) {
 			e.Method))
 	}
 	if j.m.Ours() {
-		j.promised(h)
-	} else if s := h.Sent.Secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
+		j.promised(e)
+	} else if s := e.Sent.Secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
 		f := e.Finding(finding.Credentials, "no cookies and no credentials (politeness rule 3)",
 			"the request has the fields "+s)
 		f.Note = !j.m.Strict
@@ -138,9 +134,9 @@ func (j *judge) request(h *evidence.Joined, asker string) {
 		j.found.Add(e.Finding(finding.UserAgent, rfc, "no User-Agent"))
 	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
 		j.found.Add(e.Finding(finding.UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
-	case h.Sent.OtherAgent != "" && !j.m.Ours(): // which of them the site took for its name, nobody can say
+	case e.Sent.OtherAgent != "" && !j.m.Ours(): // which of them the site took for its name, nobody can say
 		j.found.Add(e.Finding(finding.UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)",
-			"another before it: User-Agent: "+h.Sent.OtherAgent))
+			"another before it: User-Agent: "+e.Sent.OtherAgent))
 	case name == "" && token == "":
 		j.found.Add(e.Finding(finding.UserAgent, rfc, "it poses as a browser: User-Agent: "+e.Agent))
 	case j.m.Strict && !j.m.Ours() && !reachable(e.Agent):
@@ -168,8 +164,8 @@ func reachable(agent string) bool {
 
 // promised checks what a request of ours says: all of it is fixed by what the archive declares (docs/trust/politeness.md,
 // rules 1 to 3).
-func (j *judge) promised(h *evidence.Joined) {
-	e, s := &h.Exchange, &h.Sent
+func (j *judge) promised(e *evidence.Exchange) {
+	s := &e.Sent
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
 		j.found.Add(e.Finding(finding.Method, "GET or HEAD (politeness rule 3)", e.Method))
 	}
@@ -217,7 +213,7 @@ func mailbox(agent string) string {
 // agree, or where nothing tells.
 var facts = []struct {
 	required string
-	wrong    func(h *evidence.Joined, in *evidence.Info) string
+	wrong    func(e *evidence.Exchange, in *evidence.Info) string
 }{
 	{"no body in the answer to a HEAD request (RFC 9110 9.3.2)", headBody},
 	{"a body that ends where its head states (RFC 9112 6.3), unless the response is marked as truncated", framing},
@@ -227,50 +223,50 @@ var facts = []struct {
 	{"no page of a host whose Crawl-delay is longer than the max-crawl-delay-ms of the warcinfo record (politeness rule 7)", crawlDelay},
 }
 
-func headBody(h *evidence.Joined, _ *evidence.Info) string {
-	if h.Exchange.Method != "HEAD" || h.Body == 0 {
+func headBody(e *evidence.Exchange, _ *evidence.Info) string {
+	if e.Method != "HEAD" || e.Body == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d bytes after its head", h.Body)
+	return fmt.Sprintf("%d bytes after its head", e.Body)
 }
 
 // whole are the outcomes of answers that the crawl read to their end, or left unread and says so.
 var whole = []storage.Outcome{storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone}
 
-func framing(h *evidence.Joined, _ *evidence.Info) string {
-	if e := &h.Exchange; e.Cut != "" || !e.Whole || e.Revisit != "" || !slices.Contains(whole, e.Line.Outcome) {
+func framing(e *evidence.Exchange, _ *evidence.Info) string {
+	if e.Cut != "" || !e.Whole || e.Revisit != "" || !slices.Contains(whole, e.Line.Outcome) {
 		return ""
 	}
-	return h.Unframed
+	return e.Unframed
 }
 
 // lastModified compares the dates. The crawl takes none that lies after the answer, by a clock that may have been set
 // since; a day is allowed for that.
-func lastModified(h *evidence.Joined, _ *evidence.Info) string {
-	e, told := &h.Exchange, h.Exchange.Line.Modified
+func lastModified(e *evidence.Exchange, _ *evidence.Info) string {
+	told := e.Line.Modified
 	if e.Line.Decision != storage.DecisionAllow || e.Line.Status == 0 {
 		return ""
 	}
 	var said time.Time
-	if len(h.Answer.LastModified) == 1 {
-		if at, ok := evidence.Date(h.Answer.LastModified[0]); ok && at.Year() >= 1990 {
+	if len(e.Answer.LastModified) == 1 {
+		if at, ok := evidence.Date(e.Answer.LastModified[0]); ok && at.Year() >= 1990 {
 			said = at
 		}
 	}
 	if told.Equal(said) || told.IsZero() && said.After(e.Began.Add(-24*time.Hour)) {
 		return ""
 	}
-	return fmt.Sprintf("Last-Modified: %q, and lastModified %s", h.Answer.LastModified, told.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("Last-Modified: %q, and lastModified %s", e.Answer.LastModified, told.UTC().Format(time.RFC3339))
 }
 
 // directives compares those that stand by themselves in an X-Robots-Tag: a value with a colon may be for another robot.
 // A page may have more of its own. What a 304 says is joined to what the earlier answer said.
-func directives(h *evidence.Joined, _ *evidence.Info) string {
-	l := h.Exchange.Line
+func directives(e *evidence.Exchange, _ *evidence.Info) string {
+	l := e.Line
 	if l.Decision != storage.DecisionAllow || l.Status == 0 || l.Status == 304 || !slices.Contains(whole, l.Outcome) {
 		return ""
 	}
-	for _, value := range h.Answer.RobotsTags {
+	for _, value := range e.Answer.RobotsTags {
 		if strings.Contains(value, ":") {
 			continue
 		}
@@ -293,15 +289,15 @@ var meanings = map[string][]string{
 // maxInterim is how many interim answers (1xx) come before the crawl gives up.
 const maxInterim = 17
 
-func interim(h *evidence.Joined, _ *evidence.Info) string {
-	if n := h.Exchange.Line.Interim; n < 0 || n > maxInterim {
+func interim(e *evidence.Exchange, _ *evidence.Info) string {
+	if n := e.Line.Interim; n < 0 || n > maxInterim {
 		return fmt.Sprint(n)
 	}
 	return ""
 }
 
-func crawlDelay(h *evidence.Joined, in *evidence.Info) string {
-	l := h.Exchange.Line
+func crawlDelay(e *evidence.Exchange, in *evidence.Info) string {
+	l := e.Line
 	if in == nil || in.MaxDelay == 0 || l.Decision != storage.DecisionAllow || l.PaceBy != storage.ByCrawlDelay && l.PaceBy != storage.ByRequestRate ||
 		l.Pace <= in.MaxDelay+time.Millisecond {
 		return ""

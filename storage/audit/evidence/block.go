@@ -205,20 +205,23 @@ func (r *blockReader) digest() blockSum {
 	return s
 }
 
-// Blocks binds the blocks of an exchange's records, as storage.Line.Blocks does; "" when one of them is not known.
-func (h *Joined) Blocks() string {
+// bindBlocks binds the blocks of an exchange's records.
+func (e *Exchange) bindBlocks() {
+	if e.LeftOut != "" { // the blocks of the answer are bound as well
+		return
+	}
 	var all [3 * sha256.Size]byte
 	b := all[:0]
-	for i := range h.sums {
-		switch s := &h.sums[i]; {
+	for i := range e.sums {
+		switch s := &e.sums[i]; {
 		case s.there && !s.known:
-			return ""
+			return
 		case s.there:
 			b = append(b, s.sum[:]...)
 		}
 	}
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	e.Blocks = hex.EncodeToString(sum[:])
 }
 
 // labelSHA256 is how a digest field names the digest that this crawler writes (docs/reference/archives.md).

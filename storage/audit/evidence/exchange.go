@@ -75,6 +75,26 @@ type Exchange struct {
 	Answer   AnswerHead
 	Body     int64 // bytes behind the head in the block of the answer
 	Bodyless bool  // the body was not in the record
+
+	RequestURL  string // of the request record, where it is not the answer's
+	HasRequest  bool   // the request record is there
+	HasAnswer   bool   // the response or revisit
+	HasMetadata bool   // the metadata record
+	Last        bool   // nothing follows it in its file
+
+	Kept       bool // Text is the body, or TextFault says why it cannot be
+	Text       Text // of what may be robots.txt
+	TextFault  string
+	OwnerProof bool   // the body has the form of an owner's proof
+	Incomplete string // why the body is not all of it; "" for all that is known
+	Unframed   string // where the body of an answer of ours does not end as its head says; "" where it does, or the head does not say
+
+	Alone string // the type of a record that keeps what a URL gave without the exchange, which there is none of then
+
+	sums  [3]blockSum // of request, answer and metadata
+	heads [3]heading  // of the same
+	bound heads
+	ours  bool // its file is of this crawler
 }
 
 // CutUnread is the WARC-Truncated of an answer of which a crawl of ours could make nothing: it broke HTTP.
@@ -159,20 +179,19 @@ type heads struct {
 
 // bindHeads computes storage.Line.Heads from the records of an exchange of ours, once it is put together. It stays ""
 // where they do not tell: the decision is not there, or the answer is left out.
-func (h *Joined) bindHeads() {
-	e := &h.Exchange
-	if e.Line == nil || e.LeftOut != "" || !h.ours {
+func (e *Exchange) bindHeads() {
+	if e.Line == nil || e.LeftOut != "" || !e.ours {
 		return
 	}
-	sum := h.bound.asked
+	sum := e.bound.asked
 	if sum == nil {
 		sum = sha256.New()
 	}
 	if e.Line.Status != 0 { // of what is no HTTP, the beginning may look like a head
-		sum.Write(h.bound.answer) // never fails
+		sum.Write(e.bound.answer) // never fails
 	}
 	e.Heads = hex.EncodeToString(sum.Sum(nil))
-	h.bound = heads{}
+	e.bound = heads{}
 }
 
 // HeadsDiffer says what is wrong with the digest of the heads that the metadata of e has, if anything is. A ledger
@@ -196,19 +215,19 @@ func (rd *Reader) join(h *partial) {
 	s := rd.cur
 	var to *partial
 	for i := len(s.window) - 1; i >= 0; i-- {
-		if w := s.window[i]; w.belongs(h) && (to == nil || w.Exchange.URL == h.Exchange.URL) {
-			if to = w; w.Exchange.URL == h.Exchange.URL {
+		if w := s.window[i]; w.belongs(h) && (to == nil || w.URL == h.URL) {
+			if to = w; w.URL == h.URL {
 				break // rather this one than one of another URL: the records along a redirect may all name each other
 			}
 		}
 	}
 	if to != nil {
 		to.merge(h)
-		rd.Expect(&to.Joined)
+		rd.Expect(&to.Exchange)
 		s.settle()
 		return
 	}
-	rd.Expect(&h.Joined)
+	rd.Expect(&h.Exchange)
 	s.window = append(s.window, h)
 	s.flush(windowSize)
 }
@@ -226,21 +245,23 @@ func (s *stream) settle() {
 // flush passes on what is first in the window until no more than n are left.
 func (s *stream) flush(n int) {
 	for len(s.window) > n {
-		s.window[0].bindHeads()
-		if h := s.window[0]; s.lost.File != "" && h.ours && (!h.HasRequest || !h.HasMetadata || h.Exchange.LeftOut != "") {
-			h.Exchange.Damaged = s.lost // which is the record that it lacks
+		h := s.window[0]
+		h.bindHeads()
+		h.bindBlocks()
+		if s.lost.File != "" && h.ours && (!h.HasRequest || !h.HasMetadata || h.LeftOut != "") {
+			h.Damaged = s.lost // which is the record that it lacks
 		}
-		if s.window[0].after(s.lost.Offset) {
+		if h.after(s.lost.Offset) {
 			s.lost = finding.Place{} // the next ones cannot lack it
 		}
-		s.queue = append(s.queue, Event{Info: s.info, Exchange: &s.window[0].Joined})
+		s.queue = append(s.queue, Event{Info: s.info, Exchange: &h.Exchange})
 		s.window = slices.Delete(s.window, 0, 1)
 	}
 }
 
 // after reports whether all records of h stand behind an offset.
 func (h *partial) after(offset int64) bool {
-	for _, p := range []finding.Place{h.Exchange.Place, h.Exchange.Request, h.Exchange.LineAt} {
+	for _, p := range []finding.Place{h.Place, h.Request, h.LineAt} {
 		if p.File != "" && p.Offset <= offset {
 			return false
 		}
@@ -250,11 +271,11 @@ func (h *partial) after(offset int64) bool {
 
 // Expect notes where a robots.txt redirects to, as soon as it is met: the body that is found there is wanted, and the
 // redirect itself is judged later.
-func (rd *Reader) Expect(h *Joined) {
-	if h.Answer.Location.Value == "" || h.Exchange.Status < 300 || h.Exchange.Status > 399 {
+func (rd *Reader) Expect(e *Exchange) {
+	if e.Answer.Location.Value == "" || e.Status < 300 || e.Status > 399 {
 		return
 	}
-	to, err := Resolve(h.Exchange.URL, h.Answer.Location.Value)
+	to, err := Resolve(e.URL, e.Answer.Location.Value)
 	if err != nil {
 		return // it leads nowhere; if it is of a robots.txt, follow says so
 	}
@@ -274,7 +295,7 @@ func (h *partial) belongs(g *partial) bool {
 	if h.HasRequest && g.HasRequest || h.HasAnswer && g.HasAnswer || h.Alone != "" {
 		return false
 	}
-	return h.named(g.ids, g.to, g.Exchange.URL, g.date)
+	return h.named(g.ids, g.to, g.URL, g.date)
 }
 
 // named reports whether an exchange's records and others name each other or, where neither names any, are alike.
@@ -289,7 +310,7 @@ func (h *partial) named(ids, to []string, uri, date string) bool {
 			return true
 		}
 	}
-	return len(to) == 0 && len(h.to) == 0 && h.Exchange.URL == uri && h.date == date
+	return len(to) == 0 && len(h.to) == 0 && h.URL == uri && h.date == date
 }
 
 // merge takes what g has and h has not.
@@ -299,23 +320,20 @@ func (h *partial) merge(g *partial) {
 	if g.HasRequest {
 		q, r = g, h
 	}
-	if !same(q.Exchange.URL, r.Exchange.URL) {
-		h.RequestURL = q.Exchange.URL
-	}
 	e := r.Exchange
+	if !same(q.URL, r.URL) {
+		e.RequestURL = q.URL
+	}
 	e.Request, e.Target, e.Method, e.Agent, e.Host, e.Sent = q.Request, q.Target, q.Method, q.Agent, q.Host, q.Sent
 	if !e.Addr.IsValid() {
-		e.Addr = q.Exchange.Addr
+		e.Addr = q.Addr
 	}
-	if !q.Exchange.Began.IsZero() && (e.Began.IsZero() || q.Exchange.Began.Before(e.Began)) {
-		e.Began, e.Resolution = q.Exchange.Began, max(e.Resolution, q.Exchange.Resolution)
+	if !q.Began.IsZero() && (e.Began.IsZero() || q.Began.Before(e.Began)) {
+		e.Began, e.Resolution = q.Began, max(e.Resolution, q.Resolution)
 	}
 	e.Damaged = cmp.Or(h.Damaged, g.Damaged)
 	e.Line, e.LineAt, e.Hops, e.Took, e.Ended = h.Line, h.LineAt, h.Hops, h.Took, h.Ended
-	h.Exchange, h.Unframed = e, r.Unframed
-	h.Kept, h.Text, h.TextFault, h.OwnerProof, h.Incomplete = r.Kept, r.Text, r.TextFault, r.OwnerProof, r.Incomplete
-	h.sums[0], h.sums[1] = q.sums[0], r.sums[1]
-	h.heads[0], h.heads[1] = q.heads[0], r.heads[1]
-	h.bound = heads{q.bound.asked, r.bound.answer}
-	h.HasRequest, h.HasAnswer = true, true
+	e.HasMetadata, e.sums[2], e.heads[2] = h.HasMetadata, h.sums[2], h.heads[2]
+	e.HasRequest, e.sums[0], e.heads[0], e.bound.asked = true, q.sums[0], q.heads[0], q.bound.asked
+	h.Exchange = e
 }

@@ -54,7 +54,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	if h == nil {
 		return
 	}
-	line.Began, line.Record = h.Exchange.Began, h.Exchange.Record
+	line.Began, line.Record = h.Began, h.Record
 	h.HasMetadata, h.Took, h.Ended, h.Line, h.LineAt, h.Hops = true, line.Took, ended, line, at, hops
 	h.sums[2], h.heads[2] = rd.block.digest(), rd.heading(rec)
 	h.misses(rec)

@@ -101,9 +101,8 @@ func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 		rd.ids.has(answerTo(finding.Short(of), uri)) {
 		return
 	}
-	h := &partial{Joined: Joined{Alone: rec.Type}}
-	h.Exchange = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target}
-	h.Exchange.Began, h.Exchange.Resolution, _ = instant(rec.Fields.Get("WARC-Date"))
+	h := &partial{Exchange: Exchange{Alone: rec.Type, Place: at, URL: uri, Authority: p.Authority, Target: p.Target}}
+	h.Began, h.Resolution, _ = instant(rec.Fields.Get("WARC-Date"))
 	rd.cur.window = append(rd.cur.window, h)
 	rd.cur.flush(windowSize)
 }
@@ -135,7 +134,7 @@ type stream struct {
 // Event is something to be judged: an exchange, a warcinfo record, or lines of URLs that were not asked for.
 type Event struct {
 	Info     *Info // what the file said last
-	Exchange *Joined
+	Exchange *Exchange
 	Refusals []storage.Line
 	At       finding.Place // of lines
 }
@@ -145,7 +144,7 @@ func (ev Event) due() time.Time {
 	if ev.Exchange == nil {
 		return time.Time{}
 	}
-	return ev.Exchange.Exchange.End()
+	return ev.Exchange.End()
 }
 
 func (rd *Reader) open(ctx context.Context, path string) (*stream, error) {

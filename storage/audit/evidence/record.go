@@ -59,15 +59,15 @@ func (s *stream) damage(at finding.Place) {
 		s.lost, s.lostBefore = at, s.file.Records
 		return
 	}
-	mark := func(h *Joined) {
-		for _, p := range []finding.Place{h.Exchange.Place, h.Exchange.Request, h.Exchange.LineAt} {
+	mark := func(e *Exchange) {
+		for _, p := range []finding.Place{e.Place, e.Request, e.LineAt} {
 			if p.Offset == at.Offset && p.Record == at.Record {
-				h.Exchange.Damaged = at
+				e.Damaged = at
 			}
 		}
 	}
 	for _, h := range s.window {
-		mark(&h.Joined)
+		mark(&h.Exchange)
 	}
 	for _, ev := range s.queue {
 		if ev.Exchange != nil {
@@ -219,8 +219,8 @@ func contains(names []string, name string) bool {
 
 // Disagreement says in which way the records of an exchange do not tell the same of it, name each other, or stand
 // together; "" where they do, or where no ledger binds them.
-func (h *Joined) Disagreement() string {
-	ask, answer, told := &h.heads[0], &h.heads[1], &h.heads[2]
+func (e *Exchange) Disagreement() string {
+	ask, answer, told := &e.heads[0], &e.heads[1], &e.heads[2]
 	var wrong []string
 	var before *heading
 	for _, d := range []*heading{ask, answer, told} {
@@ -242,7 +242,7 @@ func (h *Joined) Disagreement() string {
 		wrong = append(wrong, "WARC-IP-Address "+strconv.Quote(finding.Short(ask.addr))+" and "+
 			strconv.Quote(finding.Short(answer.addr)))
 	}
-	if told.row > 0 && !h.naming() { // without metadata a kill tore it off, or something else is said of that
+	if told.row > 0 && !e.naming() { // without metadata a kill tore it off, or something else is said of that
 		wrong = append(wrong, fmt.Sprintf("WARC-Concurrent-To: %q, %q and %q", ask.to, answer.to, told.to))
 	}
 	return strings.Join(wrong, "; ")
@@ -250,11 +250,11 @@ func (h *Joined) Disagreement() string {
 
 // naming reports whether the records of an exchange name each other as this crawler writes it: the first names the
 // answer, or the answer the request, and then metadata; metadata names the answer, or the request without one.
-func (h *Joined) naming() bool {
-	ask, answer, told := &h.heads[0], &h.heads[1], &h.heads[2]
+func (e *Exchange) naming() bool {
+	ask, answer, told := &e.heads[0], &e.heads[1], &e.heads[2]
 	known := answer.id
 	if answer.row == 0 {
-		known = h.Exchange.LeftOut
+		known = e.LeftOut
 	}
 	names := func(d *heading, first bool, to ...string) bool {
 		if first && told.row > 0 {
@@ -330,18 +330,18 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 	if key == "" && rd.ours() { // others may have several answers of one second
 		key = uri + "\n" + dated(date)
 	}
-	row := rd.originals.of(key, h.Exchange.Payload, uri, dated(date))
-	same := h.Exchange.Revisit == ProfileIdentical
+	row := rd.originals.of(key, h.Payload, uri, dated(date))
+	same := h.Revisit == ProfileIdentical
 	if rd.ours() {
 		if same && row.label == 0 {
-			rd.bad(at, h.Exchange.URL, "the payload digest of the original of a revisit (WARC 1.1, 6.7.2)", "none")
+			rd.bad(at, h.URL, "the payload digest of the original of a revisit (WARC 1.1, 6.7.2)", "none")
 		}
 		if uri == "" || date == "" {
-			rd.bad(at, h.Exchange.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (archive reference)", "not both")
+			rd.bad(at, h.URL, "WARC-Refers-To-Target-URI and -Date in a revisit (archive reference)", "not both")
 		}
 	}
 	if is, ok := rd.originals.find(uri + "\n" + dated(date)); ok && rd.o.Ours && is.id != rd.originals.hash(id) {
-		rd.bad(at, h.Exchange.URL, "the record that a revisit refers to (WARC 1.1, 5.15)",
+		rd.bad(at, h.URL, "the record that a revisit refers to (WARC 1.1, 5.15)",
 			"WARC-Refers-To "+strconv.Quote(id)+", and the answer of that URL and date is another record")
 		return
 	}
@@ -351,13 +351,13 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 	}
 	switch {
 	case same && rd.ours() && was.bare && was.from == row.from:
-		h.Exchange.Repeats = id // the ledger knows whether it was taken down, and what it was
+		h.Repeats = id // the ledger knows whether it was taken down, and what it was
 	case same && row.label != 0 && was.label == row.label && was.payload != row.payload,
 		same && rd.ours() && was.label != row.label:
-		rd.bad(at, h.Exchange.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)",
+		rd.bad(at, h.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)",
 			"that of "+key+" is another")
 	case rd.ours() && was.from != row.from:
-		rd.bad(at, h.Exchange.URL, "URL and date of the original of a revisit (WARC 1.1, 5.16 and 5.17)",
+		rd.bad(at, h.URL, "URL and date of the original of a revisit (WARC 1.1, 5.16 and 5.17)",
 			"WARC-Refers-To-Target-URI "+finding.Short(uri)+" and -Date "+finding.Short(date)+
 				", which are not those of "+key)
 	}
@@ -368,9 +368,9 @@ func (rd *Reader) original(h *partial, rec *warc.Record, at finding.Place) {
 	if rec.Type != "response" {
 		return
 	}
-	from := h.Exchange.URL + "\n" + dated(h.date)
-	row := rd.originals.of(at.Record, h.Exchange.Payload, h.Exchange.URL, dated(h.date))
-	row.id, row.bare = row.key, h.Exchange.Payload == "" && h.Exchange.Cut == CutUnread
+	from := h.URL + "\n" + dated(h.date)
+	row := rd.originals.of(at.Record, h.Payload, h.URL, dated(h.date))
+	row.id, row.bare = row.key, h.Payload == "" && h.Cut == CutUnread
 	rd.originals.add(row)
 	row.key = rd.originals.hash(from)
 	rd.originals.add(row)

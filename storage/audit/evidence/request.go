@@ -14,8 +14,8 @@ import (
 
 // request reads a request record.
 func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
-	h.HasRequest, h.Exchange.Request = true, at
-	h.Exchange.Octets = 0
+	h.HasRequest, h.Request = true, at
+	h.Octets = 0
 	defer func() { h.sums[0] = rd.block.digest() }()
 	r := &rd.block
 	r.begin(rec, false)
@@ -25,20 +25,20 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	}
 	first, err := r.readHead()
 	if len(r.head) == 0 {
-		rd.torn(rec, at, h.Exchange.URL, errHead)
+		rd.torn(rec, at, h.URL, errHead)
 		return
 	}
 	method, rest, _ := bytes.Cut(first, []byte(" "))
 	to, _, ok := bytes.Cut(rest, []byte(" "))
 	if !ok || len(to) == 0 || len(method) > 32 || len(to) > MaxLength {
-		rd.bad(at, h.Exchange.URL, "a request line (RFC 9112 3)", strconv.Quote(finding.Short(string(first))))
+		rd.bad(at, h.URL, "a request line (RFC 9112 3)", strconv.Quote(finding.Short(string(first))))
 	} else {
-		h.Exchange.Method = string(method)
-		if h.Exchange.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
-			if p, ok := AsWritten(h.Exchange.Target); ok { // absolute form, to a proxy
-				h.Exchange.Target = p.Target
+		h.Method = string(method)
+		if h.Target = string(to); bytes.Contains(to, []byte("://")) && to[0] != '/' {
+			if p, ok := AsWritten(h.Target); ok { // absolute form, to a proxy
+				h.Target = p.Target
 				_, name, _ := strings.Cut(p.Authority, "://")
-				h.Exchange.names([]byte(name))
+				h.names([]byte(name))
 			}
 		}
 	}
@@ -46,28 +46,28 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 		switch name {
 		case "user-agent":
 			name := rd.agents.of(value)
-			if h.Sent.Agents > 0 && name != h.Exchange.Agent {
-				h.Sent.OtherAgent = h.Exchange.Agent
+			if h.Sent.Agents > 0 && name != h.Agent {
+				h.Sent.OtherAgent = h.Agent
 			}
-			h.Exchange.Agent = name
+			h.Agent = name
 			h.Sent.Agents++
 		case "host":
-			h.Exchange.names(value)
+			h.names(value)
 		}
 		h.Sent.take(name, value)
 	})
 	if err != nil {
-		rd.torn(rec, at, h.Exchange.URL, err)
+		rd.torn(rec, at, h.URL, err)
 		return
 	}
 	if h.ours {
 		h.Sent.Odd = oddity(r.head)
 	}
 	if !h.Sent.chunked && !r.ends(h.Sent.length) {
-		rd.bad(at, h.Exchange.URL, "one request (WARC 1.1, 6.4)", "there is more after it")
+		rd.bad(at, h.URL, "one request (WARC 1.1, 6.4)", "there is more after it")
 	}
 	r.rest()
-	rd.digests(rec, at, h.Exchange.URL)
+	rd.digests(rec, at, h.URL)
 }
 
 // interned holds texts that come again and again once.

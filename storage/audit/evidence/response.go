@@ -17,34 +17,10 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Joined is an exchange, put together from the records that tell of it: request, answer and metadata.
-type Joined struct {
-	Exchange
-
-	RequestURL  string // of the request record, where it is not the answer's
-	HasRequest  bool   // the request record is there
-	HasAnswer   bool   // the response or revisit
-	HasMetadata bool   // the metadata record
-	Last        bool   // nothing follows it in its file
-
-	Kept       bool // Text is the body, or TextFault says why it cannot be
-	Text       Text // of what may be robots.txt
-	TextFault  string
-	OwnerProof bool   // the body has the form of an owner's proof
-	Incomplete string // why the body is not all of it; "" for all that is known
-	Unframed   string // where the body of an answer of ours does not end as its head says; "" where it does, or the head does not say
-
-	Alone string // the type of a record that keeps what a URL gave without the exchange, which there is none of then
-
-	sums  [3]blockSum // of request, answer and metadata
-	heads [3]heading  // of the same
-	bound heads
-	ours  bool // its file is of this crawler
-}
-
 // partial is an exchange as far as its records have been met.
 type partial struct {
-	Joined
+	Exchange
+
 	date    string // as written: records of an exchange have the same
 	ids, to []string
 }
@@ -150,13 +126,11 @@ func (rd *Reader) part(rec *warc.Record, at finding.Place) (*partial, error) {
 		rd.other(rec, at)
 		return nil, nil //nolint:nilnil // it is none, and nothing failed
 	}
-	h := &partial{date: rec.Fields.Get("WARC-Date")}
-	h.ours = rd.ours()
-	h.Exchange = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target, Octets: rec.Length}
-	h.ids, h.to = []string{at.Record}, concurrent(rec)
-	h.Exchange.Addr, _ = netip.ParseAddr(rec.Fields.Get("WARC-IP-Address"))
+	h := &partial{date: rec.Fields.Get("WARC-Date"), ids: []string{at.Record}, to: concurrent(rec)}
+	h.Exchange = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target, Octets: rec.Length, ours: rd.ours()}
+	h.Addr, _ = netip.ParseAddr(rec.Fields.Get("WARC-IP-Address"))
 	ok := false
-	if h.Exchange.Began, h.Exchange.Resolution, ok = instant(h.date); !ok {
+	if h.Began, h.Resolution, ok = instant(h.date); !ok {
 		rd.bad(at, uri, "a WARC-Date (WARC 1.1, 5.4)", "WARC-Date "+strconv.Quote(finding.Short(h.date)))
 	}
 	if at.Record == "" {
@@ -206,9 +180,9 @@ func (rd *Reader) bad(at finding.Place, uri, required, observed string) {
 }
 
 func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL) error {
-	h.HasAnswer, h.Exchange.Answered, h.heads[1] = true, true, rd.heading(rec)
+	h.HasAnswer, h.Answered, h.heads[1] = true, true, rd.heading(rec)
 	defer func() { h.sums[1] = rd.block.digest() }()
-	h.Exchange.Payload, h.Exchange.Cut = finding.Short(rec.Fields.Get("WARC-Payload-Digest")),
+	h.Payload, h.Cut = finding.Short(rec.Fields.Get("WARC-Payload-Digest")),
 		finding.Short(rec.Fields.Get("WARC-Truncated"))
 	if rec.Type == "revisit" {
 		rd.revisit(h, rec, at)
@@ -217,31 +191,31 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 	if len(h.to) == 0 || !rd.ours() || rec.Type == "response" {
 		rd.ids.add(at.Record)
 		if !rd.ours() {
-			rd.ids.add(answerTo(at.Record, h.Exchange.URL))
+			rd.ids.add(answerTo(at.Record, h.URL))
 		}
 	}
 	r := &rd.block
-	r.begin(rec, h.Exchange.Revisit == "")
+	r.begin(rec, h.Revisit == "")
 	if rec.Length == 0 {
 		h.Bodyless = true
-		rd.digests(rec, at, h.Exchange.URL)
+		rd.digests(rec, at, h.URL)
 		return nil
 	}
 	if err := rd.head(h, p); err != nil { // what a server sends may be no HTTP; that is no fault of the crawl
-		h.Bodyless, h.Exchange.Status = true, 0
+		h.Bodyless, h.Status = true, 0
 		r.rest()
 		r.body = sums{}
-		rd.digests(rec, at, h.Exchange.URL)
+		rd.digests(rec, at, h.URL)
 		return nil
 	}
 	if h.ours {
 		h.bound.answer = bytes.Clone(r.head)
 	}
-	h.Exchange.Whole = h.Exchange.Revisit != ProfileIdentical &&
-		(h.Exchange.Cut != CutUnread || rec.Length > int64(len(r.head)))
-	h.Bodyless = h.Exchange.Revisit != ""
+	h.Whole = h.Revisit != ProfileIdentical &&
+		(h.Cut != CutUnread || rec.Length > int64(len(r.head)))
+	h.Bodyless = h.Revisit != ""
 	h.Body = rec.Length - int64(len(r.head))
-	h.Kept = !h.Bodyless && rd.keeps(p, h.Exchange.Status)
+	h.Kept = !h.Bodyless && rd.keeps(p, h.Status)
 	if body := r.payload(h.Kept); h.Kept {
 		h.Incomplete = rd.incomplete(h, len(body))
 		if err := rd.keep(h, body); err != nil {
@@ -251,7 +225,7 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 	if h.ours {
 		h.Unframed = h.unframed(r)
 	}
-	rd.digests(rec, at, h.Exchange.URL)
+	rd.digests(rec, at, h.URL)
 	return nil
 }
 
@@ -277,7 +251,7 @@ func (rd *Reader) head(h *partial, p URL) error {
 	version, rest, _ := bytes.Cut(first, []byte(" "))
 	code, _, _ := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(" "))
 	if n, err := strconv.Atoi(string(code)); err == nil && len(code) == 3 && n >= 100 {
-		h.Exchange.Status = n
+		h.Status = n
 	}
 	policy := p.SpellsRobots() || rd.expect[p.Key]
 	chunks := string(version) != "HTTP/1.0" // which has no transfer codings (RFC 9112 6.1)
@@ -286,7 +260,7 @@ func (rd *Reader) head(h *partial, p URL) error {
 		case "transfer-encoding":
 			r.chunked = chunks && strings.EqualFold(string(value), "chunked")
 		case "content-type":
-			h.Exchange.Types = append(h.Exchange.Types, string(value))
+			h.Types = append(h.Types, string(value))
 		}
 		h.Answer.take(name, value, policy)
 	})
@@ -305,10 +279,10 @@ func (rd *Reader) keeps(p URL, status int) bool {
 // revisit reads what a revisit refers to (WARC 1.1, 6.7).
 func (rd *Reader) revisit(h *partial, rec *warc.Record, at finding.Place) {
 	rd.sum.Revisits++
-	h.Exchange.Revisit = finding.Short(rec.Fields.Get("WARC-Profile"))
-	if h.Exchange.Revisit == "" {
-		h.Exchange.Revisit = "none"
-		rd.bad(at, h.Exchange.URL, "a WARC-Profile (WARC 1.1, 6.7)", "none")
+	h.Revisit = finding.Short(rec.Fields.Get("WARC-Profile"))
+	if h.Revisit == "" {
+		h.Revisit = "none"
+		rd.bad(at, h.URL, "a WARC-Profile (WARC 1.1, 6.7)", "none")
 	}
 	to, uri := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"), rec.Fields.Get("WARC-Refers-To-Target-URI")
 	rd.refersTo(h, rec, at)
@@ -316,7 +290,7 @@ func (rd *Reader) revisit(h *partial, rec *warc.Record, at finding.Place) {
 	case to != "" && !rd.ids.has(finding.Short(to)):
 		rd.sum.Elsewhere++
 	case to == "" && uri == "" && rec.Fields.Get("WARC-Payload-Digest") == "":
-		rd.bad(at, h.Exchange.URL, "a revisit that names its original (WARC 1.1, 6.7)",
+		rd.bad(at, h.URL, "a revisit that names its original (WARC 1.1, 6.7)",
 			"neither WARC-Refers-To, nor -Target-URI, nor a payload digest")
 	}
 }
@@ -336,7 +310,7 @@ const Enough = 500 << 10
 func (rd *Reader) incomplete(h *partial, n int) string {
 	length, err := strconv.ParseUint(h.Answer.length.Value, 10, 63)
 	switch {
-	case h.Exchange.Cut == "length" && (n >= Enough || h.Answer.Coding != "" && rd.ours()): // by the crawler, which had enough
+	case h.Cut == "length" && (n >= Enough || h.Answer.Coding != "" && rd.ours()): // by the crawler, which had enough
 		return ""
 	case rd.block.cut:
 		return "its chunks end early"
@@ -351,7 +325,7 @@ func (rd *Reader) incomplete(h *partial, n int) string {
 // unframed says where the body of a whole answer does not end as its head says (RFC 9112 6.3).
 func (h *partial) unframed(r *blockReader) string {
 	length, err := strconv.ParseUint(h.Answer.length.Value, 10, 63)
-	switch s := h.Exchange.Status; {
+	switch s := h.Status; {
 	case s == 204 || s == 304:
 		if h.Body > 0 {
 			return fmt.Sprintf("%d bytes after the head of status %d, which has no body", h.Body, s)
@@ -390,7 +364,7 @@ func (h *partial) misses(rec *warc.Record) {
 		return
 	}
 	if to := concurrent(rec); len(to) > 0 && !slices.Contains(h.ids, to[0]) && slices.Contains(h.to, to[0]) {
-		h.Exchange.LeftOut = to[0]
+		h.LeftOut = to[0]
 	}
 }
 

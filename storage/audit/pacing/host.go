@@ -104,9 +104,8 @@ const (
 type starts []int64
 
 // starts keeps a start.
-func (j *Judge) starts(h *evidence.Joined, to *Host) {
-	e := &h.Exchange
-	if j.m.Ours() || e.Own || !h.HasAnswer { // a request whose answer lies far from it is judged alone, and so is the answer
+func (j *Judge) starts(e *evidence.Exchange, to *Host) {
+	if j.m.Ours() || e.Own || !e.HasAnswer { // a request whose answer lies far from it is judged alone, and so is the answer
 		return
 	}
 	if len(to.starts) >= maxDates || j.kept >= maxAllDates && len(to.starts) > 0 {
@@ -144,10 +143,9 @@ func (s starts) crowded(at time.Time, due, res time.Duration) (n int, in time.Du
 
 // row takes e into the row of its authority's exchanges, after a pause of required. It says when the pauses of the row
 // are too short in sum, though each for itself may be long enough for all that the dates tell.
-func (j *Judge) row(h *evidence.Joined, to *Host, required time.Duration) (pauses.Short, bool) {
-	e := &h.Exchange
+func (j *Judge) row(e *evidence.Exchange, to *Host, required time.Duration) (pauses.Short, bool) {
 	again := sighting{e.URL, e.Began}
-	if (!h.HasRequest || !h.HasAnswer) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
+	if (!e.HasRequest || !e.HasAnswer) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
 		return pauses.Short{}, false
 	}
 	to.lastSeen = again
@@ -197,9 +195,9 @@ type Taken struct {
 const mostTaken = (usualOf + 1) / 2
 
 // taken takes what may have been taken down before an exchange with the host.
-func (h *Host) taken(x *evidence.Joined, t Taken) {
+func (h *Host) taken(e *evidence.Exchange, t Taken) {
 	h.answers.mostOut = t.InAll
-	if t.Before == 0 || x.Exchange.Own { // of an operator's own host response times and RateLimit say nothing of the pace
+	if t.Before == 0 || e.Own { // of an operator's own host response times and RateLimit say nothing of the pace
 		return
 	}
 	h.unheard, h.unread = true, true

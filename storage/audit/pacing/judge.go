@@ -27,11 +27,11 @@ type Judge struct {
 func NewJudge() *Judge { return &Judge{addrs: map[string]*address{}} }
 
 // Exchange judges the pause before an exchange with a host, whose robots.txt asks for site.
-func (j *Judge) Exchange(x *evidence.Joined, to *Host, m evidence.Measure, site Site) finding.List {
+func (j *Judge) Exchange(e *evidence.Exchange, to *Host, m evidence.Measure, site Site) finding.List {
 	j.m = m
-	to.taken(x, site.Taken)
-	j.timing(x, to, site)
-	j.declared(x, to)
+	to.taken(e, site.Taken)
+	j.timing(e, to, site)
+	j.declared(e, to)
 	return j.found.Take()
 }
 
@@ -122,8 +122,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 func slack(d time.Duration) time.Duration { return pauses.Slack(d) }
 
 // timing checks the pause before an exchange, and that it began when it could.
-func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
-	e := &h.Exchange
+func (j *Judge) timing(e *evidence.Exchange, to *Host, site Site) {
 	if e.Began.IsZero() {
 		j.found.Doubt(e.Authority, finding.Gap, "a record has no date", 0, 0)
 		return
@@ -138,7 +137,7 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 			j.found.Doubt(e.Authority, finding.Gap, "the clock was set back before it", 0, 0)
 			to.was = t
 		}
-		j.row(h, to, 0)
+		j.row(e, to, 0)
 		return
 	}
 	if to.Gaps.N() == 0 || required < to.Lowest {
@@ -157,29 +156,28 @@ func (j *Judge) timing(h *evidence.Joined, to *Host, site Site) {
 		late = late.Add(e.Resolution)
 	}
 	if late.Before(to.began) && !lanes {
-		j.row(h, to, required)
+		j.row(e, to, required)
 		if j.m.Ours() {
 			j.found.Add(e.Finding(finding.BadRecord, "the requests to an authority in the order of their dates",
 				"it began before the one before it in the archive, of "+finding.Clock(to.began)))
 			return
 		}
-		j.backwards(h, to, required, by)
+		j.backwards(e, to, required, by)
 		return
 	}
-	if !j.m.Ours() && (!h.HasRequest || !h.HasAnswer) && to.latest == (sighting{e.URL, e.Began}) {
+	if !j.m.Ours() && (!e.HasRequest || !e.HasAnswer) && to.latest == (sighting{e.URL, e.Began}) {
 		return // the other half of that exchange, whose records lie far apart
 	}
-	j.pause(h, to, required, by, &t, lanes)
+	j.pause(e, to, required, by, &t, lanes)
 	j.claimedGap(e, to, &t)
 	to.was = t
 }
 
 // backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order their
 // records are, between the starts of any two exchanges was the pause that is due.
-func (j *Judge) backwards(h *evidence.Joined, to *Host, required time.Duration, by string) {
-	e := &h.Exchange
+func (j *Judge) backwards(e *evidence.Exchange, to *Host, required time.Duration, by string) {
 	due := min(required, to.Lowest)
-	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && h.HasAnswer {
+	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && e.HasAnswer {
 		j.found.Add(e.Finding(finding.Gap, "at least "+finding.Round(due)+" between two requests to the authority: "+
 			by,
 			fmt.Sprintf("%d requests within %s by their dates, with records in another order", n,
@@ -191,8 +189,7 @@ func (j *Judge) backwards(h *evidence.Joined, to *Host, required time.Duration, 
 
 // pause checks a pause whose bounds are least and most: dates say when to within their resolution. What may be due by t
 // beyond what is required is not known to be.
-func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by string, t *terms, lanes bool) {
-	e := &h.Exchange
+func (j *Judge) pause(e *evidence.Exchange, to *Host, required time.Duration, by string, t *terms, lanes bool) {
 	unless := max(t.unlessTaken, required)
 	may := max(t.mayAnswer, unless)
 	most := e.Began.Add(e.Resolution).Sub(to.end)
@@ -207,7 +204,7 @@ func (j *Judge) pause(h *evidence.Joined, to *Host, required time.Duration, by s
 	j.Gaps++
 	to.Gaps.Add(max(middle, 0))
 	to.StartToStart = to.StartToStart || !to.ended
-	sum, short := j.row(h, to, required)
+	sum, short := j.row(e, to, required)
 	switch {
 	case most < -slack(0):
 		j.found.Add(e.Finding(finding.InFlight, "one request at a time to an authority (politeness rule 9)",
@@ -296,10 +293,9 @@ func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
 }
 
 // After makes an exchange, which was judged and has a date, what is known of its host.
-func (j *Judge) After(h *evidence.Joined, to *Host, m evidence.Measure) finding.List {
+func (j *Judge) After(e *evidence.Exchange, to *Host, m evidence.Measure) finding.List {
 	j.m = m
-	e := &h.Exchange
-	j.starts(h, to)
+	j.starts(e, to)
 	if !to.met || e.Began.After(to.began) {
 		to.began, to.latest = e.Began, sighting{e.URL, e.Began}
 	}
@@ -310,7 +306,7 @@ func (j *Judge) After(h *evidence.Joined, to *Host, m evidence.Measure) finding.
 		}
 	}
 	to.met, to.lost, to.unread = true, false, to.unread && !e.Asked().IsRobots()
-	j.rest(h, to)
-	j.heard(h, to)
+	j.rest(e, to)
+	j.heard(e, to)
 	return j.found.Take()
 }

@@ -117,8 +117,7 @@ func (h *Host) Cross(killed bool) {
 }
 
 // heard takes what an exchange says of the pause that follows it: how long the answer took to begin, and RateLimit.
-func (j *Judge) heard(h *evidence.Joined, to *Host) {
-	e := &h.Exchange
+func (j *Judge) heard(e *evidence.Exchange, to *Host) {
 	if !j.m.Promises() {
 		return
 	}
@@ -141,18 +140,17 @@ func (j *Judge) heard(h *evidence.Joined, to *Host) {
 		}
 		to.answers.add(answerTime{most: most})
 	}
-	j.limited(h, to)
+	j.limited(e, to)
 }
 
 // limited takes what RateLimit asks for, unless a Retry-After is obeyed in its place.
-func (j *Judge) limited(h *evidence.Joined, to *Host) {
-	e := &h.Exchange
-	q := evidence.RateLimit(h.Answer.RateLimit)
+func (j *Judge) limited(e *evidence.Exchange, to *Host) {
+	q := evidence.RateLimit(e.Answer.RateLimit)
 	if q.Given {
 		to.mayLimit = [2]time.Duration{q.Space, q.Wait}
 	}
 	switch {
-	case !q.Given || e.Own || j.retryGiven(h):
+	case !q.Given || e.Own || j.retryGiven(e):
 		return
 	case e.Unread(): // whether the crawl could make anything of its head is not known
 		to.spaced = 0
@@ -164,7 +162,7 @@ func (j *Judge) limited(h *evidence.Joined, to *Host) {
 	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
 		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (politeness rule 14)",
-			finding.Short(h.Answer.RateLimit), q.Wait)
+			finding.Short(e.Answer.RateLimit), q.Wait)
 	}
 }
 
@@ -184,8 +182,7 @@ const (
 )
 
 // declared judges an exchange by the hours, and the requests in a day, that the archive declares for its host.
-func (j *Judge) declared(x *evidence.Joined, to *Host) {
-	e := &x.Exchange
+func (j *Judge) declared(e *evidence.Exchange, to *Host) {
 	if !j.m.Ours() || e.Began.IsZero() {
 		return
 	}
@@ -200,7 +197,7 @@ func (j *Judge) declared(x *evidence.Joined, to *Host) {
 			"it began at "+e.Began.UTC().Format("15:04:05")+" UTC"))
 	}
 	most := int(in.Term(e.Authority).PerHostPerDay)
-	if most == 0 || most > mostDaily || !x.HasRequest {
+	if most == 0 || most > mostDaily || !e.HasRequest {
 		to.daily, to.dailyLost = nil, 0
 		return
 	}
@@ -260,10 +257,9 @@ func (j *Judge) rested(e *evidence.Exchange, to *Host) {
 }
 
 // rest notes how long the server asks to be left alone (RFC 9110 10.2.3), or how long its error does.
-func (j *Judge) rest(h *evidence.Joined, to *Host) {
-	e := &h.Exchange
+func (j *Judge) rest(e *evidence.Exchange, to *Host) {
 	s := e.Status
-	busy, given := s == 429 || s == 503, j.retryGiven(h)
+	busy, given := s == 429 || s == 503, j.retryGiven(e)
 	to.mayRest = time.Time{}
 	if e.LeftOut != "" {
 		if busy || s >= 500 {
@@ -272,7 +268,7 @@ func (j *Judge) rest(h *evidence.Joined, to *Host) {
 		}
 		return
 	}
-	for _, v := range h.Answer.RetryAfter {
+	for _, v := range e.Answer.RetryAfter {
 		until, ok := j.until(strings.TrimSpace(v), e.End())
 		if !ok || !given || strings.TrimSpace(v) == "" {
 			continue
@@ -307,13 +303,13 @@ func (j *Judge) rest(h *evidence.Joined, to *Host) {
 }
 
 // retryGiven reports whether an answer has a Retry-After that means something with it (docs/trust/politeness.md, rule 11).
-func (j *Judge) retryGiven(h *evidence.Joined) bool {
-	s := h.Exchange.Status
-	if s != 429 && s != 503 && !(j.m.Promises() && (s >= 300 && s < 400 || h.Exchange.Robots)) {
+func (j *Judge) retryGiven(e *evidence.Exchange) bool {
+	s := e.Status
+	if s != 429 && s != 503 && !(j.m.Promises() && (s >= 300 && s < 400 || e.Robots)) {
 		return false
 	}
-	for _, v := range h.Answer.RetryAfter {
-		if _, ok := j.until(strings.TrimSpace(v), h.Exchange.End()); ok && strings.TrimSpace(v) != "" {
+	for _, v := range e.Answer.RetryAfter {
+		if _, ok := j.until(strings.TrimSpace(v), e.End()); ok && strings.TrimSpace(v) != "" {
 			return true
 		}
 	}
