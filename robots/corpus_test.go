@@ -56,7 +56,7 @@ func (x corpusExample) judge(s Standard, e expectation) string {
 		if testing.Short() && len(x.body) > 10_000 {
 			return "" // naive takes a minute under the race detector
 		}
-		if allowed, line := naive.AllowedBy(s.String(), x.body, e.agent, e.target); allowed != e.allowed || line != e.line {
+		if allowed, line := naive.Read(s.String(), x.body, e.agent).Allowed(e.target); allowed != e.allowed || line != e.line {
 			return fmt.Sprintf("%s, %.99q: naive: allowed %v by line %d, want %v by line %d", e.agent, e.target, allowed, line, e.allowed, e.line)
 		}
 	}

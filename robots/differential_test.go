@@ -137,7 +137,7 @@ func exclusions() []exclusion {
 func TestTemoto_1_1_EachExclusionIsNeeded(t *testing.T) {
 	for _, e := range exclusions() {
 		allowed := Parse([]byte(e.file), Options{Token: sampleToken}).Match(e.target).Allowed
-		if want, _ := naive.Allowed([]byte(e.file), sampleToken, e.target); allowed != want {
+		if want, _ := naive.Read("rfc9309", []byte(e.file), sampleToken).Allowed(e.target); allowed != want {
 			t.Errorf("%s: %v, naive says %v", e.name, allowed, want)
 		}
 		theirs, err := robotstxt.FromBytes([]byte(e.file))
@@ -176,7 +176,7 @@ func TestTemoto_1_1_EqualOnTheSafeClass(t *testing.T) {
 		for range perFile {
 			s.target = pick(rnd, sampleTargets)
 			v := ours.Match(s.target)
-			if allowed, line := naive.Allowed(body, sampleToken, s.target); v.Allowed != allowed || v.Line != line {
+			if allowed, line := naive.Read("rfc9309", body, sampleToken).Allowed(s.target); v.Allowed != allowed || v.Line != line {
 				t.Fatalf("%s in %q: %v by line %d; naive: %v by line %d", s.target, body, v.Allowed, v.Line, allowed, line)
 			}
 			agreeInWords(t, body, s.target, v)

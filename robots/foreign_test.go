@@ -77,7 +77,7 @@ func naiveAnswer(body []byte, agent, question string) string {
 		return pauseText(naive.Rate(body, agent))
 	}
 	url, line := strings.CutPrefix(question, "line ")
-	allowed, n := naive.Allowed(body, agent, pathOf(url))
+	allowed, n := naive.Read("rfc9309", body, agent).Allowed(pathOf(url))
 	return verdictText(allowed, n, line)
 }
 

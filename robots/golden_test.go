@@ -51,7 +51,7 @@ func describe(t *testing.T, body []byte) string {
 			fmt.Fprintf(&b, "# %s, %s\n%s#\n", s, token, p)
 			for _, target := range targetsOf(body) {
 				v := p.Match(target)
-				if allowed, line := naive.AllowedBy(s.String(), body, token, target); allowed != v.Allowed || line != v.Line {
+				if allowed, line := naive.Read(s.String(), body, token).Allowed(target); allowed != v.Allowed || line != v.Line {
 					t.Errorf("%s, %s %s: allowed %v by line %d; naive: %v by %d", s, token, target, v.Allowed, v.Line, allowed, line)
 				}
 				fmt.Fprintf(&b, "%s %s: %s\n", answerOf(v), target, reasonOf(v))

@@ -396,65 +396,29 @@ var fieldNames = [...]string{"", "User-agent", "Allow", "Disallow", "Crawl-delay
 
 func (f field) String() string { return fieldNames[f] }
 
-// fieldOf recognises a field name in any case, and the misspellings that are common in the wild (the ones that
-// google/robotstxt knows, and Crawldelay). It compares whole names: "Disallowed" is none.
+// spellings are the fields by their names in small letters, with the misspellings that are common in the wild (the ones
+// that google/robotstxt knows, and Crawldelay).
+var spellings = map[string]field{
+	"user-agent": userAgent, "useragent": userAgent, "user agent": userAgent,
+	"allow":    allow,
+	"disallow": disallow, "dissallow": disallow, "dissalow": disallow, "disalow": disallow, "diasllow": disallow,
+	"disallaw":    disallow,
+	"crawl-delay": crawlDelay, "crawldelay": crawlDelay,
+	"request-rate": requestRate, "visit-time": visitTime,
+	"content-usage": contentUsage, "content-signal": contentSignal,
+	"sitemap": sitemap, "site-map": sitemap, "license": license,
+}
+
+// fieldOf recognises a field name in any case. It compares whole names: "Disallowed" is none.
 func fieldOf(name string) field {
-	is := func(s string) bool { return strings.EqualFold(name, s) }
-	switch len(name) {
-	case 5:
-		if is("allow") {
-			return allow
-		}
-	case 7:
-		if is("sitemap") {
-			return sitemap
-		}
-		if is("disalow") {
-			return disallow
-		}
-		if is("license") {
-			return license
-		}
-	case 8:
-		if is("disallow") || is("dissalow") || is("diasllow") || is("disallaw") {
-			return disallow
-		}
-		if is("site-map") {
-			return sitemap
-		}
-	case 9:
-		if is("useragent") {
-			return userAgent
-		}
-		if is("dissallow") {
-			return disallow
-		}
-	case 10:
-		if is("user-agent") || is("user agent") {
-			return userAgent
-		}
-		if is("crawldelay") {
-			return crawlDelay
-		}
-		if is("visit-time") {
-			return visitTime
-		}
-	case 11:
-		if is("crawl-delay") {
-			return crawlDelay
-		}
-	case 12:
-		if is("request-rate") {
-			return requestRate
-		}
-	case 13:
-		if is("content-usage") {
-			return contentUsage
-		}
-	case 14:
-		if is("content-signal") {
-			return contentSignal
+	var small [len("content-signal")]byte
+	if len(name) > len(small) {
+		return unknown
+	}
+	for i := range len(name) {
+		if small[i] = name[i]; 'A' <= name[i] && name[i] <= 'Z' {
+			small[i] += 'a' - 'A'
 		}
 	}
-	return unknown
+	return spellings[string(small[:len(name)])]
 }

@@ -244,7 +244,7 @@ func TestMatchEqualsNaiveOnOddSpellings(t *testing.T) {
 			for range 8 {
 				target := spell(6)
 				v := p.Match(target)
-				if allowed, line := naive.AllowedBy(s.String(), []byte(body), "curtsy", target); v.Allowed != allowed || v.Line != line {
+				if allowed, line := naive.Read(s.String(), []byte(body), "curtsy").Allowed(target); v.Allowed != allowed || v.Line != line {
 					t.Fatalf("%v: %q in %q: %v by line %d; naive: %v by line %d", s, target, body, v.Allowed, v.Line, allowed, line)
 				}
 				if p.Allowed(target) != v.Allowed {
@@ -279,7 +279,7 @@ func TestRFC9309_2_5_LineEndsAtLimit(t *testing.T) {
 			for _, s := range Standards() {
 				for _, body := range []string{c.body, c.body[:min(len(c.body), MaxBody+1)]} { // as a file has it, and as a fetch reads it
 					p := Parse([]byte(body), Options{Token: "curtsy", Standard: s})
-					naively, line := naive.AllowedBy(s.String(), []byte(body), "curtsy", "/xyz")
+					naively, line := naive.Read(s.String(), []byte(body), "curtsy").Allowed("/xyz")
 					if v := p.Match("/xyz"); v.Allowed != c.allowed || naively != c.allowed || v.Line != line {
 						t.Errorf("%v, %d bytes: allowed %v (line %d), naively %v (line %d), want %v", s, len(body), v.Allowed, v.Line, naively, line, c.allowed)
 					}

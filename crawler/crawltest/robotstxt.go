@@ -74,7 +74,7 @@ func (p policy) disallows(tokens []string, target string) string {
 		return ""
 	}
 	for _, token := range p.binding(tokens) {
-		if ok, line := naive.Allowed(p.body, token, target); !ok {
+		if ok, line := naive.Read("rfc9309", p.body, token).Allowed(target); !ok {
 			return fmt.Sprintf("line %d of robots.txt disallows it for %s", line, token)
 		}
 	}

@@ -147,7 +147,7 @@ func (r *rover) askRobots(h *roverHost) {
 func (r *rover) askPage(h *roverHost) {
 	raw := h.queue[0]
 	h.queue = h.queue[1:]
-	if ok, _ := naive.Allowed(h.body, "curtsy", strings.TrimPrefix(raw, "http://"+h.authority)); !ok {
+	if ok, _ := naive.Read("rfc9309", h.body, "curtsy").Allowed(strings.TrimPrefix(raw, "http://"+h.authority)); !ok {
 		return
 	}
 	u, a := r.ask(raw)

@@ -2,9 +2,9 @@
 // audit and the referee use it as an oracle, so that one misunderstanding cannot hide in both the crawler and its
 // judge.
 //
-// It reads a robots.txt anew for every question and keeps nothing. Each function bears to be checked by eye against the
-// standard. The time it takes is bounded all the same, by the product of the lengths of body and target: the files it
-// is shown come from the web.
+// It keeps nothing but the rules of a Reading, which answers for one file and crawler. Each function can be checked by eye
+// against the standard. The time of each is bounded by the product of the lengths of body and target: the files come from
+// the web.
 //
 // Where the RFC leaves a choice it makes the same as package robots documents: reserved octets are left as they are;
 // a user-agent value counts up to the first octet that cannot be in a product token; a line of exactly two words needs

@@ -9,24 +9,6 @@ const (
 	plain            = unreservedOctets + ":/?[]@!&'()+,;=" // stand for themselves unless escaped (RFC 3986 2.2)
 )
 
-// Allowed reports whether the crawler of that product token may fetch target (path and query, as on the request
-// line), and the line of body that decided, from 1; 0 when none did.
-func Allowed(body []byte, token, target string) (allowed bool, line int) {
-	target = spell(request(target), false)
-	if target == "/robots.txt" {
-		return true, 0
-	}
-	rules, _, _ := read(body, token)
-	longest, allowed := -1, true
-	for _, r := range rules {
-		n := len(r.Pattern)
-		if fits(r.Pattern, target) && (n > longest || n == longest && r.Allow && !allowed) {
-			longest, allowed, line = n, r.Allow, r.Line
-		}
-	}
-	return allowed, line
-}
-
 // Delay returns the seconds of the Crawl-delay that the crawler is asked to keep.
 func Delay(body []byte, token string) (seconds float64, ok bool) {
 	_, d, _ := read(body, token)
@@ -149,27 +131,6 @@ func spell(s string, pattern bool) string {
 		}
 	}
 	return string(out)
-}
-
-// fits reports whether pattern matches url from the first octet on. After each octet of the pattern, at[i] says that
-// what was read of it can match the first i octets of url.
-func fits(pattern, url string) bool {
-	at := make([]bool, len(url)+1)
-	at[0] = true
-	for _, c := range []byte(pattern) {
-		for i := 1; i <= len(url) && c == '*'; i++ {
-			at[i] = at[i] || at[i-1]
-		}
-		for i := len(url); i >= 0 && c != '*'; i-- {
-			at[i] = i > 0 && at[i-1] && url[i-1] == c || i == len(url) && at[i] && c == '$'
-		}
-	}
-	for _, matched := range at {
-		if matched {
-			return true
-		}
-	}
-	return false
 }
 
 // number reads digits[.digits] and perhaps a unit as seconds; -1 when s is nothing of the kind.

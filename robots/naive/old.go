@@ -1,45 +1,5 @@
 package naive
 
-// AllowedBy is Allowed by any of the three documents: "rfc9309", "draft1996", "std1994". Another name means the first.
-func AllowedBy(standard string, body []byte, token, target string) (allowed bool, line int) {
-	switch standard {
-	case "draft1996":
-		return allowed1996(body, token, target)
-	case "std1994":
-		return allowed1994(body, token, target)
-	}
-	return Allowed(body, token, target)
-}
-
-// allowed1996 follows "A Method for Web Robots Control", draft-koster-robots-00, section 3.2.
-func allowed1996(body []byte, token, target string) (allowed bool, line int) {
-	target = decode(request(target))
-	if target == "/robots.txt" {
-		return true, 0 // "The /robots.txt URL is always allowed"
-	}
-	for _, r := range binding(records(body, "allow"), token) {
-		path := decode(r.Pattern)
-		if path != "" && begins(target, path) {
-			return r.Allow, r.Line // "The first match found is used."
-		}
-	}
-	return true, 0
-}
-
-// allowed1994 follows "A Standard for Robot Exclusion". It knows no Allow, and compares octets as they are.
-func allowed1994(body []byte, token, target string) (allowed bool, line int) {
-	target = request(target)
-	if target == "/robots.txt" {
-		return true, 0
-	}
-	for _, r := range binding(records(body, "disallow"), token) {
-		if r.Pattern != "" && begins(target, r.Pattern) {
-			return false, r.Line // "any URL that starts with this value will not be retrieved"
-		}
-	}
-	return true, 0
-}
-
 // recordOf is a record: whom it is for, and its rules.
 type recordOf struct {
 	agents []string

@@ -1,39 +1,57 @@
 package naive
 
-// This file gives the answers of package naive for whole archives: the rules are read once, by naive, and looked for in
-// a target by pieces, not octet by octet. It shares no code with package robots. A test holds it to naive.AllowedBy,
-// which remains the oracle.
-
 import (
 	"cmp"
 	"slices"
 	"strings"
 )
 
-// Reading is what one document makes of a body for one crawler.
+// Reading is what one document makes of a body for one crawler. It is asked about many targets.
 type Reading struct {
 	standard string
 	rules    []Rule // in the order in which the first that fits decides
 }
 
-// Read reads body for the crawler of that product token, by a document as in naive.AllowedBy.
+// Read reads body for the crawler of that product token by one of the three documents: "draft1996" is "A Method for Web
+// Robots Control", draft-koster-robots-00, "std1994" is "A Standard for Robot Exclusion", any other name is RFC 9309.
 func Read(standard string, body []byte, token string) *Reading {
-	r := &Reading{standard, Rules(standard, body, token)}
-	if standard == "draft1996" || standard == "std1994" {
-		r.rules = slices.DeleteFunc(r.rules, func(n Rule) bool { return n.Pattern == "" }) // it has no effect
+	r := &Reading{standard: standard}
+	switch standard {
+	case "draft1996":
+		r.rules = binding(records(body, "allow"), token)
+		for i := range r.rules {
+			r.rules[i].Pattern = decode(r.rules[i].Pattern)
+		}
+	case "std1994": // it knows no Allow, and compares octets as they are
+		r.rules = binding(records(body, "disallow"), token)
+	default:
+		r.rules, _, _ = read(body, token)
+		// RFC 9309 2.2.2: the longest wins, and allow a tie; of what is left the first.
+		slices.SortStableFunc(r.rules, func(a, b Rule) int {
+			if d := cmp.Compare(len(b.Pattern), len(a.Pattern)); d != 0 || a.Allow == b.Allow {
+				return d
+			}
+			if a.Allow {
+				return -1
+			}
+			return 1
+		})
 		return r
 	}
-	// RFC 9309 2.2.2: the longest wins, and allow a tie; of what is left the first.
-	slices.SortStableFunc(r.rules, func(a, b Rule) int {
-		if d := cmp.Compare(len(b.Pattern), len(a.Pattern)); d != 0 || a.Allow == b.Allow {
-			return d
-		}
-		if a.Allow {
-			return -1
-		}
-		return 1
-	})
+	// "The first match found is used." An empty rule has no effect.
+	r.rules = slices.DeleteFunc(r.rules, func(n Rule) bool { return n.Pattern == "" })
 	return r
+}
+
+// target writes a target as the document compares it with the patterns of its rules.
+func (r *Reading) target(target string) string {
+	switch r.standard {
+	case "draft1996":
+		return decode(request(target))
+	case "std1994":
+		return request(target)
+	}
+	return spell(request(target), false)
 }
 
 // Size is about how many octets of memory a Reading holds.
@@ -44,7 +62,8 @@ func (r *Reading) Size() (n int) {
 	return n
 }
 
-// Allowed is naive.AllowedBy for the body, the token and the document that were read.
+// Allowed reports whether the crawler may fetch target (path and query, as on the request line), and the line of the body
+// that decided, from 1; 0 when none did.
 func (r *Reading) Allowed(target string) (allowed bool, line int) {
 	if best, _ := r.deciding(target); best != nil {
 		return best.Allow, best.Line
@@ -56,7 +75,7 @@ func (r *Reading) Allowed(target string) (allowed bool, line int) {
 // there; 0 when there is none.
 func (r *Reading) RunnerUp(target string) (line int) {
 	best, rest := r.deciding(target)
-	target = Target(r.standard, target)
+	target = r.target(target)
 	for _, n := range rest {
 		if (n.Pattern != best.Pattern || n.Allow != best.Allow) && r.fits(n.Pattern, target) {
 			return n.Line
@@ -65,9 +84,9 @@ func (r *Reading) RunnerUp(target string) (line int) {
 	return 0
 }
 
-// deciding is the first rule that fits, and those behind it; nil where none decides.
+// deciding is the first rule that fits, and those behind it; nil where none decides. "/robots.txt" is always allowed.
 func (r *Reading) deciding(target string) (*Rule, []Rule) {
-	if target = Target(r.standard, target); target == "/robots.txt" {
+	if target = r.target(target); target == "/robots.txt" {
 		return nil, nil
 	}
 	i := slices.IndexFunc(r.rules, func(n Rule) bool { return r.fits(n.Pattern, target) })
@@ -81,7 +100,7 @@ func (r *Reading) deciding(target string) (*Rule, []Rule) {
 // each piece after it is looked for behind the one before, as early as it can be, and with "$" the last one ends the
 // target.
 func (r *Reading) fits(pattern, target string) bool {
-	if r.standard == "draft1996" || r.standard == "std1994" {
+	if r.standard == "draft1996" || r.standard == "std1994" { // "any URL that starts with this value"
 		return strings.HasPrefix(target, pattern)
 	}
 	pattern, whole := strings.CutSuffix(pattern, "$")
