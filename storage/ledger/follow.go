@@ -1,11 +1,9 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -115,73 +113,40 @@ func (f *Follower) begin() error {
 	switch {
 	case err == nil && fi.Size() > f.back:
 		f.offset = fi.Size() - f.back
-		return f.align()
+		rowsOf(f.dir, f.number, f.offset, func(r row, bad error) bool { // the rest of a line
+			if f.offset += r.size; r.path == "" {
+				err = fmt.Errorf("ledger: follow: %w", bad)
+			}
+			return false
+		})
+		return err
 	case err == nil && len(numbers) > 1:
 		f.number = numbers[len(numbers)-2] // it may be packed: it is read whole, once
 	}
 	return nil
 }
 
-// align moves the offset to the beginning of a line.
-func (f *Follower) align() error {
-	s, err := f.open()
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	r := bufio.NewReaderSize(s, bufferSize)
-	for {
-		b, err := r.ReadSlice('\n')
-		f.offset += int64(len(b))
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return nil
-		}
-	}
-}
-
-// open opens the segment that is being read, at the offset.
-func (f *Follower) open() (*segmentFile, error) {
-	s, err := openSegment(f.dir, f.number)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: follow: %w", err)
-	}
-	if s.packed() {
-		_, err = io.CopyN(io.Discard, s, f.offset)
-	} else {
-		_, err = s.file.Seek(f.offset, io.SeekStart)
-	}
-	if err != nil {
-		s.close()
-		return nil, fmt.Errorf("ledger: follow %s: %w", s.path, err)
-	}
-	return s, nil
-}
-
 // rest reads the segment to its end, or to the line that is being written, and gives the decisions to keep. One that is too
 // long to be read is nil.
-func (f *Follower) rest(keep func(line []byte)) error {
-	s, err := f.open()
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	r := bufio.NewReaderSize(s, bufferSize)
-	var long []byte
-	for {
-		b, n, err := readLine(r, &long)
-		if errors.Is(err, io.EOF) {
-			return nil // a line without its end is not there yet
-		}
-		f.offset += n
+func (f *Follower) rest(keep func(line []byte)) (failed error) {
+	rowsOf(f.dir, f.number, f.offset, func(r row, err error) bool {
 		switch {
+		case errors.Is(err, errTorn): // it is not there yet
+			return false
 		case errors.Is(err, errLong):
 			keep(nil)
 		case err != nil:
-			return fmt.Errorf("ledger: follow %s: %w", s.path, err)
-		case bytes.HasPrefix(b, actStart):
-			f.act(b)
-		case isWhole(b) && bytes.Contains(b, f.only):
-			keep(b)
+			if failed = fmt.Errorf("ledger: follow: %w", err); r.path != "" {
+				failed = fmt.Errorf("ledger: follow %s: %w", r.path, errors.Unwrap(err))
+			}
+			return false
+		case bytes.HasPrefix(r.text, actStart):
+			f.act(r.text)
+		case isWhole(r.text) && bytes.Contains(r.text, f.only):
+			keep(r.text)
 		}
-	}
+		f.offset += r.size
+		return true
+	})
+	return failed
 }

@@ -59,41 +59,63 @@ type Text struct {
 // Texts are all lines of the ledger in dir, marks and stubs among them. Nothing is parsed but the marks that segments begin
 // with, and nothing is checked: it is for those who hold the lines against a checkpoint themselves. An unfinished last
 // line is not there. An error is the last.
-func Texts(dir string) iter.Seq2[Text, error] {
+func Texts(dir string) iter.Seq2[Text, error] { return pick(dir, nil, indexed()) }
+
+// texts are the whole lines of segments of dir. An error is the last.
+func texts(dir string, numbers []int) iter.Seq2[Text, error] {
 	return func(yield func(Text, error) bool) {
-		numbers, err := segments(dir)
-		if err != nil {
-			yield(Text{}, fmt.Errorf("ledger: read: %w", err))
-			return
-		}
-		for t, err := range texts(dir, numbers) {
-			if err != nil {
-				err = fmt.Errorf("ledger: read: %w", err)
+		take := indexed()
+		for r, err := range rows(dir, numbers) {
+			if errors.Is(err, errTorn) {
+				continue
 			}
-			if !yield(t, err) {
+			t, _, err := take(r, err)
+			if !yield(t, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// texts are the whole lines of segments of dir. An error is the last.
-func texts(dir string, numbers []int) iter.Seq2[Text, error] {
-	return func(yield func(Text, error) bool) {
-		index := int64(0)
+// indexed returns a function that takes the whole lines of segments one after another, and returns each with its index.
+func indexed() func(r row, err error) (Text, bool, error) {
+	next := int64(0)
+	return func(r row, err error) (Text, bool, error) {
+		if err == nil && r.n == 1 {
+			if next, err = firstOf(r.text); err != nil {
+				err = r.failed(err)
+			}
+		}
+		next++
+		return Text{next - 1, r.text, r}, true, err
+	}
+}
+
+// pick returns the values that take makes of the whole lines of the ledger in dir, in those of its segments that which
+// chooses; nil chooses all. Take returns false for a line that it passes over. An error is the last.
+func pick[T any](dir string, which func(numbers []int) []int, take func(r row, err error) (T, bool, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		fail := func(v T, err error) { yield(v, fmt.Errorf("ledger: read: %w", err)) }
+		numbers, err := segments(dir)
+		if err != nil {
+			fail(*new(T), err)
+			return
+		}
+		if which != nil {
+			numbers = which(numbers)
+		}
 		for r, err := range rows(dir, numbers) {
 			if errors.Is(err, errTorn) {
 				continue
 			}
-			if err == nil && r.n == 1 {
-				if index, err = firstOf(r.text); err != nil {
-					err = r.failed(err)
-				}
-			}
-			if !yield(Text{index, r.text, r}, err) || err != nil {
+			v, ok, err := take(r, err)
+			if err != nil {
+				fail(v, err)
 				return
 			}
-			index++
+			if ok && !yield(v, nil) {
+				return
+			}
 		}
 	}
 }
@@ -119,44 +141,30 @@ type Placed struct {
 // Places are the decisions of the ledger in dir with their indexes, without those that were forgotten. An error is the
 // last: where a line cannot be read, nobody knows what it says. It checks nothing else.
 func Places(dir string) iter.Seq2[Placed, error] {
-	return func(yield func(Placed, error) bool) {
-		for t, err := range Texts(dir) {
-			if err == nil && !isWhole(t.Line) {
-				continue
-			}
-			p := Placed{Index: t.Index}
-			if err == nil {
-				if p.Line, err = storage.ParseLine(t.Line); err != nil {
-					err = fmt.Errorf("ledger: read: %w", t.at.failed(err))
-				}
-			}
-			if !yield(p, err) || err != nil {
-				return
-			}
+	text := indexed()
+	return pick(dir, nil, func(r row, err error) (p Placed, ok bool, _ error) {
+		t, _, err := text(r, err)
+		if p.Index = t.Index; err != nil || !isWhole(t.Line) {
+			return p, false, err
 		}
-	}
+		if p.Line, err = storage.ParseLine(t.Line); err != nil {
+			err = r.failed(err)
+		}
+		return p, true, err
+	})
 }
 
 // Marks are the marks of the ledger in dir, in their order. A line that is meant as a mark and is none is passed over,
 // for Scan to say; an error is the last.
 func Marks(dir string) iter.Seq2[*Mark, error] {
-	return func(yield func(*Mark, error) bool) {
-		for t, err := range Texts(dir) {
-			var m *Mark
-			if err == nil {
-				var bad error
-				if !IsMark(t.Line) {
-					continue
-				}
-				if m, bad = ParseMark(t.Line); bad != nil {
-					continue
-				}
-			}
-			if !yield(m, err) {
-				return
-			}
+	text := indexed()
+	return pick(dir, nil, func(r row, err error) (m *Mark, ok bool, _ error) {
+		if _, _, err = text(r, err); err != nil || !IsMark(r.text) {
+			return nil, false, err
 		}
-	}
+		m, bad := ParseMark(r.text)
+		return m, bad == nil, nil
+	})
 }
 
 // Fault is what can be wrong with a ledger. Faults are stable.
@@ -312,18 +320,10 @@ func Requests(dir string, since time.Time, f func(storage.Line)) error {
 
 // exchanges are the lines that name a record and are not of a time before since. An error is the last.
 func exchanges(dir string, since time.Time) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for line, err := range linesWith(dir, recordField, nil) {
-			if err == nil && !since.IsZero() {
-				if at := timeOf(line); !at.IsZero() && at.Before(since) {
-					continue
-				}
-			}
-			if !yield(line, err) {
-				return
-			}
-		}
-	}
+	return linesWith(dir, recordField, nil, func(line []byte) ([]byte, bool) {
+		at := timeOf(line)
+		return line, since.IsZero() || at.IsZero() || !at.Before(since)
+	})
 }
 
 // timeOf is the time that a line states first; zero for none.
@@ -359,23 +359,14 @@ var status2xxField = []byte(`,"status":2`)
 // page (storage.Line.IsPage), in their order: all of the last two segments, which are bounded. A line that cannot be read is
 // passed over, for Scan to say; an error of the file system is the last.
 func Last(dir string) iter.Seq2[storage.Line, error] {
-	return func(yield func(storage.Line, error) bool) {
-		for b, err := range linesWith(dir, timeField, func(all []int) []int { return all[max(len(all)-lastSegments, 0):] }) {
-			var l storage.Line
-			if err == nil {
-				if !bytes.Contains(b, restField) && !bytes.Contains(b, status2xxField) {
-					continue
-				}
-				var bad error
-				if l, bad = storage.ParseLine(b); bad != nil || l.Rest <= 0 && !l.IsPage() {
-					continue
-				}
-			}
-			if !yield(l, err) {
-				return
-			}
+	last := func(all []int) []int { return all[max(len(all)-lastSegments, 0):] }
+	return linesWith(dir, timeField, last, func(b []byte) (l storage.Line, ok bool) {
+		if !bytes.Contains(b, restField) && !bytes.Contains(b, status2xxField) {
+			return l, false
 		}
-	}
+		l, err := storage.ParseLine(b)
+		return l, err == nil && (l.Rest > 0 || l.IsPage())
+	})
 }
 
 // fileField is in each mark of a file. A decision does not begin so.
@@ -385,41 +376,33 @@ var fileField = []byte(`{"mark":"file"`)
 // has met all.
 func Told(dir string, names ...string) (map[string]bool, error) {
 	told := map[string]bool{}
-	for b, err := range linesWith(dir, fileField, func(all []int) []int { slices.Reverse(all); return all }) {
+	backward := func(all []int) []int { slices.Reverse(all); return all }
+	for m, err := range linesWith(dir, fileField, backward, func(b []byte) (*Mark, bool) {
+		m, err := ParseMark(b)
+		return m, err == nil && slices.Contains(names, m.Name)
+	}) {
 		if err != nil {
 			return told, err
 		}
-		if m, err := ParseMark(b); err == nil && slices.Contains(names, m.Name) {
-			told[m.Name] = true
-		}
-		if len(told) == len(names) {
+		if told[m.Name] = true; len(told) == len(names) {
 			break
 		}
 	}
 	return told, nil
 }
 
-// linesWith are the lines that have a field, in those segments of the ledger in dir that which chooses, or in all. A line
-// that is not whole is passed over, for Scan to say. An error is the last.
-func linesWith(dir string, field []byte, which func(numbers []int) []int) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		numbers, err := segments(dir)
-		if err != nil {
-			yield(nil, fmt.Errorf("ledger: read: %w", err))
-			return
+// linesWith returns the values that take makes of the lines that have a field, in those segments of the ledger in dir that
+// which chooses, or in all. Lines that are not whole or too long are passed over, for Scan to report, and so are those for
+// which take returns false. An error is the last.
+func linesWith[T any](dir string, field []byte, which func(numbers []int) []int, take func(line []byte) (T, bool)) iter.Seq2[T, error] {
+	return pick(dir, which, func(r row, err error) (v T, ok bool, _ error) {
+		switch {
+		case errors.Is(err, errLong):
+			return v, false, nil
+		case err != nil || !bytes.Contains(r.text, field):
+			return v, false, err
 		}
-		if which != nil {
-			numbers = which(numbers)
-		}
-		for r, err := range rows(dir, numbers) {
-			switch {
-			case errors.Is(err, errTorn), errors.Is(err, errLong):
-			case err != nil:
-				yield(nil, fmt.Errorf("ledger: read: %w", err))
-				return
-			case bytes.Contains(r.text, field) && !yield(r.text, nil):
-				return
-			}
-		}
-	}
+		v, ok = take(r.text)
+		return v, ok, nil
+	})
 }

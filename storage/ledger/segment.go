@@ -66,6 +66,19 @@ func openPacked(dir string, number int) (*segmentFile, error) {
 
 func (s *segmentFile) packed() bool { return strings.HasSuffix(s.path, packedSuffix) }
 
+// pass passes over the first bytes.
+func (s *segmentFile) pass(n int64) (err error) {
+	if s.packed() {
+		_, err = io.CopyN(io.Discard, s, n)
+	} else if n > 0 {
+		_, err = s.file.Seek(n, io.SeekStart)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.path, err)
+	}
+	return err
+}
+
 // close lets go of what was only read: there is nothing that an error of it could tell.
 func (s *segmentFile) close() {
 	if s.zstd != nil {
@@ -99,8 +112,9 @@ type row struct {
 	segment int
 	path    string
 	packed  bool
-	n       int // from 1
+	n       int // from 1, or from where reading began
 	text    []byte
+	size    int64 // of the line, its newline included
 }
 
 // failed is an error with its place.
@@ -111,26 +125,29 @@ func (r *row) failed(err error) error { return fmt.Errorf("%s line %d: %w", r.pa
 func rows(dir string, numbers []int) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		for _, n := range numbers {
-			if !rowsOf(dir, n, yield) {
+			if !rowsOf(dir, n, 0, yield) {
 				return
 			}
 		}
 	}
 }
 
-// rowsOf yields the lines of one segment and reports whether to go on to the next.
-func rowsOf(dir string, number int, yield func(row, error) bool) bool {
+// rowsOf yields the lines of one segment, from a byte of it on, and reports whether to go on to the next.
+func rowsOf(dir string, number int, from int64, yield func(row, error) bool) bool {
 	f, err := openSegment(dir, number)
+	if err == nil {
+		defer f.close()
+		err = f.pass(from)
+	}
 	if err != nil {
 		yield(row{segment: number}, err)
 		return false
 	}
-	defer f.close()
 	in := bufio.NewReaderSize(f, bufferSize)
 	var long []byte
 	for r := (row{segment: number, path: f.path, packed: f.packed(), n: 1}); ; r.n++ {
-		b, _, err := readLine(in, &long)
-		if errors.Is(err, io.EOF) {
+		var b []byte
+		if b, r.size, err = readLine(in, &long); errors.Is(err, io.EOF) {
 			if len(b) == 0 {
 				return true
 			}
