@@ -62,17 +62,14 @@ func capturesIn(ctx context.Context, path string, found func(warc.Finding), see 
 		return 0, err
 	}
 	defer f.Close()
-	bad := func(offset int64, err error) {
-		found(warc.Finding{Offset: offset, Code: NoIndex, Text: err.Error()})
-	}
 	var line []byte
-	return scan(ctx, warc.NewLenient(meter.Reader(ctx, f), found), filepath.Base(path), bad, func(c *capture) error {
+	return scan(ctx, meter.Reader(ctx, f), filepath.Base(path), found, func(c *capture) error {
 		if c.Length <= 0 { // several records in a member: no offset names one of them
-			bad(c.Offset, errors.New("it shares its gzip member with others, so that an index cannot name it"))
+			found(warc.Finding{Offset: c.Offset, Code: NoIndex, Text: "it shares its gzip member with others, so that an index cannot name it"})
 			return nil
 		}
 		if line = c.append(line[:0]); len(line) > maxLine {
-			bad(c.Offset, fmt.Errorf("its line would be longer than %d bytes", maxLine))
+			found(warc.Finding{Offset: c.Offset, Code: NoIndex, Text: fmt.Sprintf("its line would be longer than %d bytes", maxLine)})
 			return nil
 		}
 		return see(line)

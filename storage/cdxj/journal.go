@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"curtsy/frontier/durable"
+	"curtsy/frontier/durable/meter"
 	"curtsy/storage"
 	"curtsy/storage/warc"
 )
@@ -143,21 +144,10 @@ func (s *Store) Mended(path, file string, end int64, removed bool) error {
 	return nil
 }
 
-// remake writes the journal of a segment anew, from the segment at path.
-func (s *Store) remake(ctx context.Context, path, file string, torn bool) error {
-	if err := s.begin(file); err != nil {
-		return err
-	}
-	return scanFile(ctx, path, file, torn, s.add)
-}
-
-// remakeWhole is remake for a complete segment. One that is damaged is no reason to end the crawl: what can be read of
-// it is indexed, and the rest is said.
-func (s *Store) remakeWhole(ctx context.Context, path, file string) error {
-	err := s.remake(ctx, path, file, false)
-	if pathErr := (*fs.PathError)(nil); err == nil || ctx.Err() != nil || errors.As(err, &pathErr) {
-		return err
-	}
+// remake writes the journal of a segment again, from the segment at path. One that is damaged is no reason to end the
+// crawl: the journal has the records that can be read, and Damaged reports the rest. A segment that was left open may end
+// within a record.
+func (s *Store) remake(ctx context.Context, path, file string, open bool) error {
 	if err := s.begin(file); err != nil {
 		return err
 	}
@@ -166,40 +156,31 @@ func (s *Store) remakeWhole(ctx context.Context, path, file string) error {
 		return err
 	}
 	defer f.Close()
-	var rd sieve
-	rd.records = warc.NewLenient(f, func(f warc.Finding) { rd.take(f) })
-	bad := func(offset int64, err error) { rd.take(warc.Finding{Offset: offset, Code: NoIndex, Text: err.Error()}) }
-	_, err = scan(ctx, &rd, file, bad, func(c *capture) error {
-		if rd.found > rd.before || c.Length <= 0 {
-			return nil // nobody could read it, and nothing may refer to it
+	var first warc.Finding
+	n := 0
+	found := func(f warc.Finding) {
+		if f.Note() || open && f.Code == warc.Torn {
+			return
+		}
+		if n++; n == 1 {
+			first = f
+		}
+	}
+	_, err = scan(ctx, meter.Reader(ctx, f), file, found, func(c *capture) error {
+		switch {
+		case c.damaged: // nothing may refer to it
+			return nil
+		case c.Length <= 0:
+			found(warc.Finding{Offset: c.Offset, Code: NoIndex, Text: "it shares its gzip member with others"})
+			return nil
 		}
 		return s.add(c)
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged at byte %d (%s), and in %d places in total: the index has the readable part", path, rd.first.Offset, rd.first.Text, rd.found))
+	if n > 0 {
+		s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged at byte %d (%s), and in %d places in total: the index has the readable part", path, first.Offset, first.Text, n))
+	}
 	return nil
-}
-
-// sieve counts what is wrong in a file, and how much of that before the current record.
-type sieve struct {
-	records
-	found, before int
-	first         warc.Finding
-}
-
-func (s *sieve) take(f warc.Finding) {
-	if f.Note() {
-		return
-	}
-	if s.found++; s.found == 1 {
-		s.first = f
-	}
-}
-
-func (s *sieve) Next() (*warc.Record, error) {
-	rec, err := s.records.Next()
-	s.before = s.found
-	return rec, err
 }

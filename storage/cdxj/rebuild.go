@@ -14,7 +14,7 @@ import (
 
 // Rebuild makes the index in indexDir anew from the archive in warcDir alone. Nobody may be writing either. A segment
 // that a killed crawl left open gets a journal, up to where it is torn. Indexes of segments that are gone are removed.
-// It tells damaged, unless that is nil, of each complete segment that could not be read from end to end.
+// It tells damaged, unless that is nil, of each segment that could not be read from end to end.
 func Rebuild(ctx context.Context, warcDir, indexDir string, damaged func(what string)) error {
 	if damaged == nil {
 		damaged = func(string) {}
@@ -48,7 +48,7 @@ func rebuild(ctx context.Context, archive, index string, damaged func(string)) (
 	}
 	made := map[string]bool{logName: true, logName + newSuffix: true}
 	for _, file := range complete {
-		if err := s.remakeWhole(ctx, filepath.Join(archive, file), file); err != nil {
+		if err := s.remake(ctx, filepath.Join(archive, file), file, false); err != nil {
 			return err
 		}
 		if err := s.complete(ctx, file); err != nil {
@@ -56,14 +56,14 @@ func rebuild(ctx context.Context, archive, index string, damaged func(string)) (
 		}
 		made[indexName(file)] = true
 	}
-	for _, what := range s.damaged {
-		damaged(what)
-	}
 	for _, file := range open {
 		if err := s.remake(ctx, filepath.Join(archive, file)+openSuffix, file, true); err != nil {
 			return err
 		}
 		made[indexName(file)+openSuffix] = true
+	}
+	for _, what := range s.damaged {
+		damaged(what)
 	}
 	if err := s.release(); err != nil { // before the rename: Windows renames no open file
 		return err

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"curtsy/frontier/durable"
-	"curtsy/frontier/durable/meter"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/warc"
 )
@@ -32,6 +31,7 @@ type capture struct {
 	warc.Entry
 	digest   string // as the record has it, without the algorithm's name
 	original bool   // its payload is whole, and worth referring to
+	damaged  bool   // the record cannot be read to its end
 }
 
 // append appends the line of c to b.
@@ -45,9 +45,6 @@ func (c *capture) append(b []byte) []byte {
 	}
 	return l.appendFields(append(appendKey(b, c.URL), ' '))
 }
-
-// errFields is that of a record that can be passed over.
-var errFields = errors.New("it has no place in an index")
 
 // HasLine reports whether a record has a line of the index, as warcio has it.
 func HasLine(rec *warc.Record) bool {
@@ -72,7 +69,7 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 	c.Entry = warc.Entry{File: file, Offset: rec.Offset, Kind: kind, ID: rec.ID(), URL: rec.TargetURI(),
 		Type: mediatype.Parse(media).Name}
 	if c.Date, err = rec.Date(); err != nil {
-		return c, fmt.Errorf("%w: %w", errFields, err)
+		return c, fmt.Errorf("it has no place in an index: %w", err)
 	}
 	digest := rec.Fields.Get("WARC-Payload-Digest")
 	if _, value, ok := strings.Cut(digest, ":"); ok {
@@ -131,16 +128,16 @@ func httpHead(block io.Reader) (head []byte) {
 	}
 }
 
-// records are those of a WARC file: a strict reader of our own, a lenient one of others'.
-type records interface {
-	Next() (*warc.Record, error)
-	End() (int64, error)
-}
-
-// scan gives each capture to see, in the order of the file. It tells bad of a record whose fields cannot be read, and
-// goes on; without bad that is an error. It returns the number of records.
-func scan(ctx context.Context, rd records, file string,
-	bad func(offset int64, err error), see func(c *capture) error) (n int, err error) {
+// scan gives each capture to see, in the order of the file. It tells found what is wrong in the file, records whose fields
+// cannot be read among them, and goes on. It returns the number of records.
+func scan(ctx context.Context, in io.Reader, file string, found func(warc.Finding), see func(c *capture) error) (n int, err error) {
+	faults := 0
+	rd := warc.NewLenient(in, func(f warc.Finding) {
+		if !f.Note() {
+			faults++
+		}
+		found(f)
+	})
 	for ; ; n++ {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) {
@@ -149,19 +146,17 @@ func scan(ctx context.Context, rd records, file string,
 		if err != nil {
 			return n, err
 		}
+		before := faults
 		c, err := captureOf(rec, file)
-		if err != nil && (bad == nil || !errors.Is(err, errFields)) {
-			return n, err
-		}
 		if err != nil {
-			bad(rec.Offset, err)
+			found(warc.Finding{Offset: rec.Offset, Code: NoIndex, Text: err.Error()})
 			c = capture{}
 		}
 		end, err := rd.End()
 		if err != nil {
 			return n, err
 		}
-		if c.Length = end - rec.Offset; c.Kind != "" {
+		if c.Length, c.damaged = end-rec.Offset, faults > before; c.Kind != "" {
 			if err := see(&c); err != nil {
 				return n, err
 			}
@@ -170,23 +165,6 @@ func scan(ctx context.Context, rd records, file string,
 			return n, ctx.Err()
 		}
 	}
-}
-
-// scanFile gives each capture of a segment of ours to see. torn says that it may end within a record.
-func scanFile(ctx context.Context, path, file string, torn bool, see func(c *capture) error) error {
-	f, err := durable.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = scan(ctx, warc.NewReader(meter.Reader(ctx, f)), file, nil, see)
-	if torn && errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }
 
 // lines reads a file line by line, in bounded memory.

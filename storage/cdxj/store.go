@@ -185,7 +185,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 		if _, err := s.log.add(&original{Cut: true, File: file, Offset: fi.Size()}); err != nil {
 			return err
 		}
-		if err := s.remakeWhole(ctx, path, file); err != nil {
+		if err := s.remake(ctx, path, file, false); err != nil {
 			return err
 		}
 		if err := s.complete(ctx, file); err != nil {
