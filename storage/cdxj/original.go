@@ -3,6 +3,8 @@ package cdxj
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"encoding/base32"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -10,6 +12,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +21,7 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage"
+	"curtsy/storage/warc"
 )
 
 // original is a line of the log of originals: an answer that later ones may refer to, and where it stands. A cut is a
@@ -239,4 +243,186 @@ func originalsIn(path string, see func(o original) error) error {
 		}
 	})
 	return errors.Join(err, failed)
+}
+
+// earlier is an index of another crawl.
+type earlier struct {
+	path string
+	f    *os.File
+	base int64 // the place of its first byte in the table
+	size int64
+}
+
+// parseDigest reads a SHA-256 as an index has it: base16 or base32, with or without the algorithm's name.
+func parseDigest(s string) (d [32]byte, ok bool) {
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		s = s[i+1:]
+	}
+	switch len(s) {
+	case 64:
+		n, err := hex.Decode(d[:], []byte(s))
+		return d, err == nil && n == len(d)
+	case 52, 56:
+		b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(strings.TrimRight(s, "=")))
+		return d, err == nil && copy(d[:], b) == len(d) && len(b) == len(d)
+	}
+	return d, false
+}
+
+// read gives the digest of each capture that may be an original to see, and returns how many have a digest of another
+// kind, and how many lines could not be read.
+func (e *earlier) read(ctx context.Context, see func(digest [32]byte, at int64)) (other, bad int64, err error) {
+	for in := newLines(io.NewSectionReader(e.f, 0, e.size)); ; {
+		line, at, _, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return other, bad, nil
+		}
+		if ctx.Err() != nil {
+			return other, bad, ctx.Err()
+		}
+		if err != nil {
+			return other, bad, fmt.Errorf("%s: %w", e.path, err)
+		}
+		if len(bytes.TrimSpace(line)) == 0 || line[0] == '!' || bytes.HasPrefix(line, []byte(" CDX")) {
+			continue // a header
+		}
+		l, err := ParseLine(line)
+		switch {
+		case err != nil:
+			bad++
+			continue
+		case l.Mime == revisitType || l.Digest == "" || l.Digest == "-" || l.Status != 0 && l.Status/100 != 2:
+			continue
+		}
+		if d, ok := parseDigest(l.Digest); !ok {
+			other++
+		} else if d != emptyPayload && oneWord(l.URL) {
+			see(d, at)
+		}
+	}
+}
+
+// at returns the original at a byte of the index, as the index and, if it is at hand, the WARC file have it.
+func (e *earlier) at(place int64, payload [32]byte) (o storage.Original, ok bool, err error) {
+	line, _, _, err := newLinesSize(io.NewSectionReader(e.f, place, e.size-place), 1<<10).next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return o, false, fmt.Errorf("%s: %w", e.path, err)
+	}
+	l, err := ParseLine(line)
+	if err != nil {
+		return o, false, nil // not the file that we read
+	}
+	if d, ok := parseDigest(l.Digest); !ok || d != payload {
+		return o, false, nil
+	}
+	// The index knows the time to the second and no id. The record itself says more, and whether it is whole.
+	for _, dir := range []string{".", "../warc", "../archive"} {
+		f, err := os.Open(filepath.Join(filepath.Dir(e.path), dir, filepath.Base(l.Filename)))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return o, false, err
+		}
+		defer f.Close()
+		return recordAt(f, l.Offset, payload)
+	}
+	return storage.Original{URL: l.URL, Date: l.Time}, true, nil
+}
+
+// recordAt returns the original whose record begins at an offset of a WARC file.
+func recordAt(f *os.File, offset int64, payload [32]byte) (o storage.Original, ok bool, err error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return o, false, err
+	}
+	rec, err := warc.NewReader(io.NewSectionReader(f, offset, max(0, fi.Size()-offset))).Next()
+	if err != nil {
+		return o, false, nil // what cannot be read is not referred to
+	}
+	c, err := captureOf(rec, "")
+	if err != nil || !c.original || c.Payload != payload {
+		return o, false, nil
+	}
+	return storage.Original{URL: c.URL, Date: c.Date, ID: c.ID}, true, nil
+}
+
+// A slot is 26 bits of a hash and 38 bits of a place (plus 1, so that 0 is an empty slot).
+const (
+	shards    = 256
+	tagBits   = 26
+	placeBits = 64 - tagBits
+	maxPlace  = 1<<placeBits - 2
+)
+
+// table finds places by a hash, in about 12 bytes for each: open addressing with linear probing, 0.6 to 0.85 full.
+// The caller compares the record at a place: a table knows 34 bits of the hash. Each shard grows by itself,
+// so that no growth holds up much or doubles the memory. Hashes must come from a keyed function: of digests alone an
+// adversary could choose those that collide.
+type table struct {
+	shard [shards][]uint64
+	used  [shards]int
+	n     int
+}
+
+// add adds a place for a hash; it does not look whether one is there already. It reports false for a place that is too
+// large to be kept.
+func (t *table) add(hash uint64, place int64) bool {
+	if place < 0 || place > maxPlace {
+		return false
+	}
+	i := hash >> (64 - 8)
+	if s := t.shard[i]; (t.used[i]+1)*20 > len(s)*17 {
+		t.shard[i] = grown(s)
+	}
+	insert(t.shard[i], hash<<8>>(64-tagBits)<<placeBits|uint64(place+1))
+	t.used[i]++
+	t.n++
+	return true
+}
+
+func grown(old []uint64) []uint64 {
+	s := make([]uint64, len(old)+len(old)*2/5+4)
+	for _, slot := range old {
+		if slot != 0 {
+			insert(s, slot)
+		}
+	}
+	return s
+}
+
+func insert(s []uint64, slot uint64) {
+	i := home(s, slot>>placeBits)
+	for s[i] != 0 {
+		if i++; i == len(s) {
+			i = 0
+		}
+	}
+	s[i] = slot
+}
+
+// home is where the search for a tag begins.
+func home(s []uint64, tag uint64) int {
+	i, _ := bits.Mul64(tag<<placeBits, uint64(len(s)))
+	return int(i)
+}
+
+// find calls is for each place that may be that of a hash until it reports true or an error.
+func (t *table) find(hash uint64, is func(place int64) (bool, error)) error {
+	s := t.shard[hash>>(64-8)]
+	if len(s) == 0 {
+		return nil
+	}
+	tag := hash << 8 >> (64 - tagBits)
+	for i := home(s, tag); s[i] != 0; {
+		if s[i]>>placeBits == tag {
+			if ok, err := is(int64(s[i]&(1<<placeBits-1)) - 1); ok || err != nil {
+				return err
+			}
+		}
+		if i++; i == len(s) {
+			i = 0
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package cdxj
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -13,6 +14,7 @@ import (
 	"sync"
 
 	"curtsy/frontier/durable"
+	"curtsy/frontier/durable/meter"
 	"curtsy/storage"
 	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
@@ -304,4 +306,248 @@ func (s *Store) release() error {
 		errs = append(errs, e.f.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Add implements warc.Index.
+func (s *Store) Add(e warc.Entry) error {
+	c := capture{Entry: e, original: worth(&e)}
+	if e.HasPayload {
+		var digits [2 * len(e.Payload)]byte
+		hex.Encode(digits[:], e.Payload[:])
+		c.digest = string(digits[:])
+	}
+	if err := s.add(&c); err != nil {
+		return fmt.Errorf("cdxj: index %s at %d: %w", e.File, e.Offset, err)
+	}
+	return nil
+}
+
+func (s *Store) add(c *capture) error {
+	if s.journal == nil || s.file != c.File {
+		if err := s.begin(c.File); err != nil {
+			return err
+		}
+	}
+	s.line = c.append(s.line[:0])
+	if _, err := s.journal.Write(s.line); err != nil {
+		return err
+	}
+	return s.remember(c)
+}
+
+// remember makes the payload of c known, if it is worth it and not known yet.
+func (s *Store) remember(c *capture) error {
+	if !c.original {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known, err := s.known(c.Payload); known || err != nil {
+		return err
+	}
+	at, err := s.log.add(&original{
+		Payload: c.Payload, Original: storage.Original{URL: c.URL, Date: c.Date, ID: c.ID}, File: c.File, Offset: c.Offset,
+	})
+	if err != nil {
+		return err
+	}
+	s.table.add(s.hash(&c.Payload), s.base+at)
+	return nil
+}
+
+// begin begins the journal of a segment.
+func (s *Store) begin(file string) error {
+	if err := s.endJournal(); err != nil {
+		return err
+	}
+	f, err := durable.Create(filepath.Join(s.index, indexName(file)+openSuffix))
+	s.journal, s.file = f, file
+	return err
+}
+
+func (s *Store) endJournal() error {
+	if s.journal == nil {
+		return nil
+	}
+	err := s.journal.Close()
+	s.journal = nil
+	return err
+}
+
+// Complete implements warc.Index. It sorts the journal.
+func (s *Store) Complete(file string) error {
+	if err := s.complete(context.Background(), file); err != nil {
+		return fmt.Errorf("cdxj: complete the index of %s: %w", file, err)
+	}
+	return nil
+}
+
+func (s *Store) complete(ctx context.Context, file string) error {
+	if s.journal == nil || s.file != file { // no capture in it
+		if err := s.begin(file); err != nil {
+			return err
+		}
+	}
+	if err := s.endJournal(); err != nil {
+		return err
+	}
+	if err := s.log.f.Sync(); err != nil { // first: an index says that its segment's originals are known
+		return err
+	}
+	to := filepath.Join(s.index, indexName(file))
+	if err := sortFile(ctx, to+openSuffix, to, s.index); err != nil {
+		return err
+	}
+	if err := durable.Names(s.index); err != nil {
+		return err
+	}
+	if s.finished != nil {
+		octets, sum, err := durable.Digest(ctx, to)
+		if err != nil {
+			return err
+		}
+		if err := s.finished(indexName(file), octets, sum); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(to + openSuffix) // Windows removes no file that a reader has open; the next Open does it then
+	return nil
+}
+
+// Mended implements warc.Index.
+func (s *Store) Mended(path, file string, end int64, removed bool) error {
+	s.mu.Lock()
+	if removed {
+		end = 0
+	}
+	_, err := s.log.add(&original{Cut: true, File: file, Offset: end})
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+	case removed:
+		if err = os.Remove(filepath.Join(s.index, indexName(file)+openSuffix)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	default:
+		err = s.remake(context.Background(), path, file, false)
+	}
+	if err != nil {
+		return fmt.Errorf("cdxj: rewrite index %s: %w", file, err)
+	}
+	return nil
+}
+
+// remake writes the journal of a segment again, from the segment at path. One that is damaged is no reason to end the
+// crawl: the journal has the records that can be read, and Damaged reports the rest. A segment that was left open may end
+// within a record.
+func (s *Store) remake(ctx context.Context, path, file string, open bool) error {
+	if err := s.begin(file); err != nil {
+		return err
+	}
+	f, err := durable.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var first warc.Finding
+	n := 0
+	found := func(f warc.Finding) {
+		if f.Note() || open && f.Code == warc.Torn {
+			return
+		}
+		if n++; n == 1 {
+			first = f
+		}
+	}
+	_, err = scan(ctx, meter.Reader(ctx, f), file, found, func(c *capture) error {
+		switch {
+		case c.damaged: // nothing may refer to it
+			return nil
+		case c.Length <= 0:
+			found(warc.Finding{Offset: c.Offset, Code: NoIndex, Text: "it shares its gzip member with others"})
+			return nil
+		}
+		return s.add(c)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if n > 0 {
+		s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged at byte %d (%s), and in %d places in total: the index has the readable part", path, first.Offset, first.Text, n))
+	}
+	return nil
+}
+
+// Rebuild makes the index in indexDir anew from the archive in warcDir alone. Nobody may be writing either. A segment
+// that a killed crawl left open gets a journal, up to where it is torn. Indexes of segments that are gone are removed.
+// It tells damaged, unless that is nil, of each segment that could not be read from end to end.
+func Rebuild(ctx context.Context, warcDir, indexDir string, damaged func(what string)) error {
+	if damaged == nil {
+		damaged = func(string) {}
+	}
+	if err := rebuild(ctx, warcDir, indexDir, damaged); err != nil {
+		return fmt.Errorf("cdxj: rebuild the index: %w", err)
+	}
+	return nil
+}
+
+func rebuild(ctx context.Context, archive, index string, damaged func(string)) (err error) {
+	if _, err := os.Stat(archive); err != nil {
+		return err
+	}
+	complete, open, err := segmentsIn(archive)
+	if err != nil {
+		return err
+	}
+	if err := durable.MakeFolder(index); err != nil {
+		return err
+	}
+	if err := tidy(index); err != nil {
+		return err
+	}
+	// The new log replaces the old one at the end. Until then the old one stays good: it names nothing that is gone.
+	s := &Store{index: index, archive: archive, seed: maphash.MakeSeed()}
+	defer func() { err = errors.Join(err, s.release()) }()
+	path := filepath.Join(index, logName)
+	if s.log, err = openLog(path+newSuffix, func(original, int64) {}); err != nil {
+		return err
+	}
+	made := map[string]bool{logName: true, logName + newSuffix: true}
+	for _, file := range complete {
+		if err := s.remake(ctx, filepath.Join(archive, file), file, false); err != nil {
+			return err
+		}
+		if err := s.complete(ctx, file); err != nil {
+			return err
+		}
+		made[indexName(file)] = true
+	}
+	for _, file := range open {
+		if err := s.remake(ctx, filepath.Join(archive, file)+openSuffix, file, true); err != nil {
+			return err
+		}
+		made[indexName(file)+openSuffix] = true
+	}
+	for _, what := range s.damaged {
+		damaged(what)
+	}
+	if err := s.release(); err != nil { // before the rename: Windows renames no open file
+		return err
+	}
+	s.log = nil
+	if err := os.Rename(path+newSuffix, path); err != nil {
+		return err
+	}
+	return errors.Join(removeOthers(index, made), durable.Names(index))
+}
+
+func removeOthers(index string, made map[string]bool) error {
+	entries, err := os.ReadDir(index)
+	for _, e := range entries {
+		name := e.Name()
+		if !made[name] && strings.HasSuffix(strings.TrimSuffix(name, openSuffix), suffix) {
+			err = errors.Join(err, os.Remove(filepath.Join(index, name)))
+		}
+	}
+	return err
 }

@@ -5,14 +5,21 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"curtsy/frontier/durable"
 	"curtsy/storage"
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/ledger/tree"
 )
@@ -405,4 +412,293 @@ func linesWith[T any](dir string, field []byte, which func(numbers []int) []int,
 		v, ok = take(r.text)
 		return v, ok, nil
 	})
+}
+
+// The places of checkpoints in the folder of a ledger.
+const (
+	CheckpointName   = "checkpoint"  // the latest
+	CheckpointFolder = "checkpoints" // every one, by its size
+)
+
+// ErrNoCheckpoint says that a ledger has none yet: it is empty, or was killed before its first.
+var ErrNoCheckpoint = errors.New("the ledger has no checkpoint yet")
+
+// Latest is the latest checkpoint of the ledger in dir, with the signatures that stand under it, none of which is
+// checked. It may be called while the crawl runs.
+func Latest(dir string) (*checkpoint.Note, error) {
+	n, err := latest(dir)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: checkpoint: %w", err)
+	}
+	return n, nil
+}
+
+// latest is the larger one of the latest checkpoint and the last of all, in case that one of them is damaged.
+func latest(dir string) (*checkpoint.Note, error) {
+	n, err := ReadNote(filepath.Join(dir, CheckpointName))
+	sizes, serr := Checkpoints(dir)
+	if serr != nil {
+		return nil, serr
+	}
+	for _, size := range slices.Backward(sizes) {
+		if n != nil && n.Size >= size {
+			break
+		}
+		if last, err := ReadNote(CheckpointPath(dir, size)); err == nil && last.Size == size {
+			return last, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoCheckpoint
+	}
+	return n, err
+}
+
+// CheckpointPath is the file of the checkpoint of a size.
+func CheckpointPath(dir string, size int64) string {
+	return filepath.Join(dir, CheckpointFolder, fmt.Sprintf("%012d", size))
+}
+
+// Checkpoints are the sizes of the checkpoints of the ledger in dir, ascending. Other files are left alone.
+func Checkpoints(dir string) (sizes []int64, err error) {
+	entries, err := os.ReadDir(filepath.Join(dir, CheckpointFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		size, err := strconv.ParseInt(e.Name(), 10, 64)
+		if err == nil && size >= 0 && filepath.Base(CheckpointPath(dir, size)) == e.Name() {
+			sizes = append(sizes, size)
+		}
+	}
+	slices.Sort(sizes)
+	return sizes, nil
+}
+
+// ReadNote reads the checkpoint in a file: at most checkpoint.MaxNote bytes, signed or not.
+func ReadNote(path string) (*checkpoint.Note, error) {
+	f, err := durable.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, checkpoint.MaxNote+1))
+	if err != nil {
+		return nil, err
+	}
+	n, err := checkpoint.Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return n, nil
+}
+
+// CheckpointFolderOf is the folder of the checkpoints of the ledger in dir.
+func CheckpointFolderOf(dir string) string { return filepath.Join(dir, CheckpointFolder) }
+
+// ErrNotContained says that a ledger does not have the entries that a checkpoint of it stands for.
+var ErrNotContained = errors.New("the ledger does not contain a checkpoint that was signed for it")
+
+// Origin returns the origin of the ledger in dir, as its latest checkpoint has it, or else its first line; empty where
+// there is neither.
+func Origin(dir string) (string, error) {
+	if n, err := latest(dir); err == nil {
+		return n.Origin, nil
+	}
+	numbers, err := segments(dir)
+	if isMissing(err) || err == nil && len(numbers) == 0 {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("ledger: origin: %w", err)
+	}
+	for t, err := range texts(dir, numbers[:1]) {
+		var m *Mark
+		if err == nil {
+			m, err = ParseMark(t.Line)
+		}
+		if err != nil {
+			return "", fmt.Errorf("ledger: origin: %w", err)
+		}
+		return m.Origin, nil
+	}
+	return "", nil
+}
+
+// Contains returns ErrNotContained, with what is wrong, if the first c.Size entries of the ledger in dir do not lead to
+// the root of c. Where the tiles lead from the latest checkpoint to that root, the lines are not read: whoever goes on
+// with the ledger goes on with those tiles. It changes nothing.
+func Contains(dir string, c checkpoint.Checkpoint) error {
+	if n, err := latest(dir); err == nil && n.Size >= c.Size {
+		root, err := tlog.TreeHash(c.Size, tree.Reader(dir, n.Size, n.Root))
+		if err == nil && root == c.Root {
+			return nil
+		}
+	}
+	numbers, err := segments(dir)
+	if err != nil && !isMissing(err) {
+		return fmt.Errorf("ledger: compare with a checkpoint: %w", err)
+	}
+	var lines tree.Growing
+	hasher := tree.NewHasher()
+	for t, err := range texts(dir, numbers) {
+		if lines.Size() == c.Size {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("ledger: compare with a checkpoint: %w", err)
+		}
+		lines.Append(HashOf(hasher, t.Line))
+	}
+	switch {
+	case lines.Size() < c.Size:
+		return fmt.Errorf("%w: it has %d entries, and the checkpoint is of %d", ErrNotContained, lines.Size(), c.Size)
+	case lines.Root() != c.Root:
+		return fmt.Errorf("%w: its first %d entries do not match the checkpoint", ErrNotContained, c.Size)
+	}
+	return nil
+}
+
+// maxFollowed is the longest line that a Follower holds; it passes over longer ones. Ours are far shorter, and the ledger of
+// a directory that was received may be anything.
+const maxFollowed = 256 << 10
+
+// Follower reads the newest decisions of a ledger, and goes on as the ledger grows, from files alone: whoever writes the
+// ledger knows nothing of its followers, and none of them can hold it up. It holds no file open between two calls. Its
+// methods are for one goroutine.
+type Follower struct {
+	dir    string
+	back   int64
+	begun  bool
+	number int   // of the segment that is being read
+	offset int64 // of the first line in it that was not read
+	only   []byte
+	acts   []Mark // of operators
+}
+
+// mostActs is how many acts of operators a Follower keeps.
+const mostActs = 100
+
+// Acts returns the marks of operators that were read so far, the last ones.
+func (f *Follower) Acts() []Mark { return slices.Clone(f.acts) }
+
+var actStart = append(slices.Clone(markStart), KindOperator+`"`...)
+
+// act keeps a mark of an operator. One that cannot be read is passed over, like a line.
+func (f *Follower) act(b []byte) {
+	m, err := ParseMark(b)
+	if err != nil {
+		return
+	}
+	if len(f.acts) == mostActs {
+		f.acts = slices.Delete(f.acts, 0, 1)
+	}
+	f.acts = append(f.acts, *m)
+}
+
+// Follow returns a follower of the ledger in dir, which begins about back octets before the end.
+func Follow(dir string, back int64) *Follower { return &Follower{dir: dir, back: back} }
+
+// Only has f return the decisions alone on URLs that begin with an origin. The others are not counted as passed over. A line
+// that has the origin elsewhere, in the quotes of a rule, say, may be among those that come.
+func (f *Follower) Only(origin string) { f.only = []byte(`,"url":"` + origin) }
+
+// Next returns the decisions since the call before. It returns the last most of them, and counts the others as
+// passed over: nobody who watches a fast crawl reads each line, and to parse one costs more than to skip it. A line that
+// cannot be read is passed over, for Scan to say.
+func (f *Follower) Next(most int) (lines []storage.Line, passed int64, err error) {
+	if !f.begun {
+		if err := f.begin(); err != nil || !f.begun {
+			return nil, 0, err
+		}
+	}
+	most = max(most, 0)
+	var kept [][]byte // the last lines, twice as many as are returned at most
+	pass := func(n int) { kept, passed = slices.Delete(kept, 0, n), passed+int64(n) }
+	for {
+		// Whether there is a next segment is asked before the end of this one is read: nothing is appended to a segment
+		// once the next has begun.
+		numbers, err := segments(f.dir)
+		if err != nil {
+			return nil, 0, fmt.Errorf("ledger: follow: %w", err)
+		}
+		if err := f.rest(func(b []byte) {
+			if len(b) > maxFollowed {
+				passed++
+			} else if kept = append(kept, bytes.Clone(b)); len(kept) >= 2*most {
+				pass(len(kept) - most)
+			}
+		}); err != nil {
+			return nil, 0, err
+		}
+		if len(numbers) == 0 || numbers[len(numbers)-1] <= f.number {
+			break
+		}
+		f.number, f.offset = f.number+1, 0
+	}
+	pass(max(len(kept)-most, 0))
+	for _, b := range kept {
+		l, err := storage.ParseLine(b)
+		if err != nil {
+			passed++
+			continue
+		}
+		lines = append(lines, l)
+	}
+	return lines, passed, nil
+}
+
+// begin finds the place about back octets before the end.
+func (f *Follower) begin() error {
+	numbers, err := segments(f.dir)
+	if err != nil {
+		return fmt.Errorf("ledger: follow: %w", err)
+	}
+	if len(numbers) == 0 {
+		return nil // it begins
+	}
+	f.begun, f.number, f.offset = true, numbers[len(numbers)-1], 0
+	fi, err := os.Stat(path(f.dir, f.number))
+	switch {
+	case err == nil && fi.Size() > f.back:
+		f.offset = fi.Size() - f.back
+		rowsOf(f.dir, f.number, f.offset, func(r row, bad error) bool { // the rest of a line
+			if f.offset += r.size; r.path == "" {
+				err = fmt.Errorf("ledger: follow: %w", bad)
+			}
+			return false
+		})
+		return err
+	case err == nil && len(numbers) > 1:
+		f.number = numbers[len(numbers)-2] // it may be packed: it is read whole, once
+	}
+	return nil
+}
+
+// rest reads the segment to its end, or to the line that is being written, and gives the decisions to keep. One that is too
+// long to be read is nil.
+func (f *Follower) rest(keep func(line []byte)) (failed error) {
+	rowsOf(f.dir, f.number, f.offset, func(r row, err error) bool {
+		switch {
+		case errors.Is(err, errTorn): // it is not there yet
+			return false
+		case errors.Is(err, errLong):
+			keep(nil)
+		case err != nil:
+			if failed = fmt.Errorf("ledger: follow: %w", err); r.path != "" {
+				failed = fmt.Errorf("ledger: follow %s: %w", r.path, errors.Unwrap(err))
+			}
+			return false
+		case bytes.HasPrefix(r.text, actStart):
+			f.act(r.text)
+		case isWhole(r.text) && bytes.Contains(r.text, f.only):
+			keep(r.text)
+		}
+		f.offset += r.size
+		return true
+	})
+	return failed
 }

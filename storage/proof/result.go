@@ -1,11 +1,24 @@
 package proof
 
 import (
+	"bytes"
+	"cmp"
+	_ "embed" // for the page
 	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"curtsy/storage"
 	"curtsy/storage/audit"
+	"curtsy/storage/audit/pauses"
+	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/plainly"
+	"curtsy/storage/warc"
 )
 
 // Version is the version of the Result's JSON form. Fields may be added without a new one.
@@ -146,4 +159,285 @@ func (r *Result) signer(k checkpoint.Key) *Signer {
 	}
 	r.Signers = append(r.Signers, Signer{Name: k.Name()})
 	return &r.Signers[len(r.Signers)-1]
+}
+
+// Summary is what the lines of a host say in sum. It is the same whoever makes it of the same bundle: the maker for the
+// page, the verifier to check the page.
+type Summary struct {
+	Lines     int64     `json:"lines"`
+	Redacted  int64     `json:"redacted,omitempty"` // lines that were forgotten: their hash alone is there
+	Exchanges int64     `json:"exchanges"`          // requests that were made, or tried
+	Robots    int64     `json:"robots"`             // of those, for robots.txt
+	Answered  int64     `json:"answered"`           // of all, those with a status
+	Octets    int64     `json:"octets"`             // received
+	Avoided   int64     `json:"avoided"`            // URLs that were not asked for, whatever the reason
+	Forbidden int64     `json:"forbidden"`          // of those, because of robots.txt
+	From      time.Time `json:"from,omitzero"`      // the first line
+	To        time.Time `json:"to,omitzero"`        // the last
+
+	Agents   []string  `json:"user_agents,omitempty"` // as sent, the first ones
+	Statuses []Tally   `json:"statuses,omitempty"`
+	Reasons  []Tally   `json:"refusals,omitempty"` // why URLs were not asked for
+	Pauses   Pauses    `json:"pauses"`
+	Texts    []Text    `json:"robots_txt,omitempty"` // the robots.txt files that lines name
+	Asked    []Visit   `json:"-"`                    // the first of them
+	Left     []Avoided `json:"-"`                    // the first of them
+
+	spans map[string][]span // by authority
+	texts map[string]int    // place in Texts by digest
+}
+
+// Tally is how many lines say a thing.
+type Tally struct {
+	What  string `json:"what"`
+	Count int64  `json:"count"`
+}
+
+// Text is a robots.txt by which URLs were judged.
+type Text struct {
+	SHA256  string    `json:"sha256"`
+	First   time.Time `json:"first,omitzero"` // the first line that names it
+	Judged  int64     `json:"judged"`         // URLs judged by it
+	Bundled bool      `json:"bundled"`        // the text itself is there
+
+	body []byte // its beginning, for the page
+}
+
+// Visit is a request, Avoided a URL that was not asked for, as the page shows them.
+type (
+	Visit struct {
+		Time   time.Time
+		URL    string
+		Status int
+		Octets int64
+		Gap    time.Duration
+	}
+	Avoided struct {
+		Time   time.Time
+		URL    string
+		Reason string
+	}
+)
+
+// Pauses are those between two requests, from the end of one to the beginning of the next with the same scheme, host and
+// port, by the lines' times.
+type Pauses struct {
+	Count    int64         `json:"count"`
+	Shortest time.Duration `json:"shortest_ns"`
+	Median   time.Duration `json:"median_ns"`
+	Below    int64         `json:"below_due"` // shorter than the lines say was due, by more than a millisecond
+}
+
+// What a summary keeps for the page.
+const (
+	maxShown  = 200
+	maxLeft   = 100
+	maxAgents = 8
+	maxTally  = 200
+	maxText   = 4 << 10 // bytes of a robots.txt
+)
+
+type span struct {
+	began, ended int64 // Unix microseconds
+	due          time.Duration
+}
+
+func newSummary() *Summary { return &Summary{spans: map[string][]span{}, texts: map[string]int{}} }
+
+// take takes a line that is there.
+func (s *Summary) take(l *storage.Line) {
+	s.Lines++
+	if s.From.IsZero() || l.Time.Before(s.From) {
+		s.From = l.Time
+	}
+	if l.Time.After(s.To) {
+		s.To = l.Time
+	}
+	s.text(l)
+	if l.Attempt == 0 {
+		s.avoided(l)
+		return
+	}
+	s.Exchanges++
+	s.Octets += max(l.Octets, 0)
+	if l.Decision == storage.DecisionRobots {
+		s.Robots++
+	}
+	if l.Status > 0 {
+		s.Answered++
+		s.Statuses = count(s.Statuses, strings.TrimSpace(strconv.Itoa(l.Status)+" "+http.StatusText(l.Status)), 1)
+	}
+	if len(s.Asked) < maxShown {
+		s.Asked = append(s.Asked, Visit{l.Time, l.URL, l.Status, l.Octets, l.Gap})
+	}
+	if !l.Began.IsZero() {
+		at := authority(l.URL)
+		s.spans[at] = append(s.spans[at], span{l.Began.UnixMicro(), l.Began.Add(l.Took).UnixMicro(), l.Pace})
+	}
+}
+
+func (s *Summary) avoided(l *storage.Line) {
+	n := max(l.Count, 1)
+	s.Avoided += n
+	if l.Decision == storage.DecisionDisallow {
+		s.Forbidden += n
+	}
+	s.Reasons = count(s.Reasons, refusal(l), n)
+	if len(s.Left) < maxLeft {
+		s.Left = append(s.Left, Avoided{l.Time, l.URL, refusal(l)})
+	}
+}
+
+// refusal says why a URL was not asked for.
+func refusal(l *storage.Line) string {
+	switch {
+	case l.Decision == storage.DecisionDisallow && l.RobotsRule != "":
+		return "robots.txt line " + strconv.Itoa(l.RobotsLine) + ": " + l.RobotsRule
+	case l.Decision == storage.DecisionDisallow:
+		return "robots.txt: " + l.Reason
+	case l.Decision == storage.DecisionOptOut:
+		return "opt-out: " + l.RobotsRule
+	case l.Reason == "":
+		return string(l.Decision)
+	}
+	return string(l.Decision) + ": " + l.Reason
+}
+
+// text counts what a line says of a robots.txt.
+func (s *Summary) text(l *storage.Line) {
+	if !ledger.IsDigest(l.RobotsSHA256) {
+		return
+	}
+	i, known := s.texts[l.RobotsSHA256]
+	if !known {
+		if len(s.Texts) == maxTexts {
+			return
+		}
+		i = len(s.Texts)
+		s.texts[l.RobotsSHA256] = i
+		s.Texts = append(s.Texts, Text{SHA256: l.RobotsSHA256, First: l.Time})
+	}
+	if l.Decision != storage.DecisionRobots {
+		s.Texts[i].Judged += max(l.Count, 1)
+	}
+}
+
+// bundled says that the text with a digest is there.
+func (s *Summary) bundled(sha string, body []byte) {
+	if i, ok := s.texts[sha]; ok {
+		s.Texts[i].Bundled, s.Texts[i].body = true, bytes.Clone(body[:min(len(body), maxText)])
+	}
+}
+
+// head takes what a request said of its sender.
+func (s *Summary) head(h Head) {
+	if agent := agentOf(h.Request); agent != "" && len(s.Agents) < maxAgents && !slices.Contains(s.Agents, agent) {
+		s.Agents = append(s.Agents, agent)
+	}
+}
+
+// close sums up.
+func (s *Summary) close() {
+	var all []time.Duration
+	for _, spans := range s.spans {
+		slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.began, b.began), cmp.Compare(a.ended, b.ended)) })
+		ended := int64(0)
+		for i, x := range spans {
+			if i > 0 {
+				gap := time.Duration(max(x.began-ended, 0)) * time.Microsecond
+				all = append(all, gap)
+				if gap+time.Millisecond < x.due {
+					s.Pauses.Below++
+				}
+			}
+			ended = max(ended, x.ended)
+		}
+	}
+	s.spans = nil
+	if slices.Sort(all); len(all) > 0 {
+		s.Pauses.Count, s.Pauses.Shortest, s.Pauses.Median = int64(len(all)), all[0], pauses.Median(all)
+	}
+	byCount := func(a, b Tally) int { return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.What, b.What)) }
+	slices.SortFunc(s.Statuses, byCount)
+	slices.SortFunc(s.Reasons, byCount)
+}
+
+// count adds to the tally of a thing; the last one stands for all that are too many.
+func count(all []Tally, what string, n int64) []Tally {
+	for i := range all {
+		if all[i].What == what {
+			all[i].Count += n
+			return all
+		}
+	}
+	switch {
+	case len(all) > maxTally:
+		all[maxTally].Count += n
+		return all
+	case len(all) == maxTally:
+		what = "others"
+	}
+	return append(all, Tally{what, n})
+}
+
+// agentOf is the User-Agent of a request.
+func agentOf(request []byte) string {
+	agent := ""
+	warc.EachField(request, func(name, value []byte) {
+		if agent == "" && strings.EqualFold(string(name), "User-Agent") {
+			agent = strings.TrimSpace(latin1(value))
+		}
+	})
+	return agent
+}
+
+// authority is scheme, host and port of a URL as it is written.
+func authority(url string) string {
+	scheme, rest, _ := strings.Cut(url, "://")
+	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+		rest = rest[:i]
+	}
+	return strings.ToLower(scheme + "://" + rest)
+}
+
+//go:embed page.html
+var pageHTML string
+
+// sheet is what the page shows.
+type sheet struct {
+	*Summary
+	Host, Origin string
+	Size, Hosts  int64
+	Past         int64 // entries that the map is not of
+	AsOf         time.Time
+	MoreAsked    int64
+	MoreLeft     int64
+}
+
+// render writes the page of a bundle. It is the same for the same lines: it says no version and no date of its making.
+func render(n *checkpoint.Note, hosts *mark, host string, s *Summary) ([]byte, error) {
+	t, err := template.New("proof").Funcs(template.FuncMap{
+		"plain": plainly.OneLine, "lines": plainly.Lines, "count": plainly.Count[int64], "at": at,
+		"pause": func(d time.Duration) string { return plainly.Seconds(d.Seconds()) }, // cut and never rounded up
+		"body":  func(t Text) string { return string(t.body) },
+		"cut":   func(t Text) bool { return len(t.body) == maxText },
+	}).Parse(pageHTML)
+	if err != nil {
+		return nil, fmt.Errorf("proof: page: %w", err)
+	}
+	of := sheet{Summary: s, Host: host, Origin: n.Origin, Size: n.Size, Hosts: hosts.Hosts, AsOf: hosts.Time,
+		Past:      n.Size - 1 - hosts.Size,
+		MoreAsked: s.Exchanges - int64(len(s.Asked)), MoreLeft: max(s.Avoided-int64(len(s.Left)), 0)}
+	var b bytes.Buffer
+	if err := t.Execute(&b, of); err != nil {
+		return nil, fmt.Errorf("proof: page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func at(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
 }

@@ -2,16 +2,21 @@ package redact
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"curtsy/frontier/durable"
+	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 )
 
@@ -214,4 +219,248 @@ func (r *Redactions) File(name, sha256 string) string {
 		sha256 = next
 	}
 	return sha256
+}
+
+// Step is one thing that a redaction does. Whatever a kill left of it, it can be done again.
+type Step struct {
+	Name  string // what is done
+	Where string // with which file, or folder, of the directory
+	Do    func(ctx context.Context) error
+}
+
+// Hands is what the caller of Finish does of a redaction.
+type Hands struct {
+	// Ledger opens the ledger of the directory, with the key of its operator.
+	Ledger func() (*ledger.Writer, error)
+	// Before is done before archive and ledger are changed, After behind that. The caller holds the directory up to a step
+	// of After that lets go of it.
+	Before, After []Step
+}
+
+// Finish does what a journal says, step by step, and removes the journal with the last one. Until Finish returns nil the
+// directory is for Finish alone. Archive and ledger are not left half done by the end of ctx.
+func (j *Journal) Finish(ctx context.Context, dir string, h Hands) error {
+	return j.finish(ctx, &disk{dir: dir}, h)
+}
+
+func (j *Journal) finish(ctx context.Context, d *disk, h Hands) error {
+	if err := j.ready(ctx, d); err != nil {
+		return err
+	}
+	for _, s := range slices.Concat(h.Before, j.steps(d, h), h.After, []Step{d.removal(JournalName)}) {
+		if err := d.do(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// steps are those that change archive, index and ledger, and remove what may hold copies.
+func (j *Journal) steps(d *disk, h Hands) []Step {
+	all := []Step{d.step("tell", ledgerDir, func(ctx context.Context) error { return j.tell(ctx, d, h) })}
+	for _, f := range j.Files {
+		all = append(all, d.placing(f.Name))
+	}
+	all = append(all, d.step("forget originals in", indexDir, func(context.Context) error { return j.dropOriginals(d) }))
+	if j.Extent == ledger.ExtentAll {
+		all = append(all, d.step("forget lines in", ledgerDir, func(context.Context) error {
+			return errors.Join(ledger.Forget(d.path(ledgerDir), j.Entries), ledger.ForgetHosts(d.path(ledgerDir), j.Hosts))
+		}))
+	}
+	for _, name := range j.Remove {
+		all = append(all, d.removal(name))
+	}
+	all = append(all, d.step("remove drafts of", JournalName, func(context.Context) error { return d.sweep() }))
+	return append(all, d.removal(PreparedName))
+}
+
+// ready makes sure that each file is prepared, or in its place already, as the journal has it: the ledger says so next.
+func (j *Journal) ready(ctx context.Context, d *disk) error {
+	for _, name := range []string{PreparedName, PreparedName + "/" + archiveDir, PreparedName + "/" + indexDir} {
+		if err := durable.Folder(d.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget: %w", err)
+		}
+	}
+	for _, f := range j.Files {
+		if err := j.prepared(ctx, d, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Journal) prepared(ctx context.Context, d *disk, f ledger.RedactedFile) error {
+	for _, name := range []string{PreparedName + "/" + f.Name, f.Name} {
+		_, sum, err := durable.Digest(ctx, d.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("forget: %w", err)
+		}
+		switch hex.EncodeToString(sum[:]) {
+		case f.SHA256:
+			return nil
+		case f.Before:
+		default:
+			return fmt.Errorf("redact: %s changed since this redaction started: restore it, and repeat the command", d.path(name))
+		}
+	}
+	return fmt.Errorf("forget: %s is gone, which %s names: put it back, and run the command again",
+		d.path(PreparedName+"/"+f.Name), d.path(JournalName))
+}
+
+// tell puts the mark into the ledger, unless it is there, and a checkpoint behind it.
+func (j *Journal) tell(ctx context.Context, d *disk, h Hands) (err error) {
+	told, err := j.told(ctx, d)
+	if err != nil {
+		return err
+	}
+	w, err := h.Ledger()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if told {
+		return nil
+	}
+	if err := w.Begin(ctx); err != nil { // its mark says whose key signs
+		return err
+	}
+	return w.Redact(ctx, ledger.Redaction{Extent: j.Extent, Reason: j.Reason, Subject: j.Digest, Records: j.Records,
+		Entries: j.Entries, Files: j.Files})
+}
+
+// told reports whether the ledger has all marks of this journal. A kill may have left some of them: then all are
+// written again, which says nothing else.
+func (j *Journal) told(ctx context.Context, d *disk) (bool, error) {
+	m, err := Marks(ctx, d.dir)
+	if err != nil {
+		return false, err
+	}
+	for _, one := range m.All {
+		if one.Subject == j.Digest {
+			return len(one.Records) >= len(j.Records) && len(one.Entries) >= len(j.Entries) && len(one.Files) >= len(j.Files), nil
+		}
+	}
+	return false, nil
+}
+
+// dropOriginals has no later answer kept as a repeat of one that went.
+func (j *Journal) dropOriginals(d *disk) error {
+	if len(j.Records) == 0 {
+		return nil
+	}
+	gone := map[string]bool{}
+	for _, r := range j.Records {
+		gone[r.ID] = true
+	}
+	return cdxj.DropOriginals(d.path(indexDir), func(id string) bool { return gone[id] })
+}
+
+// sweep removes drafts of the journal, which name the subject.
+func (d *disk) sweep() error {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "."+JournalName+".") && e.Type().IsRegular() {
+			if err := os.Remove(d.path(e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return durable.Names(d.dir)
+}
+
+// The names in a crawl directory.
+const (
+	JournalName  = "forget.journal" // what is to be done, until it is
+	PreparedName = "forget.new"     // new files, until they take their places
+
+	archiveDir    = "warc"
+	indexDir      = "index"
+	ledgerDir     = "ledger"
+	linksDir      = "links" // excerpts of pages that earlier versions kept
+	spoolDir      = "spool"
+	segmentSuffix = ".warc.gz"
+	indexSuffix   = ".cdxj"
+)
+
+// disk changes the files of a directory, step by step. A test breaks it off before any of them.
+type disk struct {
+	dir  string
+	stop func(step string) error // nil in earnest
+}
+
+func (d *disk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
+
+// do does a step, unless it is broken off.
+func (d *disk) do(ctx context.Context, s Step) error {
+	if d.stop != nil {
+		if err := d.stop(s.Name + " " + s.Where); err != nil {
+			return err
+		}
+	}
+	return s.Do(ctx)
+}
+
+// step is a step of this package, which ctx does not end.
+func (d *disk) step(name, where string, do func(ctx context.Context) error) Step {
+	return Step{name, where, func(ctx context.Context) error {
+		if err := do(context.WithoutCancel(ctx)); err != nil {
+			return fmt.Errorf("forget: %s %s: %w", name, d.path(where), err)
+		}
+		return nil
+	}}
+}
+
+// now does a step of this package.
+func (d *disk) now(s Step) error { return d.do(context.Background(), s) }
+
+// write makes a file whole and durable.
+func (d *disk) write(name string, f func(w io.Writer) error) error {
+	return d.now(d.step("write", name, func(context.Context) error { return durable.File(d.path(name), f) }))
+}
+
+// folder makes a folder.
+func (d *disk) folder(name string) error {
+	return d.now(d.step("make", name, func(context.Context) error { return durable.MakeFolder(d.path(name)) }))
+}
+
+// placing gives a prepared file its place, unless it has it already.
+func (d *disk) placing(name string) Step {
+	return d.step("place", name, func(context.Context) error {
+		if !d.there(PreparedName + "/" + name) {
+			return nil
+		}
+		err := durable.MakeFolder(filepath.Dir(d.path(name)))
+		if err == nil {
+			err = os.Rename(d.path(PreparedName+"/"+name), d.path(name))
+		}
+		if err != nil {
+			return err
+		}
+		return durable.Names(filepath.Dir(d.path(name)))
+	})
+}
+
+// removal removes a file, or a folder with all in it, durably. A name that is not there is no error.
+func (d *disk) removal(name string) Step {
+	return d.step("remove", name, func(context.Context) error {
+		if !d.there(name) {
+			return nil
+		}
+		if err := os.RemoveAll(d.path(name)); err != nil {
+			return err
+		}
+		return durable.Names(filepath.Dir(d.path(name)))
+	})
+}
+
+// there reports whether something has a name.
+func (d *disk) there(name string) bool {
+	_, err := os.Lstat(d.path(name))
+	return err == nil
 }

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"curtsy/frontier/durable"
+	"curtsy/frontier/durable/meter"
+	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/hostmap"
@@ -266,4 +269,323 @@ func findLines(ctx context.Context, dir string, r *Request, a *archived) (*lines
 	maps.DeleteFunc(gone, func(host string, _ bool) bool { return stay[host] })
 	l.hosts = slices.Sorted(maps.Keys(gone))
 	return l, nil
+}
+
+// Found is what a directory has of a subject.
+type Found struct {
+	Bodies    int64 `json:"bodies"`    // responses that lose their bodies
+	Records   int64 `json:"records"`   // records that go, requests and metadata among them
+	Refusals  int64 `json:"refusals"`  // lines that go from the archive's records of refusals
+	Lines     int64 `json:"lines"`     // lines of the ledger that become stubs
+	Files     int64 `json:"files"`     // WARC files that are written anew
+	Before    int64 `json:"before"`    // responses of it whose bodies are gone already
+	Robots    int64 `json:"robots"`    // answers for robots.txt, and proofs of ownership, that stay
+	Elsewhere int64 `json:"elsewhere"` // answers of it whose body is archived under a URL that stays, and stays with it
+	Repeats   int64 `json:"repeats"`   // answers of other URLs that repeat a body that goes, and lose it
+
+	ElsewhereURLs []string `json:"elsewhere_urls,omitempty"` // the first of those URLs
+}
+
+// nothing reports whether there is nothing to do.
+func (f *Found) nothing() bool { return f.Bodies+f.Records+f.Refusals+f.Lines == 0 }
+
+// maxNamed is how many URLs a Found names.
+const maxNamed = 10
+
+// archived is what of the archive is the subject's.
+type archived struct {
+	Found
+	dir     string
+	subject *Subject
+	all     bool
+
+	touched []string             // names of the segments with anything of it, in their order
+	edits   map[string]warc.Fate // of the records that change, by their ids
+	ids     []string             // of exchanges, as lines name them, in the order of the archive
+	seen    map[string]bool      // those
+	request string               // the id of the last request
+}
+
+// find goes through the archive. Only complete segments are looked at: the caller has none left open.
+func find(ctx context.Context, dir string, s *Subject, all bool) (*archived, error) {
+	a := &archived{dir: dir, subject: s, all: all, edits: map[string]warc.Fate{}, seen: map[string]bool{}}
+	names, err := segments(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		was := len(a.edits) + int(a.Refusals)
+		if err := a.segment(ctx, filepath.Join(dir, archiveDir, name)); err != nil {
+			return nil, err
+		}
+		if len(a.edits)+int(a.Refusals) > was {
+			a.touched = append(a.touched, name)
+		}
+	}
+	a.Files = int64(len(a.touched))
+	return a, nil
+}
+
+// segments are the names of the complete segments of an archive; without one it is empty.
+func segments(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(dir, archiveDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), segmentSuffix) && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return len(a) - len(b) }) // five digits, or more
+	return names, err
+}
+
+// errDamaged is what the operator does about a segment that cannot be read: what stands in it nobody knows.
+var errDamaged = errors.New("nothing was changed, because the content after that place is unknown: " +
+	"put a copy of the file back, or move it out of the directory (an audit then misses it), and run the command again")
+
+func (a *archived) segment(ctx context.Context, path string) error {
+	f, err := durable.Open(path)
+	if err != nil {
+		return fmt.Errorf("forget: %w", err)
+	}
+	defer f.Close()
+	rd := warc.NewReader(meter.Reader(ctx, f))
+	for {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err == nil {
+			err = a.record(rec)
+		}
+		if err == nil {
+			_, err = rd.End()
+		}
+		if err != nil {
+			return fmt.Errorf("forget: %s is damaged: %w; %w", path, err, errDamaged)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// record takes a record of the archive.
+func (a *archived) record(rec *warc.Record) error {
+	if rec.IsRefusals() {
+		if !a.all {
+			return nil
+		}
+		n, _, err := a.without(rec)
+		a.Refusals += n
+		return err
+	}
+	if rec.ID() == "" {
+		return fmt.Errorf("the record at offset %d has no id", rec.Offset)
+	}
+	url := rec.TargetURI()
+	covered := url != "" && a.subject.Covers(url)
+	switch rec.Type {
+	case "revisit":
+		a.revisit(rec, covered)
+	case "request":
+		a.request = rec.ID()
+	}
+	switch {
+	case !covered && rec.Type == "metadata" && a.all && a.subject.Host:
+		a.elsewhere(rec)
+	case !covered:
+		return nil
+	case a.all:
+		a.drop(rec)
+	case rec.Type == "response":
+		if err := a.response(rec); err != nil {
+			return err
+		}
+	}
+	if rec.Type == "metadata" {
+		return a.metadata(rec)
+	}
+	return nil
+}
+
+// without returns how many lines of a record of refusals are the subject's, and the block without them. A line that
+// cannot be read is nobody's, unless it has the subject's URL: then nothing says what it is, and it stays.
+func (a *archived) without(rec *warc.Record) (n int64, block []byte, err error) {
+	b, err := io.ReadAll(rec.Block)
+	if err != nil {
+		return 0, nil, err
+	}
+	for line := range strings.Lines(string(b)) {
+		gone := false
+		for l, err := range warc.ParseRefusals(strings.NewReader(line)) {
+			gone = gone || err == nil && a.subject.takes(&l)
+		}
+		if gone {
+			n++
+			continue
+		}
+		block = append(block, line...)
+	}
+	return n, block, nil
+}
+
+// revisit counts what a record that has no body of its own means.
+func (a *archived) revisit(rec *warc.Record, covered bool) {
+	of := rec.Fields.Get("WARC-Refers-To-Target-URI")
+	switch _, goes := a.edits[strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")]; {
+	case covered && of != "" && !a.subject.Covers(of):
+		a.Elsewhere++
+		if len(a.ElsewhereURLs) < maxNamed && !slices.Contains(a.ElsewhereURLs, of) {
+			a.ElsewhereURLs = append(a.ElsewhereURLs, of)
+		}
+	case !covered && goes:
+		a.Repeats++
+	}
+}
+
+// drop has a record go.
+func (a *archived) drop(rec *warc.Record) {
+	a.edits[rec.ID()] = warc.Drop
+	a.Records++
+	switch rec.Type {
+	case "response", "revisit":
+		a.exchange(rec.ID())
+	case "metadata":
+		a.exchange(rec.ConcurrentTo())
+	}
+}
+
+// exchange notes the record by which a line names an exchange.
+func (a *archived) exchange(id string) {
+	if id != "" && !a.seen[id] {
+		a.seen[id] = true
+		a.ids = append(a.ids, id)
+	}
+}
+
+// response has a response lose its body, if it has one.
+func (a *archived) response(rec *warc.Record) error {
+	head, err := warc.HTTPHead(rec.Block)
+	switch {
+	case err != nil:
+		return err
+	case int64(len(head)) == rec.Length:
+		if rec.Fields.Get("WARC-Truncated") != "" {
+			a.Before++
+		}
+		return nil
+	}
+	a.edits[rec.ID()] = warc.Reduce
+	a.Bodies++
+	a.exchange(rec.ID())
+	return nil
+}
+
+// edit is what becomes of a record.
+func (a *archived) edit(rec *warc.Record) (warc.Edit, error) {
+	if !rec.IsRefusals() {
+		return warc.Edit{Fate: a.edits[rec.ID()]}, nil
+	}
+	if !a.all {
+		return warc.Edit{}, nil
+	}
+	n, block, err := a.without(rec)
+	switch {
+	case err != nil || n == 0:
+		return warc.Edit{}, err
+	case len(block) == 0:
+		return warc.Edit{Fate: warc.Drop}, nil
+	}
+	return warc.Edit{Fate: warc.Replace, Block: block}, nil
+}
+
+// Subject is what is forgotten.
+type Subject struct {
+	Text   string            // as the operator wrote it
+	Covers func(string) bool // reports whether a URL is of it
+	Host   bool              // all of a host, or more: with everything its robots.txt goes, too
+}
+
+// Digest is what a redaction mark says of a subject: nobody who does not know both can tell which it was. The salt is
+// the operator's to keep, or to give to whoever asked.
+func Digest(salt, subject string) string {
+	sum := sha256.Sum256([]byte(salt + "\n" + subject))
+	return hex.EncodeToString(sum[:])
+}
+
+// newSalt is 16 random octets in hexadecimal digits.
+func newSalt() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// bound reports whether a line is of what the crawl was bound by, and stays: robots.txt and proofs of ownership,
+// wherever a redirect led them. They go with everything of a subject that is all of a host, unless another host
+// redirected there.
+func (s *Subject) bound(l *storage.Line, all bool) bool {
+	if l.Decision != storage.DecisionRobots && l.Decision != storage.DecisionOwner {
+		return false
+	}
+	return !all || !s.Host || l.Via != "" && !s.Covers(l.Via)
+}
+
+// takes reports whether a line goes with everything of the subject, from the ledger, and from the archive's refusals.
+func (s *Subject) takes(l *storage.Line) bool {
+	return s.Covers(l.URL) && !s.bound(l, true) || s.ledTo(l)
+}
+
+// ledTo reports whether a line is of what the robots.txt of the subject, all of a host, redirected to: it is its robots.txt,
+// and goes with it. The /robots.txt of the host that was asked binds that host, too, and stays.
+func (s *Subject) ledTo(l *storage.Line) bool {
+	_, rest, _ := strings.Cut(l.URL, "://")
+	_, path, _ := strings.Cut(rest, "/")
+	return s.Host && l.Decision == storage.DecisionRobots && l.Via != "" && s.Covers(l.Via) && path != "robots.txt"
+}
+
+// elsewhere has an exchange go of which a record is the metadata, if the subject's robots.txt led there.
+func (a *archived) elsewhere(rec *warc.Record) {
+	l, err := rec.Decision()
+	if err != nil || !a.subject.ledTo(&l) { // one that cannot be read is nobody's
+		return
+	}
+	id := rec.ConcurrentTo()
+	a.exchange(id)
+	for _, id := range []string{a.request, id, rec.ID()} {
+		if _, goes := a.edits[id]; !goes {
+			a.edits[id] = warc.Drop
+			a.Records++
+		}
+	}
+}
+
+// metadata tells what an exchange was for, and takes back what was decided of one that stays.
+func (a *archived) metadata(rec *warc.Record) error {
+	id := rec.ConcurrentTo()
+	if _, changes := a.edits[id]; !changes {
+		return nil
+	}
+	l, err := rec.Decision()
+	if err != nil {
+		return err
+	}
+	if !a.subject.bound(&l, a.all) {
+		return nil
+	}
+	a.Robots++
+	for _, id := range []string{a.request, id, rec.ID()} {
+		switch fate, changes := a.edits[id]; {
+		case changes && fate == warc.Reduce:
+			a.Bodies--
+		case changes:
+			a.Records--
+		}
+		delete(a.edits, id)
+	}
+	delete(a.seen, id)
+	a.ids = slices.DeleteFunc(a.ids, func(other string) bool { return other == id })
+	return nil
 }

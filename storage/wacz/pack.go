@@ -1,19 +1,40 @@
 package wacz
 
 import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
 	"context"
+	"crypto"
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
+	"math"
+	"math/big"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"curtsy/frontier/durable"
+	told "curtsy/frontier/durable/meter"
 	"curtsy/storage"
+	"curtsy/storage/spool"
 )
 
 // Options say what to pack. Segments and Index are required.
@@ -130,4 +151,383 @@ func Write(ctx context.Context, w io.Writer, o Options) (_ Result, err error) {
 		return Result{}, fmt.Errorf("wacz: pack: %w", err)
 	}
 	return r, nil
+}
+
+// resource is a file in the manifest.
+type resource struct {
+	Name  string `json:"name"`
+	Path  string `json:"path"`
+	Hash  string `json:"hash"`
+	Bytes int64  `json:"bytes"`
+}
+
+// bundle writes the ZIP file.
+type bundle struct {
+	zip       *zip.Writer
+	when      time.Time
+	dir       string // of temporary files
+	plain     int64  // bytes of an index that is not made ZipNum
+	resources []resource
+	names     map[string]bool
+}
+
+func newBundle(w io.Writer, when time.Time, dir string) *bundle {
+	// The dates of a ZIP file begin in 1980.
+	if first := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); when.Before(first) || when.Year() > 2107 {
+		when = first
+	}
+	return &bundle{zip: zip.NewWriter(w), when: when, dir: dir, plain: maxPlain, names: map[string]bool{}}
+}
+
+// all writes everything but the manifest and what signs it.
+func (b *bundle) all(ctx context.Context, s *survey, index *spool.Spool, files []File) error {
+	for _, seg := range s.segments {
+		r, c, err := seg.open()
+		if err != nil {
+			return err
+		}
+		err = b.stored(ctx, "archive/"+seg.name, seg.print, told.Reader(ctx, r))
+		c.Close()
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.index(ctx, index); err != nil {
+		return err
+	}
+	if err := b.gathered(ctx, "pages/pages.jsonl", s.pages.spool); err != nil {
+		return err
+	}
+	if s.extra.n > 0 {
+		if err := b.gathered(ctx, "pages/extraPages.jsonl", s.extra.spool); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := b.file(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// index writes the index, plain or as ZipNum.
+func (b *bundle) index(ctx context.Context, index *spool.Spool) (err error) {
+	if index.Size() <= b.plain {
+		return b.gathered(ctx, "indexes/index.cdxj", index)
+	}
+	blocks := newSpool(b.dir)
+	defer blocks.Close() //nolint:errcheck // a temporary file
+	heads := newSpool(b.dir)
+	defer heads.Close() //nolint:errcheck // a temporary file
+	if err := zipNum(ctx, index.Section(), blocks, heads); err != nil {
+		return fmt.Errorf("wacz: compress the index: %w", err)
+	}
+	// Spec, Zip Compression: what is compressed already is stored.
+	if err := b.gathered(ctx, "indexes/index.cdx.gz", blocks); err != nil {
+		return err
+	}
+	return b.gathered(ctx, "indexes/index.idx", heads)
+}
+
+// newSpool gathers what may not be small.
+func newSpool(dir string) *spool.Spool { return &spool.Spool{Dir: dir, Pattern: "wacz.*.spool"} }
+
+// gathered writes what a spool holds.
+func (b *bundle) gathered(ctx context.Context, name string, s *spool.Spool) error {
+	return b.add(ctx, name, func() (io.Reader, error) { return s.Section(), nil })
+}
+
+// file writes a file of the caller's.
+func (b *bundle) file(ctx context.Context, f File) error {
+	top, _, ok := strings.Cut(f.Name, "/")
+	// Spec, Other files and directories: nothing of one's own in the folders that the format has.
+	if !plainName(f.Name) || ok && (top == "archive" || top == "indexes" || top == "pages") || !ok {
+		return fmt.Errorf("wacz: %q cannot be the name of a further file: it needs its own folder and plain letters",
+			f.Name)
+	}
+	in, err := durable.Open(f.Path)
+	if err != nil {
+		return fmt.Errorf("wacz: %w", err)
+	}
+	defer in.Close()
+	return b.add(ctx, f.Name, func() (io.Reader, error) {
+		_, err := in.Seek(0, io.SeekStart)
+		return in, err
+	})
+}
+
+// packed is what is compressed already, by the end of its name.
+func packed(name string) bool {
+	switch path.Ext(name) {
+	case ".gz", ".zst", ".png":
+		return true
+	}
+	return false
+}
+
+// add writes an entry, compressed unless it is already. open gives its bytes from the beginning, as often as asked.
+func (b *bundle) add(ctx context.Context, name string, open func() (io.Reader, error)) error {
+	r, err := open()
+	if err != nil {
+		return fmt.Errorf("wacz: pack %s: %w", name, err)
+	}
+	m := newMeter()
+	if packed(name) {
+		if _, err := copyAll(ctx, m, r); err != nil {
+			return fmt.Errorf("wacz: pack %s: %w", name, err)
+		}
+		if r, err = open(); err != nil {
+			return fmt.Errorf("wacz: pack %s: %w", name, err)
+		}
+		return b.stored(ctx, name, m.print(), r)
+	}
+	small := newSpool(b.dir)
+	defer small.Close() //nolint:errcheck // a temporary file
+	z, err := flate.NewWriter(small, flate.DefaultCompression)
+	if err == nil {
+		if _, err = copyAll(ctx, io.MultiWriter(m, z), r); err == nil {
+			err = z.Close()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("wacz: pack %s: %w", name, err)
+	}
+	return b.raw(ctx, name, zip.Deflate, m.print(), small.Size(), small.Section())
+}
+
+// stored writes an entry as it is. Its bytes must be those that the print was made of.
+func (b *bundle) stored(ctx context.Context, name string, p print, r io.Reader) error {
+	m := newMeter()
+	if err := b.raw(ctx, name, zip.Store, p, p.size, io.TeeReader(r, m)); err != nil {
+		return err
+	}
+	if m.print() != p {
+		return fmt.Errorf("wacz: pack %s: it changed while it was read; run the command again when nothing writes to it",
+			name)
+	}
+	return nil
+}
+
+// raw writes an entry whose size and checksum are known, and notes it for the manifest.
+func (b *bundle) raw(ctx context.Context, name string, method uint16, p print, size int64, r io.Reader) error {
+	if b.names[name] {
+		return fmt.Errorf("wacz: pack %s: there are two of that name", name)
+	}
+	b.names[name] = true
+	h := &zip.FileHeader{
+		Name: name, Method: method, CRC32: p.crc, CompressedSize64: uint64(size), UncompressedSize64: uint64(p.size),
+		CreatorVersion: 20, ReaderVersion: 20,
+	}
+	if max(size, p.size) >= math.MaxUint32 {
+		h.Flags |= 0x8 // a 64-bit descriptor behind the data: the head in front of it has no room
+		h.ReaderVersion = 45
+	}
+	h.SetModTime(b.when) //nolint:staticcheck // CreateRaw looks at no other date
+	w, err := b.zip.CreateRaw(h)
+	if err != nil {
+		return fmt.Errorf("wacz: pack %s: %w", name, err)
+	}
+	n, err := copyAll(ctx, w, r)
+	if err != nil {
+		return fmt.Errorf("wacz: pack %s: %w", name, err)
+	}
+	if n != size {
+		return fmt.Errorf("wacz: pack %s: it changed while it was read; run the command again when nothing writes to it",
+			name)
+	}
+	b.resources = append(b.resources,
+		resource{resourceName(name), name, "sha256:" + hex.EncodeToString(p.sum[:]), p.size})
+	return nil
+}
+
+// resourceName is what a file is called in the manifest, where names are unique (Data Resource): by its last part, or by
+// all of them where it lies deeper, as the tiles of a ledger do.
+func resourceName(file string) string {
+	if strings.Count(file, "/") > 1 {
+		return strings.ToLower(strings.ReplaceAll(file, "/", "-"))
+	}
+	return strings.ToLower(path.Base(file))
+}
+
+// manifest is datapackage.json.
+type manifest struct {
+	Profile     string     `json:"profile"`
+	Version     string     `json:"wacz_version"`
+	Title       string     `json:"title,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Created     string     `json:"created"`
+	Software    string     `json:"software,omitempty"`
+	MainURL     string     `json:"mainPageUrl,omitempty"`
+	MainDate    string     `json:"mainPageDate,omitempty"`
+	Resources   []resource `json:"resources"`
+	Metadata    metadata   `json:"metadata"` // not of the specification: where players look for title and description
+	Curtsy      notes      `json:"curtsy"`   // a property of ours, as the specification allows
+}
+
+// metadata says again what players of today look for here.
+type metadata struct {
+	Title string `json:"title,omitempty"`
+	Desc  string `json:"desc,omitempty"`
+}
+
+// notes are what the format has no place for.
+type notes struct {
+	Pages     int64     `json:"pages"`
+	Records   int64     `json:"records"`
+	LeftOut   []string  `json:"leftOut,omitempty"`
+	NoArchive []reduced `json:"noarchive,omitempty"`
+}
+
+// reduced is a segment from which records were left out because their pages ask not to be archived.
+type reduced struct {
+	Path    string `json:"path"`
+	Records int    `json:"recordsLeftOut"`
+	Octets  int64  `json:"octetsLeftOut"`
+	Whole   string `json:"hashOfTheWhole"` // of the segment in the crawl directory
+}
+
+func manifestOf(o Options, s *survey) manifest {
+	m := manifest{
+		Profile: "data-package", Version: "1.1.1", Title: o.Title, Description: o.Description, Created: stamp(s.last),
+		Software: o.Software, Curtsy: notes{Pages: s.pages.n + s.extra.n, Records: s.records, LeftOut: o.LeftOut},
+	}
+	if s.elsewhere > 0 {
+		m.Curtsy.LeftOut = append(slices.Clip(m.Curtsy.LeftOut),
+			fmt.Sprintf("What %d revisit records repeat is not in this file: an earlier crawl archived it.", s.elsewhere))
+	}
+	if o.Version != "" {
+		m.Software += " " + o.Version
+	}
+	if s.main != nil {
+		m.MainURL, m.MainDate = s.main.URL, s.main.Time
+		if u, err := url.Parse(s.main.URL); err == nil && m.Title == "" {
+			m.Title = "Crawl of " + u.Host
+		}
+	}
+	m.Metadata = metadata{m.Title, m.Description}
+	for _, seg := range s.segments {
+		if n := len(seg.cuts); n > 0 {
+			m.Curtsy.NoArchive = append(m.Curtsy.NoArchive,
+				reduced{"archive/" + seg.name, n, seg.cuts[n-1].before, "sha256:" + seg.whole})
+		}
+	}
+	return m
+}
+
+// manifest writes datapackage.json and returns its hash.
+func (b *bundle) manifest(ctx context.Context, m manifest) (hash string, err error) {
+	m.Resources = b.resources
+	text, err := indented(m)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:]), b.add(ctx, "datapackage.json", again(text))
+}
+
+// digest writes datapackage-digest.json.
+func (b *bundle) digest(ctx context.Context, hash string, o Options) error {
+	d := struct {
+		Path      string           `json:"path"`
+		Hash      string           `json:"hash"`
+		Signed    *signedData      `json:"signedData,omitempty"`
+		Ledger    *ledgerSignature `json:"ledgerSignature,omitempty"`
+		Rotations []string         `json:"ledgerRotations,omitempty"` // notes, which both keys have signed
+	}{Path: "datapackage.json", Hash: hash}
+	if o.Key != nil {
+		signed, err := sign(o.Key, hash)
+		if err != nil {
+			return err
+		}
+		signed.Created, signed.Software, signed.Version = stamp(b.when), o.Software, o.Version
+		d.Signed, d.Ledger = signed, signByLedger(o.Key, hash)
+		for _, note := range o.Rotations {
+			d.Rotations = append(d.Rotations, string(note))
+		}
+	}
+	text, err := indented(d)
+	if err != nil {
+		return err
+	}
+	return b.add(ctx, "datapackage-digest.json", again(text))
+}
+
+func again(text []byte) func() (io.Reader, error) {
+	return func() (io.Reader, error) { return bytes.NewReader(text), nil }
+}
+
+func indented(v any) ([]byte, error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("wacz: write the manifest: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+// signedData is the anonymous signature of wacz-auth, which has these properties and no others.
+type signedData struct {
+	Hash      string `json:"hash"`
+	Created   string `json:"created"`
+	Software  string `json:"software"`
+	Version   string `json:"version"`
+	Signature string `json:"signature"`
+	PublicKey string `json:"publicKey"`
+}
+
+// ledgerSignature is the signature by the key that signs the ledger's heads.
+type ledgerSignature struct {
+	Algorithm string `json:"algorithm"` // "Ed25519"
+	Key       string `json:"key"`       // hex, as in the ledger
+	Sig       string `json:"sig"`       // hex, of LedgerMessage
+}
+
+// LedgerMessage is what the ledger's key signs: a line that no signature of a ledger can be mistaken for, and the
+// manifest's hash as text.
+func LedgerMessage(hash string) []byte { return []byte("curtsy wacz 1\n" + hash) }
+
+func signByLedger(key ed25519.PrivateKey, hash string) *ledgerSignature {
+	return &ledgerSignature{
+		Algorithm: "Ed25519", Key: hex.EncodeToString(key.Public().(ed25519.PublicKey)),
+		Sig: hex.EncodeToString(ed25519.Sign(key, LedgerMessage(hash))),
+	}
+}
+
+// sign makes the signature that players verify.
+func sign(key ed25519.PrivateKey, hash string) (*signedData, error) {
+	signer, err := signerOf(key)
+	if err != nil {
+		return nil, fmt.Errorf("wacz: sign: %w", err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&signer.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("wacz: sign: %w", err)
+	}
+	sum := sha256.Sum256([]byte(hash))
+	der, err := signer.Sign(nil, sum[:], crypto.SHA256) // without randomness: RFC 6979
+	if err != nil {
+		return nil, fmt.Errorf("wacz: sign: %w", err)
+	}
+	var rs struct{ R, S *big.Int }
+	if _, err := asn1.Unmarshal(der, &rs); err != nil {
+		return nil, fmt.Errorf("wacz: sign: %w", err)
+	}
+	// Web Cryptography, 23.7.3: r and s one behind the other, each as long as the order of the curve.
+	sig := make([]byte, 96)
+	rs.R.FillBytes(sig[:48])
+	rs.S.FillBytes(sig[48:])
+	return &signedData{Hash: hash, Signature: base64.StdEncoding.EncodeToString(sig),
+		PublicKey: base64.StdEncoding.EncodeToString(public)}, nil
+}
+
+// signerOf derives the P-384 key. FIPS 186-5 A.2.1: 64 bits more than the order has, modulo its predecessor, plus one.
+func signerOf(key ed25519.PrivateKey) (*ecdsa.PrivateKey, error) {
+	b, err := hkdf.Key(sha256.New, key.Seed(), nil, "curtsy wacz 1: ECDSA P-384", 56)
+	if err != nil {
+		return nil, err
+	}
+	one := big.NewInt(1)
+	n := new(big.Int).Sub(elliptic.P384().Params().N, one)
+	d := new(big.Int).Mod(new(big.Int).SetBytes(b), n)
+	return ecdsa.ParseRawPrivateKey(elliptic.P384(), d.Add(d, one).FillBytes(make([]byte, 48)))
 }

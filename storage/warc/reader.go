@@ -1,9 +1,18 @@
 package warc
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Reader reads the records of a segment of this crawler. It is a Lenient reader to which every finding is an error, except
@@ -84,3 +93,330 @@ func (s *source) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// Record is a record as a Reader finds it. Its fields are not checked against its block.
+type Record struct {
+	Version string // "WARC/1.1"
+	Fields  Fields // all named fields, in their order
+	Type    string // WARC-Type
+	Length  int64  // of the block, in octets
+	Offset  int64  // of the record's gzip member, from the Reader's beginning
+
+	// Within is how many octets of its decompressed member come before the record: 0 unless the member holds several.
+	Within int64
+
+	// Block reads the block, exactly Length octets or an error, until the next call of the Reader's Next or End.
+	Block io.Reader
+
+	fold []byte // value of the last field while its lines go on
+}
+
+// ID returns the record id, a URI without its angle brackets, or "".
+func (r *Record) ID() string { return bare(r.Fields.Get("WARC-Record-ID")) }
+
+// ConcurrentTo returns the id of the first record of the same exchange that r names, or "".
+func (r *Record) ConcurrentTo() string { return bare(r.Fields.Get("WARC-Concurrent-To")) }
+
+// TargetURI returns the WARC-Target-URI, or "". WARC 1.0's grammar had it in angle brackets, and wget writes it so.
+func (r *Record) TargetURI() string { return bare(r.Fields.Get("WARC-Target-URI")) }
+
+// Date returns the WARC-Date (WARC 1.1, 5.4: a date of W3CDTF with a time, in UTC).
+func (r *Record) Date() (time.Time, error) {
+	t, err := parseDate(r.Fields.Get("WARC-Date"))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("warc: read WARC-Date of the record at offset %d: %w", r.Offset, err)
+	}
+	return t, nil
+}
+
+// parseDate reads a date with a time, in UTC whatever its offset.
+func parseDate(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	return t.UTC(), err
+}
+
+// addField adds a line of a head, which is not empty, and reports whether it is a field.
+func (r *Record) addField(line []byte) bool {
+	if n := len(r.Fields); n > 0 && (line[0] == ' ' || line[0] == '\t') {
+		// LWS: a line that goes on is one space (WARC 1.1, 4). The value is put together once: a head may be nothing else.
+		if r.fold == nil {
+			r.fold = []byte(r.Fields[n-1].Value)
+		}
+		r.fold = append(append(r.fold, ' '), bytes.Trim(line, " \t")...)
+		return true
+	}
+	r.unfold()
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok || !token(string(name)) {
+		return false
+	}
+	r.Fields = append(r.Fields, Field{nameOf(name), string(bytes.Trim(value, " \t"))})
+	return true
+}
+
+// unfold ends the last field.
+func (r *Record) unfold() {
+	if r.fold != nil {
+		r.Fields[len(r.Fields)-1].Value, r.fold = string(r.fold), nil
+	}
+}
+
+func bare(uri string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(uri, "<"), ">")
+}
+
+// maxHead is the most octets a record may have before its block. Our own heads stay below 10 KiB.
+const maxHead = 64 << 10
+
+// recordEnd stands behind every block.
+const recordEnd = "\r\n\r\n"
+
+// Field is a named field of a record, or of the block of a warcinfo record.
+type Field struct{ Name, Value string }
+
+// Fields are named fields in their order. Names are compared without regard to case (WARC 1.1, 4).
+type Fields []Field
+
+// Get returns the value of the first field of that name, or "".
+func (fs Fields) Get(name string) string {
+	for _, f := range fs {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// Values returns the values of all fields of that name.
+func (fs Fields) Values(name string) []string {
+	var vs []string
+	for _, f := range fs {
+		if strings.EqualFold(f.Name, name) {
+			vs = append(vs, f.Value)
+		}
+	}
+	return vs
+}
+
+// names are those that most records have: they need no memory of their own.
+var names = func() map[string]string {
+	all := map[string]string{}
+	for _, name := range []string{
+		"WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Filename", "WARC-Target-URI", "WARC-Warcinfo-ID",
+		"WARC-Concurrent-To",
+		"WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-IP-Address",
+		"WARC-Protocol",
+		"WARC-Block-Digest", "WARC-Payload-Digest", "WARC-Truncated", "Content-Type", "Content-Length",
+	} {
+		all[name] = name
+	}
+	return all
+}()
+
+// nameOf returns a field's name as it is written.
+func nameOf(b []byte) string {
+	if name, ok := names[string(b)]; ok {
+		return name
+	}
+	return string(b)
+}
+
+// token reports whether s can be a field name: the token of WARC 1.1, 4.
+func token(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// solid reports whether s is free of white space and control characters, so that it cannot end its line.
+func solid(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// Places reads records of archive files wherever they stand, one at a time. It keeps the file that it read last, and
+// the memory that reading takes, for the next record: each goroutine that reads many has one. The zero value is ready.
+type Places struct {
+	path string
+	file *os.File
+	b    *buffers
+	l    *Lenient // what was returned last
+}
+
+// Stretch says which part of a file is read.
+type Stretch struct {
+	Offset int64 // where a gzip member, or a record of a plain file, begins
+	Length int64 // how much is wanted, as far as that is known: it is read at once. Zero means that it is not known
+	// Only says that no more than Length octets are read: then reading fails with ErrStretch. The contents of a member are
+	// decompressed by the 32 KiB, so that this is the way to see the head of a record and pay for no more.
+	Only bool
+}
+
+// ErrStretch is why nothing is read behind a Stretch that is all there is to read.
+var ErrStretch = errors.New("warc: no more of the file was to be read")
+
+// Lenient is like LenientAt. The record before it cannot be read any more.
+func (p *Places) Lenient(path string, s Stretch, found func(Finding)) (*Lenient, error) {
+	p.end()
+	if s.Offset < 0 {
+		return nil, fmt.Errorf("warc: %s has no record at offset %d", path, s.Offset)
+	}
+	if p.file == nil || p.path != path {
+		f, err := OpenListed(path, os.Open)
+		if err != nil {
+			return nil, fmt.Errorf("warc: %w", err)
+		}
+		if p.file != nil {
+			p.file.Close() // only read
+		}
+		p.path, p.file = path, f
+	}
+	return p.begin(&stretch{p.file, s}, s.Offset, found), nil
+}
+
+// begin returns a reader of what in reads, which is at an offset of the file.
+func (p *Places) begin(in io.Reader, offset int64, found func(Finding)) *Lenient {
+	if p.b == nil {
+		p.b = buffered.Get().(*buffers) //nolint:forcetypeassert // there is nothing else in it
+	}
+	p.l = p.b.lenient(in, offset, found)
+	return p.l
+}
+
+// Close closes the file.
+func (p *Places) Close() error {
+	p.end()
+	if p.b != nil {
+		p.b.release()
+		p.b = nil
+	}
+	if p.file == nil {
+		return nil
+	}
+	err := p.file.Close()
+	p.file = nil
+	return err
+}
+
+func (p *Places) end() {
+	if p.l != nil {
+		p.l.end()
+		p.l = nil
+	}
+}
+
+// stretch reads a file from a place on.
+type stretch struct {
+	file *os.File
+	Stretch
+}
+
+func (s *stretch) Read(p []byte) (int, error) {
+	switch {
+	case s.Length > 0:
+		p = p[:min(int64(len(p)), s.Length)]
+	case s.Only:
+		return 0, ErrStretch
+	}
+	n, err := s.file.ReadAt(p, s.Offset)
+	s.Offset, s.Length = s.Offset+int64(n), s.Length-int64(n)
+	if n > 0 && errors.Is(err, io.EOF) {
+		err = nil // there is less than was asked for
+	}
+	return n, err
+}
+
+// ReadAt opens the archive file at path and returns the record at an offset, as an Entry or a Reader names it: that of
+// its gzip member, or in a plain file its own. Where path does not exist, it reads path + ".open", the name of a segment
+// that is being written, so that a line of the index leads to its record at any time. The block can be read until the
+// Closer is closed.
+func ReadAt(path string, offset int64) (*Record, io.Closer, error) {
+	l, f, err := LenientAt(path, offset, nil)
+	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(path, openSuffix) {
+		// LenientAt falls back to the final name, should the segment be completed in between.
+		if open, file, openErr := LenientAt(path+openSuffix, offset, nil); !errors.Is(openErr, fs.ErrNotExist) {
+			l, f, err = open, file, openErr
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rec, err := l.Next()
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && (rec.Offset != offset || rec.Within != 0):
+		err = fmt.Errorf("warc: %s has no record at offset %d", path, offset)
+	case err != nil:
+		err = fmt.Errorf("warc: %s: %w", path, err)
+	default:
+		return rec, f, nil
+	}
+	f.Close() // only read
+	return nil, nil, err
+}
+
+// LenientAt opens the archive file at path for reading from an offset on, where a gzip member or a record of a plain
+// file begins. The offsets of records and findings are those in the file. Nothing can be read behind the Closer's
+// Close.
+func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Closer, error) {
+	f, err := OpenListed(path, os.Open)
+	if err != nil {
+		return nil, nil, fmt.Errorf("warc: %w", err)
+	}
+	if offset < 0 {
+		err = fmt.Errorf("warc: %s has no record at offset %d", path, offset)
+	} else if offset > 0 {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		f.Close() // only read
+		return nil, nil, err
+	}
+	p := &Places{path: path, file: f}
+	return p.begin(f, offset, found), p, nil
+}
+
+// buffers are the memory that a Lenient works with, many times that of most records.
+type buffers struct {
+	in, out, http *bufio.Reader
+	gz            *gzip.Reader
+}
+
+func newBuffers() *buffers {
+	return &buffers{bufio.NewReaderSize(nil, maxHead), bufio.NewReaderSize(nil, maxHead),
+		bufio.NewReaderSize(nil, blockBuffer), new(gzip.Reader)}
+}
+
+func (b *buffers) lenient(r io.Reader, base int64, found func(Finding)) *Lenient {
+	if found == nil {
+		found = func(Finding) {}
+	}
+	l := &Lenient{found: found, base: base, src: source{r: r}, in: b.in, out: b.out, http: b.http, gz: b.gz}
+	l.in.Reset(&l.src)
+	return l
+}
+
+// buffered are the buffers of readers that were closed, for the next: a reader of one record has them for that alone.
+var buffered = sync.Pool{New: func() any { return newBuffers() }}
+
+// release gives buffers back that no reader has any more.
+func (b *buffers) release() {
+	b.in.Reset(nil) // it would hold on to the file
+	b.out.Reset(nil)
+	b.http.Reset(nil)
+	buffered.Put(b)
+}
+
+// end takes its buffers from a reader.
+func (l *Lenient) end() {
+	l.in, l.out, l.gz, l.cur, l.rec = nil, nil, nil, nil, nil
+	l.err = errArchiveClosed
+}
+
+var errArchiveClosed = fmt.Errorf("warc: the archive file is closed: %w", os.ErrClosed)

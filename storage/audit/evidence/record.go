@@ -1,8 +1,15 @@
 package evidence
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"hash"
 	"hash/maphash"
+	"io"
+	"net/http/httputil"
 	"slices"
 	"strconv"
 	"strings"
@@ -441,4 +448,280 @@ func (s *bloomFilter) has(id string) bool {
 		}
 	}
 	return true
+}
+
+// The longest that is read of a body that is kept, and of such a body after decoding, in bytes. The last is one more
+// than RFC 9309 2.5 makes a crawler read, so that more can be told from just as much.
+const (
+	maxRaw  = 1 << 20
+	maxBody = 500<<10 + 1
+)
+
+// blockReader reads the blocks of records, one at a time, and digests them on the way.
+type blockReader struct {
+	in    *bufio.Reader // of src
+	src   blockSource
+	block sums // of the whole block
+	body  sums // of the payload
+	raw   sums // of the bytes behind the HTTP head, transfer coding included
+
+	head    []byte // as it stands in the block
+	left    int    // of maxTold
+	long    []byte // a line that does not fit into in
+	chunked bool   // the body is in chunks
+	cut     bool   // of a body that is kept: its chunks end early
+	chunks  string // what is wrong with the chunks of a body, or behind the last one; "" where nothing is
+}
+
+// blockSource reads a block and digests it.
+type blockSource struct {
+	r   io.Reader
+	to  *sums
+	all hash.Hash // nil, or digests all that is read, whatever digest its record has
+	raw *sums     // nil until the head is read
+	err error
+}
+
+func (s *blockSource) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	_, _ = s.to.Write(p[:n])
+	if s.all != nil {
+		s.all.Write(p[:n]) // never fails
+	}
+	if s.raw != nil {
+		_, _ = s.raw.Write(p[:n])
+	}
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+func (r *blockReader) init() { r.in = bufio.NewReaderSize(&r.src, 32<<10) }
+
+// begin makes r read the block of rec. payload says that its payload digest will be asked for.
+func (r *blockReader) begin(rec *warc.Record, payload bool) {
+	r.block, r.body = sumsOf(rec.Fields.Get("WARC-Block-Digest")), sums{}
+	if payload {
+		r.body = sumsOf(rec.Fields.Get("WARC-Payload-Digest"))
+	}
+	r.raw = sums{}
+	r.src = blockSource{r: rec.Block, to: &r.block}
+	r.in.Reset(&r.src)
+	r.chunked, r.cut, r.chunks, r.head = false, false, "", r.head[:0]
+}
+
+var errHead = fmt.Errorf("its head is longer than %d bytes, or ends early", warc.MaxHTTPHead)
+
+// readHead reads the head of the block, and returns its first line. Without its end, which is errHead, the head is as much
+// of it as whole lines have.
+func (r *blockReader) readHead() (first []byte, err error) {
+	var complete bool
+	if r.head, complete, err = warc.AppendHead(r.head[:0], r.in); err != nil || !complete || len(r.head) > warc.MaxHTTPHead {
+		err = errHead
+		r.head = r.head[:min(bytes.LastIndexByte(r.head, '\n')+1, warc.MaxHTTPHead)]
+	}
+	first, _, _ = bytes.Cut(r.head, []byte("\n"))
+	return bytes.TrimSuffix(first, []byte("\r")), err
+}
+
+// fields gives each field of the head to f, its name in lower case.
+func (r *blockReader) fields(f func(name string, value []byte)) {
+	warc.EachField(r.head, func(name, value []byte) {
+		if len(name) <= 64 {
+			f(lowered(name), value)
+		}
+	})
+}
+
+// lowered returns the names that are asked for without allocating, and others as "".
+func lowered(name []byte) string {
+	for _, known := range wanted {
+		if len(known) == len(name) && strings.EqualFold(known, string(name)) {
+			return known
+		}
+	}
+	return ""
+}
+
+var wanted = [...]string{
+	"location", "retry-after", "transfer-encoding", "content-encoding", "cache-control", "expires", "date", "age",
+	"user-agent", "host", "content-length", "content-range", "ratelimit", "content-type", "from", "cookie",
+	"authorization", "proxy-authorization", "last-modified", "x-robots-tag", "etag", "vary", "if-none-match",
+	"if-modified-since", "range",
+}
+
+// payload reads the body. With keep it returns the body without its transfer coding, as far as maxRaw.
+func (r *blockReader) payload(keep bool) []byte {
+	if keep {
+		return r.kept()
+	}
+	if !r.chunked {
+		_, _ = r.in.WriteTo(&r.body) // an error is in src
+		return nil
+	}
+	if r.body.on() { // whatever is buffered belongs to this record
+		r.raw = sumsOf(r.body.field)
+		b, _ := r.in.Peek(r.in.Buffered())
+		_, _ = r.raw.Write(b)
+		r.src.raw = &r.raw
+	}
+	_, err := io.Copy(&r.body, httputil.NewChunkedReader(r.in)) // what is no chunk has a digest of its own, which is compared too
+	r.chunks = behindChunks(r.in, err)
+	r.rest()
+	return nil
+}
+
+func (r *blockReader) kept() []byte {
+	raw, err := io.ReadAll(io.LimitReader(r.in, maxRaw))
+	if err != nil {
+		return nil
+	}
+	if _, err := r.in.Peek(1); err == nil { // a very long one
+		if r.chunked {
+			r.body = sums{} // this part of it cannot be digested alone
+		}
+		_, _ = r.body.Write(raw)
+		_, _ = r.in.WriteTo(&r.body) // an error is in src
+		if r.chunked {
+			raw, _ = io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(raw))) // it was cut above
+		}
+		return raw
+	}
+	body := raw
+	if r.chunked {
+		r.raw = sumsOf(r.body.field)
+		_, _ = r.raw.Write(raw)
+		in := bufio.NewReader(bytes.NewReader(raw))
+		b, err := io.ReadAll(httputil.NewChunkedReader(in))
+		if r.chunks = behindChunks(in, err); err == nil || len(b) > 0 {
+			body, r.cut = b, err != nil
+		}
+	}
+	_, _ = r.body.Write(body)
+	return body
+}
+
+// behindChunks says what is wrong with chunks that were read from in up to the last one or to an error: behind the last
+// one stand trailer fields and an empty line, or that line alone (RFC 9112 7.1).
+func behindChunks(in *bufio.Reader, err error) string {
+	if err != nil {
+		return "its chunks end early, or are invalid: " + finding.Short(err.Error())
+	}
+	rest, _ := io.ReadAll(io.LimitReader(in, 64<<10))
+	const end = "\r\n\r\n"
+	if string(rest) == "\r\n" || !bytes.HasPrefix(rest, []byte("\r\n")) && bytes.HasSuffix(rest, []byte(end)) && bytes.Index(rest, []byte(end)) == len(rest)-len(end) {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes after its last chunk are not the end of a body", len(rest))
+}
+
+// rest reads the block to its end.
+func (r *blockReader) rest() { _, _ = r.in.WriteTo(io.Discard) } // an error is in src, and the Reader's next one too
+
+// ProfileIdentical is the WARC-Profile of a revisit that holds the head alone: the payload is elsewhere (WARC 1.1,
+// 6.7.2).
+const ProfileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+
+// blockSum is the SHA-256 of a record's block.
+type blockSum struct {
+	there bool // the exchange has such a record
+	known bool
+	sum   [sha256.Size]byte
+}
+
+// digest returns that of the record that was just read.
+func (r *blockReader) digest() blockSum {
+	s := blockSum{there: true}
+	if b := &r.block; r.src.err == nil && b.on() && b.digest.Label == labelSHA256 {
+		b.digest.Sum(s.sum[:0])
+		s.known = true
+	}
+	return s
+}
+
+// bindBlocks binds the blocks of an exchange's records.
+func (e *Exchange) bindBlocks() {
+	if e.LeftOut != "" { // the blocks of the answer are bound as well
+		return
+	}
+	var all [3 * sha256.Size]byte
+	b := all[:0]
+	for i := range e.sums {
+		switch s := &e.sums[i]; {
+		case s.there && !s.known:
+			return
+		case s.there:
+			b = append(b, s.sum[:]...)
+		}
+	}
+	sum := sha256.Sum256(b)
+	e.Blocks = hex.EncodeToString(sum[:])
+}
+
+// labelSHA256 is how a digest field names the digest that this crawler writes (docs/reference/archives.md).
+const labelSHA256 = "sha256"
+
+// written checks the fields that each record of ours has.
+func (rd *Reader) written(rec *warc.Record, at finding.Place) {
+	if !rd.ours() {
+		return
+	}
+	uri := rec.TargetURI()
+	if b := &rd.block.block; !b.on() || b.digest.Label != labelSHA256 {
+		rd.found(finding.Finding{Code: finding.Digest, Authority: AuthorityOf(uri), Place: at, URL: uri,
+			Required: "a WARC-Block-Digest in SHA-256 (archive reference)",
+			Observed: "WARC-Block-Digest: " + finding.Short(rec.Fields.Get("WARC-Block-Digest"))})
+	}
+}
+
+// sums computes the digest that a field names. The zero value computes none.
+type sums struct {
+	field  string
+	digest *warc.Digest // nil when there is nothing to compute, or the algorithm is unknown
+}
+
+func sumsOf(field string) sums { return sums{field, warc.ParseDigest(field)} }
+
+func (s *sums) on() bool { return s.digest != nil }
+
+// Write implements io.Writer. It never fails.
+func (s *sums) Write(p []byte) (int, error) {
+	if s.digest != nil {
+		return s.digest.Write(p)
+	}
+	return len(p), nil
+}
+
+// digests compares the digests of the record that was just read with what its head says.
+func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
+	r := &rd.block
+	if r.src.err != nil {
+		return // the record is torn, which is said elsewhere
+	}
+	rd.written(rec, at)
+	bad := func(name string, s *sums) {
+		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri,
+			Required: name + " of the record's bytes (WARC 1.1, 5.8 and 5.9): " + s.field,
+			Observed: "the bytes in the file have " + s.digest.Label + " " + hex.EncodeToString(s.digest.Sum(nil))}
+		f.Authority = AuthorityOf(uri)
+		if d, err := rec.Date(); err == nil {
+			f.Time = d
+		}
+		rd.found(f)
+	}
+	if r.block.on() {
+		rd.sum.Digests++
+		if !r.block.digest.Holds() {
+			bad("WARC-Block-Digest", &r.block)
+		}
+	}
+	if !r.body.on() {
+		return
+	}
+	rd.sum.Digests++
+	// Some tools digest the chunks as they crossed the connection: both readings of "entity-body" are accepted.
+	if !r.body.digest.Holds() && !(r.raw.on() && r.raw.digest.Holds()) && rec.Fields.Get("WARC-Truncated") == "" {
+		bad("WARC-Payload-Digest", &r.body)
+	}
 }

@@ -3,6 +3,7 @@ package pacing
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"curtsy/storage"
@@ -309,4 +310,325 @@ func (j *Judge) After(e *evidence.Exchange, to *Host, m evidence.Measure) findin
 	j.rest(e, to)
 	j.heard(e, to)
 	return j.found.Take()
+}
+
+// terms are the pauses that are due before an exchange, by who asks for them (docs/trust/politeness.md, rules 7, 9 and 14).
+type terms struct {
+	settled            time.Duration // the floor that the crawl had set
+	set                time.Duration // what it says it was told to keep with some hosts alone, this one among them
+	floor, delay, rate time.Duration // these stand as long as settings and robots.txt do
+	limit              time.Duration // what RateLimit spaces requests by
+	answer             time.Duration // for the host's response times: at least this
+	mayAnswer          time.Duration // and it may be so much, where the archive does not say when an answer began
+	unlessTaken        time.Duration // for RateLimit and response times, unless what was taken down said otherwise
+	taken              bool          // something may have been, since the exchange before
+	unsure             bool          // the crawl may know of another robots.txt than the one at hand, or of none
+}
+
+// The words with which findings name who asks.
+const (
+	byFloor      = "floor (politeness rule 9)"
+	bySet        = "the crawl's own setting for the host (host-delay-ms)"
+	byDelay      = "Crawl-delay"
+	byRate       = "Request-rate (politeness rule 7)"
+	byLimit      = "RateLimit (politeness rule 14)"
+	byAnswers    = "five times the usual response time, 30 s at most (politeness rule 9)"
+	answerFactor = 5
+	answerMost   = 30 * time.Second
+)
+
+// terms are what is due before e.
+func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
+	t.unsure = site.Unasked || site.Forgotten || site.Hearsay || to.unread
+	t.taken = site.Taken.Before > 0
+	t.floor = j.m.Floor
+	if j.m.Promises() {
+		t.settled = time.Second
+		if j.m.Ours() {
+			t.settled = max(j.m.Info.Floor, t.settled)
+		}
+		t.floor = max(j.m.Floor, t.settled)
+	}
+	if e.Own {
+		t.floor = 0
+	}
+	if j.m.Promises() && j.m.Ours() {
+		t.set = j.m.Info.Term(e.Authority).Delay
+	}
+	if !site.Forgotten || !e.Robots { // else it asks for robots.txt since it does not know it
+		t.delay, t.rate = site.Delay, site.Rate
+	}
+	if !j.m.Promises() {
+		t.rate = 0 // it asks for a mean, and for no pause; that it is kept as one is this crawler's promise
+		return t
+	}
+	if e.Own { // rule 18: response times do not bind them, and of several exchanges at once it is not known which heard what
+		return t
+	}
+	if to.spaced > 0 && to.spacedUntil.Sub(to.end) > slack(0) {
+		t.limit = to.spaced
+	}
+	p := to.answers.pace()
+	t.answer, t.mayAnswer, t.unlessTaken = p.least, p.most, p.unlessTaken
+	if to.unheard {
+		t.unlessTaken, t.limit = max(t.unlessTaken, t.limit), 0
+	}
+	return t
+}
+
+// standing is the pause that is due between any two exchanges with a host, and who asks for it.
+func (t *terms) standing(ours, own bool) (time.Duration, string) {
+	d, by := t.floor, "the audit's floor"
+	switch {
+	case own:
+		by = "own host"
+	case ours && t.floor == t.settled:
+		by = byFloor
+	}
+	d, by = longer(d, by, t.set, bySet)
+	d, by = longer(d, by, t.delay, byDelay)
+	return longer(d, by, t.rate, byRate)
+}
+
+// all is the pause that is due now.
+func (t *terms) all(d time.Duration, by string) (time.Duration, string) {
+	d, by = longer(d, by, t.limit, byLimit)
+	return longer(d, by, t.answer, byAnswers)
+}
+
+func longer(d time.Duration, by string, other time.Duration, otherBy string) (time.Duration, string) {
+	if other > d {
+		return other, otherBy
+	}
+	return d, by
+}
+
+// Cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that
+// the one before may have been killed.
+func (h *Host) Cross(killed bool) {
+	h.answers.cross()
+	if h.spacedFor < evidence.AtKill {
+		h.spaced = 0
+	}
+	if !killed {
+		return
+	}
+	h.dailyLost += evidence.AtKill
+	if h.restFor < evidence.AtKill {
+		h.rest, h.backoff = time.Time{}, time.Time{}
+	}
+}
+
+// heard takes what an exchange says of the pause that follows it: how long the answer took to begin, and RateLimit.
+func (j *Judge) heard(e *evidence.Exchange, to *Host) {
+	if !j.m.Promises() {
+		return
+	}
+	to.spacedFor, to.emptied = min(to.spacedFor+1, evidence.AtKill), 0
+	to.restFor = min(to.restFor+1, evidence.AtKill)
+	l := e.Line
+	switch {
+	case e.Own: // several at once are in no order
+		to.answers.last = nil
+	case l != nil && l.FirstByte > 0:
+		if e.Ended && l.FirstByte > e.Took {
+			j.found.Add(e.Finding(finding.BadRecord, "an answer begins before it ends: within "+finding.Round(e.Took),
+				"firstByteTimeMs is "+finding.Round(l.FirstByte)))
+		}
+		to.answers.add(answerTime{least: l.FirstByte, most: l.FirstByte})
+	case e.Answered && e.Status != 0:
+		most := answerMost / answerFactor
+		if e.Ended {
+			most = min(most, e.Took)
+		}
+		to.answers.add(answerTime{most: most})
+	}
+	j.limited(e, to)
+}
+
+// limited takes what RateLimit asks for, unless a Retry-After is obeyed in its place.
+func (j *Judge) limited(e *evidence.Exchange, to *Host) {
+	q := evidence.RateLimit(e.Answer.RateLimit)
+	if q.Given {
+		to.mayLimit = [2]time.Duration{q.Space, q.Wait}
+	}
+	switch {
+	case !q.Given || e.Own || j.retryGiven(e):
+		return
+	case e.Unread(): // whether the crawl could make anything of its head is not known
+		to.spaced = 0
+		return
+	}
+	end := e.End()
+	to.emptied = q.Wait
+	to.spaced, to.spacedUntil, to.spacedFor, to.unheard = q.Space, end.Add(q.Until), 0, false
+	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
+		to.backoff, to.restAt, to.restFor = until, end, -1
+		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (politeness rule 14)",
+			finding.Short(e.Answer.RateLimit), q.Wait)
+	}
+}
+
+// What a crawl declares beside pauses is held against it: a window in which alone anybody is asked, and for some hosts hours of
+// the day, and requests in a day.
+const (
+	// lateSend is how long after the hours were asked about a request may be sent: names are looked up, and connections
+	// made, in between.
+	lateSend = 2 * time.Minute
+	// aDay is 24 hours but for that.
+	aDay = day - lateSend
+	// lateWindow is the same after the window was asked about, which is done when the request is about to go out: a busy
+	// machine may take its time.
+	lateWindow = 5 * time.Second
+	// mostDaily bounds the instants that are kept of a host. What declares more is not held to it.
+	mostDaily = 5000
+)
+
+// declared judges an exchange by the hours, and the requests in a day, that the archive declares for its host.
+func (j *Judge) declared(e *evidence.Exchange, to *Host) {
+	if !j.m.Ours() || e.Began.IsZero() {
+		return
+	}
+	in := j.m.Info
+	if in.Outside(e.Began) && in.Outside(e.Began.Add(-lateWindow)) && !j.jumped(e, in.Outside) {
+		j.found.Add(e.Finding(finding.Window, "no request outside the window that the archive declares (window, guide to steering a crawl)",
+			"it began at "+e.Began.UTC().Format("Mon 2006-01-02 15:04:05")+" UTC"))
+	}
+	closed := func(t time.Time) bool { _, is := in.Closed(e.Authority, t); return is }
+	if hosts, is := in.Closed(e.Authority, e.Began); is && closed(e.Began.Add(-lateSend)) && !j.jumped(e, closed) {
+		j.found.Add(e.Finding(finding.Hours, fmt.Sprintf("the hours that the archive declares for %s (host-hours, configuration reference)", finding.Short(hosts)),
+			"it began at "+e.Began.UTC().Format("15:04:05")+" UTC"))
+	}
+	most := int(in.Term(e.Authority).PerHostPerDay)
+	if most == 0 || most > mostDaily || !e.HasRequest {
+		to.daily, to.dailyLost = nil, 0
+		return
+	}
+	kept := to.daily[:0]
+	for _, t := range to.daily {
+		if e.Began.Sub(t) < aDay {
+			kept = append(kept, t)
+		}
+	}
+	if len(kept) == 0 {
+		to.dailyLost = 0
+	}
+	to.daily = append(kept, e.Began)
+	if n := len(to.daily); n > most+to.dailyLost {
+		to.daily = to.daily[1:] // each request too many is named once
+		j.found.Add(e.Finding(finding.PerDay, fmt.Sprintf("%d requests to the host within 24 hours, as the archive declares (host-per-day, configuration reference)", most),
+			fmt.Sprintf("it is request %d of them", n)))
+	}
+}
+
+// jumped reports whether the clock jumped ahead, as the crawl says, and what was closed was open by what it was before: a
+// request that was about to be sent when the computer slept.
+func (j *Judge) jumped(e *evidence.Exchange, closed func(time.Time) bool) bool {
+	return e.Line != nil && e.Line.Ahead > 0 && !closed(e.Began.Add(-e.Line.Ahead))
+}
+
+// This crawler leaves a host alone for so long after an answer that names no time (docs/trust/politeness.md, rules 11 and
+// 12). After the second in a row it is more; this much is certain.
+const (
+	afterBusy   = time.Minute
+	afterBroken = 30 * time.Second
+)
+
+// hearing is how long it may take until all exchanges with one of the operator's own hosts, of which there may be
+// several at a time, know what one of them was told.
+const hearing = time.Second
+
+// rested checks that e came after the rest that the server asked for, or that an error asks for. Exchanges that were
+// under way when the server said so, as several may be with the operator's own hosts, are not held against it.
+func (j *Judge) rested(e *evidence.Exchange, to *Host) {
+	const tolerance = 10 * time.Millisecond
+	from := to.restAt
+	if e.Own {
+		from = from.Add(hearing)
+	}
+	early := func(until time.Time) bool {
+		return !until.IsZero() && e.Began.Add(e.Resolution+tolerance).Before(until) && !e.Began.Before(from)
+	}
+	switch {
+	case early(to.rest):
+		j.found.Add(e.Finding(finding.RetryAfter, "nothing before "+finding.Clock(to.rest)+": "+to.restWhy,
+			"requested "+finding.Round(to.rest.Sub(e.Began))+" before"))
+	case early(to.backoff.Add(-slack(afterBusy))):
+		j.found.Add(e.Finding(finding.Gap, "nothing before "+finding.Clock(to.backoff)+": "+to.backoffWhy,
+			"requested "+finding.Round(to.backoff.Sub(e.Began))+" before"))
+	}
+}
+
+// rest notes how long the server asks to be left alone (RFC 9110 10.2.3), or how long its error does.
+func (j *Judge) rest(e *evidence.Exchange, to *Host) {
+	s := e.Status
+	busy, given := s == 429 || s == 503, j.retryGiven(e)
+	to.mayRest = time.Time{}
+	if e.LeftOut != "" {
+		if busy || s >= 500 {
+			j.found.Doubt(e.Authority, finding.RetryAfter,
+				"a response and the delay that it required are left out of the package", 0, 0)
+		}
+		return
+	}
+	for _, v := range e.Answer.RetryAfter {
+		until, ok := j.until(strings.TrimSpace(v), e.End())
+		if !ok || !given || strings.TrimSpace(v) == "" {
+			continue
+		}
+		if j.m.Ours() && e.Unread() { // it may have been heard, or not
+			if until.After(to.mayRest) {
+				to.mayRest = until
+			}
+			continue
+		}
+		if until.After(to.rest) {
+			to.rest, to.restAt, to.restFor = until, e.End(), -1
+			to.restWhy = fmt.Sprintf("Retry-After: %s with status %d at %s", finding.Short(v), s,
+				finding.Clock(e.Began))
+		}
+	}
+	if !j.m.Promises() || j.m.Ours() && e.Unread() {
+		return
+	}
+	wait := time.Duration(0)
+	switch {
+	case busy && !given:
+		wait = afterBusy
+	case e.Own && j.m.Ours() && j.m.Info.Findings: // rule 12: a link check does not back off
+	case !busy && (s >= 500 || s == 408 || s == 425):
+		wait = afterBroken
+	}
+	if until := e.End().Add(wait); wait > 0 && until.After(to.backoff) {
+		to.backoff, to.restAt, to.restFor = until, e.End(), -1
+		to.backoffWhy = fmt.Sprintf("%v after status %d (politeness rules 11 and 12)", wait, s)
+	}
+}
+
+// retryGiven reports whether an answer has a Retry-After that means something with it (docs/trust/politeness.md, rule 11).
+func (j *Judge) retryGiven(e *evidence.Exchange) bool {
+	s := e.Status
+	if s != 429 && s != 503 && !(j.m.Promises() && (s >= 300 && s < 400 || e.Robots)) {
+		return false
+	}
+	for _, v := range e.Answer.RetryAfter {
+		if _, ok := j.until(strings.TrimSpace(v), e.End()); ok && strings.TrimSpace(v) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// until is the time that a Retry-After names. A value that cannot be read, or is over a year away, is a day for our
+// own archives, and nothing for those of others.
+func (j *Judge) until(v string, now time.Time) (t time.Time, ok bool) {
+	if d, isNumber := evidence.Seconds(v); isNumber {
+		t, ok = now.Add(d), true
+	} else {
+		t, ok = evidence.Date(v)
+	}
+	if !ok || t.Sub(now) > 365*day {
+		return now.Add(day), j.m.Promises()
+	}
+	return t, true
 }

@@ -3,12 +3,18 @@ package wacz
 import (
 	"archive/zip"
 	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +23,7 @@ import (
 
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/ledger/checkpoint"
 )
 
 // Package is a WACZ file that was opened.
@@ -380,4 +387,254 @@ func parse(b []byte, into any) error {
 		return fmt.Errorf("it is not JSON from byte %d on: %w", syntax.Offset, err)
 	}
 	return err
+}
+
+// digest checks datapackage-digest.json: the manifest's hash, and who signed it. b is the manifest, nil without one.
+func (p *Package) digest(entries map[string]*zip.File, b []byte, m *bundleManifest) {
+	f := entries[digestName]
+	if f == nil {
+		if m.ours() { // Pack writes one always
+			p.bad(digestName, "the manifest's hash, which this crawler puts into every package", "it is missing")
+		}
+		p.says = append(p.says, "the package has no "+digestName+
+			" and no signature: anyone may have changed it, including the manifest")
+		return
+	}
+	var d digest
+	text, err := bundleSmall(f)
+	if err == nil {
+		err = parse(text, &d)
+	}
+	if err != nil {
+		p.bad(digestName, "the manifest's hash (WACZ 1.1.1, datapackage-digest.json)", err.Error())
+		return
+	}
+	sum := sha256.Sum256(b)
+	hash := "sha256:" + hex.EncodeToString(sum[:])
+	if !strings.EqualFold(d.Hash, hash) || d.Path != manifestName {
+		p.bad(digestName, fmt.Sprintf("the hash of %s, %s", manifestName, hash),
+			fmt.Sprintf("path %q, hash %q", short(d.Path), short(d.Hash)))
+	}
+	if d.Signed == nil && d.Ledger == nil {
+		p.says = append(p.says, "the package is not signed: anyone may have changed it, including the manifest")
+		return
+	}
+	if d.Signed != nil {
+		p.signed(&d, hash)
+	}
+	if d.Ledger != nil {
+		p.byLedger(&d, hash)
+	}
+}
+
+// signed checks the signature of wacz-auth: an anonymous one, or one of a domain.
+func (p *Package) signed(d *digest, hash string) {
+	const asked = "a signature of the manifest's hash (wacz-auth 0.1.0)"
+	s := d.Signed
+	if !strings.EqualFold(s.Hash, hash) {
+		p.bad(digestName, asked, "signedData is of another hash, "+short(s.Hash))
+		return
+	}
+	var key any
+	var err error
+	by := ""
+	if s.DomainCert != "" {
+		by = "domain " + short(s.Domain)
+		key, err = certified(s.DomainCert, s.Domain)
+	} else {
+		var der []byte
+		if der, err = base64.StdEncoding.DecodeString(s.PublicKey); err == nil {
+			key, err = x509.ParsePKIXPublicKey(der)
+		}
+		sum := sha256.Sum256(der)
+		by = "key " + hex.EncodeToString(sum[:8])
+	}
+	if err == nil {
+		err = verify(key, s.Signature, s.Hash)
+	}
+	if err != nil {
+		p.bad(digestName, asked, by+": "+err.Error())
+		return
+	}
+	p.check.Signed = append(p.check.Signed, by)
+	p.owner(by)
+	if s.DomainCert != "" {
+		p.says = append(p.says, "who vouches for the certificate of "+short(s.Domain)+
+			", and its timestamp: neither is checked")
+	}
+}
+
+// certified returns the key of the first certificate, which must be of the domain.
+func certified(chain, domain string) (any, error) {
+	block, _ := pem.Decode([]byte(chain))
+	if block == nil {
+		return nil, errors.New("its certificate cannot be read")
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("its certificate cannot be read: %w", err)
+	}
+	if err := c.VerifyHostname(domain); err != nil {
+		return nil, err
+	}
+	return c.PublicKey, nil
+}
+
+// verify checks an ECDSA signature with SHA-256 of the hash as text: r and s one behind the other, as Web Cryptography
+// writes them, or in ASN.1, as tools with certificates do.
+func verify(key any, signature, hash string) error {
+	k, ok := key.(*ecdsa.PublicKey)
+	if !ok {
+		return fmt.Errorf("its key is a %T: only ECDSA is checked", key)
+	}
+	sig, err := base64.StdEncoding.DecodeString(signature)
+	if err != nil {
+		return fmt.Errorf("the signature is not base64: %w", err)
+	}
+	sum := sha256.Sum256([]byte(hash))
+	half := (k.Curve.Params().BitSize + 7) / 8
+	if len(sig) == 2*half && ecdsa.Verify(k, sum[:], new(big.Int).SetBytes(sig[:half]),
+		new(big.Int).SetBytes(sig[half:])) {
+		return nil
+	}
+	if ecdsa.VerifyASN1(k, sum[:], sig) {
+		return nil
+	}
+	return errors.New("the signature is not of this manifest, or not by this key")
+}
+
+// byLedger checks the signature by the key that signs the ledger.
+func (p *Package) byLedger(d *digest, hash string) {
+	const asked = "a signature of the manifest's hash by the ledger's key (archive reference)"
+	key, err := hex.DecodeString(d.Ledger.Key)
+	sig, serr := hex.DecodeString(d.Ledger.Sig)
+	switch {
+	case errors.Join(err, serr) != nil || len(key) != ed25519.PublicKeySize || d.Ledger.Algorithm != "Ed25519":
+		p.bad(digestName, asked, "ledgerSignature cannot be read")
+	case !ed25519.Verify(key, LedgerMessage(hash), sig):
+		p.bad(digestName, asked, "ledgerSignature is not of this manifest, or not by this key")
+	default:
+		k := checkpoint.KeyOf(key)
+		p.signer = k.String()
+		p.before = rotatedTo(k, d.Rotations)
+		p.check.Signed = append(p.check.Signed, "ledger key "+k.Name())
+		p.owner("ledger key " + k.Name())
+	}
+}
+
+// maxRotations bounds the notes that are read, as the manifest is.
+const maxRotations = 1000
+
+// rotatedTo are the keys from which notes of rotations lead to a key.
+func rotatedTo(k checkpoint.Key, notes []string) (before []string) {
+	for _, text := range slices.Backward(notes[:min(len(notes), maxRotations)]) {
+		if r, err := checkpoint.ParseRotation([]byte(text)); err == nil && r.New == k {
+			k = r.Old
+			before = append(before, k.String())
+		}
+	}
+	return before
+}
+
+// owner says what a signature leaves open.
+func (p *Package) owner(by string) {
+	p.says = append(p.says, "whose the key is that signed the package ("+by+
+		"): the signature proves that nothing was changed since its owner packed it")
+}
+
+// A Package is a witness of its own archive: what it says of its files, and who signed that.
+var _ audit.Witness = (*Package)(nil)
+
+// Close implements audit.Witness: it tells what Open found. It comes behind the ledger's.
+func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report) error {
+	l := r.Ledger
+	switch {
+	case l == nil:
+	case p.signer != "" && len(l.Keys) == 0:
+		p.says = append(p.says, "whether who made the package also kept the ledger: the ledger names no key")
+	case p.signer != "" && !slices.ContainsFunc(l.Keys, p.speaksFor):
+		p.bad(digestName, "a signature by a key that signs the ledger in the package (archive reference)",
+			fmt.Sprintf("key %s signed the package, and %s the ledger", named(p.signer), named(l.Keys...)))
+	case p.signer == "" && len(l.Keys) > 0:
+		p.unsigned(l.Keys)
+		p.says = append(p.says, "whether who signed the ledger also made the package: its key did not sign it")
+	}
+	if l != nil && l.SignerKnown && (p.signer == "" || !slices.ContainsFunc(l.Keys, p.speaksFor)) {
+		r.Withdraw(audit.SignedByKnown)
+		p.says = append(p.says, "who made the lists of pages, the index and the report in it: the key that you know signed the "+
+			"ledger, and not the package")
+	}
+	for _, f := range p.found {
+		found(f)
+	}
+	for _, s := range p.says {
+		r.CannotShow = append(r.CannotShow, "wacz: "+s)
+	}
+	p.check.OK = p.check.Wrong == 0
+	r.Package = &p.check
+	return nil
+}
+
+// unsigned names a package that its ledger's key did not sign. A crawl may be packed where that key is not.
+func (p *Package) unsigned(keys []string) {
+	p.note(digestName, "a signature of the package by a key that signs the ledger in it, which curtsy export --format wacz makes where "+
+		"that key is (reference of audit findings)", fmt.Sprintf("key %s signed the ledger, and no such key the package: who "+
+		"has it can have changed all but archive and ledger", named(keys...)))
+}
+
+// speaksFor reports whether the key that signed the package is this one of the ledger's, or took its place.
+func (p *Package) speaksFor(key string) bool {
+	return key == p.signer || slices.Contains(p.before, key)
+}
+
+// named are the names of verifier keys, of the first four.
+func named(keys ...string) string {
+	var names []string
+	for _, k := range keys[:min(len(keys), 4)] {
+		name, _, _ := strings.Cut(k, "+")
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// LeftOut is how many answers its manifest says are not in it, because their pages ask not to be archived.
+func (p *Package) LeftOut() int64 { return p.check.LeftOut }
+
+// Stated is the SHA-256 that the manifest states of a WARC file as it was before the packer left something out of it;
+// "" where nothing is said to be left out.
+func (p *Package) Stated(file string) string {
+	return p.whole[strings.TrimPrefix(p.names[file], p.name+":")]
+}
+
+// Base is what a WARC file is called in the package's folder of the archive.
+func (p *Package) Base(file string) string { return path.Base(p.names[file]) }
+
+// Name calls the files of a result what they are called in the package.
+func (p *Package) Name(r *audit.Result) {
+	name := func(s *string) {
+		if in, ok := p.names[*s]; ok {
+			*s = in
+		} else if *s == p.Ledger {
+			*s = p.name + ":ledger"
+		}
+	}
+	for i := range r.Files {
+		name(&r.Files[i].Name)
+	}
+	var pairs []string
+	for to, in := range p.names {
+		pairs = append(pairs, to, in)
+	}
+	texts := strings.NewReplacer(pairs...)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		name(&f.File)
+		f.Observed = texts.Replace(f.Observed)
+	}
+	for _, a := range r.Archives {
+		name(&a.File)
+	}
+	if r.Ledger != nil {
+		name(&r.Ledger.Dir)
+	}
 }

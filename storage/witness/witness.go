@@ -8,16 +8,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"curtsy/frontier/durable"
+	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/ledger/tree"
 )
 
 // The protocol (https://c2sp.org/tlog-witness).
@@ -218,4 +224,206 @@ func parseSize(text string) (int64, error) {
 		return 0, errors.New("not a size")
 	}
 	return n, nil
+}
+
+const (
+	// patience is how long Keep waits for another that keeps something beside the same ledger.
+	patience = 10 * time.Second
+	pause    = 20 * time.Millisecond
+)
+
+// Keep adds the cosignature of a witness to the stored checkpoint of the ledger in dir that n is, and to the file of the
+// latest checkpoint if that is the same. It returns when that witness cosigned: a cosignature that was there before
+// stays, since the earlier one proves more. The crawl may run meanwhile.
+func Keep(
+	ctx context.Context, dir string, n *checkpoint.Note, by checkpoint.Key, s checkpoint.Signature,
+) (time.Time, error) {
+	fresh, err := checkpoint.Parse(append(n.Text(), '\n'))
+	if err != nil {
+		return time.Time{}, err
+	}
+	fresh.Add(s)
+	at, ok := fresh.Cosigned(by)
+	if !ok {
+		return at, fmt.Errorf("its cosignature is not by %s", by.Name())
+	}
+	held, err := hold(ctx, dir)
+	if err != nil {
+		return at, err
+	}
+	defer held.Close() // a lock
+	stored, err := storedNote(dir, n)
+	if err != nil {
+		return at, err
+	}
+	if earlier, ok := stored.Cosigned(by); ok {
+		at = earlier
+	} else if !stored.Add(s) {
+		return at, fmt.Errorf("the checkpoint has %d signatures, and takes no more", checkpoint.MaxSignatures)
+	}
+	if err := durable.WriteFile(ledger.CheckpointPath(dir, n.Size), stored.Marshal(), 0o644); err != nil {
+		return at, err
+	}
+	return at, refreshLatest(dir, stored)
+}
+
+// storedNote is the note of n's size, which is of the same tree.
+func storedNote(dir string, n *checkpoint.Note) (*checkpoint.Note, error) {
+	path := ledger.CheckpointPath(dir, n.Size)
+	stored, err := ledger.ReadNote(path)
+	if errors.Is(err, fs.ErrNotExist) { // a kill came before it, or it was copied without
+		return n, nil
+	}
+	if err == nil && !bytes.Equal(stored.Text(), n.Text()) {
+		err = fmt.Errorf("%s is another checkpoint than the one that was sent", path)
+	}
+	return stored, err
+}
+
+// refreshLatest makes n the latest checkpoint, if another form of it is. A crawl that runs may put a later one there at
+// the same time: its own file, which is written before, tells.
+func refreshLatest(dir string, n *checkpoint.Note) error {
+	path := filepath.Join(dir, ledger.CheckpointName)
+	latest, err := ledger.ReadNote(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil || !bytes.Equal(latest.Text(), n.Text()) || bytes.Equal(latest.Marshal(), n.Marshal()) {
+		return nil
+	}
+	if err := durable.WriteFile(path, n.Marshal(), 0o644); err != nil {
+		return err
+	}
+	if latest, err = ledger.Latest(dir); err != nil || latest.Size <= n.Size {
+		return err
+	}
+	return durable.WriteFile(path, latest.Marshal(), 0o644)
+}
+
+// hold waits until nobody else keeps anything beside the ledger in dir.
+func hold(ctx context.Context, dir string) (io.Closer, error) {
+	folder := filepath.Dir(ledger.CheckpointPath(dir, 0))
+	if err := durable.MakeFolder(folder); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		held, err := durable.Hold(folder)
+		if !errors.Is(err, durable.ErrHeld) {
+			return held, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s: another command has kept a checkpoint there for long: try again later", folder)
+		case <-time.After(pause):
+		}
+	}
+}
+
+var emptyRoot = new(tree.Growing).Root()
+
+// A View is what somebody shows of a log: a checkpoint and, of whoever has the entries too, the root of each tree up to
+// it.
+type View struct {
+	Note *checkpoint.Note
+	Root func(size int64) (tlog.Hash, error) // nil if there is the note alone
+}
+
+// Relation is how two views stand to each other.
+type Relation string
+
+// The relations of a view to another.
+const (
+	Equal     Relation = "equal"     // one tree
+	Continued Relation = "continued" // the second continues the first
+	Continues Relation = "continues" // the first continues the second
+	Fork      Relation = "fork"      // neither does: two histories under one name
+	Otherwise Relation = "other-log" // two origins: nothing to compare
+	Unknown   Relation = "unknown"   // the longer one is a note alone, and proves nothing of the shorter
+)
+
+// A Verdict says how two views stand to each other. Common is how many entries both have, where both tell: up to there
+// the histories are one.
+type Verdict struct {
+	Relation Relation
+	Common   int64 // -1 if it is not known
+}
+
+// Relate compares two views. It checks no signatures: who signed the notes is evidence of its own.
+func Relate(a, b View) (Verdict, error) {
+	switch {
+	case a.Note.Origin != b.Note.Origin:
+		return Verdict{Otherwise, -1}, nil
+	case a.Note.Size > b.Note.Size:
+		v, err := Relate(b, a)
+		if v.Relation == Continued {
+			v.Relation = Continues
+		}
+		return v, err
+	}
+	root, size := b.Note.Root, a.Note.Size
+	if size < b.Note.Size {
+		switch {
+		case size == 0 && a.Note.Root == emptyRoot:
+			return Verdict{Continued, 0}, nil
+		case b.Root == nil:
+			return Verdict{Unknown, -1}, nil
+		}
+		var err error
+		if root, err = b.Root(size); err != nil {
+			return Verdict{}, fmt.Errorf("witness: compare: %w", err)
+		}
+	}
+	switch {
+	case root != a.Note.Root:
+		return forked(a, b)
+	case size == b.Note.Size:
+		return Verdict{Equal, size}, nil
+	}
+	return Verdict{Continued, size}, nil
+}
+
+// forked looks for the place where two views part: the roots are one up to it, and never again behind it.
+func forked(a, b View) (Verdict, error) {
+	if a.Root == nil || b.Root == nil {
+		return Verdict{Fork, -1}, nil
+	}
+	same, differ := int64(0), a.Note.Size
+	for differ-same > 1 {
+		mid := same + (differ-same)/2
+		ra, err := a.Root(mid)
+		if err != nil {
+			return Verdict{}, fmt.Errorf("witness: compare: %w", err)
+		}
+		rb, err := b.Root(mid)
+		if err != nil {
+			return Verdict{}, fmt.Errorf("witness: compare: %w", err)
+		}
+		if ra == rb {
+			same = mid
+		} else {
+			differ = mid
+		}
+	}
+	return Verdict{Fork, same}, nil
+}
+
+// A Cosigner is a witness that cosigned a checkpoint, and when it says that it did.
+type Cosigner struct {
+	Key checkpoint.Key
+	At  time.Time
+}
+
+// Cosigners are those of the known witnesses that cosigned n, the earliest first. Cosignatures that claim to be by one of
+// them and are not count for nothing, as do those of others. Each witness counts once, with its latest cosignature.
+func Cosigners(n *checkpoint.Note, known []checkpoint.Key) (all []Cosigner) {
+	for _, k := range known {
+		at, ok := n.Cosigned(k)
+		if ok && !slices.ContainsFunc(all, func(c Cosigner) bool { return c.Key == k }) {
+			all = append(all, Cosigner{k, at})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Cosigner) int { return a.At.Compare(b.At) })
+	return all
 }
