@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,7 +23,7 @@ import (
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
+	"curtsy/frontier/engine"
 	"curtsy/storage"
 )
 
@@ -75,12 +76,11 @@ func (r remembered) Last(_ context.Context, u canon.URL) (*record.Earlier, error
 // nextGeneration gives the crawl a frontier of its own, and what was archived so far as its past.
 func (w *world) nextGeneration() {
 	w.t.Helper()
-	w.front = model.New(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
-	w.t.Cleanup(func() { w.front.Close() })
+	w.file = filepath.Join(w.t.TempDir(), engine.FileName)
+	w.open(frontier.Options{})
 	for _, s := range w.seeds {
 		w.add(seed(w.t, s, ""))
 	}
-	w.cfg.Frontier = w.front
 	w.cfg.Past = remembered{w.t, slices.Clone(w.archive.records), map[string]bool{}}
 	w.ledger.all = nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
-	"curtsy/frontier/model"
 	"curtsy/storage"
 )
 
@@ -31,7 +30,7 @@ func (l *lethal) Append(ctx context.Context, line storage.Line) error {
 	err := l.lines.Append(ctx, line)
 	if line.Rest > 0 && l.kills > 0 {
 		l.kills--
-		l.w.front.(*model.Model).Crash()
+		l.w.front.Kill()
 	}
 	return err
 }

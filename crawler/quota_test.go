@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
-	"curtsy/frontier/model"
 	"curtsy/storage"
 )
 
@@ -110,7 +109,7 @@ func (l *deadly) Append(ctx context.Context, line storage.Line) error {
 	}
 	l.mu.Unlock()
 	if dies {
-		l.w.front.(*model.Model).Crash()
+		l.w.front.Kill()
 	}
 	return err
 }

@@ -8,11 +8,14 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/fetch"
@@ -20,7 +23,9 @@ import (
 	"curtsy/crawler/record"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
-	"curtsy/frontier/model"
+	"curtsy/frontier/bolt/dbfile"
+	"curtsy/frontier/engine"
+	"curtsy/frontier/frontiertest"
 	"curtsy/robots"
 	"curtsy/storage"
 )
@@ -112,7 +117,8 @@ type world struct {
 	seeds   []string
 	web     *crawltest.Web
 	cfg     Config
-	front   frontier.Frontier
+	front   *frontiertest.Mortal
+	file    string // of front
 	archive *archive
 	ledger  *lines
 	said    []string
@@ -142,9 +148,8 @@ func newWorldLeased(t *testing.T, lease time.Duration, seeds []string, web *craw
 // newWorldOn prepares a crawl of a web that is served already.
 func newWorldOn(t *testing.T, lease time.Duration, seeds []string, web *crawltest.Web) *world {
 	t.Helper()
-	w := &world{t: t, seeds: seeds, web: web, archive: &archive{}, ledger: &lines{}}
-	w.front = model.New(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Tell: record.Closed(w.archive, w.ledger), Pace: Floor, LeaseLength: lease})
-	t.Cleanup(func() { w.front.Close() })
+	w := &world{t: t, seeds: seeds, web: web, archive: &archive{}, ledger: &lines{}, file: filepath.Join(t.TempDir(), engine.FileName)}
+	w.open(frontier.Options{Tell: record.Closed(w.archive, w.ledger), LeaseLength: lease})
 	var cs []frontier.Candidate
 	for _, s := range seeds {
 		cs = append(cs, seed(t, s, ""))
@@ -255,20 +260,25 @@ func (w *world) reopen() {
 	if err := w.front.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	w.open()
+	w.open(frontier.Options{})
 }
 
 // crashed kills the frontier and opens it again.
 func (w *world) crashed() {
-	w.front.(*model.Model).Crash()
-	w.open()
+	w.front.Kill()
+	w.open(frontier.Options{})
 }
 
-func (w *world) open() {
-	m := w.front.(*model.Model).Reopen(frontier.Options{Barrier: record.Barrier(w.archive, w.ledger), Pace: Floor})
-	w.t.Cleanup(func() { m.Close() })
-	w.front, w.cfg.Frontier = m, m
+func (w *world) open(o frontier.Options) {
+	w.t.Helper()
+	o.Barrier, o.Pace = record.Barrier(w.archive, w.ledger), Floor
+	f, err := frontiertest.OpenMortal(engine.Open, w.file, o)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { f.Close() })
+	w.front, w.cfg.Frontier = f, f
 }
+
+func init() { dbfile.NoSync = true }
 
 // bubble runs a case in virtual time.
 func bubble(t *testing.T, name string, f func(t *testing.T)) {

@@ -1,6 +1,6 @@
 // Package frontier decides which URL is next, and when. It holds the contract that every engine keeps: the types, the
 // states and the invariants. It contains no engine and does no I/O; frontier/bolt is the embedded engine,
-// frontier/model an engine in memory, frontier/frontiertest the conformance suite that both must pass.
+// frontier/postgres one that several processes share, frontier/frontiertest the conformance suite.
 //
 // # Names
 //

@@ -16,10 +16,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/crawlcmd"
 	"curtsy/crawler/crawldir"
-	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/engine"
-	"curtsy/frontier/model"
 )
 
 // job is what a process of this program does, given as JSON to the hidden command child.
@@ -31,7 +28,6 @@ type job struct {
 	Workers int    // of bare
 	Most    int    // pages of bare; 0 = all
 	Tuned   bool   // bare has the collector's setting of a crawl
-	Model   bool   // the frontier is in memory
 	Profile string // file for the profile of a crawl; empty for none
 	Out     string // file for the result
 }
@@ -87,11 +83,7 @@ func (j *job) run(ctx context.Context, std cli.Streams) (any, error) {
 }
 
 func (j *job) crawl(ctx context.Context, std cli.Streams) error {
-	w := crawlcmd.World{}
-	if j.Model {
-		w.Open = func(path string, o frontier.Options) (frontier.Frontier, error) { return inMemory(ctx, path, o) }
-	}
-	crawl := crawlcmd.NewIn(w, std)
+	crawl := crawlcmd.New(std)
 	crawl.SetArgs(j.Args)
 	crawl.SilenceErrors, crawl.SilenceUsage = true, true
 	if j.Profile == "" {
@@ -107,27 +99,6 @@ func (j *job) crawl(ctx context.Context, std cli.Streams) error {
 	runtime.GC() // the profile has what was allocated until the last collection
 	return errors.Join(err, pprof.Lookup("allocs").WriteTo(&allocs, 0), os.WriteFile(j.Profile, cpu.Bytes(), 0o666),
 		os.WriteFile(strings.TrimSuffix(j.Profile, ".pprof")+".allocs.pprof", allocs.Bytes(), 0o666))
-}
-
-// inMemory opens a frontier that stores nothing, with the seeds of the file.
-func inMemory(ctx context.Context, path string, o frontier.Options) (frontier.Frontier, error) {
-	f, err := engine.Open(path, frontier.Options{})
-	if err != nil {
-		return nil, err
-	}
-	seeds, err := frontier.SeedsOf(ctx, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	var cs []frontier.Candidate
-	for _, s := range seeds {
-		cs = append(cs, frontier.Candidate{URL: s.URL, Kind: frontier.KindSeed, Tag: s.Tag})
-	}
-	m := model.New(frontier.Options{}) // not o: its commits wait until the directory is open, and Add waits for them
-	if _, err = m.Add(ctx, cs); err == nil {
-		err = m.Close()
-	}
-	return m.Reopen(o), err
 }
 
 // childStats is what only the process itself can measure.

@@ -1,4 +1,4 @@
-// Command bench compares the cost of crawling with curtsy, a bare loop, an in-memory frontier and other crawlers.
+// Command bench compares the cost of crawling with curtsy, a bare loop and other crawlers.
 //
 //	go run ./cmd/bench --vs bare --vs peers
 //

@@ -64,7 +64,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 	fs.IntVar(&b.workers, "workers", 0, "`N` requests at a time; 0 = the default of the setup")
 	fs.DurationVar(&b.pace, "pace", 500*time.Millisecond, "`TIME` between requests that the hosts of saturation require; from 1s on they\nare third-party hosts, below that your own")
 	fs.IntSliceVar(&b.discovered, "discovered", nil, "crawl until `N` URLs are known, once for each N, in growth (default\n100000,1000000)")
-	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `PROGRAM`: bare (fetch and parse, nothing stored), model (a frontier in\nmemory), wget, wget2, httrack, scrapy, peers (those of the four that are installed),\nnone, checkers (link checkers), or a command line with {url}, {urls} or {seeds} (a\nfile), and {dir}; repeatable (default bare for one-host and many-hosts, peers for\nmirror)")
+	fs.StringArrayVar(&b.vs, "vs", nil, "compare with `PROGRAM`: bare (fetch and parse, nothing stored), wget, wget2,\nhttrack, scrapy, peers (those of the four that are installed), none, checkers (link\ncheckers), or a command line with {url}, {urls} or {seeds} (a file), and {dir};\nrepeatable (default bare for one-host and many-hosts, peers for mirror)")
 	fs.DurationVar(&b.peerLimit, "peer-limit", 2*time.Minute, "stop a peer after `TIME`, and report its result until then")
 	fs.StringVar(&b.docs, "docs", "", "also time the link checkers on the pages in `FOLDER`")
 	fs.StringVar(&b.dir, "dir", "", "store crawls under `DIR` while they run; the disk counts (default a temporary one)")

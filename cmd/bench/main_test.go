@@ -73,7 +73,7 @@ func TestBench_EachSetupIsPoliteAndComplete(t *testing.T) {
 		args string
 		want string // contenders
 	}{
-		{"--pages 50 --vs bare --vs model", "curtsy|bare|bare, Go's GC|curtsy, model"},
+		{"--pages 50 --vs bare", "curtsy|bare|bare, Go's GC"},
 		{"--setup many-hosts --pages 50 --hosts 10 --vs none", "curtsy"},
 		{"--setup saturation --pages 50 --hosts 25 --pace 200ms", "curtsy"},
 		{"--setup growth --hosts 2 --discovered 800,2000", "curtsy, 802 URLs|curtsy, 2002 URLs"},

@@ -152,7 +152,6 @@ func (b *bench) compare() error {
 		}
 		b.contenders = append(b.contenders, c)
 	}
-	crawl := b.crawlJob(web)
 	for i, whom := range b.vs {
 		switch {
 		case slices.Contains(b.vs[:i], whom) || whom == "none" && len(b.vs) > 1:
@@ -169,10 +168,6 @@ func (b *bench) compare() error {
 			}
 			add(contender{name: bareLoop, job: job{Do: "bare", Workers: b.workers, Most: most, Tuned: true}})
 			add(contender{name: bareLoop + ", Go's GC", job: job{Do: "bare", Workers: b.workers, Most: most}})
-		case "model":
-			crawl := crawl
-			crawl.Model = true
-			add(contender{name: curtsy + ", model", job: crawl})
 		default:
 			all, err := b.peers(whom, web)
 			if err != nil {
@@ -212,7 +207,7 @@ func (b *bench) peers(whom string, web webConfig) (all []contender, err error) {
 		line, ok := known[name]
 		switch {
 		case !ok && !strings.Contains(name, "{url") && !strings.Contains(name, "{seeds}") || len(strings.Fields(name)) == 0:
-			return nil, cli.Usagef("--vs %q: write bare, model, peers, none, checkers, %s, or a command line with {url}, {urls} or {seeds}", name, strings.Join(peerNames, ", "))
+			return nil, cli.Usagef("--vs %q: write bare, peers, none, checkers, %s, or a command line with {url}, {urls} or {seeds}", name, strings.Join(peerNames, ", "))
 		case !ok:
 			line, name = name, strings.TrimSuffix(filepath.Base(strings.Fields(name)[0]), ".exe")
 		case strings.HasPrefix(name, "wget") && b.name == mirrorTree:

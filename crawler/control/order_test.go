@@ -73,8 +73,13 @@ func TestWrongOrdersAreRefusedInJSONAndChangeNothing(t *testing.T) {
 	}
 }
 
+// noSnapshots is a frontier on a server.
+type noSnapshots struct{ frontier.Frontier }
+
+func (noSnapshots) Snapshot(context.Context, string) error { return frontier.ErrNoSnapshot }
+
 func TestARemoteDoesWhatTheFrontierDoes(t *testing.T) {
-	dir, _ := served(t)
+	dir, _ := servedOn(t, func(f frontier.Frontier) frontier.Frontier { return noSnapshots{f} })
 	r, err := Connect(t.Context(), dir)
 	require.NoError(t, err)
 	u := parse(t, "http://b.test/")

@@ -21,7 +21,7 @@ import (
 	"curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
+	"curtsy/frontier/engine"
 	"curtsy/storage"
 )
 
@@ -73,7 +73,8 @@ func served(t *testing.T) (dir string, stop func()) {
 func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir string, stop func()) {
 	t.Helper()
 	a, l := nowhere{}, nowhere{}
-	front := model.New(frontier.Options{Barrier: record.Barrier(a, l)})
+	front, err := engine.Open(filepath.Join(t.TempDir(), engine.FileName), frontier.Options{Barrier: record.Barrier(a, l)})
+	require.NoError(t, err)
 	t.Cleanup(func() { front.Close() })
 	f, err := fetch.New(fetch.Config{})
 	require.NoError(t, err)

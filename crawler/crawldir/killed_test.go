@@ -18,7 +18,8 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
+	"curtsy/frontier/engine"
+	"curtsy/frontier/frontiertest"
 	"curtsy/storage/ledger"
 )
 
@@ -289,9 +290,12 @@ func TestRule17_KeepRestsOutlivesTheLines(t *testing.T) {
 		require.NoError(t, err)
 		if c.lost {
 			require.NoError(t, f.Close())
-			m := model.New(frontier.Options{})
-			m.Crash()
-			f.Frontier = m.Reopen(frontier.Options{})
+			file := filepath.Join(t.TempDir(), engine.FileName)
+			m, err := frontiertest.OpenMortal(engine.Open, file, frontier.Options{})
+			require.NoError(t, err)
+			m.Kill()
+			f.Frontier, err = engine.Open(file, frontier.Options{})
+			require.NoError(t, err)
 		}
 		u, err := canon.Parse(web.LoopbackURL("bakery.test"))
 		require.NoError(t, err)

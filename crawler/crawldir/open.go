@@ -59,8 +59,6 @@ type Options struct {
 	// other crawl is kept from asking these meanwhile.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	// OpenFrontier opens the frontier, unless package engine does.
-	OpenFrontier func(path string, o frontier.Options) (frontier.Frontier, error)
 }
 
 // Dir is an open crawl directory: nobody else has it.
@@ -97,12 +95,8 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	open := o.OpenFrontier
-	if open == nil {
-		open = engine.Open
-	}
 	// The frontier's lock is the directory's: nothing else is touched before it is held.
-	if d.Frontier, err = open(in(dir, FrontierName), fo); err != nil {
+	if d.Frontier, err = engine.Open(in(dir, FrontierName), fo); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(mayGoOn(dir), requireKept(dir)); err != nil {

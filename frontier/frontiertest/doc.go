@@ -50,8 +50,22 @@
 //
 // # The workload
 //
-// Workload drives an engine at random, with crashes in between, and compares all that can be seen of it with a
-// model.Follower after every step. The model passes the suite itself.
+// Workload drives an engine at random, with crashes in between, and compares all that can be seen of it with a model
+// after every step: a state in memory, and the steps that led to it. What a crash leaves is the state that the first of
+// the steps lead to.
+//
+// The model does what the engine does, and fails the test where that is not lawful. The engine may choose
+//
+//   - which of the hosts that are due comes first; Run requires only that hosts take turns, that is, that the host which
+//     has been due for longest, by 10 ms or more, is served first;
+//   - where in its host's order a task comes again whose deferral is over, and whether it then counts as Queued or
+//     Deferred;
+//   - how much of what was applied since the last commit a crash loses. What is left must be what was applied up to
+//     some instant: everything becomes durable in the order in which it was applied;
+//   - which of the tasks that were leased in the last moments before a crash count as in flight: the engine knows them
+//     from a record as old as its last commit. After the crash the model reads from the engine how it counts each;
+//   - in which order suspects come, and whether one waits while other hosts have something to give;
+//   - whether a refused candidate makes its authority known.
 //
 // # What the contract leaves unsaid
 //

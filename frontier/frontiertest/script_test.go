@@ -1,14 +1,16 @@
 package frontiertest
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
-	"curtsy/frontier/model"
+	"curtsy/frontier/bolt"
 )
 
 // A line that tests less than it seems to fails, rather than passes.
@@ -70,7 +72,11 @@ func TestScript_LineThatTestsNothingFails(t *testing.T) {
 			failed := false
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				h := Harness{Open: func(_ testing.TB, _ string, o frontier.Options) frontier.Frontier { return model.New(o) }}
+				h := Harness{Open: func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
+					f, err := bolt.Open(filepath.Join(dir, "frontier.db"), o)
+					require.NoError(t, err)
+					return f
+				}}
 				failed = fails(t, func(t testing.TB) { r.Test(NewStage(t, h, dir, r.Options)) })
 			})
 			assert.Equal(t, c.want, !failed, "whether it passes")

@@ -16,7 +16,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
 )
 
 // Stage is one test of a rule: a directory, the frontier that is open in it, and calls that fail the test when the
@@ -80,7 +79,7 @@ func (s *Stage) Same(restart func()) {
 	before := s.Picture()
 	restart()
 	after := s.Picture()
-	for _, p := range []model.Picture{before, after} {
+	for _, p := range []Picture{before, after} {
 		delete(p, "Unclean")
 		delete(p, "Restarts")
 	}
@@ -340,10 +339,10 @@ func (s *Stage) blob(body string) []byte {
 }
 
 // Picture takes a picture of the frontier of s.
-func (s *Stage) Picture() model.Picture {
+func (s *Stage) Picture() Picture {
 	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
 	require.NoError(s, err, "AllSeeds")
-	return model.Take(s.Stats(), s.Hosts(100), seeds)
+	return takePicture(s.Stats(), s.Hosts(100), seeds)
 }
 
 // digest returns the name of a blob.

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 
 	"curtsy/frontier"
-	"curtsy/frontier/model"
 )
 
 // Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
@@ -90,7 +89,7 @@ func (s *Stage) CheckSums() {
 			}
 		}
 	}
-	sum := model.SumOf(s.Hosts(64))
+	sum := sumOf(s.Hosts(64))
 	// A refused candidate need not make its authority known: the URLs out of scope are many.
 	if more := st.Outcomes[frontier.Dropped] - sum.Outcomes[frontier.Dropped]; more > 0 {
 		sum.Outcomes[frontier.Dropped] += more

@@ -13,7 +13,6 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
 )
 
 // Workload drives an engine for a number of random steps, the same for the same seed: Add, Claim, ClaimAuthority,
@@ -43,7 +42,7 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 		if seed%5 == 4 {
 			w.crashes = 10
 		}
-		w.follow = model.NewFollower(w.Stage, o)
+		w.follow = newFollower(w.Stage, o)
 		w.start()
 		for n := range steps {
 			name := w.step()
@@ -58,7 +57,7 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 type workload struct {
 	*Stage
 	rand   *rand.Rand
-	follow *model.Follower
+	follow *follower
 	turns  []frontier.Turn   // held; some of them have expired
 	past   []frontier.Result // finished or expired; for repeats
 	urls   int               // made so far
@@ -241,7 +240,7 @@ func (w *workload) restartCrash() {
 func (w *workload) compare(when string) {
 	w.CheckSums()
 	w.surveyed()
-	require.Empty(w, w.follow.Picture().Diff(w.Picture()), "%s: the model, then the engine", when)
+	require.Empty(w, w.follow.pictured().Diff(w.Picture()), "%s: the model, then the engine", when)
 }
 
 // finale fetches all that is left, so that every URL is seen to end, but for those of hosts that are shut for good.

@@ -71,7 +71,7 @@ func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w
 	display := progress.New(std.Err, o.quiet, true)
 	var sig os.Signal
 	co := crawldir.Options{
-		Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) }, Resolve: w.Resolve, Dial: w.Dial, OpenFrontier: w.Open,
+		Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) }, Resolve: w.Resolve, Dial: w.Dial,
 		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
 			if err := announce(s, o, start, display); err != nil {
 				return summary, err

@@ -31,10 +31,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// World is what a run meets outside its settings: the network, unless it is the real one, and the frontier, unless it is
-// the usual one.
+// World is the network of a run, unless it is the real one.
 type World struct {
-	Open    func(path string, o frontier.Options) (frontier.Frontier, error)
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -129,7 +127,7 @@ func sayIncomplete(w io.Writer, s crawler.Summary, dir string) {
 func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, display *progress.Display) (r crawldir.Result, sig os.Signal, err error) {
 	opts := crawldir.Options{
 		Settings: s, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
-		Resolve: w.Resolve, Dial: w.Dial, OpenFrontier: w.Open,
+		Resolve: w.Resolve, Dial: w.Dial,
 		Attend: func(ctx context.Context, start crawldir.Start) (summary crawler.Summary, err error) {
 			if err := announce(s, o, start, display); err != nil {
 				return summary, err

@@ -23,6 +23,9 @@ import (
 // LockWait is how long Open waits for the lock of the file: bbolt asks every 50 ms, and we let it ask twice.
 const LockWait = 100 * time.Millisecond
 
+// NoSync has commits written and not synced. Tests set it whose frontiers need not outlive the machine.
+var NoSync bool
+
 // Open opens the database for writing, and makes it with create when there is none. It says in our words what is wrong
 // with the file, or with getting hold of it.
 func Open(path string, create func(*bbolt.Tx) error) (*bbolt.DB, error) {
@@ -89,7 +92,7 @@ func lock(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 		db.Close()
 		return nil, fmt.Errorf("frontier/bolt: open %s: %w: it was just rewritten; try again", path, frontier.ErrInUse)
 	case err == nil:
-		db.AllocSize = Growth(0)
+		db.AllocSize, db.NoSync, db.NoGrowSync = Growth(0), NoSync, NoSync
 		return db, nil
 	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, inUse(path)

@@ -22,7 +22,7 @@ import (
 	recorder "curtsy/crawler/record"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/model"
+	"curtsy/frontier/engine"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
@@ -132,7 +132,8 @@ func crawl(t *testing.T, dir string) {
 		book, err = ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger"), Signer: operatorKey, Software: "curtsy/1", Warcinfo: archive.InfoSHA256(),
 			SettingsSHA256: settingsSHA256})
 		require.NoError(t, err)
-		front := model.New(frontier.Options{Barrier: recorder.Barrier(archive, book), Pace: crawler.Floor})
+		front, err := engine.Open(filepath.Join(t.TempDir(), engine.FileName), frontier.Options{Barrier: recorder.Barrier(archive, book), Pace: crawler.Floor})
+		require.NoError(t, err)
 		seed(t, front, web.Seeds())
 		f, err := fetch.New(fetch.Config{Identity: identity, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir()})
 		require.NoError(t, err)

@@ -1,99 +1,105 @@
-package model
+package frontiertest
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 )
 
-// Judge receives what a Follower reports of an engine that does what it may not: a testing.TB.
-type Judge interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
-// Follower is the model that follows an engine, call by call: it makes the choices that the engine has made, if they are
+// follower is the model that follows an engine, call by call: it makes the choices that the engine has made, if they are
 // lawful, and fails the test if they are not. So what can be seen of both must be the same at any time.
-type Follower struct {
-	Judge
-	journal
-	durable int // steps that must not be lost
+type follower struct {
+	testing.TB
+	*state
+	steps   []step // that led to it
+	durable int    // steps that must not be lost
 }
 
-// NewFollower returns the follower of an engine that has just been opened, for the first time, with o.
-func NewFollower(j Judge, o frontier.Options) *Follower {
-	f := &Follower{Judge: j, journal: journal{state: fold(nil)}}
+// newFollower returns the follower of an engine that has just been opened, for the first time, with o.
+func newFollower(t testing.TB, o frontier.Options) *follower {
+	f := &follower{TB: t, state: fold(nil)}
 	f.open(time.Now(), o, false, nil)
 	return f
 }
 
 // open follows an opening.
-func (f *Follower) open(now time.Time, o frontier.Options, unclean bool, flight []suspicion) {
-	do(&f.journal, always, func(s *state, _ time.Time) bool { s.open(now, o, unclean, flight); return true })
+func (f *follower) open(now time.Time, o frontier.Options, unclean bool, flight []suspicion) {
+	do(f, always, func(s *state, _ time.Time) bool { s.open(now, o, unclean, flight); return true })
 	f.Synced()
 }
 
 // want fails the test when got is not what is wanted.
-func (f *Follower) want(what string, got, want any) {
+func (f *follower) want(what string, got, want any) {
 	f.Helper()
-	if !reflect.DeepEqual(got, want) {
-		f.Fatalf("%s: %v, want %v", what, got, want)
-	}
+	require.Equal(f, want, got, what)
 }
 
 // Survey returns what Survey of the engine should, with up to n hosts in each list.
-func (f *Follower) Survey(n int) frontier.Survey { return f.survey(f.now(), n) }
+func (f *follower) Survey(n int) frontier.Survey { return f.survey(f.now(), n) }
 
 // Synced notes that everything so far is durable.
-func (f *Follower) Synced() { f.durable = len(f.steps) }
+func (f *follower) Synced() { f.durable = len(f.steps) }
 
 // now returns the time, with the leases that have expired taken back.
-func (f *Follower) now() time.Time {
+func (f *follower) now() time.Time {
 	now := time.Now()
-	f.expired(now)
+	over := func(h *host) bool { return h.lease != nil && !h.lease.expires.After(now) }
+	if slices.ContainsFunc(f.order, over) {
+		do(f, perhaps, func(s *state, _ time.Time) bool {
+			for _, h := range s.order {
+				if over(h) {
+					s.counts[frontier.ReasonExpired]++
+					s.takeBack(h)
+				}
+			}
+			return true
+		})
+	}
 	return now
 }
 
-// Picture returns what is to be seen of the engine.
-func (f *Follower) Picture() Picture {
+// pictured returns what is to be seen of the engine.
+func (f *follower) pictured() Picture {
 	now := f.now()
-	return Take(f.stats(now), f.views(now), f.seeds)
+	return takePicture(f.stats(now), f.views(now), f.seeds)
 }
 
-// lasting follows a call that is durable when it returns, and with it all that was applied before: what is durable is
+// followed follows a call that is durable when it returns, and with it all that was applied before: what is durable is
 // what was applied up to some instant.
-func followed[T any](f *Follower, take func(s *state, now time.Time) T) T {
+func followed[T any](f *follower, take func(s *state, now time.Time) T) T {
 	f.now()
-	did := do(&f.journal, perhaps, take)
+	did := do(f, perhaps, take)
 	f.Synced()
 	return did
 }
 
 // Add follows an Add.
-func (f *Follower) Add(cs []frontier.Candidate) frontier.Added {
+func (f *follower) Add(cs []frontier.Candidate) frontier.Added {
 	cs = slices.Clone(cs)
 	return followed(f, func(s *state, now time.Time) frontier.Added { return s.add(now, cs) })
 }
 
 // Retry follows a Retry.
-func (f *Follower) Retry(r frontier.Retrial) frontier.Retried {
+func (f *follower) Retry(r frontier.Retrial) frontier.Retried {
 	return followed(f, func(s *state, _ time.Time) frontier.Retried { return s.retry(r) })
 }
 
 // Steer follows a Steer.
-func (f *Follower) Steer(c frontier.Steering) frontier.Steered {
+func (f *follower) Steer(c frontier.Steering) frontier.Steered {
 	return followed(f, func(s *state, now time.Time) frontier.Steered { return s.steer(now, c) })
 }
 
 // Lease follows a turn that the engine has given: the authority must be due, and the tasks those at its head. A suspect
 // comes after all others, in a turn of its own.
-func (f *Follower) Lease(t frontier.Turn, most int) {
+func (f *follower) Lease(t frontier.Turn, most int) {
 	f.Helper()
 	now := f.now()
 	h := f.hosts[t.Authority]
@@ -115,7 +121,7 @@ func (f *Follower) Lease(t frontier.Turn, most int) {
 }
 
 // granted follows a turn that may be given.
-func (f *Follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) {
+func (f *follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) {
 	f.Helper()
 	f.want("Width", t.Width, max(h.update.Width, 1))
 	f.want("Length", t.Length, f.length())
@@ -124,12 +130,12 @@ func (f *Follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) 
 		f.Fatalf("Turn.Host is %+v, want %+v", t.Host, h.view(now))
 	}
 	ps := f.taken(h, t.Tasks, now)
-	do(&f.journal, r, func(s *state, now time.Time) bool { s.grant(now, t.Authority, t.Token, ps); return true })
+	do(f, r, func(s *state, now time.Time) bool { s.grant(now, t.Authority, t.Token, ps); return true })
 }
 
 // taken returns the prints of the tasks of h that the engine has given. They must be the head of what is ready: those
 // never deferred in their order, and any of those whose deferral is over, but those tried before only after all others.
-func (f *Follower) taken(h *host, given []frontier.Task, now time.Time) (ps []frontier.Fingerprint) {
+func (f *follower) taken(h *host, given []frontier.Task, now time.Time) (ps []frontier.Fingerprint) {
 	f.Helper()
 	ready, suspects := f.ready(h, now)
 	if len(ready) == 0 {
@@ -148,14 +154,14 @@ func (f *Follower) taken(h *host, given []frontier.Task, now time.Time) (ps []fr
 			f.Fatalf("%s: task %s, tried %d times, comes before %s", h.authority, x.URL, t.Attempts, before.URL)
 		}
 		ready = slices.DeleteFunc(slices.Clone(ready), func(o *task) bool { return o == t })
-		do(&f.journal, perhaps, func(s *state, _ time.Time) bool { s.hosts[h.authority].named(x.URL).Print = x.Print; return true })
+		do(f, perhaps, func(s *state, _ time.Time) bool { s.hosts[h.authority].named(x.URL).Print = x.Print; return true })
 		ps = append(ps, x.Print)
 	}
 	return ps
 }
 
 // Fair fails if an engine gives fewer hosts than are due and wanted.
-func (f *Follower) Fair(c frontier.Claimed, wanted int) {
+func (f *follower) Fair(c frontier.Claimed, wanted int) {
 	f.Helper()
 	if left := len(f.candidates(f.now())); len(c.Turns) > wanted || len(c.Turns) < wanted && left > 0 {
 		f.Fatalf("%d turns of %d, and %d hosts are still due", len(c.Turns), wanted, left)
@@ -163,7 +169,7 @@ func (f *Follower) Fair(c frontier.Claimed, wanted int) {
 }
 
 // Nothing follows a Claim that was cancelled because it found nothing: it must have had reason to wait.
-func (f *Follower) Nothing(begin time.Time, w frontier.Want) {
+func (f *follower) Nothing(begin time.Time, w frontier.Want) {
 	f.Helper()
 	if due := f.candidates(begin); len(due) > 0 {
 		f.Fatalf("Claim waits, although %s is due", due[0].authority)
@@ -175,7 +181,7 @@ func (f *Follower) Nothing(begin time.Time, w frontier.Want) {
 }
 
 // Ended follows a Claim that gave no turn.
-func (f *Follower) Ended(w frontier.Want, c frontier.Claimed) {
+func (f *follower) Ended(w frontier.Want, c frontier.Claimed) {
 	f.Helper()
 	state, due := f.summary(f.now())
 	if c.State != state || c.Due != due || state == frontier.Busy || state == frontier.Waiting && due <= w.MaxWait {
@@ -184,7 +190,7 @@ func (f *Follower) Ended(w frontier.Want, c frontier.Claimed) {
 }
 
 // Authority follows a ClaimAuthority of a known authority.
-func (f *Follower) Authority(a canon.Authority, t frontier.Turn, err error) {
+func (f *follower) Authority(a canon.Authority, t frontier.Turn, err error) {
 	f.Helper()
 	now := f.now()
 	h := f.hosts[a]
@@ -199,7 +205,7 @@ func (f *Follower) Authority(a canon.Authority, t frontier.Turn, err error) {
 }
 
 // Finish follows the Finish of one turn.
-func (f *Follower) Finish(r frontier.Result, got frontier.Finished) {
+func (f *follower) Finish(r frontier.Result, got frontier.Finished) {
 	f.Helper()
 	now := f.now()
 	held := f.holds(r.Authority, r.Token)
@@ -209,7 +215,7 @@ func (f *Follower) Finish(r frontier.Result, got frontier.Finished) {
 	if !held {
 		return
 	}
-	want := do(&f.journal, always, func(s *state, now time.Time) frontier.Finished { return s.settle(now, r) })
+	want := do(f, always, func(s *state, now time.Time) frontier.Finished { return s.settle(now, r) })
 	slices.Sort(got.Dropped)
 	slices.Sort(want.Dropped)
 	f.want("Dropped of Finish", fmt.Sprint(got.Dropped), fmt.Sprint(want.Dropped))
@@ -220,11 +226,11 @@ func (f *Follower) Finish(r frontier.Result, got frontier.Finished) {
 	h := f.hosts[r.Authority]
 	f.want("number of further tasks", len(got.Tasks), len(f.more(h, now, r.Want)))
 	ps := f.taken(h, got.Tasks, now)
-	do(&f.journal, soon, func(s *state, _ time.Time) bool { s.hosts[r.Authority].give(ps); return true })
+	do(f, soon, func(s *state, _ time.Time) bool { s.hosts[r.Authority].give(ps); return true })
 }
 
 // Repeat follows a Finish that was sent before. Nothing changes, whatever the answer.
-func (f *Follower) Repeat(r frontier.Result, got frontier.Finished) {
+func (f *follower) Repeat(r frontier.Result, got frontier.Finished) {
 	f.Helper()
 	f.now()
 	if last := f.repeats(r.Authority, r.Token); last && got.Err != nil || !last && !errors.Is(got.Err, frontier.ErrStale) {
@@ -233,12 +239,12 @@ func (f *Follower) Repeat(r frontier.Result, got frontier.Finished) {
 }
 
 // Closed follows a clean stop and the opening after it.
-func (f *Follower) Closed() { f.open(time.Now(), f.options, false, nil) }
+func (f *follower) Closed() { f.open(time.Now(), f.options, false, nil) }
 
 // Crashed follows a crash and the opening after it. The engine must have come back as it was at some instant between
 // the last commit that it owed and the crash; seen tells which. entry is Entry of the engine: it tells what counted as in
 // flight, which must be what was in flight at that instant, or since the last step that had the engine record it.
-func (f *Follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) frontier.Entry) {
+func (f *follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) frontier.Entry) {
 	f.Helper()
 	now, all, o := time.Now(), f.steps, f.options
 	owed := func(x step) bool { return x.at.Before(at.Add(-frontier.GroupDelay)) }
@@ -248,10 +254,10 @@ func (f *Follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) fro
 	}
 	for n := len(all); n >= kept; n-- {
 		for m := n; ; m-- {
-			f.journal = journal{fold(all[:n]), slices.Clone(all[:n])}
+			f.state, f.steps = fold(all[:n]), slices.Clone(all[:n])
 			if flight, lawful := f.judged(fold(all[:m]), entry); lawful {
 				f.open(now, o, true, flight)
-				if f.Picture().Diff(seen) == "" {
+				if f.pictured().Diff(seen) == "" {
 					return
 				}
 			}
@@ -261,12 +267,12 @@ func (f *Follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) fro
 		}
 	}
 	f.Fatalf("after a crash the engine is in none of the states it was in from its last commit on; that of the commit, %d "+
-		"steps before the crash, then the engine:%s", len(all)-kept, f.Picture().Diff(seen))
+		"steps before the crash, then the engine:%s", len(all)-kept, f.pictured().Diff(seen))
 }
 
 // judged returns what the engine counts as in flight of the leases of out, and whether it may count that. A lease with
 // no task beside one with a task may count, or not.
-func (f *Follower) judged(out *state, entry func(canon.URL) frontier.Entry) (flight []suspicion, lawful bool) {
+func (f *follower) judged(out *state, entry func(canon.URL) frontier.Entry) (flight []suspicion, lawful bool) {
 	leases, might := out.stats(time.Time{}).Leases, out.flight()
 	for _, h := range f.order {
 		for _, t := range h.pending {

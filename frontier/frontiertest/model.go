@@ -1,8 +1,7 @@
-package model
+package frontiertest
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"reflect"
@@ -14,8 +13,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// secret keys the fingerprints of the model. It is a constant, so that two models given the same calls agree.
-var secret = []byte("frontier/model: a secret for tests")
+// modelSecret keys the fingerprints of the model. It is a constant, so that two models given the same calls agree.
+var modelSecret = []byte("frontiertest: a secret for tests")
 
 // state is what a frontier knows. It depends on the steps that were taken and on nothing else.
 type state struct {
@@ -31,34 +30,17 @@ type state struct {
 	order    []*host         // in the order in which they became known
 	seen     map[string]bool // by key
 	accepted int64           // of those, the ones that became tasks
-	claims   uint64
 
-	seeds       []frontier.Seed
-	blobs       map[[sha256.Size]byte][]byte
-	ended       map[ending]int64     // URLs, refused candidates among them
-	capped      map[string]int64     // links, by reason
-	counts      map[string]int64     // of results
-	quarantined []frontier.Candidate // by the latest opening
-	operated    []operated           // all that was closed for an operator and no Finished named, ever
+	seeds  []frontier.Seed
+	ended  map[ending]int64 // URLs, refused candidates among them
+	capped map[string]int64 // links, by reason
+	counts map[string]int64 // of results
 }
 
 // ending is how a URL ended.
 type ending struct {
 	outcome frontier.Outcome
 	reason  string
-}
-
-// operated is a URL that was closed for an operator, or so many of a host.
-type operated struct {
-	url  frontier.Candidate
-	host canon.Authority
-	n    int64
-}
-
-// journal is the steps that were taken, and the state that they lead to.
-type journal struct {
-	*state
-	steps []step
 }
 
 // step is one thing that happened.
@@ -78,30 +60,16 @@ const (
 )
 
 // do takes a step.
-func do[T any](j *journal, r recorded, take func(s *state, now time.Time) T) T {
+func do[T any](f *follower, r recorded, take func(s *state, now time.Time) T) T {
 	now := time.Now()
-	j.steps = append(j.steps, step{at: now, recorded: r, take: func(s *state) { take(s, now) }})
-	return take(j.state, now)
-}
-
-// expired takes back the leases whose time is over, as a step, and reports whether there were any.
-func (j *journal) expired(now time.Time) bool {
-	over := func(h *host) bool { return h.lease != nil && !h.lease.expires.After(now) }
-	return slices.ContainsFunc(j.order, over) && do(j, perhaps, func(s *state, _ time.Time) bool {
-		for _, h := range s.order {
-			if over(h) {
-				s.counts[frontier.ReasonExpired]++
-				s.takeBack(h)
-			}
-		}
-		return true
-	})
+	f.steps = append(f.steps, step{at: now, recorded: r, take: func(s *state) { take(s, now) }})
+	return take(f.state, now)
 }
 
 // fold returns the state that steps lead to.
 func fold(steps []step) *state {
 	s := &state{
-		hosts: map[canon.Authority]*host{}, seen: map[string]bool{}, blobs: map[[sha256.Size]byte][]byte{},
+		hosts: map[canon.Authority]*host{}, seen: map[string]bool{},
 		ended: map[ending]int64{}, capped: map[string]int64{}, counts: map[string]int64{},
 	}
 	for _, x := range steps {
@@ -116,7 +84,7 @@ func fold(steps []step) *state {
 func (s *state) open(now time.Time, o frontier.Options, unclean bool, flight []suspicion) {
 	s.options, s.unclean, s.opened = o, unclean, now
 	s.openings++
-	s.quarantined, s.known, s.results = nil, int64(len(s.order)), 0
+	s.known, s.results = int64(len(s.order)), 0
 	if unclean {
 		s.floor = now.Add(o.Pace)
 	}
@@ -133,7 +101,6 @@ func (s *state) open(now time.Time, o frontier.Options, unclean bool, flight []s
 		t.alone += x.alone
 		if t.alone >= frontier.QuarantineStops {
 			s.end(h, t, frontier.Failed, frontier.ReasonQuarantined)
-			s.quarantined = append(s.quarantined, t.first)
 		}
 	}
 	for _, h := range s.order {
@@ -159,16 +126,11 @@ func (s *state) restartFloor(a canon.Authority) time.Time {
 func (s *state) host(now time.Time, a canon.Authority) *host {
 	h := s.hosts[a]
 	if h == nil {
-		h = s.newHost(now, a)
+		h = &host{authority: a, domain: a.RegistrableDomain(), notBefore: now}
+		h.wait(s.restartFloor(a), 0)
 		s.hosts[a] = h
 		s.order = append(s.order, h)
 	}
-	return h
-}
-
-func (s *state) newHost(now time.Time, a canon.Authority) *host {
-	h := &host{authority: a, domain: a.RegistrableDomain(), notBefore: now}
-	h.wait(s.restartFloor(a), 0)
 	return h
 }
 
@@ -233,8 +195,6 @@ func (s *state) over(a canon.Authority) string {
 		}
 	}
 	switch {
-	case o.MaxSize > 0 && s.size()+octets > o.MaxSize:
-		return frontier.ReasonCapSize
 	case o.MaxURLs > 0 && s.accepted >= o.MaxURLs:
 		return frontier.ReasonCapCrawl
 	case o.MaxURLsPerDomain > 0 && ofDomain >= o.MaxURLsPerDomain:
@@ -243,18 +203,6 @@ func (s *state) over(a canon.Authority) string {
 		return frontier.ReasonCapHost
 	}
 	return ""
-}
-
-// octets is what the model counts for a URL, as a file with its text and endings would. Nothing else counts.
-const octets = 1 << 10
-
-// size returns the octets that are kept.
-func (s *state) size() int64 { return octets * int64(len(s.seen)) }
-
-// full reports whether Options.MaxSize is reached except for a reserve of an eighth.
-func (s *state) full() bool {
-	most := s.options.MaxSize
-	return most > 0 && s.size() >= most-most/8
 }
 
 // count adds n URLs that ended.
@@ -274,8 +222,6 @@ func (s *state) end(h *host, t *task, o frontier.Outcome, reason string) {
 // grant leases the host of a.
 func (s *state) grant(now time.Time, a canon.Authority, token frontier.Token, ps []frontier.Fingerprint) {
 	h := s.host(now, a)
-	s.claims++
-	h.served = s.claims
 	h.lease = &lease{token: token, expires: now.Add(s.length()), width: max(h.update.Width, 1)}
 	h.give(ps)
 	if len(ps) == 1 {
@@ -300,7 +246,6 @@ func (s *state) takeBack(h *host) {
 	for _, t := range h.lease.tasks {
 		t.leased = false
 		if t.drop {
-			s.operated = append(s.operated, operated{url: t.first})
 			s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
 		}
 	}
@@ -343,9 +288,6 @@ func (s *state) settle(now time.Time, r frontier.Result) (f frontier.Finished) {
 		h.finished, h.lease = r.Token, nil
 	}
 	s.seeds = append(s.seeds, r.Extend...)
-	for _, b := range r.Blobs {
-		s.blobs[sha256.Sum256(b)] = b
-	}
 	for name, n := range r.Counts {
 		s.counts[name] += n
 	}
@@ -395,26 +337,22 @@ func (s *state) steer(now time.Time, c frontier.Steering) frontier.Steered {
 	}
 	h := s.host(now, c.Authority)
 	before := *h
-	drop := func(t *task) bool { // now, or when its lease ends
+	drop := func(t *task) { // now, or when its lease ends
 		if t.drop = t.leased; !t.leased {
 			s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
 		}
-		return !t.leased
 	}
 	switch {
 	case len(c.URLs) > 0:
 		for _, u := range c.URLs {
-			if t := h.named(u); t != nil && drop(t) {
-				s.operated = append(s.operated, operated{url: t.first})
+			if t := h.named(u); t != nil {
+				drop(t)
 			}
 		}
 	case c.Act == frontier.Drop:
 		h.hold = hold{act: frontier.Drop, reason: c.Reason}
 		for _, t := range slices.Clone(h.pending) {
 			drop(t)
-		}
-		if n := h.outcomes[frontier.Dropped] - before.outcomes[frontier.Dropped]; n > 0 {
-			s.operated = append(s.operated, operated{host: c.Authority, n: n})
 		}
 	case c.Act == frontier.Park:
 		h.hold = hold{act: frontier.Park, reason: c.Reason}
@@ -476,16 +414,14 @@ func (s *state) summary(now time.Time) (frontier.State, time.Duration) {
 	switch {
 	case !pending && !leased:
 		return frontier.Drained, 0
-	case s.full():
-		return frontier.Full, 0
 	case leased || due == 0:
 		return frontier.Busy, 0
 	}
 	return frontier.Waiting, due
 }
 
-// SumOf returns the totals that are sums over the hosts.
-func SumOf(hosts []frontier.Host) (st frontier.Stats) {
+// sumOf returns the totals that are sums over the hosts.
+func sumOf(hosts []frontier.Host) (st frontier.Stats) {
 	count := func(n *int64, yes bool) {
 		if yes {
 			*n++
@@ -513,8 +449,8 @@ func SumOf(hosts []frontier.Host) (st frontier.Stats) {
 
 // stats returns the totals.
 func (s *state) stats(now time.Time) frontier.Stats {
-	st := SumOf(s.views(now))
-	st.Capped, st.Counts, st.Size, st.Unclean, st.Restarts = maps.Clone(s.capped), maps.Clone(s.counts), s.size(), s.unclean, s.openings-1
+	st := sumOf(s.views(now))
+	st.Capped, st.Counts, st.Unclean, st.Restarts = maps.Clone(s.capped), maps.Clone(s.counts), s.unclean, s.openings-1
 	st.Reasons = map[frontier.Outcome]map[string]int64{}
 	st.State, st.Due = s.summary(now)
 	for _, h := range s.order {
@@ -564,33 +500,6 @@ func (h *host) view(now time.Time) frontier.Host {
 	return v
 }
 
-// entry returns the URL of h that became a task, with its state.
-func (h *host) entry(u canon.URL, now time.Time) (e frontier.Entry, ok bool) {
-	t := h.named(u)
-	if t == nil {
-		t = first(h.closed, func(t *task) bool { return t.first.URL.Key() == u.Key() })
-	}
-	if t == nil {
-		return e, false
-	}
-	e = frontier.Entry{Candidate: t.first, Print: t.Print, Outcome: t.outcome, Reason: t.reason}
-	switch {
-	case t.outcome != 0:
-		return e, true
-	case t.drop:
-		e.Outcome, e.Reason = frontier.Dropped, frontier.ReasonOperator
-		return e, true
-	}
-	e.Reason, e.Attempts, e.Deferred, e.Stops, e.Alone = t.Task.Reason, t.Attempts, t.deferred, t.Stops, t.alone
-	if t.deferred {
-		e.Wait = max(t.due.Sub(now), 0)
-	}
-	if t.Replaced {
-		e.Replaced = t.URL
-	}
-	return e, true
-}
-
 // survey returns what stands out.
 func (s *state) survey(now time.Time, n int) frontier.Survey {
 	v := frontier.Survey{Why: map[frontier.Condition]map[string]int64{}, Holds: map[frontier.Act]int64{}}
@@ -625,8 +534,8 @@ func (s *state) survey(now time.Time, n int) frontier.Survey {
 // queued, the Reason of an Open host, and how many leases expired.
 type Picture map[string]string
 
-// Take makes a picture.
-func Take(st frontier.Stats, hosts []frontier.Host, seeds []frontier.Seed) Picture {
+// takePicture makes a picture.
+func takePicture(st frontier.Stats, hosts []frontier.Host, seeds []frontier.Seed) Picture {
 	st.Queued, st.Deferred, st.Size = st.Queued+st.Deferred, 0, 0
 	if st.State != frontier.Waiting {
 		st.Due = 0
@@ -668,4 +577,260 @@ func (p Picture) Diff(q Picture) string {
 		}
 	}
 	return b.String()
+}
+
+// host is an authority with its queue.
+type host struct {
+	authority canon.Authority
+	domain    string // registrable
+	update    frontier.HostUpdate
+	notBefore time.Time
+	accepted  int64
+	outcomes  frontier.Outcomes
+	hold      hold
+	lease     *lease // the turn that is out, or nil
+
+	// pending holds the tasks that are not closed, in the order in which they were accepted: breadth first. A task
+	// keeps its place while it is leased or deferred; so what a turn does not settle is at the head again by itself.
+	// Depth first they are given from the other end.
+	pending []*task
+	closed  []*task
+
+	finished frontier.Token // of the last Finish that ended a turn
+}
+
+// lease is a turn that is out.
+type lease struct {
+	token   frontier.Token
+	expires time.Time
+	tasks   []*task // that are not settled
+	width   int
+	stops   int // of the suspect whose turn it is; zero when it is that of none
+}
+
+// task is a URL.
+type task struct {
+	frontier.Task
+	first    frontier.Candidate // as it was accepted
+	number   int64              // in the order of acceptance
+	leased   bool
+	deferred bool
+	due      time.Time // with deferred: earliest next attempt
+	drop     bool      // to be closed as Dropped by the operator when its lease ends, if it is pending then
+	alone    int       // of Stops, those at which nothing else was in flight
+	ending             // zero while it is pending
+}
+
+// newTask returns the task that a candidate becomes.
+func newTask(c frontier.Candidate, number int64) *task {
+	return &task{Task: frontier.Task{Candidate: c, Print: frontier.Print(modelSecret, c.URL)}, first: c, number: number}
+}
+
+// deferUntil puts t off, as d says. A suspect that is deferred has not brought the process down.
+func (t *task) deferUntil(due time.Time, d frontier.Deferral) {
+	t.deferred, t.due, t.Task.Reason = true, due, d.Reason
+	t.Stops, t.alone = 0, 0
+	if d.URL.IsZero() {
+		t.Attempts++
+		return
+	}
+	t.URL, t.Replaced = d.URL, true
+}
+
+// hold is an operator's command about a host.
+type hold struct {
+	act    frontier.Act
+	reason string
+	until  time.Time // with Park: when it ends; zero means never
+}
+
+// at returns what is left of k: nothing when its time is over.
+func (k hold) at(now time.Time) hold {
+	if !k.until.IsZero() && !k.until.After(now) {
+		return hold{}
+	}
+	return k
+}
+
+// view returns k as Host describes it.
+func (k hold) view(now time.Time) frontier.Hold {
+	k = k.at(now)
+	v := frontier.Hold{Act: k.act, Reason: k.reason}
+	switch {
+	case k.act == frontier.Park && k.until.IsZero():
+		v.Wait = frontier.Never
+	case k.act == frontier.Park:
+		v.Wait = k.until.Sub(now)
+	}
+	return v
+}
+
+// wait puts h off until d from now. A wait that is longer already stays; a negative one is none.
+func (h *host) wait(now time.Time, d time.Duration) {
+	if t := now.Add(max(d, 0)); t.After(h.notBefore) {
+		h.notBefore = t
+	}
+}
+
+// find returns the pending task with that print, or nil.
+func (h *host) find(p frontier.Fingerprint) *task {
+	return first(h.pending, func(t *task) bool { return t.Print == p })
+}
+
+// named returns the pending task with the key of u, or nil.
+func (h *host) named(u canon.URL) *task {
+	return first(h.pending, func(t *task) bool { return t.URL.Key() == u.Key() })
+}
+
+// first returns the first task that is wanted, or nil.
+func first(ts []*task, wanted func(*task) bool) *task {
+	if i := slices.IndexFunc(ts, wanted); i >= 0 {
+		return ts[i]
+	}
+	return nil
+}
+
+// give puts pending tasks under the lease of h.
+func (h *host) give(ps []frontier.Fingerprint) {
+	for _, p := range ps {
+		t := h.find(p)
+		t.leased = true
+		h.lease.tasks = append(h.lease.tasks, t)
+	}
+}
+
+// settled takes the task with that print from l and returns it, or nil.
+func (l *lease) settled(p frontier.Fingerprint) *task {
+	t := first(l.tasks, func(t *task) bool { return t.Print == p })
+	if t != nil {
+		t.leased = false
+		l.tasks = slices.DeleteFunc(l.tasks, func(x *task) bool { return x == t })
+	}
+	return t
+}
+
+// claimable reports whether the condition of h lets it be claimed at all in this run.
+func (h *host) claimable() bool {
+	return h.update.Condition != frontier.Retired && h.update.Condition != frontier.Refused
+}
+
+// from returns the earliest time for a turn with h, whatever it has to give; ok is false when there is none.
+func (h *host) from() (at time.Time, ok bool) {
+	if !h.claimable() || h.hold.act == frontier.Drop || h.hold.act == frontier.Park && h.hold.until.IsZero() {
+		return time.Time{}, false
+	}
+	if h.hold.until.After(h.notBefore) {
+		return h.hold.until, true
+	}
+	return h.notBefore, true
+}
+
+// due returns when h has a task to give; ok is false when that is not to be expected.
+func (h *host) due() (at time.Time, ok bool) {
+	from, ok := h.from()
+	if !ok {
+		return time.Time{}, false
+	}
+	ok = false
+	for _, t := range h.pending {
+		if t.leased {
+			continue
+		}
+		if !t.deferred {
+			return from, true
+		}
+		if !ok || t.due.Before(at) {
+			at, ok = t.due, true
+		}
+	}
+	if at.Before(from) {
+		at = from
+	}
+	return at, ok
+}
+
+// ready returns the tasks that h could give now, in the order of Options.Order, those tried before behind the others:
+// innocent ones, and suspects.
+func (s *state) ready(h *host, now time.Time) (innocent, suspects []*task) {
+	for _, t := range h.pending {
+		switch {
+		case t.leased || t.deferred && t.due.After(now):
+		case t.Stops > 0:
+			suspects = append(suspects, t)
+		default:
+			innocent = append(innocent, t)
+		}
+	}
+	if s.options.Order == frontier.DepthFirst {
+		slices.Reverse(innocent)
+		slices.Reverse(suspects)
+	}
+	slices.SortStableFunc(innocent, func(a, b *task) int { return cmp.Compare(min(a.Attempts, 1), min(b.Attempts, 1)) })
+	return innocent, suspects
+}
+
+// offer returns what a turn with h is given, up to n tasks: a suspect comes last, in a turn of its own.
+func (s *state) offer(h *host, now time.Time, n int) []*task {
+	innocent, suspects := s.ready(h, now)
+	if len(innocent) == 0 {
+		return suspects[:min(1, len(suspects))]
+	}
+	return innocent[:min(n, len(innocent))]
+}
+
+// more returns what a turn that is extended is given, up to n tasks.
+func (s *state) more(h *host, now time.Time, n int) []*task {
+	if h.lease.stops > 0 || h.hold.at(now).act != 0 {
+		return nil
+	}
+	innocent, _ := s.ready(h, now)
+	return innocent[:min(max(n, 0), len(innocent))]
+}
+
+// room reports whether the leases that are out leave room for a turn of a task with that many stops: a suspect is the
+// only one in the frontier, and one of two stops has no other turn beside it.
+func (s *state) room(stops int) bool {
+	return !slices.ContainsFunc(s.order, func(h *host) bool {
+		return h.lease != nil && (h.lease.stops > 1 || stops > 1 || stops > 0 && h.lease.stops > 0)
+	})
+}
+
+// free reports whether h has something ready, and the leases that are out leave room for it.
+func (s *state) free(h *host, now time.Time) bool {
+	innocent, suspects := s.ready(h, now)
+	stops := 0
+	if len(innocent) == 0 {
+		for _, t := range suspects {
+			stops = max(stops, t.Stops)
+		}
+	}
+	return h.lease == nil && len(innocent)+len(suspects) > 0 && s.room(stops)
+}
+
+// single reports whether h can be leased now with no tasks.
+func (s *state) single(h *host, now time.Time) bool {
+	from, ok := h.from()
+	return ok && !from.After(now) && h.lease == nil && s.room(0)
+}
+
+// candidates returns the hosts that can be leased now.
+func (s *state) candidates(now time.Time) (hosts []*host) {
+	for _, h := range s.order {
+		if at, ok := h.due(); ok && !at.After(now) && s.free(h, now) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// holds reports whether token is that of the lease of a that is out.
+func (s *state) holds(a canon.Authority, token frontier.Token) bool {
+	h := s.hosts[a]
+	return h != nil && h.lease != nil && h.lease.token == token
+}
+
+// repeats reports whether token ended a's last turn, so that a Finish with it has been applied before.
+func (s *state) repeats(a canon.Authority, token frontier.Token) bool {
+	h := s.hosts[a]
+	return h != nil && token != 0 && h.finished == token
 }
