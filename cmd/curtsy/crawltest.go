@@ -55,7 +55,7 @@ func crawltestServe(ctx context.Context, token, keys string, wing, asJSON bool, 
 	}
 	defer board.Close()
 	if asJSON {
-		err = cli.WriteJSON(std.Out, newBoardMap(board))
+		err = cli.WriteJSON(std.Out, newBoardMap(board.Web, board.Seed()))
 	} else {
 		command := tryCrawl
 		if token != "curtsy" { // the rules of the board bind another crawler
@@ -142,13 +142,6 @@ func writeBoard(w io.Writer, web *crawltest.Web, seed, command string) error {
 	return tw.Flush()
 }
 
-// tortureMap is where the torture site is served, and what a mirror of it leaves out.
-type tortureMap struct {
-	Seed   string            `json:"seed"`
-	Hosts  map[string]string `json:"hosts"`  // names to URLs
-	Absent []absentJSON      `json:"absent"` // what no mirror should hold
-}
-
 type absentJSON struct {
 	URL   string `json:"url"`
 	Why   string `json:"why"`
@@ -206,10 +199,7 @@ func tortureServe(ctx context.Context, token string, asJSON bool, std cli.Stream
 
 func writeTorture(w io.Writer, o *scoreboard.Web, asJSON bool) error {
 	if asJSON {
-		m := tortureMap{Seed: o.Seed(), Hosts: map[string]string{}}
-		for _, h := range o.Hosts() {
-			m.Hosts[h] = o.LoopbackURL(h)
-		}
+		m := newBoardMap(o.Web, o.Seed())
 		for _, a := range o.Absent {
 			m.Absent = append(m.Absent, absentJSON{o.Local(a.URL), a.Why, a.Embed})
 		}
@@ -476,16 +466,17 @@ func (t *transcript) tail() string {
 	return "its last words:\n  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
 }
 
-// boardMap is where the scoreboard's web is served.
+// boardMap is where the web of the scoreboard, or the torture site, is served.
 type boardMap struct {
-	Seed  string            `json:"seed"`
-	Hosts map[string]string `json:"hosts"` // names to URLs
+	Seed   string            `json:"seed"`
+	Hosts  map[string]string `json:"hosts"`            // names to URLs
+	Absent []absentJSON      `json:"absent,omitempty"` // what no mirror should hold
 }
 
-func newBoardMap(b *scoreboard.Board) boardMap {
-	m := boardMap{Seed: b.Seed(), Hosts: map[string]string{}}
-	for _, h := range b.Hosts() {
-		m.Hosts[h] = b.LoopbackURL(h)
+func newBoardMap(web *crawltest.Web, seed string) boardMap {
+	m := boardMap{Seed: seed, Hosts: map[string]string{}}
+	for _, h := range web.Hosts() {
+		m.Hosts[h] = web.LoopbackURL(h)
 	}
 	return m
 }

@@ -476,9 +476,6 @@ func pack(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) 
 	if err := cli.MayWrite("--output", o.out, userfile.Kind{}); err != nil {
 		return err
 	}
-	if err := crawldir.Require(dir); err != nil {
-		return err
-	}
 	if err := crawldir.RequireWhole(dir); err != nil {
 		return err
 	}

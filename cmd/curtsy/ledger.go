@@ -51,9 +51,6 @@ type headJSON struct {
 func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) error {
 	book := filepath.Join(dir, crawldir.LedgerName)
 	if _, err := os.Stat(book); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		if err := crawldir.Require(dir); err != nil {
-			return err
-		}
 		return crawldir.RequireWhole(dir)
 	}
 	n, err := ledger.Latest(book)
@@ -338,9 +335,6 @@ func (o *lodging) prepare(dir string) (err error) {
 
 // latestOf is the latest checkpoint of a crawl directory, and the folder of its ledger.
 func latestOf(dir string) (string, *checkpoint.Note, error) {
-	if err := crawldir.Require(dir); err != nil {
-		return "", nil, err
-	}
 	if err := crawldir.RequireWhole(dir); err != nil {
 		return "", nil, err
 	}

@@ -195,9 +195,6 @@ func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) err
 	}
 	book := filepath.Join(dir, crawldir.LedgerName)
 	if _, err := os.Stat(book); err != nil {
-		if err := crawldir.Require(dir); err != nil {
-			return err
-		}
 		return crawldir.RequireWhole(dir)
 	}
 	if _, err := control.Connect(ctx, dir); err == nil {

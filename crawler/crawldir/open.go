@@ -231,9 +231,12 @@ func Require(dir string) error {
 	return nil
 }
 
-// RequireWhole refuses a crawl that lacks what was made with it: ErrIncomplete. Made anew in silence, evidence would be
-// gone and nobody would know.
+// RequireWhole refuses what Require refuses, and a crawl that lacks what was made with it: ErrIncomplete. If a run made
+// that again in silence, evidence would be gone and nobody would know.
 func RequireWhole(dir string) error {
+	if err := Require(dir); err != nil {
+		return err
+	}
 	for _, part := range []struct{ name, anew string }{
 		{ArchiveName, "make an empty folder of that name to continue without its content"},
 		{LedgerName, "make an empty folder of that name to continue without its content"},

@@ -38,9 +38,7 @@ type noting func(ctx context.Context, act ledger.Operator) error
 // operated is a running crawl as its operator meets it.
 type operated struct {
 	*crawler.Crawl
-	frontier frontier.Frontier
-	note     noting
-	changing *changing
+	*changing
 }
 
 func (d *Dir) operated(c *crawler.Crawl) control.Crawl {
@@ -51,7 +49,7 @@ func (d *Dir) operated(c *crawler.Crawl) control.Crawl {
 		}
 		return err
 	}
-	return &operated{c, d.Frontier, note, &changing{dir: d.path, frontier: d.Frontier, running: c, tell: note, now: d.settings}}
+	return &operated{c, &changing{dir: d.path, frontier: d.Frontier, running: c, note: note, now: d.settings}}
 }
 
 // Steer implements control.Crawl.
@@ -183,8 +181,8 @@ func ofSeeds(ctx context.Context, seeds []frontier.Candidate, added frontier.Add
 type changing struct {
 	dir      string
 	frontier frontier.Frontier
-	running  *crawler.Crawl                                       // nil for none
-	tell     func(ctx context.Context, act ledger.Operator) error // to the ledger
+	running  *crawler.Crawl // nil for none
+	note     noting
 
 	mu  sync.Mutex
 	now Settings // in force
@@ -236,7 +234,7 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 	}
 	// The mark stands before the first line that was written by it. A kill in between leaves the settings before, which the
 	// mark of the last run binds.
-	if err := c.tell(ctx, act); err != nil {
+	if err := c.note(ctx, act); err != nil {
 		return done, err
 	}
 	if c.running != nil {
@@ -506,7 +504,7 @@ func (c *changing) reload(ctx context.Context, o control.Change) (done control.C
 	if err := c.count(ctx, &done, func(u frontier.Candidate) bool { return lists.URL(u.URL) != nil }); err != nil {
 		return done, err
 	}
-	return done, c.tell(ctx, ledger.Operator{
+	return done, c.note(ctx, ledger.Operator{
 		Act: o.Setting, About: "read again: " + done.After, URLs: done.URLs, Note: control.NoteOf(ctx),
 	})
 }
@@ -572,7 +570,7 @@ func (f Stopped) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retrie
 
 // Change changes a setting, for the runs that follow.
 func (f Stopped) Change(ctx context.Context, o control.Change) (control.Changed, error) {
-	c := &changing{dir: f.dir, frontier: f.Frontier, tell: f.note, now: *f.settings}
+	c := &changing{dir: f.dir, frontier: f.Frontier, note: f.note, now: *f.settings}
 	done, err := c.change(ctx, o)
 	*f.settings = c.now // the next change is one of these
 	return done, err

@@ -228,9 +228,6 @@ func prepareResume(command string, flags *pflag.FlagSet, s *crawldir.Settings, o
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := crawldir.Require(o.dir); err != nil {
-		return err
-	}
 	if err := crawldir.RequireWhole(o.dir); err != nil {
 		return err
 	}

@@ -291,9 +291,6 @@ func (c *checking) judgeStored(ctx context.Context, dir string) error {
 
 // stored judges a crawl that is there and does not run. It is held against the generation before where it has ended.
 func (c *checking) stored(ctx context.Context, dir string) (*check.Result, error) {
-	if err := crawldir.Require(dir); err != nil {
-		return nil, err
-	}
 	if err := crawldir.RequireWhole(dir); err != nil {
 		return nil, err
 	}

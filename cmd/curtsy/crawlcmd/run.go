@@ -61,19 +61,15 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 	if err != nil {
 		return err
 	}
-	if o.then != nil {
-		if o.follower() != nil {
-			if err := o.ends(summary, result.Changes); err != nil {
-				return err
-			}
-		}
-		return o.then(Ended{Dir: o.dir, Result: result, Signal: sig})
-	}
-	switch {
-	case o.follower() != nil:
+	if o.follower() != nil {
 		if err := o.ends(summary, result.Changes); err != nil {
 			return err
 		}
+	}
+	switch {
+	case o.then != nil:
+		return o.then(Ended{Dir: o.dir, Result: result, Signal: sig})
+	case o.follower() != nil:
 	case !o.quiet:
 		if o.mirrored != nil {
 			fmt.Fprint(std.Err, o.mirrored.Lead())

@@ -94,7 +94,7 @@ func fill(path string, format Format, disk *full) error {
 		d.Abort()
 		return d.Wrong(err)
 	}
-	s := newFile(small, d, w, true)
+	s := newFile(small, d, w, d.Commit, d.Abort)
 	defer s.Abort()
 	for i := range 500 {
 		if err := s.Write(smallRow(i)); err != nil {
@@ -113,7 +113,7 @@ func TestAFullDiskLeavesNoDatabase(t *testing.T) {
 		path := filepath.Join(dir, DatabaseName)
 		db, err := newDatabase(path)
 		require.NoError(t, err)
-		s, err := db.table(small, Options{})
+		s, err := db.table(small, Options{}, nil, nil)
 		require.NoError(t, err)
 		if _, err := db.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", room)); err != nil {
 			t.Fatal(err)

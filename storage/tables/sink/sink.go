@@ -40,7 +40,15 @@ func Create(format Format, path string, t *tables.Table, o Options) (Sink, error
 		return nil, err
 	}
 	if format == SQLite {
-		return newAlone(path, t, o)
+		db, err := newDatabase(path)
+		if err != nil {
+			return nil, err
+		}
+		s, err := db.table(t, o, db.close, db.abort) // the only table of its database, which ends with it
+		if err != nil {
+			db.abort()
+		}
+		return s, err
 	}
 	d, err := durable.Begin(path)
 	if err != nil {
@@ -61,23 +69,26 @@ func Create(format Format, path string, t *tables.Table, o Options) (Sink, error
 		d.Abort()
 		return nil, d.Wrong(err)
 	}
-	return newFile(t, d, w, true), nil
+	return newFile(t, d, w, d.Commit, d.Abort), nil
 }
 
 // file is a Sink: it checks rows, keeps the first error, and has the file written.
 type file struct {
 	t     *tables.Table
 	draft *durable.Draft
-	whole bool // the draft is this table's alone
 	w     writer
 	keys  []int
 	last  tables.Row // the key of the row before, if there was one
 	rows  int64
 	err   error
+
+	// commit and abandon end the draft; nil while other tables share it.
+	commit  func() error
+	abandon func()
 }
 
-func newFile(t *tables.Table, d *durable.Draft, w writer, whole bool) *file {
-	return &file{t: t, draft: d, whole: whole, w: w, keys: t.Places(), last: make(tables.Row, len(t.Columns))}
+func newFile(t *tables.Table, d *durable.Draft, w writer, commit func() error, abandon func()) *file {
+	return &file{t: t, draft: d, w: w, keys: t.Places(), last: make(tables.Row, len(t.Columns)), commit: commit, abandon: abandon}
 }
 
 // Write implements Sink.
@@ -117,16 +128,16 @@ func (f *file) Close() error {
 	case f.err != nil:
 		f.Abort()
 		return f.err
-	case f.whole:
-		return f.draft.Commit()
+	case f.commit != nil:
+		return f.commit()
 	}
 	return nil
 }
 
 // Abort implements Sink.
 func (f *file) Abort() {
-	if f.whole {
-		f.draft.Abort()
+	if f.abandon != nil {
+		f.abandon()
 	}
 }
 
@@ -207,7 +218,7 @@ func (s *Set) Create(t *tables.Table) (Sink, error) {
 		}
 		s.db = db
 	}
-	return s.db.table(t, s.o)
+	return s.db.table(t, s.o, nil, nil)
 }
 
 // Close completes what the tables share. It fails if one of them failed, or was aborted, or is still open.
@@ -223,40 +234,6 @@ func (s *Set) Abort() {
 	if s.db != nil {
 		s.db.abort()
 	}
-}
-
-// alone is the only table of its database, which ends with it.
-type alone struct {
-	Sink
-	db *database
-}
-
-func newAlone(path string, t *tables.Table, o Options) (Sink, error) {
-	db, err := newDatabase(path)
-	if err != nil {
-		return nil, err
-	}
-	s, err := db.table(t, o)
-	if err != nil {
-		db.abort()
-		return nil, err
-	}
-	return &alone{s, db}, nil
-}
-
-// Close implements Sink.
-func (a *alone) Close() error {
-	if err := a.Sink.Close(); err != nil {
-		a.db.abort()
-		return err
-	}
-	return a.db.close()
-}
-
-// Abort implements Sink.
-func (a *alone) Abort() {
-	a.Sink.Abort()
-	a.db.abort()
 }
 
 // unfinished is the error of a table that was not closed when its database was.
@@ -320,15 +297,15 @@ func (db *database) exec(statement string) error {
 	return err
 }
 
-// table begins a table, and returns its sink.
-func (db *database) table(t *tables.Table, o Options) (Sink, error) {
+// table begins a table, and returns its sink. commit and abandon are nil where the database has others.
+func (db *database) table(t *tables.Table, o Options, commit func() error, abandon func()) (Sink, error) {
 	w := &sqliteWriter{db: db, t: t}
 	if err := w.create(o); err != nil {
 		db.err = cmp.Or(db.err, db.draft.Wrong(err))
 		return nil, db.err
 	}
 	db.open = append(db.open, w)
-	return newFile(t, db.draft, w, false), nil
+	return newFile(t, db.draft, w, commit, abandon), nil
 }
 
 // close makes the indexes, and gives the file its name.
