@@ -1,0 +1,640 @@
+package sink
+
+import (
+	"bufio"
+	"crypto/sha1" //nolint:gosec // as Common Crawl has it; the archive, which is evidence, has SHA-256
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"curtsy/storage/tables"
+	"github.com/klauspost/compress/gzip"
+	"github.com/parquet-go/parquet-go"
+)
+
+// bufferSize is how much of a file is written at once.
+const bufferSize = 256 << 10
+
+// instantLayout is RFC 3339 with as many digits as an instant has.
+const instantLayout = "2006-01-02T15:04:05.000000Z"
+
+// csvWriter writes RFC 4180. encoding/csv would change line breaks within a field when it ends lines as the RFC does, and
+// writes null as it writes the empty string.
+type csvWriter struct {
+	w       *bufio.Writer
+	exact   bool
+	scratch []byte
+}
+
+// newCSV begins a table as RFC 4180 has it. Unless exact, strings that a spreadsheet would run as formulas are marked.
+func newCSV(w io.Writer, t *tables.Table, exact bool) (writer, error) {
+	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize), exact: exact}
+	for i := range t.Columns {
+		c.comma(i)
+		_, _ = c.w.WriteString(t.Columns[i].Name) // a bufio.Writer keeps its error
+	}
+	_, err := c.w.WriteString("\r\n")
+	return c, err
+}
+
+func (c *csvWriter) comma(i int) {
+	if i > 0 {
+		_ = c.w.WriteByte(',')
+	}
+}
+
+func (c *csvWriter) Write(r tables.Row) error {
+	for i, v := range r {
+		c.comma(i)
+		switch {
+		case v.IsNull():
+			if len(r) == 1 {
+				_, _ = c.w.WriteString(`""`) // readers take an empty line for no row
+			}
+		case v.Kind() == tables.String:
+			c.text(v.Text())
+		case v.Kind() == tables.List:
+			c.list(v.List())
+		default:
+			c.scratch = plain(c.scratch[:0], v)
+			_, _ = c.w.Write(c.scratch)
+		}
+	}
+	_, err := c.w.WriteString("\r\n")
+	return err
+}
+
+// plain appends a value that is no text.
+func plain(b []byte, v tables.Value) []byte {
+	switch v.Kind() {
+	case tables.Bool:
+		return strconv.AppendBool(b, v.Number() != 0)
+	case tables.Float64:
+		return strconv.AppendFloat(b, v.Float(), 'g', -1, 64)
+	case tables.Time:
+		return v.Time().AppendFormat(b, instantLayout)
+	}
+	return strconv.AppendInt(b, v.Number(), 10)
+}
+
+// text writes a string: the empty one in quotes, which tells it from null.
+func (c *csvWriter) text(s string) {
+	mark := !c.exact && formula(s)
+	if s != "" && !mark && !strings.ContainsAny(s, "\",\r\n") && s[0] != ' ' && s[len(s)-1] != ' ' {
+		_, _ = c.w.WriteString(s)
+		return
+	}
+	_ = c.w.WriteByte('"')
+	if mark {
+		_ = c.w.WriteByte('\'')
+	}
+	c.inner(s)
+	_ = c.w.WriteByte('"')
+}
+
+// inner writes what stands between quotes.
+func (c *csvWriter) inner(s string) {
+	for {
+		at := strings.IndexByte(s, '"')
+		if at < 0 {
+			_, _ = c.w.WriteString(s)
+			return
+		}
+		_, _ = c.w.WriteString(s[:at+1])
+		_ = c.w.WriteByte('"')
+		s = s[at+1:]
+	}
+}
+
+// list writes an array of JSON, which no spreadsheet takes for a formula.
+func (c *csvWriter) list(list []string) {
+	_ = c.w.WriteByte('"')
+	jsonList(list, c.inner)
+	_ = c.w.WriteByte('"')
+}
+
+func (c *csvWriter) Finish() error { return c.w.Flush() }
+
+// formulas are the beginnings that make spreadsheets run a cell, as OWASP lists them, the forms of full width among them;
+// and the mark itself, so that whoever takes one away in front of each string has what was there.
+var formulas = []string{"=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'"}
+
+func formula(s string) bool {
+	for _, begin := range formulas {
+		if strings.HasPrefix(s, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// jsonlWriter writes an object of JSON on each line, with all columns, so that a reader of the first line knows them.
+// encoding/json would hold the text of a row a second time.
+type jsonlWriter struct {
+	w       *bufio.Writer
+	names   []string // what stands in front of each value
+	scratch []byte
+}
+
+// newJSONL begins a table as lines of JSON.
+func newJSONL(w io.Writer, t *tables.Table) writer {
+	j := &jsonlWriter{w: bufio.NewWriterSize(w, bufferSize)}
+	for i := range t.Columns {
+		begin := `,"`
+		if i == 0 {
+			begin = `{"`
+		}
+		j.names = append(j.names, begin+t.Columns[i].Name+`":`)
+	}
+	return j
+}
+
+func (j *jsonlWriter) Write(r tables.Row) error {
+	put := func(s string) { _, _ = j.w.WriteString(s) } // a bufio.Writer keeps its error
+	for i, v := range r {
+		put(j.names[i])
+		switch {
+		case v.IsNull():
+			put("null")
+		case v.Kind() == tables.String:
+			jsonText(v.Text(), put)
+		case v.Kind() == tables.List:
+			jsonList(v.List(), put)
+		case v.Kind() == tables.Time:
+			j.scratch = append(plain(append(j.scratch[:0], '"'), v), '"')
+			_, _ = j.w.Write(j.scratch)
+		default:
+			j.scratch = plain(j.scratch[:0], v)
+			_, _ = j.w.Write(j.scratch)
+		}
+	}
+	_, err := j.w.WriteString("}\n")
+	return err
+}
+
+func (j *jsonlWriter) Finish() error { return j.w.Flush() }
+
+// A row group ends with as many rows as DuckDB reads at once, or before with as many bytes: its pages wait in memory
+// until all its columns are complete.
+const (
+	groupRows  = 122_880
+	groupBytes = 32 << 20
+)
+
+// The library takes values column by column, so that many rows at once cost little more than one. Rows are handed on
+// when they are so many, or have so many bytes: then a page is not much longer than it should be.
+const (
+	batchRows  = 128
+	batchBytes = 128 << 10
+	longRow    = 1 << 10 // values; the memory of a longer one is not kept
+)
+
+// parquetWriter writes row groups of bounded size.
+type parquetWriter struct {
+	buf   *bufio.Writer
+	w     *parquet.GenericWriter[any]
+	rows  int // of the group
+	bytes int // of the group, as they are without a coding
+	row   parquet.Row
+	batch []parquet.Row // of the group, but not yet handed on
+	held  int           // bytes of the batch
+	free  []parquet.Row // memory of rows
+	there []int         // the definition level of a value of each column, and of a list that is empty
+}
+
+// newParquet begins a table as Parquet, by a program of that version.
+func newParquet(w io.Writer, t *tables.Table, version string) (writer, error) {
+	var sorting []parquet.SortingColumn
+	for _, name := range t.Key {
+		sorting = append(sorting, parquet.NullsFirst(parquet.Ascending(name)))
+	}
+	options := []parquet.WriterOption{
+		parquet.NewSchema(t.Name, newColumns(t)),
+		parquet.Compression(&parquet.Zstd),
+		parquet.DataPageVersion(1), // which every reader knows
+		// The file's index has them. A writer that is given a whole configuration has its default, true, all the same: so
+		// it is given options.
+		parquet.DataPageStatistics(false),
+		parquet.PageBufferSize(64 << 10),
+		parquet.DictionaryMaxBytes(1 << 20),
+		parquet.CreatedBy("curtsy", version, ""),
+		parquet.KeyValueMetadata("curtsy.table", t.Name),
+		parquet.KeyValueMetadata("curtsy.doc", t.Doc),
+		parquet.KeyValueMetadata("curtsy.version", version),
+		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
+	}
+	if _, err := parquet.NewWriterConfig(options...); err != nil {
+		return nil, err
+	}
+	buf := bufio.NewWriterSize(w, bufferSize)
+	p := &parquetWriter{buf: buf, w: parquet.NewGenericWriter[any](buf, options...)}
+	for i := range t.Columns {
+		level := 1
+		if t.Columns[i].Required {
+			level = 0
+		}
+		p.there = append(p.there, level)
+	}
+	return p, nil
+}
+
+func (p *parquetWriter) Write(r tables.Row) error {
+	p.next()
+	size := 0
+	for i, v := range r {
+		size += 8
+		if v.IsNull() {
+			p.row = append(p.row, parquet.NullValue().Level(0, 0, i))
+			continue
+		}
+		switch v.Kind() {
+		case tables.List:
+			size += p.list(v.List(), i)
+			continue
+		case tables.String:
+			size += len(v.Text())
+		}
+		p.row = append(p.row, scalar(v).Level(0, p.there[i], i))
+	}
+	if p.rows > 0 && (p.rows == groupRows || p.bytes+size > groupBytes) {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	p.rows, p.bytes, p.held = p.rows+1, p.bytes+size, p.held+size
+	if p.batch = append(p.batch, p.row); len(p.batch) == batchRows || p.held >= batchBytes {
+		return p.hand()
+	}
+	return nil
+}
+
+// next begins a row, in the memory of one that was handed on.
+func (p *parquetWriter) next() {
+	p.row = nil
+	if n := len(p.free); n > 0 {
+		p.row, p.free = p.free[n-1], p.free[:n-1]
+	}
+}
+
+// hand hands on the rows of the batch.
+func (p *parquetWriter) hand() error {
+	_, err := p.w.WriteRows(p.batch)
+	for _, row := range p.batch {
+		if clear(row); cap(row) <= longRow {
+			p.free = append(p.free, row[:0])
+		}
+	}
+	p.batch, p.held = p.batch[:0], 0
+	return err
+}
+
+// flush ends a row group.
+func (p *parquetWriter) flush() error {
+	if err := p.hand(); err != nil {
+		return err
+	}
+	p.rows, p.bytes = 0, 0
+	return p.w.Flush()
+}
+
+// list adds a list, and returns the bytes of its strings.
+func (p *parquetWriter) list(list []string, column int) (size int) {
+	if len(list) == 0 {
+		p.row = append(p.row, parquet.NullValue().Level(0, p.there[column], column))
+	}
+	for i, s := range list {
+		p.row = append(p.row, parquet.ValueOf(s).Level(min(i, 1), p.there[column]+1, column))
+		size += len(s) + 8
+	}
+	return size
+}
+
+func scalar(v tables.Value) parquet.Value {
+	switch v.Kind() {
+	case tables.Bool:
+		return parquet.BooleanValue(v.Number() != 0)
+	case tables.Int16, tables.Int32:
+		return parquet.Int32Value(int32(v.Number()))
+	case tables.Float64:
+		return parquet.DoubleValue(v.Float())
+	case tables.String:
+		return parquet.ValueOf(v.Text())
+	}
+	return parquet.Int64Value(v.Number())
+}
+
+func (p *parquetWriter) Finish() error {
+	if err := p.hand(); err != nil {
+		return err
+	}
+	if err := p.w.Close(); err != nil {
+		return err
+	}
+	return p.buf.Flush()
+}
+
+// columns are those of a table in their order; a parquet.Group has them by name.
+type columns struct {
+	parquet.Group
+	fields []parquet.Field
+}
+
+// Fields implements parquet.Node.
+func (c *columns) Fields() []parquet.Field { return c.fields }
+
+func newColumns(t *tables.Table) *columns {
+	c := &columns{Group: parquet.Group{}}
+	for i := range t.Columns {
+		c.Group[t.Columns[i].Name] = node(&t.Columns[i])
+	}
+	byName := map[string]parquet.Field{}
+	for _, f := range c.Group.Fields() {
+		byName[f.Name()] = f
+	}
+	for i := range t.Columns {
+		c.fields = append(c.fields, byName[t.Columns[i].Name])
+	}
+	return c
+}
+
+func node(c *tables.Column) parquet.Node {
+	var n parquet.Node
+	switch c.Kind {
+	case tables.Bool:
+		n = parquet.Leaf(parquet.BooleanType)
+	case tables.Int16:
+		n = parquet.Int(16)
+	case tables.Int32:
+		n = parquet.Int(32)
+	case tables.Int64:
+		n = parquet.Int(64)
+	case tables.Float64:
+		n = parquet.Leaf(parquet.DoubleType)
+	case tables.Time:
+		n = parquet.Timestamp(parquet.Microsecond)
+	case tables.List:
+		n = parquet.List(parquet.Leaf(bounded{parquet.String().Type()}))
+	default:
+		n = parquet.Leaf(bounded{parquet.String().Type()})
+	}
+	if c.Few && c.Kind != tables.List && c.Kind != tables.Bool {
+		n = parquet.Encoded(n, &parquet.RLEDictionary)
+	}
+	if c.Required {
+		return parquet.Required(n)
+	}
+	return parquet.Optional(n)
+}
+
+// boundLength is how many bytes of a string stand in the statistics of a column. The library would keep the least and
+// the greatest string of each row group whole, in memory and at the end of the file: of texts, the largest of the crawl.
+const boundLength = 256
+
+// bounded is the type of strings whose statistics are short: bounds that are no values of the column, as Parquet allows.
+type bounded struct{ parquet.Type }
+
+// NewColumnBuffer implements parquet.Type.
+func (b bounded) NewColumnBuffer(column, values int) parquet.ColumnBuffer {
+	return boundedBuffer{b.Type.NewColumnBuffer(column, values)}
+}
+
+type boundedBuffer struct{ parquet.ColumnBuffer }
+
+// Page implements parquet.ColumnBuffer.
+func (b boundedBuffer) Page() parquet.Page { return boundedPage{b.ColumnBuffer.Page()} }
+
+type boundedPage struct{ parquet.Page }
+
+// Bounds implements parquet.Page.
+func (b boundedPage) Bounds() (least, greatest parquet.Value, ok bool) {
+	least, greatest, ok = b.Page.Bounds()
+	if !ok {
+		return least, greatest, false
+	}
+	above, ok := atMost(greatest.ByteArray())
+	return parquet.ByteArrayValue(atLeast(least.ByteArray())), parquet.ByteArrayValue(above), ok
+}
+
+// atLeast is a short string that is not above s.
+func atLeast(s []byte) []byte {
+	if len(s) <= boundLength {
+		return s
+	}
+	return s[:boundary(s)]
+}
+
+// atMost is a short string that is not below s, if there is one: s up to a character that has a next one.
+func atMost(s []byte) (above []byte, ok bool) {
+	if len(s) <= boundLength {
+		return s, true
+	}
+	for end := boundary(s); end > 0; {
+		r, n := utf8.DecodeLastRune(s[:end])
+		end -= n
+		switch {
+		case r == utf8.MaxRune:
+			continue
+		case r == 0xd7ff: // what follows is half of a pair, and no character
+			r = 0xdfff
+		}
+		return utf8.AppendRune(append([]byte(nil), s[:end]...), r+1), true
+	}
+	return nil, false
+}
+
+// boundary is where the last character ends that fits.
+func boundary(s []byte) int {
+	end := boundLength
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return end
+}
+
+// errOnlyText says that a WET file is made of texts alone.
+var errOnlyText = errors.New("form: a WET file holds the table text and no other")
+
+// wetWriter writes the table text as WET records, as Common Crawl writes them: a conversion record of WARC 1.0 for each
+// text, in a gzip member of its own. Rows without a text have none.
+type wetWriter struct {
+	w    *bufio.Writer
+	gz   *gzip.Writer
+	head []byte
+
+	url, time, id, languages, text, cut int // columns
+}
+
+// newWET begins the table text, and no other, as a file of WET records, by a program of that version.
+func newWET(w io.Writer, t *tables.Table, version string) (writer, error) {
+	if t.Name != tables.Reading.Name {
+		return nil, errOnlyText
+	}
+	out := bufio.NewWriterSize(w, bufferSize)
+	x := &wetWriter{
+		w: out, gz: gzip.NewWriter(out),
+		url: t.Index("url"), time: t.Index("fetch_time"), id: t.Index("warc_record_id"),
+		languages: t.Index("content_languages"), text: t.Index("text"), cut: t.Index("text_cut"),
+	}
+	now := time.Now()
+	name := t.Name + wetExt
+	block := "Software-Info: curtsy/" + version + "\r\nExtracted-Date: " + now.UTC().Format(time.RFC1123) + "\r\n" +
+		"format: WARC File Format 1.0\r\nconformsTo: http://bibnum.bnf.fr/WARC/WARC_ISO_28500_version1_latestdraft.pdf\r\n"
+	x.begin("warcinfo", now, wetID(name, now.String()))
+	x.field("WARC-Filename", name)
+	x.field("Content-Type", "application/warc-fields")
+	return x, x.record(block)
+}
+
+// begin begins a record's head.
+func (x *wetWriter) begin(kind string, date time.Time, id string) {
+	x.head = append(x.head[:0], "WARC/1.0\r\n"...)
+	x.field("WARC-Type", kind)
+	x.field("WARC-Date", date.UTC().Format("2006-01-02T15:04:05Z"))
+	x.field("WARC-Record-ID", id)
+}
+
+// field adds a field, unless it is empty. What would end it is written as in URLs.
+func (x *wetWriter) field(name, value string) {
+	if value == "" {
+		return
+	}
+	x.head = append(append(x.head, name...), ": "...)
+	for i := range len(value) {
+		if c := value[i]; c < ' ' || c == 0x7f {
+			x.head = fmt.Appendf(x.head, "%%%02X", c)
+		} else {
+			x.head = append(x.head, c)
+		}
+	}
+	x.head = append(x.head, "\r\n"...)
+}
+
+// record writes the head that was begun, and a block.
+func (x *wetWriter) record(block string) error {
+	x.field("Content-Length", fmt.Sprint(len(block)))
+	x.head = append(x.head, "\r\n"...)
+	x.gz.Reset(x.w)
+	_, err := x.gz.Write(x.head)
+	if err == nil {
+		_, err = io.WriteString(x.gz, block)
+	}
+	if err == nil {
+		_, err = io.WriteString(x.gz, "\r\n\r\n")
+	}
+	if err == nil {
+		err = x.gz.Close()
+	}
+	return err
+}
+
+func (x *wetWriter) Write(r tables.Row) error {
+	if r[x.text].IsNull() {
+		return nil
+	}
+	text := r[x.text].Text() + "\n"
+	url, date, refers := r[x.url].Text(), r[x.time].Time(), r[x.id].Text()
+	x.begin("conversion", date, wetID(url, date.String(), refers))
+	x.field("WARC-Target-URI", strings.ReplaceAll(url, " ", "%20"))
+	if strings.HasPrefix(refers, "urn:") && !strings.ContainsAny(refers, "<> ") { // another crawler's may be anything
+		x.field("WARC-Refers-To", "<"+refers+">")
+	}
+	x.field("WARC-Block-Digest", sha1Of(text))
+	x.field("WARC-Identified-Content-Language", r[x.languages].Text())
+	if !r[x.cut].IsNull() {
+		x.field("WARC-Truncated", "length")
+	}
+	x.field("Content-Type", "text/plain")
+	return x.record(text)
+}
+
+func (x *wetWriter) Finish() error { return x.w.Flush() }
+
+func sha1Of(s string) string {
+	sum := sha1.Sum([]byte(s)) //nolint:gosec // see above
+	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
+}
+
+// wetID is the id of a record, which it has again in the next export: a UUID by a digest (RFC 9562 5.8).
+func wetID(of ...string) string {
+	sum := sha256.Sum256([]byte("curtsy wet\x00" + strings.Join(of, "\x00")))
+	id := sum[:16]
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
+	return fmt.Sprintf("<urn:uuid:%x-%x-%x-%x-%x>", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+const hexDigits = "0123456789abcdef"
+
+// jsonText hands on s as a string of JSON (RFC 8259 7), in parts: a text of any length is not held a second time. What
+// JavaScript takes for the end of a line (U+2028, U+2029) is escaped, too.
+func jsonText(s string, put func(part string)) {
+	put(`"`)
+	begin := 0
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= ' ' && c != '"' && c != '\\' && c != 0xe2 {
+			continue
+		}
+		part, n := escaped(s[i:])
+		if part == "" {
+			continue
+		}
+		put(s[begin:i])
+		put(part)
+		i += n - 1
+		begin = i + 1
+	}
+	put(s[begin:])
+	put(`"`)
+}
+
+// jsonList hands on an array of strings, as jsonText does.
+func jsonList(list []string, put func(part string)) {
+	put("[")
+	for i, s := range list {
+		if i > 0 {
+			put(",")
+		}
+		jsonText(s, put)
+	}
+	put("]")
+}
+
+// escaped is what stands for the first n bytes of s, or empty if they stand for themselves.
+func escaped(s string) (part string, n int) {
+	switch c := s[0]; {
+	case c == '"':
+		return `\"`, 1
+	case c == '\\':
+		return `\\`, 1
+	case c == '\n':
+		return `\n`, 1
+	case c == '\r':
+		return `\r`, 1
+	case c == '\t':
+		return `\t`, 1
+	case c < ' ':
+		return string([]byte{'\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15]}), 1
+	case c == 0xe2 && len(s) >= 3 && s[1] == 0x80 && s[2] == 0xa8:
+		return `\u2028`, 3
+	case c == 0xe2 && len(s) >= 3 && s[1] == 0x80 && s[2] == 0xa9:
+		return `\u2029`, 3
+	}
+	return "", 1
+}
+
+// writer writes the rows of one table, in their order, in one format to an io.Writer: CSV, JSON lines, Parquet, or texts
+// as WET records. It checks no row, and flushes nothing before Finish. It may not be used by two goroutines at once.
+type writer interface {
+	// Write adds a row, which it does not keep.
+	Write(r tables.Row) error
+	// Finish writes what is still to be written.
+	Finish() error
+}
+
+// wetExt ends the name of a file of WET records.
+const wetExt = ".warc.wet.gz"
