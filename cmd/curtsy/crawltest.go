@@ -303,7 +303,7 @@ func (s *scoring) run(ctx context.Context, command []string, std cli.Streams) er
 	}
 	score := board.Judge(r.ending())
 	if len(s.rules) > 0 {
-		score.Rows = slices.DeleteFunc(score.Rows, func(row scoreboard.Row) bool {
+		score.Rows = slices.DeleteFunc(score.Rows, func(row crawltest.Row) bool {
 			return !slices.ContainsFunc(s.rules, func(part string) bool { return names(part, row.Rule) })
 		})
 	}

@@ -66,7 +66,7 @@ func TestExpectationsAreJudged(t *testing.T) {
 			if row.Verdict != tc.verdict || !strings.Contains(row.Evidence, tc.says) {
 				t.Errorf("%s: %s; want %s, %q", row.Verdict, row.Evidence, tc.verdict, tc.says)
 			}
-			if report.Violations != len(row.Findings) && tc.name != "a field" { // that is bad manners as well
+			if report.Violations() != len(row.Findings) && tc.name != "a field" { // that is bad manners as well
 				t.Errorf("other rows are broken too:\n%s", table(t, report))
 			}
 		})

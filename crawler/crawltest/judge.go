@@ -25,14 +25,9 @@ func (r *Referee) Judge(rules Rules) Report {
 	t := r.Trial(rules)
 	report := Report{Requests: len(t.all), Elapsed: t.Elapsed()}
 	for _, rule := range t.judges() {
-		row := rule.judge()
-		report.Rows = append(report.Rows, row)
-		report.Violations += len(row.Findings)
+		report.Rows = append(report.Rows, rule.judge())
 	}
-	for _, row := range t.Hostile() {
-		report.Rows = append(report.Rows, row)
-		report.Violations += len(row.Findings)
-	}
+	report.Rows = append(report.Rows, t.Hostile()...)
 	for _, h := range r.web.order {
 		report.Hosts = append(report.Hosts, t.Summary(h.name))
 	}

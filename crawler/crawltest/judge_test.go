@@ -440,8 +440,8 @@ func TestRefereeCatches(t *testing.T) {
 				assert.Equalf(t, (row.Rule == tc.broken), (row.Verdict == Broken), "%s: %s: %s", row.Rule, row.Verdict, row.Evidence)
 			}
 			row := report.Row(tc.broken)
-			if want := max(tc.findings, 1); len(row.Findings) != want || report.Violations != want {
-				t.Errorf("%d findings, %d violations, want %d", len(row.Findings), report.Violations, want)
+			if want := max(tc.findings, 1); len(row.Findings) != want || report.Violations() != want {
+				t.Errorf("%d findings, %d violations, want %d", len(row.Findings), report.Violations(), want)
 			}
 			text := table(t, report)
 			flat := strings.Join(strings.Fields(text), " ")

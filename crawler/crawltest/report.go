@@ -12,11 +12,10 @@ import (
 
 // Report is what the referee found.
 type Report struct {
-	Rows       []Row        // one for each Rule, in their order, then one for each of the sites' own (Expect)
-	Hosts      []HostReport // one for each site, in the order of the web
-	Requests   int
-	Violations int           // findings of all rows
-	Elapsed    time.Duration // from the first request to the end of the last exchange
+	Rows     []Row        // one for each Rule, in their order, then one for each of the sites' own (Expect)
+	Hosts    []HostReport // one for each site, in the order of the web
+	Requests int
+	Elapsed  time.Duration // from the first request to the end of the last exchange
 }
 
 // Row is the judgement by one rule.
@@ -26,6 +25,11 @@ type Row struct {
 	Checked  int       // facts that the rule was held against
 	Evidence string    // what they show, or the first finding
 	Findings []Finding // violations, in order of time; empty unless Broken
+
+	// Of a row of the scoreboard: the number of the rule of politeness, 0 for what is asked beside these, and what that rests
+	// on, as "RFC 9309 2.3".
+	Number int
+	Source string
 }
 
 // Verdict says whether a rule was kept.
@@ -67,7 +71,25 @@ type HostReport struct {
 }
 
 // OK reports whether no rule was broken.
-func (r Report) OK() bool { return r.Violations == 0 }
+func (r Report) OK() bool { return r.Count(Broken) == 0 }
+
+// Count returns how many rows have a verdict.
+func (r Report) Count(v Verdict) (n int) {
+	for _, row := range r.Rows {
+		if row.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Violations returns how many findings all rows have.
+func (r Report) Violations() (n int) {
+	for _, row := range r.Rows {
+		n += len(row.Findings)
+	}
+	return n
+}
 
 // Row returns the judgement by a rule.
 func (r Report) Row(rule Rule) Row {
@@ -171,7 +193,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	})
 	verdict := "no violation"
 	if !r.OK() {
-		verdict = plainly.Count(r.Violations, "violation")
+		verdict = plainly.Count(r.Violations(), "violation")
 	}
 	fmt.Fprintf(&b, "\n%s in %s: %s\n", plainly.Count(r.Requests, "request"), Seconds(r.Elapsed), verdict)
 	_, err := w.Write(b.Bytes())

@@ -196,7 +196,7 @@ func TestHandlerAnswersTheRest(t *testing.T) {
 		t.Errorf("a handler that writes nothing is logged as %+v", log[3])
 	}
 	r := web.Referee().Judge(Rules{})
-	if f := r.Row(RobotsObeyed).Findings; len(f) != 1 || f[0].Target != "/hidden" || r.Violations != 1 {
+	if f := r.Row(RobotsObeyed).Findings; len(f) != 1 || f[0].Target != "/hidden" || r.Violations() != 1 {
 		t.Errorf("of a robots.txt in gzip by a handler, and pages without a link graph:\n%s", table(t, r))
 	}
 }
@@ -284,7 +284,7 @@ func TestForeignCrawlerStaysOnLoopback(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, c.Get(seeds[0]+"p?again").Status, "unknown query")
 	})
 	r := web.Referee().Judge(Rules{Repeats: 2})
-	if f := r.Row(Scope).Findings; len(f) != 1 || f[0].Target != "/p?again" || r.Violations != 1 {
+	if f := r.Row(Scope).Findings; len(f) != 1 || f[0].Target != "/p?again" || r.Violations() != 1 {
 		t.Errorf("\n%s", table(t, r))
 	}
 	assert.Equal(t, 2+4+1+3+3, r.Requests, "requests")

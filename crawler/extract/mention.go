@@ -182,7 +182,7 @@ func (t *teller) shows(root *html.Node) string {
 			t.shown = collapsed(t.shown, " ")
 		}
 		pictures = pictures || n.DataAtom == atom.Img
-		n = behind(n, root)
+		n = behind(n, root, silent)
 	}
 	if text := t.taken(); text != "" || !pictures {
 		return text
@@ -192,23 +192,9 @@ func (t *teller) shows(root *html.Node) string {
 		if n.DataAtom == atom.Img {
 			t.shown = collapsed(collapsed(t.shown, restore(attr(n, "alt"))), " ")
 		}
-		n = behind(n, root)
+		n = behind(n, root, silent)
 	}
 	return t.taken()
-}
-
-// behind is what follows a node within root; nil at the end.
-func behind(n, root *html.Node) *html.Node {
-	if n.FirstChild != nil && !silent(n) {
-		return n.FirstChild
-	}
-	for n != root && n.NextSibling == nil {
-		n = n.Parent
-	}
-	if n == root {
-		return nil
-	}
-	return n.NextSibling
 }
 
 // taken is the text that was gathered.

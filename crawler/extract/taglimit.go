@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"curtsy/crawler/extract/prune"
 	"curtsy/storage/markup"
 )
 
@@ -188,11 +189,15 @@ func plainInLink(name string) bool {
 
 // instead returns what goes behind the "<" that a tag begins with.
 func (t *tagLimit) instead(tag string) string {
-	var name [longest]byte
-	n := nameOf(tag, &name)
+	var read prune.Name
+	end := read.Read(tag, 1)
+	name := string(read.Octets())
+	if end == len(tag) {
+		name = "" // it may go on
+	}
 	t.escaped = t.escaped || t.script && begins(tag, "<!--")
-	t.follow(string(name[:n]), tag)
-	switch string(name[:n]) {
+	t.follow(name, tag)
+	switch name {
 	case "":
 		t.script = t.script && !begins(tag, "</script")
 	case "script":
@@ -201,11 +206,11 @@ func (t *tagLimit) instead(tag string) string {
 		t.foreign = true
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
 		// These, and a, of which the parser keeps one, are all that it opens anew.
-		end, attrs := endOf(tag, 1+n)
+		end, attrs := endOf(tag, end)
 		if end < 0 || attrs > maxAttrs || telling(tag[:end]) {
 			return asMeta
 		}
-		if t.foreign && (string(name[:n]) != "font" || styled(tag[:end])) || t.escaped && !t.foreign {
+		if t.foreign && (name != "font" || styled(tag[:end])) || t.escaped && !t.foreign {
 			return asMeta
 		}
 		return asComment
@@ -214,7 +219,7 @@ func (t *tagLimit) instead(tag string) string {
 			return asMeta
 		}
 	case "a":
-		if end, attrs := endOf(tag, 1+n); end < 0 || attrs > maxAttrs {
+		if end, attrs := endOf(tag, end); end < 0 || attrs > maxAttrs {
 			return asArea
 		}
 	}
@@ -254,21 +259,6 @@ func telling(tag string) bool {
 func (t *tagLimit) ahead(i int) string {
 	b, _ := t.r.Peek(i + maxAhead)
 	return unsafe.String(unsafe.SliceData(b), len(b))[i:]
-}
-
-// nameOf writes the name of a start tag in small letters and returns its length; 0 if it is longer than those that
-// matter.
-func nameOf(tag string, name *[longest]byte) int {
-	for i, c := range []byte(tag[1:min(len(tag), longest)]) {
-		switch {
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		case strings.IndexByte(markup.Space+"/>", c) >= 0:
-			return i
-		}
-		name[i] = c
-	}
-	return 0
 }
 
 // endOf returns where a start tag ends, whose name ends at name, and how many attributes it has; a negative place if the

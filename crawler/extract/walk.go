@@ -35,26 +35,30 @@ type walker struct {
 	}
 }
 
-// elements goes through the elements of a document in order. The contents of a template are inert, unless it is a
-// declarative shadow root (HTML Standard 4.12.3).
+// elements goes through the elements of a document in order.
 func elements(doc *goquery.Document) iter.Seq[*html.Node] {
 	return func(yield func(*html.Node) bool) {
 		root := doc.Nodes[0]
-		for n := root; n != nil; {
+		for n := root; n != nil; n = behind(n, root, inert) {
 			if n.Type == html.ElementNode && !yield(n) {
 				return
 			}
-			inert := n.DataAtom == atom.Template && n.Namespace == "" && !has(n, "shadowrootmode")
-			if n.FirstChild != nil && !inert {
-				n = n.FirstChild
-				continue
-			}
-			for n != root && n.NextSibling == nil {
-				n = n.Parent
-			}
-			n = n.NextSibling
 		}
 	}
+}
+
+// behind is what follows a node within root, without what is in a node that skip reports; nil at the end.
+func behind(n, root *html.Node, skip func(*html.Node) bool) *html.Node {
+	if n.FirstChild != nil && !skip(n) {
+		return n.FirstChild
+	}
+	for n != root && n.NextSibling == nil {
+		n = n.Parent
+	}
+	if n == root {
+		return nil
+	}
+	return n.NextSibling
 }
 
 // base returns the document base URL: by the first base element that has an href, else the page's own.
@@ -308,30 +312,22 @@ func bounded(s string, n int) string {
 // styles and templates.
 func text(doc *goquery.Document, to func(string)) {
 	root := doc.Nodes[0]
-	for n := root; n != nil; {
+	for n := root; n != nil; n = behind(n, root, silent) {
 		if n.Type == html.TextNode {
 			to(restore(n.Data))
 		}
-		if n.FirstChild != nil && !silent(n) {
-			n = n.FirstChild
-			continue
-		}
-		for n != root && n.NextSibling == nil {
-			n = n.Parent
-		}
-		n = n.NextSibling
 	}
 }
 
-// silent reports whether what is in n is no text of the page. See elements for templates.
+// silent reports whether what is in n is no text of the page.
 func silent(n *html.Node) bool {
-	switch n.DataAtom {
-	case atom.Script, atom.Style:
-		return true
-	case atom.Template:
-		return n.Namespace == "" && !has(n, "shadowrootmode")
-	}
-	return false
+	return n.DataAtom == atom.Script || n.DataAtom == atom.Style || inert(n)
+}
+
+// inert reports whether n is a template whose contents are inert: one that is no declarative shadow root (HTML Standard
+// 4.12.3).
+func inert(n *html.Node) bool {
+	return n.DataAtom == atom.Template && n.Namespace == "" && !has(n, "shadowrootmode")
 }
 
 // lazy reads the attributes that scripts make requisites of when they come into view.

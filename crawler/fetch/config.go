@@ -217,7 +217,7 @@ func New(c Config) (*Fetcher, error) {
 		contact: c.Identity.checkContact(),
 		fields:  commonFields(c.Identity),
 		tls:     &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"}},
-		idle:    idleLines{lines: map[canon.Authority]*connection{}, life: c.KeepAlive},
+		idle:    idleLines{lines: map[canon.Authority][]*connection{}, life: c.KeepAlive},
 		memory:  sync.Pool{New: newSpool(c.SpoolDir)},
 		copies:  sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
 		large:   make(chan struct{}, largeDecoders),

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,6 @@ type connection struct {
 	socket    *socket        // below TLS; nil otherwise
 	br        *bufio.Reader
 	used      int         // exchanges begun
-	next      *connection // idle, to the same authority
 	timer     *time.Timer // closes it when it has been idle too long; nil until it first is
 
 	// The exchange that is going on.
@@ -224,8 +224,8 @@ type idleLines struct {
 	life time.Duration // negative keeps none
 
 	mu    sync.Mutex
-	lines map[canon.Authority]*connection // the one put last; connection.next leads to the others
-	count int                             // of all
+	lines map[canon.Authority][]*connection // the one put last is last
+	count int                               // of all
 	over  bool
 }
 
@@ -245,10 +245,11 @@ func (s *idleLines) take(a canon.Authority, only netip.AddrPort) *connection {
 func (s *idleLines) remove(a canon.Authority) *connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.lines[a]
-	if l == nil {
+	n := len(s.lines[a])
+	if n == 0 {
 		return nil
 	}
+	l := s.lines[a][n-1]
 	s.unlink(l)
 	l.timer.Stop()
 	return l
@@ -256,43 +257,27 @@ func (s *idleLines) remove(a canon.Authority) *connection {
 
 // unlink takes l out and reports whether it was in; called with mu held.
 func (s *idleLines) unlink(l *connection) bool {
-	first := s.lines[l.authority]
-	if first == l {
-		if l.next == nil {
-			delete(s.lines, l.authority)
-		} else {
-			s.lines[l.authority] = l.next
-		}
-		l.next = nil
-		s.count--
-		return true
+	all := s.lines[l.authority]
+	at := slices.Index(all, l)
+	if at < 0 {
+		return false
 	}
-	for ; first != nil; first = first.next {
-		if first.next == l {
-			first.next, l.next = l.next, nil
-			s.count--
-			return true
-		}
+	if s.lines[l.authority] = slices.Delete(all, at, at+1); len(all) == 1 {
+		delete(s.lines, l.authority)
 	}
-	return false
+	s.count--
+	return true
 }
 
 // put keeps l as one of at most width to its authority, or reports that there is no room for it.
 func (s *idleLines) put(l *connection, width int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || s.life < 0 || s.count >= maxIdle {
+	all := s.lines[l.authority]
+	if s.over || s.life < 0 || s.count >= maxIdle || len(all) >= max(width, 1) {
 		return false
 	}
-	there := 0
-	for o := s.lines[l.authority]; o != nil; o = o.next {
-		there++
-	}
-	if there >= max(width, 1) {
-		return false
-	}
-	l.next = s.lines[l.authority]
-	s.lines[l.authority] = l
+	s.lines[l.authority] = append(all, l)
 	s.count++
 	if l.timer == nil {
 		l.timer = time.AfterFunc(s.life, func() { s.expire(l) })
@@ -313,18 +298,17 @@ func (s *idleLines) expire(l *connection) {
 }
 
 // shut returns all lines and lets in no more.
-func (s *idleLines) shut() []*connection {
+func (s *idleLines) shut() (all []*connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	var all []*connection
-	for a, l := range s.lines {
-		delete(s.lines, a)
-		for ; l != nil; l = l.next {
-			l.timer.Stop()
-			all = append(all, l)
-		}
+	for _, lines := range s.lines {
+		all = append(all, lines...)
 	}
+	for _, l := range all {
+		l.timer.Stop()
+	}
+	clear(s.lines)
 	s.count = 0
 	return all
 }

@@ -162,7 +162,7 @@ func TestAsManyConnectionsAreKeptAsTheRequestsAllowFor(t *testing.T) {
 		t.Cleanup(func() { far.Close() })
 		return newLine(a, netip.AddrPort{}, near)
 	}
-	s := idleLines{lines: map[canon.Authority]*connection{}, life: time.Hour}
+	s := idleLines{lines: map[canon.Authority][]*connection{}, life: time.Hour}
 	var kept []*connection
 	for i, want := range []bool{true, true, true, false} {
 		l := lineTo()
@@ -218,7 +218,7 @@ func TestUnaskedOctetsAreNoAnswer(t *testing.T) {
 	f := mustNew(t, Config{AllowNet: nets("127.0.0.0/8")})
 	url := "http://" + listener.Addr().String() + "/"
 	require.Nil(t, get(t, f, url).Failure)
-	l := f.idle.lines[mustURL(t, url).Authority()]
+	l := f.idle.lines[mustURL(t, url).Authority()][0]
 	if l == nil || l.hasPendingInput() {
 		t.Fatal("the connection is not idle")
 	}

@@ -175,8 +175,8 @@ func (rs Rules) Of(a canon.Authority) Overrides {
 		t.Delay = max(t.Delay, r.Delay)
 		t.MaxPerHost = smaller(t.MaxPerHost, r.MaxPerHost)
 		t.PerHostPerDay = smaller(t.PerHostPerDay, r.PerHostPerDay)
-		if h, err := parseHours(r.Hours); err == nil && len(h) > 0 {
-			t.hours = append(t.hours, h)
+		if w, err := parseHours(r.Hours); err == nil && len(w) > 0 {
+			t.hours = append(t.hours, w)
 		}
 	}
 	return t
@@ -187,7 +187,7 @@ type Overrides struct {
 	Delay                     time.Duration
 	MaxPerHost, PerHostPerDay int64
 
-	hours []hours // of which each must be open
+	hours []Spans // of which each must be open
 }
 
 // smaller is the smaller of two limits, of which zero is none.
@@ -203,17 +203,12 @@ func (rs Rules) Patterns() Rules {
 	return slices.DeleteFunc(slices.Clone(rs), func(r Rule) bool { return len(r.Include) == 0 && len(r.Exclude) == 0 })
 }
 
-// span is a part of the day in minutes since midnight, UTC. One whose end is not after its beginning goes over midnight.
-type span struct{ from, to int }
-
-// hours are parts of the day, of which one must hold.
-type hours []span
-
-// parseHours reads parts of the day: "22:00-06:00".
-func parseHours(texts []string) (h hours, err error) {
+// parseHours reads parts of the day, in UTC: "22:00-06:00".
+func parseHours(texts []string) (w Spans, err error) {
 	for _, text := range texts {
 		from, to, ok := strings.Cut(text, "-")
-		var s span
+		s := Span{zone: time.UTC}
+		s.days, _ = parseDays("") // of no name is each
 		if ok {
 			if s.from, err = minute(strings.TrimSpace(from)); err == nil {
 				s.to, err = minute(strings.TrimSpace(to))
@@ -222,35 +217,26 @@ func parseHours(texts []string) (h hours, err error) {
 		if !ok || err != nil || s.from == dayMinutes || s.from == s.to {
 			return nil, fmt.Errorf("%q: write two times of a day (UTC) with a dash: 22:00-06:00", text)
 		}
-		h = append(h, s)
+		w = append(w, s)
 	}
-	return h, nil
+	return w, nil
 }
 
-// holds reports whether a minute of the day is within one of the spans.
-func (h hours) holds(m int) bool {
-	for _, s := range h {
-		if s.from < s.to && m >= s.from && m < s.to || s.from > s.to && (m >= s.from || m < s.to) {
-			return true
-		}
-	}
-	return false
+// isOpen reports whether all of the hours are open at an instant.
+func (t Overrides) isOpen(at time.Time) bool {
+	return !slices.ContainsFunc(t.hours, func(w Spans) bool { return !w.Open(at) })
 }
 
 // Closed is how long a host may not be asked from now on, by its hours; zero when it may be. Hours that are never open at
 // once close it for a day at a time.
 func (t Overrides) Closed(now time.Time) time.Duration {
-	now = now.UTC()
-	open := func(m int) bool {
-		return !slices.ContainsFunc(t.hours, func(h hours) bool { return !h.holds(m % dayMinutes) })
+	if t.isOpen(now) {
+		return 0
 	}
-	at := now.Hour()*60 + now.Minute()
-	for wait := range dayMinutes {
-		if open(at + wait) {
-			if wait == 0 {
-				return 0
-			}
-			return now.Truncate(time.Minute).Add(time.Duration(wait) * time.Minute).Sub(now)
+	minute := now.Truncate(time.Minute)
+	for wait := time.Minute; wait < 24*time.Hour; wait += time.Minute {
+		if t.isOpen(minute.Add(wait)) {
+			return minute.Add(wait).Sub(now)
 		}
 	}
 	return 24 * time.Hour
@@ -260,7 +246,7 @@ func (t Overrides) Closed(now time.Time) time.Duration {
 func (t Overrides) Open() float64 {
 	n := 0
 	for m := range dayMinutes {
-		if !slices.ContainsFunc(t.hours, func(h hours) bool { return !h.holds(m) }) {
+		if t.isOpen(time.Unix(int64(60*m), 0)) {
 			n++
 		}
 	}

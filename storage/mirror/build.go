@@ -114,7 +114,7 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 		for e, state := range w.bad {
 			e.state = state
 		}
-		if err := errors.Join(w.lines.close(), w.absent.lines.close(), w.scripts.Close()); err != nil {
+		if err := errors.Join(w.lines.Close(), w.absent.lines.Close(), w.scripts.Close()); err != nil {
 			return nil, wrapped("begin again", err)
 		}
 		clear(d.made)

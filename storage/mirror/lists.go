@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"curtsy/frontier/durable"
 	"curtsy/storage"
 	"curtsy/storage/mirror/layout"
+	"curtsy/storage/sorted"
 )
 
 // Missing is a line of the list of what is missing: a URL that files of the mirror name, and that has no file there.
@@ -40,7 +42,7 @@ const maxIn = 3
 
 // absent gathers what documents name and the mirror does not have.
 type absent struct {
-	lines *sorter        // "KEY\tL|E|S\tFILE", and what the ledger says of KEY, see why.String
+	lines *sorted.Sorter // "KEY\tL|E|S\tFILE", and what the ledger says of KEY, see why.String
 	named atomic.Bool    // documents name something
 	hosts map[string]why // of hosts whose refusals the ledger counts without naming all
 	shut  map[string]why // of hosts, what came of asking for robots.txt last; without a reason if it was had
@@ -74,7 +76,7 @@ const (
 // add notes that a file names u.
 func (a *absent) add(u canon.URL, by, file string) error {
 	a.named.Store(true)
-	return a.lines.add(u.Key() + "\t" + by + "\t" + file)
+	return a.lines.Add([]byte(u.Key() + "\t" + by + "\t" + file))
 }
 
 // ofLedger begins what the ledger says of a URL, which is sorted before the files that name it.
@@ -95,7 +97,8 @@ func whyIn(line string) (w why) {
 }
 
 // write writes the list. The reasons are those of the plan, else of the ledger, whose lines are sorted with it.
-func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) error {
+func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) (err error) {
+	defer func() { err = errors.Join(err, a.lines.Close()) }()
 	if a.named.Load() {
 		if err := a.ask(lines); err != nil {
 			return err
@@ -117,9 +120,13 @@ func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error
 		_, err = b.WriteString(text + "\n")
 		return err
 	}
-	err := a.lines.each(func(line string) error {
-		if line == last {
-			return nil
+	for sortedLine, err := range a.lines.All() {
+		line := string(sortedLine)
+		switch {
+		case err != nil:
+			return err
+		case line == last:
+			continue
 		}
 		last = line
 		key, rest, _ := strings.Cut(line, "\t")
@@ -133,7 +140,7 @@ func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error
 			if said := whyIn(rest); said.after(found) {
 				found = said
 			}
-			return nil
+			continue
 		}
 		by, file, _ := strings.Cut(rest, "\t")
 		switch by {
@@ -147,12 +154,8 @@ func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error
 		if len(m.In) < maxIn && !slices.Contains(m.In, file) {
 			m.In = append(m.In, file)
 		}
-		return nil
-	})
-	if err == nil {
-		err = end()
 	}
-	return errors.Join(err, b.Flush())
+	return errors.Join(end(), b.Flush())
 }
 
 // explain gives a line its reason, and counts it.
@@ -267,7 +270,7 @@ func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 			}
 			continue
 		}
-		if err := a.lines.add(u.Key() + "\t" + w.String()); err != nil {
+		if err := a.lines.Add([]byte(u.Key() + "\t" + w.String())); err != nil {
 			return err
 		}
 		if l.Count > 0 {
@@ -426,18 +429,19 @@ func marshal(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// keyed puts a URL before its line, to sort by it.
-func keyed(url, line string) string { return url + "\t" + line }
-
-// writeSorted writes the lines of a sorter to w, without their keys.
-func writeSorted(w io.Writer, s *sorter) error {
+// writeSorted writes the lines of a sorter to w, without their keys, and closes it.
+func writeSorted(w io.Writer, s *sorted.Sorter) (err error) {
+	defer func() { err = errors.Join(err, s.Close()) }()
 	b := bufio.NewWriterSize(w, 64<<10)
-	err := s.each(func(line string) error {
-		_, line, _ = strings.Cut(line, "\t")
-		_, err := b.WriteString(line + "\n")
-		return err
-	})
-	return errors.Join(err, b.Flush())
+	for line, err := range s.All() {
+		if err != nil {
+			return err
+		}
+		_, line, _ = bytes.Cut(line, []byte("\t"))
+		_, _ = b.Write(line) // how it failed, Flush says
+		_ = b.WriteByte('\n')
+	}
+	return b.Flush()
 }
 
 // dateForm is that of WARC-Date in our archives.

@@ -24,6 +24,7 @@ import (
 	"curtsy/storage/mediatype"
 	"curtsy/storage/mirror/layout"
 	"curtsy/storage/script"
+	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
 )
 
@@ -41,7 +42,7 @@ type writer struct {
 	*gatherer
 	disk   *disk
 	before *previous
-	lines  *sorter // of the map
+	lines  *sorted.Sorter // of the map
 	absent *absent
 
 	scripts *script.Listing
@@ -174,7 +175,7 @@ func (w *writer) tell(line Entry) error {
 	if err != nil {
 		return err
 	}
-	return w.lines.add(keyed(line.URL, text))
+	return w.lines.Add([]byte(line.URL + "\t" + text)) // the URL is what it is sorted by
 }
 
 // document is a worker's memory for documents.

@@ -19,11 +19,11 @@ const runSize = 4 << 20
 
 // Listing gathers what the scripts of a site name, in bounded memory. It may be added to concurrently.
 type Listing struct {
-	mu sync.Mutex
 	// "SCRIPT\tA\tSEGMENTS\tPAGE" for a page that loads a script, those nearest the root first;
 	// "SCRIPT\tB\tNAME\tFILE" for a name in it, and the file that it is in.
 	// The script is a URL; for one in a page it is what its references are relative to there.
 	lines *sorted.Sorter
+	mu    sync.Mutex // guards cut
 	cut   map[Cut]int64
 }
 
@@ -32,11 +32,7 @@ func NewListing(dir string) *Listing {
 	return &Listing{lines: sorted.New(dir, runSize), cut: map[Cut]int64{}}
 }
 
-func (l *Listing) add(line string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lines.Add([]byte(line))
-}
+func (l *Listing) add(line string) error { return l.lines.Add([]byte(line)) }
 
 // Loads notes that a page loads a script.
 func (l *Listing) Loads(page, script canon.URL) error {

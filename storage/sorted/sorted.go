@@ -12,14 +12,16 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// Sorter holds what is to be put in order.
+// Sorter holds what is to be put in order. Add may be called concurrently.
 type Sorter struct {
 	dir   string // for the temporary files; empty means the system's
 	limit int    // bytes held in memory
 
-	held   [][]byte // in chunks
+	mu     sync.Mutex // guards Add
+	held   [][]byte   // in chunks
 	size   int
 	chunks [][]byte
 	at     int // chunk that is filled
@@ -52,6 +54,8 @@ func New(dir string, limit int) *Sorter { return &Sorter{dir: dir, limit: limit}
 
 // Add takes a string; it keeps a copy.
 func (s *Sorter) Add(b []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.err != nil {
 		return s.err
 	}

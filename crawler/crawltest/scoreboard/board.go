@@ -90,43 +90,8 @@ func (b *Board) Rules() []crawltest.Rule {
 	return names
 }
 
-// Score is what the scoreboard shows of a crawler.
-type Score struct {
-	Rows     []Row
-	Hosts    []crawltest.HostReport
-	Requests int
-	Elapsed  time.Duration // from the first request to the end of the last exchange
-}
-
-// Row is the judgement by one rule of politeness.
-type Row struct {
-	crawltest.Row
-	Number int    // of the rule of politeness; 0 for what is asked beside these
-	Source string // what that rests on: "RFC 9309 2.3"
-}
-
-// OK reports whether no rule was broken.
-func (s Score) OK() bool { return s.Count(crawltest.Broken) == 0 }
-
-// Count says how many rows have a verdict.
-func (s Score) Count(v crawltest.Verdict) (n int) {
-	for _, row := range s.Rows {
-		if row.Verdict == v {
-			n++
-		}
-	}
-	return n
-}
-
-// Row returns the judgement by a rule.
-func (s Score) Row(rule crawltest.Rule) Row {
-	for _, row := range s.Rows {
-		if row.Rule == rule {
-			return row
-		}
-	}
-	return Row{Row: crawltest.Row{Rule: rule, Verdict: crawltest.Unshown}}
-}
+// Score is what the scoreboard shows of a crawler: a row for each rule of politeness.
+type Score struct{ crawltest.Report }
 
 // scorePace is what the scoreboard holds every crawler to.
 const scorePace = time.Second
@@ -146,8 +111,7 @@ func (b *Board) Judge(e Ending) Score {
 	if len(t.All()) == 0 && !e.Shown {
 		t.Rules.Partial = true // nobody has come
 	}
-	s := Score{Requests: len(t.All()), Elapsed: t.Elapsed()}
-	s.Rows = b.judge(t, e)
+	s := Score{crawltest.Report{Rows: b.judge(t, e), Requests: len(t.All()), Elapsed: t.Elapsed()}}
 	for _, h := range t.Hosts() {
 		s.Hosts = append(s.Hosts, t.Summary(h))
 	}
@@ -155,20 +119,22 @@ func (b *Board) Judge(e Ending) Score {
 }
 
 // judge returns the rows in order of the rules' numbers; those without one come last.
-func (b *Board) judge(t *crawltest.Trial, e Ending) []Row {
-	var rows []Row
+func (b *Board) judge(t *crawltest.Trial, e Ending) (rows []crawltest.Row) {
+	add := func(row crawltest.Row, rule crawltest.Rule, number int, source string) {
+		row.Rule, row.Number, row.Source = rule, number, source
+		rows = append(rows, row)
+	}
 	for _, r := range b.rules {
-		row := r.judge(t)
-		row.Rule = r.rule
-		rows = append(rows, Row{row, r.number, r.source})
+		add(r.judge(t), r.rule, r.number, r.source)
 	}
 	for _, row := range t.Hostile() {
-		rows = append(rows, Row{row, hostileNumber, "curtsy"})
+		add(row, row.Rule, hostileNumber, "curtsy")
 	}
-	slices.SortStableFunc(rows, func(a, c Row) int {
+	slices.SortStableFunc(rows, func(a, c crawltest.Row) int {
 		return cmp.Or(cmp.Compare(min(c.Number, 1), min(a.Number, 1)), cmp.Compare(a.Number, c.Number))
 	})
-	return append(rows, Row{Row: e.judge(), Source: "curtsy"})
+	add(e.judge(), Ends, 0, "curtsy")
+	return rows
 }
 
 // Ends is the rule that a crawl comes to its end by itself.

@@ -117,8 +117,8 @@ func (p *Pruner) text(t span) {
 }
 
 // part keeps what a tag that is left out does to the text of a link.
-func (p *Pruner) part(name *tagName) {
-	if p.linked && !p.Tail && Parts(string(name.octets())) {
+func (p *Pruner) part(name *Name) {
+	if p.linked && !p.Tail && Parts(string(name.Octets())) {
 		p.Out = append(p.Out, ' ')
 	}
 }
@@ -161,8 +161,8 @@ func (p *Pruner) markup(at int) (next int, ok bool) {
 }
 
 func (p *Pruner) endTag(at int) (next int, ok bool) {
-	var name tagName
-	end := tagEnd(p.s, name.read(p.s, at+2))
+	var name Name
+	end := tagEnd(p.s, name.Read(p.s, at+2))
 	if end < 0 {
 		return 0, false
 	}
@@ -184,8 +184,8 @@ func (p *Pruner) endTag(at int) (next int, ok bool) {
 }
 
 func (p *Pruner) startTag(at int) (next int, ok bool) {
-	var name tagName
-	attrs := name.read(p.s, at+1)
+	var name Name
+	attrs := name.Read(p.s, at+1)
 	end, _, closed := markup.TagEnd(p.s, attrs)
 	if end < 0 {
 		return 0, false
@@ -225,7 +225,7 @@ func (p *Pruner) startTag(at int) (next int, ok bool) {
 	case tells(p.s[attrs:end]):
 		p.unsure = p.unsure || class == single
 		p.keep(at, end)
-		p.close(name.octets())
+		p.close(name.Octets())
 	default:
 		p.part(&name)
 		p.dropped = true

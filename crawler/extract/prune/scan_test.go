@@ -52,12 +52,12 @@ func FuzzPrune_TagsEndWhereTheTokenizerSays(f *testing.F) {
 					end -= 2 // two texts there, one here
 				}
 			case s[at+1] == '/' && markup.IsLetter(s[at+2]), markup.IsLetter(s[at+1]):
-				var name tagName
+				var name Name
 				from := at + 1
 				if s[from] == '/' {
 					from++
 				}
-				if end = tagEnd(s, name.read(s, from)); end < 0 {
+				if end = tagEnd(s, name.Read(s, from)); end < 0 {
 					t.Fatalf("%q: the tag at %d does not end; want %q", s, at, raw)
 				}
 			default:

@@ -68,9 +68,9 @@ func (e *empty) words(s string) {
 func (e *empty) markup(at int) (next int, ok bool) {
 	c := e.page[at+1]
 	if c == '/' {
-		var name tagName
-		end := tagEnd(e.page, name.read(e.page, at+2))
-		if string(name.octets()) == "noscript" {
+		var name Name
+		end := tagEnd(e.page, name.Read(e.page, at+2))
+		if string(name.Octets()) == "noscript" {
 			e.noscript = max(e.noscript-1, 0)
 		}
 		return orEnd(end, e.page), true
@@ -78,20 +78,20 @@ func (e *empty) markup(at int) (next int, ok bool) {
 	if !markup.IsLetter(c) {
 		return commentEnd(e.page, at), true
 	}
-	var name tagName
-	attrs := name.read(e.page, at+1)
+	var name Name
+	attrs := name.Read(e.page, at+1)
 	end := tagEnd(e.page, attrs)
 	if end < 0 {
 		return len(e.page), true
 	}
-	switch string(name.octets()) {
+	switch string(name.Octets()) {
 	case "html", "head", "body", "link", "base":
 	case "script":
 		close := markup.RawEnd(e.page, end, "script")
 		e.script(e.page[attrs:end], e.page[end:close])
 		return close, true
 	case "style", "title", "template":
-		return markup.RawEnd(e.page, end, string(name.octets())), true
+		return markup.RawEnd(e.page, end, string(name.Octets())), true
 	case "noscript":
 		e.noscript++
 	case "meta":

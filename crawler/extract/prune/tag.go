@@ -33,8 +33,8 @@ const (
 
 // class returns the class of a name. None of the dull elements can name a URL by an attribute of its own; what any
 // element can is seen by tells.
-func (t *tagName) class() tagClass {
-	switch string(t.octets()) {
+func (t *Name) class() tagClass {
+	switch string(t.Octets()) {
 	case "abbr", "acronym", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "button",
 		"canvas", "center",
 		"cite", "code", "data", "datalist", "dd", "del", "details", "dfn", "dialog", "dir", "div", "dl", "dt", "em",
@@ -87,8 +87,8 @@ const (
 	shapeRoot
 )
 
-func (t *tagName) shape() shapeClass {
-	switch string(t.octets()) {
+func (t *Name) shape() shapeClass {
+	switch string(t.Octets()) {
 	case "circle", "clippath", "defs", "ellipse", "feblend", "fecolormatrix", "fecomposite", "feflood", "fegaussianblur",
 		"femerge",
 		"femergenode", "feoffset", "filter", "g", "line", "lineargradient", "marker", "mask", "path", "pattern", "polygon",
@@ -103,14 +103,14 @@ func (t *tagName) shape() shapeClass {
 	return noShape
 }
 
-// tagName is the name of a tag in small letters; of a longer one than those that matter, a part.
-type tagName struct {
+// Name is the name of a tag in small letters; of a longer one than those that matter, a part.
+type Name struct {
 	buf [len("femergenode") + 4]byte
 	n   int
 }
 
-// read reads the name that begins at from, and returns where it ends (HTML Standard 13.2.5.8).
-func (t *tagName) read(s string, from int) int {
+// Read reads the name that begins at from, and returns where it ends (HTML Standard 13.2.5.8).
+func (t *Name) Read(s string, from int) int {
 	i := from
 	for ; i < len(s) && !endsName(s[i]); i++ {
 		if t.n < len(t.buf) {
@@ -121,7 +121,7 @@ func (t *tagName) read(s string, from int) int {
 	return i
 }
 
-func (t *tagName) isA() bool { return t.n == 1 && t.buf[0] == 'a' }
+func (t *Name) isA() bool { return t.n == 1 && t.buf[0] == 'a' }
 
 // Parts reports whether an element of that name parts the text before it from the text in it: it is none of those that
 // stand in a line of text.
@@ -136,7 +136,8 @@ func Parts(name string) bool {
 	return true
 }
 
-func (t *tagName) octets() []byte { return t.buf[:t.n] }
+// Octets is what was read of the name.
+func (t *Name) Octets() []byte { return t.buf[:t.n] }
 
 // odd reports whether the first attribute has no name, or one that begins with "=": a name that package extract puts in
 // front of it would make it a value.
@@ -250,8 +251,8 @@ func inPicture(s string, at int, open []string) (end int, _ []string) {
 	if !markup.IsLetter(s[from]) {
 		return -1, open
 	}
-	var name tagName
-	attrs := name.read(s, from)
+	var name Name
+	attrs := name.Read(s, from)
 	last := len(open) - 1
 	class := name.shape()
 	end, _, closed := markup.TagEnd(s, attrs)
