@@ -25,14 +25,19 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func newConfigCheck(std cli.Streams) *cobra.Command {
-	cmd := cli.Command("config check")
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fmt.Errorf("config check takes one file, not %d", len(args))
+// atMostOne is for commands that take one argument, in words, and with least 0 may have none.
+func atMostOne(what string, least int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > 1 {
+			return fmt.Errorf("config %s takes %s, not %d", cmd.Name(), what, len(args))
 		}
 		return nil
 	}
+}
+
+func newConfigCheck(std cli.Streams) *cobra.Command {
+	cmd := cli.Command("config check")
+	cmd.Args = atMostOne("one file", 1)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		wrong := crawldir.CheckFile(args[0])
 		for _, err := range wrong {
@@ -50,12 +55,7 @@ func newConfigCheck(std cli.Streams) *cobra.Command {
 
 func newInit(std cli.Streams) *cobra.Command {
 	cmd := cli.Command("config init")
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return fmt.Errorf("config init takes one file, not %d", len(args))
-		}
-		return nil
-	}
+	cmd.Args = atMostOne("one file", 0)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		file, err := commented()
 		if err != nil {
@@ -147,12 +147,7 @@ func newShow(std cli.Streams) *cobra.Command {
 	var file string
 	var origin, json bool
 	cmd := cli.Command("config show", cli.Flags{"origin": &origin, "config": &file, "json": &json})
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return fmt.Errorf("config show takes one crawl directory, not %d", len(args))
-		}
-		return nil
-	}
+	cmd.Args = atMostOne("one crawl directory", 0)
 	fs := cmd.Flags()
 	config.Flags(&s, fs)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

@@ -209,16 +209,21 @@ const inherits = "Without a flag, the crawl's own setting applies (curtsy config
 	"the default shown here. A flag replaces the setting permanently."
 
 // NewResume goes on with a crawl.
-func NewResume(std cli.Streams) *cobra.Command {
+func NewResume(std cli.Streams) *cobra.Command { return newAgain("resume", resume, std) }
+
+// newAgain is a command that goes on with the crawl in a directory.
+func newAgain(
+	name string, run func(context.Context, *pflag.FlagSet, *crawldir.Settings, *options, cli.Streams) error, std cli.Streams,
+) *cobra.Command {
 	var s crawldir.Settings
 	var o options
-	cmd := cli.Command("resume")
+	cmd := cli.Command(name)
 	cmd.Long += "\n\n" + inherits
 	config.Flags(&s, cmd.Flags())
 	o.flags(cmd.Flags())
 	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
 		o.dir = args[0]
-		return resume(cmd.Context(), cmd.Flags(), &s, &o, std)
+		return run(cmd.Context(), cmd.Flags(), &s, &o, std)
 	})
 	return cmd
 }
@@ -251,6 +256,21 @@ func prepareResume(command string, flags *pflag.FlagSet, s *crawldir.Settings, o
 	return err
 }
 
+// begin reads the settings of a crawl that does not run, with prepareResume, and listens for its dashboard. instead says
+// what to do while it runs.
+func begin(ctx context.Context, command, instead string, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
+	if err := prepareResume(command, flags, s, o, std); err != nil {
+		return err
+	}
+	if err := crawldir.Opens(s, time.Now()); err != nil {
+		return err
+	}
+	if _, err := control.Connect(ctx, o.dir); err == nil {
+		return fmt.Errorf("the crawl in %s is running%s; see curtsy status %s", o.dir, instead, plainly.Argument(o.dir))
+	}
+	return o.page.Listen(ctx)
+}
+
 // prepareMember reads the settings of a member, which are those of all.
 func prepareMember(flags *pflag.FlagSet, s *crawldir.Settings, o *options) (err error) {
 	for _, name := range append(crawldir.Names(), "config") {
@@ -265,16 +285,7 @@ func prepareMember(flags *pflag.FlagSet, s *crawldir.Settings, o *options) (err 
 }
 
 func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
-	if err := prepareResume("resume", flags, s, o, std); err != nil {
-		return err
-	}
-	if err := crawldir.Opens(s, time.Now()); err != nil {
-		return err
-	}
-	if _, err := control.Connect(ctx, o.dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running; see curtsy status %s", o.dir, plainly.Argument(o.dir))
-	}
-	if err := o.page.Listen(ctx); err != nil {
+	if err := begin(ctx, "resume", "", flags, s, o, std); err != nil {
 		return err
 	}
 	defer o.page.End()
@@ -366,31 +377,13 @@ func (o *options) check() error {
 
 // NewUpdate crawls anew what was crawled before.
 func NewUpdate(std cli.Streams) *cobra.Command {
-	var s crawldir.Settings
-	var o options
-	cmd := cli.Command("update")
-	cmd.Long += "\n\n" + inherits
-	config.Flags(&s, cmd.Flags())
-	o.flags(cmd.Flags())
+	cmd := newAgain("update", update, std)
 	cli.Often(cmd.Flags(), "vanished")
-	cmd.RunE = o.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
-		o.dir = args[0]
-		return update(cmd.Context(), cmd.Flags(), &s, &o, std)
-	})
 	return cmd
 }
 
 func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
-	if err := prepareResume("update", flags, s, o, std); err != nil {
-		return err
-	}
-	if err := crawldir.Opens(s, time.Now()); err != nil {
-		return err
-	}
-	if _, err := control.Connect(ctx, o.dir); err == nil {
-		return fmt.Errorf("the crawl in %s is running: it can be updated when it has ended; see curtsy status %s", o.dir, plainly.Argument(o.dir))
-	}
-	if err := o.page.Listen(ctx); err != nil {
+	if err := begin(ctx, "update", ": it can be updated when it has ended", flags, s, o, std); err != nil {
 		return err
 	}
 	defer o.page.End()
