@@ -4,6 +4,10 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dunglas/httpsfv"
 
 	"curtsy/crawler/fetch"
 	"curtsy/storage"
@@ -110,4 +114,147 @@ func FailureClass(a Answer, ex *fetch.Exchange) string {
 		return "5xx"
 	}
 	return strconv.Itoa(ex.Status) // 429, 408, 425
+}
+
+const (
+	Day          = 24 * time.Hour
+	LongestAfter = 365 * Day
+)
+
+// RetryAfter is what a Retry-After field asks for. The zero value is none.
+type RetryAfter struct {
+	Given bool
+	Wait  time.Duration
+	Odd   bool // the field cannot be read, or asks for more than a year: wait is a day
+}
+
+// String is the wait, and that it is not what the field said.
+func (a RetryAfter) String() string {
+	s := a.Wait.Round(time.Second).String()
+	if a.Odd {
+		s += " (its value is unreadable or over a year)"
+	}
+	return s
+}
+
+// ReadRetryAfter reads the Retry-After field: seconds or an HTTP date (RFC 9110 10.2.3). What cannot be read, and what
+// is longer than a year, asks for a day (politeness rule 11). Of several fields, which no server should send, the one
+// that asks for most holds.
+func ReadRetryAfter(h http.Header, now time.Time) (longest RetryAfter) {
+	for _, v := range h.Values("Retry-After") {
+		if v = strings.TrimSpace(v); v == "" {
+			continue
+		}
+		if a := readAfter(v, now); !longest.Given || a.Wait > longest.Wait {
+			longest = a
+		}
+	}
+	return longest
+}
+
+func readAfter(v string, now time.Time) RetryAfter {
+	odd := RetryAfter{true, Day, true}
+	if strings.HasPrefix(v, "+") {
+		return odd // RFC 9110 has digits alone
+	}
+	if n, err := strconv.ParseUint(v, 10, 63); err == nil {
+		if n > uint64(LongestAfter/time.Second) {
+			return odd
+		}
+		return RetryAfter{true, time.Duration(n) * time.Second, false}
+	}
+	t, err := http.ParseTime(v)
+	if err != nil || t.Sub(now) > LongestAfter {
+		return odd
+	}
+	return RetryAfter{true, max(t.Sub(now), 0), false}
+}
+
+// ObeysRetryAfter reports whether Retry-After means something with a: with 429 and 503, and with any 3xx (politeness rule 11).
+func ObeysRetryAfter(a Answer, status int) bool {
+	return a == Throttled || status >= 300 && status < 400
+}
+
+// RateLimit is what a RateLimit field asks for (draft-ietf-httpapi-ratelimit-headers, politeness rule 14). The zero value
+// asks for nothing.
+type RateLimit struct {
+	Given bool
+	Wait  time.Duration // nothing may be asked for so long: a quota is used up
+	Space time.Duration // between two exchanges, so that a quota lasts until it is filled again
+	Until time.Duration // how long space holds
+}
+
+// ReadRateLimit reads the RateLimit field: a list of quotas, each a string with the parameters r, what is left of it, and
+// t, the seconds until it is filled again. The draft has servers send structured fields (RFC 9651); one that is
+// malformed anywhere is ignored whole, as section 4.2 there asks for. A quota without r or t says nothing. Like
+// Retry-After one of over a year asks for a day. Of several quotas each must be kept, so the longest times hold.
+func ReadRateLimit(h http.Header) RateLimit {
+	quotas, ok := readQuotas(h.Values("RateLimit"))
+	if !ok {
+		return RateLimit{}
+	}
+	var l RateLimit
+	for _, q := range quotas {
+		l.Given = true
+		reset := Day
+		if q.reset <= int64(LongestAfter/time.Second) {
+			reset = time.Duration(q.reset) * time.Second
+		}
+		if q.left == 0 {
+			l.Wait = max(l.Wait, reset)
+			continue
+		}
+		left := time.Duration(q.left)
+		space := reset / left
+		if reset%left > 0 {
+			space++ // never shorter than t/r
+		}
+		if space > 0 {
+			l.Space, l.Until = max(l.Space, space), max(l.Until, reset)
+		}
+	}
+	return l
+}
+
+// limit keeps what a RateLimit field asks for, until its quota is filled again or another field comes.
+func (n *State) limit(l RateLimit, now int64) {
+	if !l.Given {
+		return
+	}
+	n.Spaced, n.SpacedUntil = uint64((l.Space+time.Microsecond-1)/time.Microsecond), now+l.Until.Microseconds()
+}
+
+// Spacing is the pause that RateLimit asks for now, in microseconds of the steady clock.
+func (n *State) Spacing(now int64) time.Duration {
+	if now >= n.SpacedUntil || n.Spaced > uint64(LongestAfter/time.Microsecond) {
+		return 0
+	}
+	return time.Duration(n.Spaced) * time.Microsecond
+}
+
+// quota is an item of the field.
+type quota struct{ left, reset int64 }
+
+// readQuotas parses a list of strings with parameters (RFC 9651 4.2). An inner list, an item that is no string, and an r
+// or t that is no whole number from 0 up are malformed, since RateLimit has none of them.
+func readQuotas(fields []string) (all []quota, ok bool) {
+	list, err := httpsfv.UnmarshalList(fields)
+	for _, m := range list {
+		item, isItem := m.(httpsfv.Item)
+		if _, isString := item.Value.(string); !isItem || !isString {
+			return nil, false
+		}
+		q := quota{-1, -1}
+		for name, n := range map[string]*int64{"r": &q.left, "t": &q.reset} {
+			if v, given := item.Params.Get(name); given {
+				if *n, ok = v.(int64); !ok || *n < 0 {
+					return nil, false
+				}
+			}
+		}
+		if q.left >= 0 && q.reset >= 0 {
+			all = append(all, q)
+		}
+	}
+	return all, err == nil
 }

@@ -1,12 +1,24 @@
 package record
 
 import (
+	"cmp"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
+	"curtsy/crawler/extract"
+	"curtsy/crawler/fetch"
+	"curtsy/crawler/found"
+	"curtsy/crawler/host"
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 	"curtsy/storage"
+	"curtsy/storage/mediatype"
 )
 
 // Writer writes decisions into archive and ledger. Its methods may be called concurrently.
@@ -124,4 +136,150 @@ func (w *Writer) Barred(ctx context.Context, cs []frontier.Candidate, added fron
 	err := Barred(ctx, w.archive, w.ledger, cs, added)
 	w.flusher.Note()
 	return err
+}
+
+// Evidence is what is archived with a decision. The zero value is no exchange.
+type Evidence struct {
+	Exchange  *fetch.Exchange
+	Outlinks  []storage.Outlink
+	HeadOnly  bool              // the answer asks not to be archived: its body is left out, its digest stays (politeness rule 19)
+	Page      bool              // of a page, which may be kept as a repeat of an earlier one
+	Confirmed *storage.Original // with a 304: the answer that still holds
+}
+
+// made reports whether something was sent: an exchange without a connection leaves nothing to archive.
+func (e Evidence) made() bool { return e.Exchange != nil && len(e.Exchange.Request) > 0 }
+
+// Describe puts an exchange into a line.
+func (e Evidence) Describe(l *storage.Line) {
+	ex := e.Exchange
+	if ex == nil {
+		return
+	}
+	if e.made() {
+		l.Began, l.Took = ex.Start, ex.End.Sub(ex.Start)
+	}
+	l.Interim = ex.Interim
+	l.FirstByte, l.Addr, l.Status, l.Type = ex.ResponseTime, ex.Addr, ex.Status, mediatype.Of(ex.Header).Name
+	l.Proxy = ex.Proxy
+	if ex.Response != nil {
+		l.Octets = ex.Response.Size()
+	}
+	if e.hasPayload() {
+		l.Payload = hex.EncodeToString(ex.PayloadDigest[:])
+	}
+	l.Truncated = ex.Truncated
+	if e.cutsBody() {
+		l.Truncated = fetch.CutOther
+	}
+}
+
+// hasPayload reports whether the digest says something: there was a head, and the answer stands for no other.
+func (e Evidence) hasPayload() bool { return e.Exchange.Status != 0 && e.Confirmed == nil }
+
+// cutsBody reports whether HeadOnly leaves something out.
+func (e Evidence) cutsBody() bool {
+	return e.HeadOnly && e.Exchange.Response != nil && e.Exchange.Response.Size() > e.Exchange.HeadSize
+}
+
+// repeatable reports whether the answer may be archived as a repeat of one with the same payload, or be repeated: a whole
+// page that was there. An error page is kept as it is, so that no index takes it for the page that it repeats.
+func (e Evidence) repeatable() bool {
+	ex := e.Exchange
+	return e.Page && !e.HeadOnly && ex.Failure == nil && ex.Truncated == "" && ex.Status >= 200 && ex.Status <= 299 && ex.PayloadSize > 0
+}
+
+// Outlinks are the links of an answer as they were found: whether they are followed is another matter.
+func Outlinks(ex *fetch.Exchange, page extract.Page) []storage.Outlink {
+	var out []storage.Outlink
+	if a, _ := host.Classify(ex); a == host.Redirected {
+		if to, err := ex.URL.Resolve(ex.Header.Get("Location")); err == nil {
+			out = append(out, storage.Outlink{URL: to.String(), Kind: storage.KindRedirect})
+		}
+	}
+	out = slices.Grow(out, len(page.Links))
+	for _, l := range page.Links {
+		kind := storage.KindLink
+		if l.Embed {
+			kind = storage.KindEmbed
+		}
+		out = append(out, storage.Outlink{URL: l.URL.String(), Kind: kind})
+	}
+	return out
+}
+
+// Plain is a text of a site as evidence tells it: what is no UTF-8 would be spelled in one way by JSON and in another by WARC.
+func Plain(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+// Barrier returns what the frontier must call before each commit: it makes the records durable, then the lines that
+// name them.
+func Barrier(r storage.Recorder, l storage.Ledger) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := r.Sync(ctx); err != nil {
+			return err
+		}
+		return l.Sync(ctx)
+	}
+}
+
+// Closed is for frontier.Options: it writes down what an operator closes, before the frontier says so. A line names a URL, or
+// counts what a host had left, and then names the host by its root.
+func Closed(r storage.Recorder, l storage.Ledger) func(context.Context, frontier.Closings) error {
+	return func(ctx context.Context, closed frontier.Closings) error {
+		var all []storage.Line
+		for _, c := range closed.URLs {
+			all = append(all, Dropped(found.Line(c)))
+		}
+		hosts := slices.SortedFunc(maps.Keys(closed.Hosts), func(a, b canon.Authority) int { return cmp.Compare(a.String(), b.String()) })
+		for _, a := range hosts {
+			all = append(all, Dropped(storage.Line{Time: time.Now(), URL: a.Origin() + "/", Count: closed.Hosts[a]}))
+		}
+		return writeAll(ctx, r, l, all)
+	}
+}
+
+// Quarantined writes down that URLs were set aside when the frontier was opened.
+func Quarantined(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []frontier.Candidate) error {
+	var all []storage.Line
+	for _, c := range cs {
+		line := found.Line(c)
+		line.Decision, line.Reason, line.Outcome = storage.DecisionRefuse, frontier.ReasonQuarantined, storage.OutcomeFailed
+		all = append(all, line)
+	}
+	return writeAll(ctx, r, l, all)
+}
+
+// Barred writes down which of the candidates of an Add were refused because an operator has dropped their host.
+func Barred(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []frontier.Candidate, added frontier.Added) error {
+	var all []storage.Line
+	for _, place := range added.Barred {
+		all = append(all, Dropped(found.Line(cs[place])))
+	}
+	return writeAll(ctx, r, l, all)
+}
+
+// Dropped makes l the line of a URL that an operator has dropped.
+func Dropped(l storage.Line) storage.Line {
+	l.Decision, l.Reason, l.Outcome = storage.DecisionRefuse, frontier.ReasonOperator, storage.OutcomeDropped
+	return l
+}
+
+// writeAll writes lines into both, durably.
+func writeAll(ctx context.Context, r storage.Recorder, l storage.Ledger, all []storage.Line) error {
+	if len(all) == 0 {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)     // what they tell has happened
+	if err := l.Begin(ctx); err != nil { // before the archive has a file
+		return err
+	}
+	for _, line := range all {
+		if err := r.Refuse(ctx, line); err != nil {
+			return err
+		}
+		if err := l.Append(ctx, line); err != nil {
+			return err
+		}
+	}
+	return Barrier(r, l)(ctx)
 }

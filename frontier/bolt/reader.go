@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
 	"maps"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -16,6 +20,7 @@ import (
 	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
 	"curtsy/frontier/canon"
+	"curtsy/frontier/durable"
 )
 
 // reading calls note under mu and then, in a transaction that was begun under it, read: both see the same instant.
@@ -309,3 +314,425 @@ func (t *top) offer(h *host) {
 		t.hosts = slices.Insert(t.hosts, i, h)[:min(len(t.hosts)+1, t.n)]
 	}
 }
+
+// Export hands the whole frontier to yield, piece by piece in the order of frontier.Item. It is for a frontier from
+// OpenReadOnly alone: it takes as long as the file is large, and one that is in use would change meanwhile and could
+// not give up old pages. It keeps ten bytes per URL in RAM, for the endings and to tell which fingerprints have no
+// record; texts and bodies pass through one at a time. It ends with the first error of yield, or of ctx.
+//
+// URLs of which Compact has dropped the text are exported as refused fingerprints, with ReasonForgotten: they are not
+// accepted again, but count as Dropped, and for no cap. No attempts are kept of a closed URL, so that its entry has
+// none. After a death the items tell what the next opening would have made of it: what was in flight counts one more
+// stop, and is in quarantine after the last one; what an operator had dropped is Dropped.
+func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) error {
+	return f.export(ctx, false, yield)
+}
+
+// List is Export for people: a URL is what Stats counts it as, which what a death left is until the next opening.
+func (f *Frontier) List(ctx context.Context, yield func(frontier.Item) error) error {
+	return f.export(ctx, true, yield)
+}
+
+func (f *Frontier) export(ctx context.Context, stored bool, yield func(frontier.Item) error) error {
+	if !f.readOnly {
+		return fmt.Errorf("frontier/bolt: export %s: it is open for a crawl: close it, and open it with OpenReadOnly", f.path)
+	}
+	st, err := f.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	e := &exporter{f: f, stored: stored, totals: frontier.Totals{
+		Refused: map[canon.Authority]int64{}, Reasons: map[string]int64{}, Capped: st.Capped, Counts: st.Counts,
+	}}
+	e.yield = func(i frontier.Item) error {
+		err := ctx.Err()
+		if err == nil {
+			err = yield(i)
+		}
+		if err != nil {
+			return halt{err}
+		}
+		return nil
+	}
+	for reason, n := range st.Reasons[frontier.Dropped] {
+		e.totals.Reasons[reason] = n
+	}
+	return f.scan(ctx, e.note, func(tx *bbolt.Tx) error {
+		for _, step := range []func(*bbolt.Tx) error{e.head, e.seeds, e.blobs, e.hostItems, e.urls} {
+			if err := step(tx); err != nil {
+				return err
+			}
+		}
+		return e.yield(frontier.Item{Totals: &e.totals})
+	})
+}
+
+// exporter is an export under way.
+type exporter struct {
+	f        *Frontier
+	stored   bool // see List
+	yield    func(frontier.Item) error
+	now      int64
+	hosts    []*hostView
+	inFlight layout.InFlight // the record of an unclean stop that no opening has judged yet
+	totals   frontier.Totals
+}
+
+// note describes the hosts, in the order of their ids, which is that in which they became known.
+func (e *exporter) note(now int64) {
+	e.now = now
+	for _, h := range e.f.hosts.all {
+		if h == nil {
+			continue
+		}
+		e.hosts = append(e.hosts, viewHost(h, e.f.groups.unwritten, now))
+		if h.Refused > 0 {
+			e.totals.Refused[h.authority] = int64(h.Refused)
+		}
+	}
+	e.totals.Strange = e.f.totals.Strangers
+}
+
+func (e *exporter) head(tx *bbolt.Tx) error {
+	m, _, err := layout.ReadMeta(tx, e.f.clock)
+	if err != nil {
+		return err
+	}
+	if e.inFlight, err = e.f.unjudged(tx); err != nil {
+		return err
+	}
+	h := &frontier.Head{Secret: m.Secret, Openings: int64(m.Epoch), Unclean: !m.Clean, Floor: time.Duration(max(e.f.oldFloor-e.now, 0))}
+	return e.yield(frontier.Item{Head: h})
+}
+
+func (e *exporter) seeds(tx *bbolt.Tx) error {
+	return layout.EachSeed(tx, 0, e.f.groups.lastSeed, func(s frontier.Seed) error { return e.yield(frontier.Item{Seed: &s}) })
+}
+
+func (e *exporter) blobs(tx *bbolt.Tx) error {
+	cur := tx.Bucket([]byte(layout.BlobBucket)).Cursor()
+	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+		var sum [32]byte
+		if copy(sum[:], k); len(k) != len(sum)+2 || k[32] != 0 || k[33] != 0 {
+			continue // another piece of the body before
+		}
+		body, err := layout.ReadBlob(tx, sum)
+		if err != nil {
+			return err
+		}
+		if err := e.yield(frontier.Item{Blob: body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) hostItems(tx *bbolt.Tx) error {
+	states := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
+	for _, p := range e.hosts {
+		if err := p.complete(&states); err != nil {
+			return err
+		}
+		view := p.view
+		*p = hostView{}
+		if err := e.yield(frontier.Item{Host: &view}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusedAtOnce is how many fingerprints an item holds at most.
+const refusedAtOnce = 1 << 12
+
+// urls hands out the URLs, and after them the fingerprints that no record has.
+func (e *exporter) urls(tx *bbolt.Tx) error {
+	all, err := layout.ReadEndings(tx)
+	if err != nil {
+		return err
+	}
+	recorded := &dbfile.Set{}
+	recorded.Reserve(len(all.All))
+	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
+		b, err := layout.ParseBlock(body, e.f.texts.blocks.Zip)
+		if err != nil {
+			return err
+		}
+		if b.Forgotten() {
+			for _, s := range b.Spans { // as refused: what is left of both is their fingerprints
+				e.totals.Refused[e.f.hosts.all[s.Host].authority] += int64(s.N)
+				e.totals.Reasons[ReasonForgotten] += int64(s.N)
+			}
+			return nil
+		}
+		for place := range b.Len() {
+			id, _ := b.Host(place)
+			x, err := e.entry(b, layout.MakeRef(seq, place), e.f.hosts.all[id], all.Record(seq)[place])
+			if err != nil {
+				return err
+			}
+			recorded.Add(x.Print)
+			if err := e.yield(frontier.Item{URL: x}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.refused(tx, recorded)
+}
+
+// ReasonForgotten is the reason in an export of URLs of which Compact had dropped the text.
+const ReasonForgotten = "forgotten by compact"
+
+// entry returns the URL at r with its state. Its reason is taken off the reasons of refused candidates.
+func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Ending) (*frontier.Entry, error) {
+	c, err := b.Entry(r.Place(), h.authority)
+	if err != nil {
+		return nil, err
+	}
+	x := &frontier.Entry{Candidate: c, Print: e.f.printer.Print(c.URL), Outcome: end.Outcome()}
+	if end != 0 {
+		if x.Reason = reasonOf(end, e.f.totals.Reasons); x.Outcome == frontier.Dropped && x.Reason != "" {
+			if e.totals.Reasons[x.Reason]--; e.totals.Reasons[x.Reason] == 0 {
+				delete(e.totals.Reasons, x.Reason)
+			}
+		}
+		return x, nil
+	}
+	t := retry{}
+	if stored := e.f.retries.of[r]; stored != nil {
+		t = *stored
+	}
+	if _, yes := slices.BinarySearch(e.inFlight.Refs, r); yes && !e.stored {
+		t.stop(e.inFlight)
+	}
+	return x, t.describe(x, e.now, !e.stored, h.closing())
+}
+
+// refused hands out the fingerprints of refused candidates: those that are seen and that no record has.
+func (e *exporter) refused(tx *bbolt.Tx, recorded *dbfile.Set) error {
+	var ps []frontier.Fingerprint
+	flush := func() error {
+		if len(ps) == 0 {
+			return nil
+		}
+		defer func() { ps = nil }()
+		return e.yield(frontier.Item{Refused: ps})
+	}
+	err := layout.ReadWords(tx, layout.SeenJournal, func(p frontier.Fingerprint) error {
+		if recorded.Has(p) {
+			return nil
+		}
+		if ps = append(ps, p); len(ps) < refusedAtOnce {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+// Entry returns the URL that became a task under the key of u, with its state as Export would have it; ok is false when
+// none did. It takes a pass over the heads of all records, and over the texts of those that have some of the host: for
+// people who ask about one URL, not for a crawl. It tells what is durable of a running crawl.
+func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok bool, err error) {
+	if !f.readOnly {
+		if err := f.Sync(ctx); err != nil {
+			return x, false, err
+		}
+	}
+	x.Print = f.printer.Print(u)
+	var h *host
+	var at layout.Ref // where the text is
+	err = f.scan(ctx, func(int64) { h = f.hosts.byName[u.Authority()] }, func(tx *bbolt.Tx) error {
+		if h == nil {
+			return nil
+		}
+		return f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
+			if f.printer.Print(c.URL) != x.Print {
+				return nil
+			}
+			at, x.Candidate = r, c
+			return halt{}
+		})
+	})
+	if err != nil || at == 0 {
+		return frontier.Entry{}, false, err
+	}
+	var t retry
+	var now int64
+	var closing bool
+	var reasons []string
+	err = f.scan(ctx, func(instant int64) {
+		now, closing, reasons = instant, h.closing(), f.totals.Reasons // only ever appended to
+		if kept := f.retries.of[at]; kept != nil {
+			t = *kept
+		}
+	}, func(tx *bbolt.Tx) error {
+		all, err := layout.ReadEndings(tx)
+		if err != nil {
+			return err
+		}
+		end := all.Of(at)
+		if end == nil {
+			return fmt.Errorf("record %d has no entry %d: %w", at.Record(), at.Place(), frontier.ErrDamaged)
+		}
+		if *end != 0 {
+			x.Outcome, x.Reason = end.Outcome(), reasonOf(*end, reasons)
+			return nil
+		}
+		left, err := f.unjudged(tx)
+		if err != nil {
+			return err
+		}
+		if _, yes := slices.BinarySearch(left.Refs, at); yes {
+			t.stop(left)
+		}
+		return t.describe(&x, now, true, closing)
+	})
+	return x, err == nil, err
+}
+
+// reasonOf returns the reason of an ending, by its number.
+func reasonOf(e layout.Ending, reasons []string) string {
+	if n := e.Reason(); n > 0 && n <= len(reasons) {
+		return reasons[n-1]
+	}
+	return ""
+}
+
+// unjudged returns the record of an unclean stop that no opening has judged yet.
+func (f *Frontier) unjudged(tx *bbolt.Tx) (r layout.InFlight, err error) {
+	if !f.readOnly || !f.unclean {
+		return r, nil
+	}
+	r, _, err = layout.ReadInFlight(tx)
+	return r, err
+}
+
+// eachText calls see for the URLs of the host with that id, pending or closed, in the order of acceptance: one pass over
+// the heads of the records, and over the texts of those that have some of the host. URLs that Compact has dropped the
+// texts of are passed over: they are closed.
+func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, host uint32, at canon.Authority, see func(layout.Ref, frontier.Candidate) error) error {
+	var spans []layout.Span
+	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
+		if ctx.Err() != nil {
+			return halt{ctx.Err()}
+		}
+		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == host }) {
+			return nil
+		}
+		b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
+		if err != nil || b.Forgotten() {
+			return err
+		}
+		for place := range b.Len() {
+			if id, _ := b.Host(place); id != host {
+				continue
+			}
+			c, err := b.Entry(place, at)
+			if err == nil {
+				err = see(layout.MakeRef(seq, place), c)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// describe fills in what is known of a pending URL; closing says that its host is being dropped. With judged it is what
+// the next opening would make of it.
+func (t *retry) describe(x *frontier.Entry, now int64, judged, closing bool) (err error) {
+	switch {
+	case judged && (t.Dropped || closing):
+		x.Outcome, x.Reason = frontier.Dropped, frontier.ReasonOperator
+		return nil
+	case judged && t.condemned():
+		x.Outcome, x.Reason = frontier.Failed, frontier.ReasonQuarantined
+		return nil
+	}
+	x.Reason, x.Attempts, x.Deferred, x.Stops, x.Alone = t.Reason, t.Attempts, t.deferred(), t.Stops, t.Alone
+	if x.Deferred {
+		x.Wait = time.Duration(max(t.Due-now, 0))
+	}
+	if t.URL != "" {
+		x.Replaced, err = canon.Parse(t.URL)
+	}
+	return err
+}
+
+// Snapshot writes a copy of the frontier's file to path, where there must be none, while the crawl goes on. All that
+// was applied before the call is in it, and what it holds is one instant, that of a commit: what the death of the
+// process would have left then. So the copy of a running crawl tells of an unclean stop. The copy is made beside path,
+// and takes its name when it is durable; after an error nothing of it is left.
+//
+// It takes one read transaction: pages that are freed meanwhile are used again only after it, so the file of a busy
+// crawl grows by what is committed during the copy.
+func (f *Frontier) Snapshot(ctx context.Context, path string) error {
+	err := f.snapshot(ctx, path)
+	if err != nil {
+		return fmt.Errorf("frontier/bolt: snapshot of %s to %s: %w", f.path, path, err)
+	}
+	return nil
+}
+
+func (f *Frontier) snapshot(ctx context.Context, path string) error {
+	if err := vacant(path); err != nil {
+		return err
+	}
+	if !f.readOnly {
+		if err := f.Sync(ctx); err != nil {
+			return err
+		}
+	}
+	return durable.New(path, func(w io.Writer) error { return f.copyTo(ctx, w) })
+}
+
+// vacant fails when there is something at path: least of all may a copy take the place of the frontier itself.
+func vacant(path string) error {
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		return fmt.Errorf("%w: name another file, or move that one away", fs.ErrExist)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	default:
+		return err
+	}
+}
+
+// copyTo writes the file as of the last commit. A failure to write is no fault of the frontier and does not poison it.
+func (f *Frontier) copyTo(ctx context.Context, w io.Writer) error {
+	var tx *bbolt.Tx
+	err := f.locked(ctx, func(int64) (err error) {
+		tx, err = f.db.Begin(false)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return dbfile.Guard(func() error {
+		defer tx.Rollback()
+		_, err := tx.WriteTo(writerFunc(func(b []byte) (int, error) {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			return w.Write(b)
+		}))
+		return cmp.Or(ctx.Err(), err) // bbolt does not wrap all errors
+	})
+}
+
+// writerFunc is a function as a writer.
+type writerFunc func(b []byte) (int, error)
+
+func (w writerFunc) Write(b []byte) (int, error) { return w(b) }

@@ -1,13 +1,23 @@
 package frontiertest
 
 import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
+	"curtsy/frontier/canon"
 )
 
 // Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
@@ -98,4 +108,538 @@ func (s *Stage) CheckSums() {
 	st.Reasons, st.Capped, st.Counts = nil, nil, nil
 	st.Suspects, st.Size, st.State, st.Due, st.Unclean, st.Restarts = 0, 0, 0, 0, false, 0
 	Want(s, "the totals, as sums over the hosts", st, sum)
+}
+
+// Stage is one test of a rule: a directory, the frontier that is open in it, and calls that fail the test when the
+// engine answers with an error. URLs are written short: "a/1" is http://a.test/1.
+type Stage struct {
+	testing.TB
+	Harness  Harness
+	dir      string
+	Options  frontier.Options
+	Frontier frontier.Frontier // nil when closed
+}
+
+// NewStage opens a frontier in dir, which is closed at the end of the test.
+func NewStage(t testing.TB, h Harness, dir string, o frontier.Options) *Stage {
+	s := &Stage{TB: t, Harness: h, dir: dir, Options: o}
+	t.Cleanup(s.leave)
+	s.Open(o)
+	return s
+}
+
+// Open opens the frontier, as it was left.
+func (s *Stage) Open(o frontier.Options) {
+	s.Options = o
+	s.Frontier = s.Harness.Open(s, s.dir, o)
+}
+
+// leave closes what the rule has left open, and has the directory examined.
+func (s *Stage) leave() {
+	if s.Frontier != nil {
+		_ = s.Frontier.Close() // after a failed commit it has an error to give, and the rule has seen it
+	}
+	s.Check()
+}
+
+// Check has the directory examined.
+func (s *Stage) Check() {
+	if s.Harness.Check != nil {
+		s.Harness.Check(s, s.dir)
+	}
+}
+
+// Close closes the frontier, cleanly.
+func (s *Stage) Close() {
+	f := s.Frontier
+	s.Frontier = nil
+	require.NoError(s, f.Close(), "Close")
+	s.Check()
+}
+
+// Reopen closes the frontier cleanly and opens it again, with other options if some are given.
+func (s *Stage) Reopen(o ...frontier.Options) {
+	s.Close()
+	s.Open(append(o, s.Options)[0])
+}
+
+// Outlast lets the time of a lease of turnLength pass.
+func (s *Stage) Outlast() { s.Sleep(turnLength + time.Millisecond) }
+
+// Same fails if what can be seen changes with a restart, except that there was one.
+func (s *Stage) Same(restart func()) {
+	before := s.Picture()
+	restart()
+	after := s.Picture()
+	for _, p := range []Picture{before, after} {
+		delete(p, "Unclean")
+		delete(p, "Restarts")
+	}
+	require.Empty(s, before.Diff(after), "something has changed")
+}
+
+// Crash kills the frontier and opens it again.
+func (s *Stage) Crash() {
+	s.Kill()
+	s.Open(s.Options)
+}
+
+// Kill ends the frontier as kill -9 would.
+func (s *Stage) Kill() {
+	f := s.Frontier
+	s.Frontier = nil
+	s.Harness.Crash(s, f)
+	s.Check()
+}
+
+// URL reads a short URL.
+func (s *Stage) URL(short string) canon.URL {
+	a, path, _ := strings.Cut(short, "/")
+	u, err := canon.Parse("http://" + a + ".test/" + path)
+	require.NoError(s, err)
+	return u
+}
+
+// Authority returns the authority of a short name.
+func (s *Stage) Authority(name string) canon.Authority {
+	return s.URL(name + "/").Authority()
+}
+
+// Short is the inverse of url.
+func Short(u canon.URL) string {
+	return strings.TrimSuffix(u.Host(), ".test") + u.Path()
+}
+
+// Links returns candidates as a page at via.test would name them.
+func (s *Stage) Links(urls ...string) []frontier.Candidate {
+	var cs []frontier.Candidate
+	for _, u := range urls {
+		cs = append(cs, frontier.Candidate{
+			URL: s.URL(u), Kind: frontier.KindLink, Via: "http://via.test/", Depth: 1, Seed: "http://seed.test/", Tag: "tag",
+		})
+	}
+	return cs
+}
+
+// Seeds returns candidates as a user would give them.
+func (s *Stage) Seeds(urls ...string) []frontier.Candidate {
+	cs := s.Links(urls...)
+	for i := range cs {
+		cs[i].Kind, cs[i].Via, cs[i].Depth, cs[i].Seed = frontier.KindSeed, "", 0, cs[i].URL.String()
+	}
+	return cs
+}
+
+// Refused returns candidates that the scope refuses for ever.
+func (s *Stage) Refused(reason string, urls ...string) []frontier.Candidate {
+	cs := s.Links(urls...)
+	for i := range cs {
+		cs[i].Refused = reason
+	}
+	return cs
+}
+
+// Pages returns n short URLs of a host: name/0, name/1, …
+func Pages(name string, n int) []string {
+	us := make([]string, n)
+	for i := range us {
+		us[i] = fmt.Sprintf("%s/%d", name, i)
+	}
+	return us
+}
+
+// Result returns an empty result of a turn.
+func resultOf(t frontier.Turn) frontier.Result {
+	return frontier.Result{Authority: t.Authority, Token: t.Token}
+}
+
+// Fetched returns a result that closes tasks of a turn as Fetched: the given ones, or all.
+func Fetched(t frontier.Turn, tasks ...frontier.Task) frontier.Result {
+	if tasks == nil {
+		tasks = t.Tasks
+	}
+	return frontier.Result{Authority: t.Authority, Token: t.Token, Done: done(tasks...)}
+}
+
+// Names returns the short URLs of tasks.
+func Names(ts []frontier.Task) string {
+	return shorts(ts, func(t frontier.Task) canon.URL { return t.URL })
+}
+
+// shorts returns the short URLs of what has one.
+func shorts[T any](all []T, url func(T) canon.URL) string {
+	us := make([]string, len(all))
+	for i, x := range all {
+		us[i] = Short(url(x))
+	}
+	return strings.Join(us, " ")
+}
+
+// Want fails unless got is what is wanted.
+func Want[T any](s *Stage, what string, got, want T) {
+	require.Equal(s, want, got, what)
+}
+
+// Add adds candidates.
+func (s *Stage) Add(cs ...[]frontier.Candidate) frontier.Added {
+	added, err := s.Frontier.Add(s.Context(), slices.Concat(cs...))
+	require.NoError(s, err, "Add")
+	s.CheckSums()
+	return added
+}
+
+// Claim claims what is due now.
+func (s *Stage) Claim(hosts, tasks int) frontier.Claimed {
+	return s.ClaimWithin(hosts, tasks, 0)
+}
+
+// ClaimWithin claims what is due within wait.
+func (s *Stage) ClaimWithin(hosts, tasks int, wait time.Duration) frontier.Claimed {
+	c, err := s.Frontier.Claim(s.Context(), frontier.Want{Hosts: hosts, Tasks: tasks, MaxWait: wait})
+	require.NoError(s, err, "Claim")
+	s.CheckSums()
+	return c
+}
+
+// Turn claims the one host that is due first, and fails when none is.
+func (s *Stage) Turn(tasks int) frontier.Turn {
+	c := s.Claim(1, tasks)
+	require.Lenf(s, c.Turns, 1, "Claim of one host: state %d, due %v", c.State, c.Due)
+	return c.Turns[0]
+}
+
+// Blocked claims, and fails unless the call blocks for d.
+func (s *Stage) Blocked(d time.Duration) {
+	ctx, cancel := context.WithTimeout(s.Context(), d)
+	defer cancel()
+	c, err := s.Frontier.Claim(ctx, frontier.Want{Hosts: 10, Tasks: 10, MaxWait: frontier.Never})
+	require.ErrorIsf(s, err, context.DeadlineExceeded, "Claim for %v does not block: %d turns, state %d, due %v", d, len(c.Turns), c.State, c.Due)
+}
+
+// Waiting starts a Claim that has to wait. The function it returns gives the answer, and fails when there is none yet
+// although every goroutine waits.
+func (s *Stage) Waiting(w frontier.Want) func() (frontier.Claimed, error) {
+	s.Helper()
+	var c frontier.Claimed
+	var err error
+	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(s.Context())
+	s.Cleanup(cancel)
+	go func() {
+		defer close(done)
+		c, err = s.Frontier.Claim(ctx, w)
+	}()
+	synctest.Wait()
+	select {
+	case <-done:
+		s.Fatalf("Claim does not wait: %d turns, state %d, due %v, error %v", len(c.Turns), c.State, c.Due, err)
+	default:
+	}
+	return func() (frontier.Claimed, error) {
+		s.Helper()
+		synctest.Wait()
+		select {
+		case <-done:
+		default:
+			s.Fatal("Claim still waits")
+		}
+		return c, err
+	}
+}
+
+// Finish finishes one turn and fails unless the result is applied.
+func (s *Stage) Finish(r frontier.Result) frontier.Finished {
+	f := s.finishAll([]frontier.Result{r})[0]
+	require.NoErrorf(s, f.Err, "Finish %s", r.Authority)
+	return f
+}
+
+func (s *Stage) finishAll(rs []frontier.Result) []frontier.Finished {
+	fs, err := s.Frontier.Finish(s.Context(), rs)
+	require.NoError(s, err, "Finish")
+	require.Len(s, fs, len(rs))
+	s.CheckSums()
+	return fs
+}
+
+// Sync waits until all is durable.
+func (s *Stage) Sync() {
+	require.NoError(s, s.Frontier.Sync(s.Context()), "Sync")
+}
+
+// Sleep lets virtual time pass.
+func (s *Stage) Sleep(d time.Duration) { time.Sleep(d) }
+
+// Stats returns the totals.
+func (s *Stage) Stats() frontier.Stats {
+	st, err := s.Frontier.Stats(s.Context())
+	require.NoError(s, err, "Stats")
+	return st
+}
+
+// Host returns what is kept of a host, which must be known.
+func (s *Stage) Host(name string) frontier.Host {
+	h, ok, err := s.Frontier.Host(s.Context(), s.Authority(name))
+	require.NoErrorf(s, err, "Host %s", name)
+	require.Truef(s, ok, "Host %s is known", name)
+	return h
+}
+
+// Seen asks about one URL.
+func (s *Stage) Seen(u string) bool {
+	seen, err := s.Frontier.Seen(s.Context(), []canon.URL{s.URL(u)})
+	require.NoError(s, err, "Seen")
+	require.Len(s, seen, 1)
+	return seen[0]
+}
+
+// Hosts returns all hosts, read in pages of the given size.
+func (s *Stage) Hosts(limit int) []frontier.Host {
+	var all []frontier.Host
+	var after canon.Authority
+	for {
+		page, err := s.Frontier.Hosts(s.Context(), after, limit)
+		require.NoErrorf(s, err, "Hosts after %q", after)
+		require.LessOrEqual(s, len(page), limit)
+		if len(page) == 0 {
+			return all
+		}
+		all, after = append(all, page...), page[len(page)-1].Authority
+	}
+}
+
+// Drain fetches what is due, a task at a time, and returns the short URLs in the order in which they came. It waits
+// for what is due within d.
+func (s *Stage) Drain(d time.Duration) []string {
+	var us []string
+	for {
+		c := s.ClaimWithin(1, 1, d)
+		if len(c.Turns) == 0 {
+			return us
+		}
+		us = append(us, Names(c.Turns[0].Tasks))
+		s.Finish(Fetched(c.Turns[0]))
+	}
+}
+
+// blob returns the blob of a body, which must be there.
+func (s *Stage) blob(body string) []byte {
+	b, err := s.Frontier.Blob(s.Context(), digest(body))
+	require.NoError(s, err, "Blob")
+	require.Equal(s, body, string(b))
+	return b
+}
+
+// Picture takes a picture of the frontier of s.
+func (s *Stage) Picture() Picture {
+	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
+	require.NoError(s, err, "AllSeeds")
+	return takePicture(s.Stats(), s.Hosts(100), seeds)
+}
+
+// digest returns the name of a blob.
+func digest(body string) [sha256.Size]byte { return sha256.Sum256([]byte(body)) }
+
+// fails runs a test that is expected to fail, and reports whether it does.
+func fails(t testing.TB, test func(t testing.TB)) bool {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a := &apart{TB: t, ctx: ctx}
+	for _, f := range []func(){func() { test(a) }, a.cleanup} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f()
+		}()
+		<-done
+		cancel()
+	}
+	return a.failed.Load()
+}
+
+// apart is a test whose failure is no failure of another.
+type apart struct {
+	testing.TB
+	ctx      context.Context
+	failed   atomic.Bool
+	cleanups []func()
+}
+
+func (a *apart) Context() context.Context { return a.ctx }
+func (a *apart) Cleanup(f func())         { a.cleanups = append(a.cleanups, f) }
+func (a *apart) Fail()                    { a.failed.Store(true) }
+func (a *apart) Failed() bool             { return a.failed.Load() }
+func (a *apart) FailNow()                 { a.Fail(); runtime.Goexit() }
+func (a *apart) Error(...any)             { a.Fail() }
+func (a *apart) Errorf(string, ...any)    { a.Fail() }
+func (a *apart) Fatal(...any)             { a.FailNow() }
+func (a *apart) Fatalf(string, ...any)    { a.FailNow() }
+
+func (a *apart) cleanup() {
+	for _, f := range slices.Backward(a.cleanups) {
+		f()
+	}
+}
+
+// CloseAll closes what is due as its path says: /d… Disallowed, /f… Failed, /g… Gone, /x… Dropped, others Fetched. Each
+// outcome has its first letter for a reason.
+func (s *Stage) CloseAll() {
+	outcomes := map[byte]frontier.Outcome{'d': frontier.Disallowed, 'f': frontier.Failed, 'g': frontier.Gone, 'x': frontier.Dropped}
+	for {
+		c := s.Claim(9, 9)
+		if len(c.Turns) == 0 {
+			return
+		}
+		for _, t := range c.Turns {
+			r := resultOf(t)
+			for _, x := range t.Tasks {
+				letter := x.URL.Path()[1]
+				o, ok := outcomes[letter]
+				if !ok {
+					o = frontier.Fetched
+				}
+				r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: o, Reason: string(letter)})
+			}
+			s.Finish(r)
+		}
+	}
+}
+
+// Only takes turns until one with that task comes, and fetches the others.
+func (s *Stage) Only(u string) frontier.Turn {
+	for {
+		t := s.Turn(1)
+		if Names(t.Tasks) == u {
+			return t
+		}
+		s.Finish(Fetched(t))
+	}
+}
+
+// NotDue fails unless a cannot be claimed on its own now.
+func (s *Stage) NotDue(why, name string) {
+	_, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name))
+	require.ErrorIs(s, err, frontier.ErrNotDue, why)
+	s.CheckSums()
+}
+
+// Retry has something tried again.
+func (s *Stage) Retry(r frontier.Retrial) frontier.Retried {
+	n, err := s.Frontier.Retry(s.Context(), r)
+	require.NoErrorf(s, err, "Retry %+v", r)
+	s.CheckSums()
+	return n
+}
+
+// Pending joins what drain returns.
+func (s *Stage) Pending() string {
+	return strings.Join(s.Drain(0), " ")
+}
+
+// reasonOf returns a reason for acts that take one.
+func reasonOf(act frontier.Act) string {
+	if act == frontier.Resume {
+		return ""
+	}
+	return "an operator says so"
+}
+
+// Command steers, and fails the test when that fails.
+func (s *Stage) Command(c frontier.Steering) frontier.Steered {
+	n, err := s.Frontier.Steer(s.Context(), c)
+	require.NoErrorf(s, err, "Steer %+v", c)
+	s.CheckSums()
+	return n
+}
+
+// FullResult returns a result that would change everything there is to change.
+func FullResult(s *Stage, t frontier.Turn) frontier.Result {
+	r := Fetched(t, t.Tasks[0])
+	if len(t.Tasks) > 1 {
+		r.Deferred = []frontier.Deferral{{Print: t.Tasks[1].Print, After: time.Hour, Reason: "status 500"}}
+	}
+	r.Found = slices.Concat(s.Links("a/90", "z/0"), s.Refused("trap", "a/91"))
+	r.Extend = []frontier.Seed{{URL: s.URL("z/1"), Tag: "tag", From: "http://a.test/0"}}
+	r.Host = &frontier.HostUpdate{Condition: frontier.Parked, Reason: "busy", Pace: time.Minute, Width: 3, Robots: []byte("r"), Memory: []byte("m")}
+	r.Wait = time.Hour
+	r.Blobs = [][]byte{[]byte("a body")}
+	r.Counts = map[string]int64{"octets": 1000}
+	return r
+}
+
+// lengths returns hosts with the numbers of their pending URLs: "a:3 b:1".
+func lengths(hosts []frontier.Host) string {
+	var text string
+	for _, h := range hosts {
+		if n := h.Pending(); n > 0 {
+			text += fmt.Sprintf(" %s:%d", h.Authority.Host(), n)
+		}
+	}
+	return text
+}
+
+// turnLength is the lease length of the rules that set one.
+const turnLength = 10 * time.Minute
+
+var leased = frontier.Options{LeaseLength: turnLength}
+
+// Survey looks at what stands out, n hosts of each kind.
+func (s *Stage) Survey(n int) frontier.Survey {
+	v, err := s.Frontier.Survey(s.Context(), n)
+	require.NoError(s, err, "Survey")
+	return v
+}
+
+// Alone claims an authority by itself.
+func (s *Stage) Alone(a canon.Authority) frontier.Turn {
+	t, err := s.Frontier.ClaimAuthority(s.Context(), a)
+	require.NoErrorf(s, err, "ClaimAuthority %s", a)
+	s.CheckSums()
+	return t
+}
+
+// end finishes a turn with r, whose lease is filled in.
+func (s *Stage) end(t frontier.Turn, r frontier.Result) frontier.Finished {
+	r.Authority, r.Token = t.Authority, t.Token
+	return s.Finish(r)
+}
+
+// done closes tasks as Fetched.
+func done(ts ...frontier.Task) (ds []frontier.Done) {
+	for _, x := range ts {
+		ds = append(ds, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
+	}
+	return ds
+}
+
+// Mortal is a frontier that a test can kill like a process.
+type Mortal struct {
+	frontier.Frontier
+	killed atomic.Bool
+}
+
+// OpenMortal opens the frontier in the file at path by open, which is that of an engine.
+func OpenMortal(open func(path string, o frontier.Options) (frontier.Frontier, error), path string, o frontier.Options) (m *Mortal, err error) {
+	m = &Mortal{}
+	barrier := o.Barrier
+	o.Barrier = func(ctx context.Context) error {
+		if m.killed.Load() {
+			return errors.New("the frontier was killed")
+		}
+		if barrier == nil {
+			return nil
+		}
+		return barrier(ctx)
+	}
+	m.Frontier, err = open(path, o)
+	return m, err
+}
+
+// Kill ends the frontier as kill -9 would: what was applied and not committed is lost, every later call fails, and the next
+// opening finds an unclean stop.
+func (m *Mortal) Kill() {
+	m.killed.Store(true)
+	nobody, _ := canon.ParseAuthority("http://nobody.test")
+	_, _ = m.Steer(context.Background(), frontier.Steering{Act: frontier.Rest, Authority: nobody}) // a commit, which fails
+	_ = m.Close()
 }
