@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,14 +120,19 @@ func (c *checker) check(tx *bbolt.Tx) error {
 	if err := layout.EachSeed(tx, 0, layout.SeedJournal.Last(tx), func(frontier.Seed) error { return nil }); err != nil {
 		return err
 	}
-	return c.blobs(tx)
+	for _, err := range layout.Blobs(tx) {
+		if err != nil {
+			c.find("%v", err)
+		}
+	}
+	return nil
 }
 
 // records reads every entry: each must be a URL of its host, seen, and there once.
 func (c *checker) records(tx *bbolt.Tx) error {
 	once := &dbfile.Set{}
 	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, c.f.texts.blocks.Zip)
+		b, err := layout.ParseBlock(body, c.f.blocks.Zip)
 		if err != nil {
 			return err
 		}
@@ -223,24 +229,6 @@ func (c *checker) states(tx *bbolt.Tx) error {
 			}
 			if limit > 0 && len(data) > limit {
 				c.find("host %s: cell of kind %d has %d bytes, over %d", h.authority, i+1, len(data), limit)
-			}
-		}
-	}
-	return nil
-}
-
-// blobs reads every body.
-func (c *checker) blobs(tx *bbolt.Tx) error {
-	cur := tx.Bucket([]byte(layout.BlobBucket)).Cursor()
-	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
-		var sum [32]byte
-		if len(k) != len(sum)+2 {
-			c.find("blobs: key %x", k)
-			continue
-		}
-		if copy(sum[:], k); k[32] == 0 && k[33] == 0 {
-			if _, err := layout.ReadBlob(tx, sum); err != nil {
-				c.find("%v", err)
 			}
 		}
 	}
@@ -443,27 +431,15 @@ func (c *copying) seeds() error {
 
 // blobs copies the bodies, which come in the order of their keys.
 func (c *copying) blobs() error {
-	cur := c.from.Bucket([]byte(layout.BlobBucket)).Cursor()
-	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
-		var sum [32]byte
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		if len(k) != len(sum)+2 {
-			return fmt.Errorf("blobs: key %x: %w", k, frontier.ErrDamaged)
-		}
-		if copy(sum[:], k); k[32] != 0 || k[33] != 0 {
-			continue
-		}
-		body, err := layout.ReadBlob(c.from, sum)
-		if err != nil {
+	for b, err := range layout.Blobs(c.from) {
+		if err = cmp.Or(c.ctx.Err(), err); err != nil {
 			return err
 		}
 		c.to.Tx.Bucket([]byte(layout.BlobBucket)).FillPercent = 1
-		if err := layout.WriteBlobs(c.to.Tx, []layout.Blob{{Sum: sum, Body: body}}); err != nil {
+		if err := layout.WriteBlobs(c.to.Tx, []layout.Blob{b}); err != nil {
 			return err
 		}
-		if err := c.to.Wrote(len(body)); err != nil {
+		if err := c.to.Wrote(len(b.Body)); err != nil {
 			return err
 		}
 	}

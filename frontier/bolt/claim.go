@@ -23,7 +23,7 @@ func (f *Frontier) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed
 	var record *group
 	err := f.changing(ctx, func(now int64) (err error) {
 		pending, answer, err = f.claim(ctx, w, now)
-		record = f.turns.recordOf(pending)
+		record = f.recordOf(pending)
 		return err
 	})
 	if err != nil {
@@ -54,7 +54,7 @@ func (f *Frontier) locked(ctx context.Context, step func(now int64) error) error
 	}
 	now := f.clock.Now()
 	f.scheduler.endHolds(now)
-	f.turns.expire(now)
+	f.expire(now)
 	return step(now)
 }
 
@@ -80,7 +80,7 @@ func (f *Frontier) claim(ctx context.Context, w frontier.Want, now int64) ([]*pe
 			if h == nil {
 				break
 			}
-			pending = append(pending, f.turns.lease(h, now, max(w.Tasks, 1)))
+			pending = append(pending, f.lease(h, now, max(w.Tasks, 1)))
 		}
 		if len(pending) > 0 {
 			return pending, frontier.Claimed{}, f.begin(pending)
@@ -99,7 +99,7 @@ func (f *Frontier) claim(ctx context.Context, w frontier.Want, now int64) ([]*pe
 		}
 		now = f.clock.Now()
 		f.scheduler.endHolds(now)
-		f.turns.expire(now)
+		f.expire(now)
 	}
 }
 
@@ -118,7 +118,7 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (front
 			return frontier.ErrNotDue
 		}
 		f.scheduler.due.Leave(h.id)
-		pending = []*pendingTurn{f.turns.lease(h, now, 0)}
+		pending = []*pendingTurn{f.lease(h, now, 0)}
 		return f.begin(pending)
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *Frontier) takeBack(pending []*pendingTurn) {
 	f.groups.touch(now)
 	for _, d := range pending {
 		if h := f.hosts.byName[d.turn.Authority]; h.lease == d.lease {
-			f.turns.lapse(h, now)
+			f.lapse(h, now)
 		}
 	}
 }
@@ -247,7 +247,7 @@ func (f *Frontier) complete(pending []*pendingTurn) error {
 		}
 		from := layout.NewLookups(pending[0].tx)
 		for _, d := range pending {
-			if err := f.texts.fill(d, from); err != nil {
+			if err := f.fill(d, from); err != nil {
 				return err
 			}
 		}
@@ -266,16 +266,10 @@ func (f *Frontier) complete(pending []*pendingTurn) error {
 	return nil
 }
 
-// textReader reads the file for turns. It holds no state but what it remembers, and needs no mu.
-type textReader struct {
-	printer *layout.Printer
-	blocks  layout.Blocks
-}
-
-// fill reads what is missing of d.
-func (xs *textReader) fill(d *pendingTurn, from *layout.Lookups) error {
+// fill reads what is missing of d. It needs no mu.
+func (f *Frontier) fill(d *pendingTurn, from *layout.Lookups) error {
 	for i := range d.turn.Tasks {
-		if err := xs.fillTask(&d.turn.Tasks[i], d.texts[i], from); err != nil {
+		if err := f.fillTask(&d.turn.Tasks[i], d.texts[i], from); err != nil {
 			return err
 		}
 	}
@@ -289,14 +283,14 @@ func (xs *textReader) fill(d *pendingTurn, from *layout.Lookups) error {
 	return nil
 }
 
-func (xs *textReader) fillTask(t *frontier.Task, x pendingTask, from *layout.Lookups) error {
+func (f *Frontier) fillTask(t *frontier.Task, x pendingTask, from *layout.Lookups) error {
 	if t.Print == 0 {
-		c, err := xs.blocks.Entry(&from.Records, x.ref, x.authority)
+		c, err := f.blocks.Entry(&from.Records, x.ref, x.authority)
 		if err != nil {
 			return err
 		}
 		t.Candidate = c
-		t.Print = xs.printer.Print(t.URL)
+		t.Print = f.printer.Print(t.URL)
 	}
 	if x.url == "" {
 		return nil

@@ -31,9 +31,10 @@
 //	queue (one of each host)    which task is next
 //	scheduler, leases, waiting  which host is next, which turns are out, which claims wait
 //	suspects, caps              what must not be given now, and what there is no room for
-//	intake, turns               what a candidate and the holder of a turn do to these; what people do is in operator.go
 //	groups, writer              what is applied and not durable, and the goroutine that makes it so
-//	texts                       the file, read for turns
+//	blocks                      texts, read for turns
+//
+// What a candidate does to these is in intake.go, what the holder of a turn does in turns.go, what people do in operator.go.
 //
 // One mutex guards them. Only the callers of the contract take it, among them people's commands, and the writer; no part
 // does, and nobody reads or writes the file under it. The seen-set is looked at, and texts are read, without it. The

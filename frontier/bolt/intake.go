@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/dbfile"
-	"curtsy/frontier/bolt/layout"
 )
 
 // Add implements frontier.Frontier.
@@ -14,7 +12,7 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 	if err := frontier.CheckCandidates(cs); err != nil {
 		return frontier.Added{}, fmt.Errorf("frontier/bolt: add: %w", err)
 	}
-	prints := f.intake.prints(cs)
+	prints := f.prints(cs)
 	var added frontier.Added
 	var g *group
 	err := f.changing(ctx, func(now int64) error {
@@ -26,7 +24,7 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 					f.groups.open.seeds = append(f.groups.open.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
 				}
 			}
-			n := f.intake.accept(now, cs[from:to], prints[from:to])
+			n := f.accept(now, cs[from:to], prints[from:to])
 			added.New += n.New
 			added.Refused += n.Refused
 			added.Known += n.Known
@@ -45,103 +43,94 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 	return added, g.durable(ctx)
 }
 
-// intake makes tasks of candidates: what it accepts is seen from then on, counted by its host and the caps, has a place
-// in the queue of its host, and is in the open group.
-type intake struct {
-	printer   *layout.Printer
-	totals    *layout.Totals
-	seen      *dbfile.Set
-	hosts     *hosts
-	scheduler *scheduler
-	caps      *caps
-	groups    *groups
-}
+// What follows makes tasks of candidates: what is accepted is seen from then on, counted by its host and the caps, has a
+// place in the queue of its host, and is in the open group.
 
 // prints returns the fingerprints of candidates, zero for those that were seen before. It needs no mu.
-func (in *intake) prints(cs []frontier.Candidate) []frontier.Fingerprint {
+func (f *Frontier) prints(cs []frontier.Candidate) []frontier.Fingerprint {
 	if len(cs) == 0 {
 		return nil
 	}
 	ps := make([]frontier.Fingerprint, len(cs))
 	for i := range cs {
-		ps[i] = in.printer.Print(cs[i].URL)
+		ps[i] = f.printer.Print(cs[i].URL)
 	}
-	in.seen.Strike(ps)
+	f.seen.Strike(ps)
 	return ps
 }
 
 // accept enters the candidates that are new, in order; prints are theirs. The open group has been touched.
-func (in *intake) accept(now int64, cs []frontier.Candidate, prints []frontier.Fingerprint) frontier.Added {
+func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.Fingerprint) frontier.Added {
 	var n frontier.Added
 	for i := range cs {
 		c, p := &cs[i], prints[i]
-		if p == 0 || in.seen.Has(p) {
+		if p == 0 || f.seen.Has(p) {
 			n.Known++
 			continue
 		}
 		if c.Refused != "" {
-			in.refuse(c, p, c.Refused)
+			f.refuse(c, p, c.Refused)
 			n.Refused++
 			continue
 		}
-		if in.hosts.dropped(c.URL.Authority()) {
-			in.refuse(c, p, frontier.ReasonOperator)
+		if f.hosts.dropped(c.URL.Authority()) {
+			f.refuse(c, p, frontier.ReasonOperator)
 			n.Refused++
 			n.Barred = append(n.Barred, i)
 			continue
 		}
 		if c.Kind != frontier.KindSeed {
-			if reason := in.caps.capped(c); reason != "" {
-				in.totals.Capped[reason]++
+			if reason := f.caps.capped(c); reason != "" {
+				f.totals.Capped[reason]++
 				n.Capped++
 				continue
 			}
 		}
-		in.enqueue(c, p, now)
+		f.enqueue(c, p, now)
 		n.New++
 	}
-	in.caps.checkSize()
+	f.caps.checkSize()
 	return n
 }
 
 // refuse enters a candidate that never becomes a task. It does not make its host known: the hosts that links lead to
 // out of scope are many more than those of the crawl.
-func (in *intake) refuse(c *frontier.Candidate, p frontier.Fingerprint, reason string) {
-	in.mark(p)
-	in.totals.Close(frontier.Dropped, reason)
-	h := in.hosts.byName[c.URL.Authority()]
+func (f *Frontier) refuse(c *frontier.Candidate, p frontier.Fingerprint, reason string) {
+	f.mark(p)
+	f.totals.Close(frontier.Dropped, reason)
+	h := f.hosts.byName[c.URL.Authority()]
 	if h == nil {
-		in.totals.Strangers++
+		f.totals.Strangers++
 		return
 	}
 	h.outcomes[frontier.Dropped]++
 	h.Refused++
-	in.groups.open.change(h)
+	f.groups.open.change(h)
 }
 
 // enqueue enters a candidate as a task: it can be claimed from now on, since where its text will be is known.
-func (in *intake) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now int64) {
-	in.mark(p)
-	h := in.hosts.know(c.URL.Authority())
-	r := in.groups.enter(h, c, p)
-	in.caps.accepted++
+func (f *Frontier) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now int64) {
+	f.mark(p)
+	h := f.hosts.know(c.URL.Authority())
+	r := f.groups.enter(h, c, p)
+	f.caps.accepted++
 	if h.domain != nil {
 		h.domain.urls++
 	}
-	in.hosts.count(h, -1)
+	f.hosts.count(h, -1)
 	h.queued++
-	in.hosts.count(h, 1)
+	f.hosts.count(h, 1)
 	h.queue.Push(r)
 	if !h.named {
-		in.groups.open.change(h)
+		f.groups.open.change(h)
 	}
-	in.scheduler.enter(h, now)
+	f.scheduler.enter(h, now)
 }
 
 // mark enters a fingerprint into the seen-set.
-func (in *intake) mark(p frontier.Fingerprint) {
-	in.seen.Add(p)
-	in.groups.open.prints = append(in.groups.open.prints, p)
+func (f *Frontier) mark(p frontier.Fingerprint) {
+	f.seen.Add(p)
+	f.groups.open.prints = append(f.groups.open.prints, p)
 }
 
 // Options.MaxSize is held against the high-water mark of the file, with what the groups that are not committed will

@@ -203,7 +203,7 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 			if err != nil {
 				return err
 			}
-			b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
+			b, err := layout.ParseBlock(body, f.blocks.Zip)
 			if err != nil {
 				return err
 			}

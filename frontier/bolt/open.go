@@ -127,7 +127,7 @@ func (f *Frontier) restart() {
 	f.hosts.floor = floor{f.options, now, f.oldFloor}
 	if f.unclean {
 		f.hosts.floor.until = layout.After(now, f.options.Pace)
-		f.turns.careful = f.hosts.sums.known + frontier.GroupPages
+		f.careful = f.hosts.sums.known + frontier.GroupPages
 	}
 	f.caps.checkSize()
 	for _, h := range f.hosts.all {
@@ -197,10 +197,10 @@ func (f *Frontier) load(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	f.useSecret(m.Secret)
+	f.printer = layout.NewPrinter(m.Secret)
 	f.leases.epoch, f.unclean, *f.totals = m.Epoch, !m.Clean, *t
 	f.oldFloor, f.clock, f.caps.size = m.Floor, m.Clock, tx.Size()
-	if f.writer.zip, f.texts.blocks.Zip, err = layout.NewZip(); err != nil {
+	if f.writer.zip, f.blocks.Zip, err = layout.NewZip(); err != nil {
 		return err
 	}
 	if !f.readOnly {
@@ -456,19 +456,18 @@ type Frontier struct {
 	commands chan struct{} // holds one: whoever is in Retry or Steer
 
 	totals    *layout.Totals
-	seen      dbfile.Set // has this URL been seen? looked at without mu
-	hosts     hosts      // which authorities are known?
-	retries   retries    // what is known of tasks that were claimed before
-	leases    leases     // which turns are out?
-	suspects  suspects   // may a suspect be tried?
-	waiting   waiters    // which claims wait?
-	scheduler scheduler  // whose turn is it, and when?
-	caps      caps       // is there room?
-	groups    groups     // what is applied and not durable
-	intake    intake     // candidates become tasks
-	turns     turns      // tasks are given, closed and deferred
-	texts     textReader // the file, read for turns; without mu
-	writer    writer     // makes groups durable: the one goroutine
+	seen      dbfile.Set    // has this URL been seen? looked at without mu
+	hosts     hosts         // which authorities are known?
+	retries   retries       // what is known of tasks that were claimed before
+	leases    leases        // which turns are out?
+	suspects  suspects      // may a suspect be tried?
+	waiting   waiters       // which claims wait?
+	scheduler scheduler     // whose turn is it, and when?
+	caps      caps          // is there room?
+	groups    groups        // what is applied and not durable
+	careful   int64         // results until turns are given before their record is durable
+	blocks    layout.Blocks // texts, read for turns; without mu
+	writer    writer        // makes groups durable: the one goroutine
 }
 
 var _ frontier.Stored = (*Frontier)(nil)
@@ -496,13 +495,6 @@ func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
 	f.caps = caps{options: o, hosts: &f.hosts, groups: &f.groups, waiting: &f.waiting}
 	f.scheduler = scheduler{
 		hosts: &f.hosts, leases: &f.leases, suspects: &f.suspects, waiting: &f.waiting, caps: &f.caps, groups: &f.groups,
-	}
-	f.intake = intake{
-		totals: f.totals, seen: &f.seen, hosts: &f.hosts, scheduler: &f.scheduler, caps: &f.caps, groups: &f.groups,
-	}
-	f.turns = turns{
-		clock: &f.clock, totals: f.totals, hosts: &f.hosts, retries: &f.retries, leases: &f.leases, suspects: &f.suspects,
-		scheduler: &f.scheduler, caps: &f.caps, groups: &f.groups, intake: &f.intake,
 	}
 	f.writer = writer{f: f, stop: func() {}, stopped: make(chan struct{})}
 	return f
@@ -541,10 +533,4 @@ func (f *Frontier) at(a layout.Address) *uint64 {
 		return &f.hosts.all[a.ID].at[a.Kind-1]
 	}
 	return nil
-}
-
-// useSecret sets the secret of the fingerprints.
-func (f *Frontier) useSecret(secret []byte) {
-	f.printer = layout.NewPrinter(secret)
-	f.intake.printer, f.texts.printer = f.printer, f.printer
 }

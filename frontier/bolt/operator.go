@@ -174,7 +174,7 @@ func (f *Frontier) dropRefs(h *host, refs []layout.Ref) {
 	f.hosts.count(h, -1)
 	for _, r := range refs {
 		*f.retries.counter(h, r)--
-		f.turns.end(h, r, frontier.Dropped, frontier.ReasonOperator)
+		f.end(h, r, frontier.Dropped, frontier.ReasonOperator)
 	}
 	f.hosts.count(h, 1)
 }

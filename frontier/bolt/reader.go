@@ -410,17 +410,11 @@ func (e *exporter) seeds(tx *bbolt.Tx) error {
 }
 
 func (e *exporter) blobs(tx *bbolt.Tx) error {
-	cur := tx.Bucket([]byte(layout.BlobBucket)).Cursor()
-	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
-		var sum [32]byte
-		if copy(sum[:], k); len(k) != len(sum)+2 || k[32] != 0 || k[33] != 0 {
-			continue // another piece of the body before
+	for b, err := range layout.Blobs(tx) {
+		if err == nil {
+			err = e.yield(frontier.Item{Blob: b.Body})
 		}
-		body, err := layout.ReadBlob(tx, sum)
 		if err != nil {
-			return err
-		}
-		if err := e.yield(frontier.Item{Blob: body}); err != nil {
 			return err
 		}
 	}
@@ -454,7 +448,7 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 	recorded := &dbfile.Set{}
 	recorded.Reserve(len(all.All))
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, e.f.texts.blocks.Zip)
+		b, err := layout.ParseBlock(body, e.f.blocks.Zip)
 		if err != nil {
 			return err
 		}
@@ -630,7 +624,7 @@ func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, host uint32, at c
 		if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == host }) {
 			return nil
 		}
-		b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
+		b, err := layout.ParseBlock(body, f.blocks.Zip)
 		if err != nil || b.Forgotten() {
 			return err
 		}

@@ -34,7 +34,7 @@ func texts(t testing.TB, path string) map[string]frontier.Outcome {
 	all, err := layout.ReadEndings(tx)
 	require.NoError(t, err)
 	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, f.texts.blocks.Zip)
+		b, err := layout.ParseBlock(body, f.blocks.Zip)
 		if err != nil || b.Forgotten() {
 			return err
 		}

@@ -10,88 +10,75 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// turns is what a turn does to the tasks of its host: it is given some, and what is not closed or deferred when it ends
-// is pending again. A task is in one place at any time, of those that its host has and under its lease.
-type turns struct {
-	clock     *layout.Clock
-	totals    *layout.Totals
-	hosts     *hosts
-	retries   *retries
-	leases    *leases
-	suspects  *suspects
-	scheduler *scheduler
-	caps      *caps
-	groups    *groups
-	intake    *intake
-
-	careful int64 // results until turns are given before their record is durable
-}
+// What follows is what a turn does to the tasks of its host: it is given some, and what is not closed or deferred when it
+// ends is pending again. A task is in one place at any time, of those that its host has and under its lease. The caller
+// holds mu.
 
 // lease leases h, which is not in the schedule, with up to n tasks.
-func (ts *turns) lease(h *host, now int64, n int) *pendingTurn {
-	ts.leases.begin(h, now)
-	ts.scheduler.due.Served(h.id, ts.leases.claims)
-	ts.groups.touch(now) // the record of what is in flight
-	ts.scheduler.waiting.wakeFor(h.lease.expires)
+func (f *Frontier) lease(h *host, now int64, n int) *pendingTurn {
+	f.leases.begin(h, now)
+	f.scheduler.due.Served(h.id, f.leases.claims)
+	f.groups.touch(now) // the record of what is in flight
+	f.scheduler.waiting.wakeFor(h.lease.expires)
 	refs := h.queue.Take(now, n)
 	if len(refs) == 0 && n > 0 {
-		refs = ts.suspects.try(h)
+		refs = f.suspects.try(h)
 	}
-	d := ts.give(h, refs)
+	d := f.give(h, refs)
 	d.turn.Lease = frontier.Lease{
-		Authority: h.authority, Token: h.lease.token, Length: ts.leases.length, Width: h.lease.width,
+		Authority: h.authority, Token: h.lease.token, Length: f.leases.length, Width: h.lease.width,
 	}
-	d.host = viewHost(h, ts.groups.unwritten, now)
+	d.host = viewHost(h, f.groups.unwritten, now)
 	return d
 }
 
 // more takes up to n tasks of h that may be given under its lease beside what is there.
-func (ts *turns) more(h *host, now int64, n int) []layout.Ref {
-	if h.lease.trial || ts.caps.full || ts.caps.tight {
+func (f *Frontier) more(h *host, now int64, n int) []layout.Ref {
+	if h.lease.trial || f.caps.full || f.caps.tight {
 		return nil
 	}
 	return h.queue.Take(now, n)
 }
 
 // give moves tasks of h under its lease.
-func (ts *turns) give(h *host, refs []layout.Ref) *pendingTurn {
+func (f *Frontier) give(h *host, refs []layout.Ref) *pendingTurn {
 	d := &pendingTurn{lease: h.lease}
 	if len(refs) == 0 {
 		return d
 	}
-	ts.hosts.count(h, -1)
-	defer ts.hosts.count(h, 1)
+	f.hosts.count(h, -1)
+	defer f.hosts.count(h, 1)
 	d.turn.Tasks = make([]frontier.Task, len(refs))
 	d.texts = make([]pendingTask, len(refs))
 	for i, r := range refs {
 		t := &d.turn.Tasks[i]
 		d.texts[i] = pendingTask{ref: r, authority: h.authority}
-		if rec := ts.groups.fresh[r.Record()]; rec != nil {
+		if rec := f.groups.fresh[r.Record()]; rec != nil {
 			t.Candidate, t.Print = rec.Entries[r.Place()], rec.Prints[r.Place()]
 		}
 		h.inFlight++
-		again := ts.retries.of[r]
+		again := f.retries.of[r]
 		if again != nil {
 			t.Attempts, t.Reason, t.Replaced, t.Stops = again.Attempts, again.Reason, again.URL != "", again.Stops
 			d.texts[i].url = again.URL
 		}
-		*ts.retries.counter(h, r)--
+		*f.retries.counter(h, r)--
 		h.lease.tasks = append(h.lease.tasks, leasedTask{ref: r, print: t.Print})
 	}
 	return d
 }
 
 // release ends the lease of h; what it has not settled is pending again.
-func (ts *turns) release(h *host, now int64) {
-	ts.hosts.count(h, -1)
+func (f *Frontier) release(h *host, now int64) {
+	f.hosts.count(h, -1)
 	for _, t := range h.lease.tasks {
 		h.inFlight--
-		if ts.dropLeft(h, t.ref) {
+		if f.dropLeft(h, t.ref) {
 			h.lease.dropped = append(h.lease.dropped, t.print)
 			continue
 		}
-		*ts.retries.counter(h, t.ref)++
-		switch kept := ts.retries.of[t.ref]; {
+		*f.retries.counter(h, t.ref)++
+		switch kept := f.retries.of[t.ref]; {
 		case kept.suspect():
 			h.queue.GiveSuspect(t.ref)
 		case kept != nil && kept.Attempts > 0:
@@ -100,49 +87,49 @@ func (ts *turns) release(h *host, now int64) {
 			h.queue.GiveBack(t.ref)
 		}
 	}
-	ts.hosts.count(h, 1)
+	f.hosts.count(h, 1)
 	trial := h.lease.trial
-	ts.leases.end(h)
-	ts.scheduler.enter(h, now)
-	if trial || ts.leases.out == 0 {
-		ts.scheduler.letSuspects(trial)
+	f.leases.end(h)
+	f.scheduler.enter(h, now)
+	if trial || f.leases.out == 0 {
+		f.scheduler.letSuspects(trial)
 	}
-	ts.scheduler.wakeEnded(now)
+	f.scheduler.wakeEnded(now)
 }
 
 // lapse ends the lease of h without a Finish, whose answer would name what is closed with it. The open group has been
 // touched.
-func (ts *turns) lapse(h *host, now int64) {
+func (f *Frontier) lapse(h *host, now int64) {
 	for _, t := range h.lease.tasks {
-		if kept := ts.retries.of[t.ref]; kept != nil && kept.Dropped {
-			ts.groups.open.drops.tasks = append(ts.groups.open.drops.tasks, storedURL{ref: t.ref, host: h.id})
+		if kept := f.retries.of[t.ref]; kept != nil && kept.Dropped {
+			f.groups.open.drops.tasks = append(f.groups.open.drops.tasks, storedURL{ref: t.ref, host: h.id})
 		}
 	}
-	ts.release(h, now)
+	f.release(h, now)
 }
 
 // dropLeft closes the task r of h, which was under a lease and is in no place of h, if an operator has dropped it
 // meanwhile. The open group has been touched.
-func (ts *turns) dropLeft(h *host, r layout.Ref) bool {
-	if t := ts.retries.of[r]; t == nil || !t.Dropped {
+func (f *Frontier) dropLeft(h *host, r layout.Ref) bool {
+	if t := f.retries.of[r]; t == nil || !t.Dropped {
 		return false
 	}
-	ts.end(h, r, frontier.Dropped, frontier.ReasonOperator)
+	f.end(h, r, frontier.Dropped, frontier.ReasonOperator)
 	return true
 }
 
 // expire ends the leases whose time is over.
-func (ts *turns) expire(now int64) {
-	for h := ts.leases.expired(now); h != nil; h = ts.leases.expired(now) {
-		ts.groups.touch(now)
-		ts.totals.Counts[frontier.ReasonExpired]++
-		ts.lapse(h, now)
+func (f *Frontier) expire(now int64) {
+	for h := f.leases.expired(now); h != nil; h = f.leases.expired(now) {
+		f.groups.touch(now)
+		f.totals.Counts[frontier.ReasonExpired]++
+		f.lapse(h, now)
 	}
 }
 
 // finish applies one result. With Keep and tasks it also returns a pending turn of them.
-func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn) {
-	h := ts.hosts.byName[r.Authority]
+func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn) {
+	h := f.hosts.byName[r.Authority]
 	switch {
 	case h != nil && h.lease != nil && h.lease.token == r.Token:
 	case h != nil && r.Token != 0 && h.Finished == r.Token:
@@ -150,86 +137,86 @@ func (ts *turns) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn
 	default:
 		return frontier.Finished{Err: frontier.ErrStale}, nil
 	}
-	g := ts.groups.touch(now)
-	ts.careful = max(ts.careful-1, 0)
+	g := f.groups.touch(now)
+	f.careful = max(f.careful-1, 0)
 	l := h.lease
 	l.dropped = nil
-	ts.settleTasks(h, r.Result, now)
-	ts.update(h, r.Result, now)
+	f.settleTasks(h, r.Result, now)
+	f.update(h, r.Result, now)
 	g.seeds = append(g.seeds, r.Extend...)
 	for _, b := range r.blobs {
 		g.bytes += int64(len(b.Body)) + 64
 	}
 	g.blobs = append(g.blobs, r.blobs...)
 	for name, n := range r.Counts {
-		ts.totals.Counts[name] += n
+		f.totals.Counts[name] += n
 	}
 	g.change(h)
-	answer := frontier.Finished{Added: ts.intake.accept(now, r.Found, r.prints)}
+	answer := frontier.Finished{Added: f.accept(now, r.Found, r.prints)}
 	var more *pendingTurn
 	if r.Keep {
-		if more = ts.give(h, ts.more(h, now, h.wanted(r.Want))); len(more.turn.Tasks) == 0 {
+		if more = f.give(h, f.more(h, now, h.wanted(r.Want))); len(more.turn.Tasks) == 0 {
 			more = nil
 		}
 	} else {
 		h.Finished = r.Token
-		ts.release(h, now)
+		f.release(h, now)
 	}
 	answer.Dropped = l.dropped
 	g.pages++
-	ts.groups.sealFull(now)
+	f.groups.sealFull(now)
 	return answer, more
 }
 
 // settleTasks closes or defers the tasks of the lease of h that r names, and passes over the others: they were
 // settled by an earlier Finish of the turn, or belong to nobody here.
-func (ts *turns) settleTasks(h *host, r *frontier.Result, now int64) {
+func (f *Frontier) settleTasks(h *host, r *frontier.Result, now int64) {
 	if len(r.Done)+len(r.Deferred) == 0 {
 		return
 	}
-	ts.hosts.count(h, -1)
+	f.hosts.count(h, -1)
 	next := 0
 	for _, d := range r.Done {
 		if x, ok := h.lease.settle(d.Print, &next); ok {
 			h.inFlight--
-			ts.end(h, x, d.Outcome, d.Reason)
+			f.end(h, x, d.Outcome, d.Reason)
 		}
 	}
 	next = 0
 	for _, d := range r.Deferred {
 		if x, ok := h.lease.settle(d.Print, &next); ok {
-			if ts.deferTask(h, x, d, now) {
+			if f.deferTask(h, x, d, now) {
 				h.lease.dropped = append(h.lease.dropped, d.Print)
 			}
 		}
 	}
 	h.lease.tasks = slices.DeleteFunc(h.lease.tasks, func(t leasedTask) bool { return t.ref == 0 })
-	ts.hosts.count(h, 1)
+	f.hosts.count(h, 1)
 }
 
 // end closes a pending URL of h wherever it was. The open group has been touched.
-func (ts *turns) end(h *host, r layout.Ref, o frontier.Outcome, reason string) {
+func (f *Frontier) end(h *host, r layout.Ref, o frontier.Outcome, reason string) {
 	h.outcomes[o]++
-	ts.groups.open.done = append(ts.groups.open.done, layout.MakeDone(r, ts.totals.Close(o, reason)))
-	if t := ts.retries.of[r]; t != nil { // kept until this is durable, lest the sweeper drop it before
-		ts.suspects.clear(t)
-		ts.groups.open.retired = append(ts.groups.open.retired, closedRetry{r, t})
+	f.groups.open.done = append(f.groups.open.done, layout.MakeDone(r, f.totals.Close(o, reason)))
+	if t := f.retries.of[r]; t != nil { // kept until this is durable, lest the sweeper drop it before
+		f.suspects.clear(t)
+		f.groups.open.retired = append(f.groups.open.retired, closedRetry{r, t})
 	}
 }
 
 // deferTask returns a task to h for later, unless an operator has dropped it meanwhile.
-func (ts *turns) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64) (dropped bool) {
+func (f *Frontier) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64) (dropped bool) {
 	h.inFlight--
-	if ts.dropLeft(h, r) {
+	if f.dropLeft(h, r) {
 		return true
 	}
 	h.deferred++
-	t := ts.retries.of[r]
+	t := f.retries.of[r]
 	if t == nil {
 		t = &retry{}
-		ts.retries.of[r] = t
+		f.retries.of[r] = t
 	}
-	ts.suspects.clear(t)
+	f.suspects.clear(t)
 	t.Due, t.Reason = layout.After(now, d.After), d.Reason
 	if d.URL.IsZero() {
 		t.Attempts++
@@ -237,24 +224,24 @@ func (ts *turns) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64
 		t.URL = d.URL.String()
 	}
 	h.queue.GiveLater(r, t.Due, t.Attempts > 0)
-	ts.groups.open.keep(t.StateRecord(r, *ts.clock, now))
+	f.groups.open.keep(t.StateRecord(r, f.clock, now))
 	return false
 }
 
 // update applies what r says about the host.
-func (ts *turns) update(h *host, r *frontier.Result, now int64) {
+func (f *Frontier) update(h *host, r *frontier.Result, now int64) {
 	if u := r.Host; u != nil {
-		ts.hosts.count(h, -1)
+		f.hosts.count(h, -1)
 		h.Condition, h.Reason, h.Pace, h.Width = u.Condition, u.Reason, u.Pace, u.Width
-		ts.hosts.count(h, 1)
+		f.hosts.count(h, 1)
 		l := h.lease
 		if !bytes.Equal(l.robots, u.Robots) {
 			l.robots = bytes.Clone(u.Robots)
-			ts.groups.store(h.record(layout.KindRobots, l.robots))
+			f.groups.store(h.record(layout.KindRobots, l.robots))
 		}
 		if !bytes.Equal(l.memory, u.Memory) {
 			l.memory = bytes.Clone(u.Memory)
-			ts.groups.store(h.record(layout.KindMemory, l.memory))
+			f.groups.store(h.record(layout.KindMemory, l.memory))
 		}
 	}
 	h.wait(now, r.Wait)
@@ -262,10 +249,10 @@ func (ts *turns) update(h *host, r *frontier.Result, now int64) {
 
 // recordOf returns the group that must be durable before pending are given, nil when there is none to wait for: that
 // whose record names them, if one is the turn of a suspect, or if the last stop was unclean and not long ago.
-func (ts *turns) recordOf(pending []*pendingTurn) *group {
+func (f *Frontier) recordOf(pending []*pendingTurn) *group {
 	for _, d := range pending {
-		if len(d.turn.Tasks) > 0 && (ts.careful > 0 || d.lease.trial) {
-			return ts.groups.last()
+		if len(d.turn.Tasks) > 0 && (f.careful > 0 || d.lease.trial) {
+			return f.groups.last()
 		}
 	}
 	return nil
@@ -280,7 +267,7 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 			return nil, err
 		}
 		// A link that has been seen stays seen, so the answer holds later too.
-		ready[i] = prepared{Result: &rs[i], prints: f.intake.prints(rs[i].Found), blobs: layout.MakeBlobs(rs[i].Blobs)}
+		ready[i] = prepared{Result: &rs[i], prints: f.prints(rs[i].Found), blobs: layout.MakeBlobs(rs[i].Blobs)}
 	}
 	answers := make([]frontier.Finished, len(rs))
 	var pending []*pendingTurn
@@ -292,12 +279,12 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 	err := f.changing(ctx, func(now int64) error {
 		for i := range ready {
 			var d *pendingTurn
-			answers[i], d = f.turns.finish(now, &ready[i])
+			answers[i], d = f.finish(now, &ready[i])
 			if d != nil {
 				pending, of = append(pending, d), append(of, i)
 			}
 		}
-		record = f.turns.recordOf(pending)
+		record = f.recordOf(pending)
 		return f.begin(pending)
 	})
 	if err == nil {

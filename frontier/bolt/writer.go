@@ -477,5 +477,5 @@ func (w *writer) candidateOf(records *layout.Lookup, t storedURL) (frontier.Cand
 		return fresh.Entries[t.ref.Place()], nil
 	}
 	w.f.mu.Unlock()
-	return w.f.texts.blocks.Entry(records, t.ref, a)
+	return w.f.blocks.Entry(records, t.ref, a)
 }

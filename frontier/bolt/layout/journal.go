@@ -496,6 +496,26 @@ func ReadBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
 	return body, nil
 }
 
+// Blobs yields the bodies in the order of their digests, and an error in the place of one that is damaged.
+func Blobs(tx *bbolt.Tx) iter.Seq2[Blob, error] {
+	return func(yield func(Blob, error) bool) {
+		cur := tx.Bucket([]byte(BlobBucket)).Cursor()
+		for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+			var b Blob
+			err := fmt.Errorf("blobs: key %x: %w", k, frontier.ErrDamaged)
+			if len(k) == len(b.Sum)+2 {
+				if copy(b.Sum[:], k); k[32] != 0 || k[33] != 0 {
+					continue // another piece of the body before
+				}
+				b.Body, err = ReadBlob(tx, b.Sum)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
 // JoinBlob returns the body that the pieces, one behind the other, hold; ok is false when it is not the one with that
 // digest.
 func JoinBlob(pieces []byte, sum [sha256.Size]byte) (body []byte, ok bool) {
