@@ -16,16 +16,16 @@ import (
 // openedOtherwise are the places in the packages that work on a crawl directory where a file is opened by package os, and
 // why that leads nowhere.
 var openedOtherwise = map[string]string{
-	"storage/warc/places.go:LenientAt":      "a path that a user names, or one of a directory that was inspected",
-	"storage/warc/places.go:Lenient":        "a path of a directory that was inspected, or that a user names",
+	"storage/warc/reader.go:LenientAt":      "a path that a user names, or one of a directory that was inspected",
+	"storage/warc/reader.go:Lenient":        "a path of a directory that was inspected, or that a user names",
 	"storage/cdxj/store.go:openEarlier":     "an index that a user names",
-	"storage/cdxj/earlier.go:at":            "beside an index that a user names",
+	"storage/cdxj/original.go:at":           "beside an index that a user names",
 	"storage/cdxj/index.go:capturesIn":      "an archive that a user names",
-	"storage/cdxj/lookup.go:lookupFile":     "a path of a directory that was inspected, or that a user names",
+	"storage/cdxj/index.go:lookupFile":      "a path of a directory that was inspected, or that a user names",
 	"crawler/control/remote.go:snapshot":    "the permissions of a file that was just made",
 	"crawler/crawldir/keyring.go:Read":      "a key of the user's, beside the configuration",
-	"storage/wacz/bundle_beside.go:lines":   "a temporary file, unpacked from a WACZ",
-	"storage/wacz/bundle_open.go:entry":     "a temporary file, made there",
+	"storage/wacz/beside.go:lines":          "a temporary file, unpacked from a WACZ",
+	"storage/wacz/open.go:entry":            "a temporary file, made there",
 	"storage/mirror/swap_linux.go:syncTree": "the directory itself",
 	"frontier/durable/durable.go:Output":    "a device that a user names",
 	"frontier/durable/durable.go:Names":     "a folder",
