@@ -92,16 +92,10 @@ func appendHost(b []byte, e *hostmap.Entry) []byte {
 func writeHosts(to io.Writer, all iter.Seq2[hostmap.Entry, error]) (root hostmap.Hash, n int64, err error) {
 	w := bufio.NewWriterSize(to, bufferSize)
 	var row []byte
-	root, n, err = hostmap.Root(func(yield func(hostmap.Entry, error) bool) {
-		for e, err := range all {
-			if err == nil {
-				row = appendHost(row[:0], &e)
-				_, err = w.Write(row)
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
+	root, n, err = hostmap.Root(all, func(e *hostmap.Entry) error {
+		row = appendHost(row[:0], e)
+		_, err := w.Write(row)
+		return err
 	})
 	if err == nil {
 		err = w.Flush()
@@ -206,13 +200,7 @@ func (h *hostCheck) base() iter.Seq2[hostmap.Entry, error] {
 	if h.file != "" {
 		return hostsIn(h.file)
 	}
-	return func(yield func(hostmap.Entry, error) bool) {
-		for _, e := range h.rows {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
+	return hostmap.Each(h.rows)
 }
 
 // take takes the first n entries of the tail into the map.
@@ -220,13 +208,9 @@ func (h *hostCheck) take(n int) (root hostmap.Hash, hosts int64, err error) {
 	all := h.tail.merged(h.origin, n, h.base())
 	if h.file == "" && len(h.rows)+len(h.tail.names) <= maxRows {
 		var rows []hostmap.Entry
-		root, hosts, err = hostmap.Root(func(yield func(hostmap.Entry, error) bool) {
-			for e, err := range all {
-				rows = append(rows, e)
-				if !yield(e, err) {
-					return
-				}
-			}
+		root, hosts, err = hostmap.Root(all, func(e *hostmap.Entry) error {
+			rows = append(rows, *e)
+			return nil
 		})
 		h.rows = rows
 	} else {

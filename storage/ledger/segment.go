@@ -385,15 +385,22 @@ func compress(sys system, from, to string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(maxWindow/4))
-	if err != nil {
+	if err := writePacked(out, func(z io.Writer) error {
+		_, err := io.Copy(z, in)
 		return err
-	}
-	_, err = io.Copy(z, in)
-	if err := errors.Join(err, z.Close()); err != nil {
+	}); err != nil {
 		return err
 	}
 	return out.Sync()
+}
+
+// writePacked writes to a file, compressed.
+func writePacked(to io.Writer, write func(io.Writer) error) error {
+	z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(maxWindow/4))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(z), z.Close())
 }
 
 // Forget puts stubs in the place of the decisions with those indexes, in ascending order, in the ledger in dir, which
@@ -451,19 +458,7 @@ func forgetIn(dir string, number int, entries []int64) error {
 
 // writeStubs writes a segment anew.
 func writeStubs(dir string, number int, hit func(index int64) bool) error {
-	name, packed := path(dir, number), false
-	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		name, packed = name+packedSuffix, true
-	}
-	return durable.File(name, func(to io.Writer) error {
-		w := io.WriteCloser(unclosed{to})
-		if packed {
-			z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(maxWindow/4))
-			if err != nil {
-				return err
-			}
-			w = z
-		}
+	write := func(w io.Writer) error {
 		hasher := tree.NewHasher()
 		for t, err := range texts(dir, []int{number}) {
 			line := t.Line
@@ -474,17 +469,17 @@ func writeStubs(dir string, number int, hit func(index int64) bool) error {
 				_, err = w.Write(append(line[:len(line):len(line)], '\n'))
 			}
 			if err != nil {
-				return errors.Join(err, w.Close())
+				return err
 			}
 		}
-		return w.Close()
-	})
+		return nil
+	}
+	name := path(dir, number)
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return durable.File(name+packedSuffix, func(to io.Writer) error { return writePacked(to, write) })
+	}
+	return durable.File(name, write)
 }
-
-// unclosed is a writer that others close.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
 
 // ForgetHosts takes the names of hosts from the map of hosts of the ledger in dir, which nobody else writes. Their
 // keys, counts and digests stay, and so does its root.

@@ -543,7 +543,7 @@ func (g *gathered) hostsOf(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g.Hosts = of(all)
+	g.Hosts = hostmap.Each(all)
 	if root, _, err := hostmap.Root(g.Hosts); err != nil || root != g.hosts.Root {
 		return fmt.Errorf("%w: lines were changed, by the map of hosts", ErrDamaged)
 	}
@@ -576,31 +576,17 @@ func (g *gathered) stored(name string) (found bool, err error) {
 		return false, err
 	}
 	all, mine := ledger.Hosts(g.copied), hostmap.Entry{Key: g.known.Key}
-	root, _, err := hostmap.Root(func(yield func(hostmap.Entry, error) bool) {
-		for e, err := range all {
-			if e.Key == mine.Key && err == nil {
-				mine = e
-			}
-			if !yield(e, err) {
-				return
-			}
+	root, _, err := hostmap.Root(all, func(e *hostmap.Entry) error {
+		if e.Key == mine.Key {
+			mine = *e
 		}
+		return nil
 	})
 	if err != nil || root != g.hosts.Root {
 		return false, nil //nolint:nilerr // the map is made anew from the lines
 	}
 	g.Hosts, g.known = all, mine
 	return true, nil
-}
-
-func of(all []hostmap.Entry) iter.Seq2[hostmap.Entry, error] {
-	return func(yield func(hostmap.Entry, error) bool) {
-		for _, e := range all {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
 }
 
 // mapped makes the map anew.

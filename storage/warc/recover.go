@@ -66,7 +66,10 @@ func (w *Writer) mend(path string) error {
 	if end < size {
 		w.cutFile, w.cut = path, w.cut+size-end
 		if cause != nil && !errors.Is(cause, io.ErrUnexpectedEOF) {
-			if err := keep(f, end, path+cutSuffix); err != nil {
+			if err := durable.File(path+cutSuffix, func(to io.Writer) error {
+				_, err := io.Copy(to, io.NewSectionReader(f, end, size-end))
+				return err
+			}); err != nil {
 				return fmt.Errorf("keep the damaged tail of %s%s: %w", path, openSuffix, err)
 			}
 		}
@@ -79,7 +82,7 @@ func (w *Writer) mend(path string) error {
 	}
 	var sum digest
 	if w.o.Finished != nil && end > 0 {
-		if sum, err = digestOf(f, end); err != nil {
+		if _, sum, err = durable.Digest(context.Background(), path+openSuffix); err != nil {
 			return fmt.Errorf("read %s%s: %w", path, openSuffix, err)
 		}
 	}
@@ -96,16 +99,6 @@ func (w *Writer) mend(path string) error {
 		return err
 	}
 	return w.tellComplete(filepath.Base(path), end, sum)
-}
-
-// digestOf returns the SHA-256 of the first n octets of f.
-func digestOf(f io.ReaderAt, n int64) (sum digest, err error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(f, 0, n)); err != nil {
-		return sum, err
-	}
-	h.Sum(sum[:0])
-	return sum, nil
 }
 
 // tellMended tells the index before the segment has its final name: a kill in between repeats both.
@@ -168,26 +161,6 @@ func (u *unit) ends(r *Record) bool {
 
 // maxUnit is more than the records of an exchange.
 const maxUnit = 8
-
-// keep copies f from offset at on to a new file of path, durably.
-func keep(f *os.File, at int64, path string) (err error) {
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
-		return err
-	}
-	out, err := durable.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if cerr := out.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	if _, err := io.Copy(out, f); err != nil {
-		return err
-	}
-	return out.Sync()
-}
 
 // Edit says what becomes of a record when its segment is written anew.
 type Edit struct {

@@ -122,7 +122,7 @@ func (rd *Reader) unreadable(at finding.Place, uri string, err error) {
 // stream is a file while it is read: it gives what is to be judged, in the order of the file.
 type stream struct {
 	f          *os.File
-	size       *counted
+	sum        hash.Hash // of the file; nil if nobody asks for it
 	rd         *warc.Lenient
 	file       File
 	info       *Info
@@ -156,11 +156,13 @@ func (rd *Reader) open(ctx context.Context, path string) (*stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	s := &stream{f: f, size: &counted{r: meter.Reader(ctx, f)}, file: File{Name: path}}
-	if rd.o.Ours {
-		s.size.sum = sha256.New()
+	s := &stream{f: f, file: File{Name: path}}
+	in := meter.Reader(ctx, f)
+	if rd.o.Ours { // a file is read to its end, each byte once
+		s.sum = sha256.New()
+		in = io.TeeReader(in, s.sum)
 	}
-	s.rd = warc.NewLenient(s.size, func(f warc.Finding) { rd.oddity(s, f) })
+	s.rd = warc.NewLenient(in, func(f warc.Finding) { rd.oddity(s, f) })
 	return s, nil
 }
 
@@ -180,10 +182,13 @@ func (rd *Reader) fill(ctx context.Context, s *stream) error {
 				s.window[n-1].Last = true
 			}
 			s.flush(0)
-			if s.size.sum != nil {
-				s.file.SHA256 = hex.EncodeToString(s.size.sum.Sum(nil))
+			if s.sum != nil {
+				s.file.SHA256 = hex.EncodeToString(s.sum.Sum(nil))
 			}
-			s.done, s.file.Octets = true, s.size.n
+			s.done = true
+			if s.file.Octets, err = s.rd.End(); err != nil {
+				return fmt.Errorf("audit: read %s: %w", s.file.Name, err)
+			}
 			rd.sum.Files = append(rd.sum.Files, s.file)
 			rd.sum.Records += s.file.Records
 			return nil
@@ -310,22 +315,6 @@ func first(path string) (at time.Time, ours bool, err error) {
 		}
 	}
 	return at, ours, nil
-}
-
-// counted counts what is read, and digests it if it has a hash: a file is read to its end, each octet once.
-type counted struct {
-	r   io.Reader
-	n   int64
-	sum hash.Hash
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	if c.sum != nil {
-		c.sum.Write(p[:n]) // never fails
-	}
-	return n, err
 }
 
 // warcinfo reads what the archive says of its making.

@@ -673,7 +673,16 @@ func (l *Ledger) storedMap(found finding.Report) {
 		return
 	}
 	file := filepath.Join(l.o.Dir, ledger.HostsName)
-	root, hosts, err := hostmap.Root(l.named())
+	nameless := l.check.Forgotten                                                          // a host has no name any more when all its lines were taken away
+	root, hosts, err := hostmap.Root(ledger.Hosts(l.o.Dir), func(e *hostmap.Entry) error { // the root holds the keys alone
+		if e.Host == "" {
+			nameless -= e.Count
+		}
+		if (e.Host != "" || nameless < 0) && e.Key != hostmap.Key(l.log.origin, e.Host) {
+			return fmt.Errorf("a host has the key of another: %s", finding.Short(e.Host))
+		}
+		return nil
+	})
 	same := func(m *ledger.Mark) bool { return root == m.Root && hosts == m.Hosts }
 	switch {
 	case err == nil && same(l.maps[n-1]):
@@ -686,25 +695,4 @@ func (l *Ledger) storedMap(found finding.Report) {
 	found(finding.Finding{Code: finding.LedgerHosts, Place: finding.Place{File: file},
 		Required: fmt.Sprintf("the map of %d hosts with the root %s, as the last mark of hosts has it", l.maps[n-1].Hosts,
 			l.maps[n-1].Root), Observed: err.Error()})
-}
-
-var errKey = errors.New("a host has the key of another")
-
-// named are the hosts of the stored map, whose keys must be those of their names: the root holds the keys alone. A host
-// has no name any more when all its lines were taken away.
-func (l *Ledger) named() func(yield func(hostmap.Entry, error) bool) {
-	return func(yield func(hostmap.Entry, error) bool) {
-		nameless := l.check.Forgotten
-		for e, err := range ledger.Hosts(l.o.Dir) {
-			if e.Host == "" {
-				nameless -= e.Count
-			}
-			if err == nil && (e.Host != "" || nameless < 0) && e.Key != hostmap.Key(l.log.origin, e.Host) {
-				err = fmt.Errorf("%w: %s", errKey, finding.Short(e.Host))
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
 }

@@ -131,17 +131,33 @@ func lower(s string) string {
 	}, s)
 }
 
+// Each returns entries that are in memory, as Root and Prove take them.
+func Each(all []Entry) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for _, e := range all {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
 var errOrder = errors.New("hostmap: the entries are not in the order of their keys, or one is there twice")
 
-// Root is the root of the map of entries that come in the order of their keys, and how many they are. It keeps no more
-// than a path. An error is one of the entries.
-func Root(sorted iter.Seq2[Entry, error]) (root Hash, n int64, err error) {
+// Root is the root of the map of entries that come in the order of their keys, and how many they are. Each entry is given
+// to see, if there is one, on the way. Root keeps no more than a path. An error is one of the entries, or of see.
+func Root(sorted iter.Seq2[Entry, error], see ...func(e *Entry) error) (root Hash, n int64, err error) {
 	var b builder
 	for e, err := range sorted {
-		if err != nil {
-			return Hash{}, 0, err
+		for _, see := range see {
+			if err == nil {
+				err = see(&e)
+			}
 		}
-		if err := b.add(e.Key, leaf(e.Key, e.value())); err != nil {
+		if err == nil {
+			err = b.add(e.Key, leaf(e.Key, e.value()))
+		}
+		if err != nil {
 			return Hash{}, 0, err
 		}
 		n++
