@@ -126,9 +126,11 @@ func newAudit(o Options) (*audit, error) {
 	}
 	told := evidence.Told{Floor: o.Floor, Token: o.Token, Strict: o.Strict, Ledger: o.Ours}
 	a := &audit{
-		Tally: NewTally(SelfConsistent, o.Limit), o: o, hosts: map[string]*host{}, pace: pacing.NewJudge(),
+		Tally: NewTally(SelfConsistent, o.Limit), o: o, hosts: map[string]*host{},
 		judge: judge{mayLack: o.LeftOut, texts: texts, redirects: redirects{}, m: evidence.Measure{Told: told}},
 	}
+	a.judge.found = finding.Hearing{Add: a.report, Unproved: func(d finding.Doubt) { a.Doubt(d, &a.host(d.Authority).Host) }}
+	a.pace = pacing.NewJudge(a.judge.found)
 	a.read = evidence.NewReader(evidence.Options{Files: o.Files, Ours: o.Ours, Texts: texts}, a.report)
 	a.judge.host, a.judge.expect = func(name string) *policyHost { return &a.host(name).policy }, a.read.Expect
 	return a, nil
@@ -171,16 +173,6 @@ func (a *audit) next(ctx context.Context, ev evidence.Event) error {
 	return nil
 }
 
-// take counts what a judge says.
-func (a *audit) take(l finding.List) {
-	for _, f := range l.Findings {
-		a.report(f)
-	}
-	for _, d := range l.Doubts {
-		a.Doubt(d, &a.host(d.Authority).Host)
-	}
-}
-
 // report counts a finding.
 func (a *audit) report(f finding.Finding) {
 	if f.Authority == "" {
@@ -217,17 +209,14 @@ var families = []family{
 // exchange judges one exchange, and then makes it what is known of its authority.
 func (a *audit) exchange(ctx context.Context, e *evidence.Exchange) error {
 	if e.Alone != "" {
-		err := a.judge.alone(e, &a.host(e.Authority).policy)
-		a.take(a.judge.found.Take())
-		return err
+		return a.judge.alone(e, &a.host(e.Authority).policy)
 	}
 	a.stepped(e)
 	to := a.host(e.Authority)
 	e.Own = to.isOwn(e, a.judge.m)
 	to.Own = to.Own || e.Own
 	for i := range families {
-		err := families[i].judge(a, e, to)
-		if a.take(a.judge.found.Take()); err != nil {
+		if err := families[i].judge(a, e, to); err != nil {
 			return err
 		}
 	}
@@ -246,7 +235,7 @@ func (a *audit) stepped(e *evidence.Exchange) {
 	if !back {
 		return
 	}
-	a.take(a.pace.SetBack())
+	a.pace.SetBack()
 	a.report(a.clock.setBack(e, begun))
 }
 
@@ -291,7 +280,7 @@ func (a *audit) judgePause(e *evidence.Exchange, to *host) error {
 	to.policy.Told(e.Line)
 	site.Unasked, site.Forgotten, site.Hearsay = to.policy.policy.kind == unasked, to.policy.forgot, to.policy.aside != nil
 	site.Delay, site.Rate = a.judge.asks(&to.policy, e.Agent)
-	a.take(a.pace.Exchange(e, &to.pace, a.judge.m, site))
+	a.pace.Exchange(e, &to.pace, a.judge.m, site)
 	return nil
 }
 
@@ -315,7 +304,7 @@ func (a *audit) after(e *evidence.Exchange, to *host) {
 	to.owned(e, a.judge.m)
 	to.since = min(to.since+1, evidence.AtKill+1)
 	if !e.Began.IsZero() {
-		a.take(a.pace.After(e, &to.pace, a.judge.m))
+		a.pace.After(e, &to.pace, a.judge.m)
 		if a.judge.m.Promises() {
 			to.policy.Heard(e.Robots)
 		}
@@ -346,8 +335,7 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) 
 		to := a.host(p.Authority)
 		to.Host.Disallowed += n
 		a.Totals.Disallowed += n
-		err := a.judge.refusal(l, &to.policy, p, at)
-		if a.take(a.judge.found.Take()); err != nil {
+		if err := a.judge.refusal(l, &to.policy, p, at); err != nil {
 			return err
 		}
 	}
@@ -371,7 +359,7 @@ type judge struct {
 	expect func(*evidence.Exchange)           // makes the reader of the archive keep what a redirect leads to
 
 	m     evidence.Measure
-	found finding.List
+	found finding.Hearing
 
 	redirects redirects
 }

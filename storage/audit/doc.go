@@ -7,8 +7,8 @@
 // Package evidence reads the files and joins their records to exchanges. Each exchange is held to the families of
 // rules in their order (audit.go), by the state of its authority (scheme, host, port): which robots.txt is valid and
 // since when (policy.go, over the texts of a Store), when the last exchange ended and until when the
-// server asked for rest (package pacing). Its Measure says what binds an exchange. Judges give findings (package
-// finding) as values; Run alone counts them. Then the witnesses see the exchange: the ledger (reconcile), the access
+// server asked for rest (package pacing). Its Measure says what binds an exchange. Judges report findings (package
+// finding); Run alone counts them. Then the witnesses see the exchange: the ledger (reconcile), the access
 // logs (accesslog), a WACZ file (bundle).
 //
 // That state is all that is kept, so memory grows with the number of hosts and not with the archive.

@@ -372,7 +372,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	if r.Totals.Records == 0 && !a.o.Ours { // beside a ledger, that may be all
 		return nil, ErrNothing
 	}
-	a.take(a.pace.Flush())
+	a.pace.Flush()
 	a.rows()
 	r.Totals.Gaps, r.Totals.Judged = a.pace.Gaps, a.judge.judged
 	ours := slices.ContainsFunc(r.Archives, func(in *evidence.Info) bool { return in.Ours })

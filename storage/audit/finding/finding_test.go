@@ -61,26 +61,6 @@ func TestTimesAreWrittenTheSameEverywhere(t *testing.T) {
 	assert.Equal(t, "1.234568s", Round(1_234_567_500*time.Nanosecond))
 }
 
-func TestTakeHandsOutEachFindingOnce(t *testing.T) {
-	var l List
-	if all := l.Take(); len(all.Findings)+len(all.Doubts) != 0 {
-		t.Errorf("the zero List has %+v", all)
-	}
-	l.Add(Finding{Code: Gap})
-	l.Add(Finding{Code: Method})
-	l.Doubt("http://a.test", InFlight, "why", time.Second, time.Minute)
-	all := l.Take()
-	if len(all.Findings) != 2 || all.Findings[0].Code != Gap || all.Findings[1].Code != Method {
-		t.Errorf("%+v", all.Findings)
-	}
-	if len(all.Doubts) != 1 || all.Doubts[0] != (Doubt{"http://a.test", InFlight, "why", time.Second, time.Minute}) {
-		t.Errorf("%+v", all.Doubts)
-	}
-	if again := l.Take(); len(again.Findings)+len(again.Doubts) != 0 {
-		t.Errorf("taken twice: %+v", again)
-	}
-}
-
 // Scripts read these names. An offset of zero is a place, so it is always there.
 func TestTheFieldsOfAFinding(t *testing.T) {
 	got, err := json.Marshal(Finding{Code: Gap, Place: Place{File: "1.warc.gz"}, Required: "r", Observed: "o"})

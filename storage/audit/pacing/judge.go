@@ -19,38 +19,37 @@ type Judge struct {
 	Gaps int64 // pauses measured
 
 	m     evidence.Measure
-	found finding.List
+	found finding.Hearing
 	addrs map[string]*address
 	kept  int // starts, of all hosts
 }
 
 // NewJudge returns a Judge that has met no exchange.
-func NewJudge() *Judge { return &Judge{addrs: map[string]*address{}} }
+func NewJudge(found finding.Hearing) *Judge {
+	return &Judge{found: found, addrs: map[string]*address{}}
+}
 
 // Exchange judges the pause before an exchange with a host, whose robots.txt asks for site.
-func (j *Judge) Exchange(e *evidence.Exchange, to *Host, m evidence.Measure, site Site) finding.List {
+func (j *Judge) Exchange(e *evidence.Exchange, to *Host, m evidence.Measure, site Site) {
 	j.m = m
 	to.taken(e, site.Taken)
 	j.timing(e, to, site)
 	j.declared(e, to)
-	return j.found.Take()
 }
 
 // Flush judges the starts at addresses that were kept back until others were in their order.
-func (j *Judge) Flush() finding.List {
+func (j *Judge) Flush() {
 	for _, at := range j.addrs {
 		for len(at.starts) > 0 {
 			j.start(at)
 		}
 	}
-	return j.found.Take()
 }
 
 // SetBack notes that the clock was set back.
-func (j *Judge) SetBack() finding.List {
-	all := j.Flush()
+func (j *Judge) SetBack() {
+	j.Flush()
 	clear(j.addrs)
-	return all
 }
 
 // longestError is the longest rest after failures.
@@ -294,7 +293,7 @@ func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
 }
 
 // After makes an exchange, which was judged and has a date, what is known of its host.
-func (j *Judge) After(e *evidence.Exchange, to *Host, m evidence.Measure) finding.List {
+func (j *Judge) After(e *evidence.Exchange, to *Host, m evidence.Measure) {
 	j.m = m
 	j.starts(e, to)
 	if !to.met || e.Began.After(to.began) {
@@ -309,7 +308,6 @@ func (j *Judge) After(e *evidence.Exchange, to *Host, m evidence.Measure) findin
 	to.met, to.lost, to.unread = true, false, to.unread && !e.Asked().IsRobots()
 	j.rest(e, to)
 	j.heard(e, to)
-	return j.found.Take()
 }
 
 // terms are the pauses that are due before an exchange, by who asks for them (docs/trust/politeness.md, rules 7, 9 and 14).
