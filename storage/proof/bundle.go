@@ -285,18 +285,13 @@ type proofJSON struct {
 type mapJSON struct {
 	Siblings []hostmap.Hash `json:"siblings"`
 	Entry    *entryJSON     `json:"entry,omitempty"`
-	Other    *otherJSON     `json:"other,omitempty"`
+	Other    *hostmap.Other `json:"other,omitempty"`
 }
 
 type entryJSON struct {
 	First  int64        `json:"first"`
 	Count  int64        `json:"count"`
 	Digest hostmap.Hash `json:"digest"`
-}
-
-type otherJSON struct {
-	Key   hostmap.Hash `json:"key"`
-	Value hostmap.Hash `json:"value"`
 }
 
 // What a bundle may have. A file of which more is claimed is not read.

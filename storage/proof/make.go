@@ -323,7 +323,7 @@ func (m *maker) proveHost() (j mapJSON, err error) {
 		return j, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	j.Siblings = append([]hostmap.Hash{}, p.Siblings...) // an empty list is [] in JSON
-	j.Other = (*otherJSON)(p.Other)
+	j.Other = p.Other
 	if e == nil {
 		if m.entry.Count > 0 {
 			return j, fmt.Errorf("%w: the completeness map does not have the host, and the ledger has %d lines of it", ErrDamaged,

@@ -278,7 +278,7 @@ func (v *verification) readProof(entries int) (p proofs, err error) {
 	for _, h := range j.Nodes {
 		p.nodes = append(p.nodes, tlog.Hash(h))
 	}
-	p.host = hostmap.Proof{Siblings: j.Map.Siblings, Other: (*hostmap.Other)(j.Map.Other)}
+	p.host = hostmap.Proof{Siblings: j.Map.Siblings, Other: j.Map.Other}
 	return p, nil
 }
 

@@ -340,24 +340,6 @@ type bundleManifest struct {
 	} `json:"curtsy"`
 }
 
-// digest is datapackage-digest.json.
-type digest struct {
-	Path   string `json:"path"`
-	Hash   string `json:"hash"`
-	Signed *struct {
-		Hash       string `json:"hash"`
-		Created    string `json:"created"`
-		Software   string `json:"software"`
-		Signature  string `json:"signature"`
-		PublicKey  string `json:"publicKey"`
-		Domain     string `json:"domain"`
-		DomainCert string `json:"domainCert"`
-		TimeSig    string `json:"timeSignature"`
-	} `json:"signedData"`
-	Ledger    *ledgerSignature `json:"ledgerSignature"`
-	Rotations []string         `json:"ledgerRotations"`
-}
-
 // ours reports whether the file says that this crawler packed it.
 func (m *bundleManifest) ours() bool {
 	return m.Curtsy != nil || strings.HasPrefix(m.Software, "curtsy")

@@ -423,18 +423,12 @@ func (b *bundle) manifest(ctx context.Context, m manifest) (hash string, err err
 		return "", err
 	}
 	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:]), b.add(ctx, "datapackage.json", again(text))
+	return "sha256:" + hex.EncodeToString(sum[:]), b.add(ctx, manifestName, again(text))
 }
 
 // digest writes datapackage-digest.json.
 func (b *bundle) digest(ctx context.Context, hash string, o Options) error {
-	d := struct {
-		Path      string           `json:"path"`
-		Hash      string           `json:"hash"`
-		Signed    *signedData      `json:"signedData,omitempty"`
-		Ledger    *ledgerSignature `json:"ledgerSignature,omitempty"`
-		Rotations []string         `json:"ledgerRotations,omitempty"` // notes, which both keys have signed
-	}{Path: "datapackage.json", Hash: hash}
+	d := digest{Path: manifestName, Hash: hash}
 	if o.Key != nil {
 		signed, err := sign(o.Key, hash)
 		if err != nil {
@@ -450,7 +444,7 @@ func (b *bundle) digest(ctx context.Context, hash string, o Options) error {
 	if err != nil {
 		return err
 	}
-	return b.add(ctx, "datapackage-digest.json", again(text))
+	return b.add(ctx, digestName, again(text))
 }
 
 func again(text []byte) func() (io.Reader, error) {
@@ -465,14 +459,25 @@ func indented(v any) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// signedData is the anonymous signature of wacz-auth, which has these properties and no others.
+// digest is datapackage-digest.json.
+type digest struct {
+	Path      string           `json:"path"`
+	Hash      string           `json:"hash"`
+	Signed    *signedData      `json:"signedData,omitempty"`
+	Ledger    *ledgerSignature `json:"ledgerSignature,omitempty"`
+	Rotations []string         `json:"ledgerRotations,omitempty"` // notes, which both keys have signed
+}
+
+// signedData is a signature of wacz-auth: an anonymous one, as this crawler makes, or one of a domain.
 type signedData struct {
-	Hash      string `json:"hash"`
-	Created   string `json:"created"`
-	Software  string `json:"software"`
-	Version   string `json:"version"`
-	Signature string `json:"signature"`
-	PublicKey string `json:"publicKey"`
+	Hash       string `json:"hash"`
+	Created    string `json:"created"`
+	Software   string `json:"software"`
+	Version    string `json:"version"`
+	Signature  string `json:"signature"`
+	PublicKey  string `json:"publicKey"`
+	Domain     string `json:"domain,omitempty"`
+	DomainCert string `json:"domainCert,omitempty"`
 }
 
 // ledgerSignature is the signature by the key that signs the ledger's heads.

@@ -229,8 +229,8 @@ type Proof struct {
 
 // Other is the entry of another host, as far as a proof tells it.
 type Other struct {
-	Key   Hash
-	Value Hash // the hash of what the map has under its key
+	Key   Hash `json:"key"`
+	Value Hash `json:"value"` // the hash of what the map has under its key
 }
 
 // MaxSiblings is the longest path.
