@@ -12,9 +12,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"text/template"
 	"time"
 	"unicode"
 )
@@ -169,6 +171,18 @@ func Grouped(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// Sentences is a template of lines, each a sentence for people: it returns those that are not empty. "count" in it is Count.
+func Sentences(text string) func(of any) []string {
+	t := template.Must(template.New("").Funcs(template.FuncMap{"count": Count[int64]}).Parse(text))
+	return func(of any) []string {
+		var b strings.Builder
+		if err := t.Execute(&b, of); err != nil {
+			return []string{err.Error()} // a mistake in the template
+		}
+		return slices.DeleteFunc(strings.Split(b.String(), "\n"), func(s string) bool { return s == "" })
+	}
 }
 
 // OneLine makes a text from the web safe to be shown in one line: what is not printable is escaped, marks of writing

@@ -19,6 +19,7 @@ import (
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/pauses"
+	"curtsy/storage/plainly"
 	"curtsy/storage/sorted"
 )
 
@@ -262,8 +263,8 @@ func (j *judge) find(h *visited, v *visit, code finding.Code, required, observed
 	}, h.shown)
 }
 
-func (j *judge) say(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !j.told[s] && len(j.told) < 100 {
+func (j *judge) say(s string) {
+	if !j.told[s] && len(j.told) < 100 {
 		j.told[s] = true
 		j.CannotShow = append(j.CannotShow, s)
 	}
@@ -272,44 +273,38 @@ func (j *judge) say(format string, args ...any) {
 // conclude makes the result.
 func (j *judge) conclude() *audit.Result {
 	r := j.Counted()
-	r.Measures = []string{
-		"robots.txt requested before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 " +
-			"2.2, 2.4)",
-		"nothing that robots.txt forbids " + j.o.Token +
-			" (RFC 9309 2.2), and nothing while it is unavailable by the log (2.3.1.4)",
-		"GET and HEAD only, with a User-Agent that names the crawler",
-	}
-	r.Measures = append(r.Measures, j.by[:min(len(j.by), maxDecided)]...)
-	if more := len(j.by) - maxDecided; more > 0 {
-		r.Measures = append(r.Measures, fmt.Sprintf("robots.txt of %d more hosts", more))
-	}
-	if j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)),
-		func(r *rules) bool { return r.delay > 0 }) {
-		r.Measures = append(r.Measures, "delays as Crawl-delay or --floor requires: too short if no instants within "+
-			"the seconds of the log fit them")
-	}
-	if j.given {
-		j.say("that the given robots.txt is the one that the site served then")
-	}
-	j.say("how long requests took, and thus that a delay was long enough: the delay shown is the longest that is " +
-		"possible")
-	j.say("Retry-After, RateLimit and other contents of responses; where robots.txt redirected to; cookies and other " +
-		"fields of requests")
-	j.say("requests under a name that does not contain %s%s", j.o.Token,
-		map[bool]string{true: ", from other addresses than those given",
-			false: ": give the crawler's addresses (--from)"}[len(j.o.From) > 0])
-	j.say("requests before the log begins, after it ends, or to other hosts; and responses of a cache in front of the " +
-		"server")
-	for _, l := range r.Logs {
-		if l.Agentless {
-			j.say("lines without a user agent: only --from shows whose they are")
-		}
-		if l.Unread > 0 {
-			j.say("%d lines that cannot be read", l.Unread)
-		}
+	said := struct {
+		*audit.Result
+		JudgeOptions
+		Decided     []string
+		More        int
+		Paced, Used bool // a pause was required; a given robots.txt decided
+	}{Result: r, JudgeOptions: j.o, Decided: j.by[:min(len(j.by), maxDecided)], More: max(len(j.by)-maxDecided, 0), Used: j.given}
+	said.Paced = j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)), func(r *rules) bool { return r.delay > 0 })
+	r.Measures = measures(said)
+	for _, s := range cannotShow(said) {
+		j.say(s)
 	}
 	return r
 }
+
+// measures say what was required, and cannotShow what logs alone cannot show.
+var (
+	measures = plainly.Sentences(`robots.txt requested before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 2.2, 2.4)
+nothing that robots.txt forbids {{.Token}} (RFC 9309 2.2), and nothing while it is unavailable by the log (2.3.1.4)
+GET and HEAD only, with a User-Agent that names the crawler
+{{range .Decided}}{{.}}
+{{end}}{{if .More}}robots.txt of {{.More}} more hosts
+{{end}}{{if .Paced}}delays as Crawl-delay or --floor requires: too short if no instants within the seconds of the log fit them{{end}}`)
+	cannotShow = plainly.Sentences(`{{if .Used}}that the given robots.txt is the one that the site served then
+{{end}}how long requests took, and thus that a delay was long enough: the delay shown is the longest that is possible
+Retry-After, RateLimit and other contents of responses; where robots.txt redirected to; cookies and other fields of requests
+requests under a name that does not contain {{.Token}}{{if .JudgeOptions.From}}, from other addresses than those given{{else}}: give the crawler's addresses (--from){{end}}
+requests before the log begins, after it ends, or to other hosts; and responses of a cache in front of the server
+{{range .Result.Logs}}{{if .Agentless}}lines without a user agent: only --from shows whose they are
+{{end}}{{if .Unread}}{{.Unread}} lines that cannot be read
+{{end}}{{end}}`)
+)
 
 // visit is a line of the crawler. It is cut if the server did not read the request line as a whole.
 type visit struct {
@@ -565,8 +560,8 @@ func (j *judge) leave(h *visited) {
 		}
 	}
 	if len(j.o.From) == 0 && len(h.clients) > 1 {
-		j.say("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known "+
-			"(--from)", h.shown.Authority, len(h.clients), j.o.Token)
+		j.say(fmt.Sprintf("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known "+
+			"(--from)", h.shown.Authority, len(h.clients), j.o.Token))
 	}
 	j.Hosts = append(j.Hosts, h.shown)
 	if s := h.decided(); s != "" {

@@ -553,7 +553,9 @@ func (c *Comparison) tell(r *audit.Result) {
 		if h.Confirmed {
 			share.Hosts, share.Exchanges = share.Hosts+int64(len(h.agreed)), share.Exchanges+h.Agree
 		}
-		h.say(r)
+		for _, s := range unshown(&h.HostLog) {
+			r.CannotShow = append(r.CannotShow, "access log of "+h.title()+": "+s)
+		}
 	}
 	if c.without > 0 {
 		r.CannotShow = append(r.CannotShow, fmt.Sprintf("access logs: none was given for the hosts of %d requests",
@@ -573,33 +575,10 @@ func (h *hostLog) title() string {
 	return h.Host
 }
 
-// say tells what the log of one host cannot show.
-func (h *hostLog) say(r *audit.Result) {
-	say := func(format string, args ...any) {
-		r.CannotShow = append(r.CannotShow, "access log of "+h.title()+": "+fmt.Sprintf(format, args...))
-	}
-	if why := h.Silent(); why != "" {
-		say("it confirms nothing: %s", why)
-	}
-	if h.Uncovered > 0 {
-		say("%d requests are not in it, and it may not cover their time, because it starts or ends within "+
-			"the crawl", h.Uncovered)
-	}
-	if h.Unanswered > 0 {
-		say("%d requests without a complete response are not in it; a server need not log them", h.Unanswered)
-	}
-	switch {
-	case h.Outside == 0:
-	case h.Exchanges == 0:
-		say("%s of the crawler are not of this crawl, or their requests are not in the archive", plainly.Count(h.Outside, "line"))
-	default:
-		say("%s of the crawler before or after the archived requests to the host", plainly.Count(h.Outside, "line"))
-	}
-	if h.Unread > 0 {
-		say("%d lines could not be read", h.Unread)
-	}
-	if h.Agentless {
-		say("lines without a user agent: whether there are more of the crawler than the archive has is not known " +
-			"without its addresses")
-	}
-}
+// unshown is what the log of one host cannot show.
+var unshown = plainly.Sentences(`{{with .Silent}}it confirms nothing: {{.}}
+{{end}}{{if .Uncovered}}{{.Uncovered}} requests are not in it, and it may not cover their time, because it starts or ends within the crawl
+{{end}}{{if .Unanswered}}{{.Unanswered}} requests without a complete response are not in it; a server need not log them
+{{end}}{{if .Outside}}{{count .Outside "line"}} of the crawler {{if .Exchanges}}before or after the archived requests to the host{{else}}are not of this crawl, or their requests are not in the archive{{end}}
+{{end}}{{if .Unread}}{{.Unread}} lines could not be read
+{{end}}{{if .Agentless}}lines without a user agent: whether there are more of the crawler than the archive has is not known without its addresses{{end}}`)

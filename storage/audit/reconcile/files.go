@@ -407,42 +407,25 @@ func (l *Ledger) tell(r *audit.Result, v *vouching) {
 	for _, size := range v.lacks {
 		r.Refute(audit.Lodged, fmt.Sprintf("the checkpoint of %s is not in this ledger", plainly.Count(size, "line")))
 	}
-	say := func(format string, args ...any) { r.CannotShow = append(r.CannotShow, fmt.Sprintf(format, args...)) }
-	switch {
-	case v.signer.IsZero():
-		say("ledger: no checkpoint of these lines is signed: nothing ties them to a key")
-	case !c.SignerKnown && l.o.Key.IsZero():
-		say("ledger: the signer is unknown: %s may be anybody's key; give the operator's verifier key (--key)",
-			v.signer.Name())
-	}
-	switch {
-	case len(c.Lodged) == 0:
-		say("ledger: no one else is known to have seen it (--checkpoint, --witness-key): the holder of the key may have " +
-			"rewritten all of it")
-		say("ledger: lines removed after its last one, together with their records: they leave no trace except a missing " +
-			"stop")
-	case c.Since > 0:
-		say("ledger: %s after the last checkpoint that someone else has: no one else confirms them",
-			plainly.Count(c.Since, "decision"))
-	}
-	if behind := c.Entries - c.Covered; behind > 0 {
-		say("ledger: %s after its last checkpoint: nothing commits to them yet", entries(behind))
-	}
-	if c.Forgotten > 0 {
-		say("ledger: the content of %s that were removed: only their hashes remain",
-			plainly.Count(c.Forgotten, "line"))
-	}
-	if c.Unsent > 0 {
-		say("ledger: %s reached no server and left no record to compare", plainly.Count(c.Unsent, "attempt"))
-	}
-	if c.Crashes > 0 {
-		say("ledger: %s did not end cleanly; the requests in flight may be missing from it or from the "+
-			"archive (%d named)", plainly.Count(c.Crashes, "run"), c.InFlight)
-	}
-	if l.o.Root == "" {
-		say("ledger: index and settings, which are in the crawl directory")
-	}
+	r.CannotShow = append(r.CannotShow, unshown(struct {
+		*audit.LedgerCheck
+		Signed         string // by whom
+		KeyGiven, Bare bool   // the ledger is without its crawl directory
+		Behind         int64  // lines after the last checkpoint
+	}{c, v.signer.Name(), !l.o.Key.IsZero(), l.o.Root == "", c.Entries - c.Covered})...)
 }
+
+// unshown is what a ledger cannot show.
+var unshown = plainly.Sentences(`{{if not .Signed}}ledger: no checkpoint of these lines is signed: nothing ties them to a key
+{{else if not (or .SignerKnown .KeyGiven)}}ledger: the signer is unknown: {{.Signed}} may be anybody's key; give the operator's verifier key (--key)
+{{end}}{{if not .Lodged}}ledger: no one else is known to have seen it (--checkpoint, --witness-key): the holder of the key may have rewritten all of it
+ledger: lines removed after its last one, together with their records: they leave no trace except a missing stop
+{{else if .Since}}ledger: {{count .Since "decision"}} after the last checkpoint that someone else has: no one else confirms them
+{{end}}{{with .Behind}}ledger: {{if eq . 1}}1 entry{{else}}{{.}} entries{{end}} after its last checkpoint: nothing commits to them yet
+{{end}}{{if .Forgotten}}ledger: the content of {{count .Forgotten "line"}} that were removed: only their hashes remain
+{{end}}{{if .Unsent}}ledger: {{count .Unsent "attempt"}} reached no server and left no record to compare
+{{end}}{{if .Crashes}}ledger: {{count .Crashes "run"}} did not end cleanly; the requests in flight may be missing from it or from the archive ({{.InFlight}} named)
+{{end}}{{if .Bare}}ledger: index and settings, which are in the crawl directory{{end}}`)
 
 // inPart is a level of a ledger, in part while entries are behind its last checkpoint.
 func inPart(l audit.Level, c *audit.LedgerCheck) audit.Level {
