@@ -26,6 +26,7 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/ledger/tree"
+	"curtsy/storage/plainly"
 )
 
 // Options say what a bundle is held against.
@@ -182,23 +183,20 @@ func (v *verification) page() {
 	}
 }
 
+// unshown is what a bundle cannot show.
+var unshown = plainly.Sentences(`{{with .Result.Heads.NotThere}}the heads of {{.}} requests: they are not in the bundle
+{{end}}{{with .Result.Heads.Unprovable}}the heads of {{.}} requests: their lines do not bind them
+{{end}}{{with .Result.Robots.Unprovable}}{{.}} verdicts: robots.txt, or the name that the crawler gave itself, is not in the bundle
+{{end}}{{if not .Logs}}requests that the crawler did not record: the site's access log shows them (--access-log){{end}}`)
+
 // conclude says what was reached.
 func (v *verification) conclude() {
 	r := v.r
 	r.Holds = len(r.Findings) == 0
-	if n := r.Heads.NotThere; n > 0 {
-		r.CannotShow = append(r.CannotShow, fmt.Sprintf("the heads of %d requests: they are not in the bundle", n))
-	}
-	if n := r.Heads.Unprovable; n > 0 {
-		r.CannotShow = append(r.CannotShow, fmt.Sprintf("the heads of %d requests: their lines do not bind them", n))
-	}
-	if n := r.Robots.Unprovable; n > 0 {
-		r.CannotShow = append(r.CannotShow, fmt.Sprintf(
-			"%d verdicts: robots.txt, or the name that the crawler gave itself, is not in the bundle", n))
-	}
-	if len(v.Logs) == 0 {
-		r.CannotShow = append(r.CannotShow, "requests that the crawler did not record: the site's access log shows them (--access-log)")
-	}
+	r.CannotShow = append(r.CannotShow, unshown(struct {
+		*Result
+		Logs []accesslog.Log
+	}{r, v.Logs})...)
 	if !r.Holds {
 		return
 	}

@@ -701,14 +701,10 @@ func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
 	}
 	rd.written(rec, at)
 	bad := func(name string, s *sums) {
-		f := finding.Finding{Code: finding.Digest, Place: at, URL: uri,
+		date, _ := rec.Date() // zero for none
+		rd.found(finding.Finding{Code: finding.Digest, Authority: AuthorityOf(uri), Place: at, URL: uri, Time: date,
 			Required: name + " of the record's bytes (WARC 1.1, 5.8 and 5.9): " + s.field,
-			Observed: "the bytes in the file have " + s.digest.Label + " " + hex.EncodeToString(s.digest.Sum(nil))}
-		f.Authority = AuthorityOf(uri)
-		if d, err := rec.Date(); err == nil {
-			f.Time = d
-		}
-		rd.found(f)
+			Observed: "the bytes in the file have " + s.digest.Label + " " + hex.EncodeToString(s.digest.Sum(nil))})
 	}
 	if r.block.on() {
 		rd.sum.Digests++
