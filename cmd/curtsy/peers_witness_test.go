@@ -18,7 +18,6 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
-	"curtsy/storage/witness"
 )
 
 // followed tells a litewitness of a log. Its own tool does it as well, and needs far more to be built.
