@@ -21,6 +21,7 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
+	"curtsy/storage/scratch"
 	"curtsy/storage/warc"
 )
 
@@ -53,7 +54,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(scratch.Run(m.Run))
 }
 
 // kept is what a crawl keeps of its exchanges, as it opens it.

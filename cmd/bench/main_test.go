@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/scratch"
 )
 
 // asBench in the environment makes the test binary be bench.
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=20") // of many processes
 	}
-	os.Exit(m.Run())
+	os.Exit(scratch.Run(m.Run))
 }
 
 // ran runs bench as a process and checks its exit code, and that standard error contains all of says.

@@ -18,6 +18,7 @@ import (
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/frontier/postgres"
+	"curtsy/storage/scratch"
 )
 
 // asCurtsy in the environment makes the test binary be curtsy, so that tests run it as a process of its own.
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCurtsy) != "" {
 		beCurtsy()
 	}
-	os.Exit(apart(m))
+	os.Exit(scratch.Run(func() int { return apart(m) }))
 }
 
 // beCurtsy is main, and says how much memory it took if that is asked for.
@@ -47,16 +48,8 @@ func beCurtsy() {
 	os.Exit(code)
 }
 
-// apart runs the tests with a configuration folder of their own: what they open within this process makes a key there.
+// apart runs the tests as processes that do little each.
 func apart(m *testing.M) int {
-	config, err := os.MkdirTemp("", "curtsy-config-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(config)
-	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData", "XDG_CACHE_HOME", "LocalAppData"} {
-		os.Setenv(name, config)
-	}
 	os.Unsetenv("GITHUB_ACTIONS") // these tests may run there
 	// Most of these processes are short: a third of their time went to the collection of little garbage.
 	if os.Getenv("GOGC") == "" {

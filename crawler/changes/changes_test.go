@@ -18,7 +18,10 @@ import (
 	"curtsy/crawler/changes"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/foreigntest"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // site is a site whose answers can be replaced between generations.
 type site struct {
@@ -61,9 +64,6 @@ func to(place string) func(http.ResponseWriter) {
 // crawl crawls a site that is served, and returns what crawls it again.
 func crawl(t *testing.T, s *site, options ...func(*crawldir.Settings)) (dir, base string, again func()) {
 	t.Helper()
-	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {
-		t.Setenv(name, t.TempDir())
-	}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	dir = filepath.Join(t.TempDir(), "news")

@@ -19,7 +19,10 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/storage/cdxj"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // checked crawls a site from its root, and judges it.
 func checked(t *testing.T, site http.Handler) (r *check.Result, base string) {

@@ -36,6 +36,7 @@ type evidence struct {
 	ledger  *ledger.Writer
 
 	finished ledger.Finished // has the ledger say which files are complete
+	dry      bool            // a dry run, of which nothing is kept: its ledger is not signed
 }
 
 // open opens archive, index and ledger of a directory whose frontier is held. A kill's torn tails are cut off
@@ -57,7 +58,7 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 		return err
 	}
 	o := ledger.Options{Warcinfo: e.archive.InfoSHA256(), SettingsSHA256: settings, OptOutsSHA256: optOuts}
-	if e.ledger, err = openLedger(dir, o, say); err != nil {
+	if e.ledger, err = openLedger(dir, o, e.dry, say); err != nil {
 		return err
 	}
 	lists.Tell(e.listed)
@@ -199,8 +200,12 @@ func OpenIndex(ctx context.Context, dir string, earlier []string, finished func(
 }
 
 // openLedger opens the ledger of a crawl directory with the user's key. A key that cannot be had is no reason not to
-// crawl: the log is the same without it. What had to be made anew is said.
-func openLedger(dir string, o ledger.Options, say func(Note)) (*ledger.Writer, error) {
+// crawl: the log is the same without it. What had to be repaired is said. A dry run neither signs nor keeps a checkpoint.
+func openLedger(dir string, o ledger.Options, dry bool, say func(Note)) (*ledger.Writer, error) {
+	o.Dir, o.Software = in(dir, LedgerName), "curtsy/"+Version
+	if dry {
+		return ledger.Open(o)
+	}
 	signer, rotations, err := LedgerSigner(true)
 	if err == nil {
 		o.Signer, o.Rotations = signer, Notes(rotations)
@@ -209,7 +214,7 @@ func openLedger(dir string, o ledger.Options, say func(Note)) (*ledger.Writer, e
 	}
 	was, err := ledger.Origin(in(dir, LedgerName))
 	begins := err == nil && was == "" // else to open it says what is wrong
-	o.Dir, o.Software, o.Keep = in(dir, LedgerName), "curtsy/"+Version, keepHeads(dir, say)
+	o.Keep = keepHeads(dir, say)
 	w, err := ledger.Open(o)
 	if err != nil {
 		return nil, err
@@ -437,8 +442,9 @@ const configDigest = "config-sha256"
 // listDigest is the field of the archive that names a list of opt-outs.
 const listDigest = "opt-out-sha256"
 
-// ArchiveInfo is what the archive in dir says of the crawl: the settings are those in config, or in the directory.
-func (s *Settings) ArchiveInfo(dir string, config []byte) (warc.Info, error) {
+// archiveInfo is what the archive in dir says of the crawl: the settings are those in config, or in the directory. A dry
+// run has no key of the ledger, which is not signed.
+func (s *Settings) archiveInfo(dir string, config []byte, dry bool) (warc.Info, error) {
 	if config == nil {
 		var err error
 		if config, err = durable.ReadFile(in(dir, ConfigName)); err != nil {
@@ -448,6 +454,9 @@ func (s *Settings) ArchiveInfo(dir string, config []byte) (warc.Info, error) {
 	sum := sha256.Sum256(config)
 	info := s.WARCInfo()
 	info.Fields = append(info.Fields, warc.Field{Name: configDigest, Value: hex.EncodeToString(sum[:])})
+	if dry {
+		return info, nil
+	}
 	if key := VerifierKey(); key != "" {
 		info.Fields = append(info.Fields, warc.Field{Name: "ledger-key", Value: key})
 	}

@@ -136,7 +136,7 @@ func TestResume_RequiresTheCheckpointKeptBesideTheKey(t *testing.T) {
 func TestResume_ANewLedgerNeedsNoCheckpoint(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 5))
 	require.NoError(t, os.RemoveAll(in(dir, LedgerName)))
-	w, err := openLedger(dir, ledger.Options{}, func(n Note) { t.Error(n.Text) })
+	w, err := openLedger(dir, ledger.Options{}, false, func(n Note) { t.Error(n.Text) })
 	require.NoError(t, err)
 	defer w.Close()
 	err = w.Append(t.Context(), storage.Line{Time: time.Now(), URL: "http://bakery.test/", Decision: storage.DecisionRefuse, Reason: "scope"})

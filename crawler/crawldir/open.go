@@ -118,6 +118,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 	if err := emptySpool(dir); err != nil {
 		return nil, err
 	}
+	d.evidence.dry = o.DryRun
 	err = d.evidence.open(ctx, dir, info, d.settings.Dedup, d.settings.lists, o.Say)
 	d.Archive, d.Ledger = d.evidence.archive, d.evidence.ledger
 	if err != nil {
@@ -152,7 +153,7 @@ func (d *Dir) configure() (warc.Info, error) {
 	if err := d.settings.OpenLists(d.path, d.say); err != nil {
 		return warc.Info{}, err
 	}
-	return d.settings.ArchiveInfo(d.path, d.config)
+	return d.settings.archiveInfo(d.path, d.config, d.options.DryRun)
 }
 
 // generationInfo notes which generation of a crawl an archive goes on with.

@@ -649,7 +649,7 @@ func (f Stopped) Find(ctx context.Context, host string) ([]canon.Authority, erro
 // tell opens the evidence for lines. A kill's torn tails are mended, as by a run. Who only changes the crawl says nothing
 // of them: the next run finds the same.
 func (f Stopped) tell(ctx context.Context, say func(Note), do func(e *evidence) error) (err error) {
-	info, err := f.settings.ArchiveInfo(f.dir, nil)
+	info, err := f.settings.archiveInfo(f.dir, nil, false)
 	if err != nil {
 		return err
 	}
@@ -688,11 +688,11 @@ func (f Stopped) Ledger(say func(Note)) (*ledger.Writer, error) {
 	if err := f.MayMark(); err != nil {
 		return nil, err
 	}
-	info, err := f.settings.ArchiveInfo(f.dir, nil)
+	info, err := f.settings.archiveInfo(f.dir, nil, false)
 	if err != nil {
 		return nil, err
 	}
-	return openLedger(f.dir, ledger.Options{SettingsSHA256: info.Fields.Get(configDigest)}, say)
+	return openLedger(f.dir, ledger.Options{SettingsSHA256: info.Fields.Get(configDigest)}, false, say)
 }
 
 // MayMark refuses a ledger of another's key, before anything is changed for which Ledger is needed.

@@ -20,21 +20,10 @@ import (
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
+	"curtsy/storage/scratch"
 )
 
-// TestMain keeps the user's own folders out of the tests.
-func TestMain(m *testing.M) {
-	home, err := os.MkdirTemp("", "curtsy-directory-")
-	if err != nil {
-		panic(err)
-	}
-	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "AppData", "LocalAppData"} {
-		os.Setenv(name, home)
-	}
-	code := m.Run()
-	os.RemoveAll(home)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // crawled has a crawl of a host with 40 pages run until its operator has met it, and returns the source of its directory.
 func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directory, canon.Authority) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,8 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawldir"
+	"curtsy/storage/scratch"
 	"curtsy/storage/tables"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // web is a site on loopback whose answers change.
 type web struct {

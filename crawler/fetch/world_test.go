@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // world is a fake Internet: every name is at one public address, and every connection is a net.Pipe whose far end
 // serve plays. The n-th connection, from 0, is told its number. wait returns when all far ends are done.

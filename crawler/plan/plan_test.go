@@ -3,6 +3,8 @@ package plan_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +19,10 @@ import (
 	"curtsy/crawler/plan"
 	"curtsy/frontier"
 	"curtsy/storage"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // mapped is a site of n pages whose sitemap lists them all.
 func mapped(name string, n int, robots string) *crawltest.Site {
@@ -191,6 +196,8 @@ func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
 
 // A plan asks for robots.txt and for sitemaps, as many as it may, under the rules of a crawl, and for nothing else.
 func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
+	config := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", config)
 	synctest.Test(t, func(t *testing.T) {
 		a := mapped("a.test", 20, "User-agent: *\nDisallow: /p1\nCrawl-delay: 3\n")
 		b := crawltest.Tree("b.test", 3)
@@ -215,6 +222,7 @@ func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
 			"http://b.test/", "http://c.test/", "http://d.test/",
 		}
 		p := w.plan(4, plan.Expect{}, seeds...)
+		assert.NoDirExists(t, filepath.Join(config, "curtsy"), "no key is made, and no checkpoint takes the place of a crawl's")
 		asked := map[string][]string{}
 		for _, r := range w.web.Referee().Requests() {
 			asked[r.Host] = append(asked[r.Host], r.Target)

@@ -79,28 +79,13 @@ type play struct {
 // run crawls the world in a bubble of its own.
 func (p *play) run(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(300))
-	path := filepath.Join(directory(t), "frontier")
+	path := filepath.Join(t.TempDir(), "frontier")
 	began := monotonic()
 	synctest.Test(t, func(t *testing.T) { p.crawl(t, path) })
 	p.wall = monotonic() - began
 	if s, err := os.Stat(path); err == nil {
 		p.file = s.Size()
 	}
-}
-
-// directory is one in memory, if the system has such: with a commit in every fifth of a second of virtual time, what is
-// measured otherwise is the disk.
-func directory(t *testing.T) string {
-	const memory = "/dev/shm"
-	if s, err := os.Stat(memory); err != nil || !s.IsDir() {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp(memory, "curtsy-simulation-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // monotonic is called outside of bubbles.

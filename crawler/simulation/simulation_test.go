@@ -1,11 +1,14 @@
 package simulation
 
 import (
+	"curtsy/storage/scratch"
 	"flag"
 	"os"
 	"testing"
 	"time"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // Another size than that of the tests: -hosts 100000 -pages 1000000 -lasts 2h24m.
 var (

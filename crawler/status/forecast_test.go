@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -91,17 +90,6 @@ func many(n int) (sites []*crawltest.Site) {
 	return sites
 }
 
-// inMemory is a folder in memory, if the system has such: a commit in every fifth of a second of virtual time is what takes
-// longest otherwise.
-func inMemory(t *testing.T) string {
-	dir, err := os.MkdirTemp("/dev/shm", "curtsy-forecast-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 type trial struct {
 	name  string
 	sites []*crawltest.Site
@@ -148,7 +136,7 @@ func (x trial) looks(t *testing.T) (all []look, took time.Duration, exchanges in
 		require.NoError(t, err)
 		seeds = append(seeds, c)
 	}
-	dir := inMemory(t)
+	dir := t.TempDir()
 	require.NoError(t, crawldir.CreateUnchecked(t.Context(), dir, &s, crawldir.Given(seeds)))
 	o := crawldir.Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
 	o.Attend = func(ctx context.Context, start crawldir.Start) (crawler.Summary, error) {

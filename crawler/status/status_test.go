@@ -2,6 +2,8 @@ package status
 
 import (
 	"context"
+	"curtsy/storage/scratch"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

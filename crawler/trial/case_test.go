@@ -22,7 +22,10 @@ import (
 	"curtsy/storage/audit/reconcile"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // trial is a case: a crawl of a web, in several lives.
 type trial struct {
@@ -73,7 +76,6 @@ func sizeOf() size {
 // holds.
 func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each case leaves a crawl: little lives
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())          // an update looks for a checkpoint of the ledger there
 	s := sizeOf()
 	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps, logs, confirmed, uncovered, own, rotations, takedowns, updates, gone, bundles, acts, raised int64 }
 	var failed []uint64
@@ -132,8 +134,7 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 // try lives the lives of a case.
 func (x *trial) try(t *testing.T, s size) {
 	t.Helper()
-	root := directory(t)
-	defer os.RemoveAll(root)
+	root := t.TempDir()
 	x.dir = filepath.Join(root, "0")
 	x.firstKey(t, root)
 	kills := 1 + x.dice.IntN(2*s.kills)
@@ -325,14 +326,3 @@ func (x *trial) counted(t *testing.T) {
 
 // maxSaid is how many findings of a case are shown.
 const maxSaid = 3
-
-// directory is one in memory, if the system has such: a commit in every fifth of a second of virtual time is much.
-func directory(t *testing.T) string {
-	for _, parent := range []string{"/dev/shm", ""} {
-		if dir, err := os.MkdirTemp(parent, "curtsy-trial-"); err == nil {
-			return dir
-		}
-	}
-	t.Fatal("no temporary directory")
-	return ""
-}

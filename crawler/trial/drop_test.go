@@ -119,8 +119,7 @@ func TestStatusLedgerAndListCountTheSameDrops(t *testing.T) {
 // tryDrops lives the lives of a case, of which all but the last end by a kill.
 func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
 	t.Helper()
-	root := directory(t)
-	defer os.RemoveAll(root)
+	root := t.TempDir()
 	x := &trial{web: &web{seed: n, hosts: 12}, seeds: 8, set: draw(n), dice: throw(n, "drops"), logs: map[string][]logged{}}
 	x.dir = filepath.Join(root, "0")
 	x.set.lease = 20 * time.Second

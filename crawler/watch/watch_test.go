@@ -20,8 +20,11 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/freshness"
 	"curtsy/crawler/status"
+	"curtsy/storage/scratch"
 	"curtsy/storage/warc"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 const day = 24 * time.Hour
 

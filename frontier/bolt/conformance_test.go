@@ -11,7 +11,10 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/frontiertest"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // harness is how the conformance suite handles this engine.
 func harness() frontiertest.Harness {

@@ -14,7 +14,10 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
 	"curtsy/frontier/frontiertest"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
 	dir := t.TempDir()

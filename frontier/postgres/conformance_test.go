@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"crypto/rand"
+	"os"
 	"testing"
 	"time"
 
@@ -9,7 +10,10 @@ import (
 
 	"curtsy/frontier"
 	"curtsy/frontier/frontiertest"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // still is a timing in which nothing happens by itself: an hour of virtual time would be 7,200 heartbeats.
 var still = timing{ttl: 1e6 * time.Hour, beat: 1e5 * time.Hour, poll: 1e5 * time.Hour, now: func() int64 { return time.Now().UnixMicro() }}

@@ -18,7 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit/evidence"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // seeds returns how many of n random cases a test plays: all with CURTSY_LONG, else a quarter, with -short a twentieth.
 func seeds(n uint64) uint64 {

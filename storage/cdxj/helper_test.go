@@ -15,8 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
+	"curtsy/storage/scratch"
 	"curtsy/storage/warc"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // began is when the first exchange of the tests begins.
 var began = time.Date(2026, 3, 4, 5, 6, 7, 890_123_000, time.UTC)

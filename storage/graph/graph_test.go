@@ -18,7 +18,10 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/graph"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // link is one link; a target of "" makes a vertex.
 type link struct{ from, to string }
@@ -259,7 +262,7 @@ func TestAGraphThatIsClosedLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		b := graph.New(graph.Options{Dir: dir, Memory: 1000, Level: graph.Pages})
-		for i := range 20000 {
+		for i := range 2000 {
 			require.NoError(t, b.Link(fmt.Sprintf("http://a.example/%d", i), fmt.Sprintf("http://b.example/%d", i/2)))
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -14,7 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 var errKilled = errors.New("killed")
 

@@ -21,8 +21,11 @@ import (
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/mirror/layout"
+	"curtsy/storage/scratch"
 	"curtsy/storage/warc"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 func urlOf(t testing.TB, s string) canon.URL {
 	t.Helper()

@@ -24,8 +24,11 @@ import (
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/scratch"
 	"curtsy/storage/warc"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // site is a crawl directory that is being written.
 type site struct {

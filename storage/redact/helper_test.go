@@ -28,8 +28,11 @@ import (
 	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/scratch"
 	"curtsy/storage/warc"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // page is an exchange of a crawl that tests make.
 type page struct {

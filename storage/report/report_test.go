@@ -22,8 +22,11 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/report"
+	"curtsy/storage/scratch"
 	"curtsy/storage/warc"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 var update = flag.Bool("update", false, "write the golden files anew")
 

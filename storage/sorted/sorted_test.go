@@ -1,6 +1,7 @@
 package sorted
 
 import (
+	"curtsy/storage/scratch"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // TestSorterSortsWithinItsLimit: whatever the limit, all strings come out in order, repeats included, twice, and no file
 // stays.

@@ -15,8 +15,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"curtsy/storage/scratch"
 	"curtsy/storage/spool"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // noise is n bytes, always the same.
 func noise(n int) []byte {
@@ -50,7 +53,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			if s.Size() != int64(size) {
 				t.Errorf("size %d, want %d", s.Size(), size)
 			}
-			if size < 2*spool.Memory {
+			if most == 240 && size < 2*spool.Memory { // it reads byte by byte
 				assert.NoErrorf(t, iotest.TestReader(s.Section(), want), "%d bytes", size)
 			}
 			var b bytes.Buffer

@@ -21,8 +21,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
+	"curtsy/storage/scratch"
 	"curtsy/storage/warc"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 var began = time.Date(2026, 5, 4, 3, 2, 1, 123456000, time.UTC)
 

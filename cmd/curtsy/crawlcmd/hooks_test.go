@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/storage/scratch"
 )
 
 // The test binary is the command that hooks run.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		hookChild()
 	}
-	os.Exit(m.Run())
+	os.Exit(scratch.Run(m.Run))
 }
 
 // The command of the end is run however a crawl ends, knows how, and changes nothing of it.

@@ -18,7 +18,10 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // TestLogAndArchiveTellTheSame: what one has and the other has not is named, and nothing else.
 func TestLogAndArchiveTellTheSame(t *testing.T) {

@@ -26,9 +26,12 @@ import (
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/proof"
+	"curtsy/storage/scratch"
 	"curtsy/storage/wacz"
 	"curtsy/storage/warc"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 var update = flag.Bool("update", false, "write the table in docs/reference/audit-forgeries.md anew")
 

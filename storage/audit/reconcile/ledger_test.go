@@ -21,7 +21,10 @@ import (
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // pair is an exchange and its line, as an honest crawl tells of them.
 func pair(i int, began time.Time) (*evidence.Exchange, storage.Line) {

@@ -1,8 +1,12 @@
 package layout
 
 import (
+	"curtsy/storage/scratch"
+	"os"
 	"testing"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 func TestParse_LayoutOfEarlierVersion(t *testing.T) {
 	if _, err := Parse("single"); err == nil || err.Error() != "the layout single was removed: write host or flat" {

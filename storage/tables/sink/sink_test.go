@@ -17,9 +17,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"curtsy/storage/scratch"
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // every has a column of each kind, required and not.
 var every = &tables.Table{
