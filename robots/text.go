@@ -3,6 +3,7 @@ package robots
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -122,4 +123,189 @@ func widthOfSpace(r rune, n int, octet byte) uint32 {
 		return uint32(n) //nolint:gosec // at most 4
 	}
 	return 0
+}
+
+// The classes of octets. The letters of RFC 3986 2.2 and 2.3.
+const (
+	inToken     = 1 << iota // product token, RFC 9309 2.2.1
+	unreserved              // RFC 3986 2.3
+	stands                  // stands in a canonical target as it is: unreserved, or reserved but none of "*", "$", "#"
+	control                 // not in the grammar of RFC 9309 2.2: below space, and not a tab
+	plain1996               // stands in the spelling of the 1996 draft as it is: as stands, "*" and "$" too
+	decoded1996             // stands there even if it was escaped: as plain1996, but not "/"
+)
+
+// octets classifies each octet by the constants above.
+var octets = octetClasses()
+
+func octetClasses() (t [256]uint8) {
+	for c := range t {
+		switch c := byte(c); {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '-', c == '_':
+			t[c] = inToken | unreserved | stands | plain1996 | decoded1996
+		case '0' <= c && c <= '9', c == '.', c == '~':
+			t[c] = unreserved | stands | plain1996 | decoded1996
+		case c == '/':
+			t[c] = stands | plain1996
+		case strings.IndexByte(":?[]@!&'()+,;=", c) >= 0:
+			t[c] = stands | plain1996 | decoded1996
+		case c == '*' || c == '$':
+			t[c] = plain1996 | decoded1996
+		case c < ' ' && c != '\t':
+			t[c] = control
+		}
+	}
+	return t
+}
+
+// spelling says how octets are written where they are compared, so that octets that mean the same are written the same.
+type spelling struct {
+	plain   uint8 // what stands as it is
+	decoded uint8 // of what was escaped, that which is decoded; all else is escaped, in upper case
+	special bool  // "*", and "$" at the end, stand for something else
+}
+
+// spelling returns that of patterns or of targets. RFC 9309 2.2.2 decodes what RFC 3986 has as unreserved, and keeps
+// reserved octets and their escapes apart. The 1996 draft decodes all but "/" (3.2.2); what would make the result hard
+// to read back, like a "%", is escaped again. In 1994 octets are compared as they are, and there is no spelling.
+func (s Standard) spelling(pattern bool) spelling {
+	if s == Draft1996 {
+		return spelling{plain: plain1996, decoded: decoded1996}
+	}
+	return spelling{plain: stands, decoded: unreserved, special: pattern}
+}
+
+// hasControl reports whether a value holds an octet that makes its line invalid (RFC 9309 3, "Invalid characters").
+func hasControl(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if octets[s[i]]&control != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// canonicalTarget returns the spelling of a request target under which all equivalent ones are compared (RFC 9309
+// 2.2.2): an escaped unreserved octet is decoded, other escapes are in upper case, and an octet that may not stand in
+// a URI is escaped. Reserved octets are left as they are, escaped or not, because the two mean different
+// resources; except that "*" and "$" are escaped (2.2.3), so that in a pattern those two can only be special.
+//
+// A target that is canonical already, as most are, is returned as it is. A fragment is no part of a request and is
+// dropped. A target without a path has the path "/". The older standards have spellings of their own.
+func canonicalTarget(target string, s Standard) string {
+	if target == "" || target[0] != '/' {
+		target = "/" + target
+	}
+	if s == Std1994 {
+		target, _, _ = strings.Cut(target, "#")
+		return target
+	}
+	how := s.spelling(false)
+	if how.has(target) {
+		return target
+	}
+	target, _, _ = strings.Cut(target, "#")
+	return string(how.append(make([]byte, 0, len(target)+32), target))
+}
+
+// isCanonicalPattern reports whether the value of a rule is spelled as appendPattern spells it, and valid.
+func isCanonicalPattern(value string, s Standard) bool {
+	if s == Std1994 {
+		return !hasControl(value)
+	}
+	return s.spelling(true).has(value)
+}
+
+// appendPattern appends the canonical spelling of the value of a rule, in which "*", and "$" at the end, are special.
+func appendPattern(b []byte, value string, s Standard) []byte {
+	if s == Std1994 {
+		return append(b, value...)
+	}
+	return s.spelling(true).append(b, value)
+}
+
+// has reports whether s is spelled so.
+func (how spelling) has(s string) bool {
+	for i := how.plainRun(s); i < len(s); i++ {
+		c := s[i]
+		if octets[c]&how.plain != 0 || how.special && (c == '*' || c == '$' && i == len(s)-1) {
+			continue
+		}
+		if c != '%' || !how.hasEscape(s[i:]) {
+			return false
+		}
+		i += 2
+	}
+	return true
+}
+
+// plainRun returns a number of octets at the start of s that stand as they are: all of them, for most s. It looks at
+// eight at a time.
+func (how spelling) plainRun(s string) (n int) {
+	for ; n+8 <= len(s); n += 8 {
+		if classOf8(s[n:n+8])&how.plain == 0 {
+			return n
+		}
+	}
+	if n < len(s) && n > 0 && classOf8(s[len(s)-8:])&how.plain != 0 {
+		return len(s)
+	}
+	return n
+}
+
+// classOf8 returns what all of the first eight octets of s are.
+func classOf8(s string) uint8 {
+	_ = s[7]
+	return octets[s[0]] & octets[s[1]] & octets[s[2]] & octets[s[3]] & octets[s[4]] & octets[s[5]] & octets[s[6]] & octets[s[7]]
+}
+
+// hasEscape reports whether s begins with an escape that is spelled so.
+func (how spelling) hasEscape(s string) bool {
+	c, ok := unescape(s)
+	return ok && octets[c]&how.decoded == 0 && s[1] < 'a' && s[2] < 'a'
+}
+
+func (how spelling) append(b []byte, s string) []byte {
+	const hex = "0123456789ABCDEF"
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if octets[c]&how.plain != 0 || how.special && (c == '*' || c == '$' && i == len(s)-1) {
+			b = append(b, c)
+			continue
+		}
+		if c == '%' {
+			// A "%" that begins no escape is none of RFC 3986's and is escaped itself.
+			if d, ok := unescape(s[i:]); ok {
+				i += 2
+				if c = d; octets[c]&how.decoded != 0 {
+					b = append(b, c)
+					continue
+				}
+			}
+		}
+		b = append(b, '%', hex[c>>4], hex[c&15])
+	}
+	return b
+}
+
+// unescape returns the octet whose escape s begins with.
+func unescape(s string) (c byte, ok bool) {
+	if len(s) < 3 {
+		return 0, false
+	}
+	hi, lo := hexDigit(s[1]), hexDigit(s[2])
+	return hi<<4 | lo, hi < 16 && lo < 16
+}
+
+// hexDigit returns the value of a hexadecimal digit, or 255.
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 255
 }

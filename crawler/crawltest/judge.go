@@ -1,8 +1,12 @@
 package crawltest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -301,4 +305,329 @@ func (t *Trial) signatures() Row {
 		row.Evidence = fmt.Sprintf("%s signed, and not verified: %s", plainly.Count(unverified, "request"), why)
 	}
 	return row
+}
+
+// Gap is the time before a request in which its host was left alone.
+type Gap struct {
+	Next   *Exchange
+	Last   *Exchange // whose end was the latest before; under way if its End is zero
+	Length time.Duration
+}
+
+// Gaps returns the gap before each request of a host but the first. It is negative when an exchange was under way.
+func Gaps(requests []*Exchange) []Gap {
+	var all []Gap
+	var last *Exchange
+	for _, x := range requests {
+		if last != nil {
+			g := Gap{x, last, x.Start.Sub(last.End)}
+			if last.End.IsZero() {
+				g.Length = last.Start.Sub(x.Start)
+			}
+			all = append(all, g)
+		}
+		if last == nil || byEnd(last, x) < 0 {
+			last = x
+		}
+	}
+	return all
+}
+
+// TooShort says how a gap was too short.
+func (t *Trial) TooShort(g Gap, need string) Finding {
+	if g.Last.End.IsZero() {
+		return t.Find(g.Next, "while GET %s (%s) was not answered; %s", Quote(g.Last.Target), t.When(g.Last.Start), need)
+	}
+	how := Seconds(g.Length) + " after"
+	if g.Length < 0 {
+		how = Seconds(-g.Length) + " before"
+	}
+	return t.Find(g.Next, "began %s the end of %s (%s); %s", how, clip(g.Last.Target, 40), t.When(g.Last.End), need)
+}
+
+func (t *Trial) pace() Row {
+	var found []Finding
+	var least Gap
+	checked := 0
+	if t.Rules.Pace <= 0 {
+		return Row{Rule: Pace, Verdict: Unshown, Evidence: "none was requested"}
+	}
+	for _, h := range t.web.order {
+		for _, g := range Gaps(t.hosts[h.name]) {
+			if checked++; checked == 1 || g.Length < least.Length {
+				least = g
+			}
+			if g.Length < t.Rules.Pace {
+				found = append(found, t.TooShort(g, fmt.Sprintf("pace %v", t.Rules.Pace)))
+			}
+		}
+	}
+	evidence := ""
+	if checked > 0 {
+		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), Precise(least.Length),
+			least.Next.Host, t.Rules.Pace)
+	}
+	return Sum(Pace, checked, evidence, InOrder(found))
+}
+
+func (t *Trial) crawlDelay() Row {
+	var found []Finding
+	var evidence []string
+	checked := 0
+	for _, h := range t.web.order {
+		least, asked, n := time.Duration(0), time.Duration(0), 0
+		for _, g := range Gaps(t.hosts[h.name]) {
+			d := at(t.held[h.name], g.Next).delay(t.tokens)
+			if d <= 0 {
+				continue
+			}
+			if n++; n == 1 || g.Length < least {
+				least, asked = g.Length, d
+			}
+			if g.Length < d {
+				found = append(found, t.TooShort(g, fmt.Sprintf("Crawl-delay %v", d)))
+			}
+		}
+		if checked += n; n > 0 {
+			evidence = append(evidence,
+				fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(n, "gap"), Precise(least), h.name, asked))
+		}
+	}
+	return Sum(CrawlDelay, checked, strings.Join(evidence, "; "), InOrder(found))
+}
+
+func (t *Trial) inFlight() Row {
+	var found []Finding
+	most := 0
+	for _, h := range t.web.order {
+		flying(t.hosts[h.name], func(x *Exchange, others []*Exchange) {
+			most = max(most, len(others)+1)
+			if len(others)+1 > t.Rules.Width {
+				found = append(found, t.Find(x, "while %d of the host under way, %s since %s; allowed are %d",
+					len(others), clip(others[0].Target, 40), t.When(others[0].Start), t.Rules.Width))
+			}
+		})
+	}
+	return Sum(InFlight, len(t.all), fmt.Sprintf("never more than %d at one host", most), InOrder(found))
+}
+
+// flying calls f for each request of a host with those that were under way when it arrived.
+func flying(requests []*Exchange, f func(x *Exchange, others []*Exchange)) {
+	var others []*Exchange
+	for _, x := range requests {
+		others = slices.DeleteFunc(others, func(o *Exchange) bool { return o.Before(x) })
+		f(x, others)
+		others = append(others, x)
+	}
+}
+
+func (t *Trial) retryAfter() Row {
+	var found []Finding
+	checked := 0
+	for _, h := range t.web.order {
+		for _, asking := range t.hosts[h.name] {
+			until, ok := asking.rest()
+			if !ok {
+				continue
+			}
+			checked++
+			for _, x := range t.hosts[h.name] {
+				if asking.Before(x) && x.Start.Before(until) {
+					found = append(found, t.Find(x, "though %d for %s required a delay from %s to %s",
+						asking.Status, clip(asking.Target, 40), t.When(asking.End), t.When(until)))
+				}
+			}
+		}
+	}
+	return Sum(RetryAfter, checked, "obeyed "+plainly.Count(checked, "time"), InOrder(found))
+}
+
+// rest returns until when the answer asks for rest by Retry-After; ok is false when it does not.
+func (x *Exchange) rest() (until time.Time, ok bool) {
+	value := strings.TrimSpace(x.Answer.Get("Retry-After"))
+	transient := x.Status == http.StatusTooManyRequests || x.Status == http.StatusServiceUnavailable ||
+		x.Status >= 300 && x.Status < 400 || x.robots && policyOf(x.Status, nil, x.Cut).kind == down
+	if value == "" || !transient || x.End.IsZero() {
+		return time.Time{}, false
+	}
+	const unreadable = 24 * time.Hour // RFC 9110 leaves it open: read it the polite way
+	const year = 365 * 24 * time.Hour
+	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
+		if n > uint64(year/time.Second) {
+			return x.End.Add(unreadable), true
+		}
+		return x.End.Add(time.Duration(n) * time.Second), true
+	}
+	until, err := http.ParseTime(value)
+	if err != nil || until.Sub(x.End) > year {
+		return x.End.Add(unreadable), true
+	}
+	return until, true
+}
+
+// InOrder sorts findings by time.
+func InOrder(found []Finding) []Finding {
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		if d := a.At.Compare(b.At); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Host+a.Target, b.Host+b.Target)
+	})
+	return found
+}
+
+// visited returns the places that were asked for with GET, each with its requests. Left out are robots.txt files and
+// what is in traps.
+func (t *Trial) visited() map[place][]*Exchange {
+	m := map[place][]*Exchange{}
+	for _, x := range t.all {
+		if x.robots || x.Method != http.MethodGet {
+			continue
+		}
+		if t.web.hosts[x.Host].now().trapped(x.key) == nil {
+			p := place{x.Host, x.key}
+			m[p] = append(m[p], x)
+		}
+	}
+	return m
+}
+
+func inPlaces[V any](m map[place]V) []place {
+	return slices.SortedFunc(maps.Keys(m), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.key, b.key))
+	})
+}
+
+func (t *Trial) noFollow() Row {
+	k := t.web.newWalk(t.Rules.Token, t.Rules.Seeds)
+	plain := k.reach(t.web.start(t.Rules.Seeds))
+	k.follow = true
+	every := k.reach(t.web.start(t.Rules.Seeds))
+	visited := t.visited()
+	var found []Finding
+	forbidden := 0
+	for _, p := range inPlaces(every) {
+		if _, ok := plain[p]; ok {
+			continue
+		}
+		if _, asked := visited[every[p]]; asked {
+			forbidden++
+		}
+		for _, x := range visited[p] {
+			found = append(found, t.Find(x, "though only links with nofollow lead there, one of them in %s", every[p]))
+		}
+	}
+	return Sum(NoFollow, forbidden, plainly.Count(forbidden, "such link")+" not followed", InOrder(found))
+}
+
+func (t *Trial) traps() Row {
+	var found []Finding
+	checked, most := 0, 0
+	for _, h := range t.web.order {
+		asked := map[string]int{} // by prefix
+		for _, x := range t.hosts[h.name] {
+			trap := h.now().trapped(x.key)
+			if trap == nil || x.robots || x.Method != http.MethodGet {
+				continue
+			}
+			asked[trap.Prefix]++
+			n := asked[trap.Prefix]
+			if most = max(most, n); n > trap.Most {
+				found = append(found, t.Find(x, "is request %d in the trap %s; %d are forgiven", n, trap.Prefix, trap.Most))
+			}
+		}
+		checked += len(asked)
+	}
+	return Sum(Traps, checked, fmt.Sprintf("left %s, after %s at most", plainly.Count(checked, "trap"),
+		plainly.Count(most, "request")), InOrder(found))
+}
+
+func (t *Trial) scope() Row {
+	k := t.web.newWalk(t.Rules.Token, t.Rules.Seeds)
+	k.follow = true
+	linked := k.reach(t.web.start(t.Rules.Seeds))
+	visited := t.visited()
+	var found []Finding
+	for _, p := range inPlaces(visited) {
+		site := t.web.hosts[p.host].now() // the links of a handler, and of who misbehaves, are not known
+		if _, ok := linked[p]; !ok && site.Expect == nil && site.page(p.key) != nil {
+			found = append(found, t.Find(visited[p][0], "though no link in scope leads there"))
+		}
+	}
+	return Sum(Scope, len(visited), plainly.Count(len(visited), "URL")+", all linked in scope", InOrder(found))
+}
+
+func (t *Trial) coverage() Row {
+	if t.Rules.Partial {
+		return Row{Rule: Coverage, Verdict: Unshown, Evidence: "the crawl was not to reach everything"}
+	}
+	k := t.web.newWalk(t.Rules.Token, t.Rules.Seeds)
+	k.policy = t.web.finally(t.held)
+	expected := k.reach(t.web.start(t.Rules.Seeds))
+	visited := t.visited()
+	var found []Finding
+	for _, p := range inPlaces(expected) {
+		if t.web.hosts[p.host].now().Expect != nil {
+			delete(expected, p)
+			continue
+		}
+		requests := visited[p]
+		if slices.ContainsFunc(requests, func(x *Exchange) bool { return !x.failed && !x.Cut }) {
+			continue
+		}
+		f := Finding{Host: p.host, Target: p.key, Text: "never fetched; a seed"}
+		if via := expected[p]; via != p {
+			f.Text = "never fetched; linked from " + via.String()
+		}
+		if n := len(requests); n > 0 {
+			f.Text = fmt.Sprintf("requested %s, the last response %d at %s, and not again", plainly.Count(n, "time"),
+				requests[n-1].Status, t.When(requests[n-1].End))
+		}
+		found = append(found, f)
+	}
+	return Sum(Coverage, len(expected), "all of "+plainly.Count(len(expected), "URL")+" that can be reached", found)
+}
+
+func (t *Trial) once() Row {
+	var found []Finding
+	checked, retries, repeats := 0, 0, 0
+	answered := map[place]*Exchange{}
+	for _, x := range t.all {
+		if x.robots || x.Method != http.MethodGet {
+			continue
+		}
+		checked++
+		p := place{x.Host, x.key}
+		first := answered[p]
+		switch {
+		case first != nil && first.Target != x.Target && first.Redirected():
+			answered[p] = x // sent on to another spelling of the same
+		case first == nil && x.mayRetry():
+			retries++
+		case first == nil:
+			answered[p] = x
+		default:
+			if repeats++; repeats > t.Rules.Repeats {
+				found = append(found, t.Find(x, "again: at %s it was answered with %d", t.When(first.Start), first.Status))
+			}
+		}
+	}
+	evidence := fmt.Sprintf("%s, %s that invited a retry", plainly.Count(len(answered), "URL"),
+		plainly.Count(retries, "answer"))
+	if repeats > 0 {
+		evidence += fmt.Sprintf(", %s of the %d allowed", plainly.Count(repeats, "repeat"), t.Rules.Repeats)
+	}
+	return Sum(Once, checked, evidence, found)
+}
+
+// Redirected reports whether the answer is a redirect.
+func (x *Exchange) Redirected() bool { return x.Status >= 300 && x.Status < 400 }
+
+// mayRetry reports whether an answer is one after which the same may be asked again.
+func (x *Exchange) mayRetry() bool {
+	switch x.Status {
+	case 0, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return x.Cut || x.failed || x.Status >= 500
 }

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -202,3 +207,311 @@ func (w *Web) Seeds() []string {
 
 // Referee returns the one who logs and judges. It is the same at every call.
 func (w *Web) Referee() *Referee { return w.referee }
+
+// Net is the prefix that all addresses of the web are in, 198.18.0.0/15. A crawler that refuses addresses which are not
+// public must be told to allow it.
+func (w *Web) Net() netip.Prefix { return prefix }
+
+// Resolve returns the address of a name of the web. The error for any other name is a *net.DNSError with IsNotFound.
+func (w *Web) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	if addr, ok := w.addrs[name]; ok {
+		if h := w.hosts[name]; h != nil {
+			addr = h.address(addr)
+		}
+		return []netip.Addr{addr}, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+// Dial connects to a site by its address, "198.18.0.1:80", or by its name, "bakery.test:80" (as http.Transport asks).
+// Where nothing listens the error is that of a refused connection; a name that there is not fails as in Resolve.
+func (w *Web) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	fail := func(err error) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+	}
+	if network != "tcp" && network != "tcp4" {
+		return fail(net.UnknownNetworkError(network))
+	}
+	machine, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fail(err)
+	}
+	if addr, err := netip.ParseAddr(machine); err == nil {
+		machine = addr.Unmap().String()
+	} else {
+		addrs, err := w.Resolve(ctx, machine)
+		if err != nil {
+			return fail(err)
+		}
+		machine = addrs[0].String()
+	}
+	l := w.listening(net.JoinHostPort(machine, port))
+	if l == nil {
+		return fail(os.NewSyscallError("connect", syscall.ECONNREFUSED))
+	}
+	conn, err := l.dial(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	return conn, nil
+}
+
+// listening returns who listens at an address of the web, or nil.
+func (w *Web) listening(addr string) listener {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range w.order {
+		if h.addr == addr && w.listeners != nil {
+			return w.listeners[h.name]
+		}
+	}
+	return nil
+}
+
+// Local returns the URL under which a resource is reached without a hook. A URL that is not in the web stays as it is.
+func (w *Web) Local(u string) string {
+	if w.local == nil {
+		return u
+	}
+	return w.local.Replace(u)
+}
+
+// LoopbackURL returns the URL under which a site's root can be fetched without Resolve and Dial,
+// "http://127.0.0.1:41234/", while the web is started with Start; otherwise, and for an unknown name, "".
+func (w *Web) LoopbackURL(host string) string {
+	h := w.hosts[authorityOf(host)]
+	if h == nil || h.port == "" {
+		return ""
+	}
+	return fmt.Sprintf("http://127.0.0.1:%s/", h.port)
+}
+
+// place is a resource of the web: the authority of a site and the key of a request target.
+type place struct{ host, key string }
+
+func (p place) String() string { return "http://" + p.host + p.key }
+
+// Key returns the spelling under which all equivalent spellings of a request target are found (RFC 3986 6.2.2). An
+// empty query counts as none.
+func Key(target string) string {
+	target, _, _ = strings.Cut(target, "#")
+	if target == "" || target[0] != '/' {
+		target = "/" + target
+	}
+	if strings.IndexByte(target, '?') == len(target)-1 {
+		target = target[:len(target)-1]
+	}
+	return Spell(target)
+}
+
+// Spell decodes escaped unreserved bytes, writes other escapes in upper case and escapes what cannot stand in a URI.
+func Spell(s string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c, escaped := s[i], false
+		if c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) {
+			c, escaped = nibble(s[i+1])<<4|nibble(s[i+2]), true
+			i += 2
+		}
+		switch {
+		case unreserved(c) || !escaped && c == '%' || !escaped && strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}
+
+func unreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func nibble(c byte) byte {
+	if c >= 'A' {
+		return c&7 + 9
+	}
+	return c & 15
+}
+
+// resolve returns what a reference on a page of the web leads to, in the web's own names; ok is false when that is
+// outside the web or no http URL.
+func (w *Web) resolve(from place, ref string) (to place, ok bool) {
+	base, err := url.Parse(from.String())
+	if err != nil {
+		return place{}, false
+	}
+	// Escaped first: url.URL.EscapedPath would encode a whole path anew for one byte that displeases it.
+	u, err := base.Parse(Spell(strings.TrimSpace(ref)))
+	if err != nil || u.Scheme != "http" {
+		return place{}, false
+	}
+	h := w.named(u.Host)
+	if h == nil {
+		return place{}, false
+	}
+	target := u.EscapedPath()
+	if u.RawQuery != "" {
+		target += "?" + u.RawQuery
+	}
+	return place{h.name, Key(target)}, true
+}
+
+// Leads returns what a reference on the page of a URL leads to, both in the web's own names; ok is false when that is
+// outside the web or no http URL.
+func (w *Web) Leads(from, ref string) (to string, ok bool) {
+	at, ok := w.resolve(place{}, from)
+	if !ok {
+		return "", false
+	}
+	p, ok := w.resolve(at, ref)
+	return p.String(), ok
+}
+
+// Pages returns what a host serves at each key: as its Site has it, with type, status and body filled in.
+func (w *Web) Pages(host string) map[string]Page {
+	pages := map[string]Page{}
+	for k, l := range w.hosts[host].now().pages {
+		p := l.Page
+		p.Body = string(l.body)
+		pages[k] = p
+	}
+	return pages
+}
+
+// named returns the host that a URL's authority or a Host field means: by its name, or by its port on loopback. It is
+// nil when none is meant.
+func (w *Web) named(authority string) *host {
+	name := authorityOf(authority)
+	if h := w.hosts[name]; h != nil {
+		return h
+	}
+	machine, port, err := net.SplitHostPort(name)
+	if err != nil || machine != "127.0.0.1" && machine != "localhost" {
+		return nil
+	}
+	for _, h := range w.order {
+		if port == h.port {
+			return h
+		}
+	}
+	return nil
+}
+
+// authorityOf writes an authority as the web knows it: lower case, the default port left out.
+func authorityOf(s string) string { return strings.TrimSuffix(strings.ToLower(s), ":80") }
+
+// quiet is where the servers' own complaints about clients go: nowhere, the log has what matters.
+var quiet = log.New(io.Discard, "", 0)
+
+// socketListener listens on a port of loopback.
+type socketListener struct{ net.Listener }
+
+func (l socketListener) dial(ctx context.Context) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp4", l.Addr().String())
+}
+
+// pipeListener listens inside the process. Accept and dial block on channels alone, which is durable in a bubble of
+// testing/synctest.
+type pipeListener struct {
+	addr  pipeAddr
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newPipeListener(addr string) *pipeListener {
+	return &pipeListener{addr: pipeAddr(addr), conns: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case l.conns <- far:
+		return near, nil
+	case <-l.done:
+		return nil, os.NewSyscallError("connect", syscall.ECONNREFUSED)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return l.addr }
+
+// pipeAddr is the address in the web that a pipe leads to.
+type pipeAddr string
+
+func (pipeAddr) Network() string  { return "pipe" }
+func (a pipeAddr) String() string { return string(a) }
+
+// timed is a listener whose connections tell the referee when bytes cross them.
+type timed struct {
+	listener
+	referee *Referee
+}
+
+func (t timed) Accept() (net.Conn, error) {
+	c, err := t.listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &wire{Conn: c, referee: t.referee}, nil
+}
+
+// wire is the server's end of a connection. The referee's mutex guards what is below Conn.
+type wire struct {
+	net.Conn
+	referee *Referee
+
+	arrived time.Time // of the first byte since the last request was taken; zero when none came
+	latest  time.Time // of the latest byte
+	taken   *Exchange // the request that bytes written belong to; nil before the first
+}
+
+func (c *wire) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.referee.arrived(c, time.Now())
+	}
+	return n, err
+}
+
+// Write notes the time before the bytes go: the client cannot have had them earlier.
+func (c *wire) Write(p []byte) (int, error) {
+	x, wrote, ended := c.referee.wrote(c, time.Now())
+	n, err := c.Conn.Write(p)
+	if n == 0 && err != nil {
+		c.referee.unwrote(x, wrote, ended)
+	}
+	return n, err
+}
+
+type wireKey struct{}
+
+func withWire(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, wireKey{}, c)
+}

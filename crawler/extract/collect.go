@@ -1,6 +1,14 @@
 package extract
 
 import (
+	"strings"
+	"unicode"
+	"unsafe"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"curtsy/crawler/extract/prune"
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
 )
@@ -128,4 +136,210 @@ func (c *collector) resolve(ref string) (r resolved, u canon.URL) {
 // into hands over what was collected.
 func (c *collector) into(p *Page) {
 	p.Links, p.Repeats, p.Dropped, p.Refused = c.links, c.repeats, c.dropped, c.refused
+}
+
+// MaxAnchor is how many bytes of the text of a link a Mention has.
+const MaxAnchor = 1 << 10
+
+// maxAnchorNodes is how many nodes of a link are looked at for its text. In XML, links may stand in one another.
+const maxAnchorNodes = 1 << 10
+
+// maxOpened is how many links are remembered of which the parser may make others.
+const maxOpened = 1 << 13
+
+// Mention is one mention of a URL in a document, be it one of the page's links or not. Its strings are the site's, and
+// may hold on to the whole document.
+type Mention struct {
+	Link          // URL is zero where there is none
+	Raw    string // the reference as the site wrote it; in HTML, character references are resolved
+	Words  string // of a, area and link: the rel attribute
+	Text   string // of a link: what it shows, else the alt of its pictures; white space collapsed, at most MaxAnchor bytes
+	Fate   Fate
+	Reason canon.Reason // why there is no URL
+}
+
+// Fate is what becomes of a mention.
+type Fate uint8
+
+// Fates.
+const (
+	Listed  Fate = iota + 1 // it is the first one of a link of the page
+	Repeat                  // a further one
+	TooMany                 // it is beyond MaxLinks
+	Refused                 // it is no canonical URL, see Mention.Reason
+	Within                  // it is empty or a place in the page itself
+	Inert                   // it names no document, or stands where links are not taken
+)
+
+// teller hands over mentions. That of a collector is nil unless Input.Mention is there.
+type teller struct {
+	to   func(Mention)
+	told []bool // by place in the collector's links: a mention of it was told
+
+	// The element that is read, and what its mentions have of it.
+	about  *html.Node
+	words  string
+	text   string
+	texted bool // text is known
+	again  bool // the parser made it of a link that it had made before: it is no mention
+
+	shown  []byte             // room for text
+	opened map[*byte]struct{} // see isCopy
+}
+
+// collect begins the links of a document.
+func (w *walker) collect(base canon.URL) {
+	w.links = newCollector(w.in.URL, base)
+	if w.in.Mention != nil {
+		w.links.tell = &teller{to: w.in.Mention, opened: map[*byte]struct{}{}}
+	}
+}
+
+// element begins the mentions of an element.
+func (t *teller) element(n *html.Node) {
+	t.about, t.words, t.text, t.texted, t.again = n, "", "", false, false
+	switch n.DataAtom {
+	case atom.A:
+		t.again = t.isCopy(n)
+		t.words = restore(attr(n, "rel"))
+	case atom.Area, atom.Link:
+		t.words = restore(attr(n, "rel"))
+	}
+}
+
+// isCopy reports whether the parser has opened a link anew for what stands behind a block that ended before the link did
+// (HTML Standard 13.2.4.3). Such an element has the values of the first one, in the same place of memory. A value of
+// one byte has none of its own: those that have no other value count each time. So does one behind maxOpened other links.
+func (t *teller) isCopy(n *html.Node) bool {
+	for _, a := range n.Attr {
+		if len(a.Val) < 2 {
+			continue
+		}
+		at := unsafe.StringData(a.Val)
+		_, met := t.opened[at]
+		if len(t.opened) >= maxOpened {
+			clear(t.opened)
+		}
+		t.opened[at] = struct{}{}
+		return met
+	}
+	return false
+}
+
+// hand tells a mention of ref. At is the place of its link, if it has one.
+func (t *teller) hand(c *collector, raw, ref string, l Link, fate Fate, at int, reason canon.Reason) {
+	if t.again && !l.Embed {
+		return
+	}
+	m := Mention{Link: l, Raw: raw, Fate: fate, Reason: reason}
+	switch fate {
+	case Listed, Repeat:
+		m.URL, m.Fate = c.links[at].URL, Repeat
+		for len(t.told) <= at {
+			t.told = append(t.told, false)
+		}
+		if !t.told[at] {
+			m.Fate, t.told[at] = Listed, true
+		}
+	case Within:
+		if ref != "" || !l.Embed {
+			m.URL, _ = c.base.Resolve(ref)
+		}
+	case TooMany, Inert:
+		var err error
+		if m.URL, err = c.base.Resolve(ref); err != nil {
+			m.Reason = canon.ReasonOf(err)
+		}
+	}
+	switch {
+	case t.about == nil:
+	case !l.Embed:
+		m.Words, m.Text = t.words, t.anchor()
+	case l.Attr == "href" || l.Attr == "imagesrcset":
+		m.Words = t.words
+	}
+	t.to(m)
+}
+
+// rest tells those links of which no mention was told.
+func (t *teller) rest(c *collector) {
+	t.about = nil
+	for at, l := range c.links {
+		if at >= len(t.told) || !t.told[at] {
+			t.to(Mention{Link: l, Raw: l.URL.String(), Fate: Listed})
+		}
+	}
+}
+
+// inert tells a reference that is not taken.
+func (c *collector) inert(ref string, l Link) {
+	if c.tell != nil {
+		raw := restore(ref)
+		c.tell.hand(c, raw, markup.Strip(raw), l, Inert, 0, "")
+	}
+}
+
+// anchor is the text of the element.
+func (t *teller) anchor() string {
+	if !t.texted {
+		t.texted = true
+		switch {
+		case t.about.Data == "a":
+			t.text = t.shows(t.about)
+		case t.about.DataAtom == atom.Area:
+			t.shown = collapsed(t.shown[:0], restore(attr(t.about, "alt")))
+			t.text = t.taken()
+		}
+	}
+	return t.text
+}
+
+// shows is the text that stands in an element or, if there is none, what its pictures say in its place.
+func (t *teller) shows(root *html.Node) string {
+	t.shown = t.shown[:0]
+	left := maxAnchorNodes
+	pictures := false
+	for n := root.FirstChild; n != nil && left > 0 && len(t.shown) <= MaxAnchor; left-- {
+		switch {
+		case n.Type == html.TextNode:
+			t.shown = collapsed(t.shown, restore(n.Data))
+		case n.Type == html.ElementNode && prune.Parts(wasTag(n)):
+			t.shown = collapsed(t.shown, " ")
+		}
+		pictures = pictures || n.DataAtom == atom.Img
+		n = behind(n, root, silent)
+	}
+	if text := t.taken(); text != "" || !pictures {
+		return text
+	}
+	left = maxAnchorNodes
+	for n := root.FirstChild; n != nil && left > 0 && len(t.shown) <= MaxAnchor; left-- {
+		if n.DataAtom == atom.Img {
+			t.shown = collapsed(collapsed(t.shown, restore(attr(n, "alt"))), " ")
+		}
+		n = behind(n, root, silent)
+	}
+	return t.taken()
+}
+
+// taken is the text that was gathered.
+func (t *teller) taken() string {
+	s := bounded(strings.TrimSuffix(string(t.shown), " "), MaxAnchor)
+	t.shown = t.shown[:0]
+	return s
+}
+
+// collapsed appends s with its white space collapsed, also with that at the end of b. It stops behind MaxAnchor bytes.
+func collapsed(b []byte, s string) []byte {
+	for _, r := range s {
+		switch {
+		case len(b) > MaxAnchor:
+			return b
+		case !unicode.IsSpace(r):
+			b = append(b, string(r)...)
+		case len(b) > 0 && b[len(b)-1] != ' ':
+			b = append(b, ' ')
+		}
+	}
+	return b
 }

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"curtsy/frontier/canon"
 )
 
@@ -76,7 +78,7 @@ func ParseFields(text string) (all []field, err error) {
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.Trim(value, " \t")
 		switch {
-		case !ok || !isName(name) || value == "":
+		case !ok || !httpguts.ValidHeaderFieldName(name) || value == "":
 			return nil, fmt.Errorf("line %d is not a header field: write Name: value", n)
 		case ours(name):
 			return nil, fmt.Errorf("line %d: the field %s is the crawler's to set", n, name)
@@ -115,7 +117,7 @@ func fit(value string) error {
 	if len(value) > maxValue {
 		return fmt.Errorf("it is longer than %d bytes", maxValue)
 	}
-	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+	if !httpguts.ValidHeaderFieldValue(value) {
 		return errors.New("it has control characters, or more than one line")
 	}
 	return nil
@@ -126,13 +128,6 @@ func isToken68(s string) bool {
 	s = strings.TrimRight(s, "=")
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~+/", r))
-	})
-}
-
-// isName reports whether s is the name of a header field (RFC 9110 5.1).
-func isName(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r)
 	})
 }
 

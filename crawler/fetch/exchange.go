@@ -1,9 +1,11 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
@@ -13,9 +15,215 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/http/httpguts"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 )
+
+// defaultAccept prefers what links can be read from, and takes anything.
+const defaultAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+// commonFields are the lines that every request of one identity carries alike.
+func commonFields(id Identity) string {
+	s := "User-Agent: " + id.UserAgent() + "\r\n"
+	if from := id.From(); from != "" {
+		s += "From: " + from + "\r\n"
+	}
+	return s
+}
+
+// head returns the octets of the request. Its error is misuse.
+func (f *Fetcher) head(r Request) ([]byte, error) {
+	if r.URL.IsZero() {
+		return nil, fmt.Errorf("fetch: the request has no URL")
+	}
+	if r.MaxBody < 0 {
+		return nil, fmt.Errorf("fetch: %s %s: largest body %d: negative", r.method(), r.URL, r.MaxBody)
+	}
+	target := r.URL.RequestURI()
+	// A canonical URL is ASCII without blanks; this is the last place where it matters, so it is not taken on trust.
+	if !strings.HasPrefix(target, "/") || !graphic(target) {
+		return nil, fmt.Errorf("fetch: %s %s: the target %q is invalid in a request line", r.method(), r.URL, target)
+	}
+	accept := r.Accept
+	if accept == "" {
+		accept = defaultAccept
+	}
+	if !httpguts.ValidHeaderFieldValue(accept) {
+		return nil, fmt.Errorf("fetch: %s %s: accept %q: not the value of a header field", r.method(), r.URL, accept)
+	}
+	b := make([]byte, 0, 512)
+	b = append(b, r.method()...)
+	b = append(b, ' ')
+	b = append(b, target...)
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	b = append(b, r.URL.Authority().HostPort()...)
+	b = append(b, "\r\n"...)
+	b = append(b, f.fields...)
+	b = appendField(b, "Accept", accept)
+	offered := acceptEncoding
+	if f.c.AcceptZstd {
+		offered += withZstd
+	}
+	b = appendField(b, "Accept-Encoding", offered)
+	b = appendField(b, "Accept-Language", f.c.AcceptLanguage)
+	b = appendField(b, "If-None-Match", r.IfNoneMatch)
+	b = appendField(b, "If-Modified-Since", r.IfModifiedSince)
+	if f.c.KeepAlive < 0 {
+		b = appendField(b, "Connection", "close")
+	}
+	return append(b, "\r\n"...), nil
+}
+
+func (r *Request) method() string {
+	if r.Head {
+		return http.MethodHead
+	}
+	return http.MethodGet
+}
+
+// Signer says who sends a request, in a way that nobody else can.
+type Signer interface {
+	// Append appends lines of header fields to the head of a request to an authority, as the field Host has it, that is
+	// sent at an instant. It may be called concurrently.
+	Append(head []byte, authority string, at time.Time) []byte
+}
+
+// signed returns the head with the lines that sign it. They are made last, when the connection stands and all waits are
+// over, so that a signature lives from its sending on. head itself stays: a request that nobody took is sent again, and
+// signed anew.
+func (f *Fetcher) signed(head []byte, to canon.Authority, at time.Time) []byte {
+	if f.c.Signer == nil {
+		return head
+	}
+	const end = "\r\n"
+	b := make([]byte, 0, len(head)+512)
+	b = append(b, head[:len(head)-len(end)]...)
+	b = f.c.Signer.Append(b, to.HostPort(), at)
+	return append(b, end...)
+}
+
+// appendField leaves the field out when value is empty or unfit (RFC 9110 5.5): no line can be smuggled in.
+func appendField(b []byte, name, value string) []byte {
+	if value == "" || !httpguts.ValidHeaderFieldValue(value) {
+		return b
+	}
+	b = append(b, name...)
+	b = append(b, ": "...)
+	b = append(b, value...)
+	return append(b, "\r\n"...)
+}
+
+// graphic reports whether s is visible ASCII.
+func graphic(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// wire is a request as it is sent, and as it is kept: without what is secret.
+type wire struct {
+	octets []byte
+	shown  []byte // what is kept of a request that went out whole
+	secret int    // where in octets the first secret begins; up to there both are alike
+}
+
+// kept is what may be kept of a request of which n octets went out. One that was cut ends before its first secret.
+func (w wire) kept(n int) []byte {
+	if n == len(w.octets) {
+		return w.shown
+	}
+	return w.octets[:min(n, w.secret)]
+}
+
+// wire is the request with a head, as it goes out over l. A proxy that forwards it gets the whole URL (RFC 9112 3.2.2), and
+// is told who we are, which is none of the target's business and is not kept. fields
+// say who we are to the target itself, and are left out where a proxy would read them.
+func (l *connection) wire(head []byte, fields []field) wire {
+	if l.forwarded() {
+		target := bytes.IndexByte(head, ' ') + 1 // behind the method
+		b := make([]byte, 0, len(head)+len(l.authority.Origin()))
+		b = append(append(b, head[:target]...), l.authority.Origin()...)
+		head = append(b, head[target:]...)
+	}
+	w := wire{octets: head, shown: head, secret: len(head)}
+	if l.forwarded() && l.proxy.HasCredentials() {
+		const end = "\r\n"
+		w.secret = len(head) - len(end)
+		b := make([]byte, 0, len(head)+512)
+		b = append(append(b, head[:w.secret]...), l.proxy.Authorization()...)
+		w.octets = append(b, end...)
+		return w
+	}
+	if len(fields) > 0 && !l.forwarded() {
+		const end = "\r\n"
+		w.secret = len(head) - len(end)
+		sent, shown := bytes.Clone(head[:w.secret]), bytes.Clone(head[:w.secret])
+		for _, f := range fields {
+			sent, shown = append(sent, f.Line()...), append(shown, f.Shown()...)
+		}
+		w.octets, w.shown = append(sent, end...), append(shown, end...)
+	}
+	return w
+}
+
+// credentials are the fields that say who we are to the host of a request. They need two keys: the caller says which
+// authority is proved to be the operator's own (politeness rule 28), and the set has what belongs to the authority of the
+// URL that is asked for.
+func (f *Fetcher) credentials(r *Request) []field {
+	if a := r.URL.Authority(); a == r.Own {
+		return f.c.Credentials.Of(a)
+	}
+	return nil
+}
+
+// SignsIn reports whether there are credentials for an authority.
+func (f *Fetcher) SignsIn(a canon.Authority) bool { return f.c.Credentials.Has(a) }
+
+// unrepeated takes back an answer that has what it was asked with, and then says so. failure is how the exchange ended: it may
+// quote the answer.
+func (x *Exchange) unrepeated(fields []field, failure error) error {
+	if len(fields) == 0 || x.raw == nil {
+		return failure
+	}
+	repeated, err := credentialRepeated(fields, io.NewSectionReader(x.raw, 0, x.raw.Size()))
+	if err == nil && !repeated && x.Body != nil {
+		repeated, err = credentialRepeated(fields, io.NewSectionReader(x.Body, 0, x.Body.Size()))
+	}
+	switch {
+	case err != nil:
+		return &spoolError{err}
+	case !repeated:
+		return failure
+	}
+	x.Response, x.Body, x.HeadSize, x.Status, x.Header = nil, nil, 0, 0, nil
+	x.Undecoded, x.PayloadDigest, x.PayloadSize, x.Truncated, x.Unwanted = "", [32]byte{}, 0, "", ""
+	return &Failure{Protocol, errRepeated}
+}
+
+// forwarded reports whether requests over l go to a proxy, which forwards them.
+func (l *connection) forwarded() bool {
+	return l.proxy != nil && l.proxy.Forwards() && l.authority.Scheme() != "https"
+}
+
+// malformedProxyResponse is what a failure means that came in the place of a head, where a proxy forwards: it has to answer for its target
+// then (RFC 9110 15.6.3), and did not.
+func (l *connection) malformedProxyResponse(err error) error {
+	var failed *Failure
+	if errors.As(err, &failed) && (failed.Class == Reset || failed.Class == Protocol) {
+		return &Failure{Proxy, l.proxy.Fault(Odd, failed.Err)}
+	}
+	return err
+}
+
+// unwelcome is what a status 407 means where a proxy forwards: its own, as it should be, or one that a target made up.
+func (l *connection) unwelcome() error {
+	return &Failure{Proxy, l.proxy.Fault(Odd, errors.New("it wants another user or password, or the target says so (407)"))}
+}
 
 // Request says what to ask for.
 type Request struct {
@@ -254,3 +462,224 @@ func (f *Failure) Error() string {
 }
 
 func (f *Failure) Unwrap() error { return f.Err }
+
+// Do makes one exchange. Exchange.Failure has what the world does wrong. An error means that there is no exchange:
+// ctx was over before the response was complete, the spool failed, too many files are open, or the request or the
+// identity (see Identity.CheckContact) cannot be used. The caller closes the exchange.
+//
+// A ctx that was cancelled with a *Failure as its cause (context.WithCancelCause) is another matter: it ends the
+// exchange as quickly, and what came of it until then is an exchange that failed like that.
+func (f *Fetcher) Do(ctx context.Context, r Request) (*Exchange, error) {
+	head, err := f.head(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.MaxBody == 0 {
+		r.MaxBody = f.c.MaxBody
+	}
+	if r.FirstByteTimeout == 0 {
+		r.FirstByteTimeout = f.c.FirstByteTimeout
+	}
+	if r.WholeTimeout == 0 {
+		r.WholeTimeout = f.c.WholeTimeout
+	}
+	x := &Exchange{URL: r.URL, Start: time.Now()}
+	err = f.perform(ctx, x, r, head, x.Start.Add(r.WholeTimeout))
+	x.End = time.Now()
+	var failure *Failure
+	switch {
+	case err == nil:
+		return x, nil
+	case errors.As(over(ctx), &failure):
+		x.Failure = failure
+		return x, nil
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.As(err, &failure):
+		x.Failure = failure
+		return x, nil
+	}
+	return nil, fmt.Errorf("fetch: %s %s: %w", r.method(), r.URL, errors.Join(err, x.Close()))
+}
+
+// over is the error of ctx: its cause if that is a *Failure.
+func over(ctx context.Context) error {
+	var failure *Failure
+	if ctx.Err() != nil && errors.As(context.Cause(ctx), &failure) {
+		return failure
+	}
+	return ctx.Err()
+}
+
+// Unmade returns the exchange that was not begun because its look-up failed.
+func Unmade(u canon.URL, why *Failure) *Exchange {
+	now := time.Now()
+	return &Exchange{URL: u, Start: now, End: now, Failure: why}
+}
+
+// errStale is a reused connection that took nothing of the request.
+var errStale = errors.New("the reused connection had ended")
+
+// perform goes over the idle connection if there is one, else, or when that proves dead, over a fresh one.
+func (f *Fetcher) perform(ctx context.Context, x *Exchange, r Request, head []byte, end time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a := r.URL.Authority()
+	if l := f.idle.take(a, r.Addr); l != nil {
+		l.watch(ctx, end)
+		if err := f.refuse(l.addr.Addr()); err != nil { // none is on a list that only a proxy knows
+			l.release()
+			l.abort()
+			return err
+		}
+		x.Reused = true
+		if err := f.converse(ctx, x, l, r, head); !errors.Is(err, errStale) {
+			return err
+		}
+		if err := x.raw.close(); err != nil {
+			return err
+		}
+		*x = Exchange{URL: x.URL, Start: time.Now()}
+		end = l.end
+	}
+	l, err := f.connect(ctx, x, a, r.Addr, end)
+	if err != nil {
+		return err
+	}
+	return f.converse(ctx, x, l, r, head)
+}
+
+// converse makes the exchange over l, and keeps or closes l.
+func (f *Fetcher) converse(ctx context.Context, x *Exchange, l *connection, r Request, head []byte) error {
+	if r.Begin != nil {
+		before := time.Now()
+		if err := r.Begin(ctx); err != nil {
+			l.release()
+			l.abort()
+			return err
+		}
+		l.end = l.end.Add(time.Since(before))
+		r.Meter.add(0, time.Since(before))
+	}
+	x.Addr, x.raw = l.addr, f.newSpooled()
+	if l.proxy != nil {
+		x.Proxy = l.proxy.String()
+	}
+	l.begin(x.raw, headLimit+readBuffer, f.c.IdleTimeout)
+	l.meter, l.speed = r.Meter, leastSpeed{octets: f.leastInSpan, over: f.c.SpeedSpan}
+	keep, err := f.exchange(x, l, r, head)
+	switch fit := l.release(); {
+	case !fit || err != nil:
+		l.abort()
+	case !keep || !f.idle.put(l, r.Lines):
+		l.close()
+	}
+	return err
+}
+
+// exchange sends the request and reads the answer. keep says that l may carry another one.
+func (f *Fetcher) exchange(x *Exchange, l *connection, r Request, head []byte) (keep bool, err error) {
+	x.Start = time.Now()
+	fields := f.credentials(&r)
+	w := l.wire(f.signed(head, r.URL.Authority(), x.Start), fields)
+	n, err := l.send(w.octets)
+	x.Request = w.kept(n)
+	if n > 0 {
+		x.Protocols = l.protocols()
+	}
+	if r.Begun != nil {
+		r.Begun()
+	}
+	if err != nil {
+		_, err = l.fault(err, Reset)
+		return false, l.stale(n, err)
+	}
+	sent := time.Now()
+	l.await(r.FirstByteTimeout)
+	// A body holds nothing, and its Close would read on to the end.
+	resp, begin, err := f.readHead(x, l, &r) //nolint:bodyclose // see above
+	if err != nil && l.forwarded() {
+		err = l.malformedProxyResponse(err)
+	}
+	if !l.first.IsZero() {
+		x.ResponseTime = max(l.first.Sub(sent), 1)
+	}
+	if err == nil && x.Status == http.StatusProxyAuthRequired && l.forwarded() {
+		err = l.unwelcome()
+	}
+	if err == nil {
+		x.HeadSize = l.consumed() - begin
+		keep, err = f.readRest(x, l, resp, r)
+	}
+	finish := l.consumed()
+	if err != nil {
+		finish = x.raw.Size()
+	}
+	if finish > begin {
+		x.Response = io.NewSectionReader(x.raw, begin, finish-begin)
+	} else {
+		x.Truncated = ""
+	}
+	if err = x.unrepeated(fields, err); err != nil {
+		keep = false
+	}
+	return keep && l.br.Buffered() == 0, err
+}
+
+// stale makes errStale of err if l was reused and took nothing of the request, of which n octets were sent. A server
+// may close an idle connection at any time, and such a request was not made (RFC 9112 9.3.1). One that went out may
+// have been heard: to ask again at once would be two exchanges without a pause.
+func (l *connection) stale(n int, err error) error {
+	var failure *Failure
+	if l.used > 1 && n == 0 && errors.As(err, &failure) && failure.Class == Reset {
+		return errStale
+	}
+	return err
+}
+
+// readHead reads the head of the final response, which begins at octet begin of what l kept. The head limit is below
+// what a spool keeps in memory, so no disk can fail here.
+func (f *Fetcher) readHead(x *Exchange, l *connection, r *Request) (resp *http.Response, begin int64, err error) {
+	asked := &http.Request{Method: r.method()}
+	for {
+		resp, err = http.ReadResponse(l.br, asked)
+		if err == nil {
+			err = plausible(resp)
+		}
+		switch {
+		case errors.Is(l.err, errBudget) || err == nil && l.consumed() > headLimit:
+			x.Truncated = CutOther // not CutLength: nothing is made of a head that has no end
+			return nil, begin, &Failure{Protocol, fmt.Errorf("response header over %d bytes", headLimit)}
+		case err != nil:
+			x.Truncated, err = l.fault(err, Reset)
+			return nil, begin, err
+		case resp.StatusCode >= 200:
+			x.Status, x.Header = resp.StatusCode, resp.Header
+			if resp.ProtoMinor == 0 {
+				x.Protocols[0] = "http/1.0"
+			}
+			return resp, begin, nil
+		}
+		begin = l.consumed()
+		if x.Interim++; x.Interim > maxInterim {
+			x.Truncated = CutOther
+			return nil, begin, &Failure{Protocol, fmt.Errorf("more than %d interim responses", maxInterim)}
+		}
+		l.await(r.FirstByteTimeout)
+	}
+}
+
+// plausible refuses what net/http lets pass: other versions, status codes that are none, and a switch of protocols
+// that nobody asked for.
+func plausible(resp *http.Response) error {
+	switch {
+	case resp.ProtoMajor != 1:
+		return fmt.Errorf("answer in %q, not HTTP/1.x", resp.Proto)
+	case resp.StatusCode < 100:
+		return fmt.Errorf("status code %d", resp.StatusCode)
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		return errors.New("switch of protocols without a request for it")
+	}
+	return nil
+}

@@ -17,7 +17,7 @@
 //
 // # Where references stand
 //
-// The table is places, in places.go. Beyond what package extract lists (the places of links and requisites) these are:
+// The table is places, in html.go. Beyond what package extract lists (the places of links and requisites) these are:
 // style attributes and elements, presentation attributes and all href of SVG, srcdoc (the page in it is rewritten),
 // lazy loading (data-src, data-srcset, data-original, data-bg …), forms, citations, pictures for others
 // (Options.Previews), and in style sheets url(), src(), @import and image-set(). In web manifests see members.

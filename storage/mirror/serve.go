@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/net/http/httpguts"
+
 	"curtsy/frontier/canon"
 	"curtsy/storage/mediatype"
 )
@@ -159,21 +161,12 @@ func (h *Handler) file(w http.ResponseWriter, r *http.Request, m *shown, name st
 	if h.options.Offline {
 		w.Header().Set("Content-Security-Policy", offline)
 	}
-	if t := m.files[name].contentType; t != "" && fieldValue(t) {
+	if t := m.files[name].contentType; t != "" && httpguts.ValidHeaderFieldValue(t) {
 		w.Header().Set("Content-Type", t)
 	} else {
 		w.Header().Del("X-Content-Type-Options") // nothing is known of it: the server guesses, and browsers may
 	}
 	http.ServeContent(w, r, "", fi.ModTime(), f)
-}
-
-func fieldValue(s string) bool {
-	for _, c := range []byte(s) {
-		if c < ' ' && c != '\t' || c == 0x7F {
-			return false
-		}
-	}
-	return true
 }
 
 // elsewhere answers for an address that is no file: /HOST/PATH?QUERY is read as that URL.

@@ -7,6 +7,6 @@
 //	…the crawler begins at board.Seed()…
 //	score := board.Judge(scoreboard.Ending{Shown: true})
 //
-// It hides which sites there are, and how each rule is judged: both stand together, in sites.go and robots.go. The
+// It hides which sites there are, and how each rule is judged: both stand together, in board.go and board.txt. The
 // judges know what crawltest's referee lets them know of the log (crawltest.Trial), and no more.
 package scoreboard

@@ -15,7 +15,7 @@
 // # Drafts
 //
 // The field Signature-Agent changed its form from draft to draft, and sites verify by the draft that they know. A Draft
-// says which form is sent; the table in draft.go is all that differs.
+// says which form is sent; the table drafts is all that differs.
 //
 // # Why no library
 //

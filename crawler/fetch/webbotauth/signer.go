@@ -1,7 +1,9 @@
 package webbotauth
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"strconv"
@@ -135,4 +137,164 @@ func (a Agent) value(r rules) (string, error) {
 			origin, WellKnown)
 	}
 	return `"` + origin + `"`, nil
+}
+
+// Key is the key that requests are signed with.
+type Key struct {
+	private ed25519.PrivateKey
+	x, id   string // the public key and its thumbprint, in base64url
+}
+
+// NewKey returns the key of a seed of 32 bytes.
+func NewKey(seed []byte) (*Key, error) {
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("webbotauth: a key has %d bytes, not %d", ed25519.SeedSize, len(seed))
+	}
+	k := &Key{private: ed25519.NewKeyFromSeed(seed)}
+	k.x = base64.RawURLEncoding.EncodeToString(k.private.Public().(ed25519.PublicKey))
+	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + k.x + `"}`))
+	k.id = base64.RawURLEncoding.EncodeToString(sum[:])
+	return k, nil
+}
+
+// ID is the thumbprint by which requests name the key (RFC 7638 3, RFC 8037 A.3).
+func (k *Key) ID() string { return k.id }
+
+// covered is a component that a signature covers: its identifier, with parameters, and its value (RFC 9421 2).
+type covered struct{ id, value string }
+
+// sign returns the members of Signature-Input and Signature that cover components, without their label. params are the
+// parameters of the signature, each with a semicolon before it. The signature is over the base of RFC 9421 2.5.
+func (k *Key) sign(params string, components ...covered) (input, signature string) {
+	var base, ids []byte
+	for i, c := range components {
+		base = append(base, c.id+": "+c.value+"\n"...)
+		if i > 0 {
+			ids = append(ids, ' ')
+		}
+		ids = append(ids, c.id...)
+	}
+	input = "(" + string(ids) + ")" + params
+	base = append(base, `"@signature-params": `+input...)
+	return input, ":" + base64.StdEncoding.EncodeToString(ed25519.Sign(k.private, base)) + ":"
+}
+
+// Draft is a state of the specification, by which requests are signed.
+type Draft string
+
+// The drafts, the latest first.
+const (
+	IETF01         Draft = "ietf-01"         // draft-ietf-webbotauth-httpsig-protocol-01
+	IETF00         Draft = "ietf-00"         // the same, -00; draft-meunier-webbotauth-httpsig-protocol-02
+	Architecture05 Draft = "architecture-05" // draft-meunier-web-bot-auth-architecture-04 and -05
+	Architecture03 Draft = "architecture-03" // the same, -02 and -03
+)
+
+// DefaultDraft is the latest that a working group has published.
+const DefaultDraft = IETF01
+
+// rules are what differs from draft to draft.
+type rules struct {
+	draft      Draft
+	dictionary bool // Signature-Agent is a dictionary, whose key is the label of the signature; else a string
+	whole      bool // its value is the URL of the key directory; else an origin, at which the well-known path is asked
+	nonce      bool // each signature has one (SHOULD)
+	digest     bool // the signature of the key directory covers its content
+}
+
+var drafts = []rules{
+	{IETF01, true, true, false, true},
+	{IETF00, true, false, false, true},
+	{Architecture05, true, false, true, false},
+	{Architecture03, false, false, true, false},
+}
+
+// Drafts are the names of all drafts, the latest first.
+func Drafts() (names []string) {
+	for _, r := range drafts {
+		names = append(names, string(r.draft))
+	}
+	return names
+}
+
+// ParseDraft returns the draft of a name.
+func ParseDraft(name string) (Draft, error) {
+	r, err := Draft(name).rules()
+	return r.draft, err
+}
+
+func (d Draft) rules() (rules, error) {
+	for _, r := range drafts {
+		if r.draft == d {
+			return r, nil
+		}
+	}
+	return rules{}, fmt.Errorf("%q is not a known draft of Web Bot Auth; known are %s", string(d),
+		strings.Join(Drafts(), ", "))
+}
+
+// MediaType is that of a key directory.
+const MediaType = "application/http-message-signatures-directory+json"
+
+// The life of a key directory's own signature. A list that holds copies of it drops them when it is over.
+const (
+	DefaultDirectoryLife = 90 * 24 * time.Hour
+	LeastDirectoryLife   = time.Hour
+	MostDirectoryLife    = 366 * 24 * time.Hour
+)
+
+// directoryMaxAge is how long a verifier may keep the directory, in seconds: a key that is removed from it is believed
+// for that long.
+const directoryMaxAge = "86400"
+
+// Mark is how key directories of our making begin.
+const Mark = `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"`
+
+// Publication is a key directory, and how it is to be served.
+type Publication struct {
+	URL, Path string
+	Body      []byte // these octets and no others: without a line's end, without a coding
+	Fields    []Field
+}
+
+// Field is a header field of an answer.
+type Field struct{ Name, Value string }
+
+// Publish returns the key directory of an agent, with the proof that who publishes it holds the key: a signature over
+// the authority that it is asked of (draft-ietf-webbotauth-httpsig-protocol-01, Possession Proof on the Directory
+// Response). It counts for life from an instant on.
+func Publish(k *Key, a Agent, d Draft, at time.Time, life time.Duration) (Publication, error) {
+	r, err := d.rules()
+	if err != nil {
+		return Publication{}, err
+	}
+	if _, err := a.value(r); err != nil {
+		return Publication{}, err
+	}
+	if life < LeastDirectoryLife || life > MostDirectoryLife {
+		return Publication{}, fmt.Errorf("a key directory that counts for %s: %s is the least and %s the most",
+			plainly.Duration(life), plainly.Duration(LeastDirectoryLife), plainly.Duration(MostDirectoryLife))
+	}
+	body := k.directory()
+	p := Publication{URL: a.URL(), Path: a.directory.RequestURI(), Body: body, Fields: []Field{
+		{"Content-Type", MediaType}, {"Cache-Control", "max-age=" + directoryMaxAge},
+	}}
+	components := []covered{{`"@authority";req`, a.authority()}}
+	if r.digest {
+		sum := sha256.Sum256(body)
+		digest := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+		p.Fields = append(p.Fields, Field{"Content-Digest", digest})
+		components = append(components, covered{`"content-digest"`, digest})
+	}
+	created := at.Unix()
+	input, signature := k.sign(";created="+strconv.FormatInt(created, 10)+
+		";expires="+strconv.FormatInt(created+int64(life/time.Second), 10)+
+		`;keyid="`+k.id+`";tag="http-message-signatures-directory"`, components...)
+	p.Fields = append(p.Fields, Field{"Signature-Input", "binding=" + input}, Field{"Signature", "binding=" + signature})
+	return p, nil
+}
+
+// directory is the JWK Set of the key (RFC 7517 5, RFC 8037 2).
+func (k *Key) directory() []byte {
+	return []byte(Mark + k.id + `","x":"` + k.x + `","use":"sig"}]}`)
 }

@@ -4,8 +4,13 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/url"
 	"slices"
@@ -253,3 +258,188 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%q", s)
 }
+
+// base is what was signed (RFC 9421 2.5).
+func base(r request, list httpsfv.InnerList) (string, botauthVerdict) {
+	var b strings.Builder
+	for _, c := range list.Items {
+		id, err := httpsfv.Marshal(c)
+		if err != nil {
+			return "", invalid("a component cannot be written: %v", err)
+		}
+		value, v := component(r, c)
+		if v.Outcome != none {
+			return "", v
+		}
+		b.WriteString(id + ": " + value + "\n")
+	}
+	params, err := httpsfv.Marshal(list)
+	if err != nil {
+		return "", invalid("the parameters of the signature cannot be written: %v", err)
+	}
+	b.WriteString(`"@signature-params": ` + params)
+	return b.String(), botauthVerdict{}
+}
+
+// component is the value of a component.
+func component(r request, c httpsfv.Item) (string, botauthVerdict) {
+	name, _ := c.Value.(string)
+	path, query, _ := strings.Cut(r.Target, "?")
+	switch params := c.Params.Names(); {
+	case len(params) == 1 && params[0] == "key" && !strings.HasPrefix(name, "@"):
+		return member(r, name, c.Params)
+	case len(params) > 0:
+		return "", unverified("it covers %s with parameters that are not read here", quote(name))
+	}
+	switch name {
+	case "@method":
+		return r.Method, botauthVerdict{}
+	case "@authority":
+		return authority(r), botauthVerdict{}
+	case "@scheme":
+		return r.Scheme, botauthVerdict{}
+	case "@target-uri":
+		return r.Scheme + "://" + r.Authority + r.Target, botauthVerdict{}
+	case "@request-target":
+		return r.Target, botauthVerdict{}
+	case "@path":
+		return path, botauthVerdict{}
+	case "@query":
+		return "?" + query, botauthVerdict{}
+	case "host": // which net/http takes out of the others
+		return r.Authority, botauthVerdict{}
+	}
+	if strings.HasPrefix(name, "@") {
+		return "", unverified("it covers %s, which is not read here", quote(name))
+	}
+	values := field(r, name)
+	if values == nil {
+		return "", invalid("it covers the field %s, which the request has not", quote(name))
+	}
+	for i, v := range values {
+		values[i] = strings.TrimSpace(v)
+	}
+	return strings.Join(values, ", "), botauthVerdict{}
+}
+
+// member is the value of a member of a dictionary (RFC 9421 2.1.2).
+func member(r request, name string, p *httpsfv.Params) (string, botauthVerdict) {
+	key, ok := text(p, "key")
+	dictionary, err := httpsfv.UnmarshalDictionary(field(r, name))
+	if !ok || err != nil {
+		return "", invalid("it covers a member of %s, which is not a dictionary", quote(name))
+	}
+	m, ok := dictionary.Get(key)
+	if !ok {
+		return "", invalid("it covers the member %s of %s, which is not there", quote(key), quote(name))
+	}
+	var value string
+	switch m := m.(type) {
+	case httpsfv.Item:
+		value, err = httpsfv.Marshal(m)
+	case httpsfv.InnerList:
+		value, err = httpsfv.Marshal(m)
+	}
+	if err != nil {
+		return "", invalid("the member %s of %s cannot be written: %v", quote(key), quote(name), err)
+	}
+	return value, botauthVerdict{}
+}
+
+// field are the lines of a field, nil for none.
+func field(r request, name string) (values []string) {
+	for sent, v := range r.Header {
+		if strings.EqualFold(sent, name) {
+			values = append(values, v...)
+		}
+	}
+	return values
+}
+
+// authority is the field Host in lower case and without the port that its scheme implies (RFC 9421 2.2.3).
+func authority(r request) string {
+	implied := map[string]string{"http": ":80", "https": ":443"}[r.Scheme]
+	return strings.TrimSuffix(strings.ToLower(r.Authority), implied)
+}
+
+// The bounds of a directory.
+const (
+	MaxDirectory = 1 << 20 // bytes
+	maxKeys      = 1000
+	maxModulus   = 8192 // bits of an RSA key
+)
+
+// Directory is the keys that an agent publishes, by their thumbprints. Nil is one that nobody knows.
+type Directory struct{ keys map[string]crypto.PublicKey }
+
+// jwk are the members of a JSON Web Key that make it out (RFC 7517, RFC 7518 6.3, RFC 8037 2).
+type jwk struct {
+	Kty string `json:"kty"`
+	Crv string `json:"crv"`
+	X   string `json:"x"`
+	N   string `json:"n"`
+	E   string `json:"e"`
+}
+
+// ParseDirectory reads a JWK Set. Keys for algorithms that are not read here are left out.
+func ParseDirectory(b []byte) (*Directory, error) {
+	if len(b) > MaxDirectory {
+		return nil, fmt.Errorf("botauth: a key directory of more than %d bytes", MaxDirectory)
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(b, &set); err != nil {
+		return nil, fmt.Errorf("botauth: a key directory is a JWK Set, an object with the member keys: %w", err)
+	}
+	if len(set.Keys) > maxKeys {
+		return nil, fmt.Errorf("botauth: a key directory of %d keys: %d are read at most", len(set.Keys), maxKeys)
+	}
+	d := &Directory{keys: map[string]crypto.PublicKey{}}
+	for i, raw := range set.Keys {
+		var k jwk
+		if err := json.Unmarshal(raw, &k); err != nil {
+			return nil, fmt.Errorf("botauth: key %d of the directory: %w", i+1, err)
+		}
+		public, thumbprint, err := k.public()
+		if err != nil {
+			return nil, fmt.Errorf("botauth: key %d of the directory: %w", i+1, err)
+		}
+		if public != nil {
+			d.keys[thumbprint] = public
+		}
+	}
+	if len(d.keys) == 0 {
+		return nil, errors.New("botauth: the key directory has no key of Ed25519 or RSA")
+	}
+	return d, nil
+}
+
+// public returns the key and its thumbprint: SHA-256 of the required members in order (RFC 7638 3). A key of another
+// kind is nil.
+func (k jwk) public() (key crypto.PublicKey, thumbprint string, err error) {
+	var members string
+	switch {
+	case k.Kty == "OKP" && k.Crv == "Ed25519":
+		x, err := decode(k.X)
+		if err != nil || len(x) != ed25519.PublicKeySize {
+			return nil, "", fmt.Errorf("x is not a public key of Ed25519")
+		}
+		key, members = ed25519.PublicKey(x), `{"crv":"Ed25519","kty":"OKP","x":"`+k.X+`"}`
+	case k.Kty == "RSA":
+		n, nerr := decode(k.N)
+		e, eerr := decode(k.E)
+		if nerr != nil || eerr != nil || len(n) > maxModulus/8 || len(e) > 4 || len(n) == 0 || len(e) == 0 {
+			return nil, "", fmt.Errorf("n and e are not a public key of RSA of at most %d bits", maxModulus)
+		}
+		key = &rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(new(big.Int).SetBytes(e).Int64())}
+		members = `{"e":"` + k.E + `","kty":"RSA","n":"` + k.N + `"}`
+	default:
+		return nil, "", nil
+	}
+	sum := sha256.Sum256([]byte(members))
+	return key, base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}
+
+// decode reads base64url without padding in its one spelling, so that a key has one thumbprint.
+func decode(s string) ([]byte, error) { return base64.RawURLEncoding.Strict().DecodeString(s) }
