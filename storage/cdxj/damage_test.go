@@ -60,6 +60,14 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	if again := contents(t, dir)["curtsy-00000.cdxj"]; again != got {
 		t.Errorf("made anew\n%s\nbefore\n%s", again, got)
 	}
+	said = nil // left open by a kill, and torn, the segment is read in the same way
+	require.NoError(t, os.Rename(path, path+".open"))
+	require.NoError(t, os.Truncate(path+".open", int64(len(b)-5)))
+	require.NoError(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { said = append(said, what) }))
+	assert.Len(t, said, 1, "damage")
+	open := contents(t, dir)["curtsy-00000.cdxj.open"]
+	assert.NotContains(t, open, "a.test/2")
+	assert.Contains(t, open, "a.test/3", "a line behind the damage")
 }
 
 // What Open must make first can be broken off, and leaves nothing that would pass for an index.

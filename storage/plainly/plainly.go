@@ -173,7 +173,8 @@ func Grouped(n int64) string {
 	return s
 }
 
-// Sentences is a template of lines, each a sentence for people: it returns those that are not empty. "count" in it is Count.
+// Sentences returns a function that executes a template and returns its lines, each a sentence for people, without the empty
+// ones. The template may call Count as count.
 func Sentences(text string) func(of any) []string {
 	t := template.Must(template.New("").Funcs(template.FuncMap{"count": Count[int64]}).Parse(text))
 	return func(of any) []string {
