@@ -177,9 +177,9 @@ type timeLimit struct {
 // begin calls over when most has passed; zero is for no limit.
 func (l *timeLimit) begin(most time.Duration, over func()) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.began, l.over = time.Now(), over
-	l.mu.Unlock()
-	l.move(most)
+	l.set(most)
 }
 
 // move sets another limit, which counts from the beginning, too.

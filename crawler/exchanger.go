@@ -433,10 +433,20 @@ func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(con
 		}
 		x.before.conditional = x.task.Reason != reasonUnexpected304 && x.before.Condition(&r)
 	}
-	within, end := exchangeContext(ctx)
-	defer end()
-	x.ex, x.err = do(within, r)
-	x.err = instead(ctx, within, x.err)
+	// An exchange that the end of the lease's time cuts is one that was cut, as at the end of the crawl. Robots.txt and proofs
+	// do without: what became of them is learned of what their errors say.
+	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() {
+		why := context.Cause(ctx)
+		if errors.Is(why, errLease) {
+			why = errOutlasted
+		}
+		cancel(why)
+	})()
+	if x.ex, x.err = do(within, r); x.err != nil && over(within, x.err) && ctx.Err() != nil {
+		x.err = ctx.Err()
+	}
 }
 
 // readAhead waits until the page was read that an attempt brought, if that is read beside others.
@@ -528,29 +538,3 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *record.Slot, r fetch.Req
 
 // errOutlasted ends a task's exchange with the time of its lease, so that what came until then is archived.
 var errOutlasted = &fetch.Failure{Class: fetch.Stopped, Err: errLease}
-
-// exchangeContext returns the context of a task's exchange: it is over when ctx is, and an exchange that the end of the lease's time
-// cuts is one that was cut, as at the end of the crawl. Robots.txt and proofs do without: what became of them is learned of
-// what their errors say.
-func exchangeContext(ctx context.Context) (within context.Context, end func()) {
-	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	unwatch := context.AfterFunc(ctx, func() {
-		why := context.Cause(ctx)
-		if errors.Is(why, errLease) {
-			why = errOutlasted
-		}
-		cancel(why)
-	})
-	return within, func() {
-		unwatch()
-		cancel(nil)
-	}
-}
-
-// instead is err, or the error of ctx where err means no more than that within, its child by exchangeContext, is over.
-func instead(ctx, within context.Context, err error) error {
-	if err != nil && over(within, err) && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
-}

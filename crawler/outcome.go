@@ -93,7 +93,7 @@ func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (er
 		if d.reason = reasonLease; d.attempt >= host.Broken.Attempts() {
 			d.outcome = frontier.Failed
 		}
-		return c.settleUnread(ctx, v, x, d)
+		return c.keepUnread(ctx, v, x, d)
 	case stopped(ex) && !dialled(ex):
 		return nil
 	case stopped(ex): // the attempt does not count
@@ -154,20 +154,8 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	return c.settler.settle(context.WithoutCancel(ctx), v, task, d, f)
 }
 
-// settleUnread settles a task by an exchange that was cut, and that is archived as far as it came. It waits for no host, so
-// it does not matter that ctx may be over.
-func (c *outcomes) settleUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
-	ctx = context.WithoutCancel(ctx)
-	asks, err := c.reader.directives(ctx, x.ex)
-	if err != nil {
-		return err
-	}
-	f := v.findings()
-	c.reader.noteDirectives(v, x.ex, asks, &d, f)
-	return c.settler.settle(ctx, v, x.task, d, f)
-}
-
-// keepUnread archives an exchange as far as it came, and leaves its task as it was.
+// keepUnread archives an exchange that was cut as far as it came. The end of the lease's time is an attempt of the task, and
+// an abort leaves the task as it was. It waits for no host, so it does not matter that ctx may be over.
 func (c *outcomes) keepUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
 	ctx = context.WithoutCancel(ctx)
 	asks, err := c.reader.directives(ctx, x.ex)
@@ -176,6 +164,9 @@ func (c *outcomes) keepUnread(ctx context.Context, v *visit, x *attempt, d decis
 	}
 	f := v.findings()
 	c.reader.noteDirectives(v, x.ex, asks, &d, f)
+	if d.reason == reasonLease {
+		return c.settler.settle(ctx, v, x.task, d, f)
+	}
 	v.accept(f)
 	d.reason = host.Aborted
 	return c.settler.line(ctx, v, x.task, d, storage.OutcomeDeferred)

@@ -73,20 +73,11 @@ func (b *Tickets) Limit(maxPages, maxBytes int64) {
 func (b *Tickets) Take(ctx context.Context) string {
 	for {
 		b.mu.Lock()
-		changed := b.changed
-		switch {
-		case b.maxBytes > 0 && b.bytes >= b.maxBytes:
-			b.mu.Unlock()
-			return MaxBytes
-		case b.maxPages > 0 && b.pages >= b.maxPages:
-			b.mu.Unlock()
-			return MaxPages
-		case b.maxPages == 0 || b.pages+b.tickets < b.maxPages:
-			b.tickets++
-			b.mu.Unlock()
-			return ""
-		}
+		changed, spent, taken := b.changed, b.spent(), b.more()
 		b.mu.Unlock()
+		if spent != "" || taken {
+			return spent
+		}
 		select {
 		case <-changed:
 		case <-time.After(PressAfter):
@@ -101,6 +92,11 @@ func (b *Tickets) Take(ctx context.Context) string {
 func (b *Tickets) Spent() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.spent()
+}
+
+// spent is Spent with mu held.
+func (b *Tickets) spent() string {
 	switch {
 	case b.maxBytes > 0 && b.bytes >= b.maxBytes:
 		return MaxBytes
@@ -114,7 +110,12 @@ func (b *Tickets) Spent() string {
 func (b *Tickets) More() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.maxBytes > 0 && b.bytes >= b.maxBytes || b.maxPages > 0 && b.pages+b.tickets >= b.maxPages {
+	return b.more()
+}
+
+// more is More with mu held.
+func (b *Tickets) more() bool {
+	if b.spent() != "" || b.maxPages > 0 && b.pages+b.tickets >= b.maxPages {
 		return false
 	}
 	b.tickets++
