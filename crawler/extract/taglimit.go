@@ -190,10 +190,11 @@ func plainInLink(name string) bool {
 // instead returns what goes behind the "<" that a tag begins with.
 func (t *tagLimit) instead(tag string) string {
 	var read prune.Name
-	end := read.Read(tag, 1)
+	begin := tag[:min(len(tag), longest)] // a page may have a "<" in each byte
+	end := read.Read(begin, 1)
 	name := string(read.Octets())
-	if end == len(tag) {
-		name = "" // it may go on
+	if end == len(begin) {
+		name = "" // it is longer than those that matter, or may go on
 	}
 	t.escaped = t.escaped || t.script && begins(tag, "<!--")
 	t.follow(name, tag)

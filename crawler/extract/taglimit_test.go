@@ -42,6 +42,7 @@ func TestTame_NoTreeOutOfProportion(t *testing.T) {
 		"links, opened anew":                        strings.Repeat("<a href=/x><div>", 20_000),
 		"nobr":                                      strings.Repeat("<nobr><p>x", 20_000),
 		"dense":                                     strings.Repeat("<p>x", MaxParse/4),
+		"a tag begins in each byte":                 strings.Repeat("<", MaxParse),
 	} {
 		t.Run(name, func(t *testing.T) {
 			const most = 160 << 20

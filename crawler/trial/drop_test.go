@@ -120,6 +120,7 @@ func TestStatusLedgerAndListCountTheSameDrops(t *testing.T) {
 func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
 	t.Helper()
 	root := t.TempDir()
+	defer os.RemoveAll(root)
 	x := &trial{web: &web{seed: n, hosts: 12}, seeds: 8, set: draw(n), dice: throw(n, "drops"), logs: map[string][]logged{}}
 	x.dir = filepath.Join(root, "0")
 	x.set.lease = 20 * time.Second

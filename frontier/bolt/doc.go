@@ -34,7 +34,7 @@
 //	groups, writer              what is applied and not durable, and the goroutine that makes it so
 //	blocks                      texts, read for turns
 //
-// What a candidate does to these is in intake.go, what the holder of a turn does in turns.go, what people do in operator.go.
+// The steps of a candidate are in intake.go, those of a turn in turns.go, those of an operator in operator.go.
 //
 // One mutex guards them. Only the callers of the contract take it, among them people's commands, and the writer; no part
 // does, and nobody reads or writes the file under it. The seen-set is looked at, and texts are read, without it. The

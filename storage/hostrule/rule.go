@@ -208,7 +208,7 @@ func parseHours(texts []string) (w Spans, err error) {
 	for _, text := range texts {
 		from, to, ok := strings.Cut(text, "-")
 		s := Span{zone: time.UTC}
-		s.days, _ = parseDays("") // of no name is each
+		s.days, _ = parseDays("") // every day
 		if ok {
 			if s.from, err = minute(strings.TrimSpace(from)); err == nil {
 				s.to, err = minute(strings.TrimSpace(to))

@@ -438,7 +438,7 @@ func writeSorted(w io.Writer, s *sorted.Sorter) (err error) {
 			return err
 		}
 		_, line, _ = bytes.Cut(line, []byte("\t"))
-		_, _ = b.Write(line) // how it failed, Flush says
+		_, _ = b.Write(line) // Flush returns the error
 		_ = b.WriteByte('\n')
 	}
 	return b.Flush()

@@ -23,7 +23,7 @@ import (
 // LockWait is how long Open waits for the lock of the file: bbolt asks every 50 ms, and we let it ask twice.
 const LockWait = 100 * time.Millisecond
 
-// NoSync has commits written and not synced. Tests set it whose frontiers need not outlive the machine.
+// NoSync leaves commits unsynced. Only tests set it, for frontiers that need not survive a crash of the machine.
 var NoSync bool
 
 // Open opens the database for writing, and makes it with create when there is none. It says in our words what is wrong

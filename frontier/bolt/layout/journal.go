@@ -502,11 +502,13 @@ func Blobs(tx *bbolt.Tx) iter.Seq2[Blob, error] {
 		cur := tx.Bucket([]byte(BlobBucket)).Cursor()
 		for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
 			var b Blob
-			err := fmt.Errorf("blobs: key %x: %w", k, frontier.ErrDamaged)
-			if len(k) == len(b.Sum)+2 {
-				if copy(b.Sum[:], k); k[32] != 0 || k[33] != 0 {
-					continue // another piece of the body before
-				}
+			var err error
+			switch n := copy(b.Sum[:], k); {
+			case len(k) != len(b.Sum)+2:
+				err = fmt.Errorf("blobs: key %x: %w", k, frontier.ErrDamaged)
+			case k[n] != 0 || k[n+1] != 0:
+				continue // another piece of the body before
+			default:
 				b.Body, err = ReadBlob(tx, b.Sum)
 			}
 			if !yield(b, err) {
