@@ -25,13 +25,13 @@
 //
 // A turn that outlasts two thirds of its lease is cut short, so that nobody else asks the host meanwhile; what came of a
 // task's exchange until then is archived (outcome.go). A panic, or such a cut, is a failed attempt of the task in whose
-// middle it came: what was found is let go (findings.go), what the exchange cost stays counted. A turn whose lease ran out
+// middle it came: what was found is let go (links.go), what the exchange cost stays counted. A turn whose lease ran out
 // all the same counts for nothing, and whatever it said is said again.
 //
 // # An update
 //
 // A later generation of a crawl has a Past: what was archived of a URL before. Then the exchange of step 5 is conditional
-// (attempt.go), a requisite that is fresh by what its server said is settled before it (verdict.go), and a 304 is told in
+// (exchanger.go), a requisite that is fresh by what its server said is settled before it (settle.go), and a 304 is told in
 // steps 6 to 8 as the archived answer that it confirms.
 //
 // # Failures
@@ -48,7 +48,7 @@
 // A host that is the operator's own (own.go says how that is proved) may be asked for several pages at once where nobody
 // asks for a pace: parallel.go has that turn.
 //
-// A robots.txt that redirects to another authority is asked for there under the lease and pace of that; robots_redirect.go
+// A robots.txt that redirects to another authority is asked for there under the lease and pace of that; policy.go
 // says how, without a worker that holds two leases and without hosts that wait for each other.
 //
 // # Sitemaps

@@ -1,7 +1,6 @@
 package robots
 
 import (
-	"curtsy/robots/naive"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"curtsy/robots/naive"
 )
 
 func TestVerdictSaysWhy(t *testing.T) {

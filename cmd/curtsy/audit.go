@@ -16,6 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
@@ -33,8 +36,6 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
 	"curtsy/storage/wacz"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // auditing is one invocation of audit.

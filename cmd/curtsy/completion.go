@@ -16,6 +16,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
@@ -23,9 +27,6 @@ import (
 	"curtsy/frontier/durable"
 	"curtsy/frontier/engine"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
-	"github.com/spf13/pflag"
 )
 
 // bashWords is for bash without the package bash-completion: the words of the line, as the script wants them.

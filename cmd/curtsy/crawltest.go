@@ -15,6 +15,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/cmd/curtsy/progress"
@@ -24,7 +26,6 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/crawltest/scoreboard"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
 )
 
 func newServe(std cli.Streams) *cobra.Command {

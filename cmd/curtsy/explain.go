@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
@@ -33,7 +35,6 @@ import (
 	"curtsy/storage/ledger"
 	"curtsy/storage/redact"
 	"curtsy/storage/warc"
-	"github.com/spf13/cobra"
 )
 
 // explaining is one invocation of explain.

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
@@ -34,7 +36,6 @@ import (
 	"curtsy/storage/tables/sink"
 	"curtsy/storage/wacz"
 	"curtsy/storage/warc"
-	"github.com/spf13/cobra"
 )
 
 // exportOptions are the flags.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
@@ -25,7 +27,6 @@ import (
 	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
 )
 
 // frontierCommand is the group of commands about what a crawl has to do, and what it has done.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
@@ -26,7 +28,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
 )
 
 // additions are the flags of frontier add.

@@ -18,6 +18,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/tlog"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/crawldir"
@@ -27,8 +30,6 @@ import (
 	"curtsy/storage/plainly"
 	"curtsy/storage/proof"
 	"curtsy/storage/witness"
-	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/tlog"
 )
 
 func newLedgerCheckpoint(std cli.Streams) *cobra.Command {

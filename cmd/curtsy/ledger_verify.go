@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
@@ -23,7 +25,6 @@ import (
 	"curtsy/storage/ledger/hostmap"
 	"curtsy/storage/plainly"
 	"curtsy/storage/proof"
-	"github.com/spf13/cobra"
 )
 
 // verifying is one invocation of ledger verify.

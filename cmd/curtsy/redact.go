@@ -16,6 +16,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/crawlcmd"
@@ -31,7 +33,6 @@ import (
 	"curtsy/storage/optout"
 	"curtsy/storage/plainly"
 	"curtsy/storage/redact"
-	"github.com/spf13/cobra"
 )
 
 // options are the flags.

@@ -20,6 +20,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
@@ -30,8 +33,6 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // maxFile bounds a robots.txt that is read from a file. Beyond robots.MaxBody it is not parsed anyway.

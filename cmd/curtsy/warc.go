@@ -16,6 +16,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
@@ -29,8 +32,6 @@ import (
 	"curtsy/storage/mediatype"
 	"curtsy/storage/plainly"
 	"curtsy/storage/warc"
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // someFiles is for commands that take WARC files.

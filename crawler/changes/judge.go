@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/aymanbagabas/go-udiff"
+
 	"curtsy/crawler/export"
 	"curtsy/frontier/durable/meter"
 	"curtsy/storage/cdxj"
@@ -19,7 +21,6 @@ import (
 	"curtsy/storage/redact"
 	"curtsy/storage/text"
 	"curtsy/storage/warc"
-	"github.com/aymanbagabas/go-udiff"
 )
 
 // judge says how a URL changed, of what was read of it, and lets that go.

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"curtsy/crawler"
 	"curtsy/crawler/budget"
 	"curtsy/crawler/control"
@@ -36,7 +38,6 @@ import (
 	"curtsy/storage/plainly"
 	"curtsy/storage/redact"
 	"curtsy/storage/warc"
-	"golang.org/x/sync/errgroup"
 )
 
 // Options are what a run meets beside its directory. The zero value goes on with the crawl as it is.

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/pflag"
+
 	"curtsy/crawler"
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/fetch/webbotauth"
@@ -23,8 +26,6 @@ import (
 	"curtsy/storage/mirror/layout"
 	"curtsy/storage/optout"
 	"curtsy/storage/plainly"
-	"github.com/pelletier/go-toml/v2"
-	"github.com/spf13/pflag"
 )
 
 // Version is the version of the program, as requests, archives and ledgers carry it.

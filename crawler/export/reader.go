@@ -17,6 +17,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/sync/errgroup"
+
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/extract"
 	"curtsy/frontier/canon"
@@ -27,7 +29,6 @@ import (
 	"curtsy/storage/report"
 	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
-	"golang.org/x/sync/errgroup"
 )
 
 // Problems of a capture: why values are missing. They are words of the tables.

@@ -44,11 +44,8 @@ func (d *Dates) date(steady, wall time.Time) time.Time {
 	return steady.Add(d.ahead)
 }
 
-// This file gives times that do not step with the wall clock, which people and time servers set: a Clock for pauses,
-// Dates for evidence.
-
-// Clock gives times that never step: those of the wall clock at the start, plus the time that a monotonic clock has
-// measured since.
+// Clock gives times that never step, unlike the wall clock, which people and time servers set: the time of the wall clock
+// at the start, plus the time that a monotonic clock has measured since. Clock is for pauses, Dates for evidence.
 type Clock struct{ start time.Time }
 
 // Start returns a clock that starts now.

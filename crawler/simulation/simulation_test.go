@@ -1,11 +1,12 @@
 package simulation
 
 import (
-	"curtsy/storage/scratch"
 	"flag"
 	"os"
 	"testing"
 	"time"
+
+	"curtsy/storage/scratch"
 )
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }

@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"curtsy/storage/scratch"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"curtsy/storage/scratch"
 )
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }

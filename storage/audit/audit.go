@@ -488,7 +488,7 @@ func (h *host) dated(e *evidence.Exchange) {
 // mostSkew is more than any clock is off by that is still a clock. A date that is further off was chosen by somebody.
 const mostSkew = 100 * 365 * 24 * time.Hour
 
-// Within a run the dates of a crawl of ours never go back (crawler/dates.go); between two runs its clock may have
+// Within a run the dates of a crawl of ours never go back (record.Dates); between two runs its clock may have
 // been set. That shows when a run began, as its warcinfo says, before the end of what stands before it. By how much
 // the clock was set nobody can tell, for how long nothing ran is not known. So of each host the pause before its
 // first exchange behind the step is not known, nor whether a rest was over; robots.txt is as old, at least, as the

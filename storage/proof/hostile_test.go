@@ -3,7 +3,6 @@ package proof
 import (
 	"archive/zip"
 	"bytes"
-	"curtsy/storage/ledger/hostmap"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"curtsy/storage/ledger/hostmap"
 )
 
 // bomb is a ZIP file with a member of so many zero bytes.

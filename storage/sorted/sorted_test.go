@@ -1,7 +1,6 @@
 package sorted
 
 import (
-	"curtsy/storage/scratch"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"curtsy/storage/scratch"
 )
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }

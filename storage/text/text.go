@@ -14,12 +14,13 @@ import (
 	"unicode/utf8"
 
 	readability "codeberg.org/readeck/go-readability/v2"
+	"golang.org/x/net/html"
+	"golang.org/x/text/transform"
+
 	"curtsy/storage/charset"
 	"curtsy/storage/coding"
 	"curtsy/storage/markup"
 	"curtsy/storage/mediatype"
-	"golang.org/x/net/html"
-	"golang.org/x/text/transform"
 )
 
 // Bounds of what is read of a page and kept of its text.

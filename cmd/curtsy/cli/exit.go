@@ -16,12 +16,13 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
 )
 
 // The exit codes, the same for every command.

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"unicode"
 
-	"curtsy/crawler/crawldir"
-	"curtsy/storage/plainly"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"curtsy/crawler/crawldir"
+	"curtsy/storage/plainly"
 )
 
 func init() { cobra.EnableCommandSorting = false } // they are listed in the order of their groups

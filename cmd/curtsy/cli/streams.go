@@ -18,11 +18,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier/canon"
-	"github.com/spf13/cobra"
 )
 
 // Streams are the three streams of a process.

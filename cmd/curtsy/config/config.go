@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
@@ -24,7 +26,6 @@ import (
 	"curtsy/robots"
 	"curtsy/storage/mirror/layout"
 	"curtsy/storage/plainly"
-	"github.com/spf13/pflag"
 )
 
 // ReadLayer reads a file of settings, and names the setting that is nearest to a key that is none. A missing file is an

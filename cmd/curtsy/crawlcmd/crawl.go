@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/crawler/budget"
@@ -22,8 +25,6 @@ import (
 	"curtsy/frontier/engine"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func New(std cli.Streams) *cobra.Command { return NewIn(World{}, std) }

@@ -14,13 +14,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/procgroup"
 	"curtsy/crawler"
 	"curtsy/crawler/dashboard"
 	"curtsy/crawler/status"
 	"curtsy/storage/plainly"
-	"github.com/spf13/pflag"
 )
 
 // hooks are the commands that the user has run at the end, and when something is wrong. They are no settings of a crawl: a

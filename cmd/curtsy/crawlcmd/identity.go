@@ -17,6 +17,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
@@ -30,9 +34,6 @@ import (
 	"curtsy/frontier/durable"
 	"curtsy/robots"
 	"curtsy/storage/plainly"
-	"github.com/pelletier/go-toml/v2"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // NewIdentity is curtsy identity.

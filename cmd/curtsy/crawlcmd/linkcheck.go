@@ -16,6 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/text"
@@ -28,8 +31,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // checking is one invocation.

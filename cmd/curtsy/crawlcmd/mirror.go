@@ -18,6 +18,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
@@ -32,8 +35,6 @@ import (
 	"curtsy/storage/mirror"
 	"curtsy/storage/mirror/layout"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // mirrorDefaults are the settings that a mirror has otherwise than a crawl, unless the user says something else.

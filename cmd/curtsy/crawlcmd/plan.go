@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
@@ -20,7 +22,6 @@ import (
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
 )
 
 // planning are the flags of a plan that are no settings of its crawl.

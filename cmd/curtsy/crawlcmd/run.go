@@ -17,6 +17,9 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
@@ -27,8 +30,6 @@ import (
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/storage/plainly"
-	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 )
 
 // World is the network of a run, unless it is the real one.

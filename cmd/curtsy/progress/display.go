@@ -17,6 +17,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rivo/uniseg"
+	"golang.org/x/term"
+
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
@@ -24,8 +27,6 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/mirror"
 	"curtsy/storage/plainly"
-	"github.com/rivo/uniseg"
-	"golang.org/x/term"
 )
 
 // Display reports on a running crawl on standard error: a live line on a terminal, a plain line every ten seconds elsewhere,

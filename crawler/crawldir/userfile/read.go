@@ -18,8 +18,9 @@ import (
 	"slices"
 	"strings"
 
-	"curtsy/storage/plainly"
 	"golang.org/x/term"
+
+	"curtsy/storage/plainly"
 )
 
 // Open is os.Open for what ends: a file, a pipe, a terminal, or the device that is empty.

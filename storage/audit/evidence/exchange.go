@@ -488,10 +488,7 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 	}
 }
 
-// This file holds what a crawl of ours says of an exchange to the words that docs/reference/ledger.md has, and its
-// outcome to what was answered. It is pure.
-
-// The words that the line of an exchange may have. Those of URLs that nobody asked for are not among them.
+// The words that the line of an exchange may have, as docs/reference/ledger.md lists them. Those of URLs that nobody asked for are not among them.
 var (
 	decisionWords = spelled("", storage.DecisionAllow, storage.DecisionRobots, storage.DecisionOwner)
 	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect,

@@ -1,9 +1,10 @@
 package layout
 
 import (
-	"curtsy/storage/scratch"
 	"os"
 	"testing"
+
+	"curtsy/storage/scratch"
 )
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }

@@ -13,9 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"curtsy/storage/tables"
 	"github.com/klauspost/compress/gzip"
 	"github.com/parquet-go/parquet-go"
+
+	"curtsy/storage/tables"
 )
 
 // bufferSize is how much of a file is written at once.

@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	_ "modernc.org/sqlite" // the driver
+
 	"curtsy/frontier/durable"
 	"curtsy/storage/tables"
-	_ "modernc.org/sqlite" // the driver
 )
 
 // Sink takes the rows of one table, in the order of its key, and makes one file of them. It may not be used by two
