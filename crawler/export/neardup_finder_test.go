@@ -223,16 +223,15 @@ func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
 	assert.Equal(t, 1, n, "results")
 }
 
-// Finding duplicates takes what New is told and 24 bytes a page: a million pages with CURTSY_LONG=1, else 50,000.
+// Finding duplicates takes what New is told and 24 bytes a page: a million pages with CURTSY_LONG=1, else 20,000.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
 	}
-	n := 50_000
+	n, memory := 20_000, 2<<20
 	if os.Getenv("CURTSY_LONG") != "" {
-		n = 1_000_000
+		n, memory = 1_000_000, 16<<20
 	}
-	const memory = 16 << 20
 	r := rand.New(rand.NewPCG(7, 8))
 	f := newFinder(t.TempDir(), memory)
 	defer f.Close()

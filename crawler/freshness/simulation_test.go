@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -270,8 +271,11 @@ func TestSimulation_FreshnessAtEqualCost(t *testing.T) {
 	var table strings.Builder
 	var sums [2]float64 // fixed, ours
 	fmt.Fprintf(&table, "\n| host | budget | visits made | fixed interval | curtsy | known rates |\n|---|---:|---:|---:|---:|---:|\n")
-	for _, h := range madeUpHosts(1) {
-		for _, budget := range []float64{10, 40} {
+	for i, h := range madeUpHosts(1) {
+		for j, budget := range []float64{10, 40} {
+			if i%2 != j && os.Getenv("CURTSY_LONG") == "" {
+				continue // each host with one of them
+			}
 			ours := watch(h, budget, estimated(p, budget))
 			even := watch(h, 0, fixed(simPages/ours.cost()))
 			best := watch(h, 0, known(Policy{Min: time.Hour, Max: 10_000 * day, Enough: 0.9999}, h.rates, ours.cost()))

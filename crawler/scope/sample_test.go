@@ -72,13 +72,13 @@ func TestTheDrawOfTheDocs(t *testing.T) {
 	}
 }
 
-// Half a million names are drawn about as often as the share says, samples of one key lie within each other, and
+// Two hundred thousand names are drawn about as often as the share says, samples of one key lie within each other, and
 // those of two keys are independent.
 func TestSamplesAreFairAndNested(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")
 	}
-	const n = 500_000
+	const n = 200_000
 	shares := []string{"0.1%", "1%", "2%", "10%", "50%"}
 	var samples []Sample
 	for _, share := range shares {
