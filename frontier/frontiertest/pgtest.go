@@ -105,8 +105,15 @@ func (s *Server) start(t testing.TB) {
 	f, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	require.NoError(t, err)
 	defer f.Close()
-	cmd := command(s.dir, program("postgres"), "-D", filepath.Join(s.dir, "data"), "-p", fmt.Sprint(s.Port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=60")
+	sets := []string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=60"}
+	if os.Getenv("CURTSY_LONG") == "" { // small tables in many short sessions; figures are of a server as it comes
+		sets = append(sets, "full_page_writes=off", "shared_buffers=16MB", "autovacuum=off", "jit=off")
+	}
+	args := []string{"-D", filepath.Join(s.dir, "data"), "-p", fmt.Sprint(s.Port)}
+	for _, set := range sets {
+		args = append(args, "-c", set)
+	}
+	cmd := command(s.dir, program("postgres"), args...)
 	cmd.Stdout, cmd.Stderr = f, f
 	require.NoError(t, cmd.Start())
 	over := make(chan struct{})
