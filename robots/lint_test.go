@@ -28,7 +28,7 @@ var lintCases = []struct{ file, want string }{
 	{"user-agent: *\ndisallow: /a\n\tDisalow : /b\n", "3:2 typo-key"},
 	{"useragent: *\ndisallow: /a\n", "1:1 typo-key"},
 	{"site-map: http://a.test/s.xml\n", "1:1 typo-key"},
-	{"user-agent: *\ndisallow: /a\nnoindex: /b\n", "3:1 unknown-key"},
+	{"user-agent: *\ndisallow: /a\nnoindex: /b\ncontent-signal-of-ai: a\n", "3:1 unknown-key, 4:1 unknown-key"},
 	{"user-agent: *\ndisallow: /a\ndisallow: /b\x01\n", "3:13 control-octet"},
 	{"user-agent: *\ndisallow: /caf\xE9\n", "2:15 invalid-utf8"},
 	{"user-agent: *\ndisallow: /a#b\n", "2:13 comment-in-value"},

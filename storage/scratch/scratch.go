@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Run calls run, which runs the tests of a package, and removes the files that they leave. The home directory is empty, so
+// Run calls run, which runs the tests of a package, and removes the files that they leave there. The home directory is empty, so
 // that keys, checkpoints and host locks of the user stay untouched. Temporary files are in memory if the system has room
 // there: some tests create and remove thousands, which takes more processor time on a disk than all else they do. With
 // CURTSY_LONG they are on the disk, since full sizes take gigabytes.
@@ -28,8 +28,8 @@ func Run(run func() int) int {
 		panic(err)
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "AppData", "LocalAppData"} {
-		os.Setenv(name, home)
+		_ = os.Setenv(name, home) // it fails for names that cannot be one
 	}
-	os.Setenv("TMPDIR", dir)
+	_ = os.Setenv("TMPDIR", dir)
 	return run()
 }
