@@ -148,7 +148,7 @@ func (p *parallel) start(ctx context.Context) error {
 			p.closing = true
 			return nil
 		case isPolicy(task.URL):
-			if err := p.askPolicy(ctx, task); err != nil || p.closing {
+			if err := p.policyTask(ctx, task); err != nil || p.closing {
 				return err
 			}
 		case p.width > 1 && !p.hasRoom():

@@ -387,9 +387,9 @@ func digestOf(body []byte) string {
 // isPolicy reports whether a URL is that of its authority's robots.txt, in any spelling.
 func isPolicy(u canon.URL) bool { return u.Key() == gate.PolicyURL(u.Authority()) }
 
-// askPolicy settles a task whose URL is that of the host's robots.txt. The robots gate makes the exchange, so that what it says
+// policyTask settles a task whose URL is that of the host's robots.txt. The robots gate makes the exchange, so that what it says
 // becomes the host's policy: the archive never has a newer one than the crawl obeys. It is the only exchange of its turn.
-func (p *parallel) askPolicy(ctx context.Context, task frontier.Task) error {
+func (p *parallel) policyTask(ctx context.Context, task frontier.Task) error {
 	c, v := p.c, p.v
 	if p.begun {
 		p.closing = true

@@ -3,7 +3,6 @@ package export
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,19 +12,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"curtsy/crawler/extract"
 	"curtsy/frontier/canon"
-	"curtsy/frontier/durable"
 	"curtsy/storage"
 	"curtsy/storage/mediatype"
 	"curtsy/storage/spool"
 	"curtsy/storage/tables"
 	pagetext "curtsy/storage/text"
-	"curtsy/storage/warc"
 )
 
 // pages makes a row for each capture.
@@ -417,251 +413,4 @@ func sniffed(t mediatype.Type, head []byte) string {
 		return "text/plain"
 	}
 	return "application/octet-stream"
-}
-
-// Why captures have no row in the table text.
-const (
-	leftRevisit = "revisit"
-	leftStatus  = "not-2xx"
-	leftType    = "not-text"
-	leftRobots  = "robots-txt"
-	leftUnread  = "unreadable"
-)
-
-// fewRows is how many captures a batch has whose rows may be megabytes each.
-const fewRows = 2
-
-// texts makes a row for each page and plain text.
-func texts(ctx context.Context, in *Inputs, out *Out) error {
-	f := newFiller(&tables.Reading)
-	var mu sync.Mutex
-	left := map[string]int64{}
-	err := visit(ctx, in, out, visitor[tables.Row]{size: fewRows, take: out.Row, work: func(ctx context.Context, c *Capture) ([]tables.Row, error) {
-		r := f.row()
-		why, err := r.reading(ctx, c)
-		if why != "" {
-			mu.Lock()
-			left[why]++
-			mu.Unlock()
-		}
-		if why != "" || err != nil {
-			return nil, err
-		}
-		return []tables.Row{r.r}, nil
-	}})
-	for why, n := range left {
-		out.Left(why, n)
-	}
-	return err
-}
-
-// reading fills in what there is to read in a capture; left says why it has no row.
-func (r row) reading(ctx context.Context, c *Capture) (left string, err error) {
-	switch a := c.Answer; {
-	case a == nil:
-		return leftUnread, nil
-	case a.Revisit:
-		return leftRevisit, nil
-	case a.Status < 200 || a.Status > 299:
-		return leftStatus, nil
-	}
-	p, is, err := c.text(ctx)
-	if err != nil {
-		return "", err
-	}
-	if l, _ := c.Decision(); subset(c, l.Decision) == "robotstxt" {
-		return leftRobots, nil
-	}
-	if !is {
-		return leftType, nil
-	}
-	r.set("url_surtkey", tables.Text(c.Key))
-	r.set("url", tables.Text(c.Index.URL))
-	r.set("fetch_time", tables.Instant(c.Index.Time))
-	r.set("crawl", tables.Text(c.Crawl.Name))
-	r.set("content_digest", tables.Some(c.Index.Digest))
-	r.set("content_mime_type", tables.Some(c.Answer.Type().Name))
-	r.set("charset", tables.Some(p.Charset))
-	r.spoken(&p)
-	r.set("text", tables.Some(p.Whole))
-	r.set("text_octets", tables.Long(int64(len(p.Whole))))
-	r.set("text_cut", tables.Some(p.Cut))
-	r.set("main_text", tables.Some(p.Main))
-	r.set("main_octets", tables.Long(int64(len(p.Main))))
-	if p.Main != "" {
-		r.set("main_share", tables.Float(p.Share))
-	}
-	r.set("main_missing", tables.Some(p.MainMissing()))
-	r.set("warc_record_id", tables.Some(c.Answer.ID))
-	r.set("warc_filename", tables.Text(c.File))
-	r.set("warc_record_offset", tables.Long(c.Index.Offset))
-	r.set("warc_record_length", tables.Long(c.Index.Length))
-	r.set("problem", tables.Some(c.Problem))
-	return "", nil
-}
-
-// spoken fills in the languages of a text.
-func (r row) spoken(p *pagetext.Page) {
-	r.language(p.Language)
-	r.set("language_reliable", tables.Flag(p.Language.Reliable))
-	if p.Language.Code() != "" {
-		r.set("language_share", tables.Float(p.Language.Share))
-	}
-	tag, by := p.Declared.First()
-	r.set("language_declared", tables.Some(tag))
-	r.set("language_declared_by", tables.Some(by))
-}
-
-// language fills in the main language, by ISO 639-1 where that has it, and all of them as Common Crawl has them.
-func (r row) language(l pagetext.Result) {
-	r.set("language", tables.Some(cmp.Or(pagetext.Two(l.Code()), l.Code())))
-	r.set("content_languages", tables.Some(l.List()))
-}
-
-// text reads what there is to read in the body; is tells whether it is of a type that has a text.
-func (c *Capture) text(ctx context.Context) (p pagetext.Page, is bool, err error) {
-	body, err := c.Body(pagetext.MaxRead + 1)
-	if body == nil {
-		return p, false, err
-	}
-	in := bufio.NewReaderSize(body, mediatype.MaxSniff)
-	if _, _, isPage := c.media(in); !isPage && !c.isPlain() {
-		return p, false, nil
-	}
-	var input extract.Input
-	if err := c.r.fill(&input, in); err != nil {
-		return p, false, err
-	}
-	release, err := c.r.pages.Turn(ctx, input.Size)
-	if err != nil {
-		return p, false, fmt.Errorf("export: %w", err)
-	}
-	defer release()
-	p, err = pagetext.Read(ctx, c.textInput(input.Body, false))
-	return p, err == nil, err
-}
-
-// isPlain reports whether the answer is plain text, by the server's word.
-func (c *Capture) isPlain() bool { return c.Answer.Type().Name == "text/plain" }
-
-// textInput is the body for the reader of texts.
-func (c *Capture) textInput(body io.Reader, wholeOnly bool) pagetext.Input {
-	return pagetext.Input{
-		ContentType:     mediatype.Value(c.Answer.Header),
-		ContentLanguage: strings.Join(c.Answer.Header.Values("Content-Language"), ", "),
-		Body:            body,
-		WholeOnly:       wholeOnly,
-	}
-}
-
-// Why parts of an archive have no rows.
-const (
-	damagedRecord = "record-damaged"  // or more than one: what lies behind the damage up to the next that can be read
-	headless      = "record-headless" // its block does not begin with a whole head
-)
-
-// headers goes through the archive and makes a row for each line of the heads of requests and answers.
-func headers(ctx context.Context, in *Inputs, out *Out) error {
-	f := newFiller(&tables.Headers)
-	for _, c := range in.Crawls {
-		for _, name := range c.files {
-			if err := c.headers(ctx, f, name, out); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (c *Crawl) headers(ctx context.Context, f *filler, name string, out *Out) error {
-	file, err := warc.OpenListed(c.archive[name], durable.Open)
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	defer file.Close()
-	l := warc.NewLenient(file, func(found warc.Finding) {
-		if !found.Note() {
-			out.Left(damagedRecord, 1)
-		}
-	})
-	for {
-		rec, err := l.Next()
-		if err == nil {
-			err = ctx.Err()
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("export: %s: %w", c.archive[name], err)
-		}
-		side := ""
-		switch strings.ToLower(rec.Type) {
-		case "request":
-			side = "request"
-		case "response", "revisit":
-			side = "response"
-		default:
-			continue
-		}
-		head, err := warc.HTTPHead(rec.Block)
-		if err != nil || len(head) == 0 {
-			out.Left(headless, 1)
-			continue
-		}
-		r := f.row()
-		r.set("crawl", tables.Text(c.Name))
-		r.set("warc_filename", tables.Text(c.fileName(name)))
-		r.set("warc_record_offset", tables.Long(rec.Offset))
-		r.set("url", tables.Text(rec.TargetURI()))
-		r.set("record_id", tables.Some(rec.ID()))
-		r.set("side", tables.Text(side))
-		if t, err := rec.Date(); err == nil {
-			r.set("began", tables.Instant(t))
-		}
-		if err := r.fields(string(head), out); err != nil {
-			return err
-		}
-	}
-}
-
-// fields makes a row of each line of a head.
-func (r row) fields(head string, out *Out) error {
-	position := int64(0)
-	var name, value string
-	give := func() error {
-		r.set("position", whole32(position))
-		r.set("name", tables.Some(name))
-		r.set("value", tables.Text(value))
-		position++
-		return out.Row(append(tables.Row(nil), r.r...))
-	}
-	begun := false
-	for line := range strings.Lines(head) {
-		line = strings.TrimRight(line, "\r\n")
-		switch {
-		case line == "":
-			continue
-		case begun && position > 0 && (line[0] == ' ' || line[0] == '\t'):
-			value += " " + strings.Trim(line, " \t") // RFC 9112 5.2
-			continue
-		}
-		if begun {
-			if err := give(); err != nil {
-				return err
-			}
-		}
-		if name, value = "", line; begun {
-			var ok bool
-			if name, value, ok = strings.Cut(line, ":"); !ok {
-				name, value = "", line
-			}
-			name, value = strings.TrimRight(name, " \t"), strings.Trim(value, " \t")
-		}
-		begun = true
-	}
-	if !begun {
-		return nil
-	}
-	return give()
 }
