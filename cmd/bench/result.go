@@ -338,7 +338,7 @@ func attribute(p *profile.Profile, pages int) (stages, error) {
 // stageOf is the stage of a sample.
 func stageOf(x *profile.Sample) string {
 	others := false                       // functions beside the runtime's
-	for _, location := range x.Location { // the innermost first, and of what is inlined likewise
+	for _, location := range x.Location { // from the innermost frame outwards, inlined calls included
 		for _, line := range location.Line {
 			if line.Function == nil {
 				continue

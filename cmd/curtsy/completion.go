@@ -329,7 +329,7 @@ func named(ctx context.Context, dir string, n control.Names) (found []string, er
 	return found, errors.Join(err, f.Close())
 }
 
-// mark stands at the top of every file that install-docs writes, so that it knows its own.
+// mark is at the top of every file that install-docs writes. It replaces no file without it.
 const mark = "Written by curtsy install-docs from the help of the command."
 
 // newInstallDocs is curtsy install-docs.
@@ -479,7 +479,7 @@ func option(f *pflag.Flag) {
 	f.Usage = escape.Replace(usage)
 }
 
-// unquoted is a value whose default is no quoted string.
+// unquoted is a flag value whose default help shows without quotes.
 type unquoted struct{ pflag.Value }
 
 func (unquoted) Type() string { return "" }

@@ -213,7 +213,7 @@ const (
 // Tune sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC
 // or GOMEMLIMIT in the environment, or no limit, has chosen, and nothing is touched.
 //
-// What a crawl allocates is garbage soon: a page's tree lives for a millisecond. Collected at every doubling of what
+// Most memory that a crawl allocates is soon garbage: a page's tree lives for a millisecond. Collected at every doubling of what
 // lives (GOGC=100), it takes a good part of all processor time. So memory up to --memory-limit is given to save that
 // time: the collector waits until the heap has grown to the fivefold, or all of the process comes near the limit.
 //

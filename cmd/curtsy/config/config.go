@@ -28,8 +28,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// ReadLayer reads a file of settings, and names the setting that is nearest to a key that is none. A missing file is an
-// empty layer if it may be missing.
+// ReadLayer reads a file of settings. For an unknown key the error suggests the nearest setting. With mayMiss a missing
+// file is an empty layer.
 func ReadLayer(path string, mayMiss bool) (crawldir.File, error) {
 	f, err := crawldir.ReadFile(path)
 	if mayMiss && errors.Is(err, fs.ErrNotExist) {

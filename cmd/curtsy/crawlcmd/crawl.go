@@ -257,8 +257,8 @@ func prepareResume(command string, flags *pflag.FlagSet, s *crawldir.Settings, o
 	return err
 }
 
-// begin reads the settings of a crawl that does not run, with prepareResume, and listens for its dashboard. instead says
-// what to do while it runs.
+// begin reads the settings of a crawl that does not run, with prepareResume, and listens for its dashboard. instead is
+// the advice for a crawl that runs.
 func begin(ctx context.Context, command, instead string, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := prepareResume(command, flags, s, o, std); err != nil {
 		return err
@@ -376,7 +376,7 @@ func (o *options) check() error {
 	return o.hooks.check()
 }
 
-// NewUpdate crawls anew what was crawled before.
+// NewUpdate makes the command that requests the URLs of a finished crawl again.
 func NewUpdate(std cli.Streams) *cobra.Command {
 	cmd := newAgain("update", update, std)
 	cli.Often(cmd.Flags(), "vanished")
