@@ -14,68 +14,69 @@ import (
 	"curtsy/storage/graph"
 )
 
-// picture is a drawing in user units, from the upper left corner.
+// picture is a drawing of vertices on a circle, in user units, from the upper left corner of a square.
 type picture struct {
-	Width, Height float64
-	Discs         []disc // the largest first
-	Lines         []line // to be drawn below discs, those of few links first
-	Labels        []Label
+	Side  float64
+	Lines []line // to be drawn below discs, those of few links first
+	Discs []Disc // in the order of the Top
 }
 
-// Groups is how many groups have a colour of their own; those of further groups share the last.
+// Groups is how many groups have a colour; those of further groups share the last.
 const Groups = 8
 
-// disc is a vertex.
-type disc struct {
+// Disc is a vertex and its label, which leads away from the centre.
+type Disc struct {
 	X, Y, R float64
-	Group   int  // below Groups
-	Fetched bool //
-	Vertex  int  // in the Top
+	Group   int // below Groups
+	Fetched bool
+	Vertex  int // in the Top
+
+	Label  string
+	At     float64 // where the label begins, to the right of the centre of the disc; to the left if negative
+	Turned float64 // the label around the disc, in degrees
 }
 
-// line is an edge, a curve that bends to its left, so that there and back are two lines.
+// line is an edge, a curve through the circle; there and back are two.
 type line struct {
 	Path  string // the attribute d of an SVG path
 	Width float64
 	Group int // of its source
 }
 
-// Label is the name of a vertex, or its ends.
-type Label struct {
-	X, Y   float64 // of the middle of its base line
-	Size   int     // place in Sizes
-	Text   string
-	Vertex int
-}
-
-// Sizes are those of labels, and Wide is how wide a character is, as a part of that. The largest are bold.
-var (
-	Sizes = [...]float64{9.5, 11, 12.5, 15}
-	Wide  = [...]float64{0.6, 0.6, 0.6, 0.68}
-)
-
-// The box of a picture.
 const (
-	width  = 1120.0
-	height = 780.0
+	leastRing = 260.0 // radius of the circle
+	gap       = 4.5   // the least space between two discs; with the least disc, it has room for the height of a label
+	character = 6.6   // the width of one in a label
+	maxLabel  = 34    // characters
 )
 
-// Draw draws a Top.
+// Draw draws a Top. The vertices of a group are neighbours on the circle.
 func Draw(t *Top) *picture {
-	p := &picture{Width: width, Height: height}
-	if len(t.Vertices) == 0 {
-		return p
-	}
-	group := groups(t)
-	radius := make([]float64, len(t.Vertices))
+	n, around, longest := len(t.Vertices), 0.0, 0
+	group, radius, order := groups(t), make([]float64, n), make([]int, n)
 	for i, v := range t.Vertices {
 		share := float64(v.In) / float64(max(t.Vertices[0].In, 1))
-		radius[i] = round(3.5 + 16.5*math.Sqrt(share))
+		radius[i], order[i] = round(3.5+16.5*math.Sqrt(share)), i
+		around += 2*radius[i] + gap
+		longest = max(longest, utf8.RuneCountInString(short(v.Name)))
 	}
-	at := places(t, group, radius, width, height)
-	for i := range t.Vertices {
-		at[i] = point{round(at[i].x), round(at[i].y)}
-		p.Discs = append(p.Discs, disc{at[i].x, at[i].y, radius[i], min(group[i], Groups-1), t.Vertices[i].Fetched, i})
+	slices.SortStableFunc(order, func(a, b int) int { return group[a] - group[b] })
+	ring := max(leastRing, around/(2*math.Pi)*1.02) // a chord is shorter than its arc
+	middle := ring + 30 + character*float64(longest)
+	p := &picture{Side: round(2 * middle), Discs: make([]Disc, n)}
+	angle := make([]float64, n)
+	passed := 0.0
+	for _, i := range order {
+		room := (2*radius[i] + gap) / around * 2 * math.Pi
+		angle[i] = passed + room/2
+		passed += room
+		d := Disc{X: round(middle + ring*math.Cos(angle[i])), Y: round(middle + ring*math.Sin(angle[i])), R: radius[i],
+			Group: min(group[i], Groups-1), Fetched: t.Vertices[i].Fetched, Vertex: i, Label: short(t.Vertices[i].Name),
+			At: radius[i] + 3, Turned: round(angle[i] * 180 / math.Pi)}
+		if math.Cos(angle[i]) < 0 { // else it would be upside down
+			d.At, d.Turned = -d.At, d.Turned-180
+		}
+		p.Discs[i] = d
 	}
 	thin := 0.6 // the fewer lines, the bolder
 	switch {
@@ -84,100 +85,34 @@ func Draw(t *Top) *picture {
 	case len(t.Edges) <= 250:
 		thin = 1.1
 	}
-	for i := len(t.Edges) - 1; i >= 0; i-- {
-		e := t.Edges[i]
+	for _, e := range slices.Backward(t.Edges) {
 		if e.From == e.To {
 			continue
 		}
+		end := func(i int) point {
+			inner := ring - radius[i]
+			return point{inner * math.Cos(angle[i]), inner * math.Sin(angle[i])}
+		}
 		p.Lines = append(p.Lines, line{
-			curve(at[e.From], at[e.To], radius[e.To]), round(thin + 0.7*math.Log10(float64(max(e.Weight, 1)))), min(group[e.From], Groups-1),
+			curve(end(e.From), end(e.To), middle), round(thin + 0.7*math.Log10(float64(max(e.Weight, 1)))), p.Discs[e.From].Group,
 		})
 	}
-	p.label(t)
 	return p
 }
 
-// curve is the path of a line that ends at a disc of that radius.
-func curve(from, to point, radius float64) string {
+// point is a place, from the centre of the circle.
+type point struct{ x, y float64 }
+
+// curve is the path of a line, drawn towards the centre, which is at middle in both directions.
+func curve(from, to point, middle float64) string {
 	dx, dy := to.x-from.x, to.y-from.y
-	d := math.Sqrt(dx*dx + dy*dy)
-	if d > radius+1 {
-		to = point{to.x - dx/d*radius, to.y - dy/d*radius}
-		dx, dy = to.x-from.x, to.y-from.y
+	bend := point{0.2*(from.x+to.x) + dy*0.08, 0.2*(from.y+to.y) - dx*0.08}
+	var b []byte
+	for i, p := range []point{from, bend, to} {
+		b = strconv.AppendFloat(append(b, "MQ "[i]), round(middle+p.x), 'f', -1, 64)
+		b = strconv.AppendFloat(append(b, ' '), round(middle+p.y), 'f', -1, 64)
 	}
-	middle := point{from.x + dx/2 + dy*0.12, from.y + dy/2 - dx*0.12}
-	b := appendPoint([]byte{'M'}, from)
-	b = appendPoint(append(b, 'Q'), middle)
-	b = appendPoint(append(b, ' '), to)
 	return string(b)
-}
-
-func appendPoint(b []byte, p point) []byte {
-	b = strconv.AppendFloat(b, round(p.x), 'f', -1, 64)
-	return strconv.AppendFloat(append(b, ' '), round(p.y), 'f', -1, 64)
-}
-
-// box is the space that something takes.
-type box struct{ left, top, right, bottom float64 }
-
-func (b box) meets(o box) bool {
-	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
-}
-
-const maxLabel = 34 // characters
-
-// label writes the labels that have room: beside their disc, on no other and on no other label. The highest
-// in-degrees come first.
-func (p *picture) label(t *Top) {
-	var discs, labels []box
-	for _, d := range p.Discs {
-		discs = append(discs, box{d.X - d.R, d.Y - d.R, d.X + d.R, d.Y + d.R})
-	}
-	for i, d := range p.Discs {
-		class := min(int(d.R/4.5), len(Sizes)-1)
-		text := short(t.Vertices[i].Name)
-		wide, high := Wide[class]*Sizes[class]*float64(utf8.RuneCountInString(text))+4, Sizes[class]*1.1
-		places := around(d, wide, high)
-		at := slices.IndexFunc(places, func(b box) bool { return p.isFree(b, discs, labels, i) })
-		if at < 0 && i < important { // rather on a lesser disc than not at all
-			at = slices.IndexFunc(places, func(b box) bool { return p.isFree(b, discs[:i], labels, i) })
-		}
-		if at < 0 {
-			continue
-		}
-		b := places[at]
-		labels = append(labels, b)
-		p.Labels = append(p.Labels, Label{round((b.left + b.right) / 2), round((b.top+b.bottom)/2 + Sizes[class]*0.34), class, text, i})
-	}
-}
-
-// important is how many labels may hide a lesser disc.
-const important = 30
-
-// around are the places for a label beside a disc, the best first.
-func around(d disc, wide, high float64) []box {
-	var places []box
-	for _, at := range [...]point{
-		{d.X, d.Y + d.R + high*0.62}, {d.X, d.Y - d.R - high*0.62}, {d.X + d.R + wide/2 + 1, d.Y}, {d.X - d.R - wide/2 - 1, d.Y},
-		{d.X + wide/2, d.Y + d.R + high*0.6}, {d.X - wide/2, d.Y + d.R + high*0.6},
-		{d.X + wide/2, d.Y - d.R - high*0.6}, {d.X - wide/2, d.Y - d.R - high*0.6},
-	} {
-		places = append(places, box{at.x - wide/2, at.y - high/2, at.x + wide/2, at.y + high/2})
-	}
-	return places
-}
-
-// isFree reports whether b is within the picture and meets no label and no disc but its own.
-func (p *picture) isFree(b box, discs, labels []box, own int) bool {
-	if b.left < 0 || b.top < 0 || b.right > p.Width || b.bottom > p.Height || slices.ContainsFunc(labels, b.meets) {
-		return false
-	}
-	for i, o := range discs {
-		if i != own && b.meets(o) {
-			return false
-		}
-	}
-	return true
 }
 
 // short is a name that has room in a picture: the end says whose it is.
@@ -189,319 +124,64 @@ func short(name string) string {
 	return string(runes[:10]) + "…" + string(runes[len(runes)-maxLabel+11:])
 }
 
-// heft is how much an edge of so many links holds together: ten times the links, twice as much.
-func heft(weight uint32) float64 { return 1 + math.Log10(float64(max(weight, 1))) }
-
-// network is an undirected graph of groups, whose weights have been summed.
-type network struct {
-	links []map[int]float64 // of each, to others and to itself
-	total float64           // twice the sum of weights
-}
-
-// degree is the sum of weights at i.
-func (n *network) degree(i int) (d float64) {
-	for _, j := range n.neighbours(i) {
-		w := n.links[i][j]
-		if j == i {
-			w *= 2
-		}
-		d += w
-	}
-	return d
-}
-
-// neighbours are those in a fixed order: sums of doubles depend on theirs.
-func (n *network) neighbours(i int) []int {
-	list := make([]int, 0, len(n.links[i]))
-	for j := range n.links[i] {
-		list = append(list, j)
-	}
-	slices.Sort(list)
-	return list
-}
-
-// groups finds groups within which there are more edges than by chance: modularity is raised by moving one vertex at a
-// time, then the groups are the vertices of the next round (Blondel and others, Fast unfolding of communities in large
-// networks, 2008). Groups are numbered from the one with the largest in-degrees on.
+// groups finds groups within which there are more edges than by chance: each vertex moves to the neighbouring group that
+// raises modularity the most, until none does (Blondel and others, Fast unfolding of communities in large networks, 2008,
+// the first of its two phases). Groups are numbered from the one with the largest in-degrees on.
 func groups(t *Top) []int {
-	count := len(t.Vertices)
-	n := &network{links: make([]map[int]float64, count)}
-	group := make([]int, count)
-	for i := range count {
-		n.links[i] = map[int]float64{}
-		group[i] = i
+	type neighbour struct {
+		at   int
+		heft float64 // ten times the links, twice as much
 	}
+	n := len(t.Vertices)
+	group, links := make([]int, n), make([][]neighbour, n)
+	degree, sum, total := make([]float64, n), make([]float64, n), 0.0
 	for _, e := range t.Edges {
-		n.links[e.From][e.To] += heft(e.Weight)
-		if e.From != e.To {
-			n.links[e.To][e.From] += heft(e.Weight)
-		}
-		n.total += 2 * heft(e.Weight)
+		heft := 1 + math.Log10(float64(max(e.Weight, 1)))
+		links[e.From] = append(links[e.From], neighbour{e.To, heft})
+		links[e.To] = append(links[e.To], neighbour{e.From, heft})
+		degree[e.From] += heft
+		degree[e.To] += heft
+		total += 2 * heft
 	}
-	for n.total > 0 {
-		moved, into := n.move()
-		for i := range group {
-			group[i] = into[group[i]]
-		}
-		if !moved {
-			break
-		}
-		n = n.merged(into)
-	}
-	return bySize(t, group)
-}
-
-// move moves each vertex to the neighbouring group that raises modularity the most, until none does.
-func (n *network) move() (moved bool, into []int) {
-	count := len(n.links)
-	into = make([]int, count)
-	degree, sum := make([]float64, count), make([]float64, count)
-	for i := range count {
-		into[i] = i
-		degree[i] = n.degree(i)
-		sum[i] = degree[i]
+	for i := range n {
+		group[i], sum[i] = i, degree[i]
 	}
 	for range 50 {
-		again := false
-		for i := range count {
-			to := map[int]float64{}
-			for _, j := range n.neighbours(i) {
-				if j != i {
-					to[into[j]] += n.links[i][j]
+		moved := false
+		for i, all := range links {
+			to := map[int]float64{} // summed in the order of the edges, so that it is the same each time
+			for _, l := range all {
+				if l.at != i {
+					to[group[l.at]] += l.heft
 				}
 			}
-			own := into[i]
+			own := group[i]
 			sum[own] -= degree[i]
-			best, most := own, to[own]-sum[own]*degree[i]/n.total
-			for _, j := range n.neighbours(i) {
-				g := into[j]
-				if gain := to[g] - sum[g]*degree[i]/n.total; j != i && gain > most+1e-9 {
+			best, most := own, to[own]-sum[own]*degree[i]/total
+			for _, l := range all {
+				g := group[l.at]
+				if gain := to[g] - sum[g]*degree[i]/total; gain > most+1e-9 {
 					best, most = g, gain
 				}
 			}
 			sum[best] += degree[i]
-			if best != own {
-				into[i] = best
-				again, moved = true, true
-			}
+			moved = moved || best != own
+			group[i] = best
 		}
-		if !again {
+		if !moved {
 			break
 		}
 	}
-	return moved, dense(into)
-}
-
-// dense numbers groups from 0 on, in the order in which they appear.
-func dense(group []int) []int {
-	numbers := map[int]int{}
-	out := make([]int, len(group))
+	size, numbers := make([]uint64, n), make([]int, n) // of groups
 	for i, g := range group {
-		if _, ok := numbers[g]; !ok {
-			numbers[g] = len(numbers)
-		}
-		out[i] = numbers[g]
+		size[g] += uint64(t.Vertices[i].In)
+		numbers[i] = i
 	}
-	return out
-}
-
-func (n *network) merged(into []int) *network {
-	m := &network{total: n.total}
-	for range slices.Max(into) + 1 {
-		m.links = append(m.links, map[int]float64{})
-	}
-	for i := range n.links {
-		for _, j := range n.neighbours(i) {
-			a, b := into[i], into[j]
-			switch {
-			case i == j:
-				m.links[a][a] += n.links[i][j]
-			case a == b:
-				m.links[a][a] += n.links[i][j] / 2 // it is met from both ends
-			default:
-				m.links[a][b] += n.links[i][j]
-			}
-		}
-	}
-	return m
-}
-
-// bySize numbers groups by the sum of the in-degrees of their vertices.
-func bySize(t *Top, group []int) []int {
-	group = dense(group)
-	sums := make([]uint64, len(group))
-	order := make([]int, len(group))
+	slices.SortStableFunc(numbers, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
 	for i, g := range group {
-		sums[g] += uint64(t.Vertices[i].In)
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
-	place := make([]int, len(group))
-	for i, g := range order {
-		place[g] = i
-	}
-	for i, g := range group {
-		group[i] = place[g]
+		group[i] = slices.Index(numbers, g)
 	}
 	return group
-}
-
-// point is a place in user units, from the upper left corner.
-type point struct{ x, y float64 }
-
-// golden is the angle that spreads points evenly over a disc.
-const golden = 2.399963229728653
-
-const rounds = 700 // of forces; each goes less far than the one before
-
-// places puts vertices into a box of that size. Discs of those radii do not overlap, unless the box is too small for it.
-func places(t *Top, group []int, radius []float64, width, height float64) []point {
-	n := len(t.Vertices)
-	at := make([]point, n)
-	// They begin in the order of groups on a spiral, so that few have to cross others.
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return group[a] - group[b] })
-	for k, i := range order {
-		r, angle := 20*math.Sqrt(float64(k)+0.5), golden*float64(k)
-		at[i] = point{r * math.Cos(angle), r * math.Sin(angle)}
-	}
-	f := forces{t: t, at: at, group: group, push: make([]point, n), mass: make([]float64, n), flat: height / width}
-	for i := range f.mass {
-		f.mass[i] = 1
-	}
-	for _, e := range t.Edges {
-		f.mass[e.From]++
-		f.mass[e.To]++
-	}
-	for i := range f.mass {
-		f.mass[i] = math.Sqrt(f.mass[i])
-	}
-	for round := range rounds {
-		f.round(30 * (1 - float64(round)/rounds))
-	}
-	fit(at, radius, width, height)
-	for range 200 {
-		if !apart(at, radius, width, height) {
-			break
-		}
-	}
-	return at
-}
-
-// forces act on vertices.
-type forces struct {
-	t     *Top
-	at    []point
-	push  []point
-	mass  []float64
-	group []int
-	flat  float64 // height by width
-}
-
-const (
-	repulsion  = 900.0
-	attraction = 3.2
-	gravity    = 0.035
-)
-
-// tenth moves each vertex by its forces, by reach at most.
-func (f *forces) round(reach float64) {
-	clear(f.push)
-	for i := range f.at {
-		for j := range i {
-			dx, dy := f.at[i].x-f.at[j].x, f.at[i].y-f.at[j].y
-			force := repulsion * f.mass[i] * f.mass[j] / (dx*dx + dy*dy + 1)
-			if f.group[i] != f.group[j] {
-				force *= 1.6
-			}
-			f.pair(i, j, force*dx/10, force*dy/10)
-		}
-		// Down is worth more than sideways: the box is wider than high.
-		f.push[i].x -= gravity * f.mass[i] * f.at[i].x
-		f.push[i].y -= gravity * f.mass[i] * f.at[i].y / f.flat
-	}
-	for _, e := range f.t.Edges {
-		dx, dy := f.at[e.To].x-f.at[e.From].x, f.at[e.To].y-f.at[e.From].y
-		d := math.Sqrt(dx*dx + dy*dy)
-		if d < 1e-9 {
-			continue
-		}
-		force := attraction * heft(e.Weight) * math.Log1p(d/20) / d
-		if f.group[e.From] != f.group[e.To] {
-			force *= 0.45
-		}
-		f.pair(e.From, e.To, force*dx, force*dy)
-	}
-	for i, p := range f.push {
-		d := math.Sqrt(p.x*p.x + p.y*p.y)
-		if d < 1e-12 {
-			continue
-		}
-		step := min(d/f.mass[i], reach) / d
-		f.at[i].x += p.x * step
-		f.at[i].y += p.y * step
-	}
-}
-
-// pair pushes i by a force and j by its opposite.
-func (f *forces) pair(i, j int, x, y float64) {
-	f.push[i].x += x
-	f.push[i].y += y
-	f.push[j].x -= x
-	f.push[j].y -= y
-}
-
-// fit scales places to the box. Discs and the edge have room.
-func fit(at []point, radius []float64, width, height float64) {
-	if len(at) == 0 {
-		return
-	}
-	margin := 2*slices.Max(radius) + 4
-	low, high := at[0], at[0]
-	for _, p := range at {
-		low = point{min(low.x, p.x), min(low.y, p.y)}
-		high = point{max(high.x, p.x), max(high.y, p.y)}
-	}
-	scale := func(v, low, high, size float64) float64 {
-		if high-low < 1e-9 {
-			return size / 2
-		}
-		return margin + (v-low)/(high-low)*(size-2*margin)
-	}
-	for i, p := range at {
-		at[i] = point{scale(p.x, low.x, high.x, width), scale(p.y, low.y, high.y, height)}
-	}
-}
-
-// gap is the least space between two discs.
-const gap = 5
-
-// apart pushes discs apart that overlap, and reports whether there were any.
-func apart(at []point, radius []float64, width, height float64) (moved bool) {
-	for i := range at {
-		for j := range i {
-			dx, dy := at[i].x-at[j].x, at[i].y-at[j].y
-			d, want := math.Sqrt(dx*dx+dy*dy), radius[i]+radius[j]+gap
-			if d >= want-0.05 {
-				continue
-			}
-			moved = true
-			if d < 1e-6 {
-				dx, dy, d = math.Cos(float64(i)), math.Sin(float64(i)), 1
-			}
-			x, y := dx/d*(want-d)/2, dy/d*(want-d)/2
-			at[i].x, at[i].y = at[i].x+x, at[i].y+y
-			at[j].x, at[j].y = at[j].x-x, at[j].y-y
-		}
-	}
-	for i := range at {
-		r := radius[i] + 3
-		at[i].x, at[i].y = min(max(at[i].x, r), width-r), min(max(at[i].y, r), height-r)
-	}
-	return moved
 }
 
 // Bounds of a Top.
