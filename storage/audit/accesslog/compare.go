@@ -74,7 +74,8 @@ type Comparison struct {
 	without int64            // exchanges with hosts without a log
 	buf     []byte
 
-	overlaps overlaps // of files
+	copies copies            // of lines
+	common map[[2]int]common // of two of files
 }
 
 var _ audit.Witness = (*Comparison)(nil)
@@ -104,8 +105,8 @@ func Compare(o Options) *Comparison {
 	c := &Comparison{
 		o: o, sites: map[string]*site{}, agents: map[string]bool{}, tokens: map[string]bool{},
 		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/4),
-		unheard:  sorted.New(o.TempDir, o.Memory/4),
-		overlaps: overlaps{dir: o.TempDir},
+		unheard: sorted.New(o.TempDir, o.Memory/4),
+		common:  map[[2]int]common{},
 	}
 	c.o.Logs = nil
 	c.share(o.Logs)
@@ -193,15 +194,11 @@ var ErrManyHosts = errors.New("the archive has several hosts or ports: name the 
 
 // Close implements audit.Witness: it reads the logs and compares.
 func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
-	defer func() { err = errors.Join(err, c.overlaps.close(), c.all.Close(), c.unheard.Close(), c.left.Close()) }()
+	defer func() { err = errors.Join(err, c.all.Close(), c.unheard.Close(), c.left.Close()) }()
 	for i, l := range c.o.Logs {
 		if err := c.read(ctx, i, l, found); err != nil {
 			return fmt.Errorf("audit: access log %s: %w", l.Path, err)
 		}
-	}
-	joined, err := c.overlaps.find(ctx)
-	if err != nil {
-		return err
 	}
 	if err := c.compare(ctx, c.all, c.setAside); err != nil {
 		return err
@@ -212,11 +209,7 @@ func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.R
 	for _, f := range c.files {
 		f.close(c.o.Skew.Microseconds())
 	}
-	for range joined { // a row of files may need as many rounds
-		for _, j := range joined {
-			c.files[j[0]].join(c.files[j[1]])
-		}
-	}
+	c.joinCopies()
 	for b, err := range c.left.All() {
 		if err == nil {
 			err = ctx.Err()
@@ -238,22 +231,10 @@ func (c *Comparison) read(ctx context.Context, number int, log Log, found findin
 		return fmt.Errorf("%w (%s, %s, …)", ErrManyHosts, s.names[0], s.names[1])
 	}
 	h := c.logs[s.log]
-	several := len(h.files) > 1
-	c.overlaps.begin(s.log)
-	return each(ctx, log.Path, c.o.Stdin, func(l numbered) error {
-		if several {
-			if err := c.overlaps.read(&l); err != nil {
-				return err
-			}
-		}
-		return c.line(s.log, number, l)
-	}, func(u *unread) error {
+	c.files[number].of = s.log
+	return each(ctx, log.Path, c.o.Stdin, func(l numbered) error { return c.line(s.log, number, l) }, func(u *unread) {
 		h.Unread++
 		found(unreadable(log.Path, u))
-		if several {
-			return c.overlaps.unread(u)
-		}
-		return nil
 	})
 }
 
@@ -292,7 +273,7 @@ func (c *Comparison) line(log, file int, l numbered) error {
 	h.Ours++
 	return c.add(c.all, &entry{
 		key: keyOf(log, l.method, l.target), of: log, status: uint16(l.status), from: at, until: at, number: l.number,
-		log:      uint16(file),
+		log: uint16(file), sum: l.sum,
 		earliest: at, latest: at, logged: true, cut: l.cut, vague: c.vague(&l.line) || !known, alien: !known,
 		alike: alike, text: lineText(&l),
 	})
@@ -577,9 +558,10 @@ func (h *hostLog) near(e *entry, skew time.Duration) bool {
 // taken, of which not all will be slow. And the lines of the crawler, by its own clock: what began after another
 // exchange ended was logged after it.
 type reach struct {
-	first, last []int64 // seconds of the first and the last few lines, in Unix microseconds
-	latest      int64   // second so far
-	disorder    int64   // by how much a line's second lies before one that was written earlier, at most
+	of               int     // log
+	first, last      []int64 // seconds of the first and the last few lines, in Unix microseconds
+	earliest, latest int64   // second so far
+	disorder         int64   // by how much a line's second lies before one that was written earlier, at most
 
 	agree bool  // an exchange stands in it
 	ended int64 // the earliest end of those that do, by the crawler's clock
@@ -609,8 +591,9 @@ func (r *reach) line(at int64) {
 	}
 	r.last = append(r.last, at)
 	if len(r.first) == 1 {
-		r.latest = at
+		r.earliest, r.latest = at, at
 	}
+	r.earliest = min(r.earliest, at)
 	r.disorder = max(r.disorder, r.latest-at)
 	r.latest = max(r.latest, at)
 }

@@ -58,10 +58,9 @@ func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 		o.Memory = 16 << 20
 	}
 	j := &judge{Tally: audit.NewTally(audit.LogAlone, o.Limit), o: o, all: sorted.New(o.TempDir, o.Memory),
-		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, told: map[string]bool{},
-		overlaps: overlaps{dir: o.TempDir}}
+		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, told: map[string]bool{}}
 	r, err := j.run(ctx)
-	if err = errors.Join(err, j.all.Close(), j.overlaps.close()); err != nil {
+	if err = errors.Join(err, j.all.Close()); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -80,8 +79,6 @@ type judge struct {
 	by    []string          // which robots.txt decided for which host
 	given bool              // a given one did
 	buf   []byte
-
-	overlaps overlaps // of files
 }
 
 // rules are what a robots.txt asks of the crawler.
@@ -102,9 +99,6 @@ func (j *judge) run(ctx context.Context) (*audit.Result, error) {
 			return nil, fmt.Errorf("audit: access log %s: %w", l.Path, err)
 		}
 	}
-	if _, err := j.overlaps.find(ctx); err != nil {
-		return nil, err
-	}
 	var h *visited
 	for b, err := range j.all.All() {
 		if err == nil {
@@ -114,14 +108,14 @@ func (j *judge) run(ctx context.Context) (*audit.Result, error) {
 			return nil, err
 		}
 		host, l := parseVisit(b)
-		if copied, _ := j.overlaps.copied(l.log, l.number); copied {
-			told := j.logs[strings.ToLower(j.o.Logs[l.log].Host)]
-			told.Ours, told.Copies = told.Ours-1, told.Copies+1
-			continue
-		}
 		if h == nil || h.name != host {
 			j.leave(h)
 			h = j.enter(host)
+		}
+		if len(h.copies.take([16]byte{}, l.time.Unix(), l.sum, uint16(l.log))) > 0 {
+			told := j.logs[strings.ToLower(j.o.Logs[l.log].Host)]
+			told.Ours, told.Copies = told.Ours-1, told.Copies+1
+			continue
 		}
 		j.visit(h, &l)
 	}
@@ -172,12 +166,8 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 		j.Logs = append(j.Logs, told)
 	}
 	told.Files = append(told.Files, log.Path)
-	j.overlaps.begin(slices.Index(j.Logs, told))
 	s := &audit.HostLog{Host: name}
 	err := each(ctx, log.Path, j.o.Stdin, func(l numbered) error {
-		if err := j.overlaps.read(&l); err != nil {
-			return err
-		}
 		s.Line(l.time, l.combined)
 		told.Line(l.time, l.combined)
 		if name != "" && l.vhost != "" && l.vhost != name && bare(l.vhost) != name ||
@@ -192,10 +182,9 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 		}
 		j.buf = appendVisit(j.buf[:0], host, number, &l)
 		return j.all.Add(j.buf)
-	}, func(u *unread) error {
+	}, func(u *unread) {
 		told.Unread++
 		j.Find(unreadable(log.Path, u), nil)
-		return j.overlaps.unread(u)
 	})
 	j.spans, j.Files = append(j.spans, s), append(j.Files, evidence.File{Name: log.Path, Records: s.Lines})
 	return err
@@ -320,6 +309,7 @@ func appendVisit(b []byte, host string, log int, l *numbered) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(l.time.Unix())^1<<63)
 	b = binary.BigEndian.AppendUint16(b, uint16(log))
 	b = binary.BigEndian.AppendUint64(b, uint64(l.number))
+	b = binary.BigEndian.AppendUint64(b, l.sum)
 	b = binary.BigEndian.AppendUint16(b, uint16(l.status))
 	b = append(b, flags(l.combined, l.cut && unheard(l.status)))
 	for _, s := range []string{l.remote, l.agent, l.method} {
@@ -336,9 +326,10 @@ func parseVisit(b []byte) (host string, v visit) {
 	v.time = time.Unix(int64(binary.BigEndian.Uint64(r)^1<<63), 0).UTC()
 	v.log = int(binary.BigEndian.Uint16(r[8:]))
 	v.number = int64(binary.BigEndian.Uint64(r[10:]))
-	v.status = int(binary.BigEndian.Uint16(r[18:]))
-	v.combined, v.cut = r[20]&1 != 0, r[20]&2 != 0
-	p := strings.SplitN(rest[21:], "\x00", 4)
+	v.sum = binary.BigEndian.Uint64(r[18:])
+	v.status = int(binary.BigEndian.Uint16(r[26:]))
+	v.combined, v.cut = r[28]&1 != 0, r[28]&2 != 0
+	p := strings.SplitN(rest[29:], "\x00", 4)
 	v.remote, v.agent, v.method, v.target = p[0], p[1], p[2], p[3]
 	return host, v
 }
@@ -358,6 +349,7 @@ type visited struct {
 	used   bool      // the given robots.txt decided
 	busy   time.Time // the last 429 or 503
 
+	copies  copies
 	clients map[string]*client
 	gaps    map[int64]int64 // how often a pause of so many seconds was met
 }

@@ -363,7 +363,6 @@ func open(path string, stdin io.Reader) (io.Reader, func() error, error) {
 // unread is a line of a log that could not be read.
 type unread struct {
 	line int64 // from 1
-	sum  uint64
 	err  error
 }
 
@@ -406,12 +405,11 @@ func lines(r io.Reader) iter.Seq2[numbered, error] {
 				b = bytes.TrimPrefix(b, []byte("\ufeff"))
 			}
 			if !long && len(b) > 0 {
-				sum := maphash.Bytes(seed, b)
 				l, err := parseLine(b)
 				if err != nil {
-					err = &unread{n, sum, err}
+					err = &unread{n, err}
 				}
-				if !yield(numbered{l, n, sum}, err) {
+				if !yield(numbered{l, n, maphash.Bytes(seed, b)}, err) {
 					return
 				}
 			} else if long && !yield(numbered{}, &unread{line: n, err: errLong}) {
@@ -425,7 +423,7 @@ func lines(r io.Reader) iter.Seq2[numbered, error] {
 }
 
 // each reads a log: every line, and every line that cannot be read. If none can, it is no log.
-func each(ctx context.Context, path string, stdin io.Reader, take func(numbered) error, bad func(*unread) error) error {
+func each(ctx context.Context, path string, stdin io.Reader, take func(numbered) error, bad func(*unread)) error {
 	in, done, err := open(path, stdin)
 	if err != nil {
 		return err
@@ -441,9 +439,7 @@ func each(ctx context.Context, path string, stdin io.Reader, take func(numbered)
 			if first == nil {
 				first = u
 			}
-			if err := bad(u); err != nil {
-				return err
-			}
+			bad(u)
 			continue
 		case err != nil:
 			return err

@@ -183,7 +183,7 @@ func readAll(t *testing.T, path, stdin string) string {
 	err := each(t.Context(), path, strings.NewReader(stdin), func(l numbered) error {
 		got = append(got, fmt.Sprintf("%d %s", l.number, l.target))
 		return nil
-	}, func(u *unread) error { got = append(got, u.Error()); return nil })
+	}, func(u *unread) { got = append(got, u.Error()) })
 	if err != nil {
 		got = append(got, "error: "+err.Error())
 	}

