@@ -26,7 +26,7 @@ var plantable = []string{
 	"warc/curtsy-00002.warc.gz.open", "warc/curtsy-00002.warc.gz",
 	"ledger", "ledger/000000.jsonl", "ledger/000001.jsonl", "ledger/000000.jsonl.zst", "ledger/000000.jsonl.zst.new",
 	"ledger/checkpoint", "ledger/checkpoints", "ledger/hosts.jsonl", "ledger/hosts.jsonl.new", "ledger/tile", "ledger/tile/0",
-	"index", "index/originals", "index/originals.new", "index/curtsy-00000.cdxj", "index/curtsy-00000.cdxj.open", "index/curtsy-00000.cdxj.new",
+	"index", "index/originals", "index/curtsy-00000.cdxj", "index/curtsy-00000.cdxj.open", "index/curtsy-00000.cdxj.new",
 	"index/curtsy-00001.cdxj", "index/curtsy-00001.cdxj.open", "index/curtsy-00001.cdxj.new",
 	"index/curtsy-00002.cdxj", "index/curtsy-00002.cdxj.open", "index/curtsy-00002.cdxj.new",
 	"spool", "mirror", "mirror.new", "mirror.old", "mirror.tmp", "mirror/mirror-map.jsonl", "mirror/missing.jsonl",

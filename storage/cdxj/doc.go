@@ -5,8 +5,7 @@
 // In a crawl directory, beside the archive in warc, the folder index has
 //
 //   - NAME-NNNNN.cdxj for each complete segment NAME-NNNNN.warc.gz: a line for each capture, sorted as bytes;
-//   - NAME-NNNNN.cdxj.open for the segment being written: the same lines in the order of the segment;
-//   - originals: a log of the answers that later ones may refer to, by their payload's SHA-256.
+//   - NAME-NNNNN.cdxj.open for the segment being written: the same lines in the order of the segment.
 //
 // A line is what warcio's cdx-index writes: a key (see Key), 14 digits of time, and an object with url, mime, status,
 // digest, length, offset and filename.
@@ -17,15 +16,12 @@
 //     the archive it is the same, byte for byte.
 //   - What is in an .open file was appended to the archive before; after a kill the archive may hold more or less. So
 //     the lines of a segment that was left open are made anew from the segment (Mended), not mended themselves.
-//   - An original is referred to only while its record is in the archive: lines of the log that name a place behind the
-//     end of a mended segment, or a segment that is gone, are void.
-//   - The log is durable before the index of a segment is. The end that a kill tears off belongs to the segment that
-//     was open, and is found there again.
+//   - An original is referred to only while its record is in the archive and sound: the record is read each time.
 //
 // # Memory
 //
-// A payload takes about 12 bytes of memory (table), whatever its URL: the table gives a place in the log, or in an
-// index of an earlier crawl, and the whole digest is compared there. Sorting takes 8 MiB and temporary files.
+// A payload takes about 12 bytes of memory (table), whatever its URL: the table gives the place of a
+// record, or of a line in an index of an earlier crawl, and the whole digest is compared there. Sorting takes 8 MiB and temporary files.
 //
 // # What the package never does
 //

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,7 +26,7 @@ import (
 const (
 	indexDir     = "index"
 	warcDir      = "warc"
-	logName      = "originals"
+	oldLog       = "originals" // of earlier versions, which kept a log of what later answers may refer to
 	suffix       = ".cdxj"
 	openSuffix   = ".open" // behind suffix, and behind warcSuffix: being written
 	newSuffix    = ".new"  // of what is renamed once it is whole
@@ -55,12 +57,12 @@ type Store struct {
 	file           string
 	line           []byte
 
-	mu      sync.RWMutex // of what is below
-	table   table
-	log     *originalLog
-	base    int64 // the log's first place in the table
-	void    map[Place]bool
-	earlier []*earlier
+	mu       sync.RWMutex // of what is below
+	table    *table       // nil while an index is rebuilt: nothing is looked up then
+	next     int64        // the first place in the table that is free
+	void     map[Place]bool
+	earlier  []*earlier
+	segments []segment // by their bases, which are beyond the places of earlier indexes
 }
 
 // Place is where a record is in the archive.
@@ -79,7 +81,7 @@ var (
 // Open does it. The archive must be opened after it, and closed before it.
 func Open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 	s := &Store{index: filepath.Join(dir, indexDir), archive: filepath.Join(dir, warcDir), seed: maphash.MakeSeed(),
-		finished: o.Finished, void: map[Place]bool{}}
+		finished: o.Finished, table: new(table), void: map[Place]bool{}}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("cdxj: open the index: %w", errors.Join(err, s.release()))
@@ -96,19 +98,14 @@ func Open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
-	if s.log, err = openLog(filepath.Join(s.index, logName), func(o original, at int64) {
-		s.table.add(s.hash(&o.Payload), s.base+at)
-	}); err != nil {
-		return nil, err
-	}
 	return s, s.catchUp(ctx)
 }
 
-// tidy removes what a kill left half-written.
+// tidy removes what a kill left half-written, and the log of an earlier version.
 func tidy(index string) error {
 	entries, err := os.ReadDir(index)
 	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, newSuffix) || strings.HasPrefix(name, sorted.Prefix) {
+		if name := e.Name(); strings.HasSuffix(name, newSuffix) || strings.HasPrefix(name, sorted.Prefix) || name == oldLog {
 			err = errors.Join(err, os.Remove(filepath.Join(index, name)))
 		}
 	}
@@ -129,11 +126,11 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 		f.Close()
 		return err
 	}
-	e := &earlier{path: path, f: f, base: s.base, size: fi.Size()}
-	s.earlier, s.base = append(s.earlier, e), s.base+fi.Size()
+	e := &earlier{path: path, f: f, base: s.next, size: fi.Size()}
+	s.earlier, s.next = append(s.earlier, e), s.next+fi.Size()
 	n := 0
 	var failed error
-	other, bad, err := e.read(ctx, func(d [32]byte, at int64) {
+	other, bad, err := originalsIn(ctx, io.NewSectionReader(f, 0, e.size), func(d [32]byte, _ *Line, at int64) {
 		_, known, err := s.known(d)
 		failed = cmp.Or(failed, err)
 		if known {
@@ -142,7 +139,9 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 			n++
 		}
 	})
-	err = errors.Join(err, failed)
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	shown := path[max(0, len(path)-maxNotedPath):]
 	if other > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: %d captures have digests other than SHA-256; new responses cannot be compared with them", shown, other))
@@ -153,7 +152,7 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 	if n == 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: no payload in it can be referred to", shown))
 	}
-	return err
+	return nil
 }
 
 // Notes returns what a user should know of the earlier indexes, a sentence each.
@@ -163,53 +162,57 @@ func (s *Store) Notes() []string { return s.notes }
 // was made, a sentence each.
 func (s *Store) Damaged() []string { return s.damaged }
 
-// catchUp makes the index of complete segments that have none, and voids what the log says of segments that are gone.
+// catchUp learns the payloads of the complete segments, and makes the index of those that have none.
 func (s *Store) catchUp(ctx context.Context) error {
 	segments, open, err := segmentsIn(s.archive)
 	if err != nil {
 		return err
 	}
-	there := map[string]bool{}
-	for _, file := range append(segments, open...) {
-		there[file] = true
-	}
 	for _, file := range segments {
-		if _, err := os.Stat(filepath.Join(s.index, indexName(file))); err == nil {
-			continue
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
+		err := s.learn(ctx, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = s.remake(ctx, filepath.Join(s.archive, file), file, false); err == nil {
+				err = s.complete(ctx, file)
+			}
 		}
-		path := filepath.Join(s.archive, file)
-		fi, err := os.Stat(path)
 		if err != nil {
 			return err
 		}
-		if _, err := s.log.add(&original{Cut: true, File: file, Offset: fi.Size()}); err != nil {
-			return err
-		}
-		if err := s.remake(ctx, path, file, false); err != nil {
-			return err
-		}
-		if err := s.complete(ctx, file); err != nil {
-			return err
-		}
 	}
-	if err := s.dropJournals(open); err != nil {
+	return s.dropJournals(open)
+}
+
+// learn reads the payloads of a segment from its sorted index.
+func (s *Store) learn(ctx context.Context, file string) error {
+	path := filepath.Join(s.index, indexName(file))
+	f, err := durable.Open(path)
+	if err != nil {
 		return err
 	}
-	gone := map[string]bool{}
-	if _, err := s.log.f.Seek(0, 0); err != nil {
-		return err
-	}
-	if _, err := tornLog(s.log.f, func(o original, _ int64) { gone[o.File] = !there[o.File] }); err != nil {
-		return err
-	}
-	for file, is := range gone {
-		if is {
-			s.log.cuts[file] = append(s.log.cuts[file], cut{before: s.log.size})
-		}
+	defer f.Close()
+	s.startSegment(file)
+	if _, _, err := originalsIn(ctx, f, func(d [32]byte, l *Line, _ int64) { s.place(d, l.Offset) }); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// startSegment gives the records of a segment their places, behind all that there are.
+func (s *Store) startSegment(file string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.segments = append(s.segments, segment{file, s.next})
+	s.next++ // no two segments begin at one place
+}
+
+// place adds a record of the last segment to the table.
+func (s *Store) place(payload [32]byte, offset int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.segments[len(s.segments)-1].base + offset
+	if s.table.add(s.hash(&payload), at) {
+		s.next = max(s.next, at+1)
+	}
 }
 
 // dropJournals removes the journals of segments that are not open: a kill, or a rebuild that was broken off, left them.
@@ -252,33 +255,55 @@ func (s *Store) hash(payload *[32]byte) uint64 { return maphash.Bytes(s.seed, pa
 
 // Original implements warc.Originals.
 func (s *Store) Original(payload [32]byte) (o storage.Original, known bool, err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	if o, known, err = s.known(payload); err != nil {
 		err = fmt.Errorf("cdxj: look up the payload %x: %w", payload, err)
 	}
 	return o, known, err
 }
 
-// known is Original for who holds mu. The last of the log is returned: one before it could not be read when it was added.
+// known is Original without the context of its error. It returns the last record: one before it could not be read when the
+// last was archived. Records are read without the lock.
 func (s *Store) known(payload [32]byte) (o storage.Original, known bool, err error) {
-	last := int64(-1)
-	err = s.table.find(s.hash(&payload), func(at int64) (bool, error) {
-		if at < last || known && at < s.base {
-			return false, nil
+	places := s.places(payload)
+	slices.Sort(places)
+	for _, at := range slices.Backward(places) {
+		if o, known, err = s.at(at, payload); known || err != nil {
+			return o, known, err
 		}
-		for _, e := range s.earlier {
-			if at < e.base+e.size {
-				o, known, err = e.at(at-e.base, payload)
-				return false, err
-			}
-		}
-		in, ok, err := s.log.at(at - s.base)
-		if ok && in.Payload == payload && !s.void[Place{in.File, in.Offset}] {
-			o, known, last = in.Original, true, at
-		}
-		return false, err
-	})
+	}
+	return o, false, nil
+}
+
+// places are the places of records that may have a payload.
+func (s *Store) places(payload [32]byte) (all []int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.table.find(s.hash(&payload), func(at int64) { all = append(all, at) })
+	return all
+}
+
+// at returns the original at a place; known is false if there is none, or none that can be read.
+func (s *Store) at(place int64, payload [32]byte) (o storage.Original, known bool, err error) {
+	s.mu.RLock()
+	i, found := slices.BinarySearchFunc(s.segments, place, func(g segment, at int64) int { return cmp.Compare(g.base, at) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		s.mu.RUnlock()
+		i, _ = slices.BinarySearchFunc(s.earlier, place, func(e *earlier, at int64) int { return cmp.Compare(e.base+e.size-1, at) })
+		return s.earlier[i].at(place-s.earlier[i].base, payload)
+	}
+	in := Place{s.segments[i].file, place - s.segments[i].base}
+	void := s.void[in]
+	s.mu.RUnlock()
+	if void {
+		return o, false, nil
+	}
+	o, known, err = originalAt(filepath.Join(s.archive, in.File)+openSuffix, in.Offset, payload) // or under its final name
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	return o, known, err
 }
 
@@ -299,9 +324,6 @@ func (s *Store) Close() error {
 
 func (s *Store) release() error {
 	errs := []error{s.endJournal()}
-	if s.log != nil {
-		errs = append(errs, s.log.f.Sync(), s.log.f.Close())
-	}
 	for _, e := range s.earlier {
 		errs = append(errs, e.f.Close())
 	}
@@ -337,26 +359,19 @@ func (s *Store) add(c *capture) error {
 
 // remember makes the payload of c known, if it is worth it and not known yet.
 func (s *Store) remember(c *capture) error {
-	if !c.original {
+	if !c.original || s.table == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known, err := s.known(c.Payload); known || err != nil {
-		return err
+	_, known, err := s.known(c.Payload)
+	if !known && err == nil {
+		s.place(c.Payload, c.Offset)
 	}
-	at, err := s.log.add(&original{
-		Payload: c.Payload, Original: storage.Original{URL: c.URL, Date: c.Date, ID: c.ID}, File: c.File, Offset: c.Offset,
-	})
-	if err != nil {
-		return err
-	}
-	s.table.add(s.hash(&c.Payload), s.base+at)
-	return nil
+	return err
 }
 
 // begin begins the journal of a segment.
 func (s *Store) begin(file string) error {
+	s.startSegment(file)
 	if err := s.endJournal(); err != nil {
 		return err
 	}
@@ -391,9 +406,6 @@ func (s *Store) complete(ctx context.Context, file string) error {
 	if err := s.endJournal(); err != nil {
 		return err
 	}
-	if err := s.log.f.Sync(); err != nil { // first: an index says that its segment's originals are known
-		return err
-	}
 	to := filepath.Join(s.index, indexName(file))
 	if err := sortFile(ctx, to+openSuffix, to, s.index); err != nil {
 		return err
@@ -415,21 +427,11 @@ func (s *Store) complete(ctx context.Context, file string) error {
 }
 
 // Mended implements warc.Index.
-func (s *Store) Mended(path, file string, end int64, removed bool) error {
-	s.mu.Lock()
-	if removed {
-		end = 0
-	}
-	_, err := s.log.add(&original{Cut: true, File: file, Offset: end})
-	s.mu.Unlock()
-	switch {
-	case err != nil:
-	case removed:
-		if err = os.Remove(filepath.Join(s.index, indexName(file)+openSuffix)); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-	default:
+func (s *Store) Mended(path, file string, _ int64, removed bool) (err error) {
+	if !removed {
 		err = s.remake(context.Background(), path, file, false)
+	} else if err = os.Remove(filepath.Join(s.index, indexName(file)+openSuffix)); errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
 	if err != nil {
 		return fmt.Errorf("cdxj: rewrite index %s: %w", file, err)
@@ -505,14 +507,9 @@ func rebuild(ctx context.Context, archive, index string, damaged func(string)) (
 	if err := tidy(index); err != nil {
 		return err
 	}
-	// The new log replaces the old one at the end. Until then the old one stays good: it names nothing that is gone.
-	s := &Store{index: index, archive: archive, seed: maphash.MakeSeed()}
+	s := &Store{index: index, archive: archive}
 	defer func() { err = errors.Join(err, s.release()) }()
-	path := filepath.Join(index, logName)
-	if s.log, err = openLog(path+newSuffix, func(original, int64) {}); err != nil {
-		return err
-	}
-	made := map[string]bool{logName: true, logName + newSuffix: true}
+	made := map[string]bool{}
 	for _, file := range complete {
 		if err := s.remake(ctx, filepath.Join(archive, file), file, false); err != nil {
 			return err
@@ -530,13 +527,6 @@ func rebuild(ctx context.Context, archive, index string, damaged func(string)) (
 	}
 	for _, what := range s.damaged {
 		damaged(what)
-	}
-	if err := s.release(); err != nil { // before the rename: Windows renames no open file
-		return err
-	}
-	s.log = nil
-	if err := os.Rename(path+newSuffix, path); err != nil {
-		return err
 	}
 	return errors.Join(removeOthers(index, made), durable.Names(index))
 }

@@ -13,7 +13,7 @@
 // something else was found.
 //
 // WARC files are written anew record by record, and so are their indexes; what is not the subject's stands there octet
-// for octet. The log of originals loses the answers that went: no later answer is kept as a repeat of one.
+// for octet. No later answer is kept as a repeat of one that went: the new index does not name it.
 //
 // # Before or after
 //
@@ -24,8 +24,8 @@
 //  1. The caller extends the opt-out list, and has the frontier keep the delays that only the ledger knows.
 //  2. The ledger gets its redaction mark and a checkpoint behind it.
 //  3. Each new file takes the place of the old one.
-//  4. The log of originals, the ledger's lines and its map of hosts are rewritten without what went.
-//  5. Each possible copy goes: torn tails put aside, spools, excerpts of earlier versions, reports.
+//  4. The ledger's lines and its map of hosts are rewritten without what went.
+//  5. Each possible copy goes: torn tails put aside, spools, excerpts and logs of originals of earlier versions, reports.
 //  6. The caller rebuilds what is derived: mirror, report, each packed file.
 //  7. The journal goes.
 //

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"curtsy/frontier/durable"
-	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 )
 
@@ -261,7 +260,7 @@ func (j *Journal) steps(d *disk, h Hands) []Step {
 	for _, f := range j.Files {
 		all = append(all, d.placing(f.Name))
 	}
-	all = append(all, d.step("forget originals in", indexDir, func(context.Context) error { return j.dropOriginals(d) }))
+	all = append(all, d.removal(indexDir+"/originals")) // of an earlier version, which kept a log of URLs there
 	if j.Extent == ledger.ExtentAll {
 		all = append(all, d.step("forget lines in", ledgerDir, func(context.Context) error {
 			return errors.Join(ledger.Forget(d.path(ledgerDir), j.Entries), ledger.ForgetHosts(d.path(ledgerDir), j.Hosts))
@@ -344,18 +343,6 @@ func (j *Journal) told(ctx context.Context, d *disk) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// dropOriginals has no later answer kept as a repeat of one that went.
-func (j *Journal) dropOriginals(d *disk) error {
-	if len(j.Records) == 0 {
-		return nil
-	}
-	gone := map[string]bool{}
-	for _, r := range j.Records {
-		gone[r.ID] = true
-	}
-	return cdxj.DropOriginals(d.path(indexDir), func(id string) bool { return gone[id] })
 }
 
 // sweep removes drafts of the journal, which name the subject.
