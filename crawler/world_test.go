@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -28,7 +29,10 @@ import (
 	"curtsy/frontier/frontiertest"
 	"curtsy/robots"
 	"curtsy/storage"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 // archive is a recorder that keeps records in memory.
 type archive struct {

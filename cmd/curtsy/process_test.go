@@ -51,10 +51,6 @@ func beCurtsy() {
 // apart runs the tests as processes that do little each.
 func apart(m *testing.M) int {
 	os.Unsetenv("GITHUB_ACTIONS") // these tests may run there
-	// Most of these processes are short: a third of their time went to the collection of little garbage.
-	if os.Getenv("GOGC") == "" {
-		os.Setenv("GOGC", "400")
-	}
 	if os.Getenv("GORACE") == "" {
 		// With the race detector each process sleeps for a second at its end, in case another goroutine still has a race
 		// to show. These are hundreds of processes, and what they were to do they have done.

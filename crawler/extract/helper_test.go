@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -12,7 +13,10 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/coding"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 const pageURL = "http://h.test/dir/page.html?q=1"
 

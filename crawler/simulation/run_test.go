@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"strings"
 	"sync/atomic"
@@ -78,7 +77,6 @@ type play struct {
 
 // run crawls the world in a bubble of its own.
 func (p *play) run(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	path := filepath.Join(t.TempDir(), "frontier")
 	began := monotonic()
 	synctest.Test(t, func(t *testing.T) { p.crawl(t, path) })

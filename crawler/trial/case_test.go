@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -75,7 +74,6 @@ func sizeOf() size {
 // whatever was taken down of it and however often its operator's key was rotated. The owner of each host gets a bundle that
 // holds.
 func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each case leaves a crawl: little lives
 	s := sizeOf()
 	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps, logs, confirmed, uncovered, own, rotations, takedowns, updates, gone, bundles, acts, raised int64 }
 	var failed []uint64

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -191,7 +190,6 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it crawls for days, for long under the race detector")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each visit opens the crawl and leaves it: little lives
 	synctest.Test(t, func(t *testing.T) {
 		born := time.Now().Add(5 * day)
 		front := func(at time.Time) string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,7 +22,6 @@ import (
 // Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
 // synctest bubble of its own.
 func Run(t *testing.T, h Harness) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each rule opens frontiers and leaves them: little lives
 	lacking := map[string][]rule{}
 	for _, r := range slices.Concat(scripted(), acceptRules, orderRules, leaseRules, hostRules, stopRules, suspectRules, operatorRules) {
 		if i := slices.IndexFunc(h.Lacks, func(name string) bool { return strings.HasPrefix(r.Name, name) }); i >= 0 {

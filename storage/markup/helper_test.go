@@ -2,6 +2,7 @@ package markup
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -9,7 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/scratch"
 )
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 const pageURL = "http://h.test/dir/page.html"
 

@@ -4,12 +4,16 @@ package scratch
 import (
 	"os"
 	"path/filepath"
+	"runtime/debug"
 )
 
 // Run calls run, which runs the tests of a package, and removes the files that they leave there. The home directory is empty, so
 // that keys, checkpoints and host locks of the user stay untouched. Temporary files are in memory if the system has room
 // there: some tests create and remove thousands, which takes more processor time on a disk than all else they do. With
 // CURTSY_LONG they are on the disk, since full sizes take gigabytes.
+//
+// Unless GOGC is set, the collector waits until there is four times as much garbage as live memory, here and in the processes
+// that the tests start. Most of them leave garbage and keep little.
 func Run(run func() int) int {
 	parent := ""
 	if os.Getenv("CURTSY_LONG") == "" {
@@ -31,5 +35,9 @@ func Run(run func() int) int {
 		_ = os.Setenv(name, home) // it fails for names that cannot be one
 	}
 	_ = os.Setenv("TMPDIR", dir)
+	if os.Getenv("GOGC") == "" {
+		_ = os.Setenv("GOGC", "400")
+		debug.SetGCPercent(400)
+	}
 	return run()
 }

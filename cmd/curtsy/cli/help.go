@@ -117,6 +117,9 @@ const GroupKey = "group"
 
 // Group puts the flags declared so far, and in no group yet, under a title of help.
 func Group(fs *pflag.FlagSet, title string) {
+	sorted := fs.SortFlags
+	fs.SortFlags = false // it is called for many commands each time that curtsy starts, and sorting takes long
+	defer func() { fs.SortFlags = sorted }()
 	fs.VisitAll(func(f *pflag.Flag) {
 		if _, ok := f.Annotations[GroupKey]; !ok {
 			annotate(fs, f.Name, GroupKey, title)

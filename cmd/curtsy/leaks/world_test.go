@@ -97,6 +97,7 @@ func newWorld(t *testing.T) *world {
 	w.dir = filepath.Join(w.home, "d")
 	w.bin = filepath.Join(w.home, "program")
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", w.bin, "curtsy/cmd/curtsy")
+	build.Env = append(os.Environ(), "GOGC=400")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

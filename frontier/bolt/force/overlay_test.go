@@ -73,7 +73,9 @@ func (o *overlaid) build(t *testing.T, tool string) {
 	require.NoError(t, err)
 	name := filepath.Join(dir, "overlay.json")
 	mustWrite(t, name, string(list))
-	o.output, o.err = exec.Command(tool, "test", "-c", "-vet=off", "-modfile="+filepath.Join(dir, "go.mod"), "-overlay="+name, "-o", o.path, ".").CombinedOutput()
+	cmd := exec.Command(tool, "test", "-c", "-vet=off", "-modfile="+filepath.Join(dir, "go.mod"), "-overlay="+name, "-o", o.path, ".")
+	cmd.Env = append(os.Environ(), "GOGC=400")
+	o.output, o.err = cmd.CombinedOutput()
 }
 
 // module writes a copy of bbolt with the hook, and a go.mod that has it in the place of bbolt: what lies in the module

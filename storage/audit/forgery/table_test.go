@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -132,7 +131,6 @@ func findings(r *audit.Result) string {
 }
 
 func TestTheAuditFindsEachForgery(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each row leaves a crawl and an audit: little lives
 	dir := t.TempDir()
 	crawl(t, dir)
 	head, err := ledger.Latest(filepath.Join(dir, "ledger"))
