@@ -553,27 +553,12 @@ type Diff struct {
 
 // A Line is one of a diff. In JSON it is its mark followed by its text.
 type Line struct {
-	Mark  byte // '@' for where a part begins, ' ', '-' or '+'
-	Spans []Span
-}
-
-// A Span is a part of a line. Of a line that takes the place of another, Changed says that the other has it not.
-type Span struct {
-	Text    string
-	Changed bool
-}
-
-// String is the text of a line.
-func (l Line) String() string {
-	text := ""
-	for _, s := range l.Spans {
-		text += s.Text
-	}
-	return text
+	Mark byte // '@' for where a part begins, ' ', '-' or '+'
+	Text string
 }
 
 // MarshalText has JSON write a line as a string.
-func (l Line) MarshalText() ([]byte, error) { return append([]byte{l.Mark}, l.String()...), nil }
+func (l Line) MarshalText() ([]byte, error) { return append([]byte{l.Mark}, l.Text...), nil }
 
 // Says reports whether a site says something else: a page is new, gone or not known, or has another text, or something
 // redirects elsewhere.

@@ -117,7 +117,7 @@ func of(t *testing.T, r *changes.Result, url string) changes.Change {
 func lines(d *changes.Diff) (all []string) {
 	if d != nil {
 		for _, l := range d.Lines {
-			all = append(all, string(l.Mark)+l.String())
+			all = append(all, string(l.Mark)+l.Text)
 		}
 	}
 	return all
@@ -152,7 +152,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 		"/lost":    page("<p>server falls over"),
 		"/moved":   page("<p>a page that moves, whole"),
 		"/away":    page("<p>redirects later"),
-		"/plain":   typed("text/plain", "a\nb\nc\n"),
+		"/plain":   typed("text/plain", "a\nb\nc "+strings.Repeat("It is so. ", 100)+"It is one. Yes.\n"),
 		"/pic.png": typed("image/png", "\x89PNG one"),
 		"/swap":    page("<p>a page"),
 		"/empty":   page("<img src=/pic.png alt=''>"),
@@ -168,7 +168,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	s.set("/moved-here", page("<p>a page that moves, whole"))
 	s.set("/new", page("<title>A new one</title><p>first\n<p>second"))
 	s.set("/away", to("/same"))
-	s.set("/plain", typed("text/plain", "a\nB\nc\n"))
+	s.set("/plain", typed("text/plain", "a\nB\nc "+strings.Repeat("It is so. ", 100)+"It is two. Yes.\n"))
 	s.set("/pic.png", typed("image/png", "\x89PNG two"))
 	s.set("/swap", typed("application/zip", "PK\x03\x04"))
 	again()
@@ -201,7 +201,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	if a := of(t, r, base+"/away"); a.After == nil || a.After.Location != "/same" || a.Before.Status != 200 {
 		t.Errorf("away: %+v", a.After)
 	}
-	assert.Equal(t, "@line 1| a|-b|+B| c", strings.Join(lines(of(t, r, base+"/plain").Diff), "|"), "plain")
+	assert.Equal(t, "@line 1| a|-b|+B| c It is so.|@line 102| It is so.|-It is one.|+It is two.| Yes.", strings.Join(lines(of(t, r, base+"/plain").Diff), "|"), "plain")
 	d := of(t, r, base+"/text").Diff
 	if d == nil || d.Of != "main" || d.Added != 1 || d.Removed != 1 || !strings.Contains(strings.Join(lines(d), "\n"), "+The bakery opens at seven in") {
 		t.Errorf("text: %+v", lines(d))

@@ -138,7 +138,7 @@ func sections(r *changes.Result) (all []changesSection) {
 func (e entry) Lines() (shown []string) {
 	left := e.Diff.LeftOut
 	for i, l := range e.Diff.Lines {
-		switch text := plainly.OneLine(l.String()); {
+		switch text := plainly.OneLine(l.Text); {
 		case i >= maxLines && l.Mark != '@':
 			left++
 		case i >= maxLines:
@@ -200,7 +200,7 @@ func WriteChangesPage(w io.Writer, r *changes.Result) error {
 		},
 		"room": func(d *changes.Diff) bool {
 			for _, l := range d.Lines {
-				spent += len(l.String()) + 40
+				spent += len(l.Text) + 40
 			}
 			return spent <= maxDiffs
 		},

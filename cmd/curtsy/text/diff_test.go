@@ -20,9 +20,9 @@ func TestWhatSitesWroteIsText(t *testing.T) {
 		Missing: map[string]int64{changes.NoRecord: 1},
 	}
 	for i := range 61 {
-		lines := []changes.Line{{Mark: '@', Spans: []changes.Span{{Text: "line 1"}}}}
+		lines := []changes.Line{{Mark: '@', Text: "line 1"}}
 		for range 20 {
-			lines = append(lines, changes.Line{Mark: '+', Spans: []changes.Span{{Text: "a "}, {Text: evil, Changed: true}}})
+			lines = append(lines, changes.Line{Mark: '+', Text: "a " + evil})
 		}
 		r.Changes = append(r.Changes, changes.Change{
 			URL: fmt.Sprintf("javascript:%s/%d", evil, i), Change: changes.Changed, Kind: changes.Text, Page: true, Title: evil,
@@ -44,5 +44,5 @@ func TestWhatSitesWroteIsText(t *testing.T) {
 			t.Errorf("%q is not said:\n%s", want, shown[:min(len(shown), 3000)])
 		}
 	}
-	assert.Equal(t, 60*20, strings.Count(page.String(), "<ins>"), "insertions")
+	assert.Equal(t, 60*20, strings.Count(page.String(), `<div class="add">`), "insertions")
 }
