@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/cmd/curtsy/config"
 	"curtsy/cmd/curtsy/progress"
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/control"
@@ -35,7 +34,6 @@ import (
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
 	"curtsy/storage/wacz"
-	"curtsy/storage/warc"
 )
 
 // exportOptions are the flags.
@@ -487,9 +485,6 @@ func pack(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) 
 }
 
 func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOptions, std cli.Streams) error {
-	if err := completeSegment(ctx, dir, std); err != nil {
-		return err
-	}
 	parts, err := partsOf(dir)
 	if err != nil {
 		return err
@@ -618,8 +613,8 @@ func openSegment(dir string) (string, error) {
 	return filepath.Base(open[len(open)-1]), nil
 }
 
-// mendKilled completes the segment that a kill left open as resume does, and has the ledger know it. Where that cannot be
-// done, the segment is left to completeSegment, and the ledger to the next run.
+// mendKilled completes the segment that a kill left open as resume does, and has the ledger know it: a package with the one and
+// without the other would be audited as forged.
 func mendKilled(ctx context.Context, dir string, std cli.Streams) error {
 	open, err := openSegment(dir)
 	if err != nil {
@@ -628,57 +623,24 @@ func mendKilled(ctx context.Context, dir string, std cli.Streams) error {
 	if _, asked := control.Connect(ctx, dir); open == "" || asked == nil {
 		return nil
 	}
-	settings, err := config.Of(dir)
-	if err != nil {
-		return err
-	}
-	f, err := crawldir.OpenStopped(ctx, dir, settings)
-	switch {
-	case errors.Is(err, frontier.ErrInUse):
-		return nil // whoever packs is told
-	case err == nil:
-		err = f.MayMark()
-		if err == nil {
-			err = f.Mend(ctx, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
+	err = holdCrawl(ctx, dir, "", func(f crawldir.Stopped, _ func() error) error {
+		if err := f.MayMark(); err != nil {
+			return err
 		}
-		err = errors.Join(err, f.Close())
-	}
+		return f.Mend(ctx, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
+	})
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case errors.Is(err, frontier.ErrInUse): // whoever packs is told
+		return nil
 	case err != nil:
-		sayTo(std, "note: the ledger has no entry for a file that a kill left open, since it cannot be written: %v; curtsy resume %s adds it",
-			err, plainly.Argument(dir))
-	default:
-		sayTo(std, "%s, which a kill left open, is completed, and the ledger has a mark of it", open)
+		return fmt.Errorf("%s, which a kill left open, cannot be completed: %w", open, err)
 	}
+	sayTo(std, "%s, which a kill left open, is completed, and the ledger has a mark of it", open)
 	return nil
 }
 
 func sayTo(std cli.Streams, format string, args ...any) {
 	fmt.Fprintf(std.Err, "%s\n", plainly.Lines(fmt.Sprintf(format, args...)))
-}
-
-// completeSegment completes the segment that a kill left open, as resume does: the ledger tells of what is in it, and a
-// package with the one and without the other would be audited as forged. The frontier is held, so no crawl runs meanwhile.
-func completeSegment(ctx context.Context, dir string, std cli.Streams) error {
-	open, err := openSegment(dir)
-	if err != nil || open == "" {
-		return err
-	}
-	index, err := crawldir.OpenIndex(ctx, dir, nil, nil, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
-	if err != nil {
-		return err
-	}
-	archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "curtsy", Info: warc.Info{Software: "curtsy/" + crawldir.Version}, Index: index, Originals: index})
-	if err != nil {
-		return errors.Join(err, index.Close())
-	}
-	sayTo(std, "%s, which a kill left open, is completed", open)
-	if file, n := archive.Cut(); n > 0 {
-		sayTo(std, "%s: a kill left it incomplete; %d bytes of an unfinished record were cut off", file, n)
-	}
-	return errors.Join(archive.Close(), index.Close())
 }
 
 // ledgerParts are the files of a ledger that are packed: its lines, its checkpoints with what others said of them, the
