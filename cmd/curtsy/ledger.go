@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"net/http"
 	"net/url"
 	"os"
@@ -165,26 +164,17 @@ func rootOf(dir string, n *checkpoint.Note, size int64) (root tlog.Hash, err err
 	return root, err
 }
 
-// withTree reads the tree of a checkpoint from its tiles. Where they are missing or torn, they are made anew of the
-// lines, elsewhere: the crawl may run. Either way every hash is checked against the root of the checkpoint.
+// withTree reads the tree of a checkpoint.
 func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) error {
-	err := use(tree.Reader(dir, n.Size, n.Root))
-	if !errors.Is(err, tree.ErrTiles) {
-		return err
-	}
-	fresh, err := os.MkdirTemp("", "curtsy-tiles-")
+	temp, err := os.MkdirTemp("", "curtsy-tiles-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(fresh)
-	if _, err := tree.Rebuild(fresh, ledgerEntries(dir, n.Size)); err != nil {
-		return err
+	defer os.RemoveAll(temp)
+	if err = use(ledger.Hashes(dir, temp, n)); errors.Is(err, tree.ErrTiles) {
+		return fmt.Errorf("%s: the lines do not match the checkpoint of %d: curtsy audit has details (%w)", dir, n.Size, err)
 	}
-	if err := use(tree.Reader(fresh, n.Size, n.Root)); err != nil {
-		return fmt.Errorf("%s: the lines do not match the checkpoint of %d: curtsy audit has details (%w)",
-			dir, n.Size, err)
-	}
-	return nil
+	return err
 }
 
 // linesMatch checks that the lines of the ledger in dir lead to the checkpoint, whatever its tiles are.
@@ -221,25 +211,6 @@ func linesMatch(ctx context.Context, dir string, n *checkpoint.Note) error {
 		return fmt.Errorf("%w: lines were changed", of)
 	}
 	return nil
-}
-
-// ledgerEntries are the hashes of the first lines of a ledger.
-func ledgerEntries(dir string, size int64) iter.Seq2[tlog.Hash, error] {
-	return func(yield func(tlog.Hash, error) bool) {
-		for e, err := range ledger.Skim(dir) {
-			switch {
-			case err != nil:
-				yield(tlog.Hash{}, err)
-				return
-			case e.Problem != nil:
-				continue
-			case e.Index >= size:
-				return
-			case !yield(e.Hash, nil):
-				return
-			}
-		}
-	}
 }
 
 // lodging are the flags of ledger submit, and what comes of them.

@@ -227,9 +227,6 @@ func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) err
 	if err != nil {
 		return damagedLedger(err, dir)
 	}
-	for _, note := range g.Notes {
-		fmt.Fprint(std.Err, text.Wrap(plainly.OneLine(note)+"\n"))
-	}
 	return proveSaid(std, to, host, made)
 }
 

@@ -562,6 +562,35 @@ func Contains(dir string, c checkpoint.Checkpoint) error {
 	return nil
 }
 
+// Hashes reads the tree of a checkpoint of the ledger in dir from its tiles. Where they are missing or torn, it makes them
+// again from the lines, in a folder below temp: the crawl may run. It checks each hash against the root of the checkpoint.
+// The error tree.ErrTiles says that the lines do not lead there.
+func Hashes(dir, temp string, n *checkpoint.Note) tlog.HashReader {
+	in, again := tree.Reader(dir, n.Size, n.Root), false
+	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+		hashes, err := in.ReadHashes(indexes)
+		if again || !errors.Is(err, tree.ErrTiles) {
+			return hashes, err
+		}
+		fresh, err := os.MkdirTemp(temp, "tiles-")
+		if err != nil {
+			return nil, err
+		}
+		hasher := tree.NewHasher()
+		if _, err := tree.Rebuild(fresh, func(yield func(tlog.Hash, error) bool) {
+			for t, err := range Texts(dir) {
+				if err == nil && t.Index >= n.Size || !yield(HashOf(hasher, t.Line), err) {
+					return
+				}
+			}
+		}); err != nil {
+			return nil, err
+		}
+		in, again = tree.Reader(fresh, n.Size, n.Root), true
+		return in.ReadHashes(indexes)
+	})
+}
+
 // maxFollowed is the longest line that a Follower holds; it passes over longer ones. Ours are far shorter, and the ledger of
 // a directory that was received may be anything.
 const maxFollowed = 256 << 10

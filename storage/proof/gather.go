@@ -37,7 +37,6 @@ type Crawl struct {
 // gathered is what a bundle is made of. Its Source is valid until Close.
 type gathered struct {
 	Source
-	Notes []string // what had to be made anew, in words
 
 	crawl  Crawl
 	note   *checkpoint.Note
@@ -103,7 +102,7 @@ func once(ctx context.Context, c Crawl, host string) (_ *gathered, err error) {
 	if err := g.lines(ctx); err != nil {
 		return nil, err
 	}
-	if err := g.hostsOf(ctx); err != nil {
+	if err := g.hostsOf(); err != nil {
 		return nil, err
 	}
 	if err := g.claimStubs(); err != nil {
@@ -111,9 +110,7 @@ func once(ctx context.Context, c Crawl, host string) (_ *gathered, err error) {
 	}
 	g.marks()
 	g.Lines = g.eachLine
-	if err := g.hashes(ctx); err != nil {
-		return nil, err
-	}
+	g.Hashes = ledger.Hashes(c.Ledger, c.TempDir, g.note)
 	g.Heads = func(some []Exchange) ([]*Head, error) { return g.heads(ctx, some) }
 	g.Robots = func(sha string) []byte { return g.robotsOf(ctx, sha) }
 	return g, nil
@@ -213,51 +210,6 @@ func (g *gathered) mark(e ledger.Text) {
 		return
 	}
 	g.all = append(g.all, gatheredMark{m, Row{Index: e.Index, Public: bytes.Clone(e.Line)}})
-}
-
-// hashes opens the tiles, or makes them anew.
-func (g *gathered) hashes(ctx context.Context) error {
-	g.Hashes = tree.Reader(g.crawl.Ledger, g.note.Size, g.note.Root)
-	indexes := []int64{0}
-	for _, m := range g.all {
-		if m.row.Index > 0 {
-			indexes = append(indexes, m.row.Index)
-		}
-	}
-	for r, err := range g.eachLine {
-		if err != nil {
-			return err
-		}
-		indexes = append(indexes, r.Index)
-	}
-	slices.Sort(indexes)
-	_, err := tree.ProveMany(g.Hashes, g.note.Size, slices.Compact(indexes))
-	if err == nil || !errors.Is(err, tree.ErrTiles) {
-		return err
-	}
-	g.Notes = append(g.Notes, fmt.Sprintf("the tiles of the ledger cannot be used (%v): they were computed again from its lines", err))
-	dir, err := os.MkdirTemp(g.crawl.TempDir, "tiles-")
-	if err != nil {
-		return err
-	}
-	if _, err := tree.Rebuild(dir, func(yield func(tlog.Hash, error) bool) {
-		for e, err := range g.entries(ctx) {
-			if err != nil {
-				yield(tlog.Hash{}, err)
-				return
-			}
-			if !yield(hashOf(e.Line), nil) {
-				return
-			}
-		}
-	}); err != nil {
-		return err
-	}
-	g.Hashes = tree.Reader(dir, g.note.Size, g.note.Root)
-	if _, err := tree.ProveMany(g.Hashes, g.note.Size, slices.Compact(indexes)); err != nil {
-		return fmt.Errorf("%w: lines were changed", ErrDamaged)
-	}
-	return nil
 }
 
 var (
@@ -528,27 +480,14 @@ func (g *gathered) elsewhere(ctx context.Context) {
 	g.wanted = nil
 }
 
-// hostsOf finds the map of the last mark: in its file, or made anew from the lines.
-func (g *gathered) hostsOf(ctx context.Context) error {
+// hostsOf finds the map of the last mark.
+func (g *gathered) hostsOf() error {
 	for _, name := range []string{ledger.HostsName, ledger.HostsNext} {
 		if found, err := g.stored(name); found || err != nil {
 			return err
 		}
 	}
-	if len(g.stubs) > 0 {
-		return fmt.Errorf("%w: %s is of another one, and cannot be made again, because %d lines were redacted; if the crawl "+
-			"runs, run the command again", ErrDamaged, ledger.HostsName, len(g.stubs))
-	}
-	all, err := g.mapped(ctx)
-	if err != nil {
-		return err
-	}
-	g.Hosts = hostmap.Each(all)
-	if root, _, err := hostmap.Root(g.Hosts); err != nil || root != g.hosts.Root {
-		return fmt.Errorf("%w: lines were changed, by the map of hosts", ErrDamaged)
-	}
-	g.Notes = append(g.Notes, ledger.HostsName+" is not the map of hosts of the latest checkpoint: it was computed again from the lines")
-	return nil
+	return fmt.Errorf("%w: %s is of another one; if the crawl runs, run the command again; otherwise the next run makes the map again", ErrDamaged, ledger.HostsName)
 }
 
 // stored takes a file of the map, if it is that of the last mark. It is copied first: a crawl that runs replaces it, and it
@@ -583,38 +522,10 @@ func (g *gathered) stored(name string) (found bool, err error) {
 		return nil
 	})
 	if err != nil || root != g.hosts.Root {
-		return false, nil //nolint:nilerr // the map is made anew from the lines
+		return false, nil //nolint:nilerr // it is another map
 	}
 	g.Hosts, g.known = all, mine
 	return true, nil
-}
-
-// mapped makes the map anew.
-func (g *gathered) mapped(ctx context.Context) (all []hostmap.Entry, err error) {
-	hosts := map[string]*hostmap.Entry{}
-	for e, err := range g.entries(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if ledger.IsMark(e.Line) || e.Index >= g.hosts.Size {
-			continue
-		}
-		host := hostOf(e.Line)
-		h := hosts[host]
-		if h == nil {
-			h = &hostmap.Entry{Key: hostmap.Key(g.note.Origin, host)}
-			hosts[host] = h
-		}
-		h.Add(e.Index, hashOf(e.Line))
-	}
-	for host, h := range hosts {
-		if host == g.Host {
-			g.known = *h
-		}
-		all = append(all, *h)
-	}
-	slices.SortFunc(all, hostmap.Compare)
-	return all, nil
 }
 
 // maxTries bounds the search for the stubs of a host.

@@ -293,6 +293,9 @@ func (m *maker) prove() error {
 		return err
 	}
 	nodes, err := tree.ProveMany(m.Hashes, m.note.Size, all.indexes)
+	if errors.Is(err, tree.ErrTiles) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
 	if err != nil {
 		return err
 	}
