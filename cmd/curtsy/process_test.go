@@ -24,6 +24,9 @@ import (
 // asCurtsy in the environment makes the test binary be curtsy, so that tests run it as a process of its own.
 const asCurtsy = "CURTSY_TEST_AS_CURTSY"
 
+// fleetTTL in the environment of a process that is curtsy sets postgres.TTL.
+const fleetTTL = "CURTSY_TEST_FLEET_TTL"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asCurtsy) != "" {
 		beCurtsy()

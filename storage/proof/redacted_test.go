@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/tree"
 )
 
@@ -24,21 +25,23 @@ func (w *world) forget(host string, from, to int, reason string) {
 		w.clock(), quoted(reason), strings.Repeat("0", 64), strings.Join(entries, ",")))
 }
 
-// Lines that were taken out are told as such, with the reason; the rest is proven as before.
-func TestRedactedLinesAreTold(t *testing.T) {
+// withoutTwoLines is a bundle where two of seven lines were taken out, and the key of its log.
+func withoutTwoLines(t testing.TB) ([]byte, checkpoint.Key) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 5)
 	w.visit("b.test", 5)
 	w.commit()
 	w.forget("a.test", 3, 5, "asked for by <the owner>")
-	note := w.commit()
-	r := verified(t, w.bundle("a.test", note), Options{Key: w.signer.Key()})
+	return w.bundle("a.test", w.commit()), w.signer.Key()
+}
+
+// Lines that were taken out are named as such, with the reason; the rest is proven as before.
+func TestRedactedLinesAreNamed(t *testing.T) {
+	b, key := withoutTwoLines(t)
+	r := verified(t, b, Options{Key: key})
 	if !r.Holds || r.Summary.Redacted != 2 || r.Summary.Lines != 7 || len(r.Redaction) != 1 || r.Redaction[0].Lines != 2 ||
 		r.Redaction[0].Reason != "asked for by <the owner>" {
 		t.Errorf("%+v %+v", r, r.Findings)
-	}
-	if code, said := byPython(t, program(t, "python3"), w.bundle("a.test", note), Options{}); code != 0 {
-		t.Error(said)
 	}
 }
 

@@ -2,9 +2,11 @@ package sink_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/assert"
@@ -118,4 +120,47 @@ func BenchmarkPages(b *testing.B) {
 			b.ReportMetric(float64(size)/float64(len(rows)), "B/row")
 		})
 	}
+}
+
+// sample makes rows of a table: in order, with nulls where they may be, and strings that are hostile.
+func sample(table *tables.Table, n int) (rows []tables.Row) {
+	r := rand.New(rand.NewPCG(1, uint64(len(table.Columns))))
+	first := ""
+	if len(table.Key) > 0 {
+		first = table.Key[0]
+	}
+	for i := range n {
+		row := make(tables.Row, len(table.Columns))
+		for k, c := range table.Columns {
+			text := hostile[r.IntN(len(hostile))]
+			switch {
+			case c.Name == first && c.Kind == tables.String:
+				row[k] = tables.Text(fmt.Sprintf("%06d", i))
+			case c.Name == first && c.Kind == tables.Time:
+				row[k] = tables.Instant(time.Unix(int64(i), 0))
+			case c.Name == first && c.Kind == tables.Int64:
+				row[k] = tables.Long(int64(i))
+			case !c.Required && r.IntN(4) == 0:
+				row[k] = tables.Null()
+			case c.Kind == tables.String:
+				row[k] = tables.Text(text)
+			case c.Kind == tables.Bool:
+				row[k] = tables.Flag(r.IntN(2) == 0)
+			case c.Kind == tables.Int16:
+				row[k] = tables.Short(int16(r.Uint64()))
+			case c.Kind == tables.Int32:
+				row[k] = tables.Int(int32(r.Uint64()))
+			case c.Kind == tables.Int64:
+				row[k] = tables.Long(int64(r.Uint64()))
+			case c.Kind == tables.Float64:
+				row[k] = tables.Float(r.NormFloat64())
+			case c.Kind == tables.Time:
+				row[k] = tables.Instant(time.UnixMicro(r.Int64N(1 << 52)))
+			case c.Kind == tables.List:
+				row[k] = tables.Texts([]string{text, "x", text}[:r.IntN(4)])
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

@@ -1,3 +1,5 @@
+//go:build peers
+
 package postgres
 
 import (
@@ -64,4 +66,4 @@ func (f *Frontier) kill() {
 	f.release()
 }
 
-func TestConformance(t *testing.T) { frontiertest.Run(t, harness(frontiertest.Start(t))) }
+func TestPeers_Conformance(t *testing.T) { frontiertest.Run(t, harness(frontiertest.Start(t))) }

@@ -1,30 +1,21 @@
+//go:build peers
+
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/tree"
 )
-
-// page is docs/reference/ledger.md.
-func page(t *testing.T) string {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "ledger.md"))
-	require.NoError(t, err)
-	return string(b)
-}
 
 // code returns the block of the page that holds what.
 func code(t *testing.T, language, what string) string {
@@ -54,13 +45,11 @@ func all(t *testing.T, dir string) (text []byte) {
 	return text
 }
 
-// TestForeignRoot: the lines of Python in the documentation come to the roots of our checkpoints, forgotten lines included.
-func TestForeignRoot(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs Python")
-	}
+// The lines of Python in the documentation come to the roots of our checkpoints, forgotten lines included.
+func TestPeers_ForeignRoot(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
+		require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%v, and CURTSY_MUST_RUN is set", err)
 		t.Skip("no python3")
 	}
 	dir := begun(t, testKey(1), 1, 2)
@@ -83,24 +72,4 @@ func TestForeignRoot(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestPageListsEveryFieldOfAMark: the documentation has what a mark can hold.
-func TestPageListsEveryFieldOfAMark(t *testing.T) {
-	text := page(t)
-	names := 0
-	f, err := os.Open("mark.go")
-	require.NoError(t, err)
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		_, tag, ok := strings.Cut(s.Text(), "`json:\"")
-		if !ok {
-			continue
-		}
-		name := tag[:strings.IndexAny(tag, `,"`)]
-		if names++; !strings.Contains(text, "`"+name+"`") && name != "-" {
-			t.Errorf("the field %s is not there", name)
-		}
-	}
-	assert.GreaterOrEqual(t, names, 50, "fields")
 }

@@ -1,3 +1,5 @@
+//go:build peers
+
 package cdxj_test
 
 import (
@@ -40,7 +42,7 @@ var spelled = []string{
 	"dns:a.test", "urn:pageinfo:http://a.test/", "ftp://A.test/X", "HTTP://A.test/X", "metadata://a.test/x", "http://", "https://[::1", "http://a.test:99999/",
 }
 
-func TestKeysAreWarciosKeys(t *testing.T) {
+func TestPeers_KeysAreWarciosKeys(t *testing.T) {
 	t.Parallel()
 	dir := foreigntest.Clients(t)
 	urls := slices.Clone(spelled)
@@ -132,7 +134,7 @@ func warcio(t *testing.T, dir, command string) map[string][]string {
 	return lines
 }
 
-func TestOurIndexIsWarciosIndex(t *testing.T) {
+func TestPeers_OurIndexIsWarciosIndex(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it compares files")
@@ -167,7 +169,7 @@ func TestOurIndexIsWarciosIndex(t *testing.T) {
 	}
 }
 
-func TestWarcioReadsEveryRecord(t *testing.T) {
+func TestPeers_WarcioReadsEveryRecord(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it compares files")

@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -19,7 +21,7 @@ import (
 
 // Figures of a fleet: against one process with a frontier of its own on the same processors, and how much of what delays
 // permit is achieved.
-func TestFleet_Figures(t *testing.T) {
+func TestPeers_FleetFigures(t *testing.T) {
 	if !full() {
 		t.Skip("figures are measured by .ci/long fleet")
 	}
@@ -53,7 +55,7 @@ func TestFleet_Figures(t *testing.T) {
 // Members that are killed or stopped for longer than the time after which others expire them, connections that break, and a
 // server that is killed cost no page and no delay. The audit of all members finds nothing, that of all but one names it, and one
 // exchange that is moved is found. frontier/postgres has the rules, in virtual time.
-func TestFleet_Killed(t *testing.T) {
+func TestPeers_FleetKilled(t *testing.T) {
 	t.Parallel()
 	const ttl, members = 3 * time.Second, 4
 	kills, pages := 1, 24

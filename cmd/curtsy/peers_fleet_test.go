@@ -1,3 +1,5 @@
+//go:build peers
+
 package main
 
 import (
@@ -30,9 +32,6 @@ type fleet struct {
 	env     []string
 	stale   int // results that came too late, of members that were resumed
 }
-
-// fleetTTL in the environment of a process that is curtsy sets postgres.TTL.
-const fleetTTL = "CURTSY_TEST_FLEET_TTL"
 
 // curtsy is a command of a member.
 func (f *fleet) curtsy(t *testing.T, args ...string) *exec.Cmd {
@@ -175,7 +174,7 @@ const gateName = "gate.test"
 
 // Two processes crawl as one, and divide the work: each has half of the slots before the first page of 40 hosts is due, so that
 // it does not matter when a process begins.
-func TestFleet_TwoProcesses(t *testing.T) {
+func TestPeers_FleetTwoProcesses(t *testing.T) {
 	t.Parallel()
 	server, divided, links := frontiertest.Start(t), make(chan struct{}), ""
 	gate := &crawltest.Site{Name: gateName, Robots: crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 0.3\n"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -215,7 +214,7 @@ func TestFleet_TwoProcesses(t *testing.T) {
 
 // A server whose disk is full costs no page: each member says so, and continues when there is room. Members that are stopped
 // while the server is away end, at once with the second signal, and say that nothing is lost.
-func TestFleet_ServerFails(t *testing.T) {
+func TestPeers_FleetServerFails(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
 	const pages = 12
@@ -270,7 +269,7 @@ func TestFleet_ServerFails(t *testing.T) {
 }
 
 // Invalid input is refused: testdata/fleet.
-func TestFleet_BadInput(t *testing.T) {
+func TestPeers_FleetBadInput(t *testing.T) {
 	t.Parallel()
 	server := frontiertest.Start(t)
 	fleet, newer := server.Locator(), server.Locator()

@@ -1,3 +1,5 @@
+//go:build peers
+
 package graph_test
 
 import (
@@ -63,7 +65,7 @@ func web(n int) (links [][2]string) {
 	return links
 }
 
-func TestNetworkxAndIgraphReadWhatWeWrite(t *testing.T) {
+func TestPeers_NetworkxAndIgraphReadWhatWeWrite(t *testing.T) {
 	py := python(t)
 	for _, level := range []graph.Level{graph.Hosts, graph.Pages, graph.Domains} {
 		d := graphOf(t, level, web(400))

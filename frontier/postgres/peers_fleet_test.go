@@ -1,3 +1,5 @@
+//go:build peers
+
 package postgres
 
 import (
@@ -56,7 +58,7 @@ func hostOf(s *frontiertest.Stage, nth int) string {
 	return ""
 }
 
-func TestFleet(t *testing.T) {
+func TestPeers_Fleet(t *testing.T) {
 	server := frontiertest.Start(t)
 	for _, r := range []struct {
 		name string

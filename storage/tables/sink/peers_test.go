@@ -1,3 +1,5 @@
+//go:build peers
+
 package sink_test
 
 import (
@@ -5,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,7 +116,7 @@ func duckSame(t testing.TB, what string, table *tables.Table, got [][]any, want 
 
 func quoteSQL(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-func TestDuckDBReadsHostileRowsOfEachFormat(t *testing.T) {
+func TestPeers_DuckDBReadsHostileRowsOfEachFormat(t *testing.T) {
 	rows := hostileRows()
 	var types, json []string
 	for _, c := range every.Columns {
@@ -144,7 +145,7 @@ func TestDuckDBReadsHostileRowsOfEachFormat(t *testing.T) {
 }
 
 // Every table of an export has the types of docs/reference/tables.md, the name of its row and its order.
-func TestDuckDBReadsEveryTableWithTheTypesPromised(t *testing.T) {
+func TestPeers_DuckDBReadsEveryTableWithTheTypesPromised(t *testing.T) {
 	all := append(tables.All(), every)
 	var queries []string
 	rows := map[string][]tables.Row{}
@@ -181,50 +182,7 @@ func TestDuckDBReadsEveryTableWithTheTypesPromised(t *testing.T) {
 	}
 }
 
-// sample makes rows of a table: in order, with nulls where they may be, and strings that are hostile.
-func sample(table *tables.Table, n int) (rows []tables.Row) {
-	r := rand.New(rand.NewPCG(1, uint64(len(table.Columns))))
-	first := ""
-	if len(table.Key) > 0 {
-		first = table.Key[0]
-	}
-	for i := range n {
-		row := make(tables.Row, len(table.Columns))
-		for k, c := range table.Columns {
-			text := hostile[r.IntN(len(hostile))]
-			switch {
-			case c.Name == first && c.Kind == tables.String:
-				row[k] = tables.Text(fmt.Sprintf("%06d", i))
-			case c.Name == first && c.Kind == tables.Time:
-				row[k] = tables.Instant(time.Unix(int64(i), 0))
-			case c.Name == first && c.Kind == tables.Int64:
-				row[k] = tables.Long(int64(i))
-			case !c.Required && r.IntN(4) == 0:
-				row[k] = tables.Null()
-			case c.Kind == tables.String:
-				row[k] = tables.Text(text)
-			case c.Kind == tables.Bool:
-				row[k] = tables.Flag(r.IntN(2) == 0)
-			case c.Kind == tables.Int16:
-				row[k] = tables.Short(int16(r.Uint64()))
-			case c.Kind == tables.Int32:
-				row[k] = tables.Int(int32(r.Uint64()))
-			case c.Kind == tables.Int64:
-				row[k] = tables.Long(int64(r.Uint64()))
-			case c.Kind == tables.Float64:
-				row[k] = tables.Float(r.NormFloat64())
-			case c.Kind == tables.Time:
-				row[k] = tables.Instant(time.UnixMicro(r.Int64N(1 << 52)))
-			case c.Kind == tables.List:
-				row[k] = tables.Texts([]string{text, "x", text}[:r.IntN(4)])
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func TestPythonReadsHostileRowsOfEachFormat(t *testing.T) {
+func TestPeers_PythonReadsHostileRowsOfEachFormat(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err == nil {
 		err = exec.Command(python, "-c", "import csv, json, sqlite3").Run() // a stand-in may be there that starts nothing

@@ -1,3 +1,5 @@
+//go:build peers
+
 package extract
 
 import (
@@ -87,7 +89,7 @@ func firstDifference(a, b []stated) []stated {
 }
 
 // Every mention that another parser finds in a page is told, once, in their order, with the texts of links, and nothing else is.
-func TestMention_AsPythonHasThem(t *testing.T) {
+func TestPeers_MentionsAsPythonHasThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
 	}
