@@ -26,7 +26,6 @@ import (
 	"curtsy/crawler/export"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
-	"curtsy/storage/cdxj"
 	"curtsy/storage/graph"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
@@ -500,16 +499,6 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOpt
 	if err != nil {
 		return err
 	}
-	index, err := crawldir.IndexFiles(dir)
-	if err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	for _, path := range index {
-		if err := cdxj.Sound(path); err != nil && !errors.Is(err, cdxj.ErrEmpty) { // one that has too few lines is found out later
-			return fmt.Errorf("%w; rebuild it with curtsy warc index %s", err, plainly.Argument(dir))
-		}
-	}
-	parts.Index = cdxj.Sorted(ctx, filepath.Dir(o.out), index...)
 	parts.Lines = ledger.Read(filepath.Join(dir, crawldir.LedgerName))
 	parts.Title, parts.Description = o.title, o.about
 	parts.Software, parts.Version, parts.Key = "curtsy", crawldir.Version, key
@@ -521,9 +510,6 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOpt
 	})
 	if errors.Is(err, wacz.ErrExists) {
 		return cli.Usagef("%s exists: name a new file with --output, or remove it first", o.out)
-	}
-	if errors.Is(err, wacz.ErrIndex) {
-		return fmt.Errorf("%w; rebuild it with curtsy warc index %s", err, plainly.Argument(dir))
 	}
 	if err != nil {
 		return err

@@ -27,7 +27,6 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/foreigntest"
-	"curtsy/storage/cdxj"
 	"curtsy/storage/wacz"
 )
 
@@ -199,9 +198,6 @@ func playerShowsWACZ(t *testing.T, file, site string) {
 func playerShowsZipNum(t *testing.T, dir, site string) {
 	parts, err := partsOf(dir)
 	require.NoError(t, err)
-	files, err := crawldir.IndexFiles(dir)
-	require.NoError(t, err)
-	parts.Index = cdxj.Sorted(t.Context(), t.TempDir(), files...)
 	parts.PlainIndex = 1
 	file := filepath.Join(t.TempDir(), "bakery.wacz")
 	if _, err := wacz.Create(t.Context(), file, parts); err != nil {

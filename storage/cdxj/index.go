@@ -105,6 +105,12 @@ type capture struct {
 
 // append appends the line of c to b.
 func (c *capture) append(b []byte) []byte {
+	l := c.line()
+	return l.appendFields(append(appendKey(b, c.URL), ' '))
+}
+
+// line returns the line of c without its key.
+func (c *capture) line() Line {
 	l := Line{
 		Time: c.Date.UTC(), URL: c.URL, Mime: c.Type, Status: c.Status, Digest: c.digest,
 		Length: c.Length, Offset: c.Offset, Filename: c.File,
@@ -112,7 +118,23 @@ func (c *capture) append(b []byte) []byte {
 	if c.Kind == "revisit" {
 		l.Mime = revisitType
 	}
-	return l.appendFields(append(appendKey(b, c.URL), ' '))
+	return l
+}
+
+// LineOf returns the line of a record of a file, without its length. The block can still be read from its beginning. A
+// record that has no line returns nil.
+func LineOf(rec *warc.Record, file string) *Line {
+	var head bytes.Buffer
+	block := rec.Block
+	rec.Block = io.TeeReader(block, &head)
+	c, err := captureOf(rec, file)
+	rec.Block = io.MultiReader(&head, block)
+	if err != nil || c.Kind == "" {
+		return nil
+	}
+	l := c.line()
+	l.Key = Key(c.URL)
+	return &l
 }
 
 // HasLine reports whether a record has a line of the index, as warcio has it.

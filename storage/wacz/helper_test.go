@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,27 +35,14 @@ type exchange struct {
 	earlier         bool // another crawl has the same
 }
 
-// crawled is an archive with its index, as a crawl leaves it.
+// crawled is an archive as a crawl leaves it.
 type crawled struct {
 	dir   string
-	index []string
 	lines []storage.Line
 	first map[[32]byte]storage.Original
 }
 
 func (c *crawled) Add(e warc.Entry) error {
-	u, err := url.Parse(e.URL)
-	if err != nil {
-		return err
-	}
-	host := strings.Split(u.Host, ".")
-	slices.Reverse(host)
-	mime := e.Type
-	if e.Kind == "revisit" {
-		mime = "warc/revisit"
-	}
-	c.index = append(c.index, fmt.Sprintf(`%s)%s %s {"url":%q,"mime":%q,"status":"%d","digest":"%x","length":"%d","offset":"%d","filename":%q}`+"\n",
-		strings.Join(host, ","), u.RequestURI(), e.Date.Format("20060102150405"), e.URL, mime, e.Status, e.Payload, e.Length, e.Offset, e.File))
 	if _, ok := c.first[e.Payload]; !ok && e.Repeatable {
 		c.first[e.Payload] = storage.Original{URL: e.URL, Date: e.Date, ID: e.ID}
 	}
@@ -103,7 +88,6 @@ func crawl(t testing.TB, size int64, all ...exchange) *crawled {
 		c.lines = append(c.lines, l)
 	}
 	require.NoError(t, w.Close())
-	slices.Sort(c.index)
 	return c
 }
 
@@ -114,13 +98,6 @@ func (c *crawled) options(t testing.TB) Options {
 	require.NotEmpty(t, segments)
 	return Options{
 		Segments: segments, Software: "curtsy", Version: "0.0.0", TempDir: t.TempDir(),
-		Index: func(yield func([]byte, error) bool) {
-			for _, line := range c.index {
-				if !yield([]byte(strings.TrimSuffix(line, "\n")), nil) {
-					return
-				}
-			}
-		},
 		Lines: func(yield func(storage.Line, error) bool) {
 			for _, l := range c.lines {
 				if !yield(l, nil) {

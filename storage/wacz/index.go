@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"strconv"
 	"time"
 
 	"curtsy/storage/spool"
@@ -25,131 +23,18 @@ const (
 	maxLine    = 1 << 20 // bytes of a line of an index
 )
 
-// ErrIndex is wrapped by what says that the index is not that of the segments.
-var ErrIndex = errors.New("the index does not fit the archive")
-
-// readIndex gathers the lines of the index of what is packed, and holds them against the archive: a line for each
-// response and revisit, at its place, and no other.
-func (s *survey) readIndex(ctx context.Context, index iter.Seq2[[]byte, error]) (_ *spool.Spool, err error) {
-	if index == nil {
-		return nil, errors.New("wacz: pack: no index of the archive")
-	}
+// lines gathers the lines of the index of what is packed.
+func (s *survey) lines(ctx context.Context) (_ *spool.Spool, err error) {
 	to := newSpool(s.dir)
-	defer func() {
+	for line, err := range s.index.All() {
+		if err = cmp.Or(err, ctx.Err()); err == nil {
+			_, err = to.Write(line)
+		}
 		if err != nil {
-			err = errors.Join(err, to.Close())
-		}
-	}()
-	x := indexer{to: to, by: map[string]*segment{}}
-	for _, seg := range s.segments {
-		x.by[seg.name] = seg
-	}
-	n := 0
-	for line, err := range index {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return nil, fmt.Errorf("wacz: read the index: %w", err)
-		}
-		n++
-		if err := x.line(line); err != nil {
-			return nil, fmt.Errorf("wacz: read the index: line %d: %w", n, err)
-		}
-	}
-	for _, seg := range s.segments {
-		switch {
-		case seg.entries != seg.records:
-			return nil, fmt.Errorf("wacz: %w: it has %d lines for %s, which has %d answers", ErrIndex, seg.entries, seg.name,
-				seg.records)
-		case seg.indexed != seg.sum:
-			return nil, fmt.Errorf("wacz: %w: it lists records of %s that do not exist", ErrIndex, seg.name)
+			return nil, errors.Join(fmt.Errorf("wacz: sort the index: %w", err), to.Close())
 		}
 	}
 	return to, nil
-}
-
-type indexer struct {
-	to   *spool.Spool
-	by   map[string]*segment
-	last []byte
-}
-
-// entry is the third part of a line, by the exact names of its fields: a struct's would match "Offset", too.
-type entry map[string]json.RawMessage
-
-// number reads a JSON number, or a string of one: tools write either.
-func (e entry) number(name string) (int64, error) {
-	v, err := strconv.ParseUint(string(bytes.Trim(e[name], `"`)), 10, 63)
-	if err != nil {
-		return 0, fmt.Errorf("its %s is %.40q", name, e[name])
-	}
-	return int64(v), nil
-}
-
-// where reads the place of a record.
-func (e entry) where() (file string, offset, length int64, err error) {
-	if err = json.Unmarshal(e["filename"], &file); err != nil {
-		return "", 0, 0, fmt.Errorf("its filename is %.40q", e["filename"])
-	}
-	if offset, err = e.number("offset"); err != nil {
-		return "", 0, 0, err
-	}
-	length, err = e.number("length")
-	return file, offset, length, err
-}
-
-// line takes a line "key timestamp {…}". Only what a cut before it has moved is written anew.
-func (x *indexer) line(line []byte) error {
-	head, _, ok := bytes.Cut(line, []byte(" {"))
-	if !ok {
-		return fmt.Errorf("%.80q is not a line of an index", line)
-	}
-	if bytes.Compare(line, x.last) < 0 {
-		return fmt.Errorf("%.80q follows a greater line; an index is sorted", line)
-	}
-	x.last = append(x.last[:0], line...)
-	object := line[len(head)+1:]
-	var e entry
-	if err := json.Unmarshal(object, &e); err != nil {
-		return fmt.Errorf("%.80q: %w", line, err)
-	}
-	file, was, length, err := e.where()
-	if err != nil {
-		return fmt.Errorf("%.80q: %w", line, err)
-	}
-	seg := x.by[file]
-	if seg == nil {
-		return fmt.Errorf("%w: it names %q, which is not packed", ErrIndex, file)
-	}
-	at, ok := seg.shift(was)
-	if !ok {
-		return nil
-	}
-	seg.entries++
-	seg.indexed += place(at, length)
-	if at != was {
-		if object, err = e.moved(at); err != nil {
-			return err
-		}
-	}
-	for _, part := range [][]byte{head, {' '}, object, {'\n'}} {
-		if _, err := x.to.Write(part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// moved writes the entry with another offset, a string if it was one.
-func (e entry) moved(offset int64) ([]byte, error) {
-	value := strconv.FormatInt(offset, 10)
-	if old := e["offset"]; len(old) > 0 && old[0] == '"' {
-		value = `"` + value + `"`
-	}
-	e["offset"] = json.RawMessage(value)
-	var b bytes.Buffer
-	to := json.NewEncoder(&b)
-	to.SetEscapeHTML(false)
-	err := to.Encode(e)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // zipNum writes an index as ZipNum: blocks of lines, each a gzip member, to blocks, and to index where each begins.

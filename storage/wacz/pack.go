@@ -37,12 +37,10 @@ import (
 	"curtsy/storage/spool"
 )
 
-// Options say what to pack. Segments and Index are required.
+// Options say what to pack. Segments are required.
 type Options struct {
 	// Segments are the paths of complete WARC segments, one gzip member for each record, in the order of the crawl.
 	Segments []string
-	// Index are the lines of the CDXJ index of the segments, sorted and without newlines, with file names without folders.
-	Index iter.Seq2[[]byte, error]
 	// Lines are the ledger's lines. Nil means that the metadata records alone say what is a seed and what asks not to be
 	// archived. An error among them ends the packing.
 	Lines iter.Seq2[storage.Line, error]
@@ -127,7 +125,7 @@ func Write(ctx context.Context, w io.Writer, o Options) (_ Result, err error) {
 			return Result{}, err
 		}
 	}
-	index, err := s.readIndex(ctx, o.Index)
+	index, err := s.lines(ctx)
 	if err != nil {
 		return Result{}, err
 	}

@@ -20,6 +20,7 @@ import (
 
 	"curtsy/frontier/durable"
 	"curtsy/storage"
+	"curtsy/storage/cdxj"
 	"curtsy/storage/warc"
 )
 
@@ -98,58 +99,12 @@ func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 
 func hexOf(p print) string { return hex.EncodeToString(p.sum[:]) }
 
-func TestAnIndexThatIsNotOfTheArchiveIsRefused(t *testing.T) {
-	c := small(t)
-	whole := slices.Clone(c.index)
-	for what, change := range map[string]func() []string{
-		"no line":           func() []string { return nil },
-		"a line is missing": func() []string { return whole[1:] },
-		"a line twice":      func() []string { return append(whole[:1:1], whole...) },
-		"a wrong offset": func() []string {
-			return append([]string{strings.Replace(whole[0], `"offset":"`, `"offset":"1`, 1)}, whole[1:]...)
-		},
-		"offsets exchanged": func() []string { return exchanged(whole) },
-		"another file": func() []string {
-			return append([]string{strings.Replace(whole[0], "curtsy-00000", "curtsy-00009", 1)}, whole[1:]...)
-		},
-		"not sorted":          func() []string { b := slices.Clone(whole); slices.Reverse(b); return b },
-		"not JSON":            func() []string { return []string{"test,bakery)/ 20260504030201 {\n"} },
-		"a negative offset":   func() []string { return []string{"a 1 {\"filename\":\"curtsy-00000.warc.gz\",\"offset\":-1}\n"} },
-		"a line without end":  func() []string { return []string{strings.Repeat("a", 2*maxLine)} },
-		"a format line alone": func() []string { return []string{"!meta 0 {\"format\":\"cdxj\"}\n"} },
-	} {
-		c.index = change()
-		o := c.options(t)
-		if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "index") {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	o := c.options(t)
-	o.Index = func(yield func([]byte, error) bool) { yield(nil, errors.New("the disk is gone")) }
-	if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "read the index: the disk is gone") {
-		t.Errorf("the index's own error became %v", err)
-	}
-}
-
-// exchanged swaps the offsets of two lines whose records differ in length, as ids of records make it: the sums of offsets
-// and of lengths stay. (Of records of one length Write takes what the index says; the audit of a package does not.)
-func exchanged(lines []string) []string {
-	length := func(s string) string {
-		_, rest, _ := strings.Cut(s, `"length":"`)
-		value, _, _ := strings.Cut(rest, `"`)
-		return value
-	}
-	cutAt := func(s string) (before, value, after string) {
-		before, rest, _ := strings.Cut(s, `"offset":"`)
-		value, after, _ = strings.Cut(rest, `"`)
-		return before + `"offset":"`, value, `"` + after
-	}
-	b := slices.Clone(lines)
-	b0, v0, a0 := cutAt(b[0])
-	other := slices.IndexFunc(b, func(s string) bool { return length(s) != length(b[0]) })
-	b1, v1, a1 := cutAt(b[other])
-	b[0], b[other] = b0+v1+a0, b1+v0+a1
-	return b
+// The index in a package is that of its segments, as cdxj makes it.
+func TestIndex_IsThatOfTheSegments(t *testing.T) {
+	o := small(t).options(t)
+	var want bytes.Buffer
+	require.NoError(t, cdxj.Index(t.Context(), &want, func(string, warc.Finding) {}, o.Segments...))
+	assert.Equal(t, want.String(), string(packedBy(t, o).read("indexes/index.cdxj")))
 }
 
 func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
@@ -274,7 +229,7 @@ func TestPagesBeyondTheLimitGoToTheSecondListAndSeedsDoNot(t *testing.T) {
 	defer s.close()
 	seg := &segment{name: "a.warc.gz"}
 	for i := range maxPages + 20 {
-		a := &answered{offset: int64(i), length: 1, body: true, indexed: true, page: &page{URL: "http://a.test/", Seed: i == maxPages+10}}
+		a := &answered{offset: int64(i), length: 1, body: true, page: &page{URL: "http://a.test/", Seed: i == maxPages+10}}
 		require.NoError(t, s.settle(seg, a))
 	}
 	if s.pages.n != maxPages+1 || s.extra.n != 19 || !s.main.Seed {

@@ -3,7 +3,6 @@ package wacz
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,7 +15,6 @@ import (
 	"mime"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -30,6 +28,7 @@ import (
 	"curtsy/storage/answer"
 	"curtsy/storage/cdxj"
 	"curtsy/storage/mediatype"
+	"curtsy/storage/sorted"
 	"curtsy/storage/warc"
 )
 
@@ -40,6 +39,7 @@ type survey struct {
 
 	seeds, unkept map[string]struct{} // ids of records: of seeds, and of pages that ask not to be archived
 	titles        titles
+	index         *sorted.Sorter // lines
 
 	pages, extra *list
 	main         *page // where a reader begins: the first seed that is a page, or else the first page
@@ -50,7 +50,7 @@ type survey struct {
 }
 
 func newSurvey(o Options) (_ *survey, err error) {
-	s := &survey{dir: o.TempDir, seeds: map[string]struct{}{}, unkept: map[string]struct{}{}, titles: newTitles()}
+	s := &survey{dir: o.TempDir, seeds: map[string]struct{}{}, unkept: map[string]struct{}{}, titles: newTitles(), index: sorted.New(o.TempDir, sortLimit)}
 	if s.pages, err = newList(s.dir, "pages", "Pages"); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,9 @@ func newSurvey(o Options) (_ *survey, err error) {
 	return s, nil
 }
 
-func (s *survey) close() error { return errors.Join(s.pages.spool.Close(), s.extra.spool.Close()) }
+func (s *survey) close() error {
+	return errors.Join(s.pages.spool.Close(), s.extra.spool.Close(), s.index.Close())
+}
 
 // readLines keeps of the ledger what the archive's records alone may not say.
 func (s *survey) readLines(ctx context.Context, lines iter.Seq2[storage.Line, error]) error {
@@ -94,9 +96,10 @@ func (s *survey) readLines(ctx context.Context, lines iter.Seq2[storage.Line, er
 type answered struct {
 	id             string
 	offset, length int64
-	body, indexed  bool
+	body           bool
 	unkept         bool
-	page           *page // nil for what is no page
+	line           *cdxj.Line // of the index; nil for none
+	page           *page      // nil for what is no page
 }
 
 func (s *survey) readSegment(ctx context.Context, path string) error {
@@ -150,6 +153,7 @@ func (s *survey) readSegment(ctx context.Context, path string) error {
 // readRecord reads one record to its end. It returns the answer that is not settled yet.
 func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *warc.Record) (*answered, error) {
 	s.dated(rec)
+	line := cdxj.LineOf(rec, seg.name)
 	switch rec.Type {
 	case "response", "revisit":
 		if err := s.settle(seg, last); err != nil {
@@ -160,14 +164,14 @@ func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *w
 			return nil, err
 		}
 		end, err := r.End()
-		a.length = end - a.offset
+		a.length, a.line = end-a.offset, line
 		return a, err
 	case "metadata":
 		if last != nil && rec.ConcurrentTo() == last.id {
 			return last, readMetadata(rec.Block, last)
 		}
 	}
-	if !cdxj.HasLine(rec) {
+	if line == nil {
 		return last, nil
 	}
 	// A resource or the like, in an archive of another crawler: it has a line of the index, and no more.
@@ -175,7 +179,7 @@ func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *w
 		return nil, err
 	}
 	end, err := r.End()
-	return &answered{id: rec.ID(), offset: rec.Offset, length: end - rec.Offset, indexed: true}, err
+	return &answered{id: rec.ID(), offset: rec.Offset, length: end - rec.Offset, line: line}, err
 }
 
 // dated notes a record's date, and whether it repeats an answer of before the archive: one of another crawl (--dedup).
@@ -230,10 +234,12 @@ func (s *survey) settle(seg *segment, a *answered) error {
 		s.noArchive++
 		return nil
 	}
-	if a.indexed {
-		at, _ := seg.shift(a.offset)
-		seg.records, s.records = seg.records+1, s.records+1
-		seg.sum += place(at, a.length)
+	if a.line != nil {
+		s.records++
+		a.line.Offset, a.line.Length = seg.shift(a.offset), a.length
+		if err := s.index.Add(a.line.Append(nil)); err != nil {
+			return fmt.Errorf("wacz: sort the index: %w", err)
+		}
 	}
 	if a.page == nil || a.unkept {
 		return nil
@@ -254,9 +260,6 @@ type segment struct {
 	print      print
 	cuts       []cut  // records left out, in their order
 	whole      string // hex SHA-256 of the file as it is, when there are cuts
-
-	records, entries int64  // of responses and revisits that stay; lines of the index that name the segment
-	sum, indexed     uint64 // fingerprints of where the former and the latter say that records stand
 }
 
 // cut is a member that is left out.
@@ -271,16 +274,12 @@ func (s *segment) leaveOut(offset, length int64) {
 	s.cuts = append(s.cuts, cut{offset, length, before})
 }
 
-// shift returns where a member at an offset of the file stands in what is packed, and false for one that is cut.
-func (s *segment) shift(offset int64) (int64, bool) {
-	i, cut := slices.BinarySearchFunc(s.cuts, offset, func(c cut, at int64) int { return cmp.Compare(c.offset, at) })
-	switch {
-	case cut:
-		return 0, false
-	case i == 0:
-		return offset, true
+// shift returns where a member behind all cuts stands in what is packed.
+func (s *segment) shift(offset int64) int64 {
+	if n := len(s.cuts); n > 0 {
+		return offset - s.cuts[n-1].before
 	}
-	return offset - s.cuts[i-1].before, true
+	return offset
 }
 
 // open returns what is packed of the segment.
@@ -384,14 +383,6 @@ func copyAll(ctx context.Context, w io.Writer, r io.Reader) (n int64, err error)
 	}
 }
 
-// place is the fingerprint of where a record stands; sums of them tell sets of records apart, whatever their order.
-func place(offset, length int64) uint64 {
-	x := uint64(offset)*0x9e3779b97f4a7c15 ^ uint64(length)
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	return x ^ x>>32
-}
-
 // maxBlock is how much of a block is read for its title.
 const maxBlock = 1 << 20
 
@@ -400,7 +391,6 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	a := &answered{id: rec.ID(), offset: rec.Offset}
 	_, a.unkept = s.unkept[a.id]
 	uri := rec.TargetURI()
-	a.indexed = uri != ""
 	got, err := answer.Read(rec, maxBlock)
 	if err != nil {
 		return nil, err

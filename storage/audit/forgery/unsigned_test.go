@@ -28,7 +28,6 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/reconcile"
-	"curtsy/storage/cdxj"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/ledger/tree"
@@ -313,20 +312,14 @@ type packed struct {
 func pack(t *testing.T, e *evidence, key []byte) *packed {
 	t.Helper()
 	ctx, dir := context.Background(), e.write()
-	require.NoError(t, os.RemoveAll(filepath.Join(dir, "index"))) // that of a forged archive is made anew
-	index, err := cdxj.Open(ctx, dir, cdxj.Options{})
-	require.NoError(t, err)
-	require.NoError(t, index.Close())
-	lists, err := cdxj.Files(filepath.Join(dir, "index"))
-	require.NoError(t, err)
 	o := wacz.Options{Software: "curtsy", Version: "1", Key: ed25519.NewKeyFromSeed(key), TempDir: t.TempDir(), Lines: ledger.Read(filepath.Join(dir, "ledger")),
-		Segments: directory(dir).o.Files, Index: cdxj.Sorted(ctx, t.TempDir(), lists...)}
+		Segments: directory(dir).o.Files}
 	books := filesIn(t, filepath.Join(dir, "ledger"))
 	for _, name := range slices.Sorted(maps.Keys(books)) {
 		o.Files = append(o.Files, wacz.File{Name: "ledger/" + name, Path: filepath.Join(dir, "ledger", filepath.FromSlash(name))})
 	}
 	to := filepath.Join(t.TempDir(), "x.wacz")
-	_, err = wacz.Create(ctx, to, o)
+	_, err := wacz.Create(ctx, to, o)
 	require.NoError(t, err)
 	z, err := zip.OpenReader(to)
 	require.NoError(t, err)
