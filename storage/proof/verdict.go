@@ -2,12 +2,11 @@ package proof
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
-	"curtsy/robots/naive"
 	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 )
@@ -15,16 +14,21 @@ import (
 // judge recomputes what robots.txt says of the lines, with another reader than the crawler's.
 type judge struct {
 	r     *Result
-	texts map[string][]byte
+	texts map[string]robotsText
 	named map[string]bool // texts that a line names
 
-	tokens   []string // the product tokens that requests have named
-	readings map[readingKey]*naive.Reading
+	store    *evidence.Store   // has read the texts
+	err      error             // of the store
+	tokens   []string          // the product tokens that requests have named
 	doubtful []doubt           // what no token so far explains: a later request may name another
 	served   map[string]served // the last robots.txt of each authority
 }
 
-type readingKey struct{ sha, token, standard string }
+// robotsText is a robots.txt of the bundle.
+type robotsText struct {
+	evidence.Text
+	body []byte
+}
 
 // doubt is a line that is judged again when all tokens are known.
 type doubt struct {
@@ -48,7 +52,6 @@ type text struct {
 }
 
 const (
-	maxReadings = 16
 	maxDoubts   = 10_000
 	maxTokens   = 8
 	maxServed   = 1 << 12
@@ -70,9 +73,9 @@ func (j *judge) take(index int64, l *storage.Line, h *Head) {
 			target = u.Target
 		}
 	}
-	if body, ok := j.texts[l.RobotsSHA256]; ok && !j.named[l.RobotsSHA256] {
+	if of, ok := j.texts[l.RobotsSHA256]; ok && !j.named[l.RobotsSHA256] {
 		j.named[l.RobotsSHA256] = true
-		j.r.Summary.bundled(l.RobotsSHA256, body)
+		j.r.Summary.bundled(l.RobotsSHA256, of.body)
 	}
 	switch {
 	case l.Decision == storage.DecisionRobots:
@@ -142,13 +145,13 @@ func (j *judge) inForce(index int64, l *storage.Line) bool {
 // agrees recomputes the verdict of a line: "" if the line says the same, else what robots.txt says. It is known where
 // there are the text and the name of the crawler.
 func (j *judge) agrees(l *storage.Line, target string) (said string, known bool) {
-	body, ok := j.texts[l.RobotsSHA256]
+	of, ok := j.texts[l.RobotsSHA256]
 	if !ok || len(j.tokens) == 0 || target == "" {
 		return "", false
 	}
 	want := l.Decision == storage.DecisionAllow
 	for _, token := range slices.Backward(j.tokens) {
-		if said = j.verdict(l, body, token, target, want); said == "" {
+		if said = j.verdict(l, of.Text, token, target, want); said == "" {
 			return "", true
 		}
 	}
@@ -156,45 +159,19 @@ func (j *judge) agrees(l *storage.Line, target string) (said string, known bool)
 }
 
 // verdict is what robots.txt says to one token, "" if it is what the line says. An older standard only adds refusals.
-func (j *judge) verdict(l *storage.Line, body []byte, token, target string, want bool) string {
-	standards := []string{"rfc9309"}
-	if l.Standard != "" && l.Standard != standards[0] {
-		standards = append(standards, l.Standard)
+func (j *judge) verdict(l *storage.Line, text evidence.Text, token, target string, want bool) string {
+	by := evidence.Measure{Told: evidence.Told{Token: token}, Info: &evidence.Info{Standard: l.Standard}}.Binding("")
+	vs, err := j.store.Served(text, target, by)
+	forbidden := slices.ContainsFunc(vs, func(v evidence.Verdict) bool { return !v.Allowed })
+	if err == nil && (want && forbidden || !evidence.Agree(vs, l, want)) {
+		return evidence.InWords(vs)
 	}
-	said, right := "", false
-	for _, t := range []string{target, evidence.Undotted(target)} {
-		for _, standard := range standards {
-			allowed, line := j.reading(l.RobotsSHA256, body, token, standard).Allowed(t)
-			if want && !allowed {
-				return fmt.Sprintf("line %d forbids %s to %s", line, t, token)
-			}
-			if allowed == want && line == l.RobotsLine && (l.Standard == "" || l.Standard == standard) {
-				right = true
-			} else if said == "" {
-				said = fmt.Sprintf("%s is %s for %s by line %d", t, map[bool]string{true: "allowed", false: "forbidden"}[allowed], token, line)
-			}
-		}
+	right := ""
+	if err == nil {
+		right, err = j.store.Misquoted(text, vs, l, target, want)
 	}
-	if !right {
-		return said
-	}
-	if rule := naive.Written(body, l.RobotsLine); evidence.Plain(rule) != evidence.Plain(l.RobotsRule) {
-		return fmt.Sprintf("line %d is %q", l.RobotsLine, rule)
-	}
-	return ""
-}
-
-func (j *judge) reading(sha string, body []byte, token, standard string) *naive.Reading {
-	k := readingKey{sha, token, standard}
-	if r := j.readings[k]; r != nil {
-		return r
-	}
-	if len(j.readings) >= maxReadings {
-		clear(j.readings)
-	}
-	r := naive.Read(standard, body, token)
-	j.readings[k] = r
-	return r
+	j.err = errors.Join(j.err, err)
+	return right
 }
 
 // close judges again what no token explained, now that all are known.

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"curtsy/robots/naive"
 	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/accesslog"
@@ -82,8 +81,15 @@ func (v *verification) all(ctx context.Context) error {
 		return nil
 	}
 	v.signatures()
-	v.judge = &judge{r: v.r, texts: v.texts(), named: map[string]bool{}, readings: map[readingKey]*naive.Reading{},
-		served: map[string]served{}}
+	store, err := evidence.NewStore(v.TempDir)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	v.judge = &judge{r: v.r, store: store, named: map[string]bool{}, served: map[string]served{}}
+	if v.judge.texts, err = v.texts(store); err != nil {
+		return err
+	}
 	if len(v.Logs) > 0 {
 		v.log = v.newLogCheck()
 	}
@@ -91,7 +97,9 @@ func (v *verification) all(ctx context.Context) error {
 		return err
 	}
 	v.inclusion()
-	v.judge.close()
+	if v.judge.close(); v.judge.err != nil {
+		return v.judge.err
+	}
 	v.r.Summary.close()
 	v.page()
 	if v.log != nil {
@@ -609,8 +617,8 @@ func (v *verification) restOfHeads(s *headStream) {
 }
 
 // texts reads the robots.txt files, each held to the digest that it is named after.
-func (v *verification) texts() map[string][]byte {
-	all, size := map[string][]byte{}, 0
+func (v *verification) texts(store *evidence.Store) (map[string]robotsText, error) {
+	all, size := map[string]robotsText{}, 0
 	names := make([]string, 0, len(v.bundle.files))
 	for name := range v.bundle.files {
 		if v.bundle.robotsOf(name) != "" {
@@ -634,10 +642,14 @@ func (v *verification) texts() map[string][]byte {
 			continue
 		}
 		if size += len(b); size <= maxAllTexts {
-			all[sha] = b
+			text, err := store.Put(b)
+			if err != nil {
+				return nil, err
+			}
+			all[sha] = robotsText{text, b}
 		}
 	}
-	return all
+	return all, nil
 }
 
 // marks are those of a bundle, read.
