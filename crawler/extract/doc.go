@@ -61,7 +61,7 @@
 // An error ends such a page for a browser, which shows what stands before. A page with one is read as XML as far as a
 // lenient decoder comes, which is as far as a browser or farther, and once more as HTML; the links of both are taken,
 // and Unparsed is UnparsedXML. So it lacks nothing that it has as HTML, and nothing that a browser would have found.
-// Entities are those of HTML: a page that uses some of its own counts as one with an error.
+// Entities are those of XHTML (HTML 4): a page that uses others counts as one with an error, and is read as HTML as well.
 //
 // # What is no page
 //

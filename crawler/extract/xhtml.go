@@ -155,16 +155,16 @@ type xmlOpen struct {
 func newXMLTree(body []byte, strict bool) *xmlTree {
 	x := &xmlTree{root: html.Node{Type: html.DocumentNode}}
 	limit := markup.New(bytes.NewReader(body), markup.Max)
-	x.read(limit, entitiesIn(body), strict)
+	x.read(limit, strict)
 	x.malformed = x.malformed || limit.Over()
 	return x
 }
 
 func (x *xmlTree) doc() *goquery.Document { return goquery.NewDocumentFromNode(&x.root) }
 
-func (x *xmlTree) read(body io.Reader, entities map[string]string, strict bool) {
+func (x *xmlTree) read(body io.Reader, strict bool) {
 	d := xml.NewDecoder(body)
-	d.Strict, d.Entity = strict, entities
+	d.Strict, d.Entity = strict, xml.HTMLEntity // those of all of XHTML's document types; others are an error
 	if !strict {
 		d.AutoClose = xml.HTMLAutoClose
 	}
@@ -253,43 +253,25 @@ func (x *xmlTree) namespace(name xml.Name) string {
 
 // attributes returns attributes as the parser of HTML has them, each once. To have one twice is an error.
 func (x *xmlTree) attributes(attrs []xml.Attr) []html.Attribute {
-	const few = 8
 	out := make([]html.Attribute, 0, len(attrs))
-	var met map[[2]string]bool
-	if len(attrs) > few {
-		met = make(map[[2]string]bool, len(attrs))
-	}
+	met := make(map[html.Attribute]bool, len(attrs))
 	for _, a := range attrs {
 		if a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns" {
 			continue
 		}
-		b := html.Attribute{Namespace: a.Name.Space, Key: strings.ToLower(a.Name.Local), Val: a.Value}
+		b := html.Attribute{Namespace: a.Name.Space, Key: strings.ToLower(a.Name.Local)}
 		if a.Name.Space == xlinkSpace {
 			b.Namespace = "xlink"
 		}
-		if hasBefore(out, met, b) {
+		if met[b] {
 			x.malformed = true
 			continue
 		}
+		met[b] = true
+		b.Val = a.Value
 		out = append(out, b)
 	}
 	return out
-}
-
-// hasBefore reports whether an attribute is among others: by comparison or, if there are many, by what was met.
-func hasBefore(attrs []html.Attribute, met map[[2]string]bool, b html.Attribute) bool {
-	if met != nil {
-		name := [2]string{b.Namespace, b.Key}
-		had := met[name]
-		met[name] = true
-		return had
-	}
-	for _, a := range attrs {
-		if a.Key == b.Key && a.Namespace == b.Namespace {
-			return true
-		}
-	}
-	return false
 }
 
 // instruction reads what links to a style sheet (Associating Style Sheets with XML documents 1.0). Its
@@ -306,30 +288,5 @@ func (x *xmlTree) instruction(t xml.ProcInst) {
 	z.Next()
 	if href := attr(&html.Node{Attr: z.Token().Attr}, "href"); href != "" {
 		x.sheets = append(x.sheets, href)
-	}
-}
-
-// maxEntity is the length of the longest name, CounterClockwiseContourIntegral.
-const maxEntity = len("CounterClockwiseContourIntegral")
-
-// entitiesIn returns what the entities mean that a page mentions, of those that HTML has: all of XHTML's document types
-// mean these (HTML Standard 14.2). Those that a page declares itself are not known; to mention one is an error here.
-func entitiesIn(body []byte) map[string]string {
-	known := map[string]string{}
-	for {
-		_, rest, ok := bytes.Cut(body, []byte("&"))
-		if !ok {
-			return known
-		}
-		body = rest
-		name := rest[:max(0, bytes.IndexByte(rest[:min(len(rest), maxEntity+1)], ';'))]
-		if len(name) == 0 || name[0] == '#' || known[string(name)] != "" {
-			continue
-		}
-		written := "&" + string(name) + ";"
-		// Names without a semicolon are of HTML alone: of "&notit;" the library reads "&not".
-		if text := html.UnescapeString(written); text != written && (text == ";" || !strings.HasSuffix(text, ";")) {
-			known[string(name)] = text
-		}
 	}
 }
