@@ -1,11 +1,9 @@
 package crawldir
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,28 +47,10 @@ func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
 			t.Errorf("a damaged file is read as %+v", got)
 		}
 	}
-}
-
-func TestHeads_TheOldestMakesRoom(t *testing.T) {
-	t.Parallel()
-	h := HeadsBeside(filepath.Join(t.TempDir(), "ledger.key"))
-	require.NoError(t, h.Keep("/a", noteOf(t, "curtsy-1/a", 3)))
-	for i := range maxHeads - 1 {
-		file := filepath.Join(h.dir, fmt.Sprintf("%d%s", i, headSuffix))
-		require.NoError(t, os.WriteFile(file, nil, 0o600))
-	}
-	require.NoError(t, os.Chtimes(h.file("curtsy-1/a", headSuffix), time.Time{}, noon.AddDate(-1, 0, 0)))
-	require.NoError(t, h.Keep("/a", noteOf(t, "curtsy-1/b", 3)))
-	entries, err := os.ReadDir(h.dir)
-	if err != nil || len(entries) != maxHeads+1 { // and the file of the directory
-		t.Errorf("%d files, %v", len(entries), err)
-	}
-	if got, err := h.Of("curtsy-1/a"); got != nil || err != nil {
-		t.Errorf("%+v %v", got, err)
-	}
-	if at, _, err := h.At("/a"); err != nil || at != "curtsy-1/b" {
-		t.Errorf("%+v %v", at, err)
-	}
+	require.NoError(t, h.Begin("/crawls/curtsy-1/a", "curtsy-1/c"))
+	at, _, err := h.At("/crawls/curtsy-1/a")
+	require.NoError(t, err)
+	require.Equal(t, "curtsy-1/c", at)
 }
 
 // A key that can neither be read nor made is an error; only who does not ask for one gets none.

@@ -242,7 +242,6 @@ const (
 	headFolder  = "ledger-heads"
 	headSuffix  = ".head" // of the file of a ledger, which is named after its origin
 	placeSuffix = ".dir"  // of the file of a crawl directory, which holds the origin of its ledger
-	maxHeads    = 4096    // files of each kind; the one that was written first makes room
 )
 
 // Heads keeps the newest checkpoint of each ledger beside the key that signed it. Whoever keeps a crawl directory for the
@@ -330,43 +329,12 @@ func (h Heads) Begin(dir, origin string) error {
 	return nil
 }
 
-// put writes a file, and makes room for one that is new.
+// put writes a file.
 func (h Heads) put(file string, b []byte) error {
 	if err := os.MkdirAll(h.dir, 0o700); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		if err := h.makeRoom(filepath.Ext(file)); err != nil {
-			return err
-		}
-	}
 	return durable.WriteFile(file, b, 0o600)
-}
-
-// makeRoom removes the files of a kind that were written first, while there are as many as there may be.
-func (h Heads) makeRoom(suffix string) error {
-	for {
-		entries, err := os.ReadDir(h.dir)
-		if err != nil {
-			return err
-		}
-		n, first, at := 0, "", time.Time{}
-		for _, e := range entries {
-			if filepath.Ext(e.Name()) != suffix {
-				continue
-			}
-			n++
-			if info, err := e.Info(); err == nil && (first == "" || info.ModTime().Before(at)) {
-				first, at = e.Name(), info.ModTime()
-			}
-		}
-		if n < maxHeads || first == "" {
-			return nil
-		}
-		if err := os.Remove(filepath.Join(h.dir, first)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
 }
 
 // ErrNotKept says that the ledger of a crawl directory lacks what your key signed for it.

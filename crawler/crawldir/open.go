@@ -284,11 +284,11 @@ func NotDirectory(dir string) error {
 	return dirMisuse(dir, ErrNotDirectory, "%s is not a directory: a part of its path is a file", dir)
 }
 
-// RemoveLeftOvers removes what kills left of snapshots, and of frontiers that were being made. Whoever calls it holds the
-// frontier, so that nobody is at work on one.
+// RemoveLeftOvers removes what kills left of snapshots, and of frontiers that were being made, and the frontiers of earlier
+// generations that earlier versions kept. Whoever calls it holds the frontier, so that nobody is at work on one.
 func RemoveLeftOvers(dir string) error {
 	var errs []error
-	for _, prefix := range []string{control.SnapshotPrefix, RebuiltName + ".new", FrontierName + ".new"} {
+	for _, prefix := range []string{control.SnapshotPrefix, RebuiltName + ".new", FrontierName + ".new", "frontier-0"} {
 		old, err := Entries(dir, prefix, "")
 		errs = append(errs, err)
 		for _, path := range old {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"runtime"
@@ -32,9 +31,6 @@ import (
 // A generation begins with a frontier of its own. It is built beside the old one, whose lock is held all the while, and
 // takes its name in one step: killed before, a crawl is as it was, and killed after, it is an update that Run goes on
 // with. The number of the generation is in the frontier itself, so that nothing can contradict it.
-
-// OldFrontier is the name under which the frontier of a generation is kept until the next one is finished.
-func OldFrontier(generation int64) string { return fmt.Sprintf("frontier-%03d.db", generation) }
 
 // Update begins the next generation of the crawl in dir: Run then asks again for what it has, on condition that it
 // changed. was are the settings that the crawl had, nil for those in its directory; next are those of the update, which
@@ -95,11 +91,6 @@ func begin(ctx context.Context, dir string, was *Settings, r *Round, before func
 	if err := before(); err != nil {
 		return g, err
 	}
-	if !g.Round { // which has all of it
-		if err := keepOld(dir, g); err != nil {
-			return g, err
-		}
-	}
 	if runtime.GOOS == "windows" { // where no open file is replaced
 		closed = true
 		if err := old.Close(); err != nil {
@@ -110,16 +101,6 @@ func begin(ctx context.Context, dir string, was *Settings, r *Round, before func
 		return g, fmt.Errorf("crawl directory: %w", err)
 	}
 	return g, durable.Names(dir)
-}
-
-// keepOld gives the frontier before another name, a convenience: where there are no hard links, it is not kept.
-func keepOld(dir string, g budget.Generation) error {
-	keep := in(dir, OldFrontier(g.Number-1))
-	if err := os.Remove(keep); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("crawl directory: %w", err)
-	}
-	_ = os.Link(in(dir, FrontierName), keep)
-	return nil
 }
 
 // mustHaveEnded refuses a crawl that resume would go on with, and returns how often its frontier was opened before.
@@ -177,7 +158,7 @@ func (d *Dir) tellDamaged(what string, why error) {
 }
 
 // conclude writes down what changed in a generation that a run has ended; it returns nil in the first one. ended says that
-// nothing of it is left to do: then the frontier of the generation before has had its use.
+// nothing of it is left to do.
 func (d *Dir) conclude(ctx context.Context, ended bool) (*Changes, error) {
 	if d.generation.Number == 1 {
 		return nil, nil
@@ -189,20 +170,11 @@ func (d *Dir) conclude(ctx context.Context, ended bool) (*Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := Comparison{
+	return Comparison{
 		Generation: d.generation, Complete: ended, Past: p,
 		OptedOut: func(u canon.URL) bool { return d.settings.Lists().URL(u) != nil },
 		Ledger:   in(d.path, LedgerName), Spool: in(d.path, SpoolName), File: in(d.path, ChangesName),
 	}.Write(ctx)
-	if err != nil || !ended || d.generation.Round {
-		return c, err
-	}
-	for n := range d.generation.Number { // those of updates that a budget had ended among them
-		if err := os.Remove(in(d.path, OldFrontier(n))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return c, fmt.Errorf("crawl directory: %w", err)
-		}
-	}
-	return c, nil
 }
 
 // nextGeneration is what follows g. It begins after the last line of the ledger, whatever the clock says. Of a g that is
