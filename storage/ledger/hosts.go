@@ -122,21 +122,19 @@ func readBounded(r *bufio.Reader, long *[]byte, limit int) ([]byte, error) {
 // far, where memory asks for it, and at the last mark, always.
 type hostCheck struct {
 	origin  string
-	tail    tail            // entries that are not in the map yet
-	rows    []hostmap.Entry // the map, while it is small
-	file    string          // and when it is not; empty before that
-	pending *Mark           // the last mark of hosts, not checked yet
-	last    *Mark           // the last one
-	place   Problem         // of it
-	credit  int64           // hosts that may be gone through
-	unknown int64           // entries that were forgotten
-	gap     bool            // lines are missing, or the map is not asked for: nothing is checked any more
+	tail    tail    // entries that are not in the map yet
+	file    string  // the map so far; empty before the first entries are in it
+	pending *Mark   // the last mark of hosts, not checked yet
+	last    *Mark   // the last one
+	place   Problem // of it
+	credit  int64   // hosts that may be gone through
+	unknown int64   // entries that were forgotten
+	gap     bool    // lines are missing, or the map is not asked for: nothing is checked any more
 }
 
 const (
 	hostsPerLine = 8       // gone through for each line read
 	freeHosts    = 1 << 20 // gone through besides
-	maxRows      = 1 << 12 // hosts that are kept in memory
 	lag          = 1 << 17 // entries: so far before its place may end what a mark of hosts is of
 )
 
@@ -149,7 +147,7 @@ func (h *hostCheck) line(c *checker, m *Mark) error {
 	if m != nil && m.Kind == KindHosts {
 		h.pending, h.last = m, m
 		h.place = Problem{Fault: MapDiffers, Segment: c.segment, Row: c.row, Index: c.index - 1}
-		if max(m.Hosts, int64(len(h.rows)+len(h.tail.names))) <= h.credit {
+		if max(m.Hosts, int64(len(h.tail.names))) <= h.credit {
 			return h.check(c)
 		}
 	}
@@ -197,38 +195,22 @@ func (h *hostCheck) check(c *checker) error {
 
 // base is the map so far.
 func (h *hostCheck) base() iter.Seq2[hostmap.Entry, error] {
-	if h.file != "" {
-		return hostsIn(h.file)
+	if h.file == "" {
+		return hostmap.Each(nil)
 	}
-	return hostmap.Each(h.rows)
+	return hostsIn(h.file)
 }
 
 // take takes the first n entries of the tail into the map.
 func (h *hostCheck) take(n int) (root hostmap.Hash, hosts int64, err error) {
-	all := h.tail.merged(h.origin, n, h.base())
-	if h.file == "" && len(h.rows)+len(h.tail.names) <= maxRows {
-		var rows []hostmap.Entry
-		root, hosts, err = hostmap.Root(all, func(e *hostmap.Entry) error {
-			rows = append(rows, *e)
-			return nil
-		})
-		h.rows = rows
-	} else {
-		root, hosts, err = h.spill(all)
-	}
-	h.tail.drop(n)
-	return root, hosts, err
-}
-
-// spill writes the map to a file.
-func (h *hostCheck) spill(all iter.Seq2[hostmap.Entry, error]) (root hostmap.Hash, hosts int64, err error) {
 	f, err := os.CreateTemp("", "curtsy-hosts-*")
 	if err != nil {
 		return root, 0, err
 	}
-	root, hosts, err = writeHosts(f, all)
+	root, hosts, err = writeHosts(f, h.tail.merged(h.origin, n, h.base()))
 	err = errors.Join(err, f.Close(), h.close())
-	h.file, h.rows = f.Name(), nil
+	h.file = f.Name()
+	h.tail.drop(n)
 	return root, hosts, err
 }
 

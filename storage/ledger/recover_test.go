@@ -288,10 +288,9 @@ func TestARunSaysThatTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// More hosts than are kept in memory, and more lines than a mark may lag behind, are checked through a file that is gone in
-// the end.
+// The map of hosts, and more lines than a mark may lag behind, are checked through a file that is gone in the end.
 func TestTheMapOfManyHostsIsCheckedThroughAFile(t *testing.T) {
-	temp, lines := t.TempDir(), maxRows+500
+	temp, lines := t.TempDir(), 500
 	if long() {
 		lines = 2*lag + 1000
 	}
@@ -301,7 +300,7 @@ func TestTheMapOfManyHostsIsCheckedThroughAFile(t *testing.T) {
 	w := open(t, Options{Dir: dir})
 	for i := range lines {
 		l := numbered(i)
-		l.URL = fmt.Sprintf("http://h%d.test/", i%(maxRows+100))
+		l.URL = fmt.Sprintf("http://h%d.test/", i%400)
 		write(t, w, l)
 	}
 	closing(t, w)

@@ -661,7 +661,6 @@ type classKey struct {
 
 // pauses gathers gaps by the pause that was due.
 type pauses struct {
-	all     gaps
 	classes map[classKey]*gaps
 }
 
@@ -700,7 +699,6 @@ func (p *pauses) add(gap, pace time.Duration, by string) {
 		p.classes[k] = g
 	}
 	g.add(gap, pace)
-	p.all.add(gap, pace)
 }
 
 func (g *gaps) add(gap, pace time.Duration) {

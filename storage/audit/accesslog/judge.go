@@ -351,7 +351,7 @@ type visited struct {
 
 	copies  copies
 	clients map[string]*client
-	gaps    map[int64]int64 // how often a pause of so many seconds was met
+	gaps    pauses.Sample // by their seconds, a second more: less than a second more than these tell
 }
 
 // client is an address of the crawler, or the crawler, if its addresses are known.
@@ -370,7 +370,7 @@ const (
 func (j *judge) enter(name string) *visited {
 	h := &visited{name: name, shown: &audit.Host{Authority: name, StartToStart: true, Policy: "not requested"},
 		rules: j.rulesOf(name), fuzzy: time.Second,
-		clients: map[string]*client{}, gaps: map[int64]int64{}}
+		clients: map[string]*client{}}
 	if name == "" {
 		h.shown.Authority = "the host of the log"
 	}
@@ -471,10 +471,7 @@ func (j *judge) paced(h *visited, v *visit) {
 	if !c.last.IsZero() {
 		gap := v.time.Sub(c.last)
 		j.Totals.Gaps++
-		h.shown.Gaps++
-		if len(h.gaps) < maxClients {
-			h.gaps[int64(gap/time.Second)]++
-		}
+		h.gaps.Add(gap + time.Second)
 		if h.pace > 0 {
 			j.unprove(h, finding.Gap, "the log does not have the duration of requests, so no delay is known to be "+
 				"long enough", gap)
@@ -541,16 +538,7 @@ func (j *judge) leave(h *visited) {
 		return
 	}
 	slices.SortFunc(h.shown.Why, func(a, b audit.Unproved) int { return cmp.Compare(string(a.What)+a.Why, string(b.What)+b.Why) })
-	seen, at := int64(0), slices.Sorted(maps.Keys(h.gaps))
-	for i, s := range at {
-		if i == 0 {
-			h.shown.MinGap = float64(s + 1) // less than a second more than the seconds tell
-		}
-		if seen += h.gaps[s]; 2*seen >= h.shown.Gaps {
-			h.shown.MedianGap = float64(s + 1)
-			break
-		}
-	}
+	h.shown.Gaps, h.shown.MinGap, h.shown.MedianGap = h.gaps.N(), h.gaps.Least().Seconds(), h.gaps.Median().Seconds()
 	if len(j.o.From) == 0 && len(h.clients) > 1 {
 		j.say(fmt.Sprintf("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known "+
 			"(--from)", h.shown.Authority, len(h.clients), j.o.Token))
