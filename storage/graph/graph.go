@@ -38,7 +38,7 @@ type Graph struct {
 	in, out []uint32
 	notes   []note         // by provisional number
 	names   *sorted.Sorter // as Builder.names
-	edges   *sorted.Sorter // pairs of numbers, as pair.append writes them; some stand there more than once
+	edges   *sorted.Sorter // pairs of numbers, as appendPair writes them, one for each link
 }
 
 // Vertex is a vertex with its number and names.
@@ -108,26 +108,25 @@ func vertex(n uint32, key string, known note) Vertex {
 // Edges are all edges, in the order of their sources, then of their targets. An error is the last.
 func (g *Graph) Edges() iter.Seq2[Edge, error] {
 	return func(yield func(Edge, error) bool) {
-		var last pair
-		give := func() bool {
-			return last.count == 0 || yield(Edge{uint32(last.key >> 32), uint32(last.key), last.count}, nil)
-		}
+		var last Edge // without a weight there is none
 		for piece, err := range g.edges.All() {
 			if err != nil {
 				yield(Edge{}, fmt.Errorf("graph: read the edges: %w", err))
 				return
 			}
-			p := readPair(piece)
-			if p.key == last.key && last.count > 0 {
-				last.count = uint32(min(uint64(last.count)+uint64(p.count), math.MaxUint32))
+			e := Edge{binary.BigEndian.Uint32(piece), binary.BigEndian.Uint32(piece[4:]), 1}
+			switch {
+			case last.Weight > 0 && last.From == e.From && last.To == e.To:
+				last.Weight += min(1, math.MaxUint32-last.Weight)
 				continue
-			}
-			if !give() {
+			case last.Weight > 0 && !yield(last, nil):
 				return
 			}
-			last = p
+			last = e
 		}
-		give()
+		if last.Weight > 0 {
+			yield(last, nil)
+		}
 	}
 }
 
@@ -416,9 +415,8 @@ type Builder struct {
 	hosts map[uint64]struct{} // of Domains: fingerprints of hosts
 	notes []note              // by provisional number
 
-	recent [recentPairs]pair
-	pairs  spool.Spool // of provisional numbers, as pair.append writes them
-	buf    []byte
+	pairs spool.Spool // of provisional numbers, as appendPair writes them
+	buf   []byte
 }
 
 // note is what is known of a vertex beside its name: how many hosts it has, twice, and 1 if it was fetched.
@@ -446,23 +444,11 @@ const (
 // maxSites is how many sites are remembered with their vertex, so that most links need no parser.
 const maxSites = 1 << 14
 
-// pair is links from one vertex to another.
-type pair struct {
-	key   uint64 // from << 32 | to
-	count uint32 // zero: none
-}
+const pairSize = 8
 
-// recentPairs is how many pairs are counted in memory before they are written: the links of a page go to few hosts.
-const recentPairs = 1 << 14
-
-const pairSize = 12
-
-func (p pair) append(b []byte) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, p.key), p.count)
-}
-
-func readPair(b []byte) pair {
-	return pair{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:])}
+// appendPair appends the numbers of two vertices of which the first links to the second.
+func appendPair(b []byte, from, to uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, from), to)
 }
 
 // New returns a Builder.
@@ -501,30 +487,11 @@ func (b *Builder) Link(source, target string) error {
 		b.counts.Within++
 		return nil
 	}
-	b.link(uint64(from.number)<<32 | uint64(to.number))
-	return b.err
-}
-
-// link counts a link among the recent pairs. Another pair in its slot is written.
-func (b *Builder) link(key uint64) {
-	slot := &b.recent[key*0x9e3779b97f4a7c15>>(64-14)]
-	if slot.key == key && slot.count > 0 && slot.count < math.MaxUint32 {
-		slot.count++
-		return
-	}
-	b.evict(slot)
-	*slot = pair{key, 1}
-}
-
-func (b *Builder) evict(slot *pair) {
-	if slot.count == 0 || b.err != nil {
-		return
-	}
-	b.buf = slot.append(b.buf[:0])
+	b.buf = appendPair(b.buf[:0], from.number, to.number)
 	if _, err := b.pairs.Write(b.buf); err != nil {
 		b.err = fmt.Errorf("graph: %w", err)
 	}
-	slot.count = 0
+	return b.err
 }
 
 // find is the vertex of a URL, which is added when it is new. Only the site of a URL counts, unless vertices are pages:
@@ -600,9 +567,6 @@ func (b *Builder) Close() error {
 // Graph puts what was gathered in order. The Builder is done with.
 func (b *Builder) Graph(ctx context.Context) (_ *Graph, err error) {
 	defer func() { err = errors.Join(err, b.Close()) }()
-	for i := range b.recent {
-		b.evict(&b.recent[i])
-	}
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -661,9 +625,8 @@ func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) error 
 		} else if err != nil {
 			return fmt.Errorf("graph: read the links: %w", err)
 		}
-		p := readPair(piece[:])
-		p.key = uint64(number[p.key>>32])<<32 | uint64(number[uint32(p.key)])
-		if err := g.edges.Add(p.append(piece[:0])); err != nil {
+		from, to := binary.BigEndian.Uint32(piece[:]), binary.BigEndian.Uint32(piece[4:])
+		if err := g.edges.Add(appendPair(piece[:0], number[from], number[to])); err != nil {
 			return fmt.Errorf("graph: sort the edges: %w", err)
 		}
 		if err := asked(ctx, n); err != nil {
