@@ -107,46 +107,23 @@ func (r *Reader) Next() (frontier.Item, error) {
 // read returns the next line, without its end.
 func (r *Reader) read() ([]byte, error) {
 	var b []byte
+	long := false // what follows of the line is passed over
 	r.n++
 	for {
 		part, err := r.in.ReadSlice('\n')
-		long := len(b)+len(part) > MaxLine
-		if !long {
+		if long = long || len(b)+len(part) > MaxLine; !long {
 			b = append(b, part...)
 		}
 		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
 		case err == nil && long:
 			return nil, r.wrong(fmt.Errorf("it is longer than %d bytes", MaxLine))
-		case errors.Is(err, bufio.ErrBufferFull):
-			if long {
-				if skipped, err := r.skip(); err != nil {
-					return nil, err
-				} else if !skipped {
-					return nil, r.cut()
-				}
-				return nil, r.wrong(fmt.Errorf("it is longer than %d bytes", MaxLine))
-			}
 		case errors.Is(err, io.EOF):
 			return nil, r.cut() // the writer ends each line: this one is torn, or missing
 		case err != nil:
 			return nil, fmt.Errorf("frontier/ndjson: read line %d: %w", r.n, err)
 		default:
 			return b, nil
-		}
-	}
-}
-
-// skip reads up to the end of a line, and reports whether there was one.
-func (r *Reader) skip() (bool, error) {
-	for {
-		_, err := r.in.ReadSlice('\n')
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, io.EOF):
-			return false, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return false, fmt.Errorf("frontier/ndjson: read line %d: %w", r.n, err)
 		}
 	}
 }
