@@ -2,9 +2,11 @@ package sink
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha1" //nolint:gosec // as Common Crawl has it; the archive, which is evidence, has SHA-256
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +63,10 @@ func (c *csvWriter) Write(r tables.Row) error {
 		case v.Kind() == tables.String:
 			c.text(v.Text())
 		case v.Kind() == tables.List:
-			c.list(v.List())
+			c.scratch = appendJSON(c.scratch[:0], listOf(v)) // an array, which no spreadsheet takes for a formula
+			_ = c.w.WriteByte('"')
+			c.inner(string(c.scratch))
+			_ = c.w.WriteByte('"')
 		default:
 			c.scratch = plain(c.scratch[:0], v)
 			_, _ = c.w.Write(c.scratch)
@@ -113,13 +118,6 @@ func (c *csvWriter) inner(s string) {
 	}
 }
 
-// list writes an array of JSON, which no spreadsheet takes for a formula.
-func (c *csvWriter) list(list []string) {
-	_ = c.w.WriteByte('"')
-	jsonList(list, c.inner)
-	_ = c.w.WriteByte('"')
-}
-
 func (c *csvWriter) Finish() error { return c.w.Flush() }
 
 // formulas are the beginnings that make spreadsheets run a cell, as OWASP lists them, the forms of full width among them;
@@ -136,7 +134,6 @@ func formula(s string) bool {
 }
 
 // jsonlWriter writes an object of JSON on each line, with all columns, so that a reader of the first line knows them.
-// encoding/json would hold the text of a row a second time.
 type jsonlWriter struct {
 	w       *bufio.Writer
 	names   []string // what stands in front of each value
@@ -157,23 +154,21 @@ func newJSONL(w io.Writer, t *tables.Table) writer {
 }
 
 func (j *jsonlWriter) Write(r tables.Row) error {
-	put := func(s string) { _, _ = j.w.WriteString(s) } // a bufio.Writer keeps its error
 	for i, v := range r {
-		put(j.names[i])
-		switch {
+		_, _ = j.w.WriteString(j.names[i]) // a bufio.Writer keeps its error
+		switch j.scratch = j.scratch[:0]; {
 		case v.IsNull():
-			put("null")
+			j.scratch = append(j.scratch, "null"...)
 		case v.Kind() == tables.String:
-			jsonText(v.Text(), put)
+			j.scratch = appendJSON(j.scratch, v.Text())
 		case v.Kind() == tables.List:
-			jsonList(v.List(), put)
+			j.scratch = appendJSON(j.scratch, listOf(v))
 		case v.Kind() == tables.Time:
-			j.scratch = append(plain(append(j.scratch[:0], '"'), v), '"')
-			_, _ = j.w.Write(j.scratch)
+			j.scratch = append(plain(append(j.scratch, '"'), v), '"')
 		default:
-			j.scratch = plain(j.scratch[:0], v)
-			_, _ = j.w.Write(j.scratch)
+			j.scratch = plain(j.scratch, v)
 		}
+		_, _ = j.w.Write(j.scratch)
 	}
 	_, err := j.w.WriteString("}\n")
 	return err
@@ -569,64 +564,17 @@ func wetID(of ...string) string {
 	return fmt.Sprintf("<urn:uuid:%x-%x-%x-%x-%x>", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-const hexDigits = "0123456789abcdef"
-
-// jsonText hands on s as a string of JSON (RFC 8259 7), in parts: a text of any length is not held a second time. What
-// JavaScript takes for the end of a line (U+2028, U+2029) is escaped, too.
-func jsonText(s string, put func(part string)) {
-	put(`"`)
-	begin := 0
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c >= ' ' && c != '"' && c != '\\' && c != 0xe2 {
-			continue
-		}
-		part, n := escaped(s[i:])
-		if part == "" {
-			continue
-		}
-		put(s[begin:i])
-		put(part)
-		i += n - 1
-		begin = i + 1
-	}
-	put(s[begin:])
-	put(`"`)
+// appendJSON appends a string, or a list of strings, as JSON, without the escapes of encoding/json for HTML.
+func appendJSON(b []byte, v any) []byte {
+	w := bytes.NewBuffer(b)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // no string fails
+	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
-// jsonList hands on an array of strings, as jsonText does.
-func jsonList(list []string, put func(part string)) {
-	put("[")
-	for i, s := range list {
-		if i > 0 {
-			put(",")
-		}
-		jsonText(s, put)
-	}
-	put("]")
-}
-
-// escaped is what stands for the first n bytes of s, or empty if they stand for themselves.
-func escaped(s string) (part string, n int) {
-	switch c := s[0]; {
-	case c == '"':
-		return `\"`, 1
-	case c == '\\':
-		return `\\`, 1
-	case c == '\n':
-		return `\n`, 1
-	case c == '\r':
-		return `\r`, 1
-	case c == '\t':
-		return `\t`, 1
-	case c < ' ':
-		return string([]byte{'\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15]}), 1
-	case c == 0xe2 && len(s) >= 3 && s[1] == 0x80 && s[2] == 0xa8:
-		return `\u2028`, 3
-	case c == 0xe2 && len(s) >= 3 && s[1] == 0x80 && s[2] == 0xa9:
-		return `\u2029`, 3
-	}
-	return "", 1
-}
+// listOf is the list of a value, which is not null as JSON has it even if it is empty.
+func listOf(v tables.Value) []string { return append([]string{}, v.List()...) }
 
 // writer writes the rows of one table, in their order, in one format to an io.Writer: CSV, JSON lines, Parquet, or texts
 // as WET records. It checks no row, and flushes nothing before Finish. It may not be used by two goroutines at once.

@@ -432,9 +432,7 @@ func sqliteValue(v tables.Value) any {
 	case tables.Time:
 		return v.Time().Format(instantLayout)
 	case tables.List:
-		var b strings.Builder
-		jsonList(v.List(), func(part string) { b.WriteString(part) })
-		return b.String()
+		return string(appendJSON(nil, listOf(v)))
 	}
 	return v.Number()
 }
