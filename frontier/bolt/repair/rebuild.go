@@ -771,7 +771,7 @@ func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 	m, ok := dbfile.LastMeta(file)
 	s.pageSize = int64(m.PageSize)
 	if !ok {
-		s.pageSize = s.guessPageSize()
+		s.pageSize = int64(os.Getpagesize()) // as bbolt has it when it makes a file
 	}
 	s.live = make([]owner, (s.size+s.pageSize-1)/s.pageSize)
 	salvage.Pages = int64(len(s.live))
@@ -784,23 +784,6 @@ func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 		s.walk(m.Root, another, true, 0)
 	}
 	return s, nil
-}
-
-// guessPageSize returns the size at which most pages say that they are where they are.
-func (s *scan) guessPageSize() int64 {
-	best, most := int64(4<<10), 0
-	for size := int64(1 << 10); size <= 1<<16; size <<= 1 {
-		right := 0
-		for i := int64(2); i < min(s.size/size, 1000); i++ {
-			if b := s.read(i*size, 16); b != nil && binary.NativeEndian.Uint64(b) == uint64(i) {
-				right++
-			}
-		}
-		if right > most {
-			best, most = size, right
-		}
-	}
-	return best
 }
 
 // read returns n bytes, or nil when they are not there.
