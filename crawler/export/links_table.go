@@ -37,7 +37,6 @@ type linksTable struct {
 	byPlace   *sorted.Rows[linkRow] // in the order of the table: each document, then its mentions
 	documents int
 	row       *filler
-	sites     map[string]site
 }
 
 // linkRow is one of its fields.
@@ -70,7 +69,7 @@ const (
 func newTable(r *linksReader) *linksTable {
 	return &linksTable{
 		reader: r, byTarget: sorted.NewRows[linkRow](r.dir, joinMemory), byPlace: sorted.NewRows[linkRow](r.dir, joinMemory),
-		row: newFiller(&tables.Links), sites: map[string]site{},
+		row: newFiller(&tables.Links),
 	}
 }
 
@@ -202,7 +201,7 @@ func (d *rows) begin(h *head) (err error) {
 	d.begins.set("fetch_time", tables.Instant(h.Time))
 	d.begins.set("crawl", tables.Text(d.t.reader.crawls[h.Crawl].Name))
 	d.begins.set("source_url", tables.Text(h.URL))
-	d.at = d.t.site(d.url)
+	d.at = siteOf(d.url)
 	d.begins.set("source_host_name", d.at.host)
 	d.begins.set("source_domain", d.at.domain)
 	if h.Generation > 0 {
@@ -211,21 +210,8 @@ func (d *rows) begin(h *head) (err error) {
 	return nil
 }
 
-// maxSites is how many authorities are remembered.
-const maxSites = 1 << 13
-
-func (t *linksTable) site(u canon.URL) site {
-	a := u.Authority().String()
-	s, ok := t.sites[a]
-	if !ok {
-		if len(t.sites) >= maxSites {
-			clear(t.sites)
-		}
-		s = site{tables.Text(u.Host()), tables.Text(u.RegistrableDomain())}
-		t.sites[strings.Clone(a)] = s
-	}
-	return s
-}
+// siteOf is what rows say of the authority of a URL.
+func siteOf(u canon.URL) site { return site{tables.Text(u.Host()), tables.Text(u.RegistrableDomain())} }
 
 // says fills in what a mention says.
 func (d *rows) says(r row, m *mention) {
@@ -272,7 +258,7 @@ func (d *rows) judged(r row, m *mention, s *said) error {
 	if err != nil {
 		return fmt.Errorf("links: %w", err)
 	}
-	at := d.t.site(u)
+	at := siteOf(u)
 	r.set("target_url", tables.Text(m.URL))
 	r.set("target_surtkey", tables.Text(cdxj.Key(m.URL)))
 	r.set("target_host_name", at.host)
