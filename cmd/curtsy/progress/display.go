@@ -405,7 +405,6 @@ func named(names []string) string {
 type troubles struct {
 	hosts map[string]bool // that need not be said: of an earlier run, or said; nil before the first look
 	said  int
-	full  map[string]bool // limits of which it was said that a host reached them
 }
 
 // mostTroubled is how many hosts are named while a crawl runs: the status names more.
@@ -415,15 +414,9 @@ const mostTroubled = 5
 func (t *troubles) look(s status.Status) (says []string) {
 	first := t.hosts == nil
 	if first {
-		t.hosts, t.full = map[string]bool{}, map[string]bool{}
+		t.hosts = map[string]bool{}
 	}
 	for _, r := range s.Resting {
-		if limit := strings.HasPrefix(r.Reason, storage.RuleOfBudget); limit && !t.full[r.Reason] && !t.hosts[r.Host] {
-			t.hosts[r.Host], t.full[r.Reason] = true, true
-			if !first {
-				says = append(says, fmt.Sprintf("%s is not being crawled: %s; curtsy status counts further hosts", r.Host, plainly.Reason(r.Reason)))
-			}
-		}
 		if t.hosts[r.Host] || t.said > mostTroubled {
 			continue
 		}
