@@ -233,7 +233,8 @@ func (s *Settings) loginAt(flag, given string) (a canon.Authority, path string, 
 		return a, "", errors.New(flag + ": the part before = is not a host: write www.your-domain.org or, on this machine, http://127.0.0.1:8080")
 	}
 	if a = u.Authority(); !s.mayOwn(a) {
-		return a, "", fmt.Errorf("%s %s: credentials go only to hosts that are proved to be your own: %s", flag, a.Origin(), s.howOwn(a))
+		return a, "", fmt.Errorf("%s %s: credentials go only to your own hosts: this machine, without --own-site none, or a public name, "+
+			"over https at its usual port; for one, add --own-site %[3]s and put there what curtsy identity own %[3]s prints", flag, a.Origin(), a.Host())
 	}
 	if _, err := os.Stat(path); err != nil && strings.ContainsAny(path, ": \t") { // a header field, or user and password
 		return a, "", fmt.Errorf("%s %s: other users of this machine can see command lines, and settings are stored: "+
@@ -251,19 +252,6 @@ func (s *Settings) mayOwn(a canon.Authority) bool {
 		host, err := OwnHost(name) // own says what is wrong with a name
 		return err == nil && host == a.Host()
 	})
-}
-
-// howOwn is what makes a an own host, if anything does.
-func (s *Settings) howOwn(a canon.Authority) string {
-	switch _, literal := a.Addr(); {
-	case a.Loopback():
-		return "--own-site none says that this machine's are not"
-	case literal || !strings.Contains(a.Host(), "."):
-		return "only a host with a public name can prove that it is"
-	case a.Scheme() != "https" || a.HostPort() != a.Host():
-		return "the proof is of https at its usual port, and of nothing else; write " + a.Host()
-	}
-	return "add --own-site " + a.Host() + ", and put there what curtsy identity own " + a.Host() + " prints"
 }
 
 // declareCredentials says in the archive which hosts got which fields. It has no value.
