@@ -179,36 +179,14 @@ func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) e
 
 // linesMatch checks that the lines of the ledger in dir lead to the checkpoint, whatever its tiles are.
 func linesMatch(ctx context.Context, dir string, n *checkpoint.Note) error {
-	var grown tree.Growing
-	first := ""
-	for e, err := range ledger.Skim(dir) {
-		switch {
-		case err == nil:
-			err = ctx.Err()
-		case errors.Is(err, fs.ErrNotExist):
-			err = fmt.Errorf("%w: %w", proof.ErrDamaged, err)
-		}
-		if err != nil {
-			return err
-		}
-		if p := e.Problem; p != nil {
-			if p.Fault == ledger.Changed && first == "" && p.Index < n.Size {
-				first = fmt.Sprintf("segment %d line %d is the first that differs", p.Segment, p.Row)
-			}
-			continue
-		}
-		if e.Index >= n.Size {
-			break
-		}
-		grown.Append(e.Hash)
-	}
-	switch of := fmt.Errorf("%w of %s", proof.ErrDamaged, plainly.Count(n.Size, "line")); {
-	case first != "":
-		return fmt.Errorf("%w: %s", of, first)
-	case grown.Size() < n.Size:
-		return fmt.Errorf("%w: it has %d", of, grown.Size())
-	case grown.Root() != n.Root:
-		return fmt.Errorf("%w: lines were changed", of)
+	wrong, err := ledger.Differ(ctx, dir, n.Checkpoint)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%w of %s: %w", proof.ErrDamaged, plainly.Count(n.Size, "line"), err)
+	case wrong != "":
+		return fmt.Errorf("%w of %s: %s", proof.ErrDamaged, plainly.Count(n.Size, "line"), wrong)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -538,28 +539,40 @@ func Contains(dir string, c checkpoint.Checkpoint) error {
 			return nil
 		}
 	}
+	wrong, err := Differ(context.Background(), dir, c)
+	if wrong != "" {
+		return fmt.Errorf("%w: %s", ErrNotContained, wrong)
+	}
+	return err
+}
+
+// Differ says in which way the lines of the ledger in dir do not lead to the root of c, whatever its tiles are; "" if they
+// do. A ledger that is missing has no lines.
+func Differ(ctx context.Context, dir string, c checkpoint.Checkpoint) (wrong string, err error) {
 	numbers, err := segments(dir)
-	if err != nil && !isMissing(err) {
-		return fmt.Errorf("ledger: compare with a checkpoint: %w", err)
+	if isMissing(err) {
+		err = nil
 	}
 	var lines tree.Growing
 	hasher := tree.NewHasher()
-	for t, err := range texts(dir, numbers) {
+	for t, terr := range texts(dir, numbers) {
 		if lines.Size() == c.Size {
 			break
 		}
-		if err != nil {
-			return fmt.Errorf("ledger: compare with a checkpoint: %w", err)
+		if err = errors.Join(err, terr, ctx.Err()); err != nil {
+			break
 		}
 		lines.Append(HashOf(hasher, t.Line))
 	}
 	switch {
+	case err != nil:
+		return "", fmt.Errorf("ledger: compare with a checkpoint: %w", err)
 	case lines.Size() < c.Size:
-		return fmt.Errorf("%w: it has %d entries, and the checkpoint is of %d", ErrNotContained, lines.Size(), c.Size)
+		return fmt.Sprintf("it has %d entries, and the checkpoint is of %d", lines.Size(), c.Size), nil
 	case lines.Root() != c.Root:
-		return fmt.Errorf("%w: its first %d entries do not match the checkpoint", ErrNotContained, c.Size)
+		return "lines were changed", nil
 	}
-	return nil
+	return "", nil
 }
 
 // Hashes reads the tree of a checkpoint of the ledger in dir from its tiles. Where they are missing or torn, it makes them
