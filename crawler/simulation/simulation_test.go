@@ -34,10 +34,8 @@ func sizeOf() size {
 		return size{1_000_000, 10_000_000, 24 * time.Hour, 2000}
 	case racing:
 		return size{250, 4_000, time.Hour, 100}
-	case testing.Short():
-		return size{500, 8_000, time.Hour, 200}
 	}
-	return size{1_000, 16_000, 2 * time.Hour, 200}
+	return size{500, 8_000, time.Hour, 200}
 }
 
 // A day of a whole crawl: hosts of all sizes by Zipf's law, latencies, faults, hosts that ask for a longer pause.

@@ -2,7 +2,9 @@ package trial
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +23,8 @@ func TestRFC9309_2_4_LinkedRobotsRenews(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []struct {
+	ways := []string{"link", "spelling", "redirect", "sitemap", "as sitemap", "other host"}
+	for i, c := range []struct {
 		name   string
 		second func(*answer)
 		pages  bool // are requested after it
@@ -43,7 +46,11 @@ func TestRFC9309_2_4_LinkedRobotsRenews(t *testing.T) {
 		{"cut body", func(a *answer) { a.cut = 5 }, true},
 		{"no answer", func(a *answer) { a.hangUp = true }, true},
 	} {
-		for _, way := range []string{"link", "spelling", "redirect", "sitemap", "as sitemap", "other host"} {
+		for j, way := range ways {
+			// Each answer comes in one way, and those that change the rules for pages come in all; with CURTSY_LONG, all do.
+			if i%len(ways) != j && !strings.HasSuffix(c.name, "all") && !strings.HasSuffix(c.name, "added") && os.Getenv("CURTSY_LONG") == "" {
+				continue
+			}
 			t.Run(c.name+"/"+way, func(t *testing.T) {
 				t.Parallel()
 				renewed, after := 0, 0

@@ -74,7 +74,7 @@ func TestSnapshot_WhileTurnsGoOn(t *testing.T) {
 			}
 		}
 	})
-	for i := range 8 {
+	for i := range 4 {
 		copied := filepath.Join(dir, fmt.Sprint("copy", i))
 		assert.NoError(t, e.Snapshot(context.Background(), copied))
 		checkClean(t, copied)
