@@ -42,8 +42,6 @@ const (
 	nextSuffix = ".next"
 	folder     = "ledger-rotations"
 	suffix     = ".note"
-
-	maxRotations = 10_000 // notes that are read
 )
 
 // A Rotation is one from a key to the next, with its note.
@@ -152,9 +150,6 @@ func read(path string) ([]Rotation, error) {
 		name := filepath.Join(dir, e.Name())
 		if !strings.HasSuffix(name, suffix) || strings.HasPrefix(e.Name(), ".") {
 			continue
-		}
-		if len(all) == maxRotations {
-			return nil, fmt.Errorf("%s has more than %d rotations", dir, maxRotations)
 		}
 		note, err := bounded(name)
 		if err != nil {

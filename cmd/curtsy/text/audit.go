@@ -252,28 +252,9 @@ func clocks(r *audit.Result) *titled {
 		return nil
 	}
 	slices.Sort(all)
-	return &titled{clockWords(all), shorten(off, MaxShown, listed("more host"))}
-}
-
-// clockWords say how hosts' clocks stand to the archive's dates. all is by how much each is ahead, in order.
-func clockWords(all []float64) string {
-	least, middle, most := all[0], all[len(all)/2], all[len(all)-1]
-	hosts := plainly.Count(int64(len(all)), "host")
-	if -least < clockSeconds && most < clockSeconds { // Date has whole seconds
-		return fmt.Sprintf("%s within a second of the archive's", hosts)
-	}
-	if len(all) == 1 {
-		return "1 host, compared with the archive's: " + aheadBy(middle)
-	}
-	return fmt.Sprintf("%s, compared with the archive's: from %s to %s, median %s", hosts, aheadBy(least),
-		aheadBy(most), aheadBy(middle))
-}
-
-func aheadBy(s float64) string {
-	if s < 0 {
-		return fmt.Sprintf("%.1f s behind", -s)
-	}
-	return fmt.Sprintf("%.1f s ahead", s)
+	title := fmt.Sprintf("%s, compared with the archive's: from %+.1f s to %+.1f s, median %+.1f s", plainly.Count(len(all), "host"),
+		all[0], all[len(all)-1], all[len(all)/2])
+	return &titled{title, shorten(off, MaxShown, listed("more host"))}
 }
 
 // skewText is the skew of a host in words, "" when it sent no dates.
