@@ -198,9 +198,10 @@ func (c *Crawl) Explain(ctx context.Context, q explain.Question) (explain.Explan
 	return explain.Explain(k), nil
 }
 
-// ExplainStopped says the same of a crawl that is not running: as if a run began now. Of cfg it needs neither fetcher nor
-// recorder nor ledger.
-func ExplainStopped(ctx context.Context, cfg Config, q explain.Question) (explain.Explanation, error) {
+// ExplainStopped says the same of a crawl that is not running: as if a run began now. It reads f, and of cfg it needs neither
+// frontier nor fetcher, recorder nor ledger.
+func ExplainStopped(ctx context.Context, cfg Config, f frontier.Reader, q explain.Question) (explain.Explanation, error) {
+	cfg.Frontier = readable{Reader: f}
 	c := &Crawl{cfg: cfg.withDefaults(), clock: record.Start()}
 	c.live = c.cfg.newLive(nil)
 	c.cfg.Scope.Sitemaps = c.cfg.Sitemaps.any()
@@ -228,6 +229,15 @@ func ExplainStopped(ctx context.Context, cfg Config, q explain.Question) (explai
 	}
 	return explain.Explain(k), nil
 }
+
+// readable is the frontier of a crawl that does not run: it is only read, and has no engine.
+type readable struct {
+	frontier.Reader
+	engineless
+}
+
+// engineless is one level below Reader, whose methods are therefore those of a readable frontier.
+type engineless struct{ frontier.Frontier }
 
 // facts gathers what there is to know about a URL.
 func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, error) {

@@ -153,7 +153,7 @@ func TestARunningAndAStoppedCrawlExplainAlike(t *testing.T) {
 			q := explain.Question{URL: parse(t, raw)}
 			live, err := c.Explain(t.Context(), q)
 			require.NoError(t, err)
-			stopped, err := ExplainStopped(t.Context(), w.cfg, q)
+			stopped, err := ExplainStopped(t.Context(), w.cfg, w.cfg.Frontier, q)
 			require.NoError(t, err)
 			if live.Crawl != "running" || stopped.Crawl == "running" {
 				t.Errorf("%s: %s and %s", raw, live.Crawl, stopped.Crawl)

@@ -107,16 +107,18 @@ type Operator interface {
 	Snapshot(ctx context.Context, path string) error
 }
 
-// Stored is a frontier that is opened to be read, while no crawl has it. To what would change it the answer is
-// ErrReadOnly.
+// Stored is a frontier that is opened to be read, while no crawl has it.
 type Stored interface {
-	Frontier
+	Reader
 
 	// Export gives yield the whole frontier, piece by piece, in the form that does not depend on an engine: see Item.
 	Export(ctx context.Context, yield func(Item) error) error
 
 	// List is Export for people: a URL is what Stats counts it as, also where the next opening will change that.
 	List(ctx context.Context, yield func(Item) error) error
+
+	// Close releases the frontier.
+	Close() error
 }
 
 // Errors of the contract.
@@ -136,7 +138,7 @@ var (
 	ErrOlder   = errors.New("the frontier was written before the first release") // its format number is below ours
 	ErrDamaged = errors.New("the frontier is damaged")                           // cut off, spoilt, or no frontier at all
 
-	// ErrReadOnly is the answer of a Stored frontier to what would change it.
+	// ErrReadOnly is the answer of an engine that is open for reading to what would change the frontier.
 	ErrReadOnly = errors.New("the frontier is open for reading only")
 )
 

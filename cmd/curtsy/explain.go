@@ -198,9 +198,8 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 	if err != nil {
 		return explain.Explanation{}, cli.Damaged(err, x.dir)
 	}
-	x.running, x.config.Frontier = false, f
-	e, err := crawler.ExplainStopped(ctx, x.config, q)
-	x.config.Frontier = nil
+	x.running = false
+	e, err := crawler.ExplainStopped(ctx, x.config, f, q)
 	return e, cli.Damaged(errors.Join(err, f.Close()), x.dir)
 }
 

@@ -663,7 +663,7 @@ const (
 // Unfetched returns a function that reports why the crawl of s with the frontier f did not request a URL that its pages name
 // and that its ledger does not: a budget ("budget: max-urls"), a rule of the scope, what its host is shut for, StillQueued,
 // NotFollowed, or "" if it is done. embed reports that pages need the URL to be complete.
-func Unfetched(ctx context.Context, s *Settings, f frontier.Frontier) (func(u canon.URL, embed bool) (string, error), error) {
+func Unfetched(ctx context.Context, s *Settings, f frontier.Reader) (func(u canon.URL, embed bool) (string, error), error) {
 	config, err := s.ScopeConfig()
 	if err != nil {
 		return nil, err

@@ -215,8 +215,7 @@ func (d *directory) Explain(ctx context.Context, u canon.URL) (explain.Explanati
 		if err != nil {
 			return e, err
 		}
-		c.Frontier = f
-		return crawler.ExplainStopped(ctx, c, q)
+		return crawler.ExplainStopped(ctx, c, f, q)
 	})
 }
 

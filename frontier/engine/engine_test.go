@@ -44,9 +44,6 @@ func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
 		if err != nil || len(seeds) != 1 || seeds[0].URL != u {
 			t.Errorf("%s: seeds %v, %v", locator, seeds, err)
 		}
-		if _, err := s.Add(t.Context(), nil); !errors.Is(err, frontier.ErrReadOnly) {
-			t.Errorf("%s: Add: %v", locator, err)
-		}
 		require.NoError(t, s.Close())
 		if found, err := engine.Check(locator); err != nil || len(found) > 0 {
 			t.Errorf("%s: Check: %q, %v", locator, found, err)

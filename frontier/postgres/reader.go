@@ -411,45 +411,6 @@ func (s *Stored) Close() error {
 	return nil
 }
 
-// Add implements frontier.Frontier.
-func (*Stored) Add(context.Context, []frontier.Candidate) (frontier.Added, error) {
-	return frontier.Added{}, frontier.ErrReadOnly
-}
-
-// Claim implements frontier.Frontier.
-func (*Stored) Claim(context.Context, frontier.Want) (frontier.Claimed, error) {
-	return frontier.Claimed{}, frontier.ErrReadOnly
-}
-
-// ClaimAuthority implements frontier.Frontier.
-func (*Stored) ClaimAuthority(context.Context, canon.Authority) (frontier.Turn, error) {
-	return frontier.Turn{}, frontier.ErrReadOnly
-}
-
-// Finish implements frontier.Frontier.
-func (*Stored) Finish(context.Context, []frontier.Result) ([]frontier.Finished, error) {
-	return nil, frontier.ErrReadOnly
-}
-
-// Sync implements frontier.Frontier.
-func (*Stored) Sync(context.Context) error { return frontier.ErrReadOnly }
-
-// Quarantined implements frontier.Frontier.
-func (*Stored) Quarantined(context.Context) ([]frontier.Candidate, error) { return nil, nil }
-
-// Retry implements frontier.Frontier.
-func (*Stored) Retry(context.Context, frontier.Retrial) (frontier.Retried, error) {
-	return frontier.Retried{}, frontier.ErrReadOnly
-}
-
-// Steer implements frontier.Frontier.
-func (*Stored) Steer(context.Context, frontier.Steering) (frontier.Steered, error) {
-	return frontier.Steered{}, frontier.ErrReadOnly
-}
-
-// Snapshot implements frontier.Frontier.
-func (*Stored) Snapshot(context.Context, string) error { return frontier.ErrNoSnapshot }
-
 // Export implements frontier.Stored.
 func (*Stored) Export(context.Context, func(frontier.Item) error) error {
 	return fmt.Errorf("a list of all URLs: %w", errUnsupported)
