@@ -228,11 +228,10 @@ type around struct {
 	own   []uint32
 }
 
-// near is a page with the hashes of its sketch, once they are needed.
+// near is a page with the hashes of its sketch.
 type near struct {
 	page  uint32
 	least []uint32
-	read  bool
 }
 
 // take joins a page with those of its band that are like it. Of pages of one payload or digest, only the first is compared.
@@ -249,32 +248,18 @@ func (w *around) take(page uint32) error {
 	if sets.isTwin(page) {
 		return nil
 	}
-	own, read := w.own, false
+	own, err := w.f.least(page, w.own)
+	if err != nil {
+		return err
+	}
 	for i := range min(w.n, window) {
 		o := &w.pages[i]
-		if sets.root(o.page) == sets.root(page) {
-			continue
-		}
-		var err error
-		if !read {
-			if own, err = w.f.least(page, own); err != nil {
-				return err
-			}
-			read = true
-		}
-		if !o.read {
-			if o.least, err = w.f.least(o.page, o.least); err != nil {
-				return err
-			}
-			o.read = true
-		}
-		if similarity(own, o.least) >= neardupSimilar {
+		if sets.root(o.page) != sets.root(page) && similarity(own, o.least) >= neardupSimilar {
 			sets.join(o.page, page)
 		}
 	}
 	o := &w.pages[w.n%window]
-	o.page, o.read = page, read
-	o.least, w.own = own, o.least
+	w.own, *o = o.least, near{page, own}
 	w.n++
 	return nil
 }
