@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -308,18 +307,40 @@ type copying struct {
 }
 
 func (c *copying) all() error {
-	for _, j := range []layout.Journal{layout.SeenJournal, layout.RecordJournal, layout.StateJournal} {
+	for _, j := range []layout.Journal{layout.SeenJournal, layout.RecordJournal, layout.StateJournal, layout.SeedJournal} {
 		meter.Of(c.ctx, int64(j.Last(c.from)))
 	}
-	for _, part := range []func() error{c.seen, c.records, c.states, c.seeds, c.blobs, c.others} {
+	return c.from.ForEach(func(name []byte, b *bbolt.Bucket) error {
+		switch layout.Journal(name) {
+		case layout.RecordJournal:
+			return c.records()
+		case layout.StateJournal:
+			return c.states()
+		case layout.DoneJournal, layout.FoldedJournal: // records folds them
+			return nil
+		}
+		return c.same(string(name), b)
+	})
+}
+
+// same copies a bucket as it is: references to records keep their meaning, and checksums are those of the same keys.
+func (c *copying) same(name string, b *bbolt.Bucket) error {
+	err := b.ForEach(func(k, v []byte) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		if err := part(); err != nil {
-			return err
+		if !layout.Sound(name, k, v) {
+			return fmt.Errorf("read %s: key %x: checksum does not match: %w", name, k, frontier.ErrDamaged)
 		}
+		if b.Sequence() > 0 {
+			meter.Add(c.ctx, 1)
+		}
+		return c.to.Put(name, k, v)
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	return c.to.Tx.Bucket([]byte(name)).SetSequence(b.Sequence())
 }
 
 // each is journal.each, until the context ends.
@@ -331,26 +352,6 @@ func (c *copying) each(j layout.Journal, f func(seq uint64, body []byte) error) 
 		meter.Add(c.ctx, 1)
 		return f(seq, body)
 	})
-}
-
-// seen repacks the fingerprints.
-func (c *copying) seen() error {
-	w := c.to.Pack(layout.SeenJournal)
-	err := c.each(layout.SeenJournal, func(_ uint64, body []byte) error {
-		if len(body)%8 != 0 {
-			return frontier.ErrDamaged
-		}
-		for print := range slices.Chunk(body, 8) {
-			if err := w.Add(print); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return w.Flush()
 }
 
 // records copies the records under their numbers, so that references keep their meaning, and folds all endings.
@@ -414,45 +415,4 @@ func (c *copying) states() error {
 		return err
 	}
 	return w.Flush()
-}
-
-func (c *copying) seeds() error {
-	w := c.to.Pack(layout.SeedJournal)
-	var item []byte
-	err := layout.EachSeed(c.from, 0, layout.SeedJournal.Last(c.from), func(s frontier.Seed) error {
-		item = layout.AppendSeed(item[:0], s)
-		return w.Add(item)
-	})
-	if err != nil {
-		return err
-	}
-	return w.Flush()
-}
-
-// blobs copies the bodies, which come in the order of their keys.
-func (c *copying) blobs() error {
-	for b, err := range layout.Blobs(c.from) {
-		if err = cmp.Or(c.ctx.Err(), err); err != nil {
-			return err
-		}
-		c.to.Tx.Bucket([]byte(layout.BlobBucket)).FillPercent = 1
-		if err := layout.WriteBlobs(c.to.Tx, []layout.Blob{b}); err != nil {
-			return err
-		}
-		if err := c.to.Wrote(len(b.Body)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// others copies the small buckets, meta among them, as they are: references to records keep their meaning.
-func (c *copying) others() error {
-	known := append(layout.Journals(), layout.BlobBucket)
-	return c.from.ForEach(func(name []byte, b *bbolt.Bucket) error {
-		if slices.Contains(known, layout.Journal(name)) {
-			return nil
-		}
-		return b.ForEach(func(k, v []byte) error { return c.to.Put(string(name), k, v) })
-	})
 }

@@ -208,7 +208,6 @@ func (f *Frontier) load(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	f.groups.lastSeed = layout.SeedJournal.Last(tx)
 	if err := f.loadStates(tx); err != nil {
 		return err
 	}

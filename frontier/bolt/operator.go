@@ -212,23 +212,31 @@ func (f *Frontier) dropURLs(ctx context.Context, s frontier.Steering) (n frontie
 	if err != nil {
 		return n, err
 	}
+	return n, f.inBatches(ctx, found, func(batch []storedURL, now int64) {
+		n.URLs += f.dropFound(batch, now)
+		f.scheduler.wakeEnded(now)
+	})
+}
+
+// inBatches has do change the URLs in found, as many at a time as a group takes, and waits until that is durable.
+func (f *Frontier) inBatches(ctx context.Context, found []storedURL, do func(batch []storedURL, now int64)) error {
 	var g *group
 	for batch := range slices.Chunk(found, maxPrints) {
 		if err := f.room(ctx); err != nil {
-			return n, err
+			return err
 		}
 		err := f.changing(ctx, func(now int64) error {
-			n.URLs += f.dropFound(batch, now)
-			f.scheduler.wakeEnded(now)
+			f.groups.touch(now)
+			do(batch, now)
 			g = f.groups.last()
 			f.groups.seal(now)
 			return nil
 		})
 		if err != nil {
-			return n, err
+			return err
 		}
 	}
-	return n, g.durable(ctx)
+	return g.durable(ctx)
 }
 
 // dropFound closes those of the tasks in found, which are in the order of their references, that are pending, and marks
@@ -288,16 +296,13 @@ func (f *Frontier) findURLs(ctx context.Context, s frontier.Steering) (found []s
 		wanted[f.printer.Print(u)] = true
 	}
 	var h *host
-	err = f.scan(ctx, func(int64) { h = f.hosts.byName[s.Authority] }, func(tx *bbolt.Tx) error {
+	err = f.reading(ctx, func(int64) { h = f.hosts.byName[s.Authority] }, func(tx *bbolt.Tx) error {
 		if h == nil {
 			return nil
 		}
 		return f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
-			if !wanted[f.printer.Print(c.URL)] {
-				return nil
-			}
-			if found = append(found, storedURL{ref: r, host: h.id}); len(found) == len(wanted) {
-				return halt{}
+			if wanted[f.printer.Print(c.URL)] {
+				found = append(found, storedURL{ref: r, host: h.id})
 			}
 			return nil
 		})
@@ -336,23 +341,14 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 			return n, err
 		}
 	}
-	for batch := range slices.Chunk(found, maxPrints) {
-		if err := f.room(ctx); err != nil {
-			return n, err
-		}
-		err := f.changing(ctx, func(now int64) error {
-			f.groups.touch(now)
-			for _, c := range batch {
-				f.reopen(c, r.Robots, now)
-			}
-			g = f.groups.last()
-			f.groups.seal(now)
-			return nil
-		})
-		if err != nil {
-			return n, err
+	err = f.inBatches(ctx, found, func(batch []storedURL, now int64) {
+		for _, c := range batch {
+			f.reopen(c, r.Robots, now)
 		}
 		n.URLs += int64(len(batch))
+	})
+	if err != nil {
+		return n, err
 	}
 	return n, g.durable(ctx)
 }

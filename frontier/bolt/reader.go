@@ -23,7 +23,8 @@ import (
 	"curtsy/frontier/durable"
 )
 
-// reading calls note under mu and then, in a transaction that was begun under it, read: both see the same instant.
+// reading calls note under mu and then, in a transaction that was begun under it, read: both see the same instant. An
+// error of read that is not ErrDamaged is the caller's, and leaves the frontier usable.
 func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(tx *bbolt.Tx) error) error {
 	var tx *bbolt.Tx
 	err := f.locked(ctx, func(now int64) (err error) {
@@ -33,14 +34,14 @@ func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(
 		}
 		return err
 	})
-	if err == nil {
-		err = dbfile.Guard(func() error {
-			defer tx.Rollback()
-			return read(tx)
-		})
-		if err == nil {
-			return nil
-		}
+	if err != nil {
+		return err
+	}
+	err = dbfile.Guard(func() error {
+		defer tx.Rollback()
+		return read(tx)
+	})
+	if errors.Is(err, frontier.ErrDamaged) {
 		err = fmt.Errorf("frontier/bolt: read %s: %w", f.path, err)
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -191,68 +192,33 @@ func (f *Frontier) Blob(ctx context.Context, sum [32]byte) ([]byte, error) {
 // seedValues is how many values of the journal, of some 40 seeds each, AllSeeds reads at once.
 const seedValues = 64
 
-// AllSeeds implements frontier.Frontier. It reads some values of the journal in one transaction, and hands out their
-// seeds after it.
+// AllSeeds implements frontier.Frontier. What was applied before is durable first; then it reads some values of the
+// journal in one transaction, and hands out their seeds after it.
 func (f *Frontier) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
 	return func(yield func(frontier.Seed, error) bool) {
-		for at, more := uint64(0), true; more; at += seedValues {
+		var err error
+		if !f.readOnly {
+			err = f.Sync(ctx)
+		}
+		for after, more := uint64(0), true; more && err == nil; after += seedValues {
 			var page []frontier.Seed
-			var err error
-			if page, more, err = f.seedPage(ctx, at); err != nil {
-				yield(frontier.Seed{}, err)
-				return
-			}
+			err = f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
+				more = layout.SeedJournal.Last(tx) > after+seedValues
+				return layout.EachSeed(tx, after, after+seedValues, func(s frontier.Seed) error {
+					page = append(page, s)
+					return nil
+				})
+			})
 			for _, s := range page {
-				if !yield(s, nil) {
+				if err == nil && !yield(s, nil) {
 					return
 				}
 			}
 		}
+		if err != nil {
+			yield(frontier.Seed{}, err)
+		}
 	}
-}
-
-// seedPage returns the seeds of the values beyond after, seedValues at most. When there are no more it adds those that
-// are not in the file yet: between a commit and the moment when it is known, they are in both.
-func (f *Frontier) seedPage(ctx context.Context, after uint64) (page []frontier.Seed, more bool, err error) {
-	var later []frontier.Seed
-	var last uint64
-	err = f.reading(ctx, func(int64) {
-		if more = f.groups.lastSeed > after+seedValues; more {
-			last = after + seedValues
-			return
-		}
-		last = f.groups.lastSeed
-		for g := range f.groups.all() {
-			later = append(later, g.seeds...)
-		}
-	}, func(tx *bbolt.Tx) error {
-		return layout.EachSeed(tx, after, last, func(s frontier.Seed) error {
-			page = append(page, s)
-			return nil
-		})
-	})
-	return append(page, later...), more, err
-}
-
-// halt ends a scan early. It is no fault of the file.
-type halt struct{ cause error } // nil when the scan has found what it looked for
-
-func (h halt) Error() string { return "halted" }
-
-// scan is reading for what takes long: read may end it by a halt, whose cause is then the answer, and which leaves the
-// frontier usable.
-func (f *Frontier) scan(ctx context.Context, note func(now int64), read func(tx *bbolt.Tx) error) error {
-	var h halt
-	err := f.reading(ctx, note, func(tx *bbolt.Tx) error {
-		if err := read(tx); !errors.As(err, &h) {
-			return err
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return h.cause
 }
 
 // Survey implements frontier.Frontier: one pass over the hosts, under mu and without the disk.
@@ -344,20 +310,17 @@ func (f *Frontier) export(ctx context.Context, stored bool, yield func(frontier.
 	e := &exporter{f: f, stored: stored, totals: frontier.Totals{
 		Refused: map[canon.Authority]int64{}, Reasons: map[string]int64{}, Capped: st.Capped, Counts: st.Counts,
 	}}
+	var ended error // by the caller
 	e.yield = func(i frontier.Item) error {
-		err := ctx.Err()
-		if err == nil {
-			err = yield(i)
+		if ended = ctx.Err(); ended == nil {
+			ended = yield(i)
 		}
-		if err != nil {
-			return halt{err}
-		}
-		return nil
+		return ended
 	}
 	for reason, n := range st.Reasons[frontier.Dropped] {
 		e.totals.Reasons[reason] = n
 	}
-	return f.scan(ctx, e.note, func(tx *bbolt.Tx) error {
+	err = f.reading(ctx, e.note, func(tx *bbolt.Tx) error {
 		for _, step := range []func(*bbolt.Tx) error{e.head, e.seeds, e.blobs, e.hostItems, e.urls} {
 			if err := step(tx); err != nil {
 				return err
@@ -365,6 +328,7 @@ func (f *Frontier) export(ctx context.Context, stored bool, yield func(frontier.
 		}
 		return e.yield(frontier.Item{Totals: &e.totals})
 	})
+	return cmp.Or(ended, err)
 }
 
 // exporter is an export under way.
@@ -406,7 +370,7 @@ func (e *exporter) head(tx *bbolt.Tx) error {
 }
 
 func (e *exporter) seeds(tx *bbolt.Tx) error {
-	return layout.EachSeed(tx, 0, e.f.groups.lastSeed, func(s frontier.Seed) error { return e.yield(frontier.Item{Seed: &s}) })
+	return layout.EachSeed(tx, 0, layout.SeedJournal.Last(tx), func(s frontier.Seed) error { return e.yield(frontier.Item{Seed: &s}) })
 }
 
 func (e *exporter) blobs(tx *bbolt.Tx) error {
@@ -543,16 +507,15 @@ func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok
 	x.Print = f.printer.Print(u)
 	var h *host
 	var at layout.Ref // where the text is
-	err = f.scan(ctx, func(int64) { h = f.hosts.byName[u.Authority()] }, func(tx *bbolt.Tx) error {
+	err = f.reading(ctx, func(int64) { h = f.hosts.byName[u.Authority()] }, func(tx *bbolt.Tx) error {
 		if h == nil {
 			return nil
 		}
 		return f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
-			if f.printer.Print(c.URL) != x.Print {
-				return nil
+			if f.printer.Print(c.URL) == x.Print {
+				at, x.Candidate = r, c
 			}
-			at, x.Candidate = r, c
-			return halt{}
+			return nil
 		})
 	})
 	if err != nil || at == 0 {
@@ -562,7 +525,7 @@ func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok
 	var now int64
 	var closing bool
 	var reasons []string
-	err = f.scan(ctx, func(instant int64) {
+	err = f.reading(ctx, func(instant int64) {
 		now, closing, reasons = instant, h.closing(), f.totals.Reasons // only ever appended to
 		if kept := f.retries.of[at]; kept != nil {
 			t = *kept
@@ -615,8 +578,8 @@ func (f *Frontier) unjudged(tx *bbolt.Tx) (r layout.InFlight, err error) {
 func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, host uint32, at canon.Authority, see func(layout.Ref, frontier.Candidate) error) error {
 	var spans []layout.Span
 	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
-		if ctx.Err() != nil {
-			return halt{ctx.Err()}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err

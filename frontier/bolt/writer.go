@@ -111,7 +111,6 @@ type groups struct {
 	fresh     map[uint64]*layout.Record              // not written yet
 	unwritten map[layout.Address]*layout.StateRecord // robots states and memories, likewise
 	inFlight  []byte                                 // the last record of what is in flight that was sealed
-	lastSeed  uint64                                 // last value of the seed journal that is not in a group
 }
 
 // touch returns the open group, to put something into it.
@@ -234,7 +233,6 @@ type writer struct {
 	sizes    layout.Sizes
 	folded   int64 // words that the folded journal stands for
 	unfolded int64 // words of the done journal
-	lastSeed uint64
 	size     int64 // of the file, after the last commit
 }
 
@@ -363,7 +361,7 @@ func (w *writer) settle(g *group, err error) {
 			delete(w.f.retries.of, r.ref)
 		}
 	}
-	w.f.groups.lastSeed, w.f.caps.size = w.lastSeed, w.size
+	w.f.caps.size = w.size
 	w.f.caps.checkSize()
 	close(g.ended)
 }
@@ -417,7 +415,6 @@ func (w *writer) write(tx *bbolt.Tx, g *group) error {
 	if err := layout.WriteSeeds(tx, g.seeds); err != nil {
 		return err
 	}
-	w.lastSeed = layout.SeedJournal.Last(tx)
 	if err := layout.WriteBlobs(tx, g.blobs); err != nil {
 		return err
 	}

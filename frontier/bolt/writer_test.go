@@ -7,12 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/layout"
 )
 
 // Results that come within GroupDelay of the first are one transaction; the next begins with the next result.
@@ -185,21 +182,4 @@ func TestSync_LeavesNothingOfTheGroupInRAM(t *testing.T) {
 			t.Fatalf("%d records, %d cells, %d groups are left", len(e.groups.fresh), len(e.groups.unwritten), len(e.groups.queue))
 		}
 	})
-}
-
-// Between a commit and the moment when it is known, seeds are both in the file and in the group: they are told once.
-func TestSeeds_NotTwiceWhileTheirGroupSettles(t *testing.T) {
-	e := newEngine(t, t.TempDir(), frontier.Options{})
-	for i := range 3 {
-		cs := e.links("a", i, 1)
-		cs[0].Kind = frontier.KindSeed
-		e.add(cs)
-	}
-	err := e.db.View(func(tx *bbolt.Tx) error {
-		n := 0
-		err := layout.EachSeed(tx, 0, e.groups.lastSeed-1, func(frontier.Seed) error { n++; return nil })
-		assert.Equal(t, 2, n, "seeds before the last value, want 2")
-		return err
-	})
-	require.NoError(t, err)
 }

@@ -331,8 +331,8 @@ func beginBuilder(path, beside string) (*Builder, error) {
 	return b, nil
 }
 
-// Wrote counts bytes that were put into the transaction, and commits it when they are many.
-func (b *Builder) Wrote(n int) error {
+// wrote counts bytes that were put into the transaction, and commits it when they are many.
+func (b *Builder) wrote(n int) error {
 	if b.pending += n; b.pending < batchSize {
 		return nil
 	}
@@ -352,7 +352,7 @@ func (b *Builder) Append(j layout.Journal, body []byte) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return seq, b.Wrote(len(body))
+	return seq, b.wrote(len(body))
 }
 
 // Put puts a value into another bucket, which is made if need be.
@@ -365,7 +365,7 @@ func (b *Builder) Put(bucket string, key, value []byte) error {
 	if err := to.Put(key, value); err != nil {
 		return err
 	}
-	return b.Wrote(len(value))
+	return b.wrote(len(value))
 }
 
 // Pack returns what packs items into values of a journal, over several transactions.
@@ -588,5 +588,5 @@ func (a *assembly) blobs(bs []layout.Blob) error {
 	for _, b := range bs {
 		n += len(b.Body)
 	}
-	return a.to.Wrote(n)
+	return a.to.wrote(n)
 }
