@@ -2,15 +2,17 @@ package sitemap
 
 import (
 	"bufio"
-	"errors"
+	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"curtsy/frontier/canon"
+	"curtsy/storage/coding"
 )
 
 // The limits. The protocol has MaxEntries and MaxSize (https://www.sitemaps.org/protocol.html, "Using Sitemap index
@@ -110,8 +112,8 @@ func (f *Finding) String() string {
 func Read(in Input, take func(Entry) error) (Report, error) {
 	p := &pass{in: in, take: take, report: Report{Refused: map[string]int{}}}
 	err := p.read()
-	if p.body.err != nil {
-		return p.report, fmt.Errorf("sitemap: read the body of %s: %w", in.URL, p.body.err)
+	if p.body.Err != nil {
+		return p.report, fmt.Errorf("sitemap: read the body of %s: %w", in.URL, p.body.Err)
 	}
 	return p.report, err
 }
@@ -121,19 +123,17 @@ type pass struct {
 	in     Input
 	take   func(Entry) error
 	report Report
-	body   *body
-	octets *window
+	body   *coding.Limited // of any length: its errors are not the file's
+	octets *coding.Limited // without gzip
 }
 
 func (p *pass) read() error {
-	p.body = &body{r: p.in.Body}
-	p.octets = &window{left: MaxSize}
+	p.body = &coding.Limited{Ctx: context.Background(), R: p.in.Body, Left: math.MaxInt64}
 	plain := bufio.NewReaderSize(p.body, 4<<10)
+	p.octets = &coding.Limited{Ctx: context.Background(), R: plain, Left: MaxSize}
 	if head, _ := plain.Peek(2); string(head) == "\x1f\x8b" {
 		p.report.Gzip = true
-		p.octets.r = &unzipped{r: plain}
-	} else {
-		p.octets.r = plain
+		p.octets.R = coding.NewReader(plain, []string{"gzip"}, nil)
 	}
 	text, isXML, err := decode(p.octets, p.in.ContentType)
 	switch {
@@ -145,7 +145,7 @@ func (p *pass) read() error {
 	default:
 		err = p.readText(text)
 	}
-	p.report.Size = p.octets.read
+	p.report.Size = MaxSize - p.octets.Left
 	return err
 }
 
@@ -154,9 +154,9 @@ func (p *pass) stop(offset int64, reason, detail string) {
 	switch {
 	case p.report.Finding != nil:
 		return
-	case p.octets.err != nil:
-		reason, detail = FoundGzip, p.octets.err.Error()
-	case p.octets.over:
+	case p.octets.Err != nil:
+		reason, detail = FoundGzip, p.octets.Err.Error()
+	case p.octets.Over:
 		reason, detail = FoundLarge, fmt.Sprintf("over %d MiB", MaxSize>>20)
 	}
 	if len(detail) > maxDetail {
@@ -204,9 +204,6 @@ func (p *pass) readText(text *clean) error {
 		text.begin()
 		b, err := text.ReadByte()
 		end := err != nil
-		if end && !errors.Is(err, io.EOF) {
-			return nil // the body's error: Read says so
-		}
 		if !end && b != '\n' && b != '\r' {
 			if len(line) < maxLine {
 				line = append(line, b)
@@ -224,7 +221,7 @@ func (p *pass) readText(text *clean) error {
 			break
 		}
 	}
-	if p.octets.over || p.octets.err != nil {
+	if p.octets.Over || p.octets.Err != nil {
 		p.stop(text.offset(), "", "")
 	}
 	if p.report.Entries == 0 && p.report.Finding == nil {

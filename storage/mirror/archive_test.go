@@ -282,8 +282,8 @@ func TestMemoryOfAPlan(t *testing.T) {
 	p := &plan{entries: make([]entry, 0, n)}
 	for i := range n {
 		p.entries = append(p.entries, entry{
-			key:  p.texts.keep("http://www.site.example/some/directory/page-number-" + strconv.Itoa(1_000_000+i)),
-			kind: p.texts.kind("text/html; charset=utf-8"),
+			key:  strings.Clone("http://www.site.example/some/directory/page-number-" + strconv.Itoa(1_000_000+i)),
+			kind: kindOf("text/html; charset=utf-8"),
 		})
 	}
 	p.index()

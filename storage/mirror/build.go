@@ -69,17 +69,10 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 	if err := ctx.Err(); err != nil {
 		return s, err
 	}
-	if err := w.keepTheirs(&s); err != nil {
+	if s.Others, err = d.keepTheirs(was); err != nil {
 		return s, wrapped("keep other files", err)
 	}
 	return s, wrapped("put the new tree in place", d.swap())
-}
-
-func (w *writer) keepTheirs(s *Summary) (err error) {
-	var in folders
-	defer func() { err = errors.Join(err, in.close()) }()
-	s.Others, err = w.disk.keepTheirs(&in, w.before)
-	return err
 }
 
 func wrapped(what string, err error) error {
@@ -125,17 +118,15 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 }
 
 // lists writes the map and the list of what is missing.
-func (w *writer) lists(s *Summary) (err error) {
-	var in folders
-	defer func() { err = errors.Join(err, in.close()) }()
-	err = w.disk.create(&in, MapFile, time.Time{}, func(f *os.File) error { return writeSorted(f, w.lines) })
+func (w *writer) lists(s *Summary) error {
+	err := w.disk.create(MapFile, time.Time{}, func(f *os.File) error { return writeSorted(f, w.lines) })
 	if err != nil {
 		return err
 	}
 	if err := w.scripts.Lacking(w.plan.has, func(u canon.URL, file string) error { return w.absent.add(u, byScript, file) }); err != nil {
 		return err
 	}
-	return w.disk.create(&in, MissingFile, time.Time{}, func(f *os.File) error {
+	return w.disk.create(MissingFile, time.Time{}, func(f *os.File) error {
 		return w.absent.write(f, w.plan, w.decisions(w.options.Archive.Ledger), s)
 	})
 }

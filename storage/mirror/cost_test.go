@@ -94,7 +94,7 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkRewrite(b *testing.B) {
 	p := &plan{}
 	for i := range 10_000 {
-		e := entry{key: fmt.Sprintf("http://a.test/section-%d/page-%d.html", i%10, i), final: -1, kind: p.texts.kind("text/html")}
+		e := entry{key: fmt.Sprintf("http://a.test/section-%d/page-%d.html", i%10, i), final: -1, kind: kindOf("text/html")}
 		if i%2 == 0 {
 			e.state = isNoArchive
 		}

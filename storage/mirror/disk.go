@@ -116,21 +116,14 @@ func (d *disk) parents(name string) error {
 }
 
 // create writes a file of the new tree: write gives its bytes to f. A file that is there already is not overwritten.
-func (d *disk) create(in *folders, name string, changed time.Time, write func(f *os.File) error) (err error) {
-	path := nextDir + "/" + name
-	if !in.next.has(path[:strings.LastIndexByte(path, '/')+1]) {
-		if err := d.parents(name); err != nil {
-			return err
-		}
-	}
-	dir, base, err := in.next.of(d.root, path)
-	if err != nil {
+func (d *disk) create(name string, changed time.Time, write func(f *os.File) error) error {
+	if err := d.parents(name); err != nil {
 		return err
 	}
 	if err := d.step("create " + name); err != nil {
 		return err
 	}
-	f, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := d.root.OpenFile(nextDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -138,19 +131,15 @@ func (d *disk) create(in *folders, name string, changed time.Time, write func(f 
 	if err = errors.Join(err, f.Close()); err != nil || changed.IsZero() {
 		return err
 	}
-	return dir.Chtimes(base, changed, changed)
+	return d.root.Chtimes(nextDir+"/"+name, changed, changed)
 }
 
 // old returns a file of the tree before; nil if there is none, or something else.
-func (d *disk) old(in *folders, name string) os.FileInfo {
+func (d *disk) old(name string) os.FileInfo {
 	if !d.hasTree {
 		return nil
 	}
-	dir, base, err := in.was.of(d.root, treeDir+"/"+name)
-	if err != nil {
-		return nil
-	}
-	fi, err := dir.Lstat(base)
+	fi, err := d.root.Lstat(treeDir + "/" + name)
 	if err != nil || !fi.Mode().IsRegular() {
 		return nil
 	}
@@ -158,29 +147,9 @@ func (d *disk) old(in *folders, name string) os.FileInfo {
 }
 
 // equal reports whether a file of the tree before has these bytes.
-func (d *disk) equal(in *folders, name string, octets []byte) bool {
-	dir, base, err := in.was.of(d.root, treeDir+"/"+name)
-	if err != nil {
-		return false
-	}
-	f, err := dir.Open(base)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	if in.buf == nil {
-		in.buf = make([]byte, 32<<10)
-	}
-	for {
-		n, err := f.Read(in.buf)
-		if n > len(octets) || !bytes.Equal(in.buf[:n], octets[:n]) {
-			return false
-		}
-		octets = octets[n:]
-		if err != nil {
-			return errors.Is(err, io.EOF) && len(octets) == 0
-		}
-	}
+func (d *disk) equal(name string, octets []byte) bool {
+	was, err := d.root.ReadFile(treeDir + "/" + name)
+	return err == nil && bytes.Equal(was, octets)
 }
 
 // share gives a file of the tree before to the new one; false if the file system cannot.
@@ -227,50 +196,6 @@ func (d *disk) swap() error {
 	}
 	return durable.Names(d.path)
 }
-
-// folder keeps a directory open: URLs that follow each other mostly have their files in one, and a name of several
-// parts is looked up part by part. The zero value is ready.
-type folder struct {
-	name string
-	root *os.Root
-}
-
-// of returns the directory of a file, and what the file is called there.
-func (f *folder) of(root *os.Root, name string) (dir *os.Root, base string, err error) {
-	at, base := path.Split(name)
-	if f.has(at) {
-		return f.root, base, nil
-	}
-	if err := f.close(); err != nil {
-		return nil, "", err
-	}
-	if f.root, err = root.OpenRoot(at); err != nil {
-		f.root = nil
-		return nil, "", err
-	}
-	f.name = at
-	return f.root, base, nil
-}
-
-// has reports whether it is that directory, whose name ends in a slash.
-func (f *folder) has(dir string) bool { return f.root != nil && f.name == dir }
-
-func (f *folder) close() error {
-	if f.root == nil {
-		return nil
-	}
-	err := f.root.Close()
-	f.root = nil
-	return err
-}
-
-// folders are what a worker has open: of the tree that it writes, and of the one before.
-type folders struct {
-	next, was folder
-	buf       []byte // for comparing files
-}
-
-func (f *folders) close() error { return errors.Join(f.next.close(), f.was.close()) }
 
 // indexEnd ends the names of indexes in tempDir, which are called by a number.
 const indexEnd = ".cdxj"
@@ -373,7 +298,7 @@ func (d *disk) ours(tree string) error {
 // keepTheirs gives the new tree what somebody else put into the one before: what its map does not name. That stays where
 // it is; a new file that needs its name is refused before anything is replaced. A symbolic link that stands in for a name
 // of the mirror's own is not kept.
-func (d *disk) keepTheirs(in *folders, was *previous) (kept int64, err error) {
+func (d *disk) keepTheirs(was *previous) (kept int64, err error) {
 	if was.dir == "" || !d.hasTree || len(was.records) == 0 {
 		return 0, nil // none, or nobody knows what is whose
 	}
@@ -389,7 +314,7 @@ func (d *disk) keepTheirs(in *folders, was *previous) (kept int64, err error) {
 		if err != nil {
 			return err
 		}
-		done, err := d.keepOne(in, name, fi)
+		done, err := d.keepOne(name, fi)
 		if done {
 			kept++
 		}
@@ -404,7 +329,7 @@ func (b *previous) names(file string) bool {
 	return ok
 }
 
-func (d *disk) keepOne(in *folders, name string, fi fs.FileInfo) (bool, error) {
+func (d *disk) keepOne(name string, fi fs.FileInfo) (bool, error) {
 	link := fi.Mode()&fs.ModeSymlink != 0
 	if d.isTaken(name) {
 		if link {
@@ -430,12 +355,12 @@ func (d *disk) keepOne(in *folders, name string, fi fs.FileInfo) (bool, error) {
 		return false, fmt.Errorf("%s is not a file of the mirror and cannot be kept; move it away",
 			filepath.Join(d.path, treeDir, filepath.FromSlash(name)))
 	}
-	_, err := d.again(in, name, fi)
+	_, err := d.again(name, fi)
 	return true, err
 }
 
 // again gives a file of the tree before to the new one as it is; shared is false if it had to be copied.
-func (d *disk) again(in *folders, name string, fi fs.FileInfo) (shared bool, err error) {
+func (d *disk) again(name string, fi fs.FileInfo) (shared bool, err error) {
 	if shared, err = d.share(name); shared || err != nil {
 		return shared, err
 	}
@@ -444,7 +369,7 @@ func (d *disk) again(in *folders, name string, fi fs.FileInfo) (shared bool, err
 		return false, err
 	}
 	defer from.Close()
-	return false, d.create(in, name, fi.ModTime(), func(f *os.File) error {
+	return false, d.create(name, fi.ModTime(), func(f *os.File) error {
 		_, err := io.Copy(f, from)
 		return err
 	})

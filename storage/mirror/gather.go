@@ -9,14 +9,15 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"iter"
-	"math/bits"
 	"net/http"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
+	"unique"
 
 	"golang.org/x/sync/errgroup"
 
@@ -112,100 +113,49 @@ const (
 // entry is an archived URL. There is one for each in memory: 96 bytes and its texts.
 type entry struct {
 	key     string
-	name    string   // of its file; of a redirect its target, see targetOf
-	sum     [16]byte // of its payload's digest; zero if that is not known
-	offset  int64    // of the record that has the body
-	length  int64    // of that record's gzip member, as the index says
-	seen    int64    // when it was last answered so, in microseconds
+	name    string                // of its file; of a redirect its target, see targetOf
+	sum     [16]byte              // of its payload's digest; zero if that is not known
+	offset  int64                 // of the record that has the body
+	length  int64                 // of that record's gzip member, as the index says
+	seen    int64                 // when it was last answered so, in microseconds
+	kind    unique.Handle[string] // its Content-Type
 	segment int32
-	final   int32  // entry at the end of a redirect; -1 if there is none
-	kind    uint32 // of the plan's texts: its Content-Type
+	final   int32 // entry at the end of a redirect; -1 if there is none
 	status  uint16
 	state   state
 	flags   uint8
 }
 
-// texts keeps strings in large pieces, and equal ones of a kind once.
-type texts struct {
-	mu    sync.Mutex
-	chunk strings.Builder
-	kinds []string
-	known map[string]uint32
-}
-
-// keep returns a copy of s that does not hold on to the memory of s.
-func (t *texts) keep(s string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.chunk.Cap()-t.chunk.Len() < len(s) {
-		t.chunk = strings.Builder{}
-		t.chunk.Grow(max(64<<10, len(s)))
-	}
-	from := t.chunk.Len()
-	t.chunk.WriteString(s)
-	return t.chunk.String()[from:]
-}
-
 // maxType is how much of a Content-Type value is kept; of a longer one, what it means.
 const maxType = 256
 
-// kind returns the number of a Content-Type value.
-func (t *texts) kind(s string) uint32 {
-	if len(s) > maxType {
-		s = mediatype.Parse(s).String()
+// kindOf returns a Content-Type value as it is kept: equal ones once.
+func kindOf(contentType string) unique.Handle[string] {
+	if len(contentType) > maxType {
+		contentType = mediatype.Parse(contentType).String()
 	}
-	s = strings.ToValidUTF8(s[:min(len(s), maxType)], "\uFFFD")
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n, ok := t.known[s]
-	if !ok {
-		if t.known == nil {
-			t.known = map[string]uint32{}
-		}
-		s = strings.Clone(s)
-		n = uint32(len(t.kinds)) //nolint:gosec // there are fewer
-		t.kinds, t.known[s] = append(t.kinds, s), n
-	}
-	return n
+	return unique.Make(strings.ToValidUTF8(contentType[:min(len(contentType), maxType)], "\uFFFD"))
 }
 
 // plan is every archived URL, sorted by key.
 type plan struct {
 	entries []entry
-	texts   texts
 	layout  layout.Layout
-
-	// Each link of each document is looked up: a table of hashes takes a third of the time of a binary search, whose keys
-	// differ late, and less memory than a map with the keys.
-	seed  maphash.Seed
-	slots []int32 // entries by their keys' hashes, one more, with open addressing; a power of two, half of them free
 }
 
 // index makes the entries known to find. They do not move after that.
 func (p *plan) index() {
 	slices.SortFunc(p.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
-	p.seed, p.slots = maphash.MakeSeed(),
-		make([]int32, 1<<bits.Len(uint(2*len(p.entries)))) //nolint:gosec // no length is negative
-	for i := range p.entries {
-		if at := p.slot(p.entries[i].key); p.slots[at] == 0 {
-			p.slots[at] = int32(i) + 1 //nolint:gosec // there are fewer
-		}
-	}
 }
 
-// slot returns where a key stands, or would.
-func (p *plan) slot(key string) int {
-	mask := len(p.slots) - 1
-	at := int(maphash.String(p.seed, key)) & mask //nolint:gosec // any bits will do
-	for p.slots[at] != 0 && p.entries[p.slots[at]-1].key != key {
-		at = (at + 1) & mask
-	}
-	return at
+// search returns where the entry of a key stands.
+func (p *plan) search(key string) (int, bool) {
+	return sort.Find(len(p.entries), func(i int) int { return strings.Compare(key, p.entries[i].key) })
 }
 
 func (p *plan) find(key string) (*entry, bool) {
-	i := p.slots[p.slot(key)] - 1
-	if i < 0 {
+	i, ok := p.search(key)
+	if !ok {
 		return nil, false
 	}
 	return &p.entries[i], true
@@ -277,12 +227,12 @@ func (p *plan) resolve() {
 		e.final = -1
 		for to, hops := e, 0; hops < maxHops && to.state == isRedirect; hops++ {
 			target, _ := targetOf(to)
-			j := p.slots[p.slot(target)] - 1
-			if j < 0 {
+			j, ok := p.search(target)
+			if !ok {
 				break
 			}
 			if to = &p.entries[j]; to.state == isFile {
-				e.final = j
+				e.final = int32(j) //nolint:gosec // there are fewer
 			}
 		}
 	}
@@ -297,9 +247,11 @@ func (p *plan) name() {
 		}
 	}
 	names, owners := p.layout.Names(set)
+	all := strings.Join(names, "") // they take less memory than each in its own piece
 	for i, s := range names {
 		e := &p.entries[set.order[i]]
-		e.name, e.flags = p.texts.keep(s), e.flags&^owner
+		e.name, all = all[:len(s)], all[len(s):]
+		e.flags &^= owner
 		if owners[i] {
 			e.flags |= owner
 		}
@@ -314,7 +266,7 @@ type planned struct {
 func (s planned) at(i int) *entry          { return &s.p.entries[s.order[i]] }
 func (s planned) Len() int                 { return len(s.order) }
 func (s planned) Key(i int) string         { return s.at(i).key }
-func (s planned) ContentType(i int) string { return s.p.texts.kinds[s.at(i).kind] }
+func (s planned) ContentType(i int) string { return s.at(i).kind.Value() }
 func (s planned) Same(i, j int) bool {
 	a, b := s.at(i), s.at(j)
 	return a.sum != [16]byte{} && a.sum == b.sum && a.kind == b.kind
@@ -461,7 +413,7 @@ func (g *gatherer) add(ctx context.Context, from *warc.Places, h history) error 
 	if err != nil || !ok {
 		return err
 	}
-	e.key = g.plan.texts.keep(h.url.Key())
+	e.key = strings.Clone(h.url.Key())
 	g.mu.Lock()
 	g.plan.entries = append(g.plan.entries, e)
 	g.mu.Unlock()
@@ -558,19 +510,17 @@ func (g *gatherer) cannotRead(at place, err error) {
 }
 
 // salvage keeps the files of the tree before whose responses are damaged, unless the archive has a later one.
-func (g *gatherer) salvage(was *previous, d *disk) (err error) {
+func (g *gatherer) salvage(was *previous, d *disk) error {
 	isAffected := func(e entry) bool { return e.state == isDamaged || e.flags&unreadable != 0 }
 	if was.dir == "" || !slices.ContainsFunc(g.plan.entries, isAffected) {
 		return nil
 	}
-	var in folders
-	defer func() { err = errors.Join(err, in.close()) }()
 	for line, err := range Map(was.dir) {
 		if err != nil {
 			return err
 		}
 		e, ok := g.plan.find(line.URL)
-		if !ok || !isAffected(*e) || line.File == "" || line.Redirect != "" || d.old(&in, line.File) == nil {
+		if !ok || !isAffected(*e) || line.File == "" || line.Redirect != "" || d.old(line.File) == nil {
 			continue
 		}
 		isUsable := e.state == isFile || e.state == isRedirect
@@ -579,7 +529,7 @@ func (g *gatherer) salvage(was *previous, d *disk) (err error) {
 		}
 		if _, again := g.saved[e]; !again {
 			g.saved[e] = salvaged{line, *e}
-			e.state, e.kind, e.sum = isFile, g.plan.texts.kind(line.Type), [16]byte{}
+			e.state, e.kind, e.sum = isFile, kindOf(line.Type), [16]byte{}
 		}
 	}
 	return nil
@@ -628,7 +578,7 @@ func (g *gatherer) judge(from *warc.Places, a *version, url canon.URL) (entry, e
 		e.state = isFailed
 		location := a.Header.Get("Location")
 		if to, err := url.Resolve(location); err == nil && location != "" && to.Key() != url.Key() {
-			e.state, e.name = isRedirect, g.plan.texts.keep(to.Key()+placeIn(location))
+			e.state, e.name = isRedirect, strings.Clone(to.Key()+placeIn(location))
 		}
 	case status >= 200 && status <= 203:
 		g.judgeBody(&e, a, body)
@@ -655,7 +605,7 @@ func (g *gatherer) judgeBody(e *entry, a, body *version) {
 		if mediatype.Parse(contentType).Unnamed() {
 			contentType = body.sniffed
 		}
-		e.kind, e.segment, e.offset, e.length = g.plan.texts.kind(contentType), body.at.segment, body.at.offset,
+		e.kind, e.segment, e.offset, e.length = kindOf(contentType), body.at.segment, body.at.offset,
 			body.at.length
 		if d := answer.Digest(body.Digest); d != "" {
 			sum := sha256.Sum256([]byte(d))

@@ -84,7 +84,7 @@ func (w *writer) each(ctx context.Context, entries iter.Seq[*entry]) error {
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() (err error) {
 			var doc document
-			defer func() { err = errors.Join(err, doc.from.Close(), doc.in.close()) }()
+			defer func() { err = errors.Join(err, doc.from.Close()) }()
 			for e := range work {
 				if err := w.entry(ctx, e, &doc); err != nil {
 					return fmt.Errorf("mirror: write %s: %w", e.key, err)
@@ -115,7 +115,7 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 		line = s.line
 		line.Older = string(Damaged)
 		var err error
-		if line.Size, err = w.again(doc, e.name); err != nil {
+		if line.Size, err = w.again(e.name); err != nil {
 			return err
 		}
 		w.files.Add(1)
@@ -144,7 +144,7 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 	if err != nil {
 		return err
 	}
-	line.Type, line.Digest = w.plan.texts.kinds[e.kind], rec.Fields.Get("WARC-Payload-Digest")
+	line.Type, line.Digest = e.kind.Value(), rec.Fields.Get("WARC-Payload-Digest")
 	line.Record, line.Date = rec.ID(), dateOf(date)
 	if seen := dateOf(time.UnixMicro(e.seen)); seen > line.Date && line.Older == "" {
 		line.Seen = seen
@@ -181,7 +181,6 @@ func (w *writer) tell(line Entry) error {
 // document is a worker's memory for documents.
 type document struct {
 	from warc.Places
-	in   folders
 	head bytes.Buffer
 	text []byte // of the document that is read; what is found in it shares its memory
 }
@@ -198,11 +197,11 @@ func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Rec
 		return 0, "", asDamage(err)
 	}
 	src := body{decoded}
-	rewrite := rewriterOf(w.plan.texts.kinds[e.kind], e.name)
-	kind := mediatype.Parse(w.plan.texts.kinds[e.kind]).Name
+	rewrite := rewriterOf(e.kind.Value(), e.name)
+	kind := mediatype.Parse(e.kind.Value()).Name
 	isModule := script.IsJavaScript(kind, e.name)
 	if rewrite == nil && !script.Is(kind, e.name) {
-		return w.copy(doc, e, from, rec, src, date)
+		return w.copy(e, from, rec, src, date)
 	}
 	release, err := w.read(ctx, doc, src)
 	if err != nil {
@@ -216,7 +215,7 @@ func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Rec
 		}
 	}
 	if rewrite == nil || isModule && !imports(doc.text) {
-		return w.copy(doc, e, from, rec, whole(), date)
+		return w.copy(e, from, rec, whole(), date)
 	}
 	var out []byte
 	if len(doc.text) <= maxDocument {
@@ -225,7 +224,7 @@ func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Rec
 		}
 		if out, err = w.rewrite(e, rewrite, doc); err == nil {
 			w.rewritten.Add(1)
-			size, err := w.put(doc, e.name, out, date)
+			size, err := w.put(e.name, out, date)
 			return size, Rewritten, err
 		}
 		if errors.Is(err, errOurs) {
@@ -233,7 +232,7 @@ func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Rec
 		}
 	}
 	w.unread.Add(1)
-	size, _, err = w.copy(doc, e, from, rec, whole(), date)
+	size, _, err = w.copy(e, from, rec, whole(), date)
 	return size, Unread, err
 }
 
@@ -307,7 +306,7 @@ func (w *writer) rewrite(e *entry, rewrite rewriter, doc *document) ([]byte, err
 			failed = errors.Join(failed, w.scripts.Loads(u, of))
 		}, nowhere: func() { w.nowhere.Add(1) }}
 	out, err := rewrite(doc.text, markup.Options{
-		URL: u, ContentType: w.plan.texts.kinds[e.kind], RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true,
+		URL: u, ContentType: e.kind.Value(), RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true,
 		Removed: w.remove, Most: maxRewritten,
 		Script: func(text, kind string, base canon.URL) {
 			if script.IsElement(kind) {
@@ -332,16 +331,16 @@ func (w *writer) remove(r markup.Removal) {
 }
 
 // put writes a file whose bytes are known, unless the tree before has them.
-func (w *writer) put(doc *document, name string, octets []byte, date time.Time) (int64, error) {
+func (w *writer) put(name string, octets []byte, date time.Time) (int64, error) {
 	size := int64(len(octets))
-	if fi := w.old(doc, name); fi != nil && fi.Size() == size && fi.ModTime().Equal(date) &&
-		w.disk.equal(&doc.in, name, octets) {
+	if fi := w.old(name); fi != nil && fi.Size() == size && fi.ModTime().Equal(date) &&
+		w.disk.equal(name, octets) {
 		if done, err := w.share(name); done || err != nil {
 			return size, err
 		}
 	}
 	w.written.Add(1)
-	return size, w.disk.create(&doc.in, name, date, func(f *os.File) error {
+	return size, w.disk.create(name, date, func(f *os.File) error {
 		_, err := f.Write(octets)
 		return err
 	})
@@ -349,16 +348,16 @@ func (w *writer) put(doc *document, name string, octets []byte, date time.Time) 
 
 // copy writes a body as it is. The file before is the same if it has the same name and is of the same record, and its
 // date is that of the record: who changed it since changed its date.
-func (w *writer) copy(doc *document, e *entry, from *source, rec *warc.Record, src io.Reader,
+func (w *writer) copy(e *entry, from *source, rec *warc.Record, src io.Reader,
 	date time.Time) (size int64, read string, err error) {
-	if fi := w.old(doc, e.name); fi != nil && fi.ModTime().Equal(date) && fi.Size() <= w.options.maxBody() &&
+	if fi := w.old(e.name); fi != nil && fi.ModTime().Equal(date) && fi.Size() <= w.options.maxBody() &&
 		w.before.has(e.name, rec) {
 		if done, err := w.share(e.name); done || err != nil {
 			return fi.Size(), "", err
 		}
 	}
 	w.written.Add(1)
-	err = w.disk.create(&doc.in, e.name, date, func(f *os.File) error {
+	err = w.disk.create(e.name, date, func(f *os.File) error {
 		if size, err = io.Copy(f, src); err != nil {
 			return err
 		}
@@ -368,12 +367,12 @@ func (w *writer) copy(doc *document, e *entry, from *source, rec *warc.Record, s
 }
 
 // again gives a file of the tree before to the new one as it is, and returns its size.
-func (w *writer) again(doc *document, name string) (int64, error) {
-	fi := w.disk.old(&doc.in, name)
+func (w *writer) again(name string) (int64, error) {
+	fi := w.disk.old(name)
 	if fi == nil {
 		return 0, fmt.Errorf("the mirror before lacks its file %s", name)
 	}
-	shared, err := w.disk.again(&doc.in, name, fi)
+	shared, err := w.disk.again(name, fi)
 	if shared {
 		w.shared.Add(1)
 	} else {
@@ -383,11 +382,11 @@ func (w *writer) again(doc *document, name string) (int64, error) {
 }
 
 // old returns a file of the tree before that may be shared, or nil.
-func (w *writer) old(doc *document, name string) os.FileInfo {
+func (w *writer) old(name string) os.FileInfo {
 	if w.options.Fresh {
 		return nil
 	}
-	return w.disk.old(&doc.in, name)
+	return w.disk.old(name)
 }
 
 func (w *writer) share(name string) (bool, error) {
