@@ -135,7 +135,7 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 		failed = cmp.Or(failed, err)
 		if known {
 			n++
-		} else if err == nil && s.table.add(s.hash(&d), e.base+at) {
+		} else if err == nil && s.put(d, e.base+at) {
 			n++
 		}
 	})
@@ -210,9 +210,20 @@ func (s *Store) place(payload [32]byte, offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.segments[len(s.segments)-1].base + offset
-	if s.table.add(s.hash(&payload), at) {
+	if s.put(payload, at) {
 		s.next = max(s.next, at+1)
 	}
+}
+
+// maxPlaces is how many records of one payload are known. An index may have any number that nothing may refer to, as
+// robots.txt or what was cut: each of them would be read for each answer that is like it.
+const maxPlaces = 16
+
+// put adds a place to the table, for who holds mu. It reports whether there was room for it.
+func (s *Store) put(payload [32]byte, at int64) bool {
+	hash, n := s.hash(&payload), 0
+	s.table.find(hash, func(int64) { n++ })
+	return n < maxPlaces && s.table.add(hash, at)
 }
 
 // dropJournals removes the journals of segments that are not open: a kill, or a rebuild that was broken off, left them.

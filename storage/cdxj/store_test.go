@@ -195,6 +195,20 @@ func TestOriginalsAreWholeAnswersAlone(t *testing.T) {
 	}
 }
 
+// Of a payload that nothing may refer to, the index knows a few records, however often it was archived.
+func TestOriginal_ManyRecordsThatNothingMayReferTo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 { // as it is written, and as it is read
+		c := crawling(t, dir, 0)
+		for i := range 2 * maxPlaces {
+			c.record(t, page(i, fmt.Sprintf("http://a.test/%d/robots.txt", i), "User-agent: *"))
+		}
+		assert.Len(t, c.store.places(digestOf("User-agent: *")), maxPlaces)
+		c.close(t)
+	}
+}
+
 func TestFullDiskIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
