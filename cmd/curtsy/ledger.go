@@ -180,9 +180,12 @@ func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) e
 // linesMatch checks that the lines of the ledger in dir lead to the checkpoint, whatever its tiles are.
 func linesMatch(ctx context.Context, dir string, n *checkpoint.Note) error {
 	wrong, err := ledger.Differ(ctx, dir, n.Checkpoint)
+	var unread *fs.PathError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &unread) && !errors.Is(err, fs.ErrNotExist): // nobody knows what the lines are
+		return err
 	case err != nil:
 		return fmt.Errorf("%w of %s: %w", proof.ErrDamaged, plainly.Count(n.Size, "line"), err)
 	case wrong != "":
