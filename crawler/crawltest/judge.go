@@ -345,29 +345,41 @@ func (t *Trial) TooShort(g Gap, need string) Finding {
 	return t.Find(g.Next, "began %s the end of %s (%s); %s", how, clip(g.Last.Target, 40), t.When(g.Last.End), need)
 }
 
+// AllGaps returns the gaps of all hosts.
+func (t *Trial) AllGaps() (all []Gap) {
+	for _, h := range t.web.order {
+		all = append(all, Gaps(t.hosts[h.name])...)
+	}
+	return all
+}
+
 func (t *Trial) pace() Row {
-	var found []Finding
-	var least Gap
-	checked := 0
 	if t.Rules.Pace <= 0 {
 		return Row{Rule: Pace, Verdict: Unshown, Evidence: "none was requested"}
 	}
-	for _, h := range t.web.order {
-		for _, g := range Gaps(t.hosts[h.name]) {
-			if checked++; checked == 1 || g.Length < least.Length {
-				least = g
-			}
-			if g.Length < t.Rules.Pace {
-				found = append(found, t.TooShort(g, fmt.Sprintf("pace %v", t.Rules.Pace)))
-			}
+	row := t.Spaced(t.AllGaps(), t.Rules.Pace, 0)
+	row.Rule = Pace
+	return row
+}
+
+// Spaced judges that gaps are as long as they need to be, and forgives so much.
+func (t *Trial) Spaced(all []Gap, need, forgiven time.Duration) Row {
+	if len(all) == 0 {
+		return Sum("", 0, "", nil)
+	}
+	var found []Finding
+	slack := ""
+	if forgiven > 0 {
+		slack = fmt.Sprintf(", forgiven %v", forgiven)
+	}
+	for _, g := range all {
+		if g.Length < need-forgiven {
+			found = append(found, t.TooShort(g, fmt.Sprintf("pace %v, kept %s%s", need, Precise(g.Length), slack)))
 		}
 	}
-	evidence := ""
-	if checked > 0 {
-		evidence = fmt.Sprintf("smallest of %s %s (%s), asked %v", plainly.Count(checked, "gap"), Precise(least.Length),
-			least.Next.Host, t.Rules.Pace)
-	}
-	return Sum(Pace, checked, evidence, InOrder(found))
+	least := slices.MinFunc(all, func(a, b Gap) int { return cmp.Compare(a.Length, b.Length) })
+	return Sum("", len(all), fmt.Sprintf("%s, the smallest %s (%s) of %v%s", plainly.Count(len(all), "gap"), Precise(least.Length),
+		least.Next.Host, need, slack), InOrder(found))
 }
 
 func (t *Trial) crawlDelay() Row {
@@ -567,7 +579,7 @@ func (t *Trial) coverage() Row {
 	visited := t.visited()
 	var found []Finding
 	for _, p := range inPlaces(expected) {
-		if t.web.hosts[p.host].now().Expect != nil {
+		if t.web.hosts[p.host].now().Expect != nil || t.Rules.Spared[p.host] {
 			delete(expected, p)
 			continue
 		}

@@ -32,6 +32,9 @@ type Rules struct {
 	// Keys is the key directory of the crawler, by which Signatures judges. Nil is none: then no signature is verified.
 	Keys *Directory
 
+	// Spared are sites that a polite crawler may leave before it has seen all of them: Coverage leaves them out.
+	Spared map[string]bool
+
 	// Partial says that the crawl was not to reach everything, because a budget or the test cut it short: what is
 	// missing is not held against it.
 	Partial bool

@@ -2,7 +2,6 @@ package wacz
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -50,7 +49,7 @@ type survey struct {
 }
 
 func newSurvey(o Options) (_ *survey, err error) {
-	s := &survey{dir: o.TempDir, seeds: map[string]struct{}{}, unkept: map[string]struct{}{}, titles: newTitles(), index: sorted.New(o.TempDir, sortLimit)}
+	s := &survey{dir: o.TempDir, seeds: map[string]struct{}{}, unkept: map[string]struct{}{}, titles: titles{}, index: sorted.New(o.TempDir, sortLimit)}
 	if s.pages, err = newList(s.dir, "pages", "Pages"); err != nil {
 		return nil, err
 	}
@@ -168,7 +167,12 @@ func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *w
 		return a, err
 	case "metadata":
 		if last != nil && rec.ConcurrentTo() == last.id {
-			return last, readMetadata(rec.Block, last)
+			l, _ := rec.Decision() // lines of other crawlers may not be readable; damage fails the reading of the next record
+			last.unkept = last.unkept || storage.HasDirective(l.Directives, "noarchive")
+			if l.Kind == storage.KindSeed && last.page != nil {
+				last.page.Seed = true
+			}
+			return last, nil
 		}
 	}
 	if line == nil {
@@ -201,27 +205,6 @@ func (s *survey) dated(rec *warc.Record) {
 		of.Before(s.first.Truncate(time.Second)) {
 		s.elsewhere++
 	}
-}
-
-// maxMetadata is how much of a metadata record is read: what matters here stands in front of the links.
-const maxMetadata = 64 << 10
-
-// readMetadata learns what the metadata record of an exchange says of its answer.
-func readMetadata(block io.Reader, a *answered) error {
-	b, err := io.ReadAll(io.LimitReader(block, maxMetadata))
-	if err != nil {
-		return err
-	}
-	for line := range bytes.Lines(b) {
-		name, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
-		switch value = strings.TrimSpace(value); {
-		case strings.EqualFold(name, "directives") && storage.HasDirective(value, "noarchive"):
-			a.unkept = true
-		case strings.EqualFold(name, "kind") && value == "seed" && a.page != nil:
-			a.page.Seed = true
-		}
-	}
-	return nil
 }
 
 // settle decides about an answer when all is known of it. Nil is none.
@@ -405,7 +388,7 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	p := &page{ID: strings.TrimPrefix(a.id, "urn:uuid:"), URL: uri, Time: stamp(got.Date), Seed: seed}
 	media := got.Type()
 	if got.Revisit {
-		title, known := s.titles.of(got.Digest)
+		title, known := s.titles[got.Digest]
 		if media.IsHTML() || media.Unnamed() && known {
 			p.Title, a.page = title, p
 		}
@@ -490,37 +473,18 @@ func tidy(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// titles are those of the last pages, by the digest of their payload: a revisit has no body to read a title from.
-type titles struct {
-	by   map[string]string
-	ring []string
-	next int
-}
+// titles are those of pages, by the digest of their payload: a revisit has no body to read a title from.
+type titles map[string]string
 
-// rememberedTitles is how many are kept. A revisit of an older page is listed without one.
+// rememberedTitles is how many are kept before all are forgotten. A revisit of a forgotten page is listed without one.
 const rememberedTitles = 16 << 10
 
-func newTitles() titles { return titles{by: map[string]string{}} }
-
-// of returns the title of a page that has been seen, and whether it has.
-func (t *titles) of(payload string) (title string, known bool) {
-	title, known = t.by[payload]
-	return title, known
-}
-
-func (t *titles) keep(payload, title string) {
+func (t titles) keep(payload, title string) {
 	if payload == "" || len(payload) > 200 {
 		return
 	}
-	if _, ok := t.by[payload]; ok {
-		return
+	if len(t) == rememberedTitles {
+		clear(t)
 	}
-	t.by[payload] = title
-	if len(t.ring) < rememberedTitles {
-		t.ring = append(t.ring, payload)
-		return
-	}
-	delete(t.by, t.ring[t.next])
-	t.ring[t.next] = payload
-	t.next = (t.next + 1) % rememberedTitles
+	t[payload] = title
 }

@@ -66,7 +66,7 @@ func New(token string, all bool) *Board {
 	sites, links := b.read(token)
 	index := &crawltest.Site{Name: indexHost, Pages: map[string]crawltest.Page{}}
 	sites = append([]*crawltest.Site{index}, sites...)
-	b.rules = slices.Concat(everywhere, b.rules, b.reached())
+	b.rules = slices.Concat(everywhere, b.rules, reached)
 	for _, s := range Sites(slowest)[1:] {
 		if all || slices.Contains(fewIll, s.Name) {
 			sites = append(sites, s)
@@ -112,7 +112,7 @@ type Ending struct {
 
 // Judge says how the crawl kept the rules.
 func (b *Board) Judge(e Ending) Score {
-	t := b.Referee().Trial(crawltest.Rules{Token: b.token, Pace: scorePace, Keys: b.Keys, Partial: e.Cut > 0})
+	t := b.Referee().Trial(crawltest.Rules{Token: b.token, Pace: scorePace, Keys: b.Keys, Spared: b.spared, Partial: e.Cut > 0})
 	if len(t.All()) == 0 && !e.Shown {
 		t.Rules.Partial = true // nobody has come
 	}
@@ -266,7 +266,7 @@ func row(host, line string) rule {
 	case "spaced":
 		need, _ := time.ParseDuration(f[4])
 		r.judge = func(t *crawltest.Trial) crawltest.Row {
-			return spaced(t, crawltest.Gaps(t.Host(host)), need, func(crawltest.Gap) bool { return true })
+			return spaced(t, crawltest.Gaps(t.Host(host)), need)
 		}
 	case "backed off":
 		r.judge = func(t *crawltest.Trial) crawltest.Row { return backedOff(t, host, n, m) }
@@ -355,23 +355,18 @@ var everywhere = []rule{
 // gaps judges by the pace those gaps that pick chooses.
 func gaps(pick func(crawltest.Gap) bool) func(t *crawltest.Trial) crawltest.Row {
 	return func(t *crawltest.Trial) crawltest.Row {
-		var all []crawltest.Gap
-		for _, h := range t.Hosts() {
-			all = append(all, crawltest.Gaps(t.Host(h))...)
-		}
-		return spaced(t, all, t.Rules.Pace, pick)
+		all := slices.DeleteFunc(t.AllGaps(), func(g crawltest.Gap) bool { return !pick(g) })
+		return spaced(t, all, t.Rules.Pace)
 	}
 }
 
 // reached are the rules about what is fetched in all.
-func (b *Board) reached() []rule {
-	return []rule{
-		{0, crawltest.Scope, "curtsy", own(crawltest.Scope)},
-		{0, crawltest.Once, "curtsy", func(t *crawltest.Trial) crawltest.Row {
-			return t.Only(slices.DeleteFunc(t.Hosts(), func(h string) bool { return h == spelled })...).Judge(crawltest.Once)
-		}},
-		{0, crawltest.Coverage, "curtsy", func(t *crawltest.Trial) crawltest.Row { return coverageBut(t, b.spared) }},
-	}
+var reached = []rule{
+	{0, crawltest.Scope, "curtsy", own(crawltest.Scope)},
+	{0, crawltest.Once, "curtsy", func(t *crawltest.Trial) crawltest.Row {
+		return t.Only(slices.DeleteFunc(t.Hosts(), func(h string) bool { return h == spelled })...).Judge(crawltest.Once)
+	}},
+	{0, crawltest.Coverage, "curtsy", own(crawltest.Coverage)},
 }
 
 // own judges by one of the referee's own rules.
@@ -423,30 +418,10 @@ func nothing(host string) func(t *crawltest.Trial) crawltest.Row {
 	}
 }
 
-// spaced judges those gaps that pick chooses. It forgives what an audit does: a crawler is not told here that it broke
-// what there would be no violation.
-func spaced(t *crawltest.Trial, all []crawltest.Gap, need time.Duration, pick func(crawltest.Gap) bool) crawltest.Row {
-	var found []crawltest.Finding
-	var least crawltest.Gap
-	checked := 0
-	for _, g := range all {
-		if !pick(g) {
-			continue
-		}
-		if checked++; checked == 1 || g.Length < least.Length {
-			least = g
-		}
-		if g.Length < need-pauses.Slack(need) {
-			found = append(found,
-				t.TooShort(g, fmt.Sprintf("pace %v, kept %s, forgiven %v", need, crawltest.Precise(g.Length), pauses.Slack(need))))
-		}
-	}
-	evidence := ""
-	if checked > 0 {
-		evidence = fmt.Sprintf("%s, the smallest %s (%s) of %v, forgiven %v",
-			plainly.Count(checked, "gap"), crawltest.Precise(least.Length), least.Next.Host, need, pauses.Slack(need))
-	}
-	return crawltest.Sum("", checked, evidence, crawltest.InOrder(found))
+// spaced judges gaps. It forgives what an audit does: a crawler is not told here that it broke what there would be no
+// violation.
+func spaced(t *crawltest.Trial, all []crawltest.Gap, need time.Duration) crawltest.Row {
+	return t.Spaced(all, need, pauses.Slack(need))
 }
 
 // reachable is what a site owner can write or go to: a URL or a mailbox.
@@ -573,21 +548,4 @@ func atMost(t *crawltest.Trial, host, prefix string, most int) crawltest.Row {
 		}
 	}
 	return crawltest.Sum("", n, "left after "+plainly.Count(n, "request"), found)
-}
-
-// coverageBut is coverage, but for hosts that a polite crawler may leave before it has seen all of them.
-func coverageBut(t *crawltest.Trial, spared map[string]bool) crawltest.Row {
-	row := t.Judge(crawltest.Coverage)
-	if row.Verdict != crawltest.Broken {
-		return row
-	}
-	all := row.Findings
-	found := slices.DeleteFunc(slices.Clone(all), func(f crawltest.Finding) bool { return spared[f.Host] })
-	if len(found) > 0 {
-		row.Findings, row.Evidence = found, plainly.Count(len(found), "finding")+", the first: "+found[0].String()
-		return row
-	}
-	row.Verdict, row.Findings = crawltest.Kept, nil
-	row.Evidence = fmt.Sprintf("all that can be reached; %s left out for valid reasons", plainly.Count(len(all), "URL"))
-	return row
 }
