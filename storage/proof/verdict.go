@@ -2,7 +2,6 @@ package proof
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -170,7 +169,9 @@ func (j *judge) verdict(l *storage.Line, text evidence.Text, token, target strin
 	if err == nil {
 		right, err = j.store.Misquoted(text, vs, l, target, want)
 	}
-	j.err = errors.Join(j.err, err)
+	if j.err == nil {
+		j.err = err
+	}
 	return right
 }
 

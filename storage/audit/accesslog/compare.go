@@ -621,10 +621,14 @@ func (r *reach) close(skew int64) {
 	}
 }
 
-// join makes one of two files that overlap.
-func (r *reach) join(o *reach) {
+// join makes one of two files that overlap. It reports false if they are one already.
+func (r *reach) join(o *reach) bool {
+	if r.from == o.from && r.to == o.to {
+		return false
+	}
 	from, to := min(r.from, o.from), max(r.to, o.to)
 	r.from, r.to, o.from, o.to = from, to, from, to
+	return true
 }
 
 func (r *reach) holds(began, ended int64) bool {

@@ -66,10 +66,11 @@ func (c *Comparison) copied(e *entry) bool {
 
 // joinCopies makes one of files that overlap: each line between the first and the last second of both is in both.
 func (c *Comparison) joinCopies() {
-	for range c.common { // a row of files may need as many rounds
+	for joined := true; joined; { // a row of files may need several rounds
+		joined = false
 		for pair, in := range c.common {
-			if in.copies == in.lines {
-				c.files[pair[0]].join(c.files[pair[1]])
+			if in.copies == in.lines && c.files[pair[0]].join(c.files[pair[1]]) {
+				joined = true
 			}
 		}
 	}
