@@ -122,19 +122,19 @@ func (c *capture) line() Line {
 }
 
 // LineOf returns the line of a record of a file, without its length. The block can still be read from its beginning. A
-// record that has no line returns nil.
-func LineOf(rec *warc.Record, file string) *Line {
+// record that has no line returns nil; one whose date cannot be read returns an error.
+func LineOf(rec *warc.Record, file string) (*Line, error) {
 	var head bytes.Buffer
 	block := rec.Block
 	rec.Block = io.TeeReader(block, &head)
 	c, err := captureOf(rec, file)
 	rec.Block = io.MultiReader(&head, block)
 	if err != nil || c.Kind == "" {
-		return nil
+		return nil, err
 	}
 	l := c.line()
 	l.Key = Key(c.URL)
-	return &l
+	return &l, nil
 }
 
 // HasLine reports whether a record has a line of the index, as warcio has it.

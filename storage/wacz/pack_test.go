@@ -3,6 +3,7 @@ package wacz
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -112,7 +113,12 @@ func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
 	o := c.options(t)
 	good, err := os.ReadFile(o.Segments[0])
 	require.NoError(t, err)
+	var undated bytes.Buffer
+	w := gzip.NewWriter(&undated)
+	_, err = io.WriteString(w, "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Target-URI: http://a.test/\r\nWARC-Date: yesterday\r\nContent-Length: 0\r\n\r\n\r\n\r\n")
+	require.NoError(t, errors.Join(err, w.Close()))
 	for what, b := range map[string][]byte{
+		"no date":  undated.Bytes(), // it cannot have a line of the index
 		"torn":     good[:len(good)-7],
 		"flipped":  append(append(good[:len(good)/2:len(good)/2], good[len(good)/2]^0x55), good[len(good)/2+1:]...),
 		"no WARC":  []byte("hello"),

@@ -152,7 +152,10 @@ func (s *survey) readSegment(ctx context.Context, path string) error {
 // readRecord reads one record to its end. It returns the answer that is not settled yet.
 func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *warc.Record) (*answered, error) {
 	s.dated(rec)
-	line := cdxj.LineOf(rec, seg.name)
+	line, err := cdxj.LineOf(rec, seg.name)
+	if err != nil {
+		return nil, err
+	}
 	switch rec.Type {
 	case "response", "revisit":
 		if err := s.settle(seg, last); err != nil {
