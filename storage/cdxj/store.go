@@ -159,7 +159,7 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 func (s *Store) Notes() []string { return s.notes }
 
 // Damaged returns what a user should know of complete segments that could not be read from end to end when their index
-// was made, a sentence each.
+// was made, and of indexes that could not be read, a sentence each.
 func (s *Store) Damaged() []string { return s.damaged }
 
 // catchUp learns the payloads of the complete segments, and makes the index of those that have none.
@@ -191,10 +191,14 @@ func (s *Store) learn(ctx context.Context, file string) error {
 	}
 	defer f.Close()
 	s.startSegment(file)
-	if _, _, err := originalsIn(ctx, f, func(d [32]byte, l *Line, _ int64) { s.place(d, l.Offset) }); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	_, bad, err := originalsIn(ctx, f, func(d [32]byte, l *Line, _ int64) { s.place(d, l.Offset) })
+	if err == nil && bad > 0 {
+		err = fmt.Errorf("lines that are not CDXJ: %d", bad)
 	}
-	return nil
+	if err != nil && ctx.Err() == nil {
+		s.damaged = append(s.damaged, fmt.Sprintf("%s is damaged (%v), so some responses that the archive has already are archived again", path, err))
+	}
+	return ctx.Err()
 }
 
 // startSegment gives the records of a segment their places, behind all that there are.

@@ -269,6 +269,23 @@ func TestOriginal_DamagedRecordIsUnknown(t *testing.T) {
 	assert.False(t, known)
 }
 
+// An index that cannot be read to its end holds up no crawl. It is said.
+func TestOpen_DamagedIndexIsSaid(t *testing.T) {
+	t.Parallel()
+	for what, damage := range map[string]string{"longer than": strings.Repeat("x", 2*maxLine), "not CDXJ: 1": "junk\n"} {
+		dir := t.TempDir()
+		c := crawling(t, dir, 0)
+		c.record(t, page(1, "http://a.test/", "first"))
+		c.close(t)
+		require.NoError(t, os.WriteFile(indexOf(dir), []byte(contents(t, dir)[filepath.Base(indexOf(dir))]+damage), 0o666))
+		c = crawling(t, dir, 0)
+		_, known, err := c.store.Original(digestOf("first"))
+		assert.True(t, known && err == nil, err)
+		assert.Contains(t, strings.Join(c.store.Damaged(), "\n"), what)
+		c.close(t)
+	}
+}
+
 // What a kill left of an index, half-written files and the log of an earlier version are removed.
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
