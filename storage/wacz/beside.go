@@ -24,14 +24,7 @@ type beside struct {
 	p        *Package
 	captures *sorted.Sorter // what stands where, by the archive and by the index
 	pages    *sorted.Sorter // URLs and times, by the archive and by the lists
-	off      map[string]*stray
-	order    []string
-}
-
-// stray counts what is not so in a file, of which the first are told.
-type stray struct {
-	first []string
-	n     int64
+	off      map[string]int // by file, what is not so
 }
 
 const (
@@ -56,7 +49,7 @@ func isPages(name string) bool {
 // compareBeside holds index and lists of pages against the archive.
 func (p *Package) compareBeside(ctx context.Context) (err error) {
 	b := &beside{p: p, captures: sorted.New(p.dir, sortLimit), pages: sorted.New(p.dir, sortLimit),
-		off: map[string]*stray{}}
+		off: map[string]int{}}
 	defer func() { err = errors.Join(err, b.captures.Close(), b.pages.Close()) }()
 	indexed := false
 	for _, to := range p.beside {
@@ -83,11 +76,7 @@ func (p *Package) compareBeside(ctx context.Context) (err error) {
 	if err := b.settle(ctx, b.captures, indexed, "no record of that URL, time and digest"); err != nil {
 		return err
 	}
-	if err := b.settle(ctx, b.pages, false, "no answer of that URL and time is archived"); err != nil {
-		return err
-	}
-	b.tell()
-	return nil
+	return b.settle(ctx, b.pages, false, "no answer of that URL and time is archived")
 }
 
 // archived takes what the archive holds. The audit tells what is damaged.
@@ -242,30 +231,17 @@ func cutLast(b []byte) (head, tail []byte) {
 
 func words(b []byte) string { return short(strings.ReplaceAll(string(b), "\x00", " ")) }
 
+// stray tells what is not so in a file, the first of it, and counts the rest. In packages of other crawlers that is no
+// violation: what a list of theirs means, and how their index writes a URL, is theirs to say.
 func (b *beside) stray(name, text string) {
-	s := b.off[name]
-	if s == nil {
-		s = &stray{}
-		b.off[name], b.order = s, append(b.order, name)
-	}
-	if s.n++; len(s.first) < maxTold {
-		s.first = append(s.first, text)
-	}
-}
-
-// tell names what is not so. In packages of other crawlers that is no violation: what a list of theirs means, and how
-// their index writes a URL, is theirs to say.
-func (b *beside) tell() {
 	const asked = "an index and page lists that match the archive (reference of audit findings)"
-	for _, name := range b.order {
-		s := b.off[name]
-		if !b.p.ours {
-			b.p.note(name, asked, fmt.Sprintf("of %d lines it cannot be shown, first: %s", s.n, s.first[0]))
-			continue
-		}
-		for _, text := range s.first {
-			b.p.bad(name, asked, text)
-		}
-		b.p.check.Wrong += s.n - int64(len(s.first))
+	b.off[name]++
+	switch n := b.off[name]; {
+	case b.p.ours && n <= maxTold:
+		b.p.bad(name, asked, text)
+	case b.p.ours:
+		b.p.check.Wrong++
+	case n == 1:
+		b.p.note(name, asked, "it has lines that do not match, first: "+text)
 	}
 }

@@ -191,7 +191,7 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 		"another octet":   {func(m *made) { m.files["archive/data.warc.gz"] = "octets of an archivE" }, "archive/data.warc.gz: sha256:"},
 		"more octets":     {func(m *made) { m.files["archive/data.warc.gz"] += "!" }, "archive/data.warc.gz: 21 bytes"},
 		"a page that is not archived": {func(m *made) { m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`; m.list(); m.seal() },
-			"(pages/pages.jsonl: of 1 lines it cannot be shown, first: http://evil.example/"},
+			"(pages/pages.jsonl: it has lines that do not match, first: http://evil.example/"},
 		"a page that is not archived, of ours": {func(m *made) {
 			m.manifest["software"] = "curtsy 1"
 			m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`
@@ -202,7 +202,7 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 			m.files["indexes/index.cdxj"] = `a)/ 20260101000000 {"url":"http://a/","offset":"0","length":"5","filename":"data.warc.gz"}`
 			m.list()
 			m.seal()
-		}, "(indexes/index.cdxj: of 1 lines it cannot be shown, first: data.warc.gz 0 http://a/"},
+		}, "(indexes/index.cdxj: it has lines that do not match, first: data.warc.gz 0 http://a/"},
 		"no index, of ours": {func(m *made) {
 			m.manifest["software"] = "curtsy 1"
 			m.names = append(m.names[:1:1], m.names[2:]...)
