@@ -130,30 +130,17 @@ func (c *checker) check(tx *bbolt.Tx) error {
 // records reads every entry: each must be a URL of its host, seen, and there once.
 func (c *checker) records(tx *bbolt.Tx) error {
 	once := &dbfile.Set{}
-	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, c.f.blocks.Zip)
-		if err != nil {
-			return err
+	see := func(r layout.Ref, _ *host, e frontier.Candidate) error {
+		p := c.f.printer.Print(e.URL)
+		if !c.seen.Has(p) {
+			c.find("record %d, entry %d: %s is not in the seen-set", r.Record(), r.Place(), e.URL)
 		}
-		if b.Forgotten() {
-			return nil
-		}
-		for place := range b.Len() {
-			id, _ := b.Host(place)
-			e, err := b.Entry(place, c.f.hosts.all[id].authority)
-			if err != nil {
-				return err
-			}
-			p := c.f.printer.Print(e.URL)
-			if !c.seen.Has(p) {
-				c.find("record %d, entry %d: %s is not in the seen-set", seq, place, e.URL)
-			}
-			if !once.Add(p) {
-				c.find("record %d, entry %d: %s was accepted before", seq, place, e.URL)
-			}
+		if !once.Add(p) {
+			c.find("record %d, entry %d: %s was accepted before", r.Record(), r.Place(), e.URL)
 		}
 		return nil
-	})
+	}
+	return c.f.eachText(context.Background(), tx, nil, func([]layout.Span) {}, see)
 }
 
 // sums compares the totals with what the hosts add up to.

@@ -300,7 +300,7 @@ func (f *Frontier) findURLs(ctx context.Context, s frontier.Steering) (found []s
 		if h == nil {
 			return nil
 		}
-		return f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
+		return f.eachText(ctx, tx, h, func([]layout.Span) {}, func(r layout.Ref, _ *host, c frontier.Candidate) error {
 			if wanted[f.printer.Print(c.URL)] {
 				found = append(found, storedURL{ref: r, host: h.id})
 			}

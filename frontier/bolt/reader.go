@@ -321,10 +321,13 @@ func (f *Frontier) export(ctx context.Context, stored bool, yield func(frontier.
 		e.totals.Reasons[reason] = n
 	}
 	err = f.reading(ctx, e.note, func(tx *bbolt.Tx) error {
-		for _, step := range []func(*bbolt.Tx) error{e.head, e.seeds, e.blobs, e.hostItems, e.urls} {
+		for _, step := range []func(*bbolt.Tx) error{e.head, e.seeds, e.blobs, e.hostItems} {
 			if err := step(tx); err != nil {
 				return err
 			}
+		}
+		if err := e.urls(ctx, tx); err != nil {
+			return err
 		}
 		return e.yield(frontier.Item{Totals: &e.totals})
 	})
@@ -404,37 +407,26 @@ func (e *exporter) hostItems(tx *bbolt.Tx) error {
 const refusedAtOnce = 1 << 12
 
 // urls hands out the URLs, and after them the fingerprints that no record has.
-func (e *exporter) urls(tx *bbolt.Tx) error {
+func (e *exporter) urls(ctx context.Context, tx *bbolt.Tx) error {
 	all, err := layout.ReadEndings(tx)
 	if err != nil {
 		return err
 	}
 	recorded := &dbfile.Set{}
 	recorded.Reserve(len(all.All))
-	err = layout.RecordJournal.Each(tx, func(seq uint64, body []byte) error {
-		b, err := layout.ParseBlock(body, e.f.blocks.Zip)
+	forgotten := func(spans []layout.Span) { // as refused: what is left of both is their fingerprints
+		for _, s := range spans {
+			e.totals.Refused[e.f.hosts.all[s.Host].authority] += int64(s.N)
+			e.totals.Reasons[ReasonForgotten] += int64(s.N)
+		}
+	}
+	err = e.f.eachText(ctx, tx, nil, forgotten, func(r layout.Ref, h *host, c frontier.Candidate) error {
+		x, err := e.entry(c, r, h, *all.Of(r))
 		if err != nil {
 			return err
 		}
-		if b.Forgotten() {
-			for _, s := range b.Spans { // as refused: what is left of both is their fingerprints
-				e.totals.Refused[e.f.hosts.all[s.Host].authority] += int64(s.N)
-				e.totals.Reasons[ReasonForgotten] += int64(s.N)
-			}
-			return nil
-		}
-		for place := range b.Len() {
-			id, _ := b.Host(place)
-			x, err := e.entry(b, layout.MakeRef(seq, place), e.f.hosts.all[id], all.Record(seq)[place])
-			if err != nil {
-				return err
-			}
-			recorded.Add(x.Print)
-			if err := e.yield(frontier.Item{URL: x}); err != nil {
-				return err
-			}
-		}
-		return nil
+		recorded.Add(x.Print)
+		return e.yield(frontier.Item{URL: x})
 	})
 	if err != nil {
 		return err
@@ -446,11 +438,7 @@ func (e *exporter) urls(tx *bbolt.Tx) error {
 const ReasonForgotten = "forgotten by compact"
 
 // entry returns the URL at r with its state. Its reason is taken off the reasons of refused candidates.
-func (e *exporter) entry(b *layout.Block, r layout.Ref, h *host, end layout.Ending) (*frontier.Entry, error) {
-	c, err := b.Entry(r.Place(), h.authority)
-	if err != nil {
-		return nil, err
-	}
+func (e *exporter) entry(c frontier.Candidate, r layout.Ref, h *host, end layout.Ending) (*frontier.Entry, error) {
 	x := &frontier.Entry{Candidate: c, Print: e.f.printer.Print(c.URL), Outcome: end.Outcome()}
 	if end != 0 {
 		if x.Reason = reasonOf(end, e.f.totals.Reasons); x.Outcome == frontier.Dropped && x.Reason != "" {
@@ -511,7 +499,7 @@ func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok
 		if h == nil {
 			return nil
 		}
-		return f.eachText(ctx, tx, h.id, h.authority, func(r layout.Ref, c frontier.Candidate) error {
+		return f.eachText(ctx, tx, h, func([]layout.Span) {}, func(r layout.Ref, _ *host, c frontier.Candidate) error {
 			if f.printer.Print(c.URL) == x.Print {
 				at, x.Candidate = r, c
 			}
@@ -572,10 +560,12 @@ func (f *Frontier) unjudged(tx *bbolt.Tx) (r layout.InFlight, err error) {
 	return r, err
 }
 
-// eachText calls see for the URLs of the host with that id, pending or closed, in the order of acceptance: one pass over
-// the heads of the records, and over the texts of those that have some of the host. URLs that Compact has dropped the
-// texts of are passed over: they are closed.
-func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, host uint32, at canon.Authority, see func(layout.Ref, frontier.Candidate) error) error {
+// eachText calls see for the URLs of only, or with nil for those of all hosts of a frontier that nobody changes, pending
+// or closed, in the order of acceptance: one pass over the heads of the records, and over the texts of those that have
+// some. Of a record that Compact has dropped the texts of it calls forgotten with its spans: its URLs are closed.
+func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, only *host, forgotten func([]layout.Span),
+	see func(r layout.Ref, h *host, c frontier.Candidate) error,
+) error {
 	var spans []layout.Span
 	return layout.RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
 		if err := ctx.Err(); err != nil {
@@ -584,20 +574,27 @@ func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, host uint32, at c
 		if spans, _, err = layout.ParseHead(body, spans[:0]); err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == host }) {
+		if only != nil && !slices.ContainsFunc(spans, func(x layout.Span) bool { return x.Host == only.id }) {
 			return nil
 		}
 		b, err := layout.ParseBlock(body, f.blocks.Zip)
-		if err != nil || b.Forgotten() {
+		if err != nil {
 			return err
 		}
+		if b.Forgotten() {
+			forgotten(spans)
+			return nil
+		}
 		for place := range b.Len() {
-			if id, _ := b.Host(place); id != host {
+			h := only
+			if id, _ := b.Host(place); h == nil {
+				h = f.hosts.all[id]
+			} else if id != h.id {
 				continue
 			}
-			c, err := b.Entry(place, at)
+			c, err := b.Entry(place, h.authority)
 			if err == nil {
-				err = see(layout.MakeRef(seq, place), c)
+				err = see(layout.MakeRef(seq, place), h, c)
 			}
 			if err != nil {
 				return err

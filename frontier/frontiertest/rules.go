@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -607,30 +606,6 @@ var suspectRules = []rule{
 		s.Finish(Fetched(t))
 		Want(s, "the rest", s.Pending(), "d/1")
 	}},
-	{Name: "suspect: one that is deferred is one no more", Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "a/1", "b/0"))
-		accuse(s, 2)
-		t := s.Turn(1)
-		for t.Tasks[0].Stops == 0 {
-			s.Finish(Fetched(t))
-			t = s.Turn(1)
-		}
-		Want(s, "Suspects", s.Stats().Suspects, 2)
-		s.end(t, frontier.Result{Deferred: []frontier.Deferral{{Print: t.Tasks[0].Print, After: time.Minute, Reason: "status 500"}}})
-		Want(s, "Suspects", s.Stats().Suspects, 1)
-		for range 2 {
-			s.Sleep(time.Minute)
-			other := s.Turn(1)
-			if other.Tasks[0].Stops > 0 {
-				s.Finish(Fetched(other))
-				other = s.Turn(1)
-			}
-			Want(s, "the deferred one", taskNames(other.Tasks), Names(t.Tasks))
-			Want(s, "attempts", other.Tasks[0].Attempts, 1)
-			s.Finish(resultOf(other))
-			s.Reopen()
-		}
-	}},
 	// First has so many results applied that other turns are given without a record.
 	{Name: "suspect: the record of a turn with one is durable when it is given, however late", Crash: true, Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
@@ -671,61 +646,6 @@ var suspectRules = []rule{
 	{Name: "quarantine: a URL that kills at each claim ends there soon, and all others get done", Crash: true, Test: quarantineKiller(1, false)},
 	{Name: "quarantine: also in turns of many tasks, on several hosts at once", Crash: true, Test: quarantineKiller(3, false)},
 	{Name: "quarantine: also when it kills at the instant of its claim", Crash: true, Test: quarantineKiller(3, true)},
-	// Kills a crawl each time when four turns have been out for long enough to be recorded.
-	{Name: "quarantine: twenty kills of an innocent crawl quarantine nothing", Crash: true, Test: func(s *Stage) {
-		const kills, hosts, each = 20, 6, 30
-		for h := range hosts {
-			s.Add(s.Links(Pages(fmt.Sprintf("h%d", h), each)...))
-		}
-		for range kills {
-			c := s.Claim(4, 3)
-			Want(s, "turns", len(c.Turns), 4)
-			s.Finish(Fetched(c.Turns[0], c.Turns[0].Tasks[0]))
-			s.Finish(Fetched(c.Turns[1], c.Turns[1].Tasks[:min(2, len(c.Turns[1].Tasks))]...))
-			s.Claim(2, 1)
-			fall(s)
-			quarantined(s, 0)
-		}
-		s.Drain(0)
-		quarantined(s, 0)
-		st := s.Stats()
-		Want(s, "Fetched", st.Outcomes[frontier.Fetched], hosts*each)
-		Want(s, "Suspects", st.Suspects, 0)
-	}},
-	// Kills a crawl of few hosts after a number of steps that goes up and down. Only a task may be in quarantine that was alone out at three of the kills, or within GroupDelay before.
-	{Name: "quarantine: twenty kills at any instant quarantine only what was alone at three", Crash: true, Test: func(s *Stage) {
-		for h := range 3 {
-			s.Add(s.Links(Pages(fmt.Sprintf("h%d", h), 12)...))
-		}
-		alone := map[string]int{}
-		for kill := range 20 {
-			c := s.Claim(1+kill%2, 1+kill%3)
-			for range kill * 7 % 4 {
-				for _, t := range c.Turns {
-					s.Finish(Fetched(t, t.Tasks[0]))
-				}
-				c = s.Claim(1+kill%3, 2)
-			}
-			s.Sleep(frontier.GroupDelay + 1)
-			if len(c.Turns) == 1 {
-				alone[Names(c.Turns[0].Tasks[:1])]++
-			}
-			s.Crash()
-		}
-		us := s.Drain(0)
-		var may int64
-		for _, n := range alone {
-			if n >= frontier.QuarantineStops {
-				may++
-			}
-		}
-		st := s.Stats()
-		Want(s, "Suspects", st.Suspects, 0)
-		Want(s, "Fetched and Failed", st.Outcomes[frontier.Fetched]+st.Outcomes[frontier.Failed], 36)
-		if n := st.Reasons[frontier.Failed][frontier.ReasonQuarantined]; n > may || n != st.Outcomes[frontier.Failed] {
-			s.Fatalf("%d in quarantine, and %d were alone at %d kills; the rest: %s", n, may, frontier.QuarantineStops, strings.Join(us, " "))
-		}
-	}},
 }
 
 // fall lets a turn's lease be recorded, and crashes.
@@ -889,63 +809,6 @@ var orderRules = []rule{
 		}
 		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], hosts*each)
 	}},
-	// Of a host with some good URLs and many that fail each time, at random places, and with links found on the way, each good one is given within as many turns with the host as there are URLs, whatever the waits.
-	{Name: "deferral: any mix of bad URLs leaves all good ones their turn", Test: func(s *Stage) {
-		r := rand.New(rand.NewPCG(5, 2))
-		for round := range 20 {
-			host := "h" + strconv.Itoa(round)
-			n := 2 + r.IntN(60)
-			bad, settled := map[string]bool{}, map[string]bool{}
-			var us []string
-			for i := range n {
-				u := host + "/" + strconv.Itoa(i)
-				us, bad[u] = append(us, u), r.IntN(3) > 0
-			}
-			later := r.IntN(n)
-			s.Add(s.Links(us[later:]...))
-			good := 0
-			for turns := 0; good < n-len(keys(bad)); turns++ {
-				require.LessOrEqualf(s, turns, n, "turns for %d of %d good URLs", good, n-len(keys(bad)))
-				c := s.ClaimWithin(1, 1+r.IntN(4), 2*time.Hour)
-				t := c.Turns[0]
-				x := t.Tasks[0]
-				res := resultOf(t)
-				res.Wait = time.Duration(r.IntN(60)) * time.Second
-				if turns == 0 {
-					res.Found = s.Links(us[:later]...)
-				}
-				switch u := Short(x.URL); {
-				case settled[u]:
-					s.Fatalf("%s is given again", u)
-				case bad[u]:
-					res.Deferred = []frontier.Deferral{{Print: x.Print, After: time.Duration(r.IntN(120)) * time.Second, Reason: "incomplete"}}
-				default:
-					settled[u] = true
-					good++
-					res.Done = []frontier.Done{{Print: x.Print, Outcome: frontier.Fetched}}
-				}
-				s.Finish(res)
-			}
-			for s.Stats().Queued+s.Stats().Deferred > 0 { // what is bad is given up
-				t := s.ClaimWithin(1, 10, 2*time.Hour).Turns[0]
-				res := resultOf(t)
-				for _, x := range t.Tasks {
-					res.Done = append(res.Done, frontier.Done{Print: x.Print, Outcome: frontier.Failed})
-				}
-				s.Finish(res)
-			}
-		}
-	}},
-}
-
-// keys are those of m that are true.
-func keys(m map[string]bool) (ks []string) {
-	for k, yes := range m {
-		if yes {
-			ks = append(ks, k)
-		}
-	}
-	return ks
 }
 
 // leaseRules are about turns, tokens and waking up.
