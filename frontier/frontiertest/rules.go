@@ -587,62 +587,6 @@ func paced(s *Stage) {
 
 // suspectRules are about URLs that may bring the process down each time they are fetched.
 var suspectRules = []rule{
-	{Name: "suspect: of two stops only while no other lease is out, and then no other turn", Crash: true, Test: func(s *Stage) {
-		guilty := twice(s)
-		e := s.Alone(s.Authority("e"))
-		s.Add(s.Links("d/0"))
-		for range 3 {
-			t := s.Turn(9)
-			require.NotEqual(s, guilty, Names(t.Tasks), "given while a lease is out")
-			s.Finish(Fetched(t))
-		}
-		nothing(s, "a suspect of two stops, while a lease is out")
-		s.Finish(resultOf(e))
-		t := s.Turn(9)
-		Want(s, "at last", taskNames(t.Tasks), guilty+":2")
-		s.Add(s.Links("d/1"))
-		nothing(s, "other hosts, while a suspect of two stops is out")
-		s.NotDue("a suspect of two stops is out", "e")
-		s.Finish(Fetched(t))
-		Want(s, "the rest", s.Pending(), "d/1")
-	}},
-	// First has so many results applied that other turns are given without a record.
-	{Name: "suspect: the record of a turn with one is durable when it is given, however late", Crash: true, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		s.Turn(1)
-		fall(s)
-		s.Add(s.Links("b/0"))
-		for range frontier.GroupPages + 10 {
-			t := s.Turn(9)
-			if Names(t.Tasks) == "b/0" || len(t.Tasks) == 0 {
-				s.Finish(resultOf(t))
-				continue
-			}
-			Want(s, "the suspect", taskNames(t.Tasks), "a/0:1")
-			s.Finish(resultOf(t))
-		}
-		s.Add(s.Links("c/0")) // a commit whose record is empty
-		Want(s, "the suspect", taskNames(s.Only("a/0").Tasks), "a/0:1")
-		s.Crash()
-		Want(s, "the suspect", taskNames(s.Only("a/0").Tasks), "a/0:2")
-	}},
-	{Name: "quarantine: not for stops at which another was in flight", Crash: true, Test: func(s *Stage) {
-		guilty := twice(s) // two stops, never alone
-		for range frontier.QuarantineStops - 1 {
-			for {
-				t := s.Turn(1)
-				if Names(t.Tasks) == guilty {
-					break
-				}
-				s.Finish(Fetched(t))
-			}
-			fall(s)
-			quarantined(s, 0)
-		}
-		Want(s, "the task", taskNames(s.Only(guilty).Tasks), guilty+":4")
-		fall(s)
-		quarantined(s, 1)
-	}},
 	{Name: "quarantine: a URL that kills at each claim ends there soon, and all others get done", Crash: true, Test: quarantineKiller(1, false)},
 	{Name: "quarantine: also in turns of many tasks, on several hosts at once", Crash: true, Test: quarantineKiller(3, false)},
 	{Name: "quarantine: also when it kills at the instant of its claim", Crash: true, Test: quarantineKiller(3, true)},
@@ -652,40 +596,6 @@ var suspectRules = []rule{
 func fall(s *Stage) {
 	s.Sleep(frontier.GroupDelay + time.Millisecond)
 	s.Crash()
-}
-
-// accuse makes the first task of every host that is due a suspect: all are in flight at once.
-func accuse(s *Stage, hosts int) {
-	Want(s, "turns", len(s.Claim(hosts, 1).Turns), hosts)
-	fall(s)
-}
-
-// nothing fails if a turn is given. A lease is out, so that Claim has to wait.
-func nothing(s *Stage, what string) {
-	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-	defer cancel()
-	c, err := s.Frontier.Claim(ctx, frontier.Want{Hosts: 9, Tasks: 9, MaxWait: frontier.Never})
-	require.ErrorIsf(s, err, context.DeadlineExceeded, "Claim gives %d turns, state %d; want it to wait: %s", len(c.Turns), c.State, what)
-}
-
-// twice leaves a suspect of two stops, which was never alone, one of one stop, and x/0, one of one stop too. It returns
-// the first.
-func twice(s *Stage) string {
-	s.Helper()
-	s.Add(s.Links("a/0", "b/0"))
-	accuse(s, 2)
-	s.Add(s.Links("x/0"))
-	c := s.Claim(9, 9)
-	Want(s, "turns", len(c.Turns), 2)
-	fall(s)
-	Want(s, "Suspects", s.Stats().Suspects, 3)
-	for _, t := range c.Turns {
-		if t.Tasks[0].Stops > 0 {
-			return Names(t.Tasks)
-		}
-	}
-	s.Fatal("no turn has a suspect, though nothing else of its host is due")
-	return ""
 }
 
 // quarantined fails unless so many URLs are in quarantine, and no other Failed.

@@ -503,17 +503,6 @@ func (s *Stage) CloseAll() {
 	}
 }
 
-// Only takes turns until one with that task comes, and fetches the others.
-func (s *Stage) Only(u string) frontier.Turn {
-	for {
-		t := s.Turn(1)
-		if Names(t.Tasks) == u {
-			return t
-		}
-		s.Finish(Fetched(t))
-	}
-}
-
 // NotDue fails unless a cannot be claimed on its own now.
 func (s *Stage) NotDue(why, name string) {
 	_, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name))
