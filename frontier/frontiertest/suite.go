@@ -577,14 +577,6 @@ func (s *Stage) Survey(n int) frontier.Survey {
 	return v
 }
 
-// Alone claims an authority by itself.
-func (s *Stage) Alone(a canon.Authority) frontier.Turn {
-	t, err := s.Frontier.ClaimAuthority(s.Context(), a)
-	require.NoErrorf(s, err, "ClaimAuthority %s", a)
-	s.CheckSums()
-	return t
-}
-
 // end finishes a turn with r, whose lease is filled in.
 func (s *Stage) end(t frontier.Turn, r frontier.Result) frontier.Finished {
 	r.Authority, r.Token = t.Authority, t.Token
