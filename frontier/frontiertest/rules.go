@@ -312,26 +312,6 @@ var hostRules = []rule{
 			s.Reopen()
 		}
 	}},
-	{Name: "survey: hosts come as Host has them, without robots state and memory", Test: func(s *Stage) {
-		s.Add(s.Links("a/0", "a/1"))
-		t := s.Turn(1)
-		r := Fetched(t)
-		r.Host = &frontier.HostUpdate{
-			Condition: frontier.Parked, Reason: "busy", Pace: time.Second, Width: 2, Robots: []byte("robots"), Memory: []byte("memory"),
-		}
-		r.Wait = time.Minute
-		s.Finish(r)
-		s.Command(frontier.Steering{Act: frontier.Park, Authority: s.Authority("a"), For: time.Hour, Reason: "r"})
-		h := s.Host("a")
-		h.Robots, h.Memory = nil, nil
-		v := s.Survey(1)
-		Want(s, "lists", fmt.Sprint(len(v.Longest), len(v.Shut)), "1 1")
-		for _, got := range []frontier.Host{v.Longest[0], v.Shut[0]} {
-			Want(s, "robots state and memory", len(got.Robots)+len(got.Memory), 0)
-			got.Robots, got.Memory = nil, nil
-			Want(s, "the host", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", h))
-		}
-	}},
 }
 
 // stopRules are about the barrier, poison, stops and what is due after them.
@@ -723,37 +703,6 @@ var orderRules = []rule{
 
 // leaseRules are about turns, tokens and waking up.
 var leaseRules = []rule{
-	{Name: "lease: its end is noticed by whichever call comes first", Options: leased, Test: func(s *Stage) {
-		s.Add(s.Links("a/0"))
-		calls := map[string]func(t frontier.Turn) bool{
-			"Finish": func(t frontier.Turn) bool {
-				fs, err := s.Frontier.Finish(s.Context(), []frontier.Result{Fetched(t)})
-				return err == nil && errors.Is(fs[0].Err, frontier.ErrStale)
-			},
-			"ClaimAuthority": func(t frontier.Turn) bool {
-				next, err := s.Frontier.ClaimAuthority(s.Context(), t.Authority)
-				if err == nil {
-					s.Finish(resultOf(next))
-				}
-				return err == nil
-			},
-			"Claim": func(frontier.Turn) bool {
-				c := s.Claim(1, 1)
-				if len(c.Turns) == 1 {
-					s.Finish(resultOf(c.Turns[0]))
-				}
-				return len(c.Turns) == 1
-			},
-			"Host":  func(frontier.Turn) bool { h := s.Host("a"); return !h.Leased && h.InFlight == 0 && h.Queued == 1 },
-			"Hosts": func(frontier.Turn) bool { h := s.Hosts(1)[0]; return !h.Leased && h.InFlight == 0 && h.Queued == 1 },
-			"Stats": func(frontier.Turn) bool { st := s.Stats(); return st.Leases == 0 && st.InFlight == 0 && st.Queued == 1 },
-		}
-		for name, noticed := range calls {
-			t := s.Turn(1)
-			s.Outlast()
-			Want(s, name+" notices", noticed(t), true)
-		}
-	}},
 	{Name: "claim: ends when its context does", Options: leased, Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
 		s.Turn(1)

@@ -209,6 +209,7 @@ func init() { // it refers to itself
 			s.facts(s.Host(name), facts)
 			return ""
 		}},
+		"listed": {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.Hosts(1)[0], facts); return "" }},
 		"task": {2, many, noAnswer, func(s *script, args string) string {
 			url, facts, _ := strings.Cut(args, " ")
 			s.facts(s.task(url), facts)

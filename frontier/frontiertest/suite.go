@@ -570,10 +570,16 @@ const turnLength = 10 * time.Minute
 
 var leased = frontier.Options{LeaseLength: turnLength}
 
-// Survey looks at what stands out, n hosts of each kind.
+// Survey looks at what stands out, n hosts of each kind. They must come as Host has them, without robots state and memory.
 func (s *Stage) Survey(n int) frontier.Survey {
 	v, err := s.Frontier.Survey(s.Context(), n)
 	require.NoError(s, err, "Survey")
+	for _, h := range slices.Concat(v.Longest, v.Shut) {
+		known, _, err := s.Frontier.Host(s.Context(), h.Authority)
+		require.NoError(s, err, "Host")
+		known.Robots, known.Memory = nil, nil
+		Want(s, "a host of Survey", fmt.Sprintf("%+v", h), fmt.Sprintf("%+v", known))
+	}
 	return v
 }
 

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"hash/crc32"
 	"iter"
+	"math"
 	"sync"
 
 	"go.etcd.io/bbolt"
@@ -77,11 +78,23 @@ func (j Journal) Append(tx *bbolt.Tx, body []byte) (uint64, error) {
 
 // Each calls f for every value in order. The body is valid until tx ends.
 func (j Journal) Each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error {
+	return j.between(tx, 0, math.MaxUint64, f)
+}
+
+// between is Each for the values beyond after, up to last.
+func (j Journal) between(tx *bbolt.Tx, after, last uint64, f func(seq uint64, body []byte) error) error {
+	from := []byte(nil) // of all, those under keys that cannot be too
+	if after > 0 {
+		from = binary.BigEndian.AppendUint64(nil, after+1)
+	}
 	c := tx.Bucket([]byte(j)).Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
+	for k, v := c.Seek(from); k != nil; k, v = c.Next() {
 		seq, body, err := j.Open(k, v)
 		if err != nil {
 			return err
+		}
+		if seq > last {
+			return nil
 		}
 		if err := f(seq, body); err != nil {
 			return fmt.Errorf("read %s: value %d: %w", j, seq, err)
@@ -282,25 +295,17 @@ func AppendSeed(b []byte, s frontier.Seed) []byte {
 
 // EachSeed calls f for the seeds in the values of the journal beyond after, up to last.
 func EachSeed(tx *bbolt.Tx, after, last uint64, f func(frontier.Seed) error) error {
-	c := tx.Bucket([]byte(SeedJournal)).Cursor()
-	for k, v := c.Seek(binary.BigEndian.AppendUint64(nil, after+1)); k != nil; k, v = c.Next() {
-		seq, body, err := SeedJournal.Open(k, v)
-		if err != nil {
-			return err
-		}
-		if seq > last {
-			return nil
-		}
+	return SeedJournal.between(tx, after, last, func(_ uint64, body []byte) error {
 		for seed, ok := range Seeds(body) {
 			if !ok {
-				return fmt.Errorf("read %s: value %d: %w", SeedJournal, seq, frontier.ErrDamaged)
+				return frontier.ErrDamaged
 			}
 			if err := f(seed); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Seeds yields the seeds of a value of the journal; ok is false in the place of one that cannot be read.
