@@ -10,7 +10,6 @@ import (
 
 	"curtsy/frontier/canon"
 	"curtsy/storage/markup"
-	"curtsy/storage/mirror/layout"
 )
 
 func TestRelative(t *testing.T) {
@@ -108,10 +107,17 @@ func FuzzRelativeLeadsThere(f *testing.F) {
 			return
 		}
 		v, err := canon.Parse(b)
-		if err != nil {
+		if err != nil || u.Key() == v.Key() {
 			return
 		}
-		names := layout.Names([]layout.Page{{URL: u, Type: "text/html"}, {URL: v, Type: "text/css"}}, layout.Layout{})
+		p := &plan{entries: []entry{{key: u.Key(), kind: kindOf("text/html")}, {key: v.Key(), kind: kindOf("text/css")}}}
+		p.index()
+		p.name()
+		names := make([]string, 2)
+		for i, u := range []canon.URL{u, v} {
+			e, _ := p.find(u.Key())
+			names[i] = e.name
+		}
 		base, err := canon.Parse(localBase + escaped(names[0], pathSafe))
 		if err != nil {
 			return // longer than a URL may be

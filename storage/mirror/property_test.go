@@ -93,13 +93,19 @@ func TestEveryReferenceLeadsToItsPage(t *testing.T) {
 	}
 }
 
+// samplePage is an answer of an archive.
+type samplePage struct {
+	URL          canon.URL
+	Type, Digest string
+}
+
 // randomPages makes pages that are likely to collide.
-func randomPages(t testing.TB, rng *rand.Rand, n int) []layout.Page {
+func randomPages(t testing.TB, rng *rand.Rand, n int) []samplePage {
 	parts := []string{"a", "A", "b", "con", "index.html", "a.html", "a%2e", "%C3%A9", "e%CC%81", "%2e%2e%2f", "x.", "_", "", "~", "a@b", "%25", "ß", "ss"}
 	types := []string{"text/html", "text/css", "application/x-foo", "", "image/png"}
 	hosts := []string{"http://a.test", "https://a.test", "http://a.test:8080", "http://b.test"}
 	seen := map[string]bool{}
-	var ps []layout.Page
+	var ps []samplePage
 	for len(ps) < n {
 		s := hosts[rng.IntN(len(hosts))]
 		for range 1 + rng.IntN(3) {
@@ -111,13 +117,13 @@ func randomPages(t testing.TB, rng *rand.Rand, n int) []layout.Page {
 		u := urlOf(t, s)
 		if !seen[u.Key()] {
 			seen[u.Key()] = true
-			ps = append(ps, layout.Page{URL: u, Type: types[rng.IntN(len(types))], Digest: fmt.Sprint(len(ps))}) // all differ
+			ps = append(ps, samplePage{URL: u, Type: types[rng.IntN(len(types))], Digest: fmt.Sprint(len(ps))}) // all differ
 		}
 	}
 	return ps
 }
 
-func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.URL, pages []layout.Page, kinds map[string]string) {
+func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.URL, pages []samplePage, kinds map[string]string) {
 	t.Helper()
 	for kinds[to.Key()] == "redirect" {
 		for i, p := range pages {

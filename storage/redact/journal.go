@@ -145,10 +145,7 @@ type Told struct {
 }
 
 // Redactions are all that a ledger tells of.
-type Redactions struct {
-	All   []Told
-	files map[string]string // by name and former digest; the one it has since
-}
+type Redactions struct{ All []Told }
 
 // Marks reads the redactions of the crawl in dir from its ledger. It checks no mark: an audit does, and holds what is
 // missing against them. A crawl without a ledger has none.
@@ -158,7 +155,7 @@ func Marks(ctx context.Context, dir string) (*Redactions, error) {
 
 // MarksIn is Marks of a folder that is a ledger.
 func MarksIn(ctx context.Context, folder string) (*Redactions, error) {
-	r := &Redactions{files: map[string]string{}}
+	r := &Redactions{}
 	for m, err := range ledger.Marks(folder) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return r, nil
@@ -193,10 +190,7 @@ func (r *Redactions) Add(m *ledger.Mark) {
 	t := &r.All[at]
 	t.Records = append(t.Records, m.Redaction.Records...)
 	t.Entries = append(t.Entries, m.Redaction.Entries...)
-	for _, f := range m.Redaction.Files {
-		r.files[f.Name+"\n"+f.Before] = f.SHA256
-		t.Files = append(t.Files, f)
-	}
+	t.Files = append(t.Files, m.Redaction.Files...)
 }
 
 // Lines is how many lines of the ledger were redacted.
@@ -205,19 +199,6 @@ func (r *Redactions) Lines() (n int64) {
 		n += int64(len(t.Entries))
 	}
 	return n
-}
-
-// File returns the digest that a file has now of which a file mark states another, by way of all redactions that wrote
-// it anew; that one if there was none.
-func (r *Redactions) File(name, sha256 string) string {
-	for range len(r.files) {
-		next, ok := r.files[name+"\n"+sha256]
-		if !ok {
-			break
-		}
-		sha256 = next
-	}
-	return sha256
 }
 
 // Step is one thing that a redaction does. Whatever a kill left of it, it can be done again.
