@@ -143,7 +143,7 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
 	}
-	const pages, each = 2, 50_000
+	const pages, each = 3, 50_000
 	r := &linksReader{[]crawl{{Name: "c"}}, t.TempDir(), extract.New()}
 	all := newTable(r)
 	defer all.Close()
