@@ -152,7 +152,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 		"/lost":    page("<p>server falls over"),
 		"/moved":   page("<p>a page that moves, whole"),
 		"/away":    page("<p>redirects later"),
-		"/plain":   typed("text/plain", "a\nb\nc "+strings.Repeat("It is so. ", 100)+"It is one. Yes.\n"),
+		"/plain":   typed("text/plain", "a\nb\nc "+strings.Repeat("It is so. ", 100)+"It is one. Yes.\n"+strings.Repeat("so ", 300)+"one yes\n"),
 		"/pic.png": typed("image/png", "\x89PNG one"),
 		"/swap":    page("<p>a page"),
 		"/empty":   page("<img src=/pic.png alt=''>"),
@@ -168,7 +168,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	s.set("/moved-here", page("<p>a page that moves, whole"))
 	s.set("/new", page("<title>A new one</title><p>first\n<p>second"))
 	s.set("/away", to("/same"))
-	s.set("/plain", typed("text/plain", "a\nB\nc "+strings.Repeat("It is so. ", 100)+"It is two. Yes.\n"))
+	s.set("/plain", typed("text/plain", "a\nB\nc "+strings.Repeat("It is so. ", 100)+"It is two. Yes.\n"+strings.Repeat("so ", 300)+"two yes\n"))
 	s.set("/pic.png", typed("image/png", "\x89PNG two"))
 	s.set("/swap", typed("application/zip", "PK\x03\x04"))
 	again()
@@ -201,7 +201,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	if a := of(t, r, base+"/away"); a.After == nil || a.After.Location != "/same" || a.Before.Status != 200 {
 		t.Errorf("away: %+v", a.After)
 	}
-	assert.Equal(t, "@line 1| a|-b|+B| c It is so.|@line 102| It is so.|-It is one.|+It is two.| Yes.", strings.Join(lines(of(t, r, base+"/plain").Diff), "|"), "plain")
+	assert.Equal(t, "@line 1| a|-b|+B| c It is so.|@line 3| It is so.|-It is one.|+It is two.| Yes.|@line 4| so|-one|+two| yes", strings.Join(lines(of(t, r, base+"/plain").Diff), "|"), "plain")
 	d := of(t, r, base+"/text").Diff
 	if d == nil || d.Of != "main" || d.Added != 1 || d.Removed != 1 || !strings.Contains(strings.Join(lines(d), "\n"), "+The bakery opens at seven in") {
 		t.Errorf("text: %+v", lines(d))
@@ -225,11 +225,12 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 // If the main text is a small part of a page, the whole text decides the kind of a change, and so the exit code.
 func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 	aside := "<aside class=sidebar><p>The mill grinds rye on Mondays and wheat on Thursdays, and its wheel is older than the road that leads to it.</p></aside>"
+	long := strings.Replace(aside, "<p>", "<p>The mill is red. "+strings.Repeat("Its yard is on the road to the river and is open on all days. ", 2), 1)
 	s := &site{pages: map[string]func(http.ResponseWriter){
 		"/":     page("<a href=/most>a</a><a href=/few>b</a><a href=/some>c</a>"),
 		"/most": page(article("News", story+story+story+aside)),
 		"/few":  page(article("News", story+story+strings.Repeat(aside, 8))),
-		"/some": page(article("News", story+story+strings.Repeat(aside, 2)+"<aside class=sidebar>Printed on Monday</aside>")),
+		"/some": page(article("News", story+story+story+long+"<aside class=sidebar>Printed on Monday</aside>")),
 	}}
 	dir, base, again := crawl(t, s)
 	edited := strings.Replace(aside, "rye", "spelt", 1)
@@ -246,10 +247,10 @@ func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 		t.Errorf("few of the text is main: %+v, %q", got, lines(got.Diff))
 	}
 	for _, c := range []struct{ rest, kind string }{
-		{aside + aside + "<aside class=sidebar>Printed on Tuesday</aside>", changes.Around},
-		{aside + edited + "<aside class=sidebar>Printed on Tuesday</aside>", changes.Text},
+		{long + "<aside class=sidebar>Printed on Tuesday</aside>", changes.Around},
+		{strings.Replace(long, "is red", "is blue", 1) + "<aside class=sidebar>Printed on Tuesday</aside>", changes.Text},
 	} {
-		s.set("/some", page(article("News", story+story+c.rest)))
+		s.set("/some", page(article("News", story+story+story+c.rest)))
 		again()
 		if r := compare(t, dir, changes.Options{}); of(t, r, base+"/some").Kind != c.kind {
 			t.Errorf("some of the text is not main: %+v, want %s", of(t, r, base+"/some"), c.kind)

@@ -116,7 +116,7 @@ func (c *comparing) texts(x *Change, before, after *reading) {
 	main := differ(before.main, after.main)
 	if main == nil {
 		x.Kind = Around
-		if min(before.share, after.share) < surelyMain && all.hasProse() {
+		if min(before.share, after.share) < surelyMain && (all.LeftOut > 0 || changesProse(before.whole, after.whole)) {
 			x.Kind = Text
 		}
 		c.show(x, all)
@@ -134,14 +134,17 @@ const (
 	shortLine  = 60  // bytes that a line of a menu or footer has at most
 )
 
-// hasProse reports whether d changes a line that is longer than those of menus and footers.
-func (d *Diff) hasProse() bool {
-	for _, l := range d.Lines {
-		if (l.Mark == '+' || l.Mark == '-') && len(l.Text) > shortLine {
-			return true
+// changesProse reports whether a line differs that is longer than those of menus and footers, whichever of its sentences does.
+func changesProse(before, after string) bool {
+	before, after = before+"\n", after+"\n"
+	for _, e := range udiff.Lines(before, after) {
+		for line := range strings.Lines(before[e.Start:e.End] + e.New) {
+			if len(strings.TrimSuffix(line, "\n")) > shortLine {
+				return true
+			}
 		}
 	}
-	return d.LeftOut > 0
+	return false
 }
 
 // of is which text of a reading is compared.
@@ -374,14 +377,19 @@ func differ(before, after string) *Diff {
 	if before == after {
 		return nil
 	}
-	before, after = sentences(before), sentences(after)
+	before, rows := sentences(before)
+	after, _ = sentences(after)
 	u, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), 1)
 	if err != nil { // edits that we did not make: none of udiff.Lines overlap
 		return &Diff{Lines: []Line{}}
 	}
 	d := &Diff{Lines: []Line{}}
 	for _, h := range u.Hunks {
-		d.add('@', fmt.Sprintf("line %d", max(h.FromLine, 1)))
+		row := 1
+		if n := min(h.FromLine, len(rows)); n > 0 {
+			row = rows[n-1]
+		}
+		d.add('@', fmt.Sprintf("line %d", row))
 		d.hunk(h.Lines)
 	}
 	return d
@@ -392,17 +400,28 @@ const longLine = 240
 
 var sentenceEnds = strings.NewReplacer(". ", ".\n", "! ", "!\n", "? ", "?\n", "。", "。\n")
 
-// sentences is a text in which each sentence of a long line is a line. The last line ends, so that a line that is appended
-// does not change the one before.
-func sentences(s string) string {
+// sentences is a text in which each sentence of a long line is a line, as is each word of a sentence that is too long to be
+// shown. rows has the number of the line that each was in. The last line ends, so that a line that is appended does not
+// change the one before.
+func sentences(s string) (pieces string, rows []int) {
 	var b strings.Builder
+	row := 0
 	for line := range strings.Lines(s) {
+		row++
 		if line = strings.TrimSuffix(line, "\n"); len(line) > longLine {
 			line = sentenceEnds.Replace(line)
 		}
-		b.WriteString(line + "\n")
+		for piece := range strings.SplitSeq(line, "\n") {
+			if len(piece) > MaxLine {
+				piece = strings.ReplaceAll(piece, " ", "\n")
+			}
+			b.WriteString(piece + "\n")
+			for range strings.Count(piece, "\n") + 1 {
+				rows = append(rows, row)
+			}
+		}
 	}
-	return b.String()
+	return b.String(), rows
 }
 
 func (d *Diff) add(mark byte, text string) {
