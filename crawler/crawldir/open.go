@@ -288,12 +288,14 @@ func NotDirectory(dir string) error {
 // generations that earlier versions kept. Whoever calls it holds the frontier, so that nobody is at work on one.
 func RemoveLeftOvers(dir string) error {
 	var errs []error
-	for _, prefix := range []string{control.SnapshotPrefix, RebuiltName + ".new", FrontierName + ".new", "frontier-0"} {
-		old, err := Entries(dir, prefix, "")
+	for _, pattern := range []string{
+		control.SnapshotPrefix + "*", RebuiltName + ".new*", FrontierName + ".new*", "frontier-[0-9][0-9][0-9].db",
+	} {
+		old, err := fs.Glob(os.DirFS(dir), pattern)
 		errs = append(errs, err)
-		for _, path := range old {
-			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() {
-				errs = append(errs, os.Remove(path))
+		for _, name := range old {
+			if fi, err := os.Lstat(in(dir, name)); err == nil && fi.Mode().IsRegular() {
+				errs = append(errs, os.Remove(in(dir, name)))
 			}
 		}
 	}
