@@ -97,6 +97,7 @@ func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
 				}
 			}
 		}()
+		synctest.Wait() // the first look is over
 		before := crawl.asked()
 		time.Sleep(10 * time.Second) // virtual
 		synctest.Wait()
