@@ -95,6 +95,35 @@ func TestEarlierAnswerThatIsNoWholePageIsNotReferredTo(t *testing.T) {
 	}
 }
 
+// A place leads to the record of its payload alone: not to that of another, whose hash is the same, or a segment that is gone.
+func TestOriginal_IsOfThePayload(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := crawling(t, dir, 1) // a segment for each
+	c.record(t, page(1, "http://a.test/1", "first"), page(2, "http://a.test/2", "second"))
+	c.close(t)
+	indexes, err := Files(filepath.Join(dir, indexDir))
+	require.NoError(t, err)
+	known := func(c *crawl, body string) bool {
+		_, known, err := c.store.Original(digestOf(body))
+		require.NoError(t, err)
+		return known
+	}
+	later := crawling(t, t.TempDir(), 0, indexes...)
+	defer later.close(t)
+	assert.True(t, known(later, "first") && known(later, "second"))
+
+	c = crawling(t, dir, 1)
+	defer c.close(t)
+	assert.True(t, known(c, "first") && known(c, "second"))
+	line, err := ParseLine([]byte(contents(t, dir)[filepath.Base(indexes[1])]))
+	require.NoError(t, err)
+	c.store.place(digestOf("third"), line.Offset)
+	assert.False(t, known(c, "third"))
+	require.NoError(t, os.Remove(filepath.Join(dir, warcDir, line.Filename)))
+	assert.False(t, known(c, "second"))
+}
+
 func TestDigestsOfOtherTools(t *testing.T) {
 	d := digestOf("body")
 	base := base32.StdEncoding.EncodeToString(d[:])
