@@ -19,6 +19,7 @@ var openedOtherwise = map[string]string{
 	"storage/warc/reader.go:LenientAt":      "a path that a user names, or one of a directory that was inspected",
 	"storage/warc/reader.go:Lenient":        "a path of a directory that was inspected, or that a user names",
 	"storage/cdxj/store.go:openEarlier":     "an index that a user names",
+	"storage/cdxj/original.go:at":           "an archive beside an index that a user names",
 	"storage/cdxj/index.go:capturesIn":      "an archive that a user names",
 	"storage/cdxj/index.go:lookupFile":      "a path of a directory that was inspected, or that a user names",
 	"crawler/control/remote.go:snapshot":    "the permissions of a file that was just made",

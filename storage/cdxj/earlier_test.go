@@ -120,8 +120,11 @@ func TestOriginal_IsOfThePayload(t *testing.T) {
 	require.NoError(t, err)
 	c.store.place(digestOf("third"), line.Offset)
 	assert.False(t, known(c, "third"))
-	require.NoError(t, os.Remove(filepath.Join(dir, warcDir, line.Filename)))
+	path, moved := filepath.Join(dir, warcDir, line.Filename), filepath.Join(t.TempDir(), line.Filename)
+	require.NoError(t, os.Rename(path, moved))
 	assert.False(t, known(c, "second"))
+	require.NoError(t, os.Symlink(moved, path))
+	assert.False(t, known(c, "second"), "a link out of the directory")
 }
 
 func TestDigestsOfOtherTools(t *testing.T) {

@@ -99,7 +99,7 @@ func (e *earlier) at(place int64, payload [32]byte) (o storage.Original, ok bool
 	}
 	// The index knows the time to the second and no id. The record itself says more, and whether it is whole.
 	for _, dir := range []string{".", "../warc", "../archive"} {
-		o, ok, err := originalAt(filepath.Join(filepath.Dir(e.path), dir, filepath.Base(l.Filename)), l.Offset, payload)
+		o, ok, err := originalAt(filepath.Join(filepath.Dir(e.path), dir, filepath.Base(l.Filename)), os.Open, l.Offset, payload)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return o, ok, err
 		}
@@ -107,11 +107,15 @@ func (e *earlier) at(place int64, payload [32]byte) (o storage.Original, ok bool
 	return storage.Original{URL: l.URL, Date: l.Time}, true, nil
 }
 
-// originalAt returns the original whose record begins at an offset of a WARC file. It reads all of the record: nothing may
-// refer to one that is damaged.
-func originalAt(path string, offset int64, payload [32]byte) (o storage.Original, ok bool, err error) {
+// originalAt returns the original whose record begins at an offset of a WARC file, opened by way of open. It reads all of
+// the record: nothing may refer to one that is damaged.
+func originalAt(path string, open func(path string) (*os.File, error), offset int64, payload [32]byte) (o storage.Original, ok bool, err error) {
+	f, err := warc.OpenListed(path, open)
+	if err != nil {
+		return o, false, err
+	}
 	sound := true
-	in, file, err := warc.LenientAt(path, offset, func(f warc.Finding) { sound = sound && f.Note() })
+	in, file, err := warc.LenientOf(f, path, offset, func(f warc.Finding) { sound = sound && f.Note() })
 	if err != nil {
 		return o, false, err
 	}

@@ -315,8 +315,9 @@ func (s *Store) at(place int64, payload [32]byte) (o storage.Original, known boo
 	if void {
 		return o, false, nil
 	}
-	o, known, err = originalAt(filepath.Join(s.archive, in.File)+openSuffix, in.Offset, payload) // or under its final name
-	if errors.Is(err, fs.ErrNotExist) {
+	// Windows renames the segment meanwhile: package durable opens files so that it can.
+	o, known, err = originalAt(filepath.Join(s.archive, in.File)+openSuffix, durable.Open, in.Offset, payload) // or under its final name
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrForeign) {
 		err = nil
 	}
 	return o, known, err

@@ -369,6 +369,11 @@ func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Clo
 	if err != nil {
 		return nil, nil, fmt.Errorf("warc: %w", err)
 	}
+	return LenientOf(f, path, offset, found)
+}
+
+// LenientOf is LenientAt for a file that is open already. It is closed by the Closer, or by an error.
+func LenientOf(f *os.File, path string, offset int64, found func(Finding)) (_ *Lenient, _ io.Closer, err error) {
 	if offset < 0 {
 		err = fmt.Errorf("warc: %s has no record at offset %d", path, offset)
 	} else if offset > 0 {
