@@ -196,7 +196,9 @@ const loneStops = 2
 
 // Quarantined returns the URLs that this opening has put in quarantine, as they were accepted.
 func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, err error) {
-	err = f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
+	var hosts []*host
+	note := func(int64) { hosts = f.hosts.all } // only ever appended to
+	err = f.reading(ctx, note, func(tx *bbolt.Tx) error {
 		records := layout.Lookup{Tx: tx, Journal: layout.RecordJournal}
 		for _, r := range f.quarantined {
 			body, err := records.Get(r.Record())
@@ -208,7 +210,7 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 				return err
 			}
 			id, _ := b.Host(r.Place())
-			c, err := b.Entry(r.Place(), f.hosts.all[id].authority)
+			c, err := b.Entry(r.Place(), hosts[id].authority)
 			if err != nil {
 				return err
 			}

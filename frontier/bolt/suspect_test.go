@@ -2,7 +2,9 @@ package bolt
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,4 +102,28 @@ func TestClaim_IsCarefulForSoManyResults(t *testing.T) {
 		}
 		require.Equal(t, 2+frontier.GroupPages, results, "turns waited for their record")
 	})
+}
+
+// The list of quarantined URLs can be read while hosts are added.
+func TestQuarantined_WhileHostsAreAdded(t *testing.T) {
+	e := newEngine(t, t.TempDir(), frontier.Options{})
+	e.add(e.links("a", 0, 1))
+	for range frontier.QuarantineStops {
+		e.turn(1)
+		e.sync()
+		e.die()
+		e.start()
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for i := range 2000 {
+			e.add(e.links(fmt.Sprint("new", i), 0, 1))
+		}
+	})
+	for range 500 {
+		c, err := e.Quarantined(context.Background())
+		require.NoError(t, err)
+		require.Len(t, c, 1)
+	}
+	all.Wait()
 }
