@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -284,19 +285,21 @@ func NotDirectory(dir string) error {
 	return dirMisuse(dir, ErrNotDirectory, "%s is not a directory: a part of its path is a file", dir)
 }
 
-// RemoveLeftOvers removes what kills left of snapshots, and of frontiers that were being made, and the frontiers of earlier
-// generations that earlier versions kept. Whoever calls it holds the frontier, so that nobody is at work on one.
+// leftOvers are the patterns of names of snapshots and frontiers that a kill interrupted, and of frontiers of earlier
+// generations that earlier versions kept.
+var leftOvers = []string{control.SnapshotPrefix + "*", RebuiltName + ".new*", FrontierName + ".new*", "frontier-[0-9][0-9][0-9].db"}
+
+// RemoveLeftOvers removes regular files with names of left-overs. The caller holds the frontier, so nobody is at work on one.
 func RemoveLeftOvers(dir string) error {
-	var errs []error
-	for _, pattern := range []string{
-		control.SnapshotPrefix + "*", RebuiltName + ".new*", FrontierName + ".new*", "frontier-[0-9][0-9][0-9].db",
-	} {
-		old, err := fs.Glob(os.DirFS(dir), pattern)
-		errs = append(errs, err)
-		for _, name := range old {
-			if fi, err := os.Lstat(in(dir, name)); err == nil && fi.Mode().IsRegular() {
-				errs = append(errs, os.Remove(in(dir, name)))
-			}
+	all, err := Entries(dir, "", "")
+	errs := []error{err}
+	for _, path := range all {
+		is := func(pattern string) bool {
+			ok, _ := filepath.Match(pattern, filepath.Base(path)) // the patterns are sound
+			return ok
+		}
+		if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && slices.ContainsFunc(leftOvers, is) {
+			errs = append(errs, os.Remove(path))
 		}
 	}
 	return errors.Join(errs...)

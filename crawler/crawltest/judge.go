@@ -378,7 +378,7 @@ func (t *Trial) Spaced(all []Gap, need, forgiven time.Duration) Row {
 		}
 	}
 	least := slices.MinFunc(all, func(a, b Gap) int { return cmp.Compare(a.Length, b.Length) })
-	return Sum("", len(all), fmt.Sprintf("%s, the smallest %s (%s) of %v%s", plainly.Count(len(all), "gap"), Precise(least.Length),
+	return Sum("", len(all), fmt.Sprintf("smallest of %s %s (%s), asked %v%s", plainly.Count(len(all), "gap"), Precise(least.Length),
 		least.Next.Host, need, slack), InOrder(found))
 }
 
