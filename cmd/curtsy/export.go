@@ -535,7 +535,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOpt
 func partsOf(dir string) (o wacz.Options, err error) {
 	archive, err := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName))
 	if err != nil {
-		return o, fmt.Errorf("pack: %w", err)
+		return o, fmt.Errorf("export: %w", err)
 	}
 	for _, e := range archive {
 		path := filepath.Join(dir, crawldir.ArchiveName, e.Name())
@@ -559,7 +559,7 @@ func partsOf(dir string) (o wacz.Options, err error) {
 		case err == nil:
 			o.Files = append(o.Files, wacz.File{Name: "report/" + name, Path: filepath.Join(dir, name)})
 		case !errors.Is(err, fs.ErrNotExist):
-			return o, fmt.Errorf("pack: %w", err)
+			return o, fmt.Errorf("export: %w", err)
 		}
 	}
 	return o, nil
@@ -604,7 +604,7 @@ func openSegment(dir string) (string, error) {
 func mendKilled(ctx context.Context, dir string, std cli.Streams) error {
 	open, err := openSegment(dir)
 	if err != nil {
-		return fmt.Errorf("pack: %w", err)
+		return fmt.Errorf("export: %w", err)
 	}
 	if _, asked := control.Connect(ctx, dir); open == "" || asked == nil {
 		return nil
@@ -616,7 +616,7 @@ func mendKilled(ctx context.Context, dir string, std cli.Streams) error {
 		return f.Mend(ctx, func(n crawldir.Note) { sayTo(std, "%s", cli.Note(n, dir)) })
 	})
 	switch {
-	case errors.Is(err, frontier.ErrInUse): // whoever packs is told
+	case errors.Is(err, frontier.ErrInUse): // cli.WhileStopped reports it next
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s, which a kill left open, cannot be completed: %w", open, err)
@@ -643,7 +643,7 @@ func ledgerParts(dir string) (parts []wacz.File, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("pack: %w", err)
+		return nil, fmt.Errorf("export: %w", err)
 	}
 	return parts, nil
 }

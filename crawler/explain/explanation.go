@@ -80,7 +80,7 @@ type URL struct {
 	Written string   `json:"written"`
 	Fetch   string   `json:"fetch"`   // what is asked for
 	Key     string   `json:"key"`     // what tells it from others
-	Changes []string `json:"changes"` // what canonicalisation changed, before and after
+	Changes []string `json:"changes"` // by canonicalisation: the URL before and after
 	Origin  string   `json:"origin"`
 	Domain  string   `json:"domain"` // registrable; empty without one
 	Target  string   `json:"target"` // path and query, as they are sent

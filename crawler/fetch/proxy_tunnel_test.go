@@ -165,7 +165,7 @@ func TestSOCKS(t *testing.T) {
 		{"speaks HTTP", "", "www.example.org:443", script(3, "HTTP/1.1 400 Bad Request\r\n\r\n"), Odd, "SOCKS 5"},
 		{"speaks SOCKS 4", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x00\x5a\x00\x00"), Odd, "SOCKS 5"},
 		{"refused", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x05\x05\x00"+bound), Said, "connection refused"},
-		{"a reply that is none", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x05\x99\x00"+bound), Odd, "153"},
+		{"an unknown reply", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x05\x99\x00"+bound), Odd, "153"},
 		{"a kind that is none", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x05\x00\x00\x09"), Odd, "SOCKS 5"},
 		{"closes", "", "www.example.org:443", script(3), Odd, "closed the connection"},
 		{"says nothing", "", "www.example.org:443", func(far net.Conn) { script(3)(far); time.Sleep(time.Hour) }, Odd, "in time"},

@@ -32,9 +32,9 @@
 //	feed          entry/link, the first whose rel is "alternate" or missing
 //	text          each line that is not blank: an absolute URL
 //
-// In XML an address may be relative; it is resolved against the URL of the file and, in Atom, xml:base. The dates
-// and frequencies stand in the Entry as the file has them, if they can be read. They are claims of the site about itself,
-// and nothing here relies on them. Priorities and the alternates, images, videos and news of extensions are passed over.
+// In XML an address may be relative; it is resolved against the URL of the file and, in Atom, xml:base. An Entry
+// has the readable dates and frequencies of the file. They are claims of the site about itself, and nothing here relies
+// on them. Priorities and the alternates, images, videos and news of extensions are passed over.
 //
 // # What is counted
 //

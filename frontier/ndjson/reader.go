@@ -107,7 +107,7 @@ func (r *Reader) Next() (frontier.Item, error) {
 // read returns the next line, without its end.
 func (r *Reader) read() ([]byte, error) {
 	var b []byte
-	long := false // what follows of the line is passed over
+	long := false // the rest of the line is skipped
 	r.n++
 	for {
 		part, err := r.in.ReadSlice('\n')

@@ -122,7 +122,7 @@ func originalAt(path string, open func(path string) (*os.File, error), offset in
 	defer file.Close()
 	rec, err := in.Next()
 	if err != nil || rec.Offset != offset {
-		return o, false, nil //nolint:nilerr // what cannot be read is not referred to
+		return o, false, nil //nolint:nilerr // no revisit refers to an unreadable record
 	}
 	c, err := captureOf(rec, "")
 	if err != nil || !c.original || c.Payload != payload {

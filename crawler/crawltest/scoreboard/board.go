@@ -418,8 +418,7 @@ func nothing(host string) func(t *crawltest.Trial) crawltest.Row {
 	}
 }
 
-// spaced judges gaps. It forgives what an audit does: a crawler is not told here that it broke what there would be no
-// violation.
+// spaced judges gaps. It forgives as much as an audit does, so that both find the same violations.
 func spaced(t *crawltest.Trial, all []crawltest.Gap, need time.Duration) crawltest.Row {
 	return t.Spaced(all, need, pauses.Slack(need))
 }
