@@ -172,6 +172,8 @@ func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
 // gateName is the site that keeps a fleet running until its members share the slots.
 const gateName = "gate.test"
 
+func (r result) says(s string) bool { return strings.Contains(r.out, s) }
+
 // Two processes crawl as one, and divide the work: each has half of the slots before the first page of 40 hosts is due, so that
 // it does not matter when a process begins.
 func TestPeers_FleetTwoProcesses(t *testing.T) {

@@ -71,8 +71,6 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	return revisits
 }
 
-func (r result) says(s string) bool { return strings.Contains(r.out, s) }
-
 // A frontier that was made anew in the midst of an update takes the endings of this generation, not of those before.
 func TestARebuiltUpdateGoesOn(t *testing.T) {
 	t.Parallel()
