@@ -77,7 +77,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 	fs.DurationVar(&b.peerLimit, "peer-limit", 2*time.Minute, "stop a peer after `TIME`, and report its result until then")
 	fs.StringVar(&b.docs, "docs", "", "also time the link checkers on the pages in `FOLDER`")
 	fs.StringVar(&b.dir, "dir", "", "store crawls under `DIR` while they run; the disk counts (default a temporary one)")
-	fs.StringVar(&b.profile, "profile", "", "write processor and allocation profiles of each crawl into `DIR`, for go tool pprof,\nand report the cost of each stage; slightly slower")
+	fs.StringVar(&b.profile, "profile", "", "write processor and allocation profiles of each crawl into `DIR`, for go tool pprof;\nslightly slower")
 	fs.BoolVar(&b.json, "json", false, "print one JSON object")
 	linkcheck := crawlcmd.NewLinkCheck(std)
 	linkcheck.Hidden = true

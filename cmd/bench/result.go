@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"text/template"
 	"time"
-
-	"github.com/google/pprof/profile"
 
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
@@ -57,7 +54,6 @@ type rows struct {
 	CPUPerPage spread `json:"cpu_ms_per_page"`
 	PeakRSS    spread `json:"peak_rss_bytes"`
 	Allocs     spread `json:"allocs_per_page"`
-	Stages     stages `json:"stages_cpu_ms_per_page,omitempty"` // with --profile
 
 	web webConfig
 }
@@ -70,8 +66,7 @@ type round struct {
 	PeakRSS    int64   `json:"peak_rss_bytes"`            // 0 = unknown
 	Allocs     float64 `json:"allocs_per_page,omitempty"` // not of peers
 	Files      int     `json:"files,omitempty"`           // in the tree, of setup mirror
-	Stages     stages  `json:"stages_cpu_ms_per_page,omitempty"`
-	Stopped    bool    `json:"stopped,omitempty"` // a peer, at its limit
+	Stopped    bool    `json:"stopped,omitempty"`         // a peer, at its limit
 
 	Referee refereed `json:"referee"`
 }
@@ -163,7 +158,7 @@ func (c *rows) ours() bool { return !c.Peer && !strings.HasPrefix(c.Name, bareLo
 func (r *result) conclude() {
 	for i := range r.Contenders {
 		c := &r.Contenders[i]
-		c.PagesPerS, c.CPUPerPage, c.Stages = c.spread(pagesPerS), c.spread(cpuPerPage), medianStages(c.Rounds)
+		c.PagesPerS, c.CPUPerPage = c.spread(pagesPerS), c.spread(cpuPerPage)
 		c.PeakRSS = c.spread(func(x round) float64 { return float64(x.PeakRSS) })
 		c.Allocs = c.spread(func(x round) float64 { return x.Allocs })
 		r.judge(c)
@@ -231,14 +226,13 @@ func (r *result) verdict() error {
 var resultText string
 
 var resultTemplate = template.Must(template.New("result").Funcs(template.FuncMap{
-	"count": plainly.Count[int], "lines": plainly.Lines, "oneLine": plainly.OneLine, "upper": strings.ToUpper, "join": strings.Join,
+	"count": plainly.Count[int], "lines": plainly.Lines, "oneLine": plainly.OneLine, "join": strings.Join,
 	"latency": latency.Seconds, "figure": figure, "mib": func(x float64) string { return figure("%.1f MiB", x/(1<<20)) },
 	"cells": func(format string, s spread) string {
 		return fmt.Sprintf(format+"\t"+format+"-"+format, s.Median, s.Min, s.Max)
 	},
-	"of":      func(figure string, c rows) spread { return c.spread(serverFigures[figure]) },
-	"percent": func(part, whole float64) string { return fmt.Sprintf("%.1f %%", 100*part/cmp.Or(whole, 1)) },
-	"first":   func(n int, list []string) []string { return list[:min(n, len(list))] },
+	"of":    func(figure string, c rows) spread { return c.spread(serverFigures[figure]) },
+	"first": func(n int, list []string) []string { return list[:min(n, len(list))] },
 }).Parse(resultText))
 
 // serverFigures are figures of a round whose worst, or median, is printed.
@@ -267,151 +261,4 @@ func figure(format string, x float64) string {
 		return "-"
 	}
 	return fmt.Sprintf(format, x)
-}
-
-// A sample of a profile is a stack of functions. It belongs to the innermost function that has a stage: hashing a record
-// counts as archive, and parsing a link's URL as canonicalise though the HTML parser called it. The collector is a stage of
-// its own, whoever allocated.
-
-// stages is CPU ms per page by stage.
-type stages map[string]float64
-
-// stageRow is a stage with the packages of ours whose functions are of it, those below them included, and with the
-// beginnings of the names of other functions.
-type stageRow struct {
-	name     string
-	packages []string
-	prefixes []string
-}
-
-// stageRows are in the order in which they are printed. The longest match counts.
-var stageRows = []stageRow{
-	{"fetch", []string{"crawler/fetch"}, []string{"net/http.", "net."}},
-	{"parse", []string{"crawler/extract", "storage/markup", "storage/charset"},
-		[]string{"golang.org/x/net/html.", "golang.org/x/net/html/", "github.com/PuerkitoBio/goquery."}},
-	{"canonicalise", []string{"frontier/canon"}, []string{"net/url."}},
-	{"scope", []string{"crawler/scope", "storage/optout"}, nil},
-	{"traps", []string{"crawler/trap"}, nil},
-	{"frontier", []string{"frontier"}, []string{"go.etcd.io/bbolt."}},
-	{"gate", []string{"robots", "crawler/gate", "crawler/hostlock"}, nil},
-	{"archive", []string{"storage/warc", "frontier/durable", "storage/cdxj", "storage/sorted", "storage/spool"}, nil},
-	{"ledger", []string{"storage/ledger"}, nil},
-	{"mirror", []string{"storage/mirror"}, nil},
-	{"collector", nil, []string{"runtime.gcBgMarkWorker", "runtime.gcAssist", "runtime.gcStart", "runtime.gcDrain",
-		"runtime.gcMark", "runtime.bgsweep", "runtime.bgscavenge", "runtime.(*sweepLocked)", "runtime.deductSweepCredit",
-		"runtime.gcWriteBarrier", "runtime.wbBuf"}},
-	{"story", []string{"crawler", "storage", "cmd"}, []string{"main."}},
-	{"scheduler", nil, nil},
-	{"rest", nil, nil},
-}
-
-// stagesOf reads a profile of a crawl of so many pages.
-func stagesOf(path string, pages int) (stages, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	p, err := profile.Parse(f)
-	if err != nil {
-		return nil, fmt.Errorf("bench: read the profile %s: %w", path, err)
-	}
-	return attribute(p, pages)
-}
-
-// attribute gives each sample of processor time to a stage.
-func attribute(p *profile.Profile, pages int) (stages, error) {
-	at := slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == "cpu" && v.Unit == "nanoseconds" })
-	if at < 0 {
-		return nil, fmt.Errorf("bench: the profile is not one of processor time")
-	}
-	s := stages{}
-	for _, row := range stageRows {
-		s[row.name] = 0
-	}
-	for _, x := range p.Sample {
-		s[stageOf(x)] += float64(x.Value[at]) / 1e6 / float64(max(pages, 1))
-	}
-	return s, nil
-}
-
-// stageOf is the stage of a sample.
-func stageOf(x *profile.Sample) string {
-	others := false                       // functions beside the runtime's
-	for _, location := range x.Location { // from the innermost frame outwards, inlined calls included
-		for _, line := range location.Line {
-			if line.Function == nil {
-				continue
-			}
-			name := line.Function.Name
-			if stage := stageFor(name); stage != "" {
-				return stage
-			}
-			others = others || !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "internal/runtime/")
-		}
-	}
-	if others {
-		return "rest"
-	}
-	return "scheduler"
-}
-
-// stageFor is the stage of a function; empty if it is of none.
-func stageFor(function string) (stage string) {
-	ours, ok := strings.CutPrefix(function, "curtsy/")
-	longest := 0
-	for _, row := range stageRows {
-		for _, pkg := range row.packages {
-			below, of := strings.CutPrefix(ours, pkg)
-			if ok && of && len(pkg) > longest && (strings.HasPrefix(below, ".") || strings.HasPrefix(below, "/")) {
-				stage, longest = row.name, len(pkg)
-			}
-		}
-		for _, prefix := range row.prefixes {
-			if len(prefix) > longest && strings.HasPrefix(function, prefix) {
-				stage, longest = row.name, len(prefix)
-			}
-		}
-	}
-	return stage
-}
-
-// medianStages is the median of rounds, stage by stage.
-func medianStages(rounds []round) stages {
-	if len(rounds) == 0 || rounds[0].Stages == nil {
-		return nil
-	}
-	all := stages{}
-	for name := range rounds[0].Stages {
-		var xs []float64
-		for _, x := range rounds {
-			xs = append(xs, x.Stages[name])
-		}
-		all[name] = spreadOf(xs).Median
-	}
-	return all
-}
-
-// StageRow is a line of the table of stages.
-type StageRow struct {
-	Name string
-	CPU  float64 // ms per page
-}
-
-// StageRows are what the stages of a contender take, in the order of the table.
-func (c rows) StageRows() (all []StageRow) {
-	for _, row := range stageRows {
-		if x := c.Stages[row.name]; x > 0 {
-			all = append(all, StageRow{row.name, x})
-		}
-	}
-	return all
-}
-
-// InProfile is the processor time in the profile, in ms per page.
-func (c rows) InProfile() (sum float64) {
-	for _, x := range c.Stages {
-		sum += x
-	}
-	return sum
 }

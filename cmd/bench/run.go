@@ -133,11 +133,6 @@ func (b *bench) measure(ctx context.Context, c contender, round int) (x round, e
 		return x, fmt.Errorf("it requested no page: %s", e.said)
 	}
 	x = newRound(e, own, judged)
-	if profile != "" {
-		if x.Stages, err = stagesOf(profile, judged.Pages); err != nil {
-			return x, err
-		}
-	}
 	if b.name == mirrorTree {
 		if !c.peer() {
 			dir = mirror.Tree(dir)

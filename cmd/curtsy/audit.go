@@ -226,7 +226,7 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 // write puts the result where it was asked for, and says by the exit code what it is.
 func (a *auditing) write(r *audit.Result, std cli.Streams) error {
 	if a.html != "" {
-		if err := durable.Output(a.html, func(w io.Writer) error { return text.WritePageWith(w, r, a.judged) }); err != nil {
+		if err := durable.Output(a.html, func(w io.Writer) error { return text.WriteAuditPage(w, r, a.judged) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}

@@ -23,8 +23,6 @@ import (
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/explain"
 	"curtsy/crawler/found"
-	"curtsy/crawler/hostlock"
-	"curtsy/crawler/inquiry"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/engine"
@@ -43,19 +41,17 @@ type explaining struct {
 	written string
 	url     canon.URL
 	at      time.Time // zero: now
-	live    bool
 	json    bool
 
 	settings *crawldir.Settings // those of the crawl
 	config   crawler.Config     // made of them
-	running  bool
 }
 
 // explainCommand is curtsy explain.
 func explainCommand(std cli.Streams) *cobra.Command {
 	var x explaining
 	var at string
-	cmd := cli.Command("explain", cli.Flags{"at": &at, "live": &x.live, "json": &x.json})
+	cmd := cli.Command("explain", cli.Flags{"at": &at, "json": &x.json})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 2 {
 			return nil
@@ -81,9 +77,6 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 		if x.at, err = parseAt(at, now); err != nil {
 			return err
 		}
-	}
-	if x.live && at != "" {
-		return cli.Usagef("--live is about now, --at about the past: use only one of them")
 	}
 	return crawldir.Require(x.dir)
 }
@@ -145,15 +138,12 @@ func (x *explaining) configure() error {
 	return err
 }
 
-// answer asks the crawl, then the ledger, and the archive or the host if that was asked for.
+// answer reads the crawl, then the ledger, and for the past the archive.
 func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	q := explain.Question{URL: x.url, Written: x.written}
 	e, err := x.ask(ctx, q)
 	if err != nil {
 		return explanation{}, err
-	}
-	if x.live && x.running {
-		return explanation{}, cli.Usagef("the crawl in %s is running, and --live would add requests beside it; leave out --live to see the policy that the crawl has", x.dir)
 	}
 	l := of(explainSubject{Dir: x.dir, URL: x.url, Via: e.State.Via, At: x.at, Config: x.config})
 	if err := l.Read(ctx); err != nil {
@@ -170,21 +160,18 @@ func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	switch {
 	case !x.at.IsZero():
 		l.Past(&out.Explanation)
-	case x.live:
-		err = x.askLive(ctx, &out.Explanation)
 	case l.Last.Outcome != "" && out.State.State == "seen":
 		out.TakeLine(l.Last)
 	case l.Last.Reason == storage.RuleNoFollow || l.Last.Reason == storage.RuleDepth:
 		out.LeftOut(l.Last.Reason)
 	}
-	return out, err
+	return out, nil
 }
 
 // ask asks the running crawl, or reads the frontier when none answers.
 func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Explanation, error) {
 	remote, asked := control.Connect(ctx, x.dir)
 	if asked == nil {
-		x.running = true
 		e, err := remote.Explain(ctx, q)
 		if errors.Is(err, control.ErrNotRunning) {
 			err = fmt.Errorf("the crawl ended before it answered (%w); run the command again", err)
@@ -198,84 +185,8 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 	if err != nil {
 		return explain.Explanation{}, cli.Damaged(err, x.dir)
 	}
-	x.running = false
 	e, err := crawler.ExplainStopped(ctx, x.config, f, q)
 	return e, cli.Damaged(errors.Join(err, f.Close()), x.dir)
-}
-
-// askLive asks the host for its robots.txt now, as a crawl would: under the user's identity, behind the guard, one
-// exchange after the other, at the pace for hosts of others. Nothing of it is recorded. Who is to be left alone is not
-// asked, whoever wants to know.
-func (x *explaining) askLive(ctx context.Context, e *explain.Explanation) (err error) {
-	if why := leftAlone(e); why != "" {
-		e.Notes = append(e.Notes, "not requested: "+why)
-		return nil
-	}
-	locks, err := x.hostLocks(e)
-	if err != nil || locks == nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, locks.Close()) }()
-	q, err := inquiry.New(x.settings, []canon.URL{x.url}, locks)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	origin := x.url.Authority().Origin()
-	terms := robots.Terms{Standard: x.config.Standard, Strict: true}
-	var state robots.State
-	var ex robots.Exchange
-	need := terms.Need(state, origin, time.Now())
-	for need.Action == robots.Fetch {
-		ex, err = q.Exchange(ctx, need.URL)
-		if resting := (*inquiry.Resting)(nil); errors.As(err, &resting) {
-			e.Notes = append(e.Notes, "not requested: "+resting.Wish.String())
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		state, need = terms.Next(state, origin, ex, time.Now())
-	}
-	e.TakePolicy(x.config.Gate(), explain.PolicyLive, x.url, state, ex.Body, "", time.Now())
-	return nil
-}
-
-// hostLocks opens the locks that all crawls of this user share (politeness rule 17). They are nil when another crawl is
-// asking the host, or has just done so, which a note then says.
-func (x *explaining) hostLocks(e *explain.Explanation) (*hostlock.Locks, error) {
-	a := x.url.Authority()
-	locks, err := crawldir.HostLocks(func(format string, args ...any) { e.Notes = append(e.Notes, fmt.Sprintf(format, args...)) })
-	if err != nil || a.Loopback() {
-		return locks, err
-	}
-	wait, err := locks.Take(a, crawler.Floor)
-	switch {
-	case err != nil:
-	case wait > 0:
-		e.Notes = append(e.Notes, "not requested: another of your crawls is using that host; try again later")
-	default: // the exchange takes it anew
-		if err = locks.Release(a, 0); err == nil {
-			return locks, nil
-		}
-	}
-	return nil, errors.Join(err, locks.Close())
-}
-
-// leftAlone says why nothing may be asked of a host now, or "".
-func leftAlone(e *explain.Explanation) string {
-	h := &e.Host
-	switch {
-	case e.OptOut != nil:
-		return "it opted out"
-	case h.Hold != "":
-		return "the host is " + h.Hold
-	case h.Condition == "refused" || h.Condition == "retired":
-		return "the host is " + h.Condition + ": " + h.Reason
-	case h.Until != nil && h.Until.After(e.Now):
-		return fmt.Sprintf("the host is backing off until %s", h.Until.Format(time.RFC3339))
-	}
-	return ""
 }
 
 // explainText is what the template of an explanation takes.
@@ -494,7 +405,7 @@ func (l *view) Past(e *explain.Explanation) {
 		e.TakeLine(l.Last)
 	}
 	p := l.policy
-	e.TakePolicy(p.config.Gate(), explain.PolicyArchive, l.url, p.state, p.body, p.record, l.until)
+	e.TakePolicy(p.config.Gate(), l.url, p.state, p.body, p.record, l.until)
 	e.TakeResponses(l.responses, l.ended)
 }
 

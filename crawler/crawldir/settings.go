@@ -288,11 +288,6 @@ func HostFlags(r *hostrule.Rule) *pflag.FlagSet {
 // HostTable is the name of the tables with what holds for some hosts alone.
 const HostTable = "host"
 
-// Renamed maps what settings were called before to their names.
-var Renamed = map[string]string{
-	"cut": "cut-dirs", "gather": "round-interval", "least-speed": "min-rate", "offer-zstd": "accept-zstd", "requisites": "page-requisites",
-}
-
 // Names are the names of all settings, in the order of their files.
 func Names() []string { return namesOf(new(Settings).flags()) }
 

@@ -587,7 +587,7 @@ func (k *Facts) explainPace() Pace {
 
 // Robots is the host's robots policy and what it says of the URL.
 type Robots struct {
-	Source   string     `json:"source"` // "crawl", "archive" or "live"; "none" when nothing is known
+	Source   string     `json:"source"` // "crawl" or "archive"; "none" when nothing is known
 	URL      string     `json:"url"`    // where it is asked for
 	Final    string     `json:"final_url,omitempty"`
 	Fetched  *time.Time `json:"fetched,omitempty"` // when the answer that decides came, or was last confirmed
@@ -654,7 +654,6 @@ const (
 	PolicyNone    = "none"
 	PolicyCrawl   = "crawl"   // the crawl's own state
 	PolicyArchive = "archive" // told anew from the archive, as of an instant
-	PolicyLive    = "live"    // asked for just now, beside the crawl
 )
 
 // robotsOf explains what a state, with the rules that it holds, says of u at an instant.

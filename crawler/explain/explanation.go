@@ -250,17 +250,16 @@ func (k *Facts) Candidate() frontier.Candidate {
 	return c
 }
 
-// TakePolicy puts another policy in the place of the one that the crawl knows: one that was asked for just now, or was
-// valid at an instant of the past. g says which tokens and standards bind; source is PolicyLive or PolicyArchive; body is
-// the file that the state names, if it names one.
-func (e *Explanation) TakePolicy(g *gate.Gate, source string, u canon.URL, s robots.State, body []byte, record string, now time.Time) {
+// TakePolicy replaces the policy that the crawl knows by one of the archive, which was valid at an instant of the past. g says
+// which tokens and standards bind; body is the file that the state names, if it names one.
+func (e *Explanation) TakePolicy(g *gate.Gate, u canon.URL, s robots.State, body []byte, record string, now time.Time) {
 	var r gate.Rules
 	if all, ok := s.Verdict(); ok {
 		r.All = all
 	} else if digest, ok := s.Body(); ok {
 		r.Book = g.Learn(digest, body)
 	}
-	e.Robots = robotsOf(g, source, u, s, r, record, now.UTC())
+	e.Robots = robotsOf(g, PolicyArchive, u, s, r, record, now.UTC())
 	e.Pace.ask(storage.ByCrawlDelay, e.Robots.delay)
 	e.Pace.ask(storage.ByRequestRate, e.Robots.rate)
 	e.Conclude()

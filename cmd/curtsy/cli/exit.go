@@ -199,31 +199,10 @@ func Finish(cmd *cobra.Command) {
 	}
 }
 
-// earlier maps what commands were called before to their names.
-var earlier = map[string]string{
-	"curtsy changes":             "curtsy diff",
-	"curtsy check":               "curtsy linkcheck",
-	"curtsy forget":              "curtsy redact",
-	"curtsy pack":                "curtsy export --format wacz",
-	"curtsy serve":               "curtsy mirror serve",
-	"curtsy frontier check":      "curtsy frontier repair --dry-run",
-	"curtsy frontier compact":    "curtsy frontier repair --compact",
-	"curtsy frontier park":       "curtsy frontier pause",
-	"curtsy frontier rebuild":    "curtsy frontier repair",
-	"curtsy frontier resume":     "curtsy frontier unpause",
-	"curtsy frontier set":        "curtsy config set",
-	"curtsy identity webbotauth": "curtsy identity keygen",
-	"curtsy ledger head":         "curtsy ledger checkpoint",
-	"curtsy ledger lodge":        "curtsy ledger submit",
-}
-
 // KnownCommand refuses an unknown command, and names the one that was probably meant.
 func KnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
-	}
-	if now := earlier[cmd.CommandPath()+" "+args[0]]; now != "" {
-		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], now)
 	}
 	var names []string
 	for _, c := range cmd.Commands() {

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"curtsy/crawler/crawldir"
 	"curtsy/storage/plainly"
 )
 
@@ -256,9 +255,6 @@ func FlagError(cmd *cobra.Command, err error) error {
 			return Usagef("%w; %s", err, p)
 		}
 		if m := flagName.FindStringSubmatch(err.Error()); m != nil {
-			if now := cmp.Or(crawldir.Renamed[m[1]], renamed[m[1]]); cmd.Flags().Lookup(now) != nil {
-				return Usagef("%w; did you mean --%s?", err, now)
-			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 			if near := plainly.Nearest(m[1], names); near != "" {
@@ -284,12 +280,6 @@ func Swallowed(cmd *cobra.Command, _ []string) (err error) {
 		}
 	})
 	return err
-}
-
-// renamed maps what flags that are no settings were called before to their names.
-var renamed = map[string]string{
-	"anew": "overwrite", "condition": "state", "forget": "redact", "fresh": "overwrite", "head": "checkpoint", "maps": "max-sitemaps", "out": "output",
-	"skew": "clock-skew", "try": "dry-run", "wing": "all-hostile",
 }
 
 // noNumber says what a flag takes that was given something that strconv does not read.
@@ -319,11 +309,6 @@ func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrase, bool) 
 		}
 	}
 	return phrase{}, false
-}
-
-// QuietFlag declares --quiet of a long work.
-func QuietFlag(fs *pflag.FlagSet, quiet *bool) {
-	fs.BoolVarP(quiet, "quiet", "q", false, "do not show progress")
 }
 
 // helpAll is the flag that shows the help of all flags, where --help shows those alone that are needed often.

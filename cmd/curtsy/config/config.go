@@ -57,9 +57,6 @@ func Nearer(err error) error {
 	} else if slices.Contains(other, unknown.Key) {
 		return fmt.Errorf("%w; it is below a [[%s]]", err, crawldir.HostTable)
 	}
-	if now := crawldir.Renamed[unknown.Key]; now != "" {
-		return fmt.Errorf("%w; did you mean %q?", err, now)
-	}
 	if p, ok := cli.Find(unknown.Key); ok && slices.Contains(names, p.Flag()) {
 		return fmt.Errorf("%w; that is %s here", err, p.Flag())
 	} else if near := plainly.Nearest(unknown.Key, names); near != "" {

@@ -503,12 +503,10 @@ var pageHTML string
 //go:embed practices.html
 var practicesHTML string
 
-// WriteAuditPage writes the result as one page that needs nothing else: no script, no other file. html/template escapes all
-// that the archive brought, and plain what cannot be seen.
-func WriteAuditPage(w io.Writer, r *audit.Result) error { return WritePageWith(w, r, nil) }
-
-// WritePageWith is WritePage with how the crawl stands to the crawler best practices, unless that is nil.
-func WritePageWith(w io.Writer, r *audit.Result, practices *cbcp.Result) error {
+// WriteAuditPage writes the result as one page that needs nothing else: no script, no other file. practices, how the crawl
+// relates to the crawler best practices, may be nil. html/template escapes all that the archive brought, and plain what cannot
+// be seen.
+func WriteAuditPage(w io.Writer, r *audit.Result, practices *cbcp.Result) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
 		"plain": plainly.OneLine, "row": row, "unproved": unproved, "skew": skewText, "place": findingPlace,
 		"ledger": func(l *audit.LedgerCheck) string { return Render("ledger words", l) },

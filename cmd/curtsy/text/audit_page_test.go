@@ -49,7 +49,7 @@ func hostileResult() *audit.Result {
 func TestAuditShowsHostileTextAsText(t *testing.T) {
 	r := hostileResult()
 	var page strings.Builder
-	require.NoError(t, text.WriteAuditPage(&page, r))
+	require.NoError(t, text.WriteAuditPage(&page, r, nil))
 	for name, text := range map[string]string{"page": page.String(), "text": text.Audit(r)} {
 		assert.Falsef(t, strings.ContainsAny(text, "\x1b\u202e"), "the %s has control characters", name)
 	}

@@ -63,7 +63,7 @@ func TestThePracticesFitATerminal(t *testing.T) {
 func TestThePracticesShowHostileTextAsText(t *testing.T) {
 	r := practicesResult()
 	var page strings.Builder
-	require.NoError(t, WritePageWith(&page, &audit.Result{Clean: true}, r))
+	require.NoError(t, WriteAuditPage(&page, &audit.Result{Clean: true}, r))
 	for name, text := range map[string]string{"page": page.String(), "text": Practices(r)} {
 		assert.Falsef(t, strings.ContainsAny(text, "\x1b\u202e"), "the %s has control characters", name)
 	}
@@ -74,7 +74,7 @@ func TestThePracticesShowHostileTextAsText(t *testing.T) {
 		assert.Containsf(t, page.String(), "<code>"+c.ID+"</code>", "the page lacks %s", c.ID)
 	}
 	var without strings.Builder
-	if err := WriteAuditPage(&without, &audit.Result{Clean: true}); err != nil || strings.Contains(without.String(), "best practices") {
+	if err := WriteAuditPage(&without, &audit.Result{Clean: true}, nil); err != nil || strings.Contains(without.String(), "best practices") {
 		t.Errorf("a page without them: %v", err)
 	}
 }
