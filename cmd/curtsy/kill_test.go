@@ -91,7 +91,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	clean(t, dir)
 
 	// Every page was asked for; a page asked for twice was under way at a kill, or in the group commit before it.
-	// What a busy machine adds to an exchange and its commit; crawler/simulation has the exact bound, in virtual time.
+	// What a busy machine adds to an exchange and its commit.
 	const group = frontier.GroupDelay + 2*time.Second
 	last := map[string]time.Time{}
 	repeats := 0
