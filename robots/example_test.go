@@ -29,7 +29,7 @@ Crawl-delay: 2.5
 }
 
 // A server that is down, comes back with a redirect, and then answers.
-func ExampleNext() {
+func ExampleTerms_Next() {
 	const origin = "https://bakery.example"
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	answers := []robots.Exchange{
@@ -38,6 +38,7 @@ func ExampleNext() {
 		{Status: 200, Body: []byte("User-agent: *\nDisallow: /ovens/\n")},
 	}
 
+	var terms robots.Terms // RFC 9309
 	var state robots.State
 	for need := state.Need(origin, now); need.Action != robots.Judge; {
 		if need.Action == robots.Wait {
@@ -47,7 +48,7 @@ func ExampleNext() {
 			continue
 		}
 		fmt.Println("ask", need.URL)
-		state, need = robots.Next(state, origin, answers[0], now)
+		state, need = terms.Next(state, origin, answers[0], now)
 		answers = answers[1:]
 	}
 	digest, _ := state.Body()
