@@ -1,12 +1,11 @@
 package report_test
 
 import (
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/netip"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
+	"curtsy/storage/graph"
 	"curtsy/storage/report"
 	"curtsy/storage/warc"
 )
@@ -67,7 +67,7 @@ func TestTheGraphOfHostsIsThatOfTheArchive(t *testing.T) {
 	}
 }
 
-func TestACrawlOfOneHostHasNoPicture(t *testing.T) {
+func TestACrawlOfOneHostHasNoLinks(t *testing.T) {
 	for name, o := range map[string]report.Options{"one host": linked(t, 1), "no archive": made(t, world()...)} {
 		o.Graph = true
 		r := report1(t, o)
@@ -82,53 +82,77 @@ func TestACrawlOfOneHostHasNoPicture(t *testing.T) {
 	assert.Nil(t, report1(t, o).Graph, "a graph that nobody asked for")
 }
 
-var drawing = regexp.MustCompile(`(?s)<figure class="web">(.*?)</figure>`)
+// The table has the hosts that most link to, whose names are escaped.
+func TestTheTableOfLinkedHosts(t *testing.T) {
+	page := render(t, report1(t, linked(t, 110)))
+	for _, s := range []string{"Which hosts link to which", `href="#links"`, "www.host-000.example", "More in the JSON form"} {
+		assert.Contains(t, page, s)
+	}
+	r := &report.Report{Graph: &report.HostGraph{Hosts: 2, Edges: 1, Top: report.Top{Vertices: []report.Vertex{{Name: "<script>alert(1)</script>"}, {Name: `"><img src=x>`}}}}}
+	page = render(t, r)
+	assert.NotContains(t, page, "<script")
+	assert.NotContains(t, page, "<img")
+}
 
-// The picture is well-formed, has no script, asks for nothing, and its size is bounded.
-func TestThePictureIsPlainSVG(t *testing.T) {
-	for _, hosts := range []int{2, 110} {
-		r := report1(t, linked(t, hosts))
-		page := render(t, r)
-		m := drawing.FindStringSubmatch(page)
-		require.NotNilf(t, m, "%d hosts: no picture in\n%s", hosts, page)
-		discs := 0
-		for d := xml.NewDecoder(strings.NewReader(m[1])); ; {
-			tok, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
+// star is a graph in which every vertex links to vertex 0, and vertex 1 to all, so often as its number says.
+type star int
+
+func (s star) In() []uint32 {
+	in := make([]uint32, s)
+	for i := range in {
+		in[i] = uint32((i * 7) % int(s))
+	}
+	return in
+}
+func (s star) Out() []uint32 { return make([]uint32, s) }
+func (s star) Vertices() iter.Seq2[graph.Vertex, error] {
+	return func(yield func(graph.Vertex, error) bool) {
+		for i := range uint32(s) {
+			if !yield(graph.Vertex{ID: i, Name: fmt.Sprint("v", i), Fetched: i == 1}, nil) {
+				return
 			}
-			require.NoError(t, err)
-			e, ok := tok.(xml.StartElement)
-			if !ok {
-				continue
-			}
-			switch e.Name.Local {
-			case "svg", "path", "g", "title", "text":
-			case "circle":
-				discs++
-			default:
-				t.Errorf("an element %s", e.Name.Local)
-			}
-			for _, a := range e.Attr {
-				if a.Name.Local == "style" || strings.HasPrefix(a.Name.Local, "on") || strings.Contains(a.Value, "http") {
-					t.Errorf("%s has %s=%q", e.Name.Local, a.Name.Local, a.Value)
-				}
-			}
-		}
-		if want := min(2*hosts, 200); discs != want || len(m[1]) > 200<<10 || strings.Contains(m[1], "ZgotmplZ") {
-			t.Errorf("%d hosts: %d discs, %d bytes", hosts, discs, len(m[1]))
-		}
-		if !strings.Contains(page, "Which hosts link to which") || !strings.Contains(page, `href="#links"`) {
-			t.Errorf("%d hosts: no section", hosts)
 		}
 	}
 }
 
-// Names are written by html/template, whatever somebody put into the JSON form.
-func TestNamesInThePictureAreEscaped(t *testing.T) {
-	r := &report.Report{Graph: &report.HostGraph{Hosts: 2, Edges: 1, Top: report.Top{Vertices: []report.Vertex{{Name: "</title><script>alert(1)</script>"}, {Name: `"><img src=x>`}}, Edges: []report.Edge{{From: 0, To: 1, Weight: 1}}}}}
-	page := render(t, r)
-	if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
-		t.Errorf("markup in\n%s", drawing.FindString(page))
+func (s star) Edges() iter.Seq2[graph.Edge, error] {
+	return func(yield func(graph.Edge, error) bool) {
+		for i := range uint32(s) {
+			if !yield(graph.Edge{From: i, Weight: i + 1}, nil) {
+				return
+			}
+			for j := uint32(1); j < uint32(s) && (i == 1 || i%2 == 0); j++ {
+				if !yield(graph.Edge{From: i, To: j, Weight: j}, nil) {
+					return
+				}
+			}
+		}
 	}
+}
+
+func TestTheTopIsByInDegreeAndHasTheHeaviestEdges(t *testing.T) {
+	const n = 500
+	in := star(n).In()
+	top, err := report.TopOf(star(n))
+	if err != nil || len(top.Vertices) != report.MaxVertices || len(top.Edges) != report.MaxEdges || top.More <= 0 {
+		t.Fatalf("%d vertices, %d edges and %d more: %v", len(top.Vertices), len(top.Edges), top.More, err)
+	}
+	led := map[int]bool{}
+	for i, v := range top.Vertices {
+		if v.In != uint32(n-1-i) || v.Name != fmt.Sprint("v", v.ID) || in[v.ID] != v.In || v.Fetched != (v.ID == 1) {
+			t.Fatalf("place %d: %+v", i, v)
+		}
+	}
+	for _, e := range top.Edges {
+		led[e.To] = true
+	}
+	for i, v := range top.Vertices {
+		if !led[i] && v.ID != 0 {
+			t.Errorf("nothing leads to %s", v.Name)
+		}
+	}
+	assert.True(t, slices.IsSortedFunc(top.Edges, func(a, b report.Edge) int { return int(b.Weight) - int(a.Weight) }), "edges are not by weight")
+	again, err := report.TopOf(star(n))
+	require.NoError(t, err)
+	assert.Equal(t, top, again, "another top")
 }
