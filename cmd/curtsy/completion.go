@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,11 +19,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"curtsy/cmd/curtsy/cli"
-	"curtsy/crawler/control"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier/durable"
-	"curtsy/frontier/engine"
 	"curtsy/storage/plainly"
 )
 
@@ -126,8 +122,6 @@ const (
 	other       kind = iota // known to the user only
 	file                    // a file name, which the shell completes
 	crawlWord               // a crawl directory
-	hostWord                // a host of the crawl in the first argument
-	urlWord                 // a URL of that crawl
 	commandWord             // the command of another program
 )
 
@@ -135,7 +129,7 @@ const (
 var kindsOfWords = map[string]kind{
 	"DIR": crawlWord, "PATH": file, "FILE": file, "WARC": file, "FOLDER": file, "CDXJ": file, "A": file, "B": file, "OLD": file, "NEW": file,
 	"CONFIG": file, "[HOST=]FILE": file, "FILE|KEY": file, "FILE|SIZE:HEX": file, "KEY": file,
-	"HOST": hostWord, "NAME": hostWord, "ENTRY": hostWord, "URL": urlWord, "COMMAND": commandWord,
+	"COMMAND": commandWord,
 }
 
 // noArgument is what stands in usage lines and is no argument.
@@ -159,7 +153,7 @@ func takes(use string) (args [][]kind, again bool) {
 // ofArgs completes the arguments of a command by its usage line.
 func ofArgs(cmd *cobra.Command) cobra.CompletionFunc {
 	args, again := takes(cmd.Use)
-	return func(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 		n := len(given)
 		if again && n >= len(args) {
 			n = len(args) - 1
@@ -167,12 +161,12 @@ func ofArgs(cmd *cobra.Command) cobra.CompletionFunc {
 		if n >= len(args) {
 			return nil, nothing
 		}
-		return offer(cmd, args[n], given, begun)
+		return offer(args[n], begun)
 	}
 }
 
 // offer is what completes a word that may be of some kinds.
-func offer(cmd *cobra.Command, ks []kind, given []string, begun string) (all []string, then cobra.ShellCompDirective) {
+func offer(ks []kind, begun string) (all []string, then cobra.ShellCompDirective) {
 	then = nothing
 	for _, k := range ks {
 		switch k {
@@ -180,16 +174,6 @@ func offer(cmd *cobra.Command, ks []kind, given []string, begun string) (all []s
 			all, then = append(all, crawls(begun)...), offerFiles
 		case file, commandWord:
 			then = offerFiles
-		case hostWord:
-			if len(given) > 0 {
-				all = append(all, hosts(cmd.Context(), given[0], control.Names{Beginning: begun, Most: mostHosts})...)
-			}
-		case urlWord:
-			if len(given) > 0 && (len(ks) == 1 || strings.Contains(begun, "://")) {
-				for _, origin := range hosts(cmd.Context(), given[0], control.Names{Beginning: begun, Origins: true, Most: mostHosts}) {
-					all, then = append(all, origin+"/"), wordGoesOn
-				}
-			}
 		}
 	}
 	return all, then
@@ -207,11 +191,9 @@ func ofFlag(f *pflag.Flag) cobra.CompletionFunc {
 		return nil
 	case k == crawlWord: // to be made, but for few
 		k = file
-	case k == hostWord && f.Name != "host", k == urlWord: // a name of something else, or a URL that is elsewhere
-		k = other
 	}
-	return func(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return offer(cmd, []kind{k}, given, begun)
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return offer([]kind{k}, begun)
 	}
 }
 
@@ -249,12 +231,8 @@ func commandsOffered(cmd *cobra.Command, given []string, begun string) (all []st
 	return all, nothing
 }
 
-// Bounds of an answer.
-const (
-	hostsPatience = 2 * time.Second // for which hosts are looked for
-	mostHosts     = 200
-	mostEntries   = 10_000 // of a folder that are looked at
-)
+// mostEntries is how many entries of a folder are looked at.
+const mostEntries = 10_000
 
 // crawls are the crawl directories whose paths begin as given.
 func crawls(begun string) (all []string) {
@@ -288,45 +266,6 @@ func crawls(begun string) (all []string) {
 func isCrawl(dir string) bool {
 	fi, err := os.Stat(filepath.Join(dir, crawldir.FrontierName))
 	return err == nil && fi.Mode().IsRegular()
-}
-
-// hosts are names of hosts of the crawl in dir.
-func hosts(ctx context.Context, dir string, n control.Names) []string {
-	if !isCrawl(dir) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, hostsPatience)
-	defer cancel()
-	answer := make(chan []string, 1)
-	// The opening of a large frontier cannot be cancelled. One that takes too long is left to the end of the process,
-	// which is near: it reads only.
-	go func() {
-		found, err := named(ctx, dir, n)
-		if err != nil {
-			found = nil
-		}
-		answer <- found
-	}()
-	select {
-	case found := <-answer:
-		return found
-	case <-ctx.Done():
-		return nil
-	}
-}
-
-// named asks the running crawl, or reads the frontier of one that is stopped.
-func named(ctx context.Context, dir string, n control.Names) (found []string, err error) {
-	remote, err := control.Connect(ctx, dir)
-	if err == nil {
-		return remote.Named(ctx, n)
-	}
-	f, err := engine.OpenReadOnly(dir)
-	if err != nil {
-		return nil, err
-	}
-	found, err = control.Named(ctx, f, n)
-	return found, errors.Join(err, f.Close())
 }
 
 // mark is at the top of every file that install-docs writes. It replaces no file without it.

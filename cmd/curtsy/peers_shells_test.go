@@ -74,30 +74,18 @@ var typed = []struct{ keys, given string }{
 // bash takes words apart at a colon and an equals sign; with the package bash-completion and without.
 func TestPeers_CompletionInBash(t *testing.T) {
 	t.Parallel()
-	run, said, place := shelled(t, "bash")
+	run, said, _ := shelled(t, "bash")
 	begins := []string{"source <(curtsy completion bash)\n"}
 	if foreigntest.HasCorpora() {
 		begins = append(begins, ". "+foreigntest.Corpus(t, "bash-completion/bash_completion", "bash-completion")+"\n"+begins[0])
 	}
-	host := completedHost(t, place)
-	lines := append(typed[:len(typed):len(typed)],
-		struct{ keys, given string }{"curtsy explain news http://" + host[:len(host)-1] + "\tindex\n", "explain|news|http://" + host + "/index"},
-		struct{ keys, given string }{"curtsy frontier pause news --host " + host[:len(host)-1] + "\t\n", "frontier|pause|news|--host|" + host})
 	for _, begin := range begins {
-		for _, tt := range lines {
+		for _, tt := range typed {
 			if out := run(begin+tt.keys+"exit\n", "--norc", "--noprofile", "-i"); said() != tt.given {
 				t.Errorf("%q after %q: %q, want %q\n%s", tt.keys, begin, said(), tt.given, out)
 			}
 		}
 	}
-}
-
-// completedHost is a host of the crawl news.
-func completedHost(t *testing.T, place string) string {
-	t.Helper()
-	hosts, _ := completed(t, place, "report", "news", "--host", "")
-	require.NotEmpty(t, hosts, "no hosts")
-	return hosts[0]
 }
 
 func TestPeers_CompletionInZsh(t *testing.T) {
@@ -117,16 +105,13 @@ func TestPeers_CompletionInZsh(t *testing.T) {
 // fish tells what it would offer.
 func TestPeers_CompletionInFish(t *testing.T) {
 	t.Parallel()
-	run, _, place := shelled(t, "fish")
-	host := completedHost(t, place)
+	run, _, _ := shelled(t, "fish")
 	for line, want := range map[string]string{
-		"curtsy stat":                               "status",
-		"curtsy status news":                        "news",
-		"curtsy crawl --scope dom":                  "domain",
-		"curtsy crawl --scope=dom":                  "--scope=domain",
-		"curtsy export --tables pages,dup":          "pages,duplicates",
-		"curtsy explain news http://" + host[:15]:   "http://" + host + "/",
-		"curtsy frontier pause news --host " + host: host,
+		"curtsy stat":                      "status",
+		"curtsy status news":               "news",
+		"curtsy crawl --scope dom":         "domain",
+		"curtsy crawl --scope=dom":         "--scope=domain",
+		"curtsy export --tables pages,dup": "pages,duplicates",
 	} {
 		out := run("", "--no-config", "-c", "curtsy completion fish | source; complete -C '"+line+"'")
 		assert.Truef(t, regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(want)+`(\t|$)`).MatchString(out), "%s: %q, want %q", line, out, want)

@@ -201,11 +201,6 @@ func (r *Remote) Find(ctx context.Context, host string) ([]canon.Authority, erro
 	return call[[]canon.Authority](ctx, r, "/find", host)
 }
 
-// Named returns names of hosts, as the function Named does, at most a thousand.
-func (r *Remote) Named(ctx context.Context, n Names) ([]string, error) {
-	return call[[]string](ctx, r, "/named", n)
-}
-
 // Hosts returns a page of the table of hosts, as status.Live does.
 func (r *Remote) Hosts(ctx context.Context, q status.Query) (status.Page, error) {
 	return call[status.Page](ctx, r, "/hosts", q)

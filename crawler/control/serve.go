@@ -15,7 +15,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -175,10 +174,6 @@ func (s *server) handler() http.Handler {
 	}))
 	mux.HandleFunc("/find", obeying(func(ctx context.Context, host string) ([]canon.Authority, error) {
 		return Find(ctx, s.frontier, host)
-	}))
-	mux.HandleFunc("/named", obeying(func(ctx context.Context, n Names) ([]string, error) {
-		n.Most = min(n.Most, maxNamed)
-		return Named(ctx, s.frontier, n)
 	}))
 	mux.HandleFunc("/hosts", obeying(func(ctx context.Context, q status.Query) (status.Page, error) {
 		return s.crawl.Live().Hosts(ctx, q)
@@ -418,36 +413,5 @@ func Find(ctx context.Context, f frontier.Reader, name string) ([]canon.Authorit
 		}
 		return true
 	})
-	return found, err
-}
-
-// maxNamed is how many names of hosts an answer has at most.
-const maxNamed = 1000
-
-// Names asks for hosts by how their names begin.
-type Names struct {
-	Beginning string `json:"beginning"`
-	Origins   bool   `json:"origins,omitempty"` // names are "scheme://name", not "name", with the port if it is not the usual one
-	Most      int    `json:"most"`
-}
-
-// Named returns names of hosts, in their order; those that were found when ctx ends. It may look at all hosts.
-func Named(ctx context.Context, f frontier.Reader, n Names) ([]string, error) {
-	write := canon.Authority.HostPort
-	if n.Origins {
-		write = canon.Authority.Origin
-	}
-	found := []string{}
-	err := status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
-		name := write(h.Authority)
-		if strings.HasPrefix(name, n.Beginning) && !slices.Contains(found, name) {
-			found = append(found, name)
-		}
-		return len(found) < n.Most
-	})
-	if ctx.Err() != nil {
-		err = nil
-	}
-	slices.Sort(found)
 	return found, err
 }
