@@ -308,7 +308,7 @@ type options struct {
 	mirrored *Built   // the browsable copy, if there is one
 	page     beside
 
-	hooks hooks // commands of the user's
+	hooks hooks
 
 	log     string            // how standard error is written
 	journal *journal          // it, as events; nil for text
@@ -370,8 +370,8 @@ func (o *options) check() error {
 	if o.dryRun && o.page.Address != "" {
 		return cli.Usagef("--dashboard shows a crawl, and --dry-run makes none")
 	}
-	if o.dryRun && o.hooks.any() {
-		return cli.Usagef("--on-end and --on-alert are for a crawl, and this makes none")
+	if o.dryRun && o.hooks.onEnd != "" {
+		return cli.Usagef("--on-end is for a crawl, and this makes none")
 	}
 	return o.hooks.check()
 }

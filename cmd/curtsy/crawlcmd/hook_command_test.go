@@ -51,11 +51,11 @@ func hookChild() {
 }
 
 // command is one that runs the test binary.
-func command(t *testing.T, args string) *Command {
+func command(t *testing.T, args string) Command {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	c, err := parse("on-end", `"`+self+`" `+args, endNames)
+	c, err := parse(`"` + self + `" ` + args)
 	require.NoError(t, err)
 	return c
 }
@@ -129,7 +129,7 @@ func TestAWrongCommandIsRefusedAtOnce(t *testing.T) {
 		"mail \x00":                    "zero byte",
 		"mail --subject={ended_byy} x": "did you mean {ended_by}?",
 	} {
-		if _, err := parse("on-end", text, endNames); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -104,7 +104,7 @@ func interrupting() http.HandlerFunc {
 func TestAWrongHookIsRefusedBeforeTheCrawl(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	for _, args := range [][]string{
-		{"--on-end", "no-such-program-here"}, {"--on-end", "{dir}"}, {"--on-alert", os.Args[0] + " {exit}"}, {"--on-alert", "'"},
+		{"--on-end", "no-such-program-here"}, {"--on-end", "{dir}"}, {"--on-end", os.Args[0] + " {host}"}, {"--on-end", "'"},
 		{"--dry-run", "--on-end", os.Args[0]},
 	} {
 		cmd := New(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})

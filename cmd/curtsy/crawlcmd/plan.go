@@ -77,7 +77,7 @@ func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w
 			if err := announce(s, o, start, display); err != nil {
 				return summary, err
 			}
-			summary, sig, err = attend(ctx, start.Crawl, display, nil, nil)
+			summary, sig, err = attend(ctx, start.Crawl, display, nil)
 			return summary, err
 		},
 		Line: o.lines(display.Line),

@@ -130,9 +130,7 @@ func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, displ
 				return summary, err
 			}
 			o.hooks.summary = &crawler.Summary{EndedBy: crawler.EndedInterrupted}
-			summary, sig, err = attend(ctx, start.Crawl, display, o.follower(), func(ctx context.Context) {
-				o.hooks.follow(ctx, o.dir, start.Crawl, display.Tell)
-			})
+			summary, sig, err = attend(ctx, start.Crawl, display, o.follower())
 			if err == nil {
 				o.hooks.summary = &summary
 			}
@@ -199,9 +197,7 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 // attend runs a crawl with signals and progress around it, which is told to people, or as events. It returns the signal that
 // ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal. The signals stay
 // caught when it returns, so that one that comes late does not interrupt the closing of the directory.
-//
-// alerts, if not nil, follows the crawl, too.
-func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal, alerts func(context.Context)) (summary crawler.Summary, sig os.Signal, err error) {
+func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal) (summary crawler.Summary, sig os.Signal, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -252,12 +248,6 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 		}
 		return nil
 	})
-	if alerts != nil {
-		beside.Go(func() error {
-			alerts(over)
-			return nil
-		})
-	}
 	summary, err = c.Run(ctx)
 	end()
 	err = errors.Join(err, beside.Wait()) // before sig is read, which is set until then
