@@ -226,7 +226,7 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 
 // pageSeen opens a page and asks it.
 func pageSeen(tab context.Context, at string) (seen, error) {
-	ctx, cancel := context.WithTimeout(tab, 40*time.Second)
+	ctx, cancel := context.WithTimeout(tab, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Navigate(at)); err != nil {
 		return seen{}, fmt.Errorf("open: %w", err)

@@ -64,7 +64,6 @@ func TestPeers_FleetKilled(t *testing.T) {
 	}
 	server := frontiertest.Start(t)
 	f := newFleet(t, server, members, pages, fleetTTL+"="+ttl.String())
-	var incidents []time.Time
 	for i := range 2 * kills {
 		f.until(t, 60)
 		if full() {
@@ -72,7 +71,7 @@ func TestPeers_FleetKilled(t *testing.T) {
 		}
 		n := i % members
 		f.resumeLost(t, n, false)
-		incidents = append(incidents, time.Now())
+		f.incident(t, server)
 		if p := f.members[n]; i%2 == 0 {
 			p.kill()
 			f.resume(t, n)
@@ -83,19 +82,19 @@ func TestPeers_FleetKilled(t *testing.T) {
 		}
 		if i%4 == 1 {
 			f.until(t, 20)
-			incidents = append(incidents, time.Now())
+			f.incident(t, server)
 			server.SQL(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name='curtsy'")
 			f.until(t, 20)
-			incidents = append(incidents, time.Now())
+			f.incident(t, server)
 			server.Stop()
 			server.Restart(t)
 		}
 	}
-	f.complete(t, pages, incidents...)
+	f.complete(t, pages)
 	if f.stale == 0 && full() { // the members that are stopped may have nothing under way
 		t.Error("no result was stale")
 	}
-	t.Logf("%d incidents, %d stale results", len(incidents), f.stale)
+	t.Logf("%d incidents, %d stale results", f.incidents, f.stale)
 	r := ended(t, curtsy(t, append([]string{"audit"}, f.dirs[:members-1]...)...))
 	if lost := fmt.Sprintf("that of w%d (", members); r.code != cli.ExitFound || strings.Count(r.out, "member-missing") == 0 || !r.says(lost) {
 		t.Errorf("without one: exit code %d: %s%s", r.code, r.out, r.err)

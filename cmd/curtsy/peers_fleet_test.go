@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,7 +21,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
-	"curtsy/frontier"
 	"curtsy/frontier/frontiertest"
 	"curtsy/storage/ledger"
 )
@@ -31,6 +32,9 @@ type fleet struct {
 	members []*process
 	env     []string
 	stale   int // results that came too late, of members that were resumed
+
+	incidents int
+	settled   settledURLs
 }
 
 // curtsy is a command of a member.
@@ -92,7 +96,7 @@ func fleetSites(pages int) []*crawltest.Site {
 // fleetOf has some processes crawl sites, the first of which are seeds. Without a server it is one process, with a frontier of its own.
 func fleetOf(t *testing.T, server *frontiertest.Server, members int, sites []*crawltest.Site, seeds int, env ...string) *fleet {
 	t.Helper()
-	f := &fleet{web: crawltest.New(sites...), env: env}
+	f := &fleet{web: crawltest.New(sites...), env: env, settled: settledURLs{}}
 	require.NoError(t, f.web.Start())
 	t.Cleanup(func() { f.web.Close() })
 	f.dirs = []string{filepath.Join(t.TempDir(), "w1")}
@@ -133,35 +137,44 @@ func (f *fleet) until(t *testing.T, more int) {
 	f.members[0].until(t, "some requests", func() bool { return len(f.web.Referee().Requests()) >= before+more })
 }
 
-// complete waits for the end and checks it: each page once, but those that were under way at an incident; one request to a host
-// at a time, the Crawl-delay between any two of them; each directory finished and clean.
-func (f *fleet) complete(t *testing.T, pages int, incidents ...time.Time) {
+// incident is called before something fails: what the frontier has as fetched is not requested again.
+func (f *fleet) incident(t *testing.T, server *frontiertest.Server) {
+	t.Helper()
+	f.incidents++
+	fetched := server.SQL(t, "SELECT h.auth||u.u FROM curtsy_t1.url u JOIN curtsy_t1.host h ON h.id=u.host WHERE u.st=1")
+	f.settled.see(f.web, strings.Fields(fetched))
+}
+
+// complete waits for the end and checks it: each page once, except what an incident interrupts; one request to a host at a
+// time, the Crawl-delay between any two of them; each directory finished and clean.
+func (f *fleet) complete(t *testing.T, pages int) {
 	t.Helper()
 	for i := range f.members {
 		f.resumeLost(t, i, true)
 		f.members[i].end().want(t, cli.ExitDone)
 	}
-	judged(t, f.web, crawltest.Rules{Pace: 300 * time.Millisecond, Repeats: len(incidents) * fleetHosts})
-	last, gates := map[string]time.Time{}, 0
+	judged(t, f.web, crawltest.Rules{Pace: 300 * time.Millisecond, Repeats: f.incidents * fleetHosts})
+	f.settled.check(t, f.web)
+	all, gates := map[string]bool{}, 0
 	for _, r := range f.web.Referee().Requests() {
 		if r.Target == "/robots.txt" {
 			continue
 		}
-		at, again := last[r.Host+r.Target]
-		if again && !nearAKill(at, incidents, frontier.GroupDelay+2*time.Second) {
+		again := all[r.Host+r.Target]
+		if again && f.incidents == 0 {
 			t.Errorf("%s%s is requested again", r.Host, r.Target)
 		}
 		if !again && r.Host == gateName {
 			gates++
 		}
-		last[r.Host+r.Target] = r.Start
+		all[r.Host+r.Target] = true
 	}
-	if len(last)-gates != fleetHosts*pages {
-		t.Errorf("%d pages of %d are requested", len(last)-gates, fleetHosts*pages)
+	if len(all)-gates != fleetHosts*pages {
+		t.Errorf("%d pages of %d are requested", len(all)-gates, fleetHosts*pages)
 	}
 	for _, dir := range f.dirs {
-		if r := ended(t, curtsy(t, "status", "--json", dir)); !r.says(`"state": "finished"`) || !r.says(fmt.Sprintf(`"fetched": %d,`, len(last))) {
-			t.Errorf("status %s: not finished, or not %d pages: %s%s", dir, len(last), r.out, r.err)
+		if r := ended(t, curtsy(t, "status", "--json", dir)); !r.says(`"state": "finished"`) || !r.says(fmt.Sprintf(`"fetched": %d,`, len(all))) {
+			t.Errorf("status %s: not finished, or not %d pages: %s%s", dir, len(all), r.out, r.err)
 		}
 	}
 	if r := ended(t, curtsy(t, append([]string{"audit"}, f.dirs...)...)); r.code != cli.ExitDone {
@@ -178,14 +191,17 @@ func (r result) says(s string) bool { return strings.Contains(r.out, s) }
 // it does not matter when a process begins.
 func TestPeers_FleetTwoProcesses(t *testing.T) {
 	t.Parallel()
-	server, divided, links := frontiertest.Start(t), make(chan struct{}), ""
+	server := frontiertest.Start(t)
+	var links atomic.Value // a string, once the slots are divided: until then each page leads to one more
+	links.Store("")
 	gate := &crawltest.Site{Name: gateName, Robots: crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 0.3\n"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-divided:
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, links)
-		case <-r.Context().Done():
+		w.Header().Set("Content-Type", "text/html")
+		to := links.Load().(string)
+		if to == "" {
+			n, _ := strconv.Atoi(r.URL.RawQuery) // 0 on the first page
+			to = fmt.Sprintf("<a href='/?%d'>x</a>", n+1)
 		}
+		fmt.Fprint(w, to)
 	})}
 	f := fleetOf(t, server, 2, append([]*crawltest.Site{gate}, fleetSites(20)...), 1)
 	if !within(patience, 50*time.Millisecond, f.members[1].over, func() bool {
@@ -193,21 +209,22 @@ func TestPeers_FleetTwoProcesses(t *testing.T) {
 	}) {
 		t.Fatalf("the slots are not divided: %s", f.members[1].errs.String())
 	}
+	var all strings.Builder
 	for i := range fleetHosts {
-		links += "<a href='" + f.web.LoopbackURL("host"+itoa(i)+".test") + "'>x</a>"
+		fmt.Fprintf(&all, "<a href='%s'>x</a>", f.web.LoopbackURL("host"+itoa(i)+".test"))
 	}
-	close(divided)
+	links.Store(all.String())
 	f.complete(t, 20)
-	all, answers := int64(len(f.web.Referee().Requests())), make([]int64, 2)
+	requests, answers := int64(len(f.web.Referee().Requests())), make([]int64, 2)
 	for i, dir := range f.dirs {
 		told, err := ledger.Asked(inDir(dir, crawldir.LedgerName), time.Time{})
 		require.NoError(t, err)
 		answers[i] = told.Answers
 	}
-	if answers[0]+answers[1] != all || 10*min(answers[0], answers[1]) <= all { // 40 hosts fall to the slots of two members by chance
-		t.Errorf("%v answers in the ledgers, of %d: each member should have those of its hosts", answers, all)
+	if answers[0]+answers[1] != requests || 10*min(answers[0], answers[1]) <= requests { // 40 hosts fall to the slots of two members by chance
+		t.Errorf("%v answers in the ledgers, of %d: each member should have those of its hosts", answers, requests)
 	}
-	t.Logf("%v of %d answers", answers, all)
+	t.Logf("%v of %d answers", answers, requests)
 	require.NoError(t, os.RemoveAll(inDir(f.dirs[1], crawldir.LedgerName)))
 	if n, err := (&auditing{}).notices(f.dirs); err != nil || len(n.Missing) > 0 {
 		t.Errorf("a member whose ledger has no mark is given, not missing: %v, %v", n.Missing, err)
@@ -229,7 +246,7 @@ func TestPeers_FleetServerFails(t *testing.T) {
 			return err == nil && asked.Answers > 0
 		})
 	}
-	incidents := []time.Time{time.Now()}
+	f.incident(t, server)
 	server.SQL(t, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'No space left on device' USING ERRCODE='53100'; END $$;
 		CREATE TRIGGER full_disk BEFORE UPDATE ON curtsy_t1.host EXECUTE FUNCTION full_disk()`)
 	full, more := time.Now(), 0
@@ -245,9 +262,8 @@ func TestPeers_FleetServerFails(t *testing.T) {
 	}
 	assert.LessOrEqual(t, more, fleetHosts, "requests while nothing can be committed: more than one to a host")
 	server.SQL(t, "DROP FUNCTION full_disk CASCADE")
-	incidents = append(incidents, time.Now())
 	f.until(t, 100)
-	incidents = append(incidents, time.Now())
+	f.incident(t, server)
 	server.Stop()
 	for i, p := range f.members {
 		for _, answer := range []string{"finishing requests", "aborting"}[:i+1] {
@@ -255,7 +271,6 @@ func TestPeers_FleetServerFails(t *testing.T) {
 			p.until(t, answer, func() bool { return strings.Contains(p.errs.String(), answer) })
 		}
 	}
-	incidents = append(incidents, time.Now())
 	for i, p := range f.members {
 		r := p.end()
 		r.want(t, cli.ExitFailed, "no reply from the server at 127.0.0.1:", "(connection refused)", "curtsy resume "+f.dirs[i])
@@ -267,7 +282,7 @@ func TestPeers_FleetServerFails(t *testing.T) {
 	for i := range f.members {
 		f.members[i] = launched(t, curtsy(t, "resume", f.dirs[i]))
 	}
-	f.complete(t, pages, incidents...)
+	f.complete(t, pages)
 }
 
 // Invalid input is refused: testdata/fleet.

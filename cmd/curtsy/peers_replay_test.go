@@ -124,7 +124,7 @@ func opened(t *testing.T, tab context.Context, at, page, id, do string) string {
 	t.Helper()
 	for range 6 {
 		require.NoError(t, chromedp.Do(tab, chromedp.Navigate(at+"?url="+url.QueryEscape(page))))
-		if text, ok := look(tab, id, do, 10*time.Second); ok {
+		if text, ok := look(tab, id, do, patience/6); ok {
 			return text
 		}
 	}
@@ -138,13 +138,13 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 	at := player(t, foreigntest.Clients(t), file)
 	tab = browser(t)
 	assert.Equal(t, "Rye and sourdough", opened(t, tab, at, site, "text", "e.textContent"), "the page")
-	if size, _ := look(tab, "loaf", `e.complete && e.naturalWidth && (e.naturalWidth + "x" + e.naturalHeight)`, 20*time.Second); size != "37x23" {
+	if size, _ := look(tab, "loaf", `e.complete && e.naturalWidth && (e.naturalWidth + "x" + e.naturalHeight)`, patience); size != "37x23" {
 		t.Errorf("the picture is %q", size)
 	}
-	if _, ok := look(tab, "on", `(e.click(), "clicked")`, 20*time.Second); !ok {
+	if _, ok := look(tab, "on", `(e.click(), "clicked")`, patience); !ok {
 		t.Error("no link")
 	}
-	if text, _ := look(tab, "about", "e.textContent", 20*time.Second); text != "Since 1871" {
+	if text, _ := look(tab, "about", "e.textContent", patience); text != "Since 1871" {
 		t.Errorf("the link leads to a page that says %q", text)
 	}
 	const there = `e.ownerDocument.location.href.endsWith("copy.html") && e.textContent`

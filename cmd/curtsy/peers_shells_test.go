@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,7 +32,7 @@ func shelled(t *testing.T, name string) (run func(input string, args ...string) 
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "curtsy"), []byte(script), 0o700))
 	run = func(input string, args ...string) string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, shell, args...)
 		if input != "" { // at a terminal, with keys

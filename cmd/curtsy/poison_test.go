@@ -37,7 +37,11 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		before := requested(web, "/poison")
 		died := p.until(t, "it is asked for", func() bool { return requested(web, "/poison") > before })
 		if died && deaths == 0 { // later a suspect is given when its record is durable
-			died = p.until(t, "the frontier has it on record", func() bool { return stops(t, dir, "/poison") > 0 })
+			died = p.until(t, "the frontier has it on record, and the page before it as fetched", func() bool {
+				done := settledURLs{}
+				done.add(t, web, dir)
+				return len(done) == 2 && stops(t, dir, "/poison") > 0
+			})
 		}
 		died = died && p.kill()
 		if r := p.end(); !died {

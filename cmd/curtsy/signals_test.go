@@ -60,7 +60,7 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
-	web := webOf(t, crawltest.Tree("bakery.test", 500))
+	web := webOf(t, crawltest.Tree("bakery.test", 10_000))
 	dir := filepath.Join(t.TempDir(), "d")
 	cmd := curtsy(t, "crawl", "-v", "--delay", "20ms", "--dir", dir, web.LoopbackURL("bakery.test"))
 	r, w, err := os.Pipe()
@@ -84,7 +84,7 @@ func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 func TestAnInterruptDrains(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
-	web := webOf(t, crawltest.Tree("bakery.test", 500))
+	web := webOf(t, crawltest.Tree("bakery.test", 10_000))
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		if signal.Ignored(sig) {
 			continue // these tests run under nohup, and so would the crawl
