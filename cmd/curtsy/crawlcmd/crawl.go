@@ -308,8 +308,6 @@ type options struct {
 	mirrored *Built   // the browsable copy, if there is one
 	page     beside
 
-	hooks hooks
-
 	log     string            // how standard error is written
 	journal *journal          // it, as events; nil for text
 	then    func(Ended) error // in the place of the summary; nil for none
@@ -333,7 +331,6 @@ func (o *options) flags(fs *pflag.FlagSet) {
 func (o *options) runFlags(fs *pflag.FlagSet) {
 	o.pageFlag(fs)
 	o.logFlag(fs)
-	o.hooks.flags(fs)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "report every decision")
 	cli.Group(fs, "Output and settings")
@@ -370,10 +367,7 @@ func (o *options) check() error {
 	if o.dryRun && o.page.Address != "" {
 		return cli.Usagef("--dashboard shows a crawl, and --dry-run makes none")
 	}
-	if o.dryRun && o.hooks.onEnd != "" {
-		return cli.Usagef("--on-end is for a crawl, and this makes none")
-	}
-	return o.hooks.check()
+	return nil
 }
 
 // NewUpdate makes the command that requests the URLs of a finished crawl again.

@@ -313,9 +313,7 @@ func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []str
 	return func(cmd *cobra.Command, args []string) error {
 		switch o.log {
 		case logText, "":
-			err := do(cmd, args, std)
-			o.hooks.ended(cmd.Context(), o.dir, err, std)
-			return err
+			return do(cmd, args, std)
 		case logJSON:
 		default:
 			return cli.Usagef("--log %s: write %s or %s", o.log, logText, logJSON)
@@ -323,7 +321,6 @@ func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []str
 		o.journal = newJournal(std.Err)
 		std.Err = o.journal
 		err := do(cmd, args, std)
-		o.hooks.ended(cmd.Context(), o.dir, err, std)
 		lost := o.journal.Flush()
 		text, code := cli.Ended(err)
 		if text != "" {

@@ -129,11 +129,7 @@ func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, displ
 			if err := announce(s, o, start, display); err != nil {
 				return summary, err
 			}
-			o.hooks.summary = &crawler.Summary{EndedBy: crawler.EndedInterrupted}
 			summary, sig, err = attend(ctx, start.Crawl, display, o.follower())
-			if err == nil {
-				o.hooks.summary = &summary
-			}
 			return summary, err
 		},
 		Line: o.lines(display.Line),

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // observe crawls, twice, and has every command say what it can.
@@ -16,14 +15,11 @@ func observe(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
 	host := w.own.URL + "/"
-	hook := filepath.Join(w.home, "hook")
-	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\n{ echo \"$0 $*\"; env; } >\""+w.home+"/hook.out\"\n"), 0o700))
 	w.run(t, "log json", append([]string{"mirror", "--dir", w.dir, "--log", "json", "--scope", "any", "--max-pages", "100", "--max-time", "10m",
-		"--sitemaps", "robots", "--on-end", hook + " {dir} {message}", host}, w.args...)...)
+		"--sitemaps", "robots", host}, w.args...)...)
 	if _, err := os.Stat(w.dir); err != nil {
 		t.Fatalf("%s", w.seen["log json"])
 	}
-	w.seen["hook"], _ = os.ReadFile(filepath.Join(w.home, "hook.out"))
 	w.run(t, "log text", "update", w.dir)
 	w.seen["files"] = below(t, w.dir)
 	for name, folder := range map[string]string{"warc": "warc", "ledger": "ledger", "index": "index", "mirror": "mirror"} {
@@ -81,7 +77,7 @@ func belowOf(t *testing.T, path string) []byte {
 // there for the search to mean something.
 func TestCredentials_StandNowhere(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("its hook is a shell script, and its crash a signal")
+		t.Skip("its crash is a signal")
 	}
 	w := observe(t)
 	if n := bytes.Count(w.own.told("/"), []byte(basic())); n < 1 {
@@ -104,7 +100,6 @@ func TestCredentials_StandNowhere(t *testing.T) {
 		{"no other file of the crawl directory has any", "checkpoint", "files"},
 		{"the log as JSON has none", `"level"`, "log json"},
 		{"the log as text has none", "audit", "log text"},
-		{"a hook gets none, as an argument or in its environment", "CURTSY_EVENT_", "hook"},
 		{"the status has none", "fetched", "status"},
 		{"an explanation has none", "/echo", "explain"},
 		{"config show has the names of files", "auth", "config show"},
