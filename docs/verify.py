@@ -99,7 +99,7 @@ def tree_root(entries, nodes, lo, hi):
     at = next((i for i, e in enumerate(entries) if e[0] >= mid), len(entries))
     return sha(b"\1", tree_root(entries[:at], nodes, lo, mid), tree_root(entries[at:], nodes, mid, hi))
 
-MEMBER = r"checkpoint|timestamp\.tsr|(lines|marks|heads)\.jsonl|proof\.json|index\.html|robots/[0-9a-f]{64}\.txt"
+MEMBER = r"checkpoint|(lines|marks|heads)\.jsonl|proof\.json|index\.html|robots/[0-9a-f]{64}\.txt"
 def check(archive, manifest, known, witnesses):
     files = {f["name"]: archive.read(f["name"]) for f in manifest["files"]}
     for f in manifest["files"]:

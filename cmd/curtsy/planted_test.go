@@ -20,7 +20,7 @@ import (
 // plantable are the names in a crawl directory that a command reads, writes or makes, but for those with random letters in
 // them, which are only ever made anew. TestEveryNameThatACommandTouchesIsPlanted holds the list complete.
 var plantable = []string{
-	"crawl.toml", "frontier.db", "frontier.db.new", "frontier.db.rebuilt", "frontier.db.update", "frontier-001.db",
+	"crawl.toml", "frontier.db", "frontier.db.new", "frontier.db.rebuilt", "frontier.db.update",
 	"control.json", "control.json.new", "watch.json", "watch.json.new", "optout.txt", "bad-seeds.txt", "changes.json", "report.html", "report.json", "audit.json",
 	"warc", "warc/curtsy-00000.warc.gz", "warc/curtsy-00001.warc.gz", "warc/curtsy-00001.warc.gz.open", "warc/curtsy-00001.warc.gz.cut",
 	"warc/curtsy-00002.warc.gz.open", "warc/curtsy-00002.warc.gz",

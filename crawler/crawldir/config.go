@@ -498,7 +498,6 @@ func (s *Settings) OpenLists(dir string, say func(string, ...any)) (err error) {
 	return nil
 }
 
-// refuse says which entry an address is under.
 func (s *Settings) refuse(a netip.Addr) error {
 	if hit := s.lists.Addr(a); hit != nil {
 		return hit
@@ -506,7 +505,6 @@ func (s *Settings) refuse(a netip.Addr) error {
 	return nil
 }
 
-// listFields name the lists in force in the archive.
 func (s *Settings) listFields() warc.Fields {
 	var fields warc.Fields
 	for _, v := range s.lists.Versions() {
@@ -515,7 +513,6 @@ func (s *Settings) listFields() warc.Fields {
 	return fields
 }
 
-// entries counts those of a list.
 func entries(n int) string {
 	if n == 1 {
 		return "1 entry"

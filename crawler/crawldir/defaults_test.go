@@ -4,8 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -67,13 +65,5 @@ func TestAfterAKillAHostSettingHolds(t *testing.T) {
 		c, err := Seed("http://"+host+"/", "")
 		require.NoError(t, err)
 		assert.Equal(t, want, o.RestartPace(c.URL.Authority()), host)
-	}
-}
-
-func TestReadSettings_KeyOfEarlierVersion(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, ConfigName), []byte("links = true\nmax-pages = 3\n"), 0o600))
-	if s, err := ReadSettings(dir); err != nil || s.MaxPages != 3 {
-		t.Errorf("%d pages, %v", s.MaxPages, err)
 	}
 }

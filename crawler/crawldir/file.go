@@ -116,8 +116,6 @@ func (f *File) locate(b []byte) {
 			f.Places[key] = at
 		case e.Kind == unstable.KeyValue && it.IsLast() && in != nil && slices.Contains(hostNames, key):
 			in.places[key] = at
-		case e.Kind == unstable.KeyValue && it.IsLast() && in == nil && key == "links":
-			// A setting of earlier versions, which each file of a crawl has; what it asked for changes no result.
 		default:
 			f.unknown = append(f.unknown, &UnknownKey{f.Path, at.Line, at.Column, key, in != nil && e.Kind == unstable.KeyValue})
 		}
@@ -142,7 +140,6 @@ type problem struct {
 	err error
 }
 
-// rule reads a table for some hosts.
 func (t hostTable) rule(path string) (r hostrule.Rule, problems []problem) {
 	wrong := func(key string, err error) {
 		at, ok := t.places[key]
@@ -267,7 +264,6 @@ func (f File) about(text string) Position {
 	return Position{1, 1}
 }
 
-// texts writes a TOML value as Assign takes it.
 func texts(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:

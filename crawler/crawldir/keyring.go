@@ -324,7 +324,6 @@ func (h Heads) Begin(dir, origin string) error {
 	return nil
 }
 
-// put writes a file.
 func (h Heads) put(file string, b []byte) error {
 	if err := os.MkdirAll(h.dir, 0o700); err != nil {
 		return err

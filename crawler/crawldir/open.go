@@ -214,7 +214,7 @@ func (d *Dir) say(format string, args ...any) { plain(d.options.Say)(format, arg
 // Inspect refuses a directory in which a link, a pipe or the like stands: who handed it to us may have put it there for
 // us to follow, or to wait for.
 func Inspect(dir string) error {
-	err := durable.Inspect(dir, ArchiveName, LedgerName, IndexName, LinksName, SpoolName)
+	err := durable.Inspect(dir, ArchiveName, LedgerName, IndexName, SpoolName)
 	if errors.Is(err, durable.ErrForeign) {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
@@ -285,9 +285,8 @@ func NotDirectory(dir string) error {
 	return dirMisuse(dir, ErrNotDirectory, "%s is not a directory: a part of its path is a file", dir)
 }
 
-// leftOvers are the patterns of names of snapshots and frontiers that a kill interrupted, and of frontiers of earlier
-// generations that earlier versions kept.
-var leftOvers = []string{control.SnapshotPrefix + "*", RebuiltName + ".new*", FrontierName + ".new*", "frontier-[0-9][0-9][0-9].db"}
+// leftOvers are the patterns of names of snapshots and frontiers that a kill interrupted.
+var leftOvers = []string{control.SnapshotPrefix + "*", RebuiltName + ".new*", FrontierName + ".new*"}
 
 // RemoveLeftOvers removes regular files with names of left-overs. The caller holds the frontier, so nobody is at work on one.
 func RemoveLeftOvers(dir string) error {
@@ -366,7 +365,6 @@ func (e *DirError) Error() string { return e.text }
 // Unwrap returns what kind of error it is.
 func (e *DirError) Unwrap() error { return e.Kind }
 
-// dirMisuse is a directory that has to be another.
 func dirMisuse(dir string, kind error, format string, args ...any) error {
 	return &Misuse{&DirError{dir, kind, fmt.Sprintf(format, args...)}}
 }
@@ -388,7 +386,6 @@ const (
 	Quarantined                  // URLs were set aside that may have brought the process down
 )
 
-// plain makes notes of sentences.
 func plain(say func(Note)) func(format string, args ...any) {
 	if say == nil {
 		return func(string, ...any) {}
@@ -404,7 +401,6 @@ const (
 	ArchiveName  = "warc"                  // the archive
 	LedgerName   = "ledger"                // the decisions
 	IndexName    = "index"                 // places in the archive by URL; rebuilt if it is missing
-	LinksName    = "links"                 // excerpts of pages that earlier versions kept
 	SpoolName    = "spool"                 // bodies under way; emptied at each start
 	ChangesName  = "changes.json"          // changes of the last generation
 	ReportName   = "report"                // the report, as .html and .json
@@ -422,7 +418,7 @@ func in(dir, name string) string { return filepath.Join(dir, name) }
 func Place() userfile.Place {
 	return userfile.Place{
 		Names: []string{
-			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, LinksName, SpoolName, OptOutName, BadSeedsName, ServedName, ChangesName,
+			ConfigName, FrontierName, NextName, ArchiveName, LedgerName, IndexName, SpoolName, OptOutName, BadSeedsName, ServedName, ChangesName,
 			control.File, control.WatchFile, redact.JournalName, redact.PreparedName, mirror.Tree(""), ReportName + ".html", ReportName + ".json",
 		},
 		Is: func(dir string) bool {

@@ -384,7 +384,6 @@ func (c *changing) terms(next *Settings) (was, is crawler.Terms, err error) {
 	return was, is, err
 }
 
-// terms are what a crawl that runs is told.
 func (s *Settings) terms() (crawler.Terms, error) {
 	conditions, err := s.stopWhen()
 	if err != nil {
@@ -429,7 +428,6 @@ func (c *changing) concern(ctx context.Context, o control.Change, next *Settings
 	return nil
 }
 
-// scope is that of the crawl with settings.
 func (c *changing) scope(ctx context.Context, s *Settings) (*scope.Scope, error) {
 	sc, err := s.ScopeConfig()
 	if err != nil {

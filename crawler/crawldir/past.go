@@ -109,7 +109,6 @@ func placeOf(l cdxj.Line) cdxj.Place {
 	return cdxj.Place{File: filepath.Base(l.Filename), Offset: l.Offset}
 }
 
-// head reads the head of a capture.
 func (p *Past) head(l cdxj.Line) (c capture, err error) {
 	if _, is := p.void.Load(placeOf(l)); is {
 		return c, errVoid
@@ -369,7 +368,6 @@ func addOutcome(to *sorted.Rows[outcome], l *storage.Line, now bool) error {
 	})
 }
 
-// write writes what became of each URL.
 func (c *Comparison) write(ctx context.Context, rows *sorted.Rows[outcome]) error {
 	var url string
 	var was, now outcome

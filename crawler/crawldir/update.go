@@ -340,7 +340,6 @@ func (r Round) build(ctx context.Context, dir string, old Stopped, g budget.Gene
 	return errors.Join(err, source.Close(), os.Remove(in(dir, sourceName)))
 }
 
-// items are the parts of the next frontier.
 func (r Round) items(ctx context.Context, old frontier.Stored, stats frontier.Stats, g budget.Generation) iter.Seq2[frontier.Item, error] {
 	return func(yield func(frontier.Item, error) bool) {
 		ended := errors.New("no more is wanted")

@@ -53,7 +53,6 @@ func decisions(ctx context.Context, in *Inputs, out *Out) error {
 	return nil
 }
 
-// line fills in the fields of a line.
 func (r row) line(fields []storage.Field, l *storage.Line) {
 	var text []byte
 	for i := range fields {
@@ -70,7 +69,6 @@ func (r row) line(fields []storage.Field, l *storage.Line) {
 	}
 }
 
-// valueOf reads what a field wrote.
 func valueOf(k tables.Kind, text string) tables.Value {
 	switch k {
 	case tables.Time:
@@ -221,7 +219,6 @@ func (s *sums[S]) of(key string) (*S, error) {
 	return sum, nil
 }
 
-// spill makes room.
 func (s *sums[S]) spill() error {
 	for _, key := range slices.Sorted(maps.Keys(s.held)) {
 		if err := s.rest.Add(key, s.held[key]); err != nil {

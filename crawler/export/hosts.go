@@ -32,7 +32,6 @@ type host struct {
 	PaceBy                         storage.PaceBy
 }
 
-// take adds a line.
 func (h *host) take(l *storage.Line) {
 	n := min(max(l.Count, 1), mostTimes)
 	one := host{
@@ -116,7 +115,6 @@ var outcomeColumns = map[storage.Outcome]string{
 	storage.OutcomeHeld: "held", storage.OutcomeDeferred: "deferred",
 }
 
-// hosts adds the ledger up by authority.
 func hosts(ctx context.Context, in *Inputs, out *Out) (err error) {
 	all := newSums(in, addHost)
 	defer func() { err = all.close(err) }()
@@ -143,7 +141,6 @@ func hosts(ctx context.Context, in *Inputs, out *Out) (err error) {
 	})
 }
 
-// host fills in which host a row is about.
 func (r row) host(key []string) {
 	r.set("host_surtkey", tables.Text(key[0]))
 	r.set("authority", tables.Text(key[1]))
@@ -164,7 +161,6 @@ func (r row) host(key []string) {
 	r.set("private_domain", tables.Some(private.Domain))
 }
 
-// sum fills in what the lines come to.
 func (r row) sum(h *host) {
 	r.set("own", tables.Flag(h.Own))
 	for name, n := range map[string]int64{

@@ -65,7 +65,6 @@ const (
 	maxReason  = 200     // bytes of a reason that are kept
 )
 
-// newTable makes rows of what r reads.
 func newTable(r *linksReader) *linksTable {
 	return &linksTable{
 		reader: r, byTarget: sorted.NewRows[linkRow](r.dir, joinMemory), byPlace: sorted.NewRows[linkRow](r.dir, joinMemory),
@@ -180,7 +179,6 @@ type rows struct {
 	begins row // what all rows of the document have
 }
 
-// mention makes the row of a mention.
 func (d *rows) mention(m *mention, s *said, to func(tables.Row) error) error {
 	r := row{d.t.row, slices.Clone(d.begins.r)}
 	r.set("position", tables.Int(int32(min(m.Position, math.MaxInt32)))) //nolint:gosec // it is bounded
@@ -213,7 +211,6 @@ func (d *rows) begin(h *head) (err error) {
 // siteOf is what rows say of the authority of a URL.
 func siteOf(u canon.URL) site { return site{tables.Text(u.Host()), tables.Text(u.RegistrableDomain())} }
 
-// says fills in what a mention says.
 func (d *rows) says(r row, m *mention) {
 	r.set("kind", tables.Text(m.Kind))
 	r.set("element", tables.Some(m.Element))
@@ -342,7 +339,6 @@ func (j *judge) line(u canon.URL, l *storage.Line) {
 	}
 }
 
-// verdict judges a mention of u by a document.
 func (j *judge) verdict(u, by canon.URL, h *head, m *mention) scope.Verdict {
 	source := found.As(by, storage.Line{Kind: h.Kind, Depth: h.Depth})
 	c := scope.Candidate{URL: u, Depth: h.Depth + 1, NoFollow: h.NoFollow || m.Rels&^j.rels != 0}
@@ -498,7 +494,6 @@ func (d *linksDocument) unread(why string) error {
 	return d.add(&mention{Kind: kindUnread, Why: why}, canon.URL{})
 }
 
-// document reads a body.
 func (r *linksReader) document(ctx context.Context, d *linksDocument, url canon.URL, s source) error {
 	head := make([]byte, 512)
 	n, err := io.ReadFull(s.Body, head)
@@ -535,7 +530,6 @@ func (r *linksReader) document(ctx context.Context, d *linksDocument, url canon.
 	return nil
 }
 
-// tell takes a mention in.
 func (d *linksDocument) tell(m extract.Mention) {
 	if d.err != nil {
 		return
@@ -636,7 +630,7 @@ func (c *Crawl) judging() (crawl, error) {
 		return l, nil //nolint:nilerr // a crawl directory is exported without its settings, too
 	}
 	l.Token, l.Previews = settings.Agent, settings.Previews
-	l.Follow, _ = extract.ParseFollow(settings.Follow) // a word of an earlier version follows nothing now
+	l.Follow, _ = extract.ParseFollow(settings.Follow)
 	scope, err := settings.ScopeConfig()
 	if err != nil {
 		return l, nil //nolint:nilerr // as above

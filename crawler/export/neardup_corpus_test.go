@@ -1,12 +1,8 @@
 package export
 
 import (
-	"context"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
-	"curtsy/crawler/extract"
 	"curtsy/frontier/canon"
 )
 
@@ -39,36 +34,6 @@ func (p *neardupText) read(t testing.TB) (set []uint64, words int, digest uint64
 	}
 	digest, _ = r.says.Digests()
 	return r.shingles.set(), r.shingles.words, digest
-}
-
-// neardupDocuments reads up to n pages of HTML below a folder, evenly chosen, as a crawl reads them.
-func neardupDocuments(t testing.TB, root string, n int) (all []neardupText) {
-	t.Helper()
-	var names []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, ".html") {
-			names = append(names, path)
-		}
-		return err
-	})
-	require.NoError(t, err)
-	require.NotEmptyf(t, names, "%s: %d pages, %v", root, len(names), err)
-	x := extract.New()
-	for i := range min(n, len(names)) {
-		name := names[i*len(names)/min(n, len(names))]
-		f, err := os.Open(name)
-		require.NoError(t, err)
-		rel, _ := filepath.Rel(root, name)
-		p := neardupText{url: parse(t, "http://docs.test/"+filepath.ToSlash(rel)).String()}
-		_, err = x.HTML(context.Background(), extract.Input{
-			URL: parse(t, p.url), ContentType: "text/html; charset=utf-8", Body: f, Token: "curtsy",
-			Text: func(s string) { p.words = append(p.words, strings.Fields(s)...) },
-		})
-		f.Close()
-		require.NoError(t, err)
-		all = append(all, p)
-	}
-	return all
 }
 
 // madeUp are n pages of made-up text, of 30 to 3,000 words.
@@ -123,34 +88,6 @@ func edited(r *rand.Rand, words []string, share float64) (out []string) {
 		}
 	}
 	return out
-}
-
-// pair is two pages by their places, the lower one first.
-type pair struct {
-	a, b    int32
-	jaccard float64
-}
-
-// neardupAlike are all pairs of sets of which at least a share of the members that they have together is in both. Each pair is
-// counted, member by member.
-func neardupAlike(sets [][]uint64, least float64) (all []pair) {
-	having := map[uint64][]int32{} // the sets that a member is in
-	both := make([]uint32, len(sets))
-	for i, set := range sets {
-		clear(both)
-		for _, h := range set {
-			for _, j := range having[h] {
-				both[j]++
-			}
-			having[h] = append(having[h], int32(i))
-		}
-		for j, n := range both[:i] {
-			if share := float64(n) / float64(len(set)+len(sets[j])-int(n)); share >= least {
-				all = append(all, pair{int32(j), int32(i), share})
-			}
-		}
-	}
-	return all
 }
 
 func sortedSet(set []uint64) []uint64 {

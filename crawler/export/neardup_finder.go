@@ -507,7 +507,6 @@ type shingler struct {
 	hashes []uint64 // of the shingles, in the order of the text
 }
 
-// take takes words with one space between two.
 func (s *shingler) take(words string) {
 	for word := range apart(words) {
 		s.word(word)
@@ -593,7 +592,6 @@ type Reader struct {
 	shingles shingler
 }
 
-// newNeardupReader returns a Reader for the page at u.
 func newNeardupReader(u canon.URL) *Reader {
 	r := &Reader{says: trap.NewDigester(u, false)}
 	r.says.Hear(r.shingles.take)
@@ -696,10 +694,8 @@ func bandsOf(least [bands * neardupRows]uint64) (b [bands]uint64) {
 	return b
 }
 
-// Similarity estimates how many of the shingles that two pages have together are in both (Jaccard's coefficient). It is
+// similarity estimates how many of the shingles that two pages have together are in both (Jaccard's coefficient). It is
 // exact when both have few of them, and else it is taken from the least hashes of both together (Broder 1997).
-func (s *Sketch) Similarity(o *Sketch) float64 { return similarity(s.least, o.least) }
-
 func similarity(a, b []uint32) float64 {
 	both, union := 0, 0
 	for i, j := 0, 0; union < kept && (i < len(a) || j < len(b)); union++ {

@@ -24,7 +24,6 @@ import (
 	pagetext "curtsy/storage/text"
 )
 
-// pages makes a row for each capture.
 func pages(ctx context.Context, in *Inputs, out *Out) error {
 	f := newFiller(&tables.Pages)
 	return visit(ctx, in, out, visitor[tables.Row]{size: batchSize, take: out.Row, work: func(ctx context.Context, c *Capture) ([]tables.Row, error) {
@@ -97,7 +96,6 @@ func locationOf(status int, h http.Header, from canon.URL) string {
 	return ref
 }
 
-// says fills in what a page says.
 func (r row) says(p *Page) {
 	r.set("title", tables.Some(p.Title))
 	r.set("description", tables.Some(p.About))
@@ -129,7 +127,6 @@ func (r row) asked(l *storage.Line) {
 	r.set("preferences", listOf(l.Prefs))
 }
 
-// judged fills in the verdict.
 func (r row) judged(l *storage.Line) {
 	r.set("robots_verdict", tables.Some(string(l.Decision)))
 	r.set("robots_rule", tables.Some(l.RobotsRule))
@@ -154,7 +151,6 @@ func (r row) paced(l *storage.Line) {
 	r.set("first_byte_ms", unlessZero(l.FirstByte))
 }
 
-// archived fills in what the record is.
 func (r row) archived(c *Capture, decision storage.Decision) {
 	if a := c.Answer; a != nil {
 		r.set("began", tables.Instant(a.Date))
@@ -258,7 +254,6 @@ func (r row) url(key, url string) {
 	r.set("url_host_private_domain", tables.Some(private.Domain))
 }
 
-// portOf is the port of an authority.
 func portOf(a canon.Authority) tables.Value {
 	n, err := strconv.ParseInt(a.Port(), 10, 32)
 	if err != nil {

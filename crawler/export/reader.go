@@ -79,7 +79,6 @@ func (r *reader) close() {
 // behind is how much is read at once behind a record: the metadata record of most.
 const behind = 8 << 10
 
-// capture opens a capture.
 func (r *reader) capture(l listed) *Capture {
 	c := &Capture{Crawl: l.crawl, Key: l.key, Index: l.line, r: r, File: l.crawl.fileName(l.line.Filename)}
 	var rec *warc.Record
@@ -317,7 +316,6 @@ func (c *Crawl) Generation() (latest int64) {
 	return latest
 }
 
-// nobody is for rows that are no table's.
 func nobody() *Out {
 	return &Out{problem: -1, Lefts: map[string]int64{}, Problems: map[string]int64{}, Notes: map[string]int64{}}
 }
@@ -533,7 +531,6 @@ func (v *visitor[T]) dropAll(made []T) {
 	}
 }
 
-// readBatch has a worker read a batch.
 func readBatch[T any](ctx context.Context, r *reader, b *batch[T], v *visitor[T]) {
 	for _, item := range b.items {
 		if b.err = ctx.Err(); b.err != nil {

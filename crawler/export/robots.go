@@ -150,7 +150,6 @@ type version struct {
 	exchanges int64
 }
 
-// versions makes a row of each version.
 func versions(ctx context.Context, all *sorted.Rows[*sight], out *Out) error {
 	f := newFiller(&tables.Robots)
 	var v *version
@@ -262,7 +261,6 @@ type listing struct {
 	over bool // there was more
 }
 
-// add adds a string of some parts.
 func (l *listing) add(parts ...string) {
 	size := perString
 	for _, p := range parts {

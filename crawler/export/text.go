@@ -96,7 +96,6 @@ func (r row) reading(ctx context.Context, c *Capture) (left string, err error) {
 	return "", nil
 }
 
-// spoken fills in the languages of a text.
 func (r row) spoken(p *pagetext.Page) {
 	r.language(p.Language)
 	r.set("language_reliable", tables.Flag(p.Language.Reliable))
@@ -140,7 +139,6 @@ func (c *Capture) text(ctx context.Context) (p pagetext.Page, is bool, err error
 // isPlain reports whether the answer is plain text, by the server's word.
 func (c *Capture) isPlain() bool { return c.Answer.Type().Name == "text/plain" }
 
-// textInput is the body for the reader of texts.
 func (c *Capture) textInput(body io.Reader, wholeOnly bool) pagetext.Input {
 	return pagetext.Input{
 		ContentType:     mediatype.Value(c.Answer.Header),

@@ -152,7 +152,6 @@ func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) 
 // often is after how many rows Going hears again.
 const often = 1 << 12
 
-// rows writes the file of a table.
 func (o *Options) rows(ctx context.Context, in *Inputs, s Source, path string) (*Out, error) {
 	w, err := sink.Create(o.Format, path, s.Table, o.Sink)
 	if err != nil {
@@ -227,7 +226,6 @@ type Made struct {
 	Again    bool             `json:"-"`                  // it was made before, and is as it was
 }
 
-// input says what a crawl is made of.
 func (c *Crawl) input() (in Input, err error) {
 	in = Input{Crawl: c.Name, Origin: c.Origin, Head: c.Head, Upto: c.Entries}
 	marks, err := c.marked()
@@ -302,7 +300,6 @@ func (in *Input) add(c *Crawl, path string, marks map[string]File) error {
 	return nil
 }
 
-// identify says what all inputs are made of.
 func (in *Inputs) identify() (all []Input, identity string, err error) {
 	for _, c := range in.Crawls {
 		one, err := c.input()
@@ -339,7 +336,6 @@ func ReadManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// write puts the manifest into a folder.
 func (m *Manifest) write(dir string) error {
 	slices.SortFunc(m.Tables, func(a, b Made) int { return cmp.Compare(a.File, b.File) })
 	slices.Sort(m.Outdated)
@@ -364,13 +360,11 @@ func (m *Manifest) of(file string) (Made, bool) {
 	return m.Tables[i], true
 }
 
-// begin notes that a file is being made.
 func (m *Manifest) begin(file string) {
 	m.Tables = slices.DeleteFunc(slices.Clone(m.Tables), func(t Made) bool { return t.File == file })
 	m.Outdated = append(m.Outdated, file)
 }
 
-// end notes that it is made.
 func (m *Manifest) end(t Made) {
 	m.Tables = append(m.Tables, t)
 	m.Outdated = slices.DeleteFunc(m.Outdated, func(file string) bool { return file == t.File })
@@ -557,7 +551,6 @@ func newFiller(t *tables.Table) *filler {
 	return f
 }
 
-// row returns a row of nulls.
 func (f *filler) row() row {
 	return row{f, append(make(tables.Row, 0, len(f.null)), f.null...)}
 }

@@ -150,7 +150,6 @@ func (a *audit) host(name string) *host {
 	return h
 }
 
-// next judges what comes next in the files.
 func (a *audit) next(ctx context.Context, ev evidence.Event) error {
 	a.judge.m.Info = ev.Info
 	switch {
@@ -173,7 +172,6 @@ func (a *audit) next(ctx context.Context, ev evidence.Event) error {
 	return nil
 }
 
-// report counts a finding.
 func (a *audit) report(f finding.Finding) {
 	if f.Authority == "" {
 		a.Find(f, nil)
@@ -246,7 +244,6 @@ func (a *audit) judgeRecords(e *evidence.Exchange, to *host) error {
 	return nil
 }
 
-// count counts an exchange.
 func (a *audit) count(e *evidence.Exchange) {
 	r := a.Result
 	r.Totals.Exchanges++
@@ -420,7 +417,6 @@ func (h *host) setBack(to time.Time) {
 	}
 }
 
-// show returns h as the result shows it.
 func (h *host) show() *Host {
 	p, last, shown := &h.pace, &h.policy.policy, &h.Host
 	if last.kind == ruled && last.text.Known {

@@ -298,7 +298,6 @@ func (j *judge) renew(e *evidence.Exchange, to *policyHost, now time.Time) {
 	}
 }
 
-// text makes the body of an answer the policy.
 func (j *judge) text(e *evidence.Exchange, to *policyHost, now time.Time) {
 	next := policy{kind: ruled, since: now, expires: now.Add(j.life(e, now)), record: e.Record}
 	switch {

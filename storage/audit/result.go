@@ -69,7 +69,6 @@ func (r *Result) Withdraw(level Level) {
 	}
 }
 
-// rank orders the levels.
 func (l Level) rank() int {
 	return slices.Index([]Level{SelfConsistent, SignedByKnown, Lodged, ConfirmedByLog}, l.Whole())
 }
@@ -364,7 +363,6 @@ type PackageCheck struct {
 	OK       bool     `json:"ok"`                  // nothing is
 }
 
-// conclude makes the result.
 func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	r, read := a.Result, a.read.Summary()
 	r.Files, r.Archives = read.Files, read.Archives

@@ -260,7 +260,6 @@ var segment = regexp.MustCompile(`\.warc(\.gz)?(\.open)?$`)
 // leftOver is what else a crawl writes there: the damaged tail of a segment, and an exchange on its way into one.
 var leftOver = regexp.MustCompile(`^curtsy-\d{5,}\.warc\.gz\.cut$|^curtsy\.\d+\.spool$`)
 
-// sized tells a file's size.
 func sized(e fs.DirEntry) string {
 	fi, err := e.Info()
 	if err != nil {

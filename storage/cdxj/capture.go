@@ -42,7 +42,6 @@ func (l *Line) Append(b []byte) []byte {
 	return l.appendFields(append(append(b, l.Key...), ' '))
 }
 
-// appendFields appends what follows the key and its space.
 func (l *Line) appendFields(b []byte) []byte {
 	b = append(l.Time.UTC().AppendFormat(b, timeForm), ` {"url":`...)
 	b = appendString(b, l.URL)

@@ -103,7 +103,6 @@ type capture struct {
 	damaged  bool   // the record cannot be read to its end
 }
 
-// append appends the line of c to b.
 func (c *capture) append(b []byte) []byte {
 	l := c.line()
 	return l.appendFields(append(appendKey(b, c.URL), ' '))

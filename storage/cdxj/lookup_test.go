@@ -1,7 +1,6 @@
 package cdxj
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"curtsy/storage/sorted"
 )
 
 // fileOf writes a file of the index.
@@ -118,32 +115,6 @@ func TestLookupNamesWhatCannotBeRead(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "longer than") {
 			t.Error(err)
 		}
-	}
-}
-
-func TestSortInRuns(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	var all []string
-	for i := range 5000 {
-		l := lineOf(fmt.Sprintf("http://a.test/%d", r.IntN(900)), r.IntN(9), "f", int64(i))
-		all = append(all, string(l.Append(nil)))
-	}
-	dir := t.TempDir()
-	for _, size := range []int{1, 2000, 200_000, runSize} { // 1: a run for each line, so that runs are merged in two stages
-		s := sorted.New(dir, size)
-		lines := all[:min(len(all), 300+size)]
-		for _, l := range lines {
-			require.NoError(t, s.Add([]byte(l)))
-		}
-		var b bytes.Buffer
-		require.NoError(t, writeSorted(t.Context(), &b, s))
-		require.NoError(t, s.Close())
-		if want := strings.Join(slices.Sorted(slices.Values(lines)), ""); b.String() != want {
-			t.Errorf("runs of %d octets: %d octets, want %d", size, b.Len(), len(want))
-		}
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
 	}
 }
 

@@ -188,7 +188,6 @@ func insert(s []uint64, slot uint64) {
 	s[i] = slot
 }
 
-// home is where the search for a tag begins.
 func home(s []uint64, tag uint64) int {
 	i, _ := bits.Mul64(tag<<placeBits, uint64(len(s)))
 	return int(i)

@@ -26,7 +26,6 @@ import (
 const (
 	indexDir     = "index"
 	warcDir      = "warc"
-	oldLog       = "originals" // of earlier versions, which kept a log of what later answers may refer to
 	suffix       = ".cdxj"
 	openSuffix   = ".open" // behind suffix, and behind warcSuffix: being written
 	newSuffix    = ".new"  // of what is renamed once it is whole
@@ -101,18 +100,16 @@ func Open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 	return s, s.catchUp(ctx)
 }
 
-// tidy removes what a kill left half-written, and the log of an earlier version.
 func tidy(index string) error {
 	entries, err := os.ReadDir(index)
 	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, newSuffix) || strings.HasPrefix(name, sorted.Prefix) || name == oldLog {
+		if name := e.Name(); strings.HasSuffix(name, newSuffix) || strings.HasPrefix(name, sorted.Prefix) {
 			err = errors.Join(err, os.Remove(filepath.Join(index, name)))
 		}
 	}
 	return err
 }
 
-// openEarlier takes up the payloads of another crawl.
 func (s *Store) openEarlier(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -385,7 +382,6 @@ func (s *Store) remember(c *capture) error {
 	return err
 }
 
-// begin begins the journal of a segment.
 func (s *Store) begin(file string) error {
 	s.startSegment(file)
 	if err := s.endJournal(); err != nil {

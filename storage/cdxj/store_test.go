@@ -286,14 +286,14 @@ func TestOpen_DamagedIndexIsSaid(t *testing.T) {
 	}
 }
 
-// What a kill left of an index, half-written files and the log of an earlier version are removed.
+// What a kill left of an index, and half-written files are removed.
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
 	c.record(t, some()...)
 	c.close(t)
 	built := contents(t, dir)
-	for _, name := range []string{"curtsy-00000.cdxj.open", "curtsy-00007.cdxj.open", "curtsy-00000.cdxj.new", "curtsy-sorted-1", oldLog} {
+	for _, name := range []string{"curtsy-00000.cdxj.open", "curtsy-00007.cdxj.open", "curtsy-00000.cdxj.new", "curtsy-sorted-1"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, indexDir, name), []byte(built["curtsy-00000.cdxj"][:100]), 0o666))
 	}
 	crawling(t, dir, 0).close(t)

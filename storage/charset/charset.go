@@ -89,7 +89,6 @@ func XML(contentType string, head []byte) Charset {
 	return c
 }
 
-// sent is what a mark or a Content-Type tells.
 func sent(contentType string, head []byte) (c Charset, ok bool) {
 	if c, ok = Marked(head); ok {
 		return c, true

@@ -89,7 +89,6 @@ func (g *Graph) Vertices() iter.Seq2[Vertex, error] {
 	}
 }
 
-// cutNumber takes the provisional number off a name.
 func cutNumber(name []byte) (key []byte, first uint32) {
 	end := len(name) - 4
 	return name[:end-len(endKey)], binary.BigEndian.Uint32(name[end:])
@@ -533,7 +532,6 @@ func (b *Builder) parse(url string) met {
 	return m
 }
 
-// number is the vertex of a key.
 func (b *Builder) number(key string) met {
 	f := b.fingerprint(key)
 	if n, ok := b.known[f]; ok {
@@ -607,7 +605,6 @@ func (g *Graph) numbered(ctx context.Context) (number []uint32, err error) {
 	return number, nil
 }
 
-// asked asks ctx now and then.
 func asked(ctx context.Context, n int) error {
 	if n&0xffff == 0 {
 		return ctx.Err()
@@ -615,7 +612,6 @@ func asked(ctx context.Context, n int) error {
 	return nil
 }
 
-// connect sorts the pairs under their numbers.
 func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) error {
 	in := bufio.NewReaderSize(b.pairs.Section(), 64<<10)
 	var piece [pairSize]byte
@@ -636,7 +632,6 @@ func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) error 
 	return b.pairs.Close() // its room on the disk is needed
 }
 
-// measure counts the edges.
 func (g *Graph) measure(ctx context.Context) error {
 	for e, err := range g.Edges() {
 		if err == nil {

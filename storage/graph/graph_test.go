@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -315,48 +314,4 @@ func TestReverseUndoesItself(t *testing.T) {
 			t.Errorf("%q reversed is %q, and again %q", host, got, graph.Reverse(got))
 		}
 	}
-}
-
-// Whatever the links, names are canonical, in order, and there once; and a graph of pages, with the ends of its edges
-// cut to their hosts, is the graph of hosts.
-func FuzzLinks(f *testing.F) {
-	f.Add("http://a.example/\nhttp://b.example/x\nhttp://a.example/\nhttp://www.b.example/")
-	f.Add("http://a.example\\@b.example/\nhttp://a.example:81\n//x\nhttp:///y\nhttp://a\tb.example/")
-	f.Fuzz(func(t *testing.T, text string) {
-		urls := strings.Split(text, "\n")
-		var links []link
-		for i := 1; i < len(urls); i++ {
-			links = append(links, link{urls[i-1], cmp.Or(urls[i], "x:")})
-		}
-		hosts := map[string]int{}
-		pages := built(t, graph.Options{Level: graph.Pages}, links...)
-		for _, e := range edges(t, pages) {
-			var from, to string
-			var n int
-			if _, err := fmt.Sscan(e, &from, &to, &n); err != nil {
-				t.Fatalf("%q: %v", e, err)
-			}
-			a, errA := canon.Parse(from)
-			b, errB := canon.Parse(to)
-			if errA != nil || errB != nil || a.String() != from {
-				t.Fatalf("%q: %v %v", e, errA, errB)
-			}
-			if a.Host() != b.Host() {
-				hosts[a.Host()+" "+b.Host()] += n
-			}
-		}
-		g := built(t, graph.Options{}, links...)
-		vs := vertices(t, g)
-		require.Truef(t, slices.IsSortedFunc(vs, func(a, b graph.Vertex) int { return cmp.Compare(a.Reversed, b.Reversed) }), "vertices %v", vs)
-		got := map[string]int{}
-		for _, e := range edges(t, g) {
-			var from, to string
-			var n int
-			fmt.Sscan(e, &from, &to, &n)
-			got[from+" "+to] += n
-		}
-		if pages.Counts.NoURL == g.Counts.NoURL && !reflect.DeepEqual(got, hosts) { // a path alone may be no URL
-			t.Fatalf("hosts %v, of pages %v", got, hosts)
-		}
-	})
 }

@@ -80,7 +80,6 @@ func (e *fieldError) Error() string { return e.Key + ": " + e.Err.Error() }
 // Unwrap returns what is wrong.
 func (e *fieldError) Unwrap() error { return e.Err }
 
-// checkMatch refuses what matches no host.
 func checkMatch(m string) error {
 	name := strings.TrimPrefix(m, "*.")
 	switch {

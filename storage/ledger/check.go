@@ -255,7 +255,6 @@ func (c *checker) say(f Fault, format string, args ...any) {
 	c.found = append(c.found, Problem{Fault: f, Segment: c.segment, Row: c.row, Index: index, Text: fmt.Sprintf(format, args...)})
 }
 
-// begin takes up the next segment.
 func (c *checker) begin(number int) {
 	before := c.segment
 	c.segment, c.row = number, 0
@@ -327,7 +326,6 @@ func (c *checker) line(b []byte, e *Entry) error {
 
 var saltKey = []byte(`,"salt":"`)
 
-// decision reads the line of one.
 func decision(b []byte) (storage.Line, error) {
 	l, err := storage.ParseLine(b)
 	switch {
@@ -396,7 +394,6 @@ func (c *checker) skip(to int64) {
 	c.index = to
 }
 
-// mark takes a mark.
 func (c *checker) mark(m *Mark) {
 	c.last = m
 	switch m.Kind {
@@ -467,7 +464,6 @@ func nameOf(k checkpoint.Key) string {
 	return k.Name()
 }
 
-// end says what the end of the ledger lacks.
 func (c *checker) end() error {
 	c.index++ // the place is behind the last line
 	defer func() { c.index-- }()
@@ -591,7 +587,6 @@ func (c *checker) checkpoint(m *Mark) {
 	}
 }
 
-// note checks one.
 func (c *checker) note(n *checkpoint.Note, m *Mark) {
 	if m == nil || m.Kind != KindHosts {
 		c.say(MapDiffers, "the checkpoint of %d entries does not end in a mark of hosts", n.Size)

@@ -67,7 +67,6 @@ func hostsIn(path string) iter.Seq2[hostmap.Entry, error] {
 	}
 }
 
-// parseHost reads what appendHost wrote.
 func parseHost(line []byte) (e hostmap.Entry, err error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return e, err
@@ -78,7 +77,6 @@ func parseHost(line []byte) (e hostmap.Entry, err error) {
 	return e, nil
 }
 
-// appendHost appends a line of the file.
 func appendHost(b []byte, e *hostmap.Entry) []byte {
 	b = hex.AppendEncode(append(b, `{"key":"`...), e.Key[:])
 	b = storage.AppendString(append(b, `","host":`...), e.Host)
@@ -103,7 +101,6 @@ func writeHosts(to io.Writer, all iter.Seq2[hostmap.Entry, error]) (root hostmap
 	return root, n, err
 }
 
-// readBounded is readLine with another bound.
 func readBounded(r *bufio.Reader, long *[]byte, limit int) ([]byte, error) {
 	b, _, err := readLine(r, long)
 	if len(b) > limit {
@@ -173,7 +170,6 @@ func (h *hostCheck) say(c *checker, format string, args ...any) {
 	c.found = append(c.found, p)
 }
 
-// check holds the pending mark against the lines.
 func (h *hostCheck) check(c *checker) error {
 	m := h.pending
 	h.pending = nil
@@ -193,7 +189,6 @@ func (h *hostCheck) check(c *checker) error {
 	return nil
 }
 
-// base is the map so far.
 func (h *hostCheck) base() iter.Seq2[hostmap.Entry, error] {
 	if h.file == "" {
 		return hostmap.Each(nil)
@@ -214,7 +209,6 @@ func (h *hostCheck) take(n int) (root hostmap.Hash, hosts int64, err error) {
 	return root, hosts, err
 }
 
-// close removes the file.
 func (h *hostCheck) close() error {
 	if h.file == "" {
 		return nil
@@ -312,17 +306,14 @@ func (s *stubs) set(index int64, met bool) {
 	}
 }
 
-// add takes a stub.
 func (s *stubs) add(index int64) { s.set(index, true) }
 
-// tell takes what a mark names.
 func (s *stubs) tell(entries []int64) {
 	for _, i := range entries {
 		s.set(i, false)
 	}
 }
 
-// end says what no mark names.
 func (s *stubs) end(c *checker) {
 	var bare []int64
 	for i, met := range s.open {

@@ -173,7 +173,6 @@ func fieldsOf(v reflect.Value, kind string, others bool) iter.Seq[field] {
 	}
 }
 
-// appendMark appends m as an object.
 func appendMark(b []byte, m *Mark) []byte {
 	b = append(append(append(b, markStart...), m.Kind...), '"')
 	if m.Kind != KindBegin {
@@ -368,7 +367,6 @@ func (m *Mark) check() (err error) {
 // inCentury reports whether a time of a fleet mark is one that a computer of today may have.
 func inCentury(t time.Time) bool { y := t.UTC().Year(); return 2000 <= y && y < 2100 }
 
-// check refuses what is no redaction.
 func (r *Redaction) check() error {
 	if r.Extent != ExtentBodies && r.Extent != ExtentAll {
 		return fmt.Errorf("a redaction of the extent %.80q is not known", r.Extent)
@@ -418,7 +416,6 @@ func (w *Writer) between() {
 	}
 }
 
-// beginSegment puts the mark that each segment begins with.
 func (w *Writer) beginSegment() {
 	if w.begun {
 		return
@@ -428,7 +425,6 @@ func (w *Writer) beginSegment() {
 		Origin: w.origin, Software: w.options.Software})
 }
 
-// mark puts a mark into the buffer.
 func (w *Writer) mark(m Mark) {
 	from := len(w.buf)
 	w.buf = append(appendMark(w.buf, &m), '\n')
@@ -494,7 +490,6 @@ func (w *Writer) Fleet(ctx context.Context, f Fleet) error {
 	return w.tell(ctx, Mark{Kind: KindFleet, Fleet: &f})
 }
 
-// tell puts a mark of a run.
 func (w *Writer) tell(ctx context.Context, m Mark) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ledger: %s: %w", m.Kind, err)
@@ -586,7 +581,6 @@ type Operator struct {
 	Settings string        `json:"settings_sha256,omitzero"` // of the settings from here on; empty where they stay
 }
 
-// check refuses what is no act.
 func (o *Operator) check() error {
 	switch {
 	case o.Act == "" || len(o.Act) > maxAct || strings.Trim(o.Act, "abcdefghijklmnopqrstuvwxyz -") != "":

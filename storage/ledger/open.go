@@ -33,7 +33,6 @@ func openOn(o Options, sys system) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter checks the options.
 func newWriter(o Options, sys system) (*Writer, error) {
 	if o.SegmentSize < 0 || o.SegmentSize > maxSegment/2 {
 		return nil, fmt.Errorf("segment size %d is not between 0 and %d", o.SegmentSize, maxSegment/2)
@@ -88,7 +87,6 @@ func (w *Writer) open() error {
 	return nil
 }
 
-// next turns to the next segment.
 func (w *Writer) next() {
 	w.number, w.file, w.size, w.synced, w.here, w.begun = w.number+1, nil, 0, 0, 0, false
 }
@@ -119,7 +117,6 @@ type recovery struct {
 // maxRead is how many entries are gathered before map and tiles take them in, when lines are read again.
 const maxRead = 1 << 18
 
-// recover goes on with what is in the segments.
 func (w *Writer) recover(numbers []int) (err error) {
 	r := recovery{w: w, numbers: numbers}
 	if r.note, err = latest(w.dir); errors.Is(err, ErrNoCheckpoint) {
@@ -289,7 +286,6 @@ func (r *recovery) read() error {
 	return nil
 }
 
-// begin takes the mark of a segment.
 func (r *recovery) begin(number int, line []byte) error {
 	m, err := ParseMark(line)
 	if err != nil {
@@ -307,7 +303,6 @@ func (r *recovery) begin(number int, line []byte) error {
 	return nil
 }
 
-// line takes the line at r.index.
 func (r *recovery) line(line []byte) error {
 	w := r.w
 	r.index++
@@ -349,7 +344,6 @@ func (r *recovery) line(line []byte) error {
 	return nil
 }
 
-// mark takes a mark.
 func (r *recovery) mark(m *Mark) {
 	switch m.Kind {
 	case KindHosts:
@@ -365,7 +359,6 @@ func (r *recovery) mark(m *Mark) {
 	}
 }
 
-// absorb takes what was read into map and tiles.
 func (r *recovery) absorb() error {
 	w := r.w
 	fresh := filepath.Join(w.dir, HostsName+newSuffix)

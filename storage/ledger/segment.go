@@ -51,7 +51,6 @@ func openSegment(dir string, number int) (*segmentFile, error) {
 	return openPacked(dir, number)
 }
 
-// openPacked opens a packed segment of dir.
 func openPacked(dir string, number int) (*segmentFile, error) {
 	packed := path(dir, number) + packedSuffix
 	f, err := durable.Open(packed)
@@ -119,7 +118,6 @@ type row struct {
 	size    int64 // of the line, its newline included
 }
 
-// failed is an error with its place.
 func (r *row) failed(err error) error { return fmt.Errorf("%s line %d: %w", r.path, r.n, err) }
 
 // rows are the lines of segments of dir. A line that is too long comes with errLong, and lines follow. The last of a
@@ -216,7 +214,6 @@ func realSystem() system {
 	}
 }
 
-// anew makes a file anew.
 func anew(path string, content func(w io.Writer) error) error {
 	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -422,7 +419,6 @@ func Forget(dir string, entries []int64) error {
 	return nil
 }
 
-// forgetIn is Forget in a segment.
 func forgetIn(dir string, number int, entries []int64) error {
 	plain := path(dir, number)
 	packed := plain + packedSuffix
@@ -456,7 +452,6 @@ func forgetIn(dir string, number int, entries []int64) error {
 	return durable.Names(dir)
 }
 
-// writeStubs writes a segment anew.
 func writeStubs(dir string, number int, hit func(index int64) bool) error {
 	write := func(w io.Writer) error {
 		hasher := tree.NewHasher()

@@ -269,7 +269,6 @@ func (w *Writer) complete() error {
 	return nil
 }
 
-// poison stops the Writer for good.
 func (w *Writer) poison(did string, err error) error {
 	return w.broken(did+" "+path(w.dir, w.number), err)
 }
@@ -569,7 +568,6 @@ type tail struct {
 
 func (t *tail) size() int64 { return t.base + int64(len(t.hashes)) }
 
-// add takes the next entry.
 func (t *tail) add(h tlog.Hash, host string, mapped bool) {
 	id := unmapped
 	if mapped {

@@ -139,7 +139,6 @@ func (s *sheet) pop() {
 	}
 }
 
-// str takes a string token.
 func (s *sheet) str(start, end int, found func(mention)) {
 	m := mention{start: start, end: end, quote: s.text[start], raw: unescapeCSS(inQuotes(s.text[start:end]))}
 	in := s.innermost()

@@ -26,14 +26,12 @@ type htmlDoc struct {
 	xml      bool   // a style element's text has character references
 }
 
-// run goes through the page.
 func (h *htmlDoc) run() {
 	h.base = pageBase(h.s, h.base)
 	h.self = h.base == h.o.URL
 	h.tags(scanner{s: h.s})
 }
 
-// tags rewrites the tags that a scanner finds.
 func (h *htmlDoc) tags(z scanner) {
 	t, ok := z.next() // one variable for all, since it is passed by its address
 	for ok && h.err == nil {
@@ -162,7 +160,6 @@ func (h *htmlDoc) foreignStyle(t *tag) {
 	})
 }
 
-// use returns what an attribute holds.
 func (h *htmlDoc) use(t *tag, a *attribute) (use, bool) {
 	u, ok := lookup(t, a.key)
 	switch {
@@ -514,7 +511,6 @@ func attributesOf(places map[string]map[string]use) map[string]bool {
 // matters reports whether an attribute is looked at.
 func matters(name string) bool { return attributes[name] }
 
-// lookup finds a use in the table.
 func lookup(t *tag, attr string) (use, bool) {
 	switch {
 	case t.svg:

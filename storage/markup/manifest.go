@@ -96,7 +96,6 @@ func (m *manifest) token(token json.Token, before int) error {
 	return nil
 }
 
-// valueRead notes that a member's value is over.
 func (m *manifest) valueRead() {
 	if n := len(m.path); n > 0 {
 		m.path[n-1].value = false
@@ -118,7 +117,6 @@ func (m *manifest) str(text string, before int) {
 	}
 }
 
-// where returns the path of the value at hand.
 func (m *manifest) where() string {
 	if len(m.path) > 6 {
 		return "" // deeper than any that is a reference
@@ -138,7 +136,6 @@ func (m *manifest) where() string {
 	return b.String()
 }
 
-// jsonString returns a URL as a string of JSON.
 func jsonString(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -59,7 +59,6 @@ func (s *splicer) text() (string, error) {
 	return unsafe.String(unsafe.SliceData(text), len(text)), nil
 }
 
-// edit is a sink.
 func (s *splicer) edit(e edit) {
 	if s.err != nil {
 		return
@@ -105,7 +104,6 @@ func (s *splicer) place(text int) (int, error) {
 	return s.at.to(text)
 }
 
-// result returns the document with all edits made.
 func (s *splicer) result() ([]byte, error) {
 	if s.err != nil {
 		return nil, s.err
@@ -321,7 +319,6 @@ func (c coding) queries() string {
 	return c.Name
 }
 
-// htmlCoding decides on a page as package extract does.
 func htmlCoding(in []byte, o Options) coding {
 	c := coding{Charset: charset.Page(o.ContentType, in)}
 	switch {

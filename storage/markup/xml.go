@@ -171,7 +171,6 @@ func (h *xhtmlDoc) run() {
 	}
 }
 
-// pageBase is that of pages in HTML.
 func (h *xhtmlDoc) pageBase() canon.URL {
 	x := xmlScanner{s: h.s, instruction: func(int, int) {}}
 	for t, ok := x.next(); ok; t, ok = x.next() {
@@ -207,7 +206,6 @@ func (h *xhtmlDoc) enter(t *tag) {
 	}
 }
 
-// close takes an end tag.
 func (h *xhtmlDoc) close(name string) {
 	for i, open := range slices.Backward(h.open) {
 		if open == name {
@@ -276,7 +274,6 @@ func (f *foreign) push(t *tag, space byte) {
 	f.open = append(f.open, a)
 }
 
-// end takes an end tag.
 func (f *foreign) end(name string) {
 	for i := len(f.open) - 1; i >= 0; i-- {
 		if f.open[i].name == name {

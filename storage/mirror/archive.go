@@ -163,7 +163,6 @@ func (o *opened) decisions(dir string) iter.Seq2[storage.Line, error] {
 	}
 }
 
-// decisionsIn yields those of one segment.
 func decisionsIn(path string, yield func(storage.Line, error) bool) bool {
 	f, err := durable.Open(path)
 	if err != nil {

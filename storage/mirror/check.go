@@ -403,7 +403,6 @@ func (r *reader) module(text string) {
 	}
 }
 
-// manifest reads the strings of JSON that are values.
 func (r *reader) manifest(in []byte) {
 	d := json.NewDecoder(bytes.NewReader(in))
 	var v any

@@ -148,7 +148,6 @@ func (p *plan) index() {
 	slices.SortFunc(p.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 }
 
-// search returns where the entry of a key stands.
 func (p *plan) search(key string) (int, bool) {
 	return sort.Find(len(p.entries), func(i int) int { return strings.Compare(key, p.entries[i].key) })
 }
@@ -217,7 +216,6 @@ func (p *plan) placeOf(e *entry) (fragment string) {
 // maxHops is how many redirects in a row are followed, as in a crawl.
 const maxHops = 10
 
-// resolve follows the redirects.
 func (p *plan) resolve() {
 	for i := range p.entries {
 		e := &p.entries[i]
@@ -238,7 +236,6 @@ func (p *plan) resolve() {
 	}
 }
 
-// name gives each file its name.
 func (p *plan) name() {
 	set := planned{p: p}
 	for i := range p.entries {
@@ -404,7 +401,6 @@ func (g *gatherer) scan(lines iter.Seq2[[]byte, error], give func(history) error
 	return flush()
 }
 
-// add decides which answer counts for a URL.
 func (g *gatherer) add(ctx context.Context, from *warc.Places, h history) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -550,7 +546,6 @@ func (g *gatherer) name() {
 	}
 }
 
-// judge says what an answer is to the mirror.
 func (g *gatherer) judge(from *warc.Places, a *version, url canon.URL) (entry, error) {
 	e := entry{segment: a.at.segment, offset: a.at.offset, length: a.at.length, seen: a.Date.UnixMicro(),
 		status: uint16(a.status()), final: -1} //nolint:gosec // three digits

@@ -73,7 +73,6 @@ const (
 	byScript = "S"
 )
 
-// add notes that a file names u.
 func (a *absent) add(u canon.URL, by, file string) error {
 	a.named.Store(true)
 	return a.lines.Add([]byte(u.Key() + "\t" + by + "\t" + file))
@@ -87,7 +86,6 @@ func (w why) String() string {
 	return fmt.Sprintf("%s%d\t%d\t%s\t%s", ofLedger, w.rank, w.at, w.reason, w.detail)
 }
 
-// whyIn reads what String made.
 func whyIn(line string) (w why) {
 	f := strings.SplitN(strings.TrimPrefix(line, ofLedger), "\t", 4)
 	rank, _ := strconv.ParseInt(f[0], 10, 8)
@@ -216,7 +214,6 @@ func (a *absent) reason(p *plan, key string, found why, embed bool) (Reason, str
 // RecordUnreadable is the detail of Damaged where the archive is: the file should be there.
 const RecordUnreadable = "its record in the archive cannot be read"
 
-// reasonOf returns why an archived URL has no file.
 func (p *plan) reasonOf(e *entry) (Reason, string) {
 	reason, detail := stateReasons[e.state], ""
 	switch e.state {
@@ -344,7 +341,6 @@ const (
 type Entry struct {
 	URL      string `json:"url"`                // in its canonical form
 	File     string `json:"file,omitempty"`     // slash-separated, below the mirror's directory
-	In       string `json:"in,omitempty"`       // of earlier versions: the first page that holds what has no file
 	Redirect string `json:"redirect,omitempty"` // the URL at the end of its redirects, whose file it is
 	Status   int    `json:"status"`
 	Type     string `json:"type,omitempty"`   // value of its Content-Type field, cut to 256 bytes
@@ -371,7 +367,7 @@ const maxMapLine = 256 << 10
 func Map(dir string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for e, err := range readLines[Entry](filepath.Join(dir, MapFile)) {
-			if err == nil && !local(e.File) && (e.File != "" || !local(e.In)) {
+			if err == nil && !local(e.File) {
 				err = fmt.Errorf("mirror: %s names the file %.100q, which no mirror can have", filepath.Join(dir, MapFile), e.File)
 			}
 			if !yield(e, err) {

@@ -66,7 +66,6 @@ func (h *Handler) Close() error {
 	return err
 }
 
-// current returns the mirror as it is now.
 func (h *Handler) current() (*shown, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

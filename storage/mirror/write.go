@@ -55,7 +55,6 @@ type writer struct {
 	bad     map[*entry]state // answers that turned out to be none: the tree must be planned without them
 }
 
-// run writes every file.
 func (w *writer) run(ctx context.Context) error {
 	return w.each(ctx, func(yield func(*entry) bool) {
 		for i := range w.plan.entries {
@@ -66,7 +65,6 @@ func (w *writer) run(ctx context.Context) error {
 	})
 }
 
-// each writes what some entries have.
 func (w *writer) each(ctx context.Context, entries iter.Seq[*entry]) error {
 	group, ctx := errgroup.WithContext(ctx)
 	work := make(chan *entry, 64)
@@ -266,7 +264,6 @@ func (w *writer) read(ctx context.Context, doc *document, src io.Reader) (releas
 	return release, nil
 }
 
-// names lists the files that a script names.
 func (w *writer) names(doc *document, e *entry) error {
 	u, err := canon.Parse(e.key)
 	if err != nil {
@@ -287,7 +284,6 @@ func imports(text []byte) (yes bool) {
 // errOurs marks errors that are not a document's.
 var errOurs = errors.New("list missing files")
 
-// rewrite replaces the references of a document.
 func (w *writer) rewrite(e *entry, rewrite markup.Rewriter, doc *document) ([]byte, error) {
 	u, err := canon.Parse(e.key)
 	if err != nil {

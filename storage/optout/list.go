@@ -262,7 +262,6 @@ func (l *List) enter(text string, at int) error {
 	return l.enterPlace(strings.ToLower(scheme), site, path, schemed, at)
 }
 
-// enterSuffix takes a domain with everything below it.
 func (l *List) enterSuffix(domain string, at int) error {
 	a, err := canon.ParseAuthority("http://" + domain)
 	if err != nil {
@@ -304,7 +303,6 @@ func (l *List) enterNet(text, site string, slashed bool, at int) (done bool, err
 	return true, nil
 }
 
-// enterPlace takes a host or a part of it.
 func (l *List) enterPlace(scheme, site, path string, schemed bool, at int) error {
 	p := place{at: at}
 	path, p.whole = strings.CutSuffix(path, "$")
@@ -373,7 +371,6 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// excerpt cuts a line for an error.
 func excerpt(s string) string {
 	if len(s) > maxExcerpt {
 		return s[:maxExcerpt] + "…"

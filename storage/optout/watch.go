@@ -208,7 +208,6 @@ func (w *Watch) Tell(f func(lists []*List)) {
 	}
 }
 
-// remember notes that a version is in force.
 func (w *Watch) remember(l *List) {
 	if l == nil || len(w.versions) == maxVersions {
 		return
@@ -286,7 +285,6 @@ func (s *watched) look() string {
 	return fmt.Sprintf("%s has changed: %s", s.Path, s.force())
 }
 
-// note remembers which file was read.
 func (s *watched) note(info fs.FileInfo) {
 	s.info, s.recent = info, time.Since(info.ModTime()) < coarse
 }
@@ -305,7 +303,6 @@ func (s *watched) told() string {
 	return fmt.Sprintf("opt-out list %s: %s; %s", s.Path, s.trouble, s.force())
 }
 
-// force says what is in force.
 func (s *watched) force() string {
 	if s.list == nil {
 		return "nothing of it is in force"

@@ -39,7 +39,7 @@ const plainFlags = 0x80e
 
 // limits bound the members by their names. What is not here is bounded by the size of the bundle.
 var limits = map[string]uint64{
-	manifestName: maxManifest, checkpointName: maxNote, timestampName: maxNote, proofName: maxProof, pageName: maxPage,
+	manifestName: maxManifest, checkpointName: maxNote, proofName: maxProof, pageName: maxPage,
 }
 
 // open reads the directory of a bundle and its manifest.
@@ -178,7 +178,6 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// open opens a member.
 func (o *opened) open(name string) (*stream, error) {
 	f := o.files[name]
 	said, ok := o.said[name]
@@ -224,7 +223,7 @@ func (o *opened) strangers() (names []string) {
 // isMember reports whether a bundle may have a member of that name, beside its manifest.
 func (o *opened) isMember(name string) bool {
 	switch name {
-	case checkpointName, timestampName, linesName, marksName, headsName, proofName, pageName:
+	case checkpointName, linesName, marksName, headsName, proofName, pageName:
 		return true
 	}
 	return o.robotsOf(name) != ""
@@ -250,7 +249,6 @@ const pageVersion = 3
 const (
 	manifestName   = "manifest.json"
 	checkpointName = "checkpoint"
-	timestampName  = "timestamp.tsr" // in bundles of earlier versions; not read
 	linesName      = "lines.jsonl"
 	marksName      = "marks.jsonl"
 	headsName      = "heads.jsonl"

@@ -140,7 +140,6 @@ func (g *gathered) checkpoint() error {
 	return nil
 }
 
-// entries goes through the ledger up to the checkpoint.
 func (g *gathered) entries(ctx context.Context) iter.Seq2[ledger.Text, error] {
 	return func(yield func(ledger.Text, error) bool) {
 		next := int64(0)
@@ -309,7 +308,6 @@ func (g *gathered) eachLine(yield func(Row, error) bool) {
 // maxBody is what is read of a robots.txt: one byte more than RFC 9309 2.5 asks for, as crawls do.
 const maxBody = 500<<10 + 1
 
-// heads finds the heads of exchanges in the archive.
 func (g *gathered) heads(ctx context.Context, some []Exchange) ([]*Head, error) {
 	all := make([]*Head, len(some))
 	byURL := map[string][]int{}
@@ -629,7 +627,6 @@ func (c *claim) groups(marks []gatheredMark, missing int) bool {
 	return false
 }
 
-// singly tries any of them.
 func (c *claim) singly(chosen []int, from, missing int) bool {
 	if missing == 0 {
 		return c.try(chosen)

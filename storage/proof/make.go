@@ -271,7 +271,6 @@ func (m *maker) robots() error {
 	return nil
 }
 
-// prove writes marks and proofs.
 func (m *maker) prove() error {
 	var marks indexed
 	err := m.write(marksName, func(w io.Writer) error {

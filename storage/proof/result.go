@@ -132,10 +132,8 @@ type RobotsCheck struct {
 	Unprovable int64 `json:"unprovable"` // the text, or the crawler's name, is not in the bundle
 }
 
-// found notes a finding.
 func (r *Result) found(c Code, format string, args ...any) { r.at(c, -1, format, args...) }
 
-// at notes a finding about a line.
 func (r *Result) at(c Code, index int64, format string, args ...any) {
 	if r.Counts == nil {
 		r.Counts = map[Code]int64{}
@@ -244,7 +242,6 @@ type span struct {
 
 func newSummary() *Summary { return &Summary{spans: map[string][]span{}, texts: map[string]int{}} }
 
-// take takes a line that is there.
 func (s *Summary) take(l *storage.Line) {
 	s.Lines++
 	if s.From.IsZero() || l.Time.Before(s.From) {
@@ -288,7 +285,6 @@ func (s *Summary) avoided(l *storage.Line) {
 	}
 }
 
-// refusal says why a URL was not asked for.
 func refusal(l *storage.Line) string {
 	switch {
 	case l.Decision == storage.DecisionDisallow && l.RobotsRule != "":
@@ -303,7 +299,6 @@ func refusal(l *storage.Line) string {
 	return string(l.Decision) + ": " + l.Reason
 }
 
-// text counts what a line says of a robots.txt.
 func (s *Summary) text(l *storage.Line) {
 	if !ledger.IsDigest(l.RobotsSHA256) {
 		return
@@ -329,14 +324,12 @@ func (s *Summary) bundled(sha string, body []byte) {
 	}
 }
 
-// head takes what a request said of its sender.
 func (s *Summary) head(h Head) {
 	if agent := agentOf(h.Request); agent != "" && len(s.Agents) < maxAgents && !slices.Contains(s.Agents, agent) {
 		s.Agents = append(s.Agents, agent)
 	}
 }
 
-// close sums up.
 func (s *Summary) close() {
 	var all []time.Duration
 	for _, spans := range s.spans {
@@ -380,7 +373,6 @@ func count(all []Tally, what string, n int64) []Tally {
 	return append(all, Tally{what, n})
 }
 
-// agentOf is the User-Agent of a request.
 func agentOf(request []byte) string {
 	agent := ""
 	warc.EachField(request, func(name, value []byte) {

@@ -195,7 +195,6 @@ func (j *judge) close() {
 	}
 }
 
-// targetOf is the target of a request line.
 func targetOf(request []byte) string {
 	line, _, _ := bytes.Cut(request, []byte("\n"))
 	_, rest, _ := strings.Cut(strings.TrimSuffix(string(line), "\r"), " ")

@@ -108,7 +108,6 @@ func (v *verification) all(ctx context.Context) error {
 	return nil
 }
 
-// checkpoint reads the note.
 func (v *verification) checkpoint() bool {
 	b, err := v.bundle.whole(checkpointName)
 	if err != nil {
@@ -170,7 +169,6 @@ func (v *verification) complete(e *hostmap.Entry) {
 // seconds.
 const mostPast = 4096
 
-// page holds the page to the lines.
 func (v *verification) page() {
 	b, err := v.bundle.whole(pageName)
 	if err != nil {
@@ -197,7 +195,6 @@ var unshown = plainly.Sentences(`{{with .Result.Heads.NotThere}}the heads of {{.
 {{end}}{{with .Result.Robots.Unprovable}}{{.}} verdicts: robots.txt, or the name that the crawler gave itself, is not in the bundle
 {{end}}{{if not .Logs}}requests that the crawler did not record: the site's access log shows them (--access-log){{end}}`)
 
-// conclude says what was reached.
 func (v *verification) conclude() {
 	r := v.r
 	r.Holds = len(r.Findings) == 0
@@ -388,7 +385,6 @@ func (c *logCheck) take(ctx context.Context, index int64, l *storage.Line, h *He
 	return c.with.Exchange(ctx, e, func(finding.Finding) {})
 }
 
-// close reads the logs.
 func (c *logCheck) close(ctx context.Context) error {
 	r := c.v.r
 	if !c.agents { // then its product is all that is known of its name
@@ -475,7 +471,6 @@ type logError struct{ err error }
 
 func (e *logError) Error() string { return e.err.Error() }
 
-// line checks one line by itself.
 func (v *verification) line(ctx context.Context, r Row, heads *headStream) error {
 	if ledger.IsMark(r.Public) {
 		v.r.at(BadLine, r.Index, "entry %d is a mark, and no line of a host", r.Index)
@@ -600,7 +595,6 @@ func (s *headStream) at(index int64, nobody func(int64)) *Head {
 	return h
 }
 
-// restOfHeads ends the heads.
 func (v *verification) restOfHeads(s *headStream) {
 	if s == nil {
 		return
@@ -735,7 +729,6 @@ func (v *verification) ends(last *mark) bool {
 	return v.marks.first != nil
 }
 
-// mark takes in what a mark says.
 func (v *verification) mark(of *mark) {
 	m := &v.marks
 	switch of.Kind {

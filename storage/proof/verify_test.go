@@ -59,17 +59,6 @@ func TestAnAbsentHostIsProvenAbsent(t *testing.T) {
 	}
 }
 
-// A bundle of an earlier version may hold an RFC 3161 timestamp, which is not read.
-func TestVerify_BundleWithTimestamp(t *testing.T) {
-	w := newWorld(t, 1)
-	w.visit("a.test", 1)
-	m := unpacked(t, w.bundle("a.test", w.commit()))
-	m[timestampName] = []byte("x")
-	if r := verified(t, m.packed(t), Options{}); !r.Holds || r.Level != SelfConsistent {
-		t.Errorf("%+v", r)
-	}
-}
-
 var update = flag.Bool("update", false, "write the page of this version in testdata anew")
 
 // Verify compares pages of its own version byte for byte. A page that changes so needs another pageVersion: else bundles of

@@ -25,7 +25,7 @@
 //  2. The ledger gets its redaction mark and a checkpoint behind it.
 //  3. Each new file takes the place of the old one.
 //  4. The ledger's lines and its map of hosts are rewritten without what went.
-//  5. Each possible copy goes: torn tails put aside, spools, excerpts and logs of originals of earlier versions, reports.
+//  5. Each possible copy goes: torn tails put aside, spools, reports.
 //  6. The caller rebuilds what is derived: mirror, report, each packed file.
 //  7. The journal goes.
 //

@@ -88,8 +88,6 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 	archive, err := warc.Open(warc.Options{Dir: filepath.Join(dir, archiveDir), Name: "curtsy", SegmentSize: 6000,
 		Info: warc.Info{Software: "curtsy/0"}, Index: index, Originals: index, Finished: finished(archiveDir)})
 	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, linksDir), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, linksDir, "000000.s2"), []byte(pages[0].body), 0o600))
 	at := time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
 	for i, p := range pages {
 		at = at.Add(time.Second)

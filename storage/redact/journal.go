@@ -108,7 +108,7 @@ func mayRemove(name string) bool {
 	case archiveDir + "/":
 		return plain(file) && holdsCopies(file)
 	case "":
-		return name == spoolDir || name == linksDir || plain(file) && isReport(file)
+		return name == spoolDir || plain(file) && isReport(file)
 	}
 	return false
 }
@@ -241,7 +241,6 @@ func (j *Journal) steps(d *disk, h Hands) []Step {
 	for _, f := range j.Files {
 		all = append(all, d.placing(f.Name))
 	}
-	all = append(all, d.removal(indexDir+"/originals")) // of an earlier version, which kept a log of URLs there
 	if j.Extent == ledger.ExtentAll {
 		all = append(all, d.step("forget lines in", ledgerDir, func(context.Context) error {
 			return errors.Join(ledger.Forget(d.path(ledgerDir), j.Entries), ledger.ForgetHosts(d.path(ledgerDir), j.Hosts))
@@ -350,7 +349,6 @@ const (
 	archiveDir    = "warc"
 	indexDir      = "index"
 	ledgerDir     = "ledger"
-	linksDir      = "links" // excerpts of pages that earlier versions kept
 	spoolDir      = "spool"
 	segmentSuffix = ".warc.gz"
 	indexSuffix   = ".cdxj"
@@ -384,7 +382,6 @@ func (d *disk) step(name, where string, do func(ctx context.Context) error) Step
 	}}
 }
 
-// now does a step of this package.
 func (d *disk) now(s Step) error { return d.do(context.Background(), s) }
 
 // write makes a file whole and durable.
@@ -392,7 +389,6 @@ func (d *disk) write(name string, f func(w io.Writer) error) error {
 	return d.now(d.step("write", name, func(context.Context) error { return durable.File(d.path(name), f) }))
 }
 
-// folder makes a folder.
 func (d *disk) folder(name string) error {
 	return d.now(d.step("make", name, func(context.Context) error { return durable.MakeFolder(d.path(name)) }))
 }

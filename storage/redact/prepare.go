@@ -56,7 +56,6 @@ func Find(ctx context.Context, r Request) (Found, error) {
 	return a.Found, err
 }
 
-// find goes through archive and ledger.
 func (r *Request) find(ctx context.Context) (*archived, *lines, error) {
 	a, err := find(ctx, r.Dir, &r.Subject, r.All)
 	if err != nil {
@@ -137,7 +136,6 @@ func (r *Request) extent() string {
 	return ledger.ExtentBodies
 }
 
-// rewrite prepares a segment and its index.
 func (a *archived) rewrite(ctx context.Context, d *disk, name string) (files []ledger.RedactedFile, err error) {
 	segment, index := archiveDir+"/"+name, indexDir+"/"+strings.TrimSuffix(name, segmentSuffix)+indexSuffix
 	for _, folder := range []string{archiveDir, indexDir} {
@@ -194,10 +192,8 @@ func (j *Journal) findCopies(d *disk) error {
 			}
 		}
 	}
-	for _, name := range []string{spoolDir, linksDir} {
-		if d.there(name) {
-			j.Remove = append(j.Remove, name)
-		}
+	if d.there(spoolDir) {
+		j.Remove = append(j.Remove, spoolDir)
 	}
 	for _, name := range []string{"report.json", "mirror"} {
 		if d.there(name) {
@@ -234,7 +230,6 @@ type lines struct {
 	blocks  map[string]string // what lines say of the exchanges that change (storage.Line.Blocks), by their ids
 }
 
-// findLines goes through the ledger.
 func findLines(ctx context.Context, dir string, r *Request, a *archived) (*lines, error) {
 	l := &lines{blocks: map[string]string{}}
 	gone, stay := map[string]bool{}, map[string]bool{}
@@ -372,7 +367,6 @@ func (a *archived) segment(ctx context.Context, path string) error {
 	}
 }
 
-// record takes a record of the archive.
 func (a *archived) record(rec *warc.Record) error {
 	if rec.IsRefusals() {
 		if !a.all {
@@ -446,7 +440,6 @@ func (a *archived) revisit(rec *warc.Record, covered bool) {
 	}
 }
 
-// drop has a record go.
 func (a *archived) drop(rec *warc.Record) {
 	a.edits[rec.ID()] = warc.Drop
 	a.Records++
@@ -484,7 +477,6 @@ func (a *archived) response(rec *warc.Record) error {
 	return nil
 }
 
-// edit is what becomes of a record.
 func (a *archived) edit(rec *warc.Record) (warc.Edit, error) {
 	if !rec.IsRefusals() {
 		return warc.Edit{Fate: a.edits[rec.ID()]}, nil

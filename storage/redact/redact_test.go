@@ -115,9 +115,6 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 			}
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, linksDir)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the excerpts of an earlier version are there: %v", err)
-	}
 	if found := holding(t, dir, j.Salt); len(found) > 0 {
 		t.Errorf("the salt is in %v", found)
 	}

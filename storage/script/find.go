@@ -143,7 +143,6 @@ func (s *scanner) next() bool {
 	}
 }
 
-// name returns the name that the token is.
 func (s *scanner) name() (name string, ok bool) {
 	if s.kind != js.StringToken && s.kind != js.TemplateToken && s.kind != js.TemplateEndToken {
 		return "", false

@@ -116,7 +116,6 @@ func (s *Sorter) spill() error {
 	}
 }
 
-// release makes room for the next run.
 func (s *Sorter) release() {
 	s.chunks = slices.DeleteFunc(s.chunks, func(c []byte) bool { return cap(c) > chunkSize })
 	for i := range s.chunks {
@@ -209,7 +208,6 @@ func (r *reader) next() error {
 	return err
 }
 
-// merged returns the strings of runs in order.
 func merged(runs []run) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var open readers
@@ -275,7 +273,6 @@ func (s *Sorter) remove(from int) error {
 	return errors.Join(errs...)
 }
 
-// unlink removes a file that still has its name.
 func (s *Sorter) unlink(f *os.File) error {
 	i := slices.Index(s.named, f)
 	if i < 0 {

@@ -72,7 +72,6 @@ func (s *Spool) write(p []byte) (int, error) {
 	return s.file.Write(p)
 }
 
-// spill moves what is in memory to a file.
 func (s *Spool) spill() error {
 	f, err := os.CreateTemp(s.Dir, s.Pattern)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // flat is what the flat schema of Common Crawl's columnar index says of names, types and nulls, in its order
@@ -60,7 +61,7 @@ func TestPagesBeginWithCommonCrawlsColumns(t *testing.T) {
 func TestTables(t *testing.T) {
 	word := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	seen := map[string]bool{}
-	for _, table := range All() {
+	for _, table := range append(All(), &Vertices, &Edges) {
 		if !word.MatchString(table.Name) || seen[table.Name] || table.Doc == "" || strings.HasSuffix(table.Doc, ".") {
 			t.Errorf("table %q: %q", table.Name, table.Doc)
 		}
@@ -70,8 +71,14 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s: a column of its key is not there, or may be null: %v", table.Name, table.Key)
 			}
 		}
+		for _, name := range table.Lookup {
+			if i := table.Index(name); i < 0 || table.Columns[i].Kind == List {
+				t.Errorf("%s: no index can be of %q", table.Name, name)
+			}
+		}
 		names := map[string]bool{}
 		for _, c := range table.Columns {
+			require.Less(t, int(c.Kind), len(kindNames), c.Name)
 			if lower := strings.ToLower(c.Name); !word.MatchString(c.Name) || names[lower] || c.Doc == "" || strings.HasSuffix(c.Doc, ".") {
 				t.Errorf("%s.%s: %q", table.Name, c.Name, c.Doc)
 			}

@@ -1,47 +1,13 @@
 package tables
 
 import (
-	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 )
-
-func TestEveryTableIsValid(t *testing.T) {
-	for _, table := range append(All(), &Vertices, &Edges) {
-		assert.NoError(t, valid(table))
-	}
-}
-
-// valid is what keeps t from being a table that every format can write.
-func valid(t *Table) error {
-	seen := map[string]bool{}
-	for i := range t.Columns {
-		c := &t.Columns[i]
-		if c.Name == "" || strings.Trim(c.Name, letters) != "" || seen[c.Name] {
-			return fmt.Errorf("tables: %s has a column %q twice, or its name is invalid", t.Name, c.Name)
-		}
-		if int(c.Kind) >= len(kindNames) {
-			return fmt.Errorf("tables: %s.%s has no kind", t.Name, c.Name)
-		}
-		seen[c.Name] = true
-	}
-	if t.Name == "" || strings.Trim(t.Name, letters) != "" || len(t.Columns) == 0 {
-		return fmt.Errorf("tables: %q is not a table", t.Name)
-	}
-	for _, name := range slices.Concat(t.Key, t.Lookup) {
-		if i := t.Index(name); i < 0 || t.Columns[i].Kind == List {
-			return fmt.Errorf("tables: %s is not to be ordered by %q", t.Name, name)
-		}
-	}
-	return nil
-}
-
-const letters = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 func TestCheckRefusesWhatIsNoRow(t *testing.T) {
 	table := &Table{Name: "x", Columns: []Column{{Name: "a", Required: true}, {Name: "b", Kind: Int64}}}

@@ -36,7 +36,6 @@ func All() []*Table {
 	return []*Table{&Pages, &Hosts, &Robots, &Decisions, &Errors, &Headers, &Reading, &Links, &Duplicates}
 }
 
-// named reads a table of the text.
 func named(name string) Table {
 	t := Table{Name: name}
 	_, part, _ := strings.Cut(text, "\n== "+name+"\n")

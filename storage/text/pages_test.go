@@ -126,26 +126,3 @@ func TestTheMainTextIsAsGoodAsThatOfTheWholePage(t *testing.T) {
 		t.Error("it is worse")
 	}
 }
-
-func BenchmarkRead(b *testing.B) {
-	pages := testPages(b)
-	var all [][2]string
-	octets := 0
-	for name, page := range pages {
-		all = append(all, [2]string{name, page[0]})
-		octets += len(page[0])
-	}
-	for name, whole := range map[string]bool{"main": false, "whole": true} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(octets / len(all)))
-			for i := 0; b.Loop(); i++ {
-				in := Input{ContentType: "text/html; charset=utf-8", Body: strings.NewReader(all[i%len(all)][1]), WholeOnly: whole}
-				if _, err := Read(b.Context(), in); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
-		})
-	}
-}

@@ -140,7 +140,6 @@ func (p *Page) plain(r io.Reader) {
 	}
 }
 
-// html reads a page.
 func (p *Page) html(r io.Reader, xml, wholeOnly bool) {
 	s := scan(r, xml, !wholeOnly)
 	p.Whole, p.Cut, p.Declared = s.whole.String(), s.cut(), s.declared
@@ -204,7 +203,6 @@ func (l *lines) end() { l.fresh, l.kept = true, l.kept[:0] }
 // gap parts what stood before from what follows on the same line.
 func (l *lines) gap() { l.space = true }
 
-// text adds characters as they stand in a page.
 func (l *lines) text(s []byte) {
 	for len(s) > 0 && !l.over {
 		r, n := utf8.DecodeRune(s)
@@ -354,7 +352,6 @@ func (s *scanner) text() {
 	s.whole.text(s.z.Text())
 }
 
-// put writes to the lean page.
 func (s *scanner) put(b []byte) {
 	switch {
 	case s.full != "":

@@ -107,7 +107,6 @@ func (b *beside) visit(url, at, name, by string) []byte {
 	return fmt.Appendf(nil, "%s\x00%.19s%s\x00%s", url, at, by, name)
 }
 
-// line takes a line of an index.
 func (b *beside) line(name string, text []byte) error {
 	if bytes.HasPrefix(text, []byte("!")) {
 		return nil

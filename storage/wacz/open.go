@@ -126,7 +126,6 @@ func (p *Package) entries(z *zip.Reader) map[string]*zip.File {
 	return all
 }
 
-// bundleManifest reads the manifest and what vouches for it.
 func (p *Package) manifest(entries map[string]*zip.File) (m bundleManifest) {
 	const asked = "a manifest of the package's files (WACZ 1.1.1, datapackage.json)"
 	f := entries[manifestName]
@@ -207,7 +206,6 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r resource, listed boo
 	return left - n, nil
 }
 
-// compare holds what was read against the manifest.
 func (p *Package) compare(r resource, n int64, hash string) {
 	if r.Bytes != n {
 		p.bad(r.Path, fmt.Sprintf("%d bytes, as in the manifest", r.Bytes), fmt.Sprintf("%d bytes", n))
@@ -518,7 +516,6 @@ func rotatedTo(k checkpoint.Key, notes []string) (before []string) {
 	return before
 }
 
-// owner says what a signature leaves open.
 func (p *Package) owner(by string) {
 	p.says = append(p.says, "whose the key is that signed the package ("+by+
 		"): the signature proves that nothing was changed since its owner packed it")

@@ -228,15 +228,12 @@ func (b *bundle) index(ctx context.Context, index *spool.Spool) (err error) {
 	return b.gathered(ctx, "indexes/index.idx", heads)
 }
 
-// newSpool gathers what may not be small.
 func newSpool(dir string) *spool.Spool { return &spool.Spool{Dir: dir, Pattern: "wacz.*.spool"} }
 
-// gathered writes what a spool holds.
 func (b *bundle) gathered(ctx context.Context, name string, s *spool.Spool) error {
 	return b.add(ctx, name, func() (io.Reader, error) { return s.Section(), nil })
 }
 
-// file writes a file of the caller's.
 func (b *bundle) file(ctx context.Context, f File) error {
 	top, _, ok := strings.Cut(f.Name, "/")
 	// Spec, Other files and directories: nothing of one's own in the folders that the format has.
@@ -413,7 +410,6 @@ func manifestOf(o Options, s *survey) manifest {
 	return m
 }
 
-// manifest writes datapackage.json and returns its hash.
 func (b *bundle) manifest(ctx context.Context, m manifest) (hash string, err error) {
 	m.Resources = b.resources
 	text, err := indented(m)
@@ -424,7 +420,6 @@ func (b *bundle) manifest(ctx context.Context, m manifest) (hash string, err err
 	return "sha256:" + hex.EncodeToString(sum[:]), b.add(ctx, manifestName, again(text))
 }
 
-// digest writes datapackage-digest.json.
 func (b *bundle) digest(ctx context.Context, hash string, o Options) error {
 	d := digest{Path: manifestName, Hash: hash}
 	if o.Key != nil {
@@ -496,7 +491,6 @@ func signByLedger(key ed25519.PrivateKey, hash string) *ledgerSignature {
 	}
 }
 
-// sign makes the signature that players verify.
 func sign(key ed25519.PrivateKey, hash string) (*signedData, error) {
 	signer, err := signerOf(key)
 	if err != nil {

@@ -268,7 +268,6 @@ func (s *segment) shift(offset int64) int64 {
 	return offset
 }
 
-// open returns what is packed of the segment.
 func (s *segment) open() (io.Reader, io.Closer, error) {
 	f, err := durable.Open(s.path)
 	if err != nil {
@@ -292,7 +291,6 @@ func (s *segment) open() (io.Reader, io.Closer, error) {
 	return io.MultiReader(parts...), f, nil
 }
 
-// measure computes the print of a segment with cuts.
 func (s *segment) measure(ctx context.Context) error {
 	r, c, err := s.open()
 	if err != nil {
@@ -354,7 +352,6 @@ func (m *meter) print() print {
 	return print{m.size, [sha256.Size]byte(m.sum.Sum(nil)), m.crc.Sum32()}
 }
 
-// copyAll is io.Copy that ends with ctx.
 func copyAll(ctx context.Context, w io.Writer, r io.Reader) (n int64, err error) {
 	for {
 		if err := ctx.Err(); err != nil {

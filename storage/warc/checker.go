@@ -150,7 +150,6 @@ func (c *Checker) met(r *Record, id, payload uint64) {
 	}
 }
 
-// original checks what a revisit refers to.
 func (c *Checker) original(r *Record, payload uint64) {
 	if r.Fields.Get("WARC-Profile") == "" {
 		c.tell(r, NoProfile, "a revisit record without WARC-Profile")

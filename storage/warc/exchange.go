@@ -77,7 +77,6 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 	return nil
 }
 
-// count returns how many of them are true.
 func count(are ...bool) (n int) {
 	for _, is := range are {
 		if is {
@@ -118,7 +117,6 @@ func (h *head) refersTo(o *storage.Original) {
 	h.refersID, h.refersURI, h.refersDate = o.ID, o.URL, o.Date
 }
 
-// bindHeads computes storage.Line.Heads.
 func (e *exchange) bindHeads(ctx context.Context, p *compressor, r *storage.Record) error {
 	if e.heads = ""; e.request.kind == "" && e.answer.kind == "" {
 		return nil
@@ -139,7 +137,6 @@ func (e *exchange) bindHeads(ctx context.Context, p *compressor, r *storage.Reco
 	return nil
 }
 
-// tell makes the metadata record of the decision.
 func (e *exchange) tell(p *compressor, id string, r *storage.Record) {
 	e.said = *r.Line
 	e.said.Heads = e.heads
@@ -158,7 +155,6 @@ func (e *exchange) tell(p *compressor, id string, r *storage.Record) {
 	first.last = e.told.id
 }
 
-// describe makes the answer's entry for an Index.
 func (e *exchange) describe(p *compressor, r *storage.Record) error {
 	e.entry = Entry{
 		Kind: e.answer.kind, ID: e.answer.id, URL: r.URL, Date: r.Time.UTC().Truncate(time.Microsecond),
@@ -175,7 +171,6 @@ func (e *exchange) describe(p *compressor, r *storage.Record) error {
 	return nil
 }
 
-// check refuses what would not stay within its line.
 func check(r *storage.Record) error {
 	if r.URL == "" || !solid(r.URL) {
 		return fmt.Errorf("warc: record: %q cannot be a WARC-Target-URI", r.URL)
@@ -299,7 +294,6 @@ func (p *compressor) member(ctx context.Context, h *head, block io.ReaderAt) err
 	return p.gz.Close()
 }
 
-// info adds a warcinfo record.
 func (p *compressor) info(ctx context.Context, h head, block []byte) error {
 	h.kind, h.media = "warcinfo", typeFields
 	h.block, h.length = sha256.Sum256(block), int64(len(block))

@@ -255,7 +255,6 @@ func (l *Lenient) tellSkipped(at, n int64, blank bool) {
 	}
 }
 
-// pass reads the current record to its end.
 func (l *Lenient) pass() {
 	rec := l.rec
 	if rec == nil {
@@ -297,7 +296,6 @@ func (l *Lenient) pass() {
 	l.rec = nil
 }
 
-// skip passes over what was peeked.
 func (l *Lenient) skip(n int) { _, _ = l.cur.Discard(n) }
 
 type lenientBlock struct {

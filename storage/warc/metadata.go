@@ -53,7 +53,6 @@ func appendMetadata(b []byte, l *storage.Line, r *storage.Record) []byte {
 // payloadField is said only of a body that was left out.
 const payloadField = "payloadSha256"
 
-// appendSaid appends what l says in f.
 func appendSaid(b []byte, f *storage.Field, l *storage.Line) []byte {
 	if lines, ok := f.Lines(l); ok {
 		for line := range strings.SplitSeq(lines, "\n") {
@@ -256,7 +255,6 @@ func (b *batch) take(size int, now time.Time, age time.Duration) []byte {
 	return b.takeLocked()
 }
 
-// close returns what is gathered and takes nothing more.
 func (b *batch) close() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,7 +30,6 @@ func NewReader(r io.Reader) *Reader {
 	return rd
 }
 
-// refuse ends the reading at a finding.
 func (r *Reader) refuse(f Finding) {
 	why := errors.New(f.Text)
 	switch f.Code {
@@ -213,7 +212,6 @@ var names = func() map[string]string {
 	return all
 }()
 
-// nameOf returns a field's name as it is written.
 func nameOf(b []byte) string {
 	if name, ok := names[string(b)]; ok {
 		return name
@@ -418,7 +416,6 @@ func (b *buffers) release() {
 	buffered.Put(b)
 }
 
-// end takes its buffers from a reader.
 func (l *Lenient) end() {
 	l.in, l.out, l.gz, l.cur, l.rec = nil, nil, nil, nil, nil
 	l.err = errArchiveClosed

@@ -242,7 +242,6 @@ func (e *Edit) write(w io.Writer, rd *Reader, rec *Record, f io.ReaderAt) error 
 	return gz.Close()
 }
 
-// anew is the record with another block.
 func (r *Record) anew(block []byte, reduced bool) []byte {
 	b := append([]byte(r.Version), "\r\n"...)
 	sum := sha256.Sum256(block)

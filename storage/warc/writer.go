@@ -225,7 +225,6 @@ func (w *Writer) gathered(ctx context.Context, seg *segment) (err error) {
 	return nil
 }
 
-// poison stops the Writer for good.
 func (w *Writer) poison(did string, s *segment, err error) error {
 	w.err = fmt.Errorf("warc: %s %s%s (nothing more is archived; the next open repairs it): %w", did, w.path(s),
 		openSuffix, err)
@@ -346,7 +345,6 @@ func (s *segment) append(members *spool.Spool) error {
 	return nil
 }
 
-// path is where a complete segment stands.
 func (w *Writer) path(s *segment) string {
 	return filepath.Join(w.o.Dir, fmt.Sprintf("%s-%05d%s", w.o.Name, s.number, suffix))
 }

@@ -224,7 +224,6 @@ func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.R
 	return nil
 }
 
-// read takes the log with that number.
 func (c *Comparison) read(ctx context.Context, number int, log Log, found finding.Report) error {
 	s := c.sites[log.Host]
 	if len(s.names) > 1 {
@@ -411,7 +410,6 @@ func (c *Comparison) share(logs []Log) {
 	}
 }
 
-// join puts what is of one log to another.
 func (c *Comparison) join(of map[string]int, from, to int) {
 	for file, at := range of {
 		if at == from {
@@ -581,7 +579,6 @@ const (
 	mostDisorder = 60 * second
 )
 
-// line takes the second of the file's next line.
 func (r *reach) line(at int64) {
 	if len(r.first) < fewLines {
 		r.first = append(r.first, at)

@@ -126,7 +126,6 @@ func (j *judge) run(ctx context.Context) (*audit.Result, error) {
 	return j.conclude(), nil
 }
 
-// robots reads a robots.txt.
 func (j *judge) robots(from Robots) error {
 	f, err := os.Open(from.Path)
 	if err != nil {
@@ -235,7 +234,6 @@ func (j *judge) shared(host string) bool {
 // maxDecided bounds the hosts of which the result says which robots.txt decided.
 const maxDecided = 100
 
-// unprove counts what cannot be known.
 func (j *judge) unprove(h *visited, what finding.Code, why string, gap time.Duration) {
 	if gap > 0 || what == finding.Gap {
 		gap += h.fuzzy
@@ -243,7 +241,6 @@ func (j *judge) unprove(h *visited, what finding.Code, why string, gap time.Dura
 	j.Doubt(finding.Doubt{What: what, Why: why, Most: gap}, h.shown)
 }
 
-// find counts a finding about a line.
 func (j *judge) find(h *visited, v *visit, code finding.Code, required, observed string) {
 	j.Find(finding.Finding{
 		Code: code, Authority: h.shown.Authority, URL: v.target, Time: v.time,
@@ -259,7 +256,6 @@ func (j *judge) say(s string) {
 	}
 }
 
-// conclude makes the result.
 func (j *judge) conclude() *audit.Result {
 	r := j.Counted()
 	said := struct {
@@ -319,7 +315,6 @@ func appendVisit(b []byte, host string, log int, l *numbered) []byte {
 	return append(b, l.target...)
 }
 
-// parseVisit reads what appendVisit wrote.
 func parseVisit(b []byte) (host string, v visit) {
 	host, rest, _ := strings.Cut(string(b), "\x00")
 	r := []byte(rest)
@@ -387,7 +382,6 @@ func (j *judge) enter(name string) *visited {
 	return h
 }
 
-// visit judges a line.
 func (j *judge) visit(h *visited, v *visit) {
 	t := &j.Totals
 	t.Records++
@@ -532,7 +526,6 @@ func (j *judge) page(h *visited, v *visit) {
 	}
 }
 
-// leave ends a host.
 func (j *judge) leave(h *visited) {
 	if h == nil {
 		return

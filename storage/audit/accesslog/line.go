@@ -238,7 +238,6 @@ var jsonNames = struct{ time, request, method, target, status, agent, remote, vh
 	vhost:   []string{"host", "http_host", "server_name", "vhost"},
 }
 
-// parseJSON reads a line that is a JSON object.
 func parseJSON(b []byte) (line, error) {
 	var all map[string]any
 	if err := json.Unmarshal(b, &all); err != nil {

@@ -77,7 +77,6 @@ func flags(of ...bool) (b byte) {
 	return b
 }
 
-// parseEntry reads what append wrote.
 func parseEntry(b []byte) (e entry) {
 	b = b[copy(e.key[:], b):]
 	e.from, e.logged = int64(binary.BigEndian.Uint64(b)^1<<63), b[8] == 1
@@ -113,7 +112,6 @@ func exchangeText(e *evidence.Exchange) string {
 	return strings.Join([]string{e.Authority, target, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.URL}, "\x00")
 }
 
-// lineText keeps what names a line of a log.
 func lineText(l *numbered) string {
 	return strings.Join([]string{l.vhost, l.remote, l.method, l.target}, "\x00")
 }
@@ -135,7 +133,6 @@ func (e *entry) part(i int) string {
 	return ""
 }
 
-// finding makes a finding about an archived exchange.
 func (e *entry) finding(observed string) finding.Finding {
 	f := finding.Finding{Code: finding.LogMissing, Required: required, Observed: observed, Authority: e.part(0),
 		URL: e.part(5), Time: micro(e.began)}
@@ -211,7 +208,6 @@ func (m *pairing) try(search func(int) bool, from int) {
 	}
 }
 
-// place finds an exchange for a line.
 func (m *pairing) place(l int) bool {
 	line := &m.c.lines[l]
 	for x := range m.lineOf { // a free one: the first to end
@@ -307,7 +303,6 @@ func (c *Comparison) setAside(e *entry) error {
 	return c.add(c.left, e)
 }
 
-// compare matches exchanges and lines.
 func (c *Comparison) compare(ctx context.Context, from *sorted.Sorter, left leave) error {
 	var now cluster
 	var key [16]byte
@@ -401,7 +396,6 @@ func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
 	return nil
 }
 
-// agree notes a pair.
 func (c *Comparison) agree(in *cluster, x, l *entry) {
 	h := c.logs[x.of]
 	h.Agree++
@@ -437,7 +431,6 @@ func (c *Comparison) agree(in *cluster, x, l *entry) {
 	s.paired = true
 }
 
-// lonely is about what found no partner.
 func (c *Comparison) lonely(h *hostLog, e *entry, found finding.Report) {
 	if e.logged {
 		c.extra(h, e, found)
@@ -527,7 +520,6 @@ func sent(e *entry, skew time.Duration) (from, to time.Time) {
 	return at.Add(-unknownTook - skew), at.Add(time.Second + skew)
 }
 
-// tell says what the logs prove.
 func (c *Comparison) tell(r *audit.Result) {
 	all := true
 	var share audit.Share

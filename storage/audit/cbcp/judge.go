@@ -100,7 +100,6 @@ func (j *Judge) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Repo
 	return nil
 }
 
-// named notes who asks.
 func (f *facts) named(e *evidence.Exchange) {
 	if e.Agent == "" {
 		f.agentless++
@@ -118,12 +117,10 @@ func (f *facts) named(e *evidence.Exchange) {
 	a.n++
 }
 
-// at is an exchange as an example.
 func at(e *evidence.Exchange, observed string) Example {
 	return Example{Place: e.Place, URL: finding.Short(e.URL), Time: e.Began, Observed: observed}
 }
 
-// add keeps an example while there are few.
 func add(to *[]Example, e Example) {
 	if len(*to) < maxExamples {
 		*to = append(*to, e)
@@ -148,7 +145,6 @@ const (
 	loopMax  = 20 // exchanges with a URL in all: browsers give up a redirect so, too
 )
 
-// key stands for a URL in memory.
 func (f *facts) key(url string) uint64 { return maphash.String(f.seed, url) }
 
 // usable reports whether there is nothing more to get: another request brings the same.
@@ -156,7 +152,6 @@ func usable(e *evidence.Exchange) bool {
 	return e.Answered && e.Cut == "" && (e.Status >= 200 && e.Status <= 299 || e.Status == 304)
 }
 
-// visit counts an exchange with a URL.
 func (f *facts) visit(e *evidence.Exchange) {
 	k := f.key(e.URL)
 	v, known := f.visits[k]
@@ -202,7 +197,6 @@ const (
 // failed reports whether a status says that the server fails, or is asked too much (RFC 9110 15.6, RFC 6585 4).
 func failed(status int) bool { return status == 429 || status >= 500 && status <= 599 }
 
-// server follows an authority through an exchange.
 func (f *facts) server(e *evidence.Exchange) {
 	if e.Authority == "" || e.Began.IsZero() {
 		return
@@ -325,7 +319,6 @@ func appendNew(to []string, token string) []string {
 	return append(to, token)
 }
 
-// head takes what the heads of an exchange say.
 func (f *facts) head(e *evidence.Exchange) {
 	f.tokens = appendNew(f.tokens, evidence.TokenOf(e.Agent))
 	if e.Sent.Has("authorization") || e.Sent.Has("proxy-authorization") {
@@ -343,7 +336,6 @@ func (f *facts) head(e *evidence.Exchange) {
 	f.told(e)
 }
 
-// asked is a request as an example.
 func asked(e *evidence.Exchange, observed string) Example {
 	x := at(e, observed)
 	x.Place = e.Request
@@ -394,7 +386,6 @@ func (w *wishes) read(value string, tokens []string) {
 	}
 }
 
-// tags takes the wishes of an answer.
 func (f *facts) tags(e *evidence.Exchange) {
 	var w wishes
 	for _, v := range e.Answer.RobotsTags {

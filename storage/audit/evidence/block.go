@@ -179,5 +179,4 @@ func behindChunks(in *bufio.Reader, err error) string {
 	return fmt.Sprintf("%d bytes after its last chunk are not the end of a body", len(rest))
 }
 
-// rest reads the block to its end.
 func (r *blockReader) rest() { _, _ = r.in.WriteTo(io.Discard) } // an error is in src, and the Reader's next one too

@@ -25,7 +25,6 @@ func (r *blockReader) digest() blockSum {
 	return s
 }
 
-// bindBlocks binds the blocks of an exchange's records.
 func (e *Exchange) bindBlocks() {
 	if e.LeftOut != "" { // the blocks of the answer are bound as well
 		return

@@ -318,7 +318,6 @@ func (h *partial) named(ids, to []string, uri, date string) bool {
 	return len(to) == 0 && len(h.to) == 0 && h.URL == uri && h.date == date
 }
 
-// merge takes what g has and h has not.
 func (h *partial) merge(g *partial) {
 	h.ids, h.to = append(h.ids, g.ids...), append(h.to, g.to...)
 	q, r := h, g // the request's part, the answer's part

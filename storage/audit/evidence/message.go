@@ -18,7 +18,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// request reads a request record.
 func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	h.HasRequest, h.Request = true, at
 	h.Octets = 0
@@ -127,7 +126,6 @@ func (s *RequestHead) Has(name string) bool {
 	return slices.Contains(strings.Split(s.Secrets, ", "), name) || slices.Contains(strings.Split(s.Masked, ", "), name)
 }
 
-// take takes a field.
 func (s *RequestHead) take(name string, value []byte) {
 	switch name {
 	case "host":
@@ -193,7 +191,6 @@ func oddity(head []byte) string {
 // Masked stands in the place of the value of a field that says who the user is (docs/reference/config.md).
 const Masked = "(masked)"
 
-// alsoNamed is a list of names with one more.
 func alsoNamed(list, name string) string {
 	if slices.Contains(strings.Split(list, ", "), name) {
 		return list
@@ -428,7 +425,6 @@ func (rd *Reader) keep(h *partial, body []byte) error {
 	return err
 }
 
-// head reads a response's status line and fields.
 func (rd *Reader) head(h *partial, p URL) error {
 	r := &rd.block
 	first, err := r.readHead() // what a head without an end asked for, the crawl may have heard

@@ -99,7 +99,6 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 	}
 }
 
-// original remembers an answer for the revisits of it.
 func (rd *Reader) original(h *partial, rec *warc.Record, at finding.Place) {
 	if rec.Type != "response" {
 		return

@@ -317,7 +317,6 @@ func first(path string) (at time.Time, ours bool, err error) {
 	return at, ours, nil
 }
 
-// warcinfo reads what the archive says of its making.
 func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
 	rd.cur.flush(0)
 	in := &Info{Place: at}
@@ -365,14 +364,12 @@ func (rd *Reader) declares(in *Info) {
 // MaxInfo bounds the fields that are kept of a warcinfo record: a crawl of ours has three for each of 64 [[host]] tables.
 const MaxInfo = 300
 
-// add takes a field.
 func (in *Info) add(name, value string) {
 	if len(in.Fields) < MaxInfo {
 		in.Fields = append(in.Fields, [2]string{finding.Short(name), finding.Short(value)})
 	}
 }
 
-// read takes what is understood of the fields.
 func (in *Info) read() {
 	for _, f := range in.Fields {
 		ms := millis(f[1])

@@ -74,7 +74,6 @@ func (s *stream) damage(at finding.Place) {
 	}
 }
 
-// record takes one record.
 func (rd *Reader) record(path string, rec *warc.Record) error {
 	at := finding.Place{File: path, Offset: rec.Offset, Record: finding.Short(rec.ID())}
 	rec.Type = strings.ToLower(rec.Type) // some write it otherwise, and mean no other
@@ -135,7 +134,6 @@ type heading struct {
 	to            []string // WARC-Concurrent-To
 }
 
-// heading reads that of rec.
 func (rd *Reader) heading(rec *warc.Record) heading {
 	if !rd.o.Ours {
 		return heading{}

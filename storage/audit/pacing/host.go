@@ -103,7 +103,6 @@ const (
 // starts are Unix microseconds in their order.
 type starts []int64
 
-// starts keeps a start.
 func (j *Judge) starts(e *evidence.Exchange, to *Host) {
 	if j.m.Ours() || e.Own || !e.HasAnswer { // a request whose answer lies far from it is judged alone, and so is the answer
 		return
@@ -344,7 +343,6 @@ func (j *Judge) addressOf(e *evidence.Exchange) *address {
 	return at
 }
 
-// start counts the earliest start that was kept back.
 func (j *Judge) start(at *address) {
 	s := at.starts[0]
 	at.starts = slices.Delete(at.starts, 0, 1)

@@ -388,7 +388,6 @@ func (t *terms) standing(ours, own bool) (time.Duration, string) {
 	return longer(d, by, t.rate, byRate)
 }
 
-// all is the pause that is due now.
 func (t *terms) all(d time.Duration, by string) (time.Duration, string) {
 	d, by = longer(d, by, t.limit, byLimit)
 	return longer(d, by, t.answer, byAnswers)

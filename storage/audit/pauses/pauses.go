@@ -86,12 +86,10 @@ func (r *Row) Add(e Exchange) (s Short, short bool) {
 	return s, false
 }
 
-// begin begins a row with e.
 func (r *Row) begin(e Exchange) {
 	r.n, r.first, r.last, r.ended = 1, e, e.Began, e.Began.Add(e.Took)
 }
 
-// count counts e among all exchanges of the host.
 func (r *Row) count(e Exchange) {
 	end := e.Began.Add(e.Resolution)
 	r.all++

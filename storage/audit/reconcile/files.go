@@ -94,7 +94,6 @@ func (f *markedFiles) of(sum, name string) string {
 	return name
 }
 
-// file holds one file against its mark.
 func (l *Ledger) file(name, file string, octets int64, sum string, excused bool, found finding.Report) {
 	at, f := finding.Place{File: file}, &l.files
 	m, known := f.all[name]
@@ -214,7 +213,6 @@ const (
 	maxDiffer = 100
 )
 
-// take takes a mark of the ledger.
 func (f *markedFiles) take(index int64, m *ledger.Mark) {
 	switch m.Kind {
 	case ledger.KindRun:
@@ -396,7 +394,6 @@ func (l *Ledger) hides(e *evidence.Exchange, found finding.Report) {
 	found(f)
 }
 
-// tell says what the ledger proves.
 func (l *Ledger) tell(r *audit.Result, v *vouching) {
 	c := l.check
 	r.Ledger = c

@@ -292,7 +292,6 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 // same refusal may stand more than once.
 const maxGroup = 1024
 
-// groups shows the rows under each key.
 func (l *Ledger) groups(ctx context.Context, show func(lines, records []row)) error {
 	var key [16]byte
 	var lines, records []row
@@ -318,7 +317,6 @@ func (l *Ledger) groups(ctx context.Context, show func(lines, records []row)) er
 	return nil
 }
 
-// lastTraces finds where killed runs ended in the archive.
 func (l *Ledger) lastTraces(lines, records []row) {
 	both := min(len(lines), len(records))
 	for i := range both {
@@ -329,7 +327,6 @@ func (l *Ledger) lastTraces(lines, records []row) {
 	}
 }
 
-// judge compares the rows under one key.
 func (l *Ledger) judge(lines, records []row, found finding.Report) {
 	both := min(len(lines), len(records))
 	for i := range both {
@@ -511,7 +508,6 @@ func lineRow(place string, l *storage.Line) row {
 	return a
 }
 
-// recordRow is what the archive tells of an exchange.
 func recordRow(e *evidence.Exchange) row {
 	d := storage.Line{Status: e.Status}
 	told := e.Status
@@ -587,7 +583,6 @@ func (a *row) append(b []byte) []byte {
 	return append(b, strings.Join(append(head, a.fields...), "\x00")...)
 }
 
-// parseRow reads what append wrote.
 func parseRow(b []byte) (a row) {
 	copy(a.key[:], b)
 	flags := b[16]
@@ -636,7 +631,6 @@ func alike(i int, line, record *row) bool {
 	return false
 }
 
-// finding makes a finding about a.
 func (a *row) finding(code finding.Code, required, observed string) finding.Finding {
 	f := finding.Finding{Code: code, URL: a.fields[0], Place: a.at(), Time: fromMicro(a.began), Required: required,
 		Observed: observed}
@@ -647,7 +641,6 @@ func (a *row) finding(code finding.Code, required, observed string) finding.Find
 	return f
 }
 
-// at is a record's place.
 func (a *row) at() finding.Place {
 	p := finding.Place{Record: a.record}
 	if a.line {

@@ -58,7 +58,6 @@ func (o *optOuts) mark(run int, m *ledger.Mark) {
 	}
 }
 
-// line takes a line.
 func (o *optOuts) line(run int, l *storage.Line, place string) {
 	of := listOf{run, l.List}
 	if _, met := o.named[of]; l.List == "" || met || len(o.named) >= maxLists {
@@ -216,7 +215,6 @@ func (o *optedOut) enter(e entry) {
 	}
 }
 
-// find returns the entry that a request is under.
 func (o *optedOut) find(u canon.URL, l *storage.Line) (e entry, is bool) {
 	addr := l.Addr.Addr()
 	if l.Proxy != "" { // it is the proxy's
@@ -259,7 +257,6 @@ type takedown struct {
 // maxTaken bounds the records, and the stretches of lines, that are kept.
 const maxTaken = 1 << 20
 
-// mark takes a mark.
 func (t *redacted) mark(m *ledger.Mark) {
 	t.time(m.Time)
 	r := m.Redaction
@@ -302,7 +299,6 @@ func keyOf(id string) (key [16]byte) {
 // stub takes a line that was taken away. When it was written is known by its neighbours.
 func (t *redacted) stub() { t.pending = true }
 
-// time takes the time of a line or mark.
 func (t *redacted) time(at time.Time) {
 	if at.IsZero() {
 		return
@@ -348,7 +344,6 @@ func (t *redacted) body(line, record *row) bool {
 	return differences(&bare, record) == ""
 }
 
-// tell names each takedown.
 func (t *redacted) tell(dir string, found finding.Report) {
 	for _, d := range t.told {
 		what := "the bodies of " + plainly.Count(d.records, "record")
@@ -385,7 +380,6 @@ type taken struct {
 	full    bool                 // there are too many of these
 }
 
-// mark takes a mark.
 func (t *taken) mark(m *ledger.Mark) {
 	if m.Kind == ledger.KindBegin {
 		t.origin = m.Origin

@@ -99,7 +99,6 @@ func newRuns() runs {
 	return runs{all: []run{{}}, bound: map[string][]int{}, files: map[string]int{}, ends: map[int]string{}}
 }
 
-// begin takes the mark of a run's beginning.
 func (r *runs) begin(m *ledger.Mark) {
 	r.close()
 	r.count++
@@ -144,7 +143,6 @@ func (r *runs) alike(n, m int) bool {
 	return n == m || x != nil && y != nil && x.warcinfo == y.warcinfo
 }
 
-// of is the run of a file.
 func (r *runs) of(file string) int {
 	if n, ok := r.files[file]; ok {
 		return n
@@ -163,7 +161,6 @@ func (r *runs) known(n int) *run {
 	return &r.all[n]
 }
 
-// line takes the time of a line.
 func (r *runs) line(t time.Time) {
 	r.trace(t)
 	if x := r.known(r.now()); x != nil {
@@ -215,7 +212,6 @@ func (r *runs) recorded(a *row) {
 	}
 }
 
-// paired takes an exchange that both have.
 func (r *runs) paired(line *row) {
 	x, t := r.known(line.run), fromMicro(line.began)
 	if !x.torn(t) {

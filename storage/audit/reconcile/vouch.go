@@ -78,7 +78,6 @@ func newVouched(o *Options) (*vouched, error) {
 	return l, nil
 }
 
-// entry takes the next entry.
 func (l *vouched) entry(e *ledger.Entry) {
 	l.lost = l.lost || e.Index != l.tree.Size()
 	if l.lost {
@@ -130,7 +129,6 @@ func (l *vouched) stored(size int64) bool {
 	return ok
 }
 
-// name takes a key that the ledger names.
 func (l *vouched) name(k checkpoint.Key) {
 	if !k.IsZero() && len(l.keys) < maxNamed && !slices.Contains(l.keys, k) {
 		l.keys = append(l.keys, k)
@@ -178,7 +176,6 @@ type uncovered struct {
 	wrong []finding.Finding
 }
 
-// line takes a decision.
 func (u *uncovered) line(l *storage.Line, index int64) {
 	if l.Began.IsZero() {
 		return
@@ -200,12 +197,10 @@ func (u *uncovered) line(l *storage.Line, index int64) {
 	}
 }
 
-// covered takes a checkpoint of all lines so far.
 func (u *uncovered) covered() {
 	u.has, u.first = true, time.Time{}
 }
 
-// end takes the end of a run.
 func (u *uncovered) end() {
 	apart := u.last.Sub(u.first)
 	switch {
@@ -319,7 +314,6 @@ func (j *vouching) ours(origin string, size int64, root [32]byte) bool {
 	return p != nil && p.known && p.root == root && (origin == "" || origin == j.origin)
 }
 
-// note judges a stored checkpoint.
 func (j *vouching) note(n *checkpoint.Note, path string) {
 	ours := j.ours(n.Origin, n.Size, n.Root)
 	p := j.at[n.Size]
@@ -379,14 +373,12 @@ func (j *vouching) cosigned(n *checkpoint.Note, path string, w checkpoint.Key, o
 	}
 }
 
-// other names another tree that somebody vouches for.
 func (j *vouching) other(path, who string, size int64) {
 	j.say(finding.LedgerFork, path, "one ledger for all: the lines lead to each checkpoint that others vouch for",
 		fmt.Sprintf("%s a tree of %d entries that these lines do not form: others were shown another ledger, or this one "+
 			"was changed since", who, size))
 }
 
-// heads judges what was lodged elsewhere.
 func (j *vouching) heads() {
 	for _, h := range j.o.Heads {
 		if wrong := j.missing(h); wrong != "" {
@@ -427,7 +419,6 @@ func (j *vouching) missing(h checkpoint.Checkpoint) string {
 		checkpoint.Checkpoint{Size: h.Size, Root: p.root}.Short())
 }
 
-// pinned holds the signer against the auditor's key.
 func (j *vouching) pinned() {
 	if j.o.Key.IsZero() || j.SignerKnown {
 		return

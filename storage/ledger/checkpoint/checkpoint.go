@@ -165,7 +165,6 @@ func parse(b []byte) (*Note, error) {
 	return n, nil
 }
 
-// ofLibrary takes a signature of the signed-note library apart.
 func ofLibrary(s note.Signature) (Signature, error) {
 	b, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil || len(b) < 4 {
@@ -174,7 +173,6 @@ func ofLibrary(s note.Signature) (Signature, error) {
 	return Signature{Name: s.Name, Hash: s.Hash, Octets: b[4:]}, nil
 }
 
-// library is s as the signed-note library has it.
 func (s Signature) library() note.Signature {
 	b := append(binary.BigEndian.AppendUint32(nil, s.Hash), s.Octets...)
 	return note.Signature{Name: s.Name, Hash: s.Hash, Base64: base64.StdEncoding.EncodeToString(b)}
@@ -322,7 +320,6 @@ func ParseKey(text string) (Key, error) {
 	return k, nil
 }
 
-// parseCosigner reads a key that Cosigner wrote.
 func parseCosigner(text string) (Key, bool) {
 	name, rest, _ := strings.Cut(text, "+")
 	_, encoded, _ := strings.Cut(rest, "+")

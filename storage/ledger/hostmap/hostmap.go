@@ -180,7 +180,6 @@ type placed struct {
 	depth int
 }
 
-// add takes the next leaf.
 func (b *builder) add(key, leaf Hash) error {
 	if !b.full {
 		b.key, b.last, b.left, b.full = key, leaf, b.base-1, true
@@ -212,7 +211,6 @@ func (b *builder) settle(depth, to int) {
 	b.pending = append(b.pending, placed{h, depth})
 }
 
-// root ends the range.
 func (b *builder) root() Hash {
 	if !b.full {
 		return Hash{}
@@ -292,7 +290,6 @@ func (f *finder) add(e Entry) error {
 	return f.built.add(e.Key, leaf(e.Key, value))
 }
 
-// close ends the group that is being built.
 func (f *finder) close() {
 	if f.at >= 0 {
 		f.beside[f.at] = group{f.built.root(), f.first, f.count}
@@ -300,7 +297,6 @@ func (f *finder) close() {
 	f.at = -1
 }
 
-// proof lays the siblings along the path.
 func (f *finder) proof() (p Proof) {
 	deepest, second := -1, -1
 	for n := range f.beside {

@@ -192,7 +192,6 @@ func walk(lo, hi int64, indexes []int64, bare func(lo, hi int64)) {
 // half is the largest power of two below n, which is at least 2 (RFC 6962, 2.1).
 func half(n int64) int64 { return 1 << (bits.Len64(uint64(n-1)) - 1) }
 
-// ascending checks indexes of entries of a tree.
 func ascending(indexes []int64, size int64) error {
 	before := int64(-1)
 	for _, i := range indexes {

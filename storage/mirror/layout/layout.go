@@ -19,7 +19,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -57,9 +56,6 @@ func Parse(s string) (Kind, error) {
 		if word == s {
 			return Kind(k), nil //nolint:gosec // there are few
 		}
-	}
-	if s == "single" { // of earlier versions
-		return Host, errors.New("the layout single was removed: write host or flat")
 	}
 	return Host, fmt.Errorf("%q is not a layout: write host or flat", s)
 }

@@ -76,7 +76,6 @@ func (c *csvWriter) Write(r tables.Row) error {
 	return err
 }
 
-// plain appends a value that is no text.
 func plain(b []byte, v tables.Value) []byte {
 	switch v.Kind() {
 	case tables.Bool:
@@ -104,7 +103,6 @@ func (c *csvWriter) text(s string) {
 	_ = c.w.WriteByte('"')
 }
 
-// inner writes what stands between quotes.
 func (c *csvWriter) inner(s string) {
 	for {
 		at := strings.IndexByte(s, '"')
@@ -140,7 +138,6 @@ type jsonlWriter struct {
 	scratch []byte
 }
 
-// newJSONL begins a table as lines of JSON.
 func newJSONL(w io.Writer, t *tables.Table) writer {
 	j := &jsonlWriter{w: bufio.NewWriterSize(w, bufferSize)}
 	for i := range t.Columns {
@@ -278,7 +275,6 @@ func (p *parquetWriter) next() {
 	}
 }
 
-// hand hands on the rows of the batch.
 func (p *parquetWriter) hand() error {
 	_, err := p.w.WriteRows(p.batch)
 	for _, row := range p.batch {
@@ -290,7 +286,6 @@ func (p *parquetWriter) hand() error {
 	return err
 }
 
-// flush ends a row group.
 func (p *parquetWriter) flush() error {
 	if err := p.hand(); err != nil {
 		return err
@@ -487,7 +482,6 @@ func newWET(w io.Writer, t *tables.Table, version string) (writer, error) {
 	return x, x.record(block)
 }
 
-// begin begins a record's head.
 func (x *wetWriter) begin(kind string, date time.Time, id string) {
 	x.head = append(x.head[:0], "WARC/1.0\r\n"...)
 	x.field("WARC-Type", kind)

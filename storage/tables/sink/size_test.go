@@ -70,58 +70,6 @@ func TestLargeValuesComeBack(t *testing.T) {
 	same(t, jsonRows(t, b, texts), rows)
 }
 
-// pageRows are rows of the table pages of a crawl of one site, as long as they are in practice.
-func pageRows(n int) (rows []tables.Row) {
-	rows = sample(&tables.Pages, 1000)
-	for i := 0; i < n; i++ {
-		r := rows[i%1000]
-		if i >= 1000 {
-			r = append(tables.Row(nil), r...)
-		}
-		for k, c := range tables.Pages.Columns {
-			switch {
-			case c.Kind == tables.String && c.Few:
-				r[k] = tables.Text([]string{"text/html", "en", "allowed", "fetched"}[(i/7+k)%4])
-			case c.Name == tables.Pages.Key[0]:
-				r[k] = tables.Text(fmt.Sprintf("example,docs)/manual/chapter/%08d/section.html", i))
-			case c.Kind == tables.String && !r[k].IsNull():
-				r[k] = tables.Text(fmt.Sprintf("https://docs.example/manual/chapter/%08d/%x.html", i, i*7919*(k+1)))
-			}
-		}
-		if i >= 1000 {
-			rows = append(rows, r)
-		}
-	}
-	return rows
-}
-
-// Rows per second of a page's row, and its bytes in memory per second.
-func BenchmarkPages(b *testing.B) {
-	rows := pageRows(20_000)
-	bytes := 0
-	for _, r := range rows {
-		for _, v := range r {
-			bytes += 8 + len(v.Text())
-		}
-	}
-	for _, format := range sink.Formats() {
-		b.Run(string(format), func(b *testing.B) {
-			b.SetBytes(int64(bytes))
-			b.ReportAllocs()
-			size := int64(0)
-			for b.Loop() {
-				fi, err := os.Stat(written(b, format, &tables.Pages, rows, sink.Options{}))
-				if err != nil {
-					b.Fatal(err)
-				}
-				size = fi.Size()
-			}
-			b.ReportMetric(float64(len(rows)*b.N)/b.Elapsed().Seconds(), "rows/s")
-			b.ReportMetric(float64(size)/float64(len(rows)), "B/row")
-		})
-	}
-}
-
 // sample makes rows of a table: in order, with nulls where they may be, and strings that are hostile.
 func sample(table *tables.Table, n int) (rows []tables.Row) {
 	r := rand.New(rand.NewPCG(1, uint64(len(table.Columns))))
