@@ -254,7 +254,6 @@ type freeSpots struct{}
 
 func (freeSpots) Start(netip.Prefix, time.Duration) (time.Duration, error) { return 0, nil }
 func (freeSpots) Started(netip.Prefix, time.Duration) error                { return nil }
-func (freeSpots) SetBack() time.Duration                                   { return 0 }
 
 func (freeSpots) Rest(canon.Authority, time.Time, hostlock.Wish) error { return nil }
 func (freeSpots) Resting(canon.Authority) (hostlock.Wish, error)       { return hostlock.Wish{}, nil }

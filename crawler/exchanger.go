@@ -39,8 +39,6 @@ type hostLocks interface {
 	Rest(a canon.Authority, end time.Time, w hostlock.Wish) error
 	// Resting is what is left of the time for which a asked anybody to be left alone.
 	Resting(a canon.Authority) (hostlock.Wish, error)
-	// SetBack is by how much the clock was set back, as far as rests that others left showed.
-	SetBack() time.Duration
 }
 
 // errNotYet says that the exchange has to wait for its address, or for another crawl: the turn ends without one, its wait
@@ -56,7 +54,6 @@ type exchanger struct {
 	redirects  *gate.Redirects
 	stopper    *stopper
 	windowGate *windowGate
-	setBack    sync.Once    // said that the clock was set back
 	outage     watch        // of the proxy
 	patient    *atomic.Bool // something had to wait that was no fault of its host
 }
@@ -246,11 +243,6 @@ func (c *exchanger) lock(v *visit) (wait time.Duration, err error) {
 		return 0, nil
 	}
 	wait, err = c.cfg.HostLocks.Take(v.turn.Authority, v.pace.Pause)
-	if back := c.cfg.HostLocks.SetBack(); back > 0 {
-		c.setBack.Do(func() {
-			c.cfg.Log("the clock was set back by %v: back-offs of hosts are not prolonged", back.Round(time.Second))
-		})
-	}
 	if v.locked = wait == 0 && err == nil; !v.locked {
 		return wait, err
 	}

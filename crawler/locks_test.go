@@ -332,29 +332,3 @@ func TestRule26_ARestHoldsAmongExchangesAtOnce(t *testing.T) {
 		assert.GreaterOrEqual(t, before, 10, "requests before the rest")
 	})
 }
-
-// setBack are locks that find that the clock was set back.
-type setBack struct {
-	*busyLocks
-	by time.Duration
-}
-
-func (l setBack) SetBack() time.Duration { return l.by }
-
-// That a clock was set back, as the locks of hosts show, is said, once; of one that was not nothing is.
-func TestRule17_AClockSetBackIsSaidOnce(t *testing.T) {
-	for by, want := range map[time.Duration]int{25 * time.Hour: 1, 0: 0} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, []string{"http://a.test/", "http://b.test/"}, crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3))
-			w.cfg.HostLocks = setBack{newBusyLocks(time.Second), by}
-			w.run()
-			said := 0
-			for _, s := range w.said {
-				if strings.Contains(s, "the clock was set back by 25h0m0s") {
-					said++
-				}
-			}
-			assert.Equalf(t, want, said, "set back by %v: said %d times: %q", by, said, w.said)
-		})
-	}
-}

@@ -223,8 +223,6 @@ func ParseFollow(words []string) (f Follow, err error) {
 		switch w {
 		case "feed":
 			f.Feed = true
-		case "pdf": // of earlier versions
-			err = errors.New("following links in PDF files was removed: leave pdf out")
 		default:
 			return f, fmt.Errorf("%q is not a kind of document: write feed", w)
 		}

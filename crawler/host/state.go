@@ -149,11 +149,8 @@ func (h Hearsay) append(b []byte) []byte {
 
 func (r *decoder) hearsay() Hearsay { return Hearsay{r.pace(), r.varint()} }
 
-// version is the first byte of a State. The one before has no Hearsay.
-const (
-	version       = 5
-	versionBefore = 4
-)
+// version is the first byte of a State.
+const version = 6
 
 // Append encodes n after b.
 func (n *State) Append(b []byte) []byte {
@@ -162,11 +159,8 @@ func (n *State) Append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(d/time.Microsecond))
 	}
 	b = binary.AppendVarint(b, n.LastEnd)
-	const unused = 0
-	for _, v := range []uint64{n.heard, n.Failures, n.Throttles, n.Refusals, n.Pages, n.Sitemaps<<1 | flag(n.Forbidden), n.Run, n.Parks, unused, n.Unknown} {
-		b = binary.AppendUvarint(b, v)
-	}
-	for _, v := range []uint64{flag(n.PageFailed), n.Spaced, flag(n.Proved)} {
+	for _, v := range []uint64{n.heard, n.Failures, n.Throttles, n.Refusals, n.Pages, n.Sitemaps<<1 | flag(n.Forbidden), n.Run, n.Parks, n.Unknown,
+		flag(n.PageFailed), n.Spaced, flag(n.Proved)} {
 		b = binary.AppendUvarint(b, v)
 	}
 	b = binary.AppendVarint(b, n.SpacedUntil)
@@ -189,7 +183,7 @@ func Read(b []byte) (State, error) {
 	if len(b) == 0 {
 		return State{}, nil
 	}
-	if b[0] != version && b[0] != versionBefore {
+	if b[0] != version {
 		return State{}, errVersion
 	}
 	var n State
@@ -203,8 +197,7 @@ func Read(b []byte) (State, error) {
 	}
 	forbidden := r.uvarint()
 	n.Forbidden, n.Sitemaps = forbidden&1 != 0, forbidden>>1
-	var none uint64 // the one that is unused
-	for _, p := range []*uint64{&n.Run, &n.Parks, &none, &n.Unknown} {
+	for _, p := range []*uint64{&n.Run, &n.Parks, &n.Unknown} {
 		*p = r.uvarint()
 	}
 	n.PageFailed, n.Spaced, n.Proved = r.uvarint() != 0, r.uvarint(), r.uvarint() != 0
@@ -214,9 +207,7 @@ func Read(b []byte) (State, error) {
 	n.Source = r.source()
 	n.Lost = r.uvarint() != 0
 	n.Spot = r.spot()
-	if b[0] >= version {
-		n.Hearsay = r.hearsay()
-	}
+	n.Hearsay = r.hearsay()
 	if r.bad || len(r.b) > 0 {
 		return State{}, errDamaged
 	}

@@ -12,7 +12,7 @@
 //
 // Locks are those of the system: it drops them when a process ends, however it ends, so nothing is ever stale and
 // nobody cleans up. Wall time is all that processes share. An entry says how long its rest was, so that a clock which is
-// set back makes a host rest once more for that long, and no longer; SetBack tells of it.
+// set back makes a host rest once more for that long, and no longer.
 //
 // Addresses have places like authorities (politeness rule 10): Start takes one, and Started, once the request has gone out,
 // gives it back and rests it for the pace of the address. A process that is slow between the two is not overtaken.

@@ -21,7 +21,6 @@ type Locks struct {
 	mu    sync.Mutex
 	held  map[uint64]struct{} // hashes of what is ours now
 	rests map[uint64]int64    // until when hosts rest that asked us for it, by their hashes
-	back  time.Duration       // see SetBack
 	table sync.Mutex          // one writer of entries in this process
 }
 
@@ -106,14 +105,6 @@ func (l *Locks) Started(addr netip.Prefix, every time.Duration) error {
 // addressName is none that an authority has.
 func addressName(addr netip.Prefix) string { return "address " + addr.String() }
 
-// SetBack is by how much the clock was set back, as far as what another crawl had written showed; zero if it was not. Hosts
-// then rest once more for as long as they were to, and no longer.
-func (l *Locks) SetBack() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.back
-}
-
 // take makes what has that name ours.
 func (l *Locks) take(name string, pace time.Duration) (wait time.Duration, err error) {
 	if l.file == nil {
@@ -132,14 +123,12 @@ func (l *Locks) take(name string, pace time.Duration) (wait time.Duration, err e
 	e, err := l.find(paces, h)
 	wait = e.wait(now.UnixMicro())
 	if err == nil && free {
-		ahead := e.ahead(now.UnixMicro())
 		switch {
 		case wait == 0:
 			if err = l.store(h, up(now), pace); err == nil {
 				return 0, nil
 			}
-		case ahead > 0: // or it would rest anew at each look, until the clock has caught up
-			l.setBack(ahead)
+		case e.until-now.UnixMicro() > e.rest+grain: // the clock was set back: the host would rest again at each look
 			err = l.store(h, up(now), wait)
 		}
 	}
@@ -167,12 +156,6 @@ func (l *Locks) release(name string, rest time.Duration) error {
 		return fmt.Errorf("hostlock: release %s: %w", name, err)
 	}
 	return nil
-}
-
-func (l *Locks) setBack(by time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.back = max(l.back, by)
 }
 
 // Close gives up whatever is ours.

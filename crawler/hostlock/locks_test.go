@@ -235,8 +235,7 @@ func TestRule17_ARestIsNeverShort(t *testing.T) {
 	})
 }
 
-// A clock that is set back makes a host, or an address, rest for no longer than it was to, once, however far back it is set;
-// and it is told of.
+// A clock that is set back makes a host, or an address, rest for no longer than it was to, once, however far back it is set.
 func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 	for _, back := range []time.Duration{10 * time.Millisecond, time.Second, time.Hour, 25 * time.Hour, 10_000 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -263,9 +262,6 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 				time.Sleep(time.Until(begin.Add(rest)))
 				begin = time.Now()
 				require.NoError(t, l.store(hash(addressName(addr)), up(begin.Add(back)), rest))
-			}
-			if got := l.SetBack(); got < back-time.Millisecond || got > back+time.Millisecond {
-				t.Errorf("set back by %v, told %v", back, got)
 			}
 		})
 	}

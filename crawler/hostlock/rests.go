@@ -95,7 +95,6 @@ func (l *Locks) Resting(a canon.Authority) (Wish, error) {
 	e, err := l.find(wishes, h)
 	left := e.left(now)
 	if err == nil && left > 0 && e.until-now > left.Microseconds() { // or it would rest again at each look, until the clock has caught up
-		l.setBack(time.Duration(min(e.until-now, longestRest.Microseconds()))*time.Microsecond - left)
 		mine := l.noted(e)
 		e.until, e.rest = now+left.Microseconds(), left.Microseconds()
 		if err = l.write(wishes, e, true); err == nil && mine {
@@ -215,14 +214,6 @@ func (e entry) wait(now int64) time.Duration {
 		return 0
 	}
 	return time.Duration(min(e.until-now, e.rest)) * time.Microsecond
-}
-
-// ahead is by how much the clock must have been set back since the entry was written; zero if it was not.
-func (e entry) ahead(now int64) time.Duration {
-	if e.wait(now) == 0 || e.until-now <= e.rest+grain {
-		return 0
-	}
-	return time.Duration(e.until-now-e.rest) * time.Microsecond
 }
 
 // bucket is where the entries of h may be.
