@@ -37,10 +37,6 @@ func (w *world) fetched(group func(storage.Line) string) map[string]int {
 	return n
 }
 
-func domainOf(t *testing.T) func(storage.Line) string {
-	return func(l storage.Line) string { return parse(t, l.URL).Authority().RegistrableDomain() }
-}
-
 // Pages of a tag are kept exactly over all that descends from its seeds. What is beyond is set aside, and released.
 func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -7,40 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest/visitor"
 )
-
-// A polite crawler of one exchange a second passes in every rule, each of which the demo gives something to judge, but for
-// signatures, which are the crawler's to give, and is done soon enough.
-func TestDemoIsCrawledPolitely(t *testing.T) {
-	web := Demo(1)
-	visitor.Bubble(t, web, func(c *visitor.Client) { newRover(c, second, web.Seeds()).crawl() })
-	r := web.Referee().Judge(Rules{Pace: second})
-	text := table(t, r)
-	mustKeep(t, r)
-	for _, row := range r.Rows {
-		if row.Verdict != Kept && row.Rule != Signatures {
-			t.Errorf("%s: %s", row.Rule, row.Verdict)
-		}
-	}
-	assert.LessOrEqual(t, r.Elapsed, 17*second, "it took too long")
-	for _, h := range r.Hosts {
-		assert.LessOrEqualf(t, h.Requests, 13, "%s: %d requests", h.Host, h.Requests)
-		if h.Gaps > 0 && h.Gap < h.Required {
-			t.Errorf("%s: gap %v of %v", h.Host, h.Gap, h.Required)
-		}
-	}
-	if h := r.Host("theatre.test"); h.Requests != 1 || h.Robots != 1 {
-		t.Errorf("theatre.test: %+v", h)
-	}
-	assert.Equal(t, 1500*time.Millisecond, r.Host("observatory.test").Required, "the pause that observatory.test requires")
-	t.Log("\n" + text)
-}
 
 // A crawler that ignores everything is told so, rule by rule.
 func TestDemoCatchesARudeCrawler(t *testing.T) {

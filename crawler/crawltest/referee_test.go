@@ -155,25 +155,6 @@ func TestTableIsPlainText(t *testing.T) {
 	}
 }
 
-// The referee is asked from many goroutines while many hosts are served.
-func TestManyHostsAtOnce(t *testing.T) {
-	var sites []*Site
-	for i := range 8 {
-		sites = append(sites, Tree(fmt.Sprintf("h%d.test", i), 12))
-	}
-	web := New(sites...)
-	visitor.Sockets(t, web, func(c *visitor.Client) {
-		var crawls []func()
-		for _, seed := range web.Seeds() {
-			crawls = append(crawls, func() { newRover(c, 0, []string{seed}).crawl(); web.Referee().Judge(Rules{}) })
-		}
-		c.Aside(crawls...)
-	})
-	r := web.Referee().Judge(Rules{})
-	mustKeep(t, r)
-	assert.Equal(t, 8*13, r.Requests, "requests")
-}
-
 func TestReachFollowsSeedsRedirectsOutOfScope(t *testing.T) {
 	web := New(
 		&Site{Name: "old.test", Pages: map[string]Page{"/": {Redirect: "http://between.test/"}, "/never": {}}},

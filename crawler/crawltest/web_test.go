@@ -276,7 +276,13 @@ func TestForeignCrawlerStaysOnLoopback(t *testing.T) {
 	visitor.Sockets(t, web, func(c *visitor.Client) {
 		c.HTTP.Transport = &http.Transport{DisableCompression: true} // no hook
 		seeds := []string{web.LoopbackURL("a.test"), web.LoopbackURL("b.test")}
-		newRover(c, 0, seeds).crawl()
+		at := strings.NewReplacer("http://a.test/", seeds[0], "http://b.test/", seeds[1])
+		for _, u := range []string{
+			"http://a.test/robots.txt", "http://b.test/for-a.txt", "http://a.test/", "http://a.test/p", "http://a.test/away", "http://a.test/bare",
+			"http://b.test/robots.txt", "http://b.test/", "http://b.test/deep/page", "http://b.test/target?q=1",
+		} {
+			c.Get(at.Replace(u))
+		}
 		if a := c.Get(seeds[0] + "bare"); a.Header.Get("Location")+"/" != seeds[1] {
 			t.Errorf("Location: %q", a.Header.Get("Location"))
 		}

@@ -6,43 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
 	"curtsy/robots"
 )
-
-func TestParsedPoliciesAreBoundedAndTheLatestKept(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures memory")
-	}
-	g := New(nil, "libbot", robots.RFC9309)
-	require.Len(t, g.tokens, 2, "tokens")
-	rules := func(i int) ([32]byte, []byte) {
-		b := []byte("User-agent: *\n")
-		for k := range 2000 {
-			b = fmt.Appendf(b, "Disallow: /%d/%d\n", i, k)
-		}
-		var d [32]byte
-		d[0], d[1] = byte(i), byte(i>>8)
-		return d, b
-	}
-	for i := range 200 {
-		d, b := rules(i)
-		g.Learn(d, b)
-		first, _ := rules(0)
-		require.NotNilf(t, g.known(first), "the one that is always in use was forgotten after %d", i)
-		sum := 0
-		for _, e := range g.parsed {
-			sum += e.size
-		}
-		if g.size != sum || g.size > maxParsed {
-			t.Fatalf("size %d, sum %d, bound %d", g.size, sum, maxParsed)
-		}
-	}
-	assert.NotEqual(t, 200, len(g.parsed), "nothing was forgotten: the test shows nothing")
-}
 
 // What was parsed is forgotten when there is too much of it, and comes back from the frontier.
 func TestGate_3_3_ParsedFilesAreBounded(t *testing.T) {

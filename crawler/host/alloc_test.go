@@ -42,16 +42,3 @@ func TestNotes_TakeNoMemoryButForTheirIDs(t *testing.T) {
 		t.Errorf("read: %v allocations", got)
 	}
 }
-
-func BenchmarkNotes(b *testing.B) {
-	n := someNotes(b)
-	kept := n.Append(nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		n, err := Read(kept)
-		if err != nil {
-			b.Fatal(err)
-		}
-		kept = n.Append(kept[:0])
-	}
-}

@@ -198,19 +198,6 @@ func TestTakeAndReleaseCostLittle(t *testing.T) {
 	}
 }
 
-func BenchmarkTakeAndRelease(b *testing.B) {
-	l := open(b, filepath.Join(b.TempDir(), "locks"))
-	var as []canon.Authority
-	for i := range 1000 {
-		as = append(as, authority(b, fmt.Sprintf("http://h%d.test", i)))
-	}
-	for i := 0; b.Loop(); i++ {
-		a := as[i%len(as)]
-		mustTake(b, l, a, 0)
-		mustRelease(b, l, a, 0)
-	}
-}
-
 // The rest is never a part of a microsecond shorter than it was meant to be, whenever it begins.
 func TestRule17_ARestIsNeverShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,14 +1,12 @@
 package bolt
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
 	"curtsy/frontier"
-	"curtsy/frontier/bolt/dbfile"
 	"curtsy/frontier/bolt/layout"
 )
 
@@ -69,60 +67,4 @@ func TestAllocs_ClaimAndFinish(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 3000))
 	few(t, "claim and finish", 40, func() { e.finish(fetched(e.turn(1))) })
-}
-
-// BenchmarkSeen looks up the links of a page, all known, in a set of -seen fingerprints: together, and one by one.
-func BenchmarkSeen(b *testing.B) {
-	var s dbfile.Set
-	s.Reserve(*benchSeen)
-	for i := range *benchSeen {
-		s.Add(frontier.Fingerprint(mix(uint64(i)) | 1))
-	}
-	ps := make([]frontier.Fingerprint, pageLinks)
-	page := 0
-	draw := func() {
-		for i := range ps {
-			page++
-			ps[i] = frontier.Fingerprint(mix(mix(uint64(page))%uint64(*benchSeen)) | 1)
-		}
-	}
-	b.Run("together", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			draw()
-			s.Strike(ps)
-		}
-	})
-	b.Run("one by one", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			draw()
-			for i, p := range ps {
-				if s.Has(p) {
-					ps[i] = 0
-				}
-			}
-		}
-	})
-}
-
-// BenchmarkFinish is a turn of one task, remembered, and its end with 40 links that are all known.
-func BenchmarkFinish(b *testing.B) {
-	l := benchLoad(b)
-	links := make([]frontier.Candidate, 0, pageLinks)
-	for i := range pageLinks {
-		links = append(links, l.web.link(b, i*31))
-	}
-	ctx := context.Background()
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := l.f.Claim(ctx, frontier.Want{Tasks: 1})
-		if err != nil || len(c.Turns) == 0 {
-			b.Fatalf("Claim: %d turns, error %v", len(c.Turns), err)
-		}
-		t := c.Turns[0]
-		if _, err := l.f.Finish(ctx, []frontier.Result{{Authority: t.Authority, Token: t.Token, Found: links}}); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

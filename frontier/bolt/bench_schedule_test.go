@@ -31,19 +31,6 @@ func (f *Frontier) rotate() {
 	f.scheduler.enter(h, 0)
 }
 
-// BenchmarkSchedule is the next host taken out of the schedule and put back, which is what a turn costs there.
-func BenchmarkSchedule(b *testing.B) {
-	for _, hosts := range []int{100_000, 1_000_000} {
-		b.Run("hosts="+short(hosts), func(b *testing.B) {
-			f := scheduled(hosts)
-			b.ReportAllocs()
-			for b.Loop() {
-				f.rotate()
-			}
-		})
-	}
-}
-
 // schedule adds the figures of the schedule.
 func (f *figures) schedule() {
 	for i, hosts := range []int{100_000, 1_000_000} {

@@ -124,14 +124,3 @@ func BenchmarkResolve(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkRegistrableDomain(b *testing.B) {
-	u, err := Parse(benchBase)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = u.RegistrableDomain()
-	}
-}

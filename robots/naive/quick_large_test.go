@@ -47,26 +47,3 @@ func TestReading_LargeBody(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkAllowedOfALargeBody(b *testing.B) {
-	for name, c := range large() {
-		r := Read("rfc9309", []byte(c[0]), "a")
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				r.Allowed(c[1])
-			}
-		})
-	}
-}
-
-func BenchmarkReadALargeBody(b *testing.B) {
-	for name, c := range large() {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				Read("rfc9309", []byte(c[0]), "a")
-			}
-		})
-	}
-}

@@ -108,21 +108,3 @@ func TestBadInputIsRefused(t *testing.T) {
 		t.Error("a key of 31 bytes")
 	}
 }
-
-// A signature over the authority alone costs what one Ed25519 operation and a few hundred bytes cost.
-func BenchmarkAppend(b *testing.B) {
-	for _, d := range []Draft{IETF01, Architecture03} {
-		b.Run(string(d), func(b *testing.B) {
-			s, err := New(key(b, rfcKey), agent(b, "https://crawl.library.org"), d, DefaultLife)
-			if err != nil {
-				b.Fatal(err)
-			}
-			head, at := make([]byte, 0, 4096), time.Now()
-			b.ReportAllocs()
-			for b.Loop() {
-				head = s.Append(head[:0], "a.test", at)
-			}
-			b.ReportMetric(float64(len(head)), "octets/request")
-		})
-	}
-}

@@ -17,12 +17,3 @@ func TestPrinter_EqualsPrint(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkPrint(b *testing.B) {
-	p := NewPrinter(make([]byte, 32))
-	u := mustURL(b, "https://www.site-000123.example/archive/products/category-library-1234567.html")
-	b.ReportAllocs()
-	for b.Loop() {
-		p.Print(u)
-	}
-}
