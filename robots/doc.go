@@ -7,13 +7,11 @@
 // bind that token: those of all groups that name it, or else those of all groups of "*". A Policy is immutable.
 // ParseAll keeps everything instead, and warns of what does not do what its author may think.
 //
-// Match answers with a Verdict, which names the deciding line, so that anyone who has the file can check it; Allowed
-// gives the same answer without the reason, for those who ask of many targets. Rules and targets are compared in one
-// canonical spelling (see canonicalTarget), which never changes which resource is meant. Plain rules are found by one
-// search and links from each rule to its longest proper prefix; rules with "*" or "$" are tried in the order of their
-// rank, piece by piece from the left. Neither needs an allocation for a target that is canonical already, and the time
-// is linear in the lengths of rules and target, whatever a host writes. When no rule has a "*" or "$", octets of the
-// target that no rule reaches to are not looked at.
+// Match answers with a Verdict, which names the deciding line, so that anyone who has the file can check it. Rules and
+// targets are compared in one canonical spelling (see canonicalTarget), which never changes which resource is meant.
+// Plain rules are found by one search and links from each rule to its longest proper prefix; rules with "*" or "$" are
+// tried in the order of their rank, piece by piece from the left. Neither needs an allocation for a target that is
+// canonical already, and the time is linear in the lengths of rules and target, whatever a host writes.
 //
 // # Where the RFC leaves a choice
 //

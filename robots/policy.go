@@ -74,50 +74,15 @@ func (p *Policy) Match(target string) (v Verdict) {
 	return v
 }
 
-// Allowed reports whether a target may be fetched. It equals Match(target).Allowed, mostly at two thirds of the cost:
-// for those who sift many targets. Match is for those who act on the answer and must be able to say why.
-func (p *Policy) Allowed(target string) bool {
-	if p.rules.prefixes && target != "" && target[0] == '/' {
-		if i, sure := p.rules.longest(target); sure && (i < 0 || p.rules.plain[i].allow) {
-			return true // the robots.txt itself too
-		} else if sure && !mayBeOwn(target) {
-			return false
-		}
-	}
-	best, _, own := p.decide(target)
-	return own || best == nil || best.allow
-}
-
 // decide returns the rule that decides and the one that would without it; own is true when the target is that of the
 // robots.txt itself, and no rule matters.
-//
-// Most targets are judged as they are, without a look at octets that no rule reaches to.
 func (p *Policy) decide(target string) (best, next *rule, own bool) {
-	if s := &p.rules; s.prefixes && target != "" && target[0] == '/' && !mayBeOwn(target) {
-		if i, sure := s.longest(target); sure {
-			best, next = s.chain(i)
-			return best, next, false
-		}
-	}
 	target = canonicalTarget(target, p.standard)
 	if target == ownPath {
 		return nil, nil, true
 	}
 	best, next = p.rules.decide(target)
 	return best, next, false
-}
-
-// mayBeOwn reports whether a target, which begins with "/", may be a spelling of ownPath.
-func mayBeOwn(target string) bool {
-	for i := 1; i < len(ownPath); i++ {
-		if i >= len(target) {
-			return false
-		}
-		if target[i] != ownPath[i] {
-			return target[i] == '%'
-		}
-	}
-	return true
 }
 
 // CrawlDelay returns the pause that the site asks for between two requests, at most a year; ok is false when it asks
@@ -197,8 +162,7 @@ func (p *Policy) Size() int {
 	more := p.records()
 	values := len(p.names) + len(more.sitemaps) + len(more.licenses) + len(more.visitTimes) + len(more.usages) +
 		len(more.signals)
-	return policySize + len(p.rules.text) + (len(p.rules.plain)+len(p.rules.wild))*ruleSize +
-		(len(p.rules.keys)+len(p.rules.next))*8 + values*16
+	return policySize + len(p.rules.text) + (len(p.rules.plain)+len(p.rules.wild))*ruleSize + values*16
 }
 
 // String returns the policy as a robots.txt that says the same to the same crawler, by the same standard, and nothing
@@ -291,16 +255,6 @@ func (b *Rulebook) Match(target string) Verdict {
 	return first
 }
 
-// Allowed reports whether a target may be fetched, as Policy.Allowed does: whether all policies allow it.
-func (b *Rulebook) Allowed(target string) bool {
-	for _, p := range b.policies {
-		if !p.Allowed(target) {
-			return false
-		}
-	}
-	return true
-}
-
 // Policies returns the policies that the rulebook consists of: by each document in turn, for each token in turn. The
 // slice is the rulebook's own.
 func (b *Rulebook) Policies() []*Policy { return b.policies }
@@ -357,7 +311,7 @@ const (
 	RobotsItself Reason = "robots.txt itself" // always allowed (2.2.2)
 	Unavailable  Reason = "unavailable"       // the server says that there is no robots.txt for us: allowed (2.3.1.3)
 	Unreachable  Reason = "unreachable"       // robots.txt could not be had: disallowed (2.3.1.4)
-	Restricted   Reason = "restricted"        // robots.txt is forbidden, and so is all else (1996 3.1; Terms.Forbidden)
+	Restricted   Reason = "restricted"        // robots.txt is forbidden, and so is all else (1996 3.1)
 )
 
 // Explanation is all that a policy has to say about a target: the verdict, and how it came about.
@@ -407,8 +361,7 @@ func (p *Policy) Explain(target string) Explanation {
 // matching returns all rules that match a canonical target, the one that decides first.
 func (s *ruleset) matching(target string) []*rule {
 	var all []*rule
-	i, _ := s.longest(target)
-	for ; i >= 0; i = int(s.plain[i].parent) {
+	for i := s.longest(target); i >= 0; i = int(s.plain[i].parent) {
 		all = append(all, &s.plain[i])
 	}
 	for i := range s.wild {
