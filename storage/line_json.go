@@ -45,7 +45,6 @@ func (l *Line) appendJSON(b []byte, salt *Salt) []byte {
 // saltName is the field of the salt.
 const saltName = "salt"
 
-// appendSalt appends the field of a salt behind another.
 func appendSalt(b []byte, salt *Salt) []byte {
 	b = append(b, `,"`+saltName+`":"`...)
 	b = hex.AppendEncode(b, salt[:])

@@ -151,15 +151,6 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	assert.EqualValues(t, 0, testing.AllocsPerRun(100, func() { b = long.AppendJSON(b[:0]) }), "allocations for a line")
 }
 
-// BenchmarkAppendJSON is the cost of a line with every field.
-func BenchmarkAppendJSON(b *testing.B) {
-	line := make([]byte, 0, 4096)
-	b.ReportAllocs()
-	for b.Loop() {
-		line = full.AppendJSON(line[:0])
-	}
-}
-
 // TestSchemaGrows: a reader of this version passes over fields of a later one.
 func TestSchemaGrows(t *testing.T) {
 	l, err := ParseLine([]byte(`{"time":"2026-01-01T00:00:00.000000Z","url":"u","decision":"d","later":["x"],"gap_ms":9007199254740.993}`))

@@ -49,7 +49,6 @@ func (s *Settings) ScopeConfig() (scope.Config, error) {
 	return c, err
 }
 
-// sample is the share of the crawl that the settings ask for.
 func (s *Settings) sample() (scope.Sample, error) {
 	sample, err := scope.ParseSample(s.Sample)
 	switch {

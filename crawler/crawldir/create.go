@@ -217,7 +217,6 @@ func mustBeFree(dir string) (exists bool, err error) {
 // schemeBytes are what a scheme may consist of (RFC 3986 3.1).
 const schemeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-"
 
-// quoted shows what was given as a seed, or its beginning.
 func quoted(raw string) string {
 	const most = 100
 	if len(raw) > most {

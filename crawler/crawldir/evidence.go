@@ -153,7 +153,6 @@ func digestOf(lists []*optout.List) (digest string, entries int64) {
 	return hex.EncodeToString(all), entries
 }
 
-// close closes archive, index and ledger, as far as they are open.
 func (e *evidence) close() error {
 	var errs []error
 	if e.archive != nil {
@@ -262,7 +261,6 @@ func Notes(rotations []Rotation) (notes [][]byte) {
 	return notes
 }
 
-// tellQuarantined writes down what the opening of f has put in quarantine.
 func (e *evidence) tellQuarantined(ctx context.Context, f frontier.Engine) error {
 	all, err := f.Quarantined(ctx)
 	if err != nil {

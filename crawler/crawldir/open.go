@@ -158,7 +158,6 @@ func (d *Dir) configure() (warc.Info, error) {
 	return d.settings.archiveInfo(d.path, d.config, d.options.DryRun)
 }
 
-// generationInfo notes which generation of a crawl an archive goes on with.
 func (d *Dir) generationInfo(ctx context.Context, info warc.Info) (warc.Info, error) {
 	stats, err := d.Frontier.Stats(ctx)
 	if err != nil {
@@ -411,7 +410,6 @@ const (
 	RebuiltName = FrontierName + ".rebuilt" // one that is rebuilt, until it takes the place of the damaged one
 )
 
-// in is the path of a name in a crawl directory.
 func in(dir, name string) string { return filepath.Join(dir, name) }
 
 // Place is what a crawl directory calls its own: no file that a user names is written over it.
@@ -495,7 +493,6 @@ func (d *Dir) Run(ctx context.Context) (r Result, err error) {
 	return r, err
 }
 
-// attend runs a crawl with its control interface beside it.
 func (d *Dir) attend(ctx context.Context, s Start) (summary crawler.Summary, err error) {
 	attend := d.options.Attend
 	if attend == nil {

@@ -191,7 +191,6 @@ type changing struct {
 // maxPattern bounds a pattern of the scope, in octets.
 const maxPattern = 1000
 
-// change obeys an order, or says what would come of it.
 func (c *changing) change(ctx context.Context, o control.Change) (done control.Changed, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,7 +244,6 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 	return done, errors.Join(err, removeBefore(c.dir))
 }
 
-// about says in a mark what a setting was, and is.
 func about(o control.Change, done control.Changed) string {
 	switch {
 	case done.Before == "":
@@ -260,7 +258,6 @@ func about(o control.Change, done control.Changed) string {
 	return fmt.Sprintf("%s, was %s", done.After, done.Before)
 }
 
-// obey changes a setting, and says what it was and is.
 func (s *Settings) obey(o control.Change) (before, after string, err error) {
 	switch o.Setting {
 	case control.SetMaxPages, control.SetMaxPerHost, control.SetMaxPerDomain, control.SetMaxPerTag, control.SetMaxBytes, control.SetMaxTime:
@@ -298,10 +295,8 @@ func (s *Settings) obey(o control.Change) (before, after string, err error) {
 	return before, after, nil
 }
 
-// listed are the elements of a list, in one line.
 func listed(all []string) string { return cmp.Or(strings.Join(all, ", "), hostrule.NoWindow) }
 
-// pattern adds a pattern to a list, or takes it away.
 func pattern(o control.Change, list *[]string) (before, after string, err error) {
 	at := slices.Index(*list, o.Value)
 	switch _, bad := regexp.Compile(o.Value); {
@@ -327,7 +322,6 @@ func pattern(o control.Change, list *[]string) (before, after string, err error)
 // the beginning of a run what --delay it has.
 const everyHost = "*"
 
-// lengthen raises the pause of all hosts, or of some.
 func (s *Settings) lengthen(o control.Change) (before, after string, err error) {
 	var d Duration
 	if err := d.Set(strings.TrimSpace(o.Value)); err != nil {
@@ -396,7 +390,6 @@ func (s *Settings) terms() (crawler.Terms, error) {
 	}, err
 }
 
-// concern counts the queued URLs that a change is about.
 func (c *changing) concern(ctx context.Context, o control.Change, next *Settings, done *control.Changed) error {
 	switch o.Setting {
 	case control.SetInclude, control.SetExclude:
@@ -542,7 +535,6 @@ func OpenStopped(ctx context.Context, dir string, s *Settings) (f Stopped, err e
 	return f, nil
 }
 
-// settingsIn are the settings s, or those in dir.
 func settingsIn(dir string, s *Settings) (*Settings, error) {
 	if s != nil {
 		return s, nil
@@ -659,7 +651,6 @@ func (f Stopped) tell(ctx context.Context, say func(Note), do func(e *evidence) 
 	return do(&e)
 }
 
-// tellQuarantined writes down what this opening has put in quarantine.
 func (f Stopped) tellQuarantined(ctx context.Context) error {
 	if all, err := f.Quarantined(ctx); err != nil || len(all) == 0 {
 		return err

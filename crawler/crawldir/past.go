@@ -207,7 +207,6 @@ func (p *Past) original(of answer.Reference) (*capture, cdxj.Line, error) {
 	return nil, cdxj.Line{}, failed
 }
 
-// hold makes the response at l the one whose body e has.
 func (p *Past) hold(e *record.Earlier, response capture, l cdxj.Line) {
 	e.Original = storage.Original{URL: l.URL, Date: response.Earlier.Date, ID: response.ID}
 	if response.Whole() {

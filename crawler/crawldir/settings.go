@@ -356,7 +356,6 @@ func (s *Settings) HostTables() (all []map[string]any) {
 	return all
 }
 
-// saidOf visits the keys that a table for some hosts has.
 func saidOf(r *hostrule.Rule, visit func(*pflag.Flag)) {
 	zero := HostFlags(new(hostrule.Rule))
 	HostFlags(r).VisitAll(func(f *pflag.Flag) {
@@ -366,7 +365,6 @@ func saidOf(r *hostrule.Rule, visit func(*pflag.Flag)) {
 	})
 }
 
-// tomlOf is what TOML takes for the value of a setting.
 func tomlOf(f *pflag.Flag) any {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return append([]string{}, list.GetSlice()...)
@@ -538,7 +536,6 @@ func order(to *frontier.Order) pflag.Value {
 	return oneOf(to, "order", " is not an order: write breadth or depth", "breadth", "depth")
 }
 
-// draft is the setting of a draft of Web Bot Auth.
 func draft(to *webbotauth.Draft) pflag.Value {
 	return &word[webbotauth.Draft]{to, "draft", func(d webbotauth.Draft) string { return string(d) }, webbotauth.ParseDraft}
 }

@@ -127,7 +127,6 @@ func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64
 	return st.Restarts, errors.Join(failed, err)
 }
 
-// past is what the archive had before this generation.
 func (d *Dir) past() (*Past, error) {
 	files, err := cdxj.Files(in(d.path, IndexName))
 	if err != nil {
@@ -206,7 +205,6 @@ func removeNext(dir string) error {
 	return nil
 }
 
-// importNext builds the next frontier of its parts, beside the old one.
 func importNext(dir string, parts iter.Seq2[frontier.Item, error]) error {
 	next, stop := iter.Pull2(parts)
 	defer stop()

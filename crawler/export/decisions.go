@@ -18,7 +18,6 @@ import (
 	"curtsy/storage/tables"
 )
 
-// decisions makes a row for each line of the ledger.
 func decisions(ctx context.Context, in *Inputs, out *Out) error {
 	f := newFiller(&tables.Decisions)
 	fields := storage.Fields()

@@ -94,7 +94,6 @@ func payloadOf(c *Capture) uint64 {
 	return h.Sum64()
 }
 
-// duplicates makes a row for each page that has duplicates.
 func duplicates(ctx context.Context, in *Inputs, out *Out) (err error) {
 	f, pages, err := in.Duplicates(ctx, out)
 	if err != nil {

@@ -83,7 +83,6 @@ func (c *Crawl) headers(ctx context.Context, f *filler, name string, out *Out) e
 	}
 }
 
-// fields makes a row of each line of a head.
 func (r row) fields(head string, out *Out) error {
 	position := int64(0)
 	var name, value string

@@ -93,7 +93,6 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// earlier is the earlier of two times that are some.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -231,7 +231,6 @@ const (
 	maxRel  = 64 // bytes of one
 )
 
-// relWords are the words of a rel, each once.
 func relWords(rel string) (words []string) {
 	for w := range strings.FieldsSeq(rel) {
 		if w = strings.ToLower(cut(w, maxRel)); !slices.Contains(words, w) {
@@ -579,7 +578,6 @@ const (
 	cutShort       = "truncated" // the archive has less than the answer
 )
 
-// mentions makes a row for each mention of a URL.
 func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	var crawls []crawl
 	for _, c := range in.Crawls {

@@ -479,7 +479,6 @@ func newSets(n int) sets {
 func (s *sets) twin(n uint32)        { s.twins[n/64] |= 1 << (n % 64) }
 func (s *sets) isTwin(n uint32) bool { return s.twins[n/64]>>(n%64)&1 == 1 }
 
-// root is the number of the set that n is in.
 func (s *sets) root(n uint32) uint32 {
 	for s.above[n] != n {
 		s.above[n] = s.above[s.above[n]]
@@ -561,7 +560,6 @@ func (s *shingler) word(word string) {
 	s.hashes = append(s.hashes, mix(h))
 }
 
-// set is the set of all shingles, in order.
 func (s *shingler) set() []uint64 {
 	slices.Sort(s.hashes)
 	return slices.Compact(s.hashes)
@@ -632,7 +630,6 @@ type Sketch struct {
 	bands [bands]uint64 // hashes of the minima
 }
 
-// sketch is that of a set of shingles, in order.
 func sketch(set []uint64, words int, digest uint64) Sketch {
 	s := Sketch{Digest: digest, Simhash: simhash(set), Words: words, Shingles: len(set)}
 	if digest == 0 || len(set) == 0 {
@@ -714,7 +711,6 @@ func similarity(a, b []uint32) float64 {
 	return float64(both) / float64(union)
 }
 
-// appendLeast appends the hashes that two sketches are compared by.
 func (s *Sketch) appendLeast(b []byte) []byte {
 	for _, h := range s.least {
 		b = binary.LittleEndian.AppendUint32(b, h)

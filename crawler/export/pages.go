@@ -50,7 +50,6 @@ func pages(ctx context.Context, in *Inputs, out *Out) error {
 	}})
 }
 
-// fetched fills in what Common Crawl says of an answer.
 func (r row) fetched(c *Capture, p *Page) {
 	r.set("fetch_time", tables.Instant(c.Index.Time))
 	status, media := c.Index.Status, c.Index.Mime
@@ -138,7 +137,6 @@ func (r row) judged(l *storage.Line) {
 	r.set("robots_standard", tables.Some(l.Standard))
 }
 
-// paced fills in how long was waited, and how long it took.
 func (r row) paced(l *storage.Line) {
 	if l.PaceBy != "" {
 		r.set("pace_ms", millis(l.Pace))
@@ -359,7 +357,6 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 	return p, nil
 }
 
-// language detects the language of the body in its whole text.
 func (c *Capture) language(ctx context.Context, body io.Reader) (pagetext.Result, error) {
 	p, err := pagetext.Read(ctx, c.textInput(body, true))
 	return p.Language, err

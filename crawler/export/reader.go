@@ -504,7 +504,6 @@ func feed[T any](ctx context.Context, all *sorted.Sorter, size int, work, order 
 	return twice, send()
 }
 
-// collect hands on what batches made, in their order.
 func collect[T any](order <-chan *batch[T], out *Out, v *visitor[T]) error {
 	for b := range order {
 		<-b.done

@@ -104,7 +104,6 @@ func (in *Inputs) oddRobots(ctx context.Context, out *Out) (map[string]bool, err
 	return odd, nil
 }
 
-// sightOf reads a capture that may be of a robots.txt.
 func sightOf(_ context.Context, c *Capture) ([]*sight, error) {
 	u := c.URL()
 	key, authority := hostOf(c.Index.URL)

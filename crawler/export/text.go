@@ -27,7 +27,6 @@ const (
 // fewRows is how many captures a batch has whose rows may be megabytes each.
 const fewRows = 2
 
-// texts makes a row for each page and plain text.
 func texts(ctx context.Context, in *Inputs, out *Out) error {
 	f := newFiller(&tables.Reading)
 	var mu sync.Mutex
@@ -136,7 +135,6 @@ func (c *Capture) text(ctx context.Context) (p pagetext.Page, is bool, err error
 	return p, err == nil, err
 }
 
-// isPlain reports whether the answer is plain text, by the server's word.
 func (c *Capture) isPlain() bool { return c.Answer.Type().Name == "text/plain" }
 
 func (c *Capture) textInput(body io.Reader, wholeOnly bool) pagetext.Input {

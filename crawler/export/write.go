@@ -87,7 +87,6 @@ func Write(ctx context.Context, in *Inputs, o Options) (*Manifest, error) {
 	return m, nil
 }
 
-// alike reports whether tables of m are those that o would have.
 func (m *Manifest) alike(o *Manifest) bool {
 	return m.Version == o.Version && m.Software == o.Software && m.Identity == o.Identity
 }
@@ -351,7 +350,6 @@ func (m *Manifest) write(dir string) error {
 	return nil
 }
 
-// of is the table in a file that was made.
 func (m *Manifest) of(file string) (Made, bool) {
 	i := slices.IndexFunc(m.Tables, func(t Made) bool { return t.File == file })
 	if i < 0 {

@@ -136,7 +136,6 @@ func newAudit(o Options) (*audit, error) {
 	return a, nil
 }
 
-// host returns what is known of an authority, and makes it known.
 func (a *audit) host(name string) *host {
 	h := a.hosts[name]
 	if h == nil {
@@ -227,7 +226,6 @@ func (a *audit) exchange(ctx context.Context, e *evidence.Exchange) error {
 	return nil
 }
 
-// stepped takes the clock back where it was set back before e.
 func (a *audit) stepped(e *evidence.Exchange) {
 	begun, back := a.clock.isBack(e)
 	if !back {
@@ -296,7 +294,6 @@ func (a *audit) judgeRobots(e *evidence.Exchange, to *host) error {
 	return err
 }
 
-// after makes an exchange what is known of its authority.
 func (a *audit) after(e *evidence.Exchange, to *host) {
 	to.owned(e, a.judge.m)
 	to.since = min(to.since+1, evidence.AtKill+1)
@@ -313,7 +310,6 @@ func (a *audit) after(e *evidence.Exchange, to *host) {
 	}
 }
 
-// refused checks the line of a URL that was not asked for.
 func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) error {
 	n := max(l.Count, 1)
 	a.Totals.Refusals += n
@@ -522,7 +518,6 @@ func (c *clock) isBack(e *evidence.Exchange) (begun time.Time, back bool) {
 	return begun, !c.runBegan.IsZero() || e.Began.Before(c.last)
 }
 
-// setBack sets the clock back before e, and names it.
 func (c *clock) setBack(e *evidence.Exchange, begun time.Time) finding.Finding {
 	by := c.last.Sub(begun)
 	e.Stepped = true

@@ -139,7 +139,6 @@ func (h *policyHost) Told(l *storage.Line) {
 // maxRecords bounds the records of a host's robots.txt that are remembered, 8 bytes each.
 const maxRecords = 64
 
-// remember notes that the host's robots.txt was learned from a record.
 func (h *policyHost) remember(record string) {
 	id := maphash.String(recordSeed, record)
 	if n := len(h.records); record == "" || n > 0 && h.records[n-1] == id {
@@ -461,7 +460,6 @@ func (j *judge) fresh(e *evidence.Exchange, to *policyHost) {
 	}
 }
 
-// pageVerdicts are those of a host's rules about what was sent.
 func (j *judge) pageVerdicts(to *policyHost, target, agent string) ([]evidence.Verdict, error) {
 	if to.policy.kind != ruled {
 		return nil, nil
@@ -550,7 +548,6 @@ func (j *judge) alone(e *evidence.Exchange, to *policyHost) error {
 	return nil
 }
 
-// forbidden says in words that v forbids something, and by which line.
 func (j *judge) forbidden(to *policyHost, v evidence.Verdict) string {
 	p := &to.policy
 	return "no request: " + v.String() + " of robots.txt, " + strconv.Quote(j.texts.Line(p.text, v.Line)) +
@@ -696,7 +693,6 @@ func (r redirects) due(key string, e *evidence.Exchange, ours bool) (waiting []h
 	return waiting
 }
 
-// leadTo reports whether e follows one.
 func (r redirects) leadTo(e *evidence.Exchange, key string) bool {
 	return slices.ContainsFunc(r[key], func(w hop) bool { return !w.served(e) })
 }

@@ -156,7 +156,6 @@ func switched(asker, name string) bool {
 	return asker != "" && !strings.EqualFold(asker, name)
 }
 
-// reachable reports whether a User-Agent tells whom to ask about the crawler.
 func reachable(agent string) bool {
 	agent = strings.ToLower(agent)
 	return strings.Contains(agent, "http://") || strings.Contains(agent, "https://") || strings.Contains(agent, "@")

@@ -420,7 +420,6 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// rows judges the exchanges of each host as a whole.
 func (a *audit) rows() {
 	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
 		if f, short := a.hosts[name].pace.Whole(name); short {

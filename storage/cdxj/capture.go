@@ -202,7 +202,6 @@ func appendKey(b []byte, url string) []byte {
 	return b
 }
 
-// appendQuery appends the arguments of a query, sorted.
 func appendQuery(b []byte, query string) []byte {
 	var room [16]string
 	arguments := room[:0]

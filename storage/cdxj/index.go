@@ -377,7 +377,6 @@ func Sorted(ctx context.Context, dir string, paths ...string) iter.Seq2[[]byte, 
 	}
 }
 
-// addFiles adds the lines of files, each with its newline.
 func addFiles(s *sorted.Sorter, paths ...string) error {
 	var b []byte
 	for _, path := range paths {

@@ -179,7 +179,6 @@ func (s *Store) catchUp(ctx context.Context) error {
 	return s.dropJournals(open)
 }
 
-// learn reads the payloads of a segment from its sorted index.
 func (s *Store) learn(ctx context.Context, file string) error {
 	path := filepath.Join(s.index, indexName(file))
 	f, err := durable.Open(path)
@@ -206,7 +205,6 @@ func (s *Store) startSegment(file string) {
 	s.next++ // no two segments begin at one place
 }
 
-// place adds a record of the last segment to the table.
 func (s *Store) place(payload [32]byte, offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,7 +284,6 @@ func (s *Store) known(payload [32]byte) (o storage.Original, known bool, err err
 	return o, false, nil
 }
 
-// places are the places of records that may have a payload.
 func (s *Store) places(payload [32]byte) (all []int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -130,19 +130,6 @@ func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
 	}
 }
 
-func TestSegmentThatIsGoneIsNotReferredTo(t *testing.T) {
-	dir := t.TempDir()
-	c := crawling(t, dir, 0)
-	c.record(t, page(1, "http://a.test/", "first"))
-	c.close(t)
-	require.NoError(t, os.Remove(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz")))
-	c = crawling(t, dir, 0)
-	defer c.close(t)
-	if o, known, err := c.store.Original(digestOf("first")); known || err != nil {
-		t.Errorf("%v %v", o, err)
-	}
-}
-
 func TestVoidRecordIsNotReferredTo(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)

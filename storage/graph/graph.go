@@ -587,7 +587,6 @@ func (b *Builder) Graph(ctx context.Context) (_ *Graph, err error) {
 	return g, nil
 }
 
-// numbered returns the numbers of the vertices by provisional number.
 func (g *Graph) numbered(ctx context.Context) (number []uint32, err error) {
 	number = make([]uint32, g.order)
 	next := uint32(0)

@@ -101,7 +101,6 @@ func isAddr(s string) bool {
 	return err == nil
 }
 
-// hostOf writes the name of a host as URLs have it.
 func hostOf(name string) (string, error) {
 	if a, err := netip.ParseAddr(name); err == nil && a.Is6() {
 		name = "[" + name + "]"

@@ -177,7 +177,6 @@ func (s *scanner) copied(number int) {
 	}
 }
 
-// alike reports whether two readers give the same to their ends.
 func alike(a, b io.Reader) bool {
 	x, y := make([]byte, bufferSize), make([]byte, bufferSize)
 	for {

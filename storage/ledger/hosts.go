@@ -196,7 +196,6 @@ func (h *hostCheck) base() iter.Seq2[hostmap.Entry, error] {
 	return hostsIn(h.file)
 }
 
-// take takes the first n entries of the tail into the map.
 func (h *hostCheck) take(n int) (root hostmap.Hash, hosts int64, err error) {
 	f, err := os.CreateTemp("", "curtsy-hosts-*")
 	if err != nil {
@@ -221,7 +220,6 @@ func (h *hostCheck) close() error {
 	return err
 }
 
-// end checks the last mark.
 func (h *hostCheck) end(c *checker) error {
 	if h.gap || h.last == nil {
 		return nil
@@ -278,7 +276,6 @@ func (h *hostCheck) partly(c *checker) error {
 	return nil
 }
 
-// isMissing reports whether an error says that a file is not there.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // maxStubs bounds the stubs and the names of forgotten lines that are held against each other.

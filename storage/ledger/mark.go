@@ -199,7 +199,6 @@ type member struct {
 	Name string `json:"name"`
 }
 
-// appendValue appends the value of a field with that name.
 func appendValue(b []byte, name string, v reflect.Value) []byte {
 	switch x := v.Interface().(type) {
 	case time.Time:
@@ -387,7 +386,6 @@ func (r *Redaction) check() error {
 	return nil
 }
 
-// ready puts the marks that are due before a line.
 func (w *Writer) ready() {
 	w.beginSegment()
 	if w.going {

@@ -196,7 +196,6 @@ func (r *recovery) empty() (err error) {
 	return nil
 }
 
-// entry reads the mark of hosts that a checkpoint ends in.
 func (r *recovery) entry(index int64) (m *Mark, err error) {
 	at, err := r.segmentOf(index)
 	if err != nil {
@@ -249,7 +248,6 @@ func (r *recovery) lines(number int) iter.Seq2[Text, error] {
 	}
 }
 
-// read reads the lines again from the first on.
 func (r *recovery) read() error {
 	at, err := r.segmentOf(r.first)
 	if err != nil {
@@ -387,7 +385,6 @@ func (r *recovery) absorb() error {
 	return nil
 }
 
-// finish settles what goes on, and says what was made anew.
 func (r *recovery) finish() error {
 	w := r.w
 	if r.index < r.committed {

@@ -67,7 +67,6 @@ func openPacked(dir string, number int) (*segmentFile, error) {
 
 func (s *segmentFile) packed() bool { return strings.HasSuffix(s.path, packedSuffix) }
 
-// pass passes over the first bytes.
 func (s *segmentFile) pass(n int64) (err error) {
 	if s.packed() {
 		_, err = io.CopyN(io.Discard, s, n)
@@ -252,7 +251,6 @@ func segments(dir string) ([]int, error) {
 	return slices.Compact(numbers), nil
 }
 
-// create makes a segment, or goes on with one.
 func create(path string) (file, error) {
 	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
@@ -391,7 +389,6 @@ func compress(sys system, from, to string) (err error) {
 	return out.Sync()
 }
 
-// writePacked writes to a file, compressed.
 func writePacked(to io.Writer, write func(io.Writer) error) error {
 	z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(maxWindow/4))
 	if err != nil {

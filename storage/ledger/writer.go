@@ -250,7 +250,6 @@ func (w *Writer) reopen() error {
 	return nil
 }
 
-// complete ends the segment being written, and turns to the next.
 func (w *Writer) complete() error {
 	if err := w.flush(); err != nil {
 		return err
@@ -590,7 +589,6 @@ func (t *tail) reset(base int64) {
 	*t = tail{base: base, hashes: t.hashes[:0], hosts: t.hosts[:0], names: t.names[:0], ids: t.ids}
 }
 
-// drop forgets the first n entries.
 func (t *tail) drop(n int) {
 	rest := tail{base: t.base + int64(n), ids: map[string]uint32{}}
 	for i := n; i < len(t.hashes); i++ {

@@ -316,7 +316,6 @@ func unescapeCSS(s string) string {
 	return b.String()
 }
 
-// name returns the name that an identifier means, in small letters.
 func name(s string) string {
 	if len(s) > 7*maxName {
 		return ""

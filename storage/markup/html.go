@@ -89,7 +89,6 @@ func mentionsBase(s string) bool {
 	}
 }
 
-// tag rewrites a start tag, and the style sheet behind it.
 func (h *htmlDoc) tag(t *tag) {
 	if h.o.anchors != nil && h.depth == 0 {
 		h.o.anchors(h, t)
@@ -140,7 +139,6 @@ func (h *htmlDoc) tag(t *tag) {
 // isCSS reports whether the type of a style element makes it a style sheet (HTML Standard 4.2.6).
 func isCSS(kind string) bool { return kind == "" || strings.EqualFold(kind, "text/css") }
 
-// shifted is a sink for edits of what begins at start.
 func (h *htmlDoc) shifted(start int) sink {
 	return func(e edit) { h.to(edit{e.start + start, e.end + start, e.text}) }
 }
@@ -229,7 +227,6 @@ func (h *htmlDoc) attribute(a *attribute, f form, r Ref) (local bool) {
 	return ok && isLocal(new)
 }
 
-// parts asks about what stands in an attribute among other things.
 func (h *htmlDoc) parts(a *attribute, f form, r Ref, text string) (local bool) {
 	part := part{h: h, a: a, m: mapper{raw: h.s[a.start:a.end]}, at: a.start}
 	switch {
@@ -289,7 +286,6 @@ func (h *htmlDoc) emit(e edit) {
 	}
 }
 
-// whole writes a value anew, in double quotes.
 func (h *htmlDoc) whole(a *attribute, new string) edit {
 	new = html.EscapeString(new)
 	if h.depth == 0 && a.start == a.outer+1 && h.s[a.outer] == '"' && a.after == a.end+1 {
@@ -311,7 +307,6 @@ type part struct {
 	started bool
 }
 
-// edit is a sink for edits of the decoded value.
 func (p *part) edit(e edit) {
 	start := p.a.start + p.m.place(e.start, false)
 	end := p.a.start + p.m.place(e.end, true)
@@ -333,7 +328,6 @@ func (p *part) finish() {
 	}
 }
 
-// escapeQuotes escapes what would end a value that gets quotes.
 func (p *part) escapeQuotes(end int) {
 	for i := p.at; i < end; i++ {
 		if p.h.s[i] == '"' {
@@ -508,7 +502,6 @@ func attributesOf(places map[string]map[string]use) map[string]bool {
 	return all
 }
 
-// matters reports whether an attribute is looked at.
 func matters(name string) bool { return attributes[name] }
 
 func lookup(t *tag, attr string) (use, bool) {

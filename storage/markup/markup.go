@@ -123,7 +123,6 @@ func Manifest(in []byte, o Options, visit Visit) ([]byte, error) {
 	})
 }
 
-// rewrite decodes a document, lets read find the edits, and makes them.
 func rewrite(in []byte, o Options, visit Visit, c coding,
 	declare func(text, name string) edit, read func(*work, string, sink) error) ([]byte, error) {
 	s := splicer{in: in, c: c, most: o.Most}
@@ -278,7 +277,6 @@ func isLocal(ref string) bool {
 	return end < 0 || ref[end] != ':' && !strings.HasPrefix(ref, "//")
 }
 
-// writable reports why a replacement cannot be written.
 func writable(s string) error {
 	if s == "" {
 		return fmt.Errorf("the replacement is empty; name the document itself by its file")

@@ -22,7 +22,6 @@ type template struct {
 // that nest 512 deep.
 const maxOpen = 128
 
-// next returns the next start tag that is no template's contents.
 func (z *scanner) next() (t tag, ok bool) {
 	for {
 		i := strings.IndexByte(z.s[z.at:], '<')
@@ -64,7 +63,6 @@ func (z *scanner) inert() bool {
 	return false
 }
 
-// startTag reads the start tag at i, and what it opens.
 func (z *scanner) startTag(i int) (t tag, ok bool) {
 	if t, ok = readTag(z.s, i, false, z.found); !ok {
 		z.at = len(z.s)
@@ -106,7 +104,6 @@ func isRaw(name string) bool {
 	return false
 }
 
-// endTag reads the end tag at i and returns where it ends.
 func (z *scanner) endTag(i int) int {
 	if i+2 == len(z.s) {
 		return len(z.s)

@@ -61,7 +61,6 @@ func (x *xmlScanner) next() (t tag, ok bool) {
 	}
 }
 
-// endTag reads an end tag whose name begins at i.
 func (x *xmlScanner) endTag(i int) {
 	x.at = i
 	for x.at < len(x.s) && x.s[x.at] != '>' && x.s[x.at] != '<' && !IsSpace(x.s[x.at]) {
@@ -76,7 +75,6 @@ func unprefixed(name string) string { return name[strings.IndexByte(name, ':')+1
 
 func isNameStart(c byte) bool { return IsLetter(c) || c == '_' || c == ':' || c >= 0x80 }
 
-// xmlTag rewrites a tag, and the style sheet behind it.
 func (h *htmlDoc) xmlTag(t *tag, x *xmlScanner) {
 	if t.name == "style" && !t.closed {
 		t.body = RawEnd(h.s, t.end, x.whole)
@@ -226,7 +224,6 @@ type alien struct {
 	point bool // what is in it is HTML
 }
 
-// inside reports whether the innermost open element is a foreign one.
 func (f *foreign) inside() bool { return len(f.open) > 0 }
 
 // start takes a start tag, and reports whether it is of a foreign element.
@@ -293,7 +290,6 @@ func (f *foreign) end(name string) {
 // cut closes all but the first n elements.
 func (f *foreign) cut(n int) { f.open = f.open[:min(n, len(f.open))] }
 
-// breaksOut reports whether a start tag ends foreign content.
 func breaksOut(t *tag) bool {
 	switch t.name {
 	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",

@@ -156,7 +156,6 @@ func parseOne(s string) (t Type, ok bool) {
 	return Type{Name: strings.ToLower(name), Charset: charsetOf(params)}, true
 }
 
-// charsetOf returns the first charset parameter of a list of parameters.
 func charsetOf(params string) string {
 	for params != "" {
 		params = strings.TrimLeft(params, blanks)

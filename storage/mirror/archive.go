@@ -200,7 +200,6 @@ type damaged struct{ error }
 
 func (d damaged) Unwrap() error { return d.error }
 
-// damage reports whether an error is one of an answer.
 func damage(err error) (state, bool) {
 	var d damaged
 	switch {

@@ -117,7 +117,6 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 	}
 }
 
-// lists writes the map and the list of what is missing.
 func (w *writer) lists(s *Summary) error {
 	err := w.disk.create(MapFile, time.Time{}, func(f *os.File) error { return writeSorted(f, w.lines) })
 	if err != nil {

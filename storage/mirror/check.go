@@ -294,7 +294,6 @@ func (r *reader) read(in []byte, contentType, file string) {
 	}
 }
 
-// page reads a page, or a document in XML.
 func (r *reader) page(in []byte) {
 	z := html.NewTokenizer(bytes.NewReader(in))
 	inert, raw := 0, ""

@@ -9,9 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"curtsy/frontier/canon"
-	"curtsy/storage/markup"
 )
 
 // What a page's head says is found however long it is: headOctets only decides what is tried first.
@@ -29,7 +26,7 @@ func TestAHeadLongerThanWhatIsReadFirst(t *testing.T) {
 }
 
 // site is 1,000 pages of 20 KiB with 40 links, and 200 pictures of theirs.
-func site(t testing.TB, dir string) (octets int64) {
+func site(t testing.TB, dir string) {
 	t.Helper()
 	var all []got
 	for i := range 1000 {
@@ -44,10 +41,6 @@ func site(t testing.TB, dir string) (octets int64) {
 		all = append(all, got{url: fmt.Sprintf("http://a.test/i%d.png", i), body: strings.Repeat(fmt.Sprint(i), 10000)})
 	}
 	crawled(t, dir, all...)
-	for _, g := range all {
-		octets += int64(len(g.body))
-	}
-	return octets
 }
 
 // A file costs a bounded number of allocations: its record is read twice, of 15 fields each, and each link is a URL, a
@@ -68,52 +61,5 @@ func TestAFileTakesLittleMemory(t *testing.T) {
 		t.Errorf("%d allocations for each of %d files, more than %d", each, s.Files, most)
 	} else {
 		t.Logf("%d allocations and %d octets for each of %d files", each, int64(after.TotalAlloc-before.TotalAlloc)/s.Files, s.Files) //nolint:gosec // likewise
-	}
-}
-
-// BenchmarkBuild makes the mirror of a site, afresh and again. Bytes are those of the bodies.
-func BenchmarkBuild(b *testing.B) {
-	dir := b.TempDir()
-	octets := site(b, dir)
-	for _, fresh := range []bool{true, false} {
-		b.Run(fmt.Sprintf("fresh=%t", fresh), func(b *testing.B) {
-			o := options(b, dir)
-			o.Fresh = fresh
-			built(b, o)
-			b.SetBytes(octets)
-			b.ReportAllocs()
-			for b.Loop() {
-				built(b, o)
-			}
-			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/1.2, "ms/1000files")
-		})
-	}
-}
-
-// BenchmarkRewrite replaces the 40 references of a page of 20 KiB, among 10,000 pages of which half have a file.
-func BenchmarkRewrite(b *testing.B) {
-	p := &plan{}
-	for i := range 10_000 {
-		e := entry{key: fmt.Sprintf("http://a.test/section-%d/page-%d.html", i%10, i), final: -1, kind: kindOf("text/html")}
-		if i%2 == 0 {
-			e.state = isNoArchive
-		}
-		p.entries = append(p.entries, e)
-	}
-	p.index()
-	p.name()
-	var page strings.Builder
-	for j := range 40 {
-		fmt.Fprintf(&page, `<p>%s<a href="/section-%d/page-%d.html">x</a>`, strings.Repeat("words and words ", 30), j*331%10, j*331%10_000)
-	}
-	u := urlOf(b, "http://a.test/section-1/page-1.html")
-	l := linker{plan: p, url: u, file: "a.test/section-1/page-1.html", missing: func(canon.URL, bool) {}, nowhere: func() {}}
-	o := markup.Options{URL: u, ContentType: "text/html; charset=utf-8", RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true, Most: maxRewritten}
-	b.SetBytes(int64(page.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := markup.HTML([]byte(page.String()), o, l.visit); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -97,7 +97,6 @@ func (d *disk) mkdir(name string) error {
 	return d.root.Mkdir(name, 0o755)
 }
 
-// parents makes the directories of a file of the new tree.
 func (d *disk) parents(name string) error {
 	dir := path.Dir(nextDir + "/" + name)
 	d.mu.Lock()
@@ -146,7 +145,6 @@ func (d *disk) old(name string) os.FileInfo {
 	return fi
 }
 
-// equal reports whether a file of the tree before has these bytes.
 func (d *disk) equal(name string, octets []byte) bool {
 	was, err := d.root.ReadFile(treeDir + "/" + name)
 	return err == nil && bytes.Equal(was, octets)

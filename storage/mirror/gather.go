@@ -160,7 +160,6 @@ func (p *plan) find(key string) (*entry, bool) {
 	return &p.entries[i], true
 }
 
-// has reports whether a key has a file.
 func (p *plan) has(key string) bool {
 	e, ok := p.find(key)
 	return ok && p.fileOf(e) != nil
@@ -315,7 +314,6 @@ type salvaged struct {
 	was  entry // as the archive has it
 }
 
-// gather decides for each URL of the archive which answer counts.
 func gather(ctx context.Context, o *opened, options *Options, temp string) (*gatherer, error) {
 	g := &gatherer{opened: o, options: options, plan: &plan{layout: options.Layout}, saved: map[*entry]salvaged{}}
 	group, ctx := errgroup.WithContext(ctx)

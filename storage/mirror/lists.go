@@ -57,7 +57,6 @@ type why struct {
 	at     int64 // microseconds
 }
 
-// after reports whether w is to replace was.
 func (w why) after(was why) bool {
 	return cmp.Or(cmp.Compare(w.rank, was.rank), cmp.Compare(w.at, was.at), strings.Compare(w.detail, was.detail)) > 0
 }
@@ -156,7 +155,6 @@ func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error
 	return errors.Join(end(), b.Flush())
 }
 
-// explain gives a line its reason, and counts it.
 func (a *absent) explain(m *Missing, p *plan, found why, s *Summary) (err error) {
 	if m.Reason, m.Detail, err = a.reason(p, m.URL, found, m.Embeds > 0); err != nil {
 		return err
@@ -175,7 +173,6 @@ func (a *absent) explain(m *Missing, p *plan, found why, s *Summary) (err error)
 	return nil
 }
 
-// reason returns why a URL is not in the mirror.
 func (a *absent) reason(p *plan, key string, found why, embed bool) (Reason, string, error) {
 	if e, ok := p.find(key); ok {
 		reason, detail := p.reasonOf(e)
@@ -377,7 +374,6 @@ func Map(dir string) iter.Seq2[Entry, error] {
 	}
 }
 
-// local reports whether name is one that a mirror may have.
 func local(name string) bool {
 	return fs.ValidPath(name) && name != "." && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) &&
 		!strings.ContainsAny(name, "\\\x00")

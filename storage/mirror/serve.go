@@ -136,7 +136,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.elsewhere(w, r)
 }
 
-// isHere reports whether the Host field of a request names this machine.
 func isHere(host string) bool {
 	u, err := canon.Parse("http://" + host + "/")
 	return err == nil && u.Authority().Loopback()

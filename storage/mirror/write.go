@@ -275,7 +275,6 @@ func (w *writer) names(doc *document, e *entry) error {
 	return nil
 }
 
-// imports reports whether a script imports others.
 func imports(text []byte) (yes bool) {
 	script.Imports(text, func(int, int, string) { yes = true })
 	return yes

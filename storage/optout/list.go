@@ -142,7 +142,6 @@ func family(a netip.Addr) int {
 	return 1
 }
 
-// keyTarget returns path and query as the key spells them.
 func keyTarget(u canon.URL) string {
 	return u.Key()[len(u.String())-len(u.RequestURI()):] // key and fetch URL differ behind the host alone
 }
@@ -226,7 +225,6 @@ func (l *List) line(line string, number int) error {
 	return l.enter(text, len(l.entries)-1)
 }
 
-// enter reads an entry and puts it where it is looked for.
 func (l *List) enter(text string, at int) error {
 	site, path := text, ""
 	scheme, rest, schemed := strings.Cut(text, "://")

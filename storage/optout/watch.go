@@ -289,7 +289,6 @@ func (s *watched) note(info fs.FileInfo) {
 	s.info, s.recent = info, time.Since(info.ModTime()) < coarse
 }
 
-// troubled says what is wrong, once.
 func (s *watched) troubled(why string) string {
 	if s.trouble == why {
 		return ""
@@ -298,7 +297,6 @@ func (s *watched) troubled(why string) string {
 	return s.told()
 }
 
-// told says what is wrong, and what that means.
 func (s *watched) told() string {
 	return fmt.Sprintf("opt-out list %s: %s; %s", s.Path, s.trouble, s.force())
 }
@@ -344,7 +342,6 @@ func read(path string) (fs.FileInfo, []byte, error) {
 	return info, b, nil
 }
 
-// missing reports whether a file is not there.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

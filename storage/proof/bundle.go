@@ -42,7 +42,6 @@ var limits = map[string]uint64{
 	manifestName: maxManifest, checkpointName: maxNote, proofName: maxProof, pageName: maxPage,
 }
 
-// open reads the directory of a bundle and its manifest.
 func open(r io.ReaderAt, size int64) (*opened, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -363,7 +362,6 @@ func parseRow(b []byte) (r Row, err error) {
 	return r, nil
 }
 
-// hash is the entry hash, which a stub states.
 func (r Row) hash() (tlog.Hash, error) {
 	_, _, err := ledger.ParseStub(r.Public)
 	return hashOf(r.Public), err

@@ -253,7 +253,6 @@ func (g *gathered) marks() {
 	}
 }
 
-// line keeps a line of the host, as bundles have it.
 func (g *gathered) line(e ledger.Text) error {
 	g.buf = Row{e.Index, tree.Public(nil, e.Line)}.append(g.buf[:0])
 	if _, err := g.rows.Write(g.buf); err != nil {
@@ -478,7 +477,6 @@ func (g *gathered) elsewhere(ctx context.Context) {
 	g.wanted = nil
 }
 
-// hostsOf finds the map of the last mark.
 func (g *gathered) hostsOf() error {
 	for _, name := range []string{ledger.HostsName, ledger.HostsNext} {
 		if found, err := g.stored(name); found || err != nil {
@@ -568,7 +566,6 @@ type claim struct {
 	found []int // places in stubs
 }
 
-// try reports whether the lines and these stubs have the digest.
 func (c *claim) try(chosen []int) bool {
 	if c.left--; c.left < 0 {
 		return false

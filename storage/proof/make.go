@@ -148,7 +148,6 @@ func (d *digested) Write(b []byte) (int, error) {
 // noTime is the first date that ZIP has: a bundle depends on crawl and checkpoint alone.
 var noTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// write writes a member, dated noTime.
 func (m *maker) write(name string, fill func(w io.Writer) error) error {
 	to, err := m.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: noTime})
 	if err != nil {

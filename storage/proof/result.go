@@ -148,7 +148,6 @@ func (r *Result) at(c Code, index int64, format string, args ...any) {
 	r.Findings = append(r.Findings, f)
 }
 
-// signer returns the place of a name among the signers.
 func (r *Result) signer(k checkpoint.Key) *Signer {
 	for i := range r.Signers {
 		if r.Signers[i].Name == k.Name() {
@@ -317,7 +316,6 @@ func (s *Summary) text(l *storage.Line) {
 	}
 }
 
-// bundled says that the text with a digest is there.
 func (s *Summary) bundled(sha string, body []byte) {
 	if i, ok := s.texts[sha]; ok {
 		s.Texts[i].Bundled, s.Texts[i].body = true, bytes.Clone(body[:min(len(body), maxText)])

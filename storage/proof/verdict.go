@@ -175,7 +175,6 @@ func (j *judge) verdict(l *storage.Line, text evidence.Text, token, target strin
 	return right
 }
 
-// close judges again what no token explained, now that all are known.
 func (j *judge) close() {
 	for _, d := range j.doubtful {
 		switch said, known := j.agrees(&d.line, d.target); {

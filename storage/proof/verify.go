@@ -423,7 +423,6 @@ func (c *logCheck) close(ctx context.Context) error {
 	return nil
 }
 
-// readLines goes through the lines and the heads beside them.
 func (v *verification) readLines(ctx context.Context) error {
 	heads, err := v.openHeads()
 	if err != nil {
@@ -709,7 +708,6 @@ func (v *verification) readMarks() bool {
 	return v.ends(last)
 }
 
-// ends checks the first mark and the last one.
 func (v *verification) ends(last *mark) bool {
 	switch first := v.marks.first; {
 	case first == nil || first.index != 0 || first.Kind != ledger.KindBegin:

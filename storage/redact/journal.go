@@ -325,7 +325,6 @@ func (j *Journal) told(ctx context.Context, d *disk) (bool, error) {
 	return false, nil
 }
 
-// sweep removes drafts of the journal, which name the subject.
 func (d *disk) sweep() error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
@@ -423,7 +422,6 @@ func (d *disk) removal(name string) Step {
 	})
 }
 
-// there reports whether something has a name.
 func (d *disk) there(name string) bool {
 	_, err := os.Lstat(d.path(name))
 	return err == nil

@@ -281,7 +281,6 @@ type Found struct {
 	ElsewhereURLs []string `json:"elsewhere_urls,omitempty"` // the first of those URLs
 }
 
-// nothing reports whether there is nothing to do.
 func (f *Found) nothing() bool { return f.Bodies+f.Records+f.Refusals+f.Lines == 0 }
 
 // maxNamed is how many URLs a Found names.
@@ -451,7 +450,6 @@ func (a *archived) drop(rec *warc.Record) {
 	}
 }
 
-// exchange notes the record by which a line names an exchange.
 func (a *archived) exchange(id string) {
 	if id != "" && !a.seen[id] {
 		a.seen[id] = true

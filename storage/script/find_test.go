@@ -128,11 +128,3 @@ func FuzzFind(f *testing.F) {
 		assert.Equal(t, before, text, "the text was changed")
 	})
 }
-
-func BenchmarkFind(b *testing.B) {
-	text := []byte(strings.Repeat(`function f(a,b){if(a/2>b){load("x/y.js")}return {"p":"java.awt","c":"Component"}}`+"\n", 2000))
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		Find(text, func(string) {})
-	}
-}

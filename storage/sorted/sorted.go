@@ -83,7 +83,6 @@ func (s *Sorter) keep(b []byte) []byte {
 	return (*c)[from:len(*c):len(*c)]
 }
 
-// spill writes what is held to a run of its own.
 func (s *Sorter) spill() error {
 	slices.SortFunc(s.held, bytes.Compare)
 	f, err := s.write(func(yield func([]byte, error) bool) {

@@ -88,7 +88,6 @@ func Detect(text string) Result {
 	return r
 }
 
-// sample returns the passages of a text that are looked at.
 func sample(text string) []string {
 	long := 0
 	for line := range strings.Lines(text) {

@@ -200,7 +200,6 @@ const maxKept = 1 << 10
 // end ends the line, if anything is on it.
 func (l *lines) end() { l.fresh, l.kept = true, l.kept[:0] }
 
-// gap parts what stood before from what follows on the same line.
 func (l *lines) gap() { l.space = true }
 
 func (l *lines) text(s []byte) {
@@ -240,7 +239,6 @@ func word(s []byte) int {
 	return len(s)
 }
 
-// part writes what parts the next word from the one before.
 func (l *lines) part() {
 	if l.fresh {
 		l.long, l.all = l.own()
@@ -330,7 +328,6 @@ func scan(r io.Reader, xml, tree bool) *scanner {
 	return s
 }
 
-// cut says why the text is not all of the page's.
 func (s *scanner) cut() string {
 	switch {
 	case s.whole.over:
@@ -418,7 +415,6 @@ func (s *scanner) shadow(more bool) bool {
 	return false
 }
 
-// part parts lines and words where an element begins or ends.
 func (s *scanner) part(c class) {
 	switch c {
 	case block, keeping:
@@ -459,7 +455,6 @@ func (s *scanner) end() {
 	}
 }
 
-// declare reads the language that a page says it is in.
 func (s *scanner) declare(name string, more bool) {
 	var isLanguage bool
 	var content string
@@ -484,7 +479,6 @@ func (s *scanner) declare(name string, more bool) {
 // telling are the attributes by which an extractor tells the parts of a page.
 var telling = []string{"aria-hidden", "aria-modal", "class", "dir", "hidden", "id", "itemprop", "rel", "role", "style", "type"}
 
-// leanTag writes a start tag with the attributes that tell something.
 func (s *scanner) leanTag(name string, more, closed bool) {
 	if s.full != "" {
 		return

@@ -98,7 +98,6 @@ func (b *beside) capture(l *cdxj.Line, name, by string) []byte {
 	return fmt.Appendf(nil, "%s\x00%d\x00%s%s%s\x00%s", path.Base(l.Filename), l.Offset, l.URL, what, by, name)
 }
 
-// visit is a page, of ours with the second of its answer.
 func (b *beside) visit(url, at, name, by string) []byte {
 	if !b.p.ours {
 		url, _, _ = strings.Cut(url, "#")
@@ -136,7 +135,6 @@ func (b *beside) page(name string, text []byte) error {
 	return b.pages.Add(b.visit(of.URL, of.Time, name, byOthers))
 }
 
-// lines reads the lines of a file, which may be compressed.
 func (b *beside) lines(ctx context.Context, file, name string, take func(name string, line []byte) error) error {
 	f, err := os.Open(file)
 	if err != nil {

@@ -23,7 +23,6 @@ const (
 	maxLine    = 1 << 20 // bytes of a line of an index
 )
 
-// lines gathers the lines of the index of what is packed.
 func (s *survey) lines(ctx context.Context) (_ *spool.Spool, err error) {
 	to := newSpool(s.dir)
 	for line, err := range s.index.All() {
@@ -112,7 +111,6 @@ type list struct {
 	n     int64
 }
 
-// newList begins a list with the line that says what it is.
 func newList(dir, id, title string) (*list, error) {
 	s := newSpool(dir)
 	l := &list{spool: s}

@@ -272,7 +272,6 @@ func isPlain(name string) bool {
 // maxDeep is how deep tiles lie: tile, level, and the digits of their number, three to a folder.
 const maxDeep = 12
 
-// bad counts a fault of a file in the package.
 func (p *Package) bad(what, required, observed string) {
 	p.check.Wrong++
 	p.find(false, what, required, observed)
@@ -338,7 +337,6 @@ type bundleManifest struct {
 	} `json:"curtsy"`
 }
 
-// ours reports whether the file says that this crawler packed it.
 func (m *bundleManifest) ours() bool {
 	return m.Curtsy != nil || strings.HasPrefix(m.Software, "curtsy")
 }
@@ -359,7 +357,6 @@ func bundleSmall(f *zip.File) ([]byte, error) {
 	return b, err
 }
 
-// parse reads JSON whose first value is all there is.
 func parse(b []byte, into any) error {
 	err := json.Unmarshal(b, into)
 	var syntax *json.SyntaxError
@@ -483,7 +480,6 @@ func verify(key any, signature, hash string) error {
 	return errors.New("the signature is not of this manifest, or not by this key")
 }
 
-// byLedger checks the signature by the key that signs the ledger.
 func (p *Package) byLedger(d *digest, hash string) {
 	const asked = "a signature of the manifest's hash by the ledger's key (archive reference)"
 	key, err := hex.DecodeString(d.Ledger.Key)
@@ -566,7 +562,6 @@ func (p *Package) speaksFor(key string) bool {
 	return key == p.signer || slices.Contains(p.before, key)
 }
 
-// named are the names of verifier keys, of the first four.
 func named(keys ...string) string {
 	var names []string
 	for _, k := range keys[:min(len(keys), 4)] {

@@ -209,7 +209,6 @@ func (b *bundle) all(ctx context.Context, s *survey, index *spool.Spool, files [
 	return nil
 }
 
-// index writes the index, plain or as ZipNum.
 func (b *bundle) index(ctx context.Context, index *spool.Spool) (err error) {
 	if index.Size() <= b.plain {
 		return b.gathered(ctx, "indexes/index.cdxj", index)
@@ -252,7 +251,6 @@ func (b *bundle) file(ctx context.Context, f File) error {
 	})
 }
 
-// packed is what is compressed already, by the end of its name.
 func packed(name string) bool {
 	switch path.Ext(name) {
 	case ".gz", ".zst", ".png":

@@ -251,7 +251,6 @@ type segment struct {
 // cut is a member that is left out.
 type cut struct{ offset, length, before int64 } // before: the lengths of this and all earlier cuts
 
-// leaveOut cuts the member at an offset behind all earlier cuts.
 func (s *segment) leaveOut(offset, length int64) {
 	before := length
 	if n := len(s.cuts); n > 0 {

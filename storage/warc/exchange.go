@@ -461,7 +461,6 @@ func (in *Info) validate() error {
 	return nil
 }
 
-// block returns the block of a warcinfo record, application/warc-fields.
 func (in *Info) block(archive string) []byte {
 	operator := in.Operator
 	switch {
@@ -530,7 +529,6 @@ func (w *Writer) newURNs(n int) urns {
 	return urns(b)
 }
 
-// next takes the first one.
 func (u *urns) next() string {
 	id := (*u)[:urnSize]
 	*u = (*u)[urnSize:]

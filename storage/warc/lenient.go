@@ -87,7 +87,6 @@ func (l *Lenient) offset() int64 {
 	return l.base + l.src.n - int64(l.in.Buffered())
 }
 
-// within is how many octets of the current member were read.
 func (l *Lenient) within() int64 {
 	if !l.zip {
 		return 0
@@ -159,14 +158,12 @@ func (l *Lenient) stop(err error) {
 	}
 }
 
-// leave goes out of a member, or ends a plain file.
 func (l *Lenient) leave() {
 	if l.cur = nil; !l.zip {
 		l.stop(io.EOF)
 	}
 }
 
-// damaged names what is wrong with the current member and leaves it.
 func (l *Lenient) damaged(err error) {
 	l.cur = nil
 	if l.stop(nil); l.err != nil {
@@ -399,7 +396,6 @@ func (l *Lenient) head() *Record {
 	return r
 }
 
-// oddities names what is unusual in a head and does no harm.
 func (l *Lenient) oddities(r *Record) {
 	switch r.Version {
 	case "WARC/1.1", "WARC/1.0":

@@ -147,35 +147,3 @@ func readHeads(t testing.TB, p *Places, path string, page, metadata Stretch) {
 		t.Fatal(err)
 	}
 }
-
-// BenchmarkPlaces reads of pages of 20 KiB the heads and what the crawler decided, and all of the bodies.
-func BenchmarkPlaces(b *testing.B) {
-	path, page, metadata := archived(b)
-	b.Run("heads", func(b *testing.B) {
-		var p Places
-		defer p.Close()
-		b.ReportAllocs()
-		for b.Loop() {
-			readHeads(b, &p, path, page, metadata)
-		}
-	})
-	b.Run("whole", func(b *testing.B) {
-		var p Places
-		defer p.Close()
-		b.SetBytes(20 << 10)
-		b.ReportAllocs()
-		for b.Loop() {
-			l, err := p.Lenient(path, page, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			rec, err := l.Next()
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := io.Copy(io.Discard, rec.Block); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}

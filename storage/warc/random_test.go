@@ -68,22 +68,6 @@ func TestReadAt_NothingIsReadBehindClose(t *testing.T) {
 	}
 }
 
-// Records are read one by one by the million: each takes little memory anew.
-func BenchmarkReadAt(b *testing.B) {
-	path, second := twoRecords(b, true)
-	b.ReportAllocs()
-	for b.Loop() {
-		r, f, err := ReadAt(path, second)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, r.Block); err != nil {
-			b.Fatal(err)
-		}
-		f.Close()
-	}
-}
-
 func TestReadAt_TakesLittleMemory(t *testing.T) {
 	path, second := twoRecords(t, true)
 	const reads = 100

@@ -153,7 +153,6 @@ func (r *Record) addField(line []byte) bool {
 	return true
 }
 
-// unfold ends the last field.
 func (r *Record) unfold() {
 	if r.fold != nil {
 		r.Fields[len(r.Fields)-1].Value, r.fold = string(r.fold), nil

@@ -212,7 +212,6 @@ func Rewrite(ctx context.Context, w io.Writer, path string, edit func(*Record) (
 	}
 }
 
-// write writes a record, which is read to its end.
 func (e *Edit) write(w io.Writer, rd *Reader, rec *Record, f io.ReaderAt) error {
 	block := e.Block
 	if e.Fate == Reduce {

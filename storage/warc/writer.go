@@ -349,7 +349,6 @@ func (w *Writer) path(s *segment) string {
 	return filepath.Join(w.o.Dir, fmt.Sprintf("%s-%05d%s", w.o.Name, s.number, suffix))
 }
 
-// begin creates the file of s and writes its warcinfo record.
 func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
 	p, err := w.compressor()
 	if err != nil {

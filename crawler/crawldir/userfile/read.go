@@ -135,7 +135,6 @@ func (k Kind) Outside(path string, p Place) error {
 	return fmt.Errorf("%s is the crawl's own: name a place outside of it", own)
 }
 
-// made reports whether a file is of the kind.
 func (k Kind) made(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -239,13 +239,11 @@ func (c *Comparison) read(ctx context.Context, number int, log Log, found findin
 
 const formats = "lines in the Common or the Combined Log Format, or objects of JSON"
 
-// unreadable is a finding about a line that cannot be read.
 func unreadable(path string, u *unread) finding.Finding {
 	return finding.Finding{Code: finding.LogLine, Note: true, Place: finding.Place{File: path}, Required: formats,
 		Observed: u.Error()}
 }
 
-// line takes a line of a file of a log.
 func (c *Comparison) line(log, file int, l numbered) error {
 	h := c.logs[log]
 	h.Line(l.time, l.combined)

@@ -45,7 +45,6 @@ func (c *copies) take(key [16]byte, at int64, sum uint64, file uint16) (of []uin
 // common is what two files of a log have of the crawler between the first and the last second of both.
 type common struct{ lines, copies int64 }
 
-// copied takes a line, and reports whether it is a copy.
 func (c *Comparison) copied(e *entry) bool {
 	of := c.copies.take(e.key, e.from, e.sum, e.log)
 	f := c.files[e.log]

@@ -155,7 +155,6 @@ func (j *judge) rulesOf(host string) *rules {
 	return nil
 }
 
-// read takes the lines of a log that are the crawler's.
 func (j *judge) read(ctx context.Context, number int, log Log) error {
 	name := strings.ToLower(log.Host)
 	told := j.logs[name]
@@ -433,7 +432,6 @@ func (h *visited) learn(v *visit) {
 	h.shown.Policy = h.policy
 }
 
-// identity checks who asks, and how.
 func (j *judge) identity(h *visited, v *visit) {
 	if v.method != "" && v.method != "GET" && v.method != "HEAD" {
 		j.find(h, v, finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method)

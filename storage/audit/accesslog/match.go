@@ -159,7 +159,6 @@ func fits(x, l *entry) bool {
 		(!l.cut || x.begins(l))
 }
 
-// agrees reports whether a line may be that of an exchange.
 func agrees(x, l *entry) bool { return fits(x, l) && (x.loose || x.status == l.status) }
 
 // match pairs lines with exchanges that they agree with: as many lines as can be, those that are the crawler's before
@@ -553,7 +552,6 @@ func (c *Comparison) tell(r *audit.Result) {
 	}
 }
 
-// title is the host of a log, as people are told it.
 func (h *hostLog) title() string {
 	if s := h.sites[0]; h.Host == "" && len(s.names) == 1 {
 		return s.names[0]

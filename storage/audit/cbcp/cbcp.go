@@ -179,7 +179,6 @@ type finds struct {
 	examples []Example
 }
 
-// decided returns the first of cases that is not nothing.
 func decided(cases ...finds) finds {
 	return cases[slices.IndexFunc(cases, func(f finds) bool { return f.state != "" })]
 }
@@ -215,7 +214,6 @@ func violations(r *audit.Result, codes ...finding.Code) (n int64, first []Exampl
 	return n, first
 }
 
-// violated is broken where the audit found violations of codes.
 func violated(r *audit.Result, unit, wrong string, codes ...finding.Code) finds {
 	n, first := violations(r, codes...)
 	return broken(n > 0, plainly.Count(n, unit)+wrong, first...)
@@ -243,7 +241,6 @@ func never(why string) check {
 	return func(*facts, *audit.Result) finds { return unprovable(true, why) }
 }
 
-// sent are the User-Agents that were sent, in their order.
 func (f *facts) sent() []string { return slices.Sorted(maps.Keys(f.agents)) }
 
 func (f *facts) sentText() string {
@@ -269,7 +266,6 @@ func (f *facts) wrong(why func(agent string) string) (n int64, examples []Exampl
 	return n, examples
 }
 
-// pages are the URLs in User-Agents, a few.
 func (f *facts) pages() (all []string) {
 	for _, a := range f.sent() {
 		if u := finding.Short(urlIn(a)); u != "" && !slices.Contains(all, u) && len(all) < maxNamed {
@@ -296,7 +292,6 @@ func (f *facts) noPage() finds {
 	return unprovable(f.published.Page == "", s+elsewhere)
 }
 
-// shown is a place in a file that was given.
 func (f *facts) shown(file, observed string) Example {
 	e := Example{Observed: observed}
 	e.File = file

@@ -218,7 +218,6 @@ func (f *facts) server(e *evidence.Exchange) {
 	s.streak++
 }
 
-// paused takes the pause before an exchange.
 func (s *server) paused(f *facts, e *evidence.Exchange, pause time.Duration) {
 	if s.streak == 0 {
 		s.pauses, s.n = s.pauses+pause, s.n+1

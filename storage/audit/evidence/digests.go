@@ -15,7 +15,6 @@ type blockSum struct {
 	sum   [sha256.Size]byte
 }
 
-// digest returns that of the record that was just read.
 func (r *blockReader) digest() blockSum {
 	s := blockSum{there: true}
 	if b := &r.block; r.src.err == nil && b.on() && b.digest.Label == labelSHA256 {
@@ -46,7 +45,6 @@ func (e *Exchange) bindBlocks() {
 // labelSHA256 is how a digest field names the digest that this crawler writes (docs/reference/archives.md).
 const labelSHA256 = "sha256"
 
-// written checks the fields that each record of ours has.
 func (rd *Reader) written(rec *warc.Record, at finding.Place) {
 	if !rd.ours() {
 		return

@@ -237,7 +237,6 @@ func (rd *Reader) join(h *partial) {
 	s.flush(windowSize)
 }
 
-// settle passes on what is whole and has nothing before it.
 func (s *stream) settle() {
 	for len(s.window) > 0 {
 		if w := s.window[0]; w.Alone == "" && (!w.HasMetadata || !w.HasRequest || !w.HasAnswer && !s.ours()) {
@@ -264,7 +263,6 @@ func (s *stream) flush(n int) {
 	}
 }
 
-// after reports whether all records of h stand behind an offset.
 func (h *partial) after(offset int64) bool {
 	for _, p := range []finding.Place{h.Place, h.Request, h.LineAt} {
 		if p.File != "" && p.Offset <= offset {
@@ -295,7 +293,6 @@ func (rd *Reader) Expect(e *Exchange) {
 
 const maxExpected = 10000
 
-// belongs reports whether two parts are records of one exchange.
 func (h *partial) belongs(g *partial) bool {
 	if h.HasRequest && g.HasRequest || h.HasAnswer && g.HasAnswer || h.Alone != "" {
 		return false
@@ -420,7 +417,6 @@ func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, hops string, end
 	return line, hops, ended, troubles, err
 }
 
-// whose returns the exchange that a metadata record belongs to.
 func (s *stream) whose(rec *warc.Record, at finding.Place) *partial {
 	to := concurrent(rec)
 	if id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); id != "" {
@@ -435,7 +431,6 @@ func (s *stream) whose(rec *warc.Record, at finding.Place) *partial {
 	return nil
 }
 
-// warcFields reads fields of application/warc-fields and gives each to f.
 func warcFields(r *blockReader, f func(name, value string)) error {
 	r.left = maxTold
 	for {

@@ -208,7 +208,6 @@ func (rd *Reader) fill(ctx context.Context, s *stream) error {
 	return nil
 }
 
-// next takes what is first in s.
 func (s *stream) next() Event {
 	ev := s.queue[0]
 	s.queue = slices.Delete(s.queue, 0, 1)

@@ -94,7 +94,6 @@ func (t *Store) Put(body []byte) (Text, error) {
 // Find returns the text with that digest, unless it was forgotten.
 func (t *Store) Find(sha [32]byte) Text { return t.at[sha] }
 
-// body returns the bytes of a text.
 func (t *Store) body(at Text) ([]byte, error) {
 	b := make([]byte, at.Length)
 	if _, err := t.f.ReadAt(b, at.off); err != nil {
@@ -103,7 +102,6 @@ func (t *Store) body(at Text) ([]byte, error) {
 	return b, nil
 }
 
-// reading returns what a crawler is told by a text.
 func (t *Store) reading(at Text, token, standard string) (*naive.Reading, error) {
 	k := readingKey{at.SHA256, token, standard}
 	if r := t.by[k]; r != nil {

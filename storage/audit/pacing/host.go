@@ -232,7 +232,6 @@ func (s *answers) add(t answerTime) {
 	s.last = append(s.last, t)
 }
 
-// cross notes that the archive goes on in another file.
 func (s *answers) cross() {
 	for i := max(0, len(s.last)-evidence.AtKill); i < len(s.last); i++ {
 		s.last[i].unsure = true

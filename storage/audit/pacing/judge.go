@@ -335,7 +335,6 @@ const (
 	answerMost   = 30 * time.Second
 )
 
-// terms are what is due before e.
 func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
 	t.unsure = site.Unasked || site.Forgotten || site.Hearsay || to.unread
 	t.taken = site.Taken.Before > 0

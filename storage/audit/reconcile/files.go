@@ -273,7 +273,6 @@ var charges = map[ledger.Fault]struct {
 	ledger.Unnamed:     {finding.Redacted, "a mark of a redaction for each line that was removed (ledger reference)"},
 }
 
-// faults reports what is wrong with the ledger itself.
 func (l *Ledger) faults(found finding.Report) {
 	for _, e := range l.problem {
 		p := e.Problem

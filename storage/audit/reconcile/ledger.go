@@ -497,7 +497,6 @@ func exchangeRow(line bool, record, place string, l *storage.Line, url string, b
 	return a
 }
 
-// lineRow is what a line of the ledger tells of an exchange.
 func lineRow(place string, l *storage.Line) row {
 	a := exchangeRow(true, l.Record, place, l, l.URL, l.Began)
 	a.fields[fieldAddress] = addressText(l.Addr.Addr())
@@ -608,7 +607,6 @@ func differences(line, record *row) string {
 	return strings.Join(said, "; ")
 }
 
-// alike reports whether line and record tell the same in a field.
 func alike(i int, line, record *row) bool {
 	l, r := line.fields[i], record.fields[i]
 	if l == r || line.refusal {

@@ -47,7 +47,6 @@ type namedBy struct {
 // maxLists bounds what is kept: a list changes a few times a day.
 const maxLists = 10_000
 
-// mark takes what a mark says of the lists of a run.
 func (o *optOuts) mark(run int, m *ledger.Mark) {
 	digest := m.OptOuts
 	if m.Kind == ledger.KindOptOuts {
@@ -66,7 +65,6 @@ func (o *optOuts) line(run int, l *storage.Line, place string) {
 	o.named[of] = namedBy{l.URL, l.Time, place}
 }
 
-// info takes the warcinfo record of a file of a run.
 func (o *optOuts) info(run int, in *evidence.Info) {
 	if _, met := o.told[run]; met || len(o.told) >= maxLists {
 		return
@@ -151,7 +149,6 @@ func (o *optedOut) open(root string) {
 	}
 }
 
-// mark takes which lists are in force from a mark on.
 func (o *optedOut) mark(m *ledger.Mark) {
 	digest, of := m.OptOuts, "*"
 	o.changed = time.Time{}
@@ -289,7 +286,6 @@ func (t *redacted) mark(m *ledger.Mark) {
 	last.files += int64(len(r.Files))
 }
 
-// keyOf is the key of the rows of a record.
 func keyOf(id string) (key [16]byte) {
 	sum := sha256.Sum256([]byte("record\x00" + field(id)))
 	copy(key[:], sum[:])

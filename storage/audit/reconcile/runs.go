@@ -150,7 +150,6 @@ func (r *runs) of(file string) int {
 	return noRun
 }
 
-// now is the run of what stands in the ledger next.
 func (r *runs) now() int { return r.at }
 
 // known returns the run of that number, or nil.
@@ -168,7 +167,6 @@ func (r *runs) line(t time.Time) {
 	}
 }
 
-// trace takes the time of a line or a mark.
 func (r *runs) trace(t time.Time) {
 	if x := r.known(r.now()); x != nil && !r.idle {
 		x.last = later(x.last, t)
@@ -182,10 +180,8 @@ func later(t, u time.Time) time.Time {
 	return t
 }
 
-// end takes the stop of a run that ended in good order.
 func (r *runs) end() { r.open = false }
 
-// close takes the end of a run's part of the ledger.
 func (r *runs) close() {
 	if !r.open {
 		return
@@ -387,7 +383,6 @@ func (l *Ledger) grown() (bool, error) {
 	return size != l.size, err
 }
 
-// sizeOf is the size of what is in a folder.
 func sizeOf(dir string) (size int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -244,7 +244,6 @@ type fork struct {
 	path string
 }
 
-// judge judges, when every entry was given.
 func (l *vouched) judge(ctx context.Context, v *audit.LedgerCheck, found finding.Report) (*vouching, error) {
 	v.Origin, v.Entries = l.origin, l.tree.Size()
 	for _, k := range l.keys[:min(len(l.keys), maxKeys)] {
@@ -308,7 +307,6 @@ func (j *vouching) say(code finding.Code, path, required, observed string) {
 	j.found(finding.Finding{Code: code, Place: finding.Place{File: path}, Required: required, Observed: observed})
 }
 
-// ours reports whether a checkpoint is of these lines.
 func (j *vouching) ours(origin string, size int64, root [32]byte) bool {
 	p := j.at[size]
 	return p != nil && p.known && p.root == root && (origin == "" || origin == j.origin)

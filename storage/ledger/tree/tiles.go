@@ -74,7 +74,6 @@ func OpenTiles(dir string, size int64, root tlog.Hash) (*Tiles, error) {
 	return t, nil
 }
 
-// root is the root of the tree, from the partial tiles.
 func (t *Tiles) root() tlog.Hash {
 	var edge []tlog.Hash
 	for level := maxLevels - 1; level >= 0; level-- {
@@ -130,7 +129,6 @@ func (t *Tiles) Flush() error {
 	return nil
 }
 
-// write writes the last tile of a level, and removes narrower ones.
 func (t *Tiles) write(level, width int) error {
 	n := (t.size>>(level*tileHeight) - 1) >> tileHeight
 	tile := tlog.Tile{H: tileHeight, L: level, N: n, W: width}
@@ -321,7 +319,6 @@ func (r reader) tile(t tlog.Tile) ([]byte, error) {
 	return nil, fmt.Errorf("%w: no %s", ErrTiles, paths[0])
 }
 
-// readTile reads the first n bytes of a tile.
 func readTile(path string, n int) ([]byte, error) {
 	f, err := durable.Open(path)
 	if err != nil {

@@ -317,7 +317,6 @@ func (n *naming) schemesApart() map[string]bool {
 	return apart
 }
 
-// hashed puts a hash before a path's extension.
 func hashed(path, hash string) string {
 	dir, file := path[:strings.LastIndexByte(path, '/')+1], path[strings.LastIndexByte(path, '/')+1:]
 	stem, ext := split(file)

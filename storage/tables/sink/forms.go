@@ -201,7 +201,6 @@ type parquetWriter struct {
 	there []int         // the definition level of a value of each column, and of a list that is empty
 }
 
-// newParquet begins a table as Parquet, by a program of that version.
 func newParquet(w io.Writer, t *tables.Table, version string) (writer, error) {
 	var sorting []parquet.SortingColumn
 	for _, name := range t.Key {
@@ -294,7 +293,6 @@ func (p *parquetWriter) flush() error {
 	return p.w.Flush()
 }
 
-// list adds a list, and returns the bytes of its strings.
 func (p *parquetWriter) list(list []string, column int) (size int) {
 	if len(list) == 0 {
 		p.row = append(p.row, parquet.NullValue().Level(0, p.there[column], column))
@@ -505,7 +503,6 @@ func (x *wetWriter) field(name, value string) {
 	x.head = append(x.head, "\r\n"...)
 }
 
-// record writes the head that was begun, and a block.
 func (x *wetWriter) record(block string) error {
 	x.field("Content-Length", fmt.Sprint(len(block)))
 	x.head = append(x.head, "\r\n"...)

@@ -309,7 +309,6 @@ func (db *database) table(t *tables.Table, o Options, commit func() error, aband
 	return newFile(t, db.draft, w, commit, abandon), nil
 }
 
-// close makes the indexes, and gives the file its name.
 func (db *database) close() error {
 	err := db.err
 	for _, w := range db.open {
