@@ -26,7 +26,7 @@ func TestVerdictSaysWhy(t *testing.T) {
 		{"/e", Verdict{Allowed: true, Reason: NoMatch, Group: "Curtsy/1.0"}},
 		{"/robots.txt", Verdict{Allowed: true, Reason: RobotsItself}},
 	} {
-		w.Digest = p.Digest()
+		w.Digest = p.digest
 		assert.Equal(t, w.Verdict, p.Match(w.target), w.target)
 	}
 	none := Parse([]byte("user-agent: curtsy\nuser-agent: *\n"), Options{Token: "curtsy"}).Match("/a")

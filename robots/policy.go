@@ -145,14 +145,8 @@ func (p *Policy) ContentSignals() []string { return slices.Clone(p.records().sig
 // Licenses returns the values of the License records of the file (Really Simple Licensing), as written, each once.
 func (p *Policy) Licenses() []string { return each(p.records().licenses) }
 
-// Digest returns the SHA-256 of the body that was parsed, all of it.
-func (p *Policy) Digest() [32]byte { return p.digest }
-
 // Named reports whether a group names the policy's token. Otherwise those of "*" bind, if there are any.
 func (p *Policy) Named() bool { return p.named }
-
-// Token returns the product token that the policy was read for.
-func (p *Policy) Token() string { return p.token }
 
 // Standard returns the standard that the policy was read by.
 func (p *Policy) Standard() Standard { return p.standard }

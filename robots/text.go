@@ -226,7 +226,7 @@ func appendPattern(b []byte, value string, s Standard) []byte {
 
 // has reports whether s is spelled so.
 func (how spelling) has(s string) bool {
-	for i := how.plainRun(s); i < len(s); i++ {
+	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if octets[c]&how.plain != 0 || how.special && (c == '*' || c == '$' && i == len(s)-1) {
 			continue
@@ -237,26 +237,6 @@ func (how spelling) has(s string) bool {
 		i += 2
 	}
 	return true
-}
-
-// plainRun returns a number of octets at the start of s that stand as they are: all of them, for most s. It looks at
-// eight at a time.
-func (how spelling) plainRun(s string) (n int) {
-	for ; n+8 <= len(s); n += 8 {
-		if classOf8(s[n:n+8])&how.plain == 0 {
-			return n
-		}
-	}
-	if n < len(s) && n > 0 && classOf8(s[len(s)-8:])&how.plain != 0 {
-		return len(s)
-	}
-	return n
-}
-
-// classOf8 returns what all of the first eight octets of s are.
-func classOf8(s string) uint8 {
-	_ = s[7]
-	return octets[s[0]] & octets[s[1]] & octets[s[2]] & octets[s[3]] & octets[s[4]] & octets[s[5]] & octets[s[6]] & octets[s[7]]
 }
 
 // hasEscape reports whether s begins with an escape that is spelled so.

@@ -27,12 +27,12 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:  "nothing: robots.txt, then a page a pace later",
 			sites: []*Site{{Name: "a.test"}}, rules: Rules{Pace: second},
-			crawl: func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(second); c.Get("a.test/") },
+			crawl: visit("/robots.txt", second, "/"),
 		},
 		{
 			name:     "a page before robots.txt, at the same instant",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/"); c.Get("a.test/robots.txt") },
+			crawl:    visit("/", "/robots.txt"),
 			broken:   RobotsFirst,
 			evidence: []string{"a.test/: GET at 0.000s before any robots.txt"},
 		},
@@ -49,7 +49,7 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:     "the robots.txt of one host does not count for another",
 			sites:    []*Site{{Name: "a.test"}, {Name: "a.test:8080"}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test:8080/") },
+			crawl:    visit("/robots.txt", "/", "a.test:8080/"),
 			broken:   RobotsFirst,
 			evidence: []string{"a.test:8080/"},
 		},
@@ -63,19 +63,14 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:     "a redirect of robots.txt not followed",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Redirect: "/r.txt"}, Pages: map[string]Page{"/": {}, "/r.txt": {}}}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
+			crawl:    visit("/robots.txt", "/"),
 			broken:   RobotsFirst,
 			evidence: []string{"redirected to http://a.test/r.txt"},
 		},
 		{
-			name:  "a disallowed page",
-			sites: []*Site{{Name: "a.test", Robots: Robots{Body: "User-agent: *\nDisallow: /x\n"}, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				time.Sleep(second)
-				c.Get("a.test/x")
-			},
+			name:     "a disallowed page",
+			sites:    []*Site{{Name: "a.test", Robots: Robots{Body: "User-agent: *\nDisallow: /x\n"}, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}},
+			crawl:    visit("/robots.txt", "/", second, "/x"),
 			broken:   RobotsObeyed,
 			evidence: []string{"a.test/x: GET at 1.000s", "line 2 of robots.txt", "for curtsy", "served at 0.000s"},
 		},
@@ -94,37 +89,30 @@ func TestRefereeCatches(t *testing.T) {
 			evidence: []string{"line 4", "for curtsy"},
 		},
 		{
-			name:  "disallowed by what a redirect of robots.txt to another host brought",
-			sites: []*Site{{Name: "a.test", Robots: Robots{Redirect: "http://b.test/for-a.txt"}, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}, {Name: "b.test", Pages: map[string]Page{"/": {}, "/for-a.txt": {Body: "User-agent: *\nDisallow: /x"}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("b.test/for-a.txt")
-				c.Get("a.test/")
-				c.Get("a.test/x")
-				c.Get("b.test/robots.txt")
-				c.Get("b.test/")
-			},
+			name:     "disallowed by what a redirect of robots.txt to another host brought",
+			sites:    []*Site{{Name: "a.test", Robots: Robots{Redirect: "http://b.test/for-a.txt"}, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}, {Name: "b.test", Pages: map[string]Page{"/": {}, "/for-a.txt": {Body: "User-agent: *\nDisallow: /x"}}}},
+			crawl:    visit("/robots.txt", "b.test/for-a.txt", "/", "/x", "b.test/robots.txt", "b.test/"),
 			broken:   RobotsObeyed,
 			evidence: []string{"a.test/x", "line 2"},
 		},
 		{
 			name:     "a page though robots.txt answered 503",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Status: 503}}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(second); c.Get("a.test/") },
+			crawl:    visit("/robots.txt", second, "/"),
 			broken:   RobotsDown,
 			evidence: []string{"a.test/: GET at 1.000s though robots.txt answered 503 at 0.000s"},
 		},
 		{
 			name:     "a page though robots.txt answered 429",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Status: 429}}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
+			crawl:    visit("/robots.txt", "/"),
 			broken:   RobotsDown,
 			evidence: []string{"answered 429"},
 		},
 		{
 			name:     "a page on a robots.txt of yesterday",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(24*time.Hour + 1); c.Get("a.test/") },
+			crawl:    visit("/robots.txt", 24*time.Hour+1, "/"),
 			broken:   RobotsFresh,
 			evidence: []string{"a.test/: GET at 86400.000s on a robots.txt of 0.000s"},
 		},
@@ -132,7 +120,7 @@ func TestRefereeCatches(t *testing.T) {
 			name:     "a gap one nanosecond short, from robots.txt to the page",
 			sites:    []*Site{{Name: "a.test"}},
 			rules:    Rules{Pace: second},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(second - 1); c.Get("a.test/") },
+			crawl:    visit("/robots.txt", second-1, "/"),
 			broken:   Pace,
 			evidence: []string{"a.test/: GET at 1.000s began 1.000s after the end of /robots.txt (0.000s); pace 1s"},
 		},
@@ -169,7 +157,7 @@ func TestRefereeCatches(t *testing.T) {
 			name:     "a Crawl-delay ignored from the first page on",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Body: "User-agent: *\nCrawl-delay: 2.5\n"}}},
 			rules:    Rules{Pace: second},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(2 * second); c.Get("a.test/") },
+			crawl:    visit("/robots.txt", 2*second, "/"),
 			broken:   CrawlDelay,
 			evidence: []string{"began 2.000s after the end of /robots.txt (0.000s); Crawl-delay 2.5s"},
 		},
@@ -193,57 +181,35 @@ func TestRefereeCatches(t *testing.T) {
 			},
 		},
 		{
-			name:  "Retry-After in seconds, any page of the host",
-			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, FailStatus: 429, RetryAfter: "10", Links: []string{"/x"}}, "/x": {}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				time.Sleep(10*second - 1)
-				c.Get("a.test/x")
-				time.Sleep(second)
-				c.Get("a.test/")
-			},
+			name:     "Retry-After in seconds, any page of the host",
+			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, FailStatus: 429, RetryAfter: "10", Links: []string{"/x"}}, "/x": {}}}},
+			crawl:    visit("/robots.txt", "/", 10*second-1, "/x", second, "/"),
 			broken:   RetryAfter,
 			evidence: []string{"a.test/x: GET at 10.000s though 429 for / required a delay from 0.000s to 10.000s"},
 		},
 		{
 			name:  "Retry-After obeyed to the instant",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, RetryAfter: "10"}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				time.Sleep(10 * second)
-				c.Get("a.test/")
-			},
+			crawl: visit("/robots.txt", "/", 10*second, "/"),
 		},
 		{
-			name:  "Retry-After as a date", // bubbles begin at midnight UTC of 1 January 2000
-			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, RetryAfter: "Sat, 01 Jan 2000 00:00:30 GMT"}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				time.Sleep(29 * second)
-				c.Get("a.test/")
-			},
+			name:     "Retry-After as a date", // bubbles begin at midnight UTC of 1 January 2000
+			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, RetryAfter: "Sat, 01 Jan 2000 00:00:30 GMT"}}}},
+			crawl:    visit("/robots.txt", "/", 29*second, "/"),
 			broken:   RetryAfter,
 			evidence: []string{"503 for / required a delay from 0.000s to 30.000s"},
 		},
 		{
-			name:  "Retry-After that cannot be read asks for a day",
-			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, RetryAfter: "soon"}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				time.Sleep(23 * time.Hour)
-				c.Get("a.test/")
-			},
+			name:     "Retry-After that cannot be read asks for a day",
+			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1, RetryAfter: "soon"}}}},
+			crawl:    visit("/robots.txt", "/", 23*time.Hour, "/"),
 			broken:   RetryAfter,
 			evidence: []string{"to 86400.000s"},
 		},
 		{
 			name:     "Retry-After of a robots.txt that is down",
 			sites:    []*Site{{Name: "a.test", Robots: Robots{Status: 500, RetryAfter: "60"}}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); time.Sleep(second); c.Get("a.test/robots.txt") },
+			crawl:    visit("/robots.txt", second, "/robots.txt"),
 			broken:   RetryAfter,
 			evidence: []string{"500 for /robots.txt"},
 		},
@@ -297,104 +263,77 @@ func TestRefereeCatches(t *testing.T) {
 		{
 			name:     "a link with rel=nofollow",
 			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {NoFollow: []string{"/x"}}, "/x": {}}}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/x") },
+			crawl:    visit("/robots.txt", "/", "/x"),
 			broken:   NoFollow,
 			evidence: []string{"a.test/x: GET at 0.000s though only links with nofollow lead there, one of them in http://a.test/"},
 		},
 		{
 			name:     "a link of a page with X-Robots-Tag: nofollow",
 			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"/x"}, Header: map[string]string{"x-robots-tag": "curtsy: noindex, none"}}, "/x": {}}}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/x") },
+			crawl:    visit("/robots.txt", "/", "/x"),
 			broken:   NoFollow,
 			evidence: []string{"a.test/x"},
 		},
 		{
 			name:  "a link with nofollow that another page has without",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {NoFollow: []string{"/x"}, Links: []string{"/y"}}, "/y": {Links: []string{"x"}}, "/x": {}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				c.Get("a.test/y")
-				c.Get("a.test/x")
-			},
+			crawl: visit("/robots.txt", "/", "/y", "/x"),
 		},
 		{
-			name:  "one request too many in a trap",
-			sites: []*Site{{Name: "a.test", Traps: []Trap{endless(2)}, Pages: map[string]Page{"/": {Links: []string{"/t/"}}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				c.Get("a.test/t/")
-				c.Get("a.test/t/x/")
-				c.Get("a.test/t/x/x/")
-			},
+			name:     "one request too many in a trap",
+			sites:    []*Site{{Name: "a.test", Traps: []Trap{endless(2)}, Pages: map[string]Page{"/": {Links: []string{"/t/"}}}}},
+			crawl:    visit("/robots.txt", "/", "/t/", "/t/x/", "/t/x/x/"),
 			broken:   Traps,
 			evidence: []string{"a.test/t/x/x/: GET at 0.000s is request 3 in the trap /t/; 2 are forgiven"},
 		},
 		{
 			name:     "what no link leads to",
 			sites:    []*Site{{Name: "a.test"}},
-			crawl:    func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/favicon.ico") },
+			crawl:    visit("/robots.txt", "/", "/favicon.ico"),
 			broken:   Scope,
 			evidence: []string{"a.test/favicon.ico: GET at 0.000s though no link in scope leads there"},
 		},
 		{
-			name:  "a host that is not in scope",
-			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"http://b.test/"}}}}, {Name: "b.test"}},
-			rules: Rules{Seeds: []string{"http://a.test/"}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				c.Get("b.test/robots.txt")
-				c.Get("b.test/")
-			},
+			name:     "a host that is not in scope",
+			sites:    []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"http://b.test/"}}}}, {Name: "b.test"}},
+			rules:    Rules{Seeds: []string{"http://a.test/"}},
+			crawl:    visit("/robots.txt", "/", "b.test/robots.txt", "b.test/"),
 			broken:   Scope,
 			evidence: []string{"b.test/: GET"},
 		},
 		{
 			name:   "a page forgotten",
 			sites:  []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"/x"}, Embeds: []string{"y.png"}}, "/x": {}, "/y.png": {}}}},
-			crawl:  func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/x") },
+			crawl:  visit("/robots.txt", "/", "/x"),
 			broken: Coverage, evidence: []string{"a.test/y.png: never fetched; linked from http://a.test/"},
 		},
 		{
 			name:   "a seed forgotten",
 			sites:  []*Site{{Name: "a.test"}, {Name: "b.test"}},
-			crawl:  func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
+			crawl:  visit("/robots.txt", "/"),
 			broken: Coverage, evidence: []string{"b.test/: never fetched; a seed"},
 		},
 		{
 			name:   "a page given up after one failure",
 			sites:  []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1}}}},
-			crawl:  func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
+			crawl:  visit("/robots.txt", "/"),
 			broken: Coverage, evidence: []string{"requested 1 time, the last response 503 at 0.000s, and not again"},
 		},
 		{
 			name:  "what a budget cut off",
 			sites: []*Site{{Name: "a.test"}, {Name: "b.test"}}, rules: Rules{Partial: true},
-			crawl: func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/") },
+			crawl: visit("/robots.txt", "/"),
 		},
 		{
-			name:  "a page fetched twice, in two spellings",
-			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"/~x"}}, "/~x": {}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				c.Get("a.test/~x")
-				time.Sleep(second)
-				c.Get("a.test/%7Ex")
-			},
+			name:   "a page fetched twice, in two spellings",
+			sites:  []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"/~x"}}, "/~x": {}}}},
+			crawl:  visit("/robots.txt", "/", "/~x", second, "/%7Ex"),
 			broken: Once, evidence: []string{"a.test/%7Ex: GET at 1.000s again: at 0.000s it was answered with 200"},
 		},
 		{
 			name:  "retries of what never works",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Status: 500}}}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				c.Get("a.test/")
-				c.Get("a.test/")
-			},
+			crawl: visit("/robots.txt", "/", "/", "/"),
 		},
 		{
 			name: "a page sent on to another spelling of itself",
@@ -404,27 +343,17 @@ func TestRefereeCatches(t *testing.T) {
 						http.Redirect(w, r, "/~x", http.StatusMovedPermanently)
 					}
 				})}},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				c.Get("a.test/%7Ex")
-				c.Get("a.test/~x")
-			},
+			crawl: visit("/robots.txt", "/", "/%7Ex", "/~x"),
 		},
 		{
 			name:  "as many repeats as a kill excuses",
 			sites: []*Site{{Name: "a.test"}}, rules: Rules{Repeats: 1},
-			crawl: func(c *visitor.Client) { c.Get("a.test/robots.txt"); c.Get("a.test/"); c.Get("a.test/") },
+			crawl: visit("/robots.txt", "/", "/"),
 		},
 		{
 			name:  "more repeats than a kill excuses",
 			sites: []*Site{{Name: "a.test"}}, rules: Rules{Repeats: 1},
-			crawl: func(c *visitor.Client) {
-				c.Get("a.test/robots.txt")
-				c.Get("a.test/")
-				c.Get("a.test/")
-				c.Get("a.test/")
-			},
+			crawl:  visit("/robots.txt", "/", "/", "/"),
 			broken: Once, evidence: []string{"a.test/: GET"},
 		},
 	} {
@@ -449,6 +378,23 @@ func TestRefereeCatches(t *testing.T) {
 				assert.Containsf(t, flat, want, "no %q in\n%s", want, text)
 			}
 		})
+	}
+}
+
+// visit gets URLs one after the other, and waits for the durations between them.
+func visit(steps ...any) func(c *visitor.Client) {
+	return func(c *visitor.Client) {
+		for _, step := range steps {
+			switch step := step.(type) {
+			case string: // of a.test, where no host is named
+				if step[0] == '/' {
+					step = "a.test" + step
+				}
+				c.Get(step)
+			case time.Duration:
+				time.Sleep(step)
+			}
+		}
 	}
 }
 

@@ -131,49 +131,6 @@ func TestBase_HTML_2_4_3(t *testing.T) {
 	}
 }
 
-func TestSrcset_HTML_4_8_4_3_10(t *testing.T) {
-	for _, tt := range []struct{ rule, srcset, want string }{
-		{"one", "a", "a"},
-		{"descriptors", "a 1x, b 2x", "a b"},
-		{"widths", "a 100w,b 200w", "a b"},
-		{"no space after a comma with a descriptor", "a 1x,b 2x", "a b"},
-		{"no space, no descriptor: one URL", "a,b", "a,b"},
-		{"a comma in a URL", "a,b/c,d 1x, e 2x", "a,b/c,d e"},
-		{"a comma at the end of a URL", "a, b", "a b"},
-		{"many commas", ",, a,,, ,b,,", "a b"},
-		{"data URL", "data:image/png;base64,AAAA 1x, b 2x", "data:image/png;base64,AAAA b"},
-		{"white space", "\n\ta \f 1x \n,\r b\t2x\n", "a b"},
-		{"no-break space is no white space", "a\u00a01x", "a\u00a01x"},
-		{"parentheses hide commas, and are invalid", "a (1x, 2x), b 2x", "b"},
-		{"unclosed parenthesis", "a (1x, b 2x", ""},
-		{"unknown descriptor", "a 1y, b", "b"},
-		{"two densities", "a 1x 2x, b", "b"},
-		{"width and density", "a 1w 1x, b 1x 1w, c", "c"},
-		{"width and height", "a 1w 1h, b 1h 1w", "a b"},
-		{"height alone", "a 1h, b", "b"},
-		{"zero width", "a 0w, b 00w, c 01w", "c"},
-		{"zero density", "a 0x", "a"},
-		{"signs", "a -1x, b +1x, c -1w, d +1w, e -0x", "e"},
-		{"numbers", "a .5x, b 1.5x, c 1e3x, d 1.x, e 1.e3x, f x, g 0x1x, h 1_0x, i infx, j 1E-2x", "a b c j"},
-		{"nothing", " , ", ""},
-	} {
-		got := ""
-		for ref := range srcset(tt.srcset) {
-			got += " " + ref
-		}
-		if got = trimFirst(got); got != tt.want {
-			t.Errorf("%s: %q\n got %q\nwant %q", tt.rule, tt.srcset, got, tt.want)
-		}
-	}
-}
-
-func trimFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return s[1:]
-}
-
 func TestRefresh_HTML_4_2_5_3(t *testing.T) {
 	for _, tt := range []struct {
 		value, ref string

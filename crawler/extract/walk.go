@@ -201,9 +201,7 @@ func (w *walker) noframes(n *html.Node) {
 }
 
 func (w *walker) srcset(value string, l Link) {
-	for ref := range srcset(value) {
-		w.links.add(ref, l)
-	}
+	markup.Candidates(value, func(start, end int) { w.links.add(value[start:end], l) })
 }
 
 // foreign reads an element of SVG 2 or MathML that refers to something else: in MathML as a link. There href wins over
@@ -432,11 +430,3 @@ func (w *walker) srcdoc(n *html.Node) {
 }
 
 func isSpace(r rune) bool { return strings.ContainsRune(markup.Space, r) }
-
-// srcset goes through the URLs of the image candidates in a srcset attribute.
-func srcset(s string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		more := true
-		markup.Candidates(s, func(start, end int) { more = more && yield(s[start:end]) })
-	}
-}

@@ -87,14 +87,6 @@ func (p *proxy) String() string { return p.scheme + "://" + p.Address() }
 // HasCredentials reports whether there is a user.
 func (p *proxy) HasCredentials() bool { return p.named }
 
-// Secrets are what must stand nowhere: the password, and what is sent of it.
-func (p *proxy) Secrets() (all []string) {
-	if p.named && p.password != "" {
-		all = append(all, p.password, p.basic())
-	}
-	return all
-}
-
 // Host is the proxy's host, and Addr its address where it is written as one.
 func (p *proxy) Host() string { return p.host }
 
