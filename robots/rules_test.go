@@ -153,20 +153,6 @@ func benchTargets(b *testing.B, targets []string, allowed func(string) bool) {
 	}
 }
 
-// The same rules and targets, but more and more of them.
-func BenchmarkMatchGrowth(b *testing.B) {
-	files := benchFiles(b)
-	all := strings.SplitAfter(string(files[3].body), "\n")
-	for _, rules := range []int{60, 600, 10000} {
-		p := Parse([]byte(strings.Join(all[:1+rules], "")), Options{Token: "curtsy"})
-		hit := strings.TrimSpace(strings.TrimPrefix(all[rules/2], "Disallow: ")) + "/x"
-		targets := []string{"/", "/section-50/topic-500/page-500000", hit, "/zebra"}
-		b.Run(fmt.Sprintf("rules=%d/match", rules), func(b *testing.B) {
-			benchTargets(b, targets, func(target string) bool { return p.Match(target).Allowed })
-		})
-	}
-}
-
 // The worst case: it doubles when the target doubles, and when the pattern does.
 func BenchmarkMatchStars(b *testing.B) {
 	for _, size := range []struct{ pattern, target int }{{100, 1000}, {100, 2000}, {100, 4000}, {200, 4000}, {400, 4000}} {

@@ -96,15 +96,6 @@ func (o *Web) Judge(token string) crawltest.Report {
 	return o.Referee().Judge(crawltest.Rules{Token: token, Seeds: []string{"http://" + tortureHost + "/"}})
 }
 
-// Pages returns the URLs of the pages that a mirror should hold, in order: HTML in scope that is not absent.
-func (o *Web) Pages() []string {
-	var urls []string
-	for _, k := range o.pages() {
-		urls = append(urls, place{tortureHost, k}.String())
-	}
-	return urls
-}
-
 // IDs returns what the pages are known by, those of them that say it, without repetition.
 func (o *Web) IDs() []string {
 	var ids []string
