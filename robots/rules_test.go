@@ -272,3 +272,26 @@ func utf16LE(text string) string {
 	}
 	return b.String()
 }
+
+// Half a byte order mark, and a single zero byte, are no UTF-16.
+func TestUTF16_NeedsItsWholeMark(t *testing.T) {
+	const rules = "User-agent: *\nDisallow: /a\n"
+	for body, want := range map[string]bool{
+		rules:                                false,
+		"\xFFx\n" + rules:                    false,
+		"x\xFE\n" + rules:                    false,
+		"\xFEx\n" + rules:                    false,
+		"x\x00x\n" + rules:                   false,
+		"\x00xx\n" + rules:                   false,
+		"\xFF\xFE" + utf16LE(rules):          true,
+		utf16LE(rules):                       true,
+		"\xFE\xFF" + "\x00" + utf16LE(rules): true, // the same bytes read as big-endian, with one more at the end
+	} {
+		if got := utf16Order([]byte(body)) != nil; got != want {
+			t.Errorf("%q is UTF-16: %v, want %v", body, got, want)
+		}
+		if Parse([]byte(body), Options{Token: "curtsy"}).Match("/a").Allowed {
+			t.Errorf("%q: /a is allowed", body)
+		}
+	}
+}
