@@ -53,6 +53,7 @@ type Crawl struct {
 	unclean bool // the run before was killed
 	rests   record.Rests
 	carried record.Costs
+	pages   record.Pages
 	patient atomic.Bool // something had to wait that was no fault of its host
 	counted atomic.Bool // a turn of this run has counted it: see budget.Runs
 
@@ -110,12 +111,13 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c.run, c.unclean = uint64(before.Restarts), before.Unclean
-	all, err := c.recover(before.Counts)
+	all, err := c.recover(ctx, before.Counts)
 	if err != nil {
 		return nil, err
 	}
+	missed := c.pages.AddTo(all, c.cfg.tagged)
 	c.budget = budget.New(c.cfg.MaxPages, c.cfg.MaxBytes, all, func() { c.room.Press(budget.PressAfter) })
-	if c.quotas, err = newQuotas(ctx, &c.cfg, all); err != nil {
+	if c.quotas, err = newQuotas(ctx, &c.cfg, all, missed); err != nil {
 		return nil, err
 	}
 	c.cfg.changed = &atomic.Pointer[Terms]{}
@@ -127,11 +129,17 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	return c, c.settler.addSitemaps(ctx)
 }
 
-// recover reads what the ledger knows and the frontier does not, and returns the totals with what exchanges cost. Bytes are
-// missing in good order, too, where no turn of the run before could count them.
-func (c *Crawl) recover(counts map[string]int64) (all map[string]int64, err error) {
+// recover reads what the ledger knows and the frontier does not, and returns the totals with what exchanges cost. Pages and bytes
+// are missing in good order, too, where no turn of the run before could count them.
+func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[string]int64, err error) {
 	// Of an update, hosts have answered before; in a fleet, they may have answered others.
 	c.patient.Store(c.cfg.Past != nil || c.cfg.Member != nil)
+	if c.unclean || c.cfg.limitsPages() {
+		since := budget.GenerationOf(counts).Began
+		if err := c.pages.Read(ctx, c.cfg.Last, since, c.cfg.Frontier, c.clock); err != nil {
+			return nil, err
+		}
+	}
 	if c.unclean {
 		var answered bool
 		if c.rests, answered, err = record.ReadRests(c.cfg.Last); err != nil {

@@ -49,6 +49,7 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 func (c *Crawl) addUncounted(s *status.Status) {
 	counts := map[string]int64{}
 	maps.Copy(counts, c.carried.All())
+	c.pages.AddTo(counts, c.cfg.tagged)
 	s.Add(counts)
 }
 
@@ -214,7 +215,7 @@ func ExplainStopped(ctx context.Context, cfg Config, f frontier.Reader, q explai
 		}
 		c.scope.Load().Extend(s.URL)
 	}
-	if c.quotas, err = newQuotas(ctx, &c.cfg, nil); err != nil {
+	if c.quotas, err = newQuotas(ctx, &c.cfg, nil, nil); err != nil {
 		return explain.Explanation{}, err
 	}
 	c.gate = c.cfg.Gate()

@@ -22,17 +22,17 @@ const maxTags = 1000
 const quotaWait = time.Second
 
 // quotas keep the pages of registrable domains and of tags within their budgets, and watch for the conditions under which
-// the run ends. What a run before has fetched is read from the frontier: of a domain from its hosts, of a tag from the
-// totals. A page that a kill
-// keeps from the frontier is fetched again, and counts then.
+// the run ends. Pages of earlier runs are read from the frontier: of a domain from its hosts, of a tag from the
+// totals. record.Pages adds what the ledger names and the frontier does not count, so that a kill forgets no page.
 type quotas struct {
 	domains, tags *budget.Groups
 	watch         *budget.Watch
-	held          *atomic.Bool // a task was set aside because of its tag
+	missed        map[string]int64 // pages of domains that the frontier does not count
+	held          *atomic.Bool     // a task was set aside because of its tag
 }
 
-// newQuotas reads how many pages there are.
-func newQuotas(ctx context.Context, cfg *Config, counts map[string]int64) (quotas, error) {
+// newQuotas reads how many pages there are. The frontier has missed some, by domain; counts are with them.
+func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64) (quotas, error) {
 	tags := map[string]int64{}
 	for name, n := range counts {
 		if tag, ok := budget.Tag(name); ok {
@@ -40,7 +40,7 @@ func newQuotas(ctx context.Context, cfg *Config, counts map[string]int64) (quota
 		}
 	}
 	q := quotas{
-		held:    &atomic.Bool{},
+		held: &atomic.Bool{}, missed: missed,
 		domains: budget.NewGroups(cfg.MaxPerDomain, nil), tags: budget.NewGroups(cfg.MaxPerTag, tags),
 	}
 	q.watch = budget.NewWatch(cfg.StopWhen, counts[budget.Pages], q.tags.Pages)
@@ -53,6 +53,7 @@ func newQuotas(ctx context.Context, cfg *Config, counts map[string]int64) (quota
 // countDomains counts the pages of each domain from now on, with those that the frontier has. Pages of turns under way
 // may be counted twice, or not at all.
 func (q *quotas) countDomains(ctx context.Context, f frontier.Reader) error {
+	q.domains.Add(q.missed)
 	pages := map[string]int64{}
 	var bad error
 	err := status.EachHost(ctx, f, 0, func(h frontier.Host) bool {
@@ -79,6 +80,11 @@ func (q *quotas) change(ctx context.Context, f frontier.Reader, next *Terms) err
 	q.tags.Limit(next.MaxPerTag)
 	q.watch.Set(next.StopWhen)
 	return nil
+}
+
+// limitsPages reports whether the crawl may have a limit of pages.
+func (c *Config) limitsPages() bool {
+	return c.MaxPages > 0 || c.MaxPerHost > 0 || c.MaxPerDomain > 0 || c.MaxPerTag > 0 || len(c.StopWhen) > 0 || len(c.Hosts) > 0
 }
 
 // checkTags refuses a limit that goes by the pages of a tag where tags are not told apart.

@@ -1,11 +1,16 @@
 package crawler
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/budget"
@@ -81,6 +86,91 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 			t.Errorf("released under a larger one: %d pages, ended by %q", s.Status.Pages, s.EndedBy)
 		}
 	})
+}
+
+// deadly is a ledger after some of whose pages the process dies: archive and ledger have the page, the frontier does not.
+type deadly struct {
+	*lines
+	w     *world
+	rng   *rand.Rand
+	kills int
+}
+
+func (l *deadly) Append(ctx context.Context, line storage.Line) error {
+	err := l.lines.Append(ctx, line)
+	l.mu.Lock()
+	dies := line.IsPage() && l.kills > 0 && l.rng.IntN(3) == 0
+	if dies {
+		l.kills--
+	}
+	l.mu.Unlock()
+	if dies {
+		l.w.front.Kill()
+	}
+	return err
+}
+
+// tardy is a frontier whose turns hear of their commit when the host's next turn has begun.
+type tardy struct{ frontier.Frontier }
+
+func (f tardy) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
+	defer time.Sleep(2 * Floor)
+	return f.Frontier.Finish(ctx, rs)
+}
+
+// Politeness rule 15: pages that a kill keeps from the frontier count, and so do those that are fetched again: the ledger
+// never has more pages than a budget allows, and neither has a run that follows in good order.
+func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
+	all := func(storage.Line) string { return "" }
+	for name, c := range map[string]struct {
+		set   func(*Config)
+		group func(storage.Line) string
+		most  int
+	}{
+		"per host":   {func(c *Config) { c.MaxPerHost = 5 }, func(l storage.Line) string { return parse(t, l.URL).Authority().Origin() }, 5},
+		"per domain": {func(c *Config) { c.MaxPerDomain = 6 }, func(l storage.Line) string { return parse(t, l.URL).Authority().RegistrableDomain() }, 6},
+		"per tag":    {func(c *Config) { c.MaxPerTag = 7 }, func(l storage.Line) string { return l.Tag }, 7},
+		"crawl":      {func(c *Config) { c.MaxPages = 9 }, all, 9},
+		"conditions": {func(c *Config) { c.StopWhen = []budget.Condition{condition(t, "pages=9")}; c.Workers = 1 }, all, 9},
+	} {
+		for seed := range uint64(rounds(6)) {
+			bubble(t, fmt.Sprintf("%s %d", name, seed), func(t *testing.T) {
+				hosts := []string{"a.one.test", "b.one.test", "two.test", "three.test"}
+				tags, sites := map[string]string{}, []*crawltest.Site{}
+				for i, host := range hosts {
+					tags[host] = []string{"x", "y"}[i%2]
+					sites = append(sites, crawltest.Tree(host, 12))
+				}
+				w := tagged(t, tags, sites...)
+				c.set(&w.cfg)
+				deadly := &deadly{w.ledger, w, rand.New(rand.NewPCG(seed, 15)), 4}
+				w.cfg.MaxWait = time.Hour
+				w.cfg.Last, w.cfg.Asked = w.ledger.last(), w.ledger.asked
+				w.cfg.Ledger = deadly
+				s, err := Summary{}, errKilled
+				for i := 0; err != nil && i < 20; i++ {
+					w.cfg.Frontier = tardy{w.front}
+					if s, err = w.crawl().Run(t.Context()); err != nil {
+						w.crashed()
+					}
+				}
+				want := w.fetched(c.group)
+				for group, n := range want {
+					assert.Equalf(t, c.most, n, "%q has %d pages, want %d", group, n, c.most)
+				}
+				if deadly.kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
+					t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", deadly.kills, s.Status.Pages, w.fetched(all))
+				}
+				w.reopen()
+				if _, err := w.crawl().Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if n := w.fetched(c.group); !maps.Equal(n, want) {
+					t.Errorf("after a run in good order %v, before it %v", n, want)
+				}
+			})
+		}
+	}
 }
 
 func condition(t *testing.T, text string) budget.Condition {

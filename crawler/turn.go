@@ -265,6 +265,9 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	v.owns(&c.cfg)
 	v.setRules(gate.Rules{})
 	v.begin()
+	if v.first { // a turn of this run that was applied has counted them, even if it has not heard of that yet
+		c.pages.Recollect(t.Authority, &v.memory, c.clock, v.result.Counts, c.cfg.tagged)
+	}
 	return v, nil
 }
 
@@ -559,6 +562,7 @@ func (c *Crawl) applied(v *visit) {
 			c.cfg.Log("more hosts are closed; curtsy status lists them")
 		}
 	}
+	c.pages.Applied(v.turn.Authority)
 	c.live.Note(v.turn.Authority, v.need())
 	c.live.Grown(v.turn.Host)
 	c.book.Applied(v.result, v.seeds)

@@ -134,6 +134,38 @@ func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
 	}
 }
 
+// Politeness rule 15: pages that a kill kept from the frontier count for the runs that follow, and for an update.
+func TestRule15_PagesBeforeAKillCount(t *testing.T) {
+	for name, budget := range map[string]func(s *Settings, most int64){
+		"max-pages":    func(s *Settings, most int64) { s.MaxPages = most },
+		"max-per-host": func(s *Settings, most int64) { s.MaxPerHost = most },
+	} {
+		web, s := served(t, crawltest.Tree("bakery.test", 9)), Defaults()
+		s.Delay, s.MaxWait = 0, time.Minute
+		budget(&s, 2)
+		dir := created(t, &s, web.LoopbackURL("bakery.test"))
+		killedRun(t, dir, nil, Options{}) // two pages, and the frontier has none
+		pages := func() (n int) {
+			for _, r := range web.Referee().Requests() {
+				if r.Target != "/robots.txt" {
+					n++
+				}
+			}
+			return n
+		}
+		for _, most := range []int{2, 3, 3} {
+			budget(&s, int64(most))
+			r, err := Run(t.Context(), dir, Options{Settings: &s})
+			if err != nil || pages() != most || r.Status.Pages != int64(most) {
+				t.Errorf("%s %d: ended by %s with %d pages, asked for %d, %v", name, most, r.EndedBy, r.Status.Pages, pages(), err)
+			}
+		}
+		if _, err := Update(t.Context(), dir, &s, &s); err != nil {
+			t.Errorf("%s: update: %v", name, err)
+		}
+	}
+}
+
 // An update that is killed counts its own exchanges, and not those of the generations before: budgets count anew.
 func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 20))

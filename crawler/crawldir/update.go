@@ -15,6 +15,7 @@ import (
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/host"
+	"curtsy/crawler/record"
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -113,7 +114,14 @@ func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64
 	if err != nil {
 		return 0, err
 	}
-	spent := s.MaxPages > 0 && st.Counts[budget.Pages] >= s.MaxPages ||
+	var missed record.Pages
+	if s.MaxPages > 0 {
+		since := budget.GenerationOf(st.Counts).Began
+		if err := missed.Read(ctx, ledger.Last(in(dir, LedgerName)), since, f, record.Start()); err != nil {
+			return 0, err
+		}
+	}
+	spent := s.MaxPages > 0 && st.Counts[budget.Pages]+missed.Total() >= s.MaxPages ||
 		s.MaxBytes > 0 && st.Counts[budget.Bytes] >= s.MaxBytes
 	if st.Queued+st.InFlight+st.Deferred == 0 || spent {
 		return st.Restarts, nil

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"maps"
@@ -154,6 +155,76 @@ func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 			t.Error("no rests change something")
 		}
 	})
+}
+
+// Which pages of the ledger a frontier without any misses; the frontier knows of one exchange with the host.
+func TestPages_WhatTheFrontierMisses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, a, now := Start(), authority(t), time.Now()
+		fetched := storage.Line{
+			Time: now, URL: a.Origin() + "/", Began: now.Add(-time.Minute), Took: time.Second, Status: 200, Type: "text/html",
+			Outcome: storage.OutcomeFetched, Record: "urn:uuid:1", Tag: "x",
+		}
+		end := clock.Micros(now.Add(-59 * time.Second))
+		with := func(change func(*storage.Line)) storage.Line {
+			l := fetched
+			change(&l)
+			return l
+		}
+		for _, c := range []struct {
+			name  string
+			line  storage.Line
+			since time.Time
+			known int64
+			want  int64
+			next  []storage.Line // follow it
+		}{
+			{"the host is new", fetched, time.Time{}, 0, 1, nil},
+			{"the frontier knows an exchange before", fetched, now, end - 1_000_000, 1, nil},
+			{"the frontier knows it", fetched, now, end, 0, nil},
+			{"it is rounded", fetched, now, end - rounding, 0, nil},
+			{"the frontier knows one after it", fetched, now, end + 1, 0, nil},
+			{"it is of a generation before", fetched, now.Add(1), 0, 0, nil},
+			{"dates ran ahead after the computer slept", with(func(l *storage.Line) { l.Began, l.Ahead = l.Began.Add(time.Hour), time.Hour }), now, end, 0, nil},
+			{"an image", with(func(l *storage.Line) { l.Type = "image/png" }), now, 0, 0, nil},
+			{"no media type", with(func(l *storage.Line) { l.Type = "" }), now, 0, 1, nil},
+			{"a page that says 404", with(func(l *storage.Line) { l.Status, l.Outcome = 404, storage.OutcomeGone }), now, 0, 0, nil},
+			{"an exchange that was cut", with(func(l *storage.Line) { l.Outcome = storage.OutcomeDeferred }), now, 0, 0, nil},
+			{"the clock was set back before the next, which the frontier knows", with(func(l *storage.Line) { l.Began = l.Began.Add(time.Hour) }), now, end, 0,
+				[]storage.Line{with(func(l *storage.Line) { l.Type = "image/png" })}},
+		} {
+			var p Pages
+			memory := host.State{LastEnd: c.known}
+			f := remembered{memory: memory.Append(nil)}
+			if err := p.Read(t.Context(), lines(append([]storage.Line{c.line}, c.next...), nil), c.since, f, clock); err != nil || p.Total() != c.want {
+				t.Errorf("%s: %d pages, %v; want %d", c.name, p.Total(), err, c.want)
+			}
+			counts := map[string]int64{}
+			if p.AddTo(counts, false); counts[budget.Pages] != c.want || counts[budget.OfTag("x")] != 0 {
+				t.Errorf("%s: without tags %v", c.name, counts)
+			}
+			clear(counts)
+			p.Recollect(a, &memory, clock, counts, true)
+			if memory.Pages != uint64(c.want) || counts[budget.Pages] != c.want || counts[budget.OfTag("x")] != c.want {
+				t.Errorf("%s: the host's turn counts %d pages, %v", c.name, memory.Pages, counts)
+			}
+			f.memory = memory.Append(nil) // another kill: the frontier counts it
+			if err := p.Read(t.Context(), lines(append([]storage.Line{c.line}, c.next...), nil), c.since, f, clock); err != nil || p.Total() != 0 {
+				t.Errorf("%s: it is missed again, %v", c.name, err)
+			}
+		}
+	})
+}
+
+// remembered is a frontier that remembers one host.
+type remembered struct {
+	frontier.Reader
+	memory []byte
+}
+
+func (r remembered) Host(context.Context, canon.Authority) (h frontier.Host, ok bool, err error) {
+	h.Memory = r.memory
+	return h, true, nil
 }
 
 func TestReadSaysWhetherAnyHostAnswered(t *testing.T) {
