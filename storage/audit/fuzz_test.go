@@ -180,8 +180,56 @@ func (w *world) step(a *archive) *worldSite {
 	return s
 }
 
-// Random well-behaved archives are clean.
-func TestGoodCrawlsAreClean(t *testing.T) {
+// plants are single violations, each written behind a good crawl of s.
+var plants = map[finding.Code]func(w *world, a *archive, s *worldSite){
+	finding.RobotsMissing: func(w *world, a *archive, s *worldSite) { a.add(fetch{url: "https://new.test/", at: s.next}) },
+	finding.RobotsExpired: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/", at: s.learned + 24*time.Hour + 2*time.Minute})
+	},
+	finding.RobotsUnreachable: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: "https://new.test/robots.txt", at: s.next, status: 500 + w.r.IntN(99)})
+		a.add(fetch{url: "https://new.test/", at: s.next + 2*time.Minute})
+	},
+	finding.Disallowed: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: "https://new.test/robots.txt", at: s.next, body: "User-agent: " + []string{"*", "lantern", "CURTSY"}[w.r.IntN(3)] + "\nDisallow: /*x\n"})
+		a.add(fetch{url: "https://new.test/a%78", at: s.next + time.Minute})
+	},
+	finding.Gap: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 100*time.Millisecond + s.pace - 10*time.Millisecond, body: s.rules})
+	},
+	finding.InFlight: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, took: time.Minute, body: s.rules})
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 50*time.Second, body: s.rules})
+	},
+	finding.RetryAfter: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, status: 429, head: "Retry-After: 3600\r\n"})
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next + 59*time.Minute})
+	},
+	finding.Digest: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, extra: "WARC-Block-Digest: sha256:" + sha("other")})
+	},
+	finding.Verdict: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
+		a.add(fetch{url: s.url + "/", at: s.next + time.Minute, meta: "decision: allow\r\nrobotsLine: 99\r\nrobotsSha256: " + sha(s.rules) + "\r\n"})
+	},
+	finding.GapTold: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules})
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next + time.Minute, body: s.rules, meta: "gapMs: 60000\r\n"})
+	},
+	finding.UserAgent: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, agent: []string{"none", "Mozilla/5.0", "owl/1"}[w.r.IntN(3)]})
+	},
+	finding.Method: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, method: "PUT"})
+	},
+	finding.BadRecord: func(w *world, a *archive, s *worldSite) {
+		a.add(fetch{url: s.url + "/robots.txt", at: s.next, body: s.rules, noReq: true})
+	},
+}
+
+// Random well-behaved archives are clean, and one planted violation is named by its code, and alone.
+func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
 	for seed := range seeds(60) {
 		w := newWorld(seed)
 		a := ours(t)
@@ -190,8 +238,33 @@ func TestGoodCrawlsAreClean(t *testing.T) {
 			s = w.step(a)
 		}
 		require.True(t, s.known, "the site is not known")
+		good := a.b.String()
+		n := a.n
 		if r := a.audit(Options{}); !r.Clean || r.Totals.Unprovable > 0 {
 			t.Fatalf("seed %d: a good crawl is not clean%s", seed, shown(r))
+		}
+		for _, code := range finding.Codes() {
+			plant := plants[code]
+			if plant == nil {
+				continue
+			}
+			a.b.Reset()
+			a.b.WriteString(good)
+			a.n = n
+			at := int64(len(good))
+			plant(w, a, s)
+			r := a.audit(Options{})
+			if codes(r) != string(code) {
+				t.Fatalf("seed %d: planted %s, found %q%s", seed, code, codes(r), shown(r))
+			}
+			if f := r.Findings[0]; f.Offset < at || f.Authority == "" || f.Record == "" || f.Required == "" || f.Observed == "" {
+				t.Fatalf("seed %d: %s does not say where: %+v", seed, code, f)
+			}
+			if f := r.Findings[0]; code == finding.Verdict && f.Record != fmt.Sprintf("urn:test:%d", a.n) {
+				t.Fatalf("seed %d: the finding does not name the record with the line, but %s", seed, f.Record)
+			} else if code == finding.Disallowed && !strings.Contains(f.Required, `"Disallow: /*x" (record urn:test:`) {
+				t.Fatalf("seed %d: neither rule nor record: %s", seed, f.Required)
+			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,26 @@ func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 	require.GreaterOrEqualf(t, many, 2*few, "%d exchanges against %d: the test shows nothing", many, few)
 	if large > small+small/4 || large > 32<<20 {
 		t.Errorf("%d exchanges took %d octets of heap, %d took %d", few, small, many, large)
+	}
+}
+
+// 1 GiB of archive is audited in at most 128 MiB.
+func TestOneGibibyteIn128MiB(t *testing.T) {
+	if os.Getenv("CURTSY_LONG") != "1" {
+		t.Skip("it takes minutes; CURTSY_LONG=1 runs it")
+	}
+	most, n := weighed(t, 1<<30)
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("the most that was resident can be read on Linux only")
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "VmHWM:") {
+			t.Logf("%d exchanges, heap %d octets, resident %s", n, most, line)
+			if kb := strings.Fields(line)[1]; len(kb) > 6 || len(kb) == 6 && kb > "131072" {
+				t.Errorf("resident: %s, more than 128 MiB", strings.TrimSpace(line))
+			}
+		}
 	}
 }
 

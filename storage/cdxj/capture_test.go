@@ -71,6 +71,23 @@ func FuzzLineRoundTrip(f *testing.F) {
 	})
 }
 
+func FuzzParseLine(f *testing.F) {
+	f.Add(`test,a)/ 20260304050607 {"url":"http://a.test/","mime":"text/html","status":"200","digest":"ab","length":"1","offset":"2","filename":"x"}`)
+	f.Add(`- 20260304050607123 {"status":"-","url":"\ud800"}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := ParseLine([]byte(s))
+		if err != nil {
+			return
+		}
+		again, err := ParseLine(l.Append(nil))
+		if l.URL, l.Mime, l.Digest, l.Filename = valid(l.URL), valid(l.Mime), valid(l.Digest), valid(l.Filename); err != nil || again != l {
+			t.Fatalf("%+v\n%+v\n%v", l, again, err)
+		}
+	})
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
 // A capture is compared with lines of indexes, and so it is as a line has it.
 func TestCaptures_AreAsLinesHaveThem(t *testing.T) {
 	t.Parallel()

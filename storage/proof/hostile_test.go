@@ -236,3 +236,19 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// FuzzOpen reads any file.
+func FuzzOpen(f *testing.F) {
+	w := newWorld(f, 1)
+	w.visit("a.test", 1)
+	b := w.bundle("a.test", w.commit())
+	f.Add(b)
+	f.Add(b[:len(b)/2])
+	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r, err := Verify(t.Context(), bytes.NewReader(file), int64(len(file)), Options{Key: w.signer.Key()})
+		if err == nil && r.Holds && r.Summary.Lines != 3 {
+			t.Errorf("it holds with %d lines", r.Summary.Lines)
+		}
+	})
+}

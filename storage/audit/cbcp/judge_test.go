@@ -121,6 +121,32 @@ func TestAMailboxInTheUserAgentIsShown(t *testing.T) {
 	}
 }
 
+// Whatever a file holds, examples are few and short.
+func FuzzHeads(f *testing.F) {
+	b, err := os.ReadFile(archive(f, polite()))
+	require.NoError(f, err)
+	f.Add(b)
+	f.Add([]byte("WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\nContent-Length: 40\r\n\r\nHTTP/1.1 20\r\nX-Robots-Tag: :,:noarchive\r\n\r\nx"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "x.warc")
+		require.NoError(t, os.WriteFile(path, b, 0o600))
+		j := New(Published{})
+		a, err := audit.Run(t.Context(), audit.Options{Files: []string{path}, TempDir: t.TempDir(), Witnesses: []audit.Witness{j}})
+		if err != nil {
+			return // as a .warc.zst is
+		}
+		r := j.Conclude(a, map[string]string{path: "x"})
+		require.Equal(t, len(Clauses()), r.Kept+r.Broken+r.Unknown)
+		for _, c := range r.Clauses {
+			for _, e := range c.Examples {
+				if len(e.Observed) > finding.MaxText+3 || len(e.URL) > finding.MaxText+3 || len(c.Examples) > maxExamples {
+					t.Errorf("%+v", e)
+				}
+			}
+		}
+	})
+}
+
 // day0 is when the archives of tests begin.
 var day0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
