@@ -160,11 +160,10 @@ func (f *fleet) complete(t *testing.T, pages int) {
 		if r.Target == "/robots.txt" {
 			continue
 		}
-		again := all[r.Host+r.Target]
-		if again && f.incidents == 0 {
+		switch again := all[r.Host+r.Target]; {
+		case again && f.incidents == 0:
 			t.Errorf("%s%s is requested again", r.Host, r.Target)
-		}
-		if !again && r.Host == gateName {
+		case !again && r.Host == gateName:
 			gates++
 		}
 		all[r.Host+r.Target] = true
@@ -209,11 +208,11 @@ func TestPeers_FleetTwoProcesses(t *testing.T) {
 	}) {
 		t.Fatalf("the slots are not divided: %s", f.members[1].errs.String())
 	}
-	var all strings.Builder
+	all := ""
 	for i := range fleetHosts {
-		fmt.Fprintf(&all, "<a href='%s'>x</a>", f.web.LoopbackURL("host"+itoa(i)+".test"))
+		all += "<a href='" + f.web.LoopbackURL("host"+itoa(i)+".test") + "'>x</a>"
 	}
-	links.Store(all.String())
+	links.Store(all)
 	f.complete(t, 20)
 	requests, answers := int64(len(f.web.Referee().Requests())), make([]int64, 2)
 	for i, dir := range f.dirs {
@@ -224,7 +223,6 @@ func TestPeers_FleetTwoProcesses(t *testing.T) {
 	if answers[0]+answers[1] != requests || 10*min(answers[0], answers[1]) <= requests { // 40 hosts fall to the slots of two members by chance
 		t.Errorf("%v answers in the ledgers, of %d: each member should have those of its hosts", answers, requests)
 	}
-	t.Logf("%v of %d answers", answers, requests)
 	require.NoError(t, os.RemoveAll(inDir(f.dirs[1], crawldir.LedgerName)))
 	if n, err := (&auditing{}).notices(f.dirs); err != nil || len(n.Missing) > 0 {
 		t.Errorf("a member whose ledger has no mark is given, not missing: %v, %v", n.Missing, err)

@@ -37,8 +37,8 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		before := requested(web, "/poison")
 		died := p.until(t, "it is asked for", func() bool { return requested(web, "/poison") > before })
 		if died && deaths == 0 { // later a suspect is given when its record is durable
+			done := settledURLs{}
 			died = p.until(t, "the frontier has it on record, and the page before it as fetched", func() bool {
-				done := settledURLs{}
 				done.add(t, web, dir)
 				return len(done) == 2 && stops(t, dir, "/poison") > 0
 			})
