@@ -22,8 +22,8 @@ const maxTags = 1000
 const quotaWait = time.Second
 
 // quotas keep the pages of registrable domains and of tags within their budgets, and watch for the conditions under which
-// the run ends. Pages of earlier runs are read from the frontier: of a domain from its hosts, of a tag from the
-// totals. record.Pages adds what the ledger names and the frontier does not count, so that a kill forgets no page.
+// the run ends. Pages of earlier runs are read from the frontier: of a domain from its hosts, of a tag from the totals.
+// record.Pages adds those that the ledger names and the frontier does not count, so that a kill forgets no page.
 type quotas struct {
 	domains, tags *budget.Groups
 	watch         *budget.Watch
