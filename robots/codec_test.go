@@ -28,7 +28,7 @@ func sampleStates() []State {
 		{Status: 404},
 		{Status: 999},
 	} {
-		s, _ = zero.Next(s, site, ex, at)
+		s, _ = Next(s, site, ex, at)
 		all = append(all, s)
 		at = at.Add(25 * time.Hour / 2)
 	}

@@ -71,16 +71,16 @@
 //	       │          └── else ─────────────▶ nothing allowed ── 1 min … 1 h ──┘
 //	       └────────────── an answer from the future is no answer
 //
-// Terms say by which standard that goes. The draft has one answer more: with 401 and 403 access is restricted, which
-// forbids all for a week. Strict terms take the sterner of their own outcome and that of RFC 9309, so that an old
-// standard can only add refusals; their Rulebook also judges by both.
+// Terms say by which standard that goes, and with which of its liberties. The draft has one answer more: with 401 and
+// 403 access is restricted, which forbids all for a week. Strict terms take the sterner of their own outcome and that
+// of RFC 9309 with the defaults, so that an old standard can only add refusals; their Rulebook likewise judges by both.
 //
 // Invariants:
 //
 //   - Nothing is judged without an answer that is valid now. The zero State and the zero Need permit nothing.
-//   - Unreachable means complete disallow, at once: 5xx, 429, 408, 425, an incomplete body, whatever is not a whole
-//     answer. Only stated rules outlive a failure, and only until they expire. However long it lasts, an outage never
-//     turns into permission.
+//   - By the zero Terms and by strict ones, unreachable means complete disallow, at once: 5xx, 429, 408, 425, an
+//     incomplete body, whatever is not a whole answer. Only stated rules outlive a failure, and only until they expire.
+//     However long it lasts, an outage never turns into permission.
 //   - A body that was had stays known through an outage, so that a 304 can confirm it; an answer that there is none
 //     forgets it. A validator is shown only to the URL that gave it.
 //   - Each hop of a redirect is an exchange of its own, under the turn and pace of the authority that it leads to. The

@@ -24,7 +24,6 @@ func mayFetch(token, page string) (robots.Verdict, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	origin := u.Scheme + "://" + u.Host
-	var terms robots.Terms // RFC 9309
 	var state robots.State
 	var body []byte
 	for need := state.Need(origin, time.Now()); need.Action == robots.Fetch; {
@@ -40,7 +39,7 @@ func mayFetch(token, page string) (robots.Verdict, error) {
 			resp.Body.Close()
 		}
 		body = ex.Body
-		state, need = terms.Next(state, origin, ex, time.Now())
+		state, need = robots.Next(state, origin, ex, time.Now())
 	}
 	if v, ok := state.Verdict(); ok {
 		return v, nil // there is no robots.txt, or it cannot be had

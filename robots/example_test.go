@@ -29,7 +29,7 @@ Crawl-delay: 2.5
 }
 
 // A server that is down, comes back with a redirect, and then answers.
-func ExampleTerms_Next() {
+func ExampleNext() {
 	const origin = "https://bakery.example"
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	answers := []robots.Exchange{
@@ -38,7 +38,6 @@ func ExampleTerms_Next() {
 		{Status: 200, Body: []byte("User-agent: *\nDisallow: /ovens/\n")},
 	}
 
-	var terms robots.Terms // RFC 9309
 	var state robots.State
 	for need := state.Need(origin, now); need.Action != robots.Judge; {
 		if need.Action == robots.Wait {
@@ -48,7 +47,7 @@ func ExampleTerms_Next() {
 			continue
 		}
 		fmt.Println("ask", need.URL)
-		state, need = terms.Next(state, origin, answers[0], now)
+		state, need = robots.Next(state, origin, answers[0], now)
 		answers = answers[1:]
 	}
 	digest, _ := state.Body()

@@ -32,9 +32,15 @@ type Exchange struct {
 	Failure  string              // why there is no complete response ("dns", "timeout", …); empty when there is one
 }
 
+// Next is the Next of the zero Terms: RFC 9309 with the defaults.
+func Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
+	return Terms{}.Next(s, origin, ex, now)
+}
+
 // Next returns what is known of origin after an exchange that its State needed, and what is needed then. It does
 // nothing else, and the same arguments give the same result.
 func (t Terms) Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
+	t = t.withDefaults()
 	n := now.UnixMicro()
 	due := s.ask(Fetch, origin, n)
 	if ex.URL == "" {
@@ -96,11 +102,11 @@ func (t Terms) classify(ex Exchange, due Need) (o outcome, why string) {
 		return unchanged, ""
 	case s == 301 || s == 302 || s == 303 || s == 307 || s == 308:
 		return moved, ""
-	case s == 429 || s == 408 || s == 425:
+	case (s == 429 || s == 408 || s == 425) && t.TooMany == Deny:
 		// By the letter of RFC 9309 2.3.1.3 these are "unavailable". They say that the server cannot serve us now, which
 		// is not that there are no rules.
 		return broken, status
-	case (s == 401 || s == 403) && t.Standard == Draft1996: // 3.1
+	case (s == 401 || s == 403) && t.Forbidden == Deny:
 		return closed, ""
 	case s >= 400 && s < 500:
 		return absent, ""
@@ -159,16 +165,37 @@ func (s *State) decide(k kind, from string, n int64, life time.Duration) {
 	if len(from) > maxURL {
 		s.final = ""
 	}
-	s.failures, s.retry = 0, 0
+	s.failures, s.firstFailure, s.retry = 0, 0, 0
 }
 
-// fail disallows everything, however long the outage (RFC 9309 2.3.1.4), except while stated rules are fresh: those were
-// had, and hold until they expire. An answer that there are no rules does not outlive a failure.
+// fail disallows everything (RFC 9309 2.3.1.4), except while stated rules are fresh: those were had, and hold until
+// they expire. An answer that there are no rules does not outlive a failure.
 func (t Terms) fail(s *State, origin, why string, asked time.Duration, n int64) {
+	fresh := s.kind == ruled && t.valid(*s, n)
 	s.failure = why[:min(len(why), maxFailure)]
 	s.failures = min(s.failures+1, 1<<30)
+	if s.firstFailure == 0 || s.firstFailure > n {
+		s.firstFailure = n
+	}
 	s.retry = n + max(backoff(origin, s.failures), asked).Microseconds()
-	if s.kind != ruled || !t.valid(*s, n) {
+	if !fresh {
+		t.endure(s, n)
+	}
+}
+
+// endure decides what holds in an outage, when no rules are fresh.
+func (t Terms) endure(s *State, n int64) {
+	const month = int64(outage / time.Microsecond)
+	long := n-s.firstFailure >= month
+	switch {
+	case long && t.After30Days == Allow:
+		s.forget()
+		s.kind, s.fetched, s.expires = unavailable, n, n+t.maxLife().Microseconds()
+	case long && t.After30Days == UseStale && s.hasBody:
+		s.kind, s.expires = ruled, n+t.maxLife().Microseconds()
+	case t.StaleIfError == UseStale && s.hasBody && s.fetched <= n && n < s.fetched+month:
+		s.kind, s.expires = ruled, s.fetched+month
+	default:
 		s.kind = unreachable
 	}
 }
@@ -192,7 +219,7 @@ func (t Terms) follow(s *State, origin string, ex Exchange, n int64) (outcome, s
 	}
 	switch {
 	case c.hops < t.maxHops():
-	case !t.Standard.inRecords(): // RFC 9309 2.3.1.2
+	case t.RedirectOverflow == Allow:
 		return absent, ""
 	default:
 		return broken, "too many redirects"
@@ -312,7 +339,7 @@ type Need struct {
 	After time.Duration
 }
 
-// Need is the Need of the zero Terms.
+// Need is the Need of the zero Terms: RFC 9309 with the defaults.
 func (s State) Need(origin string, now time.Time) Need { return Terms{}.Need(s, origin, now) }
 
 // Need says what must be done at the instant now with a URL of origin, written "scheme://host" or
@@ -330,15 +357,24 @@ func (t Terms) Need(s State, origin string, now time.Time) Need {
 	case !valid:
 		return s.ask(Fetch, origin, n)
 	case may && (s.failures > 0 || n >= s.expires-(s.expires-s.fetched)/10):
-		return s.ask(Refresh, origin, n)
+		return s.ask(Refresh, origin, n) // near the end of its life, or used because nothing better can be had
 	}
 	return Need{Action: Judge}
 }
 
 // valid reports whether there is an answer that may be used at n.
 func (t Terms) valid(s State, n int64) bool {
-	return s.kind != unfetched && s.kind != unreachable && n >= s.fetched && n < s.expires &&
-		n < s.fetched+t.maxLife().Microseconds()
+	if s.kind == unfetched || s.kind == unreachable || n < s.fetched || n >= s.expires {
+		return false
+	}
+	most := t.maxLife()
+	switch t = t.withDefaults(); {
+	case s.failures > 0 && t.After30Days != Deny:
+		return true
+	case s.failures > 0 && t.StaleIfError != Deny:
+		most = outage
+	}
+	return n < s.fetched+most.Microseconds()
 }
 
 // ask returns the Need for the exchange that is due.

@@ -14,7 +14,6 @@ import (
 const site = "http://bakery.test:80"
 
 var (
-	zero  Terms // RFC 9309
 	noon  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	rules = []byte("user-agent: *\ndisallow: /private/\n")
 )
@@ -192,7 +191,7 @@ func TestRedirects_3_1_AHopPerTurn(t *testing.T) {
 			{"//cdn.test:8080/r", "https://cdn.test:8080/r"},
 			{"http://[2001:db8::1]:80/r", "http://[2001:db8::1]/r"},
 		} {
-			s, need = zero.Next(s, site, Exchange{URL: need.URL, Status: status, Header: fields("Location", hop.location)}, noon)
+			s, need = Next(s, site, Exchange{URL: need.URL, Status: status, Header: fields("Location", hop.location)}, noon)
 			if need != (Need{Action: Fetch, URL: hop.url, Hop: i + 1}) || s.Hops() != i+1 {
 				t.Fatalf("%d, hop %d to %s: %+v", status, i+1, hop.location, need)
 			}
@@ -200,7 +199,7 @@ func TestRedirects_3_1_AHopPerTurn(t *testing.T) {
 				t.Fatalf("%d, hop %d: the URLs that were asked for are not known", status, i+1)
 			}
 		}
-		s, need = zero.Next(s, site, Exchange{URL: need.URL, Status: 200, Body: rules}, noon)
+		s, need = Next(s, site, Exchange{URL: need.URL, Status: 200, Body: rules}, noon)
 		if need.Action != Judge || s.FinalURL() != "http://[2001:db8::1]/r" {
 			t.Fatalf("%d, in the end: %+v, %s", status, need, s.FinalURL())
 		}
@@ -216,7 +215,7 @@ func TestRedirects_3_1_AChainLeftLyingIsBegunAnew(t *testing.T) {
 			t.Errorf("at %v: %+v", at, need)
 		}
 		// What is now asked is the first hop again, and not a loop.
-		if s, need := zero.Next(s, site, moveTo("/a"), at); need.Hop != 1 || s.Failure() != "" {
+		if s, need := Next(s, site, moveTo("/a"), at); need.Hop != 1 || s.Failure() != "" {
 			t.Errorf("at %v, after a redirect: %+v, %s", at, need, s.Failure())
 		}
 	}
@@ -255,7 +254,7 @@ func TestLifetime_3_2_RefreshPast90PercentOfLife(t *testing.T) {
 func TestRevalidation_3_2_304Renews(t *testing.T) {
 	s := fresh(t)
 	for name, at := range map[string]time.Time{"refreshed": noon.Add(23 * time.Hour), "expired": noon.Add(50 * time.Hour)} {
-		n, need := zero.Next(s, site, Exchange{Status: 304, Header: fields("Etag", `"v2"`)}, at)
+		n, need := Next(s, site, Exchange{Status: 304, Header: fields("Etag", `"v2"`)}, at)
 		if digest, ok := n.Body(); !ok || digest != sha256.Sum256(rules) || need.Action != Judge {
 			t.Errorf("%s: %+v, %+v", name, n, need)
 		}
@@ -275,11 +274,11 @@ func TestRevalidation_3_2_ValidatorsAreShownOnlyWhereTheyCameFrom(t *testing.T) 
 	if need.Action != Fetch || need.Hop != 0 || need.IfNoneMatch != "" {
 		t.Fatalf("first hop: %+v", need)
 	}
-	s, need = zero.Next(s, site, moveTo("http://other.test/r"), later)
+	s, need = Next(s, site, moveTo("http://other.test/r"), later)
 	if need.Hop != 1 || need.IfNoneMatch != `"v1"` {
 		t.Fatalf("second hop: %+v", need)
 	}
-	if s, need = zero.Next(s, site, Exchange{Status: 304}, later); need.Action != Judge || s.FinalURL() != "http://other.test/r" {
+	if s, need = Next(s, site, Exchange{Status: 304}, later); need.Action != Judge || s.FinalURL() != "http://other.test/r" {
 		t.Fatalf("304: %+v, %+v", s, need)
 	}
 }
@@ -296,28 +295,30 @@ func TestRevalidation_3_2_WhatCannotBeKeptWholeIsNotKept(t *testing.T) {
 func TestLifetime_3_2_OutageWithLastGoodRules(t *testing.T) {
 	s := fresh(t)
 	at := noon.Add(22 * time.Hour)
-	s, need := zero.Next(s, site, Exchange{Status: 500}, at)
+	s, need := Next(s, site, Exchange{Status: 500}, at)
 	if _, ok := s.Body(); !ok || need.Action != Judge || s.Failures() != 1 {
 		t.Fatalf("while fresh: %+v, %+v", s, need)
 	}
 	assert.Equal(t, Refresh, s.Need(site, s.Retry()).Action, "when a retry is due")
 	assert.Equal(t, Fetch, s.Need(site, noon.Add(24*time.Hour)).Action, "past expiry")
-	s, need = zero.Next(s, site, Exchange{Failure: "timeout"}, noon.Add(24*time.Hour))
+	s, need = Next(s, site, Exchange{Failure: "timeout"}, noon.Add(24*time.Hour))
 	expect(t, s, need, "DENY")
-	assert.Equal(t, 2, s.Failures(), "failures in a row")
+	if !s.FirstFailure().Equal(at) || s.Failures() != 2 {
+		t.Errorf("the run of failures: %d since %v", s.Failures(), s.FirstFailure())
+	}
 	if need = s.Need(site, s.Retry()); need.Action != Fetch || need.IfNoneMatch != `"v1"` {
 		t.Errorf("retry: %+v", need)
 	}
-	s, need = zero.Next(s, site, Exchange{Status: 304}, s.Retry())
+	s, need = Next(s, site, Exchange{Status: 304}, s.Retry())
 	expect(t, s, need, "RULES")
-	if s.Failures() != 0 || !s.Retry().IsZero() {
+	if s.Failures() != 0 || !s.FirstFailure().IsZero() || !s.Retry().IsZero() {
 		t.Errorf("the run of failures did not end: %+v", s)
 	}
 }
 
 // A failure that is not yet due again when the rules expire leaves nothing that may be judged by.
 func TestLifetime_3_2_RulesThatExpireDuringBackOff(t *testing.T) {
-	s, _ := zero.Next(fresh(t), site, Exchange{Status: 503, Header: fields("Retry-After", "36000")}, noon.Add(23*time.Hour))
+	s, _ := Next(fresh(t), site, Exchange{Status: 503, Header: fields("Retry-After", "36000")}, noon.Add(23*time.Hour))
 	if need := s.Need(site, noon.Add(25*time.Hour)); need.Action != Wait || need.After != 8*time.Hour {
 		t.Errorf("%+v", need)
 	}
@@ -329,12 +330,12 @@ func TestLifetime_3_2_OutageAfterAllowDenies(t *testing.T) {
 	if !s.Expires().Equal(noon.Add(24 * time.Hour)) {
 		t.Errorf("expires %v", s.Expires())
 	}
-	s, need = zero.Next(s, site, Exchange{Status: 500}, noon.Add(22*time.Hour))
+	s, need = Next(s, site, Exchange{Status: 500}, noon.Add(22*time.Hour))
 	expect(t, s, need, "DENY")
 	// And the rules that were there before the 404 are forgotten.
 	s, _ = run(t, fresh(t))
-	s, _ = zero.Next(s, site, Exchange{Status: 410}, noon.Add(25*time.Hour))
-	s, need = zero.Next(s, site, Exchange{Status: 500}, noon.Add(50*time.Hour))
+	s, _ = Next(s, site, Exchange{Status: 410}, noon.Add(25*time.Hour))
+	s, need = Next(s, site, Exchange{Status: 500}, noon.Add(50*time.Hour))
 	expect(t, s, need, "DENY")
 	if need = s.Need(site, s.Retry()); need.IfNoneMatch != "" {
 		t.Errorf("a forgotten validator: %+v", need)
@@ -345,18 +346,20 @@ func TestLifetime_3_2_30DaysKeepDeny(t *testing.T) {
 	s, at, n := State{}, noon, 0
 	for ; at.Before(noon.AddDate(0, 0, 40)); n++ {
 		var need Need
-		s, need = zero.Next(s, site, Exchange{Failure: "connect"}, at)
+		s, need = Next(s, site, Exchange{Failure: "connect"}, at)
 		expect(t, s, need, "DENY")
 		at = at.Add(need.After)
 	}
-	assert.Equal(t, n, s.Failures(), "failures in a row")
+	if !s.FirstFailure().Equal(noon) || s.Failures() != n {
+		t.Errorf("%d failures since %v, want %d since %v", s.Failures(), s.FirstFailure(), n, noon)
+	}
 }
 
 func TestLifetime_3_2_RetryAfterOneMinuteDoubledToAnHour(t *testing.T) {
 	s, at := State{}, noon
 	for _, least := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
 		var need Need
-		s, need = zero.Next(s, site, Exchange{Status: 500}, at)
+		s, need = Next(s, site, Exchange{Status: 500}, at)
 		least *= time.Minute
 		if need.Action != Wait || need.After < least || need.After > least*6/5 || !s.Retry().Equal(at.Add(need.After)) {
 			t.Errorf("after %d failures: %+v, want %v to %v", s.Failures(), need, least, least*6/5)
@@ -372,7 +375,7 @@ func TestLifetime_3_2_RetryAfterOneMinuteDoubledToAnHour(t *testing.T) {
 	// Hosts that fail together do not come back together.
 	waits := make(map[time.Duration]bool)
 	for i := range 100 {
-		_, need := zero.Next(State{}, fmt.Sprintf("http://h%d.test", i), Exchange{Status: 500}, noon)
+		_, need := Next(State{}, fmt.Sprintf("http://h%d.test", i), Exchange{Status: 500}, noon)
 		waits[need.After] = true
 	}
 	assert.GreaterOrEqualf(t, len(waits), 50, "100 hosts have %d different waits", len(waits))
@@ -381,6 +384,10 @@ func TestLifetime_3_2_RetryAfterOneMinuteDoubledToAnHour(t *testing.T) {
 func TestLifetime_3_2_ClockSetBackEndsAWait(t *testing.T) {
 	s, _ := run(t, State{}, Exchange{Status: 500})
 	assert.Equal(t, Fetch, s.Need(site, noon.Add(-time.Hour)).Action)
+	s, _ = Next(s, site, Exchange{Status: 500}, noon.Add(-time.Hour))
+	if !s.FirstFailure().Equal(noon.Add(-time.Hour)) {
+		t.Errorf("first failure %v is in the future", s.FirstFailure())
+	}
 }
 
 func TestLifetime_3_2_RetryAfter(t *testing.T) {

@@ -30,11 +30,12 @@ type State struct {
 	modified string
 
 	// The last fetch, and the run of failures that it may belong to.
-	tried    int64
-	status   int
-	failure  string
-	failures int
-	retry    int64
+	tried        int64
+	status       int
+	failure      string
+	failures     int
+	firstFailure int64
+	retry        int64
 
 	chain chain
 }
@@ -107,7 +108,8 @@ func (s State) Verdict() (v Verdict, ok bool) {
 	return Verdict{}, false
 }
 
-// Fetched returns when the answer that decides came or was last confirmed; zero when there was none.
+// Fetched returns when the answer that decides came or was last confirmed, or was given up for lost
+// (Terms.After30Days); zero when there was none.
 func (s State) Fetched() time.Time { return instant(s.fetched) }
 
 // Expires returns when that answer may no longer be used.
@@ -134,6 +136,10 @@ func (s State) Failure() string { return s.failure }
 // Failures returns how many fetches have failed in a row.
 func (s State) Failures() int { return s.failures }
 
+// FirstFailure returns when the unbroken run of failures began, zero when there is none: RFC 9309 2.3.1.4 sees a
+// robots.txt in another light when it has been undefined for long.
+func (s State) FirstFailure() time.Time { return instant(s.firstFailure) }
+
 // Retry returns when a fetch may be tried again after a failure; zero when none has failed.
 func (s State) Retry() time.Time { return instant(s.retry) }
 
@@ -148,7 +154,7 @@ func instant(micros int64) time.Time {
 const MaxState = 8 << 10
 
 // stateVersion is the first octet of an encoded State.
-const stateVersion = 2
+const stateVersion = 1
 
 // AppendBinary appends s in the form that UnmarshalBinary reads, at most MaxState octets. The error is always nil.
 func (s State) AppendBinary(b []byte) ([]byte, error) {
@@ -214,8 +220,8 @@ func (s *State) UnmarshalBinary(b []byte) error {
 }
 
 // times, counts and texts list the fields that are encoded alike, in the order of the format.
-func (s *State) times() [5]*int64 {
-	return [...]*int64{&s.fetched, &s.expires, &s.tried, &s.retry, &s.chain.since}
+func (s *State) times() [6]*int64 {
+	return [...]*int64{&s.fetched, &s.expires, &s.tried, &s.firstFailure, &s.retry, &s.chain.since}
 }
 
 func (s *State) counts() [3]*int { return [...]*int{&s.status, &s.failures, &s.chain.hops} }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Terms say by which document a policy lives. The zero Terms are RFC 9309. They can be compared with ==.
+// Terms say by which document, and with which of its liberties, a policy lives. The zero Terms are RFC 9309 with the
+// defaults of package robots. They can be compared with ==.
 //
 // A State belongs to its terms: other terms take effect with the next fetch, except that no answer is ever used for
 // longer than the terms of the moment permit.
@@ -15,8 +16,65 @@ type Terms struct {
 
 	// Strict makes an older standard add refusals alone: a fetch has the sterner of the two outcomes, that of these terms
 	// and that of the zero Terms, a life is the shorter, and a Rulebook judges by both documents. It is how to crawl by
-	// an older standard, and break none of RFC 9309's rules.
+	// an older standard, or with options, and break none of RFC 9309's rules.
 	Strict bool
+
+	RedirectOverflow Choice // a redirect too many; Default: RFC9309 Allow (2.3.1.2), the others Deny
+	Forbidden        Choice // status 401 and 403; Default: Draft1996 Deny (3.1), the others Allow (RFC 9309 2.3.1.3)
+	TooMany          Choice // status 429, 408, 425; Default: Deny. By the letter of RFC 9309 2.3.1.3 it is Allow
+	StaleIfError     Choice // rules that expired in an outage; Default: Deny; UseStale keeps them for 30 days (2.4)
+	After30Days      Choice // an outage of 30 days; Default: Deny; Allow or UseStale, if there are rules (2.3.1.4)
+}
+
+// Choice is what an option of Terms says. The zero Choice is Default, and so is one that an option has no use for.
+type Choice uint8
+
+// The choices.
+const (
+	Default  Choice = iota // what the standard says, or what package robots says where it leaves the choice
+	Allow                  // everything is allowed
+	Deny                   // nothing is allowed
+	UseStale               // the last rules that were had stay in use
+)
+
+// String returns the choice's name: default, allow, deny or stale.
+func (c Choice) String() string {
+	if int(c) < len(choiceNames) {
+		return choiceNames[c]
+	}
+	return fmt.Sprintf("choice %d", uint8(c))
+}
+
+var choiceNames = [...]string{"default", "allow", "deny", "stale"}
+
+// outage is how long a robots.txt must have been undefined for RFC 9309 2.3.1.4 to see it in another light.
+const outage = 30 * 24 * time.Hour
+
+// withDefaults returns the terms with each Default replaced.
+func (t Terms) withDefaults() Terms {
+	old := t.Standard.inRecords()
+	t.RedirectOverflow = choose(t.RedirectOverflow, old, Allow, Deny)
+	t.Forbidden = choose(t.Forbidden, t.Standard == Draft1996, Allow, Deny)
+	t.TooMany = choose(t.TooMany, true, Allow, Deny)
+	t.StaleIfError = choose(t.StaleIfError, true, UseStale, Deny)
+	if t.After30Days != UseStale {
+		t.After30Days = choose(t.After30Days, true, Allow, Deny)
+	}
+	if t.Strict {
+		t.TooMany, t.StaleIfError, t.After30Days = Deny, Deny, Deny
+	}
+	return t
+}
+
+// choose returns c if it is one of the two, or else deny where that is the default, and permit where it is not.
+func choose(c Choice, denies bool, permit, deny Choice) Choice {
+	switch {
+	case c == permit || c == deny:
+		return c
+	case denies:
+		return deny
+	}
+	return permit
 }
 
 // maxLife returns how long an answer may be used: a day (RFC 9309 2.4), or a week (1996 3.4). The 1994 document is

@@ -27,8 +27,11 @@ func TestOutcome_3_1_RedirectsInARow(t *testing.T) {
 	}{
 		{Terms{}, 5, "ALLOW"},
 		{Terms{Strict: true}, 5, "ALLOW"},
+		{Terms{RedirectOverflow: Deny}, 5, "DENY"},
+		{Terms{RedirectOverflow: UseStale}, 5, "ALLOW"},
 		{Terms{Standard: Draft1996}, 10, "DENY"},
 		{Terms{Standard: Draft1996, Strict: true}, 10, "DENY"},
+		{Terms{Standard: Draft1996, RedirectOverflow: Allow}, 10, "ALLOW"},
 		{Terms{Standard: Std1994}, 5, "DENY"},
 		{Terms{Standard: Std1994, Strict: true}, 5, "DENY"},
 	} {
@@ -40,6 +43,31 @@ func TestOutcome_3_1_RedirectsInARow(t *testing.T) {
 		if c.then == "DENY" && s.Failure() != "too many redirects" {
 			t.Errorf("%+v: failure %q", c.terms, s.Failure())
 		}
+	}
+}
+
+// The options of 3.1. Strictly, those that permit more than the default of RFC 9309 do nothing.
+func TestOutcome_3_1_Options(t *testing.T) {
+	for _, c := range []struct {
+		terms  Terms
+		status int
+		want   string
+	}{
+		{Terms{Forbidden: Deny}, 403, "CLOSED"},
+		{Terms{Forbidden: Deny}, 401, "CLOSED"},
+		{Terms{Forbidden: Deny}, 404, "ALLOW"},
+		{Terms{Forbidden: Deny, Strict: true}, 403, "CLOSED"},
+		{Terms{Forbidden: Allow, Standard: Draft1996}, 403, "ALLOW"},
+		{Terms{Forbidden: UseStale, Standard: Draft1996}, 403, "CLOSED"},
+		{Terms{TooMany: Allow}, 429, "ALLOW"},
+		{Terms{TooMany: Allow}, 408, "ALLOW"},
+		{Terms{TooMany: Allow}, 425, "ALLOW"},
+		{Terms{TooMany: Allow}, 503, "DENY"},
+		{Terms{TooMany: Allow, Strict: true}, 429, "DENY"},
+		{Terms{TooMany: Allow, Standard: Draft1996, Strict: true}, 408, "DENY"},
+	} {
+		s, need := runBy(t, c.terms, State{}, Exchange{Status: c.status})
+		t.Run(fmt.Sprintf("%+v %d", c.terms, c.status), func(t *testing.T) { expect(t, s, need, c.want) })
 	}
 }
 
@@ -93,6 +121,104 @@ func TestLifetime_3_2_TheTermsOfTheMomentBoundALife(t *testing.T) {
 		want  Action
 	}{{Terms{Standard: Draft1996}, Judge}, {Terms{Standard: Draft1996, Strict: true}, Fetch}, {Terms{}, Fetch}, {Terms{Standard: Std1994}, Fetch}} {
 		assert.Equal(t, c.want, c.terms.Need(s, site, at).Action, c.terms)
+	}
+}
+
+// fail lets a fetch fail every time one is due, from at until end, and returns the state.
+func failUntil(terms Terms, s State, at, end time.Time) State {
+	for at.Before(end) {
+		if need := terms.Need(s, site, at); need.Action == Judge || need.Action == Wait {
+			at = at.Add(time.Minute)
+			continue
+		}
+		s, _ = terms.Next(s, site, Exchange{Status: 500}, at)
+	}
+	return s
+}
+
+func TestLifetime_3_2_StaleIfErrorKeepsRulesFor30Days(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		name  string
+		terms Terms
+		keeps bool
+	}{
+		{"default", Terms{}, false},
+		{"deny", Terms{StaleIfError: Deny}, false},
+		{"allow is no choice here", Terms{StaleIfError: Allow}, false},
+		{"stale", Terms{StaleIfError: UseStale}, true},
+		{"stale, strict", Terms{StaleIfError: UseStale, Strict: true}, false},
+		{"stale, draft1996", Terms{Standard: Draft1996, StaleIfError: UseStale}, true},
+		{"stale, std1994", Terms{Standard: Std1994, StaleIfError: UseStale}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := runBy(t, c.terms, State{}, Exchange{Status: 200, Body: rules, Header: fields("Etag", `"v1"`)})
+			at := noon.Add(8 * day)
+			s, need := c.terms.Next(s, site, Exchange{Status: 500}, at)
+			if !c.keeps {
+				expect(t, s, need, "DENY")
+				return
+			}
+			expect(t, s, need, "RULES")
+			if need := c.terms.Need(s, site, s.Retry()); need.Action != Refresh || need.IfNoneMatch != `"v1"` {
+				t.Errorf("a retry is due: %+v", need)
+			}
+			s = failUntil(c.terms, s, at, noon.Add(30*day))
+			if _, ok := s.Body(); !ok || !s.Fetched().Equal(noon) || !s.Expires().Equal(noon.Add(30*day)) {
+				t.Errorf("within 30 days: %+v", s)
+			}
+			if need := (Terms{}).Need(s, site, noon.Add(29*day)); need.Action == Judge || need.Action == Refresh {
+				t.Errorf("by the zero Terms: %v", need.Action)
+			}
+			s = failUntil(c.terms, s, noon.Add(30*day), noon.Add(31*day))
+			expect(t, s, c.terms.Need(s, site, noon.Add(31*day)), "DENY")
+		})
+	}
+}
+
+func TestLifetime_3_2_After30Days(t *testing.T) {
+	const day = 24 * time.Hour
+	had, none := Exchange{Status: 200, Body: rules}, Exchange{Status: 500}
+	for _, c := range []struct {
+		name   string
+		choice Choice
+		strict bool
+		first  Exchange
+		want   string
+	}{
+		{"default", Default, false, had, "DENY"},
+		{"deny", Deny, false, had, "DENY"},
+		{"allow", Allow, false, had, "ALLOW"},
+		{"allow, nothing was ever had", Allow, false, none, "ALLOW"},
+		{"allow, strict", Allow, true, had, "DENY"},
+		{"stale", UseStale, false, had, "RULES"},
+		{"stale, nothing was ever had", UseStale, false, none, "DENY"},
+		{"stale, strict", UseStale, true, had, "DENY"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			terms := Terms{After30Days: c.choice, Strict: c.strict}
+			s, _ := runBy(t, terms, State{}, c.first)
+			s = failUntil(terms, s, noon.Add(time.Hour), noon.Add(29*day))
+			if _, ok := s.Body(); ok || s.Failures() == 0 {
+				t.Errorf("before 30 days: %+v", s)
+			}
+			first := s.FirstFailure()
+			for _, at := range []time.Time{first.Add(30*day + 2*time.Hour), first.Add(33 * day)} {
+				s = failUntil(terms, s, at.Add(-3*time.Hour), at)
+				if v, ok := s.Verdict(); c.want == "DENY" && (!ok || v.Allowed) || c.want == "ALLOW" && !v.Allowed {
+					t.Errorf("%v after the first failure: %+v", at.Sub(first), v)
+				}
+				if digest, ok := s.Body(); c.want == "RULES" && (!ok || digest != s.digest) {
+					t.Errorf("%v after the first failure: no rules", at.Sub(first))
+				}
+				if need := terms.Need(s, site, at); (need.Action == Judge || need.Action == Refresh) != (c.want != "DENY") {
+					t.Errorf("%v after the first failure: %v", at.Sub(first), need.Action)
+				}
+			}
+			if !s.FirstFailure().Equal(first) {
+				t.Errorf("the run of failures began %v, then %v", first, s.FirstFailure())
+			}
+		})
 	}
 }
 

@@ -150,7 +150,7 @@ func (h Hearsay) append(b []byte) []byte {
 func (r *decoder) hearsay() Hearsay { return Hearsay{r.pace(), r.varint()} }
 
 // version is the first byte of a State.
-const version = 6
+const version = 5
 
 // Append encodes n after b.
 func (n *State) Append(b []byte) []byte {
@@ -159,7 +159,8 @@ func (n *State) Append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(d/time.Microsecond))
 	}
 	b = binary.AppendVarint(b, n.LastEnd)
-	for _, v := range []uint64{n.heard, n.Failures, n.Throttles, n.Refusals, n.Pages, n.Sitemaps<<1 | flag(n.Forbidden), n.Run, n.Parks, n.Unknown,
+	const unused = 0
+	for _, v := range []uint64{n.heard, n.Failures, n.Throttles, n.Refusals, n.Pages, n.Sitemaps<<1 | flag(n.Forbidden), n.Run, n.Parks, unused, n.Unknown,
 		flag(n.PageFailed), n.Spaced, flag(n.Proved)} {
 		b = binary.AppendUvarint(b, v)
 	}
@@ -197,7 +198,8 @@ func Read(b []byte) (State, error) {
 	}
 	forbidden := r.uvarint()
 	n.Forbidden, n.Sitemaps = forbidden&1 != 0, forbidden>>1
-	for _, p := range []*uint64{&n.Run, &n.Parks, &n.Unknown} {
+	var unused uint64
+	for _, p := range []*uint64{&n.Run, &n.Parks, &unused, &n.Unknown} {
 		*p = r.uvarint()
 	}
 	n.PageFailed, n.Spaced, n.Proved = r.uvarint() != 0, r.uvarint(), r.uvarint() != 0
