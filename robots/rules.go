@@ -45,7 +45,7 @@ func (r rule) access() int {
 //
 // Rules with "*" or "$" are sorted by rank and tried one after the other, until no rule left could be even second.
 type ruleset struct {
-	text    string // what the spans of the rules refer to
+	text    string // the spans of the rules are parts of it
 	plain   []rule
 	wild    []rule
 	inOrder bool // the first in the file decides, and no octet is special

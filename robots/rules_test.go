@@ -120,7 +120,7 @@ func benchFiles(tb testing.TB) []benchFile {
 	}
 }
 
-// What a crawler does for each URL: path and query in, a verdict out. Hits and misses take turns.
+// A crawler calls Match once for each URL, with path and query. Hits and misses take turns.
 func BenchmarkMatch(b *testing.B) {
 	for _, f := range benchFiles(b) {
 		p := Parse(f.body, Options{Token: "curtsy"})

@@ -273,7 +273,7 @@ func TestOpen_DamagedIndexIsSaid(t *testing.T) {
 	}
 }
 
-// What a kill left of an index, and half-written files are removed.
+// Open removes half-written files and the rest of an index that a kill interrupted.
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)

@@ -49,7 +49,7 @@ type source interface {
 }
 
 // TopOf picks the vertices of the highest in-degrees, at most MaxVertices, and of the edges between them the heaviest, at most
-// MaxEdges: of each vertex the heaviest that leads to it, then those of all. Equals stand in the order of the graph.
+// MaxEdges: of each vertex the heaviest that leads to it, then those of all. Equals keep the order of the graph.
 func TopOf(g source) (Top, error) {
 	var t Top
 	in := g.In()
