@@ -30,7 +30,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// ScopeConfig is the scope that the settings ask for.
+// ScopeConfig returns the scope that the settings describe.
 func (s *Settings) ScopeConfig() (scope.Config, error) {
 	c := scope.Config{
 		Mode: scope.Mode(s.Scope), Include: s.Include, Exclude: s.Exclude,
@@ -63,7 +63,7 @@ func (s *Settings) sample() (scope.Sample, error) {
 	return sample, nil
 }
 
-// stopWhen are the conditions that end the crawl. The word none alone stands for none, so that a later run can be without.
+// stopWhen returns the conditions that end the crawl. A single "none" clears them, so that a later run can drop them.
 func (s *Settings) stopWhen() (all []budget.Condition, err error) {
 	if len(s.StopWhen) == 1 && s.StopWhen[0] == "none" {
 		return nil, nil
@@ -78,8 +78,8 @@ func (s *Settings) stopWhen() (all []budget.Condition, err error) {
 	return all, nil
 }
 
-// FetchConfig is how the settings reach the network. Seeds, and sitemaps of --sitemaps, that are literal loopback or private addresses, or
-// localhost, may be reached; a name exempts nothing (politeness rule 23).
+// FetchConfig returns the settings of the network. Seeds and sitemaps of --sitemaps that are literal loopback or private
+// addresses, or localhost, may be reached; a name exempts nothing (politeness rule 23).
 func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Config, error) {
 	c := fetch.Config{
 		Identity: s.Identity(),
@@ -94,7 +94,12 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 		return c, err
 	}
 	if s.lists != nil {
-		c.Refuse = s.refuse
+		c.Refuse = func(a netip.Addr) error {
+			if hit := s.lists.Addr(a); hit != nil {
+				return hit
+			}
+			return nil
+		}
 	}
 	for _, cidr := range s.AllowNet {
 		p, err := netip.ParsePrefix(cidr)
@@ -148,7 +153,7 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 	return c, nil
 }
 
-// CrawlerConfig is the crawl that the settings ask for, but for the frontier, the archive and the ledger.
+// CrawlerConfig returns the configuration of the crawl, except for the frontier, the archive and the ledger.
 func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (crawler.Config, error) {
 	sc, err := s.ScopeConfig()
 	if err != nil {
@@ -187,7 +192,7 @@ func (s *Settings) CrawlerConfig(f *fetch.Fetcher, log func(string, ...any)) (cr
 	return c, s.own(&c)
 }
 
-// crawlerDelay is Delay as crawler.Config has it. Zero means the default there; to who wrote it, it means none.
+// crawlerDelay converts a Delay of 0, no delay, to -1, since 0 means the default in crawler.Config.
 func (s *Settings) crawlerDelay() time.Duration {
 	if s.Delay == 0 {
 		return -1
@@ -195,17 +200,24 @@ func (s *Settings) crawlerDelay() time.Duration {
 	return s.Delay
 }
 
-// WARCInfo is what the archive says of the crawl.
+// WARCInfo returns the warcinfo fields of the archive.
 func (s *Settings) WARCInfo() warc.Info {
+	fields := s.PolitenessFields()
+	for _, v := range s.lists.Versions() {
+		entries := "1 entry"
+		if v.Entries != 1 {
+			entries = fmt.Sprintf("%d entries", v.Entries)
+		}
+		fields = append(fields, warc.Field{Name: "opt-out-list", Value: fmt.Sprintf("%s sha256:%s (%s)", v.File, v.SHA256, entries)})
+	}
 	return warc.Info{
 		Software: "curtsy/" + Version, Operator: s.Operator, Contact: s.Contact, Description: s.Purpose,
-		UserAgent: s.Identity().UserAgent(), RobotsPolicy: s.Standard.String(),
-		Fields: append(s.PolitenessFields(), s.listFields()...),
+		UserAgent: s.Identity().UserAgent(), RobotsPolicy: s.Standard.String(), Fields: fields,
 	}
 }
 
-// FrontierOptions are what the settings ask of the frontier. After a kill no host is asked before the least pause is over that
-// this crawl keeps with it: a foreign one waits for the floor, whatever is less for own ones.
+// FrontierOptions returns the options of the frontier. After a kill, each host waits for its shortest delay: the floor for a
+// third-party host, possibly less for an own one.
 func (s *Settings) FrontierOptions() frontier.Options {
 	paces := crawler.Config{Delay: s.crawlerDelay(), LoopbackForeign: s.LoopbackForeign(), Hosts: s.Hosts}
 	longest := max(crawler.Floor, s.Delay)
@@ -218,14 +230,14 @@ func (s *Settings) FrontierOptions() frontier.Options {
 	}
 }
 
-// The words of --sitemaps that are no URLs.
+// The values of --sitemaps other than URLs.
 const (
 	SitemapsNone   = "none"
 	SitemapsRobots = "robots" // those that robots.txt names
 )
 
-// SitemapConfig reads --sitemaps: none, or robots and any number of URLs. A site's sitemaps are not read unless asked
-// for: a crawl is of what links lead to from its seeds, and a list of all the site has is another, often larger, crawl.
+// SitemapConfig reads --sitemaps: none, or robots and any number of URLs. Sitemaps are opt-in: they list a whole site, which
+// is often a much larger crawl than the pages that links lead to.
 func (s *Settings) SitemapConfig() (crawler.Sitemaps, error) {
 	var maps crawler.Sitemaps
 	for _, value := range s.Sitemaps {
@@ -247,7 +259,7 @@ func (s *Settings) SitemapConfig() (crawler.Sitemaps, error) {
 	return maps, nil
 }
 
-// AsksForMore reports whether a sitemap is named that a crawl has not met: it is not finished then.
+// AsksForMore reports whether --sitemaps names a sitemap that the crawl has not seen, so that it is not finished.
 func (s *Settings) AsksForMore(ctx context.Context, f frontier.Reader) (bool, error) {
 	maps, err := s.SitemapConfig()
 	if err != nil || len(maps.URLs) == 0 {
@@ -257,7 +269,7 @@ func (s *Settings) AsksForMore(ctx context.Context, f frontier.Reader) (bool, er
 	return slices.Contains(seen, false), err
 }
 
-// trapConfig reads --trap: what the scope judges by the URL, and the limits of what needs a host's history.
+// trapConfig reads --trap into thresholds for the scope, which judges by URL, and limits that need a host's history.
 func (s *Settings) trapConfig() (shapes map[string]int, limits trap.Limits, err error) {
 	for _, t := range s.Traps {
 		name, value, ok := strings.Cut(t, "=")
@@ -287,15 +299,15 @@ func (s *Settings) trapConfig() (shapes map[string]int, limits trap.Limits, err 
 	return shapes, limits, nil
 }
 
-// TrapNames are the names of all rules that --trap knows, in order.
+// TrapNames returns the names of all rules of --trap, sorted.
 func TrapNames() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(scope.TrapDefaults())), trap.Names()...)))
 }
 
-// MakeBotKey returns the key that the user's requests are signed with, and makes it if there is none.
+// MakeBotKey returns the key that signs the user's requests, and creates it if it is missing.
 func MakeBotKey() (*webbotauth.Key, error) { return botKey(BotKey.Make) }
 
-// ReadBotKey is MakeBotKey, but makes none: without one the error is fs.ErrNotExist.
+// ReadBotKey returns the key that signs the user's requests, or fs.ErrNotExist.
 func ReadBotKey() (*webbotauth.Key, error) { return botKey(BotKey.Read) }
 
 func botKey(read func(path string) ([]byte, error)) (*webbotauth.Key, error) {
@@ -310,7 +322,7 @@ func botKey(read func(path string) ([]byte, error)) (*webbotauth.Key, error) {
 	return webbotauth.NewKey(seed)
 }
 
-// signer signs the requests of the crawl; nil where nobody asked for that.
+// signer returns the signer of requests, or nil if they are unsigned.
 func (s *Settings) signer() (fetch.Signer, error) {
 	if s.SignatureAgent == "" {
 		return nil, nil
@@ -321,7 +333,7 @@ func (s *Settings) signer() (fetch.Signer, error) {
 	}
 	key, err := ReadBotKey()
 	none := errors.Is(err, fs.ErrNotExist)
-	if none { // what is wrong with the settings is said first, whatever key there is
+	if none { // report invalid settings first, even without a key
 		key, err = webbotauth.NewKey(make([]byte, 32))
 	}
 	if err != nil {
@@ -341,7 +353,7 @@ func (s *Settings) signer() (fetch.Signer, error) {
 // MaxWorkers is the largest number of workers.
 const MaxWorkers = 10_000
 
-// Check refuses settings and seeds that cannot work, before anything is made or asked.
+// Check refuses settings and seeds that cannot work. It creates nothing and sends no request.
 func (s *Settings) Check(seeds []frontier.Candidate) error {
 	id := s.Identity()
 	if err := id.Validate(); err != nil {
@@ -414,7 +426,7 @@ func (s *Settings) Check(seeds []frontier.Candidate) error {
 	return nil
 }
 
-// Opens refuses to begin a run outside of the window, when that opens later than MaxWait waits.
+// Opens refuses to start a run outside the window if it opens later than MaxWait allows.
 func Opens(s *Settings, now time.Time) error {
 	w, err := hostrule.ParseSpans(s.Window)
 	if err != nil {
@@ -435,17 +447,13 @@ func Opens(s *Settings, now time.Time) error {
 // OptOutName is the name of an opt-out list in a crawl directory and in the user's configuration folder.
 const OptOutName = "optout.txt"
 
-// UserOptOut is the path of the user's own opt-out list.
+// UserOptOut returns the path of the user's own opt-out list.
 func UserOptOut() (string, error) {
 	config, err := UserConfig()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(filepath.Dir(config), OptOutName), nil
+	return filepath.Join(filepath.Dir(config), OptOutName), err
 }
 
-// optOutFiles are the lists that bind a crawl in dir, or one that has no directory yet: those that were named, which
-// must be there, then the user's own and the crawl's, which may come later.
+// optOutFiles lists the named lists, which must exist, then the user's own and the one in dir, which may appear later.
 func (s *Settings) optOutFiles(dir string) []optout.File {
 	var files []optout.File
 	for _, path := range s.OptOut {
@@ -460,7 +468,7 @@ func (s *Settings) optOutFiles(dir string) []optout.File {
 	return files
 }
 
-// checkManners refuses lists and choices that cannot be obeyed. Paths become absolute: resume may be called elsewhere.
+// checkManners refuses invalid lists. Paths become absolute, because resume may run in another directory.
 func (s *Settings) checkManners() error {
 	if s.CAFile != "" {
 		var err error
@@ -489,32 +497,10 @@ func (s *Settings) checkManners() error {
 	return nil
 }
 
-// OpenLists opens the lists that bind the crawl in dir.
+// OpenLists opens the opt-out lists of the crawl in dir.
 func (s *Settings) OpenLists(dir string, say func(string, ...any)) (err error) {
 	if s.lists, err = optout.Open(s.optOutFiles(dir), say); err != nil {
 		return misuse("%w", err)
 	}
 	return nil
-}
-
-func (s *Settings) refuse(a netip.Addr) error {
-	if hit := s.lists.Addr(a); hit != nil {
-		return hit
-	}
-	return nil
-}
-
-func (s *Settings) listFields() warc.Fields {
-	var fields warc.Fields
-	for _, v := range s.lists.Versions() {
-		fields = append(fields, warc.Field{Name: "opt-out-list", Value: fmt.Sprintf("%s sha256:%s (%s)", v.File, v.SHA256, entries(v.Entries))})
-	}
-	return fields
-}
-
-func entries(n int) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return fmt.Sprintf("%d entries", n)
 }

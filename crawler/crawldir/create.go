@@ -21,10 +21,10 @@ import (
 	"curtsy/frontier/engine"
 )
 
-// Seeds gives the next seeds of a crawl, at least one, and io.EOF after the last.
+// Seeds returns the next batch of seeds, at least one, and io.EOF after the last.
 type Seeds func() ([]frontier.Candidate, error)
 
-// SeedURLs are seeds that are written out.
+// SeedURLs returns seeds from URLs.
 func SeedURLs(urls ...string) (Seeds, error) {
 	var all []frontier.Candidate
 	for _, u := range urls {
@@ -37,7 +37,7 @@ func SeedURLs(urls ...string) (Seeds, error) {
 	return Given(all), nil
 }
 
-// Given are seeds that are all at hand.
+// Given returns seeds that are already in memory.
 func Given(all []frontier.Candidate) Seeds {
 	return func() ([]frontier.Candidate, error) {
 		batch := all
@@ -48,9 +48,9 @@ func Given(all []frontier.Candidate) Seeds {
 	}
 }
 
-// Create makes a crawl directory with its settings and seeds, all durable, in one step: it is written under another name
-// and renamed. One that exists and is empty is filled, and never replaced: it may be a mount point, a link, or where the
-// user is. One that holds anything is refused: ErrTaken, ErrNotEmpty. Settings and seeds that cannot work are a Misuse.
+// Create makes a crawl directory with its settings and seeds durably and in one step: it writes under another name and
+// renames. An existing empty directory is filled, never replaced: it may be a mount point, a link, or the working directory.
+// Any other is refused: ErrTaken, ErrNotEmpty. Settings and seeds that cannot work are a Misuse.
 func Create(ctx context.Context, dir string, s *Settings, seeds Seeds) error {
 	first, err := seeds()
 	if err != nil {
@@ -70,8 +70,7 @@ func Create(ctx context.Context, dir string, s *Settings, seeds Seeds) error {
 	})
 }
 
-// CreateUnchecked is Create of settings and seeds that nobody checks: for a network of one's own (Options.Dial), whose
-// hosts nobody has to be told whom to ask about.
+// CreateUnchecked is Create without checking settings and seeds, for networks of tests and simulations (Options.Dial).
 func CreateUnchecked(ctx context.Context, dir string, s *Settings, seeds Seeds) error {
 	config, err := s.TOML()
 	if err != nil {
@@ -87,7 +86,6 @@ func CreateUnchecked(ctx context.Context, dir string, s *Settings, seeds Seeds) 
 	})
 }
 
-// lay makes a crawl directory. fill writes settings and frontier.
 func lay(ctx context.Context, dir string, fill func(tmp string) error) (err error) {
 	exists, err := mustBeFree(dir)
 	if err != nil {
@@ -105,7 +103,7 @@ func lay(ctx context.Context, dir string, fill func(tmp string) error) (err erro
 	}
 	defer os.RemoveAll(tmp)
 	if entries, err := os.ReadDir(dir); exists && (err != nil || len(entries) != 1) {
-		return taken(dir, err) // since we looked, somebody came and went
+		return taken(dir, err) // another process used it since mustBeFree
 	}
 	if err := fill(tmp); err != nil {
 		return err
@@ -134,7 +132,7 @@ func writeSettings(dir string, config []byte) error {
 	return nil
 }
 
-// fill writes what a new crawl has. Its frontier is where locator says; empty for in the directory.
+// fill writes the settings and the frontier, which is at locator, or in dir if that is empty.
 func fill(ctx context.Context, dir, locator string, config []byte, seeds Seeds) error {
 	if err := writeSettings(dir, config); err != nil {
 		return err
@@ -161,7 +159,7 @@ func fill(ctx context.Context, dir, locator string, config []byte, seeds Seeds) 
 	return errors.Join(enter(f), f.Close())
 }
 
-// moveInto moves a new crawl into its directory. The frontier comes last: with it there is a crawl.
+// moveInto moves a new crawl into its directory. The frontier comes last, because it makes the directory a crawl.
 func moveInto(dir, tmp string) (err error) {
 	names := []string{ConfigName, ArchiveName, LedgerName, IndexName, FrontierName}
 	defer func() {
@@ -184,7 +182,7 @@ func moveInto(dir, tmp string) (err error) {
 	return durable.Names(dir)
 }
 
-// taken explains why a directory cannot be had: another crawl may have taken it meanwhile.
+// taken explains why a directory is unavailable: another crawl may have taken it meanwhile.
 func taken(dir string, err error) error {
 	if _, used := mustBeFree(dir); used != nil {
 		return used
@@ -195,7 +193,7 @@ func taken(dir string, err error) error {
 	return fmt.Errorf("crawl directory %s: %w", dir, err)
 }
 
-// mustBeFree refuses a directory that is in use. It reports whether an empty one exists.
+// mustBeFree refuses a directory in use, and reports whether an empty one exists.
 func mustBeFree(dir string) (exists bool, err error) {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -214,7 +212,7 @@ func mustBeFree(dir string) (exists bool, err error) {
 	return true, dirMisuse(dir, ErrNotEmpty, "%s is not empty", dir)
 }
 
-// schemeBytes are what a scheme may consist of (RFC 3986 3.1).
+// schemeBytes are the bytes of a scheme (RFC 3986 3.1).
 const schemeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-"
 
 func quoted(raw string) string {
@@ -225,7 +223,7 @@ func quoted(raw string) string {
 	return strconv.Quote(raw)
 }
 
-// Seed reads one seed URL. Unlike a link in a page it must be written out: scheme and host.
+// Seed parses one seed URL. Unlike a link in a page it must include scheme and host.
 func Seed(raw, tag string) (frontier.Candidate, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	switch {
@@ -254,18 +252,18 @@ func Seed(raw, tag string) (frontier.Candidate, error) {
 	return frontier.Candidate{}, fmt.Errorf("seed %s: %s", quoted(raw), canon.ReasonOf(err))
 }
 
-// Fleet is the frontier that the members of a crawl share. The zero value is none.
+// Fleet is the frontier that the members of a crawl share. The zero value is a crawl without members.
 type Fleet struct {
-	Locator    string // as package engine has it
+	Locator    string // see package engine
 	OneMachine bool   // all members run on one machine: seeds may be loopback or private addresses
 }
 
-// An Unsupported is a setting or a command that a crawl with a shared frontier does not have yet, and why.
+// An Unsupported is a setting or a command that a crawl with a shared frontier lacks, and the reason.
 type Unsupported struct{ Name, Why string }
 
 const countsItsOwn = "each member would count only its own"
 
-// NotInFleet lists what is refused. Settings begin with --.
+// NotInFleet lists what a fleet does not support. Settings begin with --.
 func NotInFleet() []Unsupported {
 	return []Unsupported{
 		{"--max-pages", countsItsOwn}, {"--max-bytes", countsItsOwn}, {"--max-per-domain", countsItsOwn}, {"--max-per-tag", countsItsOwn},
@@ -288,7 +286,7 @@ func NotInFleet() []Unsupported {
 	}
 }
 
-// RefusedInFleet is the error of something in NotInFleet, and nil for anything else.
+// RefusedInFleet returns an error for a name in NotInFleet, and nil for any other.
 func RefusedInFleet(name string) error {
 	all := NotInFleet()
 	i := slices.IndexFunc(all, func(u Unsupported) bool { return u.Name == name })
@@ -298,7 +296,7 @@ func RefusedInFleet(name string) error {
 	return misuse("%s: not supported in a fleet yet (%s)", name, all[i].Why)
 }
 
-// check refuses settings that a fleet does not have, and seeds that are other computers for each member.
+// check refuses settings that a fleet lacks, and seeds that are a different computer for each member.
 func (f Fleet) check(s *Settings, seeds []frontier.Candidate) error {
 	if f.Locator == "" {
 		return nil
@@ -327,7 +325,6 @@ func (f Fleet) check(s *Settings, seeds []frontier.Candidate) error {
 	return nil
 }
 
-// reaches refuses a seed that is another computer for each member.
 func (f Fleet) reaches(u canon.URL) error {
 	if a := u.Authority(); !f.OneMachine && crawler.NotPublic(a) {
 		return misuse("%s differs on each machine: use --one-machine if there is only one", a.HostPort())
@@ -335,7 +332,7 @@ func (f Fleet) reaches(u canon.URL) error {
 	return nil
 }
 
-// Join makes dir the crawl directory of one more member of a crawl, with the settings of all. Errors are those of Create.
+// Join makes dir the crawl directory of another member of a crawl, with its settings. Errors are those of Create.
 func Join(ctx context.Context, dir string, f Fleet) error {
 	if err := engine.CheckShared(f.Locator); err != nil {
 		return misuse("--frontier: %w", err)
@@ -346,7 +343,7 @@ func Join(ctx context.Context, dir string, f Fleet) error {
 			err = writeSettings(tmp, config)
 		}
 		if err == nil {
-			_, err = ReadSettings(tmp) // those of a newer version cannot be
+			_, err = ReadSettings(tmp) // refuses those of a newer version
 		}
 		if err != nil {
 			return err

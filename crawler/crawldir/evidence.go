@@ -29,19 +29,17 @@ import (
 	"curtsy/storage/warc"
 )
 
-// evidence is the archive, its index and the ledger of a crawl directory.
 type evidence struct {
 	archive *warc.Writer
 	index   *cdxj.Store
 	ledger  *ledger.Writer
 
-	finished ledger.Finished // has the ledger say which files are complete
-	dry      bool            // a dry run, of which nothing is kept: its ledger is not signed
+	finished ledger.Finished // has the ledger record which files are complete
+	dry      bool            // keep nothing, and do not sign the ledger
 }
 
-// open opens archive, index and ledger of a directory whose frontier is held. A kill's torn tails are cut off
-// archive and ledger, and said. Payloads that the indexes of earlier crawls know are not archived again. An error leaves
-// open what could be opened.
+// open opens archive, index and ledger of a directory whose frontier the caller holds. It cuts off ends that a kill tore,
+// with a note. Payloads in the indexes of earlier crawls are not archived again. An error leaves open what it opened.
 func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier []string, lists *optout.Watch,
 	say func(Note)) (err error) {
 	if e.index, err = OpenIndex(ctx, dir, earlier, e.finished.In(IndexName), say); err != nil {
@@ -50,8 +48,13 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 	settings := info.Fields.Get(configDigest)
 	inForce := lists.Lists()
 	optOuts, _ := digestOf(inForce)
-	info.Fields = withLists(info.Fields, inForce)
-	info.Fields = append(slices.Clip(info.Fields), warc.Field{Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")})
+	// The archive names the lists in force now, as the mark of the run does, not those of when the fields were made.
+	info.Fields = slices.DeleteFunc(slices.Clone(info.Fields), func(f warc.Field) bool { return f.Name == listDigest })
+	for _, l := range inForce {
+		sum := l.Digest()
+		info.Fields = append(info.Fields, warc.Field{Name: listDigest, Value: hex.EncodeToString(sum[:])})
+	}
+	info.Fields = append(info.Fields, warc.Field{Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")})
 	e.archive, err = warc.Open(warc.Options{Dir: in(dir, ArchiveName), Name: "curtsy", Info: info, Index: e.index,
 		Originals: e.index, Finished: e.finished.In(ArchiveName)})
 	if err != nil {
@@ -62,7 +65,7 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 		return err
 	}
 	lists.Tell(e.listed)
-	if now := lists.Lists(); !slices.Equal(now, inForce) { // nobody was told of it
+	if now := lists.Lists(); !slices.Equal(now, inForce) { // they changed before Tell
 		e.listed(now)
 	}
 	killed := e.ledger.Killed()
@@ -82,8 +85,8 @@ func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier
 	return nil
 }
 
-// tellLast has the ledger know the last file of archive and index that is complete: a kill may have come between it and
-// its mark. Those before it have theirs, for a file is told of before the next begins.
+// tellLast marks the last complete file of archive and index in the ledger, since a kill may have come before its mark.
+// Earlier files have their marks: each is marked before the next begins.
 func (e *evidence) tellLast(ctx context.Context, dir string) error {
 	last := ""
 	archived, err := Entries(in(dir, ArchiveName), "curtsy-", "")
@@ -119,26 +122,15 @@ func (e *evidence) tellLast(ctx context.Context, dir string) error {
 	return nil
 }
 
-// listed notes that the lists of opt-outs have changed. Who asks them waits: a failure is for the next line to say.
+// listed records changed opt-out lists. Their reader waits for it, so the next line reports a failure.
 func (e *evidence) listed(lists []*optout.List) {
 	if digest, entries := digestOf(lists); digest != "" {
-		_ = e.ledger.OptOuts(context.Background(), digest, entries) // the Writer keeps why it takes nothing more
+		_ = e.ledger.OptOuts(context.Background(), digest, entries) // the Writer keeps the error
 	}
 }
 
-// withLists are the fields of a warcinfo record with the lists of opt-outs that are in force, which the mark of the run
-// binds, too, in place of those that were when the fields were made.
-func withLists(fields warc.Fields, inForce []*optout.List) warc.Fields {
-	fields = slices.DeleteFunc(slices.Clone(fields), func(f warc.Field) bool { return f.Name == listDigest })
-	for _, l := range inForce {
-		sum := l.Digest()
-		fields = append(fields, warc.Field{Name: listDigest, Value: hex.EncodeToString(sum[:])})
-	}
-	return fields
-}
-
-// digestOf is what a ledger binds of the lists of opt-outs: the SHA-256 of the one that there is, or that of the SHA-256s
-// of several, in their order. It is empty without a list. entries are those of all.
+// digestOf returns the digest that a ledger binds: the SHA-256 of the only list, or of the SHA-256s of several, in order;
+// empty without a list. entries counts those of all lists.
 func digestOf(lists []*optout.List) (digest string, entries int64) {
 	var all []byte
 	for _, l := range lists {
@@ -167,9 +159,8 @@ func (e *evidence) close() error {
 	return errors.Join(errs...)
 }
 
-// OpenIndex opens the index of the crawl in dir, and those of earlier crawls. What of it must be made first may be broken
-// off by ctx.
-// finished is told each file of it that is complete; nil for nobody.
+// OpenIndex opens the index of the crawl in dir, and those of earlier crawls. ctx may interrupt rebuilding it. It reports
+// each complete file to finished, unless that is nil.
 func OpenIndex(ctx context.Context, dir string, earlier []string, finished func(string, int64, [32]byte) error,
 	say func(Note)) (*cdxj.Store, error) {
 	var files []string
@@ -198,8 +189,8 @@ func OpenIndex(ctx context.Context, dir string, earlier []string, finished func(
 	return index, nil
 }
 
-// openLedger opens the ledger of a crawl directory with the user's key. A key that cannot be had is no reason not to
-// crawl: the log is the same without it. What had to be repaired is said. A dry run neither signs nor keeps a checkpoint.
+// openLedger opens the ledger of a crawl directory with the user's key. Without the key the crawl runs all the same: the log
+// is identical. Repairs are notes. A dry run neither signs nor keeps a checkpoint.
 func openLedger(dir string, o ledger.Options, dry bool, say func(Note)) (*ledger.Writer, error) {
 	o.Dir, o.Software = in(dir, LedgerName), "curtsy/"+Version
 	if dry {
@@ -212,7 +203,7 @@ func openLedger(dir string, o ledger.Options, dry bool, say func(Note)) (*ledger
 		plain(say)("the checkpoints of the ledger are not signed: %v", err)
 	}
 	was, err := ledger.Origin(in(dir, LedgerName))
-	begins := err == nil && was == "" // else to open it says what is wrong
+	begins := err == nil && was == "" // ledger.Open reports the error
 	o.Keep = keepHeads(dir, say)
 	w, err := ledger.Open(o)
 	if err != nil {
@@ -227,8 +218,8 @@ func openLedger(dir string, o ledger.Options, dry bool, say func(Note)) (*ledger
 	return w, nil
 }
 
-// LedgerSigner returns the user's key of ledgers, and how it took the place of earlier ones. If there is none, it is made
-// if create says so; otherwise it is nil. An error about the rotations comes with the key.
+// LedgerSigner returns the user's ledger key and its rotations. If the key is missing, create makes it; otherwise the signer
+// is nil. An error about the rotations comes with the signer.
 func LedgerSigner(create bool) (*checkpoint.Signer, []Rotation, error) {
 	path, err := LedgerKey.Path()
 	if err != nil {
@@ -253,7 +244,7 @@ func LedgerSigner(create bool) (*checkpoint.Signer, []Rotation, error) {
 	return signer, rotations, err
 }
 
-// Notes are the notes of rotations.
+// Notes returns the notes of rotations.
 func Notes(rotations []Rotation) (notes [][]byte) {
 	for _, r := range rotations {
 		notes = append(notes, r.Note)
@@ -269,8 +260,8 @@ func (e *evidence) tellQuarantined(ctx context.Context, f frontier.Engine) error
 	return record.Quarantined(ctx, e.archive, e.ledger, all)
 }
 
-// replaceSettings writes the settings of a crawl anew. Those before are kept until a run has begun: the ledger's mark of
-// the last run binds them, and a kill may come before the next.
+// replaceSettings replaces the settings of a crawl. It keeps the old ones until a run has begun, because the last mark in the
+// ledger binds them, and a kill may come before the next mark.
 func replaceSettings(dir string, config []byte) error {
 	was, err := durable.ReadFile(in(dir, ConfigName))
 	if err == nil {
@@ -282,7 +273,7 @@ func replaceSettings(dir string, config []byte) error {
 	return durable.WriteFile(in(dir, ConfigName), config, 0o666)
 }
 
-// RememberLayout has the runs that follow lay out the mirror so. Nobody may run the crawl meanwhile.
+// RememberLayout changes the mirror's layout for later runs. The caller makes sure that no run is active.
 func RememberLayout(dir string, l layout.Layout) error {
 	s, err := ReadSettings(dir)
 	if err != nil || s.MirrorLayout() == l {
@@ -292,7 +283,7 @@ func RememberLayout(dir string, l layout.Layout) error {
 	return Remember(dir, &s)
 }
 
-// Remember has the runs that follow use these settings. Nobody may run the crawl meanwhile.
+// Remember changes the settings for later runs. The caller makes sure that no run is active.
 func Remember(dir string, s *Settings) error {
 	config, err := s.TOML()
 	if err != nil {
@@ -304,32 +295,30 @@ func Remember(dir string, s *Settings) error {
 	return replaceSettings(dir, config)
 }
 
-// beginning is the ledger of a run. Its mark of the run binds the settings, so those before have had their use.
+// beginning is the ledger of a run. It removes the old settings once a mark binds the new ones.
 type beginning struct {
 	*ledger.Writer
 	dir   string
 	begun *atomic.Bool
 }
 
-// Begin implements storage.Ledger.
 func (b beginning) Begin(ctx context.Context) error {
 	if err := b.Writer.Begin(ctx); err != nil {
 		return err
 	}
 	b.begun.Store(true)
-	return removeBefore(b.dir)
+	return removeNamed(b.dir, ConfigBefore)
 }
 
-// removeBefore removes the settings before, once the ledger binds those in force.
-func removeBefore(dir string) error {
-	paths, err := Entries(dir, ConfigBefore, "")
+func removeNamed(dir, prefix string) error {
+	paths, err := Entries(dir, prefix, "")
 	for _, path := range paths {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
 }
 
-// checkDedup refuses earlier indexes that are not there. Their paths become absolute: resume may be called elsewhere.
+// checkDedup refuses missing indexes. Paths become absolute, because resume may run in another directory.
 func (s *Settings) checkDedup() error {
 	for i, path := range s.Dedup {
 		var err error
@@ -343,7 +332,7 @@ func (s *Settings) checkDedup() error {
 	return nil
 }
 
-// IndexFiles returns the files that path means: itself, or those of an index folder or of a crawl directory.
+// IndexFiles returns path itself, or the files of the index folder or crawl directory at path.
 func IndexFiles(path string) ([]string, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -368,7 +357,7 @@ func IndexFiles(path string) ([]string, error) {
 	return nil, &DirError{path, ErrNoIndex, "no CDXJ file in it"}
 }
 
-// Complete leaves out the journals of segments that are being written.
+// Complete returns files without the journals of unfinished segments.
 func Complete(files []string) (done []string) {
 	for _, path := range files {
 		if !strings.HasSuffix(path, ".open") {
@@ -378,7 +367,7 @@ func Complete(files []string) (done []string) {
 	return done
 }
 
-// PolitenessFields say in the archive what the crawl keeps to, so that who audits it need not ask.
+// PolitenessFields returns the archive's record of the politeness settings, for audits.
 func (s *Settings) PolitenessFields() warc.Fields {
 	millis := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	fields := warc.Fields{
@@ -418,7 +407,6 @@ func (s *Settings) PolitenessFields() warc.Fields {
 	return fields
 }
 
-// hostFields say which hours and how many requests in a day the crawl keeps to, for an audit to hold it to.
 func (s *Settings) hostFields() (fields warc.Fields) {
 	if s.PerHostPerDay > 0 {
 		fields = append(fields, warc.Field{Name: "host-per-day", Value: fmt.Sprint(s.PerHostPerDay, " ", everyHost)})
@@ -434,14 +422,12 @@ func (s *Settings) hostFields() (fields warc.Fields) {
 	return fields
 }
 
-// configDigest is the field of the archive that binds the settings; the ledger has the same.
+// configDigest is the archive's field that binds the settings, as the ledger does.
 const configDigest = "config-sha256"
 
-// listDigest is the field of the archive that names a list of opt-outs.
 const listDigest = "opt-out-sha256"
 
-// archiveInfo is what the archive in dir says of the crawl: the settings are those in config, or in the directory. A dry
-// run has no key of the ledger, which is not signed.
+// archiveInfo returns the warcinfo fields for the settings in config, or those in dir if config is nil.
 func (s *Settings) archiveInfo(dir string, config []byte, dry bool) (warc.Info, error) {
 	if config == nil {
 		var err error
@@ -461,8 +447,8 @@ func (s *Settings) archiveInfo(dir string, config []byte, dry bool) (warc.Info, 
 	return info, nil
 }
 
-// VerifierKey is the key that the ledger of a run which begins now is checked with. It is made if there is none; empty where no key can be had, which
-// the opening of the ledger says.
+// VerifierKey returns the key that verifies the ledger of a run that begins now. It makes a missing key, and returns "" if
+// the key is unavailable, which opening the ledger reports.
 func VerifierKey() string {
 	signer, _, _ := LedgerSigner(true)
 	if signer == nil {

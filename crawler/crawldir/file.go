@@ -19,35 +19,35 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// maxUserFile bounds a file of settings or certificates, which nobody writes as large by hand.
+// maxUserFile bounds a file of settings or certificates, far above what people write by hand.
 const maxUserFile = 16 << 20
 
 // File is a file of settings.
 type File struct {
 	Path   string
-	Values map[string]any      // as TOML has them, by the name of the setting
-	Places map[string]Position // of the keys, by that name
+	Values map[string]any      // as TOML decodes them, by the name of the setting
+	Places map[string]Position // of the keys, by name
 
 	hosts   []hostTable
 	unknown []*UnknownKey
 }
 
-// hostTable is a table with what holds for some hosts.
+// hostTable is one [[host]] table.
 type hostTable struct {
 	place  Position
 	values map[string]any
 	places map[string]Position
 }
 
-// Position is where something stands in a file, both from 1; zero is nowhere.
+// Position is a place in a file, from 1:1; zero is nowhere.
 type Position struct{ Line, Column int }
 
-// An UnknownKey is a key of a file that is no setting.
+// An UnknownKey is a key of a file that is not a setting.
 type UnknownKey struct {
 	Path         string
 	Line, Column int
 	Key          string
-	Host         bool // it stands in a table for some hosts, which has keys of its own
+	Host         bool // it is in a [[host]] table
 }
 
 func (k *UnknownKey) Error() string {
@@ -57,7 +57,7 @@ func (k *UnknownKey) Error() string {
 	return fmt.Sprintf("%s:%d:%d: unknown key %q", k.Path, k.Line, k.Column, k.Key)
 }
 
-// ReadFile reads a file of settings. A key that is none is an *UnknownKey.
+// ReadFile reads a file of settings. An unknown key is an *UnknownKey.
 func ReadFile(path string) (File, error) {
 	f, err := parseFile(path)
 	if err == nil && len(f.unknown) > 0 {
@@ -66,7 +66,7 @@ func ReadFile(path string) (File, error) {
 	return f, err
 }
 
-// parseFile is ReadFile, but that keys which are none are for the caller to see to.
+// parseFile is ReadFile, but leaves unknown keys to the caller.
 func parseFile(path string) (File, error) {
 	f := File{Path: path, Places: map[string]Position{}}
 	b, err := userfile.ReadAll(path, maxUserFile)
@@ -90,7 +90,7 @@ func parseFile(path string) (File, error) {
 	return f, nil
 }
 
-// locate finds out where the keys are, and which are none.
+// locate records the places of the keys and finds the unknown ones.
 func (f *File) locate(b []byte) {
 	p := unstable.Parser{}
 	p.Reset(b)
@@ -122,7 +122,7 @@ func (f *File) locate(b []byte) {
 	}
 }
 
-// Hosts reads what holds for some hosts alone, and reports whether the file says anything of that.
+// Hosts returns the rules for single hosts, and reports whether the file has any.
 func (f File) Hosts() (rules hostrule.Rules, ok bool, err error) {
 	for _, t := range f.hosts {
 		r, problems := t.rule(f.Path)
@@ -134,7 +134,6 @@ func (f File) Hosts() (rules hostrule.Rules, ok bool, err error) {
 	return rules, len(f.hosts) > 0, nil
 }
 
-// problem is what is wrong with a file, and where.
 type problem struct {
 	at  Position
 	err error
@@ -171,7 +170,7 @@ func (t hostTable) rule(path string) (r hostrule.Rule, problems []problem) {
 	return r, problems
 }
 
-// Texts returns the values that a setting has in the file, as Assign takes them, and whether it has any.
+// Texts returns the values of a setting in the file for Assign, and whether it has any.
 func (f File) Texts(name string) (values []string, ok bool, err error) {
 	v, ok := f.Values[name]
 	if ok {
@@ -180,7 +179,7 @@ func (f File) Texts(name string) (values []string, ok bool, err error) {
 	return values, ok, err
 }
 
-// Give gives a setting the value that the file has for it, if it has one, and reports whether it has.
+// Give assigns the file's value of a setting, and reports whether the file has one.
 func (f File) Give(to *pflag.Flag) (bool, error) {
 	values, ok, err := f.Texts(to.Name)
 	if !ok {
@@ -196,7 +195,7 @@ func (f File) Give(to *pflag.Flag) (bool, error) {
 	return true, nil
 }
 
-// ReadSettings reads the settings of the crawl in dir. What its file does not say has its default.
+// ReadSettings reads the settings of the crawl in dir. A setting that its file lacks has its default.
 func ReadSettings(dir string) (Settings, error) {
 	s := Defaults()
 	s.Fleet = Fleet{Locator: engine.Locator(dir), OneMachine: true} // seeds were checked when the directory was made
@@ -216,9 +215,8 @@ func ReadSettings(dir string) (Settings, error) {
 	return s, err
 }
 
-// CheckFile says all that is wrong with a file of settings: keys that are none, values that cannot be, and, where there is
-// nothing of that, settings that do not go together. Each error begins with path, line and column; a file that is no TOML
-// has one.
+// CheckFile returns all errors in a file of settings: unknown keys, invalid values and, without any of these, settings that
+// exclude each other. Each begins with path, line and column. A file that is not TOML has one error.
 func CheckFile(path string) (wrong []error) {
 	f, err := parseFile(path)
 	if err != nil {
@@ -253,7 +251,7 @@ func CheckFile(path string) (wrong []error) {
 	return wrong
 }
 
-// about is the place of the first setting that a text names, as flags are named; that of the file's beginning for none.
+// about returns the place of the setting that an error text begins with, or the start of the file.
 func (f File) about(text string) Position {
 	for _, name := range Names() {
 		at, ok := f.Places[name]

@@ -21,22 +21,16 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// This file changes the key that ledgers are signed with, and keeps what proves the change, and the newest checkpoint
-// of each ledger (Heads).
+// This file rotates the key that signs ledgers, and keeps the newest checkpoint of each ledger (Heads). Beside the key are
 //
-// Beside the file of the key stand
-//
-//	ledger.key.next                the secret that is to take its place, while it does
+//	ledger.key.next                the next secret, during a rotation
 //	ledger-rotations/NNNNNN.note   each rotation, signed by the old key and the new one (storage/ledger/checkpoint)
 //	ledger-heads/NAME.head         the newest checkpoint of a ledger, and its crawl directory
-//	ledger-heads/NAME.dir          the origin of the ledger that a crawl directory has
+//	ledger-heads/NAME.dir          the origin of the ledger in a crawl directory
 //
-// Rotate makes the next secret, then the note, and then renames the secret to that of the key. A kill in between leaves the
-// old key in force; the next Rotate goes on with the same secret and the same note. A note whose new key did not come
-// into force leads to no key, and Rotations passes over it.
-//
-// The old secret is destroyed: nothing needs it any more, for its signatures are checked with the verifier key, and
-// nobody can steal it to sign in its name.
+// Rotate makes the next secret, then the note, and then renames the secret over the key. After a kill in between, the old
+// key is in force, and the next Rotate continues with the same secret and note. Rotations ignores a note that leads to no
+// key. The old secret is destroyed, so that nobody can steal it: its signatures are checked with the verifier key.
 
 const (
 	nextSuffix = ".next"
@@ -44,20 +38,20 @@ const (
 	suffix     = ".note"
 )
 
-// A Rotation is one from a key to the next, with its note.
+// A Rotation replaces a key, with the note that proves it.
 type Rotation struct {
 	checkpoint.Rotation
 	Note []byte
 }
 
-// Rotate gives the key whose file is at path, and whose secret is given, the place of an earlier one to a new key.
+// Rotate replaces the key at path, whose secret the caller passes, by a new one.
 func Rotate(path string, secret []byte, at time.Time) (Rotation, error) {
 	from, err := checkpoint.NewSigner(secret)
 	if err != nil {
 		return Rotation{}, err
 	}
 	file := path
-	if linked, err := filepath.EvalSymlinks(path); err == nil { // who keeps it elsewhere goes on to do so
+	if linked, err := filepath.EvalSymlinks(path); err == nil { // keep a link to where the user stores the key
 		file = linked
 	}
 	next := file + nextSuffix
@@ -90,7 +84,7 @@ func Rotate(path string, secret []byte, at time.Time) (Rotation, error) {
 	return all[done], nil
 }
 
-// write keeps the note of a rotation under the next number that is free.
+// write stores the note of a rotation under the next free number.
 func write(path string, n int, from, to *checkpoint.Signer, at time.Time) (Rotation, error) {
 	note, err := checkpoint.Rotate(from, to, at)
 	if err != nil {
@@ -117,7 +111,7 @@ func write(path string, n int, from, to *checkpoint.Signer, at time.Time) (Rotat
 	}
 }
 
-// Rotations are those that led to the key whose file is at path, the oldest first. current is that key.
+// Rotations returns the rotations that led to current, the key at path, oldest first.
 func Rotations(path string, current checkpoint.Key) ([]Rotation, error) {
 	all, err := read(path)
 	if err != nil {
@@ -135,7 +129,7 @@ func Rotations(path string, current checkpoint.Key) ([]Rotation, error) {
 	}
 }
 
-// read reads all notes beside the file of the key, and checks their signatures.
+// read reads all notes beside the key, and checks their signatures.
 func read(path string) ([]Rotation, error) {
 	dir := filepath.Join(filepath.Dir(path), folder)
 	entries, err := os.ReadDir(dir)
@@ -164,7 +158,7 @@ func read(path string) ([]Rotation, error) {
 	return all, nil
 }
 
-// bounded reads a file of the size that a note may have, and one octet more.
+// bounded reads a file up to the size of a note and one byte more.
 func bounded(name string) ([]byte, error) {
 	f, err := durable.Open(name)
 	if err != nil {
@@ -176,17 +170,15 @@ func bounded(name string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// keySize is the size of a secret in bytes.
-const keySize = 32
+const keySize = 32 // bytes
 
-// KeyFile is a secret of the user, kept beside the configuration.
+// KeyFile is a secret of the user in the configuration folder.
 type KeyFile struct {
 	Name string // of the file
 	what string // for errors: what it is the key of
-	lost string // advice if the file is damaged
+	lost string // advice for a damaged file
 }
 
-// The secrets of a user.
 var (
 	OwnKey    = KeyFile{"own.key", "key of own hosts", "put its copy back, or remove it and give each host its new value"}
 	LedgerKey = KeyFile{"ledger.key", "key of ledgers", "put its copy back, or remove it, and the next checkpoints are signed by a new one"}
@@ -196,13 +188,13 @@ var (
 	nextKey = KeyFile{"ledger.key" + nextSuffix, "rotate the key of ledgers", "remove it, and rotate again"}
 )
 
-// Path is where the key is.
+// Path returns the path of the key.
 func (k KeyFile) Path() (string, error) {
 	config, err := UserConfig()
 	return filepath.Join(filepath.Dir(config), k.Name), err
 }
 
-// Read returns the key in a file.
+// Read returns the key in the file at path.
 func (k KeyFile) Read(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -215,7 +207,7 @@ func (k KeyFile) Read(path string) ([]byte, error) {
 	return key, nil
 }
 
-// Make returns the key, and makes it if there is none. Of two that make it at one time, one wins and both return it.
+// Make returns the key at path, and creates it if it is missing. If two processes create it at once, both return the same.
 func (k KeyFile) Make(path string) ([]byte, error) {
 	key, err := k.Read(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -239,33 +231,32 @@ const (
 	placeSuffix = ".dir"  // of the file of a crawl directory, which holds the origin of its ledger
 )
 
-// Heads keeps the newest checkpoint of each ledger beside the key that signed it. Whoever keeps a crawl directory for the
-// operator can take checkpoints out of it, but not out of here.
+// Heads keeps the newest checkpoint of each ledger beside the key that signed it. A holder of the crawl directory can remove
+// checkpoints from the directory, but not from here.
 type Heads struct{ dir string }
 
-// HeadsBeside returns the heads beside the key whose file is at path.
+// HeadsBeside returns the heads beside the key at path.
 func HeadsBeside(path string) Heads { return Heads{filepath.Join(filepath.Dir(path), headFolder)} }
 
 // Head is the newest checkpoint of a ledger.
 type Head struct {
 	*checkpoint.Note
-	Dir  string // the crawl directory whose ledger it was, as an absolute path
-	File string // that holds it
+	Dir  string // absolute path of the ledger's crawl directory
+	File string // the file of this head
 }
 
-// headJSON is a Head as its file has it.
 type headJSON struct {
 	Dir        string `json:"directory"`
 	Checkpoint string `json:"checkpoint"`
 }
 
-// file is where something is kept under a name that any text may be.
+// file hashes a name, which may be any text, to a file name.
 func (h Heads) file(name, suffix string) string {
 	sum := sha256.Sum256([]byte(name))
 	return filepath.Join(h.dir, hex.EncodeToString(sum[:16])+suffix)
 }
 
-// Of returns the head of the ledger of an origin, nil where none is kept.
+// Of returns the head of the ledger with an origin, or nil.
 func (h Heads) Of(origin string) (*Head, error) {
 	file := h.file(origin, headSuffix)
 	b, err := bounded(file)
@@ -285,8 +276,8 @@ func (h Heads) Of(origin string) (*Head, error) {
 	return nil, fmt.Errorf("newest checkpoint of a ledger: %s is damaged: put its copy back, or remove it", file)
 }
 
-// At returns the origin of the ledger that the crawl directory dir, an absolute path, had last, and the file that says so;
-// empty where none is kept.
+// At returns the last origin of the ledger in the crawl directory dir, an absolute path, and the file that records it; empty
+// if none is kept.
 func (h Heads) At(dir string) (origin, file string, err error) {
 	file = h.file(dir, placeSuffix)
 	b, err := bounded(file)
@@ -299,7 +290,7 @@ func (h Heads) At(dir string) (origin, file string, err error) {
 	return strings.TrimSuffix(string(b), "\n"), file, nil
 }
 
-// Keep keeps the newest checkpoint of the ledger of the crawl directory dir, an absolute path.
+// Keep stores the newest checkpoint of the ledger in the crawl directory dir, an absolute path.
 func (h Heads) Keep(dir string, n *checkpoint.Note) error {
 	b, err := json.Marshal(headJSON{dir, string(n.Marshal())})
 	if err == nil {
@@ -311,8 +302,8 @@ func (h Heads) Keep(dir string, n *checkpoint.Note) error {
 	return h.Begin(dir, n.Origin)
 }
 
-// Begin keeps which ledger the crawl directory dir, an absolute path, has: another one in its place is refused, also before
-// its first checkpoint.
+// Begin stores the origin of the ledger in the crawl directory dir, an absolute path, so that another ledger in its place is
+// refused even before its first checkpoint.
 func (h Heads) Begin(dir, origin string) error {
 	place, line := h.file(dir, placeSuffix), []byte(origin+"\n")
 	if was, err := bounded(place); err == nil && string(was) == string(line) {
@@ -331,10 +322,10 @@ func (h Heads) put(file string, b []byte) error {
 	return durable.WriteFile(file, b, 0o600)
 }
 
-// ErrNotKept says that the ledger of a crawl directory lacks what your key signed for it.
+// ErrNotKept means that the ledger of a crawl directory lacks a checkpoint that your key signed.
 var ErrNotKept = errors.New("the ledger is not the one that your key signed last")
 
-// heads are the newest checkpoints of the user's ledgers, and dir as they name it.
+// heads returns the user's heads, and dir as they name it: absolute and without links.
 func heads(dir string) (h Heads, whole string, err error) {
 	path, err := LedgerKey.Path()
 	if err != nil {
@@ -349,8 +340,7 @@ func heads(dir string) (h Heads, whole string, err error) {
 	return HeadsBeside(path), whole, nil
 }
 
-// KeptHead returns the newest checkpoint that was kept of the ledger of a crawl directory, nil for none, and for a ledger so
-// damaged that it does not tell its origin.
+// KeptHead returns the newest checkpoint kept of the ledger in dir: nil if none is, or if damage hides the ledger's origin.
 func KeptHead(dir string) (*Head, error) {
 	h, _, err := heads(dir)
 	if err != nil {
@@ -363,8 +353,8 @@ func KeptHead(dir string) (*Head, error) {
 	return h.Of(origin)
 }
 
-// requireKept refuses a ledger that does not contain the newest checkpoint that was kept of it, and one of an unknown origin
-// that has taken the place of a kept one: whoever goes on with it would sign a second history. It changes nothing.
+// requireKept refuses a ledger that lacks its newest kept checkpoint, and an unknown ledger in the place of a kept one: to
+// continue it would sign a second history. It changes nothing.
 func requireKept(dir string) error {
 	h, whole, err := heads(dir)
 	if err != nil {
@@ -373,7 +363,7 @@ func requireKept(dir string) error {
 	book := in(dir, LedgerName)
 	origin, err := ledger.Origin(book)
 	if err != nil || origin == "" {
-		return nil // a ledger begins here, or to open it says what is wrong
+		return nil // a new ledger, or an error that opening it reports
 	}
 	kept, err := h.Of(origin)
 	if err != nil {
@@ -403,7 +393,7 @@ func requireKept(dir string) error {
 	return err
 }
 
-// keepHeads returns what keeps each checkpoint of the ledger of dir beside the key. A failure is said: the one before stays.
+// keepHeads returns a function that stores each checkpoint of the ledger in dir. A failure is a note; the older one remains.
 func keepHeads(dir string, say func(Note)) func(note []byte) {
 	return func(note []byte) {
 		h, whole, err := heads(dir)
@@ -420,7 +410,7 @@ func keepHeads(dir string, say func(Note)) func(note []byte) {
 	}
 }
 
-// keepBegun keeps which ledger begins in dir, which may be killed before its first checkpoint. A failure is said.
+// keepBegun stores the origin of a new ledger, in case a kill comes before its first checkpoint. A failure is a note.
 func keepBegun(dir, origin string, say func(Note)) {
 	h, whole, err := heads(dir)
 	if err == nil {

@@ -18,7 +18,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// way puts into c which way the crawl goes out. Its error names the setting that is wrong, and what to write instead.
+// way configures family, local address, proxy and credentials.
 func (s *Settings) way(c *fetch.Config) error {
 	switch {
 	case s.IPv4 && s.IPv6:
@@ -28,7 +28,7 @@ func (s *Settings) way(c *fetch.Config) error {
 	case s.IPv6:
 		c.Family = fetch.IPv6
 	}
-	if s.Bind != "" { // it decides the family, too: from an IPv4 address nothing leads to IPv6
+	if s.Bind != "" { // the address decides the family: an IPv4 address does not reach IPv6
 		a, err := netip.ParseAddr(s.Bind)
 		if err != nil {
 			return fmt.Errorf("--bind %q: write an address of this machine in digits, like 192.0.2.7 or 2001:db8::7", s.Bind)
@@ -50,14 +50,12 @@ func (s *Settings) way(c *fetch.Config) error {
 	return err
 }
 
-// environment is the value of --proxy that selects the proxies of the environment.
 const environment = "env"
 
-// maxSecret bounds a file with a secret.
 const maxSecret = 64 << 10
 
-// proxies are those that --proxy names. A URL with a password is refused, for a command line is seen by all users of a
-// machine, and settings are kept in the crawl directory and bound by the ledger: such a URL comes from a file.
+// proxies returns the proxies of --proxy. It refuses a URL with a password: other users see command lines, and the crawl
+// directory keeps settings, which the ledger binds. Such a URL comes from a file.
 func (s *Settings) proxies() (*fetch.Chooser, error) {
 	switch path, inFile := strings.CutPrefix(s.Proxy, "@"); {
 	case s.Proxy == "":
@@ -93,7 +91,7 @@ func (s *Settings) proxies() (*fetch.Chooser, error) {
 	return fetch.Always(p), nil
 }
 
-// absolute makes paths absolute: resume may be called elsewhere.
+// absolute makes paths absolute, because resume may run in another directory.
 func (s *Settings) absolute() error {
 	for _, given := range [][]string{s.Auth, s.Header} {
 		for i := range given {
@@ -119,8 +117,7 @@ func (s *Settings) absolute() error {
 	return nil
 }
 
-// declareProxies says in the archive which proxies the requests go through, and which kind of judgement that leaves. It has no
-// user and no password.
+// declareProxies describes the proxies for the archive, and how they limit an audit, without user or password.
 func (s *Settings) declareProxies() (lines []string) {
 	c, err := s.proxies()
 	if err != nil {
@@ -141,7 +138,7 @@ func (s *Settings) declareProxies() (lines []string) {
 	return lines
 }
 
-// readSecret reads the one line of a file that its owner alone may read.
+// readSecret reads the single line of a file that only its owner may read.
 func readSecret(path string) (string, error) {
 	text, err := readSecrets(path)
 	if err != nil {
@@ -154,27 +151,24 @@ func readSecret(path string) (string, error) {
 	return line, nil
 }
 
-// readSecrets reads a file that its owner alone may read.
+// readSecrets reads a file that only its owner may read.
 func readSecrets(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() { // of a pipe nothing is left for resume
+	if !info.Mode().IsRegular() { // resume could not read a pipe again
 		return "", fmt.Errorf("%s: not a regular file", path)
 	}
-	// A secret that lies open is told to whoever looks. On Windows files have no mode.
+	// On Windows files have no mode.
 	if m := info.Mode().Perm(); runtime.GOOS != "windows" && m&0o077 != 0 {
 		return "", fmt.Errorf("%s may be read by others (mode %04o), and holds a secret: chmod 600 %s", path, m, path)
 	}
 	b, err := userfile.ReadAll(path, maxSecret)
-	if err != nil {
-		return "", err
-	}
-	return string(b), nil
+	return string(b), err
 }
 
-// credentials are those that --auth and --header name. The error quotes nothing that may be a secret.
+// credentials returns those of --auth and --header. Its error quotes nothing that may be secret.
 func (s *Settings) credentials() (*fetch.Set, error) {
 	if len(s.Auth)+len(s.Header) == 0 {
 		return nil, nil
@@ -217,8 +211,8 @@ func (s *Settings) credentials() (*fetch.Set, error) {
 	return set, nil
 }
 
-// loginAt reads HOST=FILE. A name alone means https at its usual port, which is what a public host can prove; http is for
-// loopback alone, and only where it is written.
+// loginAt reads HOST=FILE. A bare name means https at port 443, which a public host can prove; http is only for loopback, and
+// only if written.
 func (s *Settings) loginAt(flag, given string) (a canon.Authority, path string, err error) {
 	host, path, ok := strings.Cut(given, "=")
 	if !ok || host == "" || path == "" {
@@ -243,18 +237,17 @@ func (s *Settings) loginAt(flag, given string) (a canon.Authority, path string, 
 	return a, path, nil
 }
 
-// mayOwn reports whether a can be an own host at all.
 func (s *Settings) mayOwn(a canon.Authority) bool {
 	if a.Loopback() {
 		return !s.LoopbackForeign()
 	}
 	return a.Scheme() == "https" && a.HostPort() == a.Host() && slices.ContainsFunc(s.OwnNames(), func(name string) bool {
-		host, err := OwnHost(name) // own says what is wrong with a name
+		host, err := OwnHost(name) // own reports an invalid name
 		return err == nil && host == a.Host()
 	})
 }
 
-// declareCredentials says in the archive which hosts got which fields. It has no value.
+// declareCredentials lists hosts and names of fields for the archive, without values.
 func declareCredentials(set *fetch.Set) (lines []string) {
 	for _, a := range set.Authorities() {
 		var names []string
@@ -266,26 +259,21 @@ func declareCredentials(set *fetch.Set) (lines []string) {
 	return lines
 }
 
-// The words of --own-site that are no names of hosts.
+// The values of --own-site other than names of hosts.
 const (
 	OwnLoopback = "loopback"
 	OwnNone     = "none"
 )
 
-// LoopbackForeign reports whether --own-site says that no host is the operator's own, loopback included.
+// LoopbackForeign reports whether --own-site excludes even loopback from the operator's own hosts.
 func (s *Settings) LoopbackForeign() bool { return slices.Contains(s.OwnSite, OwnNone) }
 
-// OwnNames are the names of public hosts in --own-site.
-func (s *Settings) OwnNames() (names []string) {
-	for _, name := range s.OwnSite {
-		if name != OwnLoopback && name != OwnNone {
-			names = append(names, name)
-		}
-	}
-	return names
+// OwnNames returns the public hosts in --own-site.
+func (s *Settings) OwnNames() []string {
+	return slices.DeleteFunc(slices.Clone(s.OwnSite), func(name string) bool { return name == OwnLoopback || name == OwnNone })
 }
 
-// own puts --own-site and --per-host into c. The key is read only where a host is to prove something.
+// own configures the operator's own hosts. It reads the key only if a host has to prove something.
 func (s *Settings) own(c *crawler.Config) error {
 	c.LoopbackForeign, c.PerHost = s.LoopbackForeign(), int(s.PerHost)
 	names := s.OwnNames()
@@ -313,7 +301,7 @@ func (s *Settings) own(c *crawler.Config) error {
 	return err
 }
 
-// OwnHost is the name of a public host as crawls know it.
+// OwnHost returns the name of a public host in canonical form.
 func OwnHost(name string) (string, error) {
 	u, err := canon.Parse("https://" + name + "/")
 	if err != nil || strings.ContainsAny(name, "/?#@:\\ ") {

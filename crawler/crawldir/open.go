@@ -41,36 +41,34 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Options are what a run meets beside its directory. The zero value goes on with the crawl as it is.
+// Options are what a run needs besides its directory. The zero value continues the crawl as it is.
 type Options struct {
-	// Settings take the place of those in the directory, for good. Nil means those.
+	// Settings replace those in the directory permanently. Nil keeps them.
 	Settings *Settings
-	// DryRun asks each host for its robots.txt, and for nothing else but DryMaps of its sitemaps, of which DryListed is told
-	// what they list, by several goroutines at once; rule is the scope's that keeps the URL out, empty for none.
+	// DryRun requests only the robots.txt of each host and DryMaps of its sitemaps. DryListed receives what these list, from
+	// several goroutines at once, with the rule of the scope that excludes the URL; empty for none.
 	DryRun    bool
 	DryMaps   int
 	DryListed func(u canon.URL, rule string)
 
-	// Say is told what people should hear, by one goroutine or several. Nil means nobody.
+	// Say receives notes for people, possibly from several goroutines. Nil drops them.
 	Say func(Note)
-	// Line is told each line before the ledger has it, by several goroutines at once: it locks what it changes, and is
-	// quick, for a worker waits for it. Nil means nobody.
+	// Line receives each line before the ledger, from several goroutines at once. It must be fast, because workers wait for it.
 	Line func(storage.Line)
-	// Operator is told each act of an operator, once the ledger has it. Nil means nobody.
+	// Operator receives each act of an operator after the ledger recorded it.
 	Operator func(ledger.Operator)
-	// Attend runs a crawl that is set up, with all that belongs around it. Nil means Start.Crawl.Run.
+	// Attend runs a prepared crawl. Nil means Start.Crawl.Run.
 	Attend func(ctx context.Context, s Start) (crawler.Summary, error)
 
-	// Unheard has no control interface beside the run: nobody can ask it how it is, or command it.
+	// Unheard runs without a control interface: nobody can query or steer the crawl.
 	Unheard bool
 
-	// Resolve and Dial are the network, unless it is the real one. With a Dial names are not those of real hosts, and no
-	// other crawl is kept from asking these meanwhile.
+	// Resolve and Dial replace the real network. With a Dial, host names are not real, so the crawl takes no host locks.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Dir is an open crawl directory: nobody else has it.
+// Dir is an open crawl directory, locked against other processes.
 type Dir struct {
 	Frontier frontier.Frontier
 	Archive  *warc.Writer
@@ -79,15 +77,14 @@ type Dir struct {
 	path       string
 	options    Options
 	settings   Settings
-	config     []byte // the settings, to be written anew; nil when the directory has them
+	config     []byte // settings to write; nil if the directory has them
 	evidence   evidence
 	generation budget.Generation
-	begun      atomic.Bool // the ledger has the mark of the run
+	begun      atomic.Bool // the ledger has the mark of this run
 }
 
-// Open opens a crawl directory for a run. A kill's torn tails are cut off archive and ledger, and said. What of the index
-// must be made first may be broken off by ctx. Errors are those of Require, and frontier.ErrInUse, ErrNewer, ErrOlder and
-// ErrDamaged.
+// Open opens a crawl directory for a run. It cuts torn ends off archive and ledger, with a note. ctx may interrupt rebuilding
+// the index. Errors are those of Require, and frontier.ErrInUse, ErrNewer, ErrOlder and ErrDamaged.
 func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 	if err := Require(dir); err != nil {
 		return nil, err
@@ -104,16 +101,19 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	// The frontier's lock is the directory's: nothing else is touched before it is held.
+	// The frontier's lock guards the directory: touch nothing else before.
 	if d.Frontier, err = engine.Open(in(dir, FrontierName), fo); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(mayGoOn(dir), requireKept(dir)); err != nil {
 		return nil, err
 	}
-	if info, err = d.generationInfo(context.Background(), info); err != nil {
+	stats, err := d.Frontier.Stats(context.Background())
+	if err != nil {
 		return nil, err
 	}
+	d.generation = budget.GenerationOf(stats.Counts)
+	info.Fields = append(slices.Clip(info.Fields), warc.Field{Name: "generation", Value: fmt.Sprint(d.generation.Number)})
 	if err := RemoveLeftOvers(dir); err != nil {
 		return nil, fmt.Errorf("crawl directory: %w", err)
 	}
@@ -127,13 +127,10 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 		return nil, err
 	}
 	opened()
-	if err := d.evidence.tellQuarantined(ctx, d.Frontier); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return d, d.evidence.tellQuarantined(ctx, d.Frontier)
 }
 
-// configure finds out with which settings the crawl goes on, and what its archive says of them.
+// configure loads the settings of the run and derives the warcinfo fields.
 func (d *Dir) configure() (warc.Info, error) {
 	if d.options.Settings != nil {
 		d.settings = *d.options.Settings
@@ -158,19 +155,8 @@ func (d *Dir) configure() (warc.Info, error) {
 	return d.settings.archiveInfo(d.path, d.config, d.options.DryRun)
 }
 
-func (d *Dir) generationInfo(ctx context.Context, info warc.Info) (warc.Info, error) {
-	stats, err := d.Frontier.Stats(ctx)
-	if err != nil {
-		return info, err
-	}
-	d.generation = budget.GenerationOf(stats.Counts)
-	fields := append(warc.Fields{}, info.Fields...)
-	info.Fields = append(fields, warc.Field{Name: "generation", Value: fmt.Sprint(d.generation.Number)})
-	return info, nil
-}
-
-// guards has the frontier that o is for write down what it closes, and make archive and ledger durable, before each commit.
-// Its commits wait until opened is called: when those are open, or will not be.
+// guards makes the frontier of o record what it closes, and sync archive and ledger, before each commit. Commits wait until
+// the caller calls opened, once both are open or have failed to open.
 func (d *Dir) guards(o *frontier.Options) (opened func()) {
 	ready := make(chan struct{})
 	whole := func(ctx context.Context) bool {
@@ -199,28 +185,28 @@ func (d *Dir) guards(o *frontier.Options) (opened func()) {
 	return sync.OnceFunc(func() { close(ready) })
 }
 
-// Close makes everything durable and releases the directory. The frontier comes first: its last commit syncs the others
-// through the barrier.
+// Close makes everything durable and releases the directory. The frontier closes first, because its last commit syncs archive
+// and ledger through the barrier.
 func (d *Dir) Close() error {
 	if d.Frontier == nil {
-		return nil // it is not ours
+		return nil
 	}
 	return errors.Join(os.RemoveAll(in(d.path, SpoolName)), d.Frontier.Close(), d.evidence.close())
 }
 
 func (d *Dir) say(format string, args ...any) { plain(d.options.Say)(format, args...) }
 
-// Inspect refuses a directory in which a link, a pipe or the like stands: who handed it to us may have put it there for
-// us to follow, or to wait for.
+// Inspect refuses a directory that contains a link, a pipe or the like: a third party may have put it there for the crawler
+// to follow, or to block on.
 func Inspect(dir string) error {
 	err := durable.Inspect(dir, ArchiveName, LedgerName, IndexName, SpoolName)
 	if errors.Is(err, durable.ErrForeign) {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
-	return nil // whoever reads what cannot be read says so
+	return nil // readers report what is unreadable
 }
 
-// Require refuses a directory that holds no crawl: ErrNoCrawl, ErrNotDirectory, or that of Inspect.
+// Require refuses a directory without a crawl: ErrNoCrawl, ErrNotDirectory, or an error of Inspect.
 func Require(dir string) error {
 	if err := Inspect(dir); err != nil {
 		return err
@@ -240,8 +226,8 @@ func Require(dir string) error {
 	return nil
 }
 
-// RequireWhole refuses what Require refuses, and a crawl that lacks what was made with it: ErrIncomplete. If a run made
-// that again in silence, evidence would be gone and nobody would know.
+// RequireWhole is Require, but also refuses a crawl with missing parts: ErrIncomplete. If a run silently recreated them, lost
+// evidence would go unnoticed.
 func RequireWhole(dir string) error {
 	if err := Require(dir); err != nil {
 		return err
@@ -261,8 +247,8 @@ func RequireWhole(dir string) error {
 	return nil
 }
 
-// RequireReachable refuses a crawl whose pages its own process served from a folder: its address is closed, or another
-// program's, and requests would report each page as broken.
+// RequireReachable refuses a crawl that served its own pages from a folder: its address is closed, or belongs to another
+// program, and every page would look broken.
 func RequireReachable(dir string) error {
 	b, err := durable.ReadFile(in(dir, ServedName))
 	switch {
@@ -276,7 +262,7 @@ func RequireReachable(dir string) error {
 		"curtsy linkcheck %[2]s, or print the earlier result with curtsy linkcheck --offline %[3]s", dir, folder, plainly.Argument(dir))
 }
 
-// NotDirectory says that a path does not lead to a directory.
+// NotDirectory returns the error for a path that is not a directory.
 func NotDirectory(dir string) error {
 	if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 		return dirMisuse(dir, ErrNotDirectory, "%s is a file, not a crawl directory", dir)
@@ -284,18 +270,15 @@ func NotDirectory(dir string) error {
 	return dirMisuse(dir, ErrNotDirectory, "%s is not a directory: a part of its path is a file", dir)
 }
 
-// leftOvers are the patterns of names of snapshots and frontiers that a kill interrupted.
-var leftOvers = []string{control.SnapshotPrefix + "*", RebuiltName + ".new*", FrontierName + ".new*"}
+// leftOvers begin the names of snapshots and frontiers that a kill interrupted.
+var leftOvers = []string{control.SnapshotPrefix, RebuiltName + ".new", FrontierName + ".new"}
 
-// RemoveLeftOvers removes regular files with names of left-overs. The caller holds the frontier, so nobody is at work on one.
+// RemoveLeftOvers removes regular files with such names. The caller holds the frontier, so nobody is writing one.
 func RemoveLeftOvers(dir string) error {
 	all, err := Entries(dir, "", "")
 	errs := []error{err}
 	for _, path := range all {
-		is := func(pattern string) bool {
-			ok, _ := filepath.Match(pattern, filepath.Base(path)) // the patterns are sound
-			return ok
-		}
+		is := func(prefix string) bool { return strings.HasPrefix(filepath.Base(path), prefix) }
 		if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && slices.ContainsFunc(leftOvers, is) {
 			errs = append(errs, os.Remove(path))
 		}
@@ -303,7 +286,6 @@ func RemoveLeftOvers(dir string) error {
 	return errors.Join(errs...)
 }
 
-// emptySpool makes the folder for bodies under way, without what a kill left in it.
 func emptySpool(dir string) error {
 	spool := in(dir, SpoolName)
 	if err := os.RemoveAll(spool); err != nil {
@@ -315,8 +297,8 @@ func emptySpool(dir string) error {
 	return nil
 }
 
-// Entries returns the paths of the files in dir whose names begin and hold so. A dir that is not there has none. It is
-// for names that users choose: filepath.Glob would take those with brackets in them, as IPv6 hosts have, for patterns.
+// Entries returns the paths in dir whose names start with prefix and contain part; none if dir is missing. Unlike
+// filepath.Glob, it takes brackets, as in names of IPv6 hosts, literally.
 func Entries(dir, prefix, part string) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -330,29 +312,28 @@ func Entries(dir, prefix, part string) (paths []string, err error) {
 	return paths, err
 }
 
-// A Misuse is an error in what was asked for: a setting, a seed or a directory that has to be another.
+// A Misuse is an error in the request: an invalid setting, seed or directory.
 type Misuse struct{ Err error }
 
 func (m *Misuse) Error() string { return m.Err.Error() }
 
-// Unwrap returns what is wrong.
 func (m *Misuse) Unwrap() error { return m.Err }
 
 func misuse(format string, args ...any) error { return &Misuse{fmt.Errorf(format, args...)} }
 
-// What is wrong with a directory, for whoever can say more of what to do.
+// The kinds of a DirError.
 var (
-	ErrNoIndex      = errors.New("no index")     // there is no CDXJ file in it
-	ErrNoCrawl      = errors.New("no crawl")     // it holds none
-	ErrNotDirectory = errors.New("no directory") // it is a file, or below one
-	ErrIncomplete   = errors.New("incomplete")   // a part that was made with it is missing
-	ErrTaken        = errors.New("taken")        // it holds a crawl already
-	ErrNotEmpty     = errors.New("not empty")    // it holds something else
-	ErrNotEnded     = errors.New("not ended")    // its crawl can go on, and is not to be updated
-	ErrTouched      = errors.New("just touched") // somebody used it meanwhile
+	ErrNoIndex      = errors.New("no index")     // no CDXJ file
+	ErrNoCrawl      = errors.New("no crawl")     // no frontier
+	ErrNotDirectory = errors.New("no directory") // a file, or below one
+	ErrIncomplete   = errors.New("incomplete")   // an original part is missing
+	ErrTaken        = errors.New("taken")        // another crawl is there
+	ErrNotEmpty     = errors.New("not empty")    // something else is there
+	ErrNotEnded     = errors.New("not ended")    // the crawl can continue, and cannot be updated
+	ErrTouched      = errors.New("just touched") // another process used it meanwhile
 )
 
-// A DirError is what is wrong with a directory.
+// A DirError is a problem with a directory.
 type DirError struct {
 	Dir  string
 	Kind error // one of those above
@@ -361,27 +342,26 @@ type DirError struct {
 
 func (e *DirError) Error() string { return e.text }
 
-// Unwrap returns what kind of error it is.
 func (e *DirError) Unwrap() error { return e.Kind }
 
 func dirMisuse(dir string, kind error, format string, args ...any) error {
 	return &Misuse{&DirError{dir, kind, fmt.Sprintf(format, args...)}}
 }
 
-// A Note is a sentence for people about a crawl directory or the run in it.
+// A Note is a sentence for people about a crawl directory or its run.
 type Note struct {
 	Kind NoteKind
 	Text string
 }
 
-// NoteKind is what can be done about a note, for a program that says how.
+// NoteKind tells a program which advice to add.
 type NoteKind int
 
 // The kinds of notes.
 const (
-	Plain        NoteKind = iota // all is said
-	IndexDamaged                 // part of an index cannot be read
-	IndexWrong                   // an index leads to something else than it says
+	Plain        NoteKind = iota // no advice
+	IndexDamaged                 // part of an index is unreadable
+	IndexWrong                   // an index points to a different record
 	Quarantined                  // URLs were set aside that may have brought the process down
 )
 
@@ -412,7 +392,7 @@ const (
 
 func in(dir, name string) string { return filepath.Join(dir, name) }
 
-// Place is what a crawl directory calls its own: no file that a user names is written over it.
+// Place returns the crawl's own names, which no output file of a user may replace.
 func Place() userfile.Place {
 	return userfile.Place{
 		Names: []string{
@@ -431,24 +411,24 @@ func isFolder(path string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// A Start is a crawl that is set up, and is to be run.
+// A Start is a prepared crawl.
 type Start struct {
 	Crawl *crawler.Crawl
-	// Operated is the crawl as its operator meets it: what is done through it is in the ledger.
+	// Operated is the crawl for its operator, whose acts it records in the ledger.
 	Operated control.Crawl
 
-	Seeds int64 // how many it was given
-	Named bool  // one of them is not on this machine
+	Seeds int64 // number of seeds
+	Named bool  // a seed is not on this machine
 }
 
-// A Result is what came of a run.
+// A Result is the outcome of a run.
 type Result struct {
 	crawler.Summary
-	Changes *Changes // of an update; nil else
+	Changes *Changes // of an update; otherwise nil
 }
 
-// Run runs the crawl in dir, be it new, stopped or killed, until its end: when nothing is left that is due soon, a budget
-// is spent, or ctx ends. A crawl that is finished is left as it is.
+// Run runs a new, stopped or killed crawl until its end: nothing left is due soon, a budget is spent, or ctx ends. It leaves
+// a finished crawl alone.
 func Run(ctx context.Context, dir string, o Options) (_ Result, err error) {
 	d, err := Open(ctx, dir, o)
 	if err != nil {
@@ -458,7 +438,7 @@ func Run(ctx context.Context, dir string, o Options) (_ Result, err error) {
 	return d.Run(ctx)
 }
 
-// Run runs the crawl, unless it is finished already. It can be called once.
+// Run runs the crawl, unless it is finished. Call it once.
 func (d *Dir) Run(ctx context.Context) (r Result, err error) {
 	if err := d.tellKilled(ctx); err != nil {
 		return r, err
@@ -487,7 +467,7 @@ func (d *Dir) Run(ctx context.Context) (r Result, err error) {
 	if r.Summary, err = d.attend(ctx, start); err != nil {
 		return r, err
 	}
-	if !start.Crawl.Interrupted() { // whoever interrupts does not wait for what changed
+	if !start.Crawl.Interrupted() { // after an interrupt nobody waits for the comparison
 		r.Changes, err = d.conclude(ctx, r.Status.Queued+r.Status.InFlight+r.Status.Deferred == 0)
 	}
 	return r, err
@@ -509,7 +489,7 @@ func (d *Dir) attend(ctx context.Context, s Start) (summary crawler.Summary, err
 	return summary, errors.Join(err, beside.Wait())
 }
 
-// prepare makes the crawl. What release gives back is needed until it has ended.
+// prepare makes the crawl. Call release after its end.
 func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, err error) {
 	given, err := seedsGiven(ctx, d.Frontier)
 	if err != nil {
@@ -546,7 +526,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	if d.options.Line != nil {
 		cc.Ledger = heard{cc.Ledger, d.options.Line}
 	}
-	if d.options.Dial == nil { // else the names are not those of real hosts
+	if d.options.Dial == nil {
 		locks, err := HostLocks(d.say)
 		if err != nil {
 			return start, nil, err
@@ -566,7 +546,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	return start, opened, nil
 }
 
-// heard is a ledger of which somebody hears each line.
+// heard passes each line to a function before the ledger.
 type heard struct {
 	storage.Ledger
 	line func(storage.Line)
@@ -577,8 +557,8 @@ func (h heard) Append(ctx context.Context, l storage.Line) error {
 	return h.Ledger.Append(ctx, l)
 }
 
-// HostLocks opens the locks that all crawls of this user share, so that no two of them ask a host at once (politeness
-// rule 17). There is no switch for them.
+// HostLocks opens the locks that all crawls of this user share, so that no two request a host at once (politeness rule 17).
+// They cannot be turned off.
 func HostLocks(say func(string, ...any)) (*hostlock.Locks, error) {
 	path, err := hostlock.Path()
 	var locks *hostlock.Locks
@@ -594,7 +574,7 @@ func HostLocks(say func(string, ...any)) (*hostlock.Locks, error) {
 	return locks, nil
 }
 
-// finished returns the summary of a crawl that has nothing left to do, and whether it is one.
+// finished reports whether a crawl has nothing left to do, with its summary.
 func finished(ctx context.Context, f frontier.Reader) (crawler.Summary, bool, error) {
 	status, err := status.Of(ctx, f)
 	if err != nil || status.State != "finished" {
@@ -607,7 +587,7 @@ func finished(ctx context.Context, f frontier.Reader) (crawler.Summary, bool, er
 	}, true, err
 }
 
-// tellKilled says what a kill left: URLs that may have brought the process down.
+// tellKilled reports URLs that may have killed the process.
 func (d *Dir) tellKilled(ctx context.Context) error {
 	st, err := d.Frontier.Stats(ctx)
 	if err != nil || d.options.Say == nil {
@@ -623,16 +603,16 @@ func (d *Dir) tellKilled(ctx context.Context) error {
 	return nil
 }
 
-// givenSeeds is what a run must know of the seeds it was given, however many there are.
+// givenSeeds is the little that a run has to remember of its seeds, however many there are.
 type givenSeeds struct {
 	count     int64
-	named     bool            // one is not on loopback, whose hosts are the operator's own
-	addresses []frontier.Seed // that FetchConfig makes an exception for, one of each authority
+	named     bool            // one is not on loopback
+	addresses []frontier.Seed // exceptions of FetchConfig, one for each authority
 }
 
-// seedsGiven looks through the seeds of a crawl. Those that a seed redirected to were not given.
+// seedsGiven reads the seeds of a crawl, except for those that are redirect targets of seeds.
 func seedsGiven(ctx context.Context, f frontier.Reader) (g givenSeeds, err error) {
-	met := map[canon.Authority]bool{} // of a million seeds hardly any is an address
+	met := map[canon.Authority]bool{} // small: few seeds are addresses
 	for s, err := range f.AllSeeds(ctx) {
 		if err != nil {
 			return givenSeeds{}, err
@@ -652,15 +632,15 @@ func seedsGiven(ctx context.Context, f frontier.Reader) (g givenSeeds, err error
 	return g, nil
 }
 
-// Words of Unfetched that are not rules.
+// Results of Unfetched that are not rules.
 const (
 	StillQueued = "still queued"
 	NotFollowed = "reference not followed" // as of cite or longdesc, or of a page with too many links
 )
 
-// Unfetched returns a function that reports why the crawl of s with the frontier f did not request a URL that its pages name
-// and that its ledger does not: a budget ("budget: max-urls"), a rule of the scope, what its host is shut for, StillQueued,
-// NotFollowed, or "" if it is done. embed reports that pages need the URL to be complete.
+// Unfetched returns a function that reports why the crawl did not request a URL that its pages name and its ledger lacks: a
+// budget ("budget: max-urls"), a rule of the scope, why its host is closed, StillQueued, NotFollowed, or "" if it is done.
+// embed means that pages need the URL to be complete.
 func Unfetched(ctx context.Context, s *Settings, f frontier.Reader) (func(u canon.URL, embed bool) (string, error), error) {
 	config, err := s.ScopeConfig()
 	if err != nil {
@@ -701,7 +681,7 @@ func Unfetched(ctx context.Context, s *Settings, f frontier.Reader) (func(u cano
 		if seen[0] {
 			h, _, err := f.Host(ctx, u.Authority())
 			switch {
-			case err != nil || h.Pending() == 0: // it is done, and the caller lacks its line
+			case err != nil || h.Pending() == 0: // done, and the caller lacks its line
 				return "", err
 			case h.Condition == frontier.Open:
 				return queued, nil

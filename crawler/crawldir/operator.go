@@ -29,13 +29,13 @@ import (
 	"curtsy/storage/redact"
 )
 
-// What an operator does to a crawl is in its ledger, a mark for each act, whichever way the order came. The act comes first,
-// but for those that end something: a kill in between loses the mark of the last act, never one without its act.
+// The ledger has a mark for each act of an operator, wherever the order came from. The act comes before its mark, unless it
+// ends something: a kill in between loses the last mark, and never leaves a mark without its act.
 
-// noting has a ledger say what an operator did.
+// noting records an act of an operator in a ledger.
 type noting func(ctx context.Context, act ledger.Operator) error
 
-// operated is a running crawl as its operator meets it.
+// operated is a running crawl for its operator. It implements control.Crawl.
 type operated struct {
 	*crawler.Crawl
 	*changing
@@ -52,17 +52,14 @@ func (d *Dir) operated(c *crawler.Crawl) control.Crawl {
 	return &operated{c, &changing{dir: d.path, frontier: d.Frontier, running: c, note: note, now: d.settings}}
 }
 
-// Steer implements control.Crawl.
 func (o *operated) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	return steer(ctx, o.Crawl, o.frontier, s, o.note)
 }
 
-// Retry implements control.Crawl.
 func (o *operated) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
 	return retry(ctx, o.Crawl, r, o.note)
 }
 
-// Add implements control.Crawl.
 func (o *operated) Add(ctx context.Context, seeds []frontier.Candidate) (frontier.Added, error) {
 	added, err := o.Crawl.Add(ctx, seeds)
 	if err != nil {
@@ -71,7 +68,6 @@ func (o *operated) Add(ctx context.Context, seeds []frontier.Candidate) (frontie
 	return added, o.note(ctx, ofSeeds(ctx, seeds, added))
 }
 
-// Pause implements control.Crawl.
 func (o *operated) Pause(ctx context.Context, on bool) error {
 	if s, err := o.Status(ctx); err == nil && (s.State == "paused") == on {
 		return nil
@@ -84,19 +80,18 @@ func (o *operated) Pause(ctx context.Context, on bool) error {
 	return o.note(ctx, ledger.Operator{Act: act, Note: control.NoteOf(ctx)})
 }
 
-// Drain implements control.Crawl. Its mark comes first: the ledger of a run that ends is closed.
+// Drain writes its mark first, because the run then ends and closes the ledger.
 func (o *operated) Drain(ctx context.Context) error {
 	err := o.note(ctx, ledger.Operator{Act: ledger.ActDrain, Note: control.NoteOf(ctx)})
 	o.Crawl.Drain()
 	return err
 }
 
-// Change implements control.Crawl.
 func (o *operated) Change(ctx context.Context, order control.Change) (control.Changed, error) {
 	return o.changing.change(ctx, order)
 }
 
-// steer obeys a command about a host, and notes it if anything came of it.
+// steer executes a command about a host, and records it if it had an effect.
 func steer(ctx context.Context, f interface {
 	Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error)
 }, hosts frontier.Reader, s frontier.Steering, note noting) (frontier.Steered, error) {
@@ -123,12 +118,12 @@ func steer(ctx context.Context, f interface {
 	case frontier.Resume:
 		act.Act = ledger.ActRelease
 	default:
-		return done, nil // no act of an operator
+		return done, nil
 	}
 	return done, note(ctx, act)
 }
 
-// retry opens what was closed, and notes it if there was any.
+// retry reopens what was closed, and records it if it had an effect.
 func retry(ctx context.Context, f interface {
 	Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error)
 }, r frontier.Retrial, note noting) (frontier.Retried, error) {
@@ -154,7 +149,7 @@ func retry(ctx context.Context, f interface {
 	return done, note(ctx, act)
 }
 
-// ofSeeds tells of seeds by their hosts: their paths are in the lines that they get.
+// ofSeeds describes seeds by their hosts: their own lines have the paths.
 func ofSeeds(ctx context.Context, seeds []frontier.Candidate, added frontier.Added) ledger.Operator {
 	act := ledger.Operator{Act: ledger.ActSeeds, URLs: int64(added.New), Note: control.NoteOf(ctx)}
 	var last canon.Authority
@@ -176,20 +171,19 @@ func ofSeeds(ctx context.Context, seeds []frontier.Candidate, added frontier.Add
 	return act
 }
 
-// changing changes the settings of a crawl whose directory is held: for good, in the file of settings, with a mark in
-// the ledger that binds them, and at once in a crawl that runs.
+// changing changes the settings of a crawl whose directory the caller holds: permanently in the settings file, with a mark
+// in the ledger that binds them, and at once in a running crawl.
 type changing struct {
 	dir      string
 	frontier frontier.Frontier
-	running  *crawler.Crawl // nil for none
+	running  *crawler.Crawl // nil if stopped
 	note     noting
 
 	mu  sync.Mutex
 	now Settings // in force
 }
 
-// maxPattern bounds a pattern of the scope, in octets.
-const maxPattern = 1000
+const maxPattern = 1000 // bytes
 
 func (c *changing) change(ctx context.Context, o control.Change) (done control.Changed, err error) {
 	c.mu.Lock()
@@ -228,11 +222,10 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 		Act: o.Setting, About: about(o, done), URLs: done.URLs, Note: control.NoteOf(ctx), Settings: hex.EncodeToString(sum[:]),
 	}
 	if o.Setting == control.SetDelay {
-		act.Hosts = hostrule.Rule{Match: cmp.Or(o.Host, everyHost)}.Name() // an audit knows hosts as URLs have them
+		act.Hosts = hostrule.Rule{Match: cmp.Or(o.Host, everyHost)}.Name() // an audit matches hosts as URLs write them
 		act.Delay = next.delayOf(act.Hosts)
 	}
-	// The mark stands before the first line that was written by it. A kill in between leaves the settings before, which the
-	// mark of the last run binds.
+	// The mark precedes the first line under the new settings. A kill before it leaves the old settings in force.
 	if err := c.note(ctx, act); err != nil {
 		return done, err
 	}
@@ -241,7 +234,7 @@ func (c *changing) change(ctx context.Context, o control.Change) (done control.C
 	} else {
 		err = crawler.Reopen(ctx, c.frontier, was, is)
 	}
-	return done, errors.Join(err, removeBefore(c.dir))
+	return done, errors.Join(err, removeNamed(c.dir, ConfigBefore))
 }
 
 func about(o control.Change, done control.Changed) string {
@@ -318,8 +311,8 @@ func pattern(o control.Change, list *[]string) (before, after string, err error)
 	return "", o.Value, nil
 }
 
-// everyHost is the match of all hosts. A pause that is raised while a run goes on is that of a [[host]]: the archive says at
-// the beginning of a run what --delay it has.
+// everyHost matches all hosts. A delay raised during a run becomes a host rule, because the archive states --delay at the
+// start of a run.
 const everyHost = "*"
 
 func (s *Settings) lengthen(o control.Change) (before, after string, err error) {
@@ -349,7 +342,7 @@ func (s *Settings) lengthen(o control.Change) (before, after string, err error) 
 	return write(was), write(time.Duration(d)), nil
 }
 
-// delayOf is the least pause of the hosts that a match is for, as settings have it.
+// delayOf returns the shortest delay of the hosts that a match selects.
 func (s *Settings) delayOf(match string) time.Duration {
 	d := max(s.Delay, crawler.Floor)
 	match = hostrule.Rule{Match: match}.Name()
@@ -364,7 +357,7 @@ func (s *Settings) delayOf(match string) time.Duration {
 	return d
 }
 
-// terms are those in force and the next ones. It refuses what a running crawl would refuse, before anything is kept.
+// terms returns the current and the next terms. It refuses what a running crawl would refuse, before anything is stored.
 func (c *changing) terms(next *Settings) (was, is crawler.Terms, err error) {
 	if was, err = c.now.terms(); err == nil {
 		is, err = next.terms()
@@ -401,7 +394,7 @@ func (c *changing) concern(ctx context.Context, o control.Change, next *Settings
 		if err != nil {
 			return control.Bad(err)
 		}
-		// Of a wider scope, those are meant that would have been closed at their turn.
+		// With a wider scope, these are URLs that the old scope would have closed at their turn.
 		return c.count(ctx, done, func(u frontier.Candidate) bool {
 			asked := crawler.InScope(u)
 			return was.Judge(asked).In != is.Judge(asked).In
@@ -444,7 +437,7 @@ func (c *changing) scope(ctx context.Context, s *Settings) (*scope.Scope, error)
 	return of, nil
 }
 
-// count goes through a snapshot of what is queued. An engine without snapshots leaves the count unknown.
+// count examines a snapshot of the queue. Without snapshots the count remains unknown.
 func (c *changing) count(ctx context.Context, done *control.Changed, concerned func(frontier.Candidate) bool) (err error) {
 	path := in(c.dir, control.NewSnapshot())
 	switch err := c.frontier.Snapshot(ctx, path); {
@@ -479,7 +472,7 @@ func removed(path string) error {
 	return nil
 }
 
-// reload looks at the opt-out lists. What they have is closed when its turn comes.
+// reload rereads the opt-out lists. The crawl closes newly listed URLs when their turn comes.
 func (c *changing) reload(ctx context.Context, o control.Change) (done control.Changed, err error) {
 	lists := c.now.lists
 	if lists == nil || c.running == nil {
@@ -500,15 +493,15 @@ func (c *changing) reload(ctx context.Context, o control.Change) (done control.C
 	})
 }
 
-// Stopped is a stopped crawl that an operator changes. Whatever it closes has its line in the ledger.
+// Stopped is a stopped crawl that an operator changes. Everything that it closes gets a ledger line.
 type Stopped struct {
 	frontier.Frontier
 	dir      string
 	settings *Settings
 }
 
-// OpenStopped opens a crawl that does not run, with the settings that it had; nil for those in its directory. What the
-// opening itself closes has its line when it returns. Errors are frontier.ErrInUse, ErrNewer, ErrOlder and ErrDamaged.
+// OpenStopped opens a stopped crawl with the settings s, or those in its directory if nil. URLs that opening closes have
+// their lines when it returns. Errors are frontier.ErrInUse, ErrNewer, ErrOlder and ErrDamaged.
 func OpenStopped(ctx context.Context, dir string, s *Settings) (f Stopped, err error) {
 	if s, err = settingsIn(dir, s); err != nil {
 		return f, err
@@ -522,7 +515,7 @@ func OpenStopped(ctx context.Context, dir string, s *Settings) (f Stopped, err e
 	if f.Frontier, err = engine.Open(dir, o); err != nil {
 		return f, err
 	}
-	// One at a time has the archive open: the frontier's commit, or who calls tell.
+	// Only one user at a time opens the archive: the frontier's commit, or a caller of tell.
 	if err = requireKept(dir); err == nil {
 		err = errors.Join(RemoveLeftOvers(dir), f.Sync(ctx))
 	}
@@ -543,35 +536,35 @@ func settingsIn(dir string, s *Settings) (*Settings, error) {
 	return &read, err
 }
 
-// Steer obeys. What it drops is written down on the way, and without a ledger nothing is dropped.
+// Steer executes a command about a host. A drop records what it closes, and fails without a ledger.
 func (f Stopped) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	if s.Act == frontier.Drop {
-		if err := RequireWhole(f.dir); err != nil { // before anything is changed
+		if err := RequireWhole(f.dir); err != nil { // change nothing before
 			return frontier.Steered{}, err
 		}
 	}
 	return steer(ctx, f.Frontier, f.Frontier, s, f.note)
 }
 
-// Retry opens what was closed.
+// Retry reopens what was closed.
 func (f Stopped) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
 	return retry(ctx, f.Frontier, r, f.note)
 }
 
-// Change changes a setting, for the runs that follow.
+// Change changes a setting for later runs.
 func (f Stopped) Change(ctx context.Context, o control.Change) (control.Changed, error) {
 	c := &changing{dir: f.dir, frontier: f.Frontier, note: f.note, now: *f.settings}
 	done, err := c.change(ctx, o)
-	*f.settings = c.now // the next change is one of these
+	*f.settings = c.now // for the next change
 	return done, err
 }
 
-// note has the ledger say what an operator did. A crawl that has not run yet has none, and nothing to account for.
+// note records an act of an operator. A crawl without a run has no ledger, and nothing to account for.
 func (f Stopped) note(ctx context.Context, act ledger.Operator) (err error) {
 	if !isFolder(in(f.dir, LedgerName)) {
 		return nil
 	}
-	if f.MayMark() != nil { // whoever has another key signs a run of its own, as for what a drop closes
+	if f.MayMark() != nil { // another key signs a run of its user, as for what a drop closes
 		return f.tell(ctx, nil, func(e *evidence) error { return errors.Join(e.ledger.Begin(ctx), e.ledger.Operator(ctx, act)) })
 	}
 	if err := f.Mend(ctx, nil); err != nil {
@@ -584,9 +577,9 @@ func (f Stopped) note(ctx context.Context, act ledger.Operator) (err error) {
 	return errors.Join(w.Operator(ctx, act), w.Close())
 }
 
-// KeepRests has the frontier keep the rests that a kill left to the ledger alone: the run that follows would read them there.
-// It is for who takes lines away. Of the hosts gone, as hostmap.Host names them, nothing is to be left: the frontier does not
-// learn their names.
+// KeepRests copies backoffs that a kill left only in the ledger into the frontier, since the next run would read them from
+// the ledger. It is for callers that remove ledger lines. It skips unknown hosts in gone, named as by hostmap.Host: nothing
+// may remain of them, so the frontier must not learn their names.
 func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
 	stats, err := f.Stats(ctx)
 	if err != nil || !stats.Unclean {
@@ -617,7 +610,7 @@ func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
 	return nil
 }
 
-// Add enters seeds, and writes down those of hosts that an operator has dropped.
+// Add adds seeds, and records those on hosts that an operator dropped.
 func (f Stopped) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	added, err := f.Frontier.Add(ctx, cs)
 	if err == nil {
@@ -631,13 +624,13 @@ func (f Stopped) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Add
 	}))
 }
 
-// Find returns the authorities that people mean by the name of a host.
+// Find returns the authorities that a host name may mean.
 func (f Stopped) Find(ctx context.Context, host string) ([]canon.Authority, error) {
 	return control.Find(ctx, f.Frontier, host)
 }
 
-// tell opens the evidence for lines. A kill's torn tails are mended, as by a run. Who only changes the crawl says nothing
-// of them: the next run finds the same.
+// tell opens the evidence to write lines. It repairs torn ends as a run does; with a nil say it reports nothing, and the next
+// run finds the same.
 func (f Stopped) tell(ctx context.Context, say func(Note), do func(e *evidence) error) (err error) {
 	info, err := f.settings.archiveInfo(f.dir, nil, false)
 	if err != nil {
@@ -658,8 +651,8 @@ func (f Stopped) tellQuarantined(ctx context.Context) error {
 	return f.tell(ctx, nil, func(e *evidence) error { return e.tellQuarantined(ctx, f.Frontier) })
 }
 
-// Mend completes what a kill left open of archive, index and ledger, as a run does, and says what was torn. Where nothing
-// is open it does nothing.
+// Mend completes what a kill left open of archive, index and ledger, as a run does, with notes on torn ends. If nothing is
+// open it does nothing.
 func (f Stopped) Mend(ctx context.Context, say func(Note)) error {
 	open, err := Entries(in(f.dir, ArchiveName), "", ".warc.gz.open")
 	if err != nil || len(open) == 0 {
@@ -668,11 +661,11 @@ func (f Stopped) Mend(ctx context.Context, say func(Note)) error {
 	return f.tell(ctx, say, func(*evidence) error { return nil })
 }
 
-// ErrOtherKey says that a ledger is signed with another key than the user's.
+// ErrOtherKey means that another key than the user's signed the ledger.
 var ErrOtherKey = errors.New("the ledger is signed with another key than yours")
 
-// Ledger opens the ledger of the crawl alone, for marks that are about what is archived. Its user closes it. A ledger that
-// is signed with another key is ErrOtherKey: whoever trusts that key would not trust the marks.
+// Ledger opens only the ledger, for marks about the archive's content. The caller closes it. A ledger that another key signed
+// is ErrOtherKey: users of that key would not trust the marks.
 func (f Stopped) Ledger(say func(Note)) (*ledger.Writer, error) {
 	if err := f.MayMark(); err != nil {
 		return nil, err
@@ -684,7 +677,7 @@ func (f Stopped) Ledger(say func(Note)) (*ledger.Writer, error) {
 	return openLedger(f.dir, ledger.Options{SettingsSHA256: info.Fields.Get(configDigest)}, false, say)
 }
 
-// MayMark refuses a ledger of another's key, before anything is changed for which Ledger is needed.
+// MayMark refuses a ledger that another key signed, before anything is changed.
 func (f Stopped) MayMark() error {
 	latest, err := ledger.Latest(in(f.dir, LedgerName))
 	if err != nil || len(latest.Signatures) == 0 {
@@ -694,10 +687,7 @@ func (f Stopped) MayMark() error {
 	if err != nil {
 		return fmt.Errorf("%w, which is unavailable: %w", ErrOtherKey, err)
 	}
-	if latest.SignedBy(signer.Key()) {
-		return nil
-	}
-	if slices.ContainsFunc(rotations, func(r Rotation) bool { return latest.SignedBy(r.Old) }) {
+	if latest.SignedBy(signer.Key()) || slices.ContainsFunc(rotations, func(r Rotation) bool { return latest.SignedBy(r.Old) }) {
 		return nil
 	}
 	return fmt.Errorf("%w (%s): do this as the user who crawls, or with a copy of that user's ledger.key in your configuration folder",

@@ -27,24 +27,24 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Past is what an archive had before a generation of its crawl began. It is a record.Past.
+// Past is the archive before a generation began. It implements record.Past.
 type Past struct {
 	Archive string   // the folder of segments
-	Index   []string // of complete segments: what is older than the run is in these
+	Index   []string // complete segments, which hold everything older than the run
 	Spool   string   // where large bodies are decoded to
 	Before  time.Time
 	MaxBody int64
 
-	// Damaged is told what cannot be read, and why; nil for nobody.
+	// Damaged receives what is unreadable, and why; nil for no function.
 	Damaged func(what string, why error)
-	// Void is given the place of each record that cannot be read, before it is passed over; nil for nobody.
+	// Void receives the place of each unreadable record before it is skipped; nil for no function.
 	Void func(at cdxj.Place)
 
-	void sync.Map // the places that Void was given
+	void sync.Map // the places of unreadable records
 }
 
-// Last implements record.Past. What cannot be read is said and passed over for what is older: a damaged archive makes an
-// update dearer, not impossible.
+// Last implements record.Past. It reports what is unreadable and falls back to older records: a damaged archive makes an
+// update more expensive, not impossible.
 func (p *Past) Last(ctx context.Context, u canon.URL) (*record.Earlier, error) {
 	url := u.String()
 	var found []cdxj.Line
@@ -76,7 +76,7 @@ func (p *Past) damaged(what string, why error) {
 	}
 }
 
-// telling reports whether a capture says what is there. A 304 does as a revisit alone, which names what it confirms.
+// telling reports whether a capture shows what was at the URL. A 304 does only as a revisit, which names what it confirms.
 func telling(l cdxj.Line) bool {
 	if l.Status == 304 {
 		return l.Mime == "warc/revisit"
@@ -84,19 +84,19 @@ func telling(l cdxj.Line) bool {
 	return l.Status >= 200 && l.Status < 400 || l.Status == 404 || l.Status == 410
 }
 
-// ErrNoCapture says that the index leads to something else than it says. It can be made anew from the archive.
+// ErrNoCapture means that the index points to a different record. The index can be rebuilt from the archive.
 var ErrNoCapture = errors.New("the record differs from the index")
 
-// capture is an archived answer, and what it says to a visit.
+// capture is an archived response, and what it means for a visit.
 type capture struct {
 	record.Earlier
 	*answer.Answer
 }
 
-// errVoid says that a record could not be read before, which was said then.
+// errVoid means that a record was unreadable before, which was reported then.
 var errVoid = errors.New("the record could not be read before")
 
-// setVoid notes a record that cannot be read: from then on it is passed over.
+// setVoid remembers an unreadable record, which later lookups skip.
 func (p *Past) setVoid(l cdxj.Line) {
 	at := placeOf(l)
 	p.void.Store(at, true)
@@ -140,12 +140,12 @@ func (p *Past) head(l cdxj.Line) (c capture, err error) {
 	return c, nil
 }
 
-// leftOut is the digest of a body that is not in the archive, for it asked not to be: the metadata record behind the answer
-// has it (docs/reference/archives.md).
+// leftOut returns the digest of a body that asked not to be archived. The metadata record after the response has it
+// (docs/reference/archives.md).
 func (p *Past) leftOut(l cdxj.Line, of string) (d [32]byte, ok bool) {
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset+l.Length)
 	if err != nil {
-		return d, false // the answer was the last that was written
+		return d, false // nothing follows the response
 	}
 	defer file.Close()
 	line, ok := answer.Decision(rec, of)
@@ -155,10 +155,10 @@ func (p *Past) leftOut(l cdxj.Line, of string) (d [32]byte, ok bool) {
 	return answer.ParseSum(line.Payload)
 }
 
-// file is the archive file of a capture. Its name comes from an index, which may be anybody's.
+// file returns the archive file of a capture. The index may be hostile, so only the base name counts.
 func (p *Past) file(l cdxj.Line) string { return filepath.Join(p.Archive, filepath.Base(l.Filename)) }
 
-// read returns what a capture says; nil when it is not of the past.
+// read returns what a capture shows; nil if it is not older than the generation.
 func (p *Past) read(l cdxj.Line) (*record.Earlier, error) {
 	c, err := p.head(l)
 	if err != nil || !c.Earlier.Date.Before(p.Before) {
@@ -187,12 +187,12 @@ func (p *Past) read(l cdxj.Line) (*record.Earlier, error) {
 	return &e, nil
 }
 
-// original finds the response that a revisit refers to (WARC 1.1, 6.7), in this archive; nil without one.
+// original returns the response that a revisit refers to (WARC 1.1, 6.7), nil if this archive lacks it.
 func (p *Past) original(of answer.Reference) (*capture, cdxj.Line, error) {
 	if of.URL == "" || of.Date.IsZero() {
-		return nil, cdxj.Line{}, nil // it refers to nothing that can be found
+		return nil, cdxj.Line{}, nil
 	}
-	var failed error // of a record that may be the one
+	var failed error // of a possible original
 	for l, err := range cdxj.Lookup(p.Index, of.URL) {
 		if err != nil || l.URL != of.URL || !l.Time.Equal(of.Date.UTC().Truncate(time.Second)) || l.Mime == "warc/revisit" {
 			continue
@@ -237,25 +237,25 @@ func (p *Past) body(l cdxj.Line) (_ *io.SectionReader, _ io.Closer, err error) {
 	return kept.Section(), kept, nil
 }
 
-// What the ledger has no word for, because it is known by comparing alone.
+// Words for changes that only a comparison of generations shows, and no ledger line.
 const (
-	Unlinked = "unlinked"  // the generation before had it, and nothing led to it in this one
-	Unknown  = "unknown"   // the generation before had it, and this one got no answer that says what is there
-	OptedOut = "opted-out" // the generation before had it, and an opt-out list names it or its address now
+	Unlinked = "unlinked"  // in the generation before, and no longer linked
+	Unknown  = "unknown"   // in the generation before; no response showed what is there now
+	OptedOut = "opted-out" // in the generation before; an opt-out list names it or its address now
 )
 
-// Changes is what changed in a generation, in numbers.
+// Changes counts the changes of a generation.
 type Changes struct {
 	Version    int              `json:"version"`
 	Generation int64            `json:"generation"`
 	Began      time.Time        `json:"began"`
 	Complete   bool             `json:"complete"`        // nothing of the generation is left to do
-	Round      bool             `json:"round,omitempty"` // it asked for some pages alone: it says nothing of others
+	Round      bool             `json:"round,omitempty"` // it requested only some pages
 	Counts     map[string]int64 `json:"counts"`
 	File       string           `json:"file,omitempty"`
 }
 
-// Change is what became of one URL.
+// Change is the change of one URL.
 type Change struct {
 	URL    string   `json:"url"`
 	Change string   `json:"change"`
@@ -271,16 +271,16 @@ type Earlier struct {
 	Record string    `json:"record,omitempty"`
 }
 
-// A Comparison is of a generation with the one before, as the ledger tells of both. It is written once.
+// A Comparison compares a generation with the one before by their ledger lines. Call Write once.
 type Comparison struct {
 	Generation budget.Generation
 	Complete   bool   // nothing of the generation is left to do
-	Ledger     string // its folder
-	Spool      string // a folder to sort in
-	File       string // what changed is written there
+	Ledger     string // folder of the ledger
+	Spool      string // folder for sorting
+	File       string // output
 	Past       *Past
 
-	// OptedOut reports whether an opt-out list in force names the URL. Nil means that there is no list.
+	// OptedOut reports whether an opt-out list in force names the URL; nil without a list.
 	OptedOut func(canon.URL) bool
 
 	counts  map[string]int64
@@ -288,13 +288,13 @@ type Comparison struct {
 	between string // changes
 }
 
-// Write compares, and writes the file whole or leaves that which was there. Lines are sorted by URL on disk: memory does
-// not depend on their number. What no longer is linked is known when nothing of the generation is left to do.
+// Write compares, and replaces the file only by a complete one. It sorts lines by URL on disk, so memory does not depend on
+// their number. Unlinked URLs are known only once nothing of the generation is left to do.
 func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 	lines := sorted.NewRows[outcome](c.Spool, SortedMemory)
 	defer func() { err = errors.Join(err, lines.Close()) }()
 	n, from := int64(0), c.Generation.Before
-	if c.Generation.Round { // what was before is looked up in the archive, for those alone that were asked for
+	if c.Generation.Round { // only requested URLs count, and the archive has their past
 		from = c.Generation.Lines
 	}
 	for l, err := range Decisions(c.Ledger) {

@@ -28,10 +28,10 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Version is the version of the program, as requests, archives and ledgers carry it.
+// Version is the version of the program that requests, archives and ledgers carry.
 const Version = "0.1.0"
 
-// Settings are all settings of a crawl. Begin with Defaults: the zero value is none that works.
+// Settings are all settings of a crawl. Start with Defaults: the zero value does not work.
 type Settings struct {
 	Agent    string // product token: the name that robots.txt knows
 	Contact  string // for site owners: an http(s) URL or a mailbox
@@ -50,7 +50,7 @@ type Settings struct {
 	Depth            int64    // links from a seed at most; Unlimited for no limit
 	Sample           string   // share of hosts or pages: hosts:1%, pages:1%; empty for all
 	SampleKey        string   // by which it is drawn
-	SampleSeeds      bool     // seeds are drawn, too
+	SampleSeeds      bool     // also draw the seeds
 	Traps            []string // rules of traps, as RULE=N or RULE=off
 	Sitemaps         []string // robots for those that robots.txt names, or URLs
 
@@ -69,8 +69,8 @@ type Settings struct {
 	Follow        []string // kinds of documents other than pages in which links are followed
 
 	MaxPages, MaxPerHost int64         // HTML pages; 0 for no limit
-	MaxPerDomain         int64         // of a registrable domain; likewise
-	MaxPerTag            int64         // of what descends from the seeds with one tag; likewise
+	MaxPerDomain         int64         // HTML pages of a registrable domain; 0 for no limit
+	MaxPerTag            int64         // HTML pages found from the seeds with one tag; 0 for no limit
 	StopWhen             []string      // conditions, each of which ends the crawl
 	MaxBytes             int64         // received; 0 for no limit
 	MaxBody              int64         // bytes of a body, decoded
@@ -91,7 +91,7 @@ type Settings struct {
 
 	Workers        int64    // exchanges in flight in all
 	AllowNet       []string // private addresses (CIDR) that may be reached
-	CAFile         string   // certificates (PEM) to trust, too
+	CAFile         string   // also trust these certificates (PEM)
 	AcceptLanguage string
 	AcceptZstd     bool
 	MemoryLimit    int64 // bytes of memory to save time with; 0 leaves it to Go
@@ -100,7 +100,7 @@ type Settings struct {
 	Layout   layout.Kind
 	Cut      int64 // leading folders that the names of its files leave out
 	Vanished mirror.Vanished
-	Previews bool // fetch pictures that pages name for others to show, too
+	Previews bool // also fetch preview pictures
 
 	MinInterval, MaxInterval time.Duration // between two visits of a page by a watch
 	Fresh                    float64       // share of the time that a watch keeps a page fresh for, at most
@@ -109,23 +109,23 @@ type Settings struct {
 	Hosts hostrule.Rules // overrides for single hosts; they can only make the crawl more polite
 
 	LinkCheck bool  // of this run, and in no file: see crawler.Config
-	Fleet     Fleet // likewise
+	Fleet     Fleet // of this directory, and in no file
 
 	Served string // folder of files that the process serves to this crawl only; in no settings file; empty for none
 
 	lists *optout.Watch // of OptOut and the default places, once open
 }
 
-// DefaultExternalAge is for how long what lies off the scope is not asked again.
+// DefaultExternalAge is how long a working external link is not checked again.
 const DefaultExternalAge = 7 * 24 * time.Hour
 
-// DefaultGather is the shortest time from one round of a watch to the next.
+// DefaultGather is the shortest time between two rounds of a watch.
 const DefaultGather = time.Hour
 
 // Unlimited is the depth without a limit.
 const Unlimited = -1
 
-// Defaults are the settings that hold where nobody says otherwise.
+// Defaults returns the default settings.
 func Defaults() Settings {
 	return Settings{
 		Agent: crawler.DefaultAgent, SignatureDraft: webbotauth.DefaultDraft, SignatureLife: webbotauth.DefaultLife,
@@ -140,23 +140,22 @@ func Defaults() Settings {
 	}
 }
 
-// MirrorLayout is how the files of the mirror are laid out.
+// MirrorLayout returns the layout of the mirror.
 func (s *Settings) MirrorLayout() layout.Layout {
 	return layout.Layout{Kind: s.Layout, Cut: int(min(s.Cut, layout.MaxCut+1))}
 }
 
-// Lists are the opt-out lists that bind the crawl, once OpenLists has opened them.
+// Lists returns the opt-out lists of the crawl; nil before OpenLists.
 func (s *Settings) Lists() *optout.Watch { return s.lists }
 
-// Identity is who the settings say crawls.
+// Identity returns the crawler's identity. The contact loses the scheme that people write before a mail address.
 func (s *Settings) Identity() fetch.Identity {
-	return fetch.Identity{Token: s.Agent, Version: Version, Contact: mailbox(s.Contact), Operator: s.Operator, Purpose: s.Purpose}
+	return fetch.Identity{
+		Token: s.Agent, Version: Version, Contact: strings.TrimPrefix(s.Contact, "mailto:"), Operator: s.Operator, Purpose: s.Purpose,
+	}
 }
 
-// mailbox is a contact without the scheme that people write before an address.
-func mailbox(contact string) string { return strings.TrimPrefix(contact, "mailto:") }
-
-// UserConfig is the path of the user's own configuration file.
+// UserConfig returns the path of the user's configuration file.
 func UserConfig() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -165,8 +164,8 @@ func UserConfig() (string, error) {
 	return filepath.Join(dir, "curtsy", "config.toml"), nil
 }
 
-// Flags declares every setting as a flag, in the order of files, whose keys have the names of the flags. The default of each
-// is what s has. group gets the title of each group behind its last flag.
+// Flags declares every setting as a flag, in the order of files, whose keys are the names of the flags. The defaults are the
+// values in s. Flags calls group with a title after the last flag of each group.
 func (s *Settings) Flags(fs *pflag.FlagSet, group func(title string)) {
 	fs.StringVar(&s.Agent, "agent", s.Agent, "`TOKEN` product token, the name to match in robots.txt")
 	fs.StringVar(&s.Contact, "contact", s.Contact, "`ADDRESS` contact for site owners: an http(s) URL or an e-mail address")
@@ -175,7 +174,8 @@ func (s *Settings) Flags(fs *pflag.FlagSet, group func(title string)) {
 	group("Identity")
 
 	fs.StringVar(&s.SignatureAgent, "signature-agent", s.SignatureAgent, "`URL` sign each request (Web Bot Auth) with the key published at this https URL, or at the well-known path of this site")
-	fs.Var(draft(&s.SignatureDraft), "signature-draft", "`DRAFT` draft to sign by: "+strings.Join(webbotauth.Drafts(), ", "))
+	fs.Var(&word[webbotauth.Draft]{&s.SignatureDraft, "draft", func(d webbotauth.Draft) string { return string(d) }, webbotauth.ParseDraft},
+		"signature-draft", "`DRAFT` draft to sign by: "+strings.Join(webbotauth.Drafts(), ", "))
 	fs.Var((*Duration)(&s.SignatureLife), "signature-life", "`TIME` validity of a signature, from 10s to 24h")
 	group("Signature")
 
@@ -222,7 +222,8 @@ func (s *Settings) Flags(fs *pflag.FlagSet, group func(title string)) {
 	fs.StringArrayVar(&s.Window, "window", s.Window, "`TIMES` send requests only at these times, as in \"22:00-06:00 Europe/Berlin\" or\n\"Mon-Fri 22:00-06:00 UTC\"; otherwise wait, at most --max-wait; repeatable; or none")
 	group("Budgets")
 
-	fs.Var(order(&s.Order), "order", "`ORDER` order within a host: breadth (oldest first) or depth (newest first)")
+	fs.Var(oneOf(&s.Order, "order", " is not an order: write breadth or depth", "breadth", "depth"),
+		"order", "`ORDER` order within a host: breadth (oldest first) or depth (newest first)")
 	fs.Var((*Size)(&s.MaxDBSize), "max-db-size", "`SIZE` end before the frontier becomes larger than this; 0 = unlimited")
 	fs.Var(AtLeast(&s.MaxURLs, 0), "max-urls", "`N` maximum URLs to accept from links; 0 = unlimited")
 	fs.Var(AtLeast(&s.MaxURLsPerHost, 0), "max-urls-per-host", "`N` maximum URLs to accept from links for one host; 0 = unlimited")
@@ -262,7 +263,6 @@ func (s *Settings) Flags(fs *pflag.FlagSet, group func(title string)) {
 	group("Watching")
 }
 
-// flags are all settings by name, in the order of files. They set s.
 func (s *Settings) flags() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	fs.SortFlags = false
@@ -270,8 +270,8 @@ func (s *Settings) flags() *pflag.FlagSet {
 	return fs
 }
 
-// HostFlags are the keys of a table for some hosts. They are named like the settings that they are stricter than, and set r.
-// The usage of each begins with an example of its value.
+// HostFlags declares the keys of a host table as flags that set r, named after the settings that they tighten. Each usage
+// begins with an example value.
 func HostFlags(r *hostrule.Rule) *pflag.FlagSet {
 	fs := pflag.NewFlagSet(HostTable, pflag.ContinueOnError)
 	fs.SortFlags = false
@@ -285,13 +285,13 @@ func HostFlags(r *hostrule.Rule) *pflag.FlagSet {
 	return fs
 }
 
-// HostTable is the name of the tables with what holds for some hosts alone.
+// HostTable is the name of the tables with rules for single hosts.
 const HostTable = "host"
 
-// Names are the names of all settings, in the order of their files.
+// Names returns the names of all settings, in the order of files.
 func Names() []string { return namesOf(new(Settings).flags()) }
 
-// HostNames are the keys of a table for some hosts.
+// HostNames returns the keys of a host table.
 func HostNames() []string { return namesOf(HostFlags(new(hostrule.Rule))) }
 
 func namesOf(fs *pflag.FlagSet) (names []string) {
@@ -299,7 +299,7 @@ func namesOf(fs *pflag.FlagSet) (names []string) {
 	return names
 }
 
-// Text is a setting as files write it, a list with an element a line.
+// Text returns a setting as files write it, a list with one element a line.
 func (s *Settings) Text(name string) string {
 	v := s.flags().Lookup(name).Value
 	if list, ok := v.(pflag.SliceValue); ok {
@@ -308,7 +308,7 @@ func (s *Settings) Text(name string) string {
 	return v.String()
 }
 
-// Assign gives a setting values as files and the environment write them: one, or any number for a list, which they replace.
+// Assign sets a flag to values as files and the environment write them. Several values are for a list, which they replace.
 func Assign(f *pflag.Flag, values ...string) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		if f.Value.Type() == "stringSlice" { // its elements have no commas: one text may hold several
@@ -326,7 +326,7 @@ func Assign(f *pflag.Flag, values ...string) error {
 	return err
 }
 
-// TOML writes the settings as a file that ReadFile reads.
+// TOML returns the settings as a file that ReadFile reads.
 func (s *Settings) TOML() ([]byte, error) {
 	var b bytes.Buffer
 	var failed error
@@ -346,7 +346,7 @@ func (s *Settings) TOML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// HostTables are the tables for some hosts, each key with its value as TOML has it.
+// HostTables returns the host tables, each key with its TOML value.
 func (s *Settings) HostTables() (all []map[string]any) {
 	for i := range s.Hosts {
 		t := map[string]any{}
@@ -381,16 +381,13 @@ func tomlOf(f *pflag.Flag) any {
 	return text
 }
 
-// Duration is a time in Go's syntax (1s, 500ms, 2h30m). A bare 0 is allowed; any other bare number has no unit.
+// Duration is a pflag.Value in Go's syntax (1s, 500ms, 2h30m). A bare 0 is valid; any other bare number lacks a unit.
 type Duration time.Duration
 
-// String writes it the way people do: 5m, not 5m0s.
 func (d *Duration) String() string { return plainly.Duration(time.Duration(*d)) }
 
-// Type names the kind of value.
 func (d *Duration) Type() string { return "duration" }
 
-// Set reads it.
 func (d *Duration) Set(s string) error {
 	v, err := time.ParseDuration(s)
 	switch {
@@ -406,21 +403,18 @@ func (d *Duration) Set(s string) error {
 	return nil
 }
 
-// number is a whole number that is not less than a bound.
 type number struct {
 	n     *int64
 	least int64
 }
 
-// AtLeast is the number at n, which is not set to less than least.
+// AtLeast returns a flag for the number at n, which refuses values below least.
 func AtLeast(n *int64, least int64) pflag.Value { return &number{n, least} }
 
 func (n *number) String() string { return strconv.FormatInt(*n.n, 10) }
 
-// Type names the kind of value, as all methods of this name do.
 func (n *number) Type() string { return "int" }
 
-// Set reads a whole number.
 func (n *number) Set(s string) error {
 	v, err := strconv.ParseInt(s, 10, 64)
 	switch {
@@ -435,15 +429,13 @@ func (n *number) Set(s string) error {
 	return nil
 }
 
-// Share is a part of a whole, between 0 and 1.
+// Share is a pflag.Value between 0 and 1, exclusive.
 type Share float64
 
 func (z *Share) String() string { return strconv.FormatFloat(float64(*z), 'g', -1, 64) }
 
-// Type names the kind of value.
 func (z *Share) Type() string { return "share" }
 
-// Set reads it.
 func (z *Share) Set(s string) error {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(v > 0 && v < 1) {
@@ -453,10 +445,9 @@ func (z *Share) Set(s string) error {
 	return nil
 }
 
-// Size is a number of bytes with a unit (100MiB). A bare 0 is allowed.
+// Size is a pflag.Value of bytes with a unit (100MiB). A bare 0 is valid.
 type Size int64
 
-// units are those that a size is read in.
 var units = []struct {
 	suffix string
 	factor float64
@@ -467,10 +458,8 @@ var units = []struct {
 
 func (z *Size) String() string { return plainly.Size(int64(*z)) }
 
-// Type names the kind of value.
 func (z *Size) Type() string { return "size" }
 
-// Set reads it.
 func (z *Size) Set(s string) error {
 	if s == "0" {
 		*z = 0
@@ -494,7 +483,7 @@ func (z *Size) Set(s string) error {
 	return fmt.Errorf("%q is not a size; write it like 100MiB, 1.5GiB or 4096B", s)
 }
 
-// A word is a setting that takes one of some words.
+// word is a setting that takes one of a few words.
 type word[T any] struct {
 	to    *T
 	kind  string
@@ -504,10 +493,8 @@ type word[T any] struct {
 
 func (w *word[T]) String() string { return w.write(*w.to) }
 
-// Type names the kind of value.
 func (w *word[T]) Type() string { return w.kind }
 
-// Set reads it.
 func (w *word[T]) Set(s string) error {
 	v, err := w.read(s)
 	if err == nil {
@@ -516,31 +503,22 @@ func (w *word[T]) Set(s string) error {
 	return err
 }
 
-// Standard is the setting of a document on robots.txt.
+// Standard returns the flag of the robots.txt standard.
 func Standard(to *robots.Standard) pflag.Value {
 	return &word[robots.Standard]{to, "standard", robots.Standard.String, robots.ParseStandard}
 }
 
-// Layout is the setting of the folders in which the files of a mirror are.
+// Layout returns the flag of the mirror's layout.
 func Layout(to *layout.Kind) pflag.Value {
 	return &word[layout.Kind]{to, "layout", layout.Kind.String, layout.Parse}
 }
 
-// Vanished is the setting of what becomes of pages that are gone.
+// Vanished returns the flag for the mirror's pages that are gone.
 func Vanished(to *mirror.Vanished) pflag.Value {
 	return oneOf(to, "vanished", ": write keep or remove", "keep", "remove")
 }
 
-// order is the setting of the order of the tasks within a host.
-func order(to *frontier.Order) pflag.Value {
-	return oneOf(to, "order", " is not an order: write breadth or depth", "breadth", "depth")
-}
-
-func draft(to *webbotauth.Draft) pflag.Value {
-	return &word[webbotauth.Draft]{to, "draft", func(d webbotauth.Draft) string { return string(d) }, webbotauth.ParseDraft}
-}
-
-// oneOf is the setting of a number by its word. hint says what to write.
+// oneOf returns a flag for a number by its word. hint tells the user what to write.
 func oneOf[T ~uint8](to *T, kind, hint string, words ...string) pflag.Value {
 	read := func(s string) (T, error) {
 		i := slices.Index(words, s)

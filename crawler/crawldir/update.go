@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"curtsy/crawler/budget"
@@ -28,13 +27,11 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// A generation begins with a frontier of its own. It is built beside the old one, whose lock is held all the while, and
-// takes its name in one step: killed before, a crawl is as it was, and killed after, it is an update that Run goes on
-// with. The number of the generation is in the frontier itself, so that nothing can contradict it.
+// The next generation's frontier is built beside the old one, which stays locked, and replaces it in one step: a kill before
+// leaves the old crawl, a kill after leaves an update that Run continues. The frontier itself has the generation's number.
 
-// Update begins the next generation of the crawl in dir: Run then asks again for what it has, on condition that it
-// changed. was are the settings that the crawl had, nil for those in its directory; next are those of the update, which
-// take their place. A crawl that can go on is refused: ErrNotEnded.
+// Update begins the next generation of the crawl in dir: Run then requests its pages again, conditionally. was are the old
+// settings, nil for those in dir; next replace them. A crawl that can continue is refused: ErrNotEnded.
 func Update(ctx context.Context, dir string, was, next *Settings) (g budget.Generation, err error) {
 	config, err := next.TOML()
 	if err != nil {
@@ -43,8 +40,7 @@ func Update(ctx context.Context, dir string, was, next *Settings) (g budget.Gene
 	return begin(ctx, dir, was, nil, func() error { return replaceSettings(dir, config) })
 }
 
-// begin begins the next generation; r is nil but for a round. before is called once nothing but the new frontier's name is
-// missing.
+// begin begins the next generation; r is nil except for a round. It calls before just before the new frontier takes its name.
 func begin(ctx context.Context, dir string, was *Settings, r *Round, before func() error) (g budget.Generation, err error) {
 	if engine.Locator(dir) != "" {
 		return g, RefusedInFleet("curtsy update")
@@ -103,7 +99,7 @@ func begin(ctx context.Context, dir string, was *Settings, r *Round, before func
 	return g, durable.Names(dir)
 }
 
-// mustHaveEnded refuses a crawl that resume would go on with, and returns how often its frontier was opened before.
+// mustHaveEnded refuses a crawl that resume would continue, and returns how often its frontier was opened before.
 func mustHaveEnded(ctx context.Context, dir string, s *Settings) (restarts int64, err error) {
 	f, err := engine.OpenReadOnly(in(dir, FrontierName))
 	if err != nil {
@@ -156,8 +152,7 @@ func (d *Dir) tellDamaged(what string, why error) {
 	}
 }
 
-// conclude writes down what changed in a generation that a run has ended; it returns nil in the first one. ended says that
-// nothing of it is left to do.
+// conclude writes the changes of a generation after a run; nil for the first one. ended means that nothing is left to do.
 func (d *Dir) conclude(ctx context.Context, ended bool) (*Changes, error) {
 	if d.generation.Number == 1 {
 		return nil, nil
@@ -176,8 +171,8 @@ func (d *Dir) conclude(ctx context.Context, ended bool) (*Changes, error) {
 	}.Write(ctx)
 }
 
-// nextGeneration is what follows g. It begins after the last line of the ledger, whatever the clock says. Of a g that is
-// not done, and of a round, what it did not come to is what its own generation before had: the next one is compared with both.
+// nextGeneration returns the generation after g. It begins after the last ledger line, whatever the clock says. After a round
+// or an unfinished g, it is compared with g and the generation before, which has what g did not reach.
 func nextGeneration(ctx context.Context, dir string, g budget.Generation, done bool) (budget.Generation, error) {
 	next := budget.Generation{Number: g.Number + 1, Began: time.Now(), Before: g.Lines}
 	if !done || g.Round {
@@ -199,15 +194,9 @@ func nextGeneration(ctx context.Context, dir string, g budget.Generation, done b
 	return next, nil
 }
 
-// removeNext removes a next frontier that has not taken its place, and what was to become one.
+// removeNext removes an unfinished next frontier, and its parts.
 func removeNext(dir string) error {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), NextName) {
-			err = errors.Join(err, os.Remove(in(dir, e.Name())))
-		}
-	}
-	if err != nil {
+	if err := removeNamed(dir, NextName); err != nil {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
 	return nil
@@ -225,7 +214,7 @@ func importNext(dir string, parts iter.Seq2[frontier.Item, error]) error {
 	})
 }
 
-// buildNext builds the next frontier beside the old one, which is open and ours.
+// buildNext builds the next frontier beside the old one, which the caller holds.
 func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Generation) error {
 	if err := removeNext(dir); err != nil { // after a kill one may be there
 		return err
@@ -250,8 +239,8 @@ func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Ge
 	return errors.Join(err, f.Close())
 }
 
-// nextItems are the parts of the next frontier: the hosts with what politeness needs, the robots.txt files that these have,
-// each once, and nothing of what was found.
+// nextItems yields the parts of the next frontier: the hosts with their politeness state and robots.txt files, each file once,
+// but no URLs.
 func nextItems(ctx context.Context, old frontier.Reader, g budget.Generation) iter.Seq2[frontier.Item, error] {
 	return func(yield func(frontier.Item, error) bool) {
 		secret := make([]byte, 32)
@@ -296,29 +285,29 @@ func nextItems(ctx context.Context, old frontier.Reader, g budget.Generation) it
 	}
 }
 
-// A round is an update of some pages: a generation of its own that asks for these, and for what they newly link to. All other
-// URLs stay closed, as they ended, so that a link to one asks nobody. What the frontier before had pending stays so.
+// A round is a generation that requests only some pages, and new links on them. All other URLs stay closed, so that links to
+// them cause no requests. Pending URLs stay pending.
 
-// A Round says what a round asks for.
+// A Round selects what a round requests.
 type Round struct {
-	// Due reports whether a closed URL is asked for.
+	// Due reports whether a closed URL is requested.
 	Due func(frontier.Entry) bool
-	// Retired reports whether a host that earlier rounds gave up is to be tried again.
+	// Retired reports whether a host that earlier rounds gave up is tried again.
 	Retired func(canon.Authority) bool
-	// Pages is how many pages are not asked for, in all and of a host: they count for MaxPages and MaxPerHost.
+	// Pages counts the pages not requested, in all and of a host: they count for MaxPages and MaxPerHost.
 	Pages       int64
 	PagesOfHost func(canon.Authority) uint64
 }
 
-// sourceName is a copy of the frontier, which the next one is made of. It is removed with what a kill leaves of that.
+// sourceName is a copy of the frontier to build the next one from. removeNext also removes it.
 const sourceName = NextName + ".of"
 
-// BeginRound begins the next generation of the crawl in dir as Update does, but asks for what r says alone.
+// BeginRound begins the next generation of the crawl in dir as Update does, but requests only what r selects.
 func BeginRound(ctx context.Context, dir string, s *Settings, r Round) (g budget.Generation, err error) {
 	return begin(ctx, dir, s, &r, func() error { return nil })
 }
 
-// build builds the next frontier beside the old one, which is open and ours, out of a copy.
+// build builds the next frontier from a copy of the old one, which the caller holds.
 func (r Round) build(ctx context.Context, dir string, old Stopped, g budget.Generation) (err error) {
 	if err := removeNext(dir); err != nil { // after a kill one may be there
 		return err
@@ -366,7 +355,6 @@ func (r Round) items(ctx context.Context, old frontier.Stored, stats frontier.St
 	}
 }
 
-// host is what is kept of a host in the next round.
 func (r Round) host(h frontier.Host) (frontier.Host, error) {
 	retired := h.Condition == frontier.Retired && !r.Retired(h.Authority)
 	next, err := host.NextRound(h, r.PagesOfHost(h.Authority))
@@ -376,7 +364,7 @@ func (r Round) host(h frontier.Host) (frontier.Host, error) {
 	return next, err
 }
 
-// Daily is the cap of requests to a host in a day, with those that the ledger in dir tells of; nil without one.
+// Daily returns the cap of requests to a host in a day, with those in the ledger in dir counted; nil without a cap.
 func Daily(dir string, s *Settings, now time.Time) (*budget.Daily, error) {
 	if s.PerHostPerDay == 0 && !slices.ContainsFunc(s.Hosts, func(r hostrule.Rule) bool { return r.PerHostPerDay > 0 }) {
 		return nil, nil
@@ -393,7 +381,7 @@ func Daily(dir string, s *Settings, now time.Time) (*budget.Daily, error) {
 	return d, nil
 }
 
-// perDay is how many requests to a host there may be in a day; zero for any number.
+// perDay returns the cap of requests to a host in a day; 0 for none.
 func (s *Settings) perDay(a canon.Authority) int64 {
 	most, set := s.PerHostPerDay, s.Hosts.Of(a).PerHostPerDay
 	if most == 0 || set > 0 && set < most {
@@ -405,12 +393,12 @@ func (s *Settings) perDay(a canon.Authority) int64 {
 // Pending is what a stopped crawl has left to do.
 type Pending struct {
 	URLs int64
-	// Due is after how long the first host with something left may be asked, when Asked says that there is one.
+	// Due is when the first host with pending URLs may be requested, if Asked is set.
 	Due   time.Duration
 	Asked bool
 }
 
-// Left says what the crawl in dir has left to do.
+// Left returns what the crawl in dir has left to do.
 func Left(ctx context.Context, dir string) (p Pending, hosts []frontier.Host, err error) {
 	f, err := engine.OpenReadOnly(in(dir, FrontierName))
 	if err != nil {

@@ -1,10 +1,7 @@
 // Package userfile opens files named on a command line, and refuses to overwrite files that curtsy did not write.
 //
-// A name is typed in haste, and completed by a shell. So no option replaces a file that it has not made (Kind.Writable),
-// and none reads from a device that never ends (Open, ReadAll, Readable). Pipes and terminals are read: they are how
-// people hand over what stands in no file.
-//
-// The files of a crawl directory are not its business: frontier/durable opens those.
+// People mistype names, and shells complete them. So no option replaces a file of another kind (Kind.Writable), and none
+// reads from an endless device (Open, ReadAll, Readable). Pipes and terminals are valid inputs.
 package userfile
 
 import (
@@ -23,7 +20,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Open is os.Open for what ends: a file, a pipe, a terminal, or the device that is empty.
+// Open is os.Open for finite input: a file, a pipe, a terminal, or the null device.
 func Open(path string) (*os.File, error) {
 	fi, err := os.Stat(path)
 	if err == nil && fi.Mode()&fs.ModeDevice != 0 && fi.Mode()&fs.ModeCharDevice == 0 {
@@ -44,7 +41,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Readable refuses what Open refuses and says nothing of what cannot be looked at: whoever opens it does.
+// Readable refuses what Open refuses. It leaves other errors to the caller that opens the file.
 func Readable(path string) error {
 	fi, err := os.Stat(path)
 	if err != nil || fi.Mode()&fs.ModeDevice == 0 {
@@ -57,7 +54,7 @@ func Readable(path string) error {
 	return f.Close()
 }
 
-// ReadAll reads a file of at most so many bytes.
+// ReadAll reads a file of at most most bytes.
 func ReadAll(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -71,7 +68,6 @@ func ReadAll(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// empty reports whether a device is the one that has nothing in it.
 func empty(fi fs.FileInfo) bool {
 	null, err := os.Stat(os.DevNull)
 	return err == nil && os.SameFile(fi, null)
@@ -79,24 +75,24 @@ func empty(fi fs.FileInfo) bool {
 
 func device(path string) error { return fmt.Errorf("%s is a device, not a regular file", path) }
 
-// Kind is what an option writes.
+// Kind is a kind of output file.
 type Kind struct {
-	Name string   // what it is, as in "an audit page"
-	Mark string   // what stands in the beginning of each of them and of nothing else; empty if they have no such thing
-	Own  []string // the names of a crawl directory that are its own
+	Name string   // with its article: "an audit page"
+	Mark string   // in the first bytes of each such file and of no other; empty if the kind has none
+	Own  []string // names in a crawl directory for this kind
 }
 
-// Place says which names a crawl directory has, and how one is told from another folder.
+// Place lists the names in a crawl directory, and tells it from other folders.
 type Place struct {
 	Names []string // of files and folders at its top
 	Is    func(dir string) bool
 }
 
-// markWithin is how many bytes of a file may stand before the end of its mark.
+// markWithin is how many bytes of a file may precede the end of its mark.
 const markWithin = 1 << 10
 
-// Writable refuses a path where something stands that k has not made, and one inside of what is a crawl's own.
-// A path that is not there may be written to, and an empty file, a pipe, a terminal, or the like.
+// Writable refuses an existing file that is not of this kind, and a path inside a crawl's own files. A missing or empty file,
+// a pipe, a terminal, or the like may be written.
 func (k Kind) Writable(path string, p Place) error {
 	if err := k.Outside(path, p); err != nil {
 		return err
@@ -126,7 +122,7 @@ func (k Kind) Writable(path string, p Place) error {
 	return err
 }
 
-// Outside refuses a path inside of what is a crawl's own and not k's.
+// Outside refuses a path in a crawl's own files that k does not own.
 func (k Kind) Outside(path string, p Place) error {
 	own, below, ok := p.holds(path)
 	if !ok || !below && slices.Contains(k.Own, filepath.Base(own)) {
@@ -145,7 +141,7 @@ func (k Kind) made(path string) (bool, error) {
 	return bytes.Contains(head, []byte(k.Mark)), err
 }
 
-// holds finds what is a crawl's own and is at path, or has path below it.
+// holds finds a crawl's own file or folder that is path or contains it. Some file systems ignore case.
 func (p Place) holds(path string) (own string, below, ok bool) {
 	whole, err := filepath.Abs(path)
 	if err != nil {
@@ -156,16 +152,12 @@ func (p Place) holds(path string) (own string, below, ok bool) {
 		dir = real
 	}
 	for dir = filepath.Clean(dir); ; dir, name, below = filepath.Dir(dir), filepath.Base(dir), true {
-		if p.owns(name) && p.Is(dir) {
+		is := func(own string) bool { return strings.EqualFold(name, own) }
+		if slices.ContainsFunc(p.Names, is) && p.Is(dir) {
 			return filepath.Join(dir, name), below, true
 		}
 		if filepath.Dir(dir) == dir {
 			return "", false, false
 		}
 	}
-}
-
-// owns reports whether a name is one of a crawl directory. Some systems do not tell small letters from capitals.
-func (p Place) owns(name string) bool {
-	return slices.ContainsFunc(p.Names, func(own string) bool { return strings.EqualFold(name, own) })
 }
