@@ -26,7 +26,6 @@ const (
 	maxSignatures = 8
 )
 
-// request is what came, and when.
 type request struct {
 	Method    string
 	Scheme    string // http or https
@@ -36,7 +35,6 @@ type request struct {
 	At        time.Time
 }
 
-// outcome is what a verifier comes to.
 type outcome int
 
 // The outcomes.
@@ -44,10 +42,9 @@ const (
 	none            outcome = iota // no signature of Web Bot Auth
 	botauthVerified                // signature, key and time are right
 	Invalid                        // one of them is wrong
-	Unverified                     // too little is known to decide
+	Unverified                     // undecidable
 )
 
-// botauthVerdict is the outcome of a request, and why it is no better.
 type botauthVerdict struct {
 	Outcome outcome
 	Why     string
@@ -61,7 +58,7 @@ func unverified(format string, args ...any) botauthVerdict {
 	return botauthVerdict{Unverified, fmt.Sprintf(format, args...)}
 }
 
-// Check verifies the signatures of a request; where it has several, the worst of them is the verdict.
+// Check verifies the signatures of a request and returns the worst outcome.
 func (d *Directory) Check(r request) botauthVerdict {
 	inputs, signatures := r.Header["Signature-Input"], r.Header["Signature"]
 	agent := r.Header["Signature-Agent"]
@@ -92,7 +89,7 @@ func (d *Directory) Check(r request) botauthVerdict {
 			return invalid("Signature-Input has no list of components for %s", quote(label))
 		}
 		if tag, _ := text(list.Params, "tag"); tag != "web-bot-auth" {
-			continue // of somebody else
+			continue
 		}
 		if v := d.signature(r, label, list, sig); verdict.Outcome == none || v.Outcome == Invalid ||
 			verdict.Outcome == botauthVerified {
@@ -105,7 +102,6 @@ func (d *Directory) Check(r request) botauthVerdict {
 	return verdict
 }
 
-// signature verifies one signature.
 func (d *Directory) signature(r request, label string, list httpsfv.InnerList, all *httpsfv.Dictionary) botauthVerdict {
 	member, _ := all.Get(label)
 	item, _ := member.(httpsfv.Item)
@@ -135,7 +131,11 @@ func (d *Directory) signature(r request, label string, list httpsfv.InnerList, a
 		return invalid("keyid %s is not in the key directory", quote(keyid))
 	}
 	alg, named := text(list.Params, "alg")
-	if want := algorithm(key); named && alg != want {
+	want := "rsa-pss-sha512" // RFC 9421 3.3
+	if _, ok := key.(ed25519.PublicKey); ok {
+		want = "ed25519"
+	}
+	if named && alg != want {
 		return invalid("alg %s, and the key is for %s", quote(alg), want)
 	}
 	if !fits(key, base, octets) {
@@ -144,7 +144,7 @@ func (d *Directory) signature(r request, label string, list httpsfv.InnerList, a
 	return botauthVerdict{Outcome: botauthVerified}
 }
 
-// timely judges created and expires (the draft, Generating HTTP Message Signature).
+// timely judges created and expires (draft, Generating HTTP Message Signature).
 func timely(p *httpsfv.Params, at time.Time) botauthVerdict {
 	created, ok := number(p, "created")
 	expires, ok2 := number(p, "expires")
@@ -162,7 +162,6 @@ func timely(p *httpsfv.Params, at time.Time) botauthVerdict {
 	return botauthVerdict{}
 }
 
-// botauthCovers judges which components are covered.
 func botauthCovers(r request, list httpsfv.InnerList) botauthVerdict {
 	var names, seen []string
 	for _, c := range list.Items {
@@ -191,8 +190,7 @@ func botauthCovers(r request, list httpsfv.InnerList) botauthVerdict {
 	return invalid("Signature-Agent is sent and not covered")
 }
 
-// agent judges the value of Signature-Agent: a string, as it was up to architecture-03, or the covered member of a
-// dictionary.
+// agent judges Signature-Agent: a string, as up to architecture-03, or the covered member of a dictionary.
 func agent(sent []string, p *httpsfv.Params) botauthVerdict {
 	item, err := httpsfv.UnmarshalItem(sent)
 	if key, ok := text(p, "key"); ok {
@@ -210,14 +208,6 @@ func agent(sent []string, p *httpsfv.Params) botauthVerdict {
 		return invalid("Signature-Agent is not an https URL: %s", quote(strings.Join(sent, ", ")))
 	}
 	return botauthVerdict{}
-}
-
-// algorithm names what a key is for (RFC 9421 3.3).
-func algorithm(key crypto.PublicKey) string {
-	if _, ok := key.(ed25519.PublicKey); ok {
-		return "ed25519"
-	}
-	return "rsa-pss-sha512"
 }
 
 func fits(key crypto.PublicKey, base string, signature []byte) bool {
@@ -250,7 +240,7 @@ func size(values []string) (n int) {
 	return n
 }
 
-// quote makes words of strangers fit to be read.
+// quote escapes and shortens a client's text.
 func quote(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -259,7 +249,7 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// base is what was signed (RFC 9421 2.5).
+// base returns the signature base (RFC 9421 2.5).
 func base(r request, list httpsfv.InnerList) (string, botauthVerdict) {
 	var b strings.Builder
 	for _, c := range list.Items {
@@ -281,7 +271,6 @@ func base(r request, list httpsfv.InnerList) (string, botauthVerdict) {
 	return b.String(), botauthVerdict{}
 }
 
-// component is the value of a component.
 func component(r request, c httpsfv.Item) (string, botauthVerdict) {
 	name, _ := c.Value.(string)
 	path, query, _ := strings.Cut(r.Target, "?")
@@ -306,7 +295,7 @@ func component(r request, c httpsfv.Item) (string, botauthVerdict) {
 		return path, botauthVerdict{}
 	case "@query":
 		return "?" + query, botauthVerdict{}
-	case "host": // which net/http takes out of the others
+	case "host": // net/http removes it from Header
 		return r.Authority, botauthVerdict{}
 	}
 	if strings.HasPrefix(name, "@") {
@@ -322,7 +311,7 @@ func component(r request, c httpsfv.Item) (string, botauthVerdict) {
 	return strings.Join(values, ", "), botauthVerdict{}
 }
 
-// member is the value of a member of a dictionary (RFC 9421 2.1.2).
+// member returns the value of a member of a dictionary (RFC 9421 2.1.2).
 func member(r request, name string, p *httpsfv.Params) (string, botauthVerdict) {
 	key, ok := text(p, "key")
 	dictionary, err := httpsfv.UnmarshalDictionary(field(r, name))
@@ -346,7 +335,7 @@ func member(r request, name string, p *httpsfv.Params) (string, botauthVerdict) 
 	return value, botauthVerdict{}
 }
 
-// field are the lines of a field, nil for none.
+// field returns the lines of a field; nil for none.
 func field(r request, name string) (values []string) {
 	for sent, v := range r.Header {
 		if strings.EqualFold(sent, name) {
@@ -356,7 +345,7 @@ func field(r request, name string) (values []string) {
 	return values
 }
 
-// authority is the field Host in lower case and without the port that its scheme implies (RFC 9421 2.2.3).
+// authority returns Host in lower case, without the scheme's default port (RFC 9421 2.2.3).
 func authority(r request) string {
 	implied := map[string]string{"http": ":80", "https": ":443"}[r.Scheme]
 	return strings.TrimSuffix(strings.ToLower(r.Authority), implied)
@@ -369,10 +358,10 @@ const (
 	maxModulus   = 8192 // bits of an RSA key
 )
 
-// Directory is the keys that an agent publishes, by their thumbprints. Nil is one that nobody knows.
+// Directory has the keys that an agent publishes, by thumbprint. Nil means unknown.
 type Directory struct{ keys map[string]crypto.PublicKey }
 
-// jwk are the members of a JSON Web Key that make it out (RFC 7517, RFC 7518 6.3, RFC 8037 2).
+// jwk is a JSON Web Key (RFC 7517, RFC 7518 6.3, RFC 8037 2).
 type jwk struct {
 	Kty string `json:"kty"`
 	Crv string `json:"crv"`
@@ -381,7 +370,7 @@ type jwk struct {
 	E   string `json:"e"`
 }
 
-// ParseDirectory reads a JWK Set. Keys for algorithms that are not read here are left out.
+// ParseDirectory parses a JWK Set. It skips keys of unsupported algorithms.
 func ParseDirectory(b []byte) (*Directory, error) {
 	if len(b) > MaxDirectory {
 		return nil, fmt.Errorf("botauth: a key directory of more than %d bytes", MaxDirectory)
@@ -415,8 +404,7 @@ func ParseDirectory(b []byte) (*Directory, error) {
 	return d, nil
 }
 
-// public returns the key and its thumbprint: SHA-256 of the required members in order (RFC 7638 3). A key of another
-// kind is nil.
+// public returns the key, nil if it is of another kind, and its thumbprint (RFC 7638 3).
 func (k jwk) public() (key crypto.PublicKey, thumbprint string, err error) {
 	var members string
 	switch {
@@ -441,5 +429,5 @@ func (k jwk) public() (key crypto.PublicKey, thumbprint string, err error) {
 	return key, base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// decode reads base64url without padding in its one spelling, so that a key has one thumbprint.
+// decode accepts one spelling of base64url, so that a key has one thumbprint.
 func decode(s string) ([]byte, error) { return base64.RawURLEncoding.Strict().DecodeString(s) }

@@ -18,9 +18,8 @@ import (
 //go:embed demo.txt
 var demoSites string
 
-// Demo returns the web of the demonstration: twelve authorities that between them show what a polite crawler has to
-// cope with. Text, colours and pictures depend on seed; names, links and behaviour do not. A crawl that keeps one
-// second between exchanges, and leaves alone what it should, asks at most thirteen times at each host.
+// Demo returns the web of the demonstration: twelve authorities that show what a polite crawler must handle. Only text,
+// colours and pictures depend on seed. A polite crawl makes at most thirteen requests to each host.
 func Demo(seed uint64) *Web {
 	var sites []*Site
 	var s *Site
@@ -46,14 +45,14 @@ func Demo(seed uint64) *Web {
 	return New(sites...)
 }
 
-// chance returns the random numbers of one page: they do not depend on the order in which pages are made.
+// chance returns a random source for one page, whatever the order in which pages are made.
 func chance(seed uint64, host, path string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(host + path))
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// demoPage makes what a page lacks: its text and a link home, its colours, or its picture.
+// demoPage fills in a page's text and link home, its colours, or its picture.
 func demoPage(site, target string, p Page, r *rand.Rand, subjects []string) Page {
 	switch ext := path.Ext(target); {
 	case p.Body != "" || p.Redirect != "":
@@ -76,7 +75,6 @@ func demoPage(site, target string, p Page, r *rand.Rand, subjects []string) Page
 	return p
 }
 
-// chequers is a small picture.
 func chequers(from color.Color) string {
 	img := image.NewNRGBA(image.Rect(0, 0, 16, 16))
 	for y := range 16 {
@@ -93,10 +91,9 @@ func chequers(from color.Color) string {
 	return b.String()
 }
 
-// FaultKind is a kind of fault.
 type FaultKind string
 
-// The kinds that are told of otherwise than the others.
+// The kinds that reports treat specially.
 const (
 	Moved  FaultKind = "permanent redirect"
 	Chain  FaultKind = "chain of redirects"
@@ -104,16 +101,15 @@ const (
 	TwoIDs FaultKind = "id that stands twice"
 )
 
-// Fault is one fault.
 type Fault struct {
 	Kind FaultKind
-	URL  string // the broken one, below the site; of TwoIDs, the page; of NoURL, as written
-	Page string // that has it, below the site
+	URL  string // path of the broken URL; of TwoIDs, the page; of NoURL, as written
+	Page string // path of the page that has it
 	Line int
-	Name string // of TwoIDs, the id
+	Name string // the id of TwoIDs
 }
 
-// FaultySite serves the faults.
+// FaultySite serves pages with known faults.
 type FaultySite struct {
 	pages  map[string]Page
 	faults []Fault
@@ -122,12 +118,11 @@ type FaultySite struct {
 //go:embed faulty.txt
 var faultyText string
 
-// NewFaultySite makes the site.
 func NewFaultySite() *FaultySite {
 	s := &FaultySite{pages: map[string]Page{}}
 	for e := range Entries(faultyText) {
 		for _, target := range e.Words {
-			path, _ := url.PathUnescape(target) // the text is ours
+			path, _ := url.PathUnescape(target) // the text is fixed
 			p := e.Page()
 			p.Body = s.plant(path, p.Body)
 			s.pages[path] = p
@@ -136,7 +131,7 @@ func NewFaultySite() *FaultySite {
 	return s
 }
 
-// plant notes the faults of a page, and returns its text without what is said of them.
+// plant records the faults of a page and returns its text without the lines that declare them.
 func (s *FaultySite) plant(page, text string) string {
 	var b strings.Builder
 	line := 0
@@ -157,10 +152,8 @@ func (s *FaultySite) plant(page, text string) string {
 	return b.String()
 }
 
-// Faults are all there are.
 func (s *FaultySite) Faults() []Fault { return s.faults }
 
-// ServeHTTP implements http.Handler.
 func (s *FaultySite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, ok := s.pages[r.URL.Path]
 	switch {

@@ -10,45 +10,44 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Expect is what a correct crawler does with a site that misbehaves, as far as the site can see it. Sites with the same
-// Rule share a row of the Report. Each zero field asks for nothing.
+// Expect is what a correct crawler does with a site that misbehaves, as far as the site can see that. Sites with the
+// same Rule share a row of the Report. A zero field demands nothing.
 type Expect struct {
 	// Rule names the row: "hostile: endless body". Required.
 	Rule Rule
 
-	// At are the targets that misbehave: until one was asked for the row is not shown. None means any request. A site
-	// with Addrs is not shown until the last of them was given out.
+	// At are the targets that misbehave: the row is not shown until one is requested, and on a site with Addrs not until
+	// the last address is given out. Empty means any request.
 	At []string
 
-	// Most is how many GET requests, robots.txt included, are forgiven.
+	// Most is how many requests, robots.txt included, are allowed.
 	Most int
 
-	// Octets is how much of one answer may be taken. The system's buffers count as taken, so that over sockets a bound
+	// Octets is how much of one response the client may take. The system's buffers count, so that over sockets a bound
 	// below some hundred KiB accuses wrongly.
 	Octets int64
 
-	// Within is how long one answer may take.
+	// Within is how long one response may take.
 	Within time.Duration
 
-	// Fetched are targets that must be fetched all the same: the crawl goes on. Rules.Partial forgives them.
+	// Fetched are targets that must be fetched nevertheless, except with Rules.Partial.
 	Fetched []string
 
-	// Left are targets that must not be asked for. One that ends in "/" stands for all that it begins.
+	// Left are targets that must not be requested. One that ends in "/" is a prefix.
 	Left []string
 
 	// Fields are header fields that no request may carry.
 	Fields []string
 
-	// Closed says that nothing at all may be asked of the site under its own name: its address is not public. Over
-	// loopback, where addresses tell nothing, it has no effect.
+	// Closed forbids all requests under the site's own name: its address is not public. It has no effect over loopback.
 	Closed bool
 }
 
-// Hostile judges what the sites with an Expect saw: a row for each of their rules, in the order of the web.
+// Hostile returns a row for each rule of the sites' Expects, in the order of the web.
 func (t *Trial) Hostile() []Row {
 	var rules []Rule
 	sites := map[Rule][]*host{}
-	for _, h := range t.web.order {
+	for _, h := range t.Web.order {
 		if e := h.now().Expect; e != nil {
 			if sites[e.Rule] == nil {
 				rules = append(rules, e.Rule)
@@ -70,15 +69,15 @@ func (t *Trial) Hostile() []Row {
 	return rows
 }
 
-// sighting is what one site, or all of a rule, saw of the crawler.
+// sighting is what the sites of one rule saw of the crawler.
 type sighting struct {
 	shown    bool
-	facts    int // that the rule was held against; none while the row is not shown
+	facts    int
 	sites    int
 	requests int
 	lookups  int
-	octets   int64         // most of one answer
-	longest  time.Duration // of one answer
+	octets   int64         // most of one response
+	longest  time.Duration // of one response
 	found    []Finding
 }
 
@@ -105,17 +104,17 @@ func (s sighting) String() string {
 	return fmt.Sprintf("%s, at most %s and %s each", evidence, plainly.RoughSize(s.octets), Seconds(s.longest))
 }
 
-// see holds what one site saw against what it expects.
+// see checks one site's log against its Expect.
 func (t *Trial) see(h *host) sighting {
 	site := h.now()
 	e := site.Expect
 	s := sighting{lookups: h.lookups()}
 	at := site.Addrs != nil && s.lookups >= len(site.Addrs)
 	fault := func(x *Exchange, format string, args ...any) { s.found = append(s.found, t.Find(x, format, args...)) }
-	for _, x := range t.hosts[h.name] {
+	for _, x := range t.Hosts[h.name] {
 		s.requests++
 		at = at || site.Addrs == nil && len(e.At) == 0 ||
-			slices.ContainsFunc(e.At, func(target string) bool { return Key(target) == x.key })
+			slices.ContainsFunc(e.At, func(target string) bool { return Key(target) == x.Key })
 		s.octets = max(s.octets, x.Octets)
 		if !x.End.IsZero() {
 			s.longest = max(s.longest, x.End.Sub(x.Start))
@@ -135,7 +134,7 @@ func (t *Trial) see(h *host) sighting {
 		if e.Within > 0 && (x.End.IsZero() || x.End.Sub(x.Start) > e.Within) {
 			fault(x, "was not over within %v", e.Within)
 		}
-		if slices.ContainsFunc(e.Left, func(left string) bool { return covers(left, x.key) }) {
+		if slices.ContainsFunc(e.Left, func(left string) bool { return covers(left, x.Key) }) {
 			fault(x, "though it is forbidden")
 		}
 		for _, field := range e.Fields {
@@ -151,19 +150,18 @@ func (t *Trial) see(h *host) sighting {
 	return s
 }
 
-// covers reports whether a key is a target, or below one that ends in a slash.
+// covers reports whether k is target, or below it if that ends in a slash.
 func covers(target, k string) bool {
 	target = Key(target)
 	return k == target || target != "/" && strings.HasSuffix(target, "/") && strings.HasPrefix(k, target)
 }
 
-// missing finds the targets of a host that were never fetched.
 func (t *Trial) missing(h *host, targets []string) []Finding {
 	var found []Finding
 	for _, target := range targets {
 		k := Key(target)
-		if !slices.ContainsFunc(t.hosts[h.name], func(x *Exchange) bool {
-			return x.key == k && x.Method == http.MethodGet && !x.failed && !x.Cut && !x.End.IsZero()
+		if !slices.ContainsFunc(t.Hosts[h.name], func(x *Exchange) bool {
+			return x.Key == k && x.Method == http.MethodGet && !x.failed && !x.Cut && !x.End.IsZero()
 		}) {
 			found = append(found, Finding{Host: h.name, Target: k, Text: "never fetched, though it is sound and linked"})
 		}

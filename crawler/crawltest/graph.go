@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// walk finds what can be reached by following links.
 type walk struct {
 	web    *Web
 	token  string
 	tokens []string
 	scope  map[string]bool   // authorities, without "www."
-	policy map[string]policy // that is obeyed; nil: robots.txt is not
-	follow bool              // also what nofollow forbids
+	policy map[string]policy // nil: robots.txt is ignored
+	follow bool              // ignore nofollow
 }
 
-// maxPageHops is how long a chain of redirects a seed may begin with.
+// maxPageHops bounds the redirects of a seed.
 const maxPageHops = 10
 
-// Reach returns the URLs that a crawler of that product token can reach from seeds (none: Web.Seeds) without asking
-// for what a robots.txt or nofollow forbids. In scope are the seeds' hosts, with and without "www.", and those that the
-// seeds redirect to. URLs that traps hold are left out. The URLs are in order; robots.txt files are not among them.
+// Reach returns in order the URLs that a crawler of a product token can reach from seeds (none: Web.Seeds) while it
+// obeys robots.txt and nofollow, without robots.txt files and traps. In scope are the seeds' hosts, with and without
+// "www.", and those that the seeds redirect to.
 func (w *Web) Reach(token string, seeds ...string) []string {
 	k := w.newWalk(token, seeds)
 	k.policy = w.finally(nil)
@@ -33,7 +32,7 @@ func (w *Web) Reach(token string, seeds ...string) []string {
 	return urls
 }
 
-// tokensOf returns the tokens that bind: a group that names curtsy binds whatever the crawler is called.
+// tokensOf returns the tokens that bind: a group for curtsy binds every crawler.
 func tokensOf(token string) []string {
 	if token == "" || strings.EqualFold(token, DefaultToken) {
 		return []string{DefaultToken}
@@ -41,10 +40,9 @@ func tokensOf(token string) []string {
 	return []string{token, DefaultToken}
 }
 
-// DefaultToken is the product token of a crawler that has none of its own.
+// DefaultToken is the product token of a crawler without one.
 const DefaultToken = "curtsy"
 
-// finally returns the policy of each site's present robots.txt.
 func (w *Web) finally(held map[string][]policy) map[string]policy {
 	m := make(map[string]policy, len(w.order))
 	for _, h := range w.order {
@@ -53,7 +51,7 @@ func (w *Web) finally(held map[string][]policy) map[string]policy {
 	return m
 }
 
-// start returns the places of seeds; what is not in the web is left out.
+// start returns the places of seeds that are in the web.
 func (w *Web) start(seeds []string) []place {
 	if len(seeds) == 0 {
 		seeds = w.Seeds()
@@ -71,7 +69,7 @@ func (w *Web) start(seeds []string) []place {
 	return places
 }
 
-// newWalk returns a walk that obeys nofollow but no robots.txt.
+// newWalk returns a walk that obeys nofollow but not robots.txt.
 func (w *Web) newWalk(token string, seeds []string) *walk {
 	k := &walk{web: w, token: token, tokens: tokensOf(token), scope: map[string]bool{}}
 	if k.token == "" {
@@ -95,16 +93,15 @@ func (w *Web) newWalk(token string, seeds []string) *walk {
 	return k
 }
 
-// scopeOf returns the name by which the scope of a host goes: with and without "www." are one.
 func scopeOf(authority string) string { return strings.TrimPrefix(authority, "www.") }
 
-// step is a place to be visited. chain says that it is a seed or what a seed redirects to: in scope wherever it is.
+// step is a place to visit. chain marks a seed or its redirect target, which is in scope on any host.
 type step struct {
 	place
 	chain bool
 }
 
-// reach returns all places that can be reached, each with the one that led to it.
+// reach maps each reachable place to the one that led to it.
 func (k *walk) reach(seeds []place) map[place]place {
 	reached := map[place]place{}
 	var queue []step
@@ -128,7 +125,6 @@ func (k *walk) reach(seeds []place) map[place]place {
 	return reached
 }
 
-// barred reports whether a place is not for us: in a trap, or disallowed.
 func (k *walk) barred(p place) bool {
 	switch {
 	case p.key == RobotsPath || k.web.hosts[p.host].now().trapped(p.key) != nil:
@@ -140,7 +136,6 @@ func (k *walk) barred(p place) bool {
 	return policy.kind == down || policy.disallows(k.tokens, p.key) != ""
 }
 
-// leads returns where a place leads to. chain marks a redirect.
 func (k *walk) leads(p place) (to []step) {
 	l := k.web.hosts[p.host].now().page(p.key)
 	if l == nil {

@@ -21,7 +21,6 @@ import (
 	"time"
 )
 
-// host is an authority of the web.
 type host struct {
 	web  *Web
 	name string // the authority
@@ -30,43 +29,42 @@ type host struct {
 
 	mu    sync.Mutex
 	site  *served
-	asked map[string]int // GET requests so far, of the pages that fail at first, by key
-	named int            // look-ups so far, where Addrs answer them
+	asked map[string]int // GET requests so far by key, for pages with FailFirst
+	named int            // lookups so far, for sites with Addrs
 }
 
-// served is a site as it is served. It does not change: Web.Change puts another one in its place.
+// served is an immutable Site; Web.Change replaces it.
 type served struct {
 	Site
 	host  string
 	pages map[string]*leaf // by key
 }
 
-// RobotsPath is where a site has its rules for robots.
 const RobotsPath = "/robots.txt"
 
-// set makes s what the host serves.
 func (h *host) set(s Site) {
 	v := &served{Site: s, host: h.name, pages: make(map[string]*leaf, len(s.Pages)+1)}
 	for target, p := range s.Pages {
 		k := Key(target)
 		v.pages[k] = leafOf(place{h.name, k}, p)
 	}
-	if s.Robots.given() || v.pages[RobotsPath] == nil && s.Handler == nil {
-		v.pages[RobotsPath] = leafOf(place{h.name, RobotsPath}, s.Robots.page())
+	r := s.Robots
+	given := r.Body != "" || r.Status != 0 || r.Redirect != "" || r.FailFirst > 0 || r.Raw != nil
+	if given || v.pages[RobotsPath] == nil && s.Handler == nil {
+		v.pages[RobotsPath] = leafOf(place{h.name, RobotsPath}, r.page())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.site = v
 }
 
-// now returns the site as it is served now.
 func (h *host) now() *served {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.site
 }
 
-// address answers a look-up of the host's name that the web would answer with own.
+// address returns the next of the site's Addrs; own where there is none.
 func (h *host) address(own netip.Addr) netip.Addr {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,14 +79,13 @@ func (h *host) address(own netip.Addr) netip.Addr {
 	return addr
 }
 
-// lookups returns how many look-ups address has answered.
 func (h *host) lookups() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.named
 }
 
-// page returns what is at a key; nil when only the handler may know.
+// page returns what is at a key; nil if the handler answers it.
 func (s *served) page(k string) *leaf {
 	if l := s.pages[k]; l != nil {
 		return l
@@ -104,7 +101,7 @@ func (s *served) page(k string) *leaf {
 		Page{Type: "text/html", Status: http.StatusNotFound, Title: "Not found", Text: "There is no such page."})
 }
 
-// trapped returns the trap that a key is in; nil for none, and for a page that there is.
+// trapped returns the trap that a key is in; nil for none, and for one of the site's Pages.
 func (s *served) trapped(k string) *Trap {
 	if s.pages[k] != nil {
 		return nil
@@ -117,7 +114,6 @@ func (s *served) trapped(k string) *Trap {
 	return nil
 }
 
-// fails counts a GET request for l and reports whether it is to fail.
 func (h *host) fails(k string, l *leaf, method string) bool {
 	if l.FailFirst == 0 || method != http.MethodGet {
 		return false
@@ -128,7 +124,6 @@ func (h *host) fails(k string, l *leaf, method string) bool {
 	return h.asked[k] <= l.FailFirst
 }
 
-// ServeHTTP answers one request, under the referee's eyes.
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.web.conns.Add(1) // net/http lets go of a Raw's connection: the web still waits until the answer is in the log
 	defer h.web.conns.Done()
@@ -140,8 +135,10 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	site := h.now()
 	l := site.page(k)
+	// Some clients wrongly leave the port out of Host (RFC 9110 7.2); on the site's own port it is still unambiguous.
+	bare := h.port != "" && (r.Host == "127.0.0.1" || r.Host == "localhost")
 	switch {
-	case h.web.named(r.Host) != h && !h.bare(r.Host):
+	case h.web.named(r.Host) != h && !bare:
 		http.Error(note, "this server does not answer for "+strconv.Quote(r.Host), http.StatusMisdirectedRequest)
 	case l == nil:
 		pause(r.Context(), site.Latency)
@@ -165,12 +162,6 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	whole = true
 }
 
-// bare reports whether a Host field names loopback without a port, as some clients wrongly write it (RFC 9110 7.2): on
-// the site's own port there is no doubt who is meant.
-func (h *host) bare(name string) bool {
-	return h.port != "" && (name == "127.0.0.1" || name == "localhost")
-}
-
 // targetOf returns the bytes of path and query on the request line.
 func targetOf(r *http.Request) string {
 	if strings.HasPrefix(r.RequestURI, "/") {
@@ -179,14 +170,13 @@ func targetOf(r *http.Request) string {
 	return r.URL.RequestURI() // absolute form, as to a proxy
 }
 
-// pause lets d pass. If the connection or the web ends meanwhile, the answer is broken off.
+// pause waits for d and aborts the response if the connection or the web ends meanwhile.
 func pause(ctx context.Context, d time.Duration) {
 	if d > 0 && !Wait(ctx, d) {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// send answers with a page.
 func (h *host) send(w http.ResponseWriter, r *http.Request, l *leaf, failed bool) {
 	status, body := l.Status, l.body
 	head := w.Header()
@@ -215,27 +205,23 @@ func (h *host) send(w http.ResponseWriter, r *http.Request, l *leaf, failed bool
 	if status == http.StatusOK {
 		head.Set("ETag", fmt.Sprintf(`"%x"`, digest[:8]))
 	}
-	if l.Gzip {
-		head.Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			head.Set("Content-Encoding", "gzip")
-			body = zip(body)
+	if l.Gzip || l.Brotli {
+		coding, coded := "gzip", zip
+		if l.Brotli {
+			coding, coded = "br", stored
 		}
-	}
-	if l.Brotli {
 		head.Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "br") {
-			head.Set("Content-Encoding", "br")
-			body = stored(body)
+		if strings.Contains(r.Header.Get("Accept-Encoding"), coding) {
+			head.Set("Content-Encoding", coding)
+			body = coded(body)
 		}
 	}
 	for name, value := range l.Header {
 		head.Set(name, value)
 	}
 	if known := r.Header.Get("If-None-Match"); known != "" && status == http.StatusOK && known == head.Get("ETag") {
-		for _, name := range []string{"Content-Type", "Content-Encoding"} {
-			head.Del(name)
-		}
+		head.Del("Content-Type")
+		head.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -248,7 +234,6 @@ func (h *host) send(w http.ResponseWriter, r *http.Request, l *leaf, failed bool
 	}
 }
 
-// zip codes a body with gzip.
 func zip(body []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -257,23 +242,19 @@ func zip(body []byte) []byte {
 	return b.Bytes()
 }
 
-// stored codes with Brotli up to 65,536 bytes without making them fewer (RFC 7932 9.2: an uncompressed meta-block, then
-// an empty last one).
+// stored encodes up to 65,536 bytes as an uncompressed Brotli meta-block and an empty last one (RFC 7932 9.2).
 func stored(body []byte) []byte {
 	head := uint32(len(body)-1)<<4 | 1<<20 // WBITS 16, not last, MNIBBLES 4, MLEN-1, ISUNCOMPRESSED
 	out := append([]byte{byte(head), byte(head >> 8), byte(head >> 16)}, body...)
 	return append(out, 3)
 }
 
-// Raw answers a request with bytes of its own making, over the connection itself: this is how a site answers what no
-// server of HTTP should. It reports whether it kept what it promised: that the
-// client left before the end is not its fault.
-//
-// The head of the request has been read. Further bytes of the client are dropped, and when it leaves, the context is
-// over and writing fails: a Raw then returns. So it does when the web is closed. The connection is closed after it.
+// Raw writes arbitrary bytes to the connection and reports whether they are a complete response, a client that left
+// early aside. The request's head has been read; the client's further bytes are dropped. When the client leaves or the
+// web is closed, ctx ends and writing fails. The connection is closed afterwards.
 type Raw func(ctx context.Context, conn net.Conn, r *http.Request) (sound bool)
 
-// rawConn is the connection that a Raw writes to. It reads the head of the answer off what is written, for the log.
+// rawConn parses the head of what a Raw writes, for the log.
 type rawConn struct {
 	net.Conn
 	x       *Exchange
@@ -282,7 +263,6 @@ type rawConn struct {
 	headed  bool
 }
 
-// maxHead is how much of a raw answer is searched for its head.
 const maxHead = 16 << 10
 
 func (c *rawConn) Write(p []byte) (int, error) {
@@ -308,7 +288,6 @@ func (c *rawConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// note enters the head of the answer, if it is one.
 func (c *rawConn) note(head []byte) {
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil) //nolint:bodyclose // there is no body
 	if err == nil {
@@ -316,7 +295,7 @@ func (c *rawConn) note(head []byte) {
 	}
 }
 
-// reset ends the connection with a reset, where it is one of TCP.
+// reset closes conn, with a reset if it is TCP.
 func reset(conn net.Conn) {
 	for {
 		switch c := conn.(type) {
@@ -334,21 +313,22 @@ func reset(conn net.Conn) {
 	}
 }
 
-// raw takes the connection from net/http and lets the page answer. It returns what Raw returns.
 func (h *host) raw(w http.ResponseWriter, r *http.Request, x *Exchange, l *leaf) (sound bool) {
 	under := r.Context()
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return false
 	}
-	shrink(conn)
-	h.web.referee.wrote(conn.(*wire), time.Now()) // for an answer of nothing: its end is not after the client's
+	if tcp, ok := conn.(*wire).Conn.(*net.TCPConn); ok { // without it the log counts unread bytes as taken
+		_ = tcp.SetWriteBuffer(16 << 10) // a larger buffer makes the log less exact, not wrong
+	}
+	h.web.referee.wrote(conn.(*wire), time.Now()) // for an empty response: its end is not after the client's
 	ctx, gone := context.WithCancel(under)
 	left := make(chan struct{})
 	go func() { // ends when the connection does
 		defer close(left)
 		defer gone()
-		_, _ = io.Copy(io.Discard, conn) // its end is the news, whatever it is
+		_, _ = io.Copy(io.Discard, conn) // any error ends it
 	}()
 	stop := context.AfterFunc(under, func() { _ = conn.Close() })
 	defer func() {
@@ -360,16 +340,7 @@ func (h *host) raw(w http.ResponseWriter, r *http.Request, x *Exchange, l *leaf)
 	return l.Raw(ctx, &rawConn{Conn: conn, x: x, referee: h.web.referee}, r)
 }
 
-// shrink makes the system hold little of what a client has not read: what is written is then nearly what was taken.
-func shrink(conn net.Conn) {
-	if c, ok := conn.(*wire); ok {
-		if tcp, ok := c.Conn.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(16 << 10) // a wish: a larger buffer makes the log less exact, not wrong
-		}
-	}
-}
-
-// Wait lets d pass and reports whether the client is still there. A negative d has no end.
+// Wait waits for d, for ever if it is negative, and reports whether the client is still there.
 func Wait(ctx context.Context, d time.Duration) bool {
 	if d < 0 {
 		<-ctx.Done()
@@ -385,7 +356,7 @@ func Wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Say returns a Raw that writes bytes, which are a sound answer or not.
+// Say returns a Raw that writes octets and returns sound.
 func Say(octets string, sound bool) Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
 		_, _ = io.WriteString(conn, octets) // a client that disconnected needs no more
@@ -393,23 +364,21 @@ func Say(octets string, sound bool) Raw {
 	}
 }
 
-// Head is the head of an answer with HTML; fields are lines without their ends.
+// Head returns the head of an HTML response with further field lines.
 func Head(fields ...string) string {
 	return "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n" +
 		strings.Join(append(fields, "", ""), "\r\n")
 }
 
-// Cut returns a Raw that writes bytes and resets the connection.
 func Cut(octets string) Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
-		_, _ = io.WriteString(conn, octets) // whoever left before has what he needs
+		_, _ = io.WriteString(conn, octets) // a client that disconnected needs no more
 		reset(conn)
 		return false
 	}
 }
 
-// Drip returns a Raw that begins an answer and goes on with a piece of it now and then, for so long; for ever if that
-// is negative.
+// Drip returns a Raw that writes head and then a piece at every interval, for so long; for ever if that is negative.
 func Drip(long time.Duration, head, piece string, every time.Duration) Raw {
 	return func(ctx context.Context, conn net.Conn, _ *http.Request) bool {
 		piece, err := []byte(piece), error(nil)
@@ -417,28 +386,24 @@ func Drip(long time.Duration, head, piece string, every time.Duration) Raw {
 		for _, err = conn.Write([]byte(head)); err == nil && (long < 0 || time.Since(begun) < long); _,
 			err = conn.Write(piece) {
 			if !Wait(ctx, every) {
-				return false // nobody knows whether it would have come to its end
+				return false
 			}
 		}
 		return err == nil
 	}
 }
 
-// A bomb is a body that is small when sent and huge once decoded: nothing but spaces.
-
-// BrotliBomb is what the br coding makes of BrotliBombSize spaces.
+// BrotliBomb is the br coding of BrotliBombSize spaces.
 //
 //go:embed bomb.br
 var BrotliBomb string
 
-// BrotliBombSize is how many bytes BrotliBomb comes to.
 const BrotliBombSize = 1 << 30
 
-// BombBlock is what the sizes of the other bombs are multiples of.
+// BombBlock divides the size of a GzipBomb.
 const BombBlock = 1 << 20
 
-// GzipBomb is a member (RFC 1952) that comes to size bytes: one block of DEFLATE, which refers to nothing outside it, again
-// and again.
+// GzipBomb returns a gzip member (RFC 1952) of size spaces: one self-contained DEFLATE block, repeated.
 func GzipBomb(size int) ([]byte, error) {
 	var block bytes.Buffer
 	z, err := flate.NewWriter(&block, flate.BestCompression)
@@ -464,11 +429,11 @@ func GzipBomb(size int) ([]byte, error) {
 
 // Windows of a zstd frame (RFC 8878 3.1.1.1.2): exponent in five bits, mantissa in three.
 const (
-	UsualWindow = 13 << 3 // 8 MiB, the most that a client on the web need have (RFC 9659)
+	UsualWindow = 13 << 3 // 8 MiB, the most that a web client must support (RFC 9659)
 	HugeWindow  = 31<<3 | 7
 )
 
-// ZstdBomb returns a frame that decodes to size bytes. Each of its blocks is a run of one byte (RFC 8878 3.1.1).
+// ZstdBomb returns a frame that decodes to size bytes, in blocks that repeat one byte (RFC 8878 3.1.1).
 func ZstdBomb(size int, window byte) string {
 	const run = 128 << 10 // the most of a block
 	const kind = 1        // a run

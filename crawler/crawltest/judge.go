@@ -13,21 +13,21 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Trial is one judgement: the log, sorted out, and the rules.
+// Trial is the sorted log and the rules to judge it by.
 type Trial struct {
-	web    *Web
+	Web    *Web
 	Rules  Rules
+	All    []*Exchange            // in order of arrival
+	Hosts  map[string][]*Exchange // the same by authority
 	tokens []string
-	all    []*Exchange            // in order of arrival
-	hosts  map[string][]*Exchange // likewise, by authority
 	held   map[string][]policy
 	start  time.Time
 }
 
-// Judge holds the log against rules.
+// Judge checks the log against rules.
 func (r *Referee) Judge(rules Rules) Report {
 	t := r.Trial(rules)
-	report := Report{Requests: len(t.all), Elapsed: t.Elapsed()}
+	report := Report{Requests: len(t.All), Elapsed: t.Elapsed()}
 	for _, rule := range t.judges() {
 		report.Rows = append(report.Rows, rule.judge())
 	}
@@ -38,13 +38,12 @@ func (r *Referee) Judge(rules Rules) Report {
 	return report
 }
 
-// judge is a rule and who judges by it.
 type judge struct {
 	rule  Rule
 	judge func() Row
 }
 
-// judges are the rules in the order of a Report.
+// judges are in the order of a Report.
 func (t *Trial) judges() []judge {
 	return []judge{
 		{RobotsFirst, t.robotsFirst}, {RobotsObeyed, t.robotsObeyed}, {RobotsDown, t.robotsDown},
@@ -56,7 +55,7 @@ func (t *Trial) judges() []judge {
 	}
 }
 
-// Judge judges by one of the referee's own rules.
+// Judge judges by one of the referee's rules.
 func (t *Trial) Judge(rule Rule) Row {
 	for _, j := range t.judges() {
 		if j.rule == rule {
@@ -66,58 +65,47 @@ func (t *Trial) Judge(rule Rule) Row {
 	return Row{Rule: rule, Verdict: Unshown}
 }
 
-// All are the requests in order of arrival.
-func (t *Trial) All() []*Exchange { return t.all }
-
-// Host are those to one authority.
-func (t *Trial) Host(name string) []*Exchange { return t.hosts[name] }
-
-// Hosts are the authorities of the web, in its order.
-func (t *Trial) Hosts() []string { return t.web.Hosts() }
-
-// Asked is how many of them were asked for anything.
-func (t *Trial) Asked() int { return len(t.hosts) }
-
 // Elapsed is the time from the first request to the end of the last exchange.
 func (t *Trial) Elapsed() (d time.Duration) {
-	for _, x := range t.all {
+	for _, x := range t.All {
 		d = max(d, x.End.Sub(t.start))
 	}
 	return d
 }
 
-// Only returns the trial of some authorities alone.
+// Only returns the trial of some authorities.
 func (t *Trial) Only(hosts ...string) *Trial {
 	part := *t
-	part.all, part.hosts, part.held = nil, map[string][]*Exchange{}, map[string][]policy{}
-	for _, x := range t.all {
+	part.All, part.Hosts, part.held = nil, map[string][]*Exchange{}, map[string][]policy{}
+	for _, x := range t.All {
 		if slices.Contains(hosts, x.Host) {
-			part.all = append(part.all, x)
+			part.All = append(part.All, x)
 		}
 	}
 	for _, h := range hosts {
-		part.hosts[h], part.held[h] = t.hosts[h], t.held[h]
+		part.Hosts[h], part.held[h] = t.Hosts[h], t.held[h]
 	}
 	return &part
 }
 
-// Forbids says which rule of robots.txt forbids what x asked for: of the file that was had then, or else of the one
-// that the host has. It is empty if none does.
+// Forbids describes the robots.txt rule that forbids x: of the file last served, or else of the host's present one. It
+// is empty if none does.
 func (t *Trial) Forbids(x *Exchange) string {
 	if by := at(t.held[x.Host], x).disallows(t.tokens, x.Target); by != "" {
 		return by
 	}
-	if t.web.configured(t.web.hosts[x.Host], nil).disallows(t.tokens, x.Target) != "" {
+	if t.Web.configured(t.Web.hosts[x.Host], nil).disallows(t.tokens, x.Target) != "" {
 		return "the robots.txt, which had not been fetched, disallows it"
 	}
 	return ""
 }
 
-// HadRobots reports whether, when x began, its host's robots.txt had been answered with something that lasts, or was
-// still on its way.
-func (t *Trial) HadRobots(x *Exchange) bool { return at(t.held[x.Host], x).had() }
+// HadRobots reports whether, when x began, its host's robots.txt was known or being redirected.
+func (t *Trial) HadRobots(x *Exchange) bool {
+	return slices.Contains([]policyKind{ruled, open, underway}, at(t.held[x.Host], x).kind)
+}
 
-// Trial sorts out the log, to be judged by rules.
+// Trial sorts the log, to be judged by rules.
 func (r *Referee) Trial(rules Rules) *Trial {
 	if rules.Width == 0 {
 		rules.Width = 1
@@ -125,19 +113,19 @@ func (r *Referee) Trial(rules Rules) *Trial {
 	if rules.Token == "" {
 		rules.Token = DefaultToken
 	}
-	t := &Trial{web: r.web, Rules: rules, tokens: tokensOf(rules.Token), all: r.exchanges(),
-		hosts: map[string][]*Exchange{}}
-	for _, x := range t.all {
-		t.hosts[x.Host] = append(t.hosts[x.Host], x)
+	t := &Trial{Web: r.web, Rules: rules, tokens: tokensOf(rules.Token), All: r.exchanges(),
+		Hosts: map[string][]*Exchange{}}
+	for _, x := range t.All {
+		t.Hosts[x.Host] = append(t.Hosts[x.Host], x)
 	}
-	if len(t.all) > 0 {
-		t.start = t.all[0].Start
+	if len(t.All) > 0 {
+		t.start = t.All[0].Start
 	}
-	t.held = r.web.policies(t.all)
+	t.held = r.web.policies(t.All)
 	return t
 }
 
-// Sum sums a rule up. checked is how many facts were held against it; evidence says what they show.
+// Sum returns the row of a rule. checked is the number of facts examined; evidence describes them.
 func Sum(rule Rule, checked int, evidence string, findings []Finding) Row {
 	r := Row{Rule: rule, Verdict: Kept, Checked: checked, Evidence: evidence, Findings: findings}
 	switch {
@@ -149,7 +137,6 @@ func Sum(rule Rule, checked int, evidence string, findings []Finding) Row {
 	return r
 }
 
-// Find makes a finding on a request.
 func (t *Trial) Find(x *Exchange, format string, args ...any) Finding {
 	return Finding{
 		Host: x.Host, Target: x.Target, At: x.Start,
@@ -157,7 +144,7 @@ func (t *Trial) Find(x *Exchange, format string, args ...any) Finding {
 	}
 }
 
-// When writes a time as seconds since the first request.
+// When formats a time as seconds since the first request.
 func (t *Trial) When(at time.Time) string {
 	if at.IsZero() {
 		return "never"
@@ -165,10 +152,10 @@ func (t *Trial) When(at time.Time) string {
 	return Seconds(at.Sub(t.start))
 }
 
-// pages calls f for each request that is not for a robots.txt, with the policy that held when it arrived.
+// pages calls f for each request that is not for a robots.txt, with the policy in force when it arrived.
 func (t *Trial) pages(f func(x *Exchange, p policy)) {
-	for _, x := range t.all {
-		if !x.robots {
+	for _, x := range t.All {
+		if !x.ForRobots {
 			f(x, at(t.held[x.Host], x))
 		}
 	}
@@ -184,7 +171,7 @@ func (t *Trial) robotsFirst() Row {
 			found = append(found, t.Find(x, "while robots.txt was %s at %s and that not answered", p.why, t.When(p.by.End)))
 		}
 	})
-	return Sum(RobotsFirst, len(t.hosts), "the first thing at each of "+plainly.Count(len(t.hosts), "host"), found)
+	return Sum(RobotsFirst, len(t.Hosts), "the first thing at each of "+plainly.Count(len(t.Hosts), "host"), found)
 }
 
 func (t *Trial) robotsObeyed() Row {
@@ -241,9 +228,9 @@ func (t *Trial) robotsFresh() Row {
 func (t *Trial) identity() Row {
 	var found []Finding
 	var first *Exchange
-	for _, x := range t.all {
+	for _, x := range t.All {
 		switch {
-		case !carries(x.UserAgent, t.Rules.Token):
+		case !strings.Contains(strings.ToLower(x.UserAgent), strings.ToLower(t.Rules.Token)):
 			found = append(found, t.Find(x, "as %s, which does not carry the token %s", Quote(x.UserAgent), t.Rules.Token))
 		case first == nil:
 			first = x
@@ -256,12 +243,12 @@ func (t *Trial) identity() Row {
 	if first != nil {
 		evidence = "always " + Quote(first.UserAgent)
 	}
-	return Sum(Identity, len(t.all), evidence, found)
+	return Sum(Identity, len(t.All), evidence, found)
 }
 
 func (t *Trial) manners() Row {
 	var found []Finding
-	for _, x := range t.all {
+	for _, x := range t.All {
 		if x.Method != "GET" && x.Method != "HEAD" {
 			found = append(found, t.Find(x, "is neither GET nor HEAD"))
 		}
@@ -271,19 +258,14 @@ func (t *Trial) manners() Row {
 			}
 		}
 	}
-	return Sum(Manners, len(t.all), "GET and HEAD only; no cookies, no credentials", found)
+	return Sum(Manners, len(t.All), "GET and HEAD only; no cookies, no credentials", found)
 }
 
-// carries reports whether a User-Agent contains a product token, in any case.
-func carries(userAgent, token string) bool {
-	return strings.Contains(strings.ToLower(userAgent), strings.ToLower(token))
-}
-
-// signatures leaves out requests that are not signed. Where nobody knows the keys, nothing is shown, and the row says why.
+// signatures ignores unsigned requests. Without known keys the row is not shown and says why.
 func (t *Trial) signatures() Row {
 	var found []Finding
 	verified, unverified, why := 0, 0, ""
-	for _, x := range t.all {
+	for _, x := range t.All {
 		v := t.Rules.Keys.Check(request{
 			Method: x.Method, Scheme: "http", Authority: x.by, Target: x.Target, Header: x.Header, At: x.Start,
 		})
@@ -296,7 +278,7 @@ func (t *Trial) signatures() Row {
 			verified++
 		}
 	}
-	evidence := fmt.Sprintf("%d of %s signed, and right", verified, plainly.Count(len(t.all), "request"))
+	evidence := fmt.Sprintf("%d of %s signed, and right", verified, plainly.Count(len(t.All), "request"))
 	if unverified > 0 {
 		evidence += fmt.Sprintf("; %d not verified: %s", unverified, why)
 	}
@@ -307,14 +289,14 @@ func (t *Trial) signatures() Row {
 	return row
 }
 
-// Gap is the time before a request in which its host was left alone.
+// Gap is the time between two exchanges with a host.
 type Gap struct {
 	Next   *Exchange
-	Last   *Exchange // whose end was the latest before; under way if its End is zero
+	Last   *Exchange // with the latest end before Next; under way if its End is zero
 	Length time.Duration
 }
 
-// Gaps returns the gap before each request of a host but the first. It is negative when an exchange was under way.
+// Gaps returns the gap before each request of a host except the first. It is negative if an exchange was under way.
 func Gaps(requests []*Exchange) []Gap {
 	var all []Gap
 	var last *Exchange
@@ -333,7 +315,7 @@ func Gaps(requests []*Exchange) []Gap {
 	return all
 }
 
-// TooShort says how a gap was too short.
+// TooShort returns the finding that g is shorter than need.
 func (t *Trial) TooShort(g Gap, need string) Finding {
 	if g.Last.End.IsZero() {
 		return t.Find(g.Next, "while GET %s (%s) was not answered; %s", Quote(g.Last.Target), t.When(g.Last.Start), need)
@@ -345,10 +327,9 @@ func (t *Trial) TooShort(g Gap, need string) Finding {
 	return t.Find(g.Next, "began %s the end of %s (%s); %s", how, clip(g.Last.Target, 40), t.When(g.Last.End), need)
 }
 
-// AllGaps returns the gaps of all hosts.
 func (t *Trial) AllGaps() (all []Gap) {
-	for _, h := range t.web.order {
-		all = append(all, Gaps(t.hosts[h.name])...)
+	for _, h := range t.Web.order {
+		all = append(all, Gaps(t.Hosts[h.name])...)
 	}
 	return all
 }
@@ -362,7 +343,7 @@ func (t *Trial) pace() Row {
 	return row
 }
 
-// Spaced judges that gaps are as long as they need to be, and forgives so much.
+// Spaced judges whether gaps are as long as need, less forgiven.
 func (t *Trial) Spaced(all []Gap, need, forgiven time.Duration) Row {
 	if len(all) == 0 {
 		return Sum("", 0, "", nil)
@@ -386,9 +367,9 @@ func (t *Trial) crawlDelay() Row {
 	var found []Finding
 	var evidence []string
 	checked := 0
-	for _, h := range t.web.order {
+	for _, h := range t.Web.order {
 		least, asked, n := time.Duration(0), time.Duration(0), 0
-		for _, g := range Gaps(t.hosts[h.name]) {
+		for _, g := range Gaps(t.Hosts[h.name]) {
 			d := at(t.held[h.name], g.Next).delay(t.tokens)
 			if d <= 0 {
 				continue
@@ -411,8 +392,8 @@ func (t *Trial) crawlDelay() Row {
 func (t *Trial) inFlight() Row {
 	var found []Finding
 	most := 0
-	for _, h := range t.web.order {
-		flying(t.hosts[h.name], func(x *Exchange, others []*Exchange) {
+	for _, h := range t.Web.order {
+		flying(t.Hosts[h.name], func(x *Exchange, others []*Exchange) {
 			most = max(most, len(others)+1)
 			if len(others)+1 > t.Rules.Width {
 				found = append(found, t.Find(x, "while %d of the host under way, %s since %s; allowed are %d",
@@ -420,10 +401,10 @@ func (t *Trial) inFlight() Row {
 			}
 		})
 	}
-	return Sum(InFlight, len(t.all), fmt.Sprintf("never more than %d at one host", most), InOrder(found))
+	return Sum(InFlight, len(t.All), fmt.Sprintf("never more than %d at one host", most), InOrder(found))
 }
 
-// flying calls f for each request of a host with those that were under way when it arrived.
+// flying calls f for each request of a host with those under way when it arrived.
 func flying(requests []*Exchange, f func(x *Exchange, others []*Exchange)) {
 	var others []*Exchange
 	for _, x := range requests {
@@ -436,14 +417,14 @@ func flying(requests []*Exchange, f func(x *Exchange, others []*Exchange)) {
 func (t *Trial) retryAfter() Row {
 	var found []Finding
 	checked := 0
-	for _, h := range t.web.order {
-		for _, asking := range t.hosts[h.name] {
+	for _, h := range t.Web.order {
+		for _, asking := range t.Hosts[h.name] {
 			until, ok := asking.rest()
 			if !ok {
 				continue
 			}
 			checked++
-			for _, x := range t.hosts[h.name] {
+			for _, x := range t.Hosts[h.name] {
 				if asking.Before(x) && x.Start.Before(until) {
 					found = append(found, t.Find(x, "though %d for %s required a delay from %s to %s",
 						asking.Status, clip(asking.Target, 40), t.When(asking.End), t.When(until)))
@@ -454,15 +435,15 @@ func (t *Trial) retryAfter() Row {
 	return Sum(RetryAfter, checked, "obeyed "+plainly.Count(checked, "time"), InOrder(found))
 }
 
-// rest returns until when the answer asks for rest by Retry-After; ok is false when it does not.
+// rest returns the time that the response's Retry-After asks for; ok is false without one.
 func (x *Exchange) rest() (until time.Time, ok bool) {
 	value := strings.TrimSpace(x.Answer.Get("Retry-After"))
 	transient := x.Status == http.StatusTooManyRequests || x.Status == http.StatusServiceUnavailable ||
-		x.Status >= 300 && x.Status < 400 || x.robots && policyOf(x.Status, nil, x.Cut).kind == down
+		x.Status >= 300 && x.Status < 400 || x.ForRobots && policyOf(x.Status, nil, x.Cut).kind == down
 	if value == "" || !transient || x.End.IsZero() {
 		return time.Time{}, false
 	}
-	const unreadable = 24 * time.Hour // RFC 9110 leaves it open: read it the polite way
+	const unreadable = 24 * time.Hour // RFC 9110 leaves invalid values open; be polite
 	const year = 365 * 24 * time.Hour
 	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
 		if n > uint64(year/time.Second) {
@@ -488,16 +469,15 @@ func InOrder(found []Finding) []Finding {
 	return found
 }
 
-// visited returns the places that were asked for with GET, each with its requests. Left out are robots.txt files and
-// what is in traps.
+// visited returns the GET requests by place, without robots.txt files and traps.
 func (t *Trial) visited() map[place][]*Exchange {
 	m := map[place][]*Exchange{}
-	for _, x := range t.all {
-		if x.robots || x.Method != http.MethodGet {
+	for _, x := range t.All {
+		if x.ForRobots || x.Method != http.MethodGet {
 			continue
 		}
-		if t.web.hosts[x.Host].now().trapped(x.key) == nil {
-			p := place{x.Host, x.key}
+		if t.Web.hosts[x.Host].now().trapped(x.Key) == nil {
+			p := place{x.Host, x.Key}
 			m[p] = append(m[p], x)
 		}
 	}
@@ -511,10 +491,10 @@ func inPlaces[V any](m map[place]V) []place {
 }
 
 func (t *Trial) noFollow() Row {
-	k := t.web.newWalk(t.Rules.Token, t.Rules.Seeds)
-	plain := k.reach(t.web.start(t.Rules.Seeds))
+	k := t.Web.newWalk(t.Rules.Token, t.Rules.Seeds)
+	plain := k.reach(t.Web.start(t.Rules.Seeds))
 	k.follow = true
-	every := k.reach(t.web.start(t.Rules.Seeds))
+	every := k.reach(t.Web.start(t.Rules.Seeds))
 	visited := t.visited()
 	var found []Finding
 	forbidden := 0
@@ -535,11 +515,11 @@ func (t *Trial) noFollow() Row {
 func (t *Trial) traps() Row {
 	var found []Finding
 	checked, most := 0, 0
-	for _, h := range t.web.order {
+	for _, h := range t.Web.order {
 		asked := map[string]int{} // by prefix
-		for _, x := range t.hosts[h.name] {
-			trap := h.now().trapped(x.key)
-			if trap == nil || x.robots || x.Method != http.MethodGet {
+		for _, x := range t.Hosts[h.name] {
+			trap := h.now().trapped(x.Key)
+			if trap == nil || x.ForRobots || x.Method != http.MethodGet {
 				continue
 			}
 			asked[trap.Prefix]++
@@ -555,13 +535,13 @@ func (t *Trial) traps() Row {
 }
 
 func (t *Trial) scope() Row {
-	k := t.web.newWalk(t.Rules.Token, t.Rules.Seeds)
+	k := t.Web.newWalk(t.Rules.Token, t.Rules.Seeds)
 	k.follow = true
-	linked := k.reach(t.web.start(t.Rules.Seeds))
+	linked := k.reach(t.Web.start(t.Rules.Seeds))
 	visited := t.visited()
 	var found []Finding
 	for _, p := range inPlaces(visited) {
-		site := t.web.hosts[p.host].now() // the links of a handler, and of who misbehaves, are not known
+		site := t.Web.hosts[p.host].now() // the links of a handler, and of a site that misbehaves, are not known
 		if _, ok := linked[p]; !ok && site.Expect == nil && site.page(p.key) != nil {
 			found = append(found, t.Find(visited[p][0], "though no link in scope leads there"))
 		}
@@ -573,13 +553,13 @@ func (t *Trial) coverage() Row {
 	if t.Rules.Partial {
 		return Row{Rule: Coverage, Verdict: Unshown, Evidence: "the crawl was not to reach everything"}
 	}
-	k := t.web.newWalk(t.Rules.Token, t.Rules.Seeds)
-	k.policy = t.web.finally(t.held)
-	expected := k.reach(t.web.start(t.Rules.Seeds))
+	k := t.Web.newWalk(t.Rules.Token, t.Rules.Seeds)
+	k.policy = t.Web.finally(t.held)
+	expected := k.reach(t.Web.start(t.Rules.Seeds))
 	visited := t.visited()
 	var found []Finding
 	for _, p := range inPlaces(expected) {
-		if t.web.hosts[p.host].now().Expect != nil || t.Rules.Spared[p.host] {
+		if t.Web.hosts[p.host].now().Expect != nil || t.Rules.Spared[p.host] {
 			delete(expected, p)
 			continue
 		}
@@ -604,16 +584,16 @@ func (t *Trial) once() Row {
 	var found []Finding
 	checked, retries, repeats := 0, 0, 0
 	answered := map[place]*Exchange{}
-	for _, x := range t.all {
-		if x.robots || x.Method != http.MethodGet {
+	for _, x := range t.All {
+		if x.ForRobots || x.Method != http.MethodGet {
 			continue
 		}
 		checked++
-		p := place{x.Host, x.key}
+		p := place{x.Host, x.Key}
 		first := answered[p]
 		switch {
 		case first != nil && first.Target != x.Target && first.Redirected():
-			answered[p] = x // sent on to another spelling of the same
+			answered[p] = x // redirected to another spelling of the target
 		case first == nil && x.mayRetry():
 			retries++
 		case first == nil:
@@ -632,10 +612,9 @@ func (t *Trial) once() Row {
 	return Sum(Once, checked, evidence, found)
 }
 
-// Redirected reports whether the answer is a redirect.
 func (x *Exchange) Redirected() bool { return x.Status >= 300 && x.Status < 400 }
 
-// mayRetry reports whether an answer is one after which the same may be asked again.
+// mayRetry reports whether a client may repeat the request.
 func (x *Exchange) mayRetry() bool {
 	switch x.Status {
 	case 0, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

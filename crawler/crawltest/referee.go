@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Referee logs the requests that a Web is asked, and judges them. Its methods may be called concurrently, also while
-// the crawl goes on: it then judges what there is.
+// Referee logs the requests to a Web and judges them. Its methods may be called concurrently and during the crawl.
 type Referee struct {
 	web *Web
 
@@ -22,43 +21,42 @@ type Referee struct {
 	hops  map[place]bool // where redirects of a robots.txt led
 }
 
-// Request is one request of the log and how it was answered.
+// Request is one logged request and its response.
 type Request struct {
-	Host      string // the site that was asked, whatever name it was asked by
+	Host      string // the site's authority, whatever name the client used
 	Method    string
-	Target    string // path and query, the bytes that were sent
+	Target    string // path and query as sent
 	UserAgent string
 	Remote    string      // the client's address and port; "pipe" over pipes
 	Header    http.Header // of the request
 
-	// Start is when the first byte of the request had arrived. End is just before the last bytes of the answer were
-	// written; zero while there is no answer.
+	// Start is when the first byte of the request had arrived, End just before the last bytes of the response were
+	// written; zero while there is none.
 	Start, End time.Time
 
-	Status int         // of the answer; 0 while there is none, or if it was broken off before
-	Answer http.Header // header of the answer
-	Cut    bool        // the answer was broken off
-	Octets int64       // of the body that the connection took; of the whole answer if a Raw made it
+	Status int         // of the response; 0 if there is none
+	Answer http.Header // header of the response
+	Cut    bool        // the response was broken off
+	Octets int64       // written bytes of the body; of the whole response if a Raw made it
 }
 
 // Exchange is an entry of the log. The referee's mutex guards it until it is copied.
 type Exchange struct {
 	Request
-	key    string
-	by     string    // the name that the host was asked by
-	began  uint64    // which event the start was, and
-	ended  uint64    // the end: they order what happens at one instant, as it does in virtual time
-	over   bool      // the handler has returned
-	wrote  time.Time // just before bytes of the answer were last written; zero before
-	failed bool      // answered by Page.FailFirst
-	robots bool      // may be a robots.txt: the body is kept
-	body   []byte    // as sent
+	Key       string    // of Target
+	ForRobots bool      // for a robots.txt, hops of redirects included: the body is kept
+	by        string    // the Host field
+	began     uint64    // which event the start was, and
+	ended     uint64    // the end: they order what happens at one instant of virtual time
+	over      bool      // the handler has returned
+	wrote     time.Time // just before bytes of the response were last written; zero before
+	failed    bool      // answered by Page.FailFirst
+	body      []byte    // as sent
 }
 
-// maxKept is how much of a robots.txt is kept: more than the 500 KiB that count (RFC 9309 2.5).
+// maxKept bounds a kept robots.txt: more than the 500 KiB that count (RFC 9309 2.5).
 const maxKept = 1 << 20
 
-// arrived notes that bytes came over c.
 func (r *Referee) arrived(c *wire, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +65,7 @@ func (r *Referee) arrived(c *wire, now time.Time) {
 	}
 }
 
-// wrote notes that bytes are about to go over c. It returns what stood there before.
+// wrote records that bytes are about to be written to c. It returns the previous record, for unwrote.
 func (r *Referee) wrote(c *wire, now time.Time) (x *Exchange, wrote time.Time, ended uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +77,7 @@ func (r *Referee) wrote(c *wire, now time.Time) (x *Exchange, wrote time.Time, e
 	return x, wrote, ended
 }
 
-// unwrote puts back what stood there before bytes that could not be written: the client had left by then.
+// unwrote restores the record before bytes that could not be written.
 func (r *Referee) unwrote(x *Exchange, wrote time.Time, ended uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +87,7 @@ func (r *Referee) unwrote(x *Exchange, wrote time.Time, ended uint64) {
 }
 
 func (r *Referee) begin(h *host, k string, req *http.Request) *Exchange {
-	x := &Exchange{key: k, by: req.Host, Request: Request{
+	x := &Exchange{Key: k, by: req.Host, Request: Request{
 		Host: h.name, Method: req.Method, Target: targetOf(req), UserAgent: req.UserAgent(),
 		Remote: req.RemoteAddr, Header: req.Header.Clone(),
 	}}
@@ -102,7 +100,7 @@ func (r *Referee) begin(h *host, k string, req *http.Request) *Exchange {
 	c.arrived, c.taken = time.Time{}, x
 	r.count++
 	x.began = r.count
-	x.robots = k == RobotsPath || r.hops[place{h.name, k}]
+	x.ForRobots = k == RobotsPath || r.hops[place{h.name, k}]
 	r.log = append(r.log, x)
 	return x
 }
@@ -111,24 +109,23 @@ func (r *Referee) answered(x *Exchange, status int, head http.Header) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.Status, x.Answer = status, head.Clone()
-	if x.robots && status >= 300 && status < 400 {
-		if to, ok := r.web.resolve(place{x.Host, x.key}, head.Get("Location")); ok {
+	if x.ForRobots && status >= 300 && status < 400 {
+		if to, ok := r.web.resolve(place{x.Host, x.Key}, head.Get("Location")); ok {
 			r.hops[to] = true
 		}
 	}
 }
 
-// took notes that so many bytes of the answer were taken by the connection, and keeps those of the body of a robots.txt.
+// took counts n written bytes and keeps the body of a robots.txt.
 func (r *Referee) took(x *Exchange, n int, body []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.Octets += int64(n)
-	if x.robots {
+	if x.ForRobots {
 		x.body = append(x.body, body[:min(len(body), maxKept-len(x.body))]...)
 	}
 }
 
-// end notes that the handler has returned. whole says that it was not broken off.
 func (r *Referee) end(x *Exchange, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +136,6 @@ func (r *Referee) end(x *Exchange, whole bool) {
 	}
 }
 
-// exchanges returns a copy of the log, in order of arrival.
 func (r *Referee) exchanges() []*Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +154,7 @@ func (r *Referee) exchanges() []*Exchange {
 	return all
 }
 
-// Requests returns the log, in order of arrival.
+// Requests returns the log in order of arrival.
 func (r *Referee) Requests() []Request {
 	all := r.exchanges()
 	requests := make([]Request, len(all))
@@ -168,7 +164,7 @@ func (r *Referee) Requests() []Request {
 	return requests
 }
 
-// text returns the kept body, its gzip coding undone.
+// text returns the kept body, decoded.
 func (x *Exchange) text() []byte {
 	if x.Answer.Get("Content-Encoding") != "gzip" {
 		return x.body
@@ -177,7 +173,7 @@ func (x *Exchange) text() []byte {
 	if err != nil {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(z, maxKept)) // what is cut short is whatever came before
+	body, _ := io.ReadAll(io.LimitReader(z, maxKept)) // an error leaves the bytes before it
 	return body
 }
 
@@ -186,16 +182,10 @@ func (x *Exchange) Before(y *Exchange) bool {
 	return !x.End.IsZero() && (x.End.Before(y.Start) || x.End.Equal(y.Start) && x.ended < y.began)
 }
 
-// Asks reports whether a request is for a target, in whatever spelling.
-func (x *Exchange) Asks(target string) bool { return x.key == Key(target) }
+// Asks reports whether a request is for a target, in any spelling.
+func (x *Exchange) Asks(target string) bool { return x.Key == Key(target) }
 
-// Key is the spelling of the target under which all equivalent ones are found.
-func (x *Exchange) Key() string { return x.key }
-
-// ForRobots reports whether a request is for a robots.txt, hops of redirects included.
-func (x *Exchange) ForRobots() bool { return x.robots }
-
-// AsRobots says what an answer means for a robots.txt: "answered 503".
+// AsRobots describes the response to a request for robots.txt: "answered 503".
 func (x *Exchange) AsRobots() string { return policyOf(x.Status, nil, x.Cut).why }
 
 func byEnd(a, b *Exchange) int {
@@ -208,7 +198,7 @@ func byEnd(a, b *Exchange) int {
 	return cmp.Or(a.End.Compare(b.End), cmp.Compare(a.ended, b.ended))
 }
 
-// noting is a ResponseWriter that tells the referee what is answered.
+// noting is a ResponseWriter that reports to the referee.
 type noting struct {
 	http.ResponseWriter
 	x       *Exchange
@@ -234,16 +224,15 @@ func (n *noting) Write(p []byte) (int, error) {
 	return taken, err
 }
 
-// finish notes the answer of a handler that has written nothing.
+// finish records the response of a handler that has written nothing.
 func (n *noting) finish() {
 	if !n.headed {
 		n.referee.answered(n.x, http.StatusOK, n.Header())
 	}
 }
 
-// Flush is for handlers that stream.
 func (n *noting) Flush() {
-	_ = http.NewResponseController(n.ResponseWriter).Flush() // an error means that nobody is listening any more
+	_ = http.NewResponseController(n.ResponseWriter).Flush() // an error means that the client has left
 }
 
 // Unwrap is for http.ResponseController.

@@ -10,135 +10,124 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Rules is what a crawl is held to. The zero value holds it to everything but a pace of its own.
+// Rules are the demands on a crawl. The zero value demands everything except a pace.
 type Rules struct {
-	// Token is the crawler's product token. Zero means "curtsy". Robots groups that name curtsy bind, too.
+	// Token is the crawler's product token. Empty means "curtsy", whose robots groups always bind.
 	Token string
 
-	// Pace is the least time from the end of one exchange with an authority to the start of the next. Zero means none;
-	// a Crawl-delay holds all the same.
+	// Pace is the least time from the end of one exchange with an authority to the start of the next, besides Crawl-delay.
 	Pace time.Duration
 
 	// Width is how many exchanges may be in flight at one authority. Zero means 1.
 	Width int
 
-	// Seeds are what the crawl began with, in the web's names. None means Web.Seeds.
+	// Seeds of the crawl, in the web's names. None means Web.Seeds.
 	Seeds []string
 
-	// Repeats is how many pages may be fetched again although they were answered: what was in flight when a crawl was
-	// killed. Zero means none.
+	// Repeats is how many answered pages may be fetched again: those in flight when a crawl was killed.
 	Repeats int
 
-	// Keys is the key directory of the crawler, by which Signatures judges. Nil is none: then no signature is verified.
+	// Keys is the crawler's key directory, for Signatures. With nil no signature is verified.
 	Keys *Directory
 
-	// Spared are sites that a polite crawler may leave before it has seen all of them: Coverage leaves them out.
+	// Spared are sites that Coverage ignores: a polite crawler may leave them early.
 	Spared map[string]bool
 
-	// Partial says that the crawl was not to reach everything, because a budget or the test cut it short: what is
-	// missing is not held against it.
+	// Partial forgives missing pages: a budget or the test cut the crawl short.
 	Partial bool
 }
 
-// Rule is the name of a rule that the referee judges.
+// Rule is the name of a rule.
 type Rule string
 
 // The rules, in the order of a Report.
 const (
-	// RobotsFirst: nothing of an authority is asked for before its robots.txt is there, redirects followed
-	// (RFC 9309 2.3).
+	// RobotsFirst: no request to an authority before its robots.txt is known, redirects followed (RFC 9309 2.3).
 	RobotsFirst Rule = "robots.txt first"
 
-	// RobotsObeyed: nothing is asked for that the robots.txt last served disallows (RFC 9309 2.2).
+	// RobotsObeyed: no request that the robots.txt last served disallows (RFC 9309 2.2).
 	RobotsObeyed Rule = "robots.txt obeyed"
 
-	// RobotsDown: while robots.txt cannot be had, because of 5xx, 429, 408, 425 or an answer broken off, nothing else
-	// is asked for (RFC 9309 2.3.1.4).
+	// RobotsDown: no other request while robots.txt is unavailable by 5xx, 429, 408, 425 or a broken response
+	// (RFC 9309 2.3.1.4).
 	RobotsDown Rule = "robots.txt unreachable"
 
-	// RobotsFresh: no robots.txt is used for more than 24 hours (RFC 9309 2.4).
+	// RobotsFresh: a robots.txt is used for at most 24 hours (RFC 9309 2.4).
 	RobotsFresh Rule = "robots.txt fresh"
 
-	// Pace: Rules.Pace is kept between exchanges with an authority, robots.txt included.
+	// Pace: Rules.Pace between exchanges with an authority, robots.txt included.
 	Pace Rule = "pace"
 
-	// CrawlDelay: so is the Crawl-delay of the robots.txt last served.
+	// CrawlDelay: the Crawl-delay of the robots.txt last served.
 	CrawlDelay Rule = "Crawl-delay"
 
-	// InFlight: no more than Rules.Width exchanges with an authority at once.
+	// InFlight: at most Rules.Width exchanges with an authority at once.
 	InFlight Rule = "exchanges in flight"
 
-	// RetryAfter: after Retry-After on 429, 503, 3xx, or on a robots.txt that cannot be had, nothing is asked of the
-	// host before that time is over (RFC 9110 10.2.3, RFC 6585 4). A value that cannot be read, or of more than a
-	// year, asks for 24 hours.
+	// RetryAfter: Retry-After on 429, 503, 3xx, or on an unavailable robots.txt, is kept (RFC 9110 10.2.3, RFC 6585 4).
+	// An invalid value, or one of more than a year, means 24 hours.
 	RetryAfter Rule = "Retry-After"
 
 	// Identity: User-Agent carries the product token (RFC 9309 2.2.1) and is the same in all requests.
 	Identity Rule = "identity"
 
-	// Signatures: those of Web Bot Auth, if requests carry any, verify by Rules.Keys: they are right, cover the authority
-	// that is asked, and are neither over nor of the future (draft-ietf-webbotauth-httpsig-protocol on RFC 9421).
+	// Signatures: those of Web Bot Auth, if any, verify by Rules.Keys, cover the authority, and are valid at that time
+	// (draft-ietf-webbotauth-httpsig-protocol on RFC 9421).
 	Signatures Rule = "signatures"
 
 	// Manners: GET and HEAD only, no cookies, no credentials.
 	Manners Rule = "manners"
 
-	// NoFollow: nothing is asked for that only links with nofollow lead to.
+	// NoFollow: no request that only nofollow links lead to.
 	NoFollow Rule = "nofollow"
 
-	// Traps: no more of a trap than it forgives.
+	// Traps: at most Trap.Most requests to each.
 	Traps Rule = "traps"
 
-	// Scope: nothing is asked for that no link in scope leads to.
+	// Scope: no request that no link in scope leads to.
 	Scope Rule = "scope"
 
-	// Coverage: all is fetched that can be reached and is allowed.
+	// Coverage: all reachable, allowed pages are fetched.
 	Coverage Rule = "coverage"
 
-	// Once: nothing is fetched twice, but for retries after 429, 408, 425, 5xx and broken answers.
+	// Once: nothing is fetched twice, except after 429, 408, 425, 5xx and broken responses.
 	Once Rule = "fetched once"
 )
 
-// Hostile names the row of a site that misbehaves.
 func Hostile(what string) Rule { return Rule("hostile: " + what) }
 
-// Report is what the referee found.
 type Report struct {
-	Rows     []Row        // one for each Rule, in their order, then one for each of the sites' own (Expect)
+	Rows     []Row        // one for each Rule, then one for each Expect
 	Hosts    []HostReport // one for each site, in the order of the web
 	Requests int
 	Elapsed  time.Duration // from the first request to the end of the last exchange
 }
 
-// Row is the judgement by one rule.
 type Row struct {
 	Rule     Rule
 	Verdict  Verdict
-	Checked  int       // facts that the rule was held against
+	Checked  int       // facts examined
 	Evidence string    // what they show, or the first finding
 	Findings []Finding // violations, in order of time; empty unless Broken
 
-	// Of a row of the scoreboard: the number of the rule of politeness, 0 for what is asked beside these, and what that rests
-	// on, as "RFC 9309 2.3".
+	// For the scoreboard: the number of the politeness rule, 0 for none, and its source, as "RFC 9309 2.3".
 	Number int
 	Source string
 }
 
-// Verdict says whether a rule was kept.
 type Verdict string
 
 // The verdicts.
 const (
 	Kept    Verdict = "kept"
 	Broken  Verdict = "BROKEN"
-	Unshown Verdict = "not shown" // the log has nothing to judge the rule by
+	Unshown Verdict = "not shown" // the log has no evidence
 )
 
-// Finding is one violation.
 type Finding struct {
 	Host, Target string
-	At           time.Time // when the request arrived; zero for one that never did
-	Text         string    // what was wrong, with the times that prove it, in seconds since the first request
+	At           time.Time // arrival of the request; zero for one that never came
+	Text         string    // with times in seconds since the first request
 }
 
 // String returns the finding in one line of printable text.
@@ -149,7 +138,6 @@ func (f Finding) String() string {
 	return f.Host + clip(f.Target, 60) + ": " + f.Text
 }
 
-// HostReport is how one authority was treated.
 type HostReport struct {
 	Host        string
 	Requests    int           // all of them
@@ -157,15 +145,13 @@ type HostReport struct {
 	Pages       int           // distinct targets answered with 2xx
 	Gaps        int           // between requests
 	Gap         time.Duration // the smallest of them; negative if exchanges overlapped
-	Required    time.Duration // its due length: pace or Crawl-delay
+	Required    time.Duration // pace or Crawl-delay
 	Flying      int           // most exchanges at once
 	First, Last time.Time     // start of the first and end of the last exchange
 }
 
-// OK reports whether no rule was broken.
 func (r Report) OK() bool { return r.Count(Broken) == 0 }
 
-// Count returns how many rows have a verdict.
 func (r Report) Count(v Verdict) (n int) {
 	for _, row := range r.Rows {
 		if row.Verdict == v {
@@ -175,7 +161,6 @@ func (r Report) Count(v Verdict) (n int) {
 	return n
 }
 
-// Violations returns how many findings all rows have.
 func (r Report) Violations() (n int) {
 	for _, row := range r.Rows {
 		n += len(row.Findings)
@@ -183,7 +168,6 @@ func (r Report) Violations() (n int) {
 	return n
 }
 
-// Row returns the judgement by a rule.
 func (r Report) Row(rule Rule) Row {
 	for _, row := range r.Rows {
 		if row.Rule == rule {
@@ -193,7 +177,6 @@ func (r Report) Row(rule Rule) Row {
 	return Row{Rule: rule, Verdict: Unshown}
 }
 
-// Host returns how an authority was treated.
 func (r Report) Host(name string) HostReport {
 	for _, h := range r.Hosts {
 		if h.Host == name {
@@ -203,9 +186,8 @@ func (r Report) Host(name string) HostReport {
 	return HostReport{Host: name}
 }
 
-// Summary sums up one authority.
 func (t *Trial) Summary(name string) HostReport {
-	requests := t.hosts[name]
+	requests := t.Hosts[name]
 	r := HostReport{Host: name, Requests: len(requests), Required: t.Rules.Pace}
 	pages := map[string]bool{}
 	for _, x := range requests {
@@ -216,10 +198,10 @@ func (t *Trial) Summary(name string) HostReport {
 			r.Last = x.End
 		}
 		switch {
-		case x.robots:
+		case x.ForRobots:
 			r.Robots++
 		case x.Status >= 200 && x.Status < 300:
-			pages[x.key] = true
+			pages[x.Key] = true
 		}
 	}
 	r.Pages = len(pages)
@@ -233,7 +215,6 @@ func (t *Trial) Summary(name string) HostReport {
 	return r
 }
 
-// mostShown is how many findings of a rule WriteTable prints.
 const mostShown = 5
 
 // WriteFindings prints a title and the findings, the first most of them.
@@ -249,8 +230,8 @@ func (r Row) WriteFindings(b *bytes.Buffer, title string, most int) {
 	}
 }
 
-// WriteTable prints the verdict: a line for each rule, the findings of those that were broken, a line for each host and
-// the sum. It is plain text of at most 100 columns.
+// WriteTable prints a line for each rule, the first findings of broken rules, a line for each host and the sum, as plain
+// text of at most 100 columns.
 func (r Report) WriteTable(w io.Writer) error {
 	var b bytes.Buffer
 	table := func(print func(w io.Writer)) {

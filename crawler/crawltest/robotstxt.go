@@ -15,7 +15,7 @@ type policyKind uint8
 
 const (
 	unasked  policyKind = iota // never fetched
-	underway                   // redirected, and the redirect not yet followed to its end
+	underway                   // redirected, and not yet followed to the end
 	ruled                      // a file with rules
 	open                       // unavailable: everything is allowed (2.3.1.3)
 	down                       // unreachable: nothing is (2.3.1.4)
@@ -26,21 +26,18 @@ type policy struct {
 	kind  policyKind
 	body  []byte    // of ruled
 	why   string    // "answered 503"
-	since time.Time // when the exchange that brought it ended
-	by    *Exchange // whose end it holds from: a later one than since if a fresh copy outlived a failure
+	since time.Time // end of the exchange that fetched it
+	by    *Exchange // whose end it holds from: later than since if a fresh copy outlived a failure
 }
 
 const (
-	// policyLife is how long a robots.txt may be used, at most (RFC 9309 2.4).
+	// policyLife is how long a robots.txt may be used (RFC 9309 2.4).
 	policyLife = 24 * time.Hour
 	// maxRobotsHops is how many redirects of a robots.txt are followed (RFC 9309 2.3.1.2).
 	maxRobotsHops = 5
 )
 
-// had reports whether a robots.txt was answered with something that lasts, or is still on its way.
-func (p policy) had() bool { return p.kind == ruled || p.kind == open || p.kind == underway }
-
-// policyOf says what an answer to a request for robots.txt means, redirects aside.
+// policyOf interprets a response to a request for robots.txt, redirects aside.
 func policyOf(status int, body []byte, cut bool) policy {
 	p := policy{why: fmt.Sprintf("answered %d", status)}
 	switch {
@@ -60,7 +57,7 @@ func policyOf(status int, body []byte, cut bool) policy {
 	return p
 }
 
-// binding returns which of the tokens bind: the crawler's name, and what stands beside it where a group names that.
+// binding returns the tokens that bind: the crawler's own, and the second if a group names it.
 func (p policy) binding(tokens []string) []string {
 	if len(tokens) > 1 && !naive.Named(p.body, tokens[1]) {
 		return tokens[:1]
@@ -68,7 +65,7 @@ func (p policy) binding(tokens []string) []string {
 	return tokens
 }
 
-// disallows says which rule keeps one of the tokens' crawlers from target; empty when all of them may fetch it.
+// disallows describes the rule that forbids target to one of the tokens; empty if none does.
 func (p policy) disallows(tokens []string, target string) string {
 	if p.kind != ruled {
 		return ""
@@ -81,7 +78,7 @@ func (p policy) disallows(tokens []string, target string) string {
 	return ""
 }
 
-// delay returns the largest Crawl-delay that the tokens' crawlers are asked for.
+// delay returns the largest Crawl-delay for the tokens.
 func (p policy) delay(tokens []string) time.Duration {
 	most := 0.0
 	for _, token := range p.binding(tokens) {
@@ -95,30 +92,29 @@ func (p policy) delay(tokens []string) time.Duration {
 	return time.Duration(most * float64(time.Second))
 }
 
-// chase is a robots.txt redirect that leads on.
+// chase is a robots.txt redirect to be followed.
 type chase struct {
 	of   string // the authority whose robots.txt it is
 	hops int
 	via  []place
 }
 
-// policies returns what held at each authority, in order of time. It marks the requests that asked for a robots.txt,
-// hops of redirects included, as such and all others as not.
+// policies returns the policies of each authority in order of time, and sets ForRobots of all requests.
 func (w *Web) policies(all []*Exchange) map[string][]policy {
 	held := map[string][]policy{}
 	chased := map[place][]chase{}
 	ended := slices.Clone(all)
 	slices.SortStableFunc(ended, byEnd)
 	for _, x := range ended {
-		at := place{x.Host, x.key}
+		at := place{x.Host, x.Key}
 		origins := slices.Clone(chased[at])
-		if x.key == RobotsPath {
+		if x.Key == RobotsPath {
 			origins = append(origins, chase{of: x.Host})
-			for to := range chased { // asked anew: an older chain counts no more
+			for to := range chased { // requested again: drop the older chain
 				chased[to] = slices.DeleteFunc(chased[to], func(c chase) bool { return c.of == x.Host && to != at })
 			}
 		}
-		x.robots = len(origins) > 0
+		x.ForRobots = len(origins) > 0
 		if x.End.IsZero() || x.Method != http.MethodGet {
 			continue
 		}
@@ -138,9 +134,8 @@ func (w *Web) policies(all []*Exchange) map[string][]policy {
 	return held
 }
 
-// follow says where a redirect of a robots.txt leads.
 func (w *Web) follow(x *Exchange, c chase, chased map[place][]chase) policy {
-	at := place{x.Host, x.key}
+	at := place{x.Host, x.Key}
 	to, ok := w.resolve(at, x.Answer.Get("Location"))
 	via := append(slices.Clone(c.via), at)
 	switch {
@@ -157,7 +152,7 @@ func (w *Web) follow(x *Exchange, c chase, chased map[place][]chase) policy {
 	return policy{kind: underway, why: "redirected to " + to.String()}
 }
 
-// succeed says what holds once p has come after held.
+// succeed returns the policy after p follows held.
 func succeed(p policy, held []policy, status int) policy {
 	var last policy
 	for _, h := range slices.Backward(held) {
@@ -172,12 +167,11 @@ func succeed(p policy, held []policy, status int) policy {
 		last.since = p.since
 		return last
 	case fresh && (p.kind == down || p.kind == underway):
-		return last // a fresh copy may be used while the next cannot be had (RFC 9309 2.4)
+		return last // a fresh copy may be used while the next is unavailable (RFC 9309 2.4)
 	}
 	return p
 }
 
-// at returns the policy that held when a request began.
 func at(held []policy, x *Exchange) policy {
 	for _, p := range slices.Backward(held) {
 		if p.by.Before(x) {
@@ -187,7 +181,7 @@ func at(held []policy, x *Exchange) policy {
 	return policy{}
 }
 
-// configured returns the policy that a site's robots.txt comes to as the web is made, early failures aside. Where a
+// configured returns the policy of a site's present robots.txt, early failures aside. Where a
 // handler answers it, and only then, it is the last one of held.
 func (w *Web) configured(h *host, held []policy) policy {
 	spot, via := place{h.name, RobotsPath}, []place(nil)

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"path"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,50 +21,45 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Site is one authority of a Web. The zero value of each field but Name is useful.
+// Site is one authority of a Web. Only Name is required.
 type Site struct {
-	// Name is the authority: a host name like "bakery.test", with a port if it is not 80. Required, in lower case.
-	// Sites with one host name share its address. An IPv4 address as name is that address. The scheme is http.
+	// Name is the authority in lower case: a host name like "bakery.test", with a port if it is not 80. Sites with one
+	// host name share its address. A name may be an IPv4 address. The scheme is http.
 	Name string
 
-	// Pages are the resources by request target, "/", "/a/b", "/search?q=x". All equivalent spellings of a target
-	// (RFC 3986 6.2.2) are answered alike.
+	// Pages are the resources by request target, "/search?q=x", in any equivalent spelling (RFC 3986 6.2.2).
 	Pages map[string]Page
 
-	// Robots is what /robots.txt answers. Zero means 404, unless Pages or Handler have it.
+	// Robots answers /robots.txt. Zero means 404, unless Pages or Handler have it.
 	Robots Robots
 
-	// Traps are parts of the site without end.
 	Traps []Trap
 
-	// Handler answers what neither Pages, Robots nor Traps know. Nil means 404. The referee knows no links in its
-	// answers, so that coverage says nothing about them.
+	// Handler answers what Pages, Robots and Traps do not have. Nil means 404. Coverage ignores its links.
 	Handler http.Handler
 
-	// Latency passes before the first byte of every answer.
+	// Latency delays every response.
 	Latency time.Duration
 
-	// Addrs are the addresses that look-ups of the name are answered with, one after the other, and the last from then
-	// on. None means the one that the web gives it; so does a zero Addr among them.
+	// Addrs are the results of successive lookups of the name; the last one repeats. Without Addrs, and for a zero Addr,
+	// the web's own address is the result.
 	Addrs []netip.Addr
 
-	// Expect is what a correct crawler does with the site. The referee judges it by a row of its own, and by Coverage
-	// and Scope no more. Nil for a site that behaves.
+	// Expect, for a site that misbehaves, replaces Coverage and Scope.
 	Expect *Expect
 }
 
 // Page is one resource. The zero value is a page of text without links.
 type Page struct {
-	// Title and Text, paragraphs with an empty line between them, are rendered when Body is empty. Empty ones are
-	// made up from the page's name.
+	// Title and Text, paragraphs separated by an empty line, are rendered when Body is empty. Empty ones are generated.
 	Title, Text string
 
-	// Body is sent as it is. Empty means that an HTML page is rendered, and that any other type has no body.
+	// Body is sent unchanged. If it is empty, an HTML page is rendered; other types have no body.
 	Body string
 
 	// Links, NoFollow (rel="nofollow") and Embeds (styles, scripts, images: by their extension) are references,
-	// rendered when Body is empty. With a Body they declare what is in it: this is the link graph that the referee
-	// knows. A style sheet, an SVG document or a web manifest may have Embeds as well; each needs a Body that has them.
+	// rendered when Body is empty; otherwise they declare the links in Body, for the referee. A style sheet, an SVG
+	// document or a web manifest may also have Embeds.
 	Links, NoFollow, Embeds []string
 
 	// Robots is the content of <meta name="robots">, rendered when Body is empty. Its nofollow counts.
@@ -72,42 +68,35 @@ type Page struct {
 	// Type is the media type. Empty means by extension, and text/html without one.
 	Type string
 
-	// Charset is how the rendered page is encoded and said to be: "utf-8" or "iso-8859-1". Empty means UTF-8.
+	// Charset is the encoding of the rendered page: "utf-8" or "iso-8859-1". Empty means UTF-8.
 	Charset string
 
-	// Status of the answer. Zero means 200, or 302 with a Redirect.
+	// Status zero means 200, or 302 with a Redirect.
 	Status int
 
 	// Redirect is the value of Location.
 	Redirect string
 
-	// Header holds further fields of the answer. They win over those that are made.
+	// Header fields override the generated ones.
 	Header map[string]string
 
-	// Delay passes before the first byte of the answer, beside the site's Latency.
+	// Delay is added to the site's Latency.
 	Delay time.Duration
 
-	// Gzip and Brotli send the body coded, to who accepts that. Brotli takes up to 65,536 bytes.
+	// Gzip or Brotli encodes the body for clients that accept it. Brotli takes up to 65,536 bytes.
 	Gzip, Brotli bool
 
-	// The first FailFirst GET requests are answered with FailStatus (zero means 503) and RetryAfter, if not empty, as the
-	// value of that field. RetryAfter without FailFirst is sent with every answer.
+	// The first FailFirst GET requests get FailStatus (zero means 503) and a Retry-After field if RetryAfter is not
+	// empty. RetryAfter without FailFirst is sent with every response.
 	FailFirst, FailStatus int
 	RetryAfter            string
 
-	// Raw, if not nil, answers GET requests after Delay and Latency, and all that says how has no effect. Links still
-	// declare what leads from the page.
+	// Raw, if not nil, answers GET requests after Delay and Latency. Links still declare what leads from the page.
 	Raw Raw
 }
 
-// Robots is what a site's /robots.txt answers: a page of text/plain. Status zero means 200 with a Body, 302 with a Redirect,
-// else 404.
+// Robots is a text/plain page. Status zero means 200 with a Body, 302 with a Redirect, else 404.
 type Robots Page
-
-// given reports whether r says anything.
-func (r Robots) given() bool {
-	return r.Body != "" || r.Status != 0 || r.Redirect != "" || r.FailFirst > 0 || r.Raw != nil
-}
 
 func (r Robots) page() Page {
 	p := Page(r)
@@ -118,17 +107,16 @@ func (r Robots) page() Page {
 	return p
 }
 
-// Trap is a part of a site that has no end. A careful crawler asks for at most Most of it, by whatever rule it stops.
+// Trap is an endless part of a site, of which a careful crawler requests at most Most targets.
 type Trap struct {
 	Prefix string // of the request target, "/attic/"
-	Most   int    // GET requests that are forgiven
+	Most   int    // GET requests allowed
 
-	// Page makes the page of a target, which is a key: Links relative to it lead deeper.
+	// Page returns the page of a target, which is a Key.
 	Page func(target string) Page
 }
 
-// Tree returns a site of n realistic pages ("/" and "/p1.html" on) of which each links to its parent and up to four
-// children, without a robots.txt.
+// Tree returns a site of n pages ("/", "/p1.html", …), each linked to its parent and up to four children.
 func Tree(name string, n int) *Site {
 	s := &Site{Name: name, Pages: make(map[string]Page, n)}
 	path := func(i int) string {
@@ -150,8 +138,7 @@ func Tree(name string, n int) *Site {
 	return s
 }
 
-// Calendar is a site without end: a front page and a Trap of which most requests are forgiven. It has a page for each
-// month, in which there is nothing: /calendar?date=2026-11, or with path /calendar/2026/11/.
+// Calendar returns a site with a Trap of empty months: /calendar?date=2026-11, or with path /calendar/2026/11/.
 func Calendar(name string, path bool, most int) *Site {
 	form, prefix := "/calendar?date=2006-01", "/calendar?"
 	if path {
@@ -179,16 +166,16 @@ func Calendar(name string, path bool, most int) *Site {
 	}
 }
 
-// leaf is a page as it is served: complete, but for the name under which the web is asked.
+// leaf is a page with its defaults filled in.
 type leaf struct {
 	Page
 	body []byte
 }
 
-// leafOf completes a page of a site.
 func leafOf(at place, p Page) *leaf {
 	if p.Type == "" {
-		p.Type = typeOf(at.key)
+		target, _, _ := strings.Cut(at.key, "?")
+		p.Type = cmp.Or(types[path.Ext(target)], "text/html")
 	}
 	if p.Status == 0 {
 		p.Status = http.StatusOK
@@ -204,43 +191,34 @@ func leafOf(at place, p Page) *leaf {
 	}
 	l := &leaf{Page: p, body: []byte(p.Body)}
 	if p.Body == "" && strings.HasPrefix(p.Type, "text/html") {
-		l.body = encode(render(at, p), p.Charset)
+		text := render(at, p)
+		if strings.EqualFold(p.Charset, "iso-8859-1") { // characters that it lacks become character references
+			text, _ = encoding.HTMLEscapeUnsupported(charmap.ISO8859_1.NewEncoder()).String(text)
+		}
+		l.body = []byte(text)
 	}
 	return l
 }
 
-// types are the media types of the extensions.
 var types = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".png": "image/png", ".pdf": "application/pdf",
 	".txt": "text/plain; charset=utf-8", ".xml": "application/xml", ".svg": "image/svg+xml", ".woff2": "font/woff2",
 	".webmanifest": "application/manifest+json",
 }
 
-// typeOf tells a media type by the extension.
-func typeOf(target string) string {
-	target, _, _ = strings.Cut(target, "?")
-	return cmp.Or(types[path.Ext(target)], "text/html")
-}
-
-// links reports whether the links of the page may be followed: it is an answer with HTML or a feed.
 func (l *leaf) links() bool {
 	return l.answers() && (strings.HasPrefix(l.Type, "text/html") || l.Type == "application/rss+xml")
 }
 
-// embeds reports whether the page has requisites: style sheets, pictures of SVG, web manifests and scripts
-// name some, too.
 func (l *leaf) embeds() bool {
-	switch t, _, _ := strings.Cut(l.Type, ";"); t {
-	case "text/html", "text/css", "image/svg+xml", "application/manifest+json", "text/javascript":
-		return l.answers()
-	}
-	return false
+	t, _, _ := strings.Cut(l.Type, ";")
+	return l.answers() &&
+		slices.Contains([]string{"text/html", "text/css", "image/svg+xml", "application/manifest+json", "text/javascript"}, t)
 }
 
 func (l *leaf) answers() bool { return l.Status >= 200 && l.Status < 300 && l.Redirect == "" }
 
-// nofollow reports whether the page asks the crawler of that token, by meta element or header field, not to follow its
-// links.
+// nofollow reports whether a meta element or header field asks the crawler of that token not to follow links.
 func (l *leaf) nofollow(token string) bool {
 	if forbidsFollowing(l.Robots, token) {
 		return true
@@ -253,7 +231,7 @@ func (l *leaf) nofollow(token string) bool {
 	return false
 }
 
-// forbidsFollowing reads page-level directives: "noindex, nofollow", "none", "token: nofollow".
+// forbidsFollowing parses page-level directives: "noindex, nofollow", "none", "token: nofollow".
 func forbidsFollowing(directives, token string) bool {
 	if name, rest, ok := strings.Cut(directives, ":"); ok && !strings.ContainsAny(name, ", ") {
 		if !strings.EqualFold(name, token) {
@@ -269,7 +247,6 @@ func forbidsFollowing(directives, token string) bool {
 	return false
 }
 
-// render writes a page as a small site would.
 func render(at place, p Page) string {
 	title, text := p.Title, p.Text
 	if title == "" {
@@ -319,7 +296,7 @@ func render(at place, p Page) string {
 	return b.String()
 }
 
-// label is what a link is called: the last segment of its path.
+// label names a link after the last segment of its path.
 func label(ref string) string {
 	ref, query, _ := strings.Cut(ref, "?")
 	name := strings.TrimSuffix(path.Base(ref), path.Ext(ref))
@@ -332,16 +309,7 @@ func label(ref string) string {
 	return name
 }
 
-// encode writes text in a charset. Characters that ISO 8859-1 lacks become character references.
-func encode(text, charset string) []byte {
-	if strings.EqualFold(charset, "iso-8859-1") {
-		text, _ = encoding.HTMLEscapeUnsupported(charmap.ISO8859_1.NewEncoder()).String(text) // nothing is unsupported
-	}
-	return []byte(text)
-}
-
-// The words that the text of pages is made of: a sentence has one of each, so that no two in a row say the same. The same
-// random source gives the same text.
+// Each generated sentence has one item of each list.
 var (
 	Someone = []string{"the baker", "a neighbour", "our founder", "the night watch", "every visitor", "an old friend",
 		"the choir", "the ferryman", "a class of twelve", "the librarian"}
@@ -354,7 +322,7 @@ var (
 		"by candlelight"}
 )
 
-// Paragraphs makes up text, the same for the same r. subjects, if any, stand beside the usual ones.
+// Paragraphs generates text, the same for the same r. subjects are added to Someone.
 func Paragraphs(r *rand.Rand, subjects []string) string {
 	pick := func(words []string) string { return words[r.IntN(len(words))] }
 	who := append(append([]string(nil), subjects...), Someone...)
@@ -375,13 +343,12 @@ func Paragraphs(r *rand.Rand, subjects []string) string {
 	return b.String()
 }
 
-// clip makes text of a client's bytes that can be printed, of at most n characters.
+// clip escapes a client's bytes for printing and shortens them to n characters.
 func clip(s string, n int) string {
 	q := strconv.QuoteToGraphic(s)
 	return Shorten(q[1:len(q)-1], n)
 }
 
-// Shorten cuts printable text to at most n characters.
 func Shorten(s string, n int) string {
 	r := []rune(s)
 	if len(r) > n {
@@ -390,19 +357,16 @@ func Shorten(s string, n int) string {
 	return string(r)
 }
 
-// Quote is Clip with quotes.
 func Quote(s string) string { return `"` + clip(s, 80) + `"` }
 
-// Seconds writes a time to the millisecond.
 func Seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + "s" }
 
-// Precise writes a gap so that a shortfall of microseconds can be seen.
+// Precise shows a shortfall of microseconds.
 func Precise(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) + "s" }
 
-// Columns is how wide a line may be, in characters.
+// Columns is the width of a line in characters.
 const Columns = 100
 
-// wrap prints a finding, broken at spaces.
 func wrap(b *bytes.Buffer, text string) {
 	line, width := "  ", 0
 	for i, word := range strings.Split(text, " ") {
@@ -420,9 +384,8 @@ func wrap(b *bytes.Buffer, text string) {
 	b.WriteString(line + "\n")
 }
 
-// Entry is a part of a web that is written as text: a site after "== ", a resource after "-- ". The words of that line
-// are followed by lines "Name: value", by an empty line, and by the body, up to the next entry. Lines that begin with
-// "#" in front of the body are comments.
+// Entry is a part of a web written as text: a site after "== " or a resource after "-- ". The words of that line are
+// followed by lines "Name: value", an empty line, and the body. Lines before the body that begin with "#" are comments.
 type Entry struct {
 	Site   bool
 	Words  []string
@@ -430,7 +393,6 @@ type Entry struct {
 	Body   string
 }
 
-// Entries returns the entries of a text, in its order.
 func Entries(text string) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		var e Entry
@@ -458,7 +420,7 @@ func Entries(text string) iter.Seq[Entry] {
 	}
 }
 
-// Field returns the value of a field, the quotes of a Go string taken off, or nothing.
+// Field returns the value of a field, unquoted if it is a Go string.
 func (e *Entry) Field(name string) string {
 	for _, f := range e.Fields {
 		if f[0] == name {
@@ -475,15 +437,13 @@ func unquoted(s string) string {
 	return s
 }
 
-// Page returns the resource that e describes.
 func (e *Entry) Page() Page {
 	p := Page{Body: e.Body}
 	e.Fill(&p)
 	return p
 }
 
-// Fill sets the fields of a struct by their names. Lists are separated by blanks. It panics on a value that does not
-// fit: the texts are ours.
+// Fill sets the fields of a struct by name. Blanks separate the items of a list. It panics on an invalid value.
 func (e *Entry) Fill(to any) {
 	for _, f := range e.Fields {
 		field := reflect.ValueOf(to).Elem().FieldByName(f[0])

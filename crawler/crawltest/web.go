@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// Web is many authorities, each a Site with its own name, address and behaviour. Make one with New or Demo, and start
-// it once. After that its methods may be called concurrently.
+// Web is a set of Sites. Make one with New or Demo and start it once; its methods may then be called concurrently.
 type Web struct {
 	order   []*host
 	hosts   map[string]*host // by name
@@ -36,17 +35,16 @@ type Web struct {
 	errs      []error        // of accepting
 }
 
-// listener is a net.Listener that can also be dialled.
 type listener interface {
 	net.Listener
 	dial(ctx context.Context) (net.Conn, error)
 }
 
-// The addresses that the web's names have: RFC 2544 sets them aside for tests of network devices.
+// prefix is reserved for tests of network devices (RFC 2544).
 var prefix = netip.MustParsePrefix("198.18.0.0/15")
 
-// New makes a web of sites. Later changes in a Site have no effect: see Web.Change. It panics on a site that
-// cannot be served: without a name, with one in upper case, or with that of another one.
+// New makes a web of sites. Change a site later with Web.Change. It panics on a name that is empty, not in lower case,
+// or used twice.
 func New(sites ...*Site) *Web {
 	w := &Web{hosts: map[string]*host{}, addrs: map[string]netip.Addr{}}
 	w.referee = &Referee{web: w, hops: map[place]bool{}}
@@ -101,12 +99,12 @@ func (w *Web) Start() error {
 	return nil
 }
 
-// StartPipe serves over net.Pipe, for testing/synctest bubbles: call it inside the bubble, and Close too. There are no
-// ports on 127.0.0.1 then. A web is started once; a second start panics.
+// StartPipe serves over net.Pipe, without ports. Call it and Close inside the testing/synctest bubble. A second start
+// panics.
 func (w *Web) StartPipe() {
 	listeners := make(map[string]listener, len(w.order))
 	for _, h := range w.order {
-		listeners[h.name] = newPipeListener(h.addr)
+		listeners[h.name] = &pipeListener{addr: pipeAddr(h.addr), conns: make(chan net.Conn), done: make(chan struct{})}
 	}
 	w.serve(listeners)
 }
@@ -123,10 +121,11 @@ func (w *Web) serve(listeners map[string]listener) {
 		s := &http.Server{
 			Handler:     h,
 			BaseContext: func(net.Listener) context.Context { return ctx },
-			ConnContext: withWire,
-			ConnState:   w.count,
-			ErrorLog:    quiet,
-			// As usual with servers in the wild.
+			ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+				return context.WithValue(ctx, wireKey{}, c)
+			},
+			ConnState:         w.count,
+			ErrorLog:          log.New(io.Discard, "", 0),
 			ReadHeaderTimeout: time.Minute,
 			IdleTimeout:       75 * time.Second,
 		}
@@ -141,7 +140,7 @@ func (w *Web) serve(listeners map[string]listener) {
 	}
 }
 
-// count follows the life of a connection. StateNew comes from the goroutine that accepts, so that Close cannot miss it.
+// count tracks connections. StateNew comes from the goroutine that accepts, so that Close cannot miss it.
 func (w *Web) count(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -151,7 +150,7 @@ func (w *Web) count(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// Close breaks off what is going on, stops serving and waits until all has ended. The log stays.
+// Close aborts all exchanges and waits for the goroutines. The log stays.
 func (w *Web) Close() error {
 	w.mu.Lock()
 	stop, servers := w.stop, w.servers
@@ -167,7 +166,7 @@ func (w *Web) Close() error {
 	}
 	w.serving.Wait()
 	for _, s := range servers {
-		errs = append(errs, s.Close()) // connections that were accepted while the first Close went on
+		errs = append(errs, s.Close()) // connections accepted during the first Close
 	}
 	w.conns.Wait()
 	w.mu.Lock()
@@ -175,8 +174,7 @@ func (w *Web) Close() error {
 	return errors.Join(append(errs, w.errs...)...)
 }
 
-// Change lets f change a site while the web is served: the next request is answered by what it then is. It panics if
-// there is no site of that name.
+// Change lets f change a site while the web is served. It panics if no site has that name.
 func (w *Web) Change(name string, f func(*Site)) {
 	h := w.hosts[authorityOf(name)]
 	if h == nil {
@@ -187,7 +185,6 @@ func (w *Web) Change(name string, f func(*Site)) {
 	h.set(s)
 }
 
-// Hosts returns the names of the sites, in their order.
 func (w *Web) Hosts() []string {
 	names := make([]string, len(w.order))
 	for i, h := range w.order {
@@ -196,7 +193,7 @@ func (w *Web) Hosts() []string {
 	return names
 }
 
-// Seeds returns the URL of each site's root, in the order of the sites.
+// Seeds returns the URL of each site's root.
 func (w *Web) Seeds() []string {
 	seeds := make([]string, len(w.order))
 	for i, h := range w.order {
@@ -205,14 +202,12 @@ func (w *Web) Seeds() []string {
 	return seeds
 }
 
-// Referee returns the one who logs and judges. It is the same at every call.
 func (w *Web) Referee() *Referee { return w.referee }
 
-// Net is the prefix that all addresses of the web are in, 198.18.0.0/15. A crawler that refuses addresses which are not
-// public must be told to allow it.
+// Net is the prefix of the web's addresses, 198.18.0.0/15. They are not public: a crawler must be configured to allow it.
 func (w *Web) Net() netip.Prefix { return prefix }
 
-// Resolve returns the address of a name of the web. The error for any other name is a *net.DNSError with IsNotFound.
+// Resolve returns the address of a name. For an unknown name the error is a *net.DNSError with IsNotFound.
 func (w *Web) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -227,8 +222,8 @@ func (w *Web) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// Dial connects to a site by its address, "198.18.0.1:80", or by its name, "bakery.test:80" (as http.Transport asks).
-// Where nothing listens the error is that of a refused connection; a name that there is not fails as in Resolve.
+// Dial connects to a site by its address, "198.18.0.1:80", or by its name, "bakery.test:80" (as http.Transport does).
+// It fails as if refused where nothing listens, and as Resolve does for an unknown name.
 func (w *Web) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	fail := func(err error) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
@@ -260,7 +255,6 @@ func (w *Web) Dial(ctx context.Context, network, address string) (net.Conn, erro
 	return conn, nil
 }
 
-// listening returns who listens at an address of the web, or nil.
 func (w *Web) listening(addr string) listener {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -272,7 +266,7 @@ func (w *Web) listening(addr string) listener {
 	return nil
 }
 
-// Local returns the URL under which a resource is reached without a hook. A URL that is not in the web stays as it is.
+// Local returns the loopback URL of a resource; u itself if it is not in the web.
 func (w *Web) Local(u string) string {
 	if w.local == nil {
 		return u
@@ -280,8 +274,8 @@ func (w *Web) Local(u string) string {
 	return w.local.Replace(u)
 }
 
-// LoopbackURL returns the URL under which a site's root can be fetched without Resolve and Dial,
-// "http://127.0.0.1:41234/", while the web is started with Start; otherwise, and for an unknown name, "".
+// LoopbackURL returns the loopback URL of a site's root, "http://127.0.0.1:41234/"; "" over pipes, before Start, and for
+// an unknown name.
 func (w *Web) LoopbackURL(host string) string {
 	h := w.hosts[authorityOf(host)]
 	if h == nil || h.port == "" {
@@ -290,13 +284,12 @@ func (w *Web) LoopbackURL(host string) string {
 	return fmt.Sprintf("http://127.0.0.1:%s/", h.port)
 }
 
-// place is a resource of the web: the authority of a site and the key of a request target.
+// place is a resource of the web: an authority and the Key of a target.
 type place struct{ host, key string }
 
 func (p place) String() string { return "http://" + p.host + p.key }
 
-// Key returns the spelling under which all equivalent spellings of a request target are found (RFC 3986 6.2.2). An
-// empty query counts as none.
+// Key normalizes a request target (RFC 3986 6.2.2). It drops an empty query.
 func Key(target string) string {
 	target, _, _ = strings.Cut(target, "#")
 	if target == "" || target[0] != '/' {
@@ -308,7 +301,7 @@ func Key(target string) string {
 	return Spell(target)
 }
 
-// Spell decodes escaped unreserved bytes, writes other escapes in upper case and escapes what cannot stand in a URI.
+// Spell decodes escaped unreserved bytes, writes other escapes in upper case and escapes bytes not allowed in a URI.
 func Spell(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -343,14 +336,13 @@ func nibble(c byte) byte {
 	return c & 15
 }
 
-// resolve returns what a reference on a page of the web leads to, in the web's own names; ok is false when that is
-// outside the web or no http URL.
+// resolve returns what a reference on a page leads to, in the web's own names; ok is false outside the web.
 func (w *Web) resolve(from place, ref string) (to place, ok bool) {
 	base, err := url.Parse(from.String())
 	if err != nil {
 		return place{}, false
 	}
-	// Escaped first: url.URL.EscapedPath would encode a whole path anew for one byte that displeases it.
+	// Escape first: url.URL.EscapedPath would re-encode the whole path because of one invalid byte.
 	u, err := base.Parse(Spell(strings.TrimSpace(ref)))
 	if err != nil || u.Scheme != "http" {
 		return place{}, false
@@ -366,8 +358,7 @@ func (w *Web) resolve(from place, ref string) (to place, ok bool) {
 	return place{h.name, Key(target)}, true
 }
 
-// Leads returns what a reference on the page of a URL leads to, both in the web's own names; ok is false when that is
-// outside the web or no http URL.
+// Leads is resolve for URLs.
 func (w *Web) Leads(from, ref string) (to string, ok bool) {
 	at, ok := w.resolve(place{}, from)
 	if !ok {
@@ -377,7 +368,7 @@ func (w *Web) Leads(from, ref string) (to string, ok bool) {
 	return p.String(), ok
 }
 
-// Pages returns what a host serves at each key: as its Site has it, with type, status and body filled in.
+// Pages returns a host's pages by key, with type, status and body filled in.
 func (w *Web) Pages(host string) map[string]Page {
 	pages := map[string]Page{}
 	for k, l := range w.hosts[host].now().pages {
@@ -388,8 +379,7 @@ func (w *Web) Pages(host string) map[string]Page {
 	return pages
 }
 
-// named returns the host that a URL's authority or a Host field means: by its name, or by its port on loopback. It is
-// nil when none is meant.
+// named returns the host of an authority, by name or by port on loopback; nil for none.
 func (w *Web) named(authority string) *host {
 	name := authorityOf(authority)
 	if h := w.hosts[name]; h != nil {
@@ -407,13 +397,8 @@ func (w *Web) named(authority string) *host {
 	return nil
 }
 
-// authorityOf writes an authority as the web knows it: lower case, the default port left out.
 func authorityOf(s string) string { return strings.TrimSuffix(strings.ToLower(s), ":80") }
 
-// quiet is where the servers' own complaints about clients go: nowhere, the log has what matters.
-var quiet = log.New(io.Discard, "", 0)
-
-// socketListener listens on a port of loopback.
 type socketListener struct{ net.Listener }
 
 func (l socketListener) dial(ctx context.Context) (net.Conn, error) {
@@ -421,17 +406,12 @@ func (l socketListener) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp4", l.Addr().String())
 }
 
-// pipeListener listens inside the process. Accept and dial block on channels alone, which is durable in a bubble of
-// testing/synctest.
+// pipeListener blocks only on channels, which is durable in a testing/synctest bubble.
 type pipeListener struct {
 	addr  pipeAddr
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
-}
-
-func newPipeListener(addr string) *pipeListener {
-	return &pipeListener{addr: pipeAddr(addr), conns: make(chan net.Conn), done: make(chan struct{})}
 }
 
 func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
@@ -462,13 +442,12 @@ func (l *pipeListener) Close() error {
 
 func (l *pipeListener) Addr() net.Addr { return l.addr }
 
-// pipeAddr is the address in the web that a pipe leads to.
 type pipeAddr string
 
 func (pipeAddr) Network() string  { return "pipe" }
 func (a pipeAddr) String() string { return string(a) }
 
-// timed is a listener whose connections tell the referee when bytes cross them.
+// timed is a listener whose connections report to the referee.
 type timed struct {
 	listener
 	referee *Referee
@@ -487,7 +466,7 @@ type wire struct {
 	net.Conn
 	referee *Referee
 
-	arrived time.Time // of the first byte since the last request was taken; zero when none came
+	arrived time.Time // of the first byte since the last request; zero when none came
 	latest  time.Time // of the latest byte
 	taken   *Exchange // the request that bytes written belong to; nil before the first
 }
@@ -500,7 +479,7 @@ func (c *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write notes the time before the bytes go: the client cannot have had them earlier.
+// Write records the time first: the client cannot have had the bytes earlier.
 func (c *wire) Write(p []byte) (int, error) {
 	x, wrote, ended := c.referee.wrote(c, time.Now())
 	n, err := c.Conn.Write(p)
@@ -511,7 +490,3 @@ func (c *wire) Write(p []byte) (int, error) {
 }
 
 type wireKey struct{}
-
-func withWire(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, wireKey{}, c)
-}

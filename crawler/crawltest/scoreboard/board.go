@@ -113,11 +113,11 @@ type Ending struct {
 // Judge says how the crawl kept the rules.
 func (b *Board) Judge(e Ending) Score {
 	t := b.Referee().Trial(crawltest.Rules{Token: b.token, Pace: scorePace, Keys: b.Keys, Spared: b.spared, Partial: e.Cut > 0})
-	if len(t.All()) == 0 && !e.Shown {
+	if len(t.All) == 0 && !e.Shown {
 		t.Rules.Partial = true // nobody has come
 	}
-	s := Score{crawltest.Report{Rows: b.judge(t, e), Requests: len(t.All()), Elapsed: t.Elapsed()}}
-	for _, h := range t.Hosts() {
+	s := Score{crawltest.Report{Rows: b.judge(t, e), Requests: len(t.All), Elapsed: t.Elapsed()}}
+	for _, h := range t.Web.Hosts() {
 		s.Hosts = append(s.Hosts, t.Summary(h))
 	}
 	return s
@@ -266,7 +266,7 @@ func row(host, line string) rule {
 	case "spaced":
 		need, _ := time.ParseDuration(f[4])
 		r.judge = func(t *crawltest.Trial) crawltest.Row {
-			return spaced(t, crawltest.Gaps(t.Host(host)), need)
+			return spaced(t, crawltest.Gaps(t.Hosts[host]), need)
 		}
 	case "backed off":
 		r.judge = func(t *crawltest.Trial) crawltest.Row { return backedOff(t, host, n, m) }
@@ -346,10 +346,10 @@ var everywhere = []rule{
 	{4, crawltest.RobotsFirst, "RFC 9309 2.3", own(crawltest.RobotsFirst)},
 	{4, "robots.txt cached", "RFC 9309 2.4", robotsCached},
 	{9, "one request at a time", "cbcp", own(crawltest.InFlight)},
-	{9, "pace of 1 s", "curtsy", gaps(func(g crawltest.Gap) bool { return !g.Last.ForRobots() && !g.Last.Redirected() })},
-	{9, "pace: after robots.txt", "curtsy", gaps(func(g crawltest.Gap) bool { return g.Last.ForRobots() })},
+	{9, "pace of 1 s", "curtsy", gaps(func(g crawltest.Gap) bool { return !g.Last.ForRobots && !g.Last.Redirected() })},
+	{9, "pace: after robots.txt", "curtsy", gaps(func(g crawltest.Gap) bool { return g.Last.ForRobots })},
 	{9, "pace: after a redirect", "curtsy",
-		gaps(func(g crawltest.Gap) bool { return !g.Last.ForRobots() && g.Last.Redirected() })},
+		gaps(func(g crawltest.Gap) bool { return !g.Last.ForRobots && g.Last.Redirected() })},
 }
 
 // gaps judges by the pace those gaps that pick chooses.
@@ -364,7 +364,7 @@ func gaps(pick func(crawltest.Gap) bool) func(t *crawltest.Trial) crawltest.Row 
 var reached = []rule{
 	{0, crawltest.Scope, "curtsy", own(crawltest.Scope)},
 	{0, crawltest.Once, "curtsy", func(t *crawltest.Trial) crawltest.Row {
-		return t.Only(slices.DeleteFunc(t.Hosts(), func(h string) bool { return h == spelled })...).Judge(crawltest.Once)
+		return t.Only(slices.DeleteFunc(t.Web.Hosts(), func(h string) bool { return h == spelled })...).Judge(crawltest.Once)
 	}},
 	{0, crawltest.Coverage, "curtsy", own(crawltest.Coverage)},
 }
@@ -379,7 +379,7 @@ func links(host string, must, not []string) func(t *crawltest.Trial) crawltest.R
 	return func(t *crawltest.Trial) crawltest.Row {
 		var found []crawltest.Finding
 		for _, target := range not {
-			for _, x := range t.Host(host) {
+			for _, x := range t.Hosts[host] {
 				if x.Asks(target) {
 					found = append(found, t.Find(x, "though %s", cmp.Or(t.Forbids(x), "the page or the link asks not to follow")))
 				}
@@ -387,11 +387,11 @@ func links(host string, must, not []string) func(t *crawltest.Trial) crawltest.R
 		}
 		for _, target := range must {
 			had := func(x *crawltest.Exchange) bool { return x.Asks(target) && x.Status >= 200 && x.Status < 400 }
-			if !t.Rules.Partial && !slices.ContainsFunc(t.Host(host), had) {
+			if !t.Rules.Partial && !slices.ContainsFunc(t.Hosts[host], had) {
 				found = append(found, crawltest.Finding{Host: host, Target: target, Text: "never fetched, though it may be"})
 			}
 		}
-		if len(t.Host(host)) == 0 {
+		if len(t.Hosts[host]) == 0 {
 			return crawltest.Sum("", 0, "", nil)
 		}
 		return crawltest.Sum("", len(must)+len(not),
@@ -405,9 +405,9 @@ func nothing(host string) func(t *crawltest.Trial) crawltest.Row {
 		var found []crawltest.Finding
 		tries := 0
 		why := "was not requested"
-		for _, x := range t.Host(host) {
+		for _, x := range t.Hosts[host] {
 			switch {
-			case x.ForRobots():
+			case x.ForRobots:
 				tries++
 				why = x.AsRobots()
 			default:
@@ -429,14 +429,14 @@ var reachable = regexp.MustCompile(`https?://[^\s)]+\.[^\s)]+|[\w.+-]+@[\w-]+(\.
 func contact(t *crawltest.Trial) crawltest.Row {
 	var found []crawltest.Finding
 	evidence := ""
-	for _, x := range t.All() {
+	for _, x := range t.All {
 		by := reachable.FindString(x.UserAgent + " " + x.Header.Get("From"))
 		if by == "" {
 			found = append(found, t.Find(x, "as %s, without an address to write to, and no From field", crawltest.Quote(x.UserAgent)))
 		}
 		evidence = "always " + crawltest.Quote(by)
 	}
-	return crawltest.Sum("", len(t.All()), evidence, found)
+	return crawltest.Sum("", len(t.All), evidence, found)
 }
 
 // robotsCached judges that a robots.txt that was had is not asked for again: no crawl of the scoreboard lasts a day.
@@ -444,9 +444,9 @@ func contact(t *crawltest.Trial) crawltest.Row {
 // follows a circle (RFC 9309 2.3.1.2 has five hops at least) comes by it again besides.
 func robotsCached(t *crawltest.Trial) crawltest.Row {
 	var found []crawltest.Finding
-	for _, h := range t.Hosts() {
+	for _, h := range t.Web.Hosts() {
 		var last *crawltest.Exchange
-		for _, x := range t.Host(h) {
+		for _, x := range t.Hosts[h] {
 			if !x.Asks(crawltest.RobotsPath) {
 				continue
 			}
@@ -456,32 +456,32 @@ func robotsCached(t *crawltest.Trial) crawltest.Row {
 			last = x
 		}
 	}
-	return crawltest.Sum("", t.Asked(), "asked once at "+plainly.Count(t.Asked(), "host"), crawltest.InOrder(found))
+	return crawltest.Sum("", len(t.Hosts), "asked once at "+plainly.Count(len(t.Hosts), "host"), crawltest.InOrder(found))
 }
 
 func methods(t *crawltest.Trial) crawltest.Row {
 	var found []crawltest.Finding
-	for _, x := range t.All() {
+	for _, x := range t.All {
 		if x.Method != http.MethodGet && x.Method != http.MethodHead {
 			found = append(found, t.Find(x, "is neither GET nor HEAD"))
 		}
 	}
-	return crawltest.Sum("", len(t.All()), plainly.Count(len(t.All()), "request"), found)
+	return crawltest.Sum("", len(t.All), plainly.Count(len(t.All), "request"), found)
 }
 
 // cookiesKept judges that nothing a server set or asked for came with a request. One host sets cookies; on loopback all
 // ports share them.
 func cookiesKept(t *crawltest.Trial, host string) crawltest.Row {
 	var found []crawltest.Finding
-	setBy := slices.IndexFunc(t.Host(host), func(x *crawltest.Exchange) bool { return x.Answer.Get("Set-Cookie") != "" })
+	setBy := slices.IndexFunc(t.Hosts[host], func(x *crawltest.Exchange) bool { return x.Answer.Get("Set-Cookie") != "" })
 	checked := 0
-	for _, x := range t.All() {
+	for _, x := range t.All {
 		for _, field := range []string{"Cookie", "Authorization"} {
 			if x.Header.Get(field) != "" {
 				found = append(found, t.Find(x, "with a %s field", field))
 			}
 		}
-		if setBy >= 0 && t.Host(host)[setBy].Before(x) {
+		if setBy >= 0 && t.Hosts[host][setBy].Before(x) {
 			checked++
 		}
 	}
@@ -495,15 +495,15 @@ const backOffLeast = 10 * time.Second
 func backedOff(t *crawltest.Trial, host string, status, times int) crawltest.Row {
 	var found []crawltest.Finding
 	checked, inRow := 0, 0
-	for _, failed := range t.Host(host) {
-		if inRow++; failed.Status != status || failed.ForRobots() {
+	for _, failed := range t.Hosts[host] {
+		if inRow++; failed.Status != status || failed.ForRobots {
 			inRow = 0
 		}
 		if inRow < times {
 			continue
 		}
 		checked++
-		for _, x := range t.Host(host) {
+		for _, x := range t.Hosts[host] {
 			if failed.Before(x) && x.Start.Sub(failed.End) < backOffLeast {
 				found = append(found, t.Find(x, "began %s after %d, the response %d in a row; at least %v are required",
 					crawltest.Seconds(x.Start.Sub(failed.End)), status, inRow, backOffLeast))
@@ -519,8 +519,8 @@ func backedOff(t *crawltest.Trial, host string, status, times int) crawltest.Row
 func refused(t *crawltest.Trial, host string, most int) crawltest.Row {
 	var found []crawltest.Finding
 	var refusals []*crawltest.Exchange
-	for _, x := range t.Host(host) {
-		if x.ForRobots() {
+	for _, x := range t.Hosts[host] {
+		if x.ForRobots {
 			continue
 		}
 		if len(refusals) >= most && refusals[most-1].Before(x) {
@@ -538,8 +538,8 @@ func refused(t *crawltest.Trial, host string, most int) crawltest.Row {
 func atMost(t *crawltest.Trial, host, prefix string, most int) crawltest.Row {
 	var found []crawltest.Finding
 	n := 0
-	for _, x := range t.Host(host) {
-		if !strings.HasPrefix(x.Key(), prefix) {
+	for _, x := range t.Hosts[host] {
+		if !strings.HasPrefix(x.Key, prefix) {
 			continue
 		}
 		if n++; n > most {
