@@ -38,7 +38,6 @@ import (
 	"curtsy/storage/wacz"
 )
 
-// auditing is one invocation of audit.
 type auditing struct {
 	logs  []string // [HOST=]FILE
 	texts []string // robots.txt, [HOST=]FILE
@@ -57,10 +56,9 @@ type auditing struct {
 	all   *[]memberJSON // results for --json of them
 }
 
-// logSkew is by how much the clocks of a site and of the crawler may differ, unless the operator says otherwise.
+// logSkew is the default tolerance between the clocks of a site and of the crawler.
 const logSkew = 2 * time.Second
 
-// auditCommand is curtsy audit.
 func auditCommand(std cli.Streams) *cobra.Command {
 	a := auditing{skew: crawldir.Duration(logSkew), rules: "standards"}
 	cmd := cli.Command("audit", cli.Flags{
@@ -82,7 +80,6 @@ func auditCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// memberJSON is the result of a member in the object of all.
 type memberJSON struct {
 	Member string `json:"member"`
 	Audit  any    `json:"audit"`
@@ -122,7 +119,7 @@ func (a *auditing) members(ctx context.Context, dirs []string, std cli.Streams) 
 	return found
 }
 
-// notices reads the marks of the members' ledgers.
+// notices reads the fleet's notices in the marks of the members' ledgers.
 func (a *auditing) notices(dirs []string) (*audit.Fleet, error) {
 	f := &audit.Fleet{}
 	var crawl, of string
@@ -223,35 +220,29 @@ func (a *auditing) run(ctx context.Context, paths []string, std cli.Streams) err
 	return a.write(r, std)
 }
 
-// write puts the result where it was asked for, and says by the exit code what it is.
-func (a *auditing) write(r *audit.Result, std cli.Streams) error {
+// write writes the result, and reports by the exit code whether the audit found something.
+func (a *auditing) write(r *audit.Result, std cli.Streams) (err error) {
 	if a.html != "" {
 		if err := durable.Output(a.html, func(w io.Writer) error { return text.WriteAuditPage(w, r, a.judged) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
-	if a.all != nil {
+	switch {
+	case a.all != nil:
 		*a.all = append(*a.all, memberJSON{a.fleet.Member, a.object(r)})
-	} else if a.json {
-		if err := cli.WriteJSON(std.Out, a.object(r)); err != nil {
-			return err
+	case a.json:
+		err = cli.WriteJSON(std.Out, a.object(r))
+	default:
+		shown := text.Audit(r)
+		if a.judged != nil {
+			shown += text.Practices(a.judged)
 		}
-	} else if _, err := io.WriteString(std.Out, text.Audit(r)+a.text()); err != nil {
-		return err
+		_, err = io.WriteString(std.Out, shown)
 	}
-	if !r.Clean || a.brokenMust() {
+	if err == nil && (!r.Clean || a.judged != nil && a.judged.Musts > 0) {
 		return cli.Silent(cli.ExitFound)
 	}
-	return nil
-}
-
-// mayWrite refuses a page that cannot be written, or would take the place of something else, before there is any work.
-func (a *auditing) mayWrite() error {
-	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
-		return cli.Usagef("--html: folder %s does not exist; create it first", folder)
-	}
-	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`} // as the page has it
-	return cli.MayWrite("--html", a.html, page)
+	return err
 }
 
 // options reads paths and flags.
@@ -276,7 +267,11 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 			return o, l, nil, cli.Usagef("--agent: %w", err)
 		}
 	}
-	if err := a.mayWrite(); err != nil {
+	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
+		return o, l, nil, cli.Usagef("--html: folder %s does not exist; create it first", folder)
+	}
+	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`}
+	if err := cli.MayWrite("--html", a.html, page); err != nil {
 		return o, l, nil, err
 	}
 	if o.Files, l.Dir, pack, err = archivesAt(ctx, paths, temp); err != nil {
@@ -289,14 +284,22 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 		l.Stated, l.Base = pack.Stated, pack.Base
 	} else {
 		besideFiles(&l, o.Files)
-		if err := keptHead(&l); err != nil {
-			return o, l, nil, err
+		if l.Root != "" {
+			// The operator's machine keeps the newest checkpoint beside the key. It is read before the ledger, which has
+			// each checkpoint first.
+			kept, err := crawldir.KeptHead(l.Root)
+			if err != nil {
+				return o, l, nil, err
+			}
+			if kept != nil {
+				l.Kept, l.KeptIn = &kept.Checkpoint, kept.File
+			}
 		}
 	}
 	return o, l, pack, nil
 }
 
-// practices is what --cbcp adds to an audit: the crawler best practices, clause by clause.
+// practices is the part of --cbcp: it judges a crawl by the crawler best practices, clause by clause.
 type practices struct {
 	on     bool
 	page   string // copies of what the operator publishes
@@ -305,7 +308,6 @@ type practices struct {
 	judged *cbcp.Result // nil without --cbcp
 }
 
-// begin lets the judge see the audit.
 func (p *practices) begin(o *audit.Options) error {
 	if !p.on {
 		if p.page != "" || p.ranges != "" {
@@ -322,7 +324,6 @@ func (p *practices) begin(o *audit.Options) error {
 	return nil
 }
 
-// published reads the copies of what the operator publishes.
 func (p *practices) published() (said cbcp.Published, err error) {
 	if p.page != "" {
 		b, err := userfile.ReadAll(p.page, policypage.MaxDocument)
@@ -334,11 +335,7 @@ func (p *practices) published() (said cbcp.Published, err error) {
 			return said, fmt.Errorf("--bot-page: %s: %w", p.page, err)
 		}
 		said.Page, said.Text, said.Leads = p.page, page.Text, page.Leads
-		for _, to := range page.Links["client-ranges"] {
-			if said.RangesLink == "" {
-				said.RangesLink = to
-			}
-		}
+		said.RangesLink = cmp.Or(page.Links["client-ranges"]...)
 	}
 	if p.ranges != "" {
 		b, err := userfile.ReadAll(p.ranges, policypage.MaxDocument)
@@ -355,7 +352,7 @@ func (p *practices) published() (said cbcp.Published, err error) {
 	return said, nil
 }
 
-// conclude judges, when the audit is done. rename gives the files in r the names to show.
+// conclude judges a finished audit. rename replaces the names of the files in r with those to show.
 func (p *practices) conclude(r *audit.Result, rename func()) {
 	names := make(map[string]string, len(r.Files))
 	read := make([]string, len(r.Files))
@@ -372,7 +369,7 @@ func (p *practices) conclude(r *audit.Result, rename func()) {
 	p.judged = p.judge.Conclude(r, names)
 }
 
-// object is the result for --json: that of the audit, with a field more.
+// object is the value for --json: r, with the field cbcp if there is a judgement.
 func (p *practices) object(r *audit.Result) any {
 	if p.judged == nil {
 		return r
@@ -384,24 +381,14 @@ func (p *practices) object(r *audit.Result) any {
 	}{r, p.judged}
 }
 
-func (p *practices) text() string {
-	if p.judged == nil {
-		return ""
-	}
-	return text.Practices(p.judged)
-}
-
-// brokenMust reports whether the crawl broke something that a crawler must do.
-func (p *practices) brokenMust() bool { return p.judged != nil && p.judged.Musts > 0 }
-
-// knownLedgers is what an auditor knows, and who is believed.
+// knownLedgers are the keys and checkpoints that the user knows and trusts.
 type knownLedgers struct {
 	key       string   // FILE or the key
 	heads     []string // FILE or SIZE:HEX
 	witnesses []string // FILE or the key
 }
 
-// given refuses what is given and empty: an empty variable of a shell must not pass for a check.
+// given refuses an empty value: an empty shell variable must not pass for a check.
 func (k *knownLedgers) given(f *pflag.FlagSet) error {
 	for name, of := range map[string][]string{"key": {k.key}, "checkpoint": k.heads, "witness-key": k.witnesses} {
 		for _, s := range of {
@@ -413,14 +400,10 @@ func (k *knownLedgers) given(f *pflag.FlagSet) error {
 	return nil
 }
 
-// any reports whether something is known.
-func (k *knownLedgers) any() bool {
-	return k.key != "" || len(k.heads)+len(k.witnesses) > 0
-}
+func (k *knownLedgers) any() bool { return k.key != "" || len(k.heads)+len(k.witnesses) > 0 }
 
 var errNoLedger = cli.Usagef("--key, --checkpoint and --witness-key need a ledger: give the crawl directory or the WACZ file that holds it")
 
-// read puts what is known into the options of the comparison with a ledger.
 func (k *knownLedgers) read(l *reconcile.Options) error {
 	if l.Dir == "" && k.any() {
 		return errNoLedger
@@ -447,21 +430,7 @@ func (k *knownLedgers) read(l *reconcile.Options) error {
 	return nil
 }
 
-// keptHead has a crawl directory held to the newest checkpoint of its ledger that was kept beside the key, if this is the
-// machine of its operator. It is read before the ledger is, which has it first.
-func keptHead(l *reconcile.Options) error {
-	if l.Root == "" {
-		return nil
-	}
-	kept, err := crawldir.KeptHead(l.Root)
-	if kept == nil || err != nil {
-		return err
-	}
-	l.Kept, l.KeptIn = &kept.Checkpoint, kept.File
-	return nil
-}
-
-// trusted returns the keys of those who are believed; the operator's is zero if none was given.
+// trusted reads the keys. The operator's is zero if none was given.
 func (k *knownLedgers) trusted() (key checkpoint.Key, witnesses []checkpoint.Key, err error) {
 	if k.key != "" {
 		if key, err = keyAt("--key", k.key); err != nil {
@@ -478,7 +447,7 @@ func (k *knownLedgers) trusted() (key checkpoint.Key, witnesses []checkpoint.Key
 	return key, witnesses, nil
 }
 
-// keyAt reads a verifier key, from the file of that name if there is one.
+// keyAt reads a verifier key, or the file s that holds one.
 func keyAt(flag, s string) (checkpoint.Key, error) {
 	text, err := textAt(flag, s)
 	if err != nil {
@@ -491,36 +460,30 @@ func keyAt(flag, s string) (checkpoint.Key, error) {
 	return k, nil
 }
 
-// textAt returns the content of the file s. If no such file exists, it returns s.
-func textAt(flag, s string) (string, error) {
-	b, err := fileAt(flag, s)
-	var path *fs.PathError
-	if errors.As(err, &path) && !errors.Is(err, fs.ErrPermission) {
-		return s, nil // it names no file, or cannot name one
-	}
-	return string(b), err
-}
-
-// maxKnown is the most that is read of a file, in bytes.
+// maxKnown bounds a file with a key or checkpoint, in bytes.
 const maxKnown = 1 << 20
 
-func fileAt(flag, path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, cli.Usagef("%s: %w", flag, err)
+// textAt returns the content of the file s. If no such file exists, or can exist, it returns s.
+func textAt(flag, s string) (string, error) {
+	f, err := os.Open(s)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "", cli.Usagef("%s: %w", flag, err)
+	case err != nil:
+		return s, nil
 	}
 	defer f.Close()
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return nil, cli.Usagef("%s: %s is not a file", flag, plainly.Argument(path))
+		return "", cli.Usagef("%s: %s is not a file", flag, plainly.Argument(s))
 	}
-	var b bytes.Buffer
-	if _, err := io.Copy(&b, io.LimitReader(f, maxKnown)); err != nil {
-		return nil, cli.Usagef("%s: %w", flag, err)
+	b, err := io.ReadAll(io.LimitReader(f, maxKnown))
+	if err != nil {
+		return "", cli.Usagef("%s: %w", flag, err)
 	}
-	return b.Bytes(), nil
+	return string(b), nil
 }
 
-// accessLogs adds the witness of the access logs, if there are any.
+// accessLogs adds the access logs as a witness.
 func (a *auditing) accessLogs(o *audit.Options, book *reconcile.Ledger, std cli.Streams) error {
 	lo := accesslog.Options{Stdin: std.In, TempDir: o.TempDir, Skew: max(time.Duration(a.skew), 1)}
 	if book != nil {
@@ -545,7 +508,6 @@ func (a *auditing) accessLogs(o *audit.Options, book *reconcile.Ledger, std cli.
 	return nil
 }
 
-// addresses reads --from.
 func (a *auditing) addresses() (all []netip.Prefix, err error) {
 	for _, s := range a.from {
 		p, err := netip.ParsePrefix(s)
@@ -560,7 +522,6 @@ func (a *auditing) addresses() (all []netip.Prefix, err error) {
 	return all, nil
 }
 
-// logFiles reads --access-log.
 func (a *auditing) logFiles() (all []accesslog.Log, err error) {
 	for _, s := range a.logs {
 		host, path := hostFile(s)
@@ -575,7 +536,6 @@ func (a *auditing) logFiles() (all []accesslog.Log, err error) {
 	return all, nil
 }
 
-// hostFile reads [HOST=]FILE.
 func hostFile(s string) (host, path string) {
 	if host, path, ok := strings.Cut(s, "="); ok && !strings.ContainsAny(host, `/\`) {
 		return strings.ToLower(host), path
@@ -583,7 +543,6 @@ func hostFile(s string) (host, path string) {
 	return "", s
 }
 
-// logsAlone judges access logs without an archive.
 func (a *auditing) logsAlone(ctx context.Context, temp string, std cli.Streams) error {
 	switch {
 	case a.token == "":
@@ -615,8 +574,7 @@ func (a *auditing) logsAlone(ctx context.Context, temp string, std cli.Streams) 
 	return a.write(r, std)
 }
 
-// archivesAt returns the WARC files that paths name, sorted by name, and the ledger beside them, which may be missing.
-// The content of a WACZ file is unpacked into temp.
+// archivesAt is archiveAt for several paths. It unpacks a WACZ file into temp.
 func archivesAt(ctx context.Context, paths []string, temp string) (files []string, ledgerDir string, pack *wacz.Package, err error) {
 	for _, p := range paths {
 		if isPackage(p) {
@@ -640,7 +598,7 @@ func archivesAt(ctx context.Context, paths []string, temp string) (files []strin
 	return files, ledgerDir, nil, nil
 }
 
-// isPackage reports whether a file is a WACZ file, by its name or by its first octets.
+// isPackage reports whether a file is a WACZ file, by its name or its first bytes.
 func isPackage(path string) bool {
 	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
 		return false
@@ -655,7 +613,7 @@ func isPackage(path string) bool {
 	return strings.EqualFold(filepath.Ext(path), ".wacz") || bytes.Equal(magic[:n], []byte("PK\x03\x04"))
 }
 
-// archiveAt returns the WARC files that path names, sorted by name, and the ledger beside them, which may be missing.
+// archiveAt returns the WARC files of a path, sorted by name, and the folder of their ledger, which need not exist.
 func archiveAt(path string) (files []string, ledgerDir string, err error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -665,7 +623,7 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		return nil, "", fmt.Errorf("audit: %w", err)
 	}
 	if !fi.IsDir() {
-		if !fi.Mode().IsRegular() { // a pipe would be waited for, and it is read more than once
+		if !fi.Mode().IsRegular() { // a pipe blocks, and can be read only once
 			return nil, "", fmt.Errorf("audit: %s is not a regular file", path)
 		}
 		return []string{path}, "", nil
@@ -689,23 +647,24 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		name := strings.TrimSuffix(e.Name(), ".open") // a running crawl's last segment, or one that a kill left
 		if strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") {
 			files = append(files, filepath.Join(dir, e.Name()))
-			if fi, err := os.Stat(files[len(files)-1]); err == nil && !fi.Mode().IsRegular() { // a pipe would be waited for
+			if fi, err := os.Stat(files[len(files)-1]); err == nil && !fi.Mode().IsRegular() {
 				return nil, "", fmt.Errorf("audit: %s is not a regular file", files[len(files)-1])
 			}
 		}
 	}
-	if len(files) == 0 && !hasSegment(ledgerDir) { // a kill may come before the first exchange, and the ledger tells
+	// A crawl that was killed before its first exchange has a ledger, and no file.
+	if begun, err := crawldir.Entries(ledgerDir, "0", ".jsonl"); len(files) == 0 && (err != nil || len(begun) == 0) {
 		return nil, "", cli.Usagef("audit: %s holds no WARC file (*.warc, *.warc.gz)", dir)
 	}
 	slices.Sort(files)
 	return files, ledgerDir, nil
 }
 
-// packedName is what the folder of the archive is called in an unpacked WACZ file.
+// packedName is the folder of the archive in an unpacked WACZ file.
 const packedName = "archive"
 
-// ledgerBeside returns where the ledger of the archive in dir is, or where it must be: path is that folder, or the crawl
-// directory that holds it. It is "" where there can be none.
+// ledgerBeside returns the folder where the ledger of the archive in dir is or belongs, "" for none. path is dir, or the
+// crawl directory above it.
 func ledgerBeside(path, dir string) string {
 	if whole, err := filepath.Abs(path); err == nil && dir == path && filepath.Base(whole) == crawldir.ArchiveName {
 		if up := filepath.Join(filepath.Dir(whole), crawldir.LedgerName); isDir(up) {
@@ -723,8 +682,7 @@ func ledgerBeside(path, dir string) string {
 	return ""
 }
 
-// archiveFolder returns the folder that holds only WARC files of the crawl with this ledger. It is empty if the folder
-// holds the whole crawl, or does not exist.
+// archiveFolder returns the folder that holds only the WARC files of a crawl; "" if it holds the whole crawl, or is missing.
 func archiveFolder(files []string, ledgerDir string) string {
 	folder := filepath.Join(filepath.Dir(ledgerDir), crawldir.ArchiveName)
 	if len(files) > 0 {
@@ -736,21 +694,12 @@ func archiveFolder(files []string, ledgerDir string) string {
 	return folder
 }
 
-// hasSegment reports whether a ledger has begun.
-func hasSegment(dir string) bool {
-	if dir == "" {
-		return false
-	}
-	all, err := crawldir.Entries(dir, "0", ".jsonl")
-	return err == nil && len(all) > 0
-}
-
 func isDir(path string) bool {
 	fi, err := os.Stat(path)
 	return err == nil && fi.IsDir()
 }
 
-// besideFiles says where the files are that a ledger has marks of, if the archive stands where a crawl puts it.
+// besideFiles sets where to find the files that the ledger has marks of, if the archive is in a crawl directory.
 func besideFiles(l *reconcile.Options, files []string) {
 	if l.Dir == "" {
 		return

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,15 +26,13 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// bashWords is for bash without the package bash-completion: the words of the line, as the script wants them.
+// bashWords splits the line into words in a bash without the package bash-completion.
 //
 //go:embed words.bash
 var bashWords string
 
-// shells are those that there are scripts for.
 func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
-// newCompletion is curtsy completion.
 func newCompletion(std cli.Streams) *cobra.Command {
 	cmd := cli.Command("completion")
 	cmd.ValidArgsFunction = func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -59,7 +58,6 @@ func newCompletion(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// completion makes the script of a shell.
 func completion(root *cobra.Command, shell string) ([]byte, error) {
 	var b bytes.Buffer
 	write := map[string]func(io.Writer) error{
@@ -69,11 +67,7 @@ func completion(root *cobra.Command, shell string) ([]byte, error) {
 		"powershell": root.GenPowerShellCompletionWithDesc,
 	}[shell]
 	if write == nil {
-		near := ""
-		if n := plainly.Nearest(shell, shells()); n != "" {
-			near = "; did you mean " + n + "?"
-		}
-		return nil, fmt.Errorf("no completion for %q%s: write one of %s", shell, near, strings.Join(shells(), ", "))
+		return nil, fmt.Errorf("no completion for %q%s: write one of %s", shell, didYouMean(shell, shells()), strings.Join(shells(), ", "))
 	}
 	if err := write(&b); err != nil {
 		return nil, err
@@ -84,24 +78,26 @@ func completion(root *cobra.Command, shell string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// didYouMean suggests the nearest of some names; "" for none.
+func didYouMean(word string, names []string) string {
+	if n := plainly.Nearest(word, names); n != "" {
+		return "; did you mean " + n + "?"
+	}
+	return ""
+}
+
 const (
 	offerFiles = cobra.ShellCompDirectiveDefault // the shell offers files
 	nothing    = cobra.ShellCompDirectiveNoFileComp
 	wordGoesOn = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace // more of the same word follows
 )
 
-// completionAsked reports whether a command line comes from a shell that completes.
-func completionAsked(args []string) bool {
-	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
-}
-
-// attach has cmd, and all commands below it, complete their arguments and flags. Cobra keeps what completes flags, and
-// the commands with it, as long as the process lives: only a process that is Asked may need it.
+// attach has cmd, and all commands below it, complete their arguments and flags. Only a process that completes calls it:
+// cobra keeps the commands for as long as the process lives.
 func attach(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if complete := ofFlag(f); complete != nil {
-			// The error says that there is a function already, or no such flag.
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails where the flag has a function already
 		}
 	})
 	switch {
@@ -115,7 +111,7 @@ func attach(cmd *cobra.Command) {
 	}
 }
 
-// A kind is what an argument may be.
+// A kind is a kind of argument, by what completes it.
 type kind int
 
 const (
@@ -132,10 +128,10 @@ var kindsOfWords = map[string]kind{
 	"COMMAND": commandWord,
 }
 
-// noArgument is what stands in usage lines and is no argument.
+// noArgument matches the parts of usage lines that are not arguments.
 var noArgument = regexp.MustCompile(`\[(flags|-[^\]]*)\]|\([^)]*\)| -- `)
 
-// takes are the kinds of each argument of a usage line, and whether the last may be repeated. Alternatives stand in one.
+// takes returns the kinds that each argument of a usage line may have, and whether the last may be repeated.
 func takes(use string) (args [][]kind, again bool) {
 	for _, w := range strings.Fields(noArgument.ReplaceAllString(use, " "))[1:] {
 		w = strings.Trim(w, "[]")
@@ -150,7 +146,6 @@ func takes(use string) (args [][]kind, again bool) {
 	return args, again
 }
 
-// ofArgs completes the arguments of a command by its usage line.
 func ofArgs(cmd *cobra.Command) cobra.CompletionFunc {
 	args, again := takes(cmd.Use)
 	return func(_ *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -165,7 +160,6 @@ func ofArgs(cmd *cobra.Command) cobra.CompletionFunc {
 	}
 }
 
-// offer is what completes a word that may be of some kinds.
 func offer(ks []kind, begun string) (all []string, then cobra.ShellCompDirective) {
 	then = nothing
 	for _, k := range ks {
@@ -179,7 +173,7 @@ func offer(ks []kind, begun string) (all []string, then cobra.ShellCompDirective
 	return all, then
 }
 
-// ofFlag completes what a flag takes; nil where it takes nothing.
+// ofFlag completes the value of a flag; nil if it takes none.
 func ofFlag(f *pflag.Flag) cobra.CompletionFunc {
 	if words := cli.WordsOf(f); words != nil {
 		return ofWords(words, f.Value.Type() == "stringSlice")
@@ -189,7 +183,7 @@ func ofFlag(f *pflag.Flag) cobra.CompletionFunc {
 	switch {
 	case f.NoOptDefVal != "":
 		return nil
-	case k == crawlWord: // to be made, but for few
+	case k == crawlWord: // most flags name a directory to create
 		k = file
 	}
 	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -197,7 +191,7 @@ func ofFlag(f *pflag.Flag) cobra.CompletionFunc {
 	}
 }
 
-// ofWords completes words, or beginnings of words, each in turn in a list.
+// ofWords completes words, or beginnings of words, and each item of a list.
 func ofWords(words []string, list bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) (all []string, then cobra.ShellCompDirective) {
 		then = nothing
@@ -217,7 +211,6 @@ func ofWords(words []string, list bool) cobra.CompletionFunc {
 	}
 }
 
-// commandsOffered completes the names of commands, for help.
 func commandsOffered(cmd *cobra.Command, given []string, begun string) (all []string, then cobra.ShellCompDirective) {
 	about, rest, err := cmd.Root().Find(given)
 	if err != nil || len(rest) > 0 {
@@ -231,10 +224,9 @@ func commandsOffered(cmd *cobra.Command, given []string, begun string) (all []st
 	return all, nothing
 }
 
-// mostEntries is how many entries of a folder are looked at.
+// mostEntries bounds the entries of a folder that completion reads.
 const mostEntries = 10_000
 
-// crawls are the crawl directories whose paths begin as given.
 func crawls(begun string) (all []string) {
 	before, name := filepath.Split(begun)
 	in := before
@@ -246,32 +238,22 @@ func crawls(begun string) (all []string) {
 		return nil
 	}
 	defer folder.Close()
-	for looked := 0; looked < mostEntries; {
-		entries, err := folder.ReadDir(1000)
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), name) && isCrawl(filepath.Join(in, e.Name())) && plainly.OneLine(e.Name()) == e.Name() {
-				all = append(all, before+e.Name())
-			}
+	entries, _ := folder.ReadDir(mostEntries) // those that can be read
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), name) || plainly.OneLine(e.Name()) != e.Name() {
+			continue
 		}
-		looked += len(entries)
-		if err != nil { // the end, as a rule
-			break
+		if fi, err := os.Stat(filepath.Join(in, e.Name(), crawldir.FrontierName)); err == nil && fi.Mode().IsRegular() {
+			all = append(all, before+e.Name())
 		}
 	}
 	slices.Sort(all)
 	return all
 }
 
-// isCrawl reports whether a folder is a crawl directory, by what is in it.
-func isCrawl(dir string) bool {
-	fi, err := os.Stat(filepath.Join(dir, crawldir.FrontierName))
-	return err == nil && fi.Mode().IsRegular()
-}
-
-// mark is at the top of every file that install-docs writes. It replaces no file without it.
+// mark is at the top of every file that install-docs writes. install-docs replaces no file without it.
 const mark = "Written by curtsy install-docs from the help of the command."
 
-// newInstallDocs is curtsy install-docs.
 func newInstallDocs(std cli.Streams) *cobra.Command {
 	var prefix string
 	var dryRun bool
@@ -289,7 +271,7 @@ func newInstallDocs(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// usualPrefix is where software goes that no package manager keeps.
+// usualPrefix is the prefix of software without a package manager.
 func usualPrefix() (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", cli.Usagef("Windows has no place for manual pages: name a folder with --prefix")
@@ -304,16 +286,19 @@ func usualPrefix() (string, error) {
 	return filepath.Join(home, ".local"), nil
 }
 
-// a page is a file to install.
 type shellPage struct {
 	path string
 	text []byte
 }
 
-// docs are all files, in the order of their paths.
+// docs returns the files to install, in the order of their paths.
 func docs(root *cobra.Command, prefix string) ([]shellPage, error) {
 	var all []shellPage
-	man, err := manual(root, mark, built())
+	date := thisBuild().Time // of the commit
+	if date.IsZero() {
+		date = time.Now()
+	}
+	man, err := manual(root, mark, date)
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +323,7 @@ func docs(root *cobra.Command, prefix string) ([]shellPage, error) {
 	return all, nil
 }
 
-// install writes all files, or none if something else stands where one of them belongs.
+// install writes all files, or none if another file is in the place of one.
 func install(root *cobra.Command, prefix string, dryRun bool, out io.Writer) error {
 	all, err := docs(root, prefix)
 	if err != nil {
@@ -370,16 +355,8 @@ func install(root *cobra.Command, prefix string, dryRun bool, out io.Writer) err
 	return nil
 }
 
-// built is when the program was made of: the time of its commit, or now where the build does not say.
-func built() time.Time {
-	if at := thisBuild().Time; !at.IsZero() {
-		return at
-	}
-	return time.Now()
-}
-
-// manual writes the manual pages of cmd and of all commands below it, by file name (curtsy-frontier-ls.1). The mark is a
-// comment at the top of each. It changes the texts of the commands, which become Markdown.
+// manual returns the manual pages of cmd and of all commands below it, by file name (curtsy-frontier-ls.1). The mark is a
+// comment at the top of each. It turns the texts of the commands into Markdown.
 func manual(cmd *cobra.Command, mark string, date time.Time) (map[string][]byte, error) {
 	pages := map[string][]byte{}
 	if cmd.Hidden || cmd.Name() == "help" {
@@ -390,9 +367,7 @@ func manual(cmd *cobra.Command, mark string, date time.Time) (map[string][]byte,
 		if err != nil {
 			return nil, err
 		}
-		for name, text := range more {
-			pages[name] = text
-		}
+		maps.Copy(pages, more)
 	}
 	cmd.DisableAutoGenTag = true
 	cmd.InitDefaultHelpFlag()
@@ -405,7 +380,7 @@ func manual(cmd *cobra.Command, mark string, date time.Time) (map[string][]byte,
 	return pages, err
 }
 
-// option has the page show what a flag takes in place of its default, which its text names.
+// option has the page show what a flag takes in place of its default, which moves into the text.
 func option(f *pflag.Flag) {
 	shown := cli.Shown(f)
 	takes, usage := pflag.UnquoteUsage(shown)
@@ -418,15 +393,14 @@ func option(f *pflag.Flag) {
 	f.Usage = escape.Replace(usage)
 }
 
-// unquoted is a flag value whose default help shows without quotes.
+// unquoted is a flag value whose default pflag shows without quotes.
 type unquoted struct{ pflag.Value }
 
 func (unquoted) Type() string { return "" }
 
-// escape keeps a text from being markup.
 var escape = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`)
 
-// markdown is help as Markdown: lines that are indented are shown as they are.
+// markdown is help as Markdown: indented lines become literal blocks.
 func markdown(help string) string {
 	var b strings.Builder
 	literal := false
@@ -444,7 +418,6 @@ func markdown(help string) string {
 	return b.String()
 }
 
-// exits lists the exit codes, which are the same for every command.
 func exits() string {
 	var b strings.Builder
 	for _, e := range []struct {

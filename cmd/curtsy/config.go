@@ -25,7 +25,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// atMostOne is for commands that take one argument, in words, and with least 0 may have none.
+// atMostOne is for commands that take one argument, or none if least is 0.
 func atMostOne(what string, least int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > 1 {
@@ -92,7 +92,7 @@ const hostsHead = `
 # [[host]]
 `
 
-// commented is a file of all settings, of which none takes effect.
+// commented is a settings file in which every setting is a comment.
 func commented() ([]byte, error) {
 	var s crawldir.Settings
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
@@ -127,7 +127,7 @@ func commented() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// comment writes a text behind marks of comments, in lines of no great width.
+// comment writes a wrapped text as comments.
 func comment(b *bytes.Buffer, s string) {
 	for line := range strings.Lines(text.Wrap("## " + s + "\n")) {
 		line, _ = strings.CutPrefix(strings.TrimRight(line, "\n"), "## ")
@@ -135,7 +135,6 @@ func comment(b *bytes.Buffer, s string) {
 	}
 }
 
-// configShown is a setting as --json has it.
 type configShown struct {
 	Name   string         `json:"name"`
 	Value  string         `json:"value"` // as TOML has it
@@ -194,7 +193,7 @@ func newShow(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// lines are the settings as their file has them, and the tables for some hosts.
+// lines returns the settings as a file has them, and the tables for some hosts.
 func lines(s *crawldir.Settings, origins map[string]config.Origin) (all []configShown, hosts string, err error) {
 	file, err := s.TOML()
 	if err != nil {
@@ -210,7 +209,7 @@ func lines(s *crawldir.Settings, origins map[string]config.Origin) (all []config
 	return all, rest, nil
 }
 
-// configWord is an origin for people.
+// configWord describes an origin.
 func configWord(o config.Origin) string {
 	switch o.From {
 	case config.FromFlag, config.FromEnvironment, config.FromDefault:
@@ -222,7 +221,6 @@ func configWord(o config.Origin) string {
 	return o.At + " (" + o.From + ")"
 }
 
-// set is what the flags of config set ask for.
 type set struct {
 	one                                    map[string]*string // by setting
 	exclude, include, noExclude, noInclude []string
@@ -231,7 +229,6 @@ type set struct {
 	optOuts, dry, json                     bool
 }
 
-// newSet is curtsy config set.
 func newSet(std cli.Streams) *cobra.Command {
 	s := set{one: map[string]*string{}}
 	flags := cli.Flags{
@@ -250,7 +247,6 @@ func newSet(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// changes are those that are asked for.
 func (s *set) changes() (all []control.Change, err error) {
 	lists := map[string][]string{control.SetStopWhen: s.stopWhen, control.SetWindow: s.window}
 	for _, name := range append(control.Budgets(), control.SetDelay) {
@@ -290,7 +286,6 @@ func (s *set) changes() (all []control.Change, err error) {
 	return all, nil
 }
 
-// wasSet is what came of a change.
 type wasSet struct {
 	control.Change
 	control.Changed
@@ -327,7 +322,6 @@ func (s *set) run(ctx context.Context, dir string, std cli.Streams) error {
 	return err
 }
 
-// write says it in sentences, with examples.
 func (d wasSet) write(to io.Writer) error {
 	text := d.Setting + " "
 	switch {

@@ -85,7 +85,7 @@ func crawltestServe(ctx context.Context, token, keys string, wing, asJSON bool, 
 	return err
 }
 
-// directoryIn reads the key directory of a crawler; nil if none is named.
+// directoryIn reads the key directory of a crawler; nil if path is empty.
 func directoryIn(path string) (*crawltest.Directory, error) {
 	if path == "" {
 		return nil, nil
@@ -101,7 +101,7 @@ func directoryIn(path string) (*crawltest.Directory, error) {
 	return d, nil
 }
 
-// startBoard serves the scoreboard for a crawler of that product token, whose key directory is in a file.
+// startBoard serves the scoreboard for a crawler with a product token and the key directory in the file keys.
 func startBoard(token, keys string, wing bool) (*scoreboard.Board, error) {
 	if !canBeToken(token) {
 		return nil, cli.Usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1); a number may follow", token)
@@ -118,17 +118,16 @@ func startBoard(token, keys string, wing bool) (*scoreboard.Board, error) {
 	return board, nil
 }
 
-// canBeToken reports whether a name can stand in a User-agent line and mean one crawler.
+// canBeToken reports whether a User-agent line can name one crawler so.
 func canBeToken(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 	return name != "" && strings.Contains(letters, name[:1]) && strings.Trim(name, letters+"0123456789.") == ""
 }
 
-// tryCrawl is the command with which curtsy crawls the board. It takes the contact from the user's own settings, and says how to
-// set it if it is not.
+// tryCrawl is the command with which curtsy crawls the board, without the contact, which is the user's own.
 const tryCrawl = "crawl --dir crawltest --scope any --max-time 10m --max-wait 25s --own-site none"
 
-// writeBoard prints where a crawl begins, how curtsy crawls it if there is a command, and which port is which host.
+// writeBoard prints the seed, the curtsy command for the crawl if there is one, and the address of each host.
 func writeBoard(w io.Writer, web *crawltest.Web, seed, command string) error {
 	fmt.Fprintf(w, "seed  %s\n", seed)
 	if command != "" {
@@ -161,7 +160,7 @@ func newRulesJSON(r crawltest.Report) []ruleJSON {
 	return rules
 }
 
-// tortureServe serves the torture site until Ctrl-C, then says how polite the visit was.
+// tortureServe serves the torture site until Ctrl-C, then prints how polite the visit was.
 func tortureServe(ctx context.Context, token string, asJSON bool, std cli.Streams) error {
 	if !canBeToken(token) {
 		return cli.Usagef("--token %q: a product token has letters, - and _ (RFC 9309 2.2.1)", token)
@@ -209,7 +208,6 @@ func writeTorture(w io.Writer, o *scoreboard.Web, asJSON bool) error {
 	return writeBoard(w, o.Web, o.Seed(), "mirror --dir torture")
 }
 
-// scoring are the flags of crawltest score.
 type scoring struct {
 	json, quiet, verbose bool
 
@@ -241,7 +239,7 @@ func newScore(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// check refuses what cannot work, and fills in the token.
+// check validates the flags, and sets the token if it is empty.
 func (s *scoring) check(command []string) error {
 	if s.quiet && s.verbose {
 		return cli.Usagef("--quiet and --verbose contradict each other")
@@ -261,26 +259,20 @@ func (s *scoring) check(command []string) error {
 	all := scoreboard.New(s.token, s.wing).Rules()
 	for _, part := range s.rules {
 		if !slices.ContainsFunc(all, func(r crawltest.Rule) bool { return names(part, r) }) {
-			return cli.Usagef("--rules: no rule is called %q; there are: %s", part, joinRules(all))
+			var list []string
+			for _, r := range all {
+				list = append(list, string(r))
+			}
+			return cli.Usagef("--rules: no rule is called %q; there are: %s", part, strings.Join(list, "; "))
 		}
 	}
 	return nil
 }
 
-// names reports whether part is in a rule's name.
 func names(part string, r crawltest.Rule) bool {
 	return strings.Contains(strings.ToLower(string(r)), strings.ToLower(strings.TrimSpace(part)))
 }
 
-func joinRules(all []crawltest.Rule) string {
-	var list []string
-	for _, r := range all {
-		list = append(list, string(r))
-	}
-	return strings.Join(list, "; ")
-}
-
-// run serves, runs the command and prints the score.
 func (s *scoring) run(ctx context.Context, command []string, std cli.Streams) error {
 	if err := s.check(command); err != nil {
 		return err
@@ -302,7 +294,11 @@ func (s *scoring) run(ctx context.Context, command []string, std cli.Streams) er
 	if r.idle && !r.interrupted {
 		return errors.New("the command made no request, so there is nothing to score; is it allowed to contact 127.0.0.1?")
 	}
-	score := board.Judge(r.ending())
+	ending := scoreboard.Ending{Shown: true}
+	if r.timedOut || r.interrupted {
+		ending.Cut = r.took
+	}
+	score := board.Judge(ending)
 	if len(s.rules) > 0 {
 		score.Rows = slices.DeleteFunc(score.Rows, func(row crawltest.Row) bool {
 			return !slices.ContainsFunc(s.rules, func(part string) bool { return names(part, row.Rule) })
@@ -326,24 +322,16 @@ func (s *scoring) run(ctx context.Context, command []string, std cli.Streams) er
 	return nil
 }
 
-// ran is how the command of a crawler ended.
 type ran struct {
 	command     []string
 	exit        *int // nil when a signal ended it
 	took        time.Duration
 	timedOut    bool
-	interrupted bool // by whoever runs us
+	interrupted bool // by the user
 	idle        bool // it made no request
 }
 
-func (r ran) ending() scoreboard.Ending {
-	if r.timedOut || r.interrupted {
-		return scoreboard.Ending{Shown: true, Cut: r.took}
-	}
-	return scoreboard.Ending{Shown: true}
-}
-
-// crawl runs the command to its end, or to the time-out.
+// crawl runs the command to its end, or to the timeout.
 func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []string, std cli.Streams) (_ ran, err error) {
 	dir, err := os.MkdirTemp("", "curtsy-score-")
 	if err != nil {
@@ -394,7 +382,6 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	return r, nil
 }
 
-// describe says how the command ended.
 func (r ran) describe(failed error) string {
 	took := r.took.Round(time.Second)
 	switch {
@@ -408,7 +395,7 @@ func (r ran) describe(failed error) string {
 	return fmt.Sprintf("the command ended after %v: %v", took, failed)
 }
 
-// watch waits for the command, and says meanwhile how far it has come.
+// watch waits for the command, and shows its progress.
 func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, display *progress.Display) error {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
@@ -426,10 +413,10 @@ func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, display *progres
 	}
 }
 
-// transcript is what a command prints: kept in a file, and shown if asked for.
+// transcript is the output of a command: kept in a file, and shown on request.
 type transcript struct {
 	*os.File
-	shown io.Writer // nil for not
+	shown io.Writer
 }
 
 func (s *scoring) output(dir string, std cli.Streams) (*transcript, error) {
@@ -462,16 +449,16 @@ func (t *transcript) tail() string {
 	if err != nil || size == 0 {
 		return "it has printed nothing"
 	}
-	text, _ := io.ReadAll(io.NewSectionReader(t, max(0, size-most), most)) // what there is
+	text, _ := io.ReadAll(io.NewSectionReader(t, max(0, size-most), most))
 	lines := strings.Split(strings.TrimSpace(plainly.Lines(string(text))), "\n")
 	return "its last words:\n  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
 }
 
-// boardMap is where the web of the scoreboard, or the torture site, is served.
+// boardMap lists where the web of the scoreboard, or the torture site, is served.
 type boardMap struct {
 	Seed   string            `json:"seed"`
-	Hosts  map[string]string `json:"hosts"`            // names to URLs
-	Absent []absentJSON      `json:"absent,omitempty"` // what no mirror should hold
+	Hosts  map[string]string `json:"hosts"` // names to URLs
+	Absent []absentJSON      `json:"absent,omitempty"`
 }
 
 func newBoardMap(web *crawltest.Web, seed string) boardMap {
@@ -482,7 +469,6 @@ func newBoardMap(web *crawltest.Web, seed string) boardMap {
 	return m
 }
 
-// scoreJSON is a score, and how it came about.
 type scoreJSON struct {
 	Command  []string    `json:"command,omitempty"`
 	Exit     *int        `json:"exit,omitempty"` // of the command; absent when a signal ended it

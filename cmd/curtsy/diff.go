@@ -14,8 +14,8 @@ import (
 	"curtsy/cmd/curtsy/text"
 	"curtsy/crawler/changes"
 	"curtsy/crawler/control"
+	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawldir/userfile"
-	"curtsy/crawler/export"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
 	"curtsy/storage/plainly"
@@ -28,7 +28,6 @@ type diffOptions struct {
 	quiet       bool
 }
 
-// diffCommand is curtsy diff.
 func diffCommand(std cli.Streams) *cobra.Command {
 	var o diffOptions
 	cmd := cli.Command("diff", cli.Flags{"from": &o.from, "to": &o.to, "html": &o.html, "exit-code": &o.found, "quiet": &o.quiet, "json": &o.json})
@@ -44,7 +43,7 @@ func diffCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// optedOut reports whether the opt-out lists of a crawl name a URL.
+// optedOut returns whether the opt-out lists of a crawl name a URL.
 func optedOut(dir string) (func(canon.URL) bool, error) {
 	s, err := config.Of(dir)
 	if err != nil {
@@ -60,7 +59,7 @@ func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) erro
 	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a page of changes", Mark: text.ChangesPageMark}); err != nil {
 		return err
 	}
-	if err := mustHoldLedger(dir); err != nil {
+	if err := mustHold(dir, crawldir.LedgerName); err != nil {
 		return err
 	}
 	_, err := control.Connect(ctx, dir)
@@ -82,8 +81,6 @@ func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) erro
 		return fmt.Errorf("the crawl in %s was made once, and there is nothing to compare it with: crawl it again with curtsy update %s", dir, shown)
 	case errors.Is(err, changes.ErrGeneration):
 		return cli.Usagef("%w", err)
-	case errors.Is(err, export.ErrNoIndex):
-		return err
 	case err != nil:
 		return err
 	}

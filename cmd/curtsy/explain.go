@@ -35,7 +35,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// explaining is one invocation of explain.
 type explaining struct {
 	dir     string
 	written string
@@ -43,11 +42,10 @@ type explaining struct {
 	at      time.Time // zero: now
 	json    bool
 
-	settings *crawldir.Settings // those of the crawl
-	config   crawler.Config     // made of them
+	settings *crawldir.Settings
+	config   crawler.Config
 }
 
-// explainCommand is curtsy explain.
 func explainCommand(std cli.Streams) *cobra.Command {
 	var x explaining
 	var at string
@@ -68,7 +66,6 @@ func explainCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// check reads the question.
 func (x *explaining) check(at string, now time.Time) (err error) {
 	if x.url, err = cli.URL(x.written); err != nil {
 		return err
@@ -81,7 +78,7 @@ func (x *explaining) check(at string, now time.Time) (err error) {
 	return crawldir.Require(x.dir)
 }
 
-// parseAt reads an instant that is over.
+// parseAt parses a time in the past.
 func parseAt(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		if d > 0 {
@@ -102,7 +99,6 @@ func parseAt(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, cli.Usagef("--at %q is not a time; write it like 2026-11-21T10:00:00Z, '2026-11-21 10:00' (UTC) or -2h", text)
 }
 
-// explanation is what explain prints.
 type explanation struct {
 	explain.Explanation
 	History history `json:"history"`
@@ -124,7 +120,6 @@ func (x *explaining) run(ctx context.Context, std cli.Streams) error {
 	return err
 }
 
-// configure reads the settings of the crawl.
 func (x *explaining) configure() error {
 	s, err := config.Of(x.dir)
 	if err != nil {
@@ -138,7 +133,7 @@ func (x *explaining) configure() error {
 	return err
 }
 
-// answer reads the crawl, then the ledger, and for the past the archive.
+// answer reads the crawl, then the ledger, and for a past time the archive.
 func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	q := explain.Question{URL: x.url, Written: x.written}
 	e, err := x.ask(ctx, q)
@@ -168,7 +163,7 @@ func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	return out, nil
 }
 
-// ask asks the running crawl, or reads the frontier when none answers.
+// ask asks the running crawl, or reads the frontier if none answers.
 func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Explanation, error) {
 	remote, asked := control.Connect(ctx, x.dir)
 	if asked == nil {
@@ -189,10 +184,9 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 	return e, cli.Damaged(errors.Join(err, f.Close()), x.dir)
 }
 
-// explainText is what the template of an explanation takes.
 type explainText struct{ explanation }
 
-// Decider is the rule of the scope that decides; nil if none was asked.
+// Decider is the scope rule that decides; nil if none was asked.
 func (e explainText) Decider() *explain.Rule {
 	if n := len(e.Scope.Asked); n > 0 {
 		return &e.Scope.Asked[n-1]
@@ -200,7 +194,7 @@ func (e explainText) Decider() *explain.Rule {
 	return nil
 }
 
-// Passed are the rules of the scope before that.
+// Passed are the scope rules before Decider.
 func (e explainText) Passed() string {
 	var names []string
 	for _, r := range e.Scope.Asked[:max(len(e.Scope.Asked)-1, 0)] {
@@ -209,7 +203,7 @@ func (e explainText) Passed() string {
 	return strings.Join(names, ", ")
 }
 
-// AddressDelay is the delay between two starts at one address, in seconds, unless a term has it already.
+// AddressDelay is the delay between two starts at one address, in seconds; 0 if the last term has it.
 func (e explainText) AddressDelay() float64 {
 	if n := len(e.Pace.Terms); n > 0 && e.Pace.Terms[n-1].By == storage.ByAddress {
 		return 0
@@ -217,27 +211,26 @@ func (e explainText) AddressDelay() float64 {
 	return e.Pace.Address
 }
 
-// Unit is that of a budget.
 func (explainText) Unit(b explain.Budget) string {
 	return map[string]string{budget.MaxTime: " s", budget.MaxBytes: " B"}[b.Name]
 }
 
-// maxAsked is how many exchanges for robots.txt the text has; JSON has more.
+// maxAsked bounds the exchanges for robots.txt in the text. The JSON form has more.
 const maxAsked = 5
 
-// LastAsked are the last exchanges for the host's robots.txt, redirects included.
+// LastAsked are the last exchanges for robots.txt, redirects included.
 func (e explainText) LastAsked() []storage.Line {
 	all := e.History.Asked()
 	return all[max(len(all)-maxAsked, 0):]
 }
 
-// How many lines of the ledger are kept.
+// Ledger lines that a view keeps.
 const (
 	maxHistory = 200 // of the URL
 	maxRobots  = 20  // of exchanges for robots.txt
 )
 
-// tail keeps the last lines.
+// tail keeps the last most lines.
 type tail struct {
 	most  int
 	lines []storage.Line
@@ -257,14 +250,14 @@ func (t *tail) raw() []json.RawMessage {
 	return all
 }
 
-// A View is one pass over a ledger with a URL in mind. It remembers a bounded number of lines, however many there are.
+// view is one pass over a ledger for a URL. It keeps a bounded number of lines.
 type view struct {
 	history
 	dir    string
 	url    canon.URL
 	origin string // of the host, with a slash behind it
 	robots string // the URL of its robots.txt
-	via    string // the page that led to the URL, if that is known already
+	via    string // the page that led to the URL; "" if not known
 	until  time.Time
 	policy *replay // nil unless the past is asked about
 
@@ -276,28 +269,28 @@ type view struct {
 	bad       int
 }
 
-// A Subject is what a history is of.
+// explainSubject is the URL of a view.
 type explainSubject struct {
 	Dir    string // of the crawl
 	URL    canon.URL
-	Via    string    // the page that led to the URL, if that is known already
-	At     time.Time // the instant that is asked about; zero for now
+	Via    string    // the page that led to the URL; "" if not known
+	At     time.Time // zero for now
 	Config crawler.Config
 }
 
-// of is the history of a URL, to be read.
 func of(x explainSubject) *view {
 	a := x.URL.Authority()
 	origin := a.Origin()
 	l := &view{dir: x.Dir, url: x.URL, origin: origin + "/", robots: origin + "/robots.txt", via: x.Via, until: x.At}
 	l.history.decisions.most, l.history.asked.most = maxHistory, maxRobots
 	if !x.At.IsZero() {
-		l.policy = newReplay(x, origin)
+		terms := robots.Terms{Standard: x.Config.Standard, Strict: true}
+		l.policy = &replay{config: x.Config, dir: x.Dir, origin: origin, terms: terms}
 	}
 	return l
 }
 
-// Read goes through the ledger. One that is missing has no lines; lines that cannot be read are counted.
+// Read reads the ledger. A missing one has no lines; Read counts damaged lines.
 func (l *view) Read(ctx context.Context) error {
 	var after time.Time // the first line behind the instant
 	for line, err := range ledger.Read(filepath.Join(l.dir, crawldir.LedgerName)) {
@@ -363,18 +356,12 @@ func (l *view) take(line storage.Line) {
 			l.ended = end
 		}
 	}
-	if line.URL == l.url.String() || l.same(line.URL) {
+	if u, err := canon.Parse(line.URL); line.URL == l.url.String() || err == nil && u.Key() == l.url.Key() {
 		l.met(line)
 	}
 }
 
-// same reports whether a URL of the host is another spelling of ours.
-func (l *view) same(url string) bool {
-	u, err := canon.Parse(url)
-	return err == nil && u.Key() == l.url.Key()
-}
-
-// met takes in a line of the URL itself.
+// met takes a line of the URL itself, in any spelling.
 func (l *view) met(line storage.Line) {
 	l.Total++
 	l.history.decisions.add(line)
@@ -393,12 +380,12 @@ func (l *view) met(line storage.Line) {
 	}
 }
 
-// isRobotsOf reports whether a line is of an exchange for that robots.txt, or of a hop of its redirects.
+// isRobotsOf reports whether a line is of an exchange for the robots.txt at url, or of a hop of its redirects.
 func isRobotsOf(l storage.Line, url string) bool {
 	return l.Decision == storage.DecisionRobots && (l.URL == url && l.Via == "" || l.Via == url)
 }
 
-// Past makes an explanation one of the past.
+// Past turns e into an explanation of the past.
 func (l *view) Past(e *explain.Explanation) {
 	e.AsOf(l.until)
 	if l.Last.Decision != "" {
@@ -409,30 +396,23 @@ func (l *view) Past(e *explain.Explanation) {
 	e.TakeResponses(l.responses, l.ended)
 }
 
-// replay tells a host's robots policy anew, exchange by exchange, as the gate learned it.
+// replay rebuilds a host's robots policy, exchange by exchange, as the gate learned it.
 type replay struct {
-	config  crawler.Config
-	dir     string
-	origin  string
-	terms   robots.Terms
-	state   robots.State
-	body    []byte // of the file that the state names
-	record  string
-	archive archive
-	notes   []string
+	config crawler.Config
+	dir    string // of the crawl
+	origin string
+	terms  robots.Terms
+	state  robots.State
+	body   []byte // of the file that the state names
+	record string
+	notes  []string
 }
 
-func newReplay(x explainSubject, origin string) *replay {
-	terms := robots.Terms{Standard: x.Config.Standard, Strict: true}
-	return &replay{config: x.Config, dir: x.Dir, origin: origin, terms: terms, archive: archive{dir: x.Dir}}
-}
-
-// maxReplayNotes bounds what is said of records that are not to be had.
+// maxReplayNotes bounds the notes on missing records.
 const maxReplayNotes = 5
 
-// take learns what the exchange of a line brought.
 func (r *replay) take(l storage.Line) {
-	ex, err := r.archive.exchange(l)
+	ex, err := r.exchange(l)
 	if err != nil {
 		if len(r.notes) < maxReplayNotes {
 			r.notes = append(r.notes, fmt.Sprintf("robots.txt of %s is unavailable: %v", l.Time.Format(time.RFC3339), err))
@@ -444,12 +424,12 @@ func (r *replay) take(l storage.Line) {
 	if !r.state.Fetched().Equal(before) {
 		r.record = l.Record
 	}
-	if digest, ok := r.state.Body(); ok && digest == digestOf(ex.Body) {
+	if digest, ok := r.state.Body(); ok && digest == sha256.Sum256(ex.Body) {
 		r.body = ex.Body
 	}
 }
 
-// A History is what the ledger has of the URL, up to the instant that is asked about.
+// history is what the ledger has on the URL, up to the time in question.
 type history struct {
 	Began  *time.Time        `json:"began,omitempty"` // of the crawl: its first line
 	Found  *time.Time        `json:"found,omitempty"` // when the page that led here was done; of a seed, when the crawl began
@@ -458,7 +438,7 @@ type history struct {
 	Lines  []json.RawMessage `json:"lines"`        // the last of them, as the ledger has them
 	Robots []json.RawMessage `json:"robots_lines"` // the last exchanges for the host's robots.txt
 
-	// Redacted is how many lines of the ledger were redacted, which no longer show their URLs. It is set if Total is zero.
+	// Redacted counts the redacted lines of the ledger, which no longer show their URLs. It is set if Total is zero.
 	Redacted int64 `json:"redacted_lines,omitempty"`
 
 	decisions, asked tail
@@ -475,22 +455,17 @@ func (h history) Decisions() []storage.Line { return h.decisions.lines }
 // Asked are the last exchanges for the robots.txt of its host.
 func (h history) Asked() []storage.Line { return h.asked.lines }
 
-// archive finds records in the archive of a crawl.
-type archive struct{ dir string }
-
-func digestOf(body []byte) [32]byte { return sha256.Sum256(body) }
-
-// exchange is the exchange of a line for robots.txt, as its record has it.
-func (a archive) exchange(l storage.Line) (robots.Exchange, error) {
+// exchange reads the exchange of a robots.txt line from its record.
+func (r *replay) exchange(l storage.Line) (robots.Exchange, error) {
 	ex := robots.Exchange{URL: l.URL}
-	if failed := failureOf(l); failed != "" {
-		ex.Failure, ex.Status = failed, l.Status
+	if l.Reason != "" && !strings.HasPrefix(l.Reason, "status ") { // no response
+		ex.Failure, ex.Status = l.Reason, l.Status
 		return ex, nil
 	}
 	if l.Record == "" {
 		return ex, errors.New("the ledger names no record")
 	}
-	rec, closer, err := a.find(l)
+	rec, closer, err := r.find(l)
 	if err != nil {
 		return ex, err
 	}
@@ -504,7 +479,7 @@ func (a archive) exchange(l storage.Line) (robots.Exchange, error) {
 	body, err := archived.Body(robots.MaxBody + 1)
 	if err != nil {
 		ex.Failure = storage.ReasonCoding
-		return ex, nil //nolint:nilerr // what cannot be decoded cannot be read: that is what the gate made of it, too
+		return ex, nil //nolint:nilerr // the gate treats an undecodable body as a failure
 	}
 	ex.Body, err = io.ReadAll(body)
 	switch {
@@ -516,42 +491,34 @@ func (a archive) exchange(l storage.Line) (robots.Exchange, error) {
 	return ex, nil
 }
 
-// failureOf is why an exchange for robots.txt brought no answer; empty when it did.
-func failureOf(l storage.Line) string {
-	if l.Reason == "" || strings.HasPrefix(l.Reason, "status ") {
-		return ""
-	}
-	return l.Reason
-}
-
-// find opens the record of a line: where the index says that it is, or by looking through the archive.
-func (a archive) find(l storage.Line) (*warc.Record, io.Closer, error) {
-	if files, err := cdxj.Files(filepath.Join(a.dir, crawldir.IndexName)); err == nil {
+// find opens the record of a line, by the index or by a search of the archive.
+func (r *replay) find(l storage.Line) (*warc.Record, io.Closer, error) {
+	if files, err := cdxj.Files(filepath.Join(r.dir, crawldir.IndexName)); err == nil {
 		for c, err := range cdxj.Lookup(files, l.URL) {
 			if err != nil {
-				break // the archive itself does not lie
+				break // search the archive
 			}
-			if d := c.Time.Sub(l.Began); d < -2*time.Second || d > 2*time.Second {
+			if c.Time.Sub(l.Began).Abs() > 2*time.Second {
 				continue
 			}
-			if rec, closer, err := a.at(c.Filename, c.Offset, l.Record); err == nil {
+			if rec, closer, err := r.at(c.Filename, c.Offset, l.Record); err == nil {
 				return rec, closer, nil
 			}
 		}
 	}
-	files, err := crawldir.Entries(filepath.Join(a.dir, crawldir.ArchiveName), "", ".warc.gz")
+	files, err := crawldir.Entries(filepath.Join(r.dir, crawldir.ArchiveName), "", ".warc.gz")
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, path := range files {
 		if offset, err := offsetOf(path, l.Record); err == nil {
-			return a.at(filepath.Base(path), offset, l.Record)
+			return r.at(filepath.Base(path), offset, l.Record)
 		}
 	}
 	return nil, nil, fmt.Errorf("the archive has no record %s", l.Record)
 }
 
-// offsetOf looks through a file for the record with an id.
+// offsetOf searches a file for the record with an id.
 func offsetOf(path, id string) (int64, error) {
 	l, f, err := warc.LenientAt(path, 0, nil)
 	if err != nil {
@@ -569,12 +536,12 @@ func offsetOf(path, id string) (int64, error) {
 	}
 }
 
-// at opens the record with an id at an offset of a file, which may be the one that is still written.
-func (a archive) at(name string, offset int64, id string) (*warc.Record, io.Closer, error) {
+// at opens the record with an id at an offset of a file, which the crawl may still write.
+func (r *replay) at(name string, offset int64, id string) (*warc.Record, io.Closer, error) {
 	if name != filepath.Base(name) {
 		return nil, nil, fmt.Errorf("%q is not a file name", name)
 	}
-	path := filepath.Join(a.dir, crawldir.ArchiveName, name)
+	path := filepath.Join(r.dir, crawldir.ArchiveName, name)
 	rec, closer, err := warc.ReadAt(path, offset)
 	if err != nil {
 		return nil, nil, err

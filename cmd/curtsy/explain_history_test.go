@@ -227,7 +227,7 @@ func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 	name := filepath.Base(files[0])
 	offset, err := offsetOf(files[0], lines[0].Record)
 	require.NoError(t, err)
-	a := archive{dir}
+	a := &replay{dir: dir}
 	rec, closer, err := a.at(name, offset, lines[0].Record)
 	require.NoError(t, err)
 	require.Equal(t, lines[0].Record, rec.ID())

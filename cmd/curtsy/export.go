@@ -35,7 +35,6 @@ import (
 	"curtsy/storage/wacz"
 )
 
-// exportOptions are the flags.
 type exportOptions struct {
 	format, out     string
 	graph           string
@@ -47,7 +46,6 @@ type exportOptions struct {
 	quiet           bool
 }
 
-// exportCommand is curtsy export.
 func exportCommand(std cli.Streams) *cobra.Command {
 	o := exportOptions{format: string(sink.Parquet)}
 	cmd := cli.Command("export", cli.Flags{
@@ -77,7 +75,7 @@ func exportNames() []string {
 	return all
 }
 
-// sources are the tables that were asked for.
+// sources returns the tables to export.
 func (o *exportOptions) sources(form sink.Format) ([]export.Source, error) {
 	if form == sink.WET {
 		if o.headers || slices.ContainsFunc(o.tables, func(name string) bool { return name != tables.Reading.Name }) {
@@ -87,11 +85,7 @@ func (o *exportOptions) sources(form sink.Format) ([]export.Source, error) {
 	}
 	for _, name := range o.tables {
 		if !slices.Contains(exportNames(), name) {
-			near := ""
-			if n := plainly.Nearest(name, exportNames()); n != "" {
-				near = "; did you mean " + n + "?"
-			}
-			return nil, cli.Usagef("--tables: no table %q%s; there are %s", name, near, strings.Join(exportNames(), ", "))
+			return nil, cli.Usagef("--tables: no table %q%s; there are %s", name, didYouMean(name, exportNames()), strings.Join(exportNames(), ", "))
 		}
 	}
 	var all []export.Source
@@ -110,7 +104,7 @@ func exportRun(ctx context.Context, dirs []string, o exportOptions, std cli.Stre
 		return pack(ctx, dirs, o, std)
 	case o.title != "" || o.about != "":
 		return cli.Usagef("--title and --description are for --format wacz")
-	case o.isGraph():
+	case o.graph != "" || o.format == graph.Name:
 		return runGraph(ctx, dirs, o, std)
 	}
 	form, err := sink.Parse(o.format)
@@ -122,7 +116,7 @@ func exportRun(ctx context.Context, dirs []string, o exportOptions, std cli.Stre
 		return err
 	}
 	for _, dir := range dirs {
-		if err := mustHoldCrawl(dir); err != nil {
+		if err := mustHold(dir, crawldir.LedgerName, crawldir.ArchiveName); err != nil {
 			return err
 		}
 	}
@@ -147,7 +141,7 @@ func exportRun(ctx context.Context, dirs []string, o exportOptions, std cli.Stre
 	var m *export.Manifest
 	err = say.to.While(ctx, say.work, func(ctx context.Context) (err error) {
 		m, err = export.Write(ctx, in, export.Options{
-			Dir: out, Format: form, Sources: sources, Anew: o.overwrite, Told: say.made, Going: say.going,
+			Dir: out, Format: form, Sources: sources, Anew: o.overwrite, Told: say.made, Going: say.work.At,
 			Sink: sink.Options{Version: crawldir.Version, ExactCSV: o.exact},
 		})
 		return err
@@ -174,7 +168,6 @@ func exportRun(ctx context.Context, dirs []string, o exportOptions, std cli.Stre
 	return nil
 }
 
-// folder is where the files go.
 func (o *exportOptions) folder(dirs []string) string {
 	switch {
 	case o.out != "":
@@ -189,7 +182,7 @@ func (o *exportOptions) folder(dirs []string) string {
 	return filepath.Base(whole) + "-tables"
 }
 
-// bound has what runs be read up to its checkpoint, and says what a kill left.
+// bound limits the export of a running crawl to its checkpoint, and reports a segment that a kill left open.
 func bound(ctx context.Context, in *export.Inputs, std cli.Streams) error {
 	for _, c := range in.Crawls {
 		_, err := control.Connect(ctx, c.Dir)
@@ -210,29 +203,31 @@ func bound(ctx context.Context, in *export.Inputs, std cli.Streams) error {
 	return nil
 }
 
-// mustHoldCrawl refuses what has no archive, index and ledger.
-func mustHoldCrawl(dir string) error {
+// mustHold refuses a directory without these folders of a crawl.
+func mustHold(dir string, names ...string) error {
 	if err := crawldir.Inspect(dir); err != nil {
 		return err
 	}
-	for _, name := range []string{crawldir.LedgerName, crawldir.ArchiveName} {
+	for _, name := range names {
 		fi, err := os.Stat(filepath.Join(dir, name))
 		switch {
 		case err == nil && fi.IsDir():
-		case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-			if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
-				return crawldir.NotDirectory(dir)
-			}
-			return cli.Usagef("%s holds no crawl: no folder %s in it; begin one with curtsy crawl", dir, name)
-		default:
+			continue
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			return fmt.Errorf("crawl directory: %w", err)
 		}
+		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
+			return crawldir.NotDirectory(dir)
+		}
+		if _, err := os.Stat(filepath.Join(dir, crawldir.FrontierName)); err == nil && len(names) == 1 {
+			return fmt.Errorf("%s is missing: put it back; the report needs it", filepath.Join(dir, name))
+		}
+		return cli.Usagef("%s holds no crawl: no folder %s in it; begin one with curtsy crawl", dir, name)
 	}
 	return nil
 }
 
-// mayHold refuses a folder that cannot take what is made, and one within a crawl directory: what is exported is no part
-// of a crawl, so that neither the audit nor a takedown would know it.
+// mayHold refuses a file, and a folder inside a crawl directory: neither the audit nor a takedown would find the export there.
 func mayHold(out string) error {
 	if fi, err := os.Stat(out); err == nil && !fi.IsDir() {
 		return cli.Usagef("--output: %s is a file: name a folder", plainly.Lines(out))
@@ -254,7 +249,6 @@ func mayHold(out string) error {
 	}
 }
 
-// formats are the words for --format.
 func formats() (all []string) {
 	for _, f := range append(sink.Formats(), sink.WET) {
 		all = append(all, string(f))
@@ -262,17 +256,11 @@ func formats() (all []string) {
 	return append(all, graph.Name, formatWACZ)
 }
 
-// noFormat is the error for an unknown format.
 func noFormat(word string) error {
-	all := formats()
-	near := ""
-	if n := plainly.Nearest(word, all); n != "" {
-		near = "; did you mean " + n + "?"
-	}
-	return cli.Usagef("--format: no format %q%s; there are %s", word, near, strings.Join(all, ", "))
+	return cli.Usagef("--format: no format %q%s; there are %s", word, didYouMean(word, formats()), strings.Join(formats(), ", "))
 }
 
-// teller tells people how far an export is.
+// teller shows the progress of an export.
 type teller struct {
 	std    cli.Streams
 	out    string
@@ -282,10 +270,7 @@ type teller struct {
 	warned bool // of lost lines
 }
 
-// going tells how many rows a table has so far.
-func (t *teller) going(table string, rows int64) { t.work.At(table, rows) }
-
-// made tells of a table.
+// made reports a finished table.
 func (t *teller) made(m *export.Made) {
 	path := plainly.Lines(filepath.Join(t.out, m.File))
 	if m.Again {
@@ -321,7 +306,7 @@ func (t *teller) counts(what string, of map[string]int64) {
 	t.to.Tell("           %s: %s", what, strings.Join(all, ", "))
 }
 
-// madeGraph is what was made of the links, for programs.
+// madeGraph is the JSON form of a graph.
 type madeGraph struct {
 	Level    string   `json:"level"`
 	Vertices int      `json:"vertices"`
@@ -331,17 +316,6 @@ type madeGraph struct {
 	NoURL    int64    `json:"links_no_web_address"`
 	LeftOut  int64    `json:"links_left_out"`
 	Files    []string `json:"files"`
-}
-
-// isGraph reports whether a graph was asked for, and no tables of crawls.
-func (o *exportOptions) isGraph() bool { return o.graph != "" || o.format == graph.Name }
-
-// graphFolder is where the files of a graph go.
-func (o *exportOptions) graphFolder(dirs []string) string {
-	if o.out == "" && len(dirs) > 1 {
-		return "graph"
-	}
-	return cmp.Or(o.out, strings.TrimSuffix(o.folder(dirs), "-tables")+"-graph")
 }
 
 func runGraph(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) (err error) {
@@ -354,12 +328,19 @@ func runGraph(ctx context.Context, dirs []string, o exportOptions, std cli.Strea
 	}
 	var archives []string
 	for _, dir := range dirs {
-		if err := mustHoldCrawl(dir); err != nil {
+		if err := mustHold(dir, crawldir.LedgerName, crawldir.ArchiveName); err != nil {
 			return err
 		}
 		archives = append(archives, filepath.Join(dir, crawldir.ArchiveName))
 	}
-	write, err := o.graphWriter(level, o.graphFolder(dirs))
+	out := o.out
+	switch {
+	case out == "" && len(dirs) > 1:
+		out = "graph"
+	case out == "":
+		out = strings.TrimSuffix(o.folder(dirs), "-tables") + "-graph"
+	}
+	write, err := o.graphWriter(level, out)
 	if err != nil {
 		return err
 	}
@@ -387,7 +368,7 @@ func runGraph(ctx context.Context, dirs []string, o exportOptions, std cli.Strea
 	return nil
 }
 
-// graphWriter makes the folder and returns what writes into it.
+// graphWriter makes the folder and returns the function that writes into it.
 func (o *exportOptions) graphWriter(level graph.Level, out string) (write func(context.Context, *graph.Document) ([]string, error), err error) {
 	if err := mayHold(out); err != nil {
 		return nil, err
@@ -411,7 +392,7 @@ func (o *exportOptions) graphWriter(level graph.Level, out string) (write func(c
 		if err != nil {
 			return nil, err
 		}
-		made.Mark = "" // files of these formats are not known as ours: none is replaced
+		made.Mark = "" // files of these formats have no mark of curtsy: none is replaced
 		for _, t := range []*tables.Table{&tables.Vertices, &tables.Edges} {
 			if name := filepath.Base(set.Path(t)); !slices.Contains(names, name) {
 				names = append(names, name)
@@ -430,7 +411,6 @@ func (o *exportOptions) graphWriter(level graph.Level, out string) (write func(c
 	return write, nil
 }
 
-// graphTables writes the tables of a graph.
 func graphTables(set *sink.Set, d *graph.Document) (files []string, err error) {
 	defer set.Abort()
 	for _, each := range []struct {
@@ -452,11 +432,10 @@ func graphTables(set *sink.Set, d *graph.Document) (files []string, err error) {
 	return files, set.Close()
 }
 
-// formatWACZ is the format that packs a crawl into one file.
 const formatWACZ = "wacz"
 
 // pack packs a stopped crawl into one WACZ file: the archive with its index, a list of its pages, the ledger, and the
-// report and the audit if they are there.
+// report and the audit if they exist.
 func pack(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) error {
 	switch {
 	case len(dirs) > 1:
@@ -468,7 +447,7 @@ func pack(ctx context.Context, dirs []string, o exportOptions, std cli.Streams) 
 	if o.out == "" {
 		o.out = strings.TrimSuffix(o.folder(dirs), "-tables") + ".wacz"
 	}
-	if !strings.HasSuffix(o.out, ".wacz") { // players go by it, and so the specification says
+	if !strings.HasSuffix(o.out, ".wacz") { // the specification requires it, and players rely on it
 		return cli.Usagef("--output %s: the name of a WACZ file ends in .wacz", o.out)
 	}
 	if err := cli.MayWrite("--output", o.out, userfile.Kind{}); err != nil {
@@ -531,7 +510,7 @@ func packStopped(ctx context.Context, f frontier.Reader, dir string, o exportOpt
 	return nil
 }
 
-// partsOf finds what of a crawl directory is packed, and what is not.
+// partsOf lists the files of a crawl directory to pack, and those left out.
 func partsOf(dir string) (o wacz.Options, err error) {
 	archive, err := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName))
 	if err != nil {
@@ -565,8 +544,8 @@ func partsOf(dir string) (o wacz.Options, err error) {
 	return o, nil
 }
 
-// packKey is the key of the user's ledgers, with the notes that led to it, or nil when there is none: a crawl makes it,
-// and what was crawled elsewhere is not signed by a key that its ledger does not have.
+// packKey returns the key of the user's ledgers, with the notes of its rotations, or nil if there is none. It makes no key: the
+// ledger of a crawl made elsewhere has another.
 func packKey() (key ed25519.PrivateKey, rotations [][]byte, err error) {
 	path, err := crawldir.LedgerKey.Path()
 	if err != nil {
@@ -590,7 +569,7 @@ func packKey() (key ed25519.PrivateKey, rotations [][]byte, err error) {
 	return ed25519.NewKeyFromSeed(seed), rotations, err
 }
 
-// openSegment is the name of the segment that a kill left open; "" for none.
+// openSegment returns the name of the segment that a kill left open; "" for none.
 func openSegment(dir string) (string, error) {
 	open, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz.open")
 	if err != nil || len(open) == 0 {
@@ -599,8 +578,8 @@ func openSegment(dir string) (string, error) {
 	return filepath.Base(open[len(open)-1]), nil
 }
 
-// mendKilled completes the segment that a kill left open as resume does, and has the ledger know it: a package with the one and
-// without the other would be audited as forged.
+// mendKilled completes the segment that a kill left open, as resume does, and marks it in the ledger: the audit takes a
+// package with only one of them for a forgery.
 func mendKilled(ctx context.Context, dir string, std cli.Streams) error {
 	open, err := openSegment(dir)
 	if err != nil {
@@ -629,8 +608,8 @@ func sayTo(std cli.Streams, format string, args ...any) {
 	fmt.Fprintf(std.Err, "%s\n", plainly.Lines(fmt.Sprintf(format, args...)))
 }
 
-// ledgerParts are the files of a ledger that are packed: its lines, its checkpoints with what others said of them, the
-// tiles that proofs are made of, and the map of hosts.
+// ledgerParts returns the files of a ledger to pack: its lines, its checkpoints with their cosignatures, the tiles of the
+// proofs, and the map of hosts.
 func ledgerParts(dir string) (parts []wacz.File, err error) {
 	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -648,10 +627,10 @@ func ledgerParts(dir string) (parts []wacz.File, err error) {
 	return parts, nil
 }
 
-// tileFolder is where a ledger has its tiles (docs/reference/ledger.md).
+// tileFolder is the folder of a ledger's tiles (docs/reference/ledger.md).
 const tileFolder = "tile"
 
-// isLedgerPart reports whether a file below the folder of a ledger is one of it, and no half-written one.
+// isLedgerPart reports whether a file below the folder of a ledger belongs to it and is whole.
 func isLedgerPart(name string) bool {
 	folder, _, below := strings.Cut(name, "/")
 	switch {

@@ -29,9 +29,10 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// frontierCommand is the group of commands about what a crawl has to do, and what it has done.
+// frontierCommand is the group of commands on the state of a crawl.
 func frontierCommand(std cli.Streams) *cobra.Command {
-	cmd := cli.Family("frontier", newFrontierList(std), newAdd(std), newPause(std), newUnpause(std), newDrop(std), newRetry(std), newRelease(std),
+	cmd := cli.Family("frontier", newFrontierList(std), newAdd(std), newSteer("pause", frontier.Park, std),
+		newSteer("unpause", frontier.Resume, std), newSteer("drop", frontier.Drop, std), newRetry(std), newRelease(std),
 		newExport(std), newImport(std), newRepair(std))
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := cli.Swallowed(cmd, args); err != nil { // cobra runs only the nearest hook
@@ -49,7 +50,7 @@ func frontierCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// dirFirst is for commands that take a crawl directory and, behind it, up to most other arguments.
+// dirFirst is for commands that take a crawl directory and least to most other arguments; most < 0 is no limit.
 func dirFirst(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args) - 1; n >= least && (most < 0 || n <= most) {
@@ -62,7 +63,7 @@ func dirFirst(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// operated is a crawl that an operator changes: a running one through its control interface, a stopped one by its
+// operated is a crawl that an operator changes: a running one through its control interface, a stopped one in its
 // frontier. Either way there is one writer.
 type operated interface {
 	Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error)
@@ -72,12 +73,10 @@ type operated interface {
 	finder
 }
 
-// finder knows the hosts of a crawl.
 type finder interface {
 	Find(ctx context.Context, host string) ([]canon.Authority, error)
 }
 
-// known finds hosts in a frontier.
 type known struct{ frontier.Reader }
 
 func (k known) Find(ctx context.Context, host string) ([]canon.Authority, error) {
@@ -86,7 +85,7 @@ func (k known) Find(ctx context.Context, host string) ([]canon.Authority, error)
 
 var _ operated = (*control.Remote)(nil)
 
-// operate has do change the crawl in dir, and reports whether it is running.
+// operate lets do change the crawl in dir, and reports whether it is running.
 func operate(ctx context.Context, dir string, do func(operated) error) (running bool, err error) {
 	if err := crawldir.Require(dir); err != nil {
 		return false, err
@@ -111,8 +110,8 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 	return false, cli.Ordered(errors.Join(err, stopped.Close()))
 }
 
-// authoritiesOf returns the authorities that people mean by the names of hosts. One that the crawl does not know is
-// taken if unknown says so and the name means one authority only.
+// authoritiesOf returns the authorities that the crawl has for names of hosts. If unknown is set, it also takes a host that the
+// crawl does not know, if the name means one authority only.
 func authoritiesOf(ctx context.Context, o finder, names []string, unknown bool) ([]canon.Authority, error) {
 	var all []canon.Authority
 	for _, name := range names {
@@ -137,21 +136,19 @@ func authoritiesOf(ctx context.Context, o finder, names []string, unknown bool) 
 	return all, nil
 }
 
-// goOn says how a stopped crawl that was changed goes on.
+// goOn prints how to resume a stopped crawl.
 func goOn(std cli.Streams, dir string, running bool) {
 	if !running {
 		fmt.Fprintf(std.Err, "continue with curtsy resume %s\n", plainly.Lines(plainly.Argument(dir)))
 	}
 }
 
-// listing is what the flags of frontier ls ask for.
 type listing struct {
 	hosts                  []string
 	state, outcome, reason string
 	urls, json             bool
 }
 
-// The values of --state and --outcome.
 var (
 	listedHostStates = []string{"open", "parked", "retired", "refused", "held", "pending", "done"}
 	listedURLStates  = []string{"pending", "queued", "deferred", "closed"}
@@ -175,7 +172,7 @@ func newFrontierList(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// frontierCheck refuses words that mean nothing, and flags that do not go together.
+// check refuses unknown words, and flags that do not go together.
 func (l *listing) check() error {
 	states := listedHostStates
 	if l.urls {
@@ -240,8 +237,7 @@ func (l *listing) listURLs(ctx context.Context, f frontier.Stored, only []canon.
 	})
 }
 
-// sayUnlisted says how many URLs, of those asked for, were dropped as they were found: the frontier counts them, and has no
-// more of them.
+// sayUnlisted prints how many URLs in question were dropped when found: the frontier only counts them.
 func (l *listing) sayUnlisted(all *frontier.Totals, to io.Writer) {
 	if l.outcome != "" && l.outcome != frontier.Dropped.String() || l.state != "" && l.state != "closed" {
 		return
@@ -281,7 +277,6 @@ func (l *listing) wantsURL(e *frontier.Entry) bool {
 	return l.state == "" || state == l.state
 }
 
-// listedURL is a URL for programs.
 func listedURL(e *frontier.Entry) any {
 	return struct {
 		URL      string  `json:"url"`
@@ -342,20 +337,15 @@ func (l *listing) wantsHost(h frontier.Host) bool {
 	return h.Condition.String() == l.state
 }
 
-// heldAs is the state of a host that the operator holds.
-func heldAs(a frontier.Act) string {
-	if a == frontier.Drop {
-		return "dropped"
-	}
-	return "parked"
-}
-
 func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 	pending := h.Queued + h.Deferred
 	name := h.Authority.Origin()
 	state, why, wait := h.Condition.String(), h.Reason, h.Wait
 	if h.Hold.Act != 0 {
-		state, why, wait = heldAs(h.Hold.Act), status.HoldName(h.Hold.Act), h.Hold.Wait
+		state, why, wait = "parked", status.HoldName(h.Hold.Act), h.Hold.Wait
+		if h.Hold.Act == frontier.Drop {
+			state = "dropped"
+		}
 		if h.Hold.Reason != "" {
 			why += ": " + h.Hold.Reason
 		}
@@ -367,6 +357,10 @@ func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 				outcomes[frontier.Outcome(o).String()] = n
 			}
 		}
+		seconds := wait.Seconds()
+		if wait == frontier.Never {
+			seconds = 0
+		}
 		return json.NewEncoder(out).Encode(struct {
 			Host     string           `json:"host"`
 			State    string           `json:"state"`
@@ -376,7 +370,7 @@ func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 			Queued   int64            `json:"queued"`
 			Deferred int64            `json:"deferred"`
 			Outcomes map[string]int64 `json:"outcomes"`
-		}{name, state, why, seconds(wait), h.Pace.Seconds(), h.Queued, h.Deferred, outcomes})
+		}{name, state, why, seconds, h.Pace.Seconds(), h.Queued, h.Deferred, outcomes})
 	}
 	if why != "" {
 		why = "  (" + plainly.OneLine(plainly.Reason(why)) + ")"
@@ -386,15 +380,6 @@ func (l *listing) printHost(out *bufio.Writer, h frontier.Host) error {
 	return err
 }
 
-// seconds is a wait for programs; one without an end is left out.
-func seconds(d time.Duration) float64 {
-	if d == frontier.Never {
-		return 0
-	}
-	return d.Seconds()
-}
-
-// retrials is what the flags of frontier retry ask for.
 type retrials struct {
 	failed, disallowed, gone, dropped bool
 	hosts                             bool // open those that are refused
@@ -413,7 +398,7 @@ func newRetry(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// outcomes are those that are asked for: what failed, if nothing is named.
+// outcomes returns the outcomes to retry: failed, if no flag is set.
 func (r *retrials) outcomes() []frontier.Outcome {
 	var os []frontier.Outcome
 	for _, f := range []struct {
@@ -432,7 +417,6 @@ func (r *retrials) outcomes() []frontier.Outcome {
 	return os
 }
 
-// run has things tried again, and says what.
 func (r *retrials) run(ctx context.Context, dir string, std cli.Streams) (err error) {
 	var report retryReport
 	r.reason = plainly.Name(r.reason)
@@ -455,7 +439,6 @@ func (r *retrials) run(ctx context.Context, dir string, std cli.Streams) (err er
 	return nil
 }
 
-// apply has everything tried again that is asked for.
 func (r *retrials) apply(ctx context.Context, f operated) (retryReport, error) {
 	report := retryReport{urls: map[frontier.Outcome]int64{}}
 	authorities := []canon.Authority{{}} // all
@@ -487,9 +470,8 @@ func (r *retrials) apply(ctx context.Context, f operated) (retryReport, error) {
 	return report, nil
 }
 
-// retryReport says what was opened.
 type retryReport struct {
-	outcomes []frontier.Outcome // asked for
+	outcomes []frontier.Outcome
 	urls     map[frontier.Outcome]int64
 	opening  bool // hosts were asked for
 	hosts    int64
@@ -503,7 +485,7 @@ func (r retryReport) any() bool {
 	return n > 0
 }
 
-// String is a report for people, a line for each thing asked for.
+// String has a line for each outcome retried.
 func (r retryReport) String() string {
 	var b strings.Builder
 	for _, o := range r.outcomes {
@@ -515,7 +497,7 @@ func (r retryReport) String() string {
 	return b.String()
 }
 
-// JSON is a report for programs: numbers of URLs by outcome, and of hosts.
+// JSON has the numbers of URLs by outcome, and of hosts.
 func (r retryReport) JSON() map[string]int64 {
 	m := map[string]int64{}
 	for _, o := range r.outcomes {
@@ -527,7 +509,6 @@ func (r retryReport) JSON() map[string]int64 {
 	return m
 }
 
-// release is what the flags of frontier release ask for.
 type release struct {
 	trap, host string
 	json       bool
@@ -541,7 +522,7 @@ func newRelease(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// reason is that of the URLs to release; empty for all.
+// reason is the reason of the URLs to release; "" for all.
 func (r *release) reason() (string, error) {
 	switch rule := storage.RuleOfTraps + strings.TrimPrefix(r.trap, storage.RuleOfTraps); {
 	case r.trap == "":
@@ -554,7 +535,6 @@ func (r *release) reason() (string, error) {
 	return "", cli.Usagef("--trap %s: no such rule holds URLs; queries, template and max-per-tag do", r.trap)
 }
 
-// run releases, and says how many.
 func (r *release) run(ctx context.Context, dir string, std cli.Streams) error {
 	reason, err := r.reason()
 	if err != nil {
@@ -592,7 +572,7 @@ func (r *release) run(ctx context.Context, dir string, std cli.Streams) error {
 	return nil
 }
 
-// steer is what the flags of frontier pause, drop and unpause ask for.
+// steer is one of frontier pause, drop and unpause.
 type steer struct {
 	act    frontier.Act
 	hosts  []string
@@ -601,30 +581,24 @@ type steer struct {
 	json   bool
 }
 
-func newPause(std cli.Streams) *cobra.Command {
-	s := steer{act: frontier.Park}
-	return s.command("frontier pause", cli.Flags{"host": &s.hosts, "for": &s.length, "reason": &s.reason, "json": &s.json}, std)
-}
-
-func newDrop(std cli.Streams) *cobra.Command {
-	s := steer{act: frontier.Drop}
-	cmd := s.command("frontier drop", cli.Flags{"host": &s.hosts, "reason": &s.reason, "json": &s.json}, std)
-	cmd.Args = dirFirst(0, -1)
-	return cmd
-}
-
-func newUnpause(std cli.Streams) *cobra.Command {
-	s := steer{act: frontier.Resume}
-	return s.command("frontier unpause", cli.Flags{"host": &s.hosts, "json": &s.json}, std)
-}
-
-func (s *steer) command(path string, flags cli.Flags, std cli.Streams) *cobra.Command {
-	cmd := cli.Command(path, flags)
+func newSteer(verb string, act frontier.Act, std cli.Streams) *cobra.Command {
+	s := steer{act: act}
+	flags := cli.Flags{"host": &s.hosts, "json": &s.json}
+	switch act {
+	case frontier.Park:
+		flags["for"] = &s.length
+		fallthrough
+	case frontier.Drop:
+		flags["reason"] = &s.reason
+	}
+	cmd := cli.Command("frontier "+verb, flags)
+	if act == frontier.Drop {
+		cmd.Args = dirFirst(0, -1)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args, std) }
 	return cmd
 }
 
-// steered is what became of a host.
 type steered struct {
 	Host    string `json:"host"`
 	Changed bool   `json:"changed"`
@@ -632,7 +606,7 @@ type steered struct {
 	what    frontier.Steering
 }
 
-// mostSteered is how many URLs go in one command: they must fit into what a running crawl takes.
+// mostSteered bounds the URLs of one command, which must fit into a request to a running crawl.
 const mostSteered = 500
 
 func (s *steer) run(ctx context.Context, args []string, std cli.Streams) error {
@@ -672,7 +646,7 @@ func (s *steer) run(ctx context.Context, args []string, std cli.Streams) error {
 			return err
 		}
 	}
-	if err == nil && len(single) > 0 && noneDropped(done) {
+	if err == nil && len(single) > 0 && !slices.ContainsFunc(done, func(d steered) bool { return d.URLs > 0 }) {
 		return fmt.Errorf("nothing was dropped: no such URL is pending. List pending URLs with curtsy frontier ls --urls --state pending %s; "+
 			"a whole host is dropped with curtsy frontier drop --host %s %s", plainly.Argument(dir), done[0].Host, plainly.Argument(dir))
 	}
@@ -682,7 +656,7 @@ func (s *steer) run(ctx context.Context, args []string, std cli.Streams) error {
 	return err
 }
 
-// whole pauses or unpauses a crawl that runs.
+// whole pauses or unpauses a running crawl.
 func (s *steer) whole(ctx context.Context, dir string, std cli.Streams) error {
 	on := s.act == frontier.Park
 	if s.length != 0 {
@@ -712,12 +686,7 @@ func (s *steer) whole(ctx context.Context, dir string, std cli.Streams) error {
 	return err
 }
 
-// noneDropped reports whether commands for single URLs met none that is pending.
-func noneDropped(done []steered) bool {
-	return !slices.ContainsFunc(done, func(d steered) bool { return d.URLs > 0 })
-}
-
-// urls are the commands that close single URLs, by host.
+// urls returns the commands that drop single URLs, by host.
 func (s *steer) urls(args []string) ([]frontier.Steering, error) {
 	switch {
 	case len(args) == 0 && len(s.hosts) == 0:
@@ -749,7 +718,6 @@ func (s *steer) urls(args []string) ([]frontier.Steering, error) {
 	return all, nil
 }
 
-// String says it in a sentence.
 func (d steered) String() string {
 	switch s := d.what; {
 	case len(s.URLs) > 0:

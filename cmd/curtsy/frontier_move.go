@@ -30,7 +30,6 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// additions are the flags of frontier add.
 type additions struct {
 	seeds         string
 	json, verbose bool
@@ -136,7 +135,7 @@ func exportTo(ctx context.Context, f frontier.Stored, out io.Writer) (ndjson.End
 	return w.Close()
 }
 
-// exportFile writes a new file, whole and durable or not at all, that others cannot read.
+// exportFile writes a new file, whole and durable or not at all, that only the user can read.
 func exportFile(ctx context.Context, f frontier.Stored, path string) (ended ndjson.Ended, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return ended, cli.Usagef("%s exists: name a new file with --output, or remove it first", path)
@@ -216,7 +215,6 @@ func importFrontier(ctx context.Context, dir, file string, partial bool, std cli
 	return nil
 }
 
-// mustTakeFrontier refuses a directory that has a frontier.
 func mustTakeFrontier(dir string) error {
 	fi, err := os.Stat(dir)
 	switch {
@@ -233,7 +231,7 @@ func mustTakeFrontier(dir string) error {
 	return nil
 }
 
-// completeDir makes what a crawl directory lacks beside its frontier.
+// completeDir makes the folders and the settings that a crawl directory lacks.
 func completeDir(dir string) error {
 	for _, sub := range []string{crawldir.ArchiveName, crawldir.LedgerName} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
@@ -257,7 +255,6 @@ func completeDir(dir string) error {
 	return nil
 }
 
-// repair is what the flags of frontier repair ask for.
 type repair struct{ dry, compact, forget, quiet bool }
 
 func newRepair(std cli.Streams) *cobra.Command {
@@ -303,7 +300,7 @@ func (o *repair) run(ctx context.Context, dir string, std cli.Streams) error {
 	return err
 }
 
-// mayRepair refuses a crawl that runs, and removes what a repair that was killed left.
+// mayRepair refuses a running crawl, and removes the files that a killed repair left.
 func mayRepair(ctx context.Context, dir string) error {
 	if err := crawldir.Require(dir); err != nil {
 		return err
@@ -317,7 +314,7 @@ func mayRepair(ctx context.Context, dir string) error {
 	return nil
 }
 
-// frontierCheck returns what is wrong with a frontier.
+// frontierCheck returns the faults of a frontier.
 func frontierCheck(ctx context.Context, dir string, std cli.Streams) (found []string, err error) {
 	err = cli.FrontierFile(ctx, dir, func(_ context.Context, path string) error {
 		found, err = engine.Check(path)
@@ -383,15 +380,19 @@ func rebuild(ctx context.Context, dir string, quiet bool, std cli.Streams) error
 	return nil
 }
 
-// rebuildOnce makes a frontier beside the damaged one.
 func rebuildOnce(ctx context.Context, dir, beside string) (engine.Salvage, ledgerEnds, error) {
 	salvage, lines, err := rebuildBeside(ctx, dir, beside, 0)
 	if err != nil {
 		return salvage, lines, err
 	}
-	// The endings of an earlier generation say nothing of this one. Which it is, is known when it was read once.
-	g, err := generationIn(ctx, beside)
-	if err != nil || g.Lines == 0 {
+	// The outcomes of an earlier generation do not count. The frontier now knows where this one begins.
+	f, err := engine.OpenReadOnly(beside)
+	if err != nil {
+		return salvage, lines, err
+	}
+	st, err := f.Stats(ctx)
+	g := budget.GenerationOf(st.Counts)
+	if err = errors.Join(err, f.Close()); err != nil || g.Lines == 0 {
 		return salvage, lines, err
 	}
 	if err := os.Remove(beside); err != nil {
@@ -400,7 +401,7 @@ func rebuildOnce(ctx context.Context, dir, beside string) (engine.Salvage, ledge
 	return rebuildBeside(ctx, dir, beside, g.Lines)
 }
 
-// rebuildBeside makes a frontier of a damaged one and of the ledger's lines but the first skip.
+// rebuildBeside makes a frontier of a damaged one and of the ledger's lines after the first skip.
 func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.Salvage, ledgerEnds, error) {
 	next, stop := iter.Pull2(ledger.Read(filepath.Join(dir, crawldir.LedgerName)))
 	defer stop()
@@ -409,24 +410,14 @@ func rebuildBeside(ctx context.Context, dir, beside string, skip int64) (engine.
 	return salvage, lines, err
 }
 
-// generationIn reads which generation the frontier at path is of.
-func generationIn(ctx context.Context, path string) (budget.Generation, error) {
-	f, err := engine.OpenReadOnly(path)
-	if err != nil {
-		return budget.Generation{}, err
-	}
-	st, err := f.Stats(ctx)
-	return budget.GenerationOf(st.Counts), errors.Join(err, f.Close())
-}
-
-// ledgerEnds reads how URLs ended from a ledger.
+// ledgerEnds reads the outcomes of URLs from a ledger.
 type ledgerEnds struct {
 	next func() (storage.Line, error, bool)
-	skip int64 // lines to pass over yet
-	err  error // what ended the reading before the end
+	skip int64 // lines
+	err  error // the fault that ended the reading early
 }
 
-// read returns the next ending. A ledger that is damaged itself ends there: what stands before helps all the same.
+// read returns the next outcome. It stops at a damaged line of the ledger: the lines before it still help.
 func (e *ledgerEnds) read() (engine.Ended, error) {
 	for {
 		l, err, ok := e.next()
@@ -440,7 +431,7 @@ func (e *ledgerEnds) read() (engine.Ended, error) {
 			e.skip--
 			continue
 		}
-		if l.Decision == storage.DecisionRefuse { // never was a task; found again it is refused again
+		if l.Decision == storage.DecisionRefuse { // never was a task; a crawl that finds it again refuses it again
 			continue
 		}
 		u, err := canon.Parse(l.URL)

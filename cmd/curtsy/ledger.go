@@ -38,13 +38,12 @@ func newLedgerCheckpoint(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// headJSON is what ledger checkpoint --json prints.
 type headJSON struct {
 	Version    int      `json:"version"`
 	Origin     string   `json:"origin"`
 	Size       int64    `json:"size"`
 	Root       string   `json:"root"`       // in hexadecimal digits
-	Signatures []string `json:"signatures"` // names of the keys that stand under it; none is checked
+	Signatures []string `json:"signatures"` // names of the keys; none is checked
 	Note       string   `json:"note"`
 }
 
@@ -56,7 +55,7 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	n, err := ledger.Latest(book)
 	switch {
 	case errors.Is(err, ledger.ErrNoCheckpoint):
-		return fmt.Errorf("%s: %w: the next run begins with one", book, ledger.ErrNoCheckpoint)
+		return noCheckpoint(book)
 	case err != nil:
 		return fmt.Errorf("%w; curtsy audit %s has details", err, plainly.Argument(dir))
 	}
@@ -81,6 +80,10 @@ func ledgerHead(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	return err
 }
 
+func noCheckpoint(book string) error {
+	return fmt.Errorf("%s: %w: the next run begins with one", book, ledger.ErrNoCheckpoint)
+}
+
 func newLedgerKey(std cli.Streams) *cobra.Command {
 	var rotate, asJSON bool
 	cmd := cli.Command("ledger key", cli.Flags{"rotate": &rotate, "json": &asJSON})
@@ -88,14 +91,13 @@ func newLedgerKey(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// keyJSON is what ledger key --json prints.
 type keyJSON struct {
 	Version int          `json:"version"`
 	Key     string       `json:"key"`
 	Earlier []earlierKey `json:"earlier"` // the oldest first
 }
 
-// earlierKey is a key that another took the place of.
+// earlierKey is a key that a rotation replaced.
 type earlierKey struct {
 	Key   string    `json:"key"`
 	Until time.Time `json:"until"`
@@ -143,16 +145,7 @@ func ledgerKey(rotate, asJSON bool, std cli.Streams) error {
 	return err
 }
 
-// proofOf proves that the tree of a checkpoint, of the ledger in dir, continues the one of size from.
-func proofOf(dir string, n *checkpoint.Note, from int64) (p tlog.TreeProof, err error) {
-	err = withTree(dir, n, func(r tlog.HashReader) error {
-		p, err = tree.Consistency(r, from, n.Size)
-		return err
-	})
-	return p, err
-}
-
-// rootOf is the root of a smaller tree of the same ledger.
+// rootOf returns the root of the ledger's tree of a smaller size.
 func rootOf(dir string, n *checkpoint.Note, size int64) (root tlog.Hash, err error) {
 	err = withTree(dir, n, func(r tlog.HashReader) error {
 		g, err := tree.Resume(r, size)
@@ -164,7 +157,7 @@ func rootOf(dir string, n *checkpoint.Note, size int64) (root tlog.Hash, err err
 	return root, err
 }
 
-// withTree reads the tree of a checkpoint.
+// withTree calls use with the tree of a checkpoint.
 func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) error {
 	temp, err := os.MkdirTemp("", "curtsy-tiles-")
 	if err != nil {
@@ -177,14 +170,14 @@ func withTree(dir string, n *checkpoint.Note, use func(tlog.HashReader) error) e
 	return err
 }
 
-// linesMatch checks that the lines of the ledger in dir lead to the checkpoint, whatever its tiles are.
+// linesMatch checks that the lines of the ledger in dir lead to the checkpoint. It does not read the tiles.
 func linesMatch(ctx context.Context, dir string, n *checkpoint.Note) error {
 	wrong, err := ledger.Differ(ctx, dir, n.Checkpoint)
 	var unread *fs.PathError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &unread) && !errors.Is(err, fs.ErrNotExist): // nobody knows what the lines are
+	case errors.As(err, &unread) && !errors.Is(err, fs.ErrNotExist): // the lines are unknown
 		return err
 	case err != nil:
 		return fmt.Errorf("%w of %s: %w", proof.ErrDamaged, plainly.Count(n.Size, "line"), err)
@@ -194,7 +187,7 @@ func linesMatch(ctx context.Context, dir string, n *checkpoint.Note) error {
 	return nil
 }
 
-// lodging are the flags of ledger submit, and what comes of them.
+// lodging is one ledger submit.
 type lodging struct {
 	witnesses, witnessKeys []string
 	asJSON                 bool
@@ -212,7 +205,6 @@ func newLedgerSubmit(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// lodgedJSON is what ledger submit --json prints.
 type lodgedJSON struct {
 	Version int          `json:"version"`
 	Origin  string       `json:"origin"`
@@ -221,7 +213,7 @@ type lodgedJSON struct {
 	Answers []answerJSON `json:"answers"`
 }
 
-// answerJSON is what one of those said that were asked.
+// answerJSON is the response of one witness.
 type answerJSON struct {
 	URL   string     `json:"url"`
 	Kind  string     `json:"kind"` // witness
@@ -264,7 +256,6 @@ func (o *lodging) run(ctx context.Context, dir string, std cli.Streams) error {
 	return nil
 }
 
-// prepare reads what the flags name, and the checkpoint.
 func (o *lodging) prepare(dir string) (err error) {
 	if len(o.witnesses) == 0 || len(o.witnessKeys) == 0 {
 		return cli.Usagef("give each witness with --witness URL, and its verifier key with --witness-key KEY")
@@ -286,7 +277,7 @@ func (o *lodging) prepare(dir string) (err error) {
 	return err
 }
 
-// latestOf is the latest checkpoint of a crawl directory, and the folder of its ledger.
+// latestOf returns the ledger folder of a crawl directory, and its latest checkpoint.
 func latestOf(dir string) (string, *checkpoint.Note, error) {
 	if err := crawldir.RequireWhole(dir); err != nil {
 		return "", nil, err
@@ -299,7 +290,7 @@ func latestOf(dir string) (string, *checkpoint.Note, error) {
 	return in, n, err
 }
 
-// cosign has one witness cosign, and keeps what it signed.
+// cosign has one witness cosign the checkpoint, and keeps the cosignature.
 func (o *lodging) cosign(ctx context.Context, url string) (at time.Time, by string, err error) {
 	if len(o.note.Signatures) == 0 {
 		return at, "", errors.New("the ledger is not signed, and a witness cosigns only signed ledgers: there was no key when the " +
@@ -309,8 +300,12 @@ func (o *lodging) cosign(ctx context.Context, url string) (at time.Time, by stri
 	if err != nil {
 		return at, "", err
 	}
-	signatures, err := c.Cosign(ctx, o.note, func(from int64) (tlog.TreeProof, error) {
-		return proofOf(o.dir, o.note, from)
+	signatures, err := c.Cosign(ctx, o.note, func(from int64) (p tlog.TreeProof, err error) {
+		err = withTree(o.dir, o.note, func(r tlog.HashReader) error {
+			p, err = tree.Consistency(r, from, o.note.Size)
+			return err
+		})
+		return p, err
 	})
 	var status *witness.StatusError
 	switch {
@@ -333,7 +328,7 @@ func (o *lodging) cosign(ctx context.Context, url string) (at time.Time, by stri
 	return at, "", err
 }
 
-// show prints the checkpoint as it is kept now.
+// show prints the checkpoint with its cosignatures.
 func (o *lodging) show(out lodgedJSON, std cli.Streams) error {
 	if o.asJSON {
 		return cli.WriteJSON(std.Out, out)
@@ -348,7 +343,7 @@ func (o *lodging) show(out lodgedJSON, std cli.Streams) error {
 	return err
 }
 
-// explainedError makes the error of a client one that says what happened, without what was asked for.
+// explainedError strips the request from the error of an HTTP client.
 func explainedError(err error) error {
 	u := (*url.Error)(nil)
 	switch {
@@ -360,10 +355,9 @@ func explainedError(err error) error {
 	return u.Err
 }
 
-// bundledCheckpoint is the member of a bundle that is its checkpoint.
+// bundledCheckpoint is the checkpoint's name in a bundle.
 const bundledCheckpoint = "checkpoint"
 
-// comparing are the flags of ledger compare.
 type comparing struct {
 	origin, key string
 	asJSON      bool
@@ -377,15 +371,13 @@ func newLedgerCompare(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// comparedJSON is what ledger compare --json prints.
 type comparedJSON struct {
 	Version  int              `json:"version"`
 	Relation witness.Relation `json:"relation"`
-	Common   *int64           `json:"common,omitempty"` // entries that both have, where that is known
+	Common   *int64           `json:"common,omitempty"` // entries of both, if known
 	Views    [2]viewJSON      `json:"views"`
 }
 
-// viewJSON is one of the two.
 type viewJSON struct {
 	Name   string `json:"name"`
 	Origin string `json:"origin"`
@@ -426,7 +418,10 @@ func (o *comparing) run(ctx context.Context, args [2]string, std cli.Streams) er
 	if o.asJSON {
 		err = cli.WriteJSON(std.Out, out)
 	} else {
-		err = out.print(std)
+		fmt.Fprint(std.Err, text.Render("compare", out))
+		if v.Relation == witness.Fork {
+			_, err = fmt.Fprintf(std.Out, "%s\n%s", out.Views[0].Note, out.Views[1].Note)
+		}
 	}
 	switch {
 	case err != nil:
@@ -439,21 +434,11 @@ func (o *comparing) run(ctx context.Context, args [2]string, std cli.Streams) er
 	return nil
 }
 
-// print says it in words; the notes of a fork go to standard output.
-func (c comparedJSON) print(std cli.Streams) error {
-	fmt.Fprint(std.Err, text.Render("compare", c))
-	if c.Relation != witness.Fork {
-		return nil
-	}
-	_, err := fmt.Fprintf(std.Out, "%s\n%s", c.Views[0].Note, c.Views[1].Note)
-	return err
-}
-
-// views reads both. A witness is asked for the log that the other one is of.
+// views reads both ledgers. It asks a witness for the log of the other one.
 func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness.View, err error) {
 	origin, later := o.origin, []int{}
 	for i, arg := range args {
-		if isURL(arg) {
+		if strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://") {
 			later = append(later, i)
 			continue
 		}
@@ -477,11 +462,7 @@ func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness
 	return views, nil
 }
 
-func isURL(arg string) bool {
-	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
-}
-
-// cosignedBy is what a witness cosigned last of a log.
+// cosignedBy returns the last checkpoint of a log that a witness cosigned.
 func cosignedBy(ctx context.Context, arg, origin string) (*checkpoint.Note, error) {
 	h := witness.NewHTTPClient()
 	defer h.CloseIdleConnections()
@@ -496,7 +477,7 @@ func cosignedBy(ctx context.Context, arg, origin string) (*checkpoint.Note, erro
 func viewOf(ctx context.Context, arg string) (witness.View, error) {
 	if fi, err := os.Stat(arg); err == nil && fi.IsDir() {
 		dir, n, err := arg, (*checkpoint.Note)(nil), error(nil)
-		if _, there := os.Stat(filepath.Join(arg, ledger.CheckpointName)); there == nil { // a copy of the ledger alone
+		if _, there := os.Stat(filepath.Join(arg, ledger.CheckpointName)); there == nil { // only a ledger
 			n, err = ledger.Latest(dir)
 		} else {
 			dir, n, err = latestOf(arg)
@@ -523,7 +504,7 @@ func viewOf(ctx context.Context, arg string) (witness.View, error) {
 	return witness.View{Note: n}, nil
 }
 
-// checkpointIn reads a file that is a checkpoint, or a bundle (a ZIP file) that has one.
+// checkpointIn reads a checkpoint, or the one in a bundle (a ZIP file).
 func checkpointIn(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

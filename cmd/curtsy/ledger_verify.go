@@ -27,7 +27,6 @@ import (
 	"curtsy/storage/proof"
 )
 
-// verifying is one invocation of ledger verify.
 type verifying struct {
 	known knownLedgers
 	logs  []string
@@ -90,7 +89,6 @@ func (v *verifying) run(ctx context.Context, path string, std cli.Streams) error
 	return nil
 }
 
-// options reads the flags.
 func (v *verifying) options(std cli.Streams) (o proof.Options, err error) {
 	key, witnesses, err := v.known.trusted()
 	if err != nil {
@@ -112,7 +110,6 @@ func (v *verifying) options(std cli.Streams) (o proof.Options, err error) {
 	return o, nil
 }
 
-// proofLevels say what the levels mean.
 var proofLevels = map[proof.Level]string{
 	proof.SelfConsistent: "self-consistent: its parts agree; its author could have forged all of them",
 	proof.Signed:         "signed by a key that you know",
@@ -120,16 +117,13 @@ var proofLevels = map[proof.Level]string{
 	proof.Confirmed:      "confirmed by the site's own access log",
 }
 
-// proofText is what the template of a proof takes.
 type proofText struct{ *proof.Result }
 
-// About is the host that the proof is of.
 func (r proofText) About() string { return cmp.Or(r.Host, "URLs without a host") }
 
-// Reached is the level in words.
 func (r proofText) Reached() string { return proofLevels[r.Level] }
 
-// MoreFindings are those that were counted and not kept.
+// MoreFindings are the findings that the result counts and does not hold.
 func (r proofText) MoreFindings() (all []string) {
 	kept := map[proof.Code]int64{}
 	for _, f := range r.Findings {
@@ -144,7 +138,7 @@ func (r proofText) MoreFindings() (all []string) {
 	return all
 }
 
-// UpTo says of which part of the log a proof is that it has no other lines, if not of all.
+// UpTo is the part of the log in which the proof rules out other lines; "" for all.
 func (r proofText) UpTo() string {
 	if r.Covered >= r.Size-1 {
 		return ""
@@ -152,7 +146,7 @@ func (r proofText) UpTo() string {
 	return fmt.Sprintf(" among its first %d entries", r.Covered)
 }
 
-// Outside counts the requests that a log cannot confirm.
+// Outside counts the requests that an access log cannot confirm.
 func (r proofText) Outside() int64 { return r.Log.Uncovered + r.Log.Unanswered + r.Log.Outside }
 
 func newLedgerProve(std cli.Streams) *cobra.Command {
@@ -163,7 +157,7 @@ func newLedgerProve(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// hostNamed reads the host that is named, as a name or as a URL.
+// hostNamed parses a host or a URL.
 func hostNamed(name string) (string, error) {
 	if name == "" {
 		return "", cli.Usagef("name the host to prove: curtsy ledger prove --host NAME DIR")
@@ -213,7 +207,7 @@ func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) err
 	g, err := proof.Of(ctx, c, host)
 	switch {
 	case errors.Is(err, ledger.ErrNoCheckpoint):
-		return fmt.Errorf("%s: %w: the next run begins with one", book, ledger.ErrNoCheckpoint)
+		return noCheckpoint(book)
 	case err != nil:
 		return damagedLedger(err, dir)
 	}
@@ -227,19 +221,6 @@ func ledgerProve(ctx context.Context, dir, name, to string, std cli.Streams) err
 	if err != nil {
 		return damagedLedger(err, dir)
 	}
-	return proveSaid(std, to, host, made)
-}
-
-// damagedLedger says who names the damage.
-func damagedLedger(err error, dir string) error {
-	if errors.Is(err, proof.ErrDamaged) {
-		return fmt.Errorf("%w; curtsy audit %s has details", err, plainly.Argument(dir))
-	}
-	return err
-}
-
-// proveSaid says what was made of what.
-func proveSaid(std cli.Streams, to, host string, made *proof.Made) error {
 	fi, err := os.Stat(to)
 	if err != nil {
 		return fmt.Errorf("prove: %w", err)
@@ -249,5 +230,13 @@ func proveSaid(std cli.Streams, to, host string, made *proof.Made) error {
 		To, Host string
 		Size     int64
 	}{made, to, host, fi.Size()})))
+	return err
+}
+
+// damagedLedger adds the command that reports the damage.
+func damagedLedger(err error, dir string) error {
+	if errors.Is(err, proof.ErrDamaged) {
+		return fmt.Errorf("%w; curtsy audit %s has details", err, plainly.Argument(dir))
+	}
 	return err
 }

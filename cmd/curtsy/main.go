@@ -16,15 +16,15 @@ import (
 )
 
 func main() {
-	runtime.MemProfileRate = 0 // nobody looks at samples
+	runtime.MemProfileRate = 0 // no profile is taken
 	os.Exit(run(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// run is the whole program but for the process around it.
+// run is the program without its process.
 func run(ctx context.Context, args []string, std cli.Streams) int {
 	root := newRoot(std)
 	root.SetArgs(args)
-	if completionAsked(args) {
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		attach(root)
 	}
 	return cli.Report(std.Err, root.ExecuteContext(ctx))
@@ -45,7 +45,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 		PersistentPreRunE: cli.Swallowed,
 	}
 	root.Flags().Bool("version", false, "print the version") // without cobra's -v, which is --verbose elsewhere
-	root.SetVersionTemplate(versionText())
+	root.SetVersionTemplate(thisBuild().String())
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
@@ -108,7 +108,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 	return root
 }
 
-// build is what a program says of itself, for reports of bugs and for who wants to make it again.
+// build identifies the program, for bug reports and reproducible builds.
 type build struct {
 	Version  string    `json:"version"`
 	Commit   string    `json:"commit,omitempty"` // of the source; empty where the build does not say
@@ -151,10 +151,6 @@ func (b build) String() string {
 	return text + fmt.Sprintf("commit %s of %s%s\n", b.Commit, b.Time.Format("2006-01-02"), changed)
 }
 
-// versionText is what curtsy version prints.
-func versionText() string { return thisBuild().String() }
-
-// newVersion is curtsy version.
 func newVersion(std cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := cli.Command("version", cli.Flags{"json": &asJSON})
@@ -162,7 +158,7 @@ func newVersion(std cli.Streams) *cobra.Command {
 		if asJSON {
 			return cli.WriteJSON(std.Out, thisBuild())
 		}
-		_, err := fmt.Fprint(std.Out, versionText())
+		_, err := fmt.Fprint(std.Out, thisBuild())
 		return err
 	}
 	return cmd

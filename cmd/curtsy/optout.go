@@ -46,9 +46,11 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 		if remove && user {
 			return cli.Usagef("--redact takes down what one crawl has: name its directory in the place of --user")
 		}
-		if remove {
-			if err := entries(args); err != nil { // before anything is added
-				return err
+		if remove { // refuse entries before any is added
+			for _, entry := range args {
+				if _, err := entrySubject(entry); err != nil {
+					return err
+				}
 			}
 		}
 		if err := addOptOuts(path, args, reason, std); err != nil || !remove {
@@ -61,7 +63,7 @@ func newOptOutAdd(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// mayWrite refuses a file of a crawl directory, if it is there, that cannot be written to without changing another elsewhere.
+// mayWrite refuses an existing file of a crawl directory that cannot be written without changing a file elsewhere.
 func mayWrite(path string) error {
 	f, err := durable.OpenFile(path, os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +75,6 @@ func mayWrite(path string) error {
 	return f.Close()
 }
 
-// addOptOuts adds entries to a list.
 func addOptOuts(path string, texts []string, reason string, std cli.Streams) error {
 	if len(texts) == 0 {
 		return cli.Usagef("nothing to add: name a host, .domain, address, network, or host/path")
@@ -130,7 +131,6 @@ func newOptOutList(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// printOptOuts shows entries.
 func printOptOuts(lists *optout.Watch, asJSON bool, std cli.Streams) error {
 	table := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	for _, l := range lists.Lists() {

@@ -35,14 +35,12 @@ import (
 	"curtsy/storage/redact"
 )
 
-// options are the flags.
 type options struct {
 	all, dryRun, json, quiet bool
 	reason                   string
 	packed                   []string
 }
 
-// redactCommand is curtsy redact.
 func redactCommand(std cli.Streams) *cobra.Command {
 	var o options
 	cmd := cli.Command("redact", cli.Flags{
@@ -62,8 +60,8 @@ func redactCommand(std cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := o.check(); err != nil {
-			return err
+		if strings.ContainsFunc(o.reason, unicode.IsControl) || len(o.reason) > 1000 {
+			return cli.Usagef("--reason: must be one line of at most 1000 bytes")
 		}
 		if err := crawldir.Require(args[0]); err != nil {
 			return err
@@ -73,21 +71,12 @@ func redactCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func (o *options) check() error {
-	if strings.ContainsFunc(o.reason, unicode.IsControl) || len(o.reason) > 1000 {
-		return cli.Usagef("--reason: must be one line of at most 1000 bytes")
-	}
-	return nil
-}
-
-// subject is what a user means.
 type subject struct {
 	redact.Subject
-	kind  string // of the words below
-	entry string // of opt-out lists, for the same
+	kind  string // one of the kinds below
+	entry string // the same as an entry of opt-out lists
 }
 
-// The kinds of subjects.
 const (
 	kindURL    = "url"
 	kindPart   = "part of a host"
@@ -95,17 +84,14 @@ const (
 	kindDomain = "domain"
 )
 
-// parseSubject reads what stands on the command line. With a scheme and a path it is that URL alone; else it is an
-// entry as in opt-out lists, whose package says what is under it.
+// parseSubject parses an argument: with a scheme and a path it is one URL, else an entry as in opt-out lists.
 func parseSubject(text string) (s subject, err error) {
-	_, rest, schemed := strings.Cut(text, "://")
-	if schemed && strings.Contains(rest, "/") {
+	if _, rest, schemed := strings.Cut(text, "://"); schemed && strings.Contains(rest, "/") {
 		return urlSubject(text)
 	}
 	return entrySubject(text)
 }
 
-// urlSubject is one URL.
 func urlSubject(text string) (s subject, err error) {
 	if prefix, starred := strings.CutSuffix(text, "*"); starred {
 		_, rest, _ := strings.Cut(prefix, "://")
@@ -129,7 +115,7 @@ func urlSubject(text string) (s subject, err error) {
 	return s, nil
 }
 
-// entrySubject is what an entry of an opt-out list means.
+// entrySubject parses an entry of an opt-out list.
 func entrySubject(text string) (s subject, err error) {
 	if _, err := netip.ParsePrefix(text); err == nil {
 		return s, cli.Usagef("%s is a network, and the archive is ordered by URL: name the hosts (curtsy report lists them)", plainly.OneLine(text))
@@ -163,19 +149,18 @@ func entrySubject(text string) (s subject, err error) {
 	return s, nil
 }
 
-// bare is an error of a list of one line without its place.
+// bare strips the place from an error in a list of one line.
 func bare(err error) error {
 	if err == nil {
-		return fmt.Errorf("invalid entry")
+		return errors.New("invalid entry")
 	}
 	text := err.Error()
-	if i := strings.Index(text, `": `); i >= 0 {
-		text = text[i+3:]
+	if _, rest, ok := strings.Cut(text, `": `); ok {
+		text = rest
 	}
-	return fmt.Errorf("%s", text)
+	return errors.New(text)
 }
 
-// means says what a subject is, for people.
 func (s *subject) means() string {
 	switch s.kind {
 	case kindURL:
@@ -188,16 +173,8 @@ func (s *subject) means() string {
 	return "the host " + s.Text
 }
 
-// of is means behind the word "of".
-func (s *subject) of() string {
-	if s.kind == kindPart {
-		return "the URLs that begin with " + s.Text
-	}
-	return strings.TrimPrefix(s.means(), "only ")
-}
-
-// carryOut does what a journal says, in a directory that release unlocks: what is derived from archive and ledger is
-// made by commands that hold the directory themselves.
+// carryOut carries out a journal, then calls release: the commands that rebuild the derived files lock the directory
+// themselves.
 func carryOut(ctx context.Context, dir string, f crawldir.Stopped, release func() error, j *redact.Journal, std cli.Streams) error {
 	say := func(n crawldir.Note) { fmt.Fprintln(std.Err, plainly.Lines(cli.Note(n, dir))) }
 	h := redact.Hands{
@@ -211,7 +188,7 @@ func carryOut(ctx context.Context, dir string, f crawldir.Stopped, release func(
 		}})
 	}
 	h.Before = append(h.Before, redact.Step{Name: "keep delays in", Where: crawldir.FrontierName, Do: func(ctx context.Context) error {
-		return f.KeepRests(ctx, j.Hosts) // before the lines go that say them
+		return f.KeepRests(ctx, j.Hosts) // while the ledger still has the lines with the delays
 	}})
 	derive := func(name, where, note string, do func(ctx context.Context) error) {
 		h.After = append(h.After, redact.Step{Name: name, Where: where, Do: func(ctx context.Context) error {
@@ -238,22 +215,22 @@ func carryOut(ctx context.Context, dir string, f crawldir.Stopped, release func(
 	return nil
 }
 
-// quiet are streams on which nobody hears anything.
+// quiet discards the output.
 func quiet(std cli.Streams) cli.Streams {
 	std.Out, std.Err = io.Discard, io.Discard
 	return std
 }
 
-// maxManifest bounds what is read of a manifest, in bytes.
+// maxManifest bounds the manifest that is read, in bytes.
 const maxManifest = 64 << 20
 
-// manifest is what of the manifest of a packed file is kept.
+// manifest is the part of a packed file's manifest that a new pack keeps.
 type manifest struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
 }
 
-// packAgain packs a crawl into the file that had it, which keeps its title. One that is gone meanwhile stays so.
+// packAgain packs a crawl again into its packed file, with the title it has. A file that is gone stays gone.
 func packAgain(ctx context.Context, dir, path string, std cli.Streams) error {
 	m, err := packedOfCrawl(dir, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -263,7 +240,7 @@ func packAgain(ctx context.Context, dir, path string, std cli.Streams) error {
 		return err
 	}
 	fresh := strings.TrimSuffix(path, packedSuffix) + ".forget-new" + packedSuffix
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a kill
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // a kill leaves it
 		return err
 	}
 	args := []string{"--format", "wacz", "--output", fresh, "--title", m.Title, "--description", m.Description, "--", dir}
@@ -278,8 +255,8 @@ func packAgain(ctx context.Context, dir, path string, std cli.Streams) error {
 
 const packedSuffix = ".wacz"
 
-// packedOf are the packed files in a crawl directory, and those that were named, by their whole paths. Each must be of
-// this crawl: what is in another nobody here can take out.
+// packedOf returns the absolute paths of the packed files in a crawl directory, and of those named. Each must be of this crawl:
+// no redaction here can remove a page from another crawl's file.
 func packedOf(dir string, named []string) (paths []string, err error) {
 	there, err := crawldir.Entries(dir, "", packedSuffix)
 	if err != nil {
@@ -293,7 +270,7 @@ func packedOf(dir string, named []string) (paths []string, err error) {
 			return nil, cli.Usagef("--wacz %s: the name of a WACZ file ends in %s", path, packedSuffix)
 		}
 		if strings.HasSuffix(path, ".forget-new"+packedSuffix) && i < len(there) {
-			continue // of a kill
+			continue // a kill leaves it
 		}
 		if _, err := packedOfCrawl(dir, path); err != nil {
 			return nil, fmt.Errorf("%w; nothing was changed", err)
@@ -309,7 +286,7 @@ func packedOf(dir string, named []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// packedOfCrawl reads a packed file, and refuses one that is not of the crawl in dir: one whose ledger is another log.
+// packedOfCrawl reads a packed file. It refuses one of another crawl, by the origin of its ledger.
 func packedOfCrawl(dir, path string) (m manifest, err error) {
 	f, err := durable.Open(path)
 	if err != nil {
@@ -351,7 +328,7 @@ func packedOfCrawl(dir, path string) (m manifest, err error) {
 	return m, nil
 }
 
-// inPacked reads a file in a packed one, at most so many bytes of it.
+// inPacked reads at most most bytes of a member.
 func inPacked(z *zip.Reader, name string, most int64) ([]byte, error) {
 	in, err := z.Open(name)
 	if err != nil {
@@ -361,13 +338,13 @@ func inPacked(z *zip.Reader, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, most))
 }
 
-// forget forgets in a crawl directory that nobody else has.
+// forget redacts in a crawl directory that no other process holds.
 func forget(ctx context.Context, dir string, s subject, o options, std cli.Streams) error {
 	if err := crawldir.RequireWhole(dir); err != nil {
 		return err
 	}
-	if err := mustNotRun(ctx, dir, s.entry); err != nil {
-		return err
+	if _, err := control.Connect(ctx, dir); err == nil {
+		return running(dir, s.entry)
 	}
 	finished, err := finish(ctx, dir, std)
 	if err != nil {
@@ -407,7 +384,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	same := finished != nil && finished.Subject == s.Text && (finished.Extent == ledger.ExtentAll) == o.all
 	switch {
 	case same && (errors.Is(err, redact.ErrNothing) || errors.Is(err, redact.ErrDone)):
-		j, found = finished, finished.Found // it was this that was broken off: nobody has been told its salt
+		j, found = finished, finished.Found // the interrupted redaction was this one: its salt was never printed
 		fmt.Fprint(std.Err, text.Render("redact", redactText{s.means(), o.dryRun, found, j, dir}))
 		return o.print(std, &s, found, j)
 	case errors.Is(err, redact.ErrDone):
@@ -417,7 +394,11 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 		if o.dryRun {
 			leftOpen(dir, std)
 		}
-		return fmt.Errorf("%s has %w of %s%s", dir, errNothing, s.of(), o.nothing(ctx, dir))
+		of := strings.TrimPrefix(s.means(), "only ")
+		if s.kind == kindPart {
+			of = "the URLs that begin with " + s.Text
+		}
+		return fmt.Errorf("%s has %w of %s%s", dir, errNothing, of, o.nothing(ctx, dir))
 	case err != nil:
 		return err
 	}
@@ -428,7 +409,7 @@ func forget(ctx context.Context, dir string, s subject, o options, std cli.Strea
 	return o.print(std, &s, found, j)
 }
 
-// leftOpen says what a dry run did not look at.
+// leftOpen notes the segment that a dry run does not search.
 func leftOpen(dir string, std cli.Streams) {
 	open, err := crawldir.Entries(filepath.Join(dir, crawldir.ArchiveName), "", ".warc.gz.open")
 	if err == nil && len(open) > 0 {
@@ -437,10 +418,9 @@ func leftOpen(dir string, std cli.Streams) {
 	}
 }
 
-// errNothing says that a directory has nothing of a subject.
 var errNothing = errors.New("nothing")
 
-// nothing says where else something may be, or why it may be gone.
+// nothing returns a hint where else records may be, or why they may be gone.
 func (o *options) nothing(ctx context.Context, dir string) (s string) {
 	if !o.all {
 		s = " with a body; --all also finds requests, refusals and ledger lines"
@@ -452,20 +432,12 @@ func (o *options) nothing(ctx context.Context, dir string) (s string) {
 	return s + fmt.Sprintf("; of its ledger, %s redacted earlier", plainly.Count(marks.Lines(), "line"))
 }
 
-// lookedFor shows how far the archive is read for what is to be forgotten.
+// lookedFor shows the progress of a search in the archive.
 func lookedFor(ctx context.Context, dir string, quiet bool, std cli.Streams, do func(ctx context.Context) error) error {
 	return progress.While(ctx, std.Err, quiet, progress.NewWork("redact", "").Reads(1, filepath.Join(dir, crawldir.ArchiveName)), do)
 }
 
-// mustNotRun refuses a crawl that runs.
-func mustNotRun(ctx context.Context, dir, entry string) error {
-	if _, err := control.Connect(ctx, dir); err == nil {
-		return running(dir, entry)
-	}
-	return nil
-}
-
-// running says what to do about a crawl that runs.
+// running is the error for a running crawl.
 func running(dir, entry string) error {
 	word := plainly.Argument(dir)
 	if entry == "" {
@@ -476,12 +448,12 @@ func running(dir, entry string) error {
 		"repeat this command, and continue with curtsy resume %s", dir, word, plainly.Argument(entry), word)
 }
 
-// inUse is an error of a directory that somebody else has.
+// inUse is an error that Is frontier.ErrInUse.
 type inUse struct{ error }
 
 func (inUse) Is(err error) bool { return err == frontier.ErrInUse }
 
-// holdCrawl has do work on a crawl that nobody else has, until do releases it or returns.
+// holdCrawl locks a stopped crawl for do, until do calls release or returns.
 func holdCrawl(ctx context.Context, dir, entry string, do func(f crawldir.Stopped, release func() error) error) error {
 	settings, err := config.Of(dir)
 	if err != nil {
@@ -505,16 +477,16 @@ func holdCrawl(ctx context.Context, dir, entry string, do func(f crawldir.Stoppe
 	return errors.Join(do(f, release), release())
 }
 
-// finishRedaction finishes what was begun in a crawl directory, if anything was, or takes away what was prepared.
+// finishRedaction finishes an interrupted redaction, or removes its preparations.
 func finishRedaction(ctx context.Context, dir string, std cli.Streams) error {
 	j, err := finish(ctx, dir, std)
-	if j != nil { // whoever began it was not told
+	if j != nil { // the interrupted command did not print the salt
 		fmt.Fprintf(std.Err, "%s is redacted; the salt of its mark is kept nowhere else: %s\n", plainly.OneLine(j.Subject), plainly.OneLine(j.Salt))
 	}
 	return err
 }
 
-// finish returns the journal that it finished, or nil.
+// finish finishes an interrupted redaction and returns its journal, or nil if none was begun.
 func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal, err error) {
 	if !redact.Left(dir) {
 		return nil, nil
@@ -524,7 +496,7 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 			return err
 		}
 		fmt.Fprintf(std.Err, "finishing an interrupted redaction first\n")
-		// The journal may have come with the directory: files elsewhere are for who named them.
+		// The journal may have come with a copied directory: it must not name files elsewhere.
 		j.Packed = slices.DeleteFunc(j.Packed, func(path string) bool {
 			if whole, err := filepath.Abs(dir); err == nil && filepath.Dir(path) == whole {
 				return false
@@ -535,7 +507,7 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 		return carryOut(ctx, dir, f, release, j, std)
 	})
 	if errors.Is(err, frontier.ErrInUse) && !redact.Pending(dir) {
-		return nil, nil // somebody is preparing it, or a run goes on beside what a kill left: nothing is changed yet
+		return nil, nil // another process prepares it, or a crawl runs beside the leftovers of a kill: nothing is changed yet
 	}
 	if err != nil {
 		return nil, err
@@ -543,7 +515,7 @@ func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal
 	return j, nil
 }
 
-// redactFirst has a command finish what was begun in the crawl directories that it is given.
+// redactFirst has a command first finish the interrupted redactions of its crawl directories.
 func redactFirst(cmd *cobra.Command, std cli.Streams) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -560,18 +532,7 @@ func redactFirst(cmd *cobra.Command, std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// entries refuses entries of opt-out lists of which nothing can be forgotten.
-func entries(entries []string) error {
-	for _, entry := range entries {
-		if _, err := entrySubject(entry); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// redactEntries forgets the bodies of what entries of the opt-out list of a crawl mean, which stand on it. Of one that the
-// crawl has nothing of, that is said.
+// redactEntries redacts the bodies that entries of a crawl's opt-out list cover. It reports an entry that covers none.
 func redactEntries(ctx context.Context, dir string, entries []string, reason string, std cli.Streams) error {
 	for _, entry := range entries {
 		s, err := entrySubject(entry)
@@ -589,14 +550,13 @@ func redactEntries(ctx context.Context, dir string, entries []string, reason str
 	return nil
 }
 
-// runWithout runs another command.
 func runWithout(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	return cmd.ExecuteContext(ctx)
 }
 
-// told is the JSON form of what was forgotten.
+// told is the JSON form of a redaction.
 type told struct {
 	Subject string     `json:"subject"`
 	Kind    string     `json:"kind"`
@@ -608,7 +568,7 @@ type told struct {
 	redact.Found
 }
 
-// print prints the JSON form, if it is wanted. A journal is of what was forgotten.
+// print prints the JSON form, if --json is set. j is nil where nothing was redacted.
 func (o *options) print(std cli.Streams, s *subject, f redact.Found, j *redact.Journal) error {
 	if !o.json {
 		return nil
@@ -623,7 +583,6 @@ func (o *options) print(std cli.Streams, s *subject, f redact.Found, j *redact.J
 	return cli.WriteJSON(std.Out, t)
 }
 
-// redactText is what the template of a redaction takes.
 type redactText struct {
 	What   string
 	DryRun bool

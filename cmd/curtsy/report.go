@@ -1,15 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,6 @@ type reportOptions struct {
 	quiet     bool
 }
 
-// report is curtsy report.
 func report(std cli.Streams) *cobra.Command {
 	var o reportOptions
 	cmd := cli.Command("report", cli.Flags{
@@ -51,7 +49,7 @@ func report(std cli.Streams) *cobra.Command {
 }
 
 func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Streams) error {
-	if err := mustHoldLedger(dir); err != nil {
+	if err := mustHold(dir, crawldir.LedgerName); err != nil {
 		return err
 	}
 	settings, remarks := changedSettings(filepath.Join(dir, crawldir.ConfigName))
@@ -63,15 +61,13 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 		Dir: whole, Ledger: filepath.Join(dir, crawldir.LedgerName), WARC: filepath.Join(dir, crawldir.ArchiveName), Host: o.host,
 		Software: "curtsy/" + crawldir.Version, Now: time.Now(), Settings: settings, Remarks: remarks,
 	}
+	times := int64(0)
 	if !o.noAudit {
 		ro.Audit, ro.Graph = auditFor(dir), true
+		times = 2 // by the audit, and for the links between hosts
 	}
 	if o.alike {
 		ro.Duplicates = func(ctx context.Context) (reports.Duplicates, error) { return duplicatesOf(ctx, dir) }
-	}
-	times := int64(0)
-	if !o.noAudit {
-		times = 2 // by the audit, and for the links between hosts
 	}
 	var r *reports.Report
 	err = progress.While(ctx, std.Err, o.quiet, progress.NewWork("report", "").Reads(times, ro.WARC), func(ctx context.Context) (err error) {
@@ -94,10 +90,11 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	if o.out != "" {
 		write = durable.Output // it may be a device
 	}
-	if err := write(page, r.WriteHTML); err != nil {
-		return fmt.Errorf("report: %w", err)
+	err = write(page, r.WriteHTML)
+	if err == nil {
+		err = write(data, r.WriteJSON)
 	}
-	if err := write(data, r.WriteJSON); err != nil {
+	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	fmt.Fprint(std.Err, text.Render("report", reportedText{r, page, data}))
@@ -107,7 +104,7 @@ func makeReport(ctx context.Context, dir string, o reportOptions, std cli.Stream
 	return nil
 }
 
-// duplicatesOf finds the largest clusters of a crawl's pages.
+// duplicatesOf finds the largest clusters of similar pages.
 func duplicatesOf(ctx context.Context, dir string) (d reports.Duplicates, err error) {
 	in, err := export.Open(ctx, "", dir)
 	if err != nil {
@@ -127,28 +124,7 @@ func duplicatesOf(ctx context.Context, dir string) (d reports.Duplicates, err er
 	return d, err
 }
 
-// mustHoldLedger refuses a directory without the one thing that a report cannot be made without.
-func mustHoldLedger(dir string) error {
-	if err := crawldir.Inspect(dir); err != nil {
-		return err
-	}
-	fi, err := os.Stat(filepath.Join(dir, crawldir.LedgerName))
-	switch {
-	case err == nil && fi.IsDir():
-		return nil
-	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
-			return crawldir.NotDirectory(dir)
-		}
-		if _, err := os.Stat(filepath.Join(dir, crawldir.FrontierName)); err == nil {
-			return fmt.Errorf("%s is missing: put it back; the report needs it", filepath.Join(dir, crawldir.LedgerName))
-		}
-		return cli.Usagef("%s holds no crawl: no folder %s in it; begin one with curtsy crawl", dir, crawldir.LedgerName)
-	}
-	return fmt.Errorf("crawl directory: %w", err)
-}
-
-// paths are where the page and its JSON form go. The host is the one that they are about, "" for the whole crawl.
+// paths returns where to write the page and its JSON form. They are about a host, or with "" the whole crawl.
 func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	if o.out == "" {
 		name := crawldir.ReportName
@@ -173,7 +149,7 @@ func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	return o.out, data, cli.MayWrite("-o", data, made)
 }
 
-// fileWord makes a part of a file name of a host.
+// fileWord makes a host part of a file name.
 func fileWord(host string) string {
 	host = strings.Map(func(r rune) rune {
 		switch {
@@ -189,8 +165,8 @@ func fileWord(host string) string {
 	return strings.Trim(host, "-.")
 }
 
-// changedSettings reads the settings of a crawl and returns those that differ from the default. Who crawls is told
-// elsewhere. What cannot be read is said in the report.
+// changedSettings returns the settings of a crawl that differ from the default, except who crawls, and remarks on settings
+// that it cannot read.
 func changedSettings(path string) (changed []reports.Setting, remarks []string) {
 	l, err := config.ReadLayer(path, false)
 	if err != nil {
@@ -220,7 +196,7 @@ func changedSettings(path string) (changed []reports.Setting, remarks []string) 
 	return changed, remarks
 }
 
-// unbracketed is the text of a setting without the brackets of a list.
+// unbracketed strips the brackets of a list from a setting.
 func unbracketed(s string) string {
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
 		return plainly.OneLine(s[1 : len(s)-1])
@@ -228,23 +204,21 @@ func unbracketed(s string) string {
 	return plainly.OneLine(s)
 }
 
-// reportedText is what the template of a report takes.
 type reportedText struct {
 	*reports.Report
 	Page, Data string // files
 }
 
-// Shortest is the shortest delay.
 func (t reportedText) Shortest() string { return plainly.Seconds(t.Totals.LeastMs / 1000) }
 
-// auditFor audits the archive of a crawl and the ledger beside it, for a report.
+// auditFor returns an audit of a crawl's archive and ledger for its report.
 func auditFor(dir string) func(context.Context) (reports.Audit, error) {
 	return func(ctx context.Context) (reports.Audit, error) {
 		files, ledgerDir, err := archiveAt(dir)
 		if err != nil {
 			return reports.Audit{}, err
 		}
-		if ledgerDir == "" || len(files) == 0 { // the archive is gone: what files there are in dir are others
+		if ledgerDir == "" || len(files) == 0 { // no archive: any WARC files in dir are others
 			return reports.Audit{}, audit.ErrNothing
 		}
 		o := reconcile.Options{Dir: ledgerDir}
@@ -262,11 +236,12 @@ func auditFor(dir string) func(context.Context) (reports.Audit, error) {
 	}
 }
 
-// auditTold is a result as a report tells it.
 func auditTold(r *audit.Result) reports.Audit {
 	a := reports.Audit{Level: string(r.Level), Clean: r.Clean, Violations: r.Totals.Violations, Unprovable: r.Totals.Unprovable, CannotShow: r.CannotShow}
 	for _, c := range r.Counts {
-		f := reports.AuditFinding{Code: string(c.Code), Meaning: sentence(c.Code.Words()), Count: c.Found, Violation: c.Found > c.Notes}
+		words := c.Code.Words()
+		meaning := strings.ToUpper(words[:1]) + words[1:] + "."
+		f := reports.AuditFinding{Code: string(c.Code), Meaning: meaning, Count: c.Found, Violation: c.Found > c.Notes}
 		for i := range r.Findings {
 			if found := &r.Findings[i]; found.Code == c.Code && len(f.Samples) < 3 {
 				f.Samples = append(f.Samples, findingSample(found))
@@ -278,15 +253,9 @@ func auditTold(r *audit.Result) reports.Audit {
 }
 
 func findingSample(f *finding.Finding) string {
-	what := f.URL
-	if what == "" {
-		what = f.Authority
-	}
+	what := cmp.Or(f.URL, f.Authority)
 	if what != "" {
 		what += ": "
 	}
 	return what + f.Observed + "; required: " + f.Required
 }
-
-// sentence makes one of words.
-func sentence(words string) string { return strings.ToUpper(words[:1]) + words[1:] + "." }

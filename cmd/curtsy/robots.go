@@ -35,10 +35,9 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// maxFile bounds a robots.txt that is read from a file. Beyond robots.MaxBody it is not parsed anyway.
+// maxFile bounds a robots.txt file, in bytes. Beyond robots.MaxBody it is not parsed.
 const maxFile = 64 << 20
 
-// readFile reads a robots.txt from a file, "-" for standard input.
 func readFile(path string, std cli.Streams) ([]byte, error) {
 	in := std.In
 	if path != "-" {
@@ -59,7 +58,7 @@ func readFile(path string, std cli.Streams) ([]byte, error) {
 	return body, nil
 }
 
-// jsonLines writes an object per line, with "&" and "<" as they are.
+// jsonLines encodes "&" and "<" as they are.
 func jsonLines(w io.Writer) *json.Encoder {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -125,7 +124,7 @@ func newDiff(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// diff writes what changes from one robots.txt to another, and reports whether anything does.
+// diff writes the differences of two robots.txt files, and reports whether there are any.
 func diff(w io.Writer, older, newer []byte, s robots.Standard, urls []canon.URL) (differ bool) {
 	say := func(name string, changes []string) {
 		differ = true
@@ -137,11 +136,22 @@ func diff(w io.Writer, older, newer []byte, s robots.Standard, urls []canon.URL)
 	before, after := namedAgents(older), namedAgents(newer)
 	both := maps.Clone(before)
 	maps.Copy(both, after)
-	everyone := []string{""} // the token of those whom no group names: for them "*" stands
+	everyone := []string{""} // a token that no group names: the group * applies
 	for _, token := range append(everyone, slices.Sorted(maps.Keys(both))...) {
 		o := robots.Options{Token: token, Standard: s}
 		p, q := robots.Parse(older, o), robots.Parse(newer, o)
-		changes := slices.Concat(changed(saidLines(p), saidLines(q), s), changedVerdicts(p, q, urls))
+		changes := changed(saidLines(p), saidLines(q), s)
+		for _, u := range urls {
+			was, is := newOpinion(p.Match(u.RequestURI()), s), newOpinion(q.Match(u.RequestURI()), s)
+			if was.Allow == is.Allow {
+				continue
+			}
+			because := is.Reason
+			if is.Line != 0 {
+				because = fmt.Sprintf("line %d: %s", is.Line, is.Rule)
+			}
+			changes = append(changes, fmt.Sprintf("%s: %s, now %s (%s)", u, was.verdict(), is.verdict(), because))
+		}
 		switch {
 		case after[token] && !before[token]:
 			say(token+" (named now; bound by * before)", changes)
@@ -158,7 +168,6 @@ func diff(w io.Writer, older, newer []byte, s robots.Standard, urls []canon.URL)
 	return differ
 }
 
-// namedAgents returns the product tokens that a file names, in lower case.
 func namedAgents(body []byte) map[string]bool {
 	named := map[string]bool{}
 	for _, g := range robots.ParseAll(body).Groups {
@@ -175,7 +184,7 @@ func namedAgents(body []byte) map[string]bool {
 	return named
 }
 
-// saidLines returns the rules and delays of a policy, a record a line.
+// saidLines returns the rules and delays of a policy.
 func saidLines(p *robots.Policy) (lines []string) {
 	for line := range strings.Lines(p.String()) {
 		if !strings.HasPrefix(line, "user-agent:") && !strings.HasPrefix(line, "sitemap:") {
@@ -185,7 +194,7 @@ func saidLines(p *robots.Policy) (lines []string) {
 	return lines
 }
 
-// changed says which lines go and which come. Their order tells in the 1996 draft alone.
+// changed returns the lines that go and those that come. Only the 1996 draft depends on their order.
 func changed(before, after []string, s robots.Standard) (changes []string) {
 	missing := func(sign string, from, in []string) {
 		has := map[string]bool{}
@@ -194,7 +203,7 @@ func changed(before, after []string, s robots.Standard) (changes []string) {
 		}
 		for _, line := range from {
 			if !has[line] {
-				has[line] = true // said once
+				has[line] = true // report it once
 				changes = append(changes, sign+line)
 			}
 		}
@@ -207,39 +216,19 @@ func changed(before, after []string, s robots.Standard) (changes []string) {
 	return changes
 }
 
-// changedVerdicts says which of the URLs change sides.
-func changedVerdicts(p, q *robots.Policy, urls []canon.URL) (changes []string) {
-	for _, u := range urls {
-		was, is := newOpinion(p.Match(u.RequestURI()), p.Standard()), newOpinion(q.Match(u.RequestURI()), q.Standard())
-		if was.Allow != is.Allow {
-			changes = append(changes, fmt.Sprintf("%s: %s, now %s (%s)", u, was.verdict(), is.verdict(), is.because()))
-		}
-	}
-	return changes
-}
-
-// because says in a few words what decided.
-func (o opinion) because() string {
-	if o.Line == 0 {
-		return o.Reason
-	}
-	return fmt.Sprintf("line %d: %s", o.Line, o.Rule)
-}
-
-// maxQuestion is the longest line of a batch, in bytes.
+// maxQuestion bounds a line of a batch, in bytes.
 const maxQuestion = 16 << 20
 
-// question is a line of a batch. Members that it does not know are passed over: they may serve who wrote them.
+// question is a line of a batch. Unknown members are ignored: they may serve the program that wrote them.
 type question struct {
 	ID        json.RawMessage `json:"id"` // any value; comes back with the answer
 	Standard  string          `json:"standard"`
 	RobotsTxt *string         `json:"robots_txt"`
-	RobotsB64 *string         `json:"robots_b64"` // the same in base64, for bytes that are no UTF-8
+	RobotsB64 *string         `json:"robots_b64"` // the same in base64, for bytes that are not UTF-8
 	Agent     string          `json:"agent"`
 	URL       string          `json:"url"`
 }
 
-// batchAnswer is what one is answered with.
 type batchAnswer struct {
 	ID       json.RawMessage `json:"id"`
 	Allow    bool            `json:"allow"`
@@ -255,7 +244,7 @@ type refusal struct {
 	Error string          `json:"error"`
 }
 
-// batch answers one line after the other, each before it waits for the next. preset holds what a line leaves out.
+// batch answers each line before it waits for the next. preset holds the values that a line omits.
 func batch(in io.Reader, out io.Writer, preset question) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	w := bufio.NewWriter(out)
@@ -283,7 +272,7 @@ func batch(in io.Reader, out io.Writer, preset question) error {
 	}
 }
 
-// readQuestion reads a line; of one that is too long it keeps nothing.
+// readQuestion reads a line. It drops the bytes of one that is too long.
 func readQuestion(r *bufio.Reader) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -298,7 +287,7 @@ func readQuestion(r *bufio.Reader) (line []byte, long bool, err error) {
 	}
 }
 
-// reply answers a line, with an answer or a refusal.
+// reply returns a batchAnswer or a refusal.
 func reply(line []byte, preset question) any {
 	q := preset
 	err := json.Unmarshal(line, &q)
@@ -343,8 +332,8 @@ func (q question) answer() (batchAnswer, error) {
 	return a, nil
 }
 
-// readTarget returns the URL that raw would be asked as, and the target on its request line. A URL that is longer than we
-// would ask for can be judged all the same: its target is taken as written, and only its site is a URL.
+// readTarget returns the URL that the crawler would request for raw, and the target on its request line. A URL too long to
+// request can still be judged: its target is as written, and u is only its site.
 func readTarget(raw string) (u canon.URL, target string, err error) {
 	if u, err = canon.Parse(raw); canon.ReasonOf(err) != canon.TooLong {
 		return u, u.RequestURI(), err
@@ -352,7 +341,7 @@ func readTarget(raw string) (u canon.URL, target string, err error) {
 	_, rest, _ := strings.Cut(raw, "://")
 	i := strings.IndexAny(rest, "/?#")
 	if i < 0 {
-		return u, "", err // it is the host that is too long
+		return u, "", err // the host is too long
 	}
 	u, err = canon.Parse(strings.TrimSuffix(raw, rest[i:]))
 	return u, rest[i:], err
@@ -374,12 +363,11 @@ func (q question) body() ([]byte, error) {
 	return body, nil
 }
 
-// check is one invocation of robots check.
 type check struct {
-	settings      crawldir.Settings // who asks, when a robots.txt has to be fetched
+	settings      crawldir.Settings // of the crawler that fetches a robots.txt
 	own           *pflag.FlagSet    // the flags of settings
-	token         string            // who is judged; empty means settings.agent
-	file, url     string            // where the robots.txt comes from; empty means each URL's host
+	token         string            // to judge; "" for settings.agent
+	file, url     string            // source of the robots.txt; "" for each URL's host
 	standard      robots.Standard
 	everyStandard bool
 	config        string
@@ -448,7 +436,7 @@ func (c *check) run(ctx context.Context, args []string, std cli.Streams) error {
 	return c.judge(ctx, from, urls, standards, std)
 }
 
-// judge prints what is known of each URL, and says by the exit code what came out.
+// judge prints the verdict on each URL, and sums them up in the exit code.
 func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standards []robots.Standard, std cli.Streams) error {
 	var all []judgement
 	code := cli.ExitDone
@@ -467,10 +455,13 @@ func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standa
 				return err
 			}
 			j.Robots = had.From
+			o := newOpinion(had.Verdict, s)
 			if had.Body != nil {
 				j.SHA256 = hex.EncodeToString(had.Digest[:])
+				p := robots.Parse(had.Body, robots.Options{Token: c.token, Standard: s})
+				o = newOpinion(p.Match(u.RequestURI()), s)
+				o.setDelay(p)
 			}
-			o := opinionOn(u, had, c.token, s)
 			j.Verdicts = append(j.Verdicts, o)
 			if most := max(c.settings.MaxCrawlDelay, crawler.Floor); o.DelayS != nil && *o.DelayS > most.Seconds() {
 				say(fmt.Sprintf("curtsy: %s requires a delay longer than --max-crawl-delay %v: a crawl skips this host", had.From, plainly.Duration(most)))
@@ -497,16 +488,16 @@ func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standa
 	return cli.Silent(code)
 }
 
-// judgement is what is said of one URL, by each standard that was asked for.
+// judgement has the verdicts on one URL, one for each standard.
 type judgement struct {
 	URL      string    `json:"url"`
 	Agent    string    `json:"agent"`
-	Robots   string    `json:"robots_txt"`       // where it came from
+	Robots   string    `json:"robots_txt"`       // its source
 	SHA256   string    `json:"sha256,omitempty"` // of the file; none when no file decides
 	Verdicts []opinion `json:"verdicts"`
 }
 
-// opinion is what one standard says. Its fields are named as in the answers of --batch.
+// opinion is the verdict by one standard. Its fields have the names of batchAnswer.
 type opinion struct {
 	Standard string   `json:"standard"`
 	Allow    bool     `json:"allow"`
@@ -525,7 +516,6 @@ func newOpinion(v robots.Verdict, s robots.Standard) opinion {
 	}
 }
 
-// setDelay keeps the pause that p asks for.
 func (o *opinion) setDelay(p *robots.Policy) {
 	if d, ok := p.AskedDelay(); ok {
 		seconds := d.Seconds()
@@ -554,7 +544,7 @@ func (o opinion) delay() string {
 	return time.Duration(*o.DelayS * float64(time.Second)).String()
 }
 
-// print writes judgements for people: a line each, or side by side when there are several standards.
+// print writes a line for each judgement, or with several standards a table with a column for each.
 func (c *check) print(all []judgement, std cli.Streams) error {
 	if len(all) == 0 {
 		return nil
@@ -599,21 +589,10 @@ func (c *check) print(all []judgement, std cli.Streams) error {
 	return nil
 }
 
-// source gives the robots.txt that a URL is judged by under a standard.
+// source returns the robots.txt by which to judge a URL under a standard.
 type source func(ctx context.Context, u canon.URL, s robots.Standard) (inquiry.Robots, error)
 
-// opinionOn judges u by a robots.txt for a crawler of that product token. What counts are the bytes that would be sent.
-func opinionOn(u canon.URL, had inquiry.Robots, token string, s robots.Standard) opinion {
-	if had.Body == nil {
-		return newOpinion(had.Verdict, s)
-	}
-	p := robots.Parse(had.Body, robots.Options{Token: token, Standard: s})
-	o := newOpinion(p.Match(u.RequestURI()), s)
-	o.setDelay(p)
-	return o
-}
-
-// source says where the robots.txt comes from; done releases it.
+// source opens the source of the robots.txt; done releases it.
 func (c *check) source(urls []canon.URL, std cli.Streams) (from source, done func(), err error) {
 	if c.file != "" {
 		body, err := readFile(c.file, std)

@@ -41,13 +41,17 @@ func newStatus(std cli.Streams) *cobra.Command {
 		if err := crawldir.Require(args[0]); err != nil {
 			return err
 		}
-		return watchStatus(cmd.Context(), args[0], time.Duration(every), asJSON, std)
+		w := &statusWatch{std: std, dir: args[0], every: time.Duration(every), json: asJSON, source: dashboard.NewDirectory(args[0])}
+		if !asJSON {
+			w.terminal = progress.TerminalOf(std.Out)
+		}
+		return cli.UntilSignal(cmd.Context(), w.run)
 	}
 	return cmd
 }
 
-// statusOf asks the running crawl, or reads the frontier when none answers: a control file may be left of a kill, or
-// damaged, but the frontier's lock does not lie.
+// statusOf asks the running crawl, or reads the frontier if none answers: a control file may be damaged, or left by a kill,
+// but the lock of the frontier is reliable.
 func statusOf(ctx context.Context, dir string) (st status.Status, err error) {
 	if err := crawldir.Require(dir); err != nil {
 		return status.Status{}, err
@@ -81,13 +85,13 @@ func statusOf(ctx context.Context, dir string) (st status.Status, err error) {
 		return st, err
 	}
 	began := budget.GenerationOf(all.Counts).Began
-	if told, err := ledger.Asked(filepath.Join(dir, crawldir.LedgerName), began); err == nil { // else the frontier's own counts must do
+	if told, err := ledger.Asked(filepath.Join(dir, crawldir.LedgerName), began); err == nil { // else keep the frontier's counts
 		st.Tell(told)
 	}
 	return st, nil
 }
 
-// addTimes adds when the crawl began, by the first line of its ledger, and when the last line was written.
+// addTimes adds the time of the first line of the ledger, and when its last line was written.
 func addTimes(st *status.Status, dir string) {
 	for l, err := range ledger.Read(filepath.Join(dir, crawldir.LedgerName)) {
 		if err == nil {
@@ -107,11 +111,11 @@ func addTimes(st *status.Status, dir string) {
 	}
 }
 
-// statusWatch shows a running crawl until it ends.
+// statusWatch shows a crawl until it ends.
 type statusWatch struct {
 	std   cli.Streams
 	dir   string
-	every time.Duration // between two looks; zero for the usual
+	every time.Duration // between two looks; zero for the default
 	json  bool
 
 	source interface {
@@ -120,27 +124,17 @@ type statusWatch struct {
 	terminal *progress.Terminal // nil where lines are printed
 	rates    status.Samples
 	last     dashboard.Look // of the crawl while it ran
-	ran      bool           // there was one that ran
-	silent   time.Time      // since when it gives no answer; zero when it does
+	ran      bool           // a look found it running
+	silent   time.Time      // start of its silence; zero while it answers
 }
 
-// How often a crawl is looked at, and how long one may give no answer: it closes its files at its end.
 const (
 	watchLive     = time.Second
 	shortestWatch = 100 * time.Millisecond
 	watchPlain    = 10 * time.Second
-	longestQuiet  = 10 * time.Second
+	longestQuiet  = 10 * time.Second // an ending crawl closes its files
 	rateSpan      = 10 * time.Second
 )
-
-// watchStatus shows how the crawl in dir is, again and again.
-func watchStatus(ctx context.Context, dir string, every time.Duration, asJSON bool, std cli.Streams) error {
-	w := &statusWatch{std: std, dir: dir, every: every, json: asJSON, source: dashboard.NewDirectory(dir)}
-	if !asJSON {
-		w.terminal = progress.TerminalOf(std.Out)
-	}
-	return cli.UntilSignal(ctx, w.run)
-}
 
 func (w *statusWatch) run(ctx context.Context) (err error) {
 	if w.every == 0 {
@@ -193,7 +187,6 @@ func (w *statusWatch) look(ctx context.Context) (over bool, err error) {
 	return false, w.show(now, look)
 }
 
-// show shows a look.
 func (w *statusWatch) show(now time.Time, look dashboard.Look) error {
 	rates := w.rates.Over(rateSpan)
 	switch {
@@ -206,14 +199,18 @@ func (w *statusWatch) show(now time.Time, look dashboard.Look) error {
 	return err
 }
 
-// ended shows how a crawl is that does not run any more, or did not run at all.
+// ended shows the last look at a crawl that does not run.
 func (w *statusWatch) ended(now time.Time, look dashboard.Look) error {
 	s := &look.Status
 	s.Elapsed = w.last.Status.Elapsed
 	if err := w.show(now, look); err != nil {
 		return err
 	}
-	left := plainly.Count(s.Queued+s.InFlight+s.Deferred, "URL")
+	n := s.Queued + s.InFlight + s.Deferred
+	be := "are"
+	if n == 1 {
+		be = "is"
+	}
 	resume := plainly.Argument(w.dir)
 	switch {
 	case !w.ran && s.State == "finished":
@@ -225,18 +222,10 @@ func (w *statusWatch) ended(now time.Time, look dashboard.Look) error {
 	case s.State == "finished":
 		return w.end("has ended: everything is done. See curtsy report " + resume)
 	}
-	return w.end(fmt.Sprintf("has ended, and %s left: continue it with curtsy resume %s", be(left), resume))
+	return w.end(fmt.Sprintf("has ended, and %s %s left: continue it with curtsy resume %s", plainly.Count(n, "URL"), be, resume))
 }
 
-// be puts the verb behind a number of things.
-func be(count string) string {
-	if count == "1 URL" {
-		return count + " is"
-	}
-	return count + " are"
-}
-
-// end reports how the crawl ended, below the line.
+// end reports how the crawl ended, below the live line.
 func (w *statusWatch) end(how string) error {
 	if w.terminal != nil {
 		if err := w.terminal.Leave(); err != nil {
@@ -247,7 +236,6 @@ func (w *statusWatch) end(how string) error {
 	return err
 }
 
-// watchLine is a look as a line of NDJSON.
 type watchLine struct {
 	Time    time.Time     `json:"time"`
 	Running bool          `json:"running"`
@@ -283,7 +271,6 @@ func lineOf(now time.Time, look dashboard.Look, rates status.Rates) watchLine {
 	return l
 }
 
-// statusOnce shows the status of a crawl, once.
 func statusOnce(ctx context.Context, dir string, asJSON bool, std cli.Streams) error {
 	st, err := statusOf(ctx, dir)
 	if err != nil {
@@ -298,7 +285,7 @@ func statusOnce(ctx context.Context, dir string, asJSON bool, std cli.Streams) e
 	return err
 }
 
-// windowOf is a line on the window of a crawl that does not run: a running one says itself when it waits.
+// windowOf is a line on the window of a stopped crawl: a running one reports itself that it waits.
 func windowOf(st status.Status, dir string, now time.Time) string {
 	s, err := crawldir.ReadSettings(dir)
 	if err != nil || st.State == "running" || st.State == status.OutsideWindow {

@@ -34,7 +34,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// someFiles is for commands that take WARC files.
 func someFiles(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return nil
@@ -42,7 +41,7 @@ func someFiles(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes WARC files: write %s", cmd.Name(), cmd.UseLine())
 }
 
-// eachRecord reads the archive at path from its beginning and calls do for each record, until that returns an error.
+// eachRecord calls do for each record of the archive at path, until do returns an error.
 func eachRecord(path string, found func(warc.Finding), do func(*warc.Record) error) error {
 	if err := userfile.Readable(path); err != nil {
 		return err
@@ -66,7 +65,6 @@ func eachRecord(path string, found func(warc.Finding), do func(*warc.Record) err
 	}
 }
 
-// sayWrong says how much is wrong with what was read all the same.
 func sayWrong(say io.Writer, n int) {
 	switch n {
 	case 0:
@@ -75,14 +73,6 @@ func sayWrong(say io.Writer, n int) {
 	default:
 		fmt.Fprintf(say, "curtsy: found %d problems; see curtsy warc check\n", n)
 	}
-}
-
-func openWARC(path string) (*os.File, error) {
-	f, err := userfile.Open(path)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	return f, nil
 }
 
 func unreadable(path string, err error) error {
@@ -96,7 +86,7 @@ func unreadable(path string, err error) error {
 		return cli.Usagef("%s is a folder: name the WARC files in it, as in %s", path, filepath.Join(path, "*.warc.gz"))
 	}
 	if userfile.Readable(path) != nil {
-		return err // it says so itself
+		return err // it names the reason
 	}
 	if p := (*os.PathError)(nil); errors.As(err, &p) && p.Path == path {
 		return err
@@ -104,11 +94,10 @@ func unreadable(path string, err error) error {
 	return fmt.Errorf("read %s: %w", path, err)
 }
 
-// listed is a record in the list, and its JSON form.
 type listed struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`
-	Within int64  `json:"within,omitempty"` // octets into the decompressed member
+	Within int64  `json:"within,omitempty"` // bytes into the decompressed member
 	Type   string `json:"type"`
 	ID     string `json:"id,omitempty"`
 	Date   string `json:"date,omitempty"`
@@ -140,7 +129,7 @@ func newList(std cli.Streams) *cobra.Command {
 				err = fmt.Errorf("no WARC record in %s", path)
 			}
 			if err != nil {
-				_ = w.Flush() // what was found comes before what went wrong
+				_ = w.Flush() // list the records before the error
 				return err
 			}
 		}
@@ -150,7 +139,6 @@ func newList(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// describe reads as much of a record as its line says.
 func describe(path string, r *warc.Record) listed {
 	l := listed{
 		File: path, Offset: r.Offset, Within: r.Within, Type: r.Type, ID: r.ID(), Date: r.Fields.Get("WARC-Date"),
@@ -158,7 +146,7 @@ func describe(path string, r *warc.Record) listed {
 	}
 	l.Media = mediatype.Parse(r.Fields.Get("Content-Type")).Name
 	if (r.Type == "response" || r.Type == "revisit") && l.Media == "application/http" {
-		b, _ := io.ReadAll(io.LimitReader(r.Block, 32<<10)) // a torn block has a head all the same
+		b, _ := io.ReadAll(io.LimitReader(r.Block, 32<<10)) // a torn block may still have a whole head
 		if end := bytes.Index(b, []byte("\r\n\r\n")); end >= 0 {
 			b = b[:end]
 		}
@@ -189,7 +177,6 @@ func printListed(w io.Writer, l listed, asJSON, named bool) error {
 	return err
 }
 
-// newIndex makes indexes of archives.
 func newIndex(std cli.Streams) *cobra.Command {
 	var quiet bool
 	cmd := cli.Command("warc index", cli.Flags{"quiet": &quiet})
@@ -223,7 +210,7 @@ func index(ctx context.Context, args []string, quiet bool, std cli.Streams) erro
 	return rebuildIndex(ctx, args[0], quiet, std)
 }
 
-// printIndex prints the index of files, and says how much of them has no place in it.
+// printIndex prints the index of files, and counts the problems in them.
 func printIndex(ctx context.Context, files []string, quiet bool, std cli.Streams) error {
 	for _, path := range files {
 		if err := userfile.Readable(path); err != nil {
@@ -244,7 +231,7 @@ func printIndex(ctx context.Context, files []string, quiet bool, std cli.Streams
 	return err
 }
 
-// rebuildIndex makes the index of the stopped crawl in dir anew.
+// rebuildIndex rebuilds the index of the stopped crawl in dir.
 func rebuildIndex(ctx context.Context, dir string, quiet bool, std cli.Streams) (err error) {
 	if err := crawldir.Require(dir); err != nil {
 		return err
@@ -281,7 +268,7 @@ func rebuildIndex(ctx context.Context, dir string, quiet bool, std cli.Streams) 
 	return nil
 }
 
-// maxDecoded bounds what a payload may grow to when its codings are undone.
+// maxDecoded bounds a decoded payload, in bytes.
 const maxDecoded = 1 << 30
 
 func newCat(std cli.Streams) *cobra.Command {
@@ -304,7 +291,7 @@ func newCat(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// catMatch says which record is meant: that at an offset, or the first or last that matches.
+// catMatch returns the offset of the record to print, or a match for the first or last such record.
 func catMatch(args []string, id, url string) (at int64, match func(*warc.Record) bool, last bool, err error) {
 	ways := 0
 	for _, given := range []bool{len(args) == 2, id != "", url != ""} {
@@ -329,7 +316,6 @@ func catMatch(args []string, id, url string) (at int64, match func(*warc.Record)
 	return at, nil, false, nil
 }
 
-// errLocated ends a search.
 var errLocated = errors.New("located")
 
 // locate finds the first or the last record that matches.
@@ -353,7 +339,7 @@ func locate(path string, match func(*warc.Record) bool, last bool) (offset, with
 	return offset, within, nil
 }
 
-// catAt prints the record at an offset, so many octets within its decompressed member.
+// catAt prints the record at an offset, and within bytes into its decompressed member.
 func catAt(out io.Writer, path string, offset, within int64, payload bool) error {
 	if err := userfile.Readable(path); err != nil {
 		return err
@@ -380,10 +366,13 @@ func catAt(out io.Writer, path string, offset, within int64, payload bool) error
 		if err != nil {
 			return unreadable(path, err)
 		}
-		if err := printRecord(forTerminal(out), path, r, payload); err != nil {
+		if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			out = plainWriter{out}
+		}
+		if err := printRecord(out, path, r, payload); err != nil {
 			return err
 		}
-		if _, err := l.End(); err != nil { // its checksum stands there
+		if _, err := l.End(); err != nil { // checks its checksum
 			return unreadable(path, err)
 		}
 		if damage != "" {
@@ -416,14 +405,7 @@ func printRecord(out io.Writer, path string, r *warc.Record, payload bool) error
 	return nil
 }
 
-// forTerminal makes what is printed harmless if out is a terminal: an archive is as hostile as the web.
-func forTerminal(out io.Writer) io.Writer {
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return plainWriter{out}
-	}
-	return out
-}
-
+// plainWriter escapes the output for a terminal: an archive is as hostile as the web.
 type plainWriter struct{ out io.Writer }
 
 func (w plainWriter) Write(p []byte) (int, error) {
@@ -433,7 +415,7 @@ func (w plainWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// warcShown is how many findings of one kind are printed for a file; the others are counted.
+// warcShown bounds the findings of one kind that are printed for a file; the others are counted.
 const warcShown = 10
 
 func newWarcCheck(std cli.Streams) *cobra.Command {
@@ -453,7 +435,6 @@ func newWarcCheck(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// warcCheck prints what a check finds.
 type warcCheck struct {
 	out     *bufio.Writer
 	checker *warc.Checker
@@ -466,9 +447,9 @@ func (c *warcCheck) run(say io.Writer) error {
 	for i, path := range c.files {
 		c.seen = map[string]int{}
 		before := c.wrong
-		f, err := openWARC(path)
+		f, err := userfile.Open(path)
 		if err != nil {
-			return err
+			return unreadable(path, err)
 		}
 		n, err := c.checker.File(f, func(f warc.Finding) { c.print(i, f) })
 		f.Close() // only read
@@ -514,7 +495,6 @@ func (c *warcCheck) print(file int, f warc.Finding) {
 	fmt.Fprintf(c.out, "%s:%d: %s%s (%s)\n", plainly.Lines(c.files[file]), f.Offset, note, text.Cell(f.Text), f.Code)
 }
 
-// rest counts the findings that were not printed.
 func (c *warcCheck) rest(path string) {
 	for _, code := range slices.Sorted(maps.Keys(c.seen)) {
 		n := c.seen[code] - warcShown
