@@ -18,9 +18,9 @@ import (
 	"curtsy/frontier/durable/meter"
 )
 
-// Check examines the file at path, which no crawl may hold, and returns what is wrong with it: by bbolt's own check of
-// pages and keys, and by what must hold between the parts of the layout. It changes nothing. The error says that the
-// file could not be examined: ErrInUse, ErrNewer, ErrOlder, or ErrDamaged so badly that nothing more can be told.
+// Check examines the file at path, which no crawl may hold, and returns the faults: by bbolt's own check of pages and
+// keys, and by comparing the parts of the layout. It changes nothing. The error is ErrInUse, ErrNewer, ErrOlder, or
+// ErrDamaged when the file is too damaged to examine.
 func Check(path string) ([]string, error) {
 	db, err := dbfile.OpenReadOnly(path)
 	if err != nil {
@@ -34,7 +34,7 @@ func Check(path string) ([]string, error) {
 				c.find("bbolt: %v", err)
 			}
 			if len(c.found) > 0 {
-				return nil // what stands on such pages is not worth asking
+				return nil // the contents of such pages prove nothing
 			}
 			if c.f, err = stored(path, db, tx); err != nil {
 				return err
@@ -53,10 +53,10 @@ func Check(path string) ([]string, error) {
 	return c.found, nil
 }
 
-// CutShort reports whether one of the two meta pages of bbolt is not valid, which tell where the newest tree begins.
-// bbolt makes do with the other. A commit that a kill or a power cut ended in the middle leaves a file like that, and
-// all that was acknowledged is in it; the next commit makes it good. But a page that a disk has spoilt looks the same,
-// and then the last commit is missing. So it is no finding of Check, and worth a remark.
+// CutShort reports whether one of the two meta pages of bbolt is not valid; bbolt makes do with the other. A commit
+// that a kill or a power cut ended in the middle leaves such a file: all that was acknowledged is in it, and the next
+// commit makes it good. But a page that the disk has spoilt looks the same, and then the last commit is missing. So it
+// is no finding of Check, and worth a remark.
 func CutShort(path string) (bool, error) {
 	file, err := durable.Open(path)
 	if err != nil {
@@ -72,7 +72,6 @@ func CutShort(path string) (bool, error) {
 	return false, nil
 }
 
-// checker gathers findings.
 type checker struct {
 	f     *Frontier
 	seen  dbfile.Set
@@ -127,7 +126,7 @@ func (c *checker) check(tx *bbolt.Tx) error {
 	return nil
 }
 
-// records reads every entry: each must be a URL of its host, seen, and there once.
+// records reads every entry: each must be a URL of its host, in the seen-set, and unique.
 func (c *checker) records(tx *bbolt.Tx) error {
 	once := &dbfile.Set{}
 	see := func(r layout.Ref, _ *host, e frontier.Candidate) error {
@@ -178,8 +177,8 @@ func (c *checker) sums() {
 	}
 }
 
-// counters compares the counters that journals take their keys from with the keys. Values are taken out of a journal from
-// the oldest on, so that those that are left are the last ones.
+// counters compares the counters of the journals with their keys. Values leave a journal oldest first, so the rest are
+// the last ones.
 func (c *checker) counters(tx *bbolt.Tx) error {
 	for _, j := range layout.Journals() {
 		n, first, last := uint64(0), uint64(0), uint64(0)
@@ -201,7 +200,6 @@ func (c *checker) counters(tx *bbolt.Tx) error {
 	return nil
 }
 
-// states reads the state records that count.
 func (c *checker) states(tx *bbolt.Tx) error {
 	cells := layout.Lookup{Tx: tx, Journal: layout.StateJournal}
 	for _, h := range c.f.hosts.all {
@@ -221,10 +219,10 @@ func (c *checker) states(tx *bbolt.Tx) error {
 	return nil
 }
 
-// Compact writes the file at path, which no crawl may hold, anew without what no longer counts, and returns its size
-// before and after. The frontier answers as it did. With forget, the texts of records of which every
-// entry is Fetched or Redirected are dropped: these URLs stay counted and are not accepted again, but nobody can list
-// them any more. The new file is built beside the old one and takes its place in one step.
+// Compact rewrites the file at path, which no crawl may hold, without superseded records, and returns its size before
+// and after. With forget, it also drops the texts of records whose entries are all Fetched or Redirected: these URLs
+// stay counted and are not accepted again, but cannot be listed. The new file is built beside the old one and replaces
+// it in one step.
 func Compact(ctx context.Context, path string, forget bool) (before, after int64, err error) {
 	if before, err = sizeOf(path); err != nil { // or else it would be made
 		return 0, 0, fmt.Errorf("frontier/bolt: compact: %w", err)
@@ -255,8 +253,7 @@ func sizeOf(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// rewrite writes the file at path, open in db for writing, into a new one, which takes its place while the lock of the
-// old one is held: nobody else writes or rewrites it meanwhile.
+// rewrite holds the lock of the old file until the new one has replaced it, so nobody writes in between.
 func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error {
 	b, err := repair.NewBuilder(path)
 	if err != nil {
@@ -284,9 +281,8 @@ func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error 
 	return b.Replace()
 }
 
-// copying copies a file, part by part.
 type copying struct {
-	ctx    context.Context // of the one call that copies
+	ctx    context.Context // of the one call
 	f      *Frontier
 	from   *bbolt.Tx
 	to     *repair.Builder
@@ -330,7 +326,7 @@ func (c *copying) same(name string, b *bbolt.Bucket) error {
 	return c.to.Tx.Bucket([]byte(name)).SetSequence(b.Sequence())
 }
 
-// each is journal.each, until the context ends.
+// each is Each of journal j, until the context ends.
 func (c *copying) each(j layout.Journal, f func(seq uint64, body []byte) error) error {
 	return j.Each(c.from, func(seq uint64, body []byte) error {
 		if err := c.ctx.Err(); err != nil {
@@ -348,7 +344,10 @@ func (c *copying) records() error {
 		return err
 	}
 	err = c.each(layout.RecordJournal, func(seq uint64, body []byte) error {
-		if c.forget && forgettable(all.Record(seq)) {
+		needed := func(e layout.Ending) bool {
+			return e.Outcome() != frontier.Fetched && e.Outcome() != frontier.Redirected
+		}
+		if c.forget && !slices.ContainsFunc(all.Record(seq), needed) { // Retry does not open such entries
 			_, text, err := layout.ParseHead(body, nil)
 			if err != nil {
 				return err
@@ -367,14 +366,6 @@ func (c *copying) records() error {
 	return all.Fold(c.to.Tx)
 }
 
-// forgettable reports whether nobody will ever need the texts of entries that ended so: Retry does not open them.
-func forgettable(es []layout.Ending) bool {
-	return !slices.ContainsFunc(es, func(e layout.Ending) bool {
-		return e.Outcome() != frontier.Fetched && e.Outcome() != frontier.Redirected
-	})
-}
-
-// states copies the state records that count.
 func (c *copying) states() error {
 	w := c.to.Pack(layout.StateJournal)
 	var item []byte

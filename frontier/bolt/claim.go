@@ -42,7 +42,7 @@ func (f *Frontier) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed
 	return answer, nil
 }
 
-// locked calls step under mu, with the leases that have expired taken back, unless f takes no calls.
+// locked calls step under mu, after ending what has expired. It fails when f takes no calls.
 func (f *Frontier) locked(ctx context.Context, step func(now int64) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -58,7 +58,6 @@ func (f *Frontier) locked(ctx context.Context, step func(now int64) error) error
 	return step(now)
 }
 
-// changing is locked for calls that change something.
 func (f *Frontier) changing(ctx context.Context, step func(now int64) error) error {
 	if f.readOnly {
 		return fmt.Errorf("frontier/bolt: %s: %w", f.path, frontier.ErrReadOnly)
@@ -130,7 +129,7 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (front
 	return pending[0].turn, nil
 }
 
-// takeBack ends the leases of pending that their caller did not wait for.
+// takeBack ends the leases of pending turns whose caller did not wait for them.
 func (f *Frontier) takeBack(pending []*pendingTurn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,33 +145,33 @@ func (f *Frontier) takeBack(pending []*pendingTurn) {
 	}
 }
 
-// pendingTurn is a turn, or an answer to a Finish with Keep, from which those parts are missing that are only on disk.
-// They are read without mu, in a transaction that was begun under it: what is known of places is then true of it.
+// pendingTurn is a turn, or an answer to a Finish with Keep, without the parts that are only on disk. They are read
+// without mu, in a transaction that was begun under it: known places are then true of it.
 type pendingTurn struct {
 	turn  frontier.Turn
 	lease *lease
 	texts []pendingTask // of turn.Tasks
 	host  *hostView
 
-	tx *bbolt.Tx // nil when nothing is missing; shared by the pending of one call, and in the first of them
+	tx *bbolt.Tx // nil when nothing is missing; in the first of the turns of one call, which share it
 }
 
-// pendingTask is what is to be done about one task: its candidate is missing when its print is zero, and url replaces
-// the fetch URL unless it is empty.
+// pendingTask completes one task: its candidate is missing when its print is zero, and url, unless empty, replaces the
+// fetch URL.
 type pendingTask struct {
 	ref       layout.Ref
 	authority canon.Authority
 	url       string
 }
 
-// hostView is a host as the outside sees it, from which robots state or memory may be missing.
+// hostView is the public view of a host, from which robots state or memory may be missing.
 type hostView struct {
 	view frontier.Host
 	id   uint64
-	at   [2]uint64 // robots, memory; zero when they are there, or there is none
+	at   [2]uint64 // robots, memory; zero when nothing is missing
 }
 
-// viewHost describes h; unwritten is what of it is not in the file yet. The caller holds mu.
+// viewHost describes h; unwritten has the states that are not in the file yet. The caller holds mu.
 func viewHost(h *host, unwritten map[layout.Address]*layout.StateRecord, now int64) *hostView {
 	p := &hostView{id: uint64(h.id)}
 	p.view = frontier.Host{
@@ -196,7 +195,7 @@ func viewHost(h *host, unwritten map[layout.Address]*layout.StateRecord, now int
 	return p
 }
 
-// part returns where robots state (0) or memory (1) belong.
+// part returns the place of robots state (0) or memory (1).
 func (p *hostView) part(i int) *[]byte {
 	if i == 0 {
 		return &p.view.Robots
@@ -204,7 +203,6 @@ func (p *hostView) part(i int) *[]byte {
 	return &p.view.Memory
 }
 
-// complete reads what is missing of p.
 func (p *hostView) complete(states *layout.Lookup) (err error) {
 	for i, kind := range [...]layout.Kind{layout.KindRobots, layout.KindMemory} {
 		if p.at[i] != 0 {
@@ -216,8 +214,7 @@ func (p *hostView) complete(states *layout.Lookup) (err error) {
 	return nil
 }
 
-// begin begins the transaction in which pending will be completed, if something of them is on disk only. The caller holds
-// mu.
+// begin begins the transaction that completes pending, if anything is missing. The caller holds mu.
 func (f *Frontier) begin(pending []*pendingTurn) error {
 	missing := func(d *pendingTurn) bool {
 		return d.host != nil && d.host.at != [2]uint64{} ||
@@ -236,7 +233,7 @@ func (f *Frontier) begin(pending []*pendingTurn) error {
 	return nil
 }
 
-// complete reads what is missing of pending, and tells their leases the prints.
+// complete reads what pending lack, and gives their leases the prints.
 func (f *Frontier) complete(pending []*pendingTurn) error {
 	if len(pending) == 0 {
 		return nil
@@ -266,7 +263,7 @@ func (f *Frontier) complete(pending []*pendingTurn) error {
 	return nil
 }
 
-// fill reads what is missing of d. It needs no mu.
+// fill needs no mu.
 func (f *Frontier) fill(d *pendingTurn, from *layout.Lookups) error {
 	for i := range d.turn.Tasks {
 		if err := f.fillTask(&d.turn.Tasks[i], d.texts[i], from); err != nil {
@@ -312,7 +309,7 @@ func (l *lease) identify(d *pendingTurn) {
 			k++
 		}
 	}
-	if d.host != nil { // a copy: what the holder does to its own must not look like what is stored
+	if d.host != nil { // a copy: the holder may change its own
 		l.robots, l.memory = bytes.Clone(d.turn.Host.Robots), bytes.Clone(d.turn.Host.Memory)
 	}
 }

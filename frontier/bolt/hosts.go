@@ -12,8 +12,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// host is what RAM holds of an authority. Robots state and the crawler's memory are on disk; the address of their
-// records is here. Times are nanoseconds on the clock of the opening; see clock.
+// host is the state of an authority in RAM. Robots state and the crawler's memory are on disk. Times are nanoseconds on
+// the clock of the opening.
 type host struct {
 	layout.HostState
 	authority    canon.Authority
@@ -33,20 +33,18 @@ type host struct {
 	at [layout.HostKinds]uint64 // values of the journal of states, by kind less one; zero is none
 }
 
-// lease is a turn that is out.
 type lease struct {
 	token   frontier.Token
 	expires int64
 	width   int
 	trial   bool                   // its one task is a suspect
-	tasks   []leasedTask           // those not settled yet, in the order in which they were given
-	dropped []frontier.Fingerprint // those that a drop closed since the last Finish
-	robots  []byte                 // as they are stored, so that an update that changes nothing writes nothing
+	tasks   []leasedTask           // not settled yet, in the order in which they were given
+	dropped []frontier.Fingerprint // closed by a drop since the last Finish
+	robots  []byte                 // as stored, so that an update that changes nothing writes nothing
 	memory  []byte
 }
 
-// leasedTask is a task under a lease. The print is known when the text has been read, which is before anybody can name
-// it.
+// leasedTask has its print as soon as its text has been read.
 type leasedTask struct {
 	ref   layout.Ref
 	print frontier.Fingerprint
@@ -56,22 +54,20 @@ func (h *host) pending() uint32 { return h.queued + h.inFlight + h.deferred }
 func (h *host) claimable() bool {
 	return h.Condition == frontier.Open || h.Condition == frontier.Parked
 }
-func (h *host) accepted() uint32 { return h.pending() + h.closed() - h.Refused }
-
-func (h *host) closed() uint32 {
-	n := uint32(0)
+func (h *host) accepted() uint32 {
+	n := h.pending() - h.Refused
 	for _, k := range h.outcomes {
 		n += k
 	}
 	return n
 }
 
-// wait puts h off until d from now. A longer wait stays; a negative one is none.
+// wait puts h off until d from now. A longer wait stays; a negative one counts as zero.
 func (h *host) wait(now int64, d time.Duration) {
 	h.NotBefore = max(h.NotBefore, layout.After(now, d))
 }
 
-// record returns what else is stored of h: its name, robots state or memory.
+// record returns a state record of h: its name, robots state or memory.
 func (h *host) record(kind layout.Kind, data []byte) *layout.StateRecord {
 	return &layout.StateRecord{Address: layout.Address{Kind: kind, ID: uint64(h.id)}, Data: data}
 }
@@ -79,11 +75,6 @@ func (h *host) record(kind layout.Kind, data []byte) *layout.StateRecord {
 // stopped reports whether h is out until an operator resumes it.
 func (h *host) stopped() bool { return h.Hold != nil && !h.Hold.Ends() }
 
-// dropped reports whether an operator has dropped h. Its URLs that are pending nevertheless, under a lease or by a
-// Retry, wait for Resume.
-func (h *host) dropped() bool { return h.Hold != nil && h.Hold.Act == frontier.Drop }
-
-// closing reports whether a Drop of h has not closed all yet.
 func (h *host) closing() bool { return h.Hold != nil && h.Hold.Closing }
 
 // free returns when h may have a turn: its own wait is over, and a park that ends by itself.
@@ -94,7 +85,6 @@ func (h *host) free() int64 {
 	return h.NotBefore
 }
 
-// holdView is the hold of h as the outside sees it.
 func (h *host) holdView(now int64) frontier.Hold {
 	k := h.Hold
 	switch {
@@ -108,41 +98,31 @@ func (h *host) holdView(now int64) frontier.Hold {
 	return frontier.Hold{Act: k.Act, Reason: k.Reason, Wait: time.Duration(max(k.Until-now, 0))}
 }
 
-// wanted returns how many tasks h gives under a lease that is kept: of a host that an operator holds, none.
-func (h *host) wanted(n int) int {
-	if h.Hold != nil {
-		return 0
-	}
-	return max(n, 0)
-}
-
-// hosts are the authorities that are known, and the sums over them. A host stays known, with its id, for ever.
-//
-// The sums are those over all at any time when nobody is between two calls of count. hosts.all is only ever appended
-// to, so that who has read it under the mutex may go on with what it was.
+// hosts are the known authorities and the sums over them. A host stays known, with its id, for ever. The sums are exact
+// except between two calls of count. hosts.all is only ever appended to, so that a copy taken under the mutex stays
+// valid.
 type hosts struct {
 	all     []*host // by id; nil for an id that was never written
 	byName  map[canon.Authority]*host
 	domains map[string]*domain
 	sums    sums
-	names   names // has a lock of its own
+	names   names // guarded by its own lock
 
 	perDomain bool  // there is a cap on domains
 	deep      bool  // tasks are given depth first
-	floor     floor // of all hosts, those that become known among them
+	floor     floor // of all hosts, also those that become known later
 }
 
-// floor is what an unclean stop asks of all hosts: none is due before the Pace of the opening after it is over, since what
-// was asked of it last may be lost, and with it that the host was found at all. A Close before it is over leaves the rest of
-// it to the next opening. It is not written for each host. The zero value asks for nothing.
+// floor is a wait that an unclean stop imposes on all hosts: none is due before the Pace of the opening after it is
+// over, since its last request may be lost, and with it that the host was found at all. A Close before that leaves the
+// rest to the next opening. It is not written for each host. The zero value imposes nothing.
 type floor struct {
 	options frontier.Options
 	opened  int64
 	until   int64
 }
 
-// of is when the floor of a is over: the RestartPace of this opening is all that is asked of a, whatever the one before
-// has left.
+// of returns the end of the floor of a: at most the RestartPace of this opening, whatever the one before has left.
 func (f *floor) of(a canon.Authority) int64 {
 	if f.until <= f.opened {
 		return 0
@@ -150,7 +130,6 @@ func (f *floor) of(a canon.Authority) int64 {
 	return min(f.until, layout.After(f.opened, f.options.RestartPace(a)))
 }
 
-// sums are those over all hosts.
 type sums struct {
 	known, pending             int64 // hosts
 	conditions                 [frontier.Refused + 1]int64
@@ -158,7 +137,7 @@ type sums struct {
 	queued, inFlight, deferred int64 // tasks
 }
 
-// know returns the host of a, which is known from then on; it is on disk once something about it is.
+// know returns the host of a, which is known from then on; it is on disk as soon as something about it is.
 func (hs *hosts) know(a canon.Authority) *host {
 	h := hs.byName[a]
 	if h == nil {
@@ -172,7 +151,7 @@ func (hs *hosts) know(a canon.Authority) *host {
 	return h
 }
 
-// count moves the sums over all hosts as h changes: call it with -1 before and +1 after.
+// count updates the sums as h changes: call it with -1 before and +1 after.
 func (hs *hosts) count(h *host, by int64) {
 	d := &hs.sums
 	d.known += by
@@ -188,16 +167,17 @@ func (hs *hosts) count(h *host, by int64) {
 	d.deferred += by * int64(h.deferred)
 }
 
-// dropped reports whether candidates of a are refused.
+// dropped reports whether an operator has dropped a, so that its candidates are refused. Its URLs that are pending
+// nevertheless, under a lease or by a Retry, wait for Resume.
 func (hs *hosts) dropped(a canon.Authority) bool {
 	if hs.sums.stopped == 0 {
-		return false // nearly always, and there is one question per link
+		return false // nearly always, and every link is looked up
 	}
 	h := hs.byName[a]
-	return h != nil && h.dropped()
+	return h != nil && h.Hold != nil && h.Hold.Act == frontier.Drop
 }
 
-// domain returns the domain of a, nil when no cap asks for it.
+// domain returns the domain of a, nil without a cap on domains.
 func (hs *hosts) domain(a canon.Authority) *domain {
 	if !hs.perDomain {
 		return nil
@@ -211,15 +191,14 @@ func (hs *hosts) domain(a canon.Authority) *domain {
 	return d
 }
 
-// domain counts the URLs of a registrable domain that became tasks, for the cap on them. Without one there is none.
+// domain counts the URLs of a registrable domain that became tasks, for the cap on them.
 type domain struct {
 	urls int64
 }
 
-// names is an index of the hosts in the order of their authorities, made for the first who asks. Hosts become known
-// all the time while somebody pages through: they are sorted into a small part first, so that a page costs the small
-// part and not all hosts, and the small part is merged into the large one when it is an eighth of it. It has a lock of
-// its own, taken before that of the frontier and never after: no turn waits for the sorting of a million names.
+// names is an index of the hosts in the order of their authorities, made on first use. Hosts become known while
+// somebody pages through: they are sorted into a small part, which is merged into the large one when it is an eighth of
+// it. Its lock is taken before that of the frontier and never after: no turn waits for the sorting of a million names.
 type names struct {
 	mu           sync.Mutex
 	large, small []*host // each in order, and no host in both
@@ -228,8 +207,7 @@ type names struct {
 
 func byName(a, b *host) int { return strings.Compare(a.authority.String(), b.authority.String()) }
 
-// page returns up to limit of hosts, which are by their ids and no fewer than before, after one, in the order of their
-// authorities.
+// page returns up to limit of hosts, which are by id and no fewer than before, after one, in the order of authorities.
 func (n *names) page(hosts []*host, after canon.Authority, limit int) []*host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -240,7 +218,6 @@ func (n *names) page(hosts []*host, after canon.Authority, limit int) []*host {
 	return merge(beyond(n.large), beyond(n.small), limit)
 }
 
-// update enters the hosts that have become known since.
 func (n *names) update(hosts []*host) {
 	var fresh []*host
 	for _, h := range hosts[min(n.indexed, len(hosts)):] {
@@ -259,7 +236,6 @@ func (n *names) update(hosts []*host) {
 	}
 }
 
-// merge returns the first of both, up to limit, in order.
 func merge(a, b []*host, limit int) []*host {
 	all := make([]*host, 0, min(limit, len(a)+len(b)))
 	for len(all) < cap(all) {

@@ -43,9 +43,6 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 	return added, g.durable(ctx)
 }
 
-// What follows makes tasks of candidates: what is accepted is seen from then on, counted by its host and the caps, has a
-// place in the queue of its host, and is in the open group.
-
 // prints returns the fingerprints of candidates, zero for those that were seen before. It needs no mu.
 func (f *Frontier) prints(cs []frontier.Candidate) []frontier.Fingerprint {
 	if len(cs) == 0 {
@@ -93,8 +90,7 @@ func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.
 	return n
 }
 
-// refuse enters a candidate that never becomes a task. It does not make its host known: the hosts that links lead to
-// out of scope are many more than those of the crawl.
+// refuse does not make the host of the candidate known: links lead to many more hosts out of scope than in it.
 func (f *Frontier) refuse(c *frontier.Candidate, p frontier.Fingerprint, reason string) {
 	f.mark(p)
 	f.totals.Close(frontier.Dropped, reason)
@@ -108,7 +104,7 @@ func (f *Frontier) refuse(c *frontier.Candidate, p frontier.Fingerprint, reason 
 	f.groups.open.change(h)
 }
 
-// enqueue enters a candidate as a task: it can be claimed from now on, since where its text will be is known.
+// enqueue enters a candidate as a task: it can be claimed at once, since the place of its text is known.
 func (f *Frontier) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now int64) {
 	f.mark(p)
 	h := f.hosts.know(c.URL.Authority())
@@ -127,46 +123,42 @@ func (f *Frontier) enqueue(c *frontier.Candidate, p frontier.Fingerprint, now in
 	f.scheduler.enter(h, now)
 }
 
-// mark enters a fingerprint into the seen-set.
 func (f *Frontier) mark(p frontier.Fingerprint) {
 	f.seen.Add(p)
 	f.groups.open.prints = append(f.groups.open.prints, p)
 }
 
-// Options.MaxSize is held against the high-water mark of the file, with what the groups that are not committed will
-// add. Pages that are free again count: the file does not become shorter. The mark is what is used of the file; beyond
-// it the file may be longer by what it grows at a time, a 64th of MaxSize at most: see growth.
+// Options.MaxSize is compared with the high-water mark of the file and an estimate of what the uncommitted groups add.
+// Free pages count: the file does not become shorter. Beyond the mark the file may be longer by one step of growth, at
+// most a 64th of MaxSize: see growth.
 //
-// The reserve
-//
-// When only the reserve is left, no turn is given any more. From then on the file takes what the turns that are
-// out bring, once each: per task an ending of 8 bytes or a retry of about 40; per turn a state of 40, a robots state
-// or memory, some hundred bytes as a rule and 12 KiB at most, now and then the body of a robots.txt, a few KiB. 32 KiB
-// are ten times that, and there is so much for each of 256 turns. A commit writes some 30 pages anew before the old
-// ones are free, and the sweeper moves twice what is written: another part is for several of those, and for Close. The
-// last is for what has been estimated too low. Links may use half of the reserve. Nothing else is ever dropped: should
-// the reserve not suffice, a file that is a little too long is better than a page fetched in vain. Folding, which
-// needs room for the whole folded journal, does not take place when there is not that much left. The reserve does not
-// depend on what is out, so that a frontier that was full is full when it is opened again.
+// When only the reserve is left, no turn is given. From then on the file takes the results of the turns that are out,
+// once each: per task an ending of 8 bytes or a retry of about 40; per turn a state of 40, a robots state or memory,
+// some hundred bytes as a rule and 12 KiB at most, now and then the body of a robots.txt, a few KiB. 32 KiB are ten
+// times that, for each of 256 turns. A commit rewrites some 30 pages before the old ones are free, and the sweeper
+// moves twice what is written: another part is for several of those, and for Close. The last is for low estimates.
+// Links may use half of the reserve. Nothing else is ever dropped: a file that is a little too long is better than a
+// page fetched in vain. Without room for the whole folded journal, no fold takes place. The reserve does not depend on
+// the turns that are out, so that a full frontier is full when it is opened again.
 
 const (
 	reservePages  = 512 << 10      // for the pages that commits rewrite
 	reserveLeases = 256 * 32 << 10 // for the turns that are out
 )
 
-// reserve returns what is left of a size when no turn is given any more. No part is more than an eighth of a small one.
+// reserve returns the bytes that are left when no turn is given. No part is more than an eighth of a small maxSize.
 func reserve(maxSize int64) int64 {
 	return min(reservePages, maxSize/8) + min(reserveLeases, maxSize/8) + maxSize/16
 }
 
-// textBytes returns what the text of a candidate takes, roughly: zstd packs URLs to a third or a quarter, random ones
-// to three quarters.
+// textBytes estimates the stored size of a candidate's text: zstd packs URLs to a third or a quarter, random ones to
+// three quarters.
 func textBytes(c *frontier.Candidate) int64 {
 	return 8 + int64(len(c.URL.RequestURI())+len(c.Via))/2
 }
 
-// caps says whether there is room: for a candidate, by the caps of the options, and for a turn, by the size of the
-// file. The caps on URLs count what became a task in this crawl, whatever became of it.
+// caps checks whether there is room: for a candidate, by the caps of the options, and for a turn, by the size of the
+// file. The caps on URLs count all that became tasks in this crawl, closed or not.
 type caps struct {
 	options  frontier.Options
 	hosts    *hosts
@@ -174,12 +166,12 @@ type caps struct {
 	waiting  *waiters
 	accepted int64 // entries of all records
 	size     int64 // bytes of the file, up to its high-water mark
-	full     bool  // no turn is given any more; see checkSize
-	tight    bool  // perhaps it is; see checkSize
+	full     bool  // no turn is given until the file is opened again; see checkSize
+	tight    bool  // no turn is given until the next commit; see checkSize
 }
 
-// capped returns the reason why a cap leaves no room for c, empty when there is room. The caps are asked in the order
-// of their reasons in package frontier. The caller calls checkSize when it is through.
+// capped returns the reason why a cap leaves no room for c, empty when there is room. It tries the caps in the order of
+// their reasons in package frontier. The caller calls checkSize afterwards.
 func (cs *caps) capped(c *frontier.Candidate) string {
 	o := &cs.options
 	if o.MaxSize > 0 && cs.bytes()+textBytes(c) > o.MaxSize-reserve(o.MaxSize)/2 {
@@ -202,7 +194,7 @@ func (cs *caps) capped(c *frontier.Candidate) string {
 	return ""
 }
 
-// domainFull reports whether the registrable domain of c, a candidate of h unless its host is unknown, takes no more.
+// domainFull reports whether the registrable domain of c is full. h is its host, nil when unknown.
 func (cs *caps) domainFull(h *host, c *frontier.Candidate) bool {
 	n := cs.options.MaxURLsPerDomain
 	switch {
@@ -215,18 +207,18 @@ func (cs *caps) domainFull(h *host, c *frontier.Candidate) bool {
 	return d != nil && d.urls >= n
 }
 
-// bytes returns what the file takes, with what the next groups will add.
+// bytes returns the size of the file with the estimate of the uncommitted groups.
 func (cs *caps) bytes() int64 {
 	n := cs.size
 	for g := range cs.groups.all() {
-		n += g.weight()
+		n += g.bytes + 8*int64(len(g.prints)+len(g.done)) + 48*int64(len(g.dirty))
 	}
 	return n
 }
 
-// checkSize looks whether the file is full but for the reserve. An estimate that says so may be too high: it stops
-// turns only until the commit of what is on its way, which is then urgent, has shown how large the file is. The last
-// 64th is not approached in ever smaller steps.
+// checkSize stops turns when only the reserve is left. An estimate that says so may be too high: it stops turns only
+// until the next commit, which is then urgent, has shown the size of the file. The last 64th is not approached in ever
+// smaller steps.
 func (cs *caps) checkSize() {
 	most := cs.options.MaxSize
 	if most == 0 || cs.groups.readOnly {

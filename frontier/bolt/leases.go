@@ -14,19 +14,17 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// leases are the turns that are out. Each of them is that of a host, which has one at a time; its token never comes
-// twice, in this run or another. A lease that ends leaves its entry behind until it comes up; after
-// a begin there are fewer such entries than leases, plus 64.
+// leases are the turns that are out, at most one a host; a token never comes twice, in this run or another. The entry
+// of a lease that has ended stays until it comes up; after a begin there are fewer such entries than leases, plus 64.
 type leases struct {
 	hosts  *hosts
 	epoch  uint64 // of this opening
 	length time.Duration
 	claims uint32
 	expiry heap // at is when a lease expires, tie is claim<<32 | id of the host
-	out    int  // their number
+	out    int  // number of leases
 }
 
-// begin leases h, which is not leased.
 func (ls *leases) begin(h *host, now int64) {
 	ls.claims++
 	h.lease = &lease{
@@ -39,13 +37,12 @@ func (ls *leases) begin(h *host, now int64) {
 	}
 }
 
-// end ends the lease of h.
 func (ls *leases) end(h *host) {
 	h.lease = nil
 	ls.out--
 }
 
-// expired takes out a lease whose time is over, and returns its host; nil when there is none.
+// expired takes out a lease that has expired, and returns its host; nil when there is none.
 func (ls *leases) expired(now int64) *host {
 	for len(ls.expiry) > 0 && ls.expiry[0].At <= now {
 		if h := ls.host(ls.expiry.Pop()); h != nil {
@@ -55,7 +52,7 @@ func (ls *leases) expired(now int64) *host {
 	return nil
 }
 
-// earliest returns when the first lease expires, or before; the end of time when there is none.
+// earliest returns a time no later than the first expiry; the end of time when there is none.
 func (ls *leases) earliest() int64 {
 	if len(ls.expiry) == 0 {
 		return math.MaxInt64
@@ -63,7 +60,7 @@ func (ls *leases) earliest() int64 {
 	return ls.expiry[0].At
 }
 
-// host returns the host whose lease e stands for, nil when that lease has ended.
+// host returns the host of the lease of e, nil when that lease has ended.
 func (ls *leases) host(e entry) *host {
 	h := ls.hosts.all[uint32(e.Tie)]
 	if h.lease == nil || uint32(h.lease.token) != uint32(e.Tie>>32) {
@@ -72,7 +69,7 @@ func (ls *leases) host(e entry) *host {
 	return h
 }
 
-// left fails when the counter of tokens is about to run over: a token must never come twice.
+// left fails when the counter of tokens is about to overflow: a token must never come twice.
 func (ls *leases) left() error {
 	if ls.claims > math.MaxUint32-1<<20 {
 		return fmt.Errorf("frontier/bolt: claim: %d turns in one run: close the frontier and open it again", ls.claims)
@@ -80,8 +77,8 @@ func (ls *leases) left() error {
 	return nil
 }
 
-// inFlight returns the record of this instant. A holder makes Width exchanges at most and takes its tasks in the order
-// in which they were given, so that only the first Width that are not settled can be in work.
+// inFlight returns the record of this instant. A holder makes at most Width exchanges and takes its tasks in the order
+// in which they were given, so only the first Width that are not settled can be in flight.
 func (ls *leases) inFlight() []byte {
 	refs := make([]layout.Ref, 0, ls.out)
 	for _, e := range ls.expiry { // one entry for each lease that is out, beside stale ones
@@ -96,29 +93,27 @@ func (ls *leases) inFlight() []byte {
 	return layout.InFlight{Leases: uint64(ls.out), Refs: refs}.AppendTo(nil)
 }
 
-// waiter is a Claim that has to wait. The first in line holds the alarm, a timer for the next thing that happens by
-// itself; the others have none. The first wakes the next when it leaves, so that a host that becomes due wakes
-// one claim and not all of them.
+// waiter is a Claim that has to wait.
 type waiter struct {
 	wake    chan struct{} // holds one
 	maxWait time.Duration
 }
 
-// waiters are the claims that wait, in the order of their arrival. The first holds the alarm, and wakes the next when
-// it leaves; the alarm is never later than the next thing that happens by itself.
+// waiters are the claims that wait, in the order of their arrival. Only the first holds a timer, the alarm, which is
+// never later than the next thing that happens by itself. It wakes the next when it leaves, so that a host that becomes
+// due wakes one claim and not all of them.
 type waiters struct {
 	list  []*waiter
 	alarm int64 // when the first will wake by itself
 }
 
-// join puts a new waiter at the end of the line.
 func (ln *waiters) join(maxWait time.Duration) *waiter {
 	w := &waiter{wake: make(chan struct{}, 1), maxWait: maxWait}
 	ln.list = append(ln.list, w)
 	return w
 }
 
-// leave takes w out of the line; nil is in none.
+// leave takes w, which may be nil or absent, out of the line.
 func (ln *waiters) leave(w *waiter) {
 	i := slices.Index(ln.list, w)
 	if i < 0 {
@@ -130,7 +125,6 @@ func (ln *waiters) leave(w *waiter) {
 	}
 }
 
-// signal wakes w, now or when it waits next.
 func (w *waiter) signal() {
 	select {
 	case w.wake <- struct{}{}:
@@ -138,26 +132,17 @@ func (w *waiter) signal() {
 	}
 }
 
-// over reports whether w has nothing to wait for.
 func (w *waiter) over(s frontier.State, due time.Duration) bool {
 	return s == frontier.Drained || s == frontier.Full || s == frontier.Waiting && due > w.maxWait
 }
 
-// wakeAll wakes every waiter.
 func (ln *waiters) wakeAll() {
 	for _, w := range ln.list {
 		w.signal()
 	}
 }
 
-// wakeFirst wakes the first in line.
-func (ln *waiters) wakeFirst() {
-	if len(ln.list) > 0 {
-		ln.list[0].signal()
-	}
-}
-
-// wakeFor tells the line of something that will happen at a time.
+// wakeFor moves the alarm forward to at.
 func (ln *waiters) wakeFor(at int64) {
 	if len(ln.list) > 0 && at < ln.alarm {
 		ln.alarm = at
@@ -165,8 +150,8 @@ func (ln *waiters) wakeFor(at int64) {
 	}
 }
 
-// await waits until w is woken, or until next, when something happens by itself, if w is the first. The caller holds
-// mu; it is free during the wait.
+// await waits until w is woken, or until next, when something happens by itself, if w is the first. It releases mu,
+// which the caller holds, during the wait.
 func (ln *waiters) await(ctx context.Context, mu *sync.Mutex, w *waiter, now, next int64) error {
 	var alarm <-chan time.Time
 	if ln.list[0] == w {
@@ -188,13 +173,13 @@ func (ln *waiters) await(ctx context.Context, mu *sync.Mutex, w *waiter, now, ne
 	return nil
 }
 
-// A task that the record of an unclean stop names is a suspect. Its retry record says so, which costs
-// nothing for the others; the suspects of a host stand aside from its queue.
+// A task that the record of an unclean stop names is a suspect. Its retry record has that, which costs nothing for
+// other tasks.
 
 // loneStops is how many stops a suspect must have for its turn to be the only one.
 const loneStops = 2
 
-// Quarantined returns the URLs that this opening has put in quarantine, as they were accepted.
+// Quarantined returns the URLs that this opening has quarantined, as they were accepted.
 func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, err error) {
 	var hosts []*host
 	note := func(int64) { hosts = f.hosts.all } // only ever appended to
@@ -221,14 +206,13 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 	return all, err
 }
 
-// suspects decides when a suspect may be tried: one at a time, and one that two stops have found in flight only when
-// nothing else is out.
+// suspects decides when a suspect may be tried: one at a time, and after two stops only when nothing else is out.
 type suspects struct {
 	retries *retries
 	leases  *leases
 	known   int64       // tasks
 	trial   bool        // one of them is out
-	lone    bool        // and nothing else may be
+	lone    bool        // and no other turn may be
 	waiting []suspended // hosts whose suspect cannot be given yet
 }
 
@@ -238,7 +222,7 @@ type suspended struct {
 	due  int64
 }
 
-// may reports whether the first suspect of h, if there is one, can be given now.
+// may reports whether h has a suspect that can be given now.
 func (ss *suspects) may(h *host) bool {
 	if !h.queue.Suspected() || ss.trial {
 		return false
@@ -247,7 +231,7 @@ func (ss *suspects) may(h *host) bool {
 	return ss.leases.out == 0 || ss.retries.of[r].Stops < loneStops
 }
 
-// try takes the first suspect of h, which may be tried and has been leased for it.
+// try takes the first suspect of h, if it has one, which may be tried and for which h has been leased.
 func (ss *suspects) try(h *host) []layout.Ref {
 	if !h.queue.Suspected() {
 		return nil
@@ -258,7 +242,7 @@ func (ss *suspects) try(h *host) []layout.Ref {
 	return []layout.Ref{r}
 }
 
-// hold keeps h, which is not in the schedule and became due at a time, for when its suspect can be given.
+// hold keeps h, which is not in the schedule and became due at due, until its suspect can be given.
 func (ss *suspects) hold(h *host, due int64) {
 	if h.queue.Suspected() && !h.suspectWaits {
 		h.suspectWaits = true
@@ -266,8 +250,8 @@ func (ss *suspects) hold(h *host, due int64) {
 	}
 }
 
-// release returns the hosts whose suspects could not be given before a lease ended, which was that of a suspect if
-// trial is set.
+// release returns the hosts whose suspects could not be given before a lease ended; trial reports that it was a
+// suspect's.
 func (ss *suspects) release(trial bool) []suspended {
 	if trial {
 		ss.trial, ss.lone = false, false
@@ -280,7 +264,7 @@ func (ss *suspects) release(trial bool) []suspended {
 	return held
 }
 
-// clear makes the task of t a suspect no more: it was closed or deferred.
+// clear ends the suspicion of the task of t, which was closed or deferred.
 func (ss *suspects) clear(t *retry) {
 	if t.suspect() {
 		ss.known--
@@ -288,13 +272,13 @@ func (ss *suspects) clear(t *retry) {
 	t.Stops, t.Alone = 0, 0
 }
 
-// retries is what is kept of pending tasks beyond their place: of those that were deferred, released or dropped under a
-// lease, and of suspects. A task that is closed has none once that is durable.
+// retries has the pending tasks with a history: deferred, released or dropped under a lease, and suspects. A task that
+// is closed has no entry once that is durable.
 type retries struct {
 	of map[layout.Ref]*retry
 }
 
-// counter returns the counter of h for the task r, which is pending and under no lease.
+// counter returns the counter of h for the task r, which is pending and not leased.
 func (rs *retries) counter(h *host, r layout.Ref) *uint32 {
 	if rs.of[r].deferred() {
 		return &h.deferred
@@ -302,28 +286,26 @@ func (rs *retries) counter(h *host, r layout.Ref) *uint32 {
 	return &h.queued
 }
 
-// retry is what is kept of a task that was deferred, released or dropped under a lease, or is a suspect, until it is
-// closed.
+// retry is the history of one task until it is closed.
 type retry struct {
 	layout.Retry
 	host uint32 // with Dropped, when it was read from the file
 	at   uint64 // value of the journal of states; zero when it is not written yet
 }
 
-// stop counts an unclean stop, of which r, which names the task of t, is the record.
+// stop counts an unclean stop, whose record r names the task of t.
 func (t *retry) stop(r layout.InFlight) {
 	t.Stops++
-	if r.Alone() {
+	if r.Leases == 1 && len(r.Refs) == 1 { // it was alone
 		t.Alone++
 	}
 }
 
-// condemned reports whether the task of t is to be put in quarantine.
+// condemned reports whether the task of t is to be quarantined.
 func (t *retry) condemned() bool { return t.Alone >= frontier.QuarantineStops }
 
-// deferred reports whether t is of a task that was deferred, which has counted an attempt or replaced the URL. Nil is
-// not.
+// deferred reports whether the task of t was deferred, which has counted an attempt or replaced the URL. Nil was not.
 func (t *retry) deferred() bool { return t != nil && (t.Attempts > 0 || t.URL != "") }
 
-// suspect reports whether t is of a suspect. Nil is not.
+// suspect reports whether the task of t is a suspect. Nil is not.
 func (t *retry) suspect() bool { return t != nil && t.Stops > 0 }

@@ -14,12 +14,11 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// leaseLength is what Options.LeaseLength zero means.
-const leaseLength = 40 * time.Minute
+const leaseLength = 40 * time.Minute // of Options.LeaseLength zero
 
-// Open opens the frontier in the file at path, or creates it. Everything that a crawl needs at hand is read into RAM;
-// that the frontier has been opened is durable when Open returns. Errors are ErrInUse, ErrNewer, ErrOlder and
-// ErrDamaged, or those of the file system; after an error nothing has been changed.
+// Open opens the frontier in the file at path, or creates it, and reads it into RAM. That it has been opened is durable
+// when Open returns. Errors are ErrInUse, ErrNewer, ErrOlder and ErrDamaged, or those of the file system; after an
+// error nothing has been changed.
 func Open(path string, o frontier.Options) (*Frontier, error) {
 	if o.LeaseLength < 0 || o.Pace < 0 || min(o.MaxURLs, o.MaxURLsPerDomain, o.MaxURLsPerAuthority, o.MaxSize) < 0 {
 		return nil, fmt.Errorf("frontier/bolt: open %s: an option is negative: %+v", path, o)
@@ -43,10 +42,9 @@ func Open(path string, o frontier.Options) (*Frontier, error) {
 	return f, nil
 }
 
-// OpenReadOnly opens the file without taking part in a crawl, for a look at one that is stopped. Stats, Seen, Seeds,
-// Blob, Host, Hosts, Survey, Export and Snapshot work; Hosts and Stats tell what is stored, before a new run has
-// opened what was retired. All else is answered with ErrReadOnly. Several processes may do so at a time, none while a
-// crawl runs (ErrInUse).
+// OpenReadOnly opens the file of a stopped crawl for reading. Stats, Seen, Seeds, Blob, Host, Hosts, Survey, Export and
+// Snapshot work; Hosts and Stats return the stored state, before a new run has opened retired hosts. Everything else
+// returns ErrReadOnly. Several processes may do so at a time, none while a crawl runs (ErrInUse).
 func OpenReadOnly(path string) (*Frontier, error) {
 	db, err := dbfile.OpenReadOnly(path)
 	if err != nil {
@@ -74,14 +72,13 @@ func OpenReadOnly(path string) (*Frontier, error) {
 	return f, nil
 }
 
-// stored returns the frontier that a file holds, as tx has it, which nobody changes.
+// stored returns the frontier of tx, read-only.
 func stored(path string, db *bbolt.DB, tx *bbolt.Tx) (*Frontier, error) {
 	f := newFrontier(path, db, frontier.Options{})
 	f.readOnly, f.groups.readOnly = true, true
 	return f, f.load(tx)
 }
 
-// openRun reads the file and begins a run.
 func (f *Frontier) openRun() error {
 	if err := f.db.View(f.load); err != nil {
 		return err
@@ -97,7 +94,7 @@ func (f *Frontier) openRun() error {
 	return nil
 }
 
-// writeOpening writes the new epoch and, in the same transaction, what the opening has found.
+// writeOpening writes the new epoch and, in the same transaction, the findings of the opening.
 func (f *Frontier) writeOpening() error {
 	f.groups.seal(f.clock.Now())
 	err := dbfile.Update(f.db, func(tx *bbolt.Tx) error {
@@ -120,8 +117,8 @@ func (f *Frontier) writeOpening() error {
 	return nil
 }
 
-// restart sets the hosts for a run: what was retired takes part again, and nobody is asked before the stored time, the
-// pace and the floor are over.
+// restart prepares the hosts for a run: it opens retired ones, and none is due before the stored time, the pace and the
+// floor are over.
 func (f *Frontier) restart() {
 	now := f.clock.Now()
 	f.hosts.floor = floor{f.options, now, f.oldFloor}
@@ -188,10 +185,8 @@ func (f *Frontier) Close() error {
 	return err
 }
 
-// What follows reads the file into RAM, and begins a run. Nobody else has the frontier yet, so it needs no mu.
-
-// load reads what RAM holds: one pass over the seen journal, one over the states, two over the heads of the records
-// and one over what is done.
+// load reads the file into RAM: one pass over the seen journal, two over the states and the heads of the records, and
+// one over the endings. Nobody else has the frontier yet, so loading needs no mu.
 func (f *Frontier) load(tx *bbolt.Tx) error {
 	m, t, err := layout.ReadMeta(tx, f.clock)
 	if err != nil {
@@ -297,7 +292,6 @@ func (f *Frontier) loadState(c layout.StateRecord, seq uint64) error {
 	return nil
 }
 
-// loadHost returns the host with that id, which is made if need be.
 func (f *Frontier) loadHost(id uint64) (*host, error) {
 	if id >= layout.MaxHosts {
 		return nil, fmt.Errorf("host %d: %w", id, frontier.ErrDamaged)
@@ -311,7 +305,7 @@ func (f *Frontier) loadHost(id uint64) (*host, error) {
 	return f.hosts.all[id], nil
 }
 
-// loadRecords fills the queues with what is neither closed nor deferred, and counts the rest.
+// loadRecords fills the queues with the pending tasks, and counts the closed ones.
 func (f *Frontier) loadRecords(tx *bbolt.Tx) error {
 	w := &f.writer
 	sizes, err := layout.ReadSizes(tx)
@@ -367,7 +361,6 @@ func (f *Frontier) loadSpans(record uint64, spans []layout.Span, endings []layou
 	return nil
 }
 
-// loadPending puts a task that is not closed into its place.
 func (f *Frontier) loadPending(h *host, r layout.Ref) {
 	t := f.retries.of[r]
 	if t != nil {
@@ -389,9 +382,9 @@ func (f *Frontier) loadPending(h *host, r layout.Ref) {
 	}
 }
 
-// judge makes suspects of what was in flight when the run before was stopped, and quarantines those that were alone
-// too often. It puts its findings into the open group, which Open commits together with the new epoch: so a stop counts
-// once, however often the opening itself is cut off.
+// judge makes suspects of the tasks in flight at an unclean stop, and quarantines those that were alone too often. Open
+// commits the open group together with the new epoch: so a stop counts once, however often the opening itself is cut
+// off.
 func (f *Frontier) judge(tx *bbolt.Tx, all *layout.Endings) error {
 	r, stored, err := layout.ReadInFlight(tx)
 	if err != nil {
@@ -432,27 +425,25 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *layout.Endings) error {
 
 // Frontier is the embedded engine. See the package comment.
 //
-// It is made of parts. Each has its state and names the others that it works with. One mutex guards them all, mu, but
-// for what a part says of itself: the methods of a part are called with mu held unless their comments say otherwise.
-// No part takes mu, except the writer, which works on the frontier as its callers do.
+// The methods of its parts are called with mu held unless their comments say otherwise. No part takes mu, except the
+// writer.
 type Frontier struct {
 	path     string
 	options  frontier.Options
 	readOnly bool
 	db       *bbolt.DB
 
-	// These are set by the opening, and never after.
 	clock       layout.Clock
 	printer     *layout.Printer
 	unclean     bool         // the stop before it was not a Close
 	quarantined []layout.Ref // by this opening
-	oldFloor    int64        // what was left of the floor of the run before
+	oldFloor    int64        // rest of the floor of the run before
 
 	mu     sync.Mutex
 	err    error // why the engine is poisoned
 	closed bool
 
-	commands chan struct{} // holds one: whoever is in Retry or Steer
+	commands chan struct{} // holds one: the caller in Retry or Steer
 
 	totals    *layout.Totals
 	seen      dbfile.Set    // has this URL been seen? looked at without mu
@@ -471,7 +462,7 @@ type Frontier struct {
 
 var _ frontier.Stored = (*Frontier)(nil)
 
-// newFrontier returns a frontier whose parts know each other, and nothing else yet.
+// newFrontier returns an empty frontier whose parts are connected.
 func newFrontier(path string, db *bbolt.DB, o frontier.Options) *Frontier {
 	if o.LeaseLength == 0 {
 		o.LeaseLength = leaseLength
@@ -510,8 +501,8 @@ func (f *Frontier) usable() error {
 	return nil
 }
 
-// poison makes err the answer to every later call. RAM is then ahead of the disk, or the disk cannot be believed; in
-// both cases nothing may be built on it. The caller holds mu.
+// poison makes err the answer to every later call: RAM is ahead of the disk, or the disk cannot be trusted. The caller
+// holds mu.
 func (f *Frontier) poison(err error) {
 	if f.err == nil {
 		f.err = err
@@ -520,7 +511,7 @@ func (f *Frontier) poison(err error) {
 	f.groups.wakeWriter()
 }
 
-// at returns where a state record is kept, or nil when nothing has that address. The caller holds mu.
+// at returns the place of a state record, or nil when nothing has that address. The caller holds mu.
 func (f *Frontier) at(a layout.Address) *uint64 {
 	if a.Kind == layout.KindRetry {
 		if t := f.retries.of[layout.Ref(a.ID)]; t != nil {

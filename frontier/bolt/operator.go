@@ -14,10 +14,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// What follows does what people command: Retry and Steer. It works on the frontier as its callers do, takes mu for each
-// batch of URLs and leaves it between two, and looks into the file without it.
-
-// command waits until no other command of an operator is under way, and begins one, which end ends.
+// command waits until no other command of an operator is under way, and begins one; the caller calls end. Retry and
+// Steer take mu for each batch of URLs, leave it between two, and read the file without it.
 func (f *Frontier) command(ctx context.Context) (end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -70,10 +68,9 @@ func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Ste
 	return n, g.durable(ctx)
 }
 
-// dropAll closes what h, which has just been dropped, has pending: in batches, each atomic, and the hold is there
-// before the first, so that no turn and no link can come between. It returns the number of URLs and the last group.
-// Once begun it is not cancelled, lest a part stay pending on a host that gets no turn; what a death leaves, the next
-// opening closes. It ends with the frontier at the latest.
+// dropAll closes the pending URLs of h, which has just been dropped: in batches, each atomic, after the hold is set, so
+// that no turn and no link comes between. It returns the number of URLs and the last group. It is not cancelled, lest a
+// part stay pending on a host that gets no turn; after a crash, the next opening closes the rest.
 func (f *Frontier) dropAll(ctx context.Context, h *host) (urls int64, g *group, err error) {
 	for h.closing() {
 		if err := f.room(ctx); err != nil {
@@ -97,13 +94,12 @@ func (f *Frontier) dropAll(ctx context.Context, h *host) (urls int64, g *group, 
 	return urls, g, nil
 }
 
-// obey does what s says of h itself, and returns whether that is a change. The caller holds mu and has touched the open
-// group.
+// obey applies s to h, and reports whether that is a change. The caller holds mu and has touched the open group.
 func (f *Frontier) obey(h *host, s frontier.Steering, now int64) bool {
 	switch {
 	case s.Act == frontier.Resume:
 		changed := f.setHold(h, nil, now)
-		if h.claimable() || h.lease != nil { // of a leased one, its holder says what it is
+		if h.claimable() || h.lease != nil { // the holder of a leased one sets its condition
 			return changed
 		}
 		f.hosts.count(h, -1)
@@ -126,8 +122,7 @@ func (f *Frontier) obey(h *host, s frontier.Steering, now int64) bool {
 	return f.setHold(h, &layout.Hold{Act: s.Act, Until: math.MaxInt64, Reason: s.Reason}, now)
 }
 
-// setHold puts k, or nil, in the place of the hold of h, and returns whether that is a change. The caller holds mu and
-// has touched the open group.
+// setHold reports whether the hold changes. The caller holds mu and has touched the open group.
 func (f *Frontier) setHold(h *host, k *layout.Hold, now int64) bool {
 	if h.Hold.Same(k) {
 		return false
@@ -141,8 +136,8 @@ func (f *Frontier) setHold(h *host, k *layout.Hold, now int64) bool {
 	return true
 }
 
-// setClosing notes that a Drop of h, which is dropped, has begun to close what is pending, or is through. The caller
-// holds mu and has touched the open group.
+// setClosing marks whether a Drop of h has pending URLs left to close. The caller holds mu and has touched the open
+// group.
 func (f *Frontier) setClosing(h *host, yes bool) {
 	if h.Hold.Closing != yes {
 		h.Hold.Closing = yes
@@ -151,8 +146,8 @@ func (f *Frontier) setClosing(h *host, yes bool) {
 	f.scheduler.closing = yes // there is one command at a time
 }
 
-// dropBatch closes as many of the URLs that h has pending and under no lease as a group takes, and returns their
-// number; with the last of them, h is closing no more. The caller holds mu and has touched the open group.
+// dropBatch closes pending URLs of h under no lease, up to the size of a group, and returns their number; with the
+// last, it ends the closing of h. The caller holds mu and has touched the open group.
 func (f *Frontier) dropBatch(h *host) int64 {
 	refs := h.queue.TakeAny(maxPrints)
 	f.dropRefs(h, refs)
@@ -168,8 +163,7 @@ func (f *Frontier) dropBatch(h *host) int64 {
 	return int64(len(refs))
 }
 
-// dropRefs closes tasks that have been taken out of the places of h. The caller holds mu and has touched the open
-// group.
+// dropRefs closes tasks taken out of the places of h. The caller holds mu and has touched the open group.
 func (f *Frontier) dropRefs(h *host, refs []layout.Ref) {
 	f.hosts.count(h, -1)
 	for _, r := range refs {
@@ -179,8 +173,8 @@ func (f *Frontier) dropRefs(h *host, refs []layout.Ref) {
 	f.hosts.count(h, 1)
 }
 
-// dropAgain closes what the last run left of its drops: the rest of hosts that it died over, and tasks that were under
-// a lease when it ended.
+// dropAgain finishes the drops of the last run: hosts whose drop a crash cut off, and tasks that were leased when it
+// ended.
 func (f *Frontier) dropAgain(now int64) {
 	for _, h := range f.hosts.all {
 		for h != nil && h.closing() {
@@ -203,7 +197,7 @@ func (f *Frontier) dropAgain(now int64) {
 	}
 }
 
-// dropURLs closes single URLs. They are looked for in the file, as Retry does, and closed if they are pending still.
+// dropURLs finds single URLs in the file, as Retry does, and closes those that are still pending.
 func (f *Frontier) dropURLs(ctx context.Context, s frontier.Steering) (n frontier.Steered, err error) {
 	if err := f.Sync(ctx); err != nil {
 		return n, err
@@ -218,7 +212,7 @@ func (f *Frontier) dropURLs(ctx context.Context, s frontier.Steering) (n frontie
 	})
 }
 
-// inBatches has do change the URLs in found, as many at a time as a group takes, and waits until that is durable.
+// inBatches calls do with up to a group's number of URLs at a time, and waits until the changes are durable.
 func (f *Frontier) inBatches(ctx context.Context, found []storedURL, do func(batch []storedURL, now int64)) error {
 	var g *group
 	for batch := range slices.Chunk(found, maxPrints) {
@@ -239,8 +233,8 @@ func (f *Frontier) inBatches(ctx context.Context, found []storedURL, do func(bat
 	return g.durable(ctx)
 }
 
-// dropFound closes those of the tasks in found, which are in the order of their references, that are pending, and marks
-// those that are under a lease: they are closed when it ends, also by a death. The caller holds mu.
+// dropFound closes the pending tasks of found, which ascend by reference, and marks the leased ones: they are closed
+// when the lease ends, also by a crash. The caller holds mu.
 func (f *Frontier) dropFound(found []storedURL, now int64) (closed int64) {
 	f.groups.touch(now)
 	byHost := map[uint32][]layout.Ref{}
@@ -267,8 +261,8 @@ func (f *Frontier) dropFound(found []storedURL, now int64) (closed int64) {
 	return closed
 }
 
-// markDropped marks those tasks under the lease of h that are among the dropped. The caller holds mu and has touched
-// the open group.
+// markDropped marks the tasks under the lease of h that are among the dropped. The caller holds mu and has touched the
+// open group.
 func (f *Frontier) markDropped(h *host, now int64, among func(layout.Ref) bool) {
 	if h.lease == nil {
 		return
@@ -289,7 +283,7 @@ func (f *Frontier) markDropped(h *host, now int64, among func(layout.Ref) bool) 
 	}
 }
 
-// findURLs returns where the texts of the URLs of s are, closed or not, in the order of acceptance.
+// findURLs returns the places of the URLs of s, closed or not, in the order of acceptance.
 func (f *Frontier) findURLs(ctx context.Context, s frontier.Steering) (found []storedURL, err error) {
 	wanted := map[frontier.Fingerprint]bool{}
 	for _, u := range s.URLs {
@@ -310,9 +304,9 @@ func (f *Frontier) findURLs(ctx context.Context, s frontier.Steering) (found []s
 	return found, err
 }
 
-// Retry implements frontier.Frontier. The closed URLs are not in RAM: they are looked for in the file, after all that
-// was applied before has got there, and without mu. Nothing but Retry opens what is closed, and there is one at a time,
-// so what was found closed is closed still when mu is held again. URLs are opened in batches, each atomic.
+// Retry implements frontier.Frontier. The closed URLs are not in RAM: it looks for them in the file, after a Sync, and
+// without mu. Only Retry opens closed URLs, and one at a time, so a URL that was found closed stays closed until mu is
+// held again. URLs are opened in batches, each atomic.
 func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
 	if err := r.Check(); err != nil {
 		return frontier.Retried{}, fmt.Errorf("frontier/bolt: retry: %w", err)
@@ -353,15 +347,14 @@ func (f *Frontier) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retr
 	return n, g.durable(ctx)
 }
 
-// storedURL is a closed URL, as the file has it.
 type storedURL struct {
 	ref    layout.Ref
 	host   uint32
 	ending layout.Ending
 }
 
-// findClosed returns the URLs that r names, in the order of acceptance: two passes over the heads of the records and one
-// over what is done, as in an open.
+// findClosed returns the URLs that match r, in the order of acceptance: two passes over the heads of the records and
+// one over the endings.
 func (f *Frontier) findClosed(ctx context.Context, r frontier.Retrial) (found []storedURL, err error) {
 	if r.Outcome == 0 {
 		return nil, nil
@@ -404,8 +397,8 @@ func (f *Frontier) findClosed(ctx context.Context, r frontier.Retrial) (found []
 	return found, err
 }
 
-// reopen makes a closed URL pending. The record of its attempts is voided in the file, too: an older one would
-// otherwise count again as soon as the URL is not closed. The caller holds mu and has touched the open group.
+// reopen makes a closed URL pending. It also voids the retry record in the file, which would otherwise count again. The
+// caller holds mu and has touched the open group.
 func (f *Frontier) reopen(c storedURL, robots bool, now int64) {
 	h := f.hosts.all[c.host]
 	f.hosts.count(h, -1)
@@ -428,7 +421,7 @@ func (f *Frontier) reopen(c storedURL, robots bool, now int64) {
 	f.scheduler.enter(h, now)
 }
 
-// openHosts opens the hosts that take no part and returns their number. The caller holds mu.
+// openHosts opens the retired and refused hosts and returns their number. The caller holds mu.
 func (f *Frontier) openHosts(r frontier.Retrial, now int64) (n int64) {
 	f.groups.touch(now)
 	for _, h := range f.hosts.all {

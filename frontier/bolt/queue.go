@@ -7,25 +7,23 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// queue is the tasks of one host. The zero Queue is empty and gives breadth first.
+// queue is the tasks of one host. The zero queue is empty and breadth first.
 type queue struct {
-	runs  runs   // those that have never been given
+	runs  runs   // never given
 	aside *aside // the others; mostly nil
 }
 
-// aside holds references out of their run.
 type aside struct {
-	early    heap // to be claimed before those of the queue beyond them: at is the rank of the reference
-	later    heap // deferred, and untried for all that: at is the time when they are due, tie the reference
-	again    heap // tried before: likewise
-	tried    heap // of these, those that are due, given when nothing untried is: at is the rank
+	early    heap // before those of the runs beyond them: at is the rank of the reference
+	later    heap // deferred without an attempt: at is the due time, tie the reference
+	again    heap // deferred after an attempt: same keys
+	tried    heap // due ones of again, given when nothing untried is: at is the rank
 	suspects heap // given when nothing else is due: at is the rank
 }
 
-// newQueue returns an empty queue: breadth first, or depth first.
 func newQueue(deep bool) queue { return queue{runs: runs{deep: deep}} }
 
-// Push appends a reference that was never given. It is beyond all others.
+// Push appends a reference that is beyond all others.
 func (q *queue) Push(r layout.Ref) { q.runs.push(r) }
 
 // GiveBack returns a reference to its place in the order of acceptance.
@@ -36,7 +34,6 @@ func (q *queue) GiveBack(r layout.Ref) {
 	q.aside.early.Push(entry{At: q.rank(r)})
 }
 
-// GiveSuspect returns a reference to be given when nothing else is due.
 func (q *queue) GiveSuspect(r layout.Ref) {
 	if q.aside == nil {
 		q.aside = &aside{}
@@ -44,7 +41,7 @@ func (q *queue) GiveSuspect(r layout.Ref) {
 	q.aside.suspects.Push(entry{At: q.rank(r)})
 }
 
-// GiveLater returns a deferred reference for when it is due, and says whether it was tried before.
+// GiveLater returns a deferred reference, which becomes available when due; tried reports an earlier attempt.
 func (q *queue) GiveLater(r layout.Ref, due int64, tried bool) {
 	if q.aside == nil {
 		q.aside = &aside{}
@@ -56,7 +53,7 @@ func (q *queue) GiveLater(r layout.Ref, due int64, tried bool) {
 	places.Push(entry{At: due, Tie: uint64(r)})
 }
 
-// Available returns when q has a task to give, suspects apart; ok is false when it has none.
+// Available returns when q has a task to give other than suspects; ok is false when it has none.
 func (q *queue) Available(now int64) (at int64, ok bool) {
 	if _, ok := q.runs.front(); ok {
 		return now, true
@@ -76,8 +73,8 @@ func (q *queue) Available(now int64) (at int64, ok bool) {
 	return 0, false
 }
 
-// Take removes up to n references that can be given now, suspects apart, and returns them in their order: what was
-// tried before comes after all that was not, lest what fails again and again keep the rest of the host waiting.
+// Take removes up to n references that are due, without suspects, in their order: tried ones come last, lest a task
+// that fails again and again keep the rest of the host waiting.
 func (q *queue) Take(now int64, n int) []layout.Ref {
 	var refs []layout.Ref
 	if a := q.aside; a != nil {
@@ -115,14 +112,13 @@ func (q *queue) Take(now int64, n int) []layout.Ref {
 	return refs
 }
 
-// clearAside drops what is aside when there is nothing in it.
 func (q *queue) clearAside() {
 	if a := q.aside; a != nil && len(a.early)+len(a.later)+len(a.again)+len(a.tried)+len(a.suspects) == 0 {
 		q.aside = nil
 	}
 }
 
-// rank returns the place of a reference in the order of q, least first; the rank of a rank is the reference.
+// rank returns the place of a reference in the order of q, least first.
 func (q *queue) rank(r layout.Ref) int64 {
 	if q.runs.deep {
 		return -int64(r)
@@ -130,7 +126,6 @@ func (q *queue) rank(r layout.Ref) int64 {
 	return int64(r)
 }
 
-// unrank returns the reference that has a rank.
 func (q *queue) unrank(at int64) layout.Ref {
 	if q.runs.deep {
 		return layout.Ref(-at)
@@ -138,7 +133,7 @@ func (q *queue) unrank(at int64) layout.Ref {
 	return layout.Ref(at)
 }
 
-// TakeAny removes up to n references from q, due or not, and returns them.
+// TakeAny removes and returns up to n references, due or not.
 func (q *queue) TakeAny(n int) (refs []layout.Ref) {
 	for places, of := range q.places() {
 		for len(*places) > 0 && len(refs) < n {
@@ -175,7 +170,7 @@ func (q *queue) TakeThese(refs []layout.Ref) (taken []layout.Ref) {
 	return taken
 }
 
-// places yields the heaps aside, and what returns the reference of an entry: of those ordered by rank, and by time.
+// places yields the heaps aside, each with a function that returns the reference of an entry.
 func (q *queue) places() iter.Seq2[*heap, func(entry) layout.Ref] {
 	return func(yield func(*heap, func(entry) layout.Ref) bool) {
 		if a := q.aside; a != nil {
@@ -192,37 +187,33 @@ func (q *queue) places() iter.Seq2[*heap, func(entry) layout.Ref] {
 // timed returns the reference of an entry that is ordered by time.
 func timed(e entry) layout.Ref { return layout.Ref(e.Tie) }
 
-// Suspected reports whether there is a suspect.
 func (q *queue) Suspected() bool { return q.aside != nil && len(q.aside.suspects) > 0 }
 
 // Suspect returns the first suspect. There must be one.
 func (q *queue) Suspect() layout.Ref { return q.unrank(q.aside.suspects[0].At) }
 
-// TakeSuspect removes the first suspect, and returns it.
 func (q *queue) TakeSuspect() layout.Ref {
 	r := q.unrank(q.aside.suspects.Pop().At)
 	q.clearAside()
 	return r
 }
 
-// Runs returns how many runs of neighbours there is room for: what the queue costs, 8 bytes each.
+// Runs returns the capacity for runs, of 8 bytes each.
 func (q *queue) Runs() int { return cap(q.runs.runs) }
 
-// Plain reports whether nothing is aside.
 func (q *queue) Plain() bool { return q.aside == nil }
 
-// runs are references in ascending order, as runs of neighbours: eight bytes for a run of up to 128 URLs, and none for
-// what is not there. They are taken from at either end.
+// runs are references in ascending order, as runs of up to 128 neighbours of 8 bytes each. They are taken from either
+// end.
 type runs struct {
 	runs []run
 	head uint32 // runs before it are used up
-	deep bool   // of the Queue, which is as small as can be: there is one per host
+	deep bool   // of the queue; here to keep it small: there is one per host
 }
 
 // run is a reference << 8 | number of its successors.
 type run uint64
 
-// push appends r, which is beyond all others.
 func (q *runs) push(r layout.Ref) {
 	if n := len(q.runs); n > int(q.head) {
 		last := q.runs[n-1]
@@ -245,7 +236,6 @@ func (q *runs) grow() {
 	q.head = 0
 }
 
-// front returns the first reference; ok is false when there is none.
 func (q *runs) front() (r layout.Ref, ok bool) {
 	if int(q.head) == len(q.runs) {
 		return 0, false
@@ -253,7 +243,6 @@ func (q *runs) front() (r layout.Ref, ok bool) {
 	return layout.Ref(q.runs[q.head] >> 8), true
 }
 
-// back returns the last reference; ok is false when there is none.
 func (q *runs) back() (r layout.Ref, ok bool) {
 	if int(q.head) == len(q.runs) {
 		return 0, false
@@ -262,7 +251,6 @@ func (q *runs) back() (r layout.Ref, ok bool) {
 	return layout.Ref(last>>8) + layout.Ref(last&0xff), true
 }
 
-// popBack removes the last reference. There must be one.
 func (q *runs) popBack() {
 	n := len(q.runs) - 1
 	if q.runs[n]&0xff > 0 {
@@ -278,7 +266,6 @@ func (q *runs) popBack() {
 	}
 }
 
-// pop removes the first reference. There must be one.
 func (q *runs) pop() {
 	r := q.runs[q.head]
 	if r&0xff > 0 {
@@ -294,7 +281,7 @@ func (q *runs) pop() {
 	}
 }
 
-// remove takes those of refs, which ascend, out of q, and returns them. A run may fall into several.
+// remove takes refs, which ascend, out of q, and returns those that were in it. A run may be split.
 func (q *runs) remove(refs []layout.Ref) (taken []layout.Ref) {
 	var runs []run
 	for i, r := range q.runs[q.head:] {
@@ -330,7 +317,7 @@ func (q *runs) remove(refs []layout.Ref) (taken []layout.Ref) {
 // makeRun returns the run of the references from first to before end.
 func makeRun(first, end layout.Ref) run { return run(first)<<8 | run(end-first-1) }
 
-// entry is an item of a heap: a time (or another rank), and a tie-break that also says what the item is.
+// entry is an item of a heap: a time or rank, and a tie-break that also identifies the item.
 type entry struct {
 	At  int64
 	Tie uint64
@@ -338,12 +325,11 @@ type entry struct {
 
 func (e entry) before(o entry) bool { return e.At < o.At || e.At == o.At && e.Tie < o.Tie }
 
-// heap is a 4-ary min-heap of values: the order of all that waits in the engine, by time or by rank. Four children share a cache line, so a step down costs one miss where a binary
-// heap has two; values instead of pointers mean that comparing touches no host. Items are not moved when what they
-// stand for changes: the owner pushes another and recognises the old one when it comes up.
+// heap is a 4-ary min-heap of values. Four children share a cache line, so a step down costs one miss where a binary
+// heap has two; comparing values touches no host. An item that changes is pushed again; the owner recognises the old
+// one as stale.
 type heap []entry
 
-// Push adds e.
 func (h *heap) Push(e entry) {
 	*h = append(*h, e)
 	a := *h
@@ -359,7 +345,7 @@ func (h *heap) Push(e entry) {
 	a[i] = e
 }
 
-// Pop removes the first entry and returns it. The heap must not be empty.
+// Pop removes and returns the first entry. The heap must not be empty.
 func (h *heap) Pop() entry {
 	a := *h
 	first, last := a[0], a[len(a)-1]
@@ -371,7 +357,7 @@ func (h *heap) Pop() entry {
 	return first
 }
 
-// sink puts e at i or as far below as it belongs.
+// sink puts e at i or below.
 func (h heap) sink(i int, e entry) {
 	for {
 		child := 4*i + 1
@@ -415,7 +401,7 @@ func (h *heap) Remove(e entry) {
 	}
 }
 
-// Keep removes the entries that f does not want and restores the order.
+// Keep removes the entries for which f is false.
 func (h *heap) Keep(f func(entry) bool) {
 	a := (*h)[:0]
 	for _, e := range *h {

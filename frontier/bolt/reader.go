@@ -23,8 +23,8 @@ import (
 	"curtsy/frontier/durable"
 )
 
-// reading calls note under mu and then, in a transaction that was begun under it, read: both see the same instant. An
-// error of read that is not ErrDamaged is the caller's, and leaves the frontier usable.
+// reading calls note under mu and then read, in a transaction that was begun under mu: both see the same instant. Only
+// ErrDamaged of read poisons the frontier; other errors are the caller's.
 func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(tx *bbolt.Tx) error) error {
 	var tx *bbolt.Tx
 	err := f.locked(ctx, func(now int64) (err error) {
@@ -127,7 +127,7 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 	return views, nil
 }
 
-// Seen implements frontier.Frontier. It errs only as fingerprints do.
+// Seen implements frontier.Frontier. It errs only by colliding fingerprints.
 func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 	yes := make([]bool, len(us))
 	prints := make(map[frontier.Fingerprint][]int, len(us))
@@ -140,7 +140,7 @@ func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 			yes[i] = true
 		}
 	}
-	if f.readOnly { // the set is not in RAM: this is no crawl
+	if f.readOnly { // the set is not in RAM
 		err := f.reading(ctx, func(int64) {}, func(tx *bbolt.Tx) error {
 			return layout.ReadWords(tx, layout.SeenJournal, func(p frontier.Fingerprint) error {
 				mark(p)
@@ -189,11 +189,10 @@ func (f *Frontier) Blob(ctx context.Context, sum [32]byte) ([]byte, error) {
 	return body, nil
 }
 
-// seedValues is how many values of the journal, of some 40 seeds each, AllSeeds reads at once.
-const seedValues = 64
+const seedValues = 64 // values of the journal, of some 40 seeds each, that AllSeeds reads at once
 
-// AllSeeds implements frontier.Frontier. What was applied before is durable first; then it reads some values of the
-// journal in one transaction, and hands out their seeds after it.
+// AllSeeds implements frontier.Frontier. It makes earlier calls durable, reads some values of the journal in one
+// transaction, and yields their seeds after it.
 func (f *Frontier) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
 	return func(yield func(frontier.Seed, error) bool) {
 		var err error
@@ -253,7 +252,7 @@ func (f *Frontier) Survey(ctx context.Context, n int) (s frontier.Survey, err er
 	return s, err
 }
 
-// views describes the hosts of t, the first first, as far as RAM knows them. The caller holds mu.
+// views describes the hosts of t without robots state and memory. The caller holds mu.
 func (t top) views(now int64) (views []frontier.Host) {
 	for _, h := range t.hosts {
 		v := viewHost(h, nil, now).view
@@ -263,12 +262,11 @@ func (t top) views(now int64) (views []frontier.Host) {
 	return views
 }
 
-// rank orders hosts by their pending URLs, most first, and equal ones by their names.
 func rank(a, b *host) int {
 	return cmp.Or(cmp.Compare(b.pending(), a.pending()), strings.Compare(a.authority.String(), b.authority.String()))
 }
 
-// top holds the first n hosts, by rank, of those that were offered, in order.
+// top holds the first n of the offered hosts, by rank.
 type top struct {
 	n     int
 	hosts []*host
@@ -281,20 +279,21 @@ func (t *top) offer(h *host) {
 	}
 }
 
-// Export hands the whole frontier to yield, piece by piece in the order of frontier.Item. It is for a frontier from
-// OpenReadOnly alone: it takes as long as the file is large, and one that is in use would change meanwhile and could
-// not give up old pages. It keeps ten bytes per URL in RAM, for the endings and to tell which fingerprints have no
-// record; texts and bodies pass through one at a time. It ends with the first error of yield, or of ctx.
+// Export hands the whole frontier to yield, in the order of frontier.Item. It needs a frontier from OpenReadOnly: it
+// takes as long as the file is large, and one in use would change meanwhile and could not free old pages. It keeps ten
+// bytes per URL in RAM, for the endings and to find fingerprints without a record. It ends with the first error of
+// yield, or of ctx.
 //
-// URLs of which Compact has dropped the text are exported as refused fingerprints, with ReasonForgotten: they are not
-// accepted again, but count as Dropped, and for no cap. No attempts are kept of a closed URL, so that its entry has
-// none. After a death the items tell what the next opening would have made of it: what was in flight counts one more
+// URLs whose text Compact has dropped are exported as refused fingerprints, with ReasonForgotten: they are not accepted
+// again, but count as Dropped, and for no cap. Closed URLs have no attempts. After an unclean stop the items are as the
+// next opening would make them: what was in flight counts one more stop, and is quarantined after the last one; what an
+// operator had dropped is Dropped.
 // stop, and is in quarantine after the last one; what an operator had dropped is Dropped.
 func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) error {
 	return f.export(ctx, false, yield)
 }
 
-// List is Export for people: a URL is what Stats counts it as, which what a death left is until the next opening.
+// List is Export for people: each URL has the state that Stats counts, not that of the next opening.
 func (f *Frontier) List(ctx context.Context, yield func(frontier.Item) error) error {
 	return f.export(ctx, true, yield)
 }
@@ -334,7 +333,6 @@ func (f *Frontier) export(ctx context.Context, stored bool, yield func(frontier.
 	return cmp.Or(ended, err)
 }
 
-// exporter is an export under way.
 type exporter struct {
 	f        *Frontier
 	stored   bool // see List
@@ -345,7 +343,6 @@ type exporter struct {
 	totals   frontier.Totals
 }
 
-// note describes the hosts, in the order of their ids, which is that in which they became known.
 func (e *exporter) note(now int64) {
 	e.now = now
 	for _, h := range e.f.hosts.all {
@@ -403,10 +400,9 @@ func (e *exporter) hostItems(tx *bbolt.Tx) error {
 	return nil
 }
 
-// refusedAtOnce is how many fingerprints an item holds at most.
-const refusedAtOnce = 1 << 12
+const refusedAtOnce = 1 << 12 // fingerprints of an item, at most
 
-// urls hands out the URLs, and after them the fingerprints that no record has.
+// urls yields the URLs, and after them the fingerprints without a record.
 func (e *exporter) urls(ctx context.Context, tx *bbolt.Tx) error {
 	all, err := layout.ReadEndings(tx)
 	if err != nil {
@@ -414,7 +410,7 @@ func (e *exporter) urls(ctx context.Context, tx *bbolt.Tx) error {
 	}
 	recorded := &dbfile.Set{}
 	recorded.Reserve(len(all.All))
-	forgotten := func(spans []layout.Span) { // as refused: what is left of both is their fingerprints
+	forgotten := func(spans []layout.Span) { // as refused: only the fingerprints remain
 		for _, s := range spans {
 			e.totals.Refused[e.f.hosts.all[s.Host].authority] += int64(s.N)
 			e.totals.Reasons[ReasonForgotten] += int64(s.N)
@@ -434,10 +430,10 @@ func (e *exporter) urls(ctx context.Context, tx *bbolt.Tx) error {
 	return e.refused(tx, recorded)
 }
 
-// ReasonForgotten is the reason in an export of URLs of which Compact had dropped the text.
+// ReasonForgotten is the reason in an export of URLs whose text Compact has dropped.
 const ReasonForgotten = "forgotten by compact"
 
-// entry returns the URL at r with its state. Its reason is taken off the reasons of refused candidates.
+// entry returns the URL at r with its state, and takes its reason off the reasons of refused candidates.
 func (e *exporter) entry(c frontier.Candidate, r layout.Ref, h *host, end layout.Ending) (*frontier.Entry, error) {
 	x := &frontier.Entry{Candidate: c, Print: e.f.printer.Print(c.URL), Outcome: end.Outcome()}
 	if end != 0 {
@@ -458,7 +454,7 @@ func (e *exporter) entry(c frontier.Candidate, r layout.Ref, h *host, end layout
 	return x, t.describe(x, e.now, !e.stored, h.closing())
 }
 
-// refused hands out the fingerprints of refused candidates: those that are seen and that no record has.
+// refused yields the fingerprints that are seen and not recorded.
 func (e *exporter) refused(tx *bbolt.Tx, recorded *dbfile.Set) error {
 	var ps []frontier.Fingerprint
 	flush := func() error {
@@ -484,8 +480,8 @@ func (e *exporter) refused(tx *bbolt.Tx, recorded *dbfile.Set) error {
 }
 
 // Entry returns the URL that became a task under the key of u, with its state as Export would have it; ok is false when
-// none did. It takes a pass over the heads of all records, and over the texts of those that have some of the host: for
-// people who ask about one URL, not for a crawl. It tells what is durable of a running crawl.
+// none did. It passes over the heads of all records and the texts of those with URLs of the host: for people, not for a
+// crawl. Of a running crawl it returns what is durable.
 func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok bool, err error) {
 	if !f.readOnly {
 		if err := f.Sync(ctx); err != nil {
@@ -494,7 +490,7 @@ func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok
 	}
 	x.Print = f.printer.Print(u)
 	var h *host
-	var at layout.Ref // where the text is
+	var at layout.Ref // place of the text
 	err = f.reading(ctx, func(int64) { h = f.hosts.byName[u.Authority()] }, func(tx *bbolt.Tx) error {
 		if h == nil {
 			return nil
@@ -543,7 +539,6 @@ func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok
 	return x, err == nil, err
 }
 
-// reasonOf returns the reason of an ending, by its number.
 func reasonOf(e layout.Ending, reasons []string) string {
 	if n := e.Reason(); n > 0 && n <= len(reasons) {
 		return reasons[n-1]
@@ -551,7 +546,7 @@ func reasonOf(e layout.Ending, reasons []string) string {
 	return ""
 }
 
-// unjudged returns the record of an unclean stop that no opening has judged yet.
+// unjudged returns the record of an unclean stop that no opening has judged.
 func (f *Frontier) unjudged(tx *bbolt.Tx) (r layout.InFlight, err error) {
 	if !f.readOnly || !f.unclean {
 		return r, nil
@@ -560,9 +555,9 @@ func (f *Frontier) unjudged(tx *bbolt.Tx) (r layout.InFlight, err error) {
 	return r, err
 }
 
-// eachText calls see for the URLs of only, or with nil for those of all hosts of a frontier that nobody changes, pending
-// or closed, in the order of acceptance: one pass over the heads of the records, and over the texts of those that have
-// some. Of a record that Compact has dropped the texts of it calls forgotten with its spans: its URLs are closed.
+// eachText calls see for the URLs of host only (nil: all hosts), pending or closed, in the order of acceptance. Only
+// texts of records with such URLs are read. For a record without texts, which Compact has dropped, it calls forgotten
+// with its spans: its URLs are closed.
 func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, only *host, forgotten func([]layout.Span),
 	see func(r layout.Ref, h *host, c frontier.Candidate) error,
 ) error {
@@ -604,8 +599,8 @@ func (f *Frontier) eachText(ctx context.Context, tx *bbolt.Tx, only *host, forgo
 	})
 }
 
-// describe fills in what is known of a pending URL; closing says that its host is being dropped. With judged it is what
-// the next opening would make of it.
+// describe fills in the state of a pending URL, with judged as the next opening would make it; closing reports that its
+// host is being dropped.
 func (t *retry) describe(x *frontier.Entry, now int64, judged, closing bool) (err error) {
 	switch {
 	case judged && (t.Dropped || closing):
@@ -625,13 +620,12 @@ func (t *retry) describe(x *frontier.Entry, now int64, judged, closing bool) (er
 	return err
 }
 
-// Snapshot writes a copy of the frontier's file to path, where there must be none, while the crawl goes on. All that
-// was applied before the call is in it, and what it holds is one instant, that of a commit: what the death of the
-// process would have left then. So the copy of a running crawl tells of an unclean stop. The copy is made beside path,
-// and takes its name when it is durable; after an error nothing of it is left.
+// Snapshot writes a copy of the frontier's file to path, which must not exist, while the crawl continues. The copy is
+// the state at a commit after the call, as a crash would leave it: that of a running crawl shows an unclean stop. It is
+// made beside path and renamed when it is durable; after an error nothing of it is left.
 //
-// It takes one read transaction: pages that are freed meanwhile are used again only after it, so the file of a busy
-// crawl grows by what is committed during the copy.
+// It takes one read transaction: pages that are freed meanwhile are reused only after it, so the file of a busy crawl
+// grows.
 func (f *Frontier) Snapshot(ctx context.Context, path string) error {
 	err := f.snapshot(ctx, path)
 	if err != nil {
@@ -652,7 +646,7 @@ func (f *Frontier) snapshot(ctx context.Context, path string) error {
 	return durable.New(path, func(w io.Writer) error { return f.copyTo(ctx, w) })
 }
 
-// vacant fails when there is something at path: least of all may a copy take the place of the frontier itself.
+// vacant fails when there is something at path: a copy must not replace the frontier.
 func vacant(path string) error {
 	switch _, err := os.Lstat(path); {
 	case err == nil:
@@ -664,7 +658,7 @@ func vacant(path string) error {
 	}
 }
 
-// copyTo writes the file as of the last commit. A failure to write is no fault of the frontier and does not poison it.
+// copyTo writes the file as of the last commit. A failure to write does not poison the frontier.
 func (f *Frontier) copyTo(ctx context.Context, w io.Writer) error {
 	var tx *bbolt.Tx
 	err := f.locked(ctx, func(int64) (err error) {
@@ -686,7 +680,6 @@ func (f *Frontier) copyTo(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// writerFunc is a function as a writer.
 type writerFunc func(b []byte) (int, error)
 
 func (w writerFunc) Write(b []byte) (int, error) { return w(b) }

@@ -7,8 +7,8 @@ import (
 	"curtsy/frontier"
 )
 
-// scheduler says whose turn it is. A host is in the schedule when it has a task to give and is neither leased, retired,
-// refused nor held by an operator, except while its suspect cannot be given.
+// scheduler decides which host is next. A host is in the schedule when it has a task to give and is neither leased,
+// retired, refused nor held by an operator, except while its suspect cannot be given.
 type scheduler struct {
 	hosts    *hosts
 	leases   *leases
@@ -17,13 +17,13 @@ type scheduler struct {
 	caps     *caps
 	groups   *groups
 
-	due     schedule // hosts, by their ids
-	holds   heap     // of parks by an operator: at is when one ends by itself, tie is the host
+	due     schedule // by id of the host
+	holds   heap     // parks that end by themselves: at is the end, tie is the host
 	closing bool     // a Drop of a host is under way
 }
 
-// enter puts h into the schedule, if it has something to give and may: when its wait and its first task let it, and
-// not before now, so that among hosts that are due the order is that in which they became due.
+// enter puts h into the schedule, if it may have a turn, at the time when its wait is over and its first task is due,
+// and not before now, so that hosts that are due are in the order in which they became due.
 func (sc *scheduler) enter(h *host, now int64) {
 	at, ok := h.queue.Available(now)
 	if h.queue.Suspected() && !h.suspectWaits {
@@ -34,7 +34,7 @@ func (sc *scheduler) enter(h *host, now int64) {
 	}
 }
 
-// enterAt is enter for a host that has something to give at that time.
+// enterAt is enter for a host that has a task to give at that time.
 func (sc *scheduler) enterAt(h *host, at int64) {
 	if h.lease != nil || !h.claimable() || h.stopped() {
 		return
@@ -45,7 +45,7 @@ func (sc *scheduler) enterAt(h *host, at int64) {
 	}
 }
 
-// next takes the host out of the schedule that has been due for longest, nil when no turn can be given.
+// next takes out the host that has been due for longest, nil when no turn can be given.
 func (sc *scheduler) next(now int64) *host {
 	for !sc.shut() {
 		id, due, ok := sc.due.Next(now)
@@ -62,10 +62,10 @@ func (sc *scheduler) next(now int64) *host {
 	return nil
 }
 
-// shut reports whether no turn is given, whoever is due: a suspect must be alone, or the file is full, or may be.
+// shut reports whether no host gets a turn: a suspect must be the only one, or the file is full, or may be.
 func (sc *scheduler) shut() bool { return sc.suspects.lone || sc.caps.full || sc.caps.tight }
 
-// summary returns the state of the frontier as a whole, and with Waiting when something will be due.
+// summary returns the state of the frontier, and for Waiting the time until a host is due.
 func (sc *scheduler) summary(now int64) (frontier.State, time.Duration) {
 	switch {
 	case sc.leases.out == 0 && sc.hosts.sums.pending == 0:
@@ -85,12 +85,11 @@ func (sc *scheduler) summary(now int64) (frontier.State, time.Duration) {
 	}
 }
 
-// letSuspects enters the hosts again whose suspects could not be given, as of the time when they became due: a lone
-// one would otherwise be behind all others whenever nothing is out. A lease has just ended, that of a suspect if trial
-// is set.
+// letSuspects enters the hosts again whose suspects could not be given, under their old due time: otherwise a lone one
+// would always be behind all others. A lease has just ended; trial reports that it was a suspect's.
 func (sc *scheduler) letSuspects(trial bool) {
-	if trial {
-		sc.waiting.wakeFirst()
+	if waiting := sc.waiting.list; trial && len(waiting) > 0 {
+		waiting[0].signal()
 	}
 	for _, s := range sc.suspects.release(trial) {
 		if s.host.queue.Suspected() {
@@ -108,7 +107,7 @@ func (sc *scheduler) wakesAt() int64 {
 	return at
 }
 
-// wakeEnded wakes the waiters for which the end of the last lease is the end of the wait.
+// wakeEnded wakes the waiters whose wait ends with the last lease.
 func (sc *scheduler) wakeEnded(now int64) {
 	if sc.leases.out > 0 && !sc.caps.full || len(sc.waiting.list) == 0 {
 		return
@@ -121,20 +120,19 @@ func (sc *scheduler) wakeEnded(now int64) {
 	}
 }
 
-// watch sees to it that the hold of h ends in time.
 func (sc *scheduler) watch(h *host) {
 	if h.Hold != nil && h.Hold.Ends() {
 		sc.holds.Push(entry{At: h.Hold.Until, Tie: uint64(h.id)})
 	}
 }
 
-// endHolds ends the parks whose time is over. When h is due was reckoned with its end, so the schedule stays as it is.
+// endHolds ends the parks whose time is over. The schedule has reckoned with their ends.
 func (sc *scheduler) endHolds(now int64) {
 	for len(sc.holds) > 0 && sc.holds[0].At <= now {
 		e := sc.holds.Pop()
 		h := sc.hosts.all[uint32(e.Tie)]
 		if h.Hold == nil || h.Hold.Until != e.At {
-			continue // resumed, or parked anew
+			continue // resumed, or parked again
 		}
 		sc.hosts.count(h, -1)
 		h.Hold = nil
@@ -145,31 +143,27 @@ func (sc *scheduler) endHolds(now int64) {
 	}
 }
 
-// reschedule enters h anew after something has changed that may make it due later, or never. Its old entry is looked
-// for in the whole schedule, which only an operator's command does: two equal ones would both be valid.
+// reschedule enters h again after a change that may make it due later, or never.
 func (sc *scheduler) reschedule(h *host, now int64) {
 	sc.due.Remove(h.id)
 	sc.enter(h, now)
 }
 
-// schedule is a set of ids and when they are due: it says whose turn it is, which is that of the id that has been due
-// for longest. Ids are small numbers: there is a slot for each up to the largest. The zero schedule is empty.
+// schedule is a set of ids, which are small numbers, with their due times. The zero schedule is empty.
 //
-// An id is in it once or not at all. It leaves in the order of its due time; of ids due at the same time, the one whose
-// last turn was given earlier leaves first, then the smaller id. The heap holds an entry for each id in the schedule, and
-// fewer stale ones, which stay where they are until they come up, than that plus 64. The caller guards it: in the engine,
-// by its mutex.
+// An id is in it at most once. Ids leave in the order of their due times; of those due at the same time, the one whose
+// last turn was earlier leaves first, then the smaller id. The heap holds an entry for each id, and fewer stale ones
+// than that plus 64, which stay until they come up.
 type schedule struct {
-	heap    heap   // at is when an id is due, tie is turn<<32 | id
+	heap    heap   // at is the due time, tie is turn<<32 | id
 	slots   []slot // by id
 	waiting int    // ids in the schedule
 }
 
-// slot is what is known of an id.
 type slot struct {
 	due     int64
-	turn    uint32 // the number of its last turn
-	waiting bool   // it is in the schedule, with the key (due, turn, id)
+	turn    uint32 // the last turn
+	waiting bool   // in the schedule, with the key (due, turn, id)
 }
 
 func (s *schedule) slot(id uint32) *slot {
@@ -179,8 +173,7 @@ func (s *schedule) slot(id uint32) *slot {
 	return &s.slots[id]
 }
 
-// Enter puts id into the schedule, due at a time, and reports whether that changed something: an id that is due no
-// later than that stays as it is.
+// Enter puts id into the schedule and reports a change: an id that is due no later stays as it is.
 func (s *schedule) Enter(id uint32, due int64) bool {
 	x := s.slot(id)
 	if x.waiting && x.due <= due {
@@ -206,7 +199,7 @@ func (s *schedule) Leave(id uint32) {
 	}
 }
 
-// Remove takes id out with its entry, which takes a look at the whole schedule. A change that may make an id due later
+// Remove takes id out with its entry, for which it searches the whole schedule. A change that may make an id due later
 // must use it: two equal entries would both count.
 func (s *schedule) Remove(id uint32) {
 	if x := s.slot(id); x.waiting {
@@ -215,19 +208,15 @@ func (s *schedule) Remove(id uint32) {
 	}
 }
 
-// Served notes the number of the turn that id was given. It must not be in the schedule.
+// Served records the number of the turn that id was given. It must not be in the schedule.
 func (s *schedule) Served(id, turn uint32) { s.slot(id).turn = turn }
 
-// Due returns when id is due, and whether it is in the schedule.
 func (s *schedule) Due(id uint32) (due int64, waiting bool) {
 	x := s.slot(id)
 	return x.due, x.waiting
 }
 
-// Entries returns how many entries the schedule holds, stale ones among them: what it costs.
-func (s *schedule) Entries() int { return len(s.heap) }
-
-// Earliest returns when the first id is due, the end of time when there is none.
+// Earliest returns the first due time, the end of time when there is none.
 func (s *schedule) Earliest() int64 {
 	for len(s.heap) > 0 {
 		if e := s.heap[0]; s.valid(e) {
@@ -238,8 +227,7 @@ func (s *schedule) Earliest() int64 {
 	return math.MaxInt64
 }
 
-// Next takes out the id that has been due for longest, and returns it with the time when it became due; ok is false
-// when none is due at now.
+// Next takes out the id that has been due for longest; ok is false when none is due at now.
 func (s *schedule) Next(now int64) (id uint32, due int64, ok bool) {
 	if at := s.Earliest(); at > now || len(s.heap) == 0 {
 		return 0, 0, false
@@ -249,7 +237,7 @@ func (s *schedule) Next(now int64) (id uint32, due int64, ok bool) {
 	return uint32(e.Tie), e.At, true
 }
 
-// valid reports whether e is the entry of an id as it is in the schedule now.
+// valid reports whether e is the current entry of its id.
 func (s *schedule) valid(e entry) bool {
 	x := &s.slots[uint32(e.Tie)]
 	return x.waiting && x.due == e.At && x.turn == uint32(e.Tie>>32)

@@ -38,7 +38,7 @@ func TestSteer_TheScheduleKeepsOneEntryPerHost(t *testing.T) {
 		e.steer(frontier.Steering{Act: frontier.Park, Authority: a, For: time.Duration(i%2) * time.Hour})
 		e.steer(frontier.Steering{Act: frontier.Resume, Authority: a})
 	}
-	assert.Equal(t, 5, e.scheduler.due.Entries(), "entries")
+	assert.Equal(t, 5, len(e.scheduler.due.heap), "entries")
 }
 
 // A drop of more than a batch survives, and costs one word of eight octets per URL and next to nothing else.

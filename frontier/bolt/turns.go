@@ -10,9 +10,8 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// What follows is what a turn does to the tasks of its host: it is given some, and what is not closed or deferred when it
-// ends is pending again. A task is in one place at any time, of those that its host has and under its lease. The caller
-// holds mu.
+// The methods below move tasks between the places of a host and its lease: a task is in one of them at any time. The
+// caller holds mu.
 
 // lease leases h, which is not in the schedule, with up to n tasks.
 func (f *Frontier) lease(h *host, now int64, n int) *pendingTurn {
@@ -32,15 +31,17 @@ func (f *Frontier) lease(h *host, now int64, n int) *pendingTurn {
 	return d
 }
 
-// more takes up to n tasks of h that may be given under its lease beside what is there.
+// more takes up to n tasks of h to give under its lease, which is kept; none while an operator holds h.
 func (f *Frontier) more(h *host, now int64, n int) []layout.Ref {
 	if h.lease.trial || f.caps.full || f.caps.tight {
 		return nil
 	}
-	return h.queue.Take(now, n)
+	if h.Hold != nil {
+		n = 0
+	}
+	return h.queue.Take(now, max(n, 0))
 }
 
-// give moves tasks of h under its lease.
 func (f *Frontier) give(h *host, refs []layout.Ref) *pendingTurn {
 	d := &pendingTurn{lease: h.lease}
 	if len(refs) == 0 {
@@ -68,7 +69,7 @@ func (f *Frontier) give(h *host, refs []layout.Ref) *pendingTurn {
 	return d
 }
 
-// release ends the lease of h; what it has not settled is pending again.
+// release ends the lease of h; its unsettled tasks are pending again.
 func (f *Frontier) release(h *host, now int64) {
 	f.hosts.count(h, -1)
 	for _, t := range h.lease.tasks {
@@ -97,7 +98,7 @@ func (f *Frontier) release(h *host, now int64) {
 	f.scheduler.wakeEnded(now)
 }
 
-// lapse ends the lease of h without a Finish, whose answer would name what is closed with it. The open group has been
+// lapse ends the lease of h without a Finish, whose answer would list the tasks closed with it. The open group has been
 // touched.
 func (f *Frontier) lapse(h *host, now int64) {
 	for _, t := range h.lease.tasks {
@@ -108,8 +109,8 @@ func (f *Frontier) lapse(h *host, now int64) {
 	f.release(h, now)
 }
 
-// dropLeft closes the task r of h, which was under a lease and is in no place of h, if an operator has dropped it
-// meanwhile. The open group has been touched.
+// dropLeft closes the task r of h, which is in no place of h, if an operator has dropped it. The open group has been
+// touched.
 func (f *Frontier) dropLeft(h *host, r layout.Ref) bool {
 	if t := f.retries.of[r]; t == nil || !t.Dropped {
 		return false
@@ -118,7 +119,6 @@ func (f *Frontier) dropLeft(h *host, r layout.Ref) bool {
 	return true
 }
 
-// expire ends the leases whose time is over.
 func (f *Frontier) expire(now int64) {
 	for h := f.leases.expired(now); h != nil; h = f.leases.expired(now) {
 		f.groups.touch(now)
@@ -127,7 +127,7 @@ func (f *Frontier) expire(now int64) {
 	}
 }
 
-// finish applies one result. With Keep and tasks it also returns a pending turn of them.
+// finish applies one result. With Keep it also returns a pending turn, nil without tasks.
 func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn) {
 	h := f.hosts.byName[r.Authority]
 	switch {
@@ -155,7 +155,7 @@ func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *pendingTu
 	answer := frontier.Finished{Added: f.accept(now, r.Found, r.prints)}
 	var more *pendingTurn
 	if r.Keep {
-		if more = f.give(h, f.more(h, now, h.wanted(r.Want))); len(more.turn.Tasks) == 0 {
+		if more = f.give(h, f.more(h, now, r.Want)); len(more.turn.Tasks) == 0 {
 			more = nil
 		}
 	} else {
@@ -168,8 +168,8 @@ func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *pendingTu
 	return answer, more
 }
 
-// settleTasks closes or defers the tasks of the lease of h that r names, and passes over the others: they were
-// settled by an earlier Finish of the turn, or belong to nobody here.
+// settleTasks closes or defers the tasks of the lease of h that r names. It passes over the others: an earlier Finish
+// of the turn settled them, or they are not of this turn.
 func (f *Frontier) settleTasks(h *host, r *frontier.Result, now int64) {
 	if len(r.Done)+len(r.Deferred) == 0 {
 		return
@@ -194,7 +194,7 @@ func (f *Frontier) settleTasks(h *host, r *frontier.Result, now int64) {
 	f.hosts.count(h, 1)
 }
 
-// end closes a pending URL of h wherever it was. The open group has been touched.
+// end closes a pending URL of h. The open group has been touched.
 func (f *Frontier) end(h *host, r layout.Ref, o frontier.Outcome, reason string) {
 	h.outcomes[o]++
 	f.groups.open.done = append(f.groups.open.done, layout.MakeDone(r, f.totals.Close(o, reason)))
@@ -204,7 +204,7 @@ func (f *Frontier) end(h *host, r layout.Ref, o frontier.Outcome, reason string)
 	}
 }
 
-// deferTask returns a task to h for later, unless an operator has dropped it meanwhile.
+// deferTask defers a task of h, unless an operator has dropped it.
 func (f *Frontier) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int64) (dropped bool) {
 	h.inFlight--
 	if f.dropLeft(h, r) {
@@ -228,7 +228,6 @@ func (f *Frontier) deferTask(h *host, r layout.Ref, d frontier.Deferral, now int
 	return false
 }
 
-// update applies what r says about the host.
 func (f *Frontier) update(h *host, r *frontier.Result, now int64) {
 	if u := r.Host; u != nil {
 		f.hosts.count(h, -1)
@@ -247,8 +246,8 @@ func (f *Frontier) update(h *host, r *frontier.Result, now int64) {
 	h.wait(now, r.Wait)
 }
 
-// recordOf returns the group that must be durable before pending are given, nil when there is none to wait for: that
-// whose record names them, if one is the turn of a suspect, or if the last stop was unclean and not long ago.
+// recordOf returns the group whose record names the pending turns, which must be durable before they are given if one
+// is of a suspect, or soon after an unclean stop; else nil.
 func (f *Frontier) recordOf(pending []*pendingTurn) *group {
 	for _, d := range pending {
 		if len(d.turn.Tasks) > 0 && (f.careful > 0 || d.lease.trial) {
@@ -258,20 +257,20 @@ func (f *Frontier) recordOf(pending []*pendingTurn) *group {
 	return nil
 }
 
-// Finish implements frontier.Frontier. A result that breaks a bound of the contract is an error of the caller: the
-// call changes nothing, and the frontier stays usable. When the disk is eight groups behind, Finish waits for it.
+// Finish implements frontier.Frontier. A result that breaks a bound of the contract changes nothing, and the frontier
+// stays usable. When the disk is eight groups behind, Finish waits for it.
 func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
 	ready := make([]prepared, len(rs))
 	for i := range rs {
 		if err := checkResult(&rs[i]); err != nil {
 			return nil, err
 		}
-		// A link that has been seen stays seen, so the answer holds later too.
+		// A link that has been seen stays seen, so the result is still valid later.
 		ready[i] = prepared{Result: &rs[i], prints: f.prints(rs[i].Found), blobs: layout.MakeBlobs(rs[i].Blobs)}
 	}
 	answers := make([]frontier.Finished, len(rs))
 	var pending []*pendingTurn
-	var of []int // the answer that a pending turn belongs to
+	var of []int // the answer of each pending turn
 	var record *group
 	if err := f.room(ctx); err != nil {
 		return nil, err
@@ -302,7 +301,6 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 	return answers, nil
 }
 
-// checkResult returns how r breaks a bound of the contract or of the file, or nil.
 func checkResult(r *frontier.Result) error {
 	if err := r.Check(); err != nil {
 		return fmt.Errorf("frontier/bolt: finish %s: %w", r.Authority, err)
@@ -315,14 +313,14 @@ func checkResult(r *frontier.Result) error {
 	return nil
 }
 
-// prepared is a result with what can be worked out without mu.
+// prepared is a result with everything that needs no mu.
 type prepared struct {
 	*frontier.Result
-	prints []frontier.Fingerprint // of Found; zero for those that were seen before
+	prints []frontier.Fingerprint // of Found; zero for those seen before
 	blobs  []layout.Blob
 }
 
-// room waits until the writer has caught up so far that the memory for what is applied is bounded.
+// room waits while the writer is far behind, which bounds the memory of uncommitted groups.
 func (f *Frontier) room(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -338,8 +336,8 @@ func (f *Frontier) room(ctx context.Context) error {
 	}
 }
 
-// settle marks the task with that print as settled, which a reference of zero says, and returns what it was. The
-// search goes on from the last find: tasks are usually named in the order in which they were given.
+// settle marks the task with that print as settled, by a reference of zero, and returns its reference. The search
+// continues after the last find: tasks are usually named in the order in which they were given.
 func (l *lease) settle(p frontier.Fingerprint, next *int) (layout.Ref, bool) {
 	for i := range l.tasks {
 		k := (*next + i) % len(l.tasks)

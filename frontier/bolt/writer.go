@@ -16,9 +16,9 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// group is what one transaction commits: it is applied to RAM piece by piece, sealed, and then only written.
+// group is one transaction: it is applied to RAM piece by piece, sealed, and then written.
 type group struct {
-	since  int64 // when its first piece was applied; the delay of the commit is counted from there
+	since  int64 // the delay of the commit counts from its first piece
 	pages  int   // results
 	urgent bool  // somebody waits for it
 
@@ -31,16 +31,16 @@ type group struct {
 	blobs    []layout.Blob
 	dirty    []*host
 	drops    drops
-	totals   []byte // set when it is sealed
-	inFlight []byte // likewise; nil when it is what it was
-	bytes    int64  // that it will add to the file, roughly
+	totals   []byte // set by seal
+	inFlight []byte // set by seal; nil when unchanged
+	bytes    int64  // estimate of its size in the file, without the fields that weigh the same each
 
 	ended chan struct{} // closed when it is durable, or will never be
 	err   error         // why it will never be; set before ended is closed
 }
 
-// closedRetry is what was kept of a deferred task that is closed. The task may be deferred anew before the group is
-// durable, if an operator has it tried again: that is another retry.
+// closedRetry is the retry of a closed task. The task may be deferred again before the group is durable, with another
+// retry.
 type closedRetry struct {
 	ref   layout.Ref
 	retry *retry
@@ -52,7 +52,6 @@ const (
 	flushAfter = int64(frontier.GroupDelay)
 )
 
-// change marks h: its state is written with the group.
 func (g *group) change(h *host) {
 	if !h.dirty {
 		h.dirty = true
@@ -60,18 +59,12 @@ func (g *group) change(h *host) {
 	}
 }
 
-// keep puts a state record into the group.
 func (g *group) keep(c *layout.StateRecord) {
 	g.states = append(g.states, c)
 	g.bytes += int64(len(c.Data)) + 8
 }
 
-// weight returns what g will add to the file, roughly.
-func (g *group) weight() int64 {
-	return g.bytes + 8*int64(len(g.prints)+len(g.done)) + 48*int64(len(g.dirty))
-}
-
-// durable waits until g is. Nil is.
+// durable waits for the commit of g. A nil group is durable.
 func (g *group) durable(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -84,17 +77,15 @@ func (g *group) durable(ctx context.Context) error {
 	}
 }
 
-// drops is what a group closes for an operator, for Options.Tell.
+// drops are the URLs that a group closes for an operator, for Options.Tell.
 type drops struct {
 	tasks []storedURL
 	hosts map[canon.Authority]int64
 }
 
-// groups is what has been applied and is not durable: the open group, which takes what is applied, and the sealed ones,
-// which the writer commits in order. Their contents are read from them until they are in the file.
-//
-// A URL is closed in the group that accepted it or a later one, and a reference is given once; the texts of the groups
-// are those in fresh.
+// groups is what has been applied and is not durable: the open group, which grows, and the sealed ones, which the
+// writer commits in order. Their contents are read from here until they are in the file. A URL is closed in the group
+// that accepted it or a later one.
 type groups struct {
 	clock    *layout.Clock
 	totals   *layout.Totals
@@ -102,18 +93,18 @@ type groups struct {
 	readOnly bool
 
 	open    *group        // nil when nothing is to be written
-	queue   []*group      // sealed, oldest first; the first may be in the writer's hands
-	closing bool          // the writer is to finish what there is and end
-	work    chan struct{} // tells the writer that there may be something to do; holds one
+	queue   []*group      // sealed, oldest first; the writer may be committing the first
+	closing bool          // the writer is to commit the rest and end
+	work    chan struct{} // wakes the writer; holds one
 
-	records   uint64                                 // id of the last record
+	records   uint64                                 // number of records
 	filling   *layout.Record                         // in open, takes entries; nil when there is none
-	fresh     map[uint64]*layout.Record              // not written yet
-	unwritten map[layout.Address]*layout.StateRecord // robots states and memories, likewise
-	inFlight  []byte                                 // the last record of what is in flight that was sealed
+	fresh     map[uint64]*layout.Record              // not written yet; has the texts of the groups
+	unwritten map[layout.Address]*layout.StateRecord // robots states and memories, not written yet
+	inFlight  []byte                                 // last sealed record of the tasks in flight
 }
 
-// touch returns the open group, to put something into it.
+// touch returns the open group, and begins one if there is none.
 func (gs *groups) touch(now int64) *group {
 	if gs.open == nil {
 		gs.open = &group{since: now, ended: make(chan struct{})}
@@ -122,7 +113,7 @@ func (gs *groups) touch(now int64) *group {
 	return gs.open
 }
 
-// seal closes the open group, if there is one, and queues it for the writer.
+// seal queues the open group, if there is one, for the writer.
 func (gs *groups) seal(now int64) {
 	g := gs.open
 	if g == nil {
@@ -145,14 +136,13 @@ func (gs *groups) seal(now int64) {
 	gs.wakeWriter()
 }
 
-// sealFull seals the open group when it is as large as a transaction should be.
+// sealFull seals the open group when it has reached the size of a transaction.
 func (gs *groups) sealFull(now int64) {
 	if gs.open.pages >= frontier.GroupPages || len(gs.open.prints) >= maxPrints {
 		gs.seal(now)
 	}
 }
 
-// wakeWriter tells the writer to look again.
 func (gs *groups) wakeWriter() {
 	select {
 	case gs.work <- struct{}{}:
@@ -160,8 +150,7 @@ func (gs *groups) wakeWriter() {
 	}
 }
 
-// last returns the group that holds the latest of what has been applied and is not durable, nil when all is; with
-// urgent it is to be committed at once.
+// last returns the newest group that is not durable, nil when all are. The open one is to be committed at once.
 func (gs *groups) last() *group {
 	if gs.open != nil {
 		gs.open.urgent = true
@@ -174,7 +163,6 @@ func (gs *groups) last() *group {
 	return nil
 }
 
-// all yields the groups that are not durable, oldest first.
 func (gs *groups) all() iter.Seq[*group] {
 	return func(yield func(*group) bool) {
 		for _, g := range gs.queue {
@@ -188,8 +176,7 @@ func (gs *groups) all() iter.Seq[*group] {
 	}
 }
 
-// enter puts a candidate of h into the record that is being filled, and returns where its text will be. The open group
-// has been touched.
+// enter puts a candidate of h into a record, and returns the place of its text. The open group has been touched.
 func (gs *groups) enter(h *host, c *frontier.Candidate, p frontier.Fingerprint) layout.Ref {
 	if gs.filling == nil || gs.filling.Full() {
 		gs.records++
@@ -201,13 +188,13 @@ func (gs *groups) enter(h *host, c *frontier.Candidate, p frontier.Fingerprint) 
 	return layout.MakeRef(gs.records, gs.filling.Add(h.id, *c, p))
 }
 
-// store puts a robots state or memory into the open group, from where it is read until it is on disk.
+// store puts a robots state or memory into the open group, and keeps it readable until it is on disk.
 func (gs *groups) store(c *layout.StateRecord) {
 	gs.open.keep(c)
 	gs.unwritten[c.Address] = c
 }
 
-// settled takes the first group out of the queue: from now on it is read from the file.
+// settled takes the first group, which is in the file, out of the queue.
 func (gs *groups) settled() {
 	g := gs.queue[0]
 	gs.queue = slices.Delete(gs.queue, 0, 1)
@@ -221,8 +208,8 @@ func (gs *groups) settled() {
 	}
 }
 
-// writer makes groups durable, one after the other. Its fields are those of its goroutine alone, which takes mu for
-// what else it needs and never holds it while it reads or writes the file.
+// writer makes groups durable, one after the other. Only its goroutine uses its fields; it takes mu for all others and
+// never holds it while it reads or writes the file.
 type writer struct {
 	f       *Frontier
 	stop    context.CancelFunc // ends it at once, barrier included
@@ -231,12 +218,12 @@ type writer struct {
 	zip      *layout.Zipper
 	sweeper  layout.Sweeper
 	sizes    layout.Sizes
-	folded   int64 // words that the folded journal stands for
-	unfolded int64 // words of the done journal
+	folded   int64 // words in the folded journal
+	unfolded int64 // words in the done journal
 	size     int64 // of the file, after the last commit
 }
 
-// run commits groups until f is closed or poisoned. It is the only goroutine of a frontier.
+// run commits groups until f is closed or poisoned.
 func (w *writer) run(ctx context.Context) {
 	defer close(w.stopped)
 	for {
@@ -254,8 +241,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// nextGroup waits for a group to commit: one that is sealed, or the open one when it is urgent or old enough. It
-// returns nil when there will be none.
+// nextGroup waits for a sealed group, or an open one that is urgent or old enough. It returns nil when none will come.
 func (w *writer) nextGroup(ctx context.Context) *group {
 	for {
 		w.f.mu.Lock()
@@ -285,7 +271,7 @@ func (w *writer) nextGroup(ctx context.Context) *group {
 	}
 }
 
-// commit makes g durable: what it relies on first, then g in one transaction.
+// commit makes g durable, after everything it relies on.
 func (w *writer) commit(ctx context.Context, g *group) error {
 	if err := w.tellDrops(ctx, g); err != nil {
 		return err
@@ -302,7 +288,8 @@ func (w *writer) commit(ctx context.Context, g *group) error {
 		w.sizes = append(w.sizes, uint8(len(r.Entries)-1))
 	}
 	w.unfolded += int64(len(g.done))
-	fold := w.unfolded >= layout.FoldAt(w.folded) && w.mayFold(w.f.options.MaxSize)
+	// At half the folded words each word is folded about twice, and the journal stays a third of the whole.
+	fold := w.unfolded >= max(w.folded/2, 1<<16) && w.mayFold(w.f.options.MaxSize)
 	err := dbfile.Update(w.f.db, func(tx *bbolt.Tx) error {
 		if err := w.write(tx, g); err != nil || !fold {
 			return err
@@ -321,7 +308,6 @@ func (w *writer) commit(ctx context.Context, g *group) error {
 	return nil
 }
 
-// measure finds the high-water mark.
 func (w *writer) measure(db *bbolt.DB) error {
 	return db.View(func(tx *bbolt.Tx) error {
 		w.size = tx.Size()
@@ -329,7 +315,6 @@ func (w *writer) measure(db *bbolt.DB) error {
 	})
 }
 
-// fold folds the done journal.
 func (w *writer) fold(tx *bbolt.Tx) error {
 	all := layout.NewEndings(w.sizes)
 	if _, _, err := all.Read(tx); err != nil {
@@ -342,7 +327,7 @@ func (w *writer) fold(tx *bbolt.Tx) error {
 	return nil
 }
 
-// settle takes g out of the queue after its commit. From now on it is read from disk.
+// settle takes g out of the queue after its commit, from when on it is read from disk.
 func (w *writer) settle(g *group, err error) {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
@@ -366,7 +351,7 @@ func (w *writer) settle(g *group, err error) {
 	close(g.ended)
 }
 
-// abandon tells those who wait for groups that will not be committed.
+// abandon ends the waits for groups that will not be committed.
 func (w *writer) abandon() {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
@@ -380,8 +365,8 @@ func (w *writer) abandon() {
 	}
 }
 
-// mayFold reports whether a fold leaves a file of that size within its bound: as runs, each word takes at most its
-// three bytes and its number, and as much again for what is pending after it; a record without words takes three.
+// mayFold reports whether a fold keeps the file within maxSize: as runs, each word takes at most its three bytes and
+// its number, and as much again for pending entries after it; a record without words takes three.
 func (w *writer) mayFold(maxSize int64) bool {
 	if maxSize == 0 {
 		return true
@@ -390,7 +375,6 @@ func (w *writer) mayFold(maxSize int64) bool {
 	return w.size+most+most/8+reservePages <= maxSize
 }
 
-// write writes the group in tx.
 func (w *writer) write(tx *bbolt.Tx, g *group) error {
 	if err := layout.WriteWords(tx, layout.SeenJournal, g.prints); err != nil {
 		return err
@@ -427,7 +411,7 @@ func (w *writer) write(tx *bbolt.Tx, g *group) error {
 	return layout.Stamp(tx, w.f.clock)
 }
 
-// counts tells the sweeper which state records still count.
+// counts reports which state records are current.
 func (w *writer) counts(ps []layout.Placed) []bool {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
@@ -439,7 +423,7 @@ func (w *writer) counts(ps []layout.Placed) []bool {
 	return yes
 }
 
-// tellDrops has it told what g closes for an operator.
+// tellDrops reports the URLs that g closes for an operator.
 func (w *writer) tellDrops(ctx context.Context, g *group) error {
 	if w.f.options.Tell == nil || len(g.drops.tasks)+len(g.drops.hosts) == 0 {
 		return nil
@@ -465,7 +449,7 @@ func (w *writer) tellDrops(ctx context.Context, g *group) error {
 	return nil
 }
 
-// candidateOf returns a URL as it was accepted, from the file, unless it is to be written yet.
+// candidateOf returns a URL as it was accepted, from the file or the record to be written.
 func (w *writer) candidateOf(records *layout.Lookup, t storedURL) (frontier.Candidate, error) {
 	w.f.mu.Lock()
 	a, fresh := w.f.hosts.all[t.host].authority, w.f.groups.fresh[t.ref.Record()]

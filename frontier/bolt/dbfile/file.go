@@ -1,6 +1,5 @@
-// Package dbfile opens and locks the file of a frontier. It opens the file under its lock, if its pages are sound; it
-// makes one whole or not at all; and it turns a panic of bbolt, which a damaged page causes, into an error. Its errors
-// say what went wrong in the words of package frontier, and what to do about it.
+// Package dbfile opens and locks the file of a frontier, after a check of its pages; it creates one whole or not at
+// all; and it turns a panic of bbolt, which a damaged page causes, into an error of package frontier.
 package dbfile
 
 import (
@@ -20,14 +19,12 @@ import (
 	"curtsy/frontier/durable"
 )
 
-// LockWait is how long Open waits for the lock of the file: bbolt asks every 50 ms, and we let it ask twice.
-const LockWait = 100 * time.Millisecond
+const LockWait = 100 * time.Millisecond // bbolt tries every 50 ms
 
 // NoSync leaves commits unsynced. Only tests set it, for frontiers that need not survive a crash of the machine.
 var NoSync bool
 
-// Open opens the database for writing, and makes it with create when there is none. It says in our words what is wrong
-// with the file, or with getting hold of it.
+// Open opens the database for writing, and makes it with create when there is none.
 func Open(path string, create func(*bbolt.Tx) error) (*bbolt.DB, error) {
 	switch err := checkSize(path); {
 	case errors.Is(err, os.ErrNotExist):
@@ -48,7 +45,6 @@ func Open(path string, create func(*bbolt.Tx) error) (*bbolt.DB, error) {
 	return lock(path, Options(false))
 }
 
-// OpenReadOnly opens the database for reading, along with others who read.
 func OpenReadOnly(path string) (*bbolt.DB, error) {
 	if err := checkSize(path); err != nil {
 		return nil, err
@@ -56,7 +52,7 @@ func OpenReadOnly(path string) (*bbolt.DB, error) {
 	return openChecked(path)
 }
 
-// Hold keeps writers away from a file of which nothing is believed: nothing may be read through what it returns.
+// Hold keeps writers away from an untrusted file: nothing may be read through the result.
 func Hold(path string) (*bbolt.DB, error) { return lock(path, Options(true)) }
 
 // openChecked opens the database for reading and checks its pages, under a lock that keeps writers out.
@@ -65,14 +61,18 @@ func openChecked(path string) (*bbolt.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPages(path); err != nil {
+	file, err := durable.Open(path)
+	if err == nil {
+		defer file.Close()
+		err = Check(file)
+	}
+	if err != nil {
 		db.Close()
 		return nil, OpenError(path, err)
 	}
 	return db, nil
 }
 
-// lock has bbolt open the file, which may be in use.
 func lock(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 	var file *os.File
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
@@ -103,8 +103,8 @@ func lock(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 	return nil, OpenError(path, err)
 }
 
-// replaced reports whether the file has lost its name while we waited for its lock: whoever had it, wrote it anew. What
-// is written to it now would be lost.
+// replaced reports whether path names another file: the former owner of the lock rewrote it. Writes to file would be
+// lost.
 func replaced(path string, file *os.File) bool {
 	ours, err := file.Stat()
 	if err != nil {
@@ -118,7 +118,7 @@ func inUse(path string) error {
 	return fmt.Errorf("frontier/bolt: open %s: %w: wait until it ends, or stop it", path, frontier.ErrInUse)
 }
 
-// OpenError says where err happened and, when the file is not usable, what to do.
+// OpenError adds path to err and, when the file is not usable, advice.
 func OpenError(path string, err error) error {
 	switch {
 	case errors.Is(err, frontier.ErrDamaged):
@@ -132,7 +132,6 @@ func OpenError(path string, err error) error {
 	return fmt.Errorf("frontier/bolt: open %s: %w", path, err)
 }
 
-// Options are those of every opening of the file.
 func Options(readOnly bool) *bbolt.Options {
 	o := &bbolt.Options{
 		Timeout:        LockWait,
@@ -140,25 +139,18 @@ func Options(readOnly bool) *bbolt.Options {
 		NoFreelistSync: true,                  // it would be written by every commit; an open finds it again
 		ReadOnly:       readOnly,
 	}
-	if !readOnly {
-		o.InitialMmapSize = mapSize()
+	if !readOnly && runtime.GOOS != "windows" && strconv.IntSize == 64 {
+		// Growing a map waits for all readers, and copies pages in use. Windows would make the file that large; elsewhere
+		// only addresses are taken.
+		gib := 1 << 30
+		o.InitialMmapSize = 64 * gib
 	}
 	return o
 }
 
-// mapSize is how much address space is set aside at once: growing a map waits for all readers, and copies what a
-// transaction has in hand. Only addresses are taken, no memory. Windows would make the file that large.
-func mapSize() int {
-	gib := 1 << 30
-	if runtime.GOOS == "windows" || strconv.IntSize < 64 {
-		return 0
-	}
-	return 64 * gib
-}
-
-// checkSize fails when the file is shorter than its last commit says. bbolt does not look: it maps the file, and the
-// process dies with SIGBUS at the first page that is not there. Nor is an empty file a frontier: bbolt would make a new
-// one of it, and a crawl would seem to be finished. The error wraps os.ErrNotExist when there is no file.
+// checkSize fails when the file is shorter than its last commit requires: bbolt would map it, and the process would die
+// with SIGBUS at the first missing page. It also refuses an empty file: bbolt would make a new one of it, and a crawl
+// would seem to be finished. The error wraps os.ErrNotExist when there is no file.
 func checkSize(path string) error {
 	file, err := durable.Open(path)
 	if err != nil {
@@ -184,18 +176,8 @@ func checkSize(path string) error {
 	return nil
 }
 
-// checkPages walks the pages of a file that nobody writes.
-func checkPages(path string) error {
-	file, err := durable.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return Check(file)
-}
-
-// Growth returns by how much a file grows at a time that may have that many bytes, zero being as many as it likes: the
-// default of bbolt, 16 MiB, is much for a small crawl.
+// Growth returns the step in which a file of at most maxSize bytes grows, zero being unlimited: the default of bbolt,
+// 16 MiB, is much for a small crawl.
 func Growth(maxSize int64) int {
 	const most = 4 << 20
 	if maxSize == 0 {
@@ -204,14 +186,14 @@ func Growth(maxSize int64) int {
 	return int(min(max(maxSize/64, 64<<10), most))
 }
 
-// WriteError says what failed to be written, and what to do. After a failed write the frontier takes no more calls:
-// what the disk holds is what was acknowledged, and may hold the group that failed.
+// WriteError adds the failed write and advice to err. After a failed write the frontier takes no more calls: the disk
+// holds all acknowledged work, and perhaps the group that failed.
 func WriteError(act, path string, err error) error {
 	return fmt.Errorf("frontier/bolt: %s %s: %w: %s, then continue: acknowledged work is in the file",
 		act, path, err, Advice(err))
 }
 
-// Advice says what to do about an error of a write. bbolt turns some errors into texts, for which the last advice is.
+// Advice returns advice about an error of a write. bbolt turns some errors into texts, which get the last one.
 func Advice(err error) string {
 	switch {
 	case errors.Is(err, frontier.ErrDamaged):
@@ -228,8 +210,8 @@ func Advice(err error) string {
 	return "check that the disk has space and no errors"
 }
 
-// Guard calls f, which reads or writes the file through bbolt. bbolt reads a memory map and trusts what it finds:
-// in a damaged page it panics, or follows an address out of the map. Both become ErrDamaged.
+// Guard calls f, which uses the file through bbolt. bbolt trusts its memory map: in a damaged page it panics, or
+// follows an address out of the map. Both become ErrDamaged.
 func Guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -240,7 +222,6 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// Update is db.Update under Guard.
 func Update(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
 	err := Guard(func() error { return db.Update(f) })
 	if p := (*panicked)(nil); errors.As(err, &p) {
@@ -249,8 +230,7 @@ func Update(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
 	return err
 }
 
-// panicked is a panic that became an error. bbolt is not to be trusted after one: when it was writing, it may hold its
-// own locks for ever.
+// panicked is a panic that became an error. After one while writing, bbolt may hold its own locks for ever.
 type panicked struct {
 	value   any
 	writing bool
@@ -264,8 +244,8 @@ func Discard(db *bbolt.DB, err error) {
 	db.Close()
 }
 
-// Stuck reports whether err, of this package, leaves a database that cannot be closed: a Close might wait for ever. The
-// file is released when the process ends.
+// Stuck reports whether err, of this package, leaves a database whose Close might wait for ever. The file is released
+// when the process ends.
 func Stuck(err error) bool {
 	p := (*panicked)(nil)
 	return errors.As(err, &p)
@@ -274,8 +254,8 @@ func Stuck(err error) bool {
 func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", p.value, frontier.ErrDamaged) }
 func (p *panicked) Unwrap() error { return frontier.ErrDamaged }
 
-// makeNew makes the file at path, whole or not at all: it is written under another name, and gets its own when it is
-// durable. A process that dies meanwhile leaves no file that looks like a damaged frontier.
+// makeNew makes the file at path, whole or not at all: it is renamed when it is durable, so that a crash leaves no file
+// that looks like a damaged frontier.
 func makeNew(path string, create func(*bbolt.Tx) error) error {
 	fresh := path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -21,7 +21,6 @@ const (
 	metaVersion = 2
 )
 
-// Meta is what we need of one.
 type Meta struct {
 	PageSize uint64
 	Root     uint64 // page of the root bucket
@@ -29,7 +28,7 @@ type Meta struct {
 	Tx       uint64
 }
 
-// LastMeta returns the later of the two meta pages that are valid.
+// LastMeta returns the later of the valid meta pages.
 func LastMeta(file io.ReaderAt) (Meta, bool) {
 	first, ok := ReadMeta(file, 0)
 	if ok {
@@ -47,7 +46,7 @@ func LastMeta(file io.ReaderAt) (Meta, bool) {
 	return Meta{}, false
 }
 
-// ReadMeta reads the meta page at that place; ok is false when there is none that is valid.
+// ReadMeta reads the meta page at at; ok is false when it is not valid.
 func ReadMeta(file io.ReaderAt, at int64) (Meta, bool) {
 	var b [metaAt + metaLength]byte
 	if _, err := file.ReadAt(b[:], at); err != nil {
@@ -66,8 +65,8 @@ func ReadMeta(file io.ReaderAt, at int64) (Meta, bool) {
 	return p, p.PageSize >= 1<<10 && p.PageSize <= 1<<24
 }
 
-// Check walks all pages that the last commit reaches. bbolt walks them too when it opens a file, and panics, in a
-// goroutine where nobody can stop that, when one is not what it should be. The pages must not be written meanwhile.
+// Check walks all pages that the last commit reaches. bbolt also walks them when it opens a file, and panics at a
+// damaged one, in a goroutine where nobody can recover. The pages must not be written meanwhile.
 func Check(file io.ReaderAt) error {
 	m, ok := LastMeta(file)
 	if !ok {
@@ -77,13 +76,12 @@ func Check(file io.ReaderAt) error {
 	return w.page(m.Root, nil, nil, 0)
 }
 
-// walk is a walk over the pages of a file.
 type walk struct {
 	file    io.ReaderAt
 	meta    Meta
 	visited []bool
-	buffers [][]byte // of a page each, for those on the way to the one that is looked at
-	deep    int      // of them in use
+	buffers [][]byte // of a page each, on the way to the current one
+	deep    int      // buffers in use
 }
 
 // A page (internal/common/page.go): id (8 bytes), flags, count (2 each), overflow (4), then the elements, 16 bytes
@@ -98,9 +96,9 @@ const (
 	MaxLevels   = 64 // of pages; a tree of 2^64 keys has fewer
 )
 
-// page walks a page and what is below it. Its keys must begin with least (unless nil) and be below bound (unless nil).
-// bbolt's own check lets a branch say less than the first key of its child, which a disk can bring about that has lost
-// a page; but bbolt looks for that very key when it writes the child anew, and spoils the tree when there is none.
+// page walks a page and its children. Its keys must begin with least (unless nil) and be below bound (unless nil).
+// bbolt's own check allows a branch key below the first key of its child, which a disk that lost a page can cause; but
+// bbolt looks for that very key when it rewrites the child, and spoils the tree when it is missing.
 func (w *walk) page(id uint64, least, bound []byte, level int) error {
 	if id < 2 || id >= w.meta.Pages || level > MaxLevels {
 		return fmt.Errorf("a reference to page %d of %d: %w", id, w.meta.Pages, frontier.ErrDamaged)
@@ -138,7 +136,6 @@ func (w *walk) page(id uint64, least, bound []byte, level int) error {
 	return nil
 }
 
-// elements walks the elements of a page.
 func (w *walk) elements(b, least, bound []byte, level int) error {
 	order := binary.NativeEndian
 	flags, count := order.Uint16(b[8:]), int(order.Uint16(b[10:]))
@@ -212,10 +209,9 @@ func (w *walk) value(e []byte, key uint64) error {
 	return w.elements(v[16:], nil, nil, 0)
 }
 
-// element is the head of an element of a leaf.
 type element struct{ Flags, Pos, Key, Value uint32 }
 
-// ParseElement reads one; e has ElementSize bytes at least.
+// ParseElement reads the element at e, of at least ElementSize bytes.
 func ParseElement(e []byte) element {
 	order := binary.NativeEndian
 	return element{order.Uint32(e), order.Uint32(e[4:]), order.Uint32(e[8:]), order.Uint32(e[12:])}

@@ -8,33 +8,32 @@ import (
 	"curtsy/frontier"
 )
 
-// Set is a set of fingerprints. Zero is no fingerprint, and the zero Set is empty. Add, Reserve and Len are for one
-// goroutine at a time; the others are for any, at any time.
+// Set is a set of fingerprints, none of which is zero. The zero Set is empty. Add, Reserve and Len are for one
+// goroutine at a time; the others are safe for concurrent use.
 type Set struct {
 	shards [256]shard
 }
 
 type shard struct {
 	table atomic.Pointer[slots]
-	used  int // for Add alone
+	used  int // by Add only
 }
 
 // slots is a table of fingerprints; zero is an empty slot.
 type slots []frontier.Fingerprint
 
-// look returns what slot i holds.
 func (t slots) look(i int) frontier.Fingerprint {
 	return frontier.Fingerprint(atomic.LoadUint64((*uint64)(&t[i])))
 }
 
-// home returns the slot where p belongs. It is the fraction of the table that the low 56 bits are of their range: any
-// size will do, and no division is needed.
+// home returns the slot where p belongs: the low 56 bits, as a fraction of their range, times the size of the table.
+// Any size will do, and no division is needed.
 func (t slots) home(p frontier.Fingerprint) int {
 	i, _ := bits.Mul64(uint64(p)<<8, uint64(len(t)))
 	return int(i)
 }
 
-// find returns the slot that holds p or, if none does, the empty one where it goes, and what is in it.
+// find returns the slot of p, or the empty one where it goes, and its content.
 func (t slots) find(p frontier.Fingerprint) (int, frontier.Fingerprint) {
 	i := t.home(p)
 	for {
@@ -48,7 +47,6 @@ func (t slots) find(p frontier.Fingerprint) (int, frontier.Fingerprint) {
 	}
 }
 
-// slots returns the table of the shard.
 func (sh *shard) slots() slots {
 	if t := sh.table.Load(); t != nil {
 		return *t
@@ -56,7 +54,6 @@ func (sh *shard) slots() slots {
 	return nil
 }
 
-// Has reports whether p is in the set.
 func (s *Set) Has(p frontier.Fingerprint) bool {
 	t := s.shards[p>>56].slots()
 	if len(t) == 0 {
@@ -66,12 +63,11 @@ func (s *Set) Has(p frontier.Fingerprint) bool {
 	return x != 0
 }
 
-// glance is how many fingerprints Strike looks up side by side.
-const glance = 64
+const glance = 64 // fingerprints that Strike looks up side by side
 
 // Strike sets those of ps to zero that are in the set. The tables are much larger than any cache of the processor, so
-// that each look is a miss. The first looks of many fingerprints therefore stand together, with nothing that depends on
-// them in between, not even a guess: the processor has their misses under way at the same time.
+// each look is a miss. The first looks of many fingerprints are therefore made together, with no branch that depends on
+// them in between: the processor has their misses under way at the same time.
 func (s *Set) Strike(ps []frontier.Fingerprint) {
 	var first [glance]frontier.Fingerprint
 	for len(ps) > 0 {
@@ -91,7 +87,6 @@ func (s *Set) Strike(ps []frontier.Fingerprint) {
 	}
 }
 
-// Add puts p into the set and reports whether it was new.
 func (s *Set) Add(p frontier.Fingerprint) bool {
 	sh := &s.shards[p>>56]
 	t := sh.slots()
@@ -115,7 +110,6 @@ func (s *Set) Reserve(n int) {
 	}
 }
 
-// Len returns the number of fingerprints in the set.
 func (s *Set) Len() int {
 	n := 0
 	for i := range s.shards {
@@ -124,7 +118,7 @@ func (s *Set) Len() int {
 	return n
 }
 
-// All yields the fingerprints in the set, in no order that means anything.
+// All yields the fingerprints in the set, in arbitrary order.
 func (s *Set) All() iter.Seq[frontier.Fingerprint] {
 	return func(yield func(frontier.Fingerprint) bool) {
 		for i := range s.shards {
@@ -137,7 +131,6 @@ func (s *Set) All() iter.Seq[frontier.Fingerprint] {
 	}
 }
 
-// resize moves the fingerprints into a table of n slots, and returns it.
 func (sh *shard) resize(n int) slots {
 	t := make(slots, n)
 	for _, p := range sh.slots() {

@@ -1,8 +1,8 @@
 // Package force tests frontier/bolt with kills, failing system calls and torn files.
 //
-// A script of commits is the same in every process. A child, which is the test binary started again, does it and tells its parent of
-// each step that was acknowledged. After the child's end, however that came, the file must be clean and hold what it holds after
-// the last of these steps, or after the one that was under way.
+// A script of commits is the same in every process. A child, which is the test binary started again, runs it and
+// reports each acknowledged step to its parent. After the child has ended, the file must be clean and hold the state
+// after the last of these steps, or after the next one.
 //
 //   - kill: the child is killed within a step.
 //   - fault: a write, sync or truncation of a commit ends the process, fails, or is cut short. The fault is put below

@@ -9,8 +9,8 @@ import (
 	"curtsy/frontier"
 )
 
-// Sizes holds the number of entries, less one, of the records 1, 2, 3, …: a byte per record, so that the endings of
-// all entries can be laid out without reading the records again.
+// Sizes holds the number of entries, less one, of the records 1, 2, 3, …: a byte per record, so that the endings of all
+// entries can be laid out without reading the records again.
 type Sizes []uint8
 
 // Entries returns the number of entries of a record, 0 if there is no such record.
@@ -21,10 +21,10 @@ func (s Sizes) Entries(record uint64) int {
 	return int(s[record-1]) + 1
 }
 
-// Endings holds the ending of every entry of every record, for as long as an open, a fold or a check takes.
+// Endings holds the ending of every entry of every record during an open, a fold or a check.
 type Endings struct {
 	sizes Sizes
-	base  []uint64 // of record i+1 in endings
+	base  []uint64 // index in All of the first entry of record i+1
 	All   []Ending
 }
 
@@ -39,7 +39,7 @@ func NewEndings(s Sizes) *Endings {
 	return f
 }
 
-// Of returns where the ending of r is kept, or nil when there is no such entry.
+// Of returns the place of the ending of r, or nil when there is no such entry.
 func (f *Endings) Of(r Ref) *Ending {
 	if r.Place() >= f.sizes.Entries(r.Record()) {
 		return nil
@@ -47,13 +47,12 @@ func (f *Endings) Of(r Ref) *Ending {
 	return &f.All[f.base[r.Record()-1]+uint64(r.Place())]
 }
 
-// Record returns the endings of a record.
 func (f *Endings) Record(id uint64) []Ending {
 	from := f.base[id-1]
 	return f.All[from : from+uint64(f.sizes.Entries(id))]
 }
 
-// Read applies what is stored: first what has been folded, then the words since.
+// Read applies the stored endings: first the folded ones, then the words since.
 func (f *Endings) Read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 	next := uint64(1)
 	err = FoldedJournal.Each(tx, func(_ uint64, body []byte) error {
@@ -89,12 +88,11 @@ func (f *Endings) Read(tx *bbolt.Tx) (folded, unfolded int64, err error) {
 	return folded, unfolded, err
 }
 
-// Fold replaces what is stored by one item per record, in the order of the records: the endings of its entries as runs
-// (ending, number). Most pages end alike, so that an item of 128 entries takes a few bytes instead of 1024. This costs
-// a pass over everything, and so is done when a good part is new; see FoldAt. Each value begins with the last key of
-// the done journal that the fold covers, and the record of its first item, and each item with its number of entries: so
-// who salvages, which may find values of several folds and not all records, knows what they are about, and which words
-// are older.
+// Fold replaces the stored endings by one item per record, in the order of the records: the endings of its entries as
+// runs (ending, number). Most pages end the same way, so an item of 128 entries takes a few bytes instead of 1024. A
+// fold is a pass over everything. Each value begins with the last key of the done journal that the fold covers, and the
+// record of its first item, and each item with its number of entries: so a rebuild, which may find values of several
+// folds and not all records, can place them, and knows which words are older.
 func (f *Endings) Fold(tx *bbolt.Tx) error {
 	covered := DoneJournal.Last(tx)
 	if err := DoneJournal.clear(tx); err != nil {
@@ -125,11 +123,6 @@ func (f *Endings) Fold(tx *bbolt.Tx) error {
 	return err
 }
 
-// FoldAt returns how many words the done journal may hold beside that many folded ones: half as many. So each word
-// is folded about twice, and the journal stays a third of the whole.
-func FoldAt(folded int64) int64 { return max(folded/2, 1<<16) }
-
-// appendEndings writes the endings of a record as runs.
 func appendEndings(b []byte, es []Ending) []byte {
 	for i := 0; i < len(es); {
 		n := 1
@@ -143,7 +136,7 @@ func appendEndings(b []byte, es []Ending) []byte {
 	return b
 }
 
-// endings reads what appendEndings wrote into es, and reports whether it was as many.
+// endings reads the runs of appendEndings into es, and reports whether they fill it exactly.
 func (p *parser) endings(es []Ending) bool {
 	for len(es) > 0 {
 		e, n := p.uvarint(), p.uvarint()
@@ -158,7 +151,6 @@ func (p *parser) endings(es []Ending) bool {
 	return true
 }
 
-// ReadSizes reads the number of entries of all records.
 func ReadSizes(tx *bbolt.Tx) (all Sizes, err error) {
 	var spans []Span
 	err = RecordJournal.Each(tx, func(seq uint64, body []byte) (err error) {
@@ -174,7 +166,6 @@ func ReadSizes(tx *bbolt.Tx) (all Sizes, err error) {
 	return all, err
 }
 
-// ReadEndings returns the endings of all entries in the file.
 func ReadEndings(tx *bbolt.Tx) (*Endings, error) {
 	all, err := ReadSizes(tx)
 	if err != nil {
@@ -185,7 +176,7 @@ func ReadEndings(tx *bbolt.Tx) (*Endings, error) {
 	return f, err
 }
 
-// Check fails when r names an entry that there is not.
+// Check fails when r names a missing entry.
 func (f *Endings) Check(r InFlight) error {
 	for _, x := range r.Refs {
 		if f.Of(x) == nil {
@@ -196,9 +187,8 @@ func (f *Endings) Check(r InFlight) error {
 	return nil
 }
 
-// ParseFold reads a value of the folded journal as far as it can be read: the last key of the done journal that it
-// covers, its first record, and the endings of that and of those that follow; nil stands for those of one that cannot
-// be read.
+// ParseFold reads as much as it can of a value of the folded journal: the last key of the done journal that it covers,
+// its first record, and the endings of that record and the next ones, nil when unreadable.
 func ParseFold(body []byte) (covered, first uint64, records [][]Ending) {
 	p := parser{b: body}
 	covered, first = p.uvarint(), p.uvarint()
@@ -212,8 +202,8 @@ func ParseFold(body []byte) (covered, first uint64, records [][]Ending) {
 	return covered, first, records
 }
 
-// Ending is how a URL was closed: its outcome in the low three bits, above them the number of its reason in the totals,
-// in nine. Zero is pending, or pending again. Packed with a reference of 52 bits it makes one word of the done journal.
+// Ending is the outcome of a closed URL in the low three bits, and above them the number of its reason in the totals,
+// in nine bits. Zero is pending. With a reference of 52 bits it makes one word of the done journal.
 type Ending uint16
 
 const (

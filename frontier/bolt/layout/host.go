@@ -11,10 +11,10 @@ import (
 	"curtsy/frontier"
 )
 
-// HostState is what is stored of a host, its name and what the crawler remembers of it apart.
+// HostState is the stored state of a host, without its name, robots state and memory.
 type HostState struct {
 	Condition frontier.Condition
-	Refused   uint32 // candidates; of the outcomes of the host, those that never were tasks
+	Refused   uint32 // candidates, which count as Dropped and never were tasks
 	Width     int
 	Pace      time.Duration
 	Finished  frontier.Token // of the last Finish that ended a turn
@@ -23,7 +23,7 @@ type HostState struct {
 	Hold      *Hold // nil for none
 }
 
-// StateRecord returns s as it is stored, the state of the host with that id.
+// StateRecord encodes s, the state of the host with that id.
 func (s *HostState) StateRecord(id uint32, c Clock, now int64) *StateRecord {
 	b := []byte{byte(s.Condition)}
 	b = binary.AppendUvarint(b, uint64(s.Width))
@@ -36,7 +36,7 @@ func (s *HostState) StateRecord(id uint32, c Clock, now int64) *StateRecord {
 	return &StateRecord{Address: Address{Kind: KindHost, ID: uint64(id)}, Data: b}
 }
 
-// ParseHostState reads what StateRecord wrote, and reports whether it is that.
+// ParseHostState decodes data, and reports whether it was valid.
 func ParseHostState(data []byte, c Clock) (s HostState, ok bool) {
 	p := parser{b: data}
 	if b := p.bytes(1); !p.bad {
@@ -52,39 +52,34 @@ func ParseHostState(data []byte, c Clock) (s HostState, ok bool) {
 	return s, p.done() && s.Condition <= frontier.Refused
 }
 
-// MaxHosts bounds the ids of hosts. More would not fit into RAM; a larger id is damage.
-const MaxHosts = 1 << 28
+const MaxHosts = 1 << 28 // of ids; more hosts would not fit into RAM
 
-// A StateRecord is a piece of state that is written as a whole and read by its address, kind and id. They live in a
-// journal, where the last one of an address counts, because the alternative, a bucket with a key for each, rewrites a
-// page of 4 KiB for every host that had a turn. The Sweeper removes those that no longer count.
+// A StateRecord is a piece of state that is written as a whole and read by its address. The last one of an address
+// counts. It lives in a journal because a bucket with a key for each would rewrite a page of 4 KiB for every host that
+// had a turn. The Sweeper removes superseded ones.
 type StateRecord struct {
 	Address
 	Data []byte
 }
 
-// Address names a state record.
 type Address struct {
 	Kind Kind
 	ID   uint64 // of a host, or the reference of a task
 }
 
-// Kind says what a state record holds. The numbers are stable on disk.
+// Kind is the kind of a state record. The numbers are stable on disk.
 type Kind uint8
 
-// The kinds.
 const (
 	KindName   Kind = 1 // the authority of a host
-	KindHost   Kind = 2 // what is in RAM of a host
+	KindHost   Kind = 2 // state of a host in RAM
 	KindRobots Kind = 3 // HostUpdate.Robots
 	KindMemory Kind = 4 // HostUpdate.Memory
 	KindRetry  Kind = 5 // a task that was deferred
 )
 
-// HostKinds are the kinds below which a host's state records are.
-const HostKinds = 4
+const HostKinds = 4 // number of kinds that belong to hosts, the first ones
 
-// AppendTo writes c as an item of its journal.
 func (c StateRecord) AppendTo(b []byte) []byte {
 	b = append(b, byte(c.Kind))
 	b = binary.AppendUvarint(b, c.ID)
@@ -92,7 +87,7 @@ func (c StateRecord) AppendTo(b []byte) []byte {
 	return append(b, c.Data...)
 }
 
-// EachState calls f for every state record of a value of the journal, and for none when not all can be read.
+// EachState calls f for every state record of a value of the journal, or for none if one is unreadable.
 func EachState(body []byte, f func(StateRecord) error) error {
 	for p := (parser{b: body}); p.more(); {
 		if c := p.state(); p.bad || c.Kind < KindName || c.Kind > KindRetry {
@@ -107,7 +102,6 @@ func EachState(body []byte, f func(StateRecord) error) error {
 	return nil
 }
 
-// state reads what AppendTo wrote.
 func (p *parser) state() (c StateRecord) {
 	if kind := p.bytes(1); !p.bad {
 		c.Kind = Kind(kind[0])
@@ -117,27 +111,25 @@ func (p *parser) state() (c StateRecord) {
 	return c
 }
 
-// Retry is what is stored of a task that was deferred, released or dropped under a lease, or is a suspect, until it is
-// closed.
+// Retry is the stored history of a task that was deferred, released or dropped under a lease, or is a suspect.
 type Retry struct {
 	Attempts int
-	Stops    int // unclean stops at which it was in flight; beyond zero it is a suspect
-	Alone    int // of these, those at which nothing else was
+	Stops    int // unclean stops at which it was in flight; with one it is a suspect
+	Alone    int // of these, those at which nothing else was in flight
 	Reason   string
 	URL      string // replaces the fetch URL; empty for none
 	Due      int64
-	Dropped  bool // by an operator while it was under a lease: to be closed when that ends
+	Dropped  bool // by an operator while it was leased: to be closed when the lease ends
 }
 
-// Void reports whether there is nothing to say: the task was opened again.
+// Void reports whether t is empty: the task was opened again.
 func (t *Retry) Void() bool {
 	return t.Attempts == 0 && t.URL == "" && t.Stops == 0 && t.Reason == "" && !t.Dropped
 }
 
-// droppedMark is written behind everything else when the task was dropped, and nothing when it was not.
-const droppedMark = 1
+const droppedMark = 1 // last item of a dropped task; missing otherwise
 
-// StateRecord returns t as it is stored, of the task r.
+// StateRecord encodes t, of the task r.
 func (t *Retry) StateRecord(r Ref, c Clock, now int64) *StateRecord {
 	b := binary.AppendUvarint(nil, uint64(t.Attempts))
 	b = c.appendWait(b, now, t.Due)
@@ -151,7 +143,7 @@ func (t *Retry) StateRecord(r Ref, c Clock, now int64) *StateRecord {
 	return &StateRecord{Address: Address{Kind: KindRetry, ID: uint64(r)}, Data: b}
 }
 
-// ParseRetry reads what StateRecord wrote, and reports whether it is that.
+// ParseRetry decodes data, and reports whether it was valid.
 func ParseRetry(data []byte, c Clock) (t Retry, ok bool) {
 	p := parser{b: data}
 	t = Retry{Attempts: int(p.uvarint()), Due: c.parseWait(&p), Reason: p.text(), URL: p.text()}
@@ -165,22 +157,21 @@ func ParseRetry(data []byte, c Clock) (t Retry, ok bool) {
 	return t, p.done()
 }
 
-// Hold is what an operator commanded about a host. It is kept in the host's state, behind everything else: a state
-// that ends before it has none.
+// Hold is an operator's command about a host, the optional last part of the host's state.
 type Hold struct {
 	Act    frontier.Act // Park or Drop
 	Until  int64        // on the clock of the opening; the end of time when it does not end by itself
 	Reason string
 
-	// closing says that what is pending of a host that was dropped is being closed, in batches. A death between two
-	// leaves it set, and the next opening does the rest.
+	// Closing is set while the pending URLs of a dropped host are being closed, in batches. After a crash in between,
+	// the next opening closes the rest.
 	Closing bool
 }
 
 // Ends reports whether k ends by itself: a park with a time is a wait, anything else takes the host out.
 func (k *Hold) Ends() bool { return k.Until != math.MaxInt64 }
 
-// Same reports whether k and l, which may be nil, are one command.
+// Same reports whether k and l, which may be nil, are the same command.
 func (k *Hold) Same(l *Hold) bool {
 	if k == nil || l == nil {
 		return k == l
@@ -188,7 +179,6 @@ func (k *Hold) Same(l *Hold) bool {
 	return k.Act == l.Act && k.Until == l.Until && k.Reason == l.Reason
 }
 
-// appendTo writes k behind the rest of a state; nil writes nothing.
 func (k *Hold) appendTo(b []byte, c Clock, now int64) []byte {
 	if k == nil {
 		return b
@@ -207,13 +197,12 @@ func (k *Hold) appendTo(b []byte, c Clock, now int64) []byte {
 	return appendText(b, k.Reason)
 }
 
-// The flags of a hold, stable on disk.
 const (
 	endsFlag    = 1 // a wait follows
 	closingFlag = 2
 )
 
-// parseHold reads what AppendTo wrote, if it is there. A park whose time is over is none.
+// parseHold returns nil for a park that is over.
 func parseHold(p *parser, c Clock) *Hold {
 	if !p.more() {
 		return nil
@@ -233,18 +222,18 @@ func parseHold(p *parser, c Clock) *Hold {
 	return k
 }
 
-// Sweeper keeps the journal of states at about twice what counts in it. A cycle goes once through the values that were
-// there when it began, from the oldest on; those that still count are appended again, and the value is dropped. A
+// Sweeper keeps the journal of states at about twice the size of its current records. A cycle passes once through the
+// values that were there when it began, oldest first; current records are appended again, and the value is dropped. A
 // commit sweeps about twice as many bytes as it writes, so that no commit is long. The next cycle begins when the
-// journal has doubled: a state record is moved at most once for each time that as much again was written. Only the
-// writer uses it.
+// journal has doubled: so a record is moved at most once for each time that as much again was written. Only the writer
+// uses it.
 type Sweeper struct {
 	Bytes  int64    // in the journal
 	Base   int64    // bytes when the last cycle ended
 	Next   uint64   // key to sweep next; zero outside a cycle
 	end    uint64   // last key of the cycle
-	swept  []swept  // by the commit before: to be dropped by the next
-	Placed []Placed // by the commit in work
+	swept  []swept  // by the last commit: to be dropped by the next
+	Placed []Placed // by the current commit
 }
 
 type swept struct {
@@ -252,7 +241,7 @@ type swept struct {
 	size int64
 }
 
-// Placed says in which value a state record is.
+// Placed is the place of a state record: the value with key Seq.
 type Placed struct {
 	Address
 	Seq uint64
@@ -260,12 +249,12 @@ type Placed struct {
 
 const (
 	sweepSlack = 1 << 20 // bytes that the journal may have beyond twice its base
-	sweepStep  = 4 << 10 // least bytes that a commit sweeps within a cycle
+	sweepStep  = 4 << 10 // least bytes that a commit of a cycle sweeps
 )
 
 // Commit writes the state records of a group, after those that the cycle moves: of two in one value the later one
-// counts. Values are dropped one commit after their records were moved. Between the commit and the moment when the new
-// places are known to readers, a reader still finds the old ones.
+// counts. Values are dropped one commit after their records were moved: until the new places are known, readers still
+// find the old ones.
 func (s *Sweeper) Commit(tx *bbolt.Tx, fresh []*StateRecord, counts func([]Placed) []bool) error {
 	for _, v := range s.swept {
 		if err := StateJournal.Drop(tx, v.seq); err != nil {
@@ -312,7 +301,7 @@ func (s *Sweeper) Commit(tx *bbolt.Tx, fresh []*StateRecord, counts func([]Place
 	return w.Flush()
 }
 
-// sweep moves those that count out of the next values of the cycle, about quota bytes.
+// sweep moves the current records out of the next values of the cycle, about quota bytes.
 func (s *Sweeper) sweep(tx *bbolt.Tx, quota int64, counts func([]Placed) []bool, put func(StateRecord) error) error {
 	var cells []StateRecord
 	var places []Placed
@@ -338,7 +327,7 @@ func (s *Sweeper) sweep(tx *bbolt.Tx, quota int64, counts func([]Placed) []bool,
 		s.Next = seq + 1
 		quota -= int64(len(body))
 	}
-	if quota > 0 { // there is no more in this cycle
+	if quota > 0 { // the cycle ends
 		s.Next, s.Base = 0, s.Bytes
 		for _, v := range s.swept {
 			s.Base -= v.size

@@ -18,11 +18,11 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// A Journal is a bucket that is only appended to. Its keys are 1, 2, 3, … from the bucket's own sequence, its values
-// are sealed with a checksum. Appending is what bbolt does cheaply: the last leaf is rewritten, all others stay.
+// A Journal is a bucket that is only appended to. Its keys are 1, 2, 3, … from the bucket's sequence, its values are
+// sealed with a checksum. bbolt appends cheaply: only the last leaf is rewritten.
 type Journal string
 
-// The journals; the package comment says what is in each.
+// The journals; the package comment describes them.
 const (
 	SeenJournal   Journal = "seen"
 	RecordJournal Journal = "records"
@@ -32,14 +32,12 @@ const (
 	SeedJournal   Journal = "seeds"
 )
 
-// The other buckets.
 const (
 	MetaBucket   = "meta"
 	BlobBucket   = "blobs"
 	flightBucket = "flight"
 )
 
-// buckets lists all of them.
 func buckets() []string {
 	all := []string{MetaBucket, BlobBucket, flightBucket}
 	for _, j := range Journals() {
@@ -48,17 +46,16 @@ func buckets() []string {
 	return all
 }
 
-// Journals lists the journals.
 func Journals() []Journal {
 	return []Journal{SeenJournal, RecordJournal, DoneJournal, FoldedJournal, StateJournal, SeedJournal}
 }
 
-// ValueSize is how large a value of a journal is meant to be at most. The last leaf is written anew by every commit,
-// so a large value there would be paid for again and again; two of this size just fit a page of 4 KiB.
+// ValueSize is the intended maximum of a value of a journal. Every commit rewrites the last leaf, so a large value
+// there costs again and again; two of this size just fit a page of 4 KiB.
 const ValueSize = 2000
 
-// Append adds a value and returns its key. The key must be beyond all others: bbolt would overwrite silently, and a
-// sequence that has gone astray would destroy the past.
+// Append adds a value and returns its key. It refuses a key that is not beyond all others: bbolt would overwrite
+// silently, and a damaged sequence would destroy the past.
 func (j Journal) Append(tx *bbolt.Tx, body []byte) (uint64, error) {
 	b := tx.Bucket([]byte(j))
 	b.FillPercent = 1 // keys only grow: a leaf that is split half full stays half full
@@ -83,7 +80,7 @@ func (j Journal) Each(tx *bbolt.Tx, f func(seq uint64, body []byte) error) error
 
 // between is Each for the values beyond after, up to last.
 func (j Journal) between(tx *bbolt.Tx, after, last uint64, f func(seq uint64, body []byte) error) error {
-	from := []byte(nil) // of all, those under keys that cannot be too
+	from := []byte(nil) // of all, including those under invalid keys
 	if after > 0 {
 		from = binary.BigEndian.AppendUint64(nil, after+1)
 	}
@@ -103,7 +100,6 @@ func (j Journal) between(tx *bbolt.Tx, after, last uint64, f func(seq uint64, bo
 	return nil
 }
 
-// Open returns key and body of a value as they stand in the bucket.
 func (j Journal) Open(k, v []byte) (seq uint64, body []byte, err error) {
 	if len(k) != 8 {
 		return 0, nil, fmt.Errorf("read %s: key of %d bytes: %w", j, len(k), frontier.ErrDamaged)
@@ -137,21 +133,20 @@ func (j Journal) clear(tx *bbolt.Tx) error {
 // Last returns the last key that was ever given out; zero means none.
 func (j Journal) Last(tx *bbolt.Tx) uint64 { return tx.Bucket([]byte(j)).Sequence() }
 
-// seal returns a copy of body with its CRC-32C behind it. bbolt has checksums on its meta pages alone; a page that a
-// disk has spoilt would otherwise be believed.
+// seal returns a copy of body followed by its CRC-32C. bbolt has checksums only on its meta pages.
 func seal(body []byte) []byte { return sealFor("", nil, body) }
 
-// unseal returns the body of a sealed value; ok is false when it is not what was sealed.
+// unseal returns the body of a sealed value; ok is false when its checksum does not match.
 func unseal(v []byte) (body []byte, ok bool) { return unsealFor("", nil, v) }
 
-// sealFor seals a value of a bucket. The checksum is begun with the names of the bucket and of the key, so that a value
-// tells where it belongs, wherever in the file it is found: see Recognise.
+// sealFor seals a value of a bucket. The checksum also covers the names of the bucket and of the key, so that a value
+// proves its place, wherever in the file it is found: see Recognise.
 func sealFor(bucket string, key, body []byte) []byte {
 	v := append(make([]byte, 0, len(body)+4), body...)
 	return binary.BigEndian.AppendUint32(v, checksum(bucket, key, body))
 }
 
-// unsealFor returns the body of a value that was sealed for that place. One that has got to a wrong place is none.
+// unsealFor returns the body of a value that was sealed for that place.
 func unsealFor(bucket string, key, v []byte) (body []byte, ok bool) {
 	if len(v) < 4 {
 		return nil, false
@@ -162,7 +157,7 @@ func unsealFor(bucket string, key, v []byte) (body []byte, ok bool) {
 
 // checksum takes the two short names byte by byte, the body with the processor's instruction.
 func checksum(bucket string, key, body []byte) uint32 {
-	table := castagnoli()
+	table := crc32.MakeTable(crc32.Castagnoli) // processors have an instruction for it
 	sum := ^uint32(0)
 	for i := range len(bucket) {
 		sum = table[byte(sum)^bucket[i]] ^ sum>>8
@@ -173,16 +168,12 @@ func checksum(bucket string, key, body []byte) uint32 {
 	return crc32.Update(^sum, table, body)
 }
 
-// castagnoli returns the table of the polynomial that processors have an instruction for.
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
-
-// Packer gathers short items into values of a journal. They are written when they are full, and by Flush.
+// Packer gathers short items into values of a journal, written when they are full, and by Flush.
 type Packer struct {
 	Write func(body []byte) error // appends a value; it keeps a copy
 	body  []byte
 }
 
-// pack returns what packs items into values of j.
 func (j Journal) pack(tx *bbolt.Tx) Packer {
 	return Packer{Write: func(body []byte) error {
 		_, err := j.Append(tx, body)
@@ -190,7 +181,7 @@ func (j Journal) pack(tx *bbolt.Tx) Packer {
 	}}
 }
 
-// Add appends an item, whole, to the value in work.
+// Add appends an item, whole, to the current value.
 func (p *Packer) Add(item []byte) error {
 	if len(p.body) > 0 && len(p.body)+len(item) > ValueSize {
 		if err := p.Flush(); err != nil {
@@ -201,7 +192,7 @@ func (p *Packer) Add(item []byte) error {
 	return nil
 }
 
-// Flush writes the value in work, if there is one.
+// Flush writes the current value, if there is one.
 func (p *Packer) Flush() error {
 	if len(p.body) == 0 {
 		return nil
@@ -211,7 +202,7 @@ func (p *Packer) Flush() error {
 	return err
 }
 
-// Lookup finds values of a journal in one transaction. To find the bucket and to set up a cursor costs as much as the
+// Lookup finds values of a journal in one transaction. Finding the bucket and setting up a cursor costs as much as the
 // search: a call that needs many values does it once. One goroutine uses it.
 type Lookup struct {
 	Tx      *bbolt.Tx
@@ -238,7 +229,7 @@ func (l *Lookup) Get(seq uint64) ([]byte, error) {
 	return body, nil
 }
 
-// ReadState returns the data of the state record that the value at holds for a. At zero means that there is none.
+// ReadState returns the data of the state record of a in value at. At zero means that there is none.
 func (l *Lookup) ReadState(at uint64, a Address) ([]byte, error) {
 	if at == 0 {
 		return nil, nil
@@ -264,7 +255,7 @@ func (l *Lookup) ReadState(at uint64, a Address) ([]byte, error) {
 	return bytes.Clone(data), nil
 }
 
-// Lookups are those that the turns of one call share.
+// Lookups are shared by the turns of one call.
 type Lookups struct {
 	Records, States Lookup
 }
@@ -273,7 +264,6 @@ func NewLookups(tx *bbolt.Tx) *Lookups {
 	return &Lookups{Records: Lookup{Tx: tx, Journal: RecordJournal}, States: Lookup{Tx: tx, Journal: StateJournal}}
 }
 
-// WriteSeeds appends seeds to their journal.
 func WriteSeeds(tx *bbolt.Tx, seeds []frontier.Seed) error {
 	w := SeedJournal.pack(tx)
 	var item []byte
@@ -286,7 +276,7 @@ func WriteSeeds(tx *bbolt.Tx, seeds []frontier.Seed) error {
 	return w.Flush()
 }
 
-// AppendSeed writes a seed as an item of its journal: its URL, tag and from.
+// AppendSeed encodes a seed as an item of its journal.
 func AppendSeed(b []byte, s frontier.Seed) []byte {
 	b = appendText(b, s.URL.String())
 	b = appendText(b, s.Tag)
@@ -308,7 +298,7 @@ func EachSeed(tx *bbolt.Tx, after, last uint64, f func(frontier.Seed) error) err
 	})
 }
 
-// Seeds yields the seeds of a value of the journal; ok is false in the place of one that cannot be read.
+// Seeds yields the seeds of a value of the journal; ok is false for an unreadable one.
 func Seeds(body []byte) iter.Seq2[frontier.Seed, bool] {
 	return func(yield func(s frontier.Seed, ok bool) bool) {
 		for p := (parser{b: body}); p.more(); {
@@ -327,7 +317,6 @@ func Seeds(body []byte) iter.Seq2[frontier.Seed, bool] {
 	}
 }
 
-// WriteWords appends words to their journal.
 func WriteWords[W ~uint64](tx *bbolt.Tx, j Journal, ws []W) error {
 	w := j.pack(tx)
 	var item [8]byte
@@ -340,7 +329,6 @@ func WriteWords[W ~uint64](tx *bbolt.Tx, j Journal, ws []W) error {
 	return w.Flush()
 }
 
-// ReadWords calls f for every word in a journal.
 func ReadWords[W ~uint64](tx *bbolt.Tx, j Journal, f func(W) error) error {
 	return j.Each(tx, func(_ uint64, body []byte) error {
 		if len(body)%8 != 0 {
@@ -364,7 +352,7 @@ func Words[W ~uint64](body []byte) iter.Seq[W] {
 }
 
 // Printer computes frontier.Print many times with one secret. frontier.Print sets up the two inner states of HMAC for
-// each URL; a hash.Hash that is reset keeps them, which is most of the work for strings as short as URLs.
+// each URL, which is most of the work for short strings; a hash.Hash that is reset keeps them.
 type Printer struct {
 	hashes sync.Pool // of *printing
 }
@@ -378,7 +366,6 @@ func NewPrinter(secret []byte) *Printer {
 	return &Printer{hashes: sync.Pool{New: func() any { return &printing{mac: hmac.New(sha256.New, secret)} }}}
 }
 
-// Print returns the fingerprint of u.
 func (p *Printer) Print(u canon.URL) frontier.Fingerprint {
 	h := p.hashes.Get().(*printing)
 	defer p.hashes.Put(h)
@@ -389,9 +376,9 @@ func (p *Printer) Print(u canon.URL) frontier.Fingerprint {
 	return max(frontier.Fingerprint(binary.BigEndian.Uint64(h.buf)), 1)
 }
 
-// Recognise returns the bucket that a value belongs to, by nothing but its key and its checksum: a journal, the blobs,
-// or the meta bucket, of which the format number, the secret, the totals and the number of openings are recognised.
-// Format numbers have no checksum; one of them is believed only when there is no better.
+// Recognise returns the bucket that a value belongs to, by its key and its checksum only: a journal, the blobs, or the
+// meta bucket, of which it recognises format number, secret, totals and number of openings. Format numbers have no
+// checksum; callers trust them only for want of better evidence.
 func Recognise(key, v []byte) (bucket string, ok bool) {
 	if len(v) < 4 {
 		return "", false
@@ -423,8 +410,8 @@ func Recognise(key, v []byte) (bucket string, ok bool) {
 	return MetaBucket, ok
 }
 
-// Sound reports whether the checksum of a value is that of its place; the small buckets have their checksums in their own
-// way, and are taken as they are.
+// Sound reports whether the checksum of a value matches its place. It accepts all values of the small buckets, which
+// have other checksums.
 func Sound(bucket string, key, v []byte) bool {
 	if bucket == MetaBucket || bucket == flightBucket {
 		return true
@@ -433,16 +420,11 @@ func Sound(bucket string, key, v []byte) bool {
 	return ok
 }
 
-// SumOf returns the checksum of a value.
-func SumOf(v []byte) uint32 { return binary.BigEndian.Uint32(v[len(v)-4:]) }
-
-// Blob is a body with its digest.
 type Blob struct {
 	Sum  [sha256.Size]byte
 	Body []byte
 }
 
-// MakeBlobs copies bodies.
 func MakeBlobs(bodies [][]byte) []Blob {
 	var bs []Blob
 	for _, b := range bodies {
@@ -452,8 +434,8 @@ func MakeBlobs(bodies [][]byte) []Blob {
 }
 
 // WriteBlobs puts bodies into their bucket unless they are there: the digest and 0, 1, 2, … are the keys of their
-// pieces. The first begins with the length, so that an empty body has a piece, and no piece can be missing unseen.
-// The keys are random; short values keep what an insertion rewrites short.
+// pieces. The first begins with the length, so that an empty body has a piece, and a missing piece is noticed. The keys
+// are random; short values keep an insertion cheap.
 func WriteBlobs(tx *bbolt.Tx, blobs []Blob) error {
 	bucket := tx.Bucket([]byte(BlobBucket))
 	for _, b := range blobs {
@@ -473,15 +455,13 @@ func WriteBlobs(tx *bbolt.Tx, blobs []Blob) error {
 	return nil
 }
 
-// MaxBlob is what the numbers of pieces suffice for.
-const MaxBlob = (1<<16 - 1) * ValueSize
+const MaxBlob = (1<<16 - 1) * ValueSize // by the numbers of pieces
 
-// PieceKey returns the key of a piece.
 func PieceKey(sum [sha256.Size]byte, i uint16) []byte {
 	return binary.BigEndian.AppendUint16(sum[:], i)
 }
 
-// ReadBlob returns a body, nil when it is not there.
+// ReadBlob returns a body, nil when there is no such blob.
 func ReadBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
 	bucket := tx.Bucket([]byte(BlobBucket))
 	piece := func(i uint16) []byte {
@@ -511,7 +491,7 @@ func ReadBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
 	return body, nil
 }
 
-// Blobs yields the bodies in the order of their digests, and an error in the place of one that is damaged.
+// Blobs yields the bodies in the order of their digests, and an error for a damaged one.
 func Blobs(tx *bbolt.Tx) iter.Seq2[Blob, error] {
 	return func(yield func(Blob, error) bool) {
 		cur := tx.Bucket([]byte(BlobBucket)).Cursor()
@@ -533,10 +513,9 @@ func Blobs(tx *bbolt.Tx) iter.Seq2[Blob, error] {
 	}
 }
 
-// JoinBlob returns the body that the pieces, one behind the other, hold; ok is false when it is not the one with that
-// digest.
+// JoinBlob returns the body of joined pieces; ok is false when it does not have that digest.
 func JoinBlob(pieces []byte, sum [sha256.Size]byte) (body []byte, ok bool) {
 	p := parser{b: pieces}
-	p.uvarint() // the length: the digest says as much
+	p.uvarint() // the length: the digest proves it
 	return p.b, !p.bad && sha256.Sum256(p.b) == sum
 }

@@ -15,30 +15,27 @@ import (
 	"curtsy/frontier"
 )
 
-// Format is the number of the  A file with another one is refused.
-const Format = 2
+const Format = 2 // a file with another number is refused
 
-// The keys of the meta bucket.
 const (
 	FormatKey = "format" // uint32
 	SecretKey = "secret" // 32 bytes, the key of frontier.Print
 	EpochKey  = "epoch"  // uint64, number of openings
-	cleanKey  = "clean"  // empty while the frontier is open; after a Close, what is left of the floor
-	TotalsKey = "totals" // sealed; see totals
-	stampKey  = "stamp"  // see stamp
-	wallKey   = "wall"   // sealed uint64, when that was written; see clock
+	cleanKey  = "clean"  // empty while the frontier is open; after a Close, the rest of the floor
+	TotalsKey = "totals" // sealed Totals
+	stampKey  = "stamp"  // see Stamp
+	wallKey   = "wall"   // sealed uint64, the time of the last writing; see Clock
 )
 
-// Meta is what the meta bucket holds, totals apart.
+// Meta is the meta bucket without the totals.
 type Meta struct {
 	Secret []byte
 	Epoch  uint64
 	Clean  bool
-	Floor  int64 // what a clean stop left of it
-	Clock  Clock // that of the caller, which does not go back behind the last writing
+	Floor  int64 // rest of the floor after a clean stop
+	Clock  Clock // the caller's, which does not go back behind the last writing
 }
 
-// Create makes the buckets of an empty file.
 func Create(tx *bbolt.Tx) error {
 	for _, name := range buckets() {
 		if _, err := tx.CreateBucket([]byte(name)); err != nil {
@@ -62,10 +59,9 @@ func Create(tx *bbolt.Tx) error {
 	return Stamp(tx, Clock{Began: time.Now()})
 }
 
-// sealMeta seals a value of the meta bucket.
 func sealMeta(key string, body []byte) []byte { return sealFor(MetaBucket, []byte(key), body) }
 
-// getMeta returns the body of what sealMeta has sealed, nil when it is not that.
+// getMeta returns a body that sealMeta has sealed, nil when its checksum does not match.
 func getMeta(tx *bbolt.Tx, key string) []byte {
 	body, ok := unsealFor(MetaBucket, []byte(key), tx.Bucket([]byte(MetaBucket)).Get([]byte(key)))
 	if !ok {
@@ -74,7 +70,7 @@ func getMeta(tx *bbolt.Tx, key string) []byte {
 	return append([]byte{}, body...)
 }
 
-// ReadMeta reads the meta bucket, and refuses a file that is not ours to read.
+// ReadMeta reads the meta bucket, and refuses a file of another format.
 func ReadMeta(tx *bbolt.Tx, c Clock) (Meta, *Totals, error) {
 	b := tx.Bucket([]byte(MetaBucket))
 	if b == nil {
@@ -97,14 +93,15 @@ func ReadMeta(tx *bbolt.Tx, c Clock) (Meta, *Totals, error) {
 			return Meta{}, nil, fmt.Errorf("it has no bucket %q: %w", name, frontier.ErrDamaged)
 		}
 	}
-	if err := checkStamp(tx); err != nil {
-		return Meta{}, nil, err
+	if v, is := b.Get([]byte(stampKey)), makeStamp(tx); !bytes.Equal(v, is) {
+		return Meta{}, nil, fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w",
+			v, is, frontier.ErrDamaged)
 	}
-	wall, err := readWall(tx)
-	if err != nil {
-		return Meta{}, nil, err
+	wall, ok := unseal(b.Get([]byte(wallKey)))
+	if !ok || len(wall) != 8 {
+		return Meta{}, nil, fmt.Errorf("meta bucket: time of the last writing: %w", frontier.ErrDamaged)
 	}
-	c.Least = max(wall, c.Began.UnixNano())
+	c.Least = max(int64(binary.BigEndian.Uint64(wall)), c.Began.UnixNano())
 	secret, ok := unseal(b.Get([]byte(SecretKey)))
 	if !ok || len(secret) != 32 {
 		return Meta{}, nil, fmt.Errorf("meta bucket: secret: %w", frontier.ErrDamaged)
@@ -131,18 +128,16 @@ func ReadMeta(tx *bbolt.Tx, c Clock) (Meta, *Totals, error) {
 	return m, t, nil
 }
 
-// WriteSecret puts the key of the fingerprints into a new file.
 func WriteSecret(tx *bbolt.Tx, secret []byte) error {
 	return tx.Bucket([]byte(MetaBucket)).Put([]byte(SecretKey), seal(secret))
 }
 
-// WriteTotals puts totals, as AppendTo wrote them, into the file.
+// WriteTotals writes totals as encoded by AppendTo.
 func WriteTotals(tx *bbolt.Tx, body []byte) error {
 	return tx.Bucket([]byte(MetaBucket)).Put([]byte(TotalsKey), seal(body))
 }
 
-// WriteStop puts into a new file how often the frontier was opened, and how the last run ended; a clean end may have left a
-// floor.
+// WriteStop writes the number of openings and how the last run ended; a clean end may have left a floor.
 func WriteStop(tx *bbolt.Tx, c Clock, epoch uint64, clean bool, floor time.Duration) error {
 	b := tx.Bucket([]byte(MetaBucket))
 	if err := b.Put([]byte(EpochKey), sealMeta(EpochKey, binary.BigEndian.AppendUint64(nil, epoch))); err != nil {
@@ -164,8 +159,7 @@ func WriteEpoch(tx *bbolt.Tx, c Clock, epoch uint64) error {
 	return Stamp(tx, c)
 }
 
-// WriteAsFound ends an opening that leaves the stop before it to the next one as unclean. Nothing is in flight any
-// more.
+// WriteAsFound ends an opening with nothing in flight, and leaves an unclean stop before it to the next one.
 func WriteAsFound(tx *bbolt.Tx, c Clock) error {
 	if err := WriteInFlight(tx, InFlight{}.AppendTo(nil)); err != nil {
 		return err
@@ -173,7 +167,7 @@ func WriteAsFound(tx *bbolt.Tx, c Clock) error {
 	return Stamp(tx, c)
 }
 
-// WriteClean ends an opening, of which a floor may be left, and nothing is in flight any more.
+// WriteClean ends an opening with nothing in flight and the rest of a floor.
 func WriteClean(tx *bbolt.Tx, c Clock, floor int64) error {
 	mark := sealMeta(cleanKey, c.appendWait(nil, c.Now(), floor))
 	if err := tx.Bucket([]byte(MetaBucket)).Put([]byte(cleanKey), mark); err != nil {
@@ -182,12 +176,11 @@ func WriteClean(tx *bbolt.Tx, c Clock, floor int64) error {
 	return WriteAsFound(tx, c)
 }
 
-// Stamp writes what tells the contents of the file as they are after tx: its number, and the last key of each journal.
+// Stamp writes the number of tx, and the last key of each journal. Whatever writes to the file stamps it.
 //
-// A disk may lose pages that it had said were durable, and keep the page of bbolt that tells where the newest tree
-// begins. As bbolt uses pages again, an older version of the same page may then stand in its place: right in itself,
-// and without what was acknowledged since. An older root has an older stamp, and an older leaf an older last key.
-// Whatever writes to the file stamps it. The time of the writing is kept with it: see Clock.
+// A disk may lose pages that it had said were durable, and keep the meta page of bbolt. As bbolt reuses pages, an older
+// version of the same page may then be in its place: consistent, but without later acknowledged writes. An older root
+// has an older stamp, and an older leaf an older last key. The time of writing is kept with it: see Clock.
 func Stamp(tx *bbolt.Tx, c Clock) error {
 	b := tx.Bucket([]byte(MetaBucket))
 	if err := b.Put([]byte(stampKey), makeStamp(tx)); err != nil {
@@ -201,16 +194,7 @@ func Restamp(tx *bbolt.Tx) error {
 	return tx.Bucket([]byte(MetaBucket)).Put([]byte(stampKey), makeStamp(tx))
 }
 
-// readWall returns the time of the last writing.
-func readWall(tx *bbolt.Tx) (int64, error) {
-	body, ok := unseal(tx.Bucket([]byte(MetaBucket)).Get([]byte(wallKey)))
-	if !ok || len(body) != 8 {
-		return 0, fmt.Errorf("meta bucket: time of the last writing: %w", frontier.ErrDamaged)
-	}
-	return int64(binary.BigEndian.Uint64(body)), nil
-}
-
-// makeStamp returns the stamp of what tx reads or has written so far.
+// makeStamp returns the stamp of the current state of tx.
 func makeStamp(tx *bbolt.Tx) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(tx.ID()))
 	for _, j := range Journals() {
@@ -221,26 +205,16 @@ func makeStamp(tx *bbolt.Tx) []byte {
 	return b
 }
 
-// checkStamp fails when the contents are not those that the last transaction stamped.
-func checkStamp(tx *bbolt.Tx) error {
-	v := tx.Bucket([]byte(MetaBucket)).Get([]byte(stampKey))
-	if is := makeStamp(tx); !bytes.Equal(v, is) {
-		return fmt.Errorf("it is stamped %x, and is %x: the disk has lost pages that it had said were durable: %w",
-			v, is, frontier.ErrDamaged)
-	}
-	return nil
-}
-
-// Clock is the time of an opening: nanoseconds since it began, on the monotonic clock, so that a step of the wall
-// clock moves no host.
+// Clock is the time of an opening: nanoseconds since it began, on the monotonic clock, so that a step of the wall clock
+// moves no host.
 //
-// A time that outlives the opening is kept by the wall clock, but by one that never goes back: it begins where the
-// last opening left it, and goes on at least as fast as the monotonic clock. When the machine's own was set back, waits
-// therefore go on while the frontier is open, and no opening begins them anew; when it was set forward, nothing tells
-// that from time during which nothing ran.
+// A time that outlives the opening is kept on a wall clock that never goes back: it begins where the last opening left
+// it, and runs at least as fast as the monotonic clock. When the machine's clock was set back, waits therefore continue
+// while the frontier is open, and no opening restarts them; when it was set forward, that looks like time during which
+// nothing ran.
 type Clock struct {
 	Began time.Time
-	Least int64 // what the wall clock showed at began, at the least
+	Least int64 // least reading of the wall clock at Began
 }
 
 func (c Clock) Now() int64 { return int64(time.Since(c.Began)) }
@@ -250,8 +224,8 @@ func (c Clock) wall(now int64) int64 {
 	return max(time.Now().UnixNano(), After(c.Least, time.Duration(now)))
 }
 
-// appendWait writes when something is due as the time of the wall clock and as the length of the wait. The first lets
-// the time count during which nothing ran, the second bounds the wait by what it was.
+// appendWait encodes a due time as the time of the wall clock and the length of the wait. The first counts the time
+// during which nothing runs, the second bounds the wait.
 func (c Clock) appendWait(b []byte, now, due int64) []byte {
 	length := max(due-now, 0)
 	wall := int64(0)
@@ -262,15 +236,13 @@ func (c Clock) appendWait(b []byte, now, due int64) []byte {
 	return binary.AppendUvarint(b, uint64(length))
 }
 
-// parseWait reads what appendWait wrote and returns when that is on this clock: what is left by the wall clock, never
-// more than the whole wait.
+// parseWait returns the due time on this clock: the rest by the wall clock, at most the whole wait.
 func (c Clock) parseWait(p *parser) int64 {
 	wall, length := int64(p.uvarint()), int64(p.uvarint())
 	left := min(wall-max(c.Began.UnixNano(), c.Least), length)
 	return max(left, 0)
 }
 
-// After returns now + d, or the end of time.
 func After(now int64, d time.Duration) int64 {
 	d = max(d, 0)
 	if int64(d) > math.MaxInt64-now {
@@ -279,22 +251,22 @@ func After(now int64, d time.Duration) int64 {
 	return now + int64(d)
 }
 
-// Totals are the sums over the whole crawl that cannot be had from the hosts. They are one value of the meta bucket,
-// written by every commit.
+// Totals are the sums over the whole crawl that the hosts do not have: one value of the meta bucket, which every commit
+// writes.
 type Totals struct {
 	Outcomes frontier.Outcomes
 	Endings  map[Ending]int64 // closed URLs by outcome and reason; none without a reason
-	Reasons  []string         // the reason with number i stands at i-1
+	Reasons  []string         // number i is at i-1
 	Capped   map[string]int64 // links, by reason
 
-	Strangers int64 // of the dropped ones, those refused at hosts that were not known
+	Strangers int64 // dropped URLs, refused at unknown hosts
 	Counts    map[string]int64
 
-	Numbers map[string]int // of reasons; not stored
+	Numbers map[string]int // of Reasons; not stored
 }
 
-// otherReasons stands for all reasons after the 510th: a number has nine bits, and a crawler that puts free text into
-// reasons must not fill the memory.
+// otherReasons replaces all reasons after the 510th: a number has nine bits, and free text in reasons must not fill the
+// memory.
 const otherReasons = "other reasons"
 
 func NewTotals() *Totals {
@@ -313,7 +285,6 @@ func (t *Totals) Close(o frontier.Outcome, reason string) Ending {
 	return e
 }
 
-// Reopen takes back a close.
 func (t *Totals) Reopen(e Ending) {
 	t.Outcomes[e.Outcome()]--
 	if e.Reason() == 0 {
@@ -343,7 +314,6 @@ func (t *Totals) Number(reason string) int {
 	return len(t.Reasons)
 }
 
-// Closed returns the number of closed URLs.
 func (t *Totals) Closed() int64 {
 	n := int64(0)
 	for _, k := range t.Outcomes {
@@ -352,7 +322,6 @@ func (t *Totals) Closed() int64 {
 	return n
 }
 
-// ByReason returns the closed URLs by outcome and reason.
 func (t *Totals) ByReason() map[frontier.Outcome]map[string]int64 {
 	m := map[frontier.Outcome]map[string]int64{}
 	for e, n := range t.Endings {
@@ -364,7 +333,7 @@ func (t *Totals) ByReason() map[frontier.Outcome]map[string]int64 {
 	return m
 }
 
-// AppendTo writes t. The order is fixed, so that equal totals are equal bytes.
+// AppendTo encodes t in a fixed order, so that equal totals are equal bytes.
 func (t *Totals) AppendTo(b []byte) []byte {
 	for _, n := range t.Outcomes {
 		b = binary.AppendUvarint(b, uint64(n))
@@ -382,7 +351,6 @@ func (t *Totals) AppendTo(b []byte) []byte {
 	return appendSums(appendSums(b, t.Capped), t.Counts)
 }
 
-// appendSums writes sums by name.
 func appendSums(b []byte, sums map[string]int64) []byte {
 	b = binary.AppendUvarint(b, uint64(len(sums)))
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
@@ -392,7 +360,6 @@ func appendSums(b []byte, sums map[string]int64) []byte {
 	return b
 }
 
-// sums reads what appendSums wrote.
 func (p *parser) sums(sums map[string]int64) {
 	for n := p.uvarint(); n > 0 && !p.bad; n-- {
 		name := p.text()
@@ -400,7 +367,6 @@ func (p *parser) sums(sums map[string]int64) {
 	}
 }
 
-// ParseTotals reads what AppendTo wrote.
 func ParseTotals(body []byte) (*Totals, bool) {
 	t := NewTotals()
 	p := parser{b: body}
@@ -425,19 +391,17 @@ func ParseTotals(body []byte) (*Totals, bool) {
 	return t, p.done()
 }
 
-// flightKey is the one key of the flight bucket. Its value, sealed, is the record of what is in flight: the number of
-// leases that are out, then the references of the tasks that their holders may be at, in ascending order, each as what
-// it is beyond the one before. A small bucket lies in the page of its parent, which every commit writes anyway: the
-// record of some hundred leases costs nothing but its own bytes.
+// flightKey is the only key of the flight bucket. Its sealed value is the number of leases that are out, then the
+// references of the tasks that may be in flight, ascending, each as the difference from the one before. A small bucket
+// lies in the page of its parent, which every commit writes anyway: the record of some hundred leases costs only its
+// own bytes.
 const flightKey = "leases"
 
-// InFlight is the record, read.
 type InFlight struct {
 	Leases uint64
 	Refs   []Ref
 }
 
-// AppendTo writes the record.
 func (r InFlight) AppendTo(b []byte) []byte {
 	b = binary.AppendUvarint(b, r.Leases)
 	last := Ref(0)
@@ -448,7 +412,6 @@ func (r InFlight) AppendTo(b []byte) []byte {
 	return b
 }
 
-// parseInFlight reads what AppendTo wrote.
 func parseInFlight(body []byte) (r InFlight, ok bool) {
 	p := parser{b: body}
 	r.Leases = p.uvarint()
@@ -464,10 +427,7 @@ func parseInFlight(body []byte) (r InFlight, ok bool) {
 	return r, p.done()
 }
 
-// Alone reports whether the one task that the record names was all that was going on.
-func (r InFlight) Alone() bool { return r.Leases == 1 && len(r.Refs) == 1 }
-
-// WriteInFlight puts a record into the file; nil is none to write.
+// WriteInFlight writes a record, unless body is nil.
 func WriteInFlight(tx *bbolt.Tx, body []byte) error {
 	if body == nil {
 		return nil
@@ -475,7 +435,7 @@ func WriteInFlight(tx *bbolt.Tx, body []byte) error {
 	return tx.Bucket([]byte(flightBucket)).Put([]byte(flightKey), seal(body))
 }
 
-// ReadInFlight returns the record in the file, also as it is stored.
+// ReadInFlight returns the record in the file, decoded and as stored.
 func ReadInFlight(tx *bbolt.Tx) (InFlight, []byte, error) {
 	v := tx.Bucket([]byte(flightBucket)).Get([]byte(flightKey))
 	if v == nil { // of a new file

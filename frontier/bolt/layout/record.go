@@ -13,14 +13,13 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// textSize is how much text a record takes before it is full. A claim unpacks a whole record for one URL, so a small
-// one is quick. It also takes less disk: compressed it is a value of about 900 bytes, of which four lie in a page. A
-// larger one packs better by itself, but bbolt puts two values at least into each page, and two that do not fit take
-// two pages.
+// textSize is the size of the text of a full record. A claim unpacks a whole record for one URL, so a small one is
+// quick. It also takes less disk: compressed it is a value of about 900 bytes, of which four fit a page. A larger one
+// packs better, but bbolt puts at least two values into each page, and two that do not fit take two pages.
 const textSize = 2560
 
-// Record is a batch of accepted candidates on its way to disk: claimable from the moment they are in it, because
-// their references are known. It is written once and never changed.
+// Record is a batch of accepted candidates on its way to disk. They can be claimed at once, because their references
+// are known. It is written once and never changed.
 //
 // On disk it is a head, which is all that a reopen reads, and a block:
 //
@@ -29,7 +28,7 @@ const textSize = 2560
 //	       per entry: kind, depth, hops, embeds, via, seed, tag, length of the target   (via, seed, tag: a string, or 0)
 //	       the strings, the targets
 //
-// Numbers are uvarints. Vias, seeds and tags are shared within the record alone: a crawl can have a million seeds.
+// Numbers are uvarints. Vias, seeds and tags are shared only within the record: a crawl can have a million seeds.
 type Record struct {
 	ID      uint64
 	Entries []frontier.Candidate
@@ -38,13 +37,12 @@ type Record struct {
 	text    int // bytes
 }
 
-// Span is a row of entries of one host.
+// Span is a run of entries of one host.
 type Span struct {
 	Host uint32
 	N    int
 }
 
-// Add appends a candidate and returns its place.
 func (r *Record) Add(host uint32, c frontier.Candidate, p frontier.Fingerprint) int {
 	if n := len(r.spans); n > 0 && r.spans[n-1].Host == host {
 		r.spans[n-1].N++
@@ -60,7 +58,6 @@ func (r *Record) Add(host uint32, c frontier.Candidate, p frontier.Fingerprint) 
 	return len(r.Entries) - 1
 }
 
-// countEntries returns the number of entries in spans.
 func countEntries(spans []Span) int {
 	n := 0
 	for _, s := range spans {
@@ -69,7 +66,6 @@ func countEntries(spans []Span) int {
 	return n
 }
 
-// Full reports whether r takes no more.
 func (r *Record) Full() bool { return len(r.Entries) == MaxPlaces || r.text >= textSize }
 
 // ParseHead reads the head of a stored record, and returns the compressed block behind it.
@@ -90,7 +86,6 @@ func ParseHead(body []byte, spans []Span) ([]Span, []byte, error) {
 	return spans, p.b, nil
 }
 
-// ParseBlock unpacks a stored record.
 func ParseBlock(body []byte, zip *zstd.Decoder) (*Block, error) {
 	b := &Block{}
 	if err := b.read(body, zip); err != nil {
@@ -99,13 +94,12 @@ func ParseBlock(body []byte, zip *zstd.Decoder) (*Block, error) {
 	return b, nil
 }
 
-// MaxBlock is how much a block may unpack to. A record is closed once it has textSize; the last entry may bring a
-// URL, a via and a seed of 8 KiB each, and a tag.
+// MaxBlock bounds an unpacked block. A record is full at textSize; the last entry may bring a URL, a via and a seed of
+// 8 KiB each, and a tag.
 const MaxBlock = 64 << 20
 
-// Ref says where the text of a URL is: the record, and the place in it. References grow in the order of acceptance,
-// so that a host's URLs are in breadth-first order when they are in the order of their references. Zero is none,
-// since records are numbered from 1.
+// Ref is the place of the text of a URL: the record, and the place in it. References grow in the order of acceptance,
+// so their order is breadth first within a host. Zero is no reference, since records are numbered from 1.
 type Ref uint64
 
 const (
@@ -119,27 +113,25 @@ func MakeRef(record uint64, place int) Ref { return Ref(record<<placeBits | uint
 func (r Ref) Record() uint64 { return uint64(r) >> placeBits }
 func (r Ref) Place() int     { return int(r & (MaxPlaces - 1)) }
 
-// Block is a stored record, unpacked.
 type Block struct {
 	Spans   []Span
 	raw     []byte
-	strings uint64 // their number
-	lengths []byte // of the strings, and what follows
+	strings uint64 // number of strings
+	lengths []byte // of the strings, then the rows
 	text    []byte // the strings, the targets
 	rows    []row
 }
 
-// row says where an entry is. Places of all entries are found together: a turn has several tasks, most of them out of
-// one record, and an export reads all.
+// row is the place of an entry. All rows are found together: a turn has several tasks, most of them from one record,
+// and an export reads all.
 type row struct {
-	at     uint32 // of its numbers, from the first length
-	target uint32 // of its target, in the text
+	at     uint32 // of its numbers, in lengths
+	target uint32 // of its target, in text
 }
 
-// numbers is how many there are of an entry before the text.
-const numbers = 8
+const numbers = 8 // of an entry, before the text
 
-// index finds the entries of b, whose spans are known, in what it was unpacked to.
+// index finds the entries of b, whose spans are known, in the unpacked block.
 func (b *Block) index(raw []byte) error {
 	b.raw, b.rows = raw, slices.Grow(b.rows[:0], b.Len())[:b.Len()]
 	p := parser{b: raw}
@@ -147,7 +139,7 @@ func (b *Block) index(raw []byte) error {
 	b.lengths = p.b
 	total := uint64(0)
 	for i := b.strings; i > 0 && !p.bad; i-- {
-		total += min(p.uvarint(), math.MaxUint32) // more than there can be, and a sum that does not run over
+		total += min(p.uvarint(), math.MaxUint32) // more than there can be, and the sum cannot overflow
 	}
 	highest := uint64(0)
 	var n [numbers]uint64
@@ -164,8 +156,8 @@ func (b *Block) index(raw []byte) error {
 	return nil
 }
 
-// row reads the eight numbers of an entry. Mostly all are below 128, and then they are eight bytes that one look tells
-// from longer ones: the walk over a record is much of what a claim costs.
+// row reads the eight numbers of an entry. Mostly all are below 128, and then one comparison of eight bytes suffices:
+// the walk over a record is much of the cost of a claim.
 func (p *parser) row(r *[numbers]uint64) {
 	if len(p.b) >= len(r) {
 		if x := binary.LittleEndian.Uint64(p.b); x&0x8080808080808080 == 0 {
@@ -181,10 +173,9 @@ func (p *parser) row(r *[numbers]uint64) {
 	}
 }
 
-// Forgotten reports whether compacting dropped the text: of such a record there are hosts, fingerprints and endings.
+// Forgotten reports whether compacting dropped the text: hosts, fingerprints and endings remain.
 func (b *Block) Forgotten() bool { return b.raw == nil }
 
-// Host returns the host of the entry at place; ok is false when there is no such entry.
 func (b *Block) Host(place int) (host uint32, ok bool) {
 	for _, s := range b.Spans {
 		if place < s.N {
@@ -195,7 +186,6 @@ func (b *Block) Host(place int) (host uint32, ok bool) {
 	return 0, false
 }
 
-// Len returns the number of entries.
 func (b *Block) Len() int { return countEntries(b.Spans) }
 
 // Entry returns the candidate at place, an entry of the authority a.
@@ -230,7 +220,7 @@ func (b *Block) word(n uint64) string {
 	return string(b.text[from : from+p.uvarint()])
 }
 
-// Zipper packs records one after the other, in memory that it uses again.
+// Zipper packs records one after the other, in reused memory.
 type Zipper struct {
 	zip     *zstd.Encoder
 	strings stringTable
@@ -238,8 +228,8 @@ type Zipper struct {
 	raw     []byte
 }
 
-// NewZip returns what packs records and what unpacks them: zstd, the default level. It packs records of URLs as tightly
-// as deflate and unpacks them three times as fast; s2 is twice as fast again but takes half as much disk more.
+// NewZip returns an encoder and a decoder of records: zstd, the default level. It packs records of URLs as tightly as
+// deflate and unpacks them three times as fast; s2 is twice as fast again but takes half as much disk more.
 func NewZip() (*Zipper, *zstd.Decoder, error) {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10), zstd.WithEncoderCRC(false))
 	if err != nil {
@@ -252,7 +242,6 @@ func NewZip() (*Zipper, *zstd.Decoder, error) {
 	return &Zipper{zip: w}, r, nil
 }
 
-// AppendTo writes r as it is stored.
 func (r *Record) AppendTo(b []byte, zip *Zipper) []byte {
 	b = binary.AppendUvarint(b, uint64(len(r.spans)))
 	for _, s := range r.spans {
@@ -262,23 +251,26 @@ func (r *Record) AppendTo(b []byte, zip *Zipper) []byte {
 	return zip.zip.EncodeAll(zip.block(r), b)
 }
 
-// awayAt is where a row's first number has Away, above the byte of the kind: hardly any entry has it.
+// awayAt is the shift of Away in a row's first number, above the kind: hardly any entry has it.
 const awayAt = 8
 
-// block returns the text of r, before compression. It is valid until the next call.
+// block returns the text of r before compression, valid until the next call.
 func (z *Zipper) block(r *Record) []byte {
-	z.strings.clear()
+	t := &z.strings
+	clear(t.strings) // so that none is held
+	t.strings = t.strings[:0]
+	clear(t.numbers)
 	rows := z.rows[:0]
 	for i := range r.Entries {
 		c := &r.Entries[i]
 		for _, n := range [...]uint64{
 			uint64(c.Kind) | uint64(c.Away)<<awayAt, uint64(c.Depth), uint64(c.Hops), uint64(c.Embeds),
-			z.strings.add(c.Via), z.strings.add(c.Seed), z.strings.add(c.Tag), uint64(len(c.URL.RequestURI())),
+			t.add(c.Via), t.add(c.Seed), t.add(c.Tag), uint64(len(c.URL.RequestURI())),
 		} {
 			rows = binary.AppendUvarint(rows, n)
 		}
 	}
-	all := z.strings.strings
+	all := t.strings
 	b := binary.AppendUvarint(z.raw[:0], uint64(len(all)))
 	for _, s := range all {
 		b = binary.AppendUvarint(b, uint64(len(s)))
@@ -316,29 +308,21 @@ func (t *stringTable) add(s string) uint64 {
 	return n
 }
 
-// clear forgets all strings.
-func (t *stringTable) clear() {
-	clear(t.strings) // so that none is held
-	t.strings = t.strings[:0]
-	clear(t.numbers)
-}
-
-// Blocks unpacks records for claims, and remembers the last ones: a host's tasks are often claimed one by one out of
-// the same record. Which record stands where is fixed, so that there is no order to keep. A record is unpacked into the
-// memory of the one that it drives out: with more records than can be remembered each claim unpacks one, and must not
-// leave 5 KiB of garbage.
+// Blocks unpacks records for claims, and caches the last ones: a host's tasks are often claimed one by one out of the
+// same record. A record has one fixed slot, and is unpacked into the memory of the one that it replaces: when the cache
+// is too small each claim unpacks a record, and must not leave 5 KiB of garbage.
 type Blocks struct {
 	Zip   *zstd.Decoder
 	slots [512]remembered // of about 5 KiB each
 }
 
 type remembered struct {
-	mu    sync.Mutex // held while an entry is read: an entry takes copies
+	mu    sync.Mutex // held while an entry, which copies, is read
 	id    uint64     // zero for none
 	block Block
 }
 
-// Entry returns the candidate that r stands for, an entry of the authority a.
+// Entry returns the candidate at r, an entry of the authority a.
 func (b *Blocks) Entry(records *Lookup, r Ref, a canon.Authority) (frontier.Candidate, error) {
 	id := r.Record()
 	slot := &b.slots[id%uint64(len(b.slots))]
@@ -362,10 +346,9 @@ func (b *Blocks) Entry(records *Lookup, r Ref, a canon.Authority) (frontier.Cand
 	return c, nil
 }
 
-// largeBlock is what a block may have unpacked to whose memory is kept for the next one. A few are much larger.
-const largeBlock = 4 * textSize
+const largeBlock = 4 * textSize // larger memory, which few blocks need, is not kept
 
-// read unpacks a stored record into b, in the memory of what was there.
+// read unpacks a stored record into b, in its memory.
 func (b *Block) read(body []byte, zip *zstd.Decoder) error {
 	spans, packed, err := ParseHead(body, b.Spans[:0])
 	if err != nil {
@@ -386,14 +369,13 @@ func (b *Block) read(body []byte, zip *zstd.Decoder) error {
 	return b.index(raw)
 }
 
-// parser reads what the append functions of encoding/binary wrote. After the first thing that is not there it is bad
-// and everything it returns is zero: callers read a whole item and ask once.
+// parser reads the encodings of encoding/binary. After the first failure it is bad and returns zeros: callers read a
+// whole item and check once.
 type parser struct {
 	b   []byte
 	bad bool
 }
 
-// uvarint reads a number. Most have one byte.
 func (p *parser) uvarint() uint64 {
 	if b := p.b; len(b) > 0 && b[0] < 0x80 {
 		p.b = b[1:]
@@ -424,23 +406,19 @@ func (p *parser) bytes(n uint64) []byte {
 	return b
 }
 
-// text reads a string with its length in front.
 func (p *parser) text() string { return string(p.bytes(p.uvarint())) }
 
-// done reports whether everything was read and all of it was there.
+// done reports whether all input was read without a failure.
 func (p *parser) done() bool { return !p.bad && len(p.b) == 0 }
 
-// more reports whether something is left to read.
 func (p *parser) more() bool { return !p.bad && len(p.b) > 0 }
 
 func (p *parser) fail() { p.b, p.bad = nil, true }
 
-// appendText writes a string with its length in front.
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// varint reads a number with a sign.
 func (p *parser) varint() int64 {
 	v, n := binary.Varint(p.b)
 	if n <= 0 {

@@ -22,10 +22,9 @@ import (
 	"curtsy/frontier/durable"
 )
 
-// Import makes a frontier at path, where there must be no file, of items in the order that frontier.Item says. next
-// returns them one by one and io.EOF after the last. The file gets its name when all of it is durable; after an error
-// there is none. An item that is out of order, not whole or contradicts another is an error that says its number,
-// counted from 1.
+// Import makes a frontier at path, which must not exist, from items in the order of frontier.Item. next returns them
+// one by one and io.EOF after the last. The file gets its name when it is complete and durable. An item that is out of
+// order, incomplete or contradicts another is an error with its number, counted from 1.
 func Import(path string, next func() (frontier.Item, error)) error {
 	fail := func(err error) error { return fmt.Errorf("frontier/bolt: import %s: %w", path, err) }
 	if _, err := os.Lstat(path); err == nil {
@@ -56,7 +55,7 @@ func Import(path string, next func() (frontier.Item, error)) error {
 	}
 }
 
-// stage is how far an import is: items come in this order.
+// stage is the progress of an import: items come in this order.
 type stage int
 
 const (
@@ -65,7 +64,7 @@ const (
 	seedStage
 	blobStage
 	hostStage
-	urlStage // hosts come among the URLs too, each before its own
+	urlStage // hosts also come among the URLs, each before its own
 	refusedStage
 	totalsStage
 )
@@ -79,7 +78,6 @@ type importing struct {
 	refused int64 // fingerprints
 }
 
-// take takes the next item.
 func (im *importing) take(item frontier.Item) error {
 	var at []stage
 	for s, is := range [...]bool{
@@ -138,7 +136,7 @@ func (im *importing) begin(h frontier.Head) (err error) {
 	return err
 }
 
-// host takes a host. Its counts are not believed: they follow from the rest.
+// host takes a host. Its counts are ignored: they follow from the rest.
 func (im *importing) host(x *frontier.Host) error {
 	a := im.into
 	switch {
@@ -165,7 +163,7 @@ func (im *importing) host(x *frontier.Host) error {
 		Condition: x.Condition, Reason: x.Reason, Pace: x.Pace, Width: x.Width,
 		NotBefore: layout.After(now, x.Wait),
 	}
-	switch v := x.Hold; { // one that waits no longer has just ended
+	switch v := x.Hold; { // an expired one has just ended
 	case v.Act == frontier.Drop:
 		h.Hold = &layout.Hold{Act: v.Act, Until: math.MaxInt64, Reason: v.Reason}
 	case v.Act == frontier.Park && v.Wait > 0:
@@ -197,7 +195,7 @@ func (im *importing) url(x *frontier.Entry) error {
 	case int(x.Outcome) >= len(frontier.Outcomes{}):
 		return fmt.Errorf("URL %s: no outcome %d", x.URL, x.Outcome)
 	case x.Attempts < 0 || x.Stops < 0 || x.Alone < 0 || x.Alone > x.Stops,
-		x.Deferred && x.Attempts == 0 && x.Replaced.IsZero(): // what was deferred has counted an attempt, or replaced the URL
+		x.Deferred && x.Attempts == 0 && x.Replaced.IsZero(): // a deferral counts an attempt, or replaces the URL
 		return fmt.Errorf("URL %s: attempts or stops that cannot be", x.URL)
 	}
 	if fresh, err := a.mark(x.Print); err != nil || !fresh {
@@ -214,7 +212,7 @@ func (im *importing) url(x *frontier.Entry) error {
 	return im.pending(r, x)
 }
 
-// pending keeps what there is about the attempts at a pending URL, and the stops.
+// pending writes the retry record of a pending URL.
 func (im *importing) pending(r layout.Ref, x *frontier.Entry) error {
 	now := im.clock.Now()
 	t := &layout.Retry{
@@ -242,7 +240,7 @@ func (im *importing) refuse(ps []frontier.Fingerprint) error {
 	return nil
 }
 
-// end takes the totals, which must add up with what has come.
+// end takes the totals, which must agree with the other items.
 func (im *importing) end(x *frontier.Totals) error {
 	a, sum := im.into, x.Strange
 	for name, n := range x.Refused {
@@ -267,26 +265,23 @@ func (im *importing) end(x *frontier.Totals) error {
 		}
 	}
 	maps.Copy(a.totals.Capped, x.Capped)
-	for name, n := range x.Counts {
-		a.totals.Counts[name] = n
-	}
+	maps.Copy(a.totals.Counts, x.Counts)
 	return a.finish(uint64(im.head.Openings), !im.head.Unclean, im.head.Floor)
 }
 
-// Builder writes a new file from end to end, beside the one whose name it will have. It commits now and then, to bound
-// its memory, and syncs once: until it has its name the file is nobody's.
+// Builder writes a new file beside its destination. It commits now and then, to bound its memory, and syncs once, at
+// the end.
 type Builder struct {
 	path, beside string
 	db           *bbolt.DB
-	Tx           *bbolt.Tx // in work
+	Tx           *bbolt.Tx // the current one
 	pending      int       // put since the last commit
 }
 
-// batchSize is how many bytes a builder puts into one transaction.
-const batchSize = 16 << 20
+const batchSize = 16 << 20 // bytes of a transaction
 
-// NewBuilder begins a file that will replace the one at path, of which the caller has the lock of a writer. It
-// removes what a kill of an earlier builder left beside it.
+// NewBuilder begins a file that will replace the one at path, of which the caller has the lock of a writer. It removes
+// the remains of an earlier builder that was killed.
 func NewBuilder(path string) (*Builder, error) {
 	beside := path + ".new"
 	if err := os.Remove(beside); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -295,8 +290,8 @@ func NewBuilder(path string) (*Builder, error) {
 	return beginBuilder(path, beside)
 }
 
-// newFileBuilder begins a file for path, where there is none: who else does so at the same time is not in the way, and
-// the first to be complete has the name.
+// newFileBuilder begins a file for path, which does not exist. Several may do so at the same time, and the first to be
+// complete gets the name.
 func newFileBuilder(path string) (*Builder, error) {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
@@ -308,7 +303,7 @@ func newFileBuilder(path string) (*Builder, error) {
 	return beginBuilder(path, file.Name())
 }
 
-// beginBuilder begins a file beside path, which is the builder's: it is gone when that fails.
+// beginBuilder begins the file beside path, and removes it when that fails.
 func beginBuilder(path, beside string) (*Builder, error) {
 	b := &Builder{path: path, beside: beside}
 	db, err := bbolt.Open(b.beside, 0o600, &bbolt.Options{
@@ -331,7 +326,7 @@ func beginBuilder(path, beside string) (*Builder, error) {
 	return b, nil
 }
 
-// wrote counts bytes that were put into the transaction, and commits it when they are many.
+// wrote counts bytes that were put into the transaction, and commits it when they reach batchSize.
 func (b *Builder) wrote(n int) error {
 	if b.pending += n; b.pending < batchSize {
 		return nil
@@ -346,7 +341,6 @@ func (b *Builder) wrote(n int) error {
 	return err
 }
 
-// Append adds a value to a journal and returns its key.
 func (b *Builder) Append(j layout.Journal, body []byte) (uint64, error) {
 	seq, err := j.Append(b.Tx, body)
 	if err != nil {
@@ -355,7 +349,7 @@ func (b *Builder) Append(j layout.Journal, body []byte) (uint64, error) {
 	return seq, b.wrote(len(body))
 }
 
-// Put puts a value into another bucket, which is made if need be.
+// Put puts a value into another bucket, which it makes if need be.
 func (b *Builder) Put(bucket string, key, value []byte) error {
 	to, err := b.Tx.CreateBucketIfNotExists([]byte(bucket))
 	if err != nil {
@@ -368,7 +362,7 @@ func (b *Builder) Put(bucket string, key, value []byte) error {
 	return b.wrote(len(value))
 }
 
-// Pack returns what packs items into values of a journal, over several transactions.
+// Pack returns a Packer into a journal, over several transactions.
 func (b *Builder) Pack(j layout.Journal) *layout.Packer {
 	return &layout.Packer{Write: func(body []byte) error {
 		_, err := b.Append(j, body)
@@ -376,7 +370,7 @@ func (b *Builder) Pack(j layout.Journal) *layout.Packer {
 	}}
 }
 
-// Abandon removes what has not got its name.
+// Abandon removes the file unless it has got its name.
 func (b *Builder) Abandon() {
 	if b.beside == "" {
 		return
@@ -389,7 +383,7 @@ func (b *Builder) Abandon() {
 	b.beside = ""
 }
 
-// Replace gives the file its name, in place of what had it.
+// Replace finishes the file and gives it its name, replacing the old file.
 func (b *Builder) Replace() error {
 	if err := b.finish(os.Rename); err != nil {
 		return err
@@ -397,7 +391,7 @@ func (b *Builder) Replace() error {
 	return durable.Names(filepath.Dir(b.path))
 }
 
-// finish commits, cuts off what the file was grown in advance, syncs, and has name give the file its name.
+// finish commits, truncates the file to its pages, syncs, and has name give the file its name.
 func (b *Builder) finish(name func(fresh, path string) error) error {
 	if err := layout.Restamp(b.Tx); err != nil {
 		return err
@@ -435,15 +429,14 @@ func (b *Builder) finish(name func(fresh, path string) error) error {
 	return nil
 }
 
-// host is what is known of an authority.
 type host struct {
 	layout.HostState
 	id        uint32
 	authority canon.Authority
 }
 
-// assembly makes a frontier out of single facts, for Import and Rebuild: hosts, URLs in the order of their acceptance,
-// and the rest. References are given out anew. RAM holds the seen-set, the hosts and two bytes per URL.
+// assembly makes a frontier from single facts, for Import and Rebuild. It takes URLs in the order of their acceptance,
+// under new references. RAM holds the seen-set, the hosts and two bytes per URL.
 type assembly struct {
 	to     *Builder
 	clock  layout.Clock
@@ -457,10 +450,10 @@ type assembly struct {
 	prints *layout.Packer
 	seeds  *layout.Packer
 
-	record  *layout.Record // in work
+	record  *layout.Record // the current one
 	ends    []layout.Ending
 	sizes   layout.Sizes
-	endings []layout.Ending // of the records that are complete, one after the other
+	endings []layout.Ending // of the complete records, in order
 }
 
 func newAssembly(to *Builder, c layout.Clock, secret []byte) (*assembly, error) {
@@ -476,7 +469,7 @@ func newAssembly(to *Builder, c layout.Clock, secret []byte) (*assembly, error) 
 	}, layout.WriteSecret(to.Tx, secret)
 }
 
-// host adds a host, which is not there yet, and its name. Its state is written by finish.
+// host adds a host, which must be new, and its name. finish writes its state.
 func (a *assembly) host(name canon.Authority) (*host, error) {
 	h := &host{id: uint32(len(a.hosts)), authority: name}
 	a.hosts = append(a.hosts, h)
@@ -487,7 +480,7 @@ func (a *assembly) host(name canon.Authority) (*host, error) {
 
 func (a *assembly) putState(c layout.StateRecord) error { return a.states.Add(c.AppendTo(nil)) }
 
-// mark enters a fingerprint into the seen-set and reports whether it was new.
+// mark adds a fingerprint to the seen-set and reports whether it was new.
 func (a *assembly) mark(p frontier.Fingerprint) (bool, error) {
 	if !a.seen.Add(p) {
 		return false, nil
@@ -495,7 +488,7 @@ func (a *assembly) mark(p frontier.Fingerprint) (bool, error) {
 	return true, a.prints.Add(binary.BigEndian.AppendUint64(nil, uint64(p)))
 }
 
-// url adds a URL of h that is not there yet, as mark has told, and returns its reference.
+// url adds a URL of h, which must be new, and returns its reference.
 func (a *assembly) url(h *host, c frontier.Candidate, p frontier.Fingerprint, e layout.Ending) (layout.Ref, error) {
 	if a.record == nil {
 		a.record = &layout.Record{ID: uint64(len(a.sizes)) + 1}
@@ -508,7 +501,7 @@ func (a *assembly) url(h *host, c frontier.Candidate, p frontier.Fingerprint, e 
 	return r, nil
 }
 
-// ending returns the ending of the URL that came as number n, from 0.
+// ending returns the ending of URL number n, counted from 0.
 func (a *assembly) ending(n int) *layout.Ending {
 	if n < len(a.endings) {
 		return &a.endings[n]
@@ -516,7 +509,7 @@ func (a *assembly) ending(n int) *layout.Ending {
 	return &a.ends[n-len(a.endings)]
 }
 
-// closeRecord writes the record in work.
+// closeRecord writes the current record, if there is one.
 func (a *assembly) closeRecord() error {
 	if a.record == nil {
 		return nil
@@ -527,7 +520,7 @@ func (a *assembly) closeRecord() error {
 	return a.whole(body, ends)
 }
 
-// whole writes a record as it is stored, with the endings of its entries.
+// whole writes an encoded record, with the endings of its entries.
 func (a *assembly) whole(body []byte, ends []layout.Ending) error {
 	if err := a.closeRecord(); err != nil {
 		return err
@@ -541,8 +534,7 @@ func (a *assembly) whole(body []byte, ends []layout.Ending) error {
 	return err
 }
 
-// finish writes what is known at the end: endings, states of hosts, totals, and the mark of how the last stop was; a clean
-// one may have left a floor.
+// finish writes endings, states of hosts, totals, and how the last run stopped; a clean stop may have left a floor.
 func (a *assembly) finish(epoch uint64, clean bool, floor time.Duration) error {
 	if err := a.closeRecord(); err != nil {
 		return err
@@ -579,7 +571,6 @@ func (a *assembly) finish(epoch uint64, clean bool, floor time.Duration) error {
 
 func (a *assembly) seed(s frontier.Seed) error { return a.seeds.Add(layout.AppendSeed(nil, s)) }
 
-// blobs writes bodies.
 func (a *assembly) blobs(bs []layout.Blob) error {
 	if err := layout.WriteBlobs(a.to.Tx, bs); err != nil {
 		return err

@@ -24,8 +24,8 @@ import (
 	"curtsy/frontier/durable/meter"
 )
 
-// Salvage says what a Rebuild found, and what it did not. Its tags are what String says of a field that is not zero; with
-// a loss the frontier is not whole.
+// Salvage is the report of a Rebuild. String prints the tags of fields that are not zero; with a loss the frontier is
+// not whole.
 type Salvage struct {
 	Pages int64 // of the damaged file, whole or in part
 
@@ -64,11 +64,10 @@ type Salvage struct {
 	NoTotals   bool `loss:"the totals and the names of reasons were lost"`            // reasons are called by ReasonLost
 }
 
-// ReasonLost is the reason of what a Rebuild could not find out: of a URL whose reason was lost, and of one that is
-// Dropped because only its fingerprint is left.
+// ReasonLost is the reason of a URL whose reason was lost, and of one that is Dropped because only its fingerprint
+// remains.
 const ReasonLost = "lost in a rebuild"
 
-// Whole reports whether nothing was lost or made up for.
 func (s Salvage) Whole() bool {
 	for f, v := range reflect.ValueOf(s).Fields() {
 		if f.Tag.Get("loss") != "" && !v.IsZero() {
@@ -78,7 +77,7 @@ func (s Salvage) Whole() bool {
 	return true
 }
 
-// String says it for people, one finding a line, and leaves out what is not the case.
+// String returns one finding a line, for people, without the zero ones.
 func (s Salvage) String() string {
 	lines := []string{fmt.Sprintf("salvaged: %d URLs of %d hosts, %d of them closed; %d refused, %d seeds, %d blobs",
 		s.URLs, s.Hosts, s.Closed, s.Refused, s.Seeds, s.Blobs)}
@@ -97,19 +96,18 @@ func (s Salvage) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Ended is a line of a ledger: how a URL ended, as the crawl wrote it down elsewhere.
+// Ended is a line of a ledger: how a URL ended.
 type Ended struct {
 	URL     canon.URL
 	Outcome frontier.Outcome
 	Reason  string
 }
 
-// Rebuild makes a frontier at out, where there must be no file, of what can be read in the damaged one at path, which
-// is not touched. The stop counts as unclean. ledger, unless it is nil, returns line by line, the oldest first, how
-// URLs ended, and io.EOF after the last: where something was lost, a URL that is pending is closed by it, and one whose
-// text is lost is added. A URL that an operator has opened again stays open if that can be seen. The error says that
-// nothing could be made; how much was lost is in the Salvage. It takes some 160 bytes of memory per URL, garbage
-// included.
+// Rebuild makes a frontier at out, which must not exist, from the readable parts of the damaged one at path, which it
+// does not change. The stop counts as unclean. ledger, unless nil, returns line by line, oldest first, how URLs ended,
+// and io.EOF after the last: where something was lost, it closes pending URLs and adds URLs whose text is lost. A URL
+// that an operator has opened again stays open if that can be seen. The error reports that nothing could be made; the
+// Salvage reports the losses. It takes some 160 bytes of memory per URL, garbage included.
 func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)) (Salvage, error) {
 	var found Salvage
 	fail := func(err error) (Salvage, error) {
@@ -154,7 +152,6 @@ func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)
 	return found, nil
 }
 
-// rebuilding is a Rebuild at work.
 type rebuilding struct {
 	ctx     context.Context // of the one call
 	scan    *scan
@@ -163,7 +160,7 @@ type rebuilding struct {
 
 	into    *assembly
 	clock   layout.Clock
-	relearn bool // the seen-set is made of the records and the ledger alone
+	relearn bool // the seen-set is made only of the records and the ledger
 	intact  bool // the secret is the old one
 	whole   bool // nothing was lost: the ledger is not needed
 
@@ -171,12 +168,12 @@ type rebuilding struct {
 	hosts   map[uint64]*host
 	retries map[layout.Ref]*layout.Retry
 	old     oldEndings
-	known   map[frontier.Fingerprint]int // entries by print, with a ledger; the number of its ending
+	known   map[frontier.Fingerprint]int // with a ledger: print of each entry, and the number of its ending
 	once    dbfile.Set
-	reopen  map[int]bool // entries that were opened again, the last we know
+	reopen  map[int]bool // entries that an operator has opened again
 }
 
-// recognise fails when there is nothing to salvage, or when it is not ours.
+// recognise fails when there is nothing to salvage, or the format is another.
 func (r *rebuilding) recognise() error {
 	values := len(r.scan.secrets)
 	for _, m := range r.scan.values {
@@ -200,7 +197,6 @@ func (r *rebuilding) recognise() error {
 	return nil
 }
 
-// build puts what was found together.
 func (r *rebuilding) build(to *Builder) error {
 	r.clock = layout.Clock{Began: time.Now()}
 	r.hosts, r.retries, r.reopen = map[uint64]*host{}, map[layout.Ref]*layout.Retry{}, map[int]bool{}
@@ -231,8 +227,8 @@ func (r *rebuilding) build(to *Builder) error {
 	return r.finish(refused)
 }
 
-// totals takes over counts and names of reasons from the best totals there are, and returns how many refused candidates
-// they had by reason, the closed URLs among them.
+// totals takes counts and names of reasons from the best totals there are, and returns their dropped URLs by reason,
+// which include the refused candidates.
 func (r *rebuilding) totals() map[layout.Ending]int64 {
 	var best *layout.Totals
 	live := false
@@ -258,7 +254,7 @@ func (r *rebuilding) totals() map[layout.Ending]int64 {
 	return dropped
 }
 
-// ending returns e with a reason that has a name.
+// ending returns e, with ReasonLost when its reason has no name.
 func (r *rebuilding) ending(e layout.Ending) layout.Ending {
 	t := r.into.totals
 	switch {
@@ -270,7 +266,7 @@ func (r *rebuilding) ending(e layout.Ending) layout.Ending {
 	return e
 }
 
-// finish makes the counts agree with what is there.
+// finish makes the counts agree with the salvaged URLs.
 func (r *rebuilding) finish(refused map[layout.Ending]int64) error {
 	a := r.into
 	if err := a.closeRecord(); err != nil {
@@ -288,7 +284,7 @@ func (r *rebuilding) finish(refused map[layout.Ending]int64) error {
 	for _, h := range a.hosts {
 		was += int64(h.Refused)
 	}
-	for _, h := range a.hosts { // what is left of them is of hosts as far as these have counted it
+	for _, h := range a.hosts { // attributed to hosts as far as their own counts go
 		h.Refused = uint32(min(int64(h.Refused), left))
 		left -= int64(h.Refused)
 	}
@@ -330,7 +326,6 @@ func (r *rebuilding) seeds() error {
 	})
 }
 
-// blobs puts bodies together from their pieces.
 func (r *rebuilding) blobs() error {
 	sums := map[[sha256.Size]byte]bool{}
 	for k := range r.scan.pieces {
@@ -363,9 +358,9 @@ func (r *rebuilding) blobs() error {
 type oldEndings map[uint64]*recordEndings
 
 type recordEndings struct {
-	covered uint64 // words up to this one are in it
+	covered uint64 // its words up to this key are included
 	endings [layout.MaxPlaces]layout.Ending
-	opened  [layout.MaxPlaces]bool // the last word says that it is pending again
+	opened  [layout.MaxPlaces]bool // by the last word
 }
 
 func (o oldEndings) of(record uint64) *recordEndings {
@@ -375,7 +370,7 @@ func (o oldEndings) of(record uint64) *recordEndings {
 	return o[record]
 }
 
-// prints takes over the fingerprints, which say nothing without the secret that they were made with.
+// prints takes the fingerprints, which mean nothing without their secret.
 func (r *rebuilding) prints() error {
 	if !r.intact {
 		return nil
@@ -390,11 +385,10 @@ func (r *rebuilding) prints() error {
 	})
 }
 
-// endings reads what was folded, by the latest fold that has a record, and then the words that this fold does not
-// cover.
+// endings reads the latest fold of each record, and then the words that this fold does not cover.
 func (r *rebuilding) endings() error {
 	r.old = oldEndings{}
-	// Of the latest fold: what it covers, its first key, and the record that comes next.
+	// Of the latest fold: the key that it covers, its first key, and the next record.
 	covered, first, next := uint64(0), uint64(0), uint64(1)
 	err := r.scan.each(r.ctx, layout.FoldedJournal, func(seq uint64, body []byte) error {
 		to, id, items := layout.ParseFold(body)
@@ -402,7 +396,7 @@ func (r *rebuilding) endings() error {
 			covered, first, next = to, seq, 1
 		}
 		if id != next {
-			r.lost(1)
+			r.salvage.LostValues++
 		}
 		for _, es := range items {
 			if es != nil {
@@ -421,8 +415,7 @@ func (r *rebuilding) endings() error {
 	if first == 0 {
 		first = 1
 	}
-	r.lost(r.scan.gaps(layout.FoldedJournal, first-1))
-	r.lost(r.scan.gaps(layout.DoneJournal, covered))
+	r.salvage.LostValues += r.scan.gaps(layout.FoldedJournal, first-1) + r.scan.gaps(layout.DoneJournal, covered)
 	records := r.scan.values[layout.RecordJournal]
 	return r.scan.each(r.ctx, layout.DoneJournal, func(seq uint64, body []byte) error {
 		for d := range layout.Words[layout.Done](body) {
@@ -439,10 +432,7 @@ func (r *rebuilding) endings() error {
 	})
 }
 
-func (r *rebuilding) lost(values int64) { r.salvage.LostValues += values }
-
-// states takes over the last state record of each address: names of hosts first, since the rest is of no use without
-// them.
+// states takes the last state record of each address: names of hosts first, which the rest needs.
 func (r *rebuilding) states() error {
 	last := map[layout.Address]uint64{}
 	names := map[uint64]canon.Authority{}
@@ -485,7 +475,7 @@ func (r *rebuilding) states() error {
 	})
 }
 
-// eachState calls f for the state records that were found, of those of one address in a value for the last alone.
+// eachState calls f for the state records that were found; of those of one address in a value only for the last.
 func (r *rebuilding) eachState(f func(seq uint64, c layout.StateRecord) error) error {
 	return r.scan.each(r.ctx, layout.StateJournal, func(seq uint64, body []byte) error {
 		var cs []layout.StateRecord
@@ -511,7 +501,7 @@ func (r *rebuilding) eachState(f func(seq uint64, c layout.StateRecord) error) e
 	})
 }
 
-// state takes over a state record that counts.
+// state takes a current state record.
 func (r *rebuilding) state(c layout.StateRecord) error {
 	if c.Kind == layout.KindRetry {
 		if t, ok := layout.ParseRetry(c.Data, r.clock); ok && !t.Void() {
@@ -536,9 +526,9 @@ func (r *rebuilding) state(c layout.StateRecord) error {
 	return r.into.putState(c)
 }
 
-// records takes over the URLs, in the order of their acceptance.
+// records takes the URLs, in the order of their acceptance.
 func (r *rebuilding) records() error {
-	// The fingerprints of forgotten URLs are in the old seen-set alone.
+	// The fingerprints of forgotten URLs are only in the old seen-set.
 	forgotten, kept := r.intact && r.scan.gaps(layout.SeenJournal, 0) == 0, false
 	_, zip, err := layout.NewZip()
 	if err != nil {
@@ -569,7 +559,7 @@ func (r *rebuilding) records() error {
 	return err
 }
 
-// forgotten takes over a record without texts.
+// forgotten takes a record without texts.
 func (r *rebuilding) forgotten(seq uint64, b *layout.Block) error {
 	body := binary.AppendUvarint(nil, uint64(len(b.Spans)))
 	for _, s := range b.Spans {
@@ -589,7 +579,6 @@ func (r *rebuilding) forgotten(seq uint64, b *layout.Block) error {
 	return r.into.whole(body, ends)
 }
 
-// entry takes over one URL.
 func (r *rebuilding) entry(b *layout.Block, at layout.Ref) error {
 	id, _ := b.Host(at.Place())
 	h := r.hosts[uint64(id)]
@@ -609,7 +598,7 @@ func (r *rebuilding) entry(b *layout.Block, at layout.Ref) error {
 	return r.accept(h, c, r.ending(x.endings[at.Place()]), x.opened[at.Place()], r.retries[at])
 }
 
-// accept enters a URL unless it is there.
+// accept adds a URL unless it is there.
 func (r *rebuilding) accept(h *host, c frontier.Candidate, e layout.Ending, opened bool, t *layout.Retry) error {
 	p := r.into.print.Print(c.URL)
 	if !r.once.Add(p) {
@@ -636,9 +625,9 @@ func (r *rebuilding) accept(h *host, c frontier.Candidate, e layout.Ending, open
 	return r.into.putState(*t.StateRecord(to, r.clock, r.clock.Now()))
 }
 
-// fromLedger lets the ledger mend what was lost, and then completes the seen-set. When texts were lost, the ledger
-// tells which of their URLs have ended; fingerprints of which it knows nothing are let go, so that a pending URL whose
-// text was lost is accepted when it is found again.
+// fromLedger repairs losses from the ledger, and then completes the seen-set. When texts were lost, the ledger shows
+// which of their URLs have ended; other fingerprints without a URL are let go, so that a pending URL whose text was
+// lost is accepted when it is found again.
 func (r *rebuilding) fromLedger() error {
 	r.whole = r.salvage.Whole()
 	for r.ledger != nil {
@@ -668,7 +657,6 @@ func (r *rebuilding) fromLedger() error {
 	return nil
 }
 
-// line takes a line of the ledger.
 func (r *rebuilding) line(x Ended) error {
 	if x.URL.IsZero() || x.Outcome == 0 || int(x.Outcome) >= len(frontier.Outcomes{}) || r.whole {
 		r.salvage.LedgerUnneeded++
@@ -691,7 +679,7 @@ func (r *rebuilding) line(x Ended) error {
 		r.salvage.LedgerUnneeded++
 		return nil
 	case x.Outcome == frontier.Dropped:
-		_, err := a.mark(p) // a refused candidate, it seems; if it was a task, it is none any more
+		_, err := a.mark(p) // perhaps a refused candidate; a task that was dropped is closed, and may count as one
 		return err
 	}
 	h := a.byName[x.URL.Authority()]
@@ -706,11 +694,10 @@ func (r *rebuilding) line(x Ended) error {
 	return r.accept(h, c, layout.MakeEnding(x.Outcome, a.totals.Number(x.Reason)), false, nil)
 }
 
-// scan finds the values of a frontier in a file of which nothing else is believed: every page is looked at as if it
-// were a leaf, and an element counts when its checksum proves journal and key. Free pages hold older copies. A value is
-// never changed under its key, so copies are alike, with one exception: what a commit wrote that did not come to its
-// end, under a key that the next commit used again. Hence what the last commit refers to comes first, keys beyond its
-// counters are not believed, and of versions that differ none counts.
+// scan finds the values of a frontier in an untrusted file: it looks at every page as a leaf, and an element counts
+// when its checksum proves journal and key. Free pages hold older copies. A value never changes under its key, so
+// copies are equal, except after an unfinished commit whose keys the next commit used again. Hence values that the last
+// commit refers to come first, keys beyond its counters are ignored, and of other versions that differ none counts.
 type scan struct {
 	file     *os.File
 	size     int64
@@ -723,12 +710,12 @@ type scan struct {
 	secrets  []found
 	totals   []found
 	epoch    uint64
-	covered  int64 // values that were found reach to here
+	covered  int64 // end of the last value that was found
 	salvage  *Salvage
 }
 
-// owner says what a page belongs to: nothing that counts, a journal or the blobs (their number in owners, plus two), or
-// another part of what counts.
+// owner is the owner of a page: nobody, a journal or the blobs (their number in owners, plus two), or another live
+// part.
 type owner uint8
 
 const (
@@ -744,7 +731,7 @@ func ownerOf(bucket string) owner {
 	return owner(i + 2)
 }
 
-// found says where a value is, its checksum included.
+// found is the place of a value, with its checksum.
 type found struct {
 	at       int64
 	n        int
@@ -753,8 +740,7 @@ type found struct {
 	disputed bool
 }
 
-// maxValue bounds what is read as one value: a record with a text of megabytes.
-const maxValue = layout.MaxBlock + 1<<20
+const maxValue = layout.MaxBlock + 1<<20 // bytes: a record with a text of megabytes
 
 func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 	info, err := file.Stat()
@@ -771,7 +757,7 @@ func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 	m, ok := dbfile.LastMeta(file)
 	s.pageSize = int64(m.PageSize)
 	if !ok {
-		s.pageSize = int64(os.Getpagesize()) // as bbolt has it when it makes a file
+		s.pageSize = int64(os.Getpagesize()) // the default of bbolt
 	}
 	s.live = make([]owner, (s.size+s.pageSize-1)/s.pageSize)
 	salvage.Pages = int64(len(s.live))
@@ -786,7 +772,7 @@ func newScan(file *os.File, salvage *Salvage) (*scan, error) {
 	return s, nil
 }
 
-// read returns n bytes, or nil when they are not there.
+// read returns n bytes, or nil when they cannot be read.
 func (s *scan) read(at int64, n int) []byte {
 	if at < 0 || n < 0 || at+int64(n) > s.size {
 		return nil
@@ -798,7 +784,7 @@ func (s *scan) read(at int64, n int) []byte {
 	return b
 }
 
-// walk marks the pages that the last commit refers to, as far as they can be read.
+// walk marks the readable pages that the last commit refers to.
 func (s *scan) walk(id uint64, of owner, root bool, level int) {
 	b := []byte(nil)
 	if id >= 2 && id < uint64(len(s.live)) && s.live[id] == nobody && level <= dbfile.MaxLevels {
@@ -837,7 +823,7 @@ func (s *scan) walk(id uint64, of owner, root bool, level int) {
 	}
 }
 
-// all looks at all pages, and then decides which values count.
+// all looks at all pages, and then drops the values that do not count.
 func (s *scan) all(ctx context.Context) error {
 	meter.Of(ctx, int64(len(s.live)))
 	for i := range s.live {
@@ -847,7 +833,7 @@ func (s *scan) all(ctx context.Context) error {
 		meter.Add(ctx, 1)
 		at := int64(i) * s.pageSize
 		if at < s.covered && s.live[i] == nobody {
-			continue // it goes on with a value, whose bytes a site may have chosen
+			continue // the middle of a value, whose bytes a site may have chosen
 		}
 		b := s.read(at, int(min(s.pageSize, s.size-at)))
 		if b == nil {
@@ -869,7 +855,7 @@ func (s *scan) all(ctx context.Context) error {
 	return nil
 }
 
-// each calls f for the values of a journal that were found, in order, with their bodies.
+// each calls f for the values of a journal that were found, in order.
 func (s *scan) each(ctx context.Context, j layout.Journal, f func(seq uint64, body []byte) error) error {
 	for _, seq := range slices.Sorted(maps.Keys(s.values[j])) {
 		if err := ctx.Err(); err != nil {
@@ -887,7 +873,7 @@ func (s *scan) each(ctx context.Context, j layout.Journal, f func(seq uint64, bo
 	return nil
 }
 
-// gaps returns how many keys are missing between from and the last, of a journal of which none is ever dropped.
+// gaps returns the number of keys missing between from and the last, of a journal that never drops values.
 func (s *scan) gaps(j layout.Journal, from uint64) int64 {
 	last, n := from, int64(0)
 	for seq := range s.values[j] {
@@ -897,14 +883,14 @@ func (s *scan) gaps(j layout.Journal, from uint64) int64 {
 		}
 	}
 	if c, ok := s.counters[j]; ok && !s.salvage.MetaSpoilt && c > last && c-last < uint64(s.size) {
-		last = c // the counter itself has no checksum
+		last = c // without a checksum of its counter
 	}
 	return int64(last-from) - n
 }
 
-// page looks at b, which is at that place of the file, as a leaf. A page can hold a small bucket whole, in a value.
+// page looks at b, at that place of the file, as a leaf. A page can hold a small bucket whole, in a value.
 func (s *scan) page(at int64, b []byte, of owner, level int) {
-	count := 0 // of the elements that must be values
+	count := 0 // elements that must be values
 	if len(b) >= dbfile.HeaderSize && of > another && binary.NativeEndian.Uint16(b[8:]) == dbfile.Leaf {
 		count = int(binary.NativeEndian.Uint16(b[10:]))
 	}
@@ -944,9 +930,9 @@ func (s *scan) page(at int64, b []byte, of owner, level int) {
 	}
 }
 
-// slots returns how many elements to look for in a page, and whether its head is sound. In a sound one only the
-// elements that it counts are looked at: what is behind them are values, and in a value a site could have put what
-// looks like an element. In a spoilt one all are that there may be.
+// slots returns how many elements to look for in a page, and whether its head is sound. In a sound page only the
+// counted elements are looked at: they are followed by values, in which a site could forge elements. In a spoilt one,
+// as many as fit.
 func (s *scan) slots(at int64, b []byte, level int) (n int, sound bool) {
 	if len(b) < dbfile.HeaderSize+dbfile.ElementSize {
 		return 0, false
@@ -972,13 +958,13 @@ func (s *scan) spoilt(is bool) {
 	}
 }
 
-// element notes a value if it proves to be one.
+// element records a value if its checksum proves it.
 func (s *scan) element(k, v []byte, f found) bool {
 	bucket, ok := layout.Recognise(k, v)
 	if !ok {
 		return false
 	}
-	f.sum = layout.SumOf(v)
+	f.sum = binary.BigEndian.Uint32(v[len(v)-4:])
 	switch bucket {
 	case layout.MetaBucket:
 		switch string(k) {
@@ -1000,7 +986,6 @@ func (s *scan) element(k, v []byte, f found) bool {
 	return true
 }
 
-// better returns the one of two finds that counts.
 func better(old, f found) found {
 	switch {
 	case old.n == 0:
