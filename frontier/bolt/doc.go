@@ -36,7 +36,7 @@
 // The steps of a candidate are in intake.go, those of a turn in turns.go, those of an operator in operator.go.
 //
 // One mutex guards them. The callers of the contract and the writer take it; no part does, and nobody reads or writes
-// the file under it. The seen-set and texts are read without it. The index of names has a lock of its own, taken before
+// the file under it. The seen-set and texts are read without it. The index of names has its own lock, taken before
 // the mutex and never after.
 //
 // # From Finish to disk
