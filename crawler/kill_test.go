@@ -18,41 +18,6 @@ import (
 	"curtsy/storage"
 )
 
-// lethal is a ledger after whose lines that say a rest the process dies, a few times: archive and ledger have the exchange,
-// the frontier has not.
-type lethal struct {
-	*lines
-	w     *world
-	kills int
-}
-
-func (l *lethal) Append(ctx context.Context, line storage.Line) error {
-	err := l.lines.Append(ctx, line)
-	if line.Rest > 0 && l.kills > 0 {
-		l.kills--
-		l.w.front.Kill()
-	}
-	return err
-}
-
-// crawl crawls to the end, and after each kill again.
-func (l *lethal) crawl(t *testing.T) (s Summary) {
-	t.Helper()
-	w := l.w
-	for range 40 {
-		var err error
-		if s, err = w.crawl().Run(t.Context()); err == nil && s.EndedBy == EndedDrained {
-			break
-		}
-		if err != nil {
-			w.crashed()
-		} else { // a crawl that nobody has answered yet does not wait for long
-			time.Sleep(10 * time.Second)
-		}
-	}
-	return s
-}
-
 // ailing is a.test without a robots.txt, whose target is answered by h the first n times; all else is fine.
 func ailing(target string, n int64, h http.HandlerFunc) *crawltest.Site {
 	var ill atomic.Int64
@@ -97,11 +62,28 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/", "http://a.test/c.html"}, ailing(tt.target, 2, tt.answer))
 			w.cfg.MaxWait = time.Hour
-			deadly := &lethal{w.ledger, w, 2}
-			w.cfg.Ledger, w.cfg.Last = deadly, w.ledger.last()
-			s := deadly.crawl(t)
-			if deadly.kills > 0 || s.EndedBy != EndedDrained {
-				t.Errorf("%d kills did not come; ended by %q", deadly.kills, s.EndedBy)
+			kills := 2
+			w.ledger.after = func(line storage.Line) { // archive and ledger have the exchange, the frontier does not
+				if line.Rest > 0 && kills > 0 {
+					kills--
+					w.front.Kill()
+				}
+			}
+			w.cfg.Last = w.ledger.last()
+			var s Summary
+			for range 40 {
+				var err error
+				if s, err = w.crawl().Run(t.Context()); err == nil && s.EndedBy == EndedDrained {
+					break
+				}
+				if err != nil {
+					w.crashed()
+				} else { // a crawl that nobody has answered yet does not wait for long
+					time.Sleep(10 * time.Second)
+				}
+			}
+			if kills > 0 || s.EndedBy != EndedDrained {
+				t.Errorf("%d kills did not come; ended by %q", kills, s.EndedBy)
 			}
 			requests, asking := w.web.Referee().Requests(), 0
 			for i, r := range requests {

@@ -264,7 +264,7 @@ func TestLine_LinkedRobotsHasTheTimeOfItsExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const url = "http://a.test/robots.txt"
 		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Links: []string{"/robots.txt"}}}})
-		w.cfg.Recorder = newFaulty(w.archive, url, 2, func() { time.Sleep(5 * time.Second) })
+		w.archive.onRecord(url, 2, func() { time.Sleep(5 * time.Second) })
 		w.run()
 		var exchange storage.Line
 		for _, l := range w.ledger.all {

@@ -45,14 +45,6 @@ func (s silences) Asking(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, cancel
 }
 
-// connecting is a fetcher that takes a while to connect.
-type connecting struct{ fetcher }
-
-func (c connecting) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-	time.Sleep(700 * time.Millisecond)
-	return c.fetcher.Do(ctx, r)
-}
-
 // While a member may send no requests it sends none, of whatever kind and to whatever host, its own at once among them; what is
 // under way is cut, and fetched again later.
 func TestMember_SilentSendsNothing(t *testing.T) {
@@ -74,7 +66,11 @@ func TestMember_SilentSendsNothing(t *testing.T) {
 		for at := time.Duration(0); at < 2*time.Minute; at += 5300 * time.Millisecond { // not a multiple of what a page takes
 			quiet = append(quiet, [2]time.Time{begin.Add(at), begin.Add(at + 2*time.Second)})
 		}
-		w.cfg.Member, w.cfg.Fetcher = quiet, connecting{w.cfg.Fetcher}
+		w.cfg.Member = quiet
+		w.onDo(func(ctx context.Context, r fetch.Request, next fetcher) (*fetch.Exchange, error) {
+			time.Sleep(700 * time.Millisecond) // to connect
+			return next.Do(ctx, r)
+		})
 		s := w.run()
 		if s.EndedBy != EndedDrained || s.Status.Fetched != 85 || s.Status.Redirected != 1 {
 			t.Errorf("ended by %s: %d fetched, %d redirected", s.EndedBy, s.Status.Fetched, s.Status.Redirected)

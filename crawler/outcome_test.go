@@ -19,7 +19,6 @@ import (
 	"curtsy/crawler/scope"
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
-	"curtsy/storage"
 )
 
 func parse(t *testing.T, s string) canon.URL {
@@ -86,27 +85,6 @@ func (w *world) count(name string) int64 {
 	return st.Counts[name]
 }
 
-// faulty is a recorder that does something else for one URL, some times.
-type faulty struct {
-	storage.Recorder
-	url   string
-	times *atomic.Int64
-	fault func()
-}
-
-func (f faulty) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
-	if r.URL == f.url && f.times.Add(-1) >= 0 {
-		f.fault()
-	}
-	return f.Recorder.Record(ctx, r)
-}
-
-func newFaulty(r storage.Recorder, url string, times int64, fault func()) faulty {
-	f := faulty{r, url, new(atomic.Int64), fault}
-	f.times.Store(times)
-	return f
-}
-
 // wantExtension checks that the scope's extension to a URL is durable, once.
 func (w *world) wantExtension(url string) {
 	w.t.Helper()
@@ -135,7 +113,7 @@ func shortened() []*crawltest.Site {
 func TestWhatATaskAddedBeforeAPanicIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://short.test/"}, shortened()...)
-		w.cfg.Recorder = newFaulty(w.archive, "http://library.test/", 2, func() { panic("a defect") })
+		w.archive.onRecord("http://library.test/", 2, func() { panic("a defect") })
 		s := w.run()
 		w.wantOutcomes("http://library.test/", "deferred: panic", "deferred: panic", "fetched: unavailable")
 		w.wantExtension("http://library.test/")
@@ -145,30 +123,12 @@ func TestWhatATaskAddedBeforeAPanicIsTakenBack(t *testing.T) {
 	})
 }
 
-// torn is a ledger with a fault, once, behind a line on a URL.
-type torn struct {
-	*lines
-	url   string
-	whole *atomic.Bool
-	fault func()
-}
-
-func (l torn) Append(ctx context.Context, line storage.Line) error {
-	if err := l.lines.Append(ctx, line); err != nil {
-		return err
-	}
-	if line.URL == l.url && l.whole.CompareAndSwap(false, true) {
-		l.fault()
-	}
-	return nil
-}
-
 func TestAStaleTurnCountsForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorldLeased(t, 30*time.Second, []string{"http://short.test/"}, crawltest.New(shortened()...))
 		w.cfg.MaxPages = 4
 		// The disk stands still for longer than the lease lasts.
-		w.cfg.Ledger = torn{w.ledger, "http://library.test/", new(atomic.Bool), func() { time.Sleep(40 * time.Second) }}
+		w.ledger.onLine("http://library.test/", func() { time.Sleep(40 * time.Second) })
 		s := w.run()
 		w.wantExtension("http://library.test/")
 		if s.Status.Pages != 4 || s.Status.Fetched != 4 || w.count(frontier.ReasonExpired) != 1 {
@@ -208,18 +168,6 @@ func TestALeaseThatIsOverEndsTheTurnAndNotTheCrawl(t *testing.T) {
 	})
 }
 
-// draining is a frontier that drains the crawl between a claim and what is made of it.
-type draining struct {
-	frontier.Frontier
-	drain func()
-}
-
-func (f draining) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
-	c, err := f.Frontier.Claim(ctx, w)
-	f.drain()
-	return c, err
-}
-
 func TestRule17_ADrainAfterAClaimBeginsNoExchange(t *testing.T) {
 	for name, asked := range map[string][]string{"of robots.txt": nil, "of a page": {"/robots.txt", "/"}} {
 		bubble(t, name, func(t *testing.T) {
@@ -230,7 +178,7 @@ func TestRule17_ADrainAfterAClaimBeginsNoExchange(t *testing.T) {
 				w.cfg.MaxPages = 0
 			}
 			var c *Crawl
-			w.cfg.Frontier = draining{w.front, func() { c.Drain() }}
+			w.cfg.Frontier = claiming{w.front, func(*frontier.Claimed) { c.Drain() }}
 			c = w.crawl()
 			if s := w.finish(c); s.Status.InFlight != 0 || s.Status.Queued != int64(max(len(asked), 1)) {
 				t.Errorf("%+v", s.Status)
@@ -262,17 +210,6 @@ func TestTheConnectionIsClosedWhenTheQueueHasRunDryAndNotBefore(t *testing.T) {
 	})
 }
 
-// shutAll is a frontier that says Waiting where it could say Drained: its last URLs were dropped while it was asked.
-type shutAll struct{ frontier.Frontier }
-
-func (f shutAll) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
-	c, err := f.Frontier.Claim(ctx, w)
-	if c.State == frontier.Drained && len(c.Turns) == 0 {
-		c.State, c.Due = frontier.Waiting, frontier.Never
-	}
-	return c, err
-}
-
 func TestStories_Outcomes(t *testing.T) {
 	one := func(p crawltest.Page) []*crawltest.Site {
 		return []*crawltest.Site{{Name: "a.test", Pages: pages{"/": p}}}
@@ -293,7 +230,13 @@ func TestStories_Outcomes(t *testing.T) {
 	tell(t, []story{
 		{
 			name: "nothing is waited for when nothing is left", sites: []*crawltest.Site{crawltest.Tree("a.test", 2)},
-			set:     func(w *world) { w.cfg.Frontier = shutAll{w.front} },
+			set: func(w *world) {
+				w.cfg.Frontier = claiming{w.front, func(c *frontier.Claimed) { // as if its last URLs were dropped meanwhile
+					if c.State == frontier.Drained && len(c.Turns) == 0 {
+						c.State, c.Due = frontier.Waiting, frontier.Never
+					}
+				}}
+			},
 			figures: map[string]int64{"fetched": 2},
 			check: func(t *testing.T, _ *world, s Summary) {
 				assert.Equal(t, "finished", s.Status.State, "state")
@@ -382,7 +325,7 @@ func TestStories_Outcomes(t *testing.T) {
 		{
 			name: "a page that panics at its last step is counted once", sites: []*crawltest.Site{crawltest.Tree("a.test", 5)},
 			set: func(w *world) {
-				w.cfg.Ledger = torn{w.ledger, "http://a.test/p2.html", new(atomic.Bool), func() { panic("a defect") }}
+				w.ledger.onLine("http://a.test/p2.html", func() { panic("a defect") })
 				w.cfg.MaxPages, w.cfg.MaxPerHost = 5, 5
 			},
 			figures: map[string]int64{"pages": 5, "fetched": 5}, ended: EndedMaxPages, rules: crawltest.Rules{Pace: Floor, Repeats: 1},
@@ -390,22 +333,21 @@ func TestStories_Outcomes(t *testing.T) {
 		{
 			name: "a panic over a robots.txt costs that host only", seeds: "http://a.test/ http://b.test/",
 			sites: []*crawltest.Site{crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3)},
-			set: func(w *world) {
-				w.cfg.Recorder = newFaulty(w.archive, "http://a.test/robots.txt", 9, func() { panic("a defect") })
-			},
+			set:   func(w *world) { w.archive.onRecord("http://a.test/robots.txt", 9, func() { panic("a defect") }) },
 			asked: map[string]string{"a.test": "/robots.txt"}, figures: map[string]int64{"fetched": 3, "in_flight": 0},
 			ended: EndedWaiting, incomplete: true, check: restsWith(reasonPanic),
 		},
 		{
 			name: "a panic in one task is a failed attempt of that task", sites: []*crawltest.Site{failing},
-			set:      func(w *world) { w.cfg.Fetcher = panicking{w.cfg.Fetcher, "/p2.html"} },
+			set:      func(w *world) { w.panicsAt("/p2.html") },
 			outcomes: map[string]string{"a.test/p2.html": "deferred: panic; deferred: panic; failed: panic"},
 			figures:  map[string]int64{"fetched": 7, "failed": 1}, rules: crawltest.Rules{Pace: Floor, Partial: true, Repeats: 2},
 		},
 		{
 			name: "a panic in a wide turn is one of its task", sites: []*crawltest.Site{crawltest.Tree("localhost", 30)},
 			set: func(w *world) {
-				w.cfg.Delay, w.cfg.PerHost, w.cfg.Fetcher = -1, 8, panicking{w.cfg.Fetcher, "/p7.html"}
+				w.cfg.Delay, w.cfg.PerHost = -1, 8
+				w.panicsAt("/p7.html")
 			},
 			outcomes: map[string]string{"localhost/p7.html": "deferred: panic; deferred: panic; failed: panic"},
 			figures:  map[string]int64{"failed": 1, "in_flight": 0, "queued": 0}, rules: crawltest.Rules{Width: 8, Partial: true, Repeats: 2},

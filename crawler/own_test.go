@@ -154,11 +154,11 @@ func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
 
 			// Rule 28: a crawl with credentials for the host ends, and sends none.
 			w = ownWorld(t, 5, tt.change)
-			signed := signsIn(w)
+			signed := w.signsIn()
 			w.cfg.MaxTime = time.Hour
 			_, err := w.crawl().Run(t.Context())
 			require.ErrorContains(t, err, "https://own.test is not proved to be your own, and gets no credentials")
-			for u, got := range signed.own {
+			for u, got := range signed {
 				if got != (canon.Authority{}) || !strings.HasSuffix(u, "/robots.txt") && !strings.HasSuffix(u, OwnerPath) {
 					t.Errorf("asked for %s, with credentials of %q", u, got.Origin())
 				}
@@ -236,38 +236,29 @@ func TestRule18_TheValueIsStable(t *testing.T) {
 	}
 }
 
-// trusting notes to which requests credentials may be added.
-type trusting struct {
-	fetcher
-	mu  sync.Mutex
-	own map[string]canon.Authority // by URL
-}
-
-func (s *trusting) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-	s.mu.Lock()
-	s.own[r.URL.String()] = r.Own
-	s.mu.Unlock()
-	return s.fetcher.Do(ctx, r)
-}
-
-// signsIn has w's crawl sign in at https://own.test.
-func signsIn(w *world) *trusting {
-	s := &trusting{fetcher: w.cfg.Fetcher, own: map[string]canon.Authority{}}
-	w.cfg.Fetcher = s
+// signsIn has the crawl sign in at https://own.test, and notes by URL for which authority credentials may be added.
+func (w *world) signsIn() map[string]canon.Authority {
+	var mu sync.Mutex
+	own := map[string]canon.Authority{}
+	w.onDo(func(ctx context.Context, r fetch.Request, next fetcher) (*fetch.Exchange, error) {
+		mu.Lock()
+		own[r.URL.String()] = r.Own
+		mu.Unlock()
+		return next.Do(ctx, r)
+	})
 	w.cfg.SignsIn = func(a canon.Authority) bool { return a.Origin() == "https://own.test" }
-	return s
+	return own
 }
 
 func TestRule28_CredentialsGoToPagesOfAProvedHostAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ownWorld(t, 5, nil)
-		s := signsIn(w)
+		own := w.signsIn()
 		w.run()
-		own := parse(t, "https://own.test/").Authority()
-		assert.Lenf(t, s.own, 7, "asked for %v", s.own)
-		for u, got := range s.own {
+		assert.Lenf(t, own, 7, "asked for %v", own)
+		for u, got := range own {
 			open := strings.HasSuffix(u, "/robots.txt") || strings.HasSuffix(u, OwnerPath)
-			if open && got != (canon.Authority{}) || !open && got != own {
+			if open && got != (canon.Authority{}) || !open && got.Origin() != "https://own.test" {
 				t.Errorf("%s: credentials of %q", u, got.Origin())
 			}
 		}
@@ -281,11 +272,11 @@ func TestRule28_TheNextRunLooksForTheProofAnew(t *testing.T) {
 		w := ownWorld(t, 5, nil)
 		w.cfg.OwnKey, w.cfg.MaxPages = []byte("another key, just as long as that"), 2
 		w.run()
-		s := signsIn(w)
+		own := w.signsIn()
 		w.cfg.OwnKey, w.cfg.MaxPages = ownKey, 0
 		w.reopen()
-		if done := w.run(); done.Status.Fetched != 5 || s.own["https://own.test/p4.html"].Origin() != "https://own.test" {
-			t.Errorf("%d fetched, with credentials for %v", done.Status.Fetched, s.own)
+		if done := w.run(); done.Status.Fetched != 5 || own["https://own.test/p4.html"].Origin() != "https://own.test" {
+			t.Errorf("%d fetched, with credentials for %v", done.Status.Fetched, own)
 		}
 	})
 }

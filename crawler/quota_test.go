@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,28 +89,6 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 	})
 }
 
-// deadly is a ledger after some of whose pages the process dies: archive and ledger have the page, the frontier does not.
-type deadly struct {
-	*lines
-	w     *world
-	rng   *rand.Rand
-	kills int
-}
-
-func (l *deadly) Append(ctx context.Context, line storage.Line) error {
-	err := l.lines.Append(ctx, line)
-	l.mu.Lock()
-	dies := line.IsPage() && l.kills > 0 && l.rng.IntN(3) == 0
-	if dies {
-		l.kills--
-	}
-	l.mu.Unlock()
-	if dies {
-		l.w.front.Kill()
-	}
-	return err
-}
-
 // tardy is a frontier whose turns hear of their commit when the host's next turn has begun.
 type tardy struct{ frontier.Frontier }
 
@@ -143,10 +122,21 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 				}
 				w := tagged(t, tags, sites...)
 				c.set(&w.cfg)
-				deadly := &deadly{w.ledger, w, rand.New(rand.NewPCG(seed, 15)), 4}
+				kills, rng := 4, rand.New(rand.NewPCG(seed, 15))
+				var mu sync.Mutex
+				w.ledger.after = func(line storage.Line) { // archive and ledger have the page, the frontier does not
+					mu.Lock()
+					dies := line.IsPage() && kills > 0 && rng.IntN(3) == 0
+					if dies {
+						kills--
+					}
+					mu.Unlock()
+					if dies {
+						w.front.Kill()
+					}
+				}
 				w.cfg.MaxWait = time.Hour
 				w.cfg.Last, w.cfg.Asked = w.ledger.last(), w.ledger.asked
-				w.cfg.Ledger = deadly
 				s, err := Summary{}, errKilled
 				for i := 0; err != nil && i < 20; i++ {
 					w.cfg.Frontier = tardy{w.front}
@@ -158,8 +148,8 @@ func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 				for group, n := range want {
 					assert.Equalf(t, c.most, n, "%q has %d pages, want %d", group, n, c.most)
 				}
-				if deadly.kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
-					t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", deadly.kills, s.Status.Pages, w.fetched(all))
+				if kills > 2 || s.Status.Pages != int64(w.fetched(all)[""]) {
+					t.Errorf("%d kills did not come; the status has %d pages, the ledger %v", kills, s.Status.Pages, w.fetched(all))
 				}
 				w.reopen()
 				if _, err := w.crawl().Run(t.Context()); err != nil {

@@ -1,14 +1,13 @@
 package crawler
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,7 +54,7 @@ func TestPagesThatAreReadAheadAreToldLikeOthers(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"plain":                func(*world) {},
 		"shapes, from 20 on":   func(w *world) { w.cfg.Traps = trap.Limits{Template: 420} },
-		"a reader that panics": func(w *world) { w.cfg.Fetcher = unreadable{w.cfg.Fetcher, "/p7.html", true} },
+		"a reader that panics": func(w *world) { w.cannotRead(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone, onAlone := toldOf(t, 1, change)
@@ -73,22 +72,8 @@ func TestPagesThatAreReadAheadAreToldLikeOthers(t *testing.T) {
 	}
 }
 
-// unreadable is a fetcher of which one body cannot be read: a panic, or an error of our own disk.
-type unreadable struct {
-	fetcher
-	target string
-	panics bool
-}
-
-var errDisk = errors.New("the disk is gone")
-
-func (u unreadable) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-	ex, err := u.fetcher.Do(ctx, r)
-	if err == nil && r.URL.RequestURI() == u.target {
-		ex.Body = io.NewSectionReader(u, 0, 100)
-	}
-	return ex, err
-}
+// unreadable is a body that cannot be read: a panic, or an error of the crawler's own disk.
+type unreadable struct{ panics bool }
 
 func (u unreadable) ReadAt([]byte, int64) (int, error) {
 	if u.panics {
@@ -97,16 +82,16 @@ func (u unreadable) ReadAt([]byte, int64) (int, error) {
 	return 0, errDisk
 }
 
-// leisurely is a fetcher of which bodies take a while to read.
-type leisurely struct{ fetcher }
-
-func (l leisurely) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-	ex, err := l.fetcher.Do(ctx, r)
-	if err == nil && ex.Status == http.StatusOK && ex.Body != nil {
-		ex.Body = io.NewSectionReader(slow{ex.Body}, 0, ex.Body.Size())
-	}
-	return ex, err
+// cannotRead makes the body of /p7.html unreadable.
+func (w *world) cannotRead(panics bool) {
+	w.onExchange(func(r fetch.Request, ex *fetch.Exchange) {
+		if r.URL.RequestURI() == "/p7.html" {
+			ex.Body = io.NewSectionReader(unreadable{panics}, 0, 100)
+		}
+	})
 }
+
+var errDisk = errors.New("the disk is gone")
 
 type slow struct{ io.ReaderAt }
 
@@ -130,7 +115,11 @@ func TestRefusalsDoNotOvertakePagesThatAreBeingRead(t *testing.T) {
 		}
 		site.Pages["/"] = root
 		w := wideWorld(t, site)
-		w.cfg.Fetcher = leisurely{w.cfg.Fetcher}
+		w.onExchange(func(_ fetch.Request, ex *fetch.Exchange) {
+			if ex.Status == http.StatusOK && ex.Body != nil {
+				ex.Body = io.NewSectionReader(slow{ex.Body}, 0, ex.Body.Size())
+			}
+		})
 		if s := w.run(); s.Status.Pages != 41 {
 			t.Errorf("%d pages, want 41: %+v", s.Status.Pages, s)
 		}
@@ -141,49 +130,12 @@ func TestRefusalsDoNotOvertakePagesThatAreBeingRead(t *testing.T) {
 func TestADiskThatFailsAReadingAheadEndsTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := wideWorld(t, crawltest.Tree("localhost", 30))
-		w.cfg.Fetcher = unreadable{w.cfg.Fetcher, "/p7.html", false}
+		w.cannotRead(false)
 		c := w.crawl()
 		if _, err := c.Run(t.Context()); !errors.Is(err, errDisk) {
 			t.Errorf("%v, want %v", err, errDisk)
 		}
 	})
-}
-
-// throng is a recorder that takes a second for a record, and notes how many it was given at one time.
-type throng struct {
-	*archive
-	now, most atomic.Int64
-}
-
-func (c *throng) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
-	n := c.now.Add(1)
-	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
-	}
-	time.Sleep(time.Second)
-	defer c.now.Add(-1)
-	return c.archive.Record(ctx, r)
-}
-
-// weigher is a recorder that takes a second for a large page. It notes how many of those it was given at one time, and how
-// many of the others before the second one.
-type weigher struct {
-	*archive
-	throng
-	large, small atomic.Int64
-	before       int64
-}
-
-func (c *weigher) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
-	switch {
-	case r.PayloadSize > 1<<20:
-		if c.large.Add(1) == 2 {
-			c.before = c.small.Load()
-		}
-		return c.throng.Record(ctx, r)
-	case !strings.HasSuffix(r.URL, "/robots.txt"):
-		c.small.Add(1)
-	}
-	return c.archive.Record(ctx, r)
 }
 
 // What a large page names is held until the page is settled, and no other large page is read meanwhile. Small ones pass.
@@ -201,13 +153,33 @@ func TestLargePages_HaveTurnsUntilSettled(t *testing.T) {
 			add(fmt.Sprintf("small%d.test", i), 10)
 		}
 		w := newWorld(t, seeds, sites...)
-		c := &weigher{archive: w.archive, throng: throng{archive: w.archive}}
-		w.cfg.Recorder, w.cfg.Workers = c, 2*n
+		var mu sync.Mutex
+		large, small, now, most, before := 0, 0, 0, 0, 0 // before: small ones before the second large one
+		w.archive.before = func(r storage.Record) error {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case r.PayloadSize > 1<<20:
+				if large++; large == 2 {
+					before = small
+				}
+				now++
+				most = max(most, now)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				now--
+			case !strings.HasSuffix(r.URL, "/robots.txt"):
+				small++
+			}
+			return nil
+		}
+		w.cfg.Workers = 2 * n
 		if s := w.run(); s.Status.Fetched != int64(2*n) {
 			t.Errorf("%+v", s.Status)
 		}
-		if most := c.most.Load(); most != 1 || c.before != int64(n) {
-			t.Errorf("%d large pages at one time, want 1; %d small ones before the second, want %d", most, c.before, n)
+		if most != 1 || before != n {
+			t.Errorf("%d large pages at one time, want 1; %d small ones before the second, want %d", most, before, n)
 		}
 	})
 }

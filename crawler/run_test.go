@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,18 +29,13 @@ func TestMaxBytesAndMaxTimeEndTheRun(t *testing.T) {
 	})
 }
 
-// panicking is a fetcher that panics for one URL.
-type panicking struct {
-	fetcher
-	target string
-}
-
-func (p panicking) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-	ex, err := p.fetcher.Do(ctx, r)
-	if r.URL.RequestURI() == p.target {
-		panic("a parser's defect")
-	}
-	return ex, err
+// panicsAt has the fetcher panic after exchanges for a target.
+func (w *world) panicsAt(target string) {
+	w.onExchange(func(r fetch.Request, _ *fetch.Exchange) {
+		if r.URL.RequestURI() == target {
+			panic("a parser's defect")
+		}
+	})
 }
 
 func TestStories_HTTP(t *testing.T) {
@@ -88,7 +82,7 @@ func TestStories_HTTP(t *testing.T) {
 func TestRule09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 2))
-		w.cfg.Recorder = newFaulty(w.archive, "http://a.test/", 1, func() { time.Sleep(Floor * 3 / 4) })
+		w.archive.onRecord("http://a.test/", 1, func() { time.Sleep(Floor * 3 / 4) })
 		start := time.Now()
 		w.run()
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})

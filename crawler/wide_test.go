@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -150,19 +149,6 @@ func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
 	}
 }
 
-// fullDisk is an archive that takes no record of a host.
-type fullDisk struct {
-	storage.Recorder
-	of string
-}
-
-func (a fullDisk) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
-	if strings.HasPrefix(r.URL, a.of) {
-		return storage.Receipt{}, errors.New("the disk is full")
-	}
-	return a.Recorder.Record(ctx, r)
-}
-
 // A failure elsewhere ends the exchanges of a wide turn: each has its line, since its host was asked.
 func TestRule18_AFailureElsewhereLeavesALineOfEachExchangeOfAWideTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +157,12 @@ func TestRule18_AFailureElsewhereLeavesALineOfEachExchangeOfAWideTurn(t *testing
 		site.Pages["/x.html"] = crawltest.Page{Delay: time.Minute}
 		w := newWorld(t, []string{"http://localhost/", "http://localhost/x.html", "http://a.test/"}, site, crawltest.Tree("a.test", 3))
 		w.cfg.Delay, w.cfg.PerHost = -1, 8
-		w.cfg.Recorder = fullDisk{w.archive, "http://a.test/"}
+		w.archive.before = func(r storage.Record) error {
+			if strings.HasPrefix(r.URL, "http://a.test/") {
+				return errors.New("the disk is full")
+			}
+			return nil
+		}
 		w.web.Change("a.test", func(s *crawltest.Site) { s.Latency = time.Second })
 		c := w.crawl()
 		if _, err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "disk is full") {

@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +41,8 @@ type archive struct {
 	mu      sync.Mutex
 	records []kept
 	refused []storage.Line
-	synced  int // of the records
+	synced  int                        // of the records
+	before  func(storage.Record) error // may be nil
 }
 
 type kept struct {
@@ -50,6 +53,11 @@ type kept struct {
 func (a *archive) Record(ctx context.Context, r storage.Record) (storage.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Receipt{}, err
+	}
+	if a.before != nil {
+		if err := a.before(r); err != nil {
+			return storage.Receipt{}, err
+		}
 	}
 	k := kept{Record: r}
 	if r.Response != nil {
@@ -84,8 +92,9 @@ func (a *archive) Sync(context.Context) error {
 
 // lines is a ledger in memory.
 type lines struct {
-	mu  sync.Mutex
-	all []storage.Line
+	mu    sync.Mutex
+	all   []storage.Line
+	after func(storage.Line) // each; may be nil
 }
 
 func (l *lines) Begin(ctx context.Context) error { return ctx.Err() }
@@ -95,8 +104,11 @@ func (l *lines) Append(ctx context.Context, line storage.Line) error {
 		return err
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.all = append(l.all, line)
+	l.mu.Unlock()
+	if l.after != nil {
+		l.after(line)
+	}
 	return nil
 }
 
@@ -187,6 +199,80 @@ func (w *world) fetchBy(change func(*fetch.Config)) {
 	}
 	w.t.Cleanup(func() { f.Close() })
 	w.cfg.Fetcher = f
+}
+
+// doing is a fetcher whose Do is a function of the one below.
+type doing struct {
+	fetcher
+	do func(ctx context.Context, r fetch.Request, next fetcher) (*fetch.Exchange, error)
+}
+
+func (d doing) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
+	return d.do(ctx, r, d.fetcher)
+}
+
+// onDo puts do around the fetcher of the crawl.
+func (w *world) onDo(do func(ctx context.Context, r fetch.Request, next fetcher) (*fetch.Exchange, error)) {
+	w.cfg.Fetcher = doing{w.cfg.Fetcher, do}
+}
+
+// onExchange calls f after each exchange.
+func (w *world) onExchange(f func(fetch.Request, *fetch.Exchange)) {
+	w.onDo(func(ctx context.Context, r fetch.Request, next fetcher) (*fetch.Exchange, error) {
+		ex, err := next.Do(ctx, r)
+		if err == nil {
+			f(r, ex)
+		}
+		return ex, err
+	})
+}
+
+// claiming is a frontier whose claims a test sees and changes.
+type claiming struct {
+	frontier.Frontier
+	after func(*frontier.Claimed)
+}
+
+func (f claiming) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
+	c, err := f.Frontier.Claim(ctx, w)
+	f.after(&c)
+	return c, err
+}
+
+// onRecord calls fault before the first records of a URL.
+func (a *archive) onRecord(url string, times int64, fault func()) {
+	var n atomic.Int64
+	a.before = func(r storage.Record) error {
+		if r.URL == url && n.Add(1) <= times {
+			fault()
+		}
+		return nil
+	}
+}
+
+// onLine calls fault after the first line on a URL.
+func (l *lines) onLine(url string, fault func()) {
+	var done atomic.Bool
+	l.after = func(line storage.Line) {
+		if line.URL == url && done.CompareAndSwap(false, true) {
+			fault()
+		}
+	}
+}
+
+// heard counts the messages with a text.
+func (w *world) heard(text string) (n int) {
+	for _, s := range w.said {
+		if strings.Contains(s, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// requests returns the requests to a host, in order.
+func (w *world) requests(host string) []crawltest.Request {
+	return slices.DeleteFunc(slices.Clone(w.web.Referee().Requests()), func(r crawltest.Request) bool { return r.Host != host })
 }
 
 // add adds candidates to the frontier.
@@ -351,10 +437,8 @@ func (w writer) String() string               { return string(w) }
 // asked returns the request targets that a host was asked for, in order.
 func (w *world) asked(host string) []string {
 	var out []string
-	for _, r := range w.web.Referee().Requests() {
-		if r.Host == host {
-			out = append(out, r.Target)
-		}
+	for _, r := range w.requests(host) {
+		out = append(out, r.Target)
 	}
 	return out
 }
