@@ -28,18 +28,16 @@ import (
 
 const halfSecond = 500 * time.Millisecond
 
-// shared is a fetcher whose hosts are at addresses that a test says, and that notes when a request goes out at which of
-// them. The exchange itself goes where the web of the test has the host.
+// shared is a fetcher that sees hosts at addresses of the test, and notes when it sends a request to which address.
+// The exchange itself goes where the web of the test has the host.
 type shared struct {
 	fetcher
 	at   func(host string) []string
 	down map[string]bool // addresses that cannot be reached
 
-	mu       sync.Mutex
-	starts   map[netip.Prefix][]time.Time
-	requests int
-	dialed   []string // host and address
-	reused   int
+	mu     sync.Mutex
+	starts map[netip.Prefix][]time.Time
+	dialed []string // host and address
 }
 
 func (s *shared) Addresses(_ context.Context, a canon.Authority) ([]netip.AddrPort, error) {
@@ -65,21 +63,14 @@ func (s *shared) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, erro
 	}
 	r.Addr, r.Begun = netip.AddrPort{}, func() {
 		s.mu.Lock()
-		s.requests++
 		s.starts[host.Network(at)] = append(s.starts[host.Network(at)], time.Now())
 		s.mu.Unlock()
 		begun()
 	}
-	ex, err := s.fetcher.Do(ctx, r)
-	if err == nil && ex.Reused {
-		s.mu.Lock()
-		s.reused++
-		s.mu.Unlock()
-	}
-	return ex, err
+	return s.fetcher.Do(ctx, r)
 }
 
-// share puts the hosts of w at addresses, and returns who notes the starts.
+// share puts the hosts of w at addresses.
 func (w *world) share(at func(host string) []string) *shared {
 	s := &shared{fetcher: w.cfg.Fetcher, at: at, starts: map[netip.Prefix][]time.Time{}, down: map[string]bool{}}
 	w.cfg.Fetcher = s
@@ -98,7 +89,7 @@ func (s *shared) apart(t *testing.T, every time.Duration) {
 	}
 }
 
-// many returns n sites of so many pages, and their seeds.
+// many returns n sites with so many pages each, and their seeds.
 func many(n, pages int) (sites []*crawltest.Site, seeds []string) {
 	for i := range n {
 		name := fmt.Sprintf("h%02d.test", i)
@@ -107,8 +98,7 @@ func many(n, pages int) (sites []*crawltest.Site, seeds []string) {
 	return sites, seeds
 }
 
-// Fifty hosts at one address: the address decides, to the full: requests leave one every half second, and no host is
-// favoured.
+// Requests to fifty hosts at one address leave one every half second, and no host is favoured.
 func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages = 50, 3
@@ -144,12 +134,14 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 	})
 }
 
-// Own hosts are asked without regard to their address, and to other crawls.
 func TestRule10_17_OwnHostsAreExempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://localhost/"}, crawltest.Tree("localhost", 5))
-		s := &strict{fetcher: w.cfg.Fetcher, t: t}
-		w.cfg.Fetcher, w.cfg.HostLocks, w.cfg.Delay = s, refusing{}, -1
+		w.onDo(func(ctx context.Context, r fetch.Request, next fetcher) (*fetch.Exchange, error) {
+			assert.False(t, r.Addr.IsValid() || r.Begin != nil, "an own host is paced by its address")
+			return next.Do(ctx, r)
+		})
+		w.cfg.HostLocks, w.cfg.Delay = refusing{}, -1
 		begin := time.Now()
 		if sum := w.run(); sum.Status.Fetched != 5 || time.Since(begin) > time.Second {
 			t.Errorf("%d fetched in %v", sum.Status.Fetched, time.Since(begin))
@@ -157,52 +149,25 @@ func TestRule10_17_OwnHostsAreExempt(t *testing.T) {
 	})
 }
 
-// strict fails the test when it is asked for addresses, or told one.
-type strict struct {
-	fetcher
-	t *testing.T
-}
-
-func (s *strict) Addresses(context.Context, canon.Authority) ([]netip.AddrPort, error) {
-	s.t.Error("an own host is looked up ahead")
-	return nil, syscall.EINVAL
-}
-
-func (s *strict) Do(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
-	if r.Addr.IsValid() || r.Begin != nil {
-		s.t.Error("an own host is paced by its address")
-	}
-	return s.fetcher.Do(ctx, r)
-}
-
-// The next address is for when the one before could not be reached; the host is out of reach when none could be.
+// The crawler dials the next address if one is unreachable, and reports the host if all are.
 func TestRule10_AnUnreachableAddressGivesWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
-		s := w.share(func(string) []string { return []string{"8.8.8.1", "8.8.8.2", "8.8.8.3"} })
-		s.down["8.8.8.1"], s.down["8.8.8.2"] = true, true
-		sum := w.run()
-		want := []string{"a.test 8.8.8.1", "a.test 8.8.8.2"}
-		for range 5 {
-			want = append(want, "a.test 8.8.8.3")
-		}
-		if sum.Status.Fetched != 4 || !slices.Equal(s.dialed, want) {
-			t.Errorf("%d fetched, dialled %q", sum.Status.Fetched, s.dialed)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
-		w.cfg.MaxWait = time.Second
-		s := w.share(func(string) []string { return []string{"8.8.8.1", "8.8.8.2"} })
-		s.down["8.8.8.1"], s.down["8.8.8.2"] = true, true
-		sum := w.run()
-		if want := []string{"a.test 8.8.8.1", "a.test 8.8.8.2"}; !slices.Equal(s.dialed, want) {
-			t.Errorf("dialled %q, want %q", s.dialed, want)
-		}
-		if len(sum.Status.Resting) != 1 || !strings.Contains(sum.Status.Resting[0].Reason, "connect") {
-			t.Errorf("%+v", sum.Status.Resting)
-		}
-	})
+	for addresses, fetched := range map[int]int64{2: 0, 3: 4} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 4))
+			w.cfg.MaxWait = time.Second
+			s := w.share(func(string) []string { return []string{"8.8.8.1", "8.8.8.2", "8.8.8.3"}[:addresses] })
+			s.down["8.8.8.1"], s.down["8.8.8.2"] = true, true
+			sum := w.run()
+			want := []string{"a.test 8.8.8.1", "a.test 8.8.8.2"}
+			if fetched > 0 {
+				want = append(want, slices.Repeat([]string{"a.test 8.8.8.3"}, 5)...)
+			} else {
+				restsWith("connect")(t, w, sum)
+			}
+			assert.Equal(t, fetched, sum.Status.Fetched, "fetched")
+			assert.Equal(t, want, s.dialed)
+		})
+	}
 }
 
 func TestIPDelayIsAtLeast100ms(t *testing.T) {
@@ -230,7 +195,7 @@ func together(t *testing.T, pages int64, worlds ...*world) {
 	require.NoError(t, g.Wait())
 }
 
-// refusing is host locks whose disk fails.
+// refusing are host locks whose disk fails.
 type refusing struct{ freeSpots }
 
 func (refusing) Take(canon.Authority, time.Duration) (time.Duration, error) {
@@ -249,7 +214,7 @@ func TestRule17_LocksThatFailStopTheCrawl(t *testing.T) {
 	})
 }
 
-// freeSpots are locks of nobody else's, as far as addresses go.
+// freeSpots are the parts of host locks for addresses and back-offs that no other crawl holds.
 type freeSpots struct{}
 
 func (freeSpots) Start(netip.Prefix, time.Duration) (time.Duration, error) { return 0, nil }
@@ -258,7 +223,7 @@ func (freeSpots) Started(netip.Prefix, time.Duration) error                { ret
 func (freeSpots) Rest(canon.Authority, time.Time, hostlock.Wish) error { return nil }
 func (freeSpots) Resting(canon.Authority) (hostlock.Wish, error)       { return hostlock.Wish{}, nil }
 
-// Politeness rule 26: the pace of an address holds over all crawls of one user, though each has hosts of its own there.
+// The delay of an address holds over all crawls of one user, each with its own hosts there.
 func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sites []*crawltest.Site
@@ -286,8 +251,7 @@ func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
 	})
 }
 
-// Where hosts share an address, the estimate is of what really comes; status and explain say the pace that is really kept,
-// also when the crawl has stopped.
+// Where hosts share an address, estimate, status and explain know the delay that the address causes.
 func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages = 20, 12

@@ -13,11 +13,12 @@ import (
 	"curtsy/crawler/fetch"
 	"curtsy/crawler/scope"
 	"curtsy/storage"
+
+	"github.com/stretchr/testify/assert"
 )
 
-// Rule 7: what Crawl-delay and Request-rate of a file become as delays between requests, also after robots.txt: not less,
-// and not more. Package robots tests each form of their values. By any name, the group that names curtsy and that of the
-// name both bind: the longer delay holds.
+// The crawler waits exactly as long as Crawl-delay and Request-rate ask, also after robots.txt. Package robots tests the
+// forms of their values. The group of the token and that of curtsy both bind: the longer delay holds.
 func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
@@ -44,8 +45,7 @@ func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
 	}
 }
 
-// wantGaps checks that between two exchanges with a.test there is this pause: to within a millisecond, which the
-// crawler's own rounding may add.
+// wantGaps checks the delay between exchanges to a millisecond, which the crawler's rounding may add.
 func (w *world) wantGaps(want time.Duration) {
 	w.t.Helper()
 	requests := w.web.Referee().Requests()
@@ -56,8 +56,7 @@ func (w *world) wantGaps(want time.Duration) {
 	}
 }
 
-// Rule 7: who asks for more than --max-crawl-delay is asked for nothing but robots.txt in this run, and is reported; a
-// run with a longer one serves it, at the pace it asks for.
+// A host whose delay is above --max-crawl-delay gets a request for robots.txt only, and is reported.
 func TestRule07_AboveTheMaximumTheHostIsReportedNotHurried(t *testing.T) {
 	for _, line := range []string{"Crawl-delay: 301", "Request-rate: 1/1h"} {
 		bubble(t, line, func(t *testing.T) {
@@ -82,8 +81,8 @@ func TestRule07_AboveTheMaximumTheHostIsReportedNotHurried(t *testing.T) {
 	}
 }
 
-// Rule 7: the pace that a host's own robots.txt asks for holds from when it is first read, be that for another host whose
-// robots.txt redirects to it, until the host's own policy is had. A redirect makes it no policy.
+// The delay of a robots.txt binds its host from when it is first read, also when it is read for another host whose
+// robots.txt redirects to it.
 func TestRule07_APaceReadForAnotherHostIsKept(t *testing.T) {
 	for _, tt := range []struct {
 		name, asks string
@@ -104,24 +103,23 @@ func TestRule07_APaceReadForAnotherHostIsKept(t *testing.T) {
 	}
 }
 
-// The host's own policy ends it, one that there is no file any more included.
+// The host's own policy replaces the delay, also when robots.txt is gone by then.
 func TestRule07_TheHostsOwnPolicyEndsThePaceReadForAnother(t *testing.T) {
 	for _, then := range []string{"User-agent: *\nDisallow: /x\n", ""} {
 		synctest.Test(t, func(t *testing.T) {
 			a, read := leadingTo("b.test"), 0
 			a.Pages["/"] = crawltest.Page{Links: []string{"http://b.test/", "http://b.test/2", "http://b.test/3"}}
 			b := &crawltest.Site{Name: "b.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-				file := "User-agent: *\nCrawl-delay: 7\n"
-				if r.RequestURI != "/robots.txt" {
-					return
-				}
-				if read++; read > 1 {
-					file = then
-				}
-				if file == "" {
+				switch {
+				case r.RequestURI != "/robots.txt":
+				case read == 0:
+					read++
+					fmt.Fprint(rw, "User-agent: *\nCrawl-delay: 7\n")
+				case then == "":
 					rw.WriteHeader(http.StatusNotFound)
+				default:
+					fmt.Fprint(rw, then)
 				}
-				fmt.Fprint(rw, file)
 			})}
 			w := newWorld(t, []string{"http://a.test/"}, a, b)
 			w.cfg.Scope.Mode = scope.ModeAny
@@ -148,7 +146,7 @@ func leadingTo(name string) *crawltest.Site {
 	}
 }
 
-// ruledBy is a host whose robots.txt redirects so often within the host, and then is this file.
+// ruledBy is a host whose robots.txt is a file behind a number of redirects within the host.
 func ruledBy(name string, hops int, file string) *crawltest.Site {
 	return &crawltest.Site{Name: name, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		n := 0
@@ -163,8 +161,7 @@ func ruledBy(name string, hops int, file string) *crawltest.Site {
 	})}
 }
 
-// wantKept checks the pauses of a host after so many exchanges, which read its robots.txt: so many follow, none of them
-// after less than want, and its line says who asked for that.
+// wantKept checks the delay of the exchanges with a host that follow those that read its robots.txt.
 func (w *world) wantKept(host string, before, follow int, want time.Duration, by storage.PaceBy) {
 	w.t.Helper()
 	n := 0
@@ -183,15 +180,8 @@ func (w *world) wantKept(host string, before, follow int, want time.Duration, by
 
 func TestRule14_TheWholeCrawlKeepsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := crawltest.Tree("a.test", 6)
-		left := 5
-		pages := site.Pages
-		site.Pages = nil
-		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.RequestURI, "/robots") {
-				http.NotFound(rw, r)
-				return
-			}
+		left, pages := 5, crawltest.Tree("a.test", 6).Pages
+		site := pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
 			left--
 			rw.Header().Set("RateLimit", fmt.Sprintf(`"q";r=%d;t=40`, left))
 			if left == 0 {
@@ -210,15 +200,7 @@ func TestRule14_TheWholeCrawlKeepsIt(t *testing.T) {
 		if took := time.Since(begin).Truncate(time.Millisecond); s.Status.Fetched != 6 || took != want.Truncate(time.Millisecond) {
 			t.Errorf("%d fetched in %v, want 6 in %v", s.Status.Fetched, took, want)
 		}
-		by := map[string]int{}
-		for _, l := range w.ledger.all {
-			by[string(l.PaceBy)]++
-			if l.PaceBy == storage.ByRateLimit && l.Gap < l.Pace {
-				t.Errorf("%s: a gap of %v at a pace of %v", l.URL, l.Gap, l.Pace)
-			}
-		}
-		if by[string(storage.ByRateLimit)] != 5 { // four were spaced by it, one had to wait for all of a quota
-			t.Errorf("who asked for the pace: %v; five exchanges waited for RateLimit", by)
-		}
+		by := keptPaces(t, w.ledger.all)
+		assert.Equal(t, 5, by[string(storage.ByRateLimit)], "waited for RateLimit: four were spaced by it, one waited for a new quota")
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"curtsy/storage"
 )
 
-// lineOf returns the last line on a URL that says how it ended.
+// lineOf returns the last line on a URL with an outcome.
 func (w *world) lineOf(url string) (last storage.Line) {
 	w.t.Helper()
 	for _, l := range w.ledger.all {
@@ -28,7 +28,7 @@ func (w *world) lineOf(url string) (last storage.Line) {
 	return last
 }
 
-// bodyOf returns what the archive has of the body of a URL, and how the record says that it ends.
+// bodyOf returns the archived body of a URL, and why it is truncated.
 func (w *world) bodyOf(url string) (body, truncated string) {
 	w.t.Helper()
 	for _, r := range w.archive.records {
@@ -41,7 +41,6 @@ func (w *world) bodyOf(url string) (body, truncated string) {
 	return "", ""
 }
 
-// noindex: kept, and flagged in the ledger with what was said.
 func TestRule19_NoIndexIsKeptAndFlagged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
@@ -72,7 +71,7 @@ func TestRule19_NoIndexIsKeptAndFlagged(t *testing.T) {
 	})
 }
 
-// noarchive: the head alone is archived, and the body's digest is told in the decision, unless the operator says otherwise, and the summary says that.
+// The crawler archives only the head, with the digest of the body, unless the operator sets --keep-noarchive.
 func TestRule19_NoArchiveLeavesTheBodyOut(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -108,7 +107,6 @@ func TestRule19_NoArchiveLeavesTheBodyOut(t *testing.T) {
 	}
 }
 
-// For another crawler's token a page says nothing to us; for our own, whatever that is, it does.
 func TestRule19_DirectivesForOurTokens(t *testing.T) {
 	for token, asked := range map[string]string{"mybot": "/robots.txt /", "curtsy": "/robots.txt / /link"} {
 		tell(t, []story{{
@@ -120,8 +118,7 @@ func TestRule19_DirectivesForOurTokens(t *testing.T) {
 	}
 }
 
-// rel=nofollow is about that link alone: another link may bring the URL. ugc and sponsored are followed, unless the
-// operator says otherwise.
+// rel=nofollow concerns one link: another link may add the URL. ugc and sponsored are followed by default.
 func TestRule19_RelIsAboutOneLink(t *testing.T) {
 	body := `<a rel=nofollow href=/n>n</a> <a rel="ugc noopener" href=/u>u</a> <a rel=Sponsored href=/s>s</a>
 		<a rel="nofollow ugc" href=/nu>nu</a> <a rel=nofollow href=/twice>1</a> <a rel=ugc href=/twice>2</a>
@@ -158,8 +155,6 @@ func TestRule19_WrongRelsAreRefused(t *testing.T) {
 	}
 }
 
-// Usage preferences in robots.txt and in the response are copied unchanged into the page's line and record, and have no
-// other effect.
 func TestRule20_PreferencesAreRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
@@ -184,7 +179,7 @@ func TestRule20_PreferencesAreRecorded(t *testing.T) {
 	})
 }
 
-// With a token of its own a crawl is bound by two groups; what both have stands there once.
+// The groups of the token and of curtsy both count; what both have is recorded once.
 func TestRule20_OfAllGroupsThatBind(t *testing.T) {
 	book := robots.Terms{}.Parse([]byte("User-agent: mybot\nContent-Signal: a=1\nContent-Usage: x\n\nUser-agent: curtsy\nContent-Signal: a=1\nContent-Signal: b=2\n"), "mybot", "curtsy")
 	if got, want := usagePrefs(book, nil), "robots content-usage: x\nrobots content-signal: a=1\nrobots content-signal: b=2"; got != want {

@@ -28,18 +28,13 @@ func (w *world) as(id fetch.Identity) {
 	w.cfg.Identity = id
 }
 
-// everyKind is a web in which a crawl makes every kind of request: robots.txt, a hop of its redirects to another host,
-// pages, a redirect, an image, a retry.
+// everyKind is a web with every kind of request: robots.txt, a hop of its redirects to another host, pages, a redirect,
+// an image, a retry.
 func everyKind() []*crawltest.Site {
 	a := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
-		"/":        {Links: []string{"/old", "/again", "/secret", "/kitchen", "/yard"}, Embeds: []string{"/i.png"}},
-		"/old":     {Redirect: "/new"},
-		"/new":     {},
-		"/again":   {FailFirst: 1, RetryAfter: "5"},
-		"/i.png":   {Body: "image"},
-		"/secret":  {},
-		"/kitchen": {},
-		"/yard":    {},
+		"/":    {Links: []string{"/old", "/again", "/secret", "/kitchen", "/yard"}, Embeds: []string{"/i.png"}},
+		"/old": {Redirect: "/new"}, "/new": {}, "/again": {FailFirst: 1, RetryAfter: "5"}, "/i.png": {Body: "image"},
+		"/secret": {}, "/kitchen": {}, "/yard": {},
 	}}
 	a.Robots.Redirect = "http://b.test/rules.txt"
 	b := &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/rules.txt": {
@@ -49,8 +44,8 @@ func everyKind() []*crawltest.Site {
 	return []*crawltest.Site{a, b}
 }
 
-// Rules 1 and 2: the header is derived from the token, the same in every request of every kind, and the group that binds
-// is that of the token; a group that names curtsy binds as well. A contact that is a mailbox is in From, a page is not.
+// Every request has the header derived from the token; the groups of the token and of curtsy bind. From has the contact
+// if it is a mailbox.
 func TestRules01And02_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 	for _, tt := range []struct {
 		token, contact, agent, from string
@@ -86,8 +81,7 @@ func TestRules01And02_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 	}
 }
 
-// Rule 1: names of known crawlers and browsers, and what no group of robots.txt can name, are refused before anything
-// is asked of anybody.
+// Names of known crawlers and browsers, and names that no group of robots.txt can have, are rejected before any request.
 func TestRule01_NamesOfOthersAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
@@ -101,7 +95,7 @@ func TestRule01_NamesOfOthersAreRefused(t *testing.T) {
 	})
 }
 
-// stranger is a connection that leads off this machine, and notes whether anything was sent over it.
+// stranger is a connection to another machine that counts the bytes sent.
 type stranger struct {
 	net.Conn
 	sent *atomic.Int64
@@ -114,8 +108,7 @@ func (s stranger) Write(b []byte) (int, error) {
 	return s.Conn.Write(b)
 }
 
-// Rule 2: without a contact that can be reached no octet is sent to a host off loopback, not for robots.txt either, and
-// the crawl stops and names the command that sets one.
+// Without a valid contact the crawler sends nothing to a host off loopback, and the error names the command that sets one.
 func TestRule02_WithoutAContactNothingIsAsked(t *testing.T) {
 	for name, contact := range map[string]string{"none": "", "reserved": "me@example.org", "local": "http://crawl.internal/"} {
 		bubble(t, name, func(t *testing.T) {
@@ -139,14 +132,10 @@ func TestRule02_WithoutAContactNothingIsAsked(t *testing.T) {
 	}
 }
 
-// signing returns a signer by the newest draft, and the key directory that its key is published in.
+// signing returns a signer by the newest draft, and the directory of its key.
 func signing(t *testing.T) (*webbotauth.Signer, *crawltest.Directory) {
 	t.Helper()
-	return signingBy(t, webbotauth.DefaultDraft, webbotauth.DefaultLife)
-}
-
-func signingBy(t *testing.T, d webbotauth.Draft, life time.Duration) (*webbotauth.Signer, *crawltest.Directory) {
-	t.Helper()
+	const d, life = webbotauth.DefaultDraft, webbotauth.DefaultLife
 	key, err := webbotauth.NewKey([]byte(strings.Repeat("s", 32)))
 	require.NoError(t, err)
 	agent, err := webbotauth.ParseAgent("https://crawl.library.org")
@@ -160,7 +149,6 @@ func signingBy(t *testing.T, d webbotauth.Draft, life time.Duration) (*webbotaut
 	return signer, keys
 }
 
-// No disguise, no cookies kept, no login, no forms, GET only: whatever a site does to bring them about.
 func TestRule03_NoCookiesNoCredentialsNoFormsGETOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cookie := map[string]string{"Set-Cookie": "id=1; Path=/; Max-Age=99999", "Accept-CH": "Sec-CH-UA-Platform", "Alt-Svc": `h2=":443"`}
@@ -172,22 +160,15 @@ func TestRule03_NoCookiesNoCredentialsNoFormsGETOnly(t *testing.T) {
 					<form action=/search><input name=q value=x></form> <form method=post action=/post><input type=submit formaction=/other></form>
 					<a href=/in ping=/ping>in</a> <script>document.cookie="a=b";fetch("/scripted")</script>`,
 			},
-			"/in":      {Header: cookie},
-			"/login":   {Status: 403, Header: cookie},
-			"/moved":   {Redirect: "http://other:word@a.test/in2", Header: cookie},
-			"/in2":     {Header: cookie},
-			"/401":     {Status: 401, Header: map[string]string{"WWW-Authenticate": `Basic realm="x"`}},
-			"/captcha": {Status: 403, Text: "Are you a robot?"},
+			"/in": {Header: cookie}, "/in2": {Header: cookie}, "/moved": {Redirect: "http://other:word@a.test/in2", Header: cookie},
+			"/login": {Status: 403, Header: cookie}, "/captcha": {Status: 403, Text: "Are you a robot?"},
+			"/401": {Status: 401, Header: map[string]string{"WWW-Authenticate": `Basic realm="x"`}},
 		}}
 		site.Robots = crawltest.Robots{Body: "User-agent: *\nAllow: /\n", Header: cookie}
 		w := newWorld(t, []string{"http://us:pw@a.test/"}, site)
 		w.run()
 		w.seeds = []string{"http://a.test/"}
-		asked := w.asked("a.test")
-		slices.Sort(asked)
-		if want := []string{"/", "/401", "/captcha", "/in", "/in2", "/login", "/moved", "/robots.txt"}; !slices.Equal(asked, want) {
-			t.Errorf("asked for %q, want %q, each once", asked, want)
-		}
+		w.wantAskedInAnyOrder("a.test", "/", "/401", "/captcha", "/in", "/in2", "/login", "/moved", "/robots.txt")
 		allowed := []string{"User-Agent", "From", "Accept", "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Modified-Since", "Connection"}
 		for i, r := range w.web.Referee().Requests() {
 			if accept := r.Header.Get("Accept"); (accept == "text/plain, */*;q=0.5") != (i == 0) { // robots.txt comes first
@@ -214,37 +195,26 @@ func squeezed(text string) string {
 	return b.String()
 }
 
-// Links are read from a page that is coded, and rules from a robots.txt; bombs, broken codings and heads without
-// an end cost their own page alone.
+// The crawler decodes pages and robots.txt. Bombs, broken codings and endless heads cost only their own page.
 func TestRule24_CodingsAreReadAndBombsCut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := map[string]string{"Content-Encoding": "br"}
-		site := &crawltest.Site{
-			Name: "a.test",
-			Robots: crawltest.Robots{
-				Body:   squeezed("User-agent: *\nDisallow: /no\n"),
-				Header: in,
-			},
-			Pages: map[string]crawltest.Page{
+	in := map[string]string{"Content-Encoding": "br"}
+	tell(t, []story{{
+		name: "brotli", set: func(w *world) { w.cfg.MaxBody = 1 << 20 }, offScope: true,
+		sites: []*crawltest.Site{{
+			Name: "a.test", Robots: crawltest.Robots{Body: squeezed("User-agent: *\nDisallow: /no\n"), Header: in},
+			Pages: pages{
 				"/": {Header: in, Type: "text/html", Body: squeezed(
 					`<a href="/bomb">1</a><a href="/broken">2</a><a href="/head">3</a><a href="/no">4</a><a href="/last">5</a>`)},
 				"/bomb":   {Header: in, Type: "text/html", Body: squeezed(strings.Repeat("<p>", 1<<20))},
 				"/broken": {Header: in, Type: "text/html", Body: squeezed("<p>bread</p>")[:9]},
-				"/head":   {Header: map[string]string{"X-Long": strings.Repeat("x", 70<<10)}},
-				"/no":     {},
-				"/last":   {},
+				"/head":   {Header: map[string]string{"X-Long": strings.Repeat("x", 70<<10)}}, "/no": {}, "/last": {},
 			},
-		}
-		w := newWorld(t, []string{"http://a.test/"}, site)
-		w.cfg.MaxBody = 1 << 20
-		w.run()
-		w.wantOutcomes("http://a.test/", "fetched: no match")
-		w.wantOutcomes("http://a.test/bomb", "fetched: truncated: length")
-		w.wantOutcomes("http://a.test/broken", "failed: coding")
-		w.wantOutcomes("http://a.test/head", "deferred: protocol", "deferred: protocol", "failed: protocol")
-		w.wantOutcomes("http://a.test/last", "fetched: no match")
-		if got := w.asked("a.test"); slices.Contains(got, "/no") || !slices.Contains(got, "/last") {
-			t.Errorf("asked for %q", got)
-		}
-	})
+		}},
+		outcomes: map[string]string{
+			"a.test/": "fetched: no match", "a.test/bomb": "fetched: truncated: length", "a.test/broken": "failed: coding",
+			"a.test/head": "deferred: protocol; deferred: protocol; failed: protocol", "a.test/no": "disallowed: disallow rule",
+			"a.test/last": "fetched: no match",
+		},
+		rules: crawltest.Rules{Pace: Floor, Partial: true, Repeats: 2},
+	}})
 }

@@ -12,23 +12,22 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
 	"curtsy/crawler/status"
 	"curtsy/storage"
 )
 
-// ailing is a.test without a robots.txt, whose target is answered by h the first n times; all else is fine.
+// ailing is a.test without a robots.txt, whose target responds by h the first n times.
 func ailing(target string, n int64, h http.HandlerFunc) *crawltest.Site {
 	var ill atomic.Int64
-	ill.Store(n)
 	return &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == target && ill.Add(-1) >= 0:
+		if r.URL.Path == target && ill.Add(1) <= n {
 			h(rw, r)
-		default:
-			afterRobots(html("<p>Bread."))(rw, r)
+			return
 		}
+		afterRobots(body(200, "<p>Bread.", "Content-Type", "text/html"))(rw, r)
 	})}
 }
 
@@ -43,8 +42,7 @@ func (l *lines) last() iter.Seq2[storage.Line, error] {
 	}
 }
 
-// Rule 17: no park is forgotten, not even one that an answer asked for which came just before a kill. Killed after each
-// such answer, before the frontier knows of it, the crawl asks the host no sooner than the answer said.
+// A back-off that a response asked for just before a kill is obeyed, though the frontier does not know of it.
 func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 	for _, tt := range []struct {
 		name, target string
@@ -131,7 +129,7 @@ func sum(counts map[string]int64) (n int64) {
 	return n
 }
 
-// counts checks that a status has all exchanges that are archived, and that there are at least so many.
+// counts checks that the status has all archived exchanges, at least so many.
 func (w *world) counts(s status.Status, least int) {
 	w.t.Helper()
 	told, _ := w.ledger.asked()
@@ -142,7 +140,7 @@ func (w *world) counts(s status.Status, least int) {
 	}
 }
 
-// The run that follows on a kill says so from its first moment on, and its budget knows.
+// The next run counts what the ledger has beyond the frontier, from its start and in its budget.
 func TestWhatAKillHidIsSpentOfTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
@@ -159,13 +157,13 @@ func TestWhatAKillHidIsSpentOfTheBudget(t *testing.T) {
 			if s := w.finish(c); s.EndedBy != EndedMaxBytes || s.Status.Bytes != 5000 {
 				t.Errorf("ended by %q with %d bytes", s.EndedBy, s.Status.Bytes)
 			}
-			w.reopen() // no turn was taken that could count it
+			w.reopen() // no turn was applied that could count it
 			c = w.crawl()
 		}
 	})
 }
 
-// syncs counts the syncs that a crawl asks for by itself; those of the frontier's barrier go by it.
+// syncs counts the syncs of a crawl, without those of the frontier's barrier.
 type syncs struct {
 	*lines
 	rests, pending, ofLedger, ofArchive int
@@ -196,7 +194,7 @@ func (a synced) Sync(ctx context.Context) error {
 	return a.archive.Sync(ctx)
 }
 
-// Rule 17: what an answer asks for is durable before anything else is done, which costs one sync: the ledger's.
+// A back-off is durable before the next request, for one sync of the ledger.
 func TestRule17_ARestCostsOneSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s syncs
@@ -217,40 +215,27 @@ func TestRule17_ARestCostsOneSync(t *testing.T) {
 	})
 }
 
-// beginning is a ledger that notes how often a run began, and how many requests had been made by then.
-type beginning struct {
-	*lines
-	w            *world
-	begun, asked int
-	err          error
-}
-
-func (b *beginning) Begin(context.Context) error {
-	b.begun++
-	b.asked += len(b.w.web.Referee().Requests())
-	return b.err
-}
-
-// The ledger says that a run began before that run asks for anything, and a run that it cannot say so of asks for nothing.
+// The ledger records the begin of a run before its first request. A run that it cannot record sends none.
 func TestTheLedgerMarksARunBeforeItsFirstExchange(t *testing.T) {
 	for _, failure := range []error{nil, errors.New("no room")} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {}}})
-			b := &beginning{lines: w.ledger, w: w, err: failure}
-			w.cfg.Ledger = b
-			c := w.crawl()
-			if _, err := c.Run(t.Context()); !errors.Is(err, failure) {
-				t.Fatal(err)
+			begun, before := 0, 0
+			w.ledger.begin = func() error {
+				begun++
+				before += len(w.web.Referee().Requests())
+				return failure
 			}
-			asked := len(w.web.Referee().Requests())
-			if b.begun != 1 || b.asked != 0 || (asked > 0) != (failure == nil) {
-				t.Errorf("the run began %d times, after %d of %d requests", b.begun, b.asked, asked)
+			_, err := w.crawl().Run(t.Context())
+			require.ErrorIs(t, err, failure)
+			if asked := len(w.web.Referee().Requests()); begun != 1 || before != 0 || (asked > 0) != (failure == nil) {
+				t.Errorf("the run began %d times, after %d of %d requests", begun, before, asked)
 			}
 		})
 	}
 }
 
-// timed is an archive that notes when it was synced. With err its Sync fails, once there is a refusal that old.
+// timed is an archive that notes the times of refusals and syncs. With err, Sync fails once a refusal is old.
 type timed struct {
 	archive
 	refusedAt, syncedAt []time.Time
@@ -275,27 +260,14 @@ func (a *timed) Sync(ctx context.Context) error {
 	return a.archive.Sync(ctx)
 }
 
-// waiting is a site with refused links that then wants to be left alone for minutes.
+// waiting is a site with refused links that then asks for a delay of minutes.
 func waiting() *crawltest.Site {
-	asked := false
-	return &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/":
-			rw.Header().Set("Content-Type", "text/html")
-			rw.Write([]byte(`<a href="http://b.test/1">x</a><a href="http://b.test/2">x</a><a href="/later">x</a>`))
-		case r.URL.Path == "/later" && !asked:
-			asked = true
-			rw.Header().Set("Retry-After", "300")
-			rw.WriteHeader(http.StatusServiceUnavailable)
-		case r.URL.Path == "/later":
-		default:
-			http.NotFound(rw, r)
-		}
-	})}
+	return &crawltest.Site{Name: "a.test", Pages: pages{
+		"/": {Links: []string{"http://b.test/1", "http://b.test/2", "/later"}}, "/later": {FailFirst: 1, RetryAfter: "300"},
+	}}
 }
 
-// A crawl that waits for a host, and so commits nothing, has its refusals written all the same, and no more often than there
-// are some.
+// A crawl that waits for a host, and so commits nothing, still writes its refusals, and syncs only while it has some.
 func TestRefusalsAreWrittenWhileTheCrawlWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, waiting())
@@ -314,32 +286,18 @@ func TestRefusalsAreWrittenWhileTheCrawlWaits(t *testing.T) {
 					in++
 				}
 			}
-			if in == 0 {
-				t.Errorf("refused at %v, and synced at %v", at.Sub(began), since(a.syncedAt, began))
-			}
+			assert.NotZerof(t, in, "refused at %v, and synced at %v", at, a.syncedAt)
 		}
-		if n := len(a.syncedAt); n > 6 {
-			t.Errorf("%d syncs: %v", n, since(a.syncedAt, began))
-		}
+		assert.LessOrEqual(t, len(a.syncedAt), 6, "syncs")
 	})
 }
 
-func since(all []time.Time, began time.Time) (out []time.Duration) {
-	for _, at := range all {
-		out = append(out, at.Sub(began))
-	}
-	return out
-}
-
-// Refusals that cannot be written end the run: what the archive lacks is not passed over.
 func TestRefusalsThatCannotBeWrittenEndTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, waiting())
 		broken := errors.New("no room")
 		w.cfg.Recorder = &timed{err: broken}
-		c := w.crawl()
-		if _, err := c.Run(t.Context()); !errors.Is(err, broken) {
-			t.Errorf("%v", err)
-		}
+		_, err := w.crawl().Run(t.Context())
+		require.ErrorIs(t, err, broken)
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"curtsy/storage"
 )
 
-// line returns the only line on a URL.
 func (w *world) line(url string) storage.Line {
 	w.t.Helper()
 	var found []storage.Line
@@ -33,8 +32,6 @@ func (w *world) line(url string) storage.Line {
 	return found[0]
 }
 
-// wantRecords checks that each record has the line of the ledger that names it, and that each line of an exchange with a
-// record names one.
 func (w *world) wantRecords() {
 	w.t.Helper()
 	by := map[string]storage.Line{}
@@ -92,20 +89,13 @@ func TestLine_HowAURLWasFound(t *testing.T) {
 
 func TestLine_TheExchangeInFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const body = "<p>Bread."
-		site := &crawltest.Site{Name: "a.test", Latency: 300 * time.Millisecond, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/robots.txt" {
-				http.NotFound(rw, r)
-				return
-			}
-			rw.Header().Set("Content-Type", "TEXT/HTML ; charset=utf-8")
-			rw.Write([]byte(body))
-		})}
+		const text = "<p>Bread."
+		site := &crawltest.Site{Name: "a.test", Latency: 300 * time.Millisecond, Pages: pages{"/": {Body: text, Type: "TEXT/HTML ; charset=utf-8"}}}
 		w := newWorld(t, []string{"http://a.test/", "http://nowhere.test/"}, site)
 		w.run()
-		l, sum := w.line("http://a.test/"), sha256.Sum256([]byte(body))
+		l, sum := w.line("http://a.test/"), sha256.Sum256([]byte(text))
 		if l.Began.IsZero() || l.Took != 300*time.Millisecond || l.FirstByte != 300*time.Millisecond || !l.Addr.IsValid() || l.Status != 200 ||
-			l.Type != "text/html" || l.Octets < int64(len(body)+15) || l.Payload != hex.EncodeToString(sum[:]) || l.Truncated != "" || l.Attempt != 1 {
+			l.Type != "text/html" || l.Octets < int64(len(text)+15) || l.Payload != hex.EncodeToString(sum[:]) || l.Truncated != "" || l.Attempt != 1 {
 			t.Errorf("%+v", l)
 		}
 		for _, l := range w.ledger.all {
@@ -116,7 +106,7 @@ func TestLine_TheExchangeInFigures(t *testing.T) {
 	})
 }
 
-// The links of a page are archived as they were found, followed or not, and where an answer redirects to.
+// The record of a page has all its links, followed or not, and the target of a redirect.
 func TestRecord_OutlinksAreAllThatWereFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{
@@ -142,8 +132,7 @@ func TestRecord_OutlinksAreAllThatWereFound(t *testing.T) {
 	})
 }
 
-// keptPaces fails the test for a line whose exchange began sooner after the one before than the line says was due, and
-// returns how many lines of exchanges there are by who asked for the pause.
+// keptPaces checks that no exchange began before its delay was over, and counts exchanges by the reason of their delay.
 func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 	t.Helper()
 	by := map[string]int{}
@@ -164,10 +153,8 @@ func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 	return by
 }
 
-// idOf is the id that the archive of a test gave its i-th record.
 func idOf(i int) string { return fmt.Sprintf("record %d", i+1) }
 
-// recordsOf returns the ids of a URL's records, in order, and the records.
 func (w *world) recordsOf(url string) (ids []string, all []storage.Record) {
 	for i, r := range w.archive.records {
 		if r.URL == url {
@@ -177,25 +164,16 @@ func (w *world) recordsOf(url string) (ids []string, all []storage.Record) {
 	return ids, all
 }
 
-// A 304 is archived as the answer that a certain earlier one still holds: not the last 304, but the one with the file. The
-// lines after it name the 304. Both is known after a restart.
+// The record of a 304 names the response with the file, not the last 304; later lines name the 304, also after a restart.
 func TestRecord_NotModifiedNamesTheRobotsTxtThatHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.URL.Path != "/robots.txt":
-				n++
-				rw.Header().Set("Content-Type", "text/html")
-				fmt.Fprintf(rw, `<p>%d <a href="/%d">next</a>`, n, n)
-			case r.Header.Get("If-None-Match") != "":
+		w := newTimetable(t, time.Second, 99, func(_ int, rw http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("If-None-Match") != "" {
 				rw.WriteHeader(http.StatusNotModified)
-			default:
-				rw.Header().Set("ETag", `"1"`)
-				fmt.Fprint(rw, "User-agent: *\nDisallow: /no\n")
+				return
 			}
-		})}
-		w := newWorld(t, []string{"http://a.test/"}, site)
+			body(200, "User-agent: *\nDisallow: /no\n", "ETag", `"1"`)(rw, r)
+		})
 		for range 3 {
 			w.cfg.MaxTime = 5 * time.Second
 			w.run()
@@ -227,8 +205,7 @@ func TestRecord_NotModifiedNamesTheRobotsTxtThatHolds(t *testing.T) {
 	})
 }
 
-// Where a robots.txt redirects to another host, the lines of the host name the exchange there, and that says for whose
-// robots.txt it was made.
+// Where robots.txt redirects to another host, the lines name the exchange there, whose line names the robots.txt.
 func TestLine_RobotsRecordThroughARedirectToAnotherHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 3)
@@ -259,7 +236,6 @@ func TestLine_RobotsRecordThroughARedirectToAnotherHost(t *testing.T) {
 	})
 }
 
-// The outcome of a linked robots.txt has the time of its exchange, however long its record takes.
 func TestLine_LinkedRobotsHasTheTimeOfItsExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const url = "http://a.test/robots.txt"
@@ -282,58 +258,37 @@ func TestLine_LinkedRobotsHasTheTimeOfItsExchange(t *testing.T) {
 	})
 }
 
-// robotsLines are the ledger's lines on exchanges for robots.txt, in order.
-func (w *world) robotsLines() (out []storage.Line) {
-	for _, l := range w.ledger.all {
-		if l.Decision == storage.DecisionRobots {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// recorded returns what a line's record kept.
-func (w *world) recorded(l storage.Line) kept {
-	w.t.Helper()
-	var n int
-	if _, err := fmt.Sscanf(l.Record, "record %d", &n); err != nil {
-		w.t.Fatalf("%s, status %d: record %q", l.URL, l.Status, l.Record)
-	}
-	return w.archive.records[n-1]
-}
-
-// Rule 8: each version of robots.txt is in the archive as the answer of the exchange that brought it, and the ledger
-// names record and digest; so are the exchanges that brought none. The frontier keeps each body, and each verdict names
-// the digest of the version that decided.
+// The archive has every exchange for robots.txt, the ledger its record and digest, the frontier each body; each verdict
+// names the digest of the version that decided.
 func TestRule08_EachVersionIsArchivedWithItsExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := []string{"User-agent: *\nDisallow: /none1\n", "User-agent: *\nDisallow: /none2\n# café\n", ""}
-		answers := []http.HandlerFunc{
-			body(503, "closed for an hour"), body(200, files[0], "ETag", `"1"`), withStatus(304, "ETag", `"1"`),
-			body(200, files[1]), body(500, "broken"), body(200, files[2]),
-		}
+		answers := []struct {
+			status int
+			body   string
+		}{{503, "closed for an hour"}, {200, files[0]}, {304, ""}, {200, files[1]}, {500, "broken"}, {200, files[2]}}
 		w := newTimetable(t, time.Minute, 200, func(n int, rw http.ResponseWriter, r *http.Request) {
-			rw.Header().Set("Cache-Control", "max-age=2400")
-			answers[min(n, len(answers))-1](rw, r)
+			answer := answers[min(n, len(answers))-1]
+			body(answer.status, answer.body, "Cache-Control", "max-age=2400", "ETag", fmt.Sprintf(`"%d"`, max(n, 3)))(rw, r)
 		})
 		w.run()
-		asked := 0
-		for _, r := range w.web.Referee().Requests() {
-			if r.Target == "/robots.txt" {
-				asked++
+		var lines []storage.Line
+		for _, l := range w.ledger.all {
+			if l.Decision == storage.DecisionRobots {
+				lines = append(lines, l)
 			}
 		}
-		lines := w.robotsLines()
-		if len(lines) != asked || asked < len(answers) {
+		if asked := count(w.asked("a.test"), "/robots.txt"); len(lines) != asked || asked < len(answers) {
 			t.Fatalf("%d lines for %d exchanges, of at least %d", len(lines), asked, len(answers))
 		}
 		known := map[string]bool{}
-		for i, want := range []struct {
-			status int
-			body   string
-		}{{503, "closed for an hour"}, {200, files[0]}, {304, ""}, {200, files[1]}, {500, "broken"}, {200, files[2]}} {
-			l := lines[i]
-			r := w.recorded(l)
+		for i, want := range answers {
+			l, r := lines[i], w.archive.records[0]
+			for j := range w.archive.records {
+				if idOf(j) == l.Record {
+					r = w.archive.records[j]
+				}
+			}
 			_, got, _ := strings.Cut(r.response, "\r\n\r\n")
 			if l.Status != want.status || got != want.body || r.URL != "http://a.test/robots.txt" || !strings.HasPrefix(string(r.Request), "GET /robots.txt HTTP/1.1\r\n") {
 				t.Errorf("exchange %d: line %+v, record of %s: %q", i+1, l, r.URL, r.response)

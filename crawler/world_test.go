@@ -94,10 +94,16 @@ func (a *archive) Sync(context.Context) error {
 type lines struct {
 	mu    sync.Mutex
 	all   []storage.Line
+	begin func() error       // may be nil
 	after func(storage.Line) // each; may be nil
 }
 
-func (l *lines) Begin(ctx context.Context) error { return ctx.Err() }
+func (l *lines) Begin(ctx context.Context) error {
+	if l.begin != nil {
+		return l.begin()
+	}
+	return ctx.Err()
+}
 
 func (l *lines) Append(ctx context.Context, line storage.Line) error {
 	if err := ctx.Err(); err != nil {
@@ -513,9 +519,6 @@ func afterRobots(then http.HandlerFunc) func(http.ResponseWriter, *http.Request)
 func withStatus(code int, fields ...string) http.HandlerFunc {
 	return body(code, "", fields...)
 }
-
-// html answers with a page.
-func html(text string) http.HandlerFunc { return body(200, text, "Content-Type", "text/html") }
 
 // body answers with a body and header fields, given by name and value.
 func body(code int, text string, fields ...string) http.HandlerFunc {
