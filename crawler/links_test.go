@@ -2,11 +2,8 @@ package crawler
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 
@@ -16,7 +13,6 @@ import (
 	"curtsy/storage"
 )
 
-// sheet is a style sheet that imports others and shows pictures.
 func sheet(embeds ...string) crawltest.Page {
 	var imports, rest strings.Builder
 	for i, e := range embeds {
@@ -36,8 +32,8 @@ func sheet(embeds ...string) crawltest.Page {
 
 var picture = crawltest.Page{Type: "image/png", Body: "png"}
 
-// searched is a site in the style of javadoc, whose search needs what a script alone names. Embeds has what the referee
-// allows to be asked for.
+// searched is a site in the style of javadoc, whose search needs files that only a script names. Embeds are what the
+// referee allows.
 func searched() *crawltest.Site {
 	js := func(body string, names ...string) crawltest.Page {
 		return crawltest.Page{Type: "text/javascript", Body: body, Embeds: names}
@@ -70,49 +66,36 @@ func TestWhatScriptsNameIsAskedForOnlyWhereThatIsWanted(t *testing.T) {
 	b := func() *crawltest.Site {
 		return &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/x.js": {Body: "x"}, "/moved.js": {Body: "x"}}}
 	}
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/api/index.html"}, searched(), b())
-		w.cfg.Scope.Mode = "prefix"
-		w.run()
-		w.wantAskedInAnyOrder("a.test", "/api/index.html", "/api/js/script.js", "/api/p/C.html", "/robots.txt")
-	})
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, []string{"http://a.test/api/index.html"}, searched(), b())
-		w.cfg.Scope.Mode, w.cfg.Scope.Requisites, w.cfg.Scope.Scripts = "prefix", "all", true
-		s := w.run()
-		w.judged(crawltest.Rules{Pace: Floor})
-		got := w.asked("a.test")
-		slices.Sort(got)
-		if want := []string{
-			"/api/deep.json", "/api/index.html", "/api/js/moved.js", "/api/js/private.json", "/api/js/script.js", "/api/js/type-index.js",
-			"/api/js/word.js", "/api/moved.js", "/api/own.json", "/api/p/C.html", "/api/type-index.js", "/api/word.js", "/robots.txt",
-		}; !slices.Equal(got, want) {
-			t.Errorf("asked for %q", got)
-		}
-		if got := w.asked("b.test"); len(got) > 0 {
-			t.Errorf("another host was asked for %q", got)
-		}
-		l := w.lineOf("http://a.test/api/word.js")
-		if l.Kind != storage.KindScript || l.Via != "http://a.test/api/js/script.js" || l.Outcome != storage.OutcomeGone || l.Reason != "named by script: status 404" {
-			t.Errorf("%+v", l)
-		}
-		assert.Equal(t, storage.DecisionDisallow, w.lineOf("http://a.test/api/private.json").Decision)
-		if l := w.lineOf("http://a.test/api/moved.js"); l.Outcome != storage.OutcomeDropped || l.Reason != "scope:script" {
-			t.Errorf("%+v", l)
-		}
-		if s.Status.Links["scope:script"] == 0 {
-			t.Errorf("links %v", s.Status.Links)
-		}
-		want := map[string]int64{"found": 3, "not there": 5, "disallowed": 1, "dropped": 1}
-		if !maps.Equal(s.Status.Scripts, want) {
-			t.Errorf("what scripts name: %v", s.Status.Scripts)
-		}
-		assert.EqualValues(t, 0, s.Status.Failed, "failed")
+	dropped := map[string]string{"a.test/api/moved.js": "dropped: scope:script", "a.test/api/word.js": "gone: named by script: status 404"}
+	tell(t, []story{
+		{
+			name: "no", seeds: "http://a.test/api/index.html", sites: []*crawltest.Site{searched(), b()}, set: func(w *world) { w.cfg.Scope.Mode = "prefix" },
+			check: func(_ *testing.T, w *world, _ Summary) {
+				w.wantAskedInAnyOrder("a.test", "/api/index.html", "/api/js/script.js", "/api/p/C.html", "/robots.txt")
+			},
+		},
+		{
+			name: "yes", seeds: "http://a.test/api/index.html", sites: []*crawltest.Site{searched(), b()}, rules: crawltest.Rules{Pace: Floor},
+			set: func(w *world) {
+				w.cfg.Scope.Mode, w.cfg.Scope.Requisites, w.cfg.Scope.Scripts = "prefix", "all", true
+			},
+			asked: map[string]string{"b.test": ""}, outcomes: dropped, figures: map[string]int64{"failed": 0},
+			check: func(t *testing.T, w *world, s Summary) {
+				w.wantAskedInAnyOrder("a.test",
+					"/api/deep.json", "/api/index.html", "/api/js/moved.js", "/api/js/private.json", "/api/js/script.js", "/api/js/type-index.js",
+					"/api/js/word.js", "/api/moved.js", "/api/own.json", "/api/p/C.html", "/api/type-index.js", "/api/word.js", "/robots.txt")
+				if l := w.lineOf("http://a.test/api/word.js"); l.Kind != storage.KindScript || l.Via != "http://a.test/api/js/script.js" {
+					t.Errorf("%+v", l)
+				}
+				assert.Equal(t, storage.DecisionDisallow, w.lineOf("http://a.test/api/private.json").Decision)
+				assert.NotZero(t, s.Status.Links["scope:script"], s.Status.Links)
+				assert.Equal(t, map[string]int64{"found": 3, "not there": 5, "disallowed": 1, "dropped": 1}, s.Status.Scripts, "what scripts name")
+			},
+		},
 	})
 }
 
-// Stores of files answer 403 for what is not there, and ten refusals in a row end a crawl of the host (rule 13): words in
-// a script must not.
+// File stores return 403 for a missing file, and ten refusals in a row end the host (rule 13). Words in a script must not.
 func TestRefusalsOfWhatScriptsNameDoNotEndAHost(t *testing.T) {
 	site, root := &crawltest.Site{Name: "a.test", Pages: pages{"/last": {Body: "x"}}}, crawltest.Page{Links: []string{"last"}}
 	var names strings.Builder
@@ -134,7 +117,6 @@ func TestRefusalsOfWhatScriptsNameDoNotEndAHost(t *testing.T) {
 	}})
 }
 
-// TestFollowFeed: an entry of a feed that no page links is found by way of the feed, if that is wanted.
 func TestFollowFeed(t *testing.T) {
 	for on, asked := range map[bool]string{false: "/robots.txt / /feed", true: "/robots.txt / /feed /entry"} {
 		tell(t, []story{{

@@ -21,7 +21,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// rival is another crawl of the same user, as host locks show it: now and then it has a host for a while.
+// rival is another crawl of the same user, which now and then has a host for a while.
 type rival struct {
 	freeSpots
 	t *testing.T
@@ -54,7 +54,7 @@ func (l *rival) Release(a canon.Authority, _ time.Duration) error {
 	return nil
 }
 
-// tangle is a web of hosts the robots.txt of many of which lead to another, or fail, or ask for a delay.
+// tangle is a web of hosts whose robots.txt redirect to each other, fail, or ask for a delay.
 func tangle(r *rand.Rand, hosts int, delays bool) (sites []*crawltest.Site, seeds []string) {
 	for i := range hosts {
 		site := crawltest.Tree(fmt.Sprintf("h%02d.test", i), r.IntN(8)+1)
@@ -86,9 +86,8 @@ func tangle(r *rand.Rand, hosts int, delays bool) (sites []*crawltest.Site, seed
 	return sites, seeds
 }
 
-// Whatever comes together: hosts at few addresses, robots.txt that lead elsewhere, another crawl, failures, defects, opt-outs
-// and commands of the operator while the crawl runs, drains and aborts at any instant. The referee finds nothing, no
-// address is asked too soon, no lock or lease is left, no turn is given for nothing, and the ledger's paces were kept.
+// All rules hold together: hosts at few addresses, robots.txt that redirect, another crawl, failures, panics, opt-outs and
+// commands of the operator, in crawls that drain or abort at any instant.
 func TestPolitenessHoldsWhereTheRulesMeet(t *testing.T) {
 	worlds := uint64(12)
 	if testing.Short() {
@@ -109,7 +108,7 @@ func meet(t *testing.T, r *rand.Rand) {
 	aborts := r.IntN(2) == 0 // a delay that nobody has read to the end binds nobody
 	sites, seeds := tangle(r, hosts, !aborts)
 	w := newWorld(t, seeds, sites...)
-	l := newListed(w, "# nobody yet\n", nil)
+	l := newListed(w, "# nobody yet\n")
 	spots := r.IntN(6) + 1
 	s := w.share(func(host string) []string {
 		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(host, "h"), ".test"))
@@ -163,9 +162,8 @@ func meet(t *testing.T, r *rand.Rand) {
 			held := parse(t, seeds[r.IntN(hosts)]).Authority()
 			act := []frontier.Act{frontier.Park, frontier.Resume, frontier.Resume}[r.IntN(3)]
 			at(func() {
-				if _, err := w.front.Steer(context.Background(), frontier.Steering{Act: act, Authority: held}); err != nil {
-					t.Error(err)
-				}
+				_, err := w.front.Steer(context.Background(), frontier.Steering{Act: act, Authority: held})
+				assert.NoError(t, err)
 			})
 		}
 		if run == 1 {
@@ -179,9 +177,8 @@ func meet(t *testing.T, r *rand.Rand) {
 		}
 		if last {
 			for _, seed := range seeds {
-				if _, err := w.front.Steer(ctx, frontier.Steering{Act: frontier.Resume, Authority: parse(t, seed).Authority()}); err != nil {
-					t.Fatal(err)
-				}
+				_, err := w.front.Steer(ctx, frontier.Steering{Act: frontier.Resume, Authority: parse(t, seed).Authority()})
+				require.NoError(t, err)
 			}
 		}
 		begin := time.Now()
@@ -221,7 +218,6 @@ func meet(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// settled checks what must be true between two runs.
 func settled(t *testing.T, w *world, locks *rival) {
 	t.Helper()
 	st, err := w.front.Stats(t.Context())

@@ -11,67 +11,48 @@ import (
 	"curtsy/crawler/crawltest"
 	"curtsy/frontier"
 	"curtsy/storage"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// drop drops a host, as an operator does while the crawl is running.
+// drop drops a host, as the operator does.
 func (w *world) drop(url string) {
-	s := frontier.Steering{Act: frontier.Drop, Authority: parse(w.t, url).Authority()}
-	if _, err := w.front.Steer(w.t.Context(), s); err != nil {
-		w.t.Error(err)
-	}
+	_, err := w.front.Steer(w.t.Context(), frontier.Steering{Act: frontier.Drop, Authority: parse(w.t, url).Authority()})
+	assert.NoError(w.t, err)
 }
 
-// wantTold fails unless ledger and archive tell of as many URLs that an operator dropped as the frontier counts, and of at
-// least so many.
 func (w *world) wantTold(least int64) {
 	w.t.Helper()
 	st, err := w.front.Stats(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var inLedger, inArchive int64
-	for _, l := range w.ledger.all {
-		if l.Reason == frontier.ReasonOperator && l.Outcome == "dropped" {
-			inLedger += max(l.Count, 1)
-		}
-	}
-	for _, l := range w.archive.refused {
-		if l.Reason == frontier.ReasonOperator && l.Outcome == "dropped" {
-			inArchive += max(l.Count, 1)
-		}
-	}
+	require.NoError(w.t, err)
 	counted := st.Reasons[frontier.Dropped][frontier.ReasonOperator]
-	if inLedger != counted || inArchive != counted || counted < least {
-		w.t.Errorf("%d URLs are dropped, at least %d should be; the ledger tells of %d, the archive of %d", counted, least, inLedger, inArchive)
+	assert.GreaterOrEqual(w.t, counted, least, "dropped")
+	for name, lines := range map[string][]storage.Line{"ledger": w.ledger.all, "archive": w.archive.refused} {
+		n := int64(0)
+		for _, l := range lines {
+			if l.Reason == frontier.ReasonOperator && l.Outcome == "dropped" {
+				n += max(l.Count, 1)
+			}
+		}
+		assert.Equalf(w.t, counted, n, "dropped, by the %s", name)
 	}
 }
 
-// What a drop closes later has its line as well: what other pages name, and the tasks of the turn that is under way, those
-// that it defers and those that it leaves.
+// URLs that a drop closes later also have their lines: those that other pages name, and those of the turn under way.
 func TestWhatIsFoundOfADroppedHostAndWhatIsUnderALeaseHasItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w *world
-		a := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			rw.Header().Set("Content-Type", "text/html")
-			switch r.URL.Path {
-			case "/":
-				fmt.Fprint(rw, `<a href="/1"></a><a href="/2"></a><a href="/3"></a><a href="/4"></a><a href="/5"></a><a href="/6"></a>`)
-			case "/1":
+		a := pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/1" {
 				w.drop("http://a.test/")
-				http.Error(rw, "", http.StatusServiceUnavailable)
-			default:
-				http.NotFound(rw, r)
 			}
-		})}
-		b := &crawltest.Site{Name: "b.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/" {
-				http.NotFound(rw, r)
-				return
-			}
-			time.Sleep(30 * time.Second)
-			rw.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(rw, `<a href="http://a.test/late"></a><a href="http://a.test/later"></a><a href="http://a.test/1"></a>`)
-		})}
+			withStatus(503)(rw, r)
+		})
+		a.Pages = pages{"/": {Links: []string{"/1", "/2", "/3", "/4", "/5", "/6"}}}
+		b := &crawltest.Site{Name: "b.test", Pages: pages{
+			"/": {Links: []string{"http://a.test/late", "http://a.test/later", "http://a.test/1"}, Delay: 30 * time.Second},
+		}}
 		w = newWorld(t, []string{"http://a.test/", "http://b.test/"}, a, b)
 		w.run()
 		w.wantTold(8) // 1 to 6, late and later
@@ -80,7 +61,6 @@ func TestWhatIsFoundOfADroppedHostAndWhatIsUnderALeaseHasItsLine(t *testing.T) {
 	})
 }
 
-// The same holds for what a sitemap lists, of which a large one is entered in pieces.
 func TestWhatASitemapListsOfADroppedHostHasItsLine(t *testing.T) {
 	for _, listed := range []int{3, sitemapBatch + 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -104,7 +84,7 @@ func TestWhatASitemapListsOfADroppedHostHasItsLine(t *testing.T) {
 	}
 }
 
-// sameRefusals checks that archive and ledger say the same of what was not asked for.
+// sameRefusals checks that archive and ledger agree on the URLs without a request.
 func (w *world) sameRefusals() {
 	w.t.Helper()
 	var want []storage.Line
