@@ -17,12 +17,12 @@ import (
 	"curtsy/storage/spool"
 )
 
-// payload is the body without transfer coding, digested as it is read.
+// payload digests the body, without transfer coding, as it is read.
 type payload struct {
 	r    io.Reader
 	sum  hash.Hash
 	size int64
-	err  error // what ended it first, whoever reads on; io.EOF when it is whole
+	err  error // the first error; io.EOF when it is whole
 }
 
 func (p *payload) Read(b []byte) (int, error) {
@@ -35,13 +35,13 @@ func (p *payload) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readRest reads the body, unless nobody wants it. keep says that the response ended where its framing says and that
-// the connection may carry another exchange.
+// readRest reads the body if it is wanted. keep reports that the response ended where its framing says and that the
+// connection may be reused.
 func (f *Fetcher) readRest(x *Exchange, l *connection, resp *http.Response, r Request) (keep bool, err error) {
 	x.PayloadDigest = sha256.Sum256(nil)
 	if r.Head {
 		x.Truncated = CutOther
-		return !resp.Close, nil // RFC 9110 9.3.2: it ends with the head, whatever that says of a body
+		return !resp.Close, nil // RFC 9110 9.3.2: it ends with the head, whatever the head declares
 	}
 	if r.Want != nil {
 		if x.Unwanted = r.Want(resp.StatusCode, resp.Header); x.Unwanted != "" {
@@ -62,8 +62,8 @@ func (f *Fetcher) readRest(x *Exchange, l *connection, resp *http.Response, r Re
 	return complete && !resp.Close, err
 }
 
-// readBody reads body and payload to their end, or to where a cap or a fault stops it. An error of the
-// connection counts before that of the framing, and that before the coding's.
+// readBody reads body and payload up to their end, a limit or a fault. An error of the connection takes precedence over
+// one of the framing, and that over one of the coding.
 func (f *Fetcher) readBody(x *Exchange, l *connection, resp *http.Response, most int64) (complete bool, err error) {
 	begin := l.consumed()
 	chunked := len(resp.TransferEncoding) > 0
@@ -85,7 +85,7 @@ func (f *Fetcher) readBody(x *Exchange, l *connection, resp *http.Response, most
 	size, over, err := f.transfer(sink, src, most)
 	over = over || errors.Is(err, coding.ErrTooLarge)
 	if !over && p.err == nil {
-		// The coding ended, well or not, before the framing did. Archive and digest are of all of it.
+		// The coding ended before the framing did. Archive and digest cover the whole payload.
 		if _, _, derr := f.transfer(io.Discard, p, math.MaxInt64); err == nil {
 			err = derr
 		}
@@ -107,7 +107,7 @@ func (f *Fetcher) readBody(x *Exchange, l *connection, resp *http.Response, most
 	case !errors.Is(p.err, io.EOF):
 		x.Truncated, err = l.fault(p.err, Incomplete)
 		return false, err
-	case resp.ContentLength < 0 && !chunked && l.unclosed():
+	case resp.ContentLength < 0 && !chunked && l.socket != nil && l.socket.eof: // RFC 9112 9.8: anybody on the path can do that
 		x.Truncated = CutDisconnect
 		return false, &Failure{Incomplete,
 			errors.New("the connection ended without a TLS closure alert, and nothing else told the end")}
@@ -117,7 +117,7 @@ func (f *Fetcher) readBody(x *Exchange, l *connection, resp *http.Response, most
 	return true, nil
 }
 
-// transfer copies src to sink up to its end, or up to most octets: over says that there were more.
+// transfer copies up to most bytes; over reports that there were more.
 func (f *Fetcher) transfer(sink io.Writer, src io.Reader, most int64) (size int64, over bool, err error) {
 	b := f.copies.Get().(*[]byte)
 	defer f.copies.Put(b)
@@ -139,17 +139,16 @@ func (f *Fetcher) transfer(sink io.Writer, src io.Reader, most int64) (size int6
 	}
 }
 
-// A decoder keeps a window of what it has decoded: of br up to 16 MiB, which four octets can ask for. Exchanges in
-// flight are many, and slow ones stay so for minutes; if each held such a window, a few hundred hosts would cost
-// gigabytes. So what may take more than smallWindow is decoded once all of it is here, by no more than largeDecoders at
-// a time: they wait for no host.
+// Four bytes of br can ask for a window of 16 MiB. If each slow exchange held one, a few hundred hosts would cost
+// gigabytes. A body that may need more than smallWindow is therefore decoded after it has arrived, by at most
+// largeDecoders at a time.
 const (
 	smallWindow   = 512 << 10
 	largeDecoders = 4
 )
 
-// plain returns p with its codings undone. The caller calls close when it has been read. The error is a
-// *spoolError: that of the body is found by reading on.
+// plain returns p decoded. The caller calls release after reading. The error is a *spoolError; one of the body shows when
+// it is read.
 func (f *Fetcher) plain(p *payload, undo []string) (r io.Reader, release func(), err error) {
 	var first [1]byte
 	n, err := io.ReadFull(p, first[:])
@@ -165,19 +164,17 @@ func (f *Fetcher) plain(p *payload, undo []string) (r io.Reader, release func(),
 		return nil, nil, errors.Join(own, whole.close())
 	}
 	f.large <- struct{}{}
-	// No pool: a decoder in one keeps its window, and the next body that it is for may be slow.
+	// A pooled decoder would keep its window, and its next body may be slow.
 	z := coding.NewReader(io.NewSectionReader(whole, 0, size), undo, nil)
 	return z, func() {
 		<-f.large
-		_ = whole.close() // it was read, or its error was
+		_ = whole.close() // it has been read
 	}, nil
 }
 
-// spoolFirst is how many bytes a body has room for in memory at first.
-const spoolFirst = 8 << 10
+const spoolFirst = 8 << 10 // initial bytes of a body's memory
 
-// spooled keeps what is read of an exchange, to be read again. Its memory is used again by the next: whoever reads a
-// body that is closed is told so.
+// spooled keeps the bytes of an exchange. Its memory is pooled: reading it after close is an error.
 type spooled struct {
 	*spool.Spool
 	pool   *sync.Pool
@@ -188,16 +185,7 @@ func (f *Fetcher) newSpooled() *spooled {
 	return &spooled{Spool: f.memory.Get().(*spool.Spool), pool: &f.memory}
 }
 
-// newSpool makes one for the pool.
-func newSpool(dir string) func() any {
-	return func() any {
-		s := &spool.Spool{Dir: dir, Pattern: "curtsy-body-*"}
-		s.Grow(spoolFirst)
-		return s
-	}
-}
-
-// spoolError is a failure of our own disk.
+// spoolError is a failure of the local disk.
 type spoolError struct{ err error }
 
 func (e *spoolError) Error() string { return e.err.Error() }
@@ -212,7 +200,6 @@ func (b *spooled) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// ReadAt is that of io.ReaderAt.
 func (b *spooled) ReadAt(p []byte, off int64) (int, error) {
 	if b.closed {
 		return 0, os.ErrClosed
@@ -220,7 +207,7 @@ func (b *spooled) ReadAt(p []byte, off int64) (int, error) {
 	return b.Spool.ReadAt(p, off)
 }
 
-// close gives the memory back and removes the file. A nil one has nothing to close.
+// close releases memory and file; b may be nil.
 func (b *spooled) close() error {
 	if b == nil || b.closed {
 		return nil
@@ -236,9 +223,7 @@ func (b *spooled) close() error {
 	return nil
 }
 
-// acceptEncoding is what we offer. Other codings are undone as well (package coding). Zstd is not offered unasked:
-// archives keep what was sent, and players and libraries of the field (pywb, ReplayWeb.page, warcio) do not read it
-// back.
+// Zstd is not offered by default: archives keep bodies as sent, and pywb, ReplayWeb.page and warcio do not decode it.
 const (
 	acceptEncoding = "gzip, br"
 	withZstd       = ", zstd"

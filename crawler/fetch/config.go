@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -20,10 +21,10 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/coding"
+	"curtsy/storage/spool"
 )
 
-// Config is what a Fetcher is made with. The zero value is complete: it fetches from public addresses, but see
-// Identity.CheckContact.
+// Config configures a Fetcher. The zero value fetches from public addresses; see also Identity.CheckContact.
 type Config struct {
 	Identity Identity
 
@@ -31,105 +32,101 @@ type Config struct {
 	Signer Signer
 
 	// Resolve returns the addresses of a host name, in the order to be tried; a *net.DNSError with IsNotFound says
-	// that the name does not exist. It is asked at most 64 times at once, those not counted that take over a second. Nil
-	// means the system's resolver.
+	// that the name does not exist. At most 64 calls run at once, those over a second not counted. Nil means the system's
+	// resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
-	// Dial connects to address, "ip:port", the very one that was picked and guarded. Nil means a net.Dialer.
+	// Dial connects to address, "ip:port". Nil means a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Bind is the local address of all connections that a nil Dial makes. The zero Addr leaves it to the system.
+	// Bind is the local address of connections that a nil Dial makes. The zero Addr leaves it to the system.
 	Bind netip.Addr
 
-	// Family is the one kind of addresses that hosts are asked at. A host without such an address fails with NoIPv4 or
-	// NoIPv6. Zero means both.
+	// Family restricts addresses. A host without one of that family fails with NoIPv4 or NoIPv6. Zero means any.
 	Family Family
 
-	// Proxy says which proxy leads to a host. Nil means none to any. Where a proxy looks names up itself, guard and pace
-	// have no address to judge; see Fetcher.Addresses.
+	// Proxy chooses the proxy for a host. Nil means none. Where a proxy looks names up itself, guard and pace have no
+	// address to judge; see Fetcher.Addresses.
 	Proxy *Chooser
 
 	// AllowNet exempts addresses from the guard, whatever name leads to them (politeness rule 23).
 	AllowNet []netip.Prefix
 
-	// AllowAddr exempts literal addresses given as seeds: that address and port, and only when the URL spells the
-	// address itself. A name exempts nothing.
+	// AllowAddr exempts an address and port given as a seed, only when the URL spells the address itself.
 	AllowAddr []netip.AddrPort
 
-	// AllowLocalhost are the ports on which the name localhost, given as a seed, may be reached on loopback.
+	// AllowLocalhost are the loopback ports on which the name localhost, given as a seed, may be reached.
 	AllowLocalhost []uint16
 
-	// Refuse says why an address may not be dialled whatever else holds, or nil: an opt-out (politeness rule 16). It is
-	// asked before every exchange, kept connections included. Nil refuses nothing.
+	// Refuse returns why an address may not be dialled, or nil: an opt-out (politeness rule 16). It is called before every
+	// exchange, also over a kept connection. Nil refuses nothing.
 	Refuse func(netip.Addr) error
 
-	// Credentials are header fields for hosts of the operator's own; see Request.Own. Nil means none.
+	// Credentials are header fields for the operator's hosts; see Request.Own. Nil means none.
 	Credentials *Set
 
 	// RootCAs are the certificates that TLS trusts. Nil means the system's.
 	RootCAs *x509.CertPool
 
-	// SpoolDir is where bodies over 256 KiB lie until Exchange.Close. Empty means os.TempDir().
+	// SpoolDir holds bodies over 256 KiB until Exchange.Close. Empty means os.TempDir().
 	SpoolDir string
 
-	// AcceptLanguage is the value of that field. Empty means it is not sent.
+	// AcceptLanguage is the value of that field, which is not sent if empty.
 	AcceptLanguage string
 
 	// AcceptZstd offers the coding zstd beside gzip and br. Few tools read archives with bodies in it.
 	AcceptZstd bool
 
-	// MaxBody is the most octets of a decoded body. Zero means 100 MiB.
+	// MaxBody bounds the bytes of a decoded body. Zero means 100 MiB.
 	MaxBody int64
 
-	// MaxRate is the most octets per second that are read, over all connections together. Zero means no limit. Time spent
-	// waiting for it counts against no time-out.
+	// MaxRate bounds the bytes per second read over all connections. Zero means no limit. Waiting for it counts against no
+	// timeout.
 	MaxRate int64
 
-	// ConnectTimeout bounds, each on its own, the look-up, the connection to one address and the TLS handshake. Zero
-	// means 10 s.
+	// ConnectTimeout bounds each of lookup, connection to one address and TLS handshake. Zero means 10 s.
 	ConnectTimeout time.Duration
 
-	// FirstByteTimeout bounds the wait from the request to the first octet of the answer. Zero means 60 s.
+	// FirstByteTimeout bounds the time from the request to the first byte of the response. Zero means 60 s.
 	FirstByteTimeout time.Duration
 
-	// IdleTimeout bounds the wait for any later octet, and for the connection to take the request. Zero means 20 s.
+	// IdleTimeout bounds the wait for any later byte, and for sending the request. Zero means 20 s.
 	IdleTimeout time.Duration
 
 	// WholeTimeout bounds the exchange. Zero means 20 min.
 	WholeTimeout time.Duration
 
-	// MinRate is how many octets of an answer per second must come, head included and on average over SpeedSpan; an
-	// answer that comes more slowly fails with ErrSlow (politeness rule 25). Zero means 100; negative means any speed.
+	// MinRate is the least average speed of a response over SpeedSpan in bytes per second; a slower one fails with ErrSlow
+	// (politeness rule 25). Zero means 100; negative means any speed.
 	MinRate int64
 
-	// SpeedSpan is the time over which MinRate is measured, again and again from the first octet. Zero means 30 s.
+	// SpeedSpan is the time over which MinRate is measured, repeatedly from the first byte on. Zero means 30 s.
 	SpeedSpan time.Duration
 
-	// KeepAlive is how long an idle connection may be used again. Zero means 4 s, below the 5 s after which common
-	// servers close. Negative means never: requests carry "Connection: close".
+	// KeepAlive is how long an idle connection may be reused. Zero means 4 s, below the 5 s after which common servers
+	// close. Negative means never: requests carry "Connection: close".
 	KeepAlive time.Duration
 }
 
-// The defaults of Config that are settings elsewhere. The least speed is slower than the slowest modem still in use,
-// faster than any trickle that only means to hold a connection.
+// Defaults of Config that are settings elsewhere. The least speed is below the slowest modem still in use and above a
+// trickle that only holds a connection.
 const (
 	DefaultMaxBody    = 100 << 20
 	DefaultLeastSpeed = 100 // octets per second
 	DefaultSpeedSpan  = 30 * time.Second
 )
 
-// The bounds that are no setting.
 const (
-	headLimit  = storage.MaxHead // octets of response head, interim responses included (politeness rule 24)
+	headLimit  = storage.MaxHead // bytes of response head, interim responses included (politeness rule 24)
 	maxInterim = 16              // interim responses before the final one
 	maxAddrs   = 3               // addresses tried in one exchange
-	maxLookups = 64              // look-ups at once that are not slow
+	maxLookups = 64              // lookups at once that are not slow
 	maxIdle    = 512             // idle connections in all
-	readBuffer = 4 << 10         // octets of a connection's read buffer
-	copyBuffer = 32 << 10        // octets of body moved at once
+	readBuffer = 4 << 10         // bytes of a connection's read buffer
+	copyBuffer = 32 << 10        // bytes of body copied at once
 )
 
-// Validate reports the first setting that no exchange could be made with.
+// Validate reports the first invalid setting.
 func (c Config) Validate() error {
 	if err := c.Identity.Validate(); err != nil {
 		return err
@@ -154,37 +151,21 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// defaults returns c with every zero replaced.
 func (c Config) defaults() Config {
-	for _, d := range []struct {
-		field *time.Duration
-		zero  time.Duration
-	}{
-		{&c.ConnectTimeout, 10 * time.Second},
-		{&c.FirstByteTimeout, 60 * time.Second},
-		{&c.IdleTimeout, 20 * time.Second},
-		{&c.WholeTimeout, 20 * time.Minute},
-		{&c.SpeedSpan, DefaultSpeedSpan},
-		{&c.KeepAlive, 4 * time.Second},
-	} {
-		if *d.field == 0 {
-			*d.field = d.zero
-		}
-	}
-	if c.MaxBody == 0 {
-		c.MaxBody = DefaultMaxBody
-	}
-	if c.MinRate == 0 {
-		c.MinRate = DefaultLeastSpeed
-	}
-	if c.SpoolDir == "" {
-		c.SpoolDir = os.TempDir()
-	}
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
+	c.FirstByteTimeout = cmp.Or(c.FirstByteTimeout, 60*time.Second)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, 20*time.Second)
+	c.WholeTimeout = cmp.Or(c.WholeTimeout, 20*time.Minute)
+	c.SpeedSpan = cmp.Or(c.SpeedSpan, DefaultSpeedSpan)
+	c.KeepAlive = cmp.Or(c.KeepAlive, 4*time.Second)
+	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
+	c.MinRate = cmp.Or(c.MinRate, DefaultLeastSpeed)
+	c.SpoolDir = cmp.Or(c.SpoolDir, os.TempDir())
 	if c.Resolve == nil {
 		c.Resolve = lookUpBySystem
 	}
 	if c.Dial == nil {
-		// Probes of TCP are for long silences; ours end after seconds.
+		// TCP probes are for long silences; idle connections end after seconds.
 		d := &net.Dialer{KeepAlive: -1}
 		if c.Bind.IsValid() {
 			d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.Bind, 0))
@@ -196,53 +177,61 @@ func (c Config) defaults() Config {
 
 // Fetcher makes exchanges. Its methods may be called concurrently. Close it when done.
 type Fetcher struct {
-	c       Config // without zeros
-	contact error  // why nothing but loopback may be asked; nil when everything may
-	fields  string // the header fields that every request carries alike
+	c       Config // with defaults
+	contact error  // why only loopback may be contacted; nil if every host may
+	fields  string // of every request
 	tls     *tls.Config
 	idle    idleLines
 
 	memory   sync.Pool // *spool.Spool, of bodies
-	copies   sync.Pool // *[]byte of copyBuffer octets
+	copies   sync.Pool // *[]byte of copyBuffer bytes
 	decoders coding.Pool
-	large    chan struct{} // has an element for each decoder with a large window
+	large    chan struct{} // semaphore of decoders with a large window
 	names    *names
 	budget   *budget // nil without Config.MaxRate
 
-	leastInSpan int64 // octets that must come in each Config.SpeedSpan; zero or less for any
+	leastInSpan int64 // bytes that must come in each Config.SpeedSpan; zero or less for any
 }
 
-// New returns a Fetcher, or what is wrong with c.
+// New returns a Fetcher. Its error is that of Config.Validate.
 func New(c Config) (*Fetcher, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	c = c.defaults()
+	fields := "User-Agent: " + c.Identity.UserAgent() + "\r\n"
+	if from := c.Identity.From(); from != "" {
+		fields += "From: " + from + "\r\n"
+	}
 	return &Fetcher{
 		c:       c,
 		contact: c.Identity.checkContact(),
-		fields:  commonFields(c.Identity),
+		fields:  fields,
 		tls:     &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"}},
 		idle:    idleLines{lines: map[canon.Authority][]*connection{}, life: c.KeepAlive},
-		memory:  sync.Pool{New: newSpool(c.SpoolDir)},
-		copies:  sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
-		large:   make(chan struct{}, largeDecoders),
-		names:   newNames(c.Resolve, c.ConnectTimeout),
-		budget:  newBudget(c.MaxRate),
+		memory: sync.Pool{New: func() any {
+			s := &spool.Spool{Dir: c.SpoolDir, Pattern: "curtsy-body-*"}
+			s.Grow(spoolFirst)
+			return s
+		}},
+		copies: sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
+		large:  make(chan struct{}, largeDecoders),
+		names:  newNames(c.Resolve, c.ConnectTimeout),
+		budget: newBudget(c.MaxRate),
 
 		leastInSpan: int64(float64(c.MinRate) * c.SpeedSpan.Seconds()),
 	}, nil
 }
 
-// CloseIdle closes the idle connections to a: a's queue has run dry.
+// CloseIdle closes the idle connections to a.
 func (f *Fetcher) CloseIdle(a canon.Authority) {
 	for l := f.idle.remove(a); l != nil; l = f.idle.remove(a) {
 		l.close()
 	}
 }
 
-// Close closes the idle connections and keeps no others: an exchange still going on ends as usual and closes its own.
-// The error is always nil; it makes a Fetcher an io.Closer.
+// Close closes the idle connections and keeps no others: an exchange still under way ends as usual and closes its own.
+// The error is always nil.
 func (f *Fetcher) Close() error {
 	for _, l := range f.idle.shut() {
 		l.close()
@@ -250,7 +239,7 @@ func (f *Fetcher) Close() error {
 	return nil
 }
 
-// Identity is who asks (politeness rules 1 and 2). Operator and Purpose are for archive and report; they are not sent.
+// Identity identifies the crawler (politeness rules 1 and 2). Operator and Purpose are for archive and report only.
 type Identity struct {
 	Token    string // product token; empty means "curtsy"
 	Version  string // of curtsy; empty leaves the versions out
@@ -265,17 +254,11 @@ const (
 	maxContact = 256 // octets
 )
 
-// ProductToken returns the token that groups of robots.txt name us by.
-func (id Identity) ProductToken() string {
-	if id.Token == "" {
-		return ownToken
-	}
-	return id.Token
-}
+// ProductToken returns the token by which robots.txt groups name the crawler.
+func (id Identity) ProductToken() string { return cmp.Or(id.Token, ownToken) }
 
-// UserAgent returns "<token>/<version> (+<contact>) curtsy/<version>": derived from the token, so that the header and
-// the robots group that binds us cannot diverge. The last part stands only beside another token, the parenthesis only
-// with a contact.
+// UserAgent returns "<token>/<version> (+<contact>) curtsy/<version>", so that the header and the robots.txt group
+// cannot diverge. The last part appears only after another token, the parenthesis only with a contact.
 func (id Identity) UserAgent() string {
 	version := ""
 	if id.Version != "" {
@@ -291,7 +274,7 @@ func (id Identity) UserAgent() string {
 	return s
 }
 
-// From returns the mailbox to be sent as From (RFC 9110 10.1.2); empty when the contact is none.
+// From returns the mailbox to send as From (RFC 9110 10.1.2); empty if the contact is not a mailbox.
 func (id Identity) From() string {
 	if _, ok := mailDomain(id.Contact); ok {
 		return id.Contact
@@ -299,8 +282,8 @@ func (id Identity) From() string {
 	return ""
 }
 
-// Validate reports what cannot be sent or must not be claimed: a token outside RFC 9309 2.2.1 or of a known crawler or
-// browser, a version that is no token of RFC 9110 5.6.2, a contact that is neither URL nor mailbox.
+// Validate reports a token outside RFC 9309 2.2.1 or of a known crawler or browser, a version that is not a token
+// (RFC 9110 5.6.2), or a contact that is neither URL nor mailbox.
 func (id Identity) Validate() error {
 	token := id.ProductToken()
 	if len(token) > maxToken || strings.Trim(token, letters+"-_") != "" || strings.Trim(token, "-_") == "" {
@@ -327,8 +310,8 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 //go:embed tokens.txt
 var tokens string
 
-// takenBy returns the known crawler or browser that token names, alone or as its first part ("Mozilla-x"): matchers
-// that take a prefix for the name would obey its group.
+// takenBy returns the known crawler or browser that token names, also as its first part ("Mozilla-x"), because some
+// robots.txt matchers compare prefixes.
 func takenBy(token string) string {
 	lower := strings.ToLower(token)
 	for line := range strings.Lines(tokens) {
@@ -344,8 +327,7 @@ func takenBy(token string) string {
 	return ""
 }
 
-// CheckContact reports whether a webmaster could reach us: an error without a contact, or with one in a domain that
-// nobody can have. Required before any host but loopback is asked for anything.
+// CheckContact returns an error without a contact, or for one in a reserved domain. Only loopback may be contacted then.
 func (id Identity) CheckContact() error {
 	if err := id.checkContact(); err != nil {
 		return fmt.Errorf("fetch: %w", err)
@@ -368,10 +350,10 @@ func (id Identity) checkContact() error {
 	return nil
 }
 
-// contactHost returns the host of the contact's URL, or the domain of its mailbox.
+// contactHost returns the host of the contact's URL or mailbox.
 func (id Identity) contactHost() (string, error) {
 	c := id.Contact
-	// The contact stands in a comment of User-Agent, where parentheses and backslash have a meaning (RFC 9110 5.6.5).
+	// The contact is sent in a comment of User-Agent, where parentheses and backslash have a meaning (RFC 9110 5.6.5).
 	if len(c) > maxContact || !graphic(c) || strings.ContainsAny(c, `()\`) {
 		return "", fmt.Errorf("contact %q: at most %d visible ASCII characters, without parentheses and backslash", c, maxContact)
 	}
@@ -397,10 +379,10 @@ func mailDomain(s string) (domain string, ok bool) {
 	return s[strings.LastIndexByte(s, '@')+1:], true
 }
 
-// placeholder is the domain that README and the guides write where the reader's own belongs.
+// placeholder is the domain in examples of README and guides.
 const placeholder = "your-domain.org"
 
-// unreachable says why host cannot be where a webmaster writes to; empty when it can.
+// unreachable returns why host cannot be a contact; empty if it can.
 func unreachable(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {

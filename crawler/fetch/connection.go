@@ -19,28 +19,28 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// connection is one to a host, and the reader that the HTTP parser pulls from: it keeps the octets as they come, counts
-// them against a budget, and gives every read and write its deadline. It has one user at a time.
+// connection is the reader of the HTTP parser: it keeps the bytes as they come, counts them against a budget, and sets a
+// deadline for every read and write. It has one user at a time.
 type connection struct {
 	authority canon.Authority
-	addr      netip.AddrPort // zero when a proxy alone knows it
-	proxy     *proxy         // that leads there; nil for none
+	addr      netip.AddrPort // zero if only a proxy knows it
+	proxy     *proxy         // nil for none
 	conn      net.Conn       // TLS where the scheme is https
 	socket    *socket        // below TLS; nil otherwise
 	br        *bufio.Reader
 	used      int         // exchanges begun
-	timer     *time.Timer // closes it when it has been idle too long; nil until it first is
+	timer     *time.Timer // closes an idle connection; nil until it is first idle
 
-	// The exchange that is going on.
+	// The present exchange.
 	end      time.Time     // of its whole time
-	patience time.Duration // with the operation that is going on
-	idle     time.Duration // patience once an answer has begun
-	raw      *spooled      // takes what is read
-	left     int64         // octets that may still be read
-	first    time.Time     // when the first octet came; zero before
-	err      error         // what ended reading, as the connection said; nil when the parser stopped first
+	patience time.Duration // with the present operation
+	idle     time.Duration // patience once a response has begun
+	raw      *spooled      // takes the bytes read
+	left     int64         // bytes that may still be read
+	first    time.Time     // when the first byte came; zero before
+	err      error         // the connection's error; nil if the parser stopped first
 	unwatch  func() bool
-	budget   *budget         // of octets per second, shared by all lines; nil for none
+	budget   *budget         // of bytes per second, shared by all connections; nil for none
 	over     <-chan struct{} // closed when the context is over
 	meter    *Meter          // nil for none
 	speed    leastSpeed
@@ -49,10 +49,9 @@ type connection struct {
 	cut bool // the context is over: deadlines stay in the past
 }
 
-// errBudget ends reading when connection.left is used up.
 var errBudget = errors.New("more bytes than allowed")
 
-// socket notes how the connection below TLS ended, which crypto/tls does not tell.
+// socket records whether the connection below TLS ended, which crypto/tls does not report.
 type socket struct {
 	net.Conn
 	eof bool
@@ -72,25 +71,24 @@ func newLine(a canon.Authority, addr netip.AddrPort, conn net.Conn) *connection 
 	return l
 }
 
-// watch puts l under ctx and the end of the whole time, until release.
+// watch bounds l by ctx and end until release.
 func (l *connection) watch(ctx context.Context, end time.Time) {
 	l.end, l.over = end, ctx.Done()
 	l.unwatch = context.AfterFunc(ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.cut = true
-		_ = l.conn.SetDeadline(time.Unix(1, 0)) // an error would mean that it is closed already
+		_ = l.conn.SetDeadline(time.Unix(1, 0)) // an error means that it is closed already
 	})
 }
 
-// release ends watch. It reports whether l is still fit for use: not when the context was over meanwhile.
+// release ends watch and reports whether l may still be used.
 func (l *connection) release() bool {
 	l.raw, l.over, l.meter, l.speed = nil, nil, nil, leastSpeed{}
 	return l.unwatch() && l.conn.SetDeadline(time.Time{}) == nil
 }
 
-// wait sets the deadline of the next operation. Where that fails the connection is closed, at either end, and the
-// operation itself says how that came.
+// wait sets the deadline of the next operation. If that fails the connection is closed and the operation returns why.
 func (l *connection) wait(d time.Duration) {
 	t := time.Now().Add(d)
 	if l.end.Before(t) {
@@ -106,23 +104,7 @@ func (l *connection) wait(d time.Duration) {
 	}
 }
 
-// begin prepares for an exchange. The answer goes to raw, at most budget octets of it.
-func (l *connection) begin(raw *spooled, budget int64, idle time.Duration) {
-	l.used++
-	l.raw, l.left, l.idle = raw, budget, idle
-	l.first, l.err = time.Time{}, nil
-}
-
-// send writes the request and returns how much of it went out.
-func (l *connection) send(head []byte) (n int, err error) {
-	l.patience = l.idle
-	l.wait(l.patience)
-	n, l.err = l.conn.Write(head)
-	return n, l.err
-}
-
-// await gives the next octet of the answer a patience of its own, and notes when it comes. Octets that are here
-// already keep the time at which they came.
+// await sets the patience with the next byte of the response. Bytes that are buffered keep their time of arrival.
 func (l *connection) await(patience time.Duration) {
 	if l.br.Buffered() == 0 {
 		l.first, l.patience = time.Time{}, patience
@@ -130,7 +112,7 @@ func (l *connection) await(patience time.Duration) {
 	}
 }
 
-// Read is called by the parser through br.
+// Read implements io.Reader for br.
 func (l *connection) Read(p []byte) (int, error) {
 	if l.err != nil {
 		return 0, l.err
@@ -150,7 +132,7 @@ func (l *connection) Read(p []byte) (int, error) {
 		if _, werr := l.raw.Write(p[:n]); werr != nil {
 			err = werr
 		}
-		// Paid for afterwards, so that the deadline of a read is the other side's alone.
+		// Spend afterwards, so that the deadline of a read bounds only the host.
 		paid := l.budget.spend(n, l.over)
 		l.end = l.end.Add(paid)
 		l.meter.add(n, paid)
@@ -160,24 +142,21 @@ func (l *connection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// consumed returns how many octets of raw the parser has taken.
+// consumed returns how many bytes of raw the parser has taken.
 func (l *connection) consumed() int64 { return l.raw.Size() - int64(l.br.Buffered()) }
 
-// unclosed reports whether a TLS connection ended without a closure alert: an end that anybody on the path could have
-// made (RFC 9112 9.8).
-func (l *connection) unclosed() bool { return l.socket != nil && l.socket.eof }
-
-// fault explains why reading or writing ended early: the word for Exchange.Truncated, and the error. parse is what the
-// parser said, early the class of a connection that ended here. An end of our own making (budget, spool) is the
-// caller's to see first.
+// fault returns why reading or writing ended early, with the word for Exchange.Truncated. parse is the parser's error,
+// early the class of a connection that ended here. The caller checks budget and spool first.
 func (l *connection) fault(parse error, early Class) (truncated string, err error) {
 	var timeout net.Error
+	var op *net.OpError
 	switch {
 	case l.err == nil:
 		return CutOther, &Failure{Protocol, parse}
 	case errors.As(l.err, &timeout) && timeout.Timeout():
 		return CutTime, &Failure{Timeout, l.late()}
-	case alert(l.err):
+	case errors.As(l.err, &op) && (op.Op == "remote error" || op.Op == "local error"):
+		// A TLS alert: with TLS 1.3 a server refuses a client only after the client's handshake is over.
 		return CutDisconnect, &Failure{TLS, l.err}
 	case errors.Is(l.err, io.EOF):
 		return CutDisconnect, &Failure{early, io.ErrUnexpectedEOF}
@@ -186,7 +165,6 @@ func (l *connection) fault(parse error, early Class) (truncated string, err erro
 	}
 }
 
-// late says which time-out it was.
 func (l *connection) late() error {
 	switch {
 	case !time.Now().Before(l.end):
@@ -200,17 +178,10 @@ func (l *connection) late() error {
 	}
 }
 
-// alert reports whether err is a TLS alert, ours or theirs: with TLS 1.3 a server refuses a client only after the
-// handshake is over for it.
-func alert(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
-}
-
-// close closes the connection, on TLS with a closure alert. That it fails is news of no use: nothing more is wanted.
+// close closes the connection, on TLS with a closure alert.
 func (l *connection) close() { _ = l.conn.Close() }
 
-// abort closes the connection without ceremony: the alert could wait for seconds on one that is stuck.
+// abort closes the connection without a closure alert, which could wait for seconds on one that is stuck.
 func (l *connection) abort() {
 	if l.socket != nil {
 		_ = l.socket.Close()
@@ -219,20 +190,18 @@ func (l *connection) abort() {
 	_ = l.conn.Close()
 }
 
-// idleLines are the connections that wait for their host's next turn: at most one per authority, or as many as a
-// request allows for (Request.Lines), maxIdle in all, each for a life. A connection is either in here or in the hands
-// of one exchange.
+// idleLines holds idle connections: at most Request.Lines per authority, maxIdle in all, each for a life. A connection
+// is either in here or owned by one exchange.
 type idleLines struct {
 	life time.Duration // negative keeps none
 
 	mu    sync.Mutex
-	lines map[canon.Authority][]*connection // the one put last is last
-	count int                               // of all
+	lines map[canon.Authority][]*connection // the latest last
+	count int
 	over  bool
 }
 
-// take returns an idle connection to a that can be used, or nil. One to another address than only, unless that is zero,
-// is closed: the exchange goes elsewhere now.
+// take returns a usable idle connection to a, or nil. It closes those to another address than only, unless that is zero.
 func (s *idleLines) take(a canon.Authority, only netip.AddrPort) *connection {
 	for {
 		l := s.remove(a)
@@ -243,7 +212,6 @@ func (s *idleLines) take(a canon.Authority, only netip.AddrPort) *connection {
 	}
 }
 
-// remove takes the connection to a out that was put last.
 func (s *idleLines) remove(a canon.Authority) *connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +225,7 @@ func (s *idleLines) remove(a canon.Authority) *connection {
 	return l
 }
 
-// unlink takes l out and reports whether it was in; called with mu held.
+// unlink removes l and reports whether it was in; called with mu held.
 func (s *idleLines) unlink(l *connection) bool {
 	all := s.lines[l.authority]
 	at := slices.Index(all, l)
@@ -271,7 +239,7 @@ func (s *idleLines) unlink(l *connection) bool {
 	return true
 }
 
-// put keeps l as one of at most width to its authority, or reports that there is no room for it.
+// put keeps l as one of at most width to its authority and reports whether there was room.
 func (s *idleLines) put(l *connection, width int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,7 +257,7 @@ func (s *idleLines) put(l *connection, width int) bool {
 	return true
 }
 
-// expire closes l unless it has been taken. A timer that fired while l was taken and put back only ends its life early.
+// expire closes l unless it has been taken. A timer that fires while l is taken and put back only ends its life early.
 func (s *idleLines) expire(l *connection) {
 	s.mu.Lock()
 	waits := s.unlink(l)
@@ -299,7 +267,7 @@ func (s *idleLines) expire(l *connection) {
 	}
 }
 
-// shut returns all lines and lets in no more.
+// shut empties s for good and returns its connections.
 func (s *idleLines) shut() (all []*connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -315,8 +283,7 @@ func (s *idleLines) shut() (all []*connection) {
 	return all
 }
 
-// protocols names what is spoken over l, in the words that tools for WARC share.
-// https://github.com/iipc/warc-specifications/issues/42
+// protocols names the protocols of l as WARC tools do: https://github.com/iipc/warc-specifications/issues/42
 func (l *connection) protocols() []string {
 	spoken := []string{"http/1.1"}
 	if secured, ok := l.conn.(*tls.Conn); ok {
@@ -326,15 +293,13 @@ func (l *connection) protocols() []string {
 	return spoken
 }
 
-// budget bounds the octets per second that all connections together bring (politeness rule 15). Octets are paid for
-// after they were read: whoever has read may not read on before its share of the past is due, and meanwhile TCP slows
-// the other side down. A nil budget is endless.
+// budget bounds the bytes per second of all connections (politeness rule 15). A reader waits after each read until its
+// bytes are paid for, and meanwhile TCP slows the host down. A nil budget is endless.
 type budget struct{ limiter *rate.Limiter }
 
-// maxBurst bounds what may be read at once, and so how uneven the rate is within a second.
+// maxBurst bounds one read, and so how uneven the rate is within a second.
 const maxBurst = 64 << 10
 
-// newBudget returns the budget of so many octets per second; nil for zero.
 func newBudget(perSecond int64) *budget {
 	if perSecond == 0 {
 		return nil
@@ -342,7 +307,7 @@ func newBudget(perSecond int64) *budget {
 	return &budget{rate.NewLimiter(rate.Limit(perSecond), int(min(perSecond, maxBurst)))}
 }
 
-// most returns how many of n octets may be read in one go.
+// most bounds a read of n bytes.
 func (b *budget) most(n int) int {
 	if b == nil {
 		return n
@@ -350,8 +315,7 @@ func (b *budget) most(n int) int {
 	return min(n, b.limiter.Burst())
 }
 
-// spend waits until n octets, at most what most allows, are paid for, or until over is closed. It returns how long that
-// took.
+// spend waits until n bytes, at most what most returned, are paid for, or over is closed. It returns how long that took.
 func (b *budget) spend(n int, over <-chan struct{}) time.Duration {
 	if b == nil {
 		return 0
@@ -365,25 +329,23 @@ func (b *budget) spend(n int, over <-chan struct{}) time.Duration {
 	defer wait.Stop()
 	select {
 	case <-wait.C:
-	case <-over: // what was read was read: it stays paid for
+	case <-over:
 	}
 	return time.Since(begin)
 }
 
-// leastSpeed holds an answer to a least speed: in each span of time from its first octet on, so many octets must come.
-// The zero value asks for nothing.
+// leastSpeed measures a response against a least speed, span by span from its first byte on. The zero value accepts any.
 type leastSpeed struct {
 	octets int64         // that must come in a span; zero or less for any
-	over   time.Duration // how long a span is
+	over   time.Duration // length of a span
 
-	start time.Time // of the span that is going on; zero before the first octet
-	had   int64     // octets that came in it
+	start time.Time // of the present span; zero before the first byte
+	had   int64     // bytes that came in it
 }
 
-// begin begins the first span.
 func (s *leastSpeed) begin(now time.Time) { s.start, s.had = now, 0 }
 
-// came notes octets, and a wait of our own, which is nobody's slowness.
+// came counts bytes. ours is the crawler's own wait, which does not make the response slow.
 func (s *leastSpeed) came(n int, ours time.Duration, now time.Time) {
 	s.had += int64(n)
 	s.start = s.start.Add(ours)
@@ -392,12 +354,11 @@ func (s *leastSpeed) came(n int, ours time.Duration, now time.Time) {
 	}
 }
 
-// due is when the span ends, unless enough came in it already.
+// due returns when the span ends, unless enough came in it already.
 func (s *leastSpeed) due() (time.Time, bool) {
 	return s.start.Add(s.over), s.octets > 0 && !s.start.IsZero() && s.had < s.octets
 }
 
-// missed reports whether the span has ended without enough.
 func (s *leastSpeed) missed(now time.Time) bool {
 	due, ok := s.due()
 	return ok && !now.Before(due)

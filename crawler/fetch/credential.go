@@ -18,20 +18,19 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Masked stands in the place of a value wherever a request is kept.
+// Masked replaces a value wherever a request is stored.
 const Masked = "(masked)"
 
-// maxFields bounds the fields of one authority, maxValue the octets of one value.
 const (
-	maxFields = 16
-	maxValue  = 8 << 10
+	maxFields = 16      // of one authority
+	maxValue  = 8 << 10 // bytes
 )
 
-// field is a header field with a value that must stand nowhere. The zero Field cannot be sent.
+// field is a header field with a secret value, behind functions so that no printing shows it.
 type field struct {
 	Name  string
 	value func() string
-	forms func() []string // in which an answer may repeat it
+	forms func() []string // in which a response may repeat it
 }
 
 func newField(name, value string, forms ...string) field {
@@ -39,13 +38,13 @@ func newField(name, value string, forms ...string) field {
 	return field{name, func() string { return value }, func() []string { return forms }}
 }
 
-// Line is the field as it is sent, Shown as it is kept.
+// Line is the field as it is sent.
 func (f field) Line() string { return f.Name + ": " + f.value() + "\r\n" }
 
-// Shown is the field as it is kept.
+// Shown is the field as it is stored.
 func (f field) Shown() string { return f.Name + ": " + Masked + "\r\n" }
 
-// ParseAuth reads what a file of --auth has: "Bearer TOKEN" (RFC 6750) or "user:password" (RFC 7617). Its error quotes nothing.
+// ParseAuth parses an --auth file: "Bearer TOKEN" (RFC 6750) or "user:password" (RFC 7617). Its error quotes nothing.
 func ParseAuth(line string) (field, error) {
 	const how = "write one line, user:password or Bearer TOKEN"
 	if err := fit(line); err != nil {
@@ -66,7 +65,7 @@ func ParseAuth(line string) (field, error) {
 	return newField("Authorization", "Basic "+basic, basic, strings.TrimRight(basic, "="), line, password), nil
 }
 
-// ParseFields reads what a file of --header has: lines "Name: value". Its error quotes no value.
+// ParseFields parses a --header file: lines "Name: value". Its error quotes no value.
 func ParseFields(text string) (all []field, err error) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -98,7 +97,7 @@ func ParseFields(text string) (all []field, err error) {
 	return all, nil
 }
 
-// inner are the parts of a value that are secrets by themselves: what follows a scheme, and the values of cookies.
+// inner returns the parts of a value that are secrets by themselves: the text after a scheme, and cookie values.
 func inner(name, value string) (all []string) {
 	if !strings.EqualFold(name, "Cookie") {
 		_, rest, _ := strings.Cut(value, " ")
@@ -112,7 +111,7 @@ func inner(name, value string) (all []string) {
 	return all
 }
 
-// fit refuses what cannot stand in a header field (RFC 9110 5.5).
+// fit rejects invalid header field values (RFC 9110 5.5).
 func fit(value string) error {
 	if len(value) > maxValue {
 		return fmt.Errorf("it is longer than %d bytes", maxValue)
@@ -123,7 +122,7 @@ func fit(value string) error {
 	return nil
 }
 
-// isToken68 reports whether s is what RFC 9110 11.2 calls token68.
+// isToken68 reports whether s is a token68 (RFC 9110 11.2).
 func isToken68(s string) bool {
 	s = strings.TrimRight(s, "=")
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
@@ -131,7 +130,7 @@ func isToken68(s string) bool {
 	})
 }
 
-// ours reports whether a field is one that the crawler promises the value of, or that frames a message.
+// ours reports whether the crawler sets a field, or the field frames a message.
 func ours(name string) bool {
 	name = strings.ToLower(name)
 	for _, prefix := range []string{"accept", "if-", "proxy-", "signature", "content-"} {
@@ -143,12 +142,12 @@ func ours(name string) bool {
 		"upgrade", "expect", "range", "referer", "via", "forwarded"}, name)
 }
 
-// Set has the fields of each authority. The nil Set has none.
+// Set holds the fields of each authority. The nil Set has none.
 type Set struct {
 	of map[canon.Authority][]field
 }
 
-// Add adds fields of an authority. The error names a field that the authority has already.
+// Add adds fields of an authority. The error names a duplicate field.
 func (s *Set) Add(a canon.Authority, fields ...field) error {
 	if s.of == nil {
 		s.of = map[canon.Authority][]field{}
@@ -162,7 +161,7 @@ func (s *Set) Add(a canon.Authority, fields ...field) error {
 	return nil
 }
 
-// Of are the fields of an authority.
+// Of returns the fields of an authority.
 func (s *Set) Of(a canon.Authority) []field {
 	if s == nil {
 		return nil
@@ -173,7 +172,7 @@ func (s *Set) Of(a canon.Authority) []field {
 // Has reports whether an authority has fields.
 func (s *Set) Has(a canon.Authority) bool { return len(s.Of(a)) > 0 }
 
-// Authorities are those that have fields, in order.
+// Authorities returns those that have fields, in order.
 func (s *Set) Authorities() []canon.Authority {
 	if s == nil {
 		return nil
@@ -181,18 +180,17 @@ func (s *Set) Authorities() []canon.Authority {
 	return slices.SortedFunc(maps.Keys(s.of), func(a, b canon.Authority) int { return strings.Compare(a.Origin(), b.Origin()) })
 }
 
-// errRepeated says that an answer has a value that was sent to it. Pages that help to find errors do that; to keep
-// one would be to tell the secret to whoever has the archive.
+// errRepeated keeps a secret out of the archive: debugging pages repeat their request.
 var errRepeated = errors.New("the response repeats the credentials of the request: it is not stored")
 
-// leastForm is from how many bytes on a form is looked for: shorter ones appear in pages by chance.
+// leastForm is the least length of a form: shorter ones appear in pages by chance.
 const leastForm = 8
 
-// maxEscape bounds the bytes of one escape, "&#x000054;" being the longest that unescape reads.
+// maxEscape bounds the bytes of one escape: "&#x000054;".
 const maxEscape = 10
 
-// credentialRepeated reports whether the bytes of r have a value of one of the fields: as it was sent, in hex or base64, or with any
-// of its bytes escaped as in URLs, HTML, JSON and JavaScript. Case is ignored throughout.
+// credentialRepeated reports whether r contains a value of one of the fields: as it was sent, in hex or base64, or with
+// bytes escaped as in URLs, HTML, JSON and JavaScript. It ignores case.
 func credentialRepeated(fields []field, r io.Reader) (bool, error) {
 	forms := formsOf(fields)
 	if len(forms) == 0 {
@@ -205,7 +203,12 @@ func credentialRepeated(fields []field, r io.Reader) (bool, error) {
 	for {
 		n, err := io.ReadFull(r, b[kept:])
 		seen := b[:kept+n]
-		plain = unescape(plain[:0], seen)
+		plain = plain[:0]
+		for i := 0; i < len(seen); {
+			c, width := escaped(seen[i:])
+			plain = append(plain, c...)
+			i += width
+		}
 		for _, s := range [][]byte{lower(bytes.Clone(seen)), lower(plain)} {
 			if slices.ContainsFunc(forms, func(form []byte) bool { return bytes.Contains(s, form) }) {
 				return true, nil
@@ -221,7 +224,7 @@ func credentialRepeated(fields []field, r io.Reader) (bool, error) {
 	}
 }
 
-// formsOf returns the values of the fields and their encodings, in lower case.
+// formsOf returns the values of the fields and their encodings in lower case.
 func formsOf(fields []field) (all [][]byte) {
 	add := func(s string) {
 		form := lower([]byte(s))
@@ -235,7 +238,7 @@ func formsOf(fields []field) (all [][]byte) {
 				continue
 			}
 			add(s)
-			add(strings.ReplaceAll(s, " ", "+")) // as a query writes it
+			add(strings.ReplaceAll(s, " ", "+")) // in a query
 			add(hex.EncodeToString([]byte(s)))
 			for offset := range 3 {
 				core := base64Core(s, offset)
@@ -247,7 +250,7 @@ func formsOf(fields []field) (all [][]byte) {
 	return all
 }
 
-// lower writes the ASCII letters of s in lower case, in place.
+// lower converts ASCII letters in place.
 func lower(s []byte) []byte {
 	for i, c := range s {
 		if c >= 'A' && c <= 'Z' {
@@ -257,25 +260,14 @@ func lower(s []byte) []byte {
 	return s
 }
 
-// base64Core returns the characters of a base64 text that follow from s alone, where s begins at a byte whose number is
-// offset modulo 3.
+// base64Core returns the characters of a base64 text that depend only on s, if s begins at a byte offset modulo 3.
 func base64Core(s string, offset int) string {
 	text := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), s...))
 	return text[(offset*8+5)/6 : (offset+len(s))*8/6]
 }
 
-// unescape appends s to b with each escape replaced by what it stands for: %54, &#84;, &#x54;, &amp; and its kind, \u0054,
-// \x54 and a backslash before any other character.
-func unescape(b, s []byte) []byte {
-	for i := 0; i < len(s); {
-		c, n := escaped(s[i:])
-		b = append(b, c...)
-		i += n
-	}
-	return b
-}
-
-// escaped returns what the first character of s stands for, and how many bytes write it.
+// escaped decodes the first character of s, which n bytes encode: %54, &#84;, &#x54;, &amp;, \u0054, \x54, a backslash
+// before any other character.
 func escaped(s []byte) (c []byte, n int) {
 	switch {
 	case s[0] == '%' && len(s) > 2:

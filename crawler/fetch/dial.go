@@ -17,7 +17,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// lookUpBySystem asks the resolver of the system. The name localhost is never asked for (RFC 6761 6.3).
+// lookUpBySystem calls the system's resolver, except for localhost (RFC 6761 6.3).
 func lookUpBySystem(ctx context.Context, host string) ([]netip.Addr, error) {
 	if host == "localhost" {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
@@ -25,11 +25,10 @@ func lookUpBySystem(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// Addresses returns the addresses that an exchange with a may go to: those of its host that the guard lets pass, at
-// most three, in the resolver's order, but that the second is of the other kind than the first if there is one. There are
-// none, and no error, where a proxy leads to a that looks the name up itself, and the guard has nothing against the name.
-// Look-ups are bounded in number, shared, and remembered for a minute. The error is a *Failure (the first refusal when
-// no address passes), or that of ctx.
+// Addresses returns at most three addresses of a's host that the guard allows, in the resolver's order, except that the
+// second is of the other family than the first if there is one. It returns none, and no error, where a proxy looks the
+// name up. Lookups are bounded, shared, and kept for a minute. The error is a *Failure (the first refusal if no address
+// passes), or that of ctx.
 func (f *Fetcher) Addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
 	addrs, err := f.addresses(ctx, a)
 	if err != nil && ctx.Err() != nil {
@@ -38,7 +37,7 @@ func (f *Fetcher) Addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 	return addrs, err
 }
 
-// addresses is Addresses, but that a look-up which ctx ended is a *Failure, too.
+// addresses is Addresses, but returns a *Failure for a lookup that ctx ended.
 func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.AddrPort, error) {
 	if p := f.c.Proxy.For(a); p != nil && p.Blind() {
 		return nil, f.guardName(a)
@@ -54,12 +53,16 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 		return nil, &Failure{DNS, fmt.Errorf("look up %s: no addresses", a.Host())}
 	}
 	if found = f.c.Family.of(found); len(found) == 0 {
-		return nil, &Failure{f.c.Family.missing(), fmt.Errorf("%s has no address of %s", a.Host(), f.c.Family)}
+		class := NoIPv6
+		if f.c.Family == IPv4 {
+			class = NoIPv4
+		}
+		return nil, &Failure{class, fmt.Errorf("%s has no address of %s", a.Host(), f.c.Family)}
 	}
 	var passed []netip.AddrPort
 	var refusal error
 	for _, addr := range found {
-		ap := netip.AddrPortFrom(addr.Unmap(), portOf(a))
+		ap := netip.AddrPortFrom(addr.Unmap(), portOf(a.Port()))
 		if err := f.guard(a, ap); err == nil {
 			passed = append(passed, ap)
 		} else if refusal == nil {
@@ -72,15 +75,14 @@ func (f *Fetcher) addresses(ctx context.Context, a canon.Authority) ([]netip.Add
 	return mixed(passed), nil
 }
 
-// portOf is the port of an authority, which canon has read.
-func portOf(a canon.Authority) uint16 {
-	n, _ := strconv.ParseUint(a.Port(), 10, 16)
+// portOf converts a port that has been validated.
+func portOf(port string) uint16 {
+	n, _ := strconv.ParseUint(port, 10, 16)
 	return uint16(n)
 }
 
-// mixed returns the first maxAddrs of addrs. If they come of both kinds, of IPv4 and of IPv6, the second is of the
-// other kind than the first (RFC 8305 4): where one kind leads nowhere, a host with many addresses of that kind is
-// still reached.
+// mixed returns the first maxAddrs of addrs, the second of the other family than the first if there is one (RFC 8305 4):
+// a host with many addresses of a family that leads nowhere is still reached.
 func mixed(addrs []netip.AddrPort) []netip.AddrPort {
 	first := addrs[0].Addr().Is4()
 	other := slices.IndexFunc(addrs, func(ap netip.AddrPort) bool { return ap.Addr().Is4() != first })
@@ -91,7 +93,7 @@ func mixed(addrs []netip.AddrPort) []netip.AddrPort {
 	return addrs[:min(len(addrs), maxAddrs)]
 }
 
-// lookUp resolves a name. Its error is a *Failure.
+// lookUp resolves a name. The error is a *Failure.
 func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	found, err := f.names.of(ctx, host)
 	if err == nil {
@@ -105,31 +107,27 @@ func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 	return nil, &Failure{class, fmt.Errorf("look up %s: %w", host, err)}
 }
 
-// names looks host names up, at most maxLookups at a time, each once for all who want it now, and remembers answers for
-// a while: a host's robots.txt and its first pages should not cost a look-up each, and what the crawler reserves a slot
-// for must be what it dials. Failures are shared, but not remembered.
-//
-// A look-up that takes long is waiting for somebody's name server, and does not keep others from theirs: its place is
-// free again after slowLookUp. Waiting for a place is nobody's failure, and no part of the patience with a look-up.
+// names looks up host names, at most maxLookups at a time, each once for all callers, and caches the results: the
+// crawler must dial the address that it reserved a slot for. Failures are shared, but not cached. A lookup gives its
+// place to others after slowLookUp. Waiting for a place counts against no timeout.
 type names struct {
 	resolve  func(ctx context.Context, host string) ([]netip.Addr, error)
-	patience time.Duration // with one look-up
-	places   chan struct{} // one for each look-up under way that is not slow
+	patience time.Duration // with one lookup
+	places   chan struct{} // one for each lookup that is not slow
 
 	mu    sync.Mutex
 	under map[string]*lookUp // under way
 	known map[string]answer
 }
 
-// lookUp is one question to the resolver. The fields behind done are set when that is closed.
+// lookUp is one call of the resolver. The other fields are set when done is closed.
 type lookUp struct {
 	done    chan struct{}
 	addrs   []netip.Addr
 	err     error
-	settled bool // the resolver answered; otherwise it was given up
+	settled bool // false if the caller gave up
 }
 
-// answer is what a name led to.
 type answer struct {
 	addrs []netip.Addr
 	until time.Time
@@ -139,8 +137,8 @@ const (
 	nameLife   = time.Minute
 	slowLookUp = time.Second
 
-	maxNames = 1 << 14 // remembered at once; a crawl of more hosts looks some of them up more often
-	maxFound = 32      // addresses of one name: an answer of the DNS may hold thousands
+	maxNames = 1 << 14 // cached
+	maxFound = 32      // addresses of one name: a DNS response may hold thousands
 )
 
 func newNames(resolve func(context.Context, string) ([]netip.Addr, error), patience time.Duration) *names {
@@ -150,8 +148,8 @@ func newNames(resolve func(context.Context, string) ([]netip.Addr, error), patie
 	}
 }
 
-// of returns the addresses of a host name. The first to ask makes the look-up; the others wait for it, and one of them
-// makes its own when that was given up.
+// of returns the addresses of a host name. The first caller makes the lookup; the others wait for it, and one of them
+// repeats it if the first gave up.
 func (n *names) of(ctx context.Context, host string) ([]netip.Addr, error) {
 	for {
 		n.mu.Lock()
@@ -179,7 +177,7 @@ func (n *names) of(ctx context.Context, host string) ([]netip.Addr, error) {
 	}
 }
 
-// make asks the resolver and tells those who wait what it answered.
+// make calls the resolver and wakes the waiting callers.
 func (n *names) make(ctx context.Context, host string, l *lookUp) {
 	defer func() { // also when the resolver panics
 		n.mu.Lock()
@@ -209,7 +207,7 @@ func (n *names) make(ctx context.Context, host string, l *lookUp) {
 	l.settled = l.err == nil || ctx.Err() == nil
 }
 
-// remember keeps an answer. The caller holds mu.
+// remember is called with mu held.
 func (n *names) remember(host string, addrs []netip.Addr) {
 	now := time.Now()
 	if len(n.known) >= maxNames {
@@ -218,7 +216,7 @@ func (n *names) remember(host string, addrs []netip.Addr) {
 				delete(n.known, name)
 			}
 		}
-		for name := range n.known { // all of them are young: some have to go
+		for name := range n.known { // all are fresh: drop some
 			if len(n.known) < maxNames/2 {
 				break
 			}
@@ -228,15 +226,15 @@ func (n *names) remember(host string, addrs []netip.Addr) {
 	n.known[host] = answer{addrs: slices.Clone(addrs), until: now.Add(nameLife)}
 }
 
-// forget drops what is known of a name: none of its addresses could be reached.
+// forget drops a name of which no address could be reached.
 func (n *names) forget(host string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.known, host)
 }
 
-// reach returns a connection under watch over which a can be spoken to, and its address if that is known: straight to one
-// of addrs, or through p. x.Addr becomes the address that was dialled last, or that a proxy was told.
+// reach returns a connection under watch to one of addrs, or through p. x.Addr becomes the address dialled last, or the
+// one given to the proxy.
 func (f *Fetcher) reach(ctx context.Context, x *Exchange, a canon.Authority, p *proxy, addrs []netip.AddrPort,
 	end time.Time) (*connection, error) {
 	if p == nil {
@@ -248,10 +246,9 @@ func (f *Fetcher) reach(ctx context.Context, x *Exchange, a canon.Authority, p *
 			_ = conn.Close()
 			return nil, f.contact
 		}
-		l := f.newLine(ctx, a, x.Addr, conn, end)
-		return l, nil
+		return f.newLine(ctx, a, x.Addr, conn, end), nil
 	}
-	if f.contact != nil { // what the far end is nobody here knows
+	if f.contact != nil { // the far end is not known to be loopback
 		return nil, f.contact
 	}
 	x.Proxy = p.String()
@@ -273,7 +270,6 @@ func (f *Fetcher) reach(ctx context.Context, x *Exchange, a canon.Authority, p *
 	return l, nil
 }
 
-// newLine puts a fresh connection under watch.
 func (f *Fetcher) newLine(ctx context.Context, a canon.Authority, addr netip.AddrPort, conn net.Conn, end time.Time) *connection {
 	l := newLine(a, addr, conn)
 	l.budget = f.budget
@@ -281,7 +277,7 @@ func (f *Fetcher) newLine(ctx context.Context, a canon.Authority, addr netip.Add
 	return l
 }
 
-// dialOne connects to the first of addrs that can be reached. at becomes the one that was tried last.
+// dialOne connects to the first reachable of addrs. at becomes the one tried last.
 func (f *Fetcher) dialOne(ctx context.Context, at *netip.AddrPort, addrs []netip.AddrPort, end time.Time) (conn net.Conn, err error) {
 	for _, *at = range addrs {
 		conn, err = f.dial(ctx, *at, end)
@@ -293,20 +289,20 @@ func (f *Fetcher) dialOne(ctx context.Context, at *netip.AddrPort, addrs []netip
 	return conn, err
 }
 
-// dialProxy connects to a proxy. The guard does not judge it: the operator named it, and it may well be in a private net.
+// dialProxy connects to a proxy without the guard: the operator named it, and it may be in a private network.
 func (f *Fetcher) dialProxy(ctx context.Context, p *proxy, end time.Time) (net.Conn, error) {
 	var found []netip.Addr
-	if addr, ok := p.Addr(); ok {
+	if addr, err := netip.ParseAddr(p.host); err == nil {
 		found = []netip.Addr{addr}
 	} else {
 		var err error
-		if found, err = f.lookUp(ctx, p.Host()); err != nil {
+		if found, err = f.lookUp(ctx, p.host); err != nil {
 			return nil, proxyDown(p, err)
 		}
 	}
 	var addrs []netip.AddrPort
 	for _, addr := range f.c.Family.of(found) {
-		addrs = append(addrs, netip.AddrPortFrom(addr.Unmap(), p.Port()))
+		addrs = append(addrs, netip.AddrPortFrom(addr.Unmap(), portOf(p.port)))
 	}
 	if len(addrs) == 0 {
 		return nil, proxyDown(p, fmt.Errorf("it has no address of %s", f.c.Family))
@@ -314,13 +310,13 @@ func (f *Fetcher) dialProxy(ctx context.Context, p *proxy, end time.Time) (net.C
 	var at netip.AddrPort
 	conn, err := f.dialOne(ctx, &at, mixed(addrs), end)
 	if err != nil {
-		f.names.forget(p.Host())
+		f.names.forget(p.host)
 		return nil, proxyDown(p, err)
 	}
 	return conn, nil
 }
 
-// proxyDown makes a failure of the proxy of what would be one of a host. A fault of our own stays one.
+// proxyDown turns a host's failure into one of the proxy. Other errors stay.
 func proxyDown(p *proxy, err error) error {
 	var failed *Failure
 	if errors.As(err, &failed) {
@@ -329,12 +325,12 @@ func proxyDown(p *proxy, err error) error {
 	return err
 }
 
-// tunnel brings l to where the target of its authority is spoken to: at the proxy itself for what it forwards.
+// tunnel connects l to its authority through p, except for requests that p forwards.
 func (f *Fetcher) tunnel(ctx context.Context, l *connection, p *proxy) error {
 	l.wait(proxyPatience * f.c.ConnectTimeout)
-	if p.TLS() {
+	if p.scheme == https {
 		c := f.tls.Clone()
-		c.ServerName = p.Host()
+		c.ServerName = p.host
 		secured := tls.Client(l.conn, c)
 		if err := secured.HandshakeContext(ctx); err != nil {
 			return &Failure{Proxy, p.Fault(Down, fmt.Errorf("TLS handshake: %w", err))}
@@ -350,21 +346,18 @@ func (f *Fetcher) tunnel(ctx context.Context, l *connection, p *proxy) error {
 	if l.addr.IsValid() {
 		target = l.addr.String()
 	}
-	err := p.Tunnel(l.conn, target, f.c.Identity.UserAgent())
-	if err != nil {
+	if err := p.Tunnel(l.conn, target, f.c.Identity.UserAgent()); err != nil {
 		return &Failure{Proxy, err}
 	}
 	return nil
 }
 
-// proxyPatience is for how many times Config.ConnectTimeout a proxy may take to lead to a target: it makes a look-up and a
-// connection of its own.
+// proxyPatience is in units of Config.ConnectTimeout: the proxy makes a lookup and a connection itself.
 const proxyPatience = 3
 
-// sealed is a connection to a proxy in TLS. It does not pass for one to a target in TLS.
+// sealed is a TLS connection to a proxy. It is not a *tls.Conn, so that it does not pass for TLS to the target.
 type sealed struct{ net.Conn }
 
-// far names the other end for an error.
 func (l *connection) far() string {
 	if l.proxy != nil {
 		return l.authority.Host() + " through " + l.proxy.String()
@@ -372,15 +365,14 @@ func (l *connection) far() string {
 	return l.addr.String()
 }
 
-// guardName judges a host whose address nobody here will know, by its name alone (politeness rules 23 and 27). A name that
-// leads to no public host is refused, whatever the operator typed: behind a proxy, localhost would be the proxy itself.
-// An address is judged like any other.
+// guardName judges a host that a proxy looks up, by its name (politeness rules 23 and 27). It refuses names of private
+// networks, even as seeds: behind a proxy, localhost is the proxy itself.
 func (f *Fetcher) guardName(a canon.Authority) error {
 	if addr, ok := a.Addr(); ok {
 		if a.Loopback() {
 			return &Failure{PrivateAddress, fmt.Errorf("%s is loopback, where a proxy would find itself", a.Host())}
 		}
-		return f.guard(a, netip.AddrPortFrom(addr.Unmap(), portOf(a)))
+		return f.guard(a, netip.AddrPortFrom(addr.Unmap(), portOf(a.Port())))
 	}
 	name := strings.TrimSuffix(a.Host(), ".")
 	for _, own := range []string{"localhost", "local", "internal", "home.arpa"} { // RFC 6761, RFC 6762, ICANN, RFC 8375
@@ -394,8 +386,8 @@ func (f *Fetcher) guardName(a canon.Authority) error {
 	return nil
 }
 
-// connect returns a fresh connection to a, at only unless that is zero, under watch. Failure of the world is a
-// *Failure. x.Addr becomes the address that was dialled last.
+// connect returns a fresh connection to a under watch, at only unless that is zero. x.Addr becomes the address dialled
+// last.
 func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, only netip.AddrPort,
 	end time.Time) (*connection, error) {
 	addrs := []netip.AddrPort{only}
@@ -424,7 +416,6 @@ func (f *Fetcher) connect(ctx context.Context, x *Exchange, a canon.Authority, o
 	return l, nil
 }
 
-// dial connects to one address.
 func (f *Fetcher) dial(ctx context.Context, ap netip.AddrPort, end time.Time) (net.Conn, error) {
 	until := time.Now().Add(f.c.ConnectTimeout)
 	if end.Before(until) {
@@ -451,11 +442,11 @@ func (f *Fetcher) dial(ctx context.Context, ap netip.AddrPort, end time.Time) (n
 	}
 }
 
-// noRoute reports whether err says that no packet came to the host, or none back, rather than that it refused.
+// noRoute reports whether err means that the host is unreachable rather than refusing.
 func noRoute(err error) bool {
 	for _, no := range []syscall.Errno{
 		syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EHOSTDOWN, syscall.EADDRNOTAVAIL,
-		10049, 10050, 10051, 10064, 10065, // the same as Winsock numbers them, which no other system has
+		10049, 10050, 10051, 10064, 10065, // the same of Winsock
 	} {
 		if errors.Is(err, no) {
 			return true
@@ -464,7 +455,6 @@ func noRoute(err error) bool {
 	return false
 }
 
-// handshake puts TLS on l, the server's certificate verified for the host of the URL.
 func (l *connection) handshake(ctx context.Context, c *tls.Config, patience time.Duration) error {
 	c = c.Clone()
 	if addr, ok := l.authority.Addr(); ok {
@@ -490,8 +480,7 @@ func (l *connection) handshake(ctx context.Context, c *tls.Config, patience time
 	}
 }
 
-// loopback reports whether the far end of a connection is this machine. A dial hook may return no network
-// connection at all, which asks nobody anything.
+// loopback reports whether far is this machine, or not a network address at all (from a dial hook).
 func loopback(far net.Addr) bool {
 	tcp, ok := far.(*net.TCPAddr)
 	return !ok || tcp.AddrPort().Addr().Unmap().IsLoopback()

@@ -13,20 +13,17 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// refused is a range of addresses that are nobody's web server, or nobody's that the public may ask.
 type refused struct {
 	prefix netip.Prefix
 	why    string
 }
 
-// refusedIPv4 is what the IANA IPv4 Special-Purpose Address Registry (RFC 6890, updated by RFC 8190) does not call
-// globally reachable, the class D and E space, and the metadata services of cloud machines. The first match gives the
-// reason.
+// refusedIPv4 are the ranges that the IANA IPv4 Special-Purpose Address Registry (RFC 6890, updated by RFC 8190) does not
+// call globally reachable, class D and E, and metadata services of clouds. The first match gives the reason.
 var refusedIPv4 = []refused{
-	{netip.MustParsePrefix("169.254.169.254/32"), "metadata service"}, // of most clouds, in link-local space
-	{netip.MustParsePrefix("100.100.100.200/32"), "metadata service"}, // Alibaba Cloud, in shared space
-	// Azure: a virtual public address of every host
-	{netip.MustParsePrefix("168.63.129.16/32"), "metadata service"},
+	{netip.MustParsePrefix("169.254.169.254/32"), "metadata service"},      // of most clouds, in link-local space
+	{netip.MustParsePrefix("100.100.100.200/32"), "metadata service"},      // Alibaba Cloud, in shared space
+	{netip.MustParsePrefix("168.63.129.16/32"), "metadata service"},        // Azure: a virtual public address of every host
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},                    // "this network", RFC 791 3.2
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},                       // RFC 1918
 	{netip.MustParsePrefix("100.64.0.0/10"), "shared (carrier-grade NAT)"}, // RFC 6598
@@ -44,8 +41,8 @@ var refusedIPv4 = []refused{
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved or broadcast"},        // RFC 1112 4, RFC 919
 }
 
-// refusedIPv6 is the IANA IPv6 Special-Purpose Address Registry (RFC 6890) likewise. An address outside 2000::/3 is not
-// global unicast at all (IANA IPv6 Address Space, RFC 4291); the lines for it only give better reasons.
+// refusedIPv6 is the same for IPv6. An address outside 2000::/3 is not global unicast at all (IANA IPv6 Address Space,
+// RFC 4291); its rows only give better reasons.
 var refusedIPv6 = []refused{
 	{netip.MustParsePrefix("fd00:ec2::254/128"), "metadata service"},      // Amazon
 	{netip.MustParsePrefix("fd20:ce::254/128"), "metadata service"},       // Google Cloud
@@ -67,25 +64,24 @@ var refusedIPv6 = []refused{
 	{netip.MustParsePrefix("8000::/1"), "reserved or not global unicast"}, // RFC 4291
 }
 
-// embedding is a range of IPv6 addresses that lead to the IPv4 address in them.
+// embedding is a range of IPv6 addresses that embed an IPv4 address.
 type embedding struct {
 	prefix netip.Prefix
-	at     int    // octet where the IPv4 address begins
-	invert bool   // its bits are stored inverted
-	public bool   // the range leads to the public Internet: the IPv4 address alone decides
-	name   string // what the range is called
+	at     int  // byte where the IPv4 address begins
+	invert bool // its bits are inverted
+	public bool // the range leads to the public Internet: only the IPv4 address counts
+	name   string
 }
 
 var embeddings = []embedding{
-	// RFC 6052: how IPv6-only networks reach IPv4
-	{netip.MustParsePrefix("64:ff9b::/96"), 12, false, true, "NAT64"},
+	{netip.MustParsePrefix("64:ff9b::/96"), 12, false, true, "NAT64"},               // RFC 6052
 	{netip.MustParsePrefix("2002::/16"), 2, false, true, "6to4"},                    // RFC 3056
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12, false, false, "IPv4-translated"}, // RFC 2765
 	{netip.MustParsePrefix("2001::/32"), 12, true, false, "Teredo client"},          // RFC 4380 4
 }
 
-// refusal says why a may not be dialled; empty when it may. An address that embeds an IPv4 address is judged by
-// that one, and by its own range too unless that is public.
+// refusal returns why a may not be dialled; empty if it may. An embedded IPv4 address is judged, and unless its range is
+// public also a itself.
 func refusal(a netip.Addr) string {
 	a = a.WithZone("").Unmap() // Prefix.Contains is false for any address with a zone
 	table := refusedIPv6
@@ -123,8 +119,7 @@ func (e embedding) unwrap(a netip.Addr) netip.Addr {
 	return netip.AddrFrom4(four)
 }
 
-// LeadsTo returns the IPv4 address that an IPv6 address of the public Internet leads to, through NAT64 or 6to4; else a
-// itself, without a zone.
+// LeadsTo returns the IPv4 address that a leads to through NAT64 or 6to4; else a without a zone.
 func LeadsTo(a netip.Addr) netip.Addr {
 	a = a.WithZone("").Unmap()
 	for _, e := range embeddings {
@@ -135,7 +130,7 @@ func LeadsTo(a netip.Addr) netip.Addr {
 	return a
 }
 
-// guard judges one address of a's host (politeness rule 23). Its error is a *Failure.
+// guard judges one address of a's host (politeness rule 23). The error is a *Failure.
 func (f *Fetcher) guard(a canon.Authority, ap netip.AddrPort) error {
 	if err := f.refuse(ap.Addr()); err != nil {
 		return err
@@ -147,7 +142,6 @@ func (f *Fetcher) guard(a canon.Authority, ap netip.AddrPort) error {
 	return &Failure{PrivateAddress, fmt.Errorf("%s is at %s, which is %s", a.Host(), ap.Addr(), why)}
 }
 
-// exempt reports whether the operator has allowed a refused address.
 func (f *Fetcher) exempt(a canon.Authority, ap netip.AddrPort) bool {
 	bare := ap.Addr().WithZone("").Unmap()
 	if slices.ContainsFunc(f.c.AllowNet, func(p netip.Prefix) bool { return p.Contains(bare) }) {
@@ -181,12 +175,10 @@ func (f Family) String() string {
 	return "any family"
 }
 
-// has reports whether a is of f.
 func (f Family) has(a netip.Addr) bool {
 	return f == 0 || a.Unmap().Is4() == (f == IPv4)
 }
 
-// of are those addresses that are of f.
 func (f Family) of(all []netip.Addr) []netip.Addr {
 	if f == 0 {
 		return all
@@ -194,15 +186,7 @@ func (f Family) of(all []netip.Addr) []netip.Addr {
 	return slices.DeleteFunc(slices.Clone(all), func(a netip.Addr) bool { return !f.has(a) })
 }
 
-// missing is the class of a host that has no address of f.
-func (f Family) missing() Class {
-	if f == IPv4 {
-		return NoIPv4
-	}
-	return NoIPv6
-}
-
-// FamilyOf is the family of an address.
+// FamilyOf returns the family of an address.
 func FamilyOf(a netip.Addr) Family {
 	if a.Unmap().Is4() {
 		return IPv4
@@ -210,7 +194,7 @@ func FamilyOf(a netip.Addr) Family {
 	return IPv6
 }
 
-// CheckLocal reports whether connections can leave from a local address: an error where this machine does not have it.
+// CheckLocal returns an error if connections cannot leave from a local address.
 func CheckLocal(a netip.Addr) error {
 	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
 	switch {
@@ -222,7 +206,7 @@ func CheckLocal(a netip.Addr) error {
 	return fmt.Errorf("%s cannot be used as a local address: %w", a, err)
 }
 
-// unbound reports whether err says that the local address of a connection cannot be had, which is no fault of its host.
+// unbound reports whether err means that the local address of a connection is unavailable.
 func unbound(err error) bool {
 	for _, no := range []syscall.Errno{syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT, 10047, 10049} { // the last as Winsock has them
 		if errors.Is(err, no) {
@@ -233,9 +217,9 @@ func unbound(err error) bool {
 	return errors.As(err, &call) && call.Syscall == "bind"
 }
 
-// refuse asks Config.Refuse about an address, and about the IPv4 address that it leads to. Its error is a *Failure.
+// refuse applies Config.Refuse to an address, and to the IPv4 address in it. The error is a *Failure.
 func (f *Fetcher) refuse(a netip.Addr) error {
-	if f.c.Refuse == nil || !a.IsValid() { // a proxy alone knows the address
+	if f.c.Refuse == nil || !a.IsValid() { // only a proxy knows the address
 		return nil
 	}
 	a = a.WithZone("").Unmap()

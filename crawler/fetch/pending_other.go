@@ -2,5 +2,5 @@
 
 package fetch
 
-// hasPendingInput cannot tell here whether something waits on an idle connection; a dead one shows when it is used.
+// hasPendingInput cannot be determined here; a dead connection shows when it is used.
 func (l *connection) hasPendingInput() bool { return false }

@@ -3,22 +3,16 @@
 package fetch
 
 import (
-	"net"
 	"syscall"
 )
 
-// hasPendingInput reports whether something waits to be read on an idle connection: its end, or octets that nobody
-// asked for, which must not be taken for the answer to the next request (RFC 9112 9.2). It looks without taking. Where
-// the connection is no socket it cannot tell; a dead one then shows when it is used.
+// hasPendingInput peeks at an idle connection and reports whether its end or unrequested bytes are waiting, which must
+// not be taken for the next response (RFC 9112 9.2). Of a connection that is not a socket it cannot tell.
 func (l *connection) hasPendingInput() bool {
 	conn := l.conn
 	if l.socket != nil {
 		conn = l.socket.Conn
 	}
-	return hasPendingInput(conn)
-}
-
-func hasPendingInput(conn net.Conn) bool {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {
 		return false

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -24,18 +23,17 @@ import (
 const (
 	proxyHTTP = "http"
 	https     = "https"
-	sockS5    = "socks5"  // the name of the target is looked up here
+	sockS5    = "socks5"  // the crawler looks up the target
 	sockS5H   = "socks5h" // the proxy looks it up
 )
 
-// proxy is where a proxy is, and who we are to it.
 type proxy struct {
 	scheme, host, port string
 	user, password     string
-	named              bool // there is a user
+	named              bool // has a user
 }
 
-// Parse reads the URL of a proxy. Its error does not quote what may be a password.
+// Parse parses the URL of a proxy. Its error quotes nothing that may be a password.
 func Parse(raw string) (*proxy, error) {
 	const how = "write the URL of a proxy, like http://proxy.your-domain.org:3128; its scheme is http, https, socks5 or socks5h"
 	u, err := url.Parse(strings.TrimSpace(raw))
@@ -68,7 +66,7 @@ func Parse(raw string) (*proxy, error) {
 	return p, nil
 }
 
-// credentials reports what of user and password cannot be sent.
+// credentials returns an error if user and password cannot be sent.
 func (p *proxy) credentials() error {
 	switch {
 	case strings.Contains(p.scheme, sockS5) && (p.user == "" || len(p.user) > 255 || p.password == "" || len(p.password) > 255):
@@ -81,62 +79,40 @@ func (p *proxy) credentials() error {
 	return nil
 }
 
-// String is the URL of the proxy without user and password.
+// String returns the URL of the proxy without user and password.
 func (p *proxy) String() string { return p.scheme + "://" + p.Address() }
 
 // HasCredentials reports whether there is a user.
 func (p *proxy) HasCredentials() bool { return p.named }
 
-// Host is the proxy's host, and Addr its address where it is written as one.
-func (p *proxy) Host() string { return p.host }
-
-// Addr is the address of the proxy, where its URL has that and no name.
-func (p *proxy) Addr() (netip.Addr, bool) {
-	a, err := netip.ParseAddr(p.host)
-	return a, err == nil
-}
-
-// Port is the proxy's port.
-func (p *proxy) Port() uint16 {
-	n, _ := strconv.ParseUint(p.port, 10, 16) // Parse has seen to it
-	return uint16(n)
-}
-
-// Address is host and port.
+// Address returns host and port.
 func (p *proxy) Address() string { return net.JoinHostPort(p.host, p.port) }
 
-// TLS reports whether the proxy itself is spoken to in TLS.
-func (p *proxy) TLS() bool { return p.scheme == https }
-
-// Blind reports whether the proxy looks names up, so that nobody here knows the address of a target.
+// Blind reports whether the proxy looks names up, so that the crawler does not know the address of a target.
 func (p *proxy) Blind() bool { return p.scheme != sockS5 }
 
-// Forwards reports whether requests for http URLs are sent to the proxy itself, with the whole URL (RFC 9112 3.2.2).
+// Forwards reports whether the proxy takes requests for http URLs, with the whole URL (RFC 9112 3.2.2).
 func (p *proxy) Forwards() bool { return p.scheme == proxyHTTP || p.scheme == https }
 
-// Authorization is the line that tells an HTTP proxy who we are; empty without a user. It is for the proxy alone.
+// Authorization returns the credentials line for an HTTP proxy; empty without a user.
 func (p *proxy) Authorization() string {
 	if !p.named || !p.Forwards() {
 		return ""
 	}
-	return "Proxy-Authorization: Basic " + p.basic() + "\r\n"
+	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(p.user+":"+p.password)) + "\r\n"
 }
 
-func (p *proxy) basic() string {
-	return base64.StdEncoding.EncodeToString([]byte(p.user + ":" + p.password))
-}
-
-// Kind says whom a Fault is to be blamed on.
+// Kind is whose fault a Fault is.
 type Kind uint8
 
 // The kinds.
 const (
-	Down Kind = iota // the proxy cannot be used, whatever the target
-	Odd              // it behaves as no proxy should: it may be the proxy, or what it makes of this target
-	Said             // it says that it does not lead to this target
+	Down Kind = iota // the proxy is unusable for every target
+	Odd              // the proxy misbehaves, perhaps only for this target
+	Said             // the proxy refuses this target
 )
 
-// Fault is why no connection to the target came about.
+// Fault is why a proxy made no connection to the target.
 type Fault struct {
 	Kind  Kind
 	Proxy string // without user and password
@@ -147,16 +123,16 @@ func (f *Fault) Error() string { return "the proxy " + f.Proxy + ": " + f.Err.Er
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Fault makes one of this proxy.
+// Fault returns a Fault of this proxy.
 func (p *proxy) Fault(k Kind, err error) *Fault { return &Fault{k, p.String(), err} }
 
 func (p *proxy) fault(k Kind, format string, args ...any) error {
 	return p.Fault(k, fmt.Errorf(format, args...))
 }
 
-// Chooser says which proxy leads to a host. A nil one, and the zero value, know of none.
+// Chooser chooses the proxy for a host. Nil and the zero value choose none.
 type Chooser struct {
-	all *proxy // leads to all hosts
+	all *proxy // for all hosts
 
 	// From the environment.
 	proxies map[string]*proxy // by the scheme of the target
@@ -164,11 +140,11 @@ type Chooser struct {
 	without string
 }
 
-// Always has one proxy lead to all hosts.
+// Always chooses p for all hosts.
 func Always(p *proxy) *Chooser { return &Chooser{all: p} }
 
-// FromEnvironment is what the environment says: http_proxy, https_proxy and no_proxy, in either case, as most programs read
-// them. Hosts of this machine are reached without a proxy.
+// FromEnvironment chooses by http_proxy, https_proxy and no_proxy, in either case, as most programs do. Hosts of this
+// machine need no proxy.
 func FromEnvironment(lookup func(string) string) (*Chooser, error) {
 	value := func(name string) string {
 		if v := lookup(name); v != "" {
@@ -184,7 +160,7 @@ func FromEnvironment(lookup func(string) string) (*Chooser, error) {
 			continue
 		}
 		if !strings.Contains(raw, "://") {
-			raw = "http://" + raw // as others read it
+			raw = "http://" + raw // as other programs do
 		}
 		p, err := Parse(raw)
 		if err != nil {
@@ -196,7 +172,7 @@ func FromEnvironment(lookup func(string) string) (*Chooser, error) {
 	return c, nil
 }
 
-// For is the proxy that leads to a; nil for none.
+// For returns the proxy for a; nil for none.
 func (c *Chooser) For(a canon.Authority) *proxy {
 	switch {
 	case c == nil:
@@ -205,13 +181,13 @@ func (c *Chooser) For(a canon.Authority) *proxy {
 		return c.all
 	}
 	u, err := c.of(&url.URL{Scheme: a.Scheme(), Host: a.HostPort(), Path: "/"})
-	if u == nil || err != nil { // an error is one of a proxy that Parse has refused
+	if u == nil || err != nil { // an error is one of a proxy URL, which Parse has accepted
 		return nil
 	}
 	return c.proxies[a.Scheme()]
 }
 
-// Proxies are all that may be used, by the scheme of their targets; that of "" leads to all.
+// Proxies returns all proxies by the scheme of their targets; "" is for all.
 func (c *Chooser) Proxies() map[string]*proxy {
 	switch {
 	case c == nil:
@@ -223,12 +199,11 @@ func (c *Chooser) Proxies() map[string]*proxy {
 }
 
 const (
-	maxHead         = 16 << 10 // octets of the proxy's answers to CONNECT
-	proxyMaxInterim = 4        // answers that only announce one
+	maxHead         = 16 << 10 // bytes of the proxy's responses to CONNECT
+	proxyMaxInterim = 4        // interim responses to CONNECT
 )
 
-// Tunnel has the proxy lead conn to target, "host:port", on behalf of agent. The error is a *Fault. conn is at the first
-// octet of the target then.
+// Tunnel connects conn through the proxy to target, "host:port". The error is a *Fault.
 func (p *proxy) Tunnel(conn net.Conn, target, agent string) error {
 	if p.Forwards() {
 		return p.connect(conn, target, agent)
@@ -246,13 +221,12 @@ func (p *proxy) connect(conn net.Conn, target, agent string) error {
 	from := &io.LimitedReader{R: noted, N: maxHead}
 	br := bufio.NewReader(from)
 	for range proxyMaxInterim {
-		// A body is none of ours, and its Close would read on to the end.
-		resp, err := http.ReadResponse(br, nil) //nolint:bodyclose // see above
+		resp, err := http.ReadResponse(br, nil) //nolint:bodyclose // Close would read on to the end
 		switch {
 		case err != nil && from.N <= 0:
 			return p.fault(Odd, "the header of its response to CONNECT is over %d bytes", maxHead)
 		case err != nil && noted.err != nil:
-			return p.cut(noted.err) // the parser takes what came of a line for the whole
+			return p.cut(noted.err) // the parser accepts an incomplete line
 		case err != nil:
 			return p.cut(err)
 		case resp.StatusCode == http.StatusSwitchingProtocols || resp.StatusCode < 100:
@@ -271,7 +245,7 @@ func (p *proxy) connect(conn net.Conn, target, agent string) error {
 	return p.fault(Odd, "it announced an answer to CONNECT again and again")
 }
 
-// ending notes how reading ended.
+// ending records how reading ended.
 type ending struct {
 	io.Reader
 	err error
@@ -282,7 +256,7 @@ func (e *ending) Read(p []byte) (n int, err error) {
 	return n, e.err
 }
 
-// tells is what a status in answer to CONNECT means.
+// tells interprets the status of a response to CONNECT.
 func (p *proxy) tells(status int) error {
 	switch {
 	case status >= 200 && status <= 299:
@@ -298,7 +272,7 @@ func (p *proxy) tells(status int) error {
 	return p.fault(Odd, "it answered CONNECT with status %d, which no proxy of https does", status)
 }
 
-// cut is why reading or writing ended. Where the proxy sent something that makes no sense, what it sent is not repeated.
+// cut returns why reading or writing ended, without quoting the proxy.
 func (p *proxy) cut(err error) error {
 	var timeout net.Error
 	switch {
@@ -314,7 +288,7 @@ func (p *proxy) cut(err error) error {
 	return p.fault(Odd, "its response is not that of a proxy")
 }
 
-// socks is Tunnel over a SOCKS proxy (RFC 1928, RFC 1929). target has an address where the name was looked up here, else a name.
+// socks is Tunnel over a SOCKS proxy (RFC 1928, RFC 1929).
 func (p *proxy) socks(conn net.Conn, target string) error {
 	var user *socks.Auth
 	if p.named {
@@ -341,12 +315,11 @@ func (p *proxy) socks(conn net.Conn, target string) error {
 	}
 }
 
-// saysNo finds the replies 1 to 6 of RFC 1928, which are about the target. Others say that the proxy does not know what it was
-// asked for.
+// saysNo matches the replies 1 to 6 of RFC 1928, which are about the target; others are about the request.
 var saysNo = regexp.MustCompile(`unknown error (general SOCKS server failure|connection not allowed by ruleset|network unreachable|` +
 	`host unreachable|connection refused|TTL expired)$`)
 
-// dialed is a connection to a proxy that is there already.
+// dialed is a dialer that returns an existing connection.
 type dialed struct{ net.Conn }
 
 func (d dialed) Dial(string, string) (net.Conn, error) { return d.Conn, nil }

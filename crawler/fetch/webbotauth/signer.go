@@ -14,8 +14,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// The life of a signature. A day is what the drafts recommend at most; below some seconds a clock that is a little off
-// makes every signature void.
+// The life of a signature. The drafts recommend at most a day; below some seconds a slightly wrong clock voids it.
 const (
 	DefaultLife = 5 * time.Minute
 	LeastLife   = 10 * time.Second
@@ -34,10 +33,10 @@ type Signer struct {
 	rules  rules
 	life   int64   // seconds
 	agent  covered // the component of Signature-Agent
-	fields string  // the line of Signature-Agent, which all requests carry alike
+	fields string  // the line of Signature-Agent
 }
 
-// New returns a Signer by a draft, whose signatures count for life.
+// New returns a Signer by a draft, whose signatures are valid for life.
 func New(k *Key, a Agent, d Draft, life time.Duration) (*Signer, error) {
 	r, err := d.rules()
 	if err != nil {
@@ -60,10 +59,10 @@ func New(k *Key, a Agent, d Draft, life time.Duration) (*Signer, error) {
 	return s, nil
 }
 
-// AgentField is the line of Signature-Agent, with its end, as each request carries it.
+// AgentField returns the line of Signature-Agent, with its end.
 func (s *Signer) AgentField() string { return s.fields }
 
-// Append appends the lines that sign a request to an authority, as the field Host has it, that is sent at an instant.
+// Append implements fetch.Signer.
 func (s *Signer) Append(head []byte, authority string, at time.Time) []byte {
 	nonce := ""
 	if s.rules.nonce {
@@ -80,7 +79,7 @@ func (s *Signer) Append(head []byte, authority string, at time.Time) []byte {
 	return append(head, "\r\n"...)
 }
 
-// sign has the parameters in the order of the drafts' test vectors.
+// sign orders the parameters as the drafts' test vectors do.
 func (s *Signer) sign(authority string, created int64, nonce string) (input, signature string) {
 	params := ";created=" + strconv.FormatInt(created, 10) + `;keyid="` + s.key.id + `";alg="ed25519";expires=` +
 		strconv.FormatInt(created+s.life, 10)
@@ -90,16 +89,16 @@ func (s *Signer) sign(authority string, created int64, nonce string) (input, sig
 	return s.key.sign(params+tag, covered{`"@authority"`, authority}, s.agent)
 }
 
-// WellKnown is where a key directory is published, unless an Agent says otherwise.
+// WellKnown is the default path of a key directory.
 const WellKnown = "/.well-known/http-message-signatures-directory"
 
-// maxAgent is the longest URL of an agent, in bytes: it goes with each request.
+// maxAgent bounds an agent's URL, in bytes: it is sent with each request.
 const maxAgent = 256
 
-// Agent is where a crawler publishes its keys. The URL, not the key, is what sites know the crawler by.
+// Agent is where a crawler publishes its keys. Sites know the crawler by this URL, not by its key.
 type Agent struct{ directory canon.URL }
 
-// ParseAgent reads the URL of a key directory. An origin stands for the directory at its well-known path.
+// ParseAgent parses the URL of a key directory. An origin means its well-known path.
 func ParseAgent(text string) (Agent, error) {
 	u, err := canon.Parse(text)
 	if err != nil {
@@ -120,13 +119,13 @@ func ParseAgent(text string) (Agent, error) {
 	return Agent{u}, err
 }
 
-// URL is that of the key directory.
+// URL returns the URL of the key directory.
 func (a Agent) URL() string { return a.directory.String() }
 
-// authority is whom the key directory is asked of (RFC 9421 2.2.3).
+// authority is that of the key directory (RFC 9421 2.2.3).
 func (a Agent) authority() string { return a.directory.Authority().HostPort() }
 
-// value is what the field Signature-Agent says, a structured string: a URL has no octet that must be escaped in it.
+// value returns the structured string for Signature-Agent. A canonical URL needs no escaping in it.
 func (a Agent) value(r rules) (string, error) {
 	if r.whole {
 		return `"` + a.URL() + `"`, nil
@@ -139,13 +138,13 @@ func (a Agent) value(r rules) (string, error) {
 	return `"` + origin + `"`, nil
 }
 
-// Key is the key that requests are signed with.
+// Key signs requests.
 type Key struct {
 	private ed25519.PrivateKey
 	x, id   string // the public key and its thumbprint, in base64url
 }
 
-// NewKey returns the key of a seed of 32 bytes.
+// NewKey returns the key of a 32-byte seed.
 func NewKey(seed []byte) (*Key, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("webbotauth: a key has %d bytes, not %d", ed25519.SeedSize, len(seed))
@@ -157,14 +156,14 @@ func NewKey(seed []byte) (*Key, error) {
 	return k, nil
 }
 
-// ID is the thumbprint by which requests name the key (RFC 7638 3, RFC 8037 A.3).
+// ID returns the key's thumbprint (RFC 7638 3, RFC 8037 A.3).
 func (k *Key) ID() string { return k.id }
 
-// covered is a component that a signature covers: its identifier, with parameters, and its value (RFC 9421 2).
+// covered is a component of a signature: identifier with parameters, and value (RFC 9421 2).
 type covered struct{ id, value string }
 
-// sign returns the members of Signature-Input and Signature that cover components, without their label. params are the
-// parameters of the signature, each with a semicolon before it. The signature is over the base of RFC 9421 2.5.
+// sign returns the members of Signature-Input and Signature, without label, for the base of RFC 9421 2.5. Each of params
+// begins with a semicolon.
 func (k *Key) sign(params string, components ...covered) (input, signature string) {
 	var base, ids []byte
 	for i, c := range components {
@@ -179,7 +178,7 @@ func (k *Key) sign(params string, components ...covered) (input, signature strin
 	return input, ":" + base64.StdEncoding.EncodeToString(ed25519.Sign(k.private, base)) + ":"
 }
 
-// Draft is a state of the specification, by which requests are signed.
+// Draft is a version of the specification.
 type Draft string
 
 // The drafts, the latest first.
@@ -190,14 +189,14 @@ const (
 	Architecture03 Draft = "architecture-03" // the same, -02 and -03
 )
 
-// DefaultDraft is the latest that a working group has published.
+// DefaultDraft is the latest of the IETF working group.
 const DefaultDraft = IETF01
 
-// rules are what differs from draft to draft.
+// rules are the differences between drafts.
 type rules struct {
 	draft      Draft
-	dictionary bool // Signature-Agent is a dictionary, whose key is the label of the signature; else a string
-	whole      bool // its value is the URL of the key directory; else an origin, at which the well-known path is asked
+	dictionary bool // Signature-Agent is a dictionary keyed by the signature's label; else a string
+	whole      bool // its value is the URL of the key directory; else an origin
 	nonce      bool // each signature has one (SHOULD)
 	digest     bool // the signature of the key directory covers its content
 }
@@ -209,7 +208,7 @@ var drafts = []rules{
 	{Architecture03, false, false, true, false},
 }
 
-// Drafts are the names of all drafts, the latest first.
+// Drafts returns the names of all drafts, the latest first.
 func Drafts() (names []string) {
 	for _, r := range drafts {
 		names = append(names, string(r.draft))
@@ -217,7 +216,7 @@ func Drafts() (names []string) {
 	return names
 }
 
-// ParseDraft returns the draft of a name.
+// ParseDraft parses the name of a draft.
 func ParseDraft(name string) (Draft, error) {
 	r, err := Draft(name).rules()
 	return r.draft, err
@@ -236,33 +235,32 @@ func (d Draft) rules() (rules, error) {
 // MediaType is that of a key directory.
 const MediaType = "application/http-message-signatures-directory+json"
 
-// The life of a key directory's own signature. A list that holds copies of it drops them when it is over.
+// The life of a key directory's signature. Lists of key directories drop a copy when it is over.
 const (
 	DefaultDirectoryLife = 90 * 24 * time.Hour
 	LeastDirectoryLife   = time.Hour
 	MostDirectoryLife    = 366 * 24 * time.Hour
 )
 
-// directoryMaxAge is how long a verifier may keep the directory, in seconds: a key that is removed from it is believed
-// for that long.
+// directoryMaxAge is how long a verifier may cache the directory, in seconds, and so trust a key removed from it.
 const directoryMaxAge = "86400"
 
-// Mark is how key directories of our making begin.
+// Mark is the beginning of a key directory that Publish made.
 const Mark = `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"`
 
-// Publication is a key directory, and how it is to be served.
+// Publication is a key directory and how to serve it.
 type Publication struct {
 	URL, Path string
-	Body      []byte // these octets and no others: without a line's end, without a coding
+	Body      []byte // exact bytes: without a line end, without a content coding
 	Fields    []Field
 }
 
-// Field is a header field of an answer.
+// Field is a header field of the response.
 type Field struct{ Name, Value string }
 
-// Publish returns the key directory of an agent, with the proof that who publishes it holds the key: a signature over
-// the authority that it is asked of (draft-ietf-webbotauth-httpsig-protocol-01, Possession Proof on the Directory
-// Response). It counts for life from an instant on.
+// Publish returns the key directory of an agent with a proof that the publisher holds the key: a signature over the
+// directory's authority (draft-ietf-webbotauth-httpsig-protocol-01, Possession Proof on the Directory Response), valid
+// for life from at on.
 func Publish(k *Key, a Agent, d Draft, at time.Time, life time.Duration) (Publication, error) {
 	r, err := d.rules()
 	if err != nil {
@@ -275,7 +273,7 @@ func Publish(k *Key, a Agent, d Draft, at time.Time, life time.Duration) (Public
 		return Publication{}, fmt.Errorf("a key directory that counts for %s: %s is the least and %s the most",
 			plainly.Duration(life), plainly.Duration(LeastDirectoryLife), plainly.Duration(MostDirectoryLife))
 	}
-	body := k.directory()
+	body := []byte(Mark + k.id + `","x":"` + k.x + `","use":"sig"}]}`) // RFC 7517 5, RFC 8037 2
 	p := Publication{URL: a.URL(), Path: a.directory.RequestURI(), Body: body, Fields: []Field{
 		{"Content-Type", MediaType}, {"Cache-Control", "max-age=" + directoryMaxAge},
 	}}
@@ -292,9 +290,4 @@ func Publish(k *Key, a Agent, d Draft, at time.Time, life time.Duration) (Public
 		`;keyid="`+k.id+`";tag="http-message-signatures-directory"`, components...)
 	p.Fields = append(p.Fields, Field{"Signature-Input", "binding=" + input}, Field{"Signature", "binding=" + signature})
 	return p, nil
-}
-
-// directory is the JWK Set of the key (RFC 7517 5, RFC 8037 2).
-func (k *Key) directory() []byte {
-	return []byte(Mark + k.id + `","x":"` + k.x + `","use":"sig"}]}`)
 }
