@@ -2,7 +2,7 @@
 // key directory that sites verify signatures by.
 //
 // A signature covers the authority and the Signature-Agent field, which names where the keys are published, and has a
-// short life. Path and query are not covered: the drafts require no more. The only algorithm is Ed25519. The form of
+// short life. Path and query are not covered, as the drafts allow. The only algorithm is Ed25519. The form of
 // Signature-Agent differs between drafts; the table drafts has all differences.
 //
 // The verifier in crawler/crawltest shares no code with this package, so that each is a check on the other. The package
