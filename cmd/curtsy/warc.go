@@ -239,10 +239,12 @@ func rebuildIndex(ctx context.Context, dir string, quiet bool, std cli.Streams) 
 	if _, err := control.Connect(ctx, dir); err == nil {
 		return fmt.Errorf("the crawl in %s is running, and keeps its index itself", dir)
 	}
-	options, err := config.FrontierOptions(dir)
+	s, err := config.Of(dir)
 	if err != nil {
 		return err
 	}
+	options := s.FrontierOptions()
+	options.Operator = true // the delay after a kill, and the report of the kill, are for the crawl's next opening
 	later := errors.New("without an index nothing is archived; the next run reports and closes it")
 	options.Tell = func(context.Context, frontier.Closings) error { return later }
 	f, err := engine.Open(dir, options) // its lock is the directory's

@@ -1,7 +1,5 @@
 // Package cli has the parts that all commands share: streams, exit codes, errors, arguments, flags, help and signals.
-// It knows no command.
-//
-// A command returns an error; Report prints it, with what to do about it, and says which exit code it has.
+// A command returns an error; Report prints it with advice, and returns its exit code.
 package cli
 
 import (
@@ -31,11 +29,11 @@ const (
 	ExitFailed     = 1   // could not do it
 	ExitUsage      = 2   // usage or configuration
 	ExitFound      = 3   // a check found something
-	ExitIncomplete = 4   // a seed got no usable answer, hosts are still parked, refused or retired, or pages of a mirror lack what a command gets
+	ExitIncomplete = 4   // a seed got no usable response, hosts are parked, refused or retired, or a mirror lacks files that a command gets
 	ExitSignalled  = 128 // plus the signal's number: interrupted, drained cleanly
 )
 
-// Error is an error with an exit code of its own. An empty message prints nothing: all was said before.
+// Error is an error with an exit code. An empty message prints nothing.
 type Error struct {
 	Code int
 	Err  error
@@ -44,12 +42,12 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Usagef is an error in what the user wrote.
+// Usagef returns a usage error.
 func Usagef(format string, args ...any) error {
 	return &Error{ExitUsage, fmt.Errorf(format, args...)}
 }
 
-// Absent makes a usage error of err where a file that the user named does not exist.
+// Absent makes err a usage error if a file that the user named does not exist.
 func Absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return Usagef("%w", err)
@@ -57,12 +55,12 @@ func Absent(err error) error {
 	return err
 }
 
-// Silent ends with a code and prints nothing more.
+// Silent returns an error with an exit code and no message.
 func Silent(code int) error { return &Error{code, errSaid} }
 
 var errSaid = errors.New("")
 
-// Interrupted is how a crawl ends that was asked to by a signal.
+// Interrupted returns the error of a crawl that a signal ended.
 func Interrupted(sig os.Signal) error {
 	n := 2
 	if s, ok := sig.(syscall.Signal); ok {
@@ -80,7 +78,7 @@ func Report(w io.Writer, err error) int {
 	return code
 }
 
-// Ended is how a command ends with err: what people are told, which is empty when they were, and the exit code.
+// Ended returns the message of err, "" for none, and its exit code.
 func Ended(err error) (text string, code int) {
 	if err == nil {
 		return "", ExitDone
@@ -97,31 +95,21 @@ func Ended(err error) (text string, code int) {
 	if errors.Is(err, errSaid) {
 		return "", code
 	}
-	return plainly.Lines(once(advised(err))), code
-}
-
-// once leaves out lines that repeat another: what fails a command fails the closing after it, too.
-func once(text string) string {
-	var lines []string
+	text = plainly.Error(err)
+	var d *crawldir.DirError
+	if errors.As(err, &d) {
+		text = strings.Replace(text, d.Error(), d.Error()+advice(d), 1)
+	}
+	var lines []string // each once: a fault of a command repeats when it closes its files
 	for line := range strings.SplitSeq(text, "\n") {
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(lines, "\n")
+	return plainly.Lines(strings.Join(lines, "\n")), code
 }
 
-// advised is the text of an error, with the commands that help against what is wrong with a crawl directory.
-func advised(err error) string {
-	text := plainly.Error(err)
-	var d *crawldir.DirError
-	if errors.As(err, &d) {
-		text = strings.Replace(text, d.Error(), d.Error()+advice(d), 1)
-	}
-	return text
-}
-
-// advice is what to do about a directory.
+// advice returns the command that helps with a directory.
 func advice(d *crawldir.DirError) string {
 	switch {
 	case errors.Is(d, crawldir.ErrNoIndex):
@@ -143,7 +131,7 @@ func advice(d *crawldir.DirError) string {
 	return ""
 }
 
-// Note is a note about the crawl in dir, with the commands that help.
+// Note returns the text of a note about the crawl in dir, with the commands that help.
 func Note(n crawldir.Note, dir string) string {
 	switch n.Kind {
 	case crawldir.IndexDamaged:
@@ -157,7 +145,7 @@ func Note(n crawldir.Note, dir string) string {
 	return n.Text
 }
 
-// Ordered makes a command that is wrong in itself a usage error.
+// Ordered makes an invalid command of an operator a usage error.
 func Ordered(err error) error {
 	if control.BadOrder(err) {
 		return Usagef("%w", err)
@@ -165,7 +153,7 @@ func Ordered(err error) error {
 	return err
 }
 
-// InUse says what to do about a frontier that somebody has and that does not answer.
+// InUse adds the commands to use if another process holds the frontier, or if it is damaged.
 func InUse(err error, dir string) error {
 	if errors.Is(err, frontier.ErrInUse) {
 		return fmt.Errorf("%w; stop the crawl first, see curtsy status %s, and continue with curtsy resume afterwards", err, plainly.Argument(dir))
@@ -173,7 +161,7 @@ func InUse(err error, dir string) error {
 	return Damaged(err, dir)
 }
 
-// Damaged says what to do about a frontier that is damaged.
+// Damaged adds the commands to use if the frontier is damaged.
 func Damaged(err error, dir string) error {
 	if errors.Is(err, frontier.ErrDamaged) {
 		return fmt.Errorf("%w\nDescribe the damage with curtsy frontier repair --dry-run %s, and save the readable part with curtsy frontier repair %s", err, plainly.Argument(dir), plainly.Argument(dir))
@@ -181,8 +169,7 @@ func Damaged(err error, dir string) error {
 	return err
 }
 
-// Finish gives root and the commands below it what is the same for all: usage lines as they are written, and
-// wrong arguments as usage errors.
+// Finish completes root and the commands below it: their usage lines, --help-all, and wrong arguments as usage errors.
 func Finish(cmd *cobra.Command) {
 	cmd.DisableFlagsInUseLine = true
 	if check := cmd.Args; check != nil {
@@ -199,7 +186,7 @@ func Finish(cmd *cobra.Command) {
 	}
 }
 
-// KnownCommand refuses an unknown command, and names the one that was probably meant.
+// KnownCommand refuses an unknown command, and suggests the nearest.
 func KnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -216,12 +203,7 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
 }
 
-// OneDir is for commands that take a crawl directory.
-func OneDir(cmd *cobra.Command, args []string) error {
-	return Exactly(1, "one crawl directory")(cmd, args)
-}
-
-// Exactly is for commands that take so many arguments, in words.
+// Exactly is for commands that take n arguments, which what describes.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -231,7 +213,6 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// NoArgs is for commands that take flags only.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -239,8 +220,8 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
 }
 
-// FrontierFile has do look at a file with the frontier of the crawl in dir: its own when it is stopped, a snapshot that
-// the running crawl writes and that is removed afterwards.
+// FrontierFile calls do with a file that has the frontier of the crawl in dir: its own if the crawl is stopped, else a
+// temporary snapshot that the running crawl writes.
 func FrontierFile(ctx context.Context, dir string, do func(ctx context.Context, path string) error) error {
 	if err := crawldir.Require(dir); err != nil {
 		return err
@@ -249,10 +230,10 @@ func FrontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 	if asked != nil {
 		return do(ctx, filepath.Join(dir, crawldir.FrontierName))
 	}
-	if locator := engine.Locator(dir); locator != "" { // anybody may read the server
+	if locator := engine.Locator(dir); locator != "" { // a server needs no snapshot
 		return do(ctx, locator)
 	}
-	return UntilSignal(ctx, func(ctx context.Context) error { // a signal, too, removes the snapshot
+	return UntilSignal(ctx, func(ctx context.Context) error { // a signal also removes the snapshot
 		path, err := remote.Snapshot(ctx)
 		if err != nil {
 			return fmt.Errorf("the running crawl could not write a snapshot: %w", err)
@@ -261,7 +242,7 @@ func FrontierFile(ctx context.Context, dir string, do func(ctx context.Context, 
 	})
 }
 
-// Reading has do read the frontier of the crawl in dir, running or not.
+// Reading calls do with the frontier of the crawl in dir, running or not.
 func Reading(ctx context.Context, dir string, do func(ctx context.Context, f frontier.Stored) error) error {
 	return FrontierFile(ctx, dir, func(ctx context.Context, path string) error {
 		f, err := engine.OpenReadOnly(path)
@@ -272,26 +253,21 @@ func Reading(ctx context.Context, dir string, do func(ctx context.Context, f fro
 	})
 }
 
-// WhileStopped has do work on a crawl that does not run, and does not begin to until do is done.
+// WhileStopped calls do with the frontier of a stopped crawl, which cannot start until do returns.
 func WhileStopped(ctx context.Context, dir string, do func(f frontier.Stored) error) error {
 	_, asked := control.Connect(ctx, dir)
 	f, err := engine.OpenReadOnly(dir)
 	if asked == nil || errors.Is(err, frontier.ErrInUse) {
 		if err == nil {
-			err = f.Close() // it ended in between; the user is told the same, and the next try works
+			err = f.Close() // it ended in between; the next try works
 		}
-		return errors.Join(fmt.Errorf("the crawl in %s is running, and its archive must not change meanwhile: interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), or wait for its end, and run the command again", dir),
-			notInUse(err))
+		if errors.Is(err, frontier.ErrInUse) {
+			err = nil
+		}
+		return errors.Join(fmt.Errorf("the crawl in %s is running, and its archive must not change meanwhile: interrupt it (Ctrl-C, or a SIGTERM: it finishes its requests), or wait for its end, and run the command again", dir), err)
 	}
 	if err != nil {
 		return Damaged(err, dir)
 	}
 	return errors.Join(do(f), f.Close())
-}
-
-func notInUse(err error) error {
-	if errors.Is(err, frontier.ErrInUse) {
-		return nil
-	}
-	return err
 }

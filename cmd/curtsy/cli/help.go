@@ -17,21 +17,21 @@ import (
 	"curtsy/storage/plainly"
 )
 
-func init() { cobra.EnableCommandSorting = false } // they are listed in the order of their groups
+func init() { cobra.EnableCommandSorting = false } // help lists them by group
 
-// texts has the usage line, summary, description, examples and flags of each command, under a heading each.
+// texts has a section for each command: usage line, summary, description, examples and flags.
 //
 //go:embed commands.md
 var texts string
 
-// Flags are the variables that the flags of a command set, by the names of the flags. What a variable holds is the default.
+// Flags are the variables of a command's flags, by name. Their values are the defaults.
 type Flags map[string]any
 
-// List is a flag that takes several values, separated by commas.
+// List is a flag of values separated by commas.
 type List []string
 
-// Command returns the command of a path, such as "ledger verify", with its texts and flags. Where its usage line has no
-// arguments, or a crawl directory only, it refuses others. It panics if the texts do not have the command, or other flags.
+// Command returns the command of a path, such as "ledger verify", with its texts and flags. If its usage line has no
+// arguments, or only DIR, it refuses others. It panics if the texts lack the command or have other flags.
 func Command(path string, flags ...Flags) *cobra.Command {
 	for section := range strings.SplitSeq(texts, "\n## ") {
 		usage, text, _ := strings.Cut(section, "\n")
@@ -49,7 +49,7 @@ func Command(path string, flags ...Flags) *cobra.Command {
 		case "":
 			cmd.Args = NoArgs
 		case "DIR":
-			cmd.Args = OneDir
+			cmd.Args = Exactly(1, "one crawl directory")
 		}
 		for _, some := range flags {
 			declare(cmd.Flags(), declared, some)
@@ -59,10 +59,10 @@ func Command(path string, flags ...Flags) *cobra.Command {
 	panic("commands.md has no command " + path)
 }
 
-// declaredFlag is a line of the texts that declares a flag: its name, its letter, what it takes, and its text.
+// declaredFlag matches a line that declares a flag: its name, letter, placeholder and text.
 var declaredFlag = regexp.MustCompile(`^  --([\w-]+)(?:, -(\w))?(?: ([^ ]+))?: (.*)$`)
 
-// declare gives fs the flags of a text, each under the line without indent before it, which is the title of its group.
+// declare declares the flags of a text, each in the group of the unindented line before it.
 func declare(fs *pflag.FlagSet, text string, flags Flags) {
 	group, left := "", len(flags)
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\n      ", " "), "\n") {
@@ -99,7 +99,7 @@ func declare(fs *pflag.FlagSet, text string, flags Flags) {
 	}
 }
 
-// Family returns a command that only has others below it.
+// Family returns a command that only has subcommands.
 func Family(path string, commands ...*cobra.Command) *cobra.Command {
 	cmd := Command(path)
 	cmd.Args = KnownCommand
@@ -108,16 +108,16 @@ func Family(path string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// columns is the width that help is made for.
+// columns is the width of help.
 const columns = 80
 
-// GroupKey is the annotation of a flag that names its group in help.
+// GroupKey is the annotation of a flag with the title of its group in help.
 const GroupKey = "group"
 
-// Group puts the flags declared so far, and in no group yet, under a title of help.
+// Group puts the flags declared so far, and in no group yet, into a group.
 func Group(fs *pflag.FlagSet, title string) {
 	sorted := fs.SortFlags
-	fs.SortFlags = false // it is called for many commands each time that curtsy starts, and sorting takes long
+	fs.SortFlags = false // sorting is slow, and Group runs for many commands at each start
 	defer func() { fs.SortFlags = sorted }()
 	fs.VisitAll(func(f *pflag.Flag) {
 		if _, ok := f.Annotations[GroupKey]; !ok {
@@ -126,11 +126,11 @@ func Group(fs *pflag.FlagSet, title string) {
 	})
 }
 
-// Usage prints how a command is used: its line, examples, commands below it, and flags by group.
+// Usage prints the usage of a command: its line, examples, subcommands, and flags by group.
 func Usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
-	if cmd.Runnable() && (!cmd.HasSubCommands() || strings.Contains(cmd.Use, " ")) { // it takes something itself
+	if cmd.Runnable() && (!cmd.HasSubCommands() || strings.Contains(cmd.Use, " ")) { // it takes arguments
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
 	if cmd.HasSubCommands() {
@@ -154,7 +154,9 @@ func Usage(cmd *cobra.Command) error {
 	}
 	shown, left := shortened(cmd)
 	b.WriteString(flagHelp(cmd, shown))
-	b.WriteString(leftOut(cmd, left))
+	if left > 0 {
+		fmt.Fprintf(&b, "\n%s --%s lists %d more.\n", cmd.CommandPath(), helpAll, left)
+	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help shows flags and examples.\n", cmd.CommandPath())
 	}
@@ -162,8 +164,7 @@ func Usage(cmd *cobra.Command) error {
 	return err
 }
 
-// Shown returns a flag as help, manual pages and settings files show it: a placeholder that its usage begins with is not repeated
-// in the text.
+// Shown returns a flag as help, manual pages and settings files show it: without the placeholder that begins its usage.
 func Shown(f *pflag.Flag) *pflag.Flag {
 	shown := *f
 	if name, _ := pflag.UnquoteUsage(f); strings.HasPrefix(f.Usage, "`"+name+"` ") {
@@ -176,7 +177,7 @@ func Shown(f *pflag.Flag) *pflag.Flag {
 	return &shown
 }
 
-// A named value has its placeholder as type, which pflag shows.
+// A named value has its placeholder as type, for pflag.
 type named struct {
 	pflag.Value
 	name string
@@ -184,7 +185,7 @@ type named struct {
 
 func (n named) Type() string { return n.name }
 
-// flagHelp lists flags under the titles of their groups, in the order of declaration.
+// flagHelp lists flags by group, in the order of declaration.
 func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 	some := pflag.NewFlagSet("", pflag.ContinueOnError)
 	some.SortFlags = false
@@ -192,7 +193,7 @@ func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 	for _, s := range sections {
 		for _, f := range s.Flags {
 			if shown(f) {
-				folded := Shown(f) // here, to what the longest of their names leaves
+				folded := Shown(f)
 				folded.Usage = strings.ReplaceAll(folded.Usage, "\n", " ")
 				some.AddFlag(folded)
 			}
@@ -200,7 +201,7 @@ func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 	}
 	var texts []string // one for each flag, aligned
 	for line := range strings.Lines(some.FlagUsagesWrapped(columns)) {
-		// What goes on with the line before stands further to the right, and may begin with the name of a flag, too.
+		// A continuation line is indented further, and may also begin with the name of a flag.
 		if strings.HasPrefix(line, "  -") || strings.HasPrefix(line, "      --") {
 			texts = append(texts, "")
 		}
@@ -222,7 +223,7 @@ func flagHelp(cmd *cobra.Command, shown func(*pflag.Flag) bool) string {
 	return b.String()
 }
 
-// HelpCommand is cobra's help command, but for an exit code when there is no such command.
+// HelpCommand is cobra's help command with an exit code for an unknown command.
 func HelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -240,7 +241,7 @@ func HelpCommand() *cobra.Command {
 
 var flagName = regexp.MustCompile(`--([\w-]+)`)
 
-// FlagError explains a wrong flag, with the nearest one that exists.
+// FlagError explains a wrong flag, and suggests the nearest.
 func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -265,7 +266,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usagef("%w; see %s --help", err, cmd.CommandPath())
 }
 
-// Swallowed reports a flag whose value is another flag of the command, as in --own-site --delay 0.
+// Swallowed refuses a flag whose value is another flag of the command, as in --own-site --delay 0.
 func Swallowed(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
@@ -282,7 +283,7 @@ func Swallowed(cmd *cobra.Command, _ []string) (err error) {
 	return err
 }
 
-// noNumber says what a flag takes that was given something that strconv does not read.
+// noNumber describes the values of a flag that strconv could not parse.
 func noNumber(err *pflag.InvalidValueError) error {
 	var number *strconv.NumError
 	switch {
@@ -296,7 +297,7 @@ func noNumber(err *pflag.InvalidValueError) error {
 	return fmt.Errorf("%q: write a whole number", number.Num)
 }
 
-// elsewhere finds what the user may know by another name, from another crawler, if it can be said with this command.
+// elsewhere returns the phrase for an option of another crawler, if this command has its equivalent.
 func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrase, bool) {
 	given := []string{"--" + unknown.GetSpecifiedName()}
 	if short := unknown.GetSpecifiedShortnames(); short != "" {
@@ -311,33 +312,33 @@ func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) (phrase, bool) 
 	return phrase{}, false
 }
 
-// helpAll is the flag that shows the help of all flags, where --help shows those alone that are needed often.
+// helpAll is the flag that shows all flags, if --help shows only those needed often.
 const helpAll = "help-all"
 
 const (
-	oftenKey = "often" // the annotation of a flag that --help shows where it does not show all
-	wordsKey = "words" // the annotation of a flag that takes one of some words
+	oftenKey = "often" // annotates a flag that a shortened --help shows
+	wordsKey = "words" // annotates a flag with the words that it takes
 )
 
-// Often marks flags that most people need. A command that marks any shows these with --help, and all with --help-all.
+// Often marks the flags that --help shows. A command without any shows all; --help-all always does.
 func Often(fs *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		annotate(fs, name, oftenKey, "")
 	}
 }
 
-// Words says which words a flag takes, in whole or as beginnings ("queries="), for completion and manuals, and puts them
-// in its text where that has "{words}". Of a flag that takes a list, they are those of one item.
+// Words sets the words that a flag takes, or their beginnings ("queries="), for completion and manuals, and replaces
+// "{words}" in its text. For a list they are the words of one item.
 func Words(fs *pflag.FlagSet, name string, words ...string) {
 	annotate(fs, name, wordsKey, words...)
 	f := fs.Lookup(name)
 	f.Usage = strings.Replace(f.Usage, "{words}", strings.Join(words, ", "), 1)
 }
 
-// WordsOf are the words that a flag takes, if they are known.
+// WordsOf returns the words that a flag takes, if they are known.
 func WordsOf(f *pflag.Flag) []string { return f.Annotations[wordsKey] }
 
-// annotate sets an annotation of a flag. It panics if the flag does not exist.
+// annotate sets an annotation of a flag, which must exist.
 func annotate(fs *pflag.FlagSet, name, key string, values ...string) {
 	if err := fs.SetAnnotation(name, key, values); err != nil {
 		panic(err)
@@ -346,17 +347,11 @@ func annotate(fs *pflag.FlagSet, name, key string, values ...string) {
 
 func isOften(f *pflag.Flag) bool { return f.Annotations[oftenKey] != nil }
 
-// someOften reports whether --help of a command leaves flags out.
-func someOften(cmd *cobra.Command) bool {
+// addHelpAll gives --help-all to a command with a shortened --help. Like --help it ignores the arguments.
+func addHelpAll(cmd *cobra.Command) {
 	some := false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { some = some || isOften(f) })
-	return some
-}
-
-// addHelpAll gives --help-all to a command whose --help leaves flags out. What else is given does not matter then, as
-// with --help.
-func addHelpAll(cmd *cobra.Command) {
-	if !someOften(cmd) {
+	if !some {
 		return
 	}
 	cmd.InitDefaultHelpFlag()
@@ -373,7 +368,7 @@ func addHelpAll(cmd *cobra.Command) {
 	}
 }
 
-// shortened says which flags help shows, and how many it leaves out.
+// shortened returns which flags help shows, and how many it omits.
 func shortened(cmd *cobra.Command) (shown func(*pflag.Flag) bool, left int) {
 	all := cmd.Flags().Lookup(helpAll)
 	if all == nil || all.Value.String() == "true" {
@@ -388,7 +383,7 @@ func shortened(cmd *cobra.Command) (shown func(*pflag.Flag) bool, left int) {
 	return shown, left
 }
 
-// helpGroup is the group of flags that are in no other: --help, --help-all and --version.
+// helpGroup is the group of all other flags: --help, --help-all and --version.
 const helpGroup = "Help"
 
 func groupOf(f *pflag.Flag) string {
@@ -398,13 +393,13 @@ func groupOf(f *pflag.Flag) string {
 	return helpGroup
 }
 
-// A section is a part of the help: a title and the flags in it.
+// A section is a group of flags in help.
 type section struct {
 	Title string
 	Flags []*pflag.Flag
 }
 
-// sections are the flags of a command by their groups, in the order of declaration, those for help last.
+// sections returns the flags of a command by group, in the order of declaration, helpGroup last.
 func sections(cmd *cobra.Command) []section {
 	fs := cmd.Flags()
 	fs.SortFlags = false
@@ -417,53 +412,45 @@ func sections(cmd *cobra.Command) []section {
 		}
 		all[i].Flags = append(all[i].Flags, f)
 	})
-	slices.SortStableFunc(all, func(a, b section) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(all, func(a, b section) int {
+		switch helpGroup {
+		case a.Title:
+			return 1
+		case b.Title:
+			return -1
+		}
+		return 0
+	})
 	return all
 }
 
-func rank(s section) int {
-	if s.Title == helpGroup {
-		return 1
-	}
-	return 0
-}
-
-// leftOut says how to see the flags that help does not show.
-func leftOut(cmd *cobra.Command, n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("\n%s --%s lists %d more.\n", cmd.CommandPath(), helpAll, n)
-}
-
-// phrase is how others say something, and how it is said here.
+// phrase maps options of other programs to those of curtsy.
 type phrase struct {
-	Theirs []string // options and settings, as they are written there
-	Of     string   // the programs that have them
+	Theirs []string // options and settings
+	Of     string   // the programs
 	Ours   string   // a flag with its value ("--scope prefix"), or a command ("curtsy update DIR")
-	Note   string   // how curtsy differs; may be empty
+	Note   string   // on the difference; may be empty
 }
 
-// All returns the table, in the order of the documentation.
+// All returns a copy of the table, in the order of the documentation.
 func All() []phrase { return slices.Clone(phrases) }
 
 //go:embed phrasebook.txt
 var phrasebook string
 
-// phrases are the options of wget, HTTrack and Scrapy, with their names here. The error about an unknown flag and
-// docs/guides/coming-from.md both read them.
+// phrases are the options of wget, HTTrack and Scrapy. FlagError and docs/guides/coming-from.md use them.
 var phrases = func() (all []phrase) {
 	for line := range strings.Lines(phrasebook) {
 		if f := strings.Split(strings.TrimSpace(line), " | "); len(f) > 2 {
-			f = append(f, "") // a note that there is not
+			f = append(f, "") // an empty note
 			all = append(all, phrase{strings.Fields(f[0]), f[1], f[2], f[3]})
 		}
 	}
 	return all
 }()
 
-// Find returns how others say what was given: a flag with its dashes, or the name of a setting without. Flags are
-// taken as they are; a setting may be written as a flag, too (--download-delay).
+// Find returns the phrase for a flag with its dashes, or a setting without. A setting may also be written as a flag
+// (--download-delay).
 func Find(given string) (phrase, bool) {
 	for _, p := range phrases {
 		if slices.Contains(p.Theirs, given) {
@@ -479,7 +466,7 @@ func Find(given string) (phrase, bool) {
 	return phrase{}, false
 }
 
-// Flag is the name of the flag that Ours is, without its dashes; empty when it is a command.
+// Flag returns the name of the flag in Ours, without dashes; "" if Ours is a command.
 func (p phrase) Flag() string {
 	name, _, _ := strings.Cut(p.Ours, " ")
 	name, ok := strings.CutPrefix(name, "--")
@@ -489,7 +476,6 @@ func (p phrase) Flag() string {
 	return name
 }
 
-// String says it in a sentence, for whoever wrote one of theirs.
 func (p phrase) String() string {
 	if p.Note == "" {
 		return "that is " + p.Ours + " here"

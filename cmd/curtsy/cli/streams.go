@@ -26,7 +26,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Streams are the three streams of a process.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -41,13 +40,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// JSONFlag declares --json.
-func JSONFlag(cmd *cobra.Command, to *bool, what string) {
-	cmd.Flags().BoolVar(to, "json", false, what)
-	Group(cmd.Flags(), "Output")
-}
-
-// MayWrite refuses to let an option write a file of a kind where something else stands.
+// MayWrite refuses to let an option replace a file of another kind.
 func MayWrite(option, path string, k userfile.Kind) error {
 	if path == "" {
 		return nil
@@ -70,12 +63,12 @@ func URL(raw string) (canon.URL, error) {
 	return u, Usagef("%w", err)
 }
 
-// Listen listens at what --listen gives, an address with a port. What it cannot listen at is a usage error.
+// Listen listens at the address of --listen. A failure is a usage error.
 func Listen(ctx context.Context, at string) (net.Listener, error) {
 	return ListenFor(ctx, "--listen", at)
 }
 
-// ListenFor is Listen at what another flag gives.
+// ListenFor is Listen for another flag.
 func ListenFor(ctx context.Context, flag, at string) (net.Listener, error) {
 	if err := mayListen(flag, at); err != nil {
 		return nil, err
@@ -103,7 +96,7 @@ func mayListen(flag, at string) error {
 	return nil
 }
 
-// networkOf is where to listen: at an IPv4 address with IPv4 alone, else as the system has it.
+// networkOf returns "tcp4" for an IPv4 address, so that 0.0.0.0 excludes IPv6.
 func networkOf(listen string) string {
 	if at, err := netip.ParseAddrPort(listen); err == nil && at.Addr().Is4() {
 		return "tcp4"
@@ -111,13 +104,13 @@ func networkOf(listen string) string {
 	return "tcp"
 }
 
-// Elsewhere reports whether other machines may reach an address that is listened at.
+// Elsewhere reports whether other machines may reach an address.
 func Elsewhere(listened net.Addr) bool {
 	at, err := netip.ParseAddrPort(listened.String())
 	return err != nil || !at.Addr().Unmap().IsLoopback()
 }
 
-// FromHere is an address that can be opened on this machine, where that at which is listened means all it has.
+// FromHere returns an address that can be opened on this machine, also if listened is unspecified.
 func FromHere(listened net.Addr) string {
 	at, err := netip.ParseAddrPort(listened.String())
 	switch a := at.Addr(); {
@@ -129,17 +122,17 @@ func FromHere(listened net.Addr) string {
 	return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
 }
 
-// UntilSignal calls do, whose context ends with a signal: what do was making, it takes away before the process ends. A
-// second signal ends the process at once. That nobody reads our output any more counts as the signal of a broken pipe.
+// UntilSignal calls do with a context that ends with a signal; do then removes unfinished files. A second signal ends the
+// process at once. A closed standard output counts as SIGPIPE.
 func UntilSignal(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	signal.Ignore(syscall.SIGPIPE) // a write says it
+	signal.Ignore(syscall.SIGPIPE) // writes fail instead
 	defer signal.Reset(syscall.SIGPIPE)
 
 	var sig os.Signal
@@ -165,22 +158,21 @@ func UntilSignal(ctx context.Context, do func(ctx context.Context) error) error 
 	return err
 }
 
-// Interruptible is a command whose work ends with a signal, as UntilSignal has it.
+// Interruptible makes a RunE of do with UntilSignal.
 func Interruptible(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return UntilSignal(cmd.Context(), func(ctx context.Context) error { return do(ctx, args) })
 	}
 }
 
-// cancellable reads from a stream until done is closed. A read from a terminal or a pipe cannot be cancelled: one that is
-// under way then is left to the end of the process, with a buffer of its own.
+// cancellable reads until done is closed. A read from a terminal or a pipe cannot be cancelled: the pending one is abandoned,
+// with a buffer of its own.
 type cancellable struct {
 	in   io.Reader
 	done <-chan struct{}
 	buf  []byte
 }
 
-// StdinUntil is standard input until ctx ends.
 func StdinUntil(ctx context.Context, in io.Reader) io.Reader {
 	return &cancellable{in: in, done: ctx.Done(), buf: make([]byte, 64<<10)}
 }
@@ -207,19 +199,18 @@ func (c *cancellable) Read(p []byte) (int, error) {
 const (
 	garbage   = 400 // GOGC
 	lookEvery = 500 * time.Millisecond
-	looks     = 120 // memory that is alive at so many raises the limit; large pages, one after the other, do not
+	looks     = 120 // memory alive at all these looks raises the limit: successive large pages do not
 )
 
-// Tune sets the collector for a crawl. The caller ends it with stop, which puts back what was. Whoever sets GOGC
-// or GOMEMLIMIT in the environment, or no limit, has chosen, and nothing is touched.
+// Tune sets the garbage collector for a crawl; stop restores it. It does nothing without a limit, or if GOGC or GOMEMLIMIT is
+// in the environment.
 //
-// Most memory that a crawl allocates is soon garbage: a page's tree lives for a millisecond. Collected at every doubling of what
-// lives (GOGC=100), it takes a good part of all processor time. So memory up to --memory-limit is given to save that
-// time: the collector waits until the heap has grown to the fivefold, or all of the process comes near the limit.
+// Most memory of a crawl is soon garbage: a page's tree lives for a millisecond. At GOGC=100, collecting takes much of the
+// processor time. So the collector waits until the heap has grown fivefold, or the process nears the limit.
 //
-// The limit is soft: the closer what lives comes to it, the more often the collector runs, in vain. A crawl that must hold
-// more than two thirds of the limit therefore gets half as much again as it holds. A large page does not raise the limit,
-// and many in a row raise the default by a few MiB.
+// The limit is soft: the nearer the live heap, the more often the collector runs, in vain. A crawl that holds more than two
+// thirds of the limit therefore gets half as much again as it holds. One large page does not raise the limit; many in a row
+// raise the default by a few MiB.
 func Tune(limit int64) (stop func()) {
 	if limit <= 0 || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -238,8 +229,8 @@ func Tune(limit int64) (stop func()) {
 	}
 }
 
-// Bound sets the collector for a command that reads what a crawl has: from 48 MiB on it works harder, since documents of
-// several megabytes are read. The caller ends it with stop. Whoever sets GOMEMLIMIT has chosen.
+// Bound sets the garbage collector for a command that reads an archive, with documents of several megabytes: from 48 MiB on it
+// works harder. stop restores it. Bound does nothing if GOMEMLIMIT is in the environment.
 func Bound() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -248,7 +239,7 @@ func Bound() (stop func()) {
 	return func() { debug.SetMemoryLimit(before) }
 }
 
-// raise keeps the limit at room of what lives until done is closed.
+// raise sets the limit to room of the live heap until done is closed.
 func raise(asked int64, done <-chan struct{}) {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
@@ -270,5 +261,5 @@ func raise(asked int64, done <-chan struct{}) {
 	}
 }
 
-// room is the limit for a process with so much alive.
+// room is the limit for a live heap, in bytes.
 func room(asked, live int64) int64 { return max(asked, live+live/2) }

@@ -1,5 +1,4 @@
-// Package config reads the settings and seeds of a crawl from flags, the environment and files. It knows what a
-// mistyped key is near to.
+// Package config reads the settings and seeds of a crawl from flags, the environment and files.
 package config
 
 import (
@@ -28,8 +27,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// ReadLayer reads a file of settings. For an unknown key the error suggests the nearest setting. With mayMiss a missing
-// file is an empty layer.
+// ReadLayer reads a settings file. For an unknown key the error suggests the nearest setting. With mayMiss a missing file is
+// an empty layer.
 func ReadLayer(path string, mayMiss bool) (crawldir.File, error) {
 	f, err := crawldir.ReadFile(path)
 	if mayMiss && errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +41,7 @@ func ReadLayer(path string, mayMiss bool) (crawldir.File, error) {
 	return f, cli.Usagef("%w", Nearer(err))
 }
 
-// Nearer is an error of a file of settings that names what an unknown key is near to, or called here.
+// Nearer adds to the error of an unknown key the setting that is probably meant.
 func Nearer(err error) error {
 	var unknown *crawldir.UnknownKey
 	if !errors.As(err, &unknown) {
@@ -65,13 +64,11 @@ func Nearer(err error) error {
 	return err
 }
 
-// An Origin is where a setting comes from.
 type Origin struct {
-	From string `json:"from"`         // one of the words below
+	From string `json:"from"`         // one of the constants below
 	At   string `json:"at,omitempty"` // the variable, or the file with the line
 }
 
-// Where settings come from.
 const (
 	FromFlag        = "flag"
 	FromEnvironment = "environment"
@@ -81,14 +78,13 @@ const (
 	FromDefault     = "default"
 )
 
-// layer is a file of settings, and which of them it is.
 type layer struct {
 	crawldir.File
 	from string
 }
 
-// apply gives every setting that no flag has set the value of the first layer that has it; the environment comes
-// before all files. It returns where each is from.
+// apply gives each setting without a flag the value of the first layer that has it; the environment comes before all files.
+// It returns the origins.
 func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...layer) (map[string]Origin, error) {
 	origins := map[string]Origin{}
 	for _, name := range crawldir.Names() {
@@ -100,7 +96,7 @@ func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...layer) (map[str
 		env := EnvName(name)
 		if v := os.Getenv(env); v != "" {
 			values := []string{v}
-			if _, list := f.Value.(pflag.SliceValue); list { // at spaces, for which no setting of a list has a use
+			if _, list := f.Value.(pflag.SliceValue); list { // no list setting has values with spaces
 				values = strings.Fields(v)
 			}
 			if err := crawldir.Assign(f, values...); err != nil {
@@ -134,13 +130,12 @@ func apply(s *crawldir.Settings, flags *pflag.FlagSet, layers ...layer) (map[str
 
 const envPrefix = "CURTSY_"
 
-// EnvName is the environment variable of a setting.
+// EnvName returns the environment variable of a setting.
 func EnvName(setting string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
 
-// WarnEnv names variables of the environment that are near a setting's and are none: a budget that was mistyped
-// would be none at all.
+// WarnEnv warns of environment variables that are nearly a setting's: a mistyped budget would be no budget.
 func WarnEnv(w io.Writer, names []string) {
 	known := []string{EnvName("config")}
 	for _, name := range names {
@@ -161,14 +156,14 @@ func WarnEnv(w io.Writer, names []string) {
 	}
 }
 
-// Resolve fills in what the command line left open, from the environment and the files. config is the file that
-// --config or CURTSY_CONFIG names; crawl is a crawl's own file, which takes the place of the user's.
+// Resolve sets the settings that have no flag from the environment and the files. config is the file of --config or
+// CURTSY_CONFIG; crawl is the crawl's own file, which replaces the user's.
 func Resolve(s *crawldir.Settings, flags *pflag.FlagSet, config, crawl string) error {
 	_, err := Origins(s, flags, config, crawl)
 	return err
 }
 
-// Origins is Resolve, and says where each setting comes from; that of [[host]] is one.
+// Origins is Resolve and returns the origin of each setting; all [[host]] tables have one.
 func Origins(s *crawldir.Settings, flags *pflag.FlagSet, config, crawl string) (map[string]Origin, error) {
 	var layers []layer
 	add := func(path, from string, mayMiss bool) error {
@@ -211,25 +206,13 @@ func settingsOf(file string) (*crawldir.Settings, error) {
 	return &s, Resolve(&s, flags, "", file)
 }
 
-// FrontierOptions are those of a frontier that no crawl has open. The pause after a kill is that of the crawl: this is the
-// next opening, and its rest is left to the one after. So is that there was a kill.
-func FrontierOptions(dir string) (frontier.Options, error) {
-	s, err := Of(dir)
-	if err != nil {
-		return frontier.Options{}, err
-	}
-	o := s.FrontierOptions()
-	o.Operator = true
-	return o, nil
-}
-
 // Flags declares every setting as a flag, with its default.
 func Flags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	declare(s, fs)
 	cli.Often(fs, "contact", "scope", "include", "exclude", "depth", "delay", "max-pages", "max-per-host", "max-time", "max-wait", "per-host")
 }
 
-// Some declares those settings alone that are named. It returns the flags of all.
+// Some declares only the named settings. It returns the flags of all.
 func Some(s *crawldir.Settings, fs *pflag.FlagSet, names ...string) (all *pflag.FlagSet) {
 	all = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	declare(s, all)
@@ -239,8 +222,7 @@ func Some(s *crawldir.Settings, fs *pflag.FlagSet, names ...string) (all *pflag.
 	return all
 }
 
-// The settings that say who crawls, and what for; those that say how requests are signed; and those that commands take which
-// ask a host beside the crawls.
+// Settings that identify the crawler, that sign requests, and that commands take which contact a host outside of a crawl.
 var (
 	Identity  = []string{"agent", "contact", "operator", "purpose"}
 	Signature = []string{"signature-agent", "signature-draft", "signature-life"}
@@ -255,7 +237,6 @@ const Scopes = "Scopes, for --scope:\n" +
 	"  seeds   seeds only; links are not followed\n" +
 	"  any     every host that links lead to; needs --max-pages or --max-time"
 
-// Standards are the names of the documents on robots.txt.
 func Standards() (names []string) {
 	for _, s := range robots.Standards() {
 		names = append(names, s.String())
@@ -263,7 +244,7 @@ func Standards() (names []string) {
 	return names
 }
 
-// declare declares every setting, and says of those that take words which.
+// declare declares every setting, and the words that some take.
 func declare(s *crawldir.Settings, fs *pflag.FlagSet) {
 	*s = crawldir.Defaults()
 	s.Flags(fs, func(title string) { cli.Group(fs, title) })
@@ -288,37 +269,36 @@ func declare(s *crawldir.Settings, fs *pflag.FlagSet) {
 	cli.Words(fs, "trap", traps...)
 }
 
-// MaxComplaints is how many bad lines of a seed file are shown; the others are counted.
+// MaxComplaints bounds the bad lines of a seed file that are shown; the others are counted.
 const MaxComplaints = 20
 
-// Bounds of a list of seeds.
 const (
-	batch   = 10_000   // seeds in hand at a time
+	batch   = 10_000   // seeds in memory at a time
 	maxLine = 64 << 10 // bytes of a line
 	maxTag  = 1 << 10  // bytes of a tag: every URL that descends from the seed carries it
 )
 
-// Seeds gives the seeds of the arguments and of a file in batches, each seed once, and reports bad lines.
+// Seeds returns the seeds of the arguments and of a list in batches, each once, and reports bad lines.
 type Seeds struct {
 	given   []frontier.Candidate
-	file    *os.File      // to be closed; nil for standard input
-	name    string        // of the list; empty without one
-	lines   *bufio.Reader // of it; nil behind its end
+	file    *os.File      // nil for standard input
+	name    string        // of the list; "" without one
+	lines   *bufio.Reader // nil after its end
 	verbose bool
 	std     cli.Streams
 
 	hash  maphash.Seed
-	met   map[uint64]struct{} // keys, hashed: two of a million are mistaken for one with a chance of 3 in 100 million
-	Twice int64               // seeds that were given more than once
+	met   map[uint64]struct{} // hashed keys: two of a million collide with a chance of 3 in 100 million
+	Twice int64               // repeated seeds
 
 	line, usable int64         // of the list, so far
-	Bad          int64         // lines that are passed over
-	list         *os.File      // where bad lines go that are not shown
-	out          *bufio.Writer // to it
+	Bad          int64         // ignored lines
+	list         *os.File      // of bad lines that are not shown
+	out          *bufio.Writer // to list
 }
 
-// OpenSeeds opens the seeds of the arguments and of a file, "-" for standard input. A bad argument is an error, a bad
-// line of a file is reported and passed over. Seeds there must be.
+// OpenSeeds opens the seeds of the arguments and of a file, "-" for standard input. A bad argument is an error; a bad line of a
+// file is reported and ignored. There must be an argument or a file.
 func OpenSeeds(args []string, file string, verbose bool, std cli.Streams) (*Seeds, error) {
 	s := &Seeds{verbose: verbose, std: std, hash: maphash.MakeSeed(), met: map[uint64]struct{}{}}
 	for _, a := range args {
@@ -345,7 +325,7 @@ func OpenSeeds(args []string, file string, verbose bool, std cli.Streams) (*Seed
 	return s, nil
 }
 
-// Next is a crawldir.Seeds. A list without any seed is refused.
+// Next is a crawldir.Seeds. It refuses a list without any seed.
 func (s *Seeds) Next() ([]frontier.Candidate, error) {
 	var next []frontier.Candidate
 	take := func(c frontier.Candidate) {
@@ -385,7 +365,7 @@ func (s *Seeds) Next() ([]frontier.Candidate, error) {
 	return next, nil
 }
 
-// read returns the next seed of the list, or why its line is passed over; io.EOF after the last line.
+// read returns the next seed of the list, or why it ignores a line; io.EOF after the last line.
 func (s *Seeds) read() (c frontier.Candidate, why string, err error) {
 	for {
 		b, more, err := s.lines.ReadLine()
@@ -418,7 +398,7 @@ func (s *Seeds) read() (c frontier.Candidate, why string, err error) {
 	}
 }
 
-// complain reports why a line is passed over: of the first ones, and with verbose of all, at once.
+// complain records an ignored line, and prints it if it is among the first, or with verbose.
 func (s *Seeds) complain(why string) (err error) {
 	text := plainly.OneLine(fmt.Sprintf("%s:%d: %s", s.name, s.line, why))
 	if s.Bad++; s.verbose || s.Bad <= MaxComplaints {
@@ -437,7 +417,7 @@ func (s *Seeds) complain(why string) (err error) {
 	return err
 }
 
-// Report says what was passed over, and leaves the whole list in the crawl directory when it was not shown.
+// Report prints the number of ignored lines, and writes those not shown to a file in the crawl directory.
 func (s *Seeds) Report(dir string) error {
 	if s.Twice > 0 {
 		fmt.Fprintf(s.std.Err, "%s given more than once, counted once\n", plainly.Count(s.Twice, "seed"))
@@ -464,7 +444,6 @@ func (s *Seeds) Report(dir string) error {
 	return nil
 }
 
-// Close releases the list.
 func (s *Seeds) Close() error {
 	if s.file != nil {
 		s.file.Close()

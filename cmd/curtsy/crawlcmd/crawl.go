@@ -1,5 +1,4 @@
-// Package crawlcmd implements the commands that crawl: crawl, resume, update, mirror and demo. What they do is package
-// crawldir's; here are their flags, their signals, and what people hear of a run.
+// Package crawlcmd implements the commands that crawl: their flags, signals and messages. Package crawldir does the work.
 package crawlcmd
 
 import (
@@ -29,7 +28,6 @@ import (
 
 func New(std cli.Streams) *cobra.Command { return NewIn(World{}, std) }
 
-// NewIn is New in a world of its own.
 func NewIn(w World, std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	o := options{planning: planningDefaults()}
@@ -64,7 +62,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *o
 	var seeds []frontier.Candidate
 	err := cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
 		if seeds, err = prepare(ctx, flags, s, o, args, std); err == nil {
-			err = ctx.Err() // a signal that came too late to stop anything before
+			err = ctx.Err() // the signal came after the last interruptible step
 		}
 		return err
 	})
@@ -83,7 +81,7 @@ func crawl(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *o
 	return runCrawl(ctx, s, o, w, std)
 }
 
-// prepare makes the crawl directory, with settings and seeds. For a dry run it makes none, and returns the seeds.
+// prepare makes the crawl directory. For a dry run it makes none, and returns the seeds.
 func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *options, args []string, std cli.Streams) (seeds []frontier.Candidate, err error) {
 	std.In = cli.StdinUntil(ctx, std.In)
 	from, err := config.OpenSeeds(args, o.seeds, o.verbose, std)
@@ -121,7 +119,7 @@ func prepare(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o 
 	return nil, err
 }
 
-// prefixHint names the scope of the first seed that looks like a folder without its slash: http://a.test/docs makes
+// prefixHint describes the scope of the first seed that looks like a folder without its slash: http://a.test/docs makes
 // --scope prefix crawl everything below http://a.test/.
 func prefixHint(s *crawldir.Settings, seeds []frontier.Candidate) string {
 	for _, c := range seeds {
@@ -135,7 +133,7 @@ func prefixHint(s *crawldir.Settings, seeds []frontier.Candidate) string {
 	return ""
 }
 
-// defaultDir is where a crawl goes that names no directory: the first seed's host and the date.
+// defaultDir is the first seed's host and the date.
 func defaultDir(seeds []frontier.Candidate, now time.Time) string {
 	host := strings.Map(func(r rune) rune {
 		if r == ':' || r == '[' || r == ']' {
@@ -146,7 +144,7 @@ func defaultDir(seeds []frontier.Candidate, now time.Time) string {
 	return strings.Trim(host, "-") + "-" + now.UTC().Format("2006-01-02")
 }
 
-// rest returns all seeds of which the first are known.
+// rest returns the given first seeds and all others.
 func rest(ctx context.Context, seeds []frontier.Candidate, from *config.Seeds, s *crawldir.Settings) ([]frontier.Candidate, error) {
 	err := s.Check(seeds)
 	for err == nil {
@@ -165,14 +163,13 @@ func rest(ctx context.Context, seeds []frontier.Candidate, from *config.Seeds, s
 	return nil, err
 }
 
-// fleetFlags are those of a crawl that several processes share.
+// fleetFlags are the flags of a crawl that several processes share.
 func fleetFlags(s *crawldir.Settings, fs *pflag.FlagSet) {
 	fs.StringVar(&s.Fleet.Locator, "frontier", "", "`URL` frontier to share with other members:\npostgres://user@host/database?crawl=NAME")
 	fs.BoolVar(&s.Fleet.OneMachine, "one-machine", false, "all members run on one machine: allow loopback and private seeds")
 	cli.Group(fs, "Fleet")
 }
 
-// NewJoin adds a member to a crawl.
 func NewJoin(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var o options
@@ -205,14 +202,13 @@ func join(ctx context.Context, s *crawldir.Settings, o *options, std cli.Streams
 	return resume(ctx, nil, s, o, std)
 }
 
-// inherits is in the help of commands that go on with a crawl, whose flags show the defaults of a new one.
+// inherits is in the help of commands that continue a crawl: their flags show the defaults of a new one.
 const inherits = "Without a flag, the crawl's own setting applies (curtsy config show DIR), not\n" +
 	"the default shown here. A flag replaces the setting permanently."
 
-// NewResume goes on with a crawl.
 func NewResume(std cli.Streams) *cobra.Command { return newAgain("resume", resume, std) }
 
-// newAgain is a command that goes on with the crawl in a directory.
+// newAgain is a command that continues the crawl in a directory.
 func newAgain(
 	name string, run func(context.Context, *pflag.FlagSet, *crawldir.Settings, *options, cli.Streams) error, std cli.Streams,
 ) *cobra.Command {
@@ -229,7 +225,7 @@ func newAgain(
 	return cmd
 }
 
-// prepareResume reads the settings of a crawl that is to go on, by resume, update or watch.
+// prepareResume reads the settings of a crawl that resume, update or watch continues.
 func prepareResume(command string, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := o.check(); err != nil {
 		return err
@@ -257,8 +253,8 @@ func prepareResume(command string, flags *pflag.FlagSet, s *crawldir.Settings, o
 	return err
 }
 
-// begin reads the settings of a crawl that does not run, with prepareResume, and listens for its dashboard. instead is
-// the advice for a crawl that runs.
+// begin reads the settings of a stopped crawl with prepareResume, and listens for its dashboard. instead is the advice for a
+// running crawl.
 func begin(ctx context.Context, command, instead string, flags *pflag.FlagSet, s *crawldir.Settings, o *options, std cli.Streams) error {
 	if err := prepareResume(command, flags, s, o, std); err != nil {
 		return err
@@ -272,7 +268,7 @@ func begin(ctx context.Context, command, instead string, flags *pflag.FlagSet, s
 	return o.page.Listen(ctx)
 }
 
-// prepareMember reads the settings of a member, which are those of all.
+// prepareMember reads the settings of a member of a fleet: all members have the same.
 func prepareMember(flags *pflag.FlagSet, s *crawldir.Settings, o *options) (err error) {
 	for _, name := range append(crawldir.Names(), "config") {
 		if flags != nil && flags.Changed(name) {
@@ -294,30 +290,30 @@ func resume(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	return runCrawl(ctx, s, o, World{}, std)
 }
 
-// options are the flags of one invocation that are no settings of the crawl.
+// options are the flags of a crawl command that are not settings of the crawl.
 type options struct {
 	dir, seeds, config   string
 	json, quiet, verbose bool
 
-	made       bool  // the directory is of this very command
-	again      bool  // it is of an earlier one
+	made       bool  // this command made the directory
+	again      bool  // an earlier command made it
 	generation int64 // that an update began; 0 for none
 	dryRun     bool
 
 	planning planning // of a dry run
-	mirrored *Built   // the browsable copy, if there is one
+	mirrored *Built   // nil for no mirror
 	page     beside
 
-	log     string            // how standard error is written
-	journal *journal          // it, as events; nil for text
-	then    func(Ended) error // in the place of the summary; nil for none
+	log     string            // format of standard error
+	journal *journal          // nil for text
+	then    func(Ended) error // replaces the summary; nil for none
 }
 
-// Ended is how a crawl that another command needed ended, and where.
+// Ended describes the end of a crawl that another command ran.
 type Ended struct {
 	Dir    string
 	Result crawldir.Result
-	Signal os.Signal // that ended it; nil for none
+	Signal os.Signal // nil for none
 }
 
 func (o *options) flags(fs *pflag.FlagSet) {
@@ -327,7 +323,7 @@ func (o *options) flags(fs *pflag.FlagSet) {
 	cli.Often(fs, "config")
 }
 
-// runFlags are those of whatever runs a crawl.
+// runFlags are the flags of every command that runs a crawl.
 func (o *options) runFlags(fs *pflag.FlagSet) {
 	o.pageFlag(fs)
 	o.logFlag(fs)
@@ -340,13 +336,12 @@ func (o *options) configFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&o.config, "config", "", "`FILE` also read settings from this file (TOML)")
 }
 
-// pageFlag is that of the live page.
 func (o *options) pageFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&o.page.Address, "dashboard", "", "`ADDRESS:PORT` serve a dashboard of the crawl, as in 127.0.0.1:0; its\naddress is printed")
 	fs.StringVar(&o.page.Token, "dashboard-token", "", "`FILE` dashboard token, in a file that only you can read: stays the\nsame, so Prometheus can scrape /metrics, and is not printed")
 }
 
-// placeFlags are those of a new crawl.
+// placeFlags are the flags of a new crawl.
 func (o *options) placeFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.dir, "dir", "", "`DIR` new or empty directory for the crawl (default\n./<host>-<UTC date>)")
 	o.seedFlag(fs)
@@ -359,7 +354,6 @@ func (o *options) seedFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&o.seeds, "seeds", "", "`FILE` seed file, - for standard input: on each line a URL and, after a tab, an optional tag")
 }
 
-// check refuses what contradicts itself.
 func (o *options) check() error {
 	if o.quiet && o.verbose {
 		return cli.Usagef("--quiet and --verbose contradict each other")
@@ -370,7 +364,6 @@ func (o *options) check() error {
 	return nil
 }
 
-// NewUpdate makes the command that requests the URLs of a finished crawl again.
 func NewUpdate(std cli.Streams) *cobra.Command {
 	cmd := newAgain("update", update, std)
 	cli.Often(cmd.Flags(), "vanished")
@@ -398,7 +391,7 @@ func update(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, o *
 	return runCrawl(ctx, s, o, World{}, std)
 }
 
-// changesText is the table for people.
+// changesText is the table of an update.
 func changesText(c *crawldir.Changes) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nURLs since the previous generation\n")

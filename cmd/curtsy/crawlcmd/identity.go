@@ -36,7 +36,6 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// NewIdentity is curtsy identity.
 func NewIdentity(std cli.Streams) *cobra.Command {
 	return cli.Family("identity", newInit(std), newSet(std), newShow(std), newCheck(std), newOwn(std), newKeygen(std))
 }
@@ -77,7 +76,6 @@ func newSet(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// shown is what identity show prints.
 type shown struct {
 	Contact   string `json:"contact"`
 	Operator  string `json:"operator"`
@@ -119,7 +117,7 @@ func newShow(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// printIdentity shows the fields that the configuration file at path gives to requests.
+// printIdentity prints the header fields that the configuration file at path sets.
 func printIdentity(std cli.Streams, path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -138,7 +136,7 @@ func printIdentity(std cli.Streams, path string) error {
 	return nil
 }
 
-// setKeys sets top-level keys of a TOML file and leaves the rest of it, comments included, as it is.
+// setKeys sets top-level keys of a TOML file and keeps everything else, comments included.
 func setKeys(path string, values map[string]string) error {
 	before, err := config.ReadLayer(path, true)
 	if err != nil {
@@ -166,18 +164,23 @@ func setKeys(path string, values map[string]string) error {
 		lines = setLine(lines, name, strings.TrimSpace(string(line)))
 	}
 	text := strings.TrimPrefix(strings.Join(lines, "\n")+"\n", "\ufeff")
-	// A line may be part of a text of several lines: what does not read back as it should is not written.
+	// A line may be part of a multi-line string: setKeys writes only text that reads back as expected.
 	var got map[string]any
 	if err := toml.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
 		return fmt.Errorf("%s is written in a way that cannot be changed without harm: set the keys by hand", path)
 	}
+	return writeConfiguration(path, []byte(text))
+}
+
+// writeConfiguration writes a file of the user's configuration. A link stays a link.
+func writeConfiguration(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	if linked, err := filepath.EvalSymlinks(path); err == nil { // who keeps it elsewhere goes on to do so
+	if linked, err := filepath.EvalSymlinks(path); err == nil {
 		path = linked
 	}
-	return durable.WriteFile(path, []byte(text), 0o600)
+	return durable.WriteFile(path, text, 0o600)
 }
 
 // setLine replaces the line of a top-level key, or adds it before the first table.
@@ -220,7 +223,7 @@ func newOwn(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// publishing is what identity keygen is told beside the settings.
+// publishing are the flags of identity keygen that are not settings.
 type publishing struct {
 	to    string
 	valid crawldir.Duration
@@ -255,7 +258,7 @@ func newKeygen(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// run makes the key first: there is one for all that can be asked for, and it is never made twice.
+// run makes the key first: all outputs share it, and it is never made twice.
 func (o *publishing) run(s *crawldir.Settings, given map[string]string, std cli.Streams) error {
 	if o.nginx && o.to == "" {
 		return cli.Usagef("--nginx prints how to serve the file that -o names: give -o FILE")
@@ -302,8 +305,8 @@ func (o *publishing) run(s *crawldir.Settings, given map[string]string, std cli.
 	return writeFields(std.Out, publication, o.nginx)
 }
 
-// writeFields writes the header fields of a key directory, or how nginx is told of them: the file has no ending that
-// tells the type, and a coding would change what the digest is over.
+// writeFields writes the header fields of a key directory, or an nginx location that sends them: the file name has no
+// extension for its type, and a content coding would change the digest.
 func writeFields(w io.Writer, p webbotauth.Publication, nginx bool) error {
 	var b strings.Builder
 	if nginx {
@@ -324,10 +327,8 @@ func writeFields(w io.Writer, p webbotauth.Publication, nginx bool) error {
 	return err
 }
 
-// maxRedirects is how many redirects of one document are followed.
 const maxRedirects = 5
 
-// identityChecking is one invocation of identity check.
 type identityChecking struct {
 	settings  crawldir.Settings
 	own       *pflag.FlagSet // the flags of settings
@@ -346,7 +347,8 @@ func newCheck(std cli.Streams) *cobra.Command {
 	fs.SortFlags = false
 	fs.StringSliceVar(&c.addresses, "address", nil, "`ADDRESS` public address of this machine: check that it is published; repeatable")
 	cli.Group(fs, "Check")
-	cli.JSONFlag(cmd, &c.json, "print JSON")
+	fs.BoolVar(&c.json, "json", false, "print JSON")
+	cli.Group(fs, "Output")
 	c.own = config.Some(&c.settings, fs, config.Asking...)
 	cli.Often(fs, "contact")
 	fs.StringVar(&c.config, "config", "", "`FILE` settings file (TOML)")
@@ -387,7 +389,7 @@ func (c *identityChecking) run(ctx context.Context, raw string, std cli.Streams)
 	return nil
 }
 
-// wanted is what the settings and the answers that were kept say.
+// wanted returns what the settings and the kept answers require of the page.
 func (c *identityChecking) wanted() (w policypage.Wanted, err error) {
 	if err := config.Resolve(&c.settings, c.own, c.config, ""); err != nil {
 		return w, err
@@ -416,7 +418,7 @@ func (c *identityChecking) wanted() (w policypage.Wanted, err error) {
 		}
 	}
 	w.Carried, w.RangesKept, w.Now = id.Contact, k.there, time.Now()
-	if strings.Contains(w.Carried, "://") { // compared with URLs as they are asked for
+	if strings.Contains(w.Carried, "://") { // it is compared with canonical URLs
 		if u, err := canon.Parse(w.Carried); err == nil {
 			w.Carried = u.String()
 		}
@@ -431,7 +433,7 @@ func (c *identityChecking) wanted() (w policypage.Wanted, err error) {
 	return w, nil
 }
 
-// ask asks for a document, where robots.txt lets it, and follows redirects.
+// ask requests a document, if robots.txt allows it, and follows redirects.
 func (c *identityChecking) ask(ctx context.Context, raw string) (policypage.Answer, error) {
 	a := policypage.Answer{URL: raw}
 	for {
@@ -465,9 +467,12 @@ func (c *identityChecking) ask(ctx context.Context, raw string) (policypage.Answ
 			a.Trouble = "it is larger than " + plainly.ExactSize(policypage.MaxDocument)
 			return a, nil
 		}
-		next := redirect(u, ex.Status, header.Get("Location"))
-		if next == "" {
+		next := header.Get("Location")
+		if next == "" || !slices.Contains([]int{301, 302, 303, 307, 308}, ex.Status) {
 			return a, nil
+		}
+		if to, err := u.Resolve(next); err == nil {
+			next = to.String()
 		}
 		if len(a.Redirects) == maxRedirects {
 			a.Trouble = fmt.Sprintf("more than %d redirects", maxRedirects)
@@ -477,7 +482,7 @@ func (c *identityChecking) ask(ctx context.Context, raw string) (policypage.Answ
 	}
 }
 
-// forbidden says why robots.txt does not let us ask for u; empty when it does.
+// forbidden returns the robots.txt rule that forbids u; "" for none.
 func (c *identityChecking) forbidden(u canon.URL, had inquiry.Robots) string {
 	if had.Body == nil {
 		return ""
@@ -489,7 +494,7 @@ func (c *identityChecking) forbidden(u canon.URL, had inquiry.Robots) string {
 	return fmt.Sprintf("line %d of its host's robots.txt forbids it to %s, and to every polite reader of that name", v.Line, c.settings.Agent)
 }
 
-// reason says a failure in plain words, and keeps the advice behind it.
+// reason describes a failure, and keeps the advice in parentheses.
 func reason(failure string) string {
 	name, advice, found := strings.Cut(failure, " (")
 	if found {
@@ -498,18 +503,6 @@ func reason(failure string) string {
 	return plainly.Reason(name) + advice
 }
 
-// redirect is where a redirect leads; empty where there is none.
-func redirect(from canon.URL, status int, location string) string {
-	if !slices.Contains([]int{301, 302, 303, 307, 308}, status) {
-		return ""
-	}
-	if to, err := from.Resolve(location); err == nil && location != "" {
-		return to.String()
-	}
-	return location
-}
-
-// CheckJSON is what identity check --json prints.
 type CheckJSON struct {
 	Version int    `json:"version"`
 	URL     string `json:"url"`
@@ -523,7 +516,13 @@ func (c *identityChecking) print(at string, f *policypage.Findings, std cli.Stre
 	if _, err := fmt.Fprint(std.Out, text.Wrap(text.Render("identity", f))); err != nil {
 		return err
 	}
-	switch n := disagreements(f); {
+	n := 0
+	for _, c := range f.Checks {
+		if c.Result == policypage.Differs || c.Result == policypage.Missing {
+			n++
+		}
+	}
+	switch {
 	case n == 0:
 		fmt.Fprintln(std.Err, "the published files agree with your settings")
 	case f.Silent:
@@ -532,13 +531,4 @@ func (c *identityChecking) print(at string, f *policypage.Findings, std cli.Stre
 		fmt.Fprintf(std.Err, "%s: publish the files of curtsy identity init, or fix the settings\n", plainly.Count(n, "disagreement"))
 	}
 	return nil
-}
-
-func disagreements(f *policypage.Findings) (n int) {
-	for _, c := range f.Checks {
-		if c.Result == policypage.Differs || c.Result == policypage.Missing {
-			n++
-		}
-	}
-	return n
 }

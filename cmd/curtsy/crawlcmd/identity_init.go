@@ -31,11 +31,10 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// initing is one invocation of identity init.
 type initing struct {
-	settings crawldir.Settings // the contact that requests carry among them
+	settings crawldir.Settings // with the contact that requests carry
 	kept     kept
-	ranges   string // of kept, as they are answered
+	ranges   string // of kept, as the user answers
 	dir      string
 }
 
@@ -45,7 +44,7 @@ func newInit(std cli.Streams) *cobra.Command {
 	cmd := cli.Command("identity init")
 	fs := cmd.Flags()
 	config.Some(&flags.settings, fs, config.Identity...)
-	fs.Lookup("agent").DefValue = "" // the answer that was kept, if there is one
+	fs.Lookup("agent").DefValue = "" // it is the kept answer, if there is one
 	fs.StringVar(&flags.kept.Retention, "retention", "", "`TEXT` how long data are kept, and who sees them")
 	fs.StringVar(&flags.kept.URL, "url", "", "`URL` address where you will publish the page")
 	fs.StringSliceVar(&ranges, "range", nil, "`CIDR` network that requests come from; repeatable; none if it changes")
@@ -71,7 +70,7 @@ func (in *initing) run(flags *initing, fs *pflag.FlagSet, std cli.Streams) error
 	if err := in.take(flags, given); err != nil {
 		return err
 	}
-	if isTerminal(std.In) {
+	if f, ok := std.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if err := in.ask(std.In, std.Err, given); err != nil {
 			return err
 		}
@@ -83,14 +82,14 @@ func (in *initing) run(flags *initing, fs *pflag.FlagSet, std cli.Streams) error
 	if in.kept.URL != "" && in.kept.Contact == in.kept.URL {
 		return cli.Usagef("--contact and --url: the page needs a contact beside itself: a mailbox, or another page")
 	}
-	// Requests that carry the page's own address go on to do so; others carry the contact that stands on it.
+	// Requests that carry the page's address keep it; others carry the contact on the page.
 	if in.settings.Contact != in.kept.URL || in.settings.Contact == "" {
 		in.settings.Contact = in.kept.Contact
 	}
 	return in.write(user, std)
 }
 
-// defaults fills in what was answered or set before. user are the values of the configuration file.
+// defaults fills in earlier answers and settings. user are the values of the configuration file.
 func (in *initing) defaults() (user map[string]any, err error) {
 	s, err := config.New()
 	if err != nil {
@@ -117,7 +116,7 @@ func (in *initing) defaults() (user map[string]any, err error) {
 	return l.Values, err
 }
 
-// take puts what flags answer in the place of what was kept. An optional answer is taken back with nothing.
+// take replaces answers by flags. An empty flag clears an optional answer.
 func (in *initing) take(flags *initing, given func(flag string) bool) error {
 	from := flags.questions()
 	for i, q := range in.questions() {
@@ -132,7 +131,6 @@ func (in *initing) take(flags *initing, given func(flag string) bool) error {
 	return nil
 }
 
-// write writes the documents, and then keeps the answers.
 func (in *initing) write(user map[string]any, std cli.Streams) error {
 	s, err := in.kept.statement(&in.settings, true)
 	if err != nil {
@@ -170,7 +168,7 @@ func (in *initing) write(user map[string]any, std cli.Streams) error {
 	return nil
 }
 
-// documents writes the three files, the page last. Nothing is written if one of them may not be.
+// documents writes the three files, the page last, or none if one of them may not be written.
 func (in *initing) documents(s *policypage.Statement) (written []string, err error) {
 	page := userfile.Kind{Name: "a page", Mark: policypage.PageMark}
 	document := userfile.Kind{Name: "a document", Mark: policypage.Mark}
@@ -216,7 +214,6 @@ func (in *initing) documents(s *policypage.Statement) (written []string, err err
 	return written, nil
 }
 
-// advise says what to do next.
 func (in *initing) advise(s *policypage.Statement, to io.Writer) {
 	say := func(format string, args ...any) { fmt.Fprintln(to, plainly.Lines(fmt.Sprintf(format, args...))) }
 	if s.URL == "" {
@@ -229,36 +226,32 @@ func (in *initing) advise(s *policypage.Statement, to io.Writer) {
 	}
 }
 
-// A question is one that init asks. Its flag answers it, too.
+// A question is one that identity init asks, unless its flag is given.
 type question struct {
 	flag     string
 	asks     string
 	to       *string
 	optional bool
-	check    func(string) (string, error) // returns the answer as it is kept
+	check    func(string) (string, error) // returns the answer to keep
 }
 
-// questions are all of them, in their order.
 func (in *initing) questions() []question {
 	phrase := func(most int) func(string) (string, error) {
 		return func(s string) (string, error) { return s, policypage.Text(s, most) }
 	}
+	token := func(s string) (string, error) { return s, (&crawldir.Settings{Agent: s}).Identity().Validate() }
 	return []question{
 		{"operator", "Who runs the crawls? A person, a group, an institution", &in.settings.Operator, false, phrase(policypage.MaxOperator)},
 		{"purpose", "What do you crawl for? One or two sentences", &in.settings.Purpose, false, phrase(policypage.MaxPurpose)},
 		{"contact", "How do site owners reach you? A mailbox, or the URL of a form", &in.kept.Contact, false, checkContact},
 		{"retention", "How long do you keep the data, and who can see it?", &in.kept.Retention, false, phrase(policypage.MaxRetention)},
-		{"agent", "Your name in robots.txt? Letters, - and _", &in.settings.Agent, false, checkToken},
+		{"agent", "Your name in robots.txt? Letters, - and _", &in.settings.Agent, false, token},
 		{"url", "At which URL will you publish the page? Leave empty if unknown", &in.kept.URL, true, checkURL},
 		{"range", "From which networks do requests come? Leave empty if they change", &in.ranges, true, checkRanges},
 	}
 }
 
-func checkToken(s string) (string, error) {
-	return s, (&crawldir.Settings{Agent: s}).Identity().Validate()
-}
-
-// checkContact takes what a webmaster could write to.
+// checkContact accepts a contact that a webmaster could reach.
 func checkContact(s string) (string, error) {
 	id := (&crawldir.Settings{Agent: crawldir.Defaults().Agent, Contact: s}).Identity()
 	if err := id.Validate(); err != nil {
@@ -275,7 +268,7 @@ func checkURL(s string) (string, error) {
 	return u.String(), err
 }
 
-// none is how a list of ranges that was kept is made an empty one.
+// none is the answer that clears the kept ranges.
 const none = "none"
 
 func checkRanges(s string) (string, error) {
@@ -291,13 +284,7 @@ func checkRanges(s string) (string, error) {
 	return strings.Join(all, " "), err
 }
 
-// isTerminal reports whether somebody sits there who can be asked.
-func isTerminal(in io.Reader) bool {
-	f, ok := in.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// check holds what flags and settings answer against what the questions allow, and names what has no answer.
+// check checks the answers of flags and settings, and reports questions without an answer.
 func (in *initing) check(given func(flag string) bool) error {
 	var missing []string
 	for _, q := range in.questions() {
@@ -319,10 +306,10 @@ func (in *initing) check(given func(flag string) bool) error {
 	return nil
 }
 
-// maxAnswer is the longest line that is read as an answer.
+// maxAnswer bounds an answer, in bytes.
 const maxAnswer = 64 << 10
 
-// ask asks those questions on a terminal that no flag answered. An empty line keeps what was answered before.
+// ask asks the questions that no flag answers. An empty line keeps the earlier answer.
 func (in *initing) ask(from io.Reader, to io.Writer, given func(flag string) bool) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxAnswer)
@@ -358,14 +345,14 @@ func (in *initing) ask(from io.Reader, to io.Writer, given func(flag string) boo
 	return nil
 }
 
-// kept is what init keeps of the answers that are no settings of a crawl, beside the configuration file.
+// kept are the answers that are not settings of a crawl. identity init keeps them beside the configuration file.
 type kept struct {
-	URL       string   `toml:"url"`     // where the page is published
-	Contact   string   `toml:"contact"` // as the page has it
+	URL       string   `toml:"url"`     // of the page
+	Contact   string   `toml:"contact"` // on the page
 	Retention string   `toml:"retention"`
 	Ranges    []string `toml:"ranges"`
 
-	there bool // somebody answered once
+	there bool // the file exists
 }
 
 const (
@@ -379,7 +366,7 @@ func keptPath() (string, error) {
 	return filepath.Join(filepath.Dir(config), keptName), err
 }
 
-// readKept reads what was kept; nothing is the zero value.
+// readKept reads the kept answers; they are zero without a file.
 func readKept() (k kept, err error) {
 	path, err := keptPath()
 	if err != nil {
@@ -406,7 +393,7 @@ func readKept() (k kept, err error) {
 	return k, nil
 }
 
-// tomlTrouble says where a file is no TOML, or no such file, in one line.
+// tomlTrouble returns the place of an error in a TOML file.
 func tomlTrouble(err error) string {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
@@ -436,14 +423,6 @@ func (k *kept) prefixes() ([]netip.Prefix, error) {
 	return policypage.SortRanges(ps), nil
 }
 
-// Kept is what the user said of all crawls that is no setting: how long data are kept, and where the page about the crawler
-// is published. What was never said is empty.
-func Kept() (retention, page string, err error) {
-	k, err := readKept()
-	return k.Retention, k.URL, err
-}
-
-// keep writes k.
 func (k *kept) keep() error {
 	path, err := keptPath()
 	if err != nil {
@@ -453,17 +432,11 @@ func (k *kept) keep() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	if linked, err := filepath.EvalSymlinks(path); err == nil {
-		path = linked
-	}
-	return durable.WriteFile(path, append([]byte(keptHead), b...), 0o600)
+	return writeConfiguration(path, append([]byte(keptHead), b...))
 }
 
-// statement is what the settings say, without the time. The key of ledgers is made for the page if make says so; a check
-// makes none.
+// statement returns the statement of the page, without its time. With makeKey it makes the ledger key if it is missing; a
+// check makes none.
 func (k *kept) statement(s *crawldir.Settings, makeKey bool) (policypage.Statement, error) {
 	ranges, err := k.prefixes()
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// The events. docs/reference/metrics.md has them with their attributes.
+// The events; docs/reference/metrics.md lists their attributes.
 const (
 	begins          = "crawl begins"
 	ends            = "crawl ends"
@@ -48,22 +48,20 @@ type journal struct {
 	to slog.Handler
 
 	mu   sync.Mutex
-	line []byte // what was written of a line that has no end yet
+	line []byte // the beginning of an unfinished line
 }
 
-// newJournal returns a journal on w.
 func newJournal(w io.Writer) *journal {
 	return &journal{to: slog.NewJSONHandler(spelled{w}, &slog.HandlerOptions{Level: slog.LevelDebug})}
 }
 
-// Tell says an event.
 func (j *journal) Tell(level slog.Level, event string, facts ...slog.Attr) error {
 	r := slog.NewRecord(time.Now().UTC(), level, event, 0)
 	r.AddAttrs(facts...)
 	return j.to.Handle(context.Background(), r)
 }
 
-// maxLine is the longest line that is one event, in bytes.
+// maxLine bounds the line of an event, in bytes.
 const maxLine = 64 << 10
 
 // Write implements io.Writer: each line is an event.
@@ -82,17 +80,17 @@ func (j *journal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush says what has no end.
+// Flush writes an unfinished line as an event.
 func (j *journal) Flush() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.say()
 }
 
-// aboutHost is a sentence about one host, which its origin begins.
+// aboutHost matches a sentence that begins with the origin of a host.
 var aboutHost = regexp.MustCompile(`^(https?://[^\s/]+): (.+)$`)
 
-// say says the line that was written; called with mu held.
+// say writes the line as an event; called with mu held.
 func (j *journal) say() error {
 	text := strings.TrimSpace(string(j.line))
 	j.line = j.line[:0]
@@ -111,20 +109,18 @@ func (j *journal) say() error {
 	return j.Tell(slog.LevelInfo, text)
 }
 
-// Act says what an operator did.
+// Act writes an action of an operator. It ignores errors as Line does.
 func (j *journal) Act(a ledger.Operator) {
-	// Errors are as of Line.
 	_ = j.Tell(slog.LevelInfo, acts, known("act", a.Act, "about", a.About, "note", a.Note, "hosts", a.Hosts, "urls", a.URLs)...)
 }
 
-// Line says a line of the ledger.
 func (j *journal) Line(l storage.Line) {
 	facts := known("url", l.URL, "decision", l.Decision, "outcome", l.Outcome, "reason", l.Reason, "seed", l.Seed, "via", l.Via,
 		"status", l.Status, "robots_line", l.RobotsLine, "count", l.Count)
-	_ = j.Tell(slog.LevelDebug, decision, facts...) // a broken log also fails for the messages to the user, which report it
+	_ = j.Tell(slog.LevelDebug, decision, facts...) // a broken log also breaks Follow, which reports it
 }
 
-// known are those of the facts, each a name and a value, that are not zero.
+// known returns the facts, pairs of a name and a value, that are not zero.
 func known(facts ...any) (all []slog.Attr) {
 	for i := 0; i < len(facts); i += 2 {
 		if name, _ := facts[i].(string); !reflect.ValueOf(facts[i+1]).IsZero() {
@@ -134,8 +130,8 @@ func known(facts ...any) (all []slog.Attr) {
 	return all
 }
 
-// spelled is a writer of JSON on which characters that are not printed are spelled (\u009b), since a terminal may obey them.
-// JSON itself has none but the end of a line, so that a program reads the same.
+// spelled escapes unprintable characters in JSON (\u009b), since a terminal may obey them. The JSON stays equivalent: it has
+// none outside of strings but the line end.
 type spelled struct{ w io.Writer }
 
 func (s spelled) Write(p []byte) (int, error) {
@@ -157,31 +153,30 @@ func (s spelled) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// steers reports whether a character is a control, or turns the direction of what follows. All are of the basic plane.
+// steers reports whether a character is a control, or changes the text direction. All are in the basic plane.
 func steers(r rune) bool {
 	return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Times between two looks at the crawl, and between two events of its progress.
+// Intervals between looks at the crawl, and between progress events.
 const (
 	journalLookEvery = time.Second
 	progressEvery    = 10 * time.Second
 )
 
-// follower says what has changed since it last looked.
+// follower writes the changes since its last look.
 type follower struct {
 	j       *journal
 	looked  bool
 	state   string
 	classes map[string]bool
 	resting map[string]bool
-	said    time.Duration // the estimate
-	next    time.Time     // of progress
+	said    time.Duration // the last estimate
+	next    time.Time     // the next progress event
 }
 
-// Follow tells of a crawl until ctx ends: its state, hosts that are left alone and that go on, failures as they begin,
-// progress every ten seconds, and an estimate at the start and whenever it doubles. It tells lost of the first event that
-// nobody could be told.
+// Follow writes the events of a crawl until ctx ends: its state, hosts that close and open, new failures, progress every ten
+// seconds, and an estimate at the start and whenever it doubles. It calls lost with the first write error, and returns.
 func (j *journal) Follow(ctx context.Context, c progress.Crawl, lost func(error)) {
 	f := follower{j: j, classes: map[string]bool{}, resting: map[string]bool{}, next: time.Now().Add(progressEvery)}
 	looks := time.NewTicker(journalLookEvery)
@@ -224,7 +219,7 @@ func (f *follower) look(s status.Status) error {
 			continue
 		}
 		f.classes[class] = true
-		if first { // of a run before
+		if first { // from an earlier run
 			continue
 		}
 		if err := f.j.Tell(slog.LevelWarn, fails, slog.String("class", class), slog.Int64("count", s.Failures[class])); err != nil {
@@ -241,8 +236,8 @@ func (f *follower) look(s status.Status) error {
 	return nil
 }
 
-// rest tells which hosts are left alone now, and which no more. The status names the first of them, so that of many some
-// are told of later, when others have gone on.
+// rest writes which hosts closed, and which opened again. A status has at most status.MaxResting hosts: if it is full, a
+// missing host need not be open.
 func (f *follower) rest(all []status.Resting) error {
 	now := map[string]bool{}
 	for _, r := range all {
@@ -283,7 +278,6 @@ func (f *follower) estimate(s status.Status, e status.Estimate) error {
 	return f.j.Tell(slog.LevelInfo, estimate, facts...)
 }
 
-// figures are what a status comes to.
 func figures(s status.Status) []slog.Attr {
 	return []slog.Attr{
 		slog.String("state", s.State), slog.Float64("elapsed_s", s.Elapsed),
@@ -296,19 +290,17 @@ func figures(s status.Status) []slog.Attr {
 	}
 }
 
-// The words of --log.
 const (
 	logText = "text"
 	logJSON = "json"
 )
 
-// logFlag is that of what standard error is for.
 func (o *options) logFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&o.log, "log", logText, "`FORMAT` format of standard error: text, or json with an event per\nline (time, level, msg)")
 	cli.Words(fs, "log", logText, logJSON)
 }
 
-// logged runs a command whose standard error is as --log has it. How the command ends is an event, too.
+// logged runs a command with the standard error of --log. The end of the command is an event.
 func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []string, std cli.Streams) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		switch o.log {
@@ -326,14 +318,14 @@ func (o *options) logged(std cli.Streams, do func(cmd *cobra.Command, args []str
 		if text != "" {
 			lost = errors.Join(lost, o.journal.Tell(slog.LevelError, text, slog.Int("exit_code", code)))
 		}
-		if err == nil || lost != nil { // whoever hears nothing of it has the code
+		if err == nil || lost != nil { // with a broken log, only the exit code remains
 			return err
 		}
 		return cli.Silent(code)
 	}
 }
 
-// follower is the journal that tells of a run, if there is one and it is to tell.
+// follower returns the journal for a run's events; nil for none.
 func (o *options) follower() *journal {
 	if o.quiet {
 		return nil
@@ -341,7 +333,7 @@ func (o *options) follower() *journal {
 	return o.journal
 }
 
-// lines is who hears each line of the ledger.
+// lines returns the receiver of ledger lines; nil for none.
 func (o *options) lines(people func(storage.Line)) func(storage.Line) {
 	switch {
 	case !o.verbose:
@@ -352,13 +344,6 @@ func (o *options) lines(people func(storage.Line)) func(storage.Line) {
 	return people
 }
 
-// begins is the event of a run that begins.
-func (o *options) begins(s *crawldir.Settings, start crawldir.Start) error {
-	return o.journal.Tell(slog.LevelInfo, begins, slog.String("dir", o.dir), slog.Int64("seeds", start.Seeds),
-		slog.Bool("again", o.again), slog.Int64("workers", s.Workers), slog.String("version", crawldir.Version))
-}
-
-// ends is the event of one that has ended.
 func (o *options) ends(s crawler.Summary, changes *crawldir.Changes) error {
 	facts := []slog.Attr{
 		slog.String("ended_by", s.EndedBy), slog.Bool("incomplete", s.Incomplete), slog.Int64("seeds_unanswered", s.SeedsUnanswered),

@@ -33,9 +33,8 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// checking is one invocation.
 type checking struct {
-	options // of the crawl, whose json is not that of the result
+	options // of the crawl; its json is not that of the result
 	json    bool
 	outputs outputs
 	s       crawldir.Settings // of the crawl
@@ -46,14 +45,13 @@ type checking struct {
 	update, offline bool
 
 	thrown bool                // the crawl is not kept
-	within func(*check.Result) // has a result speak of a folder; nil for a site
+	within func(*check.Result) // turns the URLs of a result into files; nil for a site
 }
 
-// patience is for how long a check waits for hosts that rest: for the first rest after an error, and some more. Whoever waits
-// for the result would rather know what is left than wait for all of it.
+// patience is the default --max-wait of a check: the first back-off after an error, and some more. A user who waits for the result
+// prefers to see what is left.
 const patience = 90 * time.Second
 
-// NewLinkCheck is curtsy linkcheck.
 func NewLinkCheck(std cli.Streams) *cobra.Command {
 	var c checking
 	cmd := cli.Command("linkcheck")
@@ -80,7 +78,14 @@ func NewLinkCheck(std cli.Streams) *cobra.Command {
 	fs.StringVar(&c.site.Base, "base", "/", "`PATH` path of the folder on the site, as in /docs/")
 	cli.Often(fs, "clean-urls", "base")
 	cli.Group(fs, "A folder of files")
-	c.outputs.flags(fs)
+	o := &c.outputs
+	fs.StringVar(&o.ignore, "ignore", "", "`FILE` do not report listed URLs, which are requested all the same: on each\nline a regular expression, a space, and the reason")
+	fs.StringVar(&o.baseline, "baseline", "", "`FILE` earlier --json output: only links that are not broken\nthere are listed and cause exit code 3")
+	fs.StringVar(&o.html, "html", "", "`FILE` also write an HTML page")
+	fs.StringVar(&o.junit, "junit", "", "`FILE` also write JUnit XML, for CI")
+	fs.BoolVar(&o.github, "github", false, "also write annotations for GitHub Actions (default if\nGITHUB_ACTIONS is true)")
+	cli.Often(fs, "ignore", "baseline", "html", "junit", "github")
+	cli.Group(fs, "Findings")
 	fs.BoolVar(&c.json, "json", false, "print one JSON object")
 	cli.Often(fs, "json")
 	cli.Group(fs, "Output and settings")
@@ -128,7 +133,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// runDirectory checks a crawl that is there, or a folder of files.
+// runDirectory checks an existing crawl, or a folder of files.
 func (c *checking) runDirectory(cmd *cobra.Command, dir string) error {
 	defer cli.Bound()()
 	if err := only(cmd, "the crawl of a site, and "+plainly.Argument(dir)+" is a directory: give either", "seeds"); err != nil {
@@ -146,7 +151,7 @@ func (c *checking) runDirectory(cmd *cobra.Command, dir string) error {
 	return c.judgeAgain(cmd, dir)
 }
 
-// linkcheckDirectory is the one argument that is a directory here, and no URL.
+// linkcheckDirectory returns the only argument if it is a directory, and not a URL.
 func linkcheckDirectory(args []string) (dir string, ok bool) {
 	if len(args) != 1 {
 		return "", false
@@ -158,7 +163,7 @@ func linkcheckDirectory(args []string) (dir string, ok bool) {
 	return args[0], err == nil && fi.IsDir()
 }
 
-// neither says that an argument is neither a URL nor a folder that can be checked; what is wrong with a URL, the crawl says.
+// neither refuses an argument that is neither a URL nor a folder. It leaves errors in URLs to the crawl.
 func neither(arg string) error {
 	if strings.Contains(arg, "://") {
 		return nil
@@ -174,7 +179,6 @@ func neither(arg string) error {
 	return nil
 }
 
-// judgeEnded judges a crawl that this command made.
 func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 	return cli.Interruptible(func(ctx context.Context, _ []string) error {
 		r, err := judge(ctx, e.Dir, !e.Result.Incomplete && e.Signal == nil)
@@ -207,7 +211,7 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 		if !c.quiet && c.journal == nil {
 			fmt.Fprintf(c.std.Err, "kept in %s\n", plainly.Lines(e.Dir))
 		}
-		// In a folder each page is a seed, also one that its robots.txt forbids: only what was not waited for is missing.
+		// In a folder each page is a seed, also one that robots.txt forbids: the result lacks only pages not waited for.
 		if err == nil && e.Result.Incomplete && (c.within == nil || e.Result.EndedBy == crawler.EndedWaiting) {
 			if !c.thrown {
 				sayIncomplete(c.std.Err, e.Result.Summary, e.Dir)
@@ -218,7 +222,6 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 	})(cmd, nil)
 }
 
-// say prints a result.
 func (c *checking) say(dir string, r *check.Result) error {
 	r.Ignore(c.outputs.ignores)
 	for _, l := range r.Unused {
@@ -271,7 +274,7 @@ func (c *checking) say(dir string, r *check.Result) error {
 	return nil
 }
 
-// judgeAgain crawls again what a crawl has, and says what became of its links. A check that was interrupted goes on.
+// judgeAgain crawls a crawl's URLs again and judges its links. It resumes a check that was interrupted.
 func (c *checking) judgeAgain(cmd *cobra.Command, dir string) error {
 	c.dir, c.then = dir, func(e Ended) error { return c.judgeEnded(cmd, e) }
 	err := update(cmd.Context(), c.flags, &c.s, &c.options, c.std)
@@ -281,34 +284,28 @@ func (c *checking) judgeAgain(cmd *cobra.Command, dir string) error {
 	return err
 }
 
-// judgeStored judges a crawl as it is.
+// judgeStored judges a stopped crawl without any request.
 func (c *checking) judgeStored(ctx context.Context, dir string) error {
-	r, err := c.stored(ctx, dir)
+	if err := crawldir.RequireWhole(dir); err != nil {
+		return err
+	}
+	if _, err := control.Connect(ctx, dir); err == nil {
+		return fmt.Errorf("the crawl in %s is running: its links can be judged when it has ended; see curtsy status %s", dir, plainly.Argument(dir))
+	} else if !errors.Is(err, control.ErrNotRunning) {
+		return err
+	}
+	left, err := Left(ctx, dir)
+	if err != nil {
+		return err
+	}
+	r, err := judge(ctx, dir, left == 0)
 	if err != nil {
 		return err
 	}
 	return c.say(dir, r)
 }
 
-// stored judges a crawl that is there and does not run. It is held against the generation before where it has ended.
-func (c *checking) stored(ctx context.Context, dir string) (*check.Result, error) {
-	if err := crawldir.RequireWhole(dir); err != nil {
-		return nil, err
-	}
-	if _, err := control.Connect(ctx, dir); err == nil {
-		return nil, fmt.Errorf("the crawl in %s is running: its links can be judged when it has ended; see curtsy status %s", dir, plainly.Argument(dir))
-	} else if !errors.Is(err, control.ErrNotRunning) {
-		return nil, err
-	}
-	left, err := Left(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	return judge(ctx, dir, left == 0)
-}
-
-// judge judges the latest generation, and where it has ended says what is newly broken, and what is repaired, since the one
-// before.
+// judge judges the latest generation. If it has ended, judge compares it with the one before.
 func judge(ctx context.Context, dir string, ended bool) (*check.Result, error) {
 	r, err := check.Judge(ctx, "", dir, 0)
 	if err != nil || !ended || r.Generation < 2 {
@@ -321,7 +318,7 @@ func judge(ctx context.Context, dir string, ended bool) (*check.Result, error) {
 	return r, err
 }
 
-// only refuses flags that are for something else than what is checked.
+// only refuses flags that are for another kind of check.
 func only(cmd *cobra.Command, what string, flags ...string) error {
 	i := slices.IndexFunc(flags, func(name string) bool { return cmd.Flags().Changed(name) })
 	if i < 0 {
@@ -330,16 +327,15 @@ func only(cmd *cobra.Command, what string, flags ...string) error {
 	return cli.Usagef("--%s is for %s", flags[i], what)
 }
 
-// begun is the directory with the crawl that these very seeds began, where the one that the user named, or the default one
-// of today, is there; empty where it is not. A crawl that other seeds began is refused. Seeds of a list are not compared,
-// for it may be endless.
+// begun returns the directory, the user's or the default, if it has a crawl of the same seeds; "" if it has none. It refuses
+// a crawl of other seeds. It does not compare a list of seeds, which may be endless.
 func (c *checking) begun(ctx context.Context, seeds []string) (dir string, err error) {
 	want := map[string]bool{}
 	dir = c.dir
 	for _, s := range seeds {
 		seed, err := crawldir.Seed(s, "")
 		if err != nil {
-			return "", nil // the crawl says what is wrong with it
+			return "", nil // the crawl reports the error
 		}
 		want[seed.URL.String()] = true
 		if dir == "" {
@@ -350,7 +346,7 @@ func (c *checking) begun(ctx context.Context, seeds []string) (dir string, err e
 		return "", nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, crawldir.FrontierName)); err != nil {
-		return "", nil // the crawl says what else stands there
+		return "", nil // the crawl refuses a used directory
 	}
 	have, err := begunAt(ctx, dir, len(want)+1)
 	if err != nil {
@@ -365,7 +361,7 @@ func (c *checking) begun(ctx context.Context, seeds []string) (dir string, err e
 	return dir, nil
 }
 
-// begunAt are the seeds of a crawl, at most so many.
+// begunAt returns at most most seeds of a crawl.
 func begunAt(ctx context.Context, dir string, most int) (seeds map[string]bool, err error) {
 	seeds = map[string]bool{}
 	err = cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
@@ -385,7 +381,7 @@ func begunAt(ctx context.Context, dir string, most int) (seeds map[string]bool, 
 	return seeds, err
 }
 
-// Left is how many URLs a crawl has not come to.
+// Left returns how many URLs of a crawl are pending.
 func Left(ctx context.Context, dir string) (left int64, err error) {
 	err = cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
 		st, err := f.Stats(ctx)
@@ -395,7 +391,7 @@ func Left(ctx context.Context, dir string) (left int64, err error) {
 	return left, err
 }
 
-// outputs are the files that say what was found, and the one that says what is left out.
+// outputs are the files to write, and those that filter the findings.
 type outputs struct {
 	html, junit, ignore, baseline string
 	github                        bool
@@ -404,23 +400,13 @@ type outputs struct {
 	known   check.Baseline
 }
 
-func (o *outputs) flags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.ignore, "ignore", "", "`FILE` do not report listed URLs, which are requested all the same: on each\nline a regular expression, a space, and the reason")
-	fs.StringVar(&o.baseline, "baseline", "", "`FILE` earlier --json output: only links that are not broken\nthere are listed and cause exit code 3")
-	fs.StringVar(&o.html, "html", "", "`FILE` also write an HTML page")
-	fs.StringVar(&o.junit, "junit", "", "`FILE` also write JUnit XML, for CI")
-	fs.BoolVar(&o.github, "github", false, "also write annotations for GitHub Actions (default if\nGITHUB_ACTIONS is true)")
-	cli.Often(fs, "ignore", "baseline", "html", "junit", "github")
-	cli.Group(fs, "Findings")
-}
-
-// How large a file of what is left out, and a baseline, may be.
+// Bounds of input files, in bytes.
 const (
 	maxIgnores  = 1 << 20
 	maxBaseline = 256 << 20
 )
 
-// check reads what is left out, and refuses files that may not be written, before there is any work.
+// check reads the filters, and refuses files that cannot be written, before any work.
 func (o *outputs) check(fs *pflag.FlagSet) error {
 	if !fs.Changed("github") {
 		o.github = os.Getenv("GITHUB_ACTIONS") == "true"
@@ -452,7 +438,6 @@ func (o *outputs) check(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// write writes the files that were asked for.
 func (o *outputs) write(r *check.Result) error {
 	for _, f := range []struct {
 		flag, path string
@@ -468,8 +453,7 @@ func (o *outputs) write(r *check.Result) error {
 	return nil
 }
 
-// judgeFolder serves a folder of files to a crawl of this process, and judges that. The crawl is kept only where the user
-// says where.
+// judgeFolder serves a folder to a crawl in this process, and judges it. The crawl is kept only with --dir.
 func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 	site, err := static.Open(folder, c.site)
 	if err != nil {
@@ -496,10 +480,10 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 		}
 		defer os.RemoveAll(temp)
 		c.dir, c.thrown = filepath.Join(temp, "crawl"), true
-		c.quiet = !c.verbose // it says nothing on its way, unless the user asked for that
+		c.quiet = !c.verbose
 	}
 	fs := cmd.Flags()
-	for name, value := range map[string]string{"delay": "0", "per-host": "8"} { // it is nobody else's host
+	for name, value := range map[string]string{"delay": "0", "per-host": "8"} { // the host is this process
 		if f := fs.Lookup(name); !f.Changed {
 			if err := fs.Set(name, value); err != nil {
 				return err
@@ -512,7 +496,15 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 	}
 	origin := "http://" + l.Addr().String()
 	c.within = func(r *check.Result) {
-		r.Within(origin, fileOf(site, folder))
+		r.Within(origin, func(path string) string { // the file of a page, for an editor
+			if u, err := url.Parse(path); err == nil {
+				path = u.EscapedPath()
+			}
+			if name, ok := site.File(path); ok {
+				return filepath.Join(folder, filepath.FromSlash(name))
+			}
+			return path
+		})
 		r.LeadOut(site.LeadsOut)
 	}
 	server := &http.Server{Handler: site, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
@@ -532,20 +524,7 @@ func (c *checking) judgeFolder(cmd *cobra.Command, folder string) (err error) {
 	return err
 }
 
-// fileOf names the file of a page, as an editor opens it.
-func fileOf(site *static.Site, folder string) func(string) string {
-	return func(path string) string {
-		if u, err := url.Parse(path); err == nil {
-			path = u.EscapedPath()
-		}
-		if name, ok := site.File(path); ok {
-			return filepath.Join(folder, filepath.FromSlash(name))
-		}
-		return path
-	}
-}
-
-// isCrawl reports whether a directory is that of a crawl, or of what once was one.
+// isCrawl reports whether a directory has any part of a crawl.
 func isCrawl(dir string) bool {
 	for _, name := range []string{crawldir.FrontierName, crawldir.LedgerName, crawldir.ConfigName} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

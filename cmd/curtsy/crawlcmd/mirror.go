@@ -37,7 +37,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// mirrorDefaults are the settings that a mirror has otherwise than a crawl, unless the user says something else.
+// mirrorDefaults are the defaults of a mirror that differ from those of a crawl.
 var mirrorDefaults = map[string]string{"scope": "prefix", "page-requisites": "all,script", "max-body": "1GiB"}
 
 func NewMirror(std cli.Streams) *cobra.Command {
@@ -61,7 +61,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 		if is.Changed && s.Mirror {
 			return cli.Usagef("--mirror is the default here; --mirror=false leaves the copy to curtsy mirror rebuild")
 		}
-		is.Changed = true // whatever a file of settings says: that is what the command is for
+		is.Changed = true // it wins over settings files
 		return crawl(cmd.Context(), fs, &s, &o, World{}, args, std)
 	})
 	cmd.AddCommand(newServe(std), newMirrorCheck(std), newRebuild(std))
@@ -69,7 +69,7 @@ func NewMirror(std cli.Streams) *cobra.Command {
 }
 
 // ownRequisites limits the requisites of a mirror to the hosts of its seeds if these are loopback and no contact is set: any
-// other host must learn whom to ask about the crawler. The summary names what pages lack because of that.
+// other host must see a contact. The summary lists the files that pages lack because of it.
 func ownRequisites(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.Candidate) {
 	if f := flags.Lookup("page-requisites"); s.Requisites == "script" && f.DefValue == mirrorDefaults["page-requisites"] {
 		s.Requisites = f.DefValue
@@ -86,7 +86,7 @@ func ownRequisites(s *crawldir.Settings, flags *pflag.FlagSet, seeds []frontier.
 	}
 }
 
-// setDefault gives a flag another default. The value is one of ours.
+// setDefault gives a flag another default. It panics if the value is invalid.
 func setDefault(f *pflag.Flag, value string) {
 	if err := f.Value.Set(value); err != nil {
 		panic(err)
@@ -94,8 +94,7 @@ func setDefault(f *pflag.Flag, value string) {
 	f.DefValue = value
 }
 
-// Again makes the mirror of a crawl directory again, as its settings have it. Where nothing is archived any more there is
-// none.
+// Again rebuilds the mirror of a crawl directory, or removes it if nothing is archived.
 func Again(ctx context.Context, dir string) error {
 	b, err := rebuildMirror(ctx, []string{dir}, &rebuildOptions{maxBody: 1 << 30, given: func(string) bool { return false }}, new(mirror.Progress))
 	if err != nil || b != nil {
@@ -104,7 +103,6 @@ func Again(ctx context.Context, dir string) error {
 	return os.RemoveAll(mirror.Tree(dir))
 }
 
-// newServe serves a mirror on this machine, or to others.
 func newServe(std cli.Streams) *cobra.Command {
 	listen, offline := "127.0.0.1:0", false
 	cmd := cli.Command("mirror serve", cli.Flags{"listen": &listen, "offline": &offline})
@@ -123,7 +121,10 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std cli.
 	}
 	var start string
 	if tree != dir {
-		start = firstSeed(ctx, dir)
+		_ = cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) (err error) { // only a convenience
+			start, err = firstSeed(ctx, f)
+			return err
+		})
 	}
 	l, err := cli.Listen(ctx, listen)
 	if err != nil {
@@ -144,7 +145,7 @@ func serveMirror(ctx context.Context, dir, listen string, offline bool, std cli.
 	return errors.Join(untilDone(ctx, l, h), h.Close())
 }
 
-// untilDone serves until ctx ends, and then lets the answers under way be finished.
+// untilDone serves until ctx ends, then finishes the responses under way.
 func untilDone(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	failed := make(chan error, 1)
@@ -166,7 +167,6 @@ func untilDone(ctx context.Context, l net.Listener, h http.Handler) error {
 	return err
 }
 
-// newMirrorCheck lists what does not lead to a file of the copy.
 func newMirrorCheck(std cli.Streams) *cobra.Command {
 	var asJSON, wrong bool
 	cmd := cli.Command("mirror check", cli.Flags{"json": &asJSON, "wrong": &wrong})
@@ -217,7 +217,7 @@ func mirrorCheck(ctx context.Context, dir string, asJSON, wrongOnly bool, std cl
 	return nil
 }
 
-// writeBroken writes a reference: FILE, what it says, and why, with tabs between.
+// writeBroken writes a reference: FILE, the reference, and the reason, separated by tabs.
 func writeBroken(out *bufio.Writer, b mirror.Broken, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(b)
@@ -226,15 +226,11 @@ func writeBroken(out *bufio.Writer, b mirror.Broken, asJSON bool) error {
 	if b.Wrong {
 		why = "WRONG " + why
 	}
-	ref := b.Ref
-	if b.URL != "" {
-		ref = b.URL
-	}
-	_, err := fmt.Fprintf(out, "%s\t%s\t%s\n", plainly.OneLine(b.File), plainly.OneLine(ref), plainly.OneLine(why))
+	_, err := fmt.Fprintf(out, "%s\t%s\t%s\n", plainly.OneLine(b.File), plainly.OneLine(cmp.Or(b.URL, b.Ref)), plainly.OneLine(why))
 	return err
 }
 
-// mirrorIn finds the mirror of a crawl directory, or the one that dir is.
+// mirrorIn returns the mirror of a crawl directory, or dir if it is one.
 func mirrorIn(dir string) (string, error) {
 	for _, tree := range []string{dir, mirror.Tree(dir)} {
 		_, err := os.Stat(filepath.Join(tree, mirror.MapFile))
@@ -254,18 +250,18 @@ func mirrorIn(dir string) (string, error) {
 	return "", cli.Usagef("no mirror in %s; if a page is archived there, make one with curtsy mirror rebuild %s", dir, plainly.Argument(dir))
 }
 
-// Built is a mirror that was made.
+// Built describes a finished mirror.
 type Built struct {
 	Dir   string `json:"dir"`             // of its files
-	Start string `json:"start,omitempty"` // the file of the first seed, or else of another page
+	Start string `json:"start,omitempty"` // the file of the first seed, or of another page
 	Lacks []lack `json:"lacks,omitempty"` // missing files that a command would fetch, the most important first
 	mirror.Summary
 
 	of string // the crawl directory, for curtsy mirror serve
 }
 
-// build makes the mirror of a crawl that has just ended, unless a signal comes: then the one before stays. It returns nil
-// if nothing is archived.
+// build makes the mirror of a crawl that has just ended. After a signal the previous mirror stays. It returns nil if nothing
+// is archived.
 func build(ctx context.Context, s *crawldir.Settings, dir string, display *progress.Display) (b *Built, err error) {
 	display.Say("building the mirror in %s (Ctrl-C keeps the previous one)", mirror.Tree(dir))
 	var progress mirror.Progress
@@ -284,12 +280,12 @@ func build(ctx context.Context, s *crawldir.Settings, dir string, display *progr
 	return b, err
 }
 
-// mirrorCrawl makes the mirror of the crawl in dir, which does not run meanwhile. It returns nil if nothing is archived.
+// mirrorCrawl makes the mirror of the stopped crawl in dir. It returns nil if nothing is archived.
 func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror.Options) (b *Built, err error) {
 	err = cli.WhileStopped(ctx, dir, func(f frontier.Stored) error {
 		if o.Archive, err = mirror.CrawlArchive(dir); err != nil {
 			if files, _ := os.ReadDir(filepath.Join(dir, crawldir.ArchiveName)); len(files) == 0 {
-				return nil // a crawl that came to nothing has no mirror
+				return nil
 			}
 			return err
 		}
@@ -300,17 +296,11 @@ func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror
 		o.Previews, o.Vanished, o.Layout = s.Previews, s.Vanished, s.MirrorLayout()
 		o.MaxBody = max(o.MaxBody, 1<<30)
 		if g := budget.GenerationOf(stats.Counts); stats.Queued+stats.InFlight+stats.Deferred > 0 {
-			o.GoneBefore = g.Began // what this generation found gone stays until it is completed
+			o.GoneBefore = g.Began // pages that this generation found gone stay until it is complete
 		}
-		var first string
-		for seed, err := range f.AllSeeds(ctx) {
-			if err != nil {
-				return err
-			}
-			if seed.From == "" {
-				first = seed.URL.Key()
-				break
-			}
+		first, err := firstSeed(ctx, f)
+		if err != nil {
+			return err
 		}
 		if o.Unfetched, err = crawldir.Unfetched(ctx, s, f); err != nil {
 			return err
@@ -325,8 +315,8 @@ func mirrorCrawl(ctx context.Context, s *crawldir.Settings, dir string, o mirror
 	return b, err
 }
 
-// buildTree makes a mirror, and finds the page to open first: that of start, or the one nearest to a host's first page. It
-// returns nil if nothing is archived.
+// buildTree makes a mirror and selects its first page: that of start, or the one with the shortest URL. It returns nil if
+// nothing is archived.
 func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, error) {
 	summary, err := mirror.Build(ctx, o)
 	switch {
@@ -342,7 +332,7 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, err
 			return nil, err
 		}
 		if e.File == "" {
-			continue // it is within pages
+			continue // it is inlined in pages
 		}
 		if e.URL == start {
 			b.Start = e.File
@@ -355,7 +345,7 @@ func buildTree(ctx context.Context, o mirror.Options, start string) (*Built, err
 	return b, nil
 }
 
-// Lead says what is missing and which commands get it, for the first lines of a summary.
+// Lead lists missing files and the commands that get them, for the first lines of a summary.
 func (b *Built) Lead() string {
 	var t strings.Builder
 	if n := b.Unreadable; n > 0 {
@@ -363,24 +353,22 @@ func (b *Built) Lead() string {
 			plainly.Count(n, "record"), plainly.OneLine(plainly.Argument(b.of)))
 	}
 	for _, l := range b.Lacks {
-		t.WriteString(plainly.OneLine(l.String()) + "\n")
+		t.WriteString(plainly.OneLine(l.Why+"; get them with "+l.Command) + "\n")
 	}
 	return t.String()
 }
 
-// Incomplete reports whether the archive is damaged, or pages lack what a command gets and the user did not choose to
-// leave out. A nil Built lacks nothing.
+// Incomplete reports whether the archive is damaged, or pages lack files that a command gets and the user did not exclude. A
+// nil Built is complete.
 func (b *Built) Incomplete() bool {
 	return b != nil && (b.Unreadable > 0 || slices.ContainsFunc(b.Lacks, func(l lack) bool { return !l.Chosen }))
 }
 
-// Text says what is in the mirror, for people.
 func (b *Built) Text() string { return text.Render("mirror", mirrorText{b}) }
 
-// mirrorText is what the template of a mirror takes.
 type mirrorText struct{ *Built }
 
-// Reasons are those that count something, by their words.
+// Reasons are the reasons with a count above zero.
 func (mirrorText) Reasons(all map[mirror.Reason]int64) map[string]int64 {
 	words := map[string]int64{}
 	for reason, n := range all {
@@ -391,10 +379,10 @@ func (mirrorText) Reasons(all map[mirror.Reason]int64) map[string]int64 {
 	return words
 }
 
-// MoreNotes counts the notes that are not shown.
+// MoreNotes is the number of notes not shown.
 func (m mirrorText) MoreNotes() int { return len(m.Notes) - text.MaxShown }
 
-// FirstPage is the file to open, if there is one.
+// FirstPage is the file to open; "" for none.
 func (m mirrorText) FirstPage() string {
 	if m.Start == "" {
 		return ""
@@ -402,51 +390,40 @@ func (m mirrorText) FirstPage() string {
 	return filepath.Join(m.Dir, filepath.FromSlash(m.Start))
 }
 
-// Crawl is the crawl directory, in commands.
 func (m mirrorText) Crawl() string { return plainly.Argument(m.of) }
 
-// firstSeed is the URL that a crawl began with, as far as that can be known.
-func firstSeed(ctx context.Context, dir string) string {
-	var first canon.URL
-	err := cli.Reading(ctx, dir, func(ctx context.Context, f frontier.Stored) error {
-		for seed, err := range f.AllSeeds(ctx) {
-			if err != nil {
-				return err
-			}
-			if seed.From == "" {
-				first = seed.URL
-				return nil
-			}
+// firstSeed returns the key of the first seed that the user gave; "" for none.
+func firstSeed(ctx context.Context, f frontier.Stored) (string, error) {
+	for seed, err := range f.AllSeeds(ctx) {
+		if err != nil {
+			return "", err
 		}
-		return errors.New("no seed was given")
-	})
-	if err != nil {
-		return "" // it is a convenience
+		if seed.From == "" {
+			return seed.URL.Key(), nil
+		}
 	}
-	return first.Key()
+	return "", nil
 }
 
-// lack is something that pages of a mirror need, or that their scripts name, and that a command can get.
+// lack counts missing files that pages need, or scripts name, and that a command can get.
 type lack struct {
 	Files   int64  `json:"files"`
 	Why     string `json:"why"`     // "pages lack 3 files that …"
 	Command string `json:"command"` // of the shell
-	Chosen  bool   `json:"chosen"`  // an option left it out in so many words, or scripts alone name it: the mirror is complete
+	Chosen  bool   `json:"chosen"`  // an option excludes them, or only scripts name them: the mirror is complete
 }
-
-func (l lack) String() string { return l.Why + "; get them with " + l.Command }
 
 // leftOut counts the requisites that pages lack.
 type leftOut struct {
-	own, other int64            // that --page-requisites or the scope leaves out: on the hosts of the seeds, and elsewhere
-	scripts    int64            // on the hosts of the seeds, that scripts alone name and the scope leaves out
-	options    map[string]int64 // by the flag of the rule or budget that leaves them out; "" for those that are queued
+	own, other int64            // that --page-requisites or the scope excludes: on the hosts of the seeds, and elsewhere
+	scripts    int64            // on the hosts of the seeds, that only scripts name and the scope excludes
+	options    map[string]int64 // by the flag of the rule or budget that excludes them; "" for queued ones
 }
 
-// chosen are the options that leave out in so many words what pages need.
+// chosen are the options with which the user excludes requisites.
 var chosen = []string{"exclude", "reject", "accept"}
 
-// findLacks counts what a missing contact, an option or a budget left out of the pages of b.
+// findLacks sets the files that a missing contact, an option or a budget keeps from the pages of b.
 func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.Stored) error {
 	hosts := map[string]bool{}
 	for seed, err := range f.AllSeeds(ctx) {
@@ -463,7 +440,7 @@ func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.
 		left.add(&m, s, hosts)
 	}
 	which, scripts := scope.SplitRequisites(s.Requisites)
-	if which != scope.RequisitesAll { // else they are too many steps away: no setting gets them
+	if which != scope.RequisitesAll { // else they are too many hops away: no setting gets them
 		b.lackRequisites(&left, s, which, scripts)
 	}
 	dir := plainly.Argument(b.of)
@@ -500,7 +477,6 @@ func (b *Built) findLacks(ctx context.Context, s *crawldir.Settings, f frontier.
 	return nil
 }
 
-// add counts a line of what is missing.
 func (o *leftOut) add(m *mirror.Missing, s *crawldir.Settings, hosts map[string]bool) {
 	u, err := canon.Parse(m.URL)
 	if err != nil {
@@ -514,7 +490,7 @@ func (o *leftOut) add(m *mirror.Missing, s *crawldir.Settings, hosts map[string]
 		return
 	}
 	at := strings.LastIndex(m.Detail, storage.RuleOfScope)
-	switch rule := m.Detail[max(at, 0):]; { // of what it redirects to, if it does
+	switch rule := m.Detail[max(at, 0):]; { // of the redirect's target, if it is one
 	case m.Reason == mirror.Budget:
 		o.options[m.Detail]++
 	case m.Reason == mirror.TooLarge && m.Detail != "":
@@ -532,7 +508,7 @@ func (o *leftOut) add(m *mirror.Missing, s *crawldir.Settings, hosts map[string]
 	}
 }
 
-// lackRequisites adds what --page-requisites, or the scope with it, leaves out of the pages.
+// lackRequisites adds the requisites that --page-requisites or the scope excludes.
 func (b *Built) lackRequisites(left *leftOut, s *crawldir.Settings, which string, scripts bool) {
 	get := scope.RequisitesAll
 	id := s.Identity()
@@ -544,7 +520,7 @@ func (b *Built) lackRequisites(left *leftOut, s *crawldir.Settings, which string
 	case unknown && left.other == 0:
 		get = scope.RequisitesHost
 	case unknown:
-		l.Command = "curtsy update --contact ADDRESS --page-requisites " // an update does not read the user's own settings
+		l.Command = "curtsy update --contact ADDRESS --page-requisites " // an update does not read the user's settings
 	}
 	if scripts {
 		get += ",script"
@@ -558,7 +534,6 @@ func (b *Built) lackRequisites(left *leftOut, s *crawldir.Settings, which string
 	b.Lacks = append(b.Lacks, l)
 }
 
-// rebuildOptions are the flags of mirror rebuild.
 type rebuildOptions struct {
 	to                     string
 	layout                 layout.Kind
@@ -570,7 +545,6 @@ type rebuildOptions struct {
 	given                  func(flag string) bool
 }
 
-// newRebuild makes the copy again, from the archive alone.
 func newRebuild(std cli.Streams) *cobra.Command {
 	o := rebuildOptions{maxBody: 1 << 30}
 	cmd := cli.Command("mirror rebuild", cli.Flags{
@@ -596,7 +570,11 @@ func newRebuild(std cli.Streams) *cobra.Command {
 		case err != nil:
 			return err
 		case b == nil:
-			return fmt.Errorf("no page is archived in %s, so no mirror can be made%s", args[0], reasonsIn(args[0]))
+			hint := "" // WARC files have no report
+			if _, err := os.Stat(filepath.Join(args[0], crawldir.ConfigName)); err == nil {
+				hint = "; curtsy report " + plainly.Argument(args[0]) + " says why"
+			}
+			return fmt.Errorf("no page is archived in %s, so no mirror can be made%s", args[0], hint)
 		case !o.quiet:
 			fmt.Fprint(std.Err, b.Lead(), b.Text())
 		}
@@ -611,14 +589,6 @@ func newRebuild(std cli.Streams) *cobra.Command {
 		return nil
 	}
 	return cmd
-}
-
-// reasonsIn names the command that says why a crawl fetched nothing. It is empty for WARC files, which have no such command.
-func reasonsIn(path string) string {
-	if _, err := os.Stat(filepath.Join(path, crawldir.ConfigName)); err != nil {
-		return ""
-	}
-	return "; curtsy report " + plainly.Argument(path) + " says why"
 }
 
 // rebuildMirror makes the mirror of a crawl directory or of WARC files.
@@ -663,8 +633,14 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 	if err != nil {
 		return nil, err
 	}
-	if err := o.lay(s); err != nil {
-		return nil, err
+	if o.given("layout") && o.layout != s.Layout {
+		s.Layout, s.Cut = o.layout, 0 // a new layout drops the cut of the crawl's
+	}
+	if o.given("cut-dirs") {
+		s.Cut = o.cut
+	}
+	if err := s.MirrorLayout().Check(); err != nil {
+		return nil, cli.Usagef("%w", err)
 	}
 	if o.given("vanished") {
 		s.Vanished = o.vanished
@@ -684,18 +660,4 @@ func rebuildMirror(ctx context.Context, args []string, o *rebuildOptions, progre
 		err = crawldir.RememberLayout(dir, s.MirrorLayout())
 	}
 	return b, err
-}
-
-// lay gives s the layout that the flags ask for. Another one than that of the crawl begins without its cut.
-func (o *rebuildOptions) lay(s *crawldir.Settings) error {
-	if o.given("layout") && o.layout != s.Layout {
-		s.Layout, s.Cut = o.layout, 0
-	}
-	if o.given("cut-dirs") {
-		s.Cut = o.cut
-	}
-	if err := s.MirrorLayout().Check(); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package crawlcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// planning are the flags of a plan that are no settings of its crawl.
+// planning are the flags of a plan that are not settings of its crawl.
 type planning struct {
 	maps              int64
 	expect            plan.Expect
@@ -35,10 +36,8 @@ func planningDefaults() planning {
 	return planning{maps: plan.DefaultMaps, expect: plan.Expect{Size: plan.DefaultSize}}
 }
 
-// NewPlan says what a crawl would do.
 func NewPlan(std cli.Streams) *cobra.Command { return NewPlanIn(World{}, std) }
 
-// NewPlanIn is NewPlan in a world of its own.
 func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	o := options{planning: planningDefaults(), dryRun: true}
@@ -59,7 +58,6 @@ func NewPlanIn(w World, std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// plan makes the plan and prints it.
 func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w World, seeds []frontier.Candidate, std cli.Streams) error {
 	made := userfile.Kind{Name: "an ethics sheet", Mark: text.Mark}
 	if err := cli.MayWrite("--ethics", p.ethics, made); err != nil {
@@ -104,23 +102,20 @@ func (p *planning) plan(ctx context.Context, s *crawldir.Settings, o *options, w
 	return err
 }
 
-// about is what a sheet says that settings do not.
+// about returns the facts of an ethics sheet that are not settings.
 func (p *planning) about() (about text.About, err error) {
 	if p.ethics == "" {
 		return about, nil
 	}
-	if about.Retention, about.Page, err = Kept(); err != nil {
+	k, err := readKept()
+	if err != nil {
 		return about, err
 	}
-	if p.retention != "" {
-		about.Retention = p.retention
-	}
-	about.Key = crawldir.VerifierKey()
-	return about, nil
+	return text.About{Retention: cmp.Or(p.retention, k.Retention), Page: k.URL, Key: crawldir.VerifierKey()}, nil
 }
 
-// leave says where a demo that named no directory has left its crawl, and how to look at it and remove it. Whoever asked
-// for the verdict only is left nothing, unless there is something to look into.
+// leave prints how to inspect and remove the crawl of a demo without --dir. With --quiet it removes the crawl, if all went
+// well.
 func leave(o *options, well bool, std cli.Streams) error {
 	if o.quiet && well {
 		return os.RemoveAll(o.dir)
@@ -130,13 +125,6 @@ func leave(o *options, well bool, std cli.Streams) error {
 		"  curtsy audit %[1]s\n  curtsy report %[1]s\n  rm -r %[1]s\n", dir)
 	return err
 }
-
-// demoSeed makes the demo's web the same everywhere.
-const demoSeed = 1
-
-// demoWait is how long the demo waits for hosts that rest: long enough for a Retry-After of seconds, not for the host
-// whose robots.txt is out of order.
-const demoWait = 5 * time.Second
 
 func NewDemo(std cli.Streams) *cobra.Command {
 	var o options
@@ -155,13 +143,14 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 		return err
 	}
 	defer o.page.End()
-	web := crawltest.Demo(demoSeed)
+	web := crawltest.Demo(1)
 	if err := web.Start(); err != nil {
 		return fmt.Errorf("the demo's web: %w", err)
 	}
 	defer web.Close()
 	s := crawldir.Defaults()
-	s.OwnSite, s.MaxWait = []string{crawldir.OwnNone}, demoWait
+	// Long enough for a Retry-After of seconds, too short for the host whose robots.txt is out of order.
+	s.OwnSite, s.MaxWait = []string{crawldir.OwnNone}, 5*time.Second
 	s.AllowNet = []string{web.Net().String()}
 	seeds, err := crawldir.SeedURLs(web.Seeds()...)
 	if err != nil {
@@ -182,7 +171,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 	err = runCrawl(ctx, &s, o, World{Resolve: web.Resolve, Dial: web.Dial}, std)
 	var e *cli.Error
 	if err != nil && !(errors.As(err, &e) && e.Code == cli.ExitIncomplete) {
-		return err // the demo has a host that is out of order: incomplete is how it ends
+		return err // the demo has a host that is out of order: it always ends incomplete
 	}
 	verdict := web.Referee().Judge(crawltest.Rules{Token: s.Agent, Pace: crawler.Floor})
 	fmt.Fprintln(std.Out, "\nResult, as the servers measured it:")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -32,20 +32,20 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// World is the network of a run, unless it is the real one.
+// World is the network of a run. The zero value is the real one.
 type World struct {
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// runCrawl runs the crawl in o.dir until its end and reports on it.
+// runCrawl runs the crawl in o.dir and reports on it.
 func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, std cli.Streams) error {
 	defer cli.Tune(s.MemoryLimit)()
 	if err := o.page.Begin(ctx, o.dir, std); err != nil {
 		return err
 	}
 	display := progress.New(std.Err, o.quiet, false)
-	// From the run on they are caught until all is closed and said.
+	// The run catches them until all files are closed.
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	result, sig, err := runIn(ctx, s, o, w, display)
 	summary := result.Summary
@@ -110,7 +110,6 @@ func runCrawl(ctx context.Context, s *crawldir.Settings, o *options, w World, st
 	return nil
 }
 
-// sayIncomplete says why a crawl is not complete.
 func sayIncomplete(w io.Writer, s crawler.Summary, dir string) {
 	why, command := plainly.Count(s.SeedsUnanswered, "seed")+" without a usable response", "report"
 	if s.EndedBy == crawler.EndedWaiting {
@@ -119,8 +118,8 @@ func sayIncomplete(w io.Writer, s crawler.Summary, dir string) {
 	fmt.Fprintf(w, "curtsy: %s; see curtsy %s %s\n", why, command, plainly.Lines(plainly.Argument(dir)))
 }
 
-// runIn runs the crawl in o.dir, unless it is finished already. Until it begins a signal ends the opening: something of
-// the directory may have to be made first, and take long. From then on it is asked to stop, and sig is the signal.
+// runIn runs the crawl in o.dir, unless it is finished. A signal first interrupts the opening, which may take long. Later it
+// stops the crawl, and sig is the signal.
 func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, display *progress.Display) (r crawldir.Result, sig os.Signal, err error) {
 	opts := crawldir.Options{
 		Settings: s, Say: func(n crawldir.Note) { display.Say("%s", cli.Note(n, o.dir)) },
@@ -140,7 +139,7 @@ func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, displ
 	var d *crawldir.Dir
 	err = cli.UntilSignal(ctx, func(ctx context.Context) (err error) {
 		d, err = crawldir.Open(ctx, o.dir, opts)
-		if err == nil && ctx.Err() != nil { // all was there, and still the crawl is not to begin
+		if err == nil && ctx.Err() != nil { // the signal came after the opening
 			err = errors.Join(ctx.Err(), d.Close())
 		}
 		return err
@@ -155,7 +154,7 @@ func runIn(ctx context.Context, s *crawldir.Settings, o *options, w World, displ
 	return r, sig, errors.Join(err, d.Close())
 }
 
-// announce says where the crawl goes, and once that a short --delay is for the user's own hosts only.
+// announce reports where the crawl goes, and once that a short --delay is for the user's own hosts only.
 func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *progress.Display) error {
 	foreign := start.Named || s.LoopbackForeign()
 	seeds := plainly.Count(start.Seeds, "seed")
@@ -163,7 +162,9 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 	case o.dryRun:
 		display.Say("requesting only robots.txt and sitemaps, for %s", seeds)
 	case o.follower() != nil:
-		if err := o.begins(s, start); err != nil {
+		err := o.journal.Tell(slog.LevelInfo, begins, slog.String("dir", o.dir), slog.Int64("seeds", start.Seeds),
+			slog.Bool("again", o.again), slog.Int64("workers", s.Workers), slog.String("version", crawldir.Version))
+		if err != nil {
 			return err
 		}
 	case o.generation > 0:
@@ -179,7 +180,7 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 	}
 	if names := s.OwnNames(); len(names) > 0 && !o.dryRun {
 		display.Say("%s: your own once %s is found there", strings.Join(names, ", "), crawler.OwnerPath)
-		foreign = false // the crawl says of each whether it is
+		foreign = false // the crawl reports each
 	}
 	if o.made && !o.json && !start.Named && !s.LoopbackForeign() && s.Delay == crawldir.Defaults().Delay {
 		display.Say("all seeds are on this machine (loopback): --delay 0 would remove the delay of %v between requests", plainly.Duration(s.Delay))
@@ -190,20 +191,19 @@ func announce(s *crawldir.Settings, o *options, start crawldir.Start, display *p
 	return nil
 }
 
-// attend runs a crawl with signals and progress around it, which is told to people, or as events. It returns the signal that
-// ended the crawl, or nil. Nobody who reads standard error any more counts as a broken pipe's signal. The signals stay
-// caught when it returns, so that one that comes late does not interrupt the closing of the directory.
+// attend runs a crawl with signals and progress, which goes to people or to events. It returns the signal that ended the
+// crawl, or nil. A closed standard error counts as SIGPIPE. The signals stay caught when it returns, so that a late one does
+// not interrupt the closing of the directory.
 func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, events *journal) (summary crawler.Summary, sig os.Signal, err error) {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// Asked for by Notify, this signal would come for every connection that a server resets, too.
-	signal.Ignore(syscall.SIGPIPE)
+	signal.Ignore(syscall.SIGPIPE) // Notify would also report each connection that a server resets
 	defer signal.Reset(syscall.SIGPIPE)
 
 	var beside errgroup.Group
@@ -246,12 +246,12 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 	})
 	summary, err = c.Run(ctx)
 	end()
-	err = errors.Join(err, beside.Wait()) // before sig is read, which is set until then
+	err = errors.Join(err, beside.Wait()) // sig may be set until here
 	return summary, sig, err
 }
 
-// reachedNobody reports whether no connection to any host came about, so that nothing was asked of anybody: most often a
-// name, a port or a scheme was mistyped. A host that asked another crawl to wait is there.
+// reachedNobody reports whether no connection to any host succeeded, most often because a name, a port or a scheme is
+// mistyped. A host that asked another crawl to wait exists.
 func reachedNobody(s crawler.Summary) bool {
 	parked, retired := frontier.Parked.String(), frontier.Retired.String()
 	return s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Status.Exchanges == 0 && len(s.Status.Resting) > 0 &&
@@ -260,19 +260,18 @@ func reachedNobody(s crawler.Summary) bool {
 		})
 }
 
-// withdraw takes a directory away that this command made and that has no answer in it, so that the corrected command finds
-// it free.
+// withdraw removes a directory that this command made and that holds no response, so that the corrected command can use it.
 func withdraw(o *options, s crawler.Summary, std cli.Streams) error {
 	entries, err := os.ReadDir(o.dir)
 	for _, e := range entries {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(o.dir, e.Name())))
 	}
 	if err == nil {
-		_ = os.Remove(o.dir) // not where the user is, or what is mounted there
+		_ = os.Remove(o.dir) // fails for a working directory or a mount
 	}
 	for i, r := range s.Status.Resting {
 		if !o.quiet {
-			break // each was said when it came to pass
+			break // each was reported as it happened
 		}
 		if i == text.MaxShown {
 			fmt.Fprintf(std.Err, "… and %s\n", plainly.Count(int64(len(s.Status.Resting)-i), "other"))
@@ -287,7 +286,6 @@ func withdraw(o *options, s crawler.Summary, std cli.Streams) error {
 	return errors.Join(err, cli.Silent(cli.ExitIncomplete))
 }
 
-// NewDashboard shows crawls that run, here or in other processes, and crawls that do not.
 func NewDashboard(std cli.Streams) *cobra.Command {
 	listen, token := "127.0.0.1:0", ""
 	var names cli.List
@@ -329,7 +327,7 @@ func show(ctx context.Context, dirs []string, listen, tokenFile string, names []
 	return s.Serve(ctx, l)
 }
 
-// of shows directories. Profile in o says that the crawl is one of this process.
+// of returns a server for directories. o.Profile marks a crawl of this process.
 func of(dirs []string, o dashboard.Options) *dashboard.Server {
 	o.Metrics = dashboard.MetricsOptions{Version: crawldir.Version, Process: o.Profile}.Handler
 	for _, dir := range dirs {
@@ -338,7 +336,7 @@ func of(dirs []string, o dashboard.Options) *dashboard.Server {
 	return dashboard.New(o)
 }
 
-// warning is about an address that other machines may reach; empty for another.
+// warning is for an address that other machines may reach; "" for any other.
 func warning(at net.Addr) string {
 	if !cli.Elsewhere(at) {
 		return ""
@@ -347,10 +345,10 @@ func warning(at net.Addr) string {
 		"Put a server that speaks TLS before it, or reach it through ssh -L\n", at)
 }
 
-// beside shows a page beside a crawl of this process. Its zero value shows none.
+// beside serves the dashboard of a crawl in this process. The zero value serves none.
 type beside struct {
-	Address string // where to listen; empty for no page
-	Token   string // the file with its token; empty for a new token
+	Address string // to listen at; "" for no dashboard
+	Token   string // file with the token; "" for a new token
 	token   string
 	l       net.Listener
 	end     context.CancelFunc
@@ -358,7 +356,7 @@ type beside struct {
 	told    io.Writer // standard error
 }
 
-// Listen takes the address, so that one that cannot be had is said before anything is made.
+// Listen listens before anything else is done, so that a bad address fails early.
 func (b *beside) Listen(ctx context.Context) (err error) {
 	if b.Address == "" {
 		if b.Token != "" {
@@ -373,7 +371,7 @@ func (b *beside) Listen(ctx context.Context) (err error) {
 	return err
 }
 
-// Begin shows the crawl in dir, and says where on standard error.
+// Begin serves the crawl in dir, and prints the address.
 func (b *beside) Begin(ctx context.Context, dir string, std cli.Streams) error {
 	if b.l == nil {
 		return nil
@@ -389,7 +387,7 @@ func (b *beside) Begin(ctx context.Context, dir string, std cli.Streams) error {
 	return nil
 }
 
-// End ends the page. A page that could not be served is no failure of the crawl: it is said, and that is all.
+// End stops the server. It only prints an error of the server: the crawl did not fail.
 func (b *beside) End() {
 	switch {
 	case b.end != nil:
@@ -404,16 +402,8 @@ func (b *beside) End() {
 	b.l = nil
 }
 
-// sound matches tokens that need no escaping in a header field or a URL and are long enough not to be guessed.
-var sound = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9._~+/-]{20,200}=*$`)
-})
-
-// maxToken is how much of a file is read, in bytes.
-const maxToken = 1 << 10
-
 // tokenIn reads a dashboard's token from the user's file. Other users must not be able to read that file, because the token
-// gives control of the crawl. Without a path it returns no token, and the dashboard generates one.
+// gives control of the crawl. Without a path it returns "", and the dashboard generates one.
 func tokenIn(flag, path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -430,12 +420,13 @@ func tokenIn(flag, path string) (string, error) {
 	case runtime.GOOS != "windows" && fi.Mode().IsRegular() && fi.Mode().Perm()&0o077 != 0:
 		return "", cli.Usagef("%s: other users can read %s, and anyone with the token can steer the crawl; chmod 600 prevents that", flag, path)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxToken))
+	b, err := io.ReadAll(io.LimitReader(f, 1<<10))
 	if err != nil {
 		return "", cli.Usagef("%s: %w", flag, err)
 	}
 	token := strings.TrimSpace(string(b))
-	if !sound().MatchString(token) {
+	// A sound token needs no escaping in a header field or a URL, and is too long to guess.
+	if !regexp.MustCompile(`^[A-Za-z0-9._~+/-]{20,200}=*$`).MatchString(token) {
 		return "", cli.Usagef("%s: %s holds no token, which is a line of 20 to 200 letters and digits, as openssl rand -hex 32 prints it", flag, path)
 	}
 	return token, nil

@@ -32,35 +32,31 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// watching are the flags of watch that are no settings of the crawl.
+// watching are the flags of watch that are not settings of the crawl.
 type watching struct {
 	options
 	lasts      time.Duration
 	once, list bool
 }
 
-// NewWatch goes on with a crawl for as long as somebody wants.
 func NewWatch(std cli.Streams) *cobra.Command {
 	var s crawldir.Settings
 	var w watching
 	cmd := cli.Command("watch")
 	cmd.Long += "\n\n" + inherits
 	config.Flags(&s, cmd.Flags())
-	w.flags(cmd.Flags())
-	w.options.flags(cmd.Flags())
-	cmd.RunE = w.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
-		w.dir = args[0]
-		return w.run(cmd.Context(), cmd.Flags(), &s, std)
-	})
-	return cmd
-}
-
-func (w *watching) flags(fs *pflag.FlagSet) {
+	fs := cmd.Flags()
 	fs.Var((*crawldir.Duration)(&w.lasts), "for", "`TIME` end after this time; 0 = never")
 	fs.BoolVar(&w.once, "once", false, "visit the URLs that are due, then end")
 	fs.BoolVar(&w.list, "list", false, "print the plan, page by page, without any request")
 	cli.Often(fs, "per-host-per-day", "min-interval", "max-interval", "fresh", "round-interval", "for", "once", "list")
 	cli.Group(fs, "Watching")
+	w.flags(fs)
+	cmd.RunE = w.logged(std, func(cmd *cobra.Command, args []string, std cli.Streams) error {
+		w.dir = args[0]
+		return w.run(cmd.Context(), cmd.Flags(), &s, std)
+	})
+	return cmd
 }
 
 func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Settings, std cli.Streams) error {
@@ -114,7 +110,7 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 	serving := errgroup.Group{}
 	serving.Go(func() error {
 		err := control.ServeWatch(alive, w.dir, is.get)
-		if err != nil { // a watch lasts for weeks: its operator knows now that nobody can ask it
+		if err != nil { // a watch lasts for weeks: report at once that it has no control interface
 			fmt.Fprintf(std.Err, "warning: %s; the watch continues\n", plainly.OneLine(err.Error()))
 		}
 		return err
@@ -124,7 +120,7 @@ func (w *watching) run(ctx context.Context, flags *pflag.FlagSet, s *crawldir.Se
 	return cmp.Or(err, serving.Wait())
 }
 
-// rounds runs what is due, until the watch is over.
+// rounds runs rounds until the watch is over.
 func (w *watching) rounds(ctx context.Context, at *watch.Watch, is *state, s *crawldir.Settings, std cli.Streams) error {
 	for {
 		more := false
@@ -138,14 +134,16 @@ func (w *watching) rounds(ctx context.Context, at *watch.Watch, is *state, s *cr
 		if !more {
 			return nil
 		}
-		is.begin()
+		is.mu.Lock()
+		is.is.Next, is.is.Why, is.is.URL = time.Time{}, "", ""
+		is.mu.Unlock()
 		if err := w.round(ctx, s, std); err != nil {
 			return err
 		}
 	}
 }
 
-// state is what the watch does now, for whoever asks.
+// state is the state of the watch, for the control interface.
 type state struct {
 	quiet bool
 	err   io.Writer
@@ -160,14 +158,7 @@ func (s *state) get() status.Watch {
 	return s.is
 }
 
-// begin notes that a round runs.
-func (s *state) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.is.Next, s.is.Why, s.is.URL = time.Time{}, "", ""
-}
-
-// sleep notes that nothing is to be done for a while.
+// sleep notes that nothing is due for a while.
 func (s *state) sleep(is status.Watch) {
 	s.mu.Lock()
 	s.is = is
@@ -177,7 +168,7 @@ func (s *state) sleep(is status.Watch) {
 	}
 }
 
-// round runs what is begun in the directory, to its end or that of a signal.
+// round runs one round, until it ends or a signal comes.
 func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Streams) error {
 	display := progress.New(std.Err, w.quiet, false)
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -208,7 +199,6 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 	return nil
 }
 
-// tell says what a round found.
 func (w *watching) tell(c *crawldir.Changes, std cli.Streams) error {
 	if !w.quiet {
 		n := func(word storage.Change) int64 { return c.Counts[string(word)] }
@@ -219,13 +209,6 @@ func (w *watching) tell(c *crawldir.Changes, std cli.Streams) error {
 		return nil
 	}
 	return cli.WriteLine(std.Out, c)
-}
-
-func dueText(at time.Time) string {
-	if at.IsZero() {
-		return "never"
-	}
-	return at.UTC().Format(time.RFC3339)
 }
 
 // print prints the plan.
@@ -240,7 +223,11 @@ func (w *watching) print(ctx context.Context, o watch.Options, std cli.Streams) 
 		if w.json {
 			return cli.WriteLine(out, e)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%.3g\t%d/%d\t%s\t%s\n", dueText(e.Due), plainly.Duration(e.Interval.Round(time.Second)), e.Rate, e.Changes, e.Visits, e.Why, plainly.OneLine(e.URL))
+		due := "never"
+		if !e.Due.IsZero() {
+			due = e.Due.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%.3g\t%d/%d\t%s\t%s\n", due, plainly.Duration(e.Interval.Round(time.Second)), e.Rate, e.Changes, e.Visits, e.Why, plainly.OneLine(e.URL))
 		if n++; n%1000 == 0 {
 			return table.Flush()
 		}

@@ -1,5 +1,4 @@
-// Package progress shows the progress of a crawl or mirror: a live line on a terminal, plain lines elsewhere. It asks
-// the crawl, and decides nothing.
+// Package progress shows the progress of a crawl or mirror: a live line on a terminal, plain lines elsewhere.
 package progress
 
 import (
@@ -29,32 +28,28 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Display reports on a running crawl on standard error: a live line on a terminal, a plain line every ten seconds elsewhere,
-// and sentences between them.
+// Display reports on standard error: a live line on a terminal, a plain line every ten seconds elsewhere, and sentences.
 type Display struct {
 	Quiet bool
-	dry   bool          // there is nothing to estimate
-	Deaf  chan struct{} // closed when standard error takes no more
+	dry   bool          // without estimates
+	Deaf  chan struct{} // closed when a write to standard error fails
 
 	mu       sync.Mutex
 	w        io.Writer
 	lost     bool
 	terminal *Terminal // nil without one
-	line     string    // that is on it
+	line     string    // shown on it
 }
 
-// Times between two looks at the crawl.
 const (
 	liveEvery  = 250 * time.Millisecond
 	plainEvery = 10 * time.Second
 )
 
-// New returns a display on w.
 func New(w io.Writer, quiet, dry bool) *Display {
 	return &Display{w: w, Quiet: quiet, dry: dry, Deaf: make(chan struct{}), terminal: TerminalOf(w)}
 }
 
-// Live reports whether there is a terminal.
 func (v *Display) Live() bool { return v.terminal != nil }
 
 // Every is the time between two lines.
@@ -65,7 +60,7 @@ func (v *Display) Every() time.Duration {
 	return plainEvery
 }
 
-// heard takes in whether somebody could be told something; called with mu held.
+// heard notes the error of a write; called with mu held.
 func (v *Display) heard(err error) {
 	if err != nil && !v.lost {
 		v.lost = true
@@ -101,8 +96,8 @@ func (v *Display) Tell(format string, args ...any) {
 
 // clear removes the live line; called with mu held.
 func (v *Display) clear() {
-	if v.terminal != nil {
-		v.heard(v.terminal.Clear())
+	if v.terminal != nil && v.terminal.width != 0 {
+		v.heard(v.terminal.Draw(""))
 	}
 	v.line = ""
 }
@@ -126,14 +121,14 @@ func (v *Display) Show(line string) {
 	v.line = line
 }
 
-// Crawl is a running crawl, as far as its progress goes.
+// Crawl is a running crawl.
 type Crawl interface {
 	Status(ctx context.Context) (status.Status, error)
 	Estimate(ctx context.Context) (status.Estimate, error)
 }
 
-// Follow shows the progress of c until ctx ends, and an estimate at the start and whenever it doubles. Estimates cost
-// a look at every host, so that they are made at 0, 1, 3, 7 and 15 seconds, and then every ten.
+// Follow shows the progress of c until ctx ends, and an estimate at the start and whenever it doubles. An estimate reads every
+// host, so Follow makes one after 0, 1, 3, 7 and 15 seconds, and then every ten.
 func (v *Display) Follow(ctx context.Context, c Crawl) {
 	if v.Quiet {
 		return
@@ -157,7 +152,9 @@ func (v *Display) Follow(ctx context.Context, c Crawl) {
 				for _, text := range troubles.look(look.Status) {
 					v.Say("%s", plainly.OneLine(text))
 				}
-				v.Show(Line(look, rated(&rates, look)))
+				s := &look.Status
+				rates.Add(status.Sample{At: time.Now(), Pages: s.Pages, Bytes: s.Bytes, Exchanges: s.Exchanges, Permitted: look.Waits.Permitted})
+				v.Show(Line(look, rates.Over(rateSpan)))
 			}
 		case <-looks.C:
 			said = v.estimate(ctx, c, said)
@@ -175,7 +172,7 @@ func (v *Display) Follow(ctx context.Context, c Crawl) {
 	}
 }
 
-// lookAt asks a crawl all that is shown.
+// lookAt reads all that a line shows.
 func lookAt(ctx context.Context, c Crawl) (l status.Look, err error) {
 	if l.Status, err = c.Status(ctx); err != nil {
 		return l, err
@@ -183,27 +180,18 @@ func lookAt(ctx context.Context, c Crawl) (l status.Look, err error) {
 	if l.Estimate, err = c.Estimate(ctx); err != nil {
 		return l, err
 	}
-	if c, ok := c.(interface{ Live() *status.Live }); ok { // a crawl has it
+	if c, ok := c.(interface{ Live() *status.Live }); ok {
 		l.Waits, err = c.Live().Waits(ctx, l.Status.LimitedByIP)
 	}
 	return l, err
 }
 
-// Rates are of the last seconds: of so many looks.
 const (
 	rateSpan  = 10 * time.Second
 	ratesOver = int(rateSpan/liveEvery) + 1
 )
 
-// rated takes in a look, and returns how fast it went of late.
-func rated(all *status.Samples, l status.Look) status.Rates {
-	all.Add(status.Sample{
-		At: time.Now(), Pages: l.Status.Pages, Bytes: l.Status.Bytes, Exchanges: l.Status.Exchanges, Permitted: l.Waits.Permitted,
-	})
-	return all.Over(rateSpan)
-}
-
-// estimate says how long the crawl takes, if that is more than twice what was said, and returns what was said last.
+// estimate prints the estimate if it is more than twice said, the one printed before, and returns the last one printed.
 func (v *Display) estimate(ctx context.Context, c Crawl, said time.Duration) time.Duration {
 	s, err := c.Status(ctx)
 	if err != nil || s.State != "running" || v.dry {
@@ -217,7 +205,7 @@ func (v *Display) estimate(ctx context.Context, c Crawl, said time.Duration) tim
 	return e.Rest()
 }
 
-// Line says a line of the ledger, for -v.
+// Line prints a line of the ledger, for -v.
 func (v *Display) Line(l storage.Line) {
 	text := string(l.Decision)
 	if l.Outcome != "" {
@@ -236,7 +224,7 @@ func (v *Display) Line(l storage.Line) {
 	v.Say("%s", plainly.OneLine(text))
 }
 
-// reasonOf is why a line says what it says; what went the usual way needs none.
+// reasonOf returns the reason of a line; "" for a fetched page.
 func reasonOf(l storage.Line) string {
 	switch {
 	case l.Outcome == storage.OutcomeDisallowed && l.RobotsLine > 0:
@@ -249,13 +237,13 @@ func reasonOf(l storage.Line) string {
 	return plainly.Reason(l.Reason)
 }
 
-// Terminal is the status line of a terminal: the line of the cursor, redrawn in place without escape sequences. Its methods
-// must not be called concurrently.
+// Terminal is the status line of a terminal, redrawn in place without escape sequences. Its methods must not be called
+// concurrently.
 type Terminal struct {
 	w          io.Writer
-	columns    func() int  // zero where it is not known
+	columns    func() int  // zero if not known
 	foreground func() bool // false while a shell has the terminal
-	width      int         // columns of the line that is there
+	width      int         // columns of the shown line
 }
 
 // TerminalOf returns the status line of w, or nil if w is not a terminal or a dumb one.
@@ -274,8 +262,8 @@ func TerminalOf(w io.Writer) *Terminal {
 	return &Terminal{w: w, columns: columns, foreground: func() bool { return foreground(f) }}
 }
 
-// Draw replaces the line, cut to the width of the terminal, and draws nothing in the background. The last column stays
-// empty, because some terminals break a line that reaches it.
+// Draw replaces the line, cut to the width of the terminal; in the background it draws nothing. The last column stays empty,
+// because some terminals break a line that reaches it.
 func (t *Terminal) Draw(line string) error {
 	if !t.foreground() {
 		t.width = 0
@@ -293,15 +281,7 @@ func (t *Terminal) Draw(line string) error {
 	return err
 }
 
-// Clear removes the line.
-func (t *Terminal) Clear() error {
-	if t.width == 0 {
-		return nil
-	}
-	return t.Draw("")
-}
-
-// Leave lets the line stand; what is written next begins below it.
+// Leave keeps the line, and moves the cursor below it.
 func (t *Terminal) Leave() error {
 	if t.width == 0 {
 		return nil
@@ -311,7 +291,7 @@ func (t *Terminal) Leave() error {
 	return err
 }
 
-// clip cuts text to so many columns, between two grapheme clusters.
+// clip cuts text to a width in columns, between two grapheme clusters.
 func clip(text string, columns int) string {
 	if uniseg.StringWidth(text) <= columns {
 		return text
@@ -324,17 +304,17 @@ func clip(text string, columns int) string {
 	return b.String() + "…"
 }
 
-// waiting says what a crawl waits for when nothing else goes on, each time that it is something else.
+// waiting describes what an idle crawl waits for, whenever that changes.
 type waiting struct {
-	said      string // the hosts that were named last
-	exchanges int64  // as of the last look
-	looked    bool   // there was one
+	said      string // the hosts named last
+	exchanges int64  // at the last look
+	looked    bool
 }
 
-// maxNamed is how many hosts a sentence names.
+// maxNamed bounds the hosts in a sentence.
 const maxNamed = 3
 
-// look returns what is to be said of a status; empty when the crawl does not just wait, or that was said.
+// look returns a sentence on a status; "" if the crawl is not idle, or nothing changed.
 func (w *waiting) look(s status.Status) string {
 	still := w.looked && w.exchanges == s.Exchanges && s.Exchanges+s.InFlight > 0
 	w.exchanges, w.looked = s.Exchanges, true
@@ -343,7 +323,7 @@ func (w *waiting) look(s status.Status) string {
 	case s.State != "running" || left+s.InFlight == 0:
 	case s.InFlight == 0:
 		hosts, says = resting(s, left)
-	case still: // since the last look, a second before or more
+	case still: // for a second or more
 		hosts, says = answering(s)
 	}
 	if says == "" || hosts == w.said {
@@ -353,7 +333,7 @@ func (w *waiting) look(s status.Status) string {
 	return says + fmt.Sprintf("; Ctrl-C ends the crawl now and leaves %s for curtsy resume", plainly.Count(s.Queued+s.Deferred+s.InFlight, "URL"))
 }
 
-// resting names the hosts that a crawl waits for when all that have something left are left alone.
+// resting names the hosts that the crawl waits for, if all with pending URLs are in back-off.
 func resting(s status.Status, left int64) (hosts, says string) {
 	var names []string
 	first := math.Inf(1)
@@ -364,7 +344,7 @@ func resting(s status.Status, left int64) (hosts, says string) {
 			first = min(first, r.Wait)
 		}
 	}
-	for _, q := range s.Longest { // Resting has none that is open
+	for _, q := range s.Longest { // s.Resting has no open hosts
 		if q.State == "" && q.Wait > q.Pace {
 			left -= q.Pending
 			names = append(names, q.Host+" ("+status.NotDue+")")
@@ -378,7 +358,7 @@ func resting(s status.Status, left int64) (hosts, says string) {
 	return strings.Join(names, " "), fmt.Sprintf("only hosts in back-off are left: %s; next request in %v", named(names), text.Seconds(first).Round(time.Second))
 }
 
-// answering names the hosts that a crawl waits for when nothing came for a while.
+// answering names the hosts whose responses the crawl waits for.
 func answering(s status.Status) (hosts, says string) {
 	var names []string
 	for _, q := range s.Longest {
@@ -393,7 +373,6 @@ func answering(s status.Status) (hosts, says string) {
 	return strings.Join(names, " "), fmt.Sprintf("waiting for responses from %s", named(names))
 }
 
-// named lists the first of many.
 func named(names []string) string {
 	if more := len(names) - maxNamed; more > 0 {
 		return strings.Join(names[:maxNamed], ", ") + fmt.Sprintf(" and %d more", more)
@@ -401,16 +380,16 @@ func named(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// troubles says which hosts are left alone, each once.
+// troubles reports the hosts that are not crawled, each once.
 type troubles struct {
-	hosts map[string]bool // that need not be said: of an earlier run, or said; nil before the first look
+	hosts map[string]bool // of an earlier run, or reported; nil before the first look
 	said  int
 }
 
-// mostTroubled is how many hosts are named while a crawl runs: the status names more.
+// mostTroubled bounds the hosts named while a crawl runs; the status names more.
 const mostTroubled = 5
 
-// look returns what is to be said of a status. What was so before the first look is none of this run.
+// look returns the sentences on a status. The first look only takes the hosts of an earlier run.
 func (t *troubles) look(s status.Status) (says []string) {
 	first := t.hosts == nil
 	if first {
@@ -421,7 +400,7 @@ func (t *troubles) look(s status.Status) (says []string) {
 			continue
 		}
 		closed := r.Condition == frontier.Retired.String() || r.Condition == frontier.Refused.String()
-		if t.hosts[r.Host] = true; first || closed || strings.HasPrefix(r.Reason, "robots") { // the crawl itself says that
+		if t.hosts[r.Host] = true; first || closed || strings.HasPrefix(r.Reason, "robots") { // the crawl reports these itself
 			continue
 		}
 		switch t.said++; {
@@ -436,19 +415,19 @@ func (t *troubles) look(s status.Status) (says []string) {
 	return says
 }
 
-// Work is how far a long work is, as whoever does it tells. Its methods may be called concurrently.
+// Work is the progress of a long task. Its methods may be called concurrently.
 type Work struct {
 	name  string // "audit"
-	thing string // that is counted; empty for bytes
+	thing string // to count; "" for bytes
 	done  atomic.Int64
-	total atomic.Int64 // zero: nobody knows
+	total atomic.Int64 // zero if not known
 	part  atomic.Pointer[part]
 }
 
-// NewWork is a work of that name, on things; no thing for bytes.
+// NewWork counts things, or bytes if thing is "".
 func NewWork(name, thing string) *Work { return &Work{name: name, thing: thing} }
 
-// At says how much is done, of what part of the work.
+// At sets how much of a part is done.
 func (w *Work) At(name string, done int64) {
 	if p := w.part.Load(); p == nil || p.name != name {
 		w.part.Store(&part{name, time.Now()})
@@ -456,18 +435,18 @@ func (w *Work) At(name string, done int64) {
 	w.done.Store(done)
 }
 
-// part is one of several that are done one after the other.
+// part is one of several consecutive parts.
 type part struct {
 	name  string
 	began time.Time
 }
 
-// Reads says that files, or those in folders, are read so many times from one end to the other.
+// Reads adds to the total times the size of files, and of those in folders.
 func (w *Work) Reads(times int64, paths ...string) *Work {
 	for _, path := range paths {
 		_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
-				return nil // what is not there, the work itself says
+				return nil // the task itself reports it
 			}
 			if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
 				w.total.Add(times * fi.Size())
@@ -478,23 +457,18 @@ func (w *Work) Reads(times int64, paths ...string) *Work {
 	return w
 }
 
-// hears has a work tell w how far it is.
-func (w *Work) hears(ctx context.Context) context.Context {
-	return meter.With(ctx, meter.Listener{Of: func(n int64) { w.total.Add(n) }, Add: func(n int64) { w.done.Add(n) }})
-}
-
-// shownAfter is how long a work takes until it is shown at all on a terminal.
+// shownAfter is when a terminal first shows a task.
 const shownAfter = 500 * time.Millisecond
 
-// While shows how far a work is until do returns, as Display does.
-// What do calls may tell by its context: package meter.
+// While shows the progress of a task until do returns. The context of do carries a meter (package meter) that counts for w.
 func While(ctx context.Context, to io.Writer, quiet bool, w *Work, do func(ctx context.Context) error) error {
 	return New(to, quiet, false).While(ctx, w, do)
 }
 
-// While is the function While, where sentences are said meanwhile.
+// While is the function While on v.
 func (v *Display) While(ctx context.Context, w *Work, do func(ctx context.Context) error) error {
-	return v.while(ctx, w.now, func() error { return do(w.hears(ctx)) })
+	metered := meter.With(ctx, meter.Listener{Of: func(n int64) { w.total.Add(n) }, Add: func(n int64) { w.done.Add(n) }})
+	return v.while(ctx, w.now, func() error { return do(metered) })
 }
 
 func (v *Display) while(ctx context.Context, now func() work, do func() error) error {
@@ -512,7 +486,6 @@ func (v *Display) while(ctx context.Context, now func() work, do func() error) e
 	return do()
 }
 
-// now is the work as it is.
 func (w *Work) now() work {
 	x := work{Name: w.name, Thing: w.thing, Done: w.done.Load(), Total: w.total.Load()}
 	if p := w.part.Load(); p != nil {
@@ -521,7 +494,6 @@ func (w *Work) now() work {
 	return x
 }
 
-// follow shows a work until ctx ends.
 func (v *Display) follow(ctx context.Context, now func() work) {
 	wait := plainEvery
 	if v.Live() {
@@ -542,20 +514,17 @@ func (v *Display) follow(ctx context.Context, now func() work) {
 	}
 }
 
-// WhileMirrored shows how far a mirror is, until do returns.
+// WhileMirrored shows the progress of a mirror until do returns.
 func (v *Display) WhileMirrored(ctx context.Context, p *mirror.Progress, do func() error) error {
-	return v.while(ctx, func() work { return mirrored(p) }, do)
+	return v.while(ctx, func() work {
+		if total := p.Total.Load(); total > 0 {
+			return work{Name: "mirror", Part: "writing", Thing: "URL", Done: p.Written.Load(), Total: total}
+		}
+		return work{Name: "mirror", Part: "reading the archive", Thing: "URL", Done: p.Read.Load()}
+	}, do)
 }
 
-// mirrored is how far a mirror is: the archive is read first.
-func mirrored(p *mirror.Progress) work {
-	if total := p.Total.Load(); total > 0 {
-		return work{Name: "mirror", Part: "writing", Thing: "URL", Done: p.Written.Load(), Total: total}
-	}
-	return work{Name: "mirror", Part: "reading the archive", Thing: "URL", Done: p.Read.Load()}
-}
-
-// Line returns the state of a crawl in one line, the most important first. Rates are those of the last seconds.
+// Line returns the state of a crawl in one line, the most important first.
 func Line(l status.Look, rates status.Rates) string {
 	s, e := &l.Status, &l.Estimate
 	line := fmt.Sprintf("%s %s  %d fetched, %d pending", text.Clock(text.Seconds(s.Elapsed)), text.StateWord(s.State), s.Fetched, s.Queued+s.InFlight+s.Deferred)
@@ -564,7 +533,7 @@ func Line(l status.Look, rates status.Rates) string {
 	}
 	if s.State == "running" && rates.Exchanges > 0 {
 		line += ", " + perSecond(rates.Pages) + " pages/s"
-		if rates.Permitted > 0 { // hosts come and go meanwhile, so the rate may seem higher than permitted
+		if rates.Permitted > 0 { // hosts come and go, so the rate may seem higher than permitted
 			line += fmt.Sprintf(" (%.0f %% of permitted)", 100*min(rates.Exchanges/rates.Permitted, 1))
 		}
 		if e.Likely > 0 {
@@ -582,7 +551,7 @@ func Line(l status.Look, rates status.Rates) string {
 	return plainly.OneLine(line + ", " + plainly.RoughSize(s.Bytes))
 }
 
-// perSecond writes a rate in as many digits as are significant.
+// perSecond formats a rate with three significant digits.
 func perSecond(r float64) string {
 	switch {
 	case r >= 100:
@@ -593,17 +562,16 @@ func perSecond(r float64) string {
 	return fmt.Sprintf("%.2f", r)
 }
 
-// work is how far a long work is at one instant.
+// work is a Work at one instant.
 type work struct {
 	Name  string
-	Part  string // of it, that is under way; empty for none
-	Thing string // that is counted; empty for bytes
+	Part  string // under way; "" for none
+	Thing string // to count; "" for bytes
 	Done  int64
-	Total int64 // zero: not known
+	Total int64 // zero if not known
 	Took  time.Duration
 }
 
-// count writes a number of things, or bytes.
 func (w work) count(n int64) string {
 	if w.Thing == "" {
 		return plainly.RoughSize(n)
@@ -611,7 +579,6 @@ func (w work) count(n int64) string {
 	return plainly.Count(n, w.Thing)
 }
 
-// far is how far it is, in words.
 func (w work) far() string {
 	if w.Total == 0 {
 		return w.count(w.Done)
@@ -623,7 +590,7 @@ func (w work) far() string {
 	return done + " of " + w.count(w.Total)
 }
 
-// rate is how much is done in a second; empty where that is not known yet.
+// rate is the work done in a second; "" if not known yet.
 func (w work) rate() string {
 	if w.Took < time.Second || w.Done == 0 {
 		return ""
@@ -635,7 +602,7 @@ func (w work) rate() string {
 	return perSecond(n) + "/s"
 }
 
-// left is how long it still takes at that rate; empty where that is not known.
+// left is the remaining time; "" if not known.
 func (w work) left() string {
 	if w.Took < 2*time.Second || w.Done == 0 || w.Total == 0 || w.Done >= w.Total {
 		return ""
@@ -644,7 +611,6 @@ func (w work) left() string {
 	return status.Roughly(max(left, time.Second)) + " left"
 }
 
-// line is a work in one line.
 func (w work) line() string {
 	name := w.Name
 	if w.Part != "" {
