@@ -13,48 +13,46 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
-// loop is what the workers share.
+// loop is the state that the workers share.
 type loop struct {
 	client     http.Client
 	hosts      map[string]bool
-	mu         sync.Mutex // guards what is below
-	news       sync.Cond  // work has come, or none will
+	mu         sync.Mutex // guards the fields below
+	news       sync.Cond  // signals new work, or the end
 	seen       map[string]bool
 	queue      []string
-	busy, left int // workers with a page; pages that may still be asked for, negative for no limit
+	busy, left int // workers with a page; pages that may still be requested, negative for no limit
 	err        error
 }
 
-// runBare fetches the seeds and all that links of their hosts lead to, as many at once as there are workers, and no more
-// than most pages if that is not 0. It returns how many URLs it has seen. Any answer but 200 ends it.
+// runBare fetches the seeds and all pages of their hosts that links lead to, at most most pages if that is not 0, with so many
+// workers. It returns how many URLs it has seen. Any status but 200 is an error.
 func runBare(ctx context.Context, seeds []string, workers, most int) (seen int, err error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: workers, DisableCompression: true}
 	transport.MaxConnsPerHost = max(2, 4*workers/cmp.Or(len(seeds), 1))
 	l := &loop{hosts: map[string]bool{}, seen: map[string]bool{}, left: cmp.Or(most, -1)}
 	l.client.Transport, l.news.L = transport, &l.mu
 	for _, seed := range seeds {
-		if u, err := url.Parse(seed); err == nil { // else fetching it says so
+		if u, err := url.Parse(seed); err == nil { // else its fetch fails
 			l.hosts[u.Host] = true
 		}
 	}
 	l.add(seeds)
 	var all sync.WaitGroup
 	for range workers {
-		all.Go(func() { l.work(ctx) })
+		all.Go(func() {
+			body, links := new(bytes.Buffer), make([]string, 0, 256)
+			for u, ok := l.next(); ok; u, ok = l.next() {
+				l.done(l.page(ctx, u, body, links))
+			}
+		})
 	}
 	all.Wait()
 	transport.CloseIdleConnections()
 	return len(l.seen), l.err
 }
 
-func (l *loop) work(ctx context.Context) {
-	body, links := new(bytes.Buffer), make([]string, 0, 256)
-	for u, ok := l.next(); ok; u, ok = l.next() {
-		l.done(l.page(ctx, u, body, links))
-	}
-}
-
-// next waits for a URL. There is none when the queue is empty and nobody has a page that could fill it.
+// next waits for a URL. It returns false when the queue is empty and no worker has a page that could fill it.
 func (l *loop) next() (u string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

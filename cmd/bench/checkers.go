@@ -23,23 +23,22 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// checker is a link checker and how it did.
+// checker is a link checker and its results.
 type checker struct {
 	Name   string `json:"name"`
-	Line   string `json:"line"` // URL and DIR are replaced by the first page and a folder that it may write to
+	Line   string `json:"line"` // with URL and DIR, a folder it may write to
 	Absent bool   `json:"absent,omitempty"`
 	score
 	Site   times `json:"site"`
 	Folder times `json:"folder"`
 }
 
-// times are those of all rounds.
 type times struct {
 	Rounds  []float64 `json:"rounds_s"`
-	Stopped bool      `json:"stopped,omitempty"` // at the limit: it takes longer
+	Stopped bool      `json:"stopped,omitempty"` // at the limit
 }
 
-// In is the median as a multiple of another one.
+// In formats the median as a multiple of another time.
 func (t times) In(format string, other float64) string {
 	if t.Stopped {
 		format = "> " + format
@@ -47,17 +46,16 @@ func (t times) In(format string, other float64) string {
 	return figure(format, t.Median()/max(other, 1e-9))
 }
 
-// Median is that of all rounds, in seconds.
+// Median is in seconds.
 func (t times) Median() float64 { return spreadOf(t.Rounds).Median }
 
-// linkcheckerrc raises linkchecker's rate to that of the others, and has it check fragments.
+// linkcheckerrc makes linkchecker as fast as the others, and check fragments.
 //
 //go:embed linkcheckerrc
 var linkcheckerrc []byte
 
-// knownCheckers are the contenders: each follows robots.txt and prints only errors where it can, may have eight connections
-// where it can be told, and checks requisites and fragments where it does. curtsy is told that the site is the user's own,
-// as the others assume: it observes no delay then.
+// knownCheckers follow robots.txt and print only errors if they can, use eight connections if they have an option for it, and
+// check requisites and fragments if they do. curtsy takes the site for the user's own, without a delay, as the others do.
 func knownCheckers() []checker {
 	return []checker{
 		{Name: "curtsy linkcheck", Line: "curtsy linkcheck --json --quiet --delay 0 --per-host 8 --dir DIR/crawl URL"},
@@ -68,7 +66,7 @@ func knownCheckers() []checker {
 	}
 }
 
-// checkers has each link checker check a site with known faults, then the folder, in rounds.
+// checkers runs each link checker in rounds, on a site with known faults and then on the folder.
 func (b *bench) checkers(ctx context.Context, r *result) error {
 	site := crawltest.NewFaultySite()
 	faults := httptest.NewServer(hurried(site))
@@ -98,7 +96,7 @@ func (b *bench) checkers(ctx context.Context, r *result) error {
 				c.score, err = own(site, faults.URL, said)
 			} else if err == nil {
 				if _, after, ok := strings.Cut(said, "\nFound "); ok && strings.HasPrefix(c.Name, "wget") {
-					said = after // before it are the URLs that work
+					said = after // working URLs come before
 				}
 				c.score = others(site, faults.URL, said)
 			}
@@ -114,7 +112,7 @@ func (b *bench) checkers(ctx context.Context, r *result) error {
 	return nil
 }
 
-// hurried adds the header field that linkchecker wants before it requests a host at the rate it was told.
+// hurried adds the header field that linkchecker needs to request a host at full rate.
 func hurried(site http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("LinkChecker", "yes")
@@ -122,7 +120,7 @@ func hurried(site http.Handler) http.Handler {
 	})
 }
 
-// check runs a checker once and returns what it printed. Its exit code reports that something is broken.
+// check runs a checker once and returns its output. Its exit code only reports broken links.
 func (b *bench) check(ctx context.Context, c *checker, t *times, url string) (string, error) {
 	dir, err := os.MkdirTemp(b.tmp, "check-")
 	if err != nil {
@@ -146,14 +144,12 @@ func (b *bench) check(ctx context.Context, c *checker, t *times, url string) (st
 	return said.String(), err
 }
 
-// score is what a checker made of the faults.
 type score struct {
 	Found    int            `json:"found"`
 	Missed   map[string]int `json:"missed"`   // by kind
 	Invented []string       `json:"invented"` // URLs of the site that it reported although they have no fault
 }
 
-// scored counts the faults that are found.
 func scored(site *crawltest.FaultySite, found func(crawltest.Fault) bool, invented []string) score {
 	s := score{Missed: map[string]int{}, Invented: slices.Sorted(slices.Values(invented))}
 	for _, f := range site.Faults() {
@@ -166,7 +162,7 @@ func scored(site *crawltest.FaultySite, found func(crawltest.Fault) bool, invent
 	return s
 }
 
-// own scores what curtsy said in its JSON form: a fault is found if it is in the right list.
+// own scores the JSON output of curtsy: a fault must be in the right list.
 func own(site *crawltest.FaultySite, base, said string) (score, error) {
 	var r check.Result
 	if err := json.Unmarshal([]byte(said), &r); err != nil {
@@ -206,11 +202,11 @@ func own(site *crawltest.FaultySite, base, said string) (score, error) {
 	return s, nil
 }
 
-// asWritten are links as linkchecker prints them, unresolved. On the site, all are relative to its root.
+// asWritten matches links as linkchecker prints them, unresolved. All links of the site are relative to its root.
 var asWritten = regexp.MustCompile("(?m)^URL +`([^']*)'")
 
-// others scores the output of another checker. A fault is found if its URL is printed, for whatever reason. A printed URL of
-// the site is invented if it has no fault, is not the page of one, and is not a step of a broken redirect.
+// others scores another checker. A fault is found if its URL is printed, for any reason. A printed URL of the site is invented if
+// it has no fault, is not the page of one, and is not a step of a broken redirect.
 func others(site *crawltest.FaultySite, base, said string) score {
 	named := map[string]bool{}
 	for _, u := range regexp.MustCompile(regexp.QuoteMeta(base)+`[^\s"'<>|)\]]*`).FindAllString(said, -1) {
@@ -220,7 +216,7 @@ func others(site *crawltest.FaultySite, base, said string) score {
 	for _, m := range asWritten.FindAllStringSubmatch(said, -1) {
 		written["/"+strings.TrimPrefix(m[1], "/")] = true
 	}
-	innocent := map[string]bool{"": true, "/": true, "/good.html#lost": true} // the last is where redirects of faults lead
+	innocent := map[string]bool{"": true, "/": true, "/good.html#lost": true} // the last is the target of faulty redirects
 	for _, f := range site.Faults() {
 		plain, _, _ := strings.Cut(decoded(f.URL), " ")
 		for _, path := range []string{f.URL, f.Page, f.URL + "/2", f.URL + "/missing.html", decoded(f.URL), plain} {
@@ -245,7 +241,7 @@ func others(site *crawltest.FaultySite, base, said string) score {
 	}, invented)
 }
 
-// decoded is a URL as some print it.
+// decoded is a URL as some checkers print it.
 func decoded(u string) string {
 	if d, err := url.PathUnescape(u); err == nil {
 		return d

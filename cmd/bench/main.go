@@ -23,12 +23,12 @@ import (
 )
 
 func main() {
-	runtime.MemProfileRate = 0 // only --profile wants samples, and sets it
+	runtime.MemProfileRate = 0 // --profile sets it
 	std := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	os.Exit(cli.Report(std.Err, newRoot(std).ExecuteContext(context.Background())))
 }
 
-// bench is what the command line says, and what all runs share.
+// bench has the flags, and the state that all runs share.
 type bench struct {
 	name                          string // of the setup
 	rounds, pages, hosts, workers int    // except for rounds, 0 means the default of the setup
@@ -41,9 +41,9 @@ type bench struct {
 	say                           func(format string, args ...any) // reports progress
 
 	contenders []contender
-	self       string   // this program
+	self       string   // path of this program
 	env        []string // of its other processes
-	tmp        string   // where crawls are kept
+	tmp        string   // folder of the crawls
 	webs       map[webConfig]*remoteWeb
 }
 
@@ -85,7 +85,6 @@ func newRoot(std cli.Streams) *cobra.Command {
 	return root
 }
 
-// The setups.
 const (
 	oneHost    = "one-host"   // an own site: the cost of a page decides
 	manyHosts  = "many-hosts" // own sites, one request at a time each
@@ -96,7 +95,7 @@ const (
 	setupNames = "one-host, many-hosts, saturation, growth, mirror or hostile"
 )
 
-// setup has the defaults of a setup, and the flags beside those of every setup.
+// setup has the defaults of a setup, and its own flags.
 type setup struct {
 	pages, hosts, workers int
 	vs                    []string
@@ -113,7 +112,7 @@ var setups = map[string]setup{
 }
 
 const (
-	hostPages = 20                    // of a host of saturation: enough to make the time until all hosts are known short
+	hostPages = 20                    // of a host of saturation: all hosts are soon known
 	latency   = 20 * time.Millisecond // of each response of saturation
 	curtsy    = "curtsy"
 	bareLoop  = "bare"
@@ -190,7 +189,6 @@ func (b *bench) plan() error {
 	return b.compare()
 }
 
-// crawlJob is the crawl of a web by curtsy.
 func (b *bench) crawlJob(web webConfig) job {
 	args := []string{"--quiet", "--workers", strconv.Itoa(b.workers), "--dir", "{dir}", "--seeds", "{seeds}"}
 	switch {
@@ -210,7 +208,7 @@ func (b *bench) crawlJob(web webConfig) job {
 	return job{Do: "crawl", Args: args}
 }
 
-// compare adds the contenders that --vs names. They crawl the first web.
+// compare adds the contenders of --vs. They crawl the first web.
 func (b *bench) compare() error {
 	web := b.contenders[0].web
 	add := func(c contender) {
@@ -250,11 +248,11 @@ func (b *bench) compare() error {
 	return nil
 }
 
-// peerNames are the crawlers whose command lines are known. HTTrack limits itself to a few pages per second unless -%!,
-// -%c0 and -A0 are all given. Scrapy stores nothing.
+// peerNames are the crawlers with known command lines. HTTrack limits itself to a few pages per second unless -%!, -%c0 and -A0
+// are all given. Scrapy stores nothing.
 var peerNames = []string{"wget", "wget2", "httrack", "scrapy"}
 
-// peers returns those that a value of --vs names: a known one, all known ones that are installed, or a command line.
+// peers returns the contenders of a value of --vs: a known crawler, all that are installed, or a command line.
 func (b *bench) peers(whom string, web webConfig) (all []contender, err error) {
 	names := []string{whom}
 	if whom == "peers" {
@@ -296,7 +294,7 @@ func (b *bench) peers(whom string, web webConfig) (all []contender, err error) {
 	return all, nil
 }
 
-// spider is what Scrapy runs: it follows all links of its hosts, and stores nothing.
+// spider is a Scrapy spider that follows all links of its hosts, and stores nothing.
 //
 //go:embed spider.py
 var spider []byte

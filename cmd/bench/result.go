@@ -18,7 +18,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// result is what a bench measured. The JSON form has everything, the text form the medians.
+// result has all measurements. The text form has only medians.
 type result struct {
 	Schema     int        `json:"schema"`
 	Version    string     `json:"curtsy"`
@@ -43,7 +43,6 @@ type result struct {
 	Notes      []string   `json:"notes"`
 }
 
-// rows are the rounds of a contender and their medians.
 type rows struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command"`
@@ -71,7 +70,6 @@ type round struct {
 	Referee refereed `json:"referee"`
 }
 
-// spread is the median of some rounds, with minimum and maximum.
 type spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
@@ -116,7 +114,6 @@ func (b *bench) newResult() *result {
 	return r
 }
 
-// spread returns the spread of a figure of all rounds.
 func (c *rows) spread(figure func(round) float64) spread {
 	var all []float64
 	for _, x := range c.Rounds {
@@ -146,15 +143,14 @@ func spreadOf(all []float64) spread {
 	return spread{Median: (all[(n-1)/2] + all[n/2]) / 2, Min: all[0], Max: all[n-1]}
 }
 
-// Stopped reports whether a peer reached its limit.
+// Stopped reports whether a round ended at the limit.
 func (c rows) Stopped() bool {
 	return slices.ContainsFunc(c.Rounds, func(x round) bool { return x.Stopped })
 }
 
-// ours reports whether the contender is curtsy.
 func (c *rows) ours() bool { return !c.Peer && !strings.HasPrefix(c.Name, bareLoop) }
 
-// conclude computes medians and ratios, and what is wrong with the rounds.
+// conclude computes medians and ratios, and judges the rounds.
 func (r *result) conclude() {
 	for i := range r.Contenders {
 		c := &r.Contenders[i]
@@ -186,7 +182,7 @@ func (r *result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// judge collects what is wrong with the runs of a contender.
+// judge collects the faults of a contender's runs.
 func (r *result) judge(c *rows) {
 	for i, x := range c.Rounds {
 		found := x.Referee.violations()
@@ -207,7 +203,7 @@ func (r *result) judge(c *rows) {
 	}
 }
 
-// verdict is the error that the command ends with.
+// verdict is the error of the command.
 func (r *result) verdict() error {
 	switch {
 	case len(r.Violations) > 0:
@@ -220,7 +216,7 @@ func (r *result) verdict() error {
 	return nil
 }
 
-// resultText is the form for people: tables of medians and worst counts.
+// resultText has tables of medians and worst counts.
 //
 //go:embed result.tmpl
 var resultText string
@@ -249,13 +245,12 @@ var serverFigures = map[string]func(x round) float64{
 	"known":           func(x round) float64 { return float64(x.Referee.Known) },
 }
 
-// writeText writes the form for people.
 func (r *result) writeText(out io.Writer) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	return errors.Join(resultTemplate.Execute(tw, r), tw.Flush())
 }
 
-// figure writes a number, or - for 0.
+// figure formats a number; 0 is "-".
 func figure(format string, x float64) string {
 	if x == 0 {
 		return "-"

@@ -33,7 +33,6 @@ const (
 	saidSize  = 4 << 10         // of the output of a process that an error quotes
 )
 
-// run measures what the command line asks for and prints the result.
 func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
 	measure := b.crawls
 	if slices.Contains(b.vs, "checkers") {
@@ -79,7 +78,7 @@ func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
 	return errors.Join(err, r.verdict())
 }
 
-// cleanEnv returns env without settings of curtsy and of the collector, for a user who has configured nothing.
+// cleanEnv returns env without settings of curtsy and of the garbage collector.
 func (b *bench) cleanEnv(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return strings.HasPrefix(kv, "CURTSY_") || strings.HasPrefix(kv, "GOGC=") || strings.HasPrefix(kv, "GOMEMLIMIT=")
@@ -90,7 +89,7 @@ func (b *bench) cleanEnv(env []string) []string {
 	return env
 }
 
-// crawls measures all contenders in rounds. Each round starts with another one, so that none always follows the same.
+// crawls measures all contenders in rounds. Each round starts with another one, so that the order changes.
 func (b *bench) crawls(ctx context.Context, r *result) error {
 	for round := range b.rounds {
 		for i := range b.contenders {
@@ -111,7 +110,6 @@ func (b *bench) crawls(ctx context.Context, r *result) error {
 	return nil
 }
 
-// measure runs a contender once.
 func (b *bench) measure(ctx context.Context, c contender, round int) (x round, err error) {
 	profile := ""
 	if b.profile != "" && c.job.Do == "crawl" {
@@ -147,9 +145,9 @@ func (b *bench) measure(ctx context.Context, c contender, round int) (x round, e
 	return x, err
 }
 
-// once runs a contender to its end, and decodes what a job of this program returns into out. The directory of the crawl
-// remains until everything is measured: ext4 does not reuse inode numbers that were freed within the last minutes, and
-// skipping them makes new files ten times as expensive for the next contender.
+// once runs a contender, and decodes the result of a job of this program into out. The directory of the crawl remains until
+// the end: ext4 does not reuse inode numbers that were freed within minutes, and skipping them makes new files ten times as
+// expensive for the next contender.
 func (b *bench) once(ctx context.Context, c contender, profile string, out any) (e ended, dir string, err error) {
 	web, err := b.serve(ctx, c.web)
 	if err != nil {
@@ -183,7 +181,7 @@ func (b *bench) once(ctx context.Context, c contender, profile string, out any) 
 		p.words = slices.Clone(p.words)
 		p.words[i] = fill.Replace(p.words[i])
 	}
-	if c.peer() { // judged by what it fetched, not by its exit code
+	if c.peer() { // its exit code does not count
 		e, err = p.run(ctx)
 	} else {
 		e, err = p.result(ctx, filepath.Join(run, "out"), out)
@@ -191,7 +189,6 @@ func (b *bench) once(ctx context.Context, c contender, profile string, out any) 
 	return e, dir, err
 }
 
-// process is a command to be run to its end.
 type process struct {
 	words        []string
 	dir          string
@@ -200,7 +197,7 @@ type process struct {
 	out          io.Writer // nil = the end is kept for errors
 }
 
-// ended is a process that has ended, or was stopped at its limit.
+// ended is a finished process.
 type ended struct {
 	took    time.Duration
 	state   *os.ProcessState
@@ -209,7 +206,7 @@ type ended struct {
 	stopped bool
 }
 
-// run returns an error if the process does not start or ctx ends. Everything the process started has ended, too.
+// run returns an error if the process does not start or ctx ends. It also ends all child processes.
 func (p *process) run(ctx context.Context) (e ended, err error) {
 	limited, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
@@ -233,7 +230,7 @@ func (p *process) run(ctx context.Context) (e ended, err error) {
 	return e, ctx.Err()
 }
 
-// result runs a job of this program and decodes its result, from a file, into out.
+// result runs a job of this program and decodes its result file into out.
 func (p *process) result(ctx context.Context, file string, out any) (e ended, err error) {
 	if e, err = p.run(ctx); err != nil {
 		return e, err
@@ -248,7 +245,7 @@ func (p *process) result(ctx context.Context, file string, out any) (e ended, er
 	return e, err
 }
 
-// lastWords keeps the end of what is written.
+// lastWords keeps the end of an output.
 type lastWords struct{ bytes.Buffer }
 
 func (l *lastWords) Write(p []byte) (int, error) {
@@ -257,8 +254,8 @@ func (l *lastWords) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// remoteWeb is a web in a process of its own. It prints its seeds, then a report of its servers for each line that it
-// reads, and ends with its standard input.
+// remoteWeb is a web in another process. It prints its seeds, then a report of its servers for each line on its standard input,
+// and ends with it.
 type remoteWeb struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -267,14 +264,14 @@ type remoteWeb struct {
 	file  string // with the seeds
 }
 
-// serve returns the process that serves a web, which it starts at first.
+// serve returns the process of a web, and starts it if needed.
 func (b *bench) serve(ctx context.Context, c webConfig) (_ *remoteWeb, err error) {
 	if w := b.webs[c]; w != nil {
 		return w, nil
 	}
 	words := (&job{Do: "web", Web: c}).words()
 	w := &remoteWeb{cmd: exec.CommandContext(context.WithoutCancel(ctx), b.self, words...), file: filepath.Join(b.tmp, fmt.Sprintf("seeds-%d", len(b.webs)))}
-	procgroup.Together(w.cmd) // an interrupt is for this process, which closes the web last
+	procgroup.Together(w.cmd) // an interrupt reaches only this process, which closes the web last
 	said := &lastWords{}
 	w.cmd.Stderr = said
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
@@ -295,7 +292,7 @@ func (b *bench) serve(ctx context.Context, c webConfig) (_ *remoteWeb, err error
 	return w, os.WriteFile(w.file, []byte(strings.Join(w.seeds, "\n")+"\n"), 0o600)
 }
 
-// report is what the servers saw since the last call.
+// report returns the servers' report since the last call.
 func (w *remoteWeb) report() (r refereed, err error) {
 	if _, err := io.WriteString(w.in, "report\n"); err != nil {
 		return r, err
@@ -305,7 +302,7 @@ func (w *remoteWeb) report() (r refereed, err error) {
 
 func (w *remoteWeb) close() error { return errors.Join(w.in.Close(), w.cmd.Wait()) }
 
-// job is what a process of this program does, given as JSON to the hidden command child.
+// job is the task of a process of this program, given as JSON to the hidden command child.
 type job struct {
 	Do      string    // web, crawl or bare
 	Web     webConfig // of web
@@ -321,7 +318,7 @@ type job struct {
 func (j *job) words() []string {
 	text, err := json.Marshal(j)
 	if err != nil {
-		panic(err) // a job has nothing that JSON lacks
+		panic(err) // a job fits JSON
 	}
 	return []string{"child", string(text)}
 }
@@ -352,7 +349,7 @@ func newChild(std cli.Streams) *cobra.Command {
 	}}
 }
 
-// run returns what the job measured.
+// run returns the measurements.
 func (j *job) run(ctx context.Context, std cli.Streams) (any, error) {
 	switch j.Do {
 	case "crawl":
@@ -382,12 +379,12 @@ func (j *job) crawl(ctx context.Context, std cli.Streams) error {
 	}
 	err := crawl.ExecuteContext(ctx)
 	pprof.StopCPUProfile()
-	runtime.GC() // the profile has what was allocated until the last collection
+	runtime.GC() // the profile ends at the last collection
 	return errors.Join(err, pprof.Lookup("allocs").WriteTo(&allocs, 0), os.WriteFile(j.Profile, cpu.Bytes(), 0o666),
 		os.WriteFile(strings.TrimSuffix(j.Profile, ".pprof")+".allocs.pprof", allocs.Bytes(), 0o666))
 }
 
-// childStats is what only the process itself can measure.
+// childStats are measured by the process itself.
 type childStats struct {
 	Mallocs uint64
 	PeakRSS int64 // 0 = unknown

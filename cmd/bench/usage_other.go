@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peakOf is not to be had here: 0, and the table says so.
+// peakOf is unknown on this system: 0.
 func peakOf(*os.ProcessState) int64 { return 0 }

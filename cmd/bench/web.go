@@ -20,19 +20,19 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// webConfig describes a web. The same one makes the same pages.
+// webConfig describes a web. Equal ones make the same pages.
 type webConfig struct {
 	Hosts   int           // one is 127.0.0.1; more are 127.0.1.1 and up, with one port
-	Pages   int           // in all, spread over the hosts; of an endless web, those that a crawl is expected to fetch
+	Pages   int           // in all, spread over the hosts; of an endless web, those to fetch
 	Endless bool          // each page links to as many new ones as it has links
-	Pace    time.Duration // Crawl-delay in robots.txt, to which the servers hold requests; 0 = none
+	Pace    time.Duration // Crawl-delay in robots.txt, which the servers check; 0 = none
 	Latency time.Duration // of each response
 	Width   int           // requests that may be in progress at a host; 0 = unlimited
-	Hostile string        // body of one more page, linked from the root of the first host; empty for none
+	Hostile string        // body of one more page, linked from the first root; "" for none
 }
 
-// web serves pages of some 20 KiB from prepared pieces, so that serving one costs next to nothing beside fetching it. Its
-// judge reads no header field but Connection.
+// web serves pages of some 20 KiB from prepared pieces, so that serving is much cheaper than fetching. Its judge reads no header
+// field but Connection.
 type web struct {
 	cfg       webConfig
 	text      [][]byte // paragraphs of some 330 bytes, with a little markup
@@ -50,7 +50,7 @@ type web struct {
 	conns map[net.Conn]bool
 }
 
-// hostLog is what the servers note about a host.
+// hostLog is the log of a host.
 type hostLog struct {
 	mu     sync.Mutex
 	log    []request
@@ -69,7 +69,7 @@ const (
 	hostilePage = -3
 )
 
-// serveWeb is the process of a web: see remoteWeb.
+// serveWeb is the process of a remoteWeb.
 func serveWeb(c webConfig, std cli.Streams) error {
 	w, err := startWeb(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func startWeb(c webConfig) (_ *web, err error) {
 	return w, nil
 }
 
-// listen listens at one port of as many addresses as there are hosts.
+// listen listens at one port of an address for each host.
 func (w *web) listen() error {
 	port := "0"
 	for i := range w.cfg.Hosts {
@@ -158,7 +158,6 @@ func (w *web) accept(host int, l net.Listener) {
 	}
 }
 
-// serve responds to the requests on a connection.
 func (w *web) serve(host int, c net.Conn) {
 	h := &w.hosts[host]
 	h.mu.Lock()
@@ -186,8 +185,8 @@ func (w *web) serve(host int, c net.Conn) {
 		if !ill {
 			out, page = w.respond(out[:0], host, target)
 		}
-		// Noted before the response, so that no client that has the response can find it missing. The end is noted just
-		// before the bytes are sent, so that no gap is measured shorter than it was; a hostile body ends once it is sent.
+		// The log has the request before the client has the response. The end is noted just before the bytes are sent, so
+		// that no gap is measured too short; a hostile body ends once it is sent.
 		h.mu.Lock()
 		at := len(h.log)
 		h.log = append(h.log, request{page: page, start: start})
@@ -217,7 +216,7 @@ func (w *web) serve(host int, c net.Conn) {
 	}
 }
 
-// readRequest reads the head of a GET request without a body; anything else is not ok. net/http would take more processor
+// readRequest reads the head of a GET request without a body; ok is false for any other. net/http would take more processor
 // time than the rest of the response.
 func readRequest(in *bufio.Reader) (target []byte, keep, ok bool) {
 	for first := true; ; first = false {
@@ -242,7 +241,7 @@ func readRequest(in *bufio.Reader) (target []byte, keep, ok bool) {
 	}
 }
 
-// reset forgets what was noted and closes the connections of the last crawler.
+// reset empties the logs and closes the connections of the last crawler.
 func (w *web) reset() {
 	w.mu.Lock()
 	for c := range w.conns {
@@ -257,7 +256,7 @@ func (w *web) reset() {
 	}
 }
 
-// close ends all connections and waits for the goroutines that serve them.
+// close ends all connections and waits for their goroutines.
 func (w *web) close() (err error) {
 	w.stop()
 	for _, l := range w.listeners {
@@ -268,12 +267,12 @@ func (w *web) close() (err error) {
 	return err
 }
 
-// A host's pages are numbered from 0, the root. Page n links to pages 10n+1 to 10n+10 of its host where they exist, so that
-// all are reached from the root; its other links lead to random pages, half of them on its own host. An endless page n links
-// to 40n+1 to 40n+40, which no other page does.
+// A host's pages are numbered from 0, the root. Page n links to pages 10n+1 to 10n+10 of its host, if they exist, so that the
+// root leads to all; its other links lead to random pages, half of them on its own host. An endless page n links to 40n+1 to
+// 40n+40, to which no other page links.
 const (
 	links      = 40 // of a page
-	fan        = 10 // of these to the next pages of its host
+	fan        = 10 // of these, to the next pages of its host
 	mostPages  = 1 << 30
 	paragraphN = 512
 	pieceSize  = 350                // bytes of a paragraph, at least
@@ -285,7 +284,6 @@ const (
 
 var sections = strings.Fields("archive library gardens harbour kitchen letters markets notices")
 
-// paragraphs are what pages are made from.
 func paragraphs() (all [][]byte) {
 	r := rand.New(rand.NewPCG(1, 1))
 	pick := func(words []string) string { return words[r.IntN(len(words))] }
@@ -308,7 +306,7 @@ func mix(x uint64) uint64 {
 
 const golden = 0x9e3779b97f4a7c15 // the increment of SplitMix64
 
-// draw is a number below n that depends only on the page and i.
+// draw is a number below n that depends on the page and i.
 func draw(host, page, i, n int) int {
 	return int(mix((uint64(host)<<44+uint64(page)<<8+uint64(i)+2)*golden) % uint64(n))
 }
@@ -327,7 +325,7 @@ func appendPath(b []byte, page int) []byte {
 	return append(b, tail...)
 }
 
-// pageAt is the page with this path, or noPage.
+// pageAt returns the page at a path, or noPage.
 func pageAt(path []byte) int {
 	if string(path) == "/" {
 		return 0
@@ -358,7 +356,7 @@ func (w *web) has(host, page int) bool {
 
 func (w *web) pagesOf(host int) int { return (w.cfg.Pages - host + w.cfg.Hosts - 1) / w.cfg.Hosts }
 
-// leadsTo is the target of link i of a page.
+// leadsTo is the target of link i.
 func (w *web) leadsTo(host, page, i int) (toHost, toPage int) {
 	if w.cfg.Endless {
 		return host, (links*page + i + 1) % mostPages
@@ -372,7 +370,6 @@ func (w *web) leadsTo(host, page, i int) (toHost, toPage int) {
 	return host, draw(host, page, i+links, w.pagesOf(host))
 }
 
-// respond appends a host's response for a target to out.
 func (w *web) respond(out []byte, host int, target []byte) (_ []byte, page int) {
 	if string(target) == "/robots.txt" {
 		return append(out, w.robots...), robotsPage
@@ -389,7 +386,7 @@ func (w *web) respond(out []byte, host int, target []byte) (_ []byte, page int) 
 	return out, page
 }
 
-// render appends a page: a head, and half a KiB of text around each link.
+// render appends a page: a head, and half a KiB of text for each link.
 func (w *web) render(out []byte, host, page int) []byte {
 	out = append(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>"...)
 	out = appendPath(out, page)
@@ -415,7 +412,6 @@ func (w *web) render(out []byte, host, page int) []byte {
 	return append(out, "</main>\n</body>\n</html>\n"...)
 }
 
-// The hostile bodies.
 const (
 	hostilePath = "/hostile.html"
 	hugePage    = "page of 100 MiB"
@@ -452,7 +448,7 @@ func response(mediaType, coding string, body []byte) []byte {
 	return append(fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nServer: bench\r\nContent-Type: %s; charset=utf-8\r\n%sContent-Length: %d\r\n\r\n", mediaType, coding, len(body)), body...)
 }
 
-// refereed is what the servers saw of a crawl.
+// refereed is the servers' report on a crawl.
 type refereed struct {
 	Requests    int     `json:"requests"`
 	Robots      int     `json:"robots"`     // of these, for robots.txt
@@ -475,7 +471,7 @@ type refereed struct {
 	Unasked     bool    `json:"hostile_not_requested,omitempty"`
 }
 
-// violations lists what a polite crawler does not do, and what a complete crawl does not miss.
+// violations lists what a polite, complete crawl does not do.
 func (r *refereed) violations() (found []string) {
 	add := func(wrong bool, format string, args ...any) {
 		if wrong {
@@ -530,7 +526,6 @@ func (w *web) report() *refereed {
 	return r
 }
 
-// count counts what the requests of a host were for.
 func (r *refereed) count(log []request) {
 	seen := map[int]bool{}
 	for _, x := range log {
@@ -590,13 +585,13 @@ func (r *refereed) gaps(log []request, pace time.Duration) {
 	}
 }
 
-// steadyTurns is the shortest window for a steady ratio, in turns of a host.
+// steadyTurns is the shortest window of a steady ratio, in turns of a host.
 const steadyTurns = 2
 
-// ratios compares the requests with what is permitted: one per turn (delay and response) to each host. The steady ratio
-// covers the time from the first request to the last host until the last request to the host that finished first: a crawler
-// cannot request hosts that it does not know, nor hosts with nothing left. Within the window each host is measured from one
-// of its requests to another, because the edges of the window cut delays in two.
+// ratios compares the requests with those permitted: one per turn (delay and response) to each host. The steady ratio covers
+// the time from the first request to the last host until the last request to the host that finished first, while all hosts are
+// known and have pages left. Within the window each host is measured between two of its requests, because the edges of the
+// window cut delays in two.
 func (r *refereed) ratios(logs [][]request, hosts int, turn float64) {
 	first, last := logs[0][0].start, time.Duration(0)
 	from, to := first, logs[0][len(logs[0])-1].start

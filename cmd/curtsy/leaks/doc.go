@@ -1,7 +1,4 @@
-// Package leaks tests every way in which a credential of --auth or --header could leak (politeness rule 28).
-//
-// The tests run the program itself, once, against servers of their own, each of which keeps every octet that it is sent.
-// Then they search all of that, files and packed files in files included, for the values as they are and as programs write
-// them. What is searched must have a mark that stands where the value could stand: an empty file leaks nothing. The package
-// has no code of its own.
+// Package leaks tests every way in which a credential of --auth or --header could leak (politeness rule 28). The tests run the
+// program against servers that keep all bytes they receive, then search all files, also packed ones, for the values in every
+// spelling. Each searched place must have a mark beside the value's place: an empty file leaks nothing.
 package leaks

@@ -3,5 +3,5 @@ package procgroup
 
 import "time"
 
-// Grace is how long a command may take to end after it was asked to.
+// Grace is the time between SIGTERM and SIGKILL.
 const Grace = 10 * time.Second

@@ -4,8 +4,8 @@ package procgroup
 
 import "os/exec"
 
-// Together leaves it at what exec does: the command is killed when its time is over, but not what it has started.
+// Together does nothing on this system: a timeout kills the command, but not its child processes.
 func Together(*exec.Cmd) {}
 
-// EndAll cannot reach what a command has left running.
+// EndAll does nothing on this system.
 func EndAll(*exec.Cmd) {}

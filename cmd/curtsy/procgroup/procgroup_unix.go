@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// Together makes a command and all that it starts end together: interrupted when its time is over, and killed if that
-// does not help. Ctrl-C on the terminal reaches us alone, who pass it on.
+// Together makes a command and its child processes end together: SIGTERM at the timeout, then SIGKILL. Ctrl-C on the terminal
+// reaches only this process.
 func Together(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }
 
-// EndAll ends what a command has left running.
+// EndAll kills the child processes that are still running.
 func EndAll(cmd *exec.Cmd) {
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error means that nothing is left
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error means that none is
 }

@@ -19,20 +19,18 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Audit is the result for a terminal: the verdict and what stands against it first. The table of hosts is as wide as their
-// names make it.
+// Audit is the result for a terminal, the verdict and the findings first.
 func Audit(r *audit.Result) string {
 	s := newSheet(r)
 	return Wrap(Render("audit head", s)) + hosts(r) + Wrap(Render("audit tail", s))
 }
 
-// titled is a list with its title.
 type titled struct {
 	Title string
 	Items []string
 }
 
-// shorten leaves out what comes after the first most of a list, and says how much that is.
+// shorten cuts a list to most items, and adds a line on the rest.
 func shorten(all []string, most int, more func(n int) string) []string {
 	if n := len(all) - most; n > 0 {
 		return append(slices.Clip(all[:most]), more(n))
@@ -40,12 +38,12 @@ func shorten(all []string, most int, more func(n int) string) []string {
 	return all
 }
 
-// listed says that other forms of the result list more things.
+// listed is a last line for shorten: other forms of the result have more.
 func listed(thing string) func(int) string {
 	return func(n int) string { return "and " + plainly.Count(n, thing) + "; --json and --html list them" }
 }
 
-// about is what something concerns, with its time if that is known.
+// about puts the time, if known, before a text.
 func about(at time.Time, what string) string {
 	if at.IsZero() {
 		return what
@@ -53,12 +51,12 @@ func about(at time.Time, what string) string {
 	return strings.TrimSpace(at.UTC().Format("2006-01-02T15:04:05.999999Z") + " " + what)
 }
 
-// verdict is the headline: what was found in how much, and how much could not be found out.
+// verdict is the headline: the violations, the requests checked, and the checks without a result.
 func verdict(r *audit.Result) string {
 	t := r.Totals
 	asked := int64(0)
 	for _, h := range r.Hosts {
-		if h.Pages+h.Robots > 0 { // of others the archive says only that they were not asked
+		if h.Pages+h.Robots > 0 { // other hosts got no request
 			asked++
 		}
 	}
@@ -94,7 +92,7 @@ func verdict(r *audit.Result) string {
 	return s
 }
 
-// redacted says what was redacted, as ledger and archive show; "" if nothing was.
+// redacted describes the redactions in ledger and archive; "" for none.
 func redacted(r *audit.Result) string {
 	l := r.Ledger
 	if l == nil {
@@ -110,14 +108,7 @@ func redacted(r *audit.Result) string {
 	return strings.Join(all, " and ")
 }
 
-func times(r *audit.Result) string {
-	if r.From.IsZero() {
-		return "At no known time"
-	}
-	return fmt.Sprintf("From %s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime+" UTC"))
-}
-
-// levels say what the levels mean, from the lowest.
+// levels describes the levels, from the lowest.
 var levels = []struct {
 	level audit.Level
 	words string
@@ -149,7 +140,7 @@ func levelWords(r *audit.Result) string {
 	return s
 }
 
-// how says how far a level reaches.
+// how describes how far a level reaches.
 func how(r *audit.Result, level audit.Level) string {
 	if c := r.Confirmed; c != nil && level == audit.ConfirmedByLog {
 		return fmt.Sprintf("%d of %s and %d of %s", c.Hosts, plainly.Count(c.OfHosts, "host"), c.Exchanges, plainly.Count(c.OfExchanges, "request"))
@@ -162,7 +153,7 @@ func how(r *audit.Result, level audit.Level) string {
 	return ""
 }
 
-// refuted says how the given evidence contradicts a level; "" if it does not.
+// refuted describes how the evidence contradicts a level; "" if it does not.
 func refuted(r *audit.Result, level audit.Level) string {
 	var all []string
 	for _, l := range r.Refuted {
@@ -183,7 +174,7 @@ func refuted(r *audit.Result, level audit.Level) string {
 	return strings.Join(all, "; ")
 }
 
-// silentLogs says of each access log that confirms nothing why, after the word "log".
+// silentLogs lists the access logs that confirm nothing, with the reason, to print after the word "log".
 func silentLogs(r *audit.Result) (all []string) {
 	if r.Level == audit.LogAlone {
 		return nil
@@ -196,7 +187,7 @@ func silentLogs(r *audit.Result) (all []string) {
 	return shorten(all, MaxShown, func(n int) string { return fmt.Sprintf("s: %d more confirm nothing", n) })
 }
 
-// reached is a level as it was reached, whole or in part.
+// reached returns the level that was reached, whole or partial.
 func reached(r *audit.Result, level audit.Level) audit.Level {
 	for _, l := range r.Levels {
 		if l.Level.Whole() == level {
@@ -206,7 +197,6 @@ func reached(r *audit.Result, level audit.Level) audit.Level {
 	return level
 }
 
-// reach says of each level whether it is reached.
 func reach(r *audit.Result) (all []string) {
 	if r.Level == audit.LogAlone {
 		return nil
@@ -233,10 +223,10 @@ func reach(r *audit.Result) (all []string) {
 	return all
 }
 
-// clockSeconds is the skew from which a host's is worth a line: the field Date has whole seconds.
+// clockSeconds is the least skew to report for a host: the Date field has whole seconds.
 const clockSeconds = 2
 
-// clocks says by how much the dates of answers differ from the archive's, and at which hosts by much; nil without dates.
+// clocks describes the skew of the Date fields, and lists the hosts with much of it; nil without dates.
 func clocks(r *audit.Result) *titled {
 	var all []float64
 	var off []string
@@ -257,7 +247,7 @@ func clocks(r *audit.Result) *titled {
 	return &titled{title, shorten(off, MaxShown, listed("more host"))}
 }
 
-// skewText is the skew of a host in words, "" when it sent no dates.
+// skewText describes the skew of a host; "" without dates.
 func skewText(h *audit.Host) string {
 	if h.Dates == 0 {
 		return ""
@@ -265,7 +255,7 @@ func skewText(h *audit.Host) string {
 	return fmt.Sprintf("%+.1f s by %s", h.Skew, plainly.Count(h.Dates, "date"))
 }
 
-// field is the value of a field; empty if there is none.
+// field returns the value of a field; "" if there is none.
 func field(fields [][2]string, name string) string {
 	for _, f := range fields {
 		if f[0] == name {
@@ -275,20 +265,14 @@ func field(fields [][2]string, name string) string {
 	return ""
 }
 
-// defaults are the fields that the warcinfo record of a crawl with no settings of its own has.
-func defaults() map[string]string {
+// settings lists the settings that differ from the default, of archives of this crawler.
+func settings(r *audit.Result) []string {
+	var all []string
 	s := crawldir.Defaults()
 	usual := map[string]string{"robots": s.Standard.String(), "opt-out-sha256": "none"}
 	for _, f := range s.PolitenessFields() {
 		usual[f.Name] = f.Value
 	}
-	return usual
-}
-
-// settings names the settings of archives of this crawler that are not the default.
-func settings(r *audit.Result) []string {
-	var all []string
-	usual := defaults()
 	seen := map[string]bool{}
 	for _, in := range r.Archives {
 		if !in.Ours {
@@ -313,17 +297,17 @@ func auditOf(name string) string {
 	return " of " + name
 }
 
-// findingsShown bounds the findings of a code in the text; JSON and HTML have what the result keeps.
+// findingsShown bounds the findings of a code in the text.
 const findingsShown = 5
 
-// causes are the codes of damage that others follow from, such as a request for a page whose robots.txt cannot be read
-// any more. They are listed first.
+// causes are the codes of damage that others follow from, such as a request for a page whose robots.txt is unreadable. They are
+// listed first.
 var causes = []finding.Code{
 	finding.MemberMissing, finding.BadPackage, finding.FileMissing, finding.FileDiffers, finding.FileExtra, finding.Digest,
 	finding.BadRecord, finding.LedgerLines,
 }
 
-// causesFirst returns the counts of a result, causes first, otherwise in their order.
+// causesFirst returns the counts of a result, those of causes first.
 func causesFirst(r *audit.Result) []audit.Count {
 	rank := func(c audit.Count) int {
 		if i := slices.Index(causes, c.Code); i >= 0 {
@@ -334,7 +318,7 @@ func causesFirst(r *audit.Result) []audit.Count {
 	return slices.SortedStableFunc(slices.Values(r.Counts), func(a, b audit.Count) int { return rank(a) - rank(b) })
 }
 
-// damage lists the records that are damaged, and what to do about them; nil if none is.
+// damage lists the damaged records, and what to do about them; nil for none.
 func damage(r *audit.Result) []string {
 	type place struct {
 		file   string
@@ -361,7 +345,7 @@ func damage(r *audit.Result) []string {
 	return append(all, "Restore the files from a copy and audit again: other violations may follow from the damage.")
 }
 
-// impolite reports whether there may be a violation of a politeness rule: one that does not follow from damage.
+// impolite reports whether a violation of a politeness rule is possible: one that does not follow from damage.
 func impolite(r *audit.Result) bool {
 	return slices.ContainsFunc(r.Counts, func(c audit.Count) bool {
 		return c.Found > c.Notes && c.Code != finding.BadRecord && (!c.Code.Contradicts() || c.Code == finding.OptOuts)
@@ -370,7 +354,6 @@ func impolite(r *audit.Result) bool {
 	})
 }
 
-// findingPlace says where the record of a finding stands.
 func findingPlace(f *finding.Finding) string {
 	if f.Unreadable && f.Record == "" {
 		return fmt.Sprintf("%s offset %d", f.File, f.Offset)
@@ -389,7 +372,6 @@ func placeText(p finding.Place) string {
 	return where
 }
 
-// owners are the operator's own hosts, and why they are.
 func owners(r *audit.Result) (all []string) {
 	for _, h := range r.OwnHosts {
 		all = append(all, h.Authority+": "+h.Why)
@@ -397,7 +379,6 @@ func owners(r *audit.Result) (all []string) {
 	return shorten(all, MaxShown, func(n int) string { return fmt.Sprintf("and %d more", n) })
 }
 
-// hosts is the table of hosts, as wide as their names make it.
 func hosts(r *audit.Result) string {
 	var b strings.Builder
 	b.WriteString("\n")
@@ -420,7 +401,7 @@ func hosts(r *audit.Result) string {
 	return b.String()
 }
 
-// ofNoHost counts the violations that concern no host: of files, the ledger or a package.
+// ofNoHost counts the violations of no host: of files, the ledger or a package.
 func ofNoHost(r *audit.Result) int64 {
 	n := r.Totals.Violations
 	for _, h := range r.Hosts {
@@ -429,7 +410,7 @@ func ofNoHost(r *audit.Result) int64 {
 	return n
 }
 
-// notProved says what could not be proved of which host, and why.
+// notProved lists the checks without a result, by reason.
 func notProved(r *audit.Result) (all []string) {
 	type group struct {
 		what, why, host string // the first host
@@ -458,7 +439,7 @@ func notProved(r *audit.Result) (all []string) {
 	return shorten(all, MaxShown, listed("further reason"))
 }
 
-// unproved says why something cannot be proved, and within which bounds it lies.
+// unproved gives the reason, and the bounds of the value.
 func unproved(u audit.Unproved) string {
 	if u.Least == 0 && u.Most == 0 {
 		return u.Why
@@ -466,14 +447,14 @@ func unproved(u audit.Unproved) string {
 	return fmt.Sprintf("%s; between %s and %s", u.Why, plainly.Seconds(u.Least), plainly.Seconds(u.Most))
 }
 
-// gaps are a host's pauses in words.
+// gaps are a host's delays.
 type gaps struct{ Pace, Least, Median string }
 
 func row(h *audit.Host) gaps {
 	g := gaps{"–", "–", "–"}
 	if h.RequiredBy != "" || h.Required > 0 {
 		g.Pace = plainly.Seconds(h.Required)
-		if h.Lowest < h.Required { // another robots.txt or other settings held for a part of the time
+		if h.Lowest < h.Required { // robots.txt or settings changed during the crawl
 			g.Pace = strings.TrimSuffix(plainly.Seconds(h.Lowest), " s") + "–" + g.Pace
 		}
 	}
@@ -486,13 +467,13 @@ func row(h *audit.Host) gaps {
 	if h.Gaps > 0 {
 		g.Least, g.Median = plainly.Seconds(h.MinGap), plainly.Seconds(h.MedianGap)
 	}
-	if h.Gaps > 0 && h.StartToStart { // of which the exchange is a part
+	if h.Gaps > 0 && h.StartToStart { // the gap includes the exchange
 		g.Least, g.Median = "≤ "+g.Least, "≤ "+g.Median
 	}
 	return g
 }
 
-// policies says for each host which robots.txt its requests were checked against last.
+// policies lists the last robots.txt of each host.
 func policies(r *audit.Result) []string {
 	return shorten(lines(Render("policies", r)), findingsShown, func(n int) string { return "and " + plainly.Count(n, "more host") + "; --json lists them" })
 }
@@ -503,15 +484,14 @@ var pageHTML string
 //go:embed practices.html
 var practicesHTML string
 
-// WriteAuditPage writes the result as one page that needs nothing else: no script, no other file. practices, how the crawl
-// relates to the crawler best practices, may be nil. html/template escapes all that the archive brought, and plain what cannot
-// be seen.
+// WriteAuditPage writes the result as one page without scripts or other files. practices may be nil. html/template escapes the
+// content of the archive, and plain its invisible characters.
 func WriteAuditPage(w io.Writer, r *audit.Result, practices *cbcp.Result) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
 		"plain": plainly.OneLine, "row": row, "unproved": unproved, "skew": skewText, "place": findingPlace,
 		"ledger": func(l *audit.LedgerCheck) string { return Render("ledger words", l) },
 		"log":    func(h *audit.HostLog) string { return Render("log words", h) },
-		"by": func(who string) string { // without the document that says so
+		"by": func(who string) string { // without its source
 			short, _, _ := strings.Cut(who, " (")
 			return plainly.OneLine(short)
 		},
@@ -533,7 +513,7 @@ func WriteAuditPage(w io.Writer, r *audit.Result, practices *cbcp.Result) error 
 	return t.Execute(w, s)
 }
 
-// sheet is what page and text show.
+// sheet is the content of page and text.
 type sheet struct {
 	*audit.Result
 	Verdict, When    string
@@ -550,7 +530,7 @@ type sheet struct {
 	OfNoHost  int64 // violations
 }
 
-// codeFindings is all that was found under one code.
+// codeFindings are the findings of one code.
 type codeFindings struct {
 	Code     finding.Code
 	Count    int64
@@ -559,16 +539,12 @@ type codeFindings struct {
 	More     int64 // not kept
 }
 
-// firstShown is how many findings of a code stand open on the page.
-const firstShown = 3
+// First are the findings that the page shows unfolded.
+func (c codeFindings) First() []finding.Finding { return c.Findings[:min(3, len(c.Findings))] }
 
-// First are the findings that stand open.
-func (c codeFindings) First() []finding.Finding { return c.Findings[:min(firstShown, len(c.Findings))] }
-
-// Rest are the others.
 func (c codeFindings) Rest() []finding.Finding { return c.Findings[len(c.First()):] }
 
-// Shown are the findings that the text has, and Unshown counts the others.
+// Shown are the findings in the text, and Unshown counts the others.
 func (c codeFindings) Shown() []finding.Finding {
 	return c.Findings[:min(findingsShown, len(c.Findings))]
 }
@@ -576,8 +552,12 @@ func (c codeFindings) Shown() []finding.Finding {
 func (c codeFindings) Unshown() int64 { return c.Count - int64(len(c.Shown())) }
 
 func newSheet(r *audit.Result) sheet {
+	when := "At no known time"
+	if !r.From.IsZero() {
+		when = fmt.Sprintf("From %s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime+" UTC"))
+	}
 	s := sheet{
-		Result: r, Verdict: verdict(r), When: times(r), LevelWords: levelWords(r), Reach: reach(r), Damage: damage(r), OfNoHost: ofNoHost(r),
+		Result: r, Verdict: verdict(r), When: when, LevelWords: levelWords(r), Reach: reach(r), Damage: damage(r), OfNoHost: ofNoHost(r),
 		Making: lines(Render("making", r)), Settings: settings(r), Version: crawldir.Version,
 		Owners: owners(r), SilentLogs: silentLogs(r), NotProved: notProved(r), Policies: policies(r), Clocks: clocks(r),
 	}
@@ -602,26 +582,32 @@ func newSheet(r *audit.Result) sheet {
 	return s
 }
 
-// Practices is for a terminal how a crawl stands to the crawler best practices: broken clauses first.
+// Practices is the judgement by the crawler best practices for a terminal, broken clauses first.
 func Practices(r *cbcp.Result) string { return Wrap(Render("practices", newPractices(r))) }
 
-// practicesSheet is what is shown of the crawler best practices.
 type practicesSheet struct {
 	Verdict, Texts string
 	States         []practiceState
 }
 
 func newPractices(r *cbcp.Result) *practicesSheet {
-	return &practicesSheet{practicesVerdict(r), practicesTexts(r), practiceStates(r)}
+	s := &practicesSheet{Verdict: practicesVerdict(r)}
+	s.Texts = r.Draft + ", its texts " + r.Texts + ". Levels: in -00, and in the editors' copy where it differs; the higher one counts"
+	for _, state := range []cbcp.State{cbcp.Broken, cbcp.Kept, cbcp.NotProvable} {
+		in := slices.DeleteFunc(slices.Clone(r.Clauses), func(c cbcp.Judged) bool { return c.State != state })
+		if len(in) > 0 {
+			s.States = append(s.States, practiceState{state, stateTitles[state], in})
+		}
+	}
+	return s
 }
 
-// EvidenceOf reports whether the evidence of a clause is to be shown: the next clause may have the same.
+// EvidenceOf reports whether to show the evidence of a clause: the next clause may have the same.
 func (s practiceState) EvidenceOf(i int) bool {
 	c := s.Clauses[i]
 	return i+1 == len(s.Clauses) || s.Clauses[i+1].Evidence != c.Evidence || len(c.Examples) > 0
 }
 
-// practicesVerdict is the headline.
 func practicesVerdict(r *cbcp.Result) string {
 	musts := ""
 	switch {
@@ -633,12 +619,7 @@ func practicesVerdict(r *cbcp.Result) string {
 	return fmt.Sprintf("%d kept, %d broken%s, %d not provable", r.Kept, r.Broken, musts, r.Unknown)
 }
 
-// practicesTexts says by which texts the clauses are judged.
-func practicesTexts(r *cbcp.Result) string {
-	return r.Draft + ", its texts " + r.Texts + ". Levels: in -00, and in the editors' copy where it differs; the higher one counts"
-}
-
-// clauseLevel is where a clause stands in the draft, and how strongly it asks there.
+// clauseLevel gives the section of a clause in the draft, and its requirement level.
 func clauseLevel(c cbcp.Judged) string {
 	switch {
 	case c.First == cbcp.Absent:
@@ -649,7 +630,6 @@ func clauseLevel(c cbcp.Judged) string {
 	return c.Section + ", " + string(c.First) + ", now " + string(c.Copy)
 }
 
-// practiceState is all clauses in a state.
 type practiceState struct {
 	State   cbcp.State
 	Title   string
@@ -657,14 +637,3 @@ type practiceState struct {
 }
 
 var stateTitles = map[cbcp.State]string{cbcp.Broken: "Broken", cbcp.Kept: "Kept", cbcp.NotProvable: "Not provable"}
-
-// practiceStates sorts the clauses by their state, those broken first.
-func practiceStates(r *cbcp.Result) (all []practiceState) {
-	for _, state := range []cbcp.State{cbcp.Broken, cbcp.Kept, cbcp.NotProvable} {
-		in := slices.DeleteFunc(slices.Clone(r.Clauses), func(c cbcp.Judged) bool { return c.State != state })
-		if len(in) > 0 {
-			all = append(all, practiceState{state, stateTitles[state], in})
-		}
-	}
-	return all
-}

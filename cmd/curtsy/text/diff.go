@@ -14,16 +14,15 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// How much a terminal shows; the page and JSON have more.
+// Bounds of the text; the page and JSON have more.
 const (
 	maxLines = 16 // lines of a diff
 	maxWidth = 300
 )
 
-// Changes is what is said of a result.
+// Changes is the result for a terminal.
 func Changes(r *changes.Result) string { return Render("diff", newChangesSheet(r)) }
 
-// changesSheet is what page and text show.
 type changesSheet struct {
 	*changes.Result
 	Words, KindsOf, Remarks []string
@@ -31,13 +30,9 @@ type changesSheet struct {
 }
 
 func newChangesSheet(r *changes.Result) changesSheet {
-	return changesSheet{r, changes.Words(), changes.Kinds(), remarks(r), sections(r)}
+	return changesSheet{r, changes.Words(), changes.Kinds(), lines(Render("remarks", r)), sections(r)}
 }
 
-// remarks are what else is to be known.
-func remarks(r *changes.Result) []string { return lines(Render("remarks", r)) }
-
-// lines are those of a text.
 func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
@@ -49,7 +44,7 @@ func plural(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// missing are the reasons that there are, in an order of their own.
+// missing returns the reasons with a count, in the order of changes.Reasons.
 func missing(r *changes.Result) (all []string) {
 	for _, why := range changes.Reasons() {
 		if r.Missing[why] > 0 {
@@ -66,20 +61,19 @@ func day(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
-// An entry is a change, with those URLs that changed by the same lines.
+// An entry is a change, with the other URLs that changed by the same lines.
 type entry struct {
 	changes.Change
 	Alike []string
 }
 
-// A section is what is told together.
 type changesSection struct {
 	ID, Title string
 	Changes   []entry
-	Quiet     bool // URLs alone
+	Quiet     bool // only URLs
 }
 
-// All is how many URLs it has.
+// All counts the URLs.
 func (s changesSection) All() (n int) {
 	for _, e := range s.Changes {
 		n += 1 + len(e.Alike)
@@ -87,7 +81,7 @@ func (s changesSection) All() (n int) {
 	return n
 }
 
-// sections are the changes, those first that somebody waits for.
+// sections groups the changes, the most important first.
 func sections(r *changes.Result) (all []changesSection) {
 	by, alike := map[string][]entry{}, map[string][]string{}
 	for _, c := range r.Changes {
@@ -98,7 +92,7 @@ func sections(r *changes.Result) (all []changesSection) {
 	for _, c := range r.Changes {
 		key := c.Change
 		switch {
-		case c.MovedFrom != "", c.SameAs != "": // told there
+		case c.MovedFrom != "", c.SameAs != "": // listed with the other URL
 			continue
 		case c.MovedTo != "":
 			key = "moved"
@@ -134,7 +128,7 @@ func sections(r *changes.Result) (all []changesSection) {
 	return all
 }
 
-// Lines are the lines of a diff, as far as a terminal shows them.
+// Lines are the lines of a diff that a terminal shows.
 func (e entry) Lines() (shown []string) {
 	left := e.Diff.LeftOut
 	for i, l := range e.Diff.Lines {
@@ -164,7 +158,7 @@ func cut(s string) string {
 	return s
 }
 
-// changeWords are the words of changes that are not plain: what became of URLs, and ways to change.
+// changeWords are the words for changes that need other than their own.
 var changeWords = map[string]string{
 	changes.Gone: "gone (404, 410)", changes.Unknown: "not known now", changes.OptedOut: "opted out", changes.Unlinked: "no longer linked",
 	changes.Unasked: "not requested again", changes.Around: "only outside the main text", changes.Markup: "only the markup",
@@ -176,16 +170,16 @@ func changeWord(word string) string { return cmp.Or(changeWords[word], word) }
 //go:embed diff_page.html
 var changesPageHTML string
 
-// ChangesPageMark stands near the beginning of each page that WritePage writes.
+// ChangesPageMark is near the beginning of each page of WriteChangesPage.
 const ChangesPageMark = `<meta name="generator" content="curtsy changes">`
 
-// maxOnPage is how many URLs of a section a page has, and maxDiffs how many bytes of diffs: more takes a browser too long.
+// maxOnPage bounds the URLs of a section on a page, and maxDiffs the bytes of its diffs: browsers are slow with more.
 const (
 	maxOnPage = 2000
 	maxDiffs  = 3 << 20
 )
 
-// WriteChangesPage writes a result as one page that needs nothing else. html/template escapes all that sites wrote.
+// WriteChangesPage writes a result as one page without other files. html/template escapes the content of sites.
 func WriteChangesPage(w io.Writer, r *changes.Result) error {
 	spent := 0
 	t, err := template.New("changes").Funcs(template.FuncMap{

@@ -12,40 +12,37 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// How much of a list is shown; JSON has all.
+// Bounds of lists; JSON has all.
 const (
 	maxBroken = 200 // broken links
-	maxOther  = 10  // of what is no defect
+	maxOther  = 10  // other findings
 	maxPlaces = 5   // of a link
 )
 
-// Links is what is said of a result.
+// Links is the result for a terminal.
 func Links(r *check.Result) string { return Render("links", linksText{r}) }
 
-// linksText is what the templates of a result take.
 type linksText struct{ *check.Result }
 
-// linksSection is a list of findings, of which so many are shown.
 type linksSection struct {
 	Title    string
-	Most     int
+	Most     int // findings to show
 	Findings []linksFinding
 }
 
 // More counts the findings that are not shown.
 func (s linksSection) More() int { return len(s.Findings) - s.Most }
 
-// linksFinding is a finding with what is said of it.
 type linksFinding struct {
 	check.Finding
 	Head string
 }
 
-// Shown are the places that are named, and More counts the others.
+// Shown are the places to show, and More counts the others.
 func (f linksFinding) Shown() []check.Place { return f.On[:min(len(f.On), maxPlaces)] }
 func (f linksFinding) More() int64          { return max(f.Count-int64(len(f.Shown())), 0) }
 
-// Places counts where broken links are.
+// Places counts the places of broken links.
 func (t linksText) Places() (n int64) {
 	for _, f := range t.Broken {
 		n += f.Count
@@ -53,7 +50,7 @@ func (t linksText) Places() (n int64) {
 	return n
 }
 
-// Pages counts the pages that broken links are on.
+// Pages counts the pages with broken links.
 func (t linksText) Pages() int {
 	on := map[string]bool{}
 	for _, f := range t.Broken {
@@ -64,7 +61,6 @@ func (t linksText) Pages() int {
 	return len(on)
 }
 
-// Sections are the lists of findings.
 func (t linksText) Sections() (all []linksSection) {
 	add := func(title string, most int, of []linksFinding) {
 		if len(of) > 0 {
@@ -96,7 +92,6 @@ func (t linksText) Sections() (all []linksSection) {
 	return all
 }
 
-// headed are findings with what head says of them.
 func headed(all []check.Finding, head func(check.Finding) string) []linksFinding {
 	list := make([]linksFinding, len(all))
 	for i, f := range all {
@@ -105,13 +100,12 @@ func headed(all []check.Finding, head func(check.Finding) string) []linksFinding
 	return list
 }
 
-// Tests counts the tests of JUnit's form: a broken URL is one that failed, and all others are one that passed.
+// Tests counts the tests of JUnit's form: one failed for each broken URL, and one passed for all others.
 func (t linksText) Tests() int { return len(t.Broken) + 1 }
 
-// Failed are the broken URLs.
 func (t linksText) Failed() []linksFinding { return headed(t.Broken, head) }
 
-// withoutPlaces drops where the findings of an earlier result were mentioned.
+// withoutPlaces drops the places of findings of an earlier result.
 func withoutPlaces(all []check.Finding) []check.Finding {
 	all = slices.Clone(all)
 	for i := range all {
@@ -120,7 +114,6 @@ func withoutPlaces(all []check.Finding) []check.Finding {
 	return all
 }
 
-// head says what is wrong with a URL.
 func head(f check.Finding) string {
 	what := reason(f.Reason)
 	if f.Status > 0 && f.Reason == fmt.Sprintf("status %d", f.Status) {
@@ -134,7 +127,7 @@ func head(f check.Finding) string {
 
 func reason(name string) string { return plainly.OneLine(plainly.Reason(name)) }
 
-// byID has each id once: a template gives the same to all of its pages.
+// byID returns each id once: a template gives it to all of its pages.
 func byID(all []check.Finding) []check.Finding {
 	var ids []check.Finding
 	at, pages := map[string]int{}, map[string]int{}
@@ -154,7 +147,7 @@ func byID(all []check.Finding) []check.Finding {
 	return ids
 }
 
-// JUnitMark stands near the beginning of each file that WriteJUnit writes.
+// JUnitMark is near the beginning of each file of WriteJUnit.
 const JUnitMark = `<testsuites name="curtsy linkcheck"`
 
 // WriteJUnit writes a result as JUnit's XML.
@@ -163,11 +156,11 @@ func WriteJUnit(w io.Writer, r *check.Result) error {
 	return err
 }
 
-// maxAnnotations is how many annotations are written: GitHub shows ten of a step, and keeps some more.
+// maxAnnotations bounds the annotations: GitHub shows ten of a step, and keeps some more.
 const maxAnnotations = 50
 
-// Annotations are the broken links as commands that GitHub Actions show beside the lines of files, and of sites, whose
-// pages are no files, in the log.
+// Annotations are the broken links as commands of GitHub Actions, which shows them beside the lines of files; those of sites, whose
+// pages are not files, are in the log.
 func Annotations(r *check.Result, files bool) string {
 	var b strings.Builder
 	n := 0
@@ -183,17 +176,13 @@ func Annotations(r *check.Result, files bool) string {
 			} else {
 				message += fmt.Sprintf(" on %s:%d:%d", plainly.OneLine(p.Page), p.Line, p.Column)
 			}
-			fmt.Fprintf(&b, "::error %s::%s\n", at, data(message))
+			fmt.Fprintf(&b, "::error %s::%s\n", at, strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(message))
 		}
 	}
 	return b.String()
 }
 
-// data and property escape what a workflow command would take for its own.
-func data(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
+// property escapes a property of a workflow command.
 func property(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(plainly.OneLine(s))
 }
@@ -201,13 +190,13 @@ func property(s string) string {
 //go:embed linkcheck_page.html
 var linksPageHTML string
 
-// LinksPageMark stands near the beginning of each page that WritePage writes.
+// LinksPageMark is near the beginning of each page of WriteLinksPage.
 const LinksPageMark = `<meta name="generator" content="curtsy linkcheck">`
 
-// maxRows is how many places of all findings of a table are shown.
+// maxRows bounds the rows of a table.
 const maxRows = 20_000
 
-// WriteLinksPage writes a result as one page that needs nothing else. html/template escapes all that sites wrote.
+// WriteLinksPage writes a result as one page without other files. html/template escapes the content of sites.
 func WriteLinksPage(w io.Writer, r *check.Result) error {
 	t, err := template.New("check").Funcs(template.FuncMap{
 		"plain": plainly.OneLine, "reason": reason, "rows": rows,
@@ -244,13 +233,13 @@ func tablesOf(r *check.Result) []table {
 	}
 }
 
-// A row is a place of a finding.
+// linksRow is a place of a finding.
 type linksRow struct {
 	check.Finding
 	At check.Place
 }
 
-// rows are the places of findings; a finding without one has a row, too.
+// rows has a row for each place, and one for a finding without a place.
 func rows(all []check.Finding) (list []linksRow) {
 	for _, f := range all {
 		on := f.On

@@ -1,5 +1,4 @@
-// This file is what people read of a plan: as text, and as a sheet in Markdown for those who must judge a crawl before
-// it is begun. What hosts say is hostile in both: it is escaped.
+// The text of a plan, and the ethics sheet in Markdown. Both escape the content of hosts, which is hostile.
 
 package text
 
@@ -19,22 +18,20 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// maxHosts and maxForbidden are how many hosts and seeds the text names.
+// maxHosts and maxForbidden bound the hosts and seeds in the text.
 const (
 	maxHosts     = 40
 	maxForbidden = 20
 )
 
-// planText is what the templates of a plan take.
 type planText struct {
 	*plan.Plan
-	hosts, forbidden int // that are named
+	hosts, forbidden int // to list
 }
 
 // Text is the plan for a terminal.
 func Text(p *plan.Plan) string { return Render("plan", planText{p, maxHosts, maxForbidden}) }
 
-// Table is the table of hosts.
 func (p planText) Table() raw {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -47,7 +44,7 @@ func (p planText) Table() raw {
 	return raw(b.String())
 }
 
-// LongestHosts are the hosts that take longest, as far as they are named, and MoreHosts counts the others.
+// LongestHosts are the hosts that take longest, and MoreHosts counts those not listed.
 func (p planText) LongestHosts() []plan.Host {
 	hosts := slices.Clone(p.Hosts)
 	slices.SortStableFunc(hosts, func(a, b plan.Host) int { return cmp.Compare(b.Takes, a.Takes) })
@@ -56,7 +53,7 @@ func (p planText) LongestHosts() []plan.Host {
 
 func (p planText) MoreHosts() int { return max(len(p.Hosts)-p.hosts, 0) }
 
-// FirstForbidden are the forbidden seeds that are named, of AllForbidden; MoreForbidden counts the others.
+// FirstForbidden are the forbidden seeds to list, of AllForbidden; MoreForbidden counts the others.
 func (p planText) FirstForbidden() []plan.Forbidden {
 	return p.Forbidden[:min(len(p.Forbidden), p.forbidden)]
 }
@@ -64,11 +61,10 @@ func (p planText) FirstForbidden() []plan.Forbidden {
 func (p planText) AllForbidden() int64  { return int64(len(p.Forbidden)) + p.More }
 func (p planText) MoreForbidden() int64 { return max(p.AllForbidden()-int64(p.forbidden), 0) }
 
-// Sentence is the estimate, and Estimated the same for a terminal, a sentence a line.
+// Sentence is the estimate, and Estimated has a line for each of its sentences.
 func (p planText) Sentence() string { return sentence(p.Estimate) }
 func (p planText) Estimated() raw   { return raw(Wrap(strings.ReplaceAll(p.Sentence(), ". ", ".\n"))) }
 
-// sentence is the estimate.
 func sentence(e plan.Estimate) string {
 	if e.Pages == 0 {
 		return "No URL that may be fetched is known."
@@ -81,7 +77,7 @@ func sentence(e plan.Estimate) string {
 		plainly.RoughSize(e.Bytes), decided(e))
 }
 
-// decided says what decides.
+// decided names the limit that decides the duration.
 func decided(e plan.Estimate) string {
 	switch e.By {
 	case plan.DecidedByHost:
@@ -102,7 +98,7 @@ func decided(e plan.Estimate) string {
 	return ""
 }
 
-// of says how many of all, where these are not the same.
+// of is "n of all", or only all if they are equal.
 func of(n, all int64) string {
 	if n == all {
 		return fmt.Sprint(all)
@@ -110,7 +106,6 @@ func of(n, all int64) string {
 	return fmt.Sprintf("%d of %d", n, all)
 }
 
-// pause writes a delay.
 func pause(s float64) string { return plainly.Duration(time.Duration(s * float64(time.Second))) }
 
 func takes(h plan.Host) string {
@@ -120,7 +115,7 @@ func takes(h plan.Host) string {
 	return status.Roughly(time.Duration(h.Takes * float64(time.Second)))
 }
 
-// robots says what a host's robots.txt means, and of its sitemaps how many were read.
+// robots describes a host's robots.txt, and how many of its sitemaps were read.
 func robots(h plan.Host) string {
 	s := h.Robots
 	if h.Left != "" && !strings.Contains(s, "unavailable") {
@@ -137,7 +132,7 @@ func robots(h plan.Host) string {
 	return s
 }
 
-// why says who forbids a seed.
+// why describes what forbids a seed.
 func why(f plan.Forbidden) string {
 	switch f.By {
 	case plan.ByRobots:
@@ -157,33 +152,32 @@ func why(f plan.Forbidden) string {
 	return "the settings: " + f.Reason
 }
 
-// Mark begins each sheet, and nothing else.
+// Mark begins each sheet.
 const Mark = "<!-- curtsy plan: ethics sheet -->"
 
-// About is what a sheet says beside the plan and the settings.
+// About has the facts of a sheet that are not in the plan or the settings.
 type About struct {
 	Retention string // how long data is kept, and who sees it
-	Page      string // where the crawler's page is published
+	Page      string // URL of the crawler's page
 	Key       string // verifier key of its ledgers
 }
 
-// maxSheet is how many hosts, and how many seeds, a sheet names.
+// maxSheet bounds the hosts, and the seeds, in a sheet.
 const maxSheet = 200
 
-// sheetText is what the template of a sheet takes.
 type sheetText struct {
 	planText
 	About
 	S *crawldir.Settings
 }
 
-// Sheet is the plan for an ethics board, as Markdown. Sentences in it say what the program does; what people have to say
-// themselves is asked for, and never made up.
+// Sheet is the plan for an ethics board, as Markdown. Its sentences state what the program does; it asks the user for the
+// rest, and makes nothing up.
 func Sheet(p *plan.Plan, s *crawldir.Settings, about About) string {
 	return Render("sheet", sheetText{planText{p, maxSheet, maxSheet}, about, s})
 }
 
-// said is what people say, or how they can say it.
+// said is the user's text, or how to set it.
 func said(text, how string) string {
 	if text == "" {
 		return "**not stated yet**: " + how
@@ -191,24 +185,23 @@ func said(text, how string) string {
 	return inline(text)
 }
 
-// Forbids counts the URLs of a host that are forbidden.
+// Forbids counts the forbidden URLs of a host.
 func (sheetText) Forbids(h plan.Host) int64 { return h.Forbidden + h.Disallow }
 
 // Delay is the shortest delay between two requests to a host.
 func (t sheetText) Delay() string { return plainly.Duration(max(t.S.Delay, crawler.Floor)) }
 
-// SlowHosts are the hosts with a longer one than the floor, as far as they are named.
+// SlowHosts are hosts with a delay above the floor, at most maxSheet.
 func (t sheetText) SlowHosts() []plan.Host {
 	slow := slices.DeleteFunc(slices.Clone(t.Hosts), func(h plan.Host) bool { return h.PaceBy == storage.ByFloor })
 	return slow[:min(len(slow), maxSheet)]
 }
 
-// ReadsSitemaps reports whether the crawl reads sitemaps.
 func (t sheetText) ReadsSitemaps() bool {
 	return len(t.S.Sitemaps) > 0 && t.S.Sitemaps[0] != crawldir.SitemapsNone
 }
 
-// Lists counts the opt-out lists in force, and their entries.
+// Lists counts the opt-out lists, and their entries.
 func (t sheetText) Lists() string {
 	var n int
 	versions := t.S.Lists().Versions()
@@ -218,15 +211,15 @@ func (t sheetText) Lists() string {
 	return plainly.Count(len(versions), "list") + " with " + Entries(n)
 }
 
-// markup is what Markdown, HTML in it, and tables make something of.
+// markup escapes Markdown, the HTML in it, and its tables.
 var markup = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "~", `\~`, "!", `\!`, "\n", " ",
 )
 
-// inline is a text that means nothing but itself in Markdown.
+// inline escapes a text in Markdown.
 func inline(s string) string { return markup.Replace(plainly.OneLine(s)) }
 
-// code is a text in a code span. A bar would end a cell of a table even there, and a backtick the span.
+// code is a text in a code span. There a bar would still end a table cell, and a backtick the span.
 func code(s string) string {
 	s = strings.NewReplacer("`", "'", "|", `\|`).Replace(plainly.OneLine(s))
 	return "`" + s + "`"

@@ -18,19 +18,17 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Status is a status for people. It names the command that goes on after a kill, unless dir is empty.
+// Status is a status for people. It names the command that resumes a killed crawl, unless dir is "".
 func Status(s status.Status, dir string, now time.Time) string {
 	return Render("status", statusText{s, dir, now})
 }
 
-// statusText is what the template of a status takes.
 type statusText struct {
 	status.Status
-	Dir string // in the command that continues it; empty for none
+	Dir string // of the resume command; "" for none
 	now time.Time
 }
 
-// StateWord is the state of a crawl for people.
 func StateWord(state string) string {
 	if state == "draining" {
 		return "ending"
@@ -38,7 +36,6 @@ func StateWord(state string) string {
 	return state
 }
 
-// Watch says what a watch does.
 func Watch(w status.Watch) string {
 	if !w.Ends.IsZero() {
 		return fmt.Sprintf("%s watched; no further round starts before the watch ends at %s (--for)", plainly.Count(w.URLs, "URL"), w.Ends.UTC().Format(time.RFC3339))
@@ -53,7 +50,7 @@ func Watch(w status.Watch) string {
 	return fmt.Sprintf("%s watched; the next round is not before %s (%s)", plainly.Count(w.URLs, "URL"), w.Next.UTC().Format(time.RFC3339), by)
 }
 
-// Ages say since when, and how long ago.
+// Ages describes the age of a crawl, and its runs.
 func (s statusText) Ages() string {
 	var parts []string
 	began := "began "
@@ -79,10 +76,10 @@ func (s statusText) Ages() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// overPages is the reason of hosts that have had as many pages as they may.
+// overPages is the reason of hosts at their limit of pages.
 const overPages = "budget: " + budget.MaxPerHost
 
-// Full counts the hosts that have had as many pages as they may, which Others leaves out.
+// Full counts the hosts at their limit of pages, which Others omits.
 func (s statusText) Full() (n int64) {
 	for _, by := range s.Why {
 		n += by[overPages]
@@ -90,15 +87,15 @@ func (s statusText) Full() (n int64) {
 	return n
 }
 
-// Others are the hosts that are left alone for another reason.
+// Others are the hosts that are not crawled for another reason.
 func (s statusText) Others() []status.Resting {
 	return slices.DeleteFunc(slices.Clone(s.Resting), func(r status.Resting) bool { return r.Reason == overPages })
 }
 
-// MoreResting reports whether there may be more hosts that are left alone.
+// MoreResting reports whether more hosts may not be crawled.
 func (s statusText) MoreResting() bool { return len(s.Resting) == status.MaxResting }
 
-// Retry is when a host gets its next request, if that is known.
+// Retry is the delay until a host's next request; "" if not known.
 func (statusText) Retry(r status.Resting) string {
 	if r.Wait > 0 && (r.Condition == frontier.Open.String() || strings.HasPrefix(r.Condition, "parked")) {
 		return Seconds(r.Wait).Round(time.Second).String()
@@ -106,7 +103,6 @@ func (statusText) Retry(r status.Resting) string {
 	return ""
 }
 
-// endings say in words why a run ended.
 var endings = map[string]string{
 	crawler.EndedDrained:      "everything in scope is done",
 	crawler.EndedWaiting:      "the remaining URLs are not due within --max-wait",
@@ -120,7 +116,7 @@ var endings = map[string]string{
 	crawler.EndedMaxDBSize:    "the frontier is as large as --max-db-size lets it be",
 }
 
-// limitOf names the flags of limits that count over all runs: with the same limit resume would end at once.
+// limitOf has the flags of limits that count over all runs: with the same limit, resume would end at once.
 var limitOf = map[string]string{
 	crawler.EndedMaxPages:     "--max-pages",
 	crawler.EndedMaxBytes:     "--max-bytes",
@@ -128,13 +124,11 @@ var limitOf = map[string]string{
 	crawler.EndedMaxPerDomain: "--max-per-domain",
 }
 
-// Summary says how a run ended, or that there was nothing to run, where everything is, and what to do next
-// if the crawl can go on.
+// Summary describes the end of a run, its results, and with goOn the next commands.
 func Summary(s crawler.Summary, dir string, goOn bool) string {
 	return Render("summary", summaryText{s, dir, goOn})
 }
 
-// summaryText is what the template of a summary takes.
 type summaryText struct {
 	crawler.Summary
 	Dir  string
@@ -148,7 +142,7 @@ func (s summaryText) StatusText() statusText { return statusText{s.Status, "", t
 // In is the path of a file of the crawl.
 func (s summaryText) In(name string) string { return filepath.Join(s.Dir, name) }
 
-// Why says why the run ended.
+// Why is the reason of the end.
 func (s summaryText) Why() string {
 	waiting := s.EndedBy == crawler.EndedWaiting
 	condition, stopped := strings.CutPrefix(s.EndedBy, crawler.EndedStopWhen)
@@ -167,7 +161,7 @@ func (s summaryText) Why() string {
 	return endings[s.EndedBy]
 }
 
-// MoreSeeds counts the seeds without a usable response that are not named, in words.
+// MoreSeeds counts the unlisted seeds without a usable response.
 func (s summaryText) MoreSeeds() string {
 	more := s.SeedsUnanswered - int64(len(s.Seeds))
 	switch {
@@ -179,15 +173,15 @@ func (s summaryText) MoreSeeds() string {
 	return plainly.Count(more, "seed")
 }
 
-// WithoutScript counts the pages that show nothing without JavaScript.
+// WithoutScript counts the pages that are empty without JavaScript.
 func (s summaryText) WithoutScript() int64 { return s.Status.NotRead[budget.EmptyWithoutScript] }
 
-// MoreEmpty reports whether there are more of these than Empty names.
+// MoreEmpty reports whether there are more such pages than Empty lists.
 func (s summaryText) MoreEmpty() bool {
 	return len(s.Empty) > 0 && s.WithoutScript() > int64(len(s.Empty))
 }
 
-// Rel are the rel values whose links are followed, if that is not the default.
+// Rel are the rel values whose links are followed; "" for the default.
 func (s summaryText) Rel() string {
 	if s.Manners.FollowRel == strings.Join(crawler.DefaultFollowRel(), ",") {
 		return ""
@@ -195,13 +189,13 @@ func (s summaryText) Rel() string {
 	return s.Manners.FollowRel
 }
 
-// Chosen reports whether something is said of opt-outs and of what pages ask for.
+// Chosen reports whether to print opt-outs and the wishes of pages.
 func (s summaryText) Chosen() bool {
 	m := s.Manners
 	return len(m.OptOut)+len(m.Troubles) > 0 || m.Kept || m.NoArchive > 0 || m.NoIndex > 0 || s.Rel() != ""
 }
 
-// Continue is how curtsy resume goes on with the crawl; empty if it cannot, or nothing is left.
+// Continue has the arguments of the curtsy resume that continues the crawl; "" if it cannot continue.
 func (s summaryText) Continue() string {
 	dir := plainly.Argument(s.Dir)
 	switch {
@@ -220,7 +214,7 @@ func (s summaryText) Continue() string {
 	return dir
 }
 
-// Next are commands that look at the crawl, padded to one width, and what they show.
+// Next are commands to inspect the crawl, padded to one width, with descriptions.
 func (s summaryText) Next() (commands [][2]string) {
 	if !s.goOn || s.Status.Bytes == 0 {
 		return nil
@@ -243,7 +237,7 @@ func (s summaryText) Next() (commands [][2]string) {
 	return commands
 }
 
-// onlyPrivate reports whether all hosts that have URLs pending are closed because of their addresses, which --allow-net allows.
+// onlyPrivate reports whether all hosts with pending URLs have private addresses, which --allow-net allows.
 func onlyPrivate(s status.Status) bool {
 	pending := s.Queued + s.InFlight + s.Deferred
 	for _, r := range s.Resting {
@@ -251,11 +245,11 @@ func onlyPrivate(s status.Status) bool {
 			pending -= r.Pending
 		}
 	}
-	// Of more hosts than the status names, the counts of reasons tell.
+	// The status may omit hosts; the counts of reasons cover all.
 	return len(s.Resting) > 0 && (pending == 0 || len(s.Resting) == status.MaxResting && allPrivate(s.Why))
 }
 
-// allPrivate reports whether all hosts that are closed or wait do so because of their addresses.
+// allPrivate reports whether all hosts that are not crawled have private addresses.
 func allPrivate(why map[string]map[string]int64) bool {
 	for condition, reasons := range why {
 		for reason := range reasons {

@@ -1,14 +1,15 @@
-// Package text formats results for people: crawl state, summaries, sizes and times. Each function turns a
-// value into text and does no I/O. JSON output is complete; text leaves out what would be too long.
+// Package text formats results for people, and does no I/O. JSON output is complete; text omits long lists.
 package text
 
 import (
+	"cmp"
 	"embed"
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,24 +31,12 @@ const MaxShown = 20
 // Because lists reasons, the most frequent first, with their counts if there are several.
 func Because(reasons map[string]int64) string { return counted(reasons, plainly.Reason) }
 
-// itemized is Because of names that are no reasons and stay as they are: classes of status codes, media types, tags.
-func itemized(of map[string]int64) string {
-	return counted(of, func(name string) string { return name })
-}
-
 func counted(reasons map[string]int64, word func(string) string) string {
 	if len(reasons) == 0 {
 		return ""
 	}
-	names := make([]string, 0, len(reasons))
-	for r := range reasons {
-		names = append(names, r)
-	}
-	sort.Slice(names, func(i, j int) bool {
-		if reasons[names[i]] != reasons[names[j]] {
-			return reasons[names[i]] > reasons[names[j]]
-		}
-		return names[i] < names[j]
+	names := slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
+		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
 	})
 	for i, r := range names {
 		names[i] = plainly.OneLine(word(r))
@@ -65,7 +54,6 @@ func counted(reasons map[string]int64, word func(string) string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// Entries counts those of a list.
 func Entries(n int) string {
 	if n == 1 {
 		return "1 entry"
@@ -73,7 +61,6 @@ func Entries(n int) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// sum is how many there are in all.
 func sum(reasons map[string]int64) (n int64) {
 	for _, count := range reasons {
 		n += count
@@ -81,7 +68,7 @@ func sum(reasons map[string]int64) (n int64) {
 	return n
 }
 
-// longest is how much of a value that somebody published is shown, in characters; JSON has all of it.
+// longest bounds a published value in the text, in characters; JSON has all of it.
 const longest = 300
 
 func short(s string) string {
@@ -91,7 +78,7 @@ func short(s string) string {
 	return s
 }
 
-// Cell makes a string from the web fit for a cell of a table, and "-" of an empty one.
+// Cell makes a string from the web fit for a table cell; "-" if it is empty.
 func Cell(s string) string {
 	if s == "" {
 		return "-"
@@ -101,7 +88,7 @@ func Cell(s string) string {
 
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// ShortWait writes a duration in a few characters: its two largest units.
+// ShortWait formats a duration in its two largest units.
 func ShortWait(d time.Duration) string {
 	switch {
 	case d == frontier.Never:
@@ -120,7 +107,7 @@ func ShortWait(d time.Duration) string {
 	return strconv.Itoa(int(d.Hours()/24)) + "d"
 }
 
-// Clock writes a duration as mm:ss or h:mm:ss.
+// Clock formats a duration as mm:ss or h:mm:ss.
 func Clock(d time.Duration) string {
 	s := int(d.Seconds())
 	if s < 3600 {
@@ -129,17 +116,14 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// Stamp writes an instant to the millisecond.
-func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// Columns is the width that texts are made for.
+// Columns is the width of texts.
 const Columns = 80
 
-// label is what stands before the text of a line: spaces, and a word or two with a gap behind them.
+// label matches the beginning of a line: spaces, and a word or two followed by a gap.
 var label = regexp.MustCompile(`^ *(\S+( \S+)? {2,})?`)
 
-// Wrap breaks lines that are wider than Columns at spaces. What follows stands below the text of its line, behind the label
-// if there is one. A word that is wider, as the name of a file or a URL may be, stays whole.
+// Wrap breaks lines wider than Columns at spaces, and indents the rest to the text behind the label. A wider word, such as a
+// file name or a URL, stays whole.
 func Wrap(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -184,11 +168,10 @@ func wrapLine(line string) string {
 //go:embed *.tmpl
 var files embed.FS
 
-// raw is a text of several lines that is safe already.
+// raw is escaped text of several lines.
 type raw string
 
-// templates are the texts for people, each in a file. Everything that they print passes line: nothing from the web steers a
-// terminal.
+// templates are the texts for people. All output passes line, so that nothing from the web steers a terminal.
 var templates = sync.OnceValue(func() *template.Template {
 	all := template.New("")
 	all.Funcs(template.FuncMap{
@@ -197,7 +180,7 @@ var templates = sync.OnceValue(func() *template.Template {
 			err := all.ExecuteTemplate(&b, name, data)
 			return raw(b.String()), err
 		},
-		"joined": func(sep string, lines raw) string { // a list from a template that has a line for each
+		"joined": func(sep string, lines raw) string { // joins lines of a template
 			return strings.ReplaceAll(strings.TrimSuffix(string(lines), "\n"), "\n", sep)
 		},
 		"xml": func(v any) (raw, error) {
@@ -217,9 +200,11 @@ var templates = sync.OnceValue(func() *template.Template {
 		"count": func(n any, thing string) string {
 			return plainly.Count(reflect.Indirect(reflect.ValueOf(n)).Int(), thing)
 		},
-		"because": Because, "items": itemized, "sum": sum, "reason": plainly.Reason, "size": plainly.RoughSize[int64], "arg": plainly.Argument,
+		"items":   func(of map[string]int64) string { return counted(of, func(name string) string { return name }) },
+		"stamp":   func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
+		"because": Because, "sum": sum, "reason": plainly.Reason, "size": plainly.RoughSize[int64], "arg": plainly.Argument,
 		"seconds": plainly.Seconds, "secs": func(s float64) string { return Seconds(s).Round(time.Microsecond).String() }, "pause": pause, "duration": plainly.Duration, "clock": func(s float64) string { return Clock(Seconds(s)) },
-		"wait": func(s float64) string { return ShortWait(Seconds(s)) }, "utc": func(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }, "stamp": Stamp,
+		"wait": func(s float64) string { return ShortWait(Seconds(s)) }, "utc": func(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") },
 		"prose": func(section string, s any) raw {
 			return raw(Wrap(fmt.Sprintf("%-9s%s", section, plainly.OneLine(fmt.Sprint(s)))))
 		},
@@ -235,7 +220,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"permits":  func(allow bool) string { return map[bool]string{true: "allowed", false: "disallowed"}[allow] },
 		"inline":   inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": said,
 	})
-	// A line that has only actions which print nothing themselves leaves no line.
+	// A line with only actions that print nothing leaves no line.
 	onlyActions := regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:if|else|end|range|with|define|template|break|\$)[^{}]*\}\})+)\n`)
 	names, err := files.ReadDir(".")
 	for _, name := range names {
@@ -255,7 +240,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return all
 })
 
-// escape has all that the nodes below n print pass line.
+// escape pipes the output of the nodes below n through line.
 func escape(n parse.Node) {
 	switch n := n.(type) {
 	case *parse.ListNode:
@@ -280,7 +265,7 @@ func escape(n parse.Node) {
 	}
 }
 
-// Render writes data by the template of a name, which must fit: a template that does not is a mistake of the program.
+// Render executes a template. It panics if the data does not fit.
 func Render(name string, data any) string {
 	var b strings.Builder
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
