@@ -17,16 +17,14 @@ import (
 
 // Options say what is audited, and by what measure.
 type Options struct {
-	// Files are WARC files, in the order in which they were written. Those of other crawlers, which may write several
-	// at a time, are put in order by their dates. Their names are kept in findings as given.
+	// Files are WARC files in written order; those of other crawlers are ordered by their dates. Findings name them as given.
 	Files []string
 
-	// Floor is the shortest pause between two exchanges of a host that is not the operator's own. Zero means: what the
-	// archive's warcinfo declares, at least 1 s, for archives of this crawler; none for those of others.
+	// Floor is the shortest delay on hosts that are not the operator's own. Zero means, for this crawler, at least 1 s or the
+	// declaration in the warcinfo; none for others.
 	Floor time.Duration
 
-	// Token is the product token to judge by (RFC 9309 2.2.1). Empty means the one the archive names: the field
-	// product-token of its warcinfo, or else what the User-Agent of a request says.
+	// Token is the product token to judge by (RFC 9309 2.2.1). Empty means that of the warcinfo, or else of the User-Agent.
 	Token string
 
 	// Limit is how many findings of one code and host are kept; the rest are counted. Zero means 100.
@@ -35,19 +33,16 @@ type Options struct {
 	// TempDir holds the texts of robots.txt while the audit runs. Empty means the system's folder for such files.
 	TempDir string
 
-	// Ours says that this crawler wrote the files whatever they say: its ledger stands beside them. A warcinfo that
-	// names another software is a violation then, and frees from nothing.
+	// Ours says that this crawler wrote the files: its ledger is beside them. A warcinfo of other software is a violation then.
 	Ours bool
 
-	// LeftOut is how many answers whoever packed the files says that he left out, because their pages ask not to be
-	// archived.
+	// LeftOut is how many responses the packer says it left out because their pages ask not to be archived.
 	LeftOut int64
 
-	// Strict holds archives of other crawlers to this crawler's promises too, as far as an archive of theirs can show
-	// whether they were kept (docs/trust/politeness.md).
+	// Strict holds other crawlers' archives to this crawler's promises (docs/trust/politeness.md), as far as they show them.
 	Strict bool
 
-	// Witnesses are shown what the archive holds, and may find more.
+	// Witnesses see the archive's contents, and may find more.
 	Witnesses []Witness
 }
 
@@ -55,45 +50,34 @@ type Options struct {
 type Witness interface {
 	// Exchange is called for each exchange, in the order of the archive.
 	Exchange(ctx context.Context, e *evidence.Exchange, found finding.Report) error
-	// Refused is called for each line of a decision without an exchange that the archive holds. at is the record that
-	// holds it.
+	// Refused is called for each line of a decision without an exchange, which the record at has.
 	Refused(ctx context.Context, l *storage.Line, at finding.Place, found finding.Report) error
 	// Info is called with the fields of each warcinfo record, before what follows it.
 	Info(ctx context.Context, in *evidence.Info, found finding.Report) error
-	// Close is called once, when the archive is at its end. It may change the result: its level, and what it cannot
-	// show.
+	// Close is called once, at the end of the archive. It may change the level of the result, and what it cannot show.
 	Close(ctx context.Context, r *Result, found finding.Report) error
 }
 
-// Silent is a Witness that finds nothing. Others embed it for the methods that they have no use for.
+// Silent is a Witness that finds nothing, to be embedded.
 type Silent struct{}
 
-// Exchange implements Witness.
 func (Silent) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
-
-// Refused implements Witness.
 func (Silent) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
 	return nil
 }
-
-// Info implements Witness.
 func (Silent) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
+func (Silent) Close(context.Context, *Result, finding.Report) error       { return nil }
 
-// Close implements Witness.
-func (Silent) Close(context.Context, *Result, finding.Report) error { return nil }
-
-// Redactor is a Witness that knows what was taken down of the archive.
+// Redactor is a Witness that knows which parts of the archive were redacted.
 type Redactor interface {
 	// Taken is called for each exchange, before it is judged.
 	Taken(e *evidence.Exchange) pacing.Taken
 }
 
-// ErrNothing says that the files hold no exchange and no warcinfo record, and that no ledger of ours stands beside them:
-// that nothing was audited.
+// ErrNothing reports files without an exchange or warcinfo record, and without a ledger of this crawler beside them.
 var ErrNothing = errors.New("audit: the files hold no web archive")
 
-// Run audits the files. An error means that the audit could not be made; what is wrong with an archive that can be
-// read is in the result.
+// Run audits the files. An error means that the audit failed; faults of an archive are in the result.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	a, err := newAudit(o)
 	if err != nil {
@@ -106,7 +90,6 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return a.conclude(ctx)
 }
 
-// audit is one run.
 type audit struct {
 	*Tally
 
@@ -179,7 +162,6 @@ func (a *audit) report(f finding.Finding) {
 	a.Find(f, &a.host(f.Authority).Host)
 }
 
-// family is a family of rules that every exchange is held to.
 type family struct {
 	name  string
 	by    string         // the documents that ask for it
@@ -187,8 +169,8 @@ type family struct {
 	judge func(a *audit, e *evidence.Exchange, to *host) error
 }
 
-// families are the rules in the order in which an exchange meets them (docs/reference/audit-findings.md). The reader (evidence) has
-// checked each record for itself before; the witnesses check behind them what stands beside the archive.
+// families are the rules in the order in which an exchange meets them (docs/reference/audit-findings.md), after the reader
+// has checked each record by itself and before the witnesses.
 var families = []family{
 	{"the records of a request", "WARC 1.1; archive reference; ledger reference",
 		[]finding.Code{finding.BadRecord, finding.GapTold}, (*audit).judgeRecords},
@@ -203,12 +185,14 @@ var families = []family{
 			finding.Verdict}, (*audit).judgeRobots},
 }
 
-// exchange judges one exchange, and then makes it what is known of its authority.
 func (a *audit) exchange(ctx context.Context, e *evidence.Exchange) error {
 	if e.Alone != "" {
 		return a.judge.alone(e, &a.host(e.Authority).policy)
 	}
-	a.stepped(e)
+	if begun, back := a.clock.isBack(e); back {
+		a.pace.SetBack()
+		a.report(a.clock.setBack(e, begun))
+	}
 	to := a.host(e.Authority)
 	e.Own = to.isOwn(e, a.judge.m)
 	to.Own = to.Own || e.Own
@@ -224,15 +208,6 @@ func (a *audit) exchange(ctx context.Context, e *evidence.Exchange) error {
 		}
 	}
 	return nil
-}
-
-func (a *audit) stepped(e *evidence.Exchange) {
-	begun, back := a.clock.isBack(e)
-	if !back {
-		return
-	}
-	a.pace.SetBack()
-	a.report(a.clock.setBack(e, begun))
 }
 
 func (a *audit) judgeRecords(e *evidence.Exchange, to *host) error {
@@ -340,8 +315,7 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) 
 	return nil
 }
 
-// judge holds exchanges to the records that they should have, to what a request says of who asks, and to the robots.txt
-// files of the archive. Delays are for package pacing.
+// judge checks the records and request of exchanges, and the archive's robots.txt files. Package pacing checks delays.
 type judge struct {
 	judged  int64 // verdicts recomputed
 	mayLack int64 // how many answers whoever packed the files says that he left out
@@ -357,7 +331,6 @@ type judge struct {
 	redirects redirects
 }
 
-// asks is what the robots.txt of a host asks for between two requests: as Crawl-delay, and as Request-rate.
 func (j *judge) asks(to *policyHost, agent string) (delay, rate time.Duration) {
 	if !to.policy.text.Known || to.policy.kind != ruled {
 		return 0, 0
@@ -372,7 +345,6 @@ func (j *judge) asks(to *policyHost, agent string) (delay, rate time.Duration) {
 	return time.Duration(min(d, year) * float64(time.Second)), time.Duration(min(r, year) * float64(time.Second))
 }
 
-// host is what is known of an authority while its exchanges go by: what each judge keeps of it, and what was counted.
 type host struct {
 	Host
 
@@ -389,8 +361,7 @@ type host struct {
 	steps int // of the clock, that are reckoned with
 }
 
-// cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that
-// the one before may have been killed.
+// cross notes that the archive continues in another file. killed says that another run of this crawler begins there.
 func (h *host) cross(killed bool) {
 	h.pace.Cross(killed)
 	if killed {
@@ -398,7 +369,7 @@ func (h *host) cross(killed bool) {
 	}
 }
 
-// setBack makes what is known of h hold by a clock that was set back.
+// setBack adapts h to a clock that was set back.
 func (h *host) setBack(to time.Time) {
 	if h.pace.Met() {
 		h.cross(true) // a step comes between two runs
@@ -429,8 +400,8 @@ func (h *host) show() *Host {
 // proofLife is how long a proof holds, and the time that may pass between that and the first byte of a request.
 const proofLife = 24*time.Hour + time.Minute
 
-// isOwn reports whether e is judged as an exchange with a host of the operator's own: loopback, unless the archive says
-// that it is treated as foreign, or a host whose proof was archived within a day.
+// isOwn reports whether e's host is the operator's own: loopback, unless the archive treats it as foreign, or one whose proof
+// was archived within a day.
 func (h *host) isOwn(e *evidence.Exchange, m evidence.Measure) bool {
 	if m.Info != nil && m.Info.OwnSites == "none" {
 		return false
@@ -447,7 +418,7 @@ func (h *host) isOwn(e *evidence.Exchange, m evidence.Measure) bool {
 	return holds(h.proved)
 }
 
-// owned notes a proof. Whether the value in it is the operator's only the operator's key can tell.
+// owned notes a proof. Only the operator's key can tell whether its value is right.
 func (h *host) owned(e *evidence.Exchange, m evidence.Measure) {
 	_, authority, _ := strings.Cut(e.Authority, "https://")
 	if e.Target != evidence.OwnerPath || !m.Ours() || authority == "" || strings.Contains(authority, ":") {
@@ -459,13 +430,10 @@ func (h *host) owned(e *evidence.Exchange, m evidence.Measure) {
 	}
 }
 
-// dated notes by how much the date of an answer (RFC 9110 6.6.1) differs from the archive's. The field has whole
-// seconds, and the answer was made some time between the request and its own first byte: the middle of both is taken,
-// so that one of them says little and the median of many says it to about a tenth of a second. An answer with an Age
-// was made for somebody else, some time before.
-//
-// It proves nothing: the server's clock may be wrong, or its dates made up. But dates of a host that were all shifted
-// alike in the archive show here, and nowhere else.
+// dated notes how much the Date of a response (RFC 9110 6.6.1) differs from the archive's. It has whole seconds, between the
+// request and the response's first byte: the middle is taken, and the median of many is right to about a tenth of a second.
+// A response with an Age is from a cache, and older. This proves nothing, since the server's clock may be wrong; but it
+// shows if the archive's dates of a host were all shifted alike.
 func (h *host) dated(e *evidence.Exchange) {
 	at, ok := evidence.Date(strings.TrimSpace(e.Answer.Date.Value))
 	if ok && e.Answer.Age.Value == "" && e.Status != 0 && (at.Sub(e.Began)).Abs() < mostSkew {
@@ -477,16 +445,12 @@ func (h *host) dated(e *evidence.Exchange) {
 	}
 }
 
-// mostSkew is more than any clock is off by that is still a clock. A date that is further off was chosen by somebody.
+// mostSkew bounds clock errors: a date further off was chosen by somebody.
 const mostSkew = 100 * 365 * 24 * time.Hour
 
-// Within a run the dates of a crawl of ours never go back (record.Dates); between two runs its clock may have
-// been set. That shows when a run began, as its warcinfo says, before the end of what stands before it. By how much
-// the clock was set nobody can tell, for how long nothing ran is not known. So of each host the pause before its
-// first exchange behind the step is not known, nor whether a rest was over; robots.txt is as old, at least, as the
-// step. All that is held against the new clock.
-
-// clock is the crawling computer's, as the dates of an archive show it.
+// clock is the crawling computer's, by the dates of the archive. Within a run of this crawler they never go back (record.Dates);
+// between runs the clock may be set, which shows if a run began, by its warcinfo, before the end of the records before it. Then
+// neither a host's next delay nor the end of its rest is known, and robots.txt is at least as old as the step.
 type clock struct {
 	run         int       // of runs of ours, as their files tell
 	runBegan    time.Time // as the last warcinfo says; zero when it does not
@@ -495,7 +459,7 @@ type clock struct {
 	stepAt      time.Time // the first date behind the last time
 }
 
-// boundary notes that a file goes on after a warcinfo record of that date.
+// boundary notes that a file continues after a warcinfo record.
 func (c *clock) boundary(in *evidence.Info) {
 	if !in.Ours || !in.RunBegan.IsZero() && in.RunBegan.Equal(c.runBegan) { // it goes on with another file
 		return
@@ -508,7 +472,7 @@ func (c *clock) boundary(in *evidence.Info) {
 	}
 }
 
-// isBack reports whether the clock was set back before e, the first exchange behind a boundary, and when the run began.
+// isBack reports whether the clock was set back before e, the first exchange after a boundary, and when the run began.
 func (c *clock) isBack(e *evidence.Exchange) (begun time.Time, back bool) {
 	begun, c.begun = c.begun, time.Time{}
 	if begun.IsZero() || e.Began.IsZero() || !begun.Add(pauses.Slack(0)).Before(c.last) {

@@ -14,8 +14,7 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// policyHost is what the archive shows of an authority's robots.txt, and of those before it. The zero Host was not asked
-// for any.
+// policyHost is what the archive shows of an authority's robots.txt. The zero value has none requested.
 type policyHost struct {
 	Asker string // the User-Agent that asked for robots.txt
 
@@ -34,7 +33,6 @@ type policyHost struct {
 	payload     string    // the payload digest of the last answer with a text
 }
 
-// Kind says in a word how the last robots.txt binds.
 func (h *policyHost) Kind() string { return h.policy.kind.String() }
 
 // Heard counts an exchange with the host of a crawl that keeps this crawler's promises.
@@ -54,7 +52,7 @@ func (h *policyHost) Killed() {
 	h.mayBeBack()
 }
 
-// SetBack notes that the clock was set back to an instant: robots.txt is as old, at least, as that.
+// SetBack notes that the clock was set back to an instant: robots.txt is at least as old.
 func (h *policyHost) SetBack(to time.Time) {
 	h.policy.setBack(to)
 	for i := range h.replaces {
@@ -68,21 +66,19 @@ func (h *policyHost) SetBack(to time.Time) {
 	}
 }
 
-// A kill may take back what the last exchanges with a host said of its robots.txt: then the next run goes by the one
-// before, and says so. As a rule that is as old as it was; but where the clock was set back before those exchanges and
-// forward behind them, its dates are young again.
+// A kill may undo what the last exchanges with a host said of robots.txt: the next run uses the previous one, and says so. It
+// keeps its age; but if the clock was set back before those exchanges and forward after them, its dates are young again.
 
-// said is a policy that another one took the place of.
+// said is a policy that was replaced.
 type said struct {
 	policy  policy
 	payload string
 	heard   int // exchanges with the host since then, the one that brought the other included
 }
 
-// maxBack bounds the policies that a host may be back at.
 const maxBack = 2 * (evidence.AtKill + 1)
 
-// replaced notes that an exchange said something of robots.txt, in the place of a policy.
+// replaced notes that an exchange replaced a policy.
 func (h *policyHost) replaced(was policy, payload string) {
 	if was.kind == h.policy.kind && was.since.Equal(h.policy.since) {
 		return
@@ -91,7 +87,6 @@ func (h *policyHost) replaced(was policy, payload string) {
 	h.replaces = append(h.replaces[max(0, len(h.replaces)-evidence.AtKill):], said{was, payload, 0})
 }
 
-// mayBeBack notes which policies a kill may have brought back.
 func (h *policyHost) mayBeBack() {
 	if h.learned == 0 {
 		return // the run that was killed began with what it may have had back itself
@@ -105,8 +100,8 @@ func (h *policyHost) mayBeBack() {
 	h.replaces, h.learned = nil, 0
 }
 
-// read notes for whom robots.txt was read. What is read for another host, whose own one redirects there, is no policy of
-// the host that it is of (RFC 9309 2.3.1.2), whose own one may go on to hold.
+// read notes for whom robots.txt was read. If another host's redirects to it, it is no policy of its own host (RFC 9309
+// 2.3.1.2), whose earlier one may remain valid.
 func (h *policyHost) read(forAnother bool, was said) {
 	switch {
 	case !forAnother:
@@ -116,8 +111,8 @@ func (h *policyHost) read(forAnother bool, was said) {
 	}
 }
 
-// Told takes what the crawl says of the robots.txt that it goes by, before the exchange is judged: it may be the one
-// before one that was read for another host, or one that a kill brought back, as long as none was had since.
+// Told takes the robots.txt that the crawl says it uses, before the exchange is judged: if none was fetched since, it may be
+// the one before one read for another host, or one that a kill brought back.
 func (h *policyHost) Told(l *storage.Line) {
 	if l == nil || l.Decision != storage.DecisionAllow || l.RobotsRecord == "" || l.RobotsRecord == h.policy.record {
 		return
@@ -149,26 +144,22 @@ func (h *policyHost) remember(record string) {
 
 var recordSeed = maphash.MakeSeed()
 
-// learnedFrom reports whether the host's robots.txt was learned from a record, now or before: whether the one before may
-// still be used is for others to judge. An empty id names none.
+// learnedFrom reports whether the host's robots.txt was ever learned from a record. An empty id names none.
 func (h *policyHost) learnedFrom(record string) bool {
 	return record == "" || slices.Contains(h.records, maphash.String(recordSeed, record))
 }
 
-// setBack makes p hold by a clock that was set back to an instant: it is as old, at least, as that.
 func (p *policy) setBack(to time.Time) {
 	if by := p.since.Sub(to); by > 0 {
 		p.since, p.expires, p.ahead = to, p.expires.Add(-by), p.ahead+by
 	}
 }
 
-// forth reports whether p holds until limit by the dates that it had before the clock was set back, and the clock was set
-// forward again to such a date. Whoever asked for something by an earlier date had to ask for robots.txt anew.
+// forth reports whether p is valid until limit by its dates from before the clock was set back, and the clock is at such a date.
 func (p *policy) forth(at, limit time.Time) bool {
 	return p.ahead > 0 && !at.Before(p.since.Add(p.ahead)) && !at.After(limit.Add(p.ahead))
 }
 
-// policy is what the archive shows of an authority's robots.txt.
 type policy struct {
 	kind    policyKind
 	text    evidence.Text
@@ -197,14 +188,12 @@ func (k policyKind) String() string {
 	return [...]string{"not requested", "rules", "none", "closed", "unreachable", "unknown"}[k]
 }
 
-// How long a policy holds.
 const (
 	day     = 24 * time.Hour
 	minLife = 5 * time.Minute // what this crawler makes of less (docs/trust/politeness.md, rule 4)
 	grace   = time.Minute     // between the verdict and the first byte of the request: resolver, queue at the address, connection
 )
 
-// robots takes what an exchange says of robots.txt to the authorities that it binds.
 func (j *judge) robots(e *evidence.Exchange, own *policyHost) {
 	p := e.Asked()
 	key := p.Key
@@ -228,7 +217,7 @@ func (j *judge) robots(e *evidence.Exchange, own *policyHost) {
 	}
 }
 
-// learn makes an exchange the policy of a host, or goes on to where it redirects.
+// learn makes an exchange the policy of a host, or follows its redirect.
 func (j *judge) learn(e *evidence.Exchange, to *policyHost, w hop, asked string) {
 	now := e.End()
 	s := e.Status
@@ -270,8 +259,8 @@ func (j *judge) learn(e *evidence.Exchange, to *policyHost, w hop, asked string)
 	}
 }
 
-// fail makes everything of a host disallowed (RFC 9309 2.3.1.4), unless a text is at hand: 2.4 lets that be used for
-// longer while robots.txt cannot be reached. This crawler uses it until it expires; to it one of a later date than now has.
+// fail disallows all of a host (RFC 9309 2.3.1.4), unless a text is at hand, which 2.4 allows to use for longer. This crawler
+// uses it until it expires; one dated later than now has expired.
 func (j *judge) fail(to *policyHost, now time.Time, why string) {
 	p := &to.policy
 	if p.kind == ruled && (!j.m.Promises() || now.Before(p.expires) && !now.Before(p.since.Add(p.ahead))) {
@@ -283,7 +272,7 @@ func (j *judge) fail(to *policyHost, now time.Time, why string) {
 	to.policy = policy{kind: unreachable, text: to.policy.text, since: now, why: why} // a 304 may confirm the text yet
 }
 
-// renew makes the text at hand hold for longer (RFC 9111 4.3.4).
+// renew extends the text at hand (RFC 9111 4.3.4).
 func (j *judge) renew(e *evidence.Exchange, to *policyHost, now time.Time) {
 	switch {
 	case to.policy.text.Known:
@@ -334,8 +323,7 @@ func (j *judge) text(e *evidence.Exchange, to *policyHost, now time.Time) {
 	to.policy, to.payload, to.learnedFor, to.forgot = next, e.Payload, 0, false
 }
 
-// life is how long an answer may be used. RFC 9309 2.4 asks for 24 h at most and allows, but does not ask for, what
-// Cache-Control says; this crawler promises that too (RFC 9111 4.2).
+// life is how long a response may be used: 24 h at most (RFC 9309 2.4), and for this crawler by Cache-Control (RFC 9111 4.2).
 func (j *judge) life(e *evidence.Exchange, now time.Time) time.Duration {
 	if !j.m.Promises() {
 		return day
@@ -371,8 +359,7 @@ func (j *judge) life(e *evidence.Exchange, now time.Time) time.Duration {
 	return min(max(fresh-age, minLife), day)
 }
 
-// unread takes an answer that has not the text of robots.txt: to HEAD, or with a part of it. The policy at hand
-// stays.
+// unread takes a response without the whole text of robots.txt, to HEAD or of a part. The policy stays.
 func (j *judge) unread(e *evidence.Exchange, to *policyHost) {
 	if to.policy.kind != unasked {
 		return
@@ -384,7 +371,7 @@ func (j *judge) unread(e *evidence.Exchange, to *policyHost) {
 	}
 }
 
-// page checks an exchange for something else than robots.txt against the robots.txt that was valid, which it uses.
+// page checks an exchange that is not for robots.txt against the valid robots.txt.
 func (j *judge) page(e *evidence.Exchange, to *policyHost) error {
 	p := &to.policy
 	defer func() { p.used = true }()
@@ -467,15 +454,13 @@ func (j *judge) pageVerdicts(to *policyHost, target, agent string) ([]evidence.V
 	return j.texts.Served(to.policy.text, target, j.m.Binding(agent))
 }
 
-// isRobots reports whether e asks for robots.txt, or for what one redirected to.
 func (j *judge) isRobots(e *evidence.Exchange) bool {
 	p := e.Asked()
 	return p.IsRobots() || j.redirects.leadTo(e, p.Key)
 }
 
-// followed judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 lets a crawler follow one
-// to another authority, whatever that forbids, as this crawler does: no violation. But whoever has a host of his own
-// can have any page so, and what the rules at hand forbid is named.
+// followed judges an exchange that follows the redirect of a robots.txt. RFC 9309 2.3.1.2 allows it to another authority,
+// whatever that forbids. But any host can so cause a request for any page, so one that known rules forbid is named.
 func (j *judge) followed(e *evidence.Exchange, to *policyHost) error {
 	p := &to.policy
 	if path, _, _ := strings.Cut(e.Target, "?"); path == evidence.RobotsPath {
@@ -515,8 +500,8 @@ func (j *judge) followed(e *evidence.Exchange, to *policyHost) error {
 	return nil
 }
 
-// alone judges what a URL gave where the exchange is not in the files. That robots.txt forbids it is a violation: the
-// archive contains what was not to be requested. The rest cannot be proved, for it may have been had in another way.
+// alone judges a record whose exchange is not in the files. If robots.txt forbids its URL, it is a violation. The rest is
+// unprovable, for it may have been obtained in another way.
 func (j *judge) alone(e *evidence.Exchange, to *policyHost) error {
 	kind := "a " + finding.Short(e.Alone) + " record"
 	if e.Alone == "response" {
@@ -554,7 +539,6 @@ func (j *judge) forbidden(to *policyHost, v evidence.Verdict) string {
 		" (record " + p.record + ")"
 }
 
-// claimedVerdict compares what the crawl says of its verdict with the recomputed ones.
 func (j *judge) claimedVerdict(e *evidence.Exchange, to *policyHost, vs []evidence.Verdict) error {
 	l := e.Line
 	if l == nil || !j.m.Ours() || l.Decision != storage.DecisionAllow {
@@ -594,7 +578,7 @@ func (j *judge) claimedVerdict(e *evidence.Exchange, to *policyHost, vs []eviden
 	return err
 }
 
-// refusal recomputes the verdict of a URL that was not asked for because of robots.txt.
+// refusal recomputes the verdict of a URL that was not requested because of robots.txt.
 func (j *judge) refusal(l *storage.Line, to *policyHost, p evidence.URL, at finding.Place) error {
 	if l.RobotsLine == 0 { // full disallow: there is no line to compare
 		return nil
@@ -645,14 +629,12 @@ func known(sha string) string {
 	return "sha256 " + sha
 }
 
-// How many redirects of a robots.txt in a row are followed.
 const (
 	maxHops = 5  // RFC 9309 2.3.1.2
 	oldHops = 10 // by the draft of 1996, 3.1, which has no bound: so many this crawler follows
 )
 
-// maxWaiting bounds the URLs that redirects of robots.txt wait for.
-const maxWaiting = 10000
+const maxWaiting = 10000 // URLs that redirects of robots.txt wait for
 
 // hop is a redirect of a robots.txt, waiting for the exchange that follows it.
 type hop struct {
@@ -666,8 +648,8 @@ type hop struct {
 // redirects are those that wait, by the key of the URL that they lead to.
 type redirects map[string][]hop
 
-// due are the redirects that an exchange with a URL follows. In another file of ours they may be followed once more:
-// a crawl that was killed may have to go on where it was.
+// due returns the redirects that an exchange follows. In another file of this crawler they may be followed again: a killed
+// crawl may have to resume there.
 func (r redirects) due(key string, e *evidence.Exchange, ours bool) (waiting []hop) {
 	all := r[key]
 	spare := -1
@@ -697,17 +679,12 @@ func (r redirects) leadTo(e *evidence.Exchange, key string) bool {
 	return slices.ContainsFunc(r[key], func(w hop) bool { return !w.served(e) })
 }
 
-// fromElsewhere reports whether e follows redirects from other authorities alone.
+// fromElsewhere reports whether e follows redirects of other authorities only.
 func (r redirects) fromElsewhere(e *evidence.Exchange) bool {
-	for _, w := range r[e.Asked().Key] {
-		if w.origin == e.Authority && !w.served(e) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r[e.Asked().Key], func(w hop) bool { return w.origin == e.Authority && !w.served(e) })
 }
 
-// add makes w wait for an exchange with the URL of a key, in the place of another of its authority.
+// add makes w wait for an exchange with the key's URL, in place of another of its authority.
 func (r redirects) add(key string, w hop) {
 	if len(r) >= maxWaiting {
 		r.forget()
@@ -718,7 +695,7 @@ func (r redirects) add(key string, w hop) {
 	}
 }
 
-// forget forgets one redirect, rather one that was followed.
+// forget drops one redirect, preferably one that was followed.
 func (r redirects) forget() {
 	one := ""
 	for old, waiting := range r {
@@ -730,8 +707,7 @@ func (r redirects) forget() {
 	delete(r, one)
 }
 
-// served reports whether e follows something else than w: w was followed as often as it may be, or the line of e names a page, a
-// link, or another host whose robots.txt it is for.
+// served reports whether w was followed often enough, or e's line names a page, a link, or robots.txt for another host.
 func (w *hop) served(e *evidence.Exchange) bool {
 	if l := e.Line; l != nil && (l.Decision == storage.DecisionAllow || l.Kind != "" ||
 		l.Decision == storage.DecisionRobots && evidence.AuthorityOf(l.Via) != w.origin) {
@@ -762,8 +738,7 @@ func (j *judge) follow(e *evidence.Exchange, to *policyHost, w hop, asked string
 	}
 }
 
-// forAnother reports whether an exchange for the robots.txt of p's host was made for another host, of those whose
-// redirects lead there, as the crawl says.
+// forAnother reports whether, by the crawl's line, an exchange for robots.txt was made for another host that redirects there.
 func (j *judge) forAnother(e *evidence.Exchange, p evidence.URL, waiting []hop) bool {
 	l := e.Line
 	if !j.m.Ours() || l == nil || l.Via == "" {
@@ -773,8 +748,7 @@ func (j *judge) forAnother(e *evidence.Exchange, p evidence.URL, waiting []hop) 
 	return from != p.Authority && slices.ContainsFunc(waiting, func(w hop) bool { return w.origin == from })
 }
 
-// leadsAway reports whether an exchange with p's host redirects to another one. If it was made for another host, what
-// stands there says nothing to p's.
+// leadsAway reports whether an exchange with p's host redirects to another one.
 func leadsAway(e *evidence.Exchange, p evidence.URL) bool {
 	if e.Status < 300 || e.Status > 399 {
 		return false
@@ -783,7 +757,6 @@ func leadsAway(e *evidence.Exchange, p evidence.URL) bool {
 	return err == nil && to.Authority != p.Authority
 }
 
-// mostHops is how many redirects of a robots.txt in a row are followed, by the document that the archive declares.
 func (j *judge) mostHops() int {
 	if j.m.Ours() && j.m.Info.Standard == "draft1996" {
 		return oldHops

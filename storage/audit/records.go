@@ -13,8 +13,7 @@ import (
 	"curtsy/storage/audit/pacing"
 )
 
-// records checks that an exchange has the records it should have (WARC 1.1; docs/reference/archives.md). Package evidence
-// has checked each record for itself.
+// records checks that an exchange has the records it should have (WARC 1.1; docs/reference/archives.md).
 func (j *judge) records(e *evidence.Exchange) {
 	if e.OtherHost() {
 		j.found.Add(e.Finding(finding.BadRecord, "a request to the host of the record's URL (RFC 9112 3.2)",
@@ -71,9 +70,8 @@ func (j *judge) records(e *evidence.Exchange) {
 	}
 }
 
-// sameStory checks that request line, request record and answer of another crawler's exchange speak of one URL.
-// Nobody can say which of several the server was asked for. (Ours says the same bytes everywhere, which records
-// checks.)
+// sameStory checks that another crawler's request line, request record and response have one URL: of several, nobody knows
+// which one the server got.
 func (j *judge) sameStory(e *evidence.Exchange) {
 	if e.RequestURL != "" {
 		j.found.Add(e.Finding(finding.BadRecord, "a request and its answer are of one URL (WARC 1.1, 5.7)",
@@ -87,9 +85,8 @@ func (j *judge) sameStory(e *evidence.Exchange) {
 	}
 }
 
-// leftOut takes an exchange whose answer somebody took out of the archive. Whoever packs a crawl for others may leave
-// out pages that ask not to be archived, and says how many (docs/reference/archives.md); any other answer is missing. The metadata
-// alone tells what such an answer said.
+// leftOut takes an exchange whose response was taken out of the archive. A packer may leave out pages that ask not to be
+// archived, and says how many (docs/reference/archives.md); any other response is missing. The metadata has its values.
 func (j *judge) leftOut(e *evidence.Exchange, to *pacing.Host) {
 	if e.LeftOut == "" {
 		return
@@ -109,8 +106,8 @@ func (j *judge) leftOut(e *evidence.Exchange, to *pacing.Host) {
 	e.Answered, e.Status, e.Cut = true, l.Status, l.Truncated
 }
 
-// request checks who asks, and how: by RFC 9309 2.2.1, and of ours by docs/trust/politeness.md, rules 1 to 3. asker is who
-// asked for the robots.txt of the host.
+// request checks a request by RFC 9309 2.2.1 and, for this crawler, docs/trust/politeness.md, rules 1 to 3. asker is the
+// User-Agent of the request for robots.txt.
 func (j *judge) request(e *evidence.Exchange, asker string) {
 	if !e.HasRequest {
 		return
@@ -150,7 +147,6 @@ func (j *judge) request(e *evidence.Exchange, asker string) {
 	}
 }
 
-// switched reports whether a crawler that calls itself so asked for the robots.txt of a host by another name.
 func switched(asker, name string) bool {
 	asker = evidence.TokenOf(asker)
 	return asker != "" && !strings.EqualFold(asker, name)
@@ -161,8 +157,7 @@ func reachable(agent string) bool {
 	return strings.Contains(agent, "http://") || strings.Contains(agent, "https://") || strings.Contains(agent, "@")
 }
 
-// promised checks what a request of ours says: all of it is fixed by what the archive declares (docs/trust/politeness.md,
-// rules 1 to 3).
+// promised checks a request of this crawler against its archive's declarations (docs/trust/politeness.md, rules 1 to 3).
 func (j *judge) promised(e *evidence.Exchange) {
 	s := &e.Sent
 	if e.Method != "" && e.Method != "GET" && e.Method != "HEAD" {
@@ -198,7 +193,7 @@ func (j *judge) promised(e *evidence.Exchange) {
 	}
 }
 
-// mailbox is the mailbox that a User-Agent of ours names as contact, "" when it names none.
+// mailbox returns the contact mailbox in a User-Agent of this crawler, or "".
 func mailbox(agent string) string {
 	_, rest, _ := strings.Cut(agent, "(+")
 	contact, _, _ := strings.Cut(rest, ")")
@@ -208,8 +203,7 @@ func mailbox(agent string) string {
 	return contact
 }
 
-// facts are what request and answer of an exchange of ours tell, beside what its line says. wrong returns "" where they
-// agree, or where nothing tells.
+// facts compare request and response of this crawler with its line. wrong returns "" if they agree, or do not show it.
 var facts = []struct {
 	required string
 	wrong    func(e *evidence.Exchange, in *evidence.Info) string
@@ -229,7 +223,7 @@ func headBody(e *evidence.Exchange, _ *evidence.Info) string {
 	return fmt.Sprintf("%d bytes after its head", e.Body)
 }
 
-// whole are the outcomes of answers that the crawl read to their end, or left unread and says so.
+// whole are the outcomes of responses that were read to their end, or explicitly left unread.
 var whole = []storage.Outcome{storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone}
 
 func framing(e *evidence.Exchange, _ *evidence.Info) string {
@@ -239,8 +233,7 @@ func framing(e *evidence.Exchange, _ *evidence.Info) string {
 	return e.Unframed
 }
 
-// lastModified compares the dates. The crawl takes none that lies after the answer, by a clock that may have been set
-// since; a day is allowed for that.
+// lastModified compares the dates. The crawl ignores dates after the response; a day is allowed for a clock set since.
 func lastModified(e *evidence.Exchange, _ *evidence.Info) string {
 	told := e.Line.Modified
 	if e.Line.Decision != storage.DecisionAllow || e.Line.Status == 0 {
@@ -258,8 +251,8 @@ func lastModified(e *evidence.Exchange, _ *evidence.Info) string {
 	return fmt.Sprintf("Last-Modified: %q, and lastModified %s", e.Answer.LastModified, told.UTC().Format(time.RFC3339))
 }
 
-// directives compares those that stand by themselves in an X-Robots-Tag: a value with a colon may be for another robot.
-// A page may have more of its own. What a 304 says is joined to what the earlier answer said.
+// directives compares those of X-Robots-Tag; a value with a colon may be for another robot. The page may add others, and a
+// 304 those of the earlier response.
 func directives(e *evidence.Exchange, _ *evidence.Info) string {
 	l := e.Line
 	if l.Decision != storage.DecisionAllow || l.Status == 0 || l.Status == 304 || !slices.Contains(whole, l.Outcome) {
@@ -280,13 +273,12 @@ func directives(e *evidence.Exchange, _ *evidence.Info) string {
 	return ""
 }
 
-// meanings are the directives that the crawl understands, and what it calls them.
+// meanings are the directives that the crawl understands, and its names for them.
 var meanings = map[string][]string{
 	"noindex": {"noindex"}, "nofollow": {"nofollow"}, "none": {"noindex", "nofollow"}, "noarchive": {"noarchive"}, "nocache": {"noarchive"},
 }
 
-// maxInterim is how many interim answers (1xx) come before the crawl gives up.
-const maxInterim = 17
+const maxInterim = 17 // interim responses (1xx) before the crawl gives up
 
 func interim(e *evidence.Exchange, _ *evidence.Info) string {
 	if n := e.Line.Interim; n < 0 || n > maxInterim {

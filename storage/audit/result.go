@@ -49,13 +49,11 @@ func (r *Result) Refute(level Level, how string) {
 	r.Refuted = append(r.Refuted, Reached{level, how})
 }
 
-// inPart ends a level that entries of the ledger do not reach, for no checkpoint covers them.
 const inPart = ", in part"
 
 // InPart is the level where entries of the ledger do not reach it.
 func (l Level) InPart() Level { return l + inPart }
 
-// Whole is the level without "in part".
 func (l Level) Whole() Level { return Level(strings.TrimSuffix(string(l), inPart)) }
 
 // Withdraw takes a level away. The result's own is the highest that is left.
@@ -182,21 +180,19 @@ type Tally struct {
 	codes map[finding.Code]*Count
 }
 
-// codeAt is a code at a host; nil for no host in particular.
 type codeAt struct {
 	code finding.Code
 	at   *Host
 }
 
-// maxFindings bounds what is kept of all codes and hosts.
-const maxFindings = 20000
+const maxFindings = 20000 // kept of all codes and hosts
 
 // NewTally returns a Tally of nothing that keeps up to limit findings of a code and host. Zero means 100.
 func NewTally(level Level, limit int) *Tally {
 	return &Tally{&Result{Version: Version, Level: level}, cmp.Or(limit, 100), map[codeAt]int{}, map[finding.Code]*Count{}}
 }
 
-// Find counts a finding about a host, nil for none, and keeps it unless there are too many of its kind.
+// Find counts a finding about a host, or nil, and keeps it within the limit.
 func (t *Tally) Find(f finding.Finding, at *Host) {
 	c := t.codes[f.Code]
 	if c == nil {
@@ -372,7 +368,11 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 		return nil, ErrNothing
 	}
 	a.pace.Flush()
-	a.rows()
+	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
+		if f, short := a.hosts[name].pace.Whole(name); short {
+			a.report(f)
+		}
+	}
 	r.Totals.Gaps, r.Totals.Judged = a.pace.Gaps, a.judge.judged
 	ours := slices.ContainsFunc(r.Archives, func(in *evidence.Info) bool { return in.Ours })
 	said := struct {
@@ -420,15 +420,6 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-func (a *audit) rows() {
-	for _, name := range slices.Sorted(maps.Keys(a.hosts)) {
-		if f, short := a.hosts[name].pace.Whole(name); short {
-			a.report(f)
-		}
-	}
-}
-
-// measures say what was required, and cannotShow what no audit of an archive can show.
 var (
 	measures = plainly.Sentences(`robots.txt before pages, used for 24 h at most, as read by RFC 9309 (2.2 to 2.4) by the audit's own parser
 Crawl-delay from the end of a response to the start of the next request to the same authority

@@ -25,9 +25,8 @@ import (
 )
 
 // Fleet is a Witness of the audits of all members of a fleet, one after another. It reports requests to hosts that another
-// member owned, by the notices of all members. At the end of each audit it reports where two members requested from one host
-// at one time, or without the delay between them. Dates are compared by the clock of the fleet's server, as far as notices
-// have it.
+// member owned, by the notices of all members, and at the end of each audit requests of two members to one host at one
+// time or without the delay between them. Dates are compared by the clock of the fleet's server, as far as notices have it.
 type Fleet struct {
 	Silent
 
@@ -46,14 +45,14 @@ type Notice struct {
 	Asked, Server, Time time.Time
 }
 
-// reading is by how much the server's clock was before a member's, within half of a round trip.
+// reading is how far the server's clock was ahead of a member's, within half of a round trip.
 type reading struct {
 	at     time.Time
 	ahead  time.Duration
 	within time.Duration
 }
 
-// holding is who owns a slot from a time of the server's on; empty for nobody.
+// holding is the owner of a slot from a time of the server's on; empty for none.
 type holding struct {
 	member string
 	from   time.Time
@@ -75,7 +74,6 @@ func (f *Fleet) Notice(member string, n Notice) {
 	}
 }
 
-// server is a time of a member's clock by the server's.
 func (f *Fleet) server(member string, t time.Time) (at time.Time, within time.Duration) {
 	all := f.clocks[member]
 	if len(all) == 0 {
@@ -85,9 +83,8 @@ func (f *Fleet) server(member string, t time.Time) (at time.Time, within time.Du
 	return t.Add(all[i].ahead), all[i].within
 }
 
-// cut is the end of an exchange that began at from: that of its record, or when another member took the slot if that was
-// earlier. A slot whose exchanges are under way is only taken from a member that was silent, as a frozen process is,
-// and reads late what the host sent long before.
+// cut returns the end of an exchange: that of its record, or the time when another member took the slot if that is earlier.
+// A busy slot is taken only from a silent member, such as a frozen process, which reads late what the host sent long before.
 func (f *Fleet) cut(member string, slot int, from, to time.Time) time.Time {
 	for _, h := range f.holdings[slot] {
 		if h.member != member && h.member != "" && h.from.After(from) && h.from.Before(to) {
@@ -97,7 +94,7 @@ func (f *Fleet) cut(member string, slot int, from, to time.Time) time.Time {
 	return to
 }
 
-// owned reports whether a member owned a slot at a time between two.
+// owned reports whether a member owned a slot at some time between two.
 func (f *Fleet) owned(member string, slot int, from, to time.Time) bool {
 	ok := false
 	for _, h := range f.holdings[slot] {
@@ -111,7 +108,7 @@ func (f *Fleet) owned(member string, slot int, from, to time.Time) bool {
 	return ok
 }
 
-// span is the time in which a member requests from a host with no room for another: no pause in it is twice the delay.
+// span is a time in which a member leaves no room for another at a host: no pause in it is twice the delay.
 type span struct {
 	member   string
 	url      string
@@ -121,7 +118,6 @@ type span struct {
 	due      time.Duration // the delay
 }
 
-// Exchange implements Witness.
 func (f *Fleet) Exchange(_ context.Context, e *evidence.Exchange, found finding.Report) error {
 	if e.Began.IsZero() {
 		return nil
@@ -158,7 +154,6 @@ func (f *Fleet) Exchange(_ context.Context, e *evidence.Exchange, found finding.
 	return nil
 }
 
-// Close implements Witness.
 func (f *Fleet) Close(_ context.Context, r *Result, found finding.Report) error {
 	var vague int64
 	var widest time.Duration
@@ -192,8 +187,7 @@ func (f *Fleet) Close(_ context.Context, r *Result, found finding.Report) error 
 	return nil
 }
 
-// after reports that s began too early after another member's requests, and returns false when the clocks are too vague
-// to tell.
+// after reports that s began too early after another member's requests. It returns false if the clocks are too vague to tell.
 func (s *span) after(last span, authority string, found finding.Report) (sure bool) {
 	f := finding.Finding{Authority: authority, URL: s.url, Place: s.at, Time: s.from}
 	pause, slack := s.from.Sub(last.to), last.within+s.within
@@ -213,9 +207,8 @@ func (s *span) after(last span, authority string, found finding.Report) (sure bo
 	return true
 }
 
-// NotRead names what lies in the folder of a crawl's archive, or below it, and is not among the files that are
-// audited: a note, and a violation where it is a WARC file, for nobody would know of the exchanges in it. The crawl
-// itself leaves files there behind damage and after a kill: they are notes.
+// NotRead notes files at or below the folder of a crawl's archive that are not audited. An unread WARC file is a violation,
+// for its exchanges would go unseen; files that the crawl leaves after damage or a kill are not.
 func NotRead(dir string, files []string) Witness { return notRead{dir: dir, files: files} }
 
 type notRead struct {
@@ -254,10 +247,10 @@ func (n notRead) Close(ctx context.Context, _ *Result, found finding.Report) err
 	})
 }
 
-// segment is what the files of an archive are called. One that was not there before is of a crawl that is running.
+// segment matches the archive's files. One that was not there before is of a running crawl.
 var segment = regexp.MustCompile(`\.warc(\.gz)?(\.open)?$`)
 
-// leftOver is what else a crawl writes there: the damaged tail of a segment, and an exchange on its way into one.
+// leftOver matches the damaged tail of a segment, and an exchange on its way into one.
 var leftOver = regexp.MustCompile(`^curtsy-\d{5,}\.warc\.gz\.cut$|^curtsy\.\d+\.spool$`)
 
 func sized(e fs.DirEntry) string {
@@ -268,7 +261,6 @@ func sized(e fs.DirEntry) string {
 	return ", of " + strconv.FormatInt(fi.Size(), 10) + " bytes"
 }
 
-// isWARC reports whether a file begins as a WARC file does, plain or compressed by gzip or Zstandard.
 func isWARC(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

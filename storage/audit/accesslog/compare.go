@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,47 +19,33 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// Log is a file in which a server tells who asked it for what.
+// Log is an access log.
 type Log struct {
 	Host string // HOST or HOST:PORT whose log it is; empty when there is one host, or when the lines name it
 	Path string // Stdin for the standard input
 }
 
-// Options say how an archive is compared with access logs.
 type Options struct {
-	Logs []Log
+	Logs   []Log
+	Stdin  io.Reader      // read for Path Stdin
+	Skew   time.Duration  // by which the clocks of server and crawler may differ. Zero means 2 s
+	Tokens []string       // product tokens whose lines are the crawler's. Empty means those in the archive
+	From   []netip.Prefix // the crawler's addresses: lines from there are its own, with any user agent
 
-	// Stdin is what Path Stdin stands for.
-	Stdin io.Reader
-
-	// Skew is by how much the clocks of server and crawler may differ. Zero means 2 s.
-	Skew time.Duration
-
-	// Tokens are the product tokens whose lines are the crawler's. Without any they are those that the archive names.
-	Tokens []string
-
-	// From are addresses of the crawler: lines from there are its own, whatever user agent they name.
-	From []netip.Prefix
-
-	// Whole says that the archive is known to hold all of the crawl, as that beside its ledger is. Another crawl may
-	// still have asked for robots.txt right before or after it.
+	// Whole says that the archive holds the whole crawl, as one beside its ledger does. Another crawl may still have
+	// requested robots.txt right before or after it.
 	Whole bool
 
-	// Crashed reports whether a request that was sent at some instant from one to the other may be missing from the
-	// archive because the crawl was killed. Nil means never.
-	Crashed func(from, to time.Time) bool
+	// Crashed and TakenDown report whether a request sent between from and to may be missing from the archive because
+	// the crawl was killed, or because its record was taken down. Nil means never.
+	Crashed, TakenDown func(from, to time.Time) bool
 
-	// TakenDown likewise reports whether its record may have been taken down since. Nil means never.
-	TakenDown func(from, to time.Time) bool
-
-	TempDir string // for what does not fit into Memory; empty means the system's
-	Memory  int    // in octets. Zero means 16 MiB
+	TempDir string // for data beyond Memory; empty means the system's
+	Memory  int    // in bytes. Zero means 16 MiB
 }
 
-// Comparison compares an archive with the access logs of some of its hosts: every archived exchange with such a host
-// must stand in its log, and every line of the crawler in the archive, as far as the one reaches over the other. Both
-// are sorted into one, by what was asked for and then by time, so neither has to be in order, and memory is bounded.
-// It is an audit.Witness.
+// Comparison is an audit.Witness that compares an archive with access logs of its hosts in both directions, as far as
+// one covers the other. It sorts both by request and time, so neither must be in order and memory is bounded.
 type Comparison struct {
 	audit.Silent
 
@@ -88,7 +75,6 @@ const (
 	denied   = "every request of the crawler in the site's access log is in the archive"
 )
 
-// Compare returns a Comparison.
 func Compare(o Options) *Comparison {
 	if o.Skew == 0 {
 		o.Skew = 2 * time.Second
@@ -122,7 +108,6 @@ func (c *Comparison) token(t string) {
 	}
 }
 
-// Info implements audit.Witness.
 func (c *Comparison) Info(_ context.Context, in *evidence.Info, _ finding.Report) error {
 	if len(c.o.Tokens) == 0 {
 		c.token(in.Token)
@@ -130,7 +115,6 @@ func (c *Comparison) Info(_ context.Context, in *evidence.Info, _ finding.Report
 	return nil
 }
 
-// Exchange implements audit.Witness.
 func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Report) error {
 	if len(c.agents) < maxAgents && e.Agent != "" && !c.agents[e.Agent] {
 		c.agents[e.Agent] = true
@@ -176,8 +160,7 @@ func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding
 	return c.add(c.all, &x)
 }
 
-// leftOut reports whether the crawler received a response and left its body out of the archive (noarchive). Then the
-// metadata has the digest of the body, and the exchange did not fail.
+// leftOut reports whether the crawler left a received body out of the archive (noarchive); the metadata has its digest.
 func leftOut(e *evidence.Exchange) bool {
 	l := e.Line
 	return l != nil && e.Cut == evidence.CutUnread && l.Payload != "" && l.Reason != storage.ReasonAborted &&
@@ -192,7 +175,6 @@ func (c *Comparison) add(to *sorted.Sorter, e *entry) error {
 // ErrManyHosts says that a log was given without a HOST and that the archive has several.
 var ErrManyHosts = errors.New("the archive has several hosts or ports: name the one of the log")
 
-// Close implements audit.Witness: it reads the logs and compares.
 func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
 	defer func() { err = errors.Join(err, c.all.Close(), c.unheard.Close(), c.left.Close()) }()
 	for i, l := range c.o.Logs {
@@ -272,12 +254,11 @@ func (c *Comparison) line(log, file int, l numbered) error {
 		key: keyOf(log, l.method, l.target), of: log, status: uint16(l.status), from: at, until: at, number: l.number,
 		log: uint16(file), sum: l.sum,
 		earliest: at, latest: at, logged: true, cut: l.cut, vague: c.vague(&l.line) || !known, alien: !known,
-		alike: alike, text: lineText(&l),
+		alike: alike, text: strings.Join([]string{l.vhost, l.remote, l.method, l.target}, "\x00"),
 	})
 }
 
-// mine reports whether a line is, or may be, the crawler's; alike, whether that is known by no more than the product it
-// names, which others may use.
+// mine reports whether a line is, or may be, the crawler's; alike, whether only its product name says so.
 func (c *Comparison) mine(l *line) (mine, alike bool) {
 	if l.from(c.o.From) || c.vague(l) || l.combined && c.agents[l.agent] && len(c.o.Tokens) == 0 {
 		return true, false
@@ -290,20 +271,12 @@ func (c *Comparison) mine(l *line) (mine, alike bool) {
 	return false, false
 }
 
-// vague reports whether nothing tells whose line it is: the log has no agents, or this line has none, as when the
-// server refused the request before it read the header fields (nginx answers so to a stray %). It then counts as the
-// crawler's if it fits an exchange.
+// vague reports whether a line has no user agent, as in a log without agents, or when nginx refuses a request (a stray %)
+// before it reads the header fields. Such a line counts as the crawler's if it fits an exchange.
 func (c *Comparison) vague(l *line) bool { return l.agent == "" && len(c.o.From) == 0 }
 
-// unheard reports whether a server may have answered with this status before it read the header fields: a bad request
-// line, one that did not come, one that is too long, and fields that are too large (494 is nginx's own).
-func unheard(status int) bool {
-	switch status {
-	case 400, 408, 414, 431, 494:
-		return true
-	}
-	return false
-}
+// unheard reports whether a server may respond with this status before it reads the header fields (494 is nginx's).
+func unheard(status int) bool { return slices.Contains([]int{400, 408, 414, 431, 494}, status) }
 
 // namesProduct reports whether a User-Agent names a product (RFC 9110 10.1.5), in any case of letters.
 func namesProduct(agent, token string) bool {
@@ -323,8 +296,7 @@ func namesProduct(agent, token string) bool {
 	return false
 }
 
-// hostLog is one log: that of a HOST, or of several that share a file, as nginx's packaged configuration writes one
-// for all servers.
+// hostLog is the log of a HOST, or of several that share a file, as in nginx's packaged configuration.
 type hostLog struct {
 	audit.HostLog
 	stay
@@ -334,7 +306,6 @@ type hostLog struct {
 	clients map[string]bool // whence lines came that are the crawler's for sure, at most maxAgents
 }
 
-// site is a HOST whose log was given.
 type site struct {
 	host  string
 	log   int      // of Comparison.logs
@@ -344,11 +315,10 @@ type site struct {
 	mixed bool     // there are several
 	stay
 
-	paired      bool
-	first, last int64 // the seconds between which lines surely lie within the archive
+	sure bounds // the seconds between which lines surely lie within the archive
 }
 
-// stay is when the crawler was there, as the archive tells it.
+// stay is when the crawler visited, according to the archive.
 type stay struct {
 	began, ended time.Time
 	latest       time.Time // begin of an exchange
@@ -367,7 +337,7 @@ func (s *stay) exchange(e *evidence.Exchange, end time.Time) {
 	}
 }
 
-// share gives every HOST its log. Those for which one file is named share all their files. A file is read once.
+// share assigns each HOST its log. HOSTs with a common file share all their files. Each file is read once.
 func (c *Comparison) share(logs []Log) {
 	of := map[string]int{} // by file
 	for _, l := range logs {
@@ -441,17 +411,10 @@ func (c *Comparison) siteOf(authority string) *site {
 	if host == "" {
 		return nil
 	}
-	if s := c.sites[host+":"+port]; s != nil {
-		return s
-	}
-	if s := c.sites[host]; s != nil {
-		return s
-	}
-	return c.sites[""]
+	return cmp.Or(c.sites[host+":"+port], c.sites[host], c.sites[""])
 }
 
-// nameOf names the host of an authority for a log without a HOST. A port that is not the default of its scheme is part of
-// the name, for its server may well write another log.
+// nameOf names the host of an authority, with its port unless that is a default: another port may have another log.
 func nameOf(authority string) string {
 	host, port := evidence.HostPort(authority)
 	if port == "80" || port == "443" {
@@ -460,7 +423,7 @@ func nameOf(authority string) string {
 	return host + ":" + port
 }
 
-// name marks the sites that a line names. It reports whether there is one, or nobody says whose log it is.
+// name marks the sites that a line names. It reports whether there is one, or no HOST is known.
 func (h *hostLog) name(vhost string) bool {
 	known, open := false, false
 	for _, s := range h.sites {
@@ -484,7 +447,6 @@ func names(vhost, host string) bool {
 	return vhost == host || bare(vhost) == host || vhost == bare(host)
 }
 
-// bare is a host without its port.
 func bare(host string) string {
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
 		return host[:i]
@@ -492,7 +454,7 @@ func bare(host string) string {
 	return host
 }
 
-// candidates are the sites of which a line may be, among those that the crawler asked: those that it names, or all.
+// candidates returns the requested sites that a line may belong to: those it names, or all.
 func (h *hostLog) candidates(vhost string) (all []*site) {
 	var named []*site
 	for _, s := range h.sites {
@@ -510,9 +472,8 @@ func (h *hostLog) candidates(vhost string) (all []*site) {
 	return all
 }
 
-// within reports whether a line surely lies within what the archive tells of its host: of each that it may be of, or,
-// of an archive that is the whole, of one. An archive may be a part of a crawl, or another crawl may have come right
-// before or after it.
+// within reports whether a line surely lies within the archived time of all its candidates, or, if the archive is whole,
+// of one. An archive may be part of a crawl, and another crawl may come right before or after it.
 func (h *hostLog) within(e *entry, skew time.Duration, whole bool) bool {
 	some, all := false, true
 	for _, s := range h.candidates(e.part(0)) {
@@ -522,22 +483,20 @@ func (h *hostLog) within(e *entry, skew time.Duration, whole bool) bool {
 	return some && (all || whole)
 }
 
-// within is that of one site. If what is told of it does not begin with robots.txt, as crawls do, a server may have
-// written late what was cut off before.
+// within allows for a late line of an earlier, cut request where the archive does not begin with robots.txt.
 func (s *site) within(e *entry, skew time.Duration) bool {
 	µs, late := skew.Microseconds(), int64(0)
 	if !s.robots {
 		late = unknownTook.Microseconds()
 	}
 	inside := func(at int64) bool {
-		return s.paired && s.first+late < at && at < s.last ||
+		return s.sure.some && s.sure.first+late < at && at < s.sure.last ||
 			at > s.began.UnixMicro()+µs+late && at+second < s.latest.UnixMicro()-µs
 	}
 	return inside(e.earliest) && inside(e.latest)
 }
 
-// near reports whether a line that is not surely within what the archive tells of its host may be within it, as the
-// clocks are known.
+// near reports whether a line may be within the archived time of its host, as far as clocks are known.
 func (h *hostLog) near(e *entry, skew time.Duration) bool {
 	µs := skew.Microseconds()
 	return slices.ContainsFunc(h.candidates(e.part(0)), func(s *site) bool {
@@ -545,23 +504,17 @@ func (h *hostLog) near(e *entry, skew time.Duration) bool {
 	})
 }
 
-// reach is what one file of a log surely holds. A file is taken for lines that a server wrote one after the other,
-// between two instants that are not in it. What ended before the first or began after the second is not missing.
-//
-// Two things bound these instants. The seconds of the lines, whoever's they are: a line was written at its second or
-// later, so what ended before the second of the last, by the server's clock, was written before the file ends. When
-// the first was written is less certain, for Apache stamps the beginning: the latest second of the first few is
-// taken, of which not all will be slow. And the lines of the crawler, by its own clock: what began after another
-// exchange ended was logged after it.
+// reach is the time that one file of a log surely holds. A server writes its lines one after the other, so requests that
+// ended before the first or began after the last are not missing. The seconds of all lines bound it by the server's clock:
+// Apache stamps the beginning, so the latest of the first few counts, of which not all will be slow. The crawler's lines
+// bound it by the crawler's clock: a request that began after another ended is logged after it.
 type reach struct {
 	of               int     // log
 	first, last      []int64 // seconds of the first and the last few lines, in Unix microseconds
 	earliest, latest int64   // second so far
 	disorder         int64   // by how much a line's second lies before one that was written earlier, at most
 
-	agree bool  // an exchange stands in it
-	ended int64 // the earliest end of those that do, by the crawler's clock
-	began int64 // the latest begin
+	agreed bounds // the earliest end and the latest begin of exchanges in it, by the crawler's clock
 
 	from, to int64 // what began after from and ended before to is surely in it
 }
@@ -570,9 +523,8 @@ const (
 	fewLines = 16
 	second   = int64(time.Second / time.Microsecond)
 
-	// nearby is by how much server and crawler may see an end at different instants, and lines of a second be out of
-	// order. Servers that write through buffers put lines further out of order; up to mostDisorder of that is allowed
-	// for.
+	// nearby is how far server and crawler may disagree on an end, and lines of a second be out of order. Servers that
+	// buffer their log write further out of order; mostDisorder bounds that.
 	nearby       = 2 * second
 	mostDisorder = 60 * second
 )
@@ -593,30 +545,18 @@ func (r *reach) line(at int64) {
 	r.latest = max(r.latest, at)
 }
 
-// agrees takes an exchange that stands in the file, or several of which one does.
-func (r *reach) agrees(began, ended int64) {
-	if !r.agree || ended < r.ended {
-		r.ended = ended
-	}
-	if !r.agree || began > r.began {
-		r.began = began
-	}
-	r.agree = true
-}
-
-// close computes what the file surely holds. skew is by how much the clocks may differ.
 func (r *reach) close(skew int64) {
 	if len(r.first) == 0 {
 		return
 	}
 	margin := nearby + min(r.disorder, mostDisorder)
 	r.from, r.to = slices.Max(r.first)+second+skew+margin, slices.Min(r.last)-skew-margin
-	if r.agree {
-		r.from, r.to = min(r.from, r.ended+margin), max(r.to, r.began-margin)
+	if r.agreed.some {
+		r.from, r.to = min(r.from, r.agreed.first+margin), max(r.to, r.agreed.last-margin)
 	}
 }
 
-// join makes one of two files that overlap. It reports false if they are one already.
+// join merges two files that overlap. It reports whether they differed.
 func (r *reach) join(o *reach) bool {
 	if r.from == o.from && r.to == o.to {
 		return false
@@ -630,8 +570,8 @@ func (r *reach) holds(began, ended int64) bool {
 	return len(r.first) > 0 && began > r.from && ended < r.to
 }
 
-// held reports whether an exchange would surely stand in one of the files. Files that reach over the same time are
-// those of servers that share the work: it may stand in any, so all must reach over it.
+// held reports whether an exchange would surely be in one of the files. Files that cover the same time are of servers that
+// share the work, so all of those must cover it.
 func held(files []*reach, began, ended int64) bool {
 	for _, f := range files {
 		if !f.holds(began, ended) {

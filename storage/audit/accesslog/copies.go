@@ -2,24 +2,22 @@ package accesslog
 
 import "slices"
 
-// copies finds lines that are in several files of a log, as when a log was copied before it went on, or a file is there
-// twice: of equal lines, as many count as one of the files has. The lines come in the order of their seconds.
+// copies finds lines that several files of a log have: of equal lines, as many count as one file has. They come by second.
 type copies struct {
 	key  [16]byte
 	at   int64
 	seen map[uint64][]sighting // lines of this key and second, by the hash of their bytes
 }
 
-// sighting is how often a file has a line.
 type sighting struct {
 	file uint16
 	n    int64
 }
 
-// maxSeen is how many lines of a second are told apart. Of further ones no copy is known.
+// maxSeen bounds the distinct lines of a second; copies of further ones are not found.
 const maxSeen = 10_000
 
-// take takes a line of a file. It returns the other files that have had it as often as this one by now.
+// take records a line and returns the other files that have had it as often.
 func (c *copies) take(key [16]byte, at int64, sum uint64, file uint16) (of []uint16) {
 	if key != c.key || at != c.at || c.seen == nil {
 		c.key, c.at, c.seen = key, at, map[uint64][]sighting{}

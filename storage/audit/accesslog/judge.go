@@ -23,13 +23,11 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// Robots is the robots.txt of a host, in a file.
 type Robots struct {
 	Host string // empty for all hosts that have none of their own
 	Path string
 }
 
-// JudgeOptions say what is judged by logs alone.
 type JudgeOptions struct {
 	Logs   []Log
 	Stdin  io.Reader // what Path Stdin stands for
@@ -45,14 +43,12 @@ type JudgeOptions struct {
 	Memory  int    // in octets. Zero means 16 MiB
 }
 
-// ErrNobody says that no line of the logs is the crawler's.
 var ErrNobody = errors.New("no line of the access logs is the crawler's")
 
 // maxRobots is how much of a robots.txt is read: one byte more than counts (RFC 9309 2.5), which shows whether its last line is whole.
 const maxRobots = 500<<10 + 1
 
-// Judge says by access logs and robots.txt alone how a crawler behaved that left no archive. What a log does not hold
-// is no violation; it is counted as unprovable, and said.
+// Judge judges a crawler by access logs and robots.txt alone. Checks that a log cannot decide count as unprovable.
 func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
@@ -66,7 +62,6 @@ func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 	return r, nil
 }
 
-// judge is one judgement by logs.
 type judge struct {
 	*audit.Tally
 
@@ -81,7 +76,6 @@ type judge struct {
 	buf   []byte
 }
 
-// rules are what a robots.txt asks of the crawler.
 type rules struct {
 	path  string
 	lines *naive.Reading
@@ -145,16 +139,6 @@ func (j *judge) robots(from Robots) error {
 	return nil
 }
 
-// rulesOf are those of a host, or nil.
-func (j *judge) rulesOf(host string) *rules {
-	for _, name := range []string{host, bare(host), ""} {
-		if r := j.rules[name]; r != nil {
-			return r
-		}
-	}
-	return nil
-}
-
 func (j *judge) read(ctx context.Context, number int, log Log) error {
 	name := strings.ToLower(log.Host)
 	told := j.logs[name]
@@ -188,8 +172,7 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 	return err
 }
 
-// reaches reports whether the logs of a host hold all of a time: one file after the other, without a hole in which
-// one may be missing.
+// reaches reports whether the logs of a host hold all of a time, without a gap between files.
 func (j *judge) reaches(host string, from, to time.Time) bool {
 	const hole = 10 * time.Minute
 	spans := slices.Clone(j.spans)
@@ -212,7 +195,7 @@ func (j *judge) reaches(host string, from, to time.Time) bool {
 	return false
 }
 
-// shared reports whether files of a host tell of the same time, as those of servers do that share the work.
+// shared reports whether files of a host cover the same time, as those of servers that share the work do.
 func (j *judge) shared(host string) bool {
 	var mine []*audit.HostLog
 	for _, s := range j.spans {
@@ -272,7 +255,6 @@ func (j *judge) conclude() *audit.Result {
 	return r
 }
 
-// measures say what was required, and cannotShow what logs alone cannot show.
 var (
 	measures = plainly.Sentences(`robots.txt requested before pages, and again after 24 h, where the log reaches back far enough (RFC 9309 2.2, 2.4)
 nothing that robots.txt forbids {{.Token}} (RFC 9309 2.2), and nothing while it is unavailable by the log (2.3.1.4)
@@ -363,8 +345,7 @@ const (
 
 func (j *judge) enter(name string) *visited {
 	h := &visited{name: name, shown: &audit.Host{Authority: name, StartToStart: true, Policy: "not requested"},
-		rules: j.rulesOf(name), fuzzy: time.Second,
-		clients: map[string]*client{}}
+		rules: cmp.Or(j.rules[name], j.rules[bare(name)], j.rules[""]), fuzzy: time.Second, clients: map[string]*client{}}
 	if name == "" {
 		h.shown.Authority = "the host of the log"
 	}
@@ -416,7 +397,7 @@ func (j *judge) visit(h *visited, v *visit) {
 	j.page(h, v)
 }
 
-// learn takes an answer for robots.txt (RFC 9309 2.3.1).
+// learn takes a response for robots.txt (RFC 9309 2.3.1).
 func (h *visited) learn(v *visit) {
 	h.asked = v.time
 	switch s := v.status; {
@@ -443,9 +424,9 @@ func (j *judge) identity(h *visited, v *visit) {
 	}
 }
 
-// paced checks the pauses of a client. A line has the second in which a request began, or that in which it ended: in
-// either case two of them lie as far apart as the pause that was due, at least. One that a server wrote late, since
-// the crawler had cut it off, is out of place: a row is too short only if it is without one of its lines, too.
+// paced checks a client's delays. A line has the second in which a request began or ended: either way two are at least the
+// required delay apart. A server may log a request late that the crawler cut off, so a row is too short only if it is so
+// without any one of its lines.
 func (j *judge) paced(h *visited, v *visit) {
 	who := v.remote
 	if len(j.o.From) > 0 {
@@ -481,7 +462,6 @@ func (j *judge) paced(h *visited, v *visit) {
 	}
 }
 
-// page holds a request for something else than robots.txt against it.
 func (j *judge) page(h *visited, v *visit) {
 	switch h.policy {
 	case "unreachable":
@@ -494,19 +474,16 @@ func (j *judge) page(h *visited, v *visit) {
 		j.Totals.Judged++
 	}
 	const need = "robots.txt before anything else, and not older than 24 h (RFC 9309 2.2, 2.4)"
-	known := h.policy != "" && v.time.Sub(h.asked) <= day+grace+h.fuzzy
-	switch code := finding.RobotsExpired; {
-	case known:
-	case h.policy == "":
-		code = finding.RobotsMissing
-		fallthrough
-	default:
-		if !j.reaches(h.name, v.time.Add(-day-grace-h.fuzzy), v.time) {
-			j.unprove(h, code, "the log may not reach 24 h back, so robots.txt may have been requested before",
-				0)
-			break
+	if h.policy == "" || v.time.Sub(h.asked) > day+grace+h.fuzzy {
+		code := finding.RobotsExpired
+		if h.policy == "" {
+			code = finding.RobotsMissing
 		}
-		j.find(h, v, code, need, "the log has no request for it in the preceding 24 h")
+		if j.reaches(h.name, v.time.Add(-day-grace-h.fuzzy), v.time) {
+			j.find(h, v, code, need, "the log has no request for it in the preceding 24 h")
+		} else {
+			j.unprove(h, code, "the log may not reach 24 h back, so robots.txt may have been requested before", 0)
+		}
 	}
 	switch {
 	case h.policy == "none":

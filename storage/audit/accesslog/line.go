@@ -14,6 +14,7 @@ import (
 	"math"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,22 +39,15 @@ type line struct {
 	combined       bool   // the line tells the agent, if only as "-"
 }
 
-// from reports whether the client's address lies in one of the prefixes.
 func (l *line) from(prefixes []netip.Prefix) bool {
 	a, err := netip.ParseAddr(l.remote)
 	if err != nil {
 		return false
 	}
 	a = a.Unmap().WithZone("")
-	for _, p := range prefixes {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// timeForm is the form of a time between brackets.
 const timeForm = "02/Jan/2006:15:04:05 -0700"
 
 var (
@@ -65,14 +59,12 @@ var (
 	errLong    = fmt.Errorf("longer than %d bytes", maxLine)
 )
 
-// parseLine reads a line without its end.
 func parseLine(b []byte) (line, error) {
 	if len(b) > 0 && b[0] == '{' {
 		return parseJSON(b)
 	}
 	var l line
-	rest := string(b)
-	before, rest, ok := l.cutTime(rest)
+	before, rest, ok := l.cutTime(string(b))
 	if !ok {
 		return line{}, errTime
 	}
@@ -119,8 +111,7 @@ func (l *line) cutTime(s string) (before, after string, ok bool) {
 	}
 }
 
-// client reads what stands before the time: the client, its identity and its user, which may hold spaces, and in the
-// variant of a server with many hosts the host before them.
+// client reads "[host] client identity user", the text before the time. The user may hold spaces.
 func (l *line) client(s string) bool {
 	first, rest, ok := strings.Cut(s, " ")
 	second, more, _ := strings.Cut(rest, " ")
@@ -135,8 +126,8 @@ func (l *line) client(s string) bool {
 	return true
 }
 
-// isVhost tells "host:port client identity user" from "client identity user". Behind a host stands a client: an
-// address, unless the server looks names up, and then the host is known by its port and the user behind the identity.
+// isVhost tells "host client identity user" from "client identity user": the second word is an address, or the first has
+// a port.
 func isVhost(first, second, more string) bool {
 	if strings.Count(strings.TrimSpace(more), " ") < 1 {
 		return false // three words in all
@@ -224,9 +215,8 @@ var (
 	errJSONFields = errors.New("JSON without a time, a request or a status under the names that are known")
 )
 
-// jsonNames are the names under which servers write JSON. nginx writes what its log_format names, which is mostly its
-// variables (https://nginx.org/en/docs/varindex.html); Caddy writes an object "request" in the object
-// (https://caddyserver.com/docs/caddyfile/directives/log).
+// jsonNames are the field names that servers use: nginx's variables (https://nginx.org/en/docs/varindex.html) and those of
+// Caddy, partly in an object "request" (https://caddyserver.com/docs/caddyfile/directives/log).
 var jsonNames = struct{ time, request, method, target, status, agent, remote, vhost []string }{
 	time:    []string{"time_iso8601", "time_local", "timestamp", "@timestamp", "time", "ts", "msec"},
 	request: []string{"request"},
@@ -294,8 +284,7 @@ func parseJSON(b []byte) (line, error) {
 	return l, nil
 }
 
-// jsonTime reads a time in the forms that servers write in JSON, and keeps its whole second as the other formats have
-// it.
+// jsonTime reads a time of a JSON log and keeps its whole second.
 func (l *line) jsonTime(s string) bool {
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05Z0700", timeForm} {
 		if t, err := time.Parse(form, s); err == nil {
@@ -359,7 +348,6 @@ func open(path string, stdin io.Reader) (io.Reader, func() error, error) {
 	return in, done, nil
 }
 
-// unread is a line of a log that could not be read.
 type unread struct {
 	line int64 // from 1
 	err  error
@@ -379,9 +367,8 @@ var seed = maphash.MakeSeed()
 
 var errTorn = errors.New("the file ends within its compressed data")
 
-// lines returns the lines of an access log, with their numbers. A line that cannot be read is an *unread, and the
-// lines behind it follow; any other error is the last. Empty lines are passed over, and so is what a torn compressed
-// file ends with. Memory is bounded by maxLine.
+// lines yields the lines of an access log. An unreadable line is an *unread, and further lines follow; any other error is
+// the last. It skips empty lines and the torn end of a compressed file. maxLine bounds memory.
 func lines(r io.Reader) iter.Seq2[numbered, error] {
 	return func(yield func(numbered, error) bool) {
 		in := bufio.NewReaderSize(r, maxLine)

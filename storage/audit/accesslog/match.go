@@ -18,8 +18,7 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// entry is a request as archive or log tells of it, in the form in which both are sorted into one: by what was asked
-// for, then by time.
+// entry is an exchange or a line, in the form in which both are sorted into one: by request, then by time.
 type entry struct {
 	key    [16]byte // of log, method and target
 	from   int64    // Unix microseconds: the first second under which the log may have it; for a line, its own second
@@ -28,7 +27,7 @@ type entry struct {
 
 	began, ended int64 // of an exchange, by the crawler's clock
 
-	// Of what is left: the first and the last instant, or second, of all that could be left in its place.
+	// Of an entry without a partner: the first and the last instant, or second, of all that could be without one instead.
 	earliest, latest int64
 
 	status uint16 // 0 without an answer
@@ -112,14 +111,10 @@ func exchangeText(e *evidence.Exchange) string {
 	return strings.Join([]string{e.Authority, target, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.URL}, "\x00")
 }
 
-func lineText(l *numbered) string {
-	return strings.Join([]string{l.vhost, l.remote, l.method, l.target}, "\x00")
-}
-
-// maxTarget bounds what is kept of a target to hold a line against it that was cut.
+// maxTarget bounds the part of a target that is compared with a cut line.
 const maxTarget = 200
 
-// begins reports whether the target of an exchange begins as a line has it that was cut.
+// begins reports whether the target of an exchange begins like that of a cut line.
 func (e *entry) begins(l *entry) bool {
 	target := l.part(3)
 	return strings.HasPrefix(e.part(1), target[:min(len(target), maxTarget)])
@@ -152,8 +147,8 @@ type cluster struct {
 // maxCluster bounds a cluster. A longer one is a URL that is asked for all the time; it is settled in parts.
 const maxCluster = 512
 
-// fits reports whether a line may be that of an exchange, but for the status. A server may name its hosts by other
-// names, as Apache does that writes the ServerName for all aliases (%v); then no line names the one that was asked.
+// fits reports whether a line may be that of an exchange, except for the status. A server may log one name for all aliases
+// (Apache's %v); then no line names the requested host.
 func fits(x, l *entry) bool {
 	return x.from <= l.from && l.from <= x.until && (l.host == "" || x.unnamed || bare(x.host) == bare(l.host)) &&
 		(!l.cut || x.begins(l))
@@ -161,19 +156,14 @@ func fits(x, l *entry) bool {
 
 func agrees(x, l *entry) bool { return fits(x, l) && (x.loose || x.status == l.status) }
 
-// match pairs lines with exchanges that they agree with: as many lines as can be, those that are the crawler's before
-// those of which nobody knows whose they are; and of all ways to do that, one in which as many exchanges as can be
-// have their line that need one.
-//
-// These are augmenting paths (H. W. Kuhn, The Hungarian method for the assignment problem, 1955): a line without a
-// free exchange takes one whose line can take another. What a search that failed has visited is left out of all later
-// ones.
+// match pairs as many lines as possible with exchanges that they agree with: known lines of the crawler before vague ones,
+// and among all such pairings one in which most exchanges that need a line have one. It uses augmenting paths (H. W. Kuhn,
+// The Hungarian method for the assignment problem, 1955): a line without a free exchange takes one whose line can take
+// another. A failed search leaves the entries that it visited out of later ones.
 func (c *cluster) match() *pairing {
 	slices.SortStableFunc(c.exchanges, func(a, b entry) int { return cmp.Compare(a.until, b.until) })
-	m := &pairing{c: c, lineOf: make([]int, len(c.exchanges)), been: make([]bool, max(len(c.exchanges), len(c.lines)))}
-	for i := range m.lineOf {
-		m.lineOf[i] = -1
-	}
+	m := &pairing{c: c, lineOf: slices.Repeat([]int{-1}, len(c.exchanges)),
+		been: make([]bool, max(len(c.exchanges), len(c.lines)))}
 	for _, vague := range []bool{false, true} {
 		for l := range c.lines {
 			if c.lines[l].vague == vague {
@@ -190,7 +180,6 @@ func (c *cluster) match() *pairing {
 	return m
 }
 
-// pairing is a match in the making.
 type pairing struct {
 	c       *cluster
 	lineOf  []int  // by exchange; -1 for none
@@ -198,7 +187,7 @@ type pairing struct {
 	visited []int
 }
 
-// try searches, and forgets where it has been if it found something.
+// try searches, and unmarks the visited entries on success.
 func (m *pairing) try(search func(int) bool, from int) {
 	if m.visited = m.visited[:0]; search(from) {
 		for _, i := range m.visited {
@@ -228,8 +217,7 @@ func (m *pairing) place(l int) bool {
 	return false
 }
 
-// claim finds a line for an exchange that needs one: a free one, or that of an exchange which needs none or can have
-// another.
+// claim finds a line for an exchange that needs one: a free one, or that of an exchange that needs none or can change.
 func (m *pairing) claim(x int) bool {
 	for l := range m.c.lines {
 		if m.been[l] || !agrees(&m.c.exchanges[x], &m.c.lines[l]) {
@@ -249,9 +237,8 @@ func (m *pairing) claim(x int) bool {
 	return false
 }
 
-// insteadOf widens an exchange that is left, or a line, to all that could be left in its place: it returns the first begin
-// and the last end of the exchanges, or the first and the last second of the lines. It goes from what is left to the pairs
-// that this could break up, and on from what would be left of those.
+// insteadOf widens an entry without a partner to all that could be without one instead: it returns the first begin and the
+// last end of the exchanges, or the first and the last second of the lines, along the pairs that could be broken up.
 func (m *pairing) insteadOf(left int, line bool) (first, last int64) {
 	xs, ls := m.c.exchanges, m.c.lines
 	of := xs
@@ -292,8 +279,7 @@ func (b *bounds) take(first, last int64) {
 // leave takes what has no partner.
 type leave func(*entry) error
 
-// setAside keeps an exchange and a line for each other of which the server may have read a part of the request line
-// only, or none; and the rest until it is known what the logs reach over.
+// setAside keeps entries without a partner; separately those whose request line the server may not have read in full.
 func (c *Comparison) setAside(e *entry) error {
 	if unheard(int(e.status)) && (e.cut || !e.logged && e.otherNo == 0) {
 		e.key = keyOf(e.of, "", strconv.Itoa(int(e.status)))
@@ -341,20 +327,16 @@ func (c *Comparison) compare(ctx context.Context, from *sorted.Sorter, left leav
 	return c.settle(&now, nil, left)
 }
 
-// settle pairs a cluster and empties it. With a time, it is a part of one: exchanges without a line that reach beyond
-// that time stay.
+// settle pairs a cluster and empties it. With at, exchanges without a line that reach beyond that time stay.
 func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
 	if len(now.exchanges)+len(now.lines) == 0 {
 		return nil
 	}
 	m := now.match()
-	free := make([]bool, len(now.lines))
-	for i := range free {
-		free[i] = true
-	}
+	taken := make([]bool, len(now.lines))
 	for i, l := range m.lineOf {
 		if l >= 0 {
-			free[l] = false
+			taken[l] = true
 			c.agree(now, &now.exchanges[i], &now.lines[l])
 		}
 	}
@@ -370,8 +352,8 @@ func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
 		}
 		x.earliest, x.latest = m.insteadOf(i, false)
 		for l := range now.lines { // the same request with another status
-			if o := &now.lines[l]; free[l] && !o.vague && fits(x, o) {
-				free[l] = false
+			if o := &now.lines[l]; !taken[l] && !o.vague && fits(x, o) {
+				taken[l] = true
 				x.other, x.otherAt, x.otherNo, x.log = o.status, o.from, o.number, o.log
 				break
 			}
@@ -381,7 +363,7 @@ func (c *Comparison) settle(now *cluster, at *int64, left leave) error {
 		}
 	}
 	for i := range now.lines {
-		if free[i] {
+		if !taken[i] {
 			now.lines[i].earliest, now.lines[i].latest = m.insteadOf(i, true)
 			if err := left(&now.lines[i]); err != nil {
 				return err
@@ -416,18 +398,12 @@ func (c *Comparison) agree(in *cluster, x, l *entry) {
 			stamps.take(o.from, o.from)
 		}
 	}
-	c.files[l.log].agrees(times.first, times.last)
+	c.files[l.log].agreed.take(times.last, times.first)
 	s := c.siteOf(x.part(0))
 	if s == nil { // never
 		return
 	}
-	if !s.paired || stamps.last < s.first {
-		s.first = stamps.last
-	}
-	if !s.paired || stamps.first > s.last {
-		s.last = stamps.first
-	}
-	s.paired = true
+	s.sure.take(stamps.last, stamps.first)
 }
 
 func (c *Comparison) lonely(h *hostLog, e *entry, found finding.Report) {
@@ -454,7 +430,6 @@ func (c *Comparison) lonely(h *hostLog, e *entry, found finding.Report) {
 	}
 }
 
-// extra is about a line without an exchange.
 func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	method, target := e.part(2), e.part(3)
 	path := c.o.Logs[e.log].Path
@@ -512,8 +487,7 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	found(f)
 }
 
-// sent are the first and the last instant, by the crawler's clock, at which the request of a line may have been sent:
-// its second is that of the beginning, or of the end.
+// sent returns the instants between which a line's request may have been sent: its second is that of the begin or the end.
 func sent(e *entry, skew time.Duration) (from, to time.Time) {
 	at := micro(e.from)
 	return at.Add(-unknownTook - skew), at.Add(time.Second + skew)
@@ -559,7 +533,6 @@ func (h *hostLog) title() string {
 	return h.Host
 }
 
-// unshown is what the log of one host cannot show.
 var unshown = plainly.Sentences(`{{with .Silent}}it confirms nothing: {{.}}
 {{end}}{{if .Uncovered}}{{.Uncovered}} requests are not in it, and it may not cover their time, because it starts or ends within the crawl
 {{end}}{{if .Unanswered}}{{.Unanswered}} requests without a complete response are not in it; a server need not log them

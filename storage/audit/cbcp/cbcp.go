@@ -1,22 +1,13 @@
 // Package cbcp checks a crawl against each clause of the Internet-Draft "Crawler best practices".
 //
-// # The text
-//
 // The clauses are those of draft-illyes-webbotauth-cbcp-00 (21 April 2026) and of the editors' copy of 5 October 2026,
 // which lowers nearly every MUST to SHOULD. The draft was named draft-illyes-aipref-cbcp before. Version -01 (October
-// 2026) came too late to be read for the table. A clause has the level of either text; the higher one counts.
+// 2026) came too late for the table. A clause has the level of either text; the higher one counts.
 //
-// # How it judges
-//
-// A Judge is a witness of package audit: it sees each exchange, and believes the audit about robots.txt, pauses and
-// requests, whose findings it sorts by clause. Caching, X-Robots-Tag and credentials as the draft means them it judges by
-// the heads of the exchanges. Each clause has one check, a pure function of these facts.
-//
-// A clause is kept only where something shows it. An archive without an exchange, or without an answer that asks for
-// anything, proves nothing: the clause is not provable, and the evidence says why. A number that the draft
-// lacks, such as how often is too often, stands in docs/reference/cbcp.md with its reason.
-//
-// Memory grows with hosts, and with URLs up to a bound that the evidence names when it is reached.
+// A Judge is a witness of package audit. It sorts the audit's findings about robots.txt, delays and requests by clause, and
+// judges caching, X-Robots-Tag and credentials by the heads of the exchanges. Each clause has one check of these facts. It is
+// kept only if something shows that; without evidence it is not provable. Numbers that the draft lacks are in
+// docs/reference/cbcp.md. Memory grows with hosts, and with URLs up to a bound that the evidence names.
 package cbcp
 
 import (
@@ -32,13 +23,11 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Draft names the document.
-const Draft = "draft-illyes-webbotauth-cbcp"
+const (
+	Draft = "draft-illyes-webbotauth-cbcp"
+	Texts = "-00 (21 April 2026) and the editors' copy of 5 October 2026; -01 was not available" // versions of the clauses
+)
 
-// Texts are the versions of it that the clauses are taken from.
-const Texts = "-00 (21 April 2026) and the editors' copy of 5 October 2026; -01 was not available"
-
-// Level is how strongly a clause asks.
 type Level string
 
 // The levels, from the lowest. A text that asks without the capitals of BCP 14 asks.
@@ -49,7 +38,6 @@ const (
 	Must   Level = "MUST"
 )
 
-// State says how a crawl stands to a clause.
 type State string
 
 // The states.
@@ -59,7 +47,6 @@ const (
 	NotProvable State = "not provable"
 )
 
-// Clause is one thing that the draft asks for.
 type Clause struct {
 	ID      string `json:"id"`      // stable: scripts may rely on it
 	Section string `json:"section"` // of the draft
@@ -71,7 +58,6 @@ type Clause struct {
 	check check
 }
 
-// Level is the higher one of both texts.
 func (c Clause) Level() Level {
 	for _, l := range []Level{Must, Should} {
 		if c.First == l || c.Copy == l {
@@ -81,10 +67,8 @@ func (c Clause) Level() Level {
 	return Asks
 }
 
-// check judges one clause by the facts and by the audit.
 type check func(f *facts, r *audit.Result) finds
 
-// Result says of each clause how the crawl stands to it.
 type Result struct {
 	Draft   string   `json:"draft"`
 	Texts   string   `json:"texts"`
@@ -95,7 +79,6 @@ type Result struct {
 	Clauses []Judged `json:"clauses"`
 }
 
-// Judged is a clause and how the crawl stands to it.
 type Judged struct {
 	Clause
 
@@ -105,8 +88,7 @@ type Judged struct {
 	Examples []Example `json:"examples,omitempty"` // of what broke it, a few
 }
 
-// Example is a place that shows that a clause is broken. Its texts come from the archive: escape them where they are
-// shown.
+// Example is a place where a clause is broken. Its texts come from the archive: escape them.
 type Example struct {
 	finding.Place
 
@@ -115,11 +97,9 @@ type Example struct {
 	Observed string    `json:"observed"`
 }
 
-// maxExamples is how many places a clause shows.
-const maxExamples = 5
+const maxExamples = 5 // of a clause
 
-// Conclude judges the clauses, when the audit is done. names are by what names to show files, those that keep their own
-// left out.
+// Conclude judges the clauses after the audit. names are the names to show files by; others keep theirs.
 func (j *Judge) Conclude(r *audit.Result, names map[string]string) *Result {
 	out := &Result{Draft: Draft, Texts: Texts}
 	for _, c := range clauses {
@@ -147,8 +127,7 @@ func (j *Judge) Conclude(r *audit.Result, names map[string]string) *Result {
 	return out
 }
 
-// Published is what the operator publishes about the crawler, as far as copies were given to the audit. That they are
-// what is at the URL, an audit does not know.
+// Published is what the operator publishes about the crawler, in copies given to the audit, which does not check the URL.
 type Published struct {
 	Page       string   // the file with the crawler's page; "" for none
 	Text       string   // what people read there
@@ -199,7 +178,7 @@ func broken(when bool, evidence string, examples ...Example) finds {
 	return finds{state: Broken, evidence: evidence, examples: examples[:min(len(examples), maxExamples)]}
 }
 
-// violations are how many violations of codes the audit found, and the first of them.
+// violations counts the violations of codes that the audit found, and returns the first.
 func violations(r *audit.Result, codes ...finding.Code) (n int64, first []Example) {
 	for _, c := range r.Counts {
 		if slices.Contains(codes, c.Code) {
@@ -219,7 +198,7 @@ func violated(r *audit.Result, unit, wrong string, codes ...finding.Code) finds 
 	return broken(n > 0, plainly.Count(n, unit)+wrong, first...)
 }
 
-// doubted is not provable where the audit could not make checks of codes: how many, and why not the first.
+// doubted is not provable if the audit could not make checks of codes: it has their number and the first reason.
 func doubted(r *audit.Result, unit string, codes ...finding.Code) finds {
 	n, why := int64(0), ""
 	for _, h := range r.Hosts {
@@ -236,7 +215,6 @@ func doubted(r *audit.Result, unit string, codes ...finding.Code) finds {
 	return unprovable(n > 0, plainly.Count(n, unit)+" cannot be judged; "+why)
 }
 
-// never is a check of what no archive can show.
 func never(why string) check {
 	return func(*facts, *audit.Result) finds { return unprovable(true, why) }
 }
@@ -292,10 +270,8 @@ func (f *facts) noPage() finds {
 	return unprovable(f.published.Page == "", s+elsewhere)
 }
 
-func (f *facts) shown(file, observed string) Example {
-	e := Example{Observed: observed}
-	e.File = file
-	return e
+func shown(file, observed string) Example {
+	return Example{Place: finding.Place{File: file}, Observed: observed}
 }
 
 // mailbox is the first that the crawler's page has, or "".
@@ -319,12 +295,10 @@ func checkRangesLink(f *facts, _ *audit.Result) finds {
 		kept("a link element leads to "+f.published.RangesLink))
 }
 
-// checkProse is of what people must read.
 func checkProse(f *facts, _ *audit.Result) finds {
 	return decided(f.noPage(), unprovable(true, "people must read the page: "+f.published.Page))
 }
 
-// Clauses are all clauses, in the order of the draft.
 func Clauses() []Clause { return slices.Clone(clauses) }
 
 var clauses = []Clause{
@@ -520,8 +494,8 @@ var clauses = []Clause{
 			p := f.published
 			return decided(
 				unprovable(p.Ranges == "", "an archive does not show the ranges, and no copy was given (--bot-ranges)"+elsewhere),
-				broken(p.Fault != "", "they are not in JAFAR format: "+p.Fault, f.shown(p.Ranges, p.Fault)),
-				broken(p.Prefixes == 0, "they name no range", f.shown(p.Ranges, "no range")),
+				broken(p.Fault != "", "they are not in JAFAR format: "+p.Fault, shown(p.Ranges, p.Fault)),
+				broken(p.Prefixes == 0, "they name no range", shown(p.Ranges, "no range")),
 				kept(plainly.Count(int64(p.Prefixes), "range")+" in the copy; whether requests came from there only sites know"))
 		}},
 	{"ranges-current", "2.5", Should, Should, "keep the ranges up to date",
@@ -531,7 +505,7 @@ var clauses = []Clause{
 			age := "made on " + p.Made.UTC().Format(time.DateOnly) + ", for a crawl that began on " + r.From.UTC().Format(time.DateOnly)
 			return decided(unprovable(p.Ranges == "" || p.Fault != "", "no readable ranges"+elsewhere),
 				unprovable(p.Made.IsZero() || r.From.IsZero(), "when the ranges were made, or the crawl, is not known"),
-				broken(r.From.Sub(p.Made) > staleRanges, age, f.shown(p.Ranges, age)), kept(age))
+				broken(r.From.Sub(p.Made) > staleRanges, age, shown(p.Ranges, age)), kept(age))
 		}},
 	{"ranges-linked", "2.5", Must, Should, "link the ranges from the crawler's page as client-ranges",
 		"a copy of the page (`--bot-page`) has that link; a Link field would not be in it", checkRangesLink},
@@ -543,7 +517,7 @@ var clauses = []Clause{
 			p := f.published
 			return decided(f.noPage(),
 				broken(!strings.Contains(strings.ToLower(p.Text), "robots.txt"), "the page does not speak of robots.txt, so it does "+
-					"not explain how to block the crawler", f.shown(p.Page, "no robots.txt in its text")),
+					"not explain how to block the crawler", shown(p.Page, "no robots.txt in its text")),
 				unprovable(true, "the page speaks of robots.txt; whether it explains enough is for people to judge"))
 		}},
 	{"data-use", "2.6", Must, Should, "explain the use of the data", "people must read the page", checkProse},
@@ -563,7 +537,7 @@ var clauses = []Clause{
 			_, behind, _ := strings.Cut(strings.ToLower(f.published.Text), "user-agent:")
 			return decided(f.noPage(),
 				broken(!strings.Contains(behind, "disallow:"), "the page has no lines User-agent and Disallow",
-					f.shown(f.published.Page, "no example of a robots.txt")),
+					shown(f.published.Page, "no example of a robots.txt")),
 				kept("the page has lines User-agent and Disallow"))
 		}},
 	{"verifying", "2.6", Should, Should, "offer a way to verify a robots.txt", "people must read the page", checkProse},

@@ -22,14 +22,12 @@ type Judge struct {
 	facts facts
 }
 
-// New returns a Judge of a crawl, and of what is published.
 func New(p Published) *Judge {
 	return &Judge{facts: facts{published: p, agents: map[string]*agent{}, servers: map[string]*server{},
 		seed: maphash.MakeSeed(), visits: map[uint64]visit{},
 		heads: heads{stored: map[uint64]copyOf{}, unfollowed: map[uint64]bool{}}}}
 }
 
-// facts are what the checks go by.
 type facts struct {
 	seed maphash.Seed
 
@@ -57,19 +55,16 @@ type facts struct {
 	heads
 }
 
-// agent is a User-Agent and where it was sent first.
 type agent struct {
 	n     int64
 	first Example
 }
 
-// The bounds of what is kept: different User-Agents, and URLs.
 const (
 	maxAgents = 256
 	maxURLs   = 1 << 20
 )
 
-// Exchange implements audit.Witness.
 func (j *Judge) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Report) error {
 	f := &j.facts
 	f.exchanges++
@@ -127,13 +122,11 @@ func add(to *[]Example, e Example) {
 	}
 }
 
-// Info implements audit.Witness.
 func (j *Judge) Info(_ context.Context, in *evidence.Info, _ finding.Report) error {
 	j.facts.tokens = appendNew(j.facts.tokens, in.Token)
 	return nil
 }
 
-// visit is how often a URL was asked for.
 type visit struct {
 	n     int32
 	had   int64 // when the last usable answer that began a day came, in microseconds of Unix; 0 for none
@@ -147,7 +140,7 @@ const (
 
 func (f *facts) key(url string) uint64 { return maphash.String(f.seed, url) }
 
-// usable reports whether there is nothing more to get: another request brings the same.
+// usable reports whether another request would bring nothing new.
 func usable(e *evidence.Exchange) bool {
 	return e.Answered && e.Cut == "" && (e.Status >= 200 && e.Status <= 299 || e.Status == 304)
 }
@@ -179,7 +172,7 @@ func (f *facts) visit(e *evidence.Exchange) {
 	f.visits[k] = v
 }
 
-// server is how an authority fared, and how the crawl took that.
+// server is how a server fared, and how the crawl reacted.
 type server struct {
 	end     time.Time     // of the last exchange
 	pauses  time.Duration // the sum of those behind answers that were no failure
@@ -235,7 +228,7 @@ func (s *server) paused(f *facts, e *evidence.Exchange, pause time.Duration) {
 		pause.Round(time.Millisecond), s.streak, usual.Round(time.Millisecond))))
 }
 
-// common are names of libraries and tools: without an address beside them, a User-Agent with one could be anybody's.
+// common are names of libraries and tools: without an address beside it, such a User-Agent could be anybody's.
 var common = strings.Fields(`aiohttp apache-httpclient axios colly curl dart deno go-http-client guzzlehttp heritrix
 	http_request2 httpx java lavf libwww-perl lwp node node-fetch nutch okhttp php postmanruntime puppeteer python
 	python-httpx python-requests python-urllib reqwest ruby scrapy undici urllib wget winhttp`)
@@ -249,7 +242,6 @@ var taken = map[string]string{
 	"perplexitybot": "perplexity.ai", "semrushbot": "semrush.com", "yandexbot": "yandex.com",
 }
 
-// urlIn is the first http or https URL in a User-Agent, or "".
 func urlIn(agent string) string {
 	low := strings.ToLower(agent)
 	i := strings.Index(low, "http://")
@@ -266,7 +258,7 @@ func urlIn(agent string) string {
 	return url
 }
 
-// anonymous says why a User-Agent's identifiers may be those of another crawler, or "".
+// anonymous says why the names in a User-Agent may be another crawler's; "" if they are not.
 func anonymous(agent string) string {
 	token := evidence.TokenOf(agent)
 	owner, known := taken[strings.ToLower(token)]
@@ -281,7 +273,6 @@ func anonymous(agent string) string {
 	return ""
 }
 
-// of reports whether a URL's host is a domain, or below it.
 func of(url, domain string) bool {
 	u, err := evidence.ParseURL(url)
 	if err != nil {
@@ -291,7 +282,6 @@ func of(url, domain string) bool {
 	return host == domain || strings.HasSuffix(host, "."+domain)
 }
 
-// heads are the facts that stand in the heads of messages alone.
 type heads struct {
 	tokens []string // of the crawl, in lower case: whom X-Robots-Tag may mean
 
@@ -341,7 +331,6 @@ func asked(e *evidence.Exchange, observed string) Example {
 	return x
 }
 
-// told takes what the crawl says of an exchange: whether it followed a link that it should not.
 func (f *facts) told(e *evidence.Exchange) {
 	l := e.Line
 	if l == nil || !f.unfollowed[f.key(l.Via)] {
@@ -357,10 +346,10 @@ func (f *facts) told(e *evidence.Exchange) {
 // wishes are what an X-Robots-Tag asks for, as far as an archive can show whether it was heeded.
 type wishes struct{ noarchive, nofollow, other bool }
 
-// colons are the directives with a value of their own: what stands before their colon is no crawler's name.
+// colons are the directives with a value: the text before their colon is not a crawler's name.
 var colons = []string{"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
 
-// read takes the value of a field. A name with a colon says whom the rest of the field is for: all else is for everyone.
+// read takes a field. A name with a colon says whom the rest of the field is for; without, it is for everyone.
 func (w *wishes) read(value string, tokens []string) {
 	if name, rest, ok := strings.Cut(value, ":"); ok && !strings.ContainsAny(name, ", ") {
 		name = strings.ToLower(strings.TrimSpace(name))
@@ -405,14 +394,14 @@ func (f *facts) tags(e *evidence.Exchange) {
 	}
 }
 
-// copyOf is what a cache would know of a URL: the last answer that it could store. The zero copyOf is none.
+// copyOf is a cache's last storable response to a URL; zero if it has none.
 type copyOf struct {
 	at        int64 // when it was asked for, in microseconds of Unix
 	fresh     int64 // until when it need not be asked for again; 0 when the answer does not say
 	validator bool  // a conditional request can be made of it
 }
 
-// store takes an answer (RFC 9111 3): one that is whole, and that nothing forbids to store.
+// store takes a response if it may be stored: complete and not forbidden (RFC 9111 3).
 func (f *facts) store(e *evidence.Exchange) {
 	k, status := f.key(e.URL), e.Status
 	last, known := f.stored[k]
@@ -452,11 +441,10 @@ func directives(values []string) map[string]string {
 	return all
 }
 
-// maxLife is the longest that an answer counts as fresh: a year (RFC 9111 1.2.2 has more than anybody needs).
+// maxLife bounds freshness: RFC 9111 1.2.2 allows more than anybody needs.
 const maxLife = 365 * 24 * time.Hour
 
-// lifetime is how long an answer is fresh from when it came (RFC 9111 4.2.1, 4.2.3); what is invalid is stale. Guesses
-// (4.2.2) are no directives.
+// lifetime is how long a response is fresh (RFC 9111 4.2.1, 4.2.3). Invalid values are stale; heuristics (4.2.2) do not count.
 func lifetime(a *evidence.AnswerHead, control map[string]string) (life time.Duration) {
 	if v, ok := control["max-age"]; ok {
 		life, _ = evidence.Seconds(v)
@@ -469,7 +457,7 @@ func lifetime(a *evidence.AnswerHead, control map[string]string) (life time.Dura
 	return max(0, min(life, maxLife)-age)
 }
 
-// repeat takes a request for a URL: did a stored answer make it needless, or could it have been conditional?
+// repeat checks whether a stored response makes a request unnecessary, or would have made it conditional.
 func (f *facts) repeat(e *evidence.Exchange) {
 	c, known := f.stored[f.key(e.URL)]
 	now := e.Began.UnixMicro()

@@ -13,8 +13,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The longest that is read of a body that is kept, and of such a body after decoding, in bytes. The last is one more
-// than RFC 9309 2.5 makes a crawler read, so that more can be told from just as much.
+// Bounds of a kept body, raw and decoded, in bytes: one more than RFC 9309 2.5 requires shows that there was more.
 const (
 	maxRaw  = 1 << 20
 	maxBody = 500<<10 + 1
@@ -29,14 +28,12 @@ type blockReader struct {
 	raw   sums // of the bytes behind the HTTP head, transfer coding included
 
 	head    []byte // as it stands in the block
-	left    int    // of maxTold
 	long    []byte // a line that does not fit into in
 	chunked bool   // the body is in chunks
 	cut     bool   // of a body that is kept: its chunks end early
 	chunks  string // what is wrong with the chunks of a body, or behind the last one; "" where nothing is
 }
 
-// blockSource reads a block and digests it.
 type blockSource struct {
 	r   io.Reader
 	to  *sums
@@ -76,8 +73,7 @@ func (r *blockReader) begin(rec *warc.Record, payload bool) {
 
 var errHead = fmt.Errorf("its head is longer than %d bytes, or ends early", warc.MaxHTTPHead)
 
-// readHead reads the head of the block, and returns its first line. Without its end, which is errHead, the head is as much
-// of it as whole lines have.
+// readHead reads the head of the block and returns its first line. With errHead, the head has its whole lines only.
 func (r *blockReader) readHead() (first []byte, err error) {
 	var complete bool
 	if r.head, complete, err = warc.AppendHead(r.head[:0], r.in); err != nil || !complete || len(r.head) > warc.MaxHTTPHead {

@@ -8,7 +8,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// blockSum is the SHA-256 of a record's block.
 type blockSum struct {
 	there bool // the exchange has such a record
 	known bool

@@ -50,20 +50,12 @@ type Exchange struct {
 
 	Heads string // as storage.Line.Heads, computed from the records; "" where they do not tell
 
-	// LeftOut is the id of an answer that request and metadata name, and that is not in the archive; "" where none is
-	// missed.
-	LeftOut string
+	LeftOut string        // id of a response that request and metadata name and the archive lacks; "" if none
+	Damaged finding.Place // of an unreadable record of this exchange; its Record is "" if even its head is unreadable
+	Repeats string        // id of the response whose payload a revisit repeats, if the archive has neither its body nor its digest
 
-	// Damaged is the place of a record of this exchange that cannot be read to its end; zero when all can. Its Record is ""
-	// where not even its head can be read.
-	Damaged finding.Place
-
-	// Repeats is the id of the answer whose payload a revisit repeats, where that has no body any more and no digest of it,
-	// so that nothing in the archive tells whether it is the same.
-	Repeats string
-
-	// Since is not zero where the crawl tells a shorter pause than its records show: then ended the last exchange
-	// with the authority that the archive holds, and by the crawl's own words there was another one before this.
+	// Since is not zero if the crawl reports a shorter delay than its records show: it is the end of the authority's last
+	// archived exchange, and the crawl itself says that another one followed before this.
 	Since time.Time
 
 	Stepped bool // its file says that the clock was set back before it
@@ -102,11 +94,10 @@ type Exchange struct {
 	ours  bool // its file is of this crawler
 }
 
-// CutUnread is the WARC-Truncated of an answer of which a crawl of ours could make nothing: it broke HTTP.
+// CutUnread is the WARC-Truncated of a response that this crawler discarded as invalid HTTP.
 const CutUnread = "unspecified"
 
-// Unread reports whether a crawl of ours says that it could make nothing of the answer, which may have had a head all
-// the same: one that was too long, or came behind too much.
+// Unread reports whether this crawler says that the response was invalid HTTP. It may have a head nevertheless.
 func (e *Exchange) Unread() bool {
 	return e.Cut == CutUnread && (e.Line == nil || e.Line.Reason == "protocol")
 }
@@ -170,7 +161,6 @@ func (e *Exchange) names(value []byte) {
 	}
 }
 
-// Finding is a finding about e.
 func (e *Exchange) Finding(c finding.Code, required, observed string) finding.Finding {
 	return finding.Finding{Code: c, Authority: e.Authority, URL: e.URL, Place: e.Place, Time: e.Began,
 		Required: required, Observed: observed}
@@ -182,8 +172,7 @@ type heads struct {
 	answer []byte    // the head of the answer; nil without a whole one
 }
 
-// bindHeads computes storage.Line.Heads from the records of an exchange of ours, once it is put together. It stays ""
-// where they do not tell: the decision is not there, or the answer is left out.
+// bindHeads computes Heads once the records are joined. It stays "" without a decision, or if the response is left out.
 func (e *Exchange) bindHeads() {
 	if e.Line == nil || e.LeftOut != "" || !e.ours {
 		return
@@ -199,8 +188,7 @@ func (e *Exchange) bindHeads() {
 	e.bound = heads{}
 }
 
-// HeadsDiffer says what is wrong with the digest of the heads that the metadata of e has, if anything is. A ledger
-// beside the archive tells where the digest is missing.
+// HeadsDiffer returns a finding if the digest of the heads in the metadata is not that of the records.
 func (e *Exchange) HeadsDiffer() (finding.Finding, bool) {
 	if e.Heads == "" || e.Line.Heads == "" || e.Line.Heads == e.Heads {
 		return finding.Finding{}, false
@@ -215,7 +203,6 @@ func (e *Exchange) HeadsDiffer() (finding.Finding, bool) {
 // writes what its workers bring, record by record, rarely has more at once.
 const windowSize = 16
 
-// join puts a record to its exchange, or makes it the first of one.
 func (rd *Reader) join(h *partial) {
 	s := rd.cur
 	var to *partial
@@ -264,16 +251,12 @@ func (s *stream) flush(n int) {
 }
 
 func (h *partial) after(offset int64) bool {
-	for _, p := range []finding.Place{h.Place, h.Request, h.LineAt} {
-		if p.File != "" && p.Offset <= offset {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]finding.Place{h.Place, h.Request, h.LineAt}, func(p finding.Place) bool {
+		return p.File != "" && p.Offset <= offset
+	})
 }
 
-// Expect notes where a robots.txt redirects to, as soon as it is met: the body that is found there is wanted, and the
-// redirect itself is judged later.
+// Expect notes the target of a redirect at once: if the redirect is one of robots.txt, the body there is wanted.
 func (rd *Reader) Expect(e *Exchange) {
 	if e.Answer.Location.Value == "" || e.Status < 300 || e.Status > 399 {
 		return
@@ -294,25 +277,15 @@ func (rd *Reader) Expect(e *Exchange) {
 const maxExpected = 10000
 
 func (h *partial) belongs(g *partial) bool {
-	if h.HasRequest && g.HasRequest || h.HasAnswer && g.HasAnswer || h.Alone != "" {
-		return false
-	}
-	return h.named(g.ids, g.to, g.URL, g.date)
+	return !(h.HasRequest && g.HasRequest || h.HasAnswer && g.HasAnswer) && h.Alone == "" && h.named(g.ids, g.to, g.URL, g.date)
 }
 
 // named reports whether an exchange's records and others name each other or, where neither names any, are alike.
 func (h *partial) named(ids, to []string, uri, date string) bool {
-	for _, id := range h.ids {
-		if id != "" && slices.Contains(to, id) {
-			return true
-		}
+	names := func(to, ids []string) bool {
+		return slices.ContainsFunc(ids, func(id string) bool { return id != "" && slices.Contains(to, id) })
 	}
-	for _, id := range ids {
-		if id != "" && slices.Contains(h.to, id) {
-			return true
-		}
-	}
-	return len(to) == 0 && len(h.to) == 0 && h.URL == uri && h.date == date
+	return names(to, h.ids) || names(h.to, ids) || len(to) == 0 && len(h.to) == 0 && h.URL == uri && h.date == date
 }
 
 func (h *partial) merge(g *partial) {
@@ -339,16 +312,12 @@ func (h *partial) merge(g *partial) {
 	h.Exchange = e
 }
 
-// The longest that is read of a warcinfo or metadata block, in bytes, and how many fields of a warcinfo are kept.
-const (
-	maxTold   = 4 << 20
-	maxFields = 100
-)
+// maxTold bounds a warcinfo or metadata block, in bytes.
+const maxTold = 4 << 20
 
 // typeFields is the media type of the blocks that this crawler writes itself.
 const typeFields = "application/warc-fields"
 
-// metadata reads what a crawl says of an exchange, or of URLs it did not ask for.
 func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	media := rec.Fields.Get("Content-Type")
 	switch {
@@ -385,11 +354,10 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 	rd.cur.settle()
 }
 
-// maxTroubles bounds how many fields of one record are named.
-const maxTroubles = 10
+const maxTroubles = 10 // of one record that are named
 
-// fields reads the fields of an exchange's metadata record, and says whether they tell when it ended. A field that
-// cannot be read is as if it were not there, and is named by its trouble.
+// fields reads an exchange's metadata. ended reports whether it says when the exchange ended; troubles name the invalid
+// fields, which are skipped.
 func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, hops string, ended bool, troubles []string, err error) {
 	line = &storage.Line{URL: rec.TargetURI()}
 	rd.block.begin(rec, false)
@@ -432,20 +400,18 @@ func (s *stream) whose(rec *warc.Record, at finding.Place) *partial {
 }
 
 func warcFields(r *blockReader, f func(name, value string)) error {
-	r.left = maxTold
-	for {
+	for left := maxTold; ; {
+		r.long = r.long[:0]
 		b, err := r.in.ReadSlice('\n')
-		if r.left -= len(b); r.left < 0 {
-			return fmt.Errorf("more than %d bytes", maxTold)
+		for ; errors.Is(err, bufio.ErrBufferFull) && len(r.long) <= left; b, err = r.in.ReadSlice('\n') {
+			r.long = append(r.long, b...)
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			for r.long = append(r.long[:0], b...); errors.Is(err, bufio.ErrBufferFull); r.long = append(r.long, b...) {
-				b, err = r.in.ReadSlice('\n')
-				if r.left -= len(b); r.left < 0 {
-					return fmt.Errorf("more than %d bytes", maxTold)
-				}
-			}
+		if len(r.long) > 0 {
+			r.long = append(r.long, b...)
 			b = r.long
+		}
+		if left -= len(b); left < 0 {
+			return fmt.Errorf("more than %d bytes", maxTold)
 		}
 		if name, value, ok := bytes.Cut(bytes.TrimRight(b, "\r\n"), []byte(":")); ok && string(name) != "outlink" {
 			f(string(name), string(bytes.TrimSpace(value)))
@@ -456,7 +422,6 @@ func warcFields(r *blockReader, f func(name, value string)) error {
 	}
 }
 
-// refusals reads a batch of lines of decisions without an exchange.
 func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 	rd.block.begin(rec, false)
 	var lines []storage.Line
@@ -482,18 +447,16 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 	}
 }
 
-// The words that the line of an exchange may have, as docs/reference/ledger.md lists them. Those of URLs that nobody asked for are not among them.
+// Words of an exchange's line, as docs/reference/ledger.md lists them, without those of URLs that were not requested.
 var (
 	decisionWords = spelled("", storage.DecisionAllow, storage.DecisionRobots, storage.DecisionOwner)
 	kindWords     = spelled("", storage.KindSeed, storage.KindLink, storage.KindEmbed, storage.KindRedirect,
 		storage.KindSitemap, storage.KindMap, storage.KindScript)
-	outcomeWords = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed,
-		storage.OutcomeGone,
+	outcomeWords = spelled("", storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeFailed, storage.OutcomeGone,
 		storage.OutcomeDropped, storage.OutcomeDeferred)
 	changeWords = spelled("", storage.ChangeNew, storage.ChangeChanged, storage.ChangeUnchanged, storage.ChangeGone)
-	paceWords   = spelled("", storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime,
-		storage.ByAddress,
-		storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots)
+	paceWords   = spelled("", storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate,
+		storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots)
 	restWords = spelled("", storage.ByRetryAfter, storage.ByRateLimit, storage.ByErrors, storage.ByRobots)
 )
 
@@ -507,8 +470,7 @@ func spelled[W ~string](words ...W) (all []string) {
 // whyNoPage are the reasons for which an answer that came whole with a status of 200 to 299 is none that could be used.
 var whyNoPage = []string{
 	storage.ReasonAborted, storage.ReasonCoding, storage.ReasonIncomplete, storage.ReasonLease, storage.ReasonProtocol,
-	storage.ReasonReset,
-	storage.ReasonSlow, storage.ReasonTimeout, storage.ReasonTooSlow,
+	storage.ReasonReset, storage.ReasonSlow, storage.ReasonTimeout, storage.ReasonTooSlow,
 }
 
 // Answer is what the archive shows of the exchange.
@@ -518,7 +480,7 @@ type Answer struct {
 	LeftOut bool // a package has it not
 }
 
-// trouble is a word that is none, or does not fit.
+// trouble is an invalid word, or one that does not fit.
 type trouble struct {
 	Field          string // of the metadata record
 	Required, Said string
@@ -555,8 +517,7 @@ func Troubles(l *storage.Line, a Answer) (all []trouble) {
 	return all
 }
 
-// outcome says what outcome an answer can have, where the line of its exchange has another; else it is empty. A 304 may
-// confirm any answer.
+// outcome returns the outcome that a response can have if its line has another, else "". A 304 may confirm any response.
 func outcome(l *storage.Line, a Answer) string {
 	s, is := a.Status, l.Outcome
 	if is != "" && (l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner) {

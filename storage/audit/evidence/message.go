@@ -90,7 +90,6 @@ func (in interned) of(value []byte) string {
 	return s
 }
 
-// torn says that a request's head cannot be read, unless the file ends in it.
 func (rd *Reader) torn(rec *warc.Record, at finding.Place, uri string, err error) {
 	if rd.block.rest(); rd.block.src.err == nil {
 		rd.bad(at, uri, "an HTTP message", err.Error())
@@ -98,8 +97,7 @@ func (rd *Reader) torn(rec *warc.Record, at finding.Place, uri string, err error
 	}
 }
 
-// ends reports whether nothing but empty lines stands behind a request and its body, whose Content-Length is given:
-// what else is there may be a second request, which nobody would judge.
+// ends reports whether only empty lines follow a request and its body. Anything else may be a second request, unjudged.
 func (r *blockReader) ends(length string) bool {
 	n, _ := strconv.ParseInt(length, 10, 63)
 	_, _ = io.CopyN(io.Discard, r.in, max(n, 0)) // an error is in src
@@ -161,8 +159,8 @@ var sentFields = []string{
 	"Signature-Agent", "Signature-Input", "Signature",
 }
 
-// oddity says what in the head of a request this crawler never sends; "" for nothing. It writes a request line of
-// HTTP/1.1 and fields of its own, each once on a line that ends in CRLF, and no body.
+// oddity says how a request's head differs from those this crawler writes: HTTP/1.1, its own fields once each, lines that
+// end in CRLF, and no body; "" if it does not.
 func oddity(head []byte) string {
 	text, whole := strings.CutSuffix(string(head), "\r\n\r\n")
 	if !whole || strings.Count(text, "\n") != strings.Count(text, "\r\n") || strings.Count(text, "\r") != strings.Count(text, "\n") {
@@ -198,7 +196,6 @@ func alsoNamed(list, name string) string {
 	return strings.TrimPrefix(list+", "+name, ", ")
 }
 
-// partial is an exchange as far as its records have been met.
 type partial struct {
 	Exchange
 
@@ -340,7 +337,7 @@ func concurrent(rec *warc.Record) []string {
 	return ids
 }
 
-// instant reads a WARC-Date and how finely it says when.
+// instant reads a WARC-Date and its resolution.
 func instant(s string) (time.Time, time.Duration, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil || t.Year() < 1990 || t.Year() > 9000 {
@@ -447,13 +444,9 @@ func (rd *Reader) head(h *partial, p URL) error {
 	return err
 }
 
-// keeps reports whether the body of an answer is wanted: that of robots.txt, of what it redirected to, and an owner's
-// proof.
+// keeps reports whether the body of a response is wanted: robots.txt, the target of its redirect, or an owner's proof.
 func (rd *Reader) keeps(p URL, status int) bool {
-	if status < 200 || status > 299 {
-		return false
-	}
-	return p.SpellsRobots() || p.Target == OwnerPath || rd.expect[p.Key]
+	return status >= 200 && status <= 299 && (p.SpellsRobots() || p.Target == OwnerPath || rd.expect[p.Key])
 }
 
 // revisit reads what a revisit refers to (WARC 1.1, 6.7).
@@ -518,7 +511,6 @@ func (h *partial) unframed(r *blockReader) string {
 	return ""
 }
 
-// isProof reports whether a body has the form of an owner's proof.
 func isProof(body []byte) bool {
 	for line := range strings.Lines(string(body[:min(len(body), 4<<10)])) {
 		value, ok := strings.CutPrefix(strings.TrimSpace(line), "curtsy-owner=")
@@ -537,8 +529,7 @@ func Unfinished(path string) bool { return strings.HasSuffix(path, unfinished) }
 
 const unfinished = ".open"
 
-// misses notes that the metadata record of an exchange without an answer names one all the same: the request names it
-// too, or the metadata record would not have been found to be of it.
+// misses notes a response that both request and metadata name, and that the exchange lacks.
 func (h *partial) misses(rec *warc.Record) {
 	if h.HasAnswer || !h.HasRequest {
 		return

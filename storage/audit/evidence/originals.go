@@ -10,8 +10,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// originals remember what the answers in the files say of themselves, so that revisits can be held against it: the last
-// ones, in memory of a fixed size. Unlike seen it takes no answer for another.
+// originals remembers what the last responses say of themselves, in fixed memory, to compare revisits with them. Unlike
+// bloomFilter it takes no response for another.
 type originals struct {
 	rows []original
 	seed maphash.Seed
@@ -57,7 +57,6 @@ func dated(s string) string {
 	return s
 }
 
-// refersTo holds a revisit against the answer that it refers to, where that is in the files.
 func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 	id, uri := finding.Short(strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")),
 		strings.Trim(rec.Fields.Get("WARC-Refers-To-Target-URI"), "<>")
@@ -111,8 +110,7 @@ func (rd *Reader) original(h *partial, rec *warc.Record, at finding.Place) {
 	rd.originals.add(row)
 }
 
-// bloomFilter remembers record ids in memory of a fixed size: it may take an id for seen that was not, about one in a
-// hundred after three million of them, and never the other way round.
+// bloomFilter remembers record ids in fixed memory: about 1 % false positives after three million, no false negatives.
 type bloomFilter struct {
 	bits []uint64
 	seed maphash.Seed

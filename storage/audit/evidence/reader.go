@@ -24,13 +24,10 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Options say what is read.
 type Options struct {
-	// Files are WARC files, in the order in which they were written. Their names are kept in findings as given.
-	Files []string
-
-	Ours  bool   // this crawler wrote the files whatever they say: its ledger stands beside them
-	Texts *Store // keeps what may be a robots.txt
+	Files []string // WARC files in the order in which they were written; findings name them as given
+	Ours  bool     // this crawler wrote the files whatever they say: its ledger is beside them
+	Texts *Store   // keeps what may be a robots.txt
 }
 
 // Reader reads files and puts their records together.
@@ -48,7 +45,6 @@ type Reader struct {
 	originals *originals // what answers say of themselves, for revisits
 }
 
-// Summary is what was read.
 type Summary struct {
 	Files    []File
 	Archives []*Info // each warcinfo that differs
@@ -60,8 +56,7 @@ type Summary struct {
 	Digests   int64 // recomputed
 }
 
-// NewReader returns a Reader of what o names. found hears of faults of a record when the record is read, before its
-// exchange is judged.
+// NewReader returns a Reader. It passes faults of a record to found before the record's exchange is judged.
 func NewReader(o Options, found finding.Report) *Reader {
 	rd := &Reader{
 		o: o, found: found, agents: interned{}, expect: map[string]bool{},
@@ -72,10 +67,8 @@ func NewReader(o Options, found finding.Report) *Reader {
 	return rd
 }
 
-// Summary returns what was read so far.
 func (rd *Reader) Summary() Summary { return rd.sum }
 
-// ours reports whether the file being read says that this crawler made it.
 func (rd *Reader) ours() bool { return rd.cur.ours() }
 
 func (s *stream) ours() bool { return s.info != nil && s.info.Ours }
@@ -87,9 +80,8 @@ func message(rec *warc.Record) bool {
 	return media == "" || strings.EqualFold(media, "application/http") || strings.EqualFold(media, "message/http")
 }
 
-// alone takes a record that holds what a URL gave, and not the exchange that brought it: a resource, a conversion, or
-// an answer without its HTTP. It is judged in its turn; a conversion of an answer that is in the files is judged by
-// that.
+// alone takes a record with the content of a URL but without its exchange: a resource, a conversion, or a response without
+// its HTTP. It is judged by itself; a conversion of a response in the files is judged by that.
 func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 	uri := rec.TargetURI()
 	rd.other(rec, at)
@@ -111,10 +103,8 @@ func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 	rd.cur.flush(windowSize)
 }
 
-// answerTo stands for an answer with that id to a request for that URL.
 func answerTo(id, uri string) string { return id + " " + uri }
 
-// unreadable says that a URL was asked for, or kept, of which nobody can say what rules bind it.
 func (rd *Reader) unreadable(at finding.Place, uri string, err error) {
 	rd.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+finding.Short(uri))
 }
@@ -214,8 +204,7 @@ func (s *stream) next() Event {
 	return ev
 }
 
-// Each reads the files, each to its end before the next: our crawls write one at a time. Others may write several at
-// once, whose exchanges are put in the order of time.
+// Each reads the files in order. Another crawler may write several at once: their exchanges are merged by time.
 func (rd *Reader) Each(ctx context.Context, judge func(context.Context, Event) error) error {
 	paths := rd.o.Files
 	width := 1
@@ -238,12 +227,10 @@ func (rd *Reader) Each(ctx context.Context, judge func(context.Context, Event) e
 	return rd.merge(ctx, paths, width, judge)
 }
 
-// maxStreams is how many files are read at one time.
-const maxStreams = 16
+const maxStreams = 16 // files read at one time
 
-// merge judges what the files hold, always what is due first of the next width of them.
-func (rd *Reader) merge(ctx context.Context, paths []string, width int,
-	judge func(context.Context, Event) error) error {
+// merge judges the events of the files, always the one due first among the next width of them.
+func (rd *Reader) merge(ctx context.Context, paths []string, width int, judge func(context.Context, Event) error) error {
 	var reading []*stream
 	defer func() {
 		for _, s := range reading {
@@ -415,17 +402,10 @@ func (in *Info) read() {
 	}
 }
 
-// maxArchives bounds how many different warcinfo records a result shows.
-const maxArchives = 50
+const maxArchives = 50 // different warcinfo records in a result
 
-// archive keeps a warcinfo that says something else than those before it.
 func (s *Summary) archive(in *Info) {
-	for _, had := range s.Archives {
-		if had.same(in) {
-			return
-		}
-	}
-	if len(s.Archives) < maxArchives {
+	if len(s.Archives) < maxArchives && !slices.ContainsFunc(s.Archives, in.same) {
 		s.Archives = append(s.Archives, in)
 	}
 }
@@ -481,8 +461,7 @@ func (in *Info) Term(authority string) hostrule.Overrides {
 	return in.Terms.Of(a)
 }
 
-// Closed reports whether hours that the crawl declares for the host of an authority are closed at t, and for which hosts
-// it declares them.
+// Closed reports whether declared hours close the host of an authority at t, and for which hosts they are declared.
 func (in *Info) Closed(authority string, t time.Time) (hosts string, closed bool) {
 	for _, r := range in.Terms {
 		if one := (Info{Terms: hostrule.Rules{r}}); len(r.Hours) > 0 && one.Term(authority).Closed(t) > 0 {

@@ -10,16 +10,13 @@ import (
 	"curtsy/storage/warc"
 )
 
-// File is a file that was read.
 type File struct {
-	Name    string `json:"name"`
-	Octets  int64  `json:"octets"`
-	Records int64  `json:"records"`
-	Torn    bool   `json:"torn,omitempty"`   // it ends within a record
-	SHA256  string `json:"sha256,omitempty"` // of its octets, where a ledger has a mark of it
-
-	// Oddities counts what is not as the standard has it and loses nothing, by the codes of storage/warc.
-	Oddities map[string]int64 `json:"oddities,omitempty"`
+	Name     string           `json:"name"`
+	Octets   int64            `json:"octets"`
+	Records  int64            `json:"records"`
+	Torn     bool             `json:"torn,omitempty"`     // it ends within a record
+	SHA256   string           `json:"sha256,omitempty"`   // of its octets, where a ledger has a mark of it
+	Oddities map[string]int64 `json:"oddities,omitempty"` // harmless deviations from the standard, by the codes of storage/warc
 }
 
 // oddity names what is wrong with a file, and counts what is merely not as the standard has it.
@@ -51,7 +48,6 @@ func (rd *Reader) oddity(s *stream, f warc.Finding) {
 	rd.found(n)
 }
 
-// damage notes that the record at a place cannot be read to its end.
 func (s *stream) damage(at finding.Place) {
 	if at.Record == "" {
 		s.lost, s.lostBefore = at, s.file.Records
@@ -107,7 +103,6 @@ func (rd *Reader) record(path string, rec *warc.Record) error {
 	return nil
 }
 
-// stray names a record in an archive of ours that this crawler does not write.
 func (rd *Reader) stray(rec *warc.Record, at finding.Place) {
 	if rd.ours() {
 		rd.bad(at, rec.TargetURI(), "records of the kinds that the archive reference has",
@@ -115,7 +110,6 @@ func (rd *Reader) stray(rec *warc.Record, at finding.Place) {
 	}
 }
 
-// other checks the digests of a record that is no part of an exchange.
 func (rd *Reader) other(rec *warc.Record, at finding.Place) {
 	rd.sum.Other++
 	rd.block.begin(rec, false)
@@ -147,7 +141,6 @@ func (rd *Reader) heading(rec *warc.Record) heading {
 var everyHead = []string{"WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Block-Digest", "Content-Type",
 	"Content-Length"}
 
-// form is how this crawler writes the heads of a kind of records.
 type form struct {
 	media  string
 	always []string // beside everyHead
@@ -213,8 +206,7 @@ func contains(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// Disagreement says in which way the records of an exchange do not tell the same of it, name each other, or stand
-// together; "" where they do, or where no ledger binds them.
+// Disagreement says how the records of an exchange contradict or misname each other; "" if they do not, or without a ledger.
 func (e *Exchange) Disagreement() string {
 	ask, answer, told := &e.heads[0], &e.heads[1], &e.heads[2]
 	var wrong []string
@@ -272,12 +264,10 @@ func (e *Exchange) naming() bool {
 
 // onceOnly are the fields that WARC 1.1 defines. Of these WARC-Concurrent-To alone may stand more than once (5.7).
 var onceOnly = []string{
-	"warc-record-id", "content-length", "warc-date", "warc-type", "content-type", "warc-block-digest",
-	"warc-payload-digest", "warc-ip-address",
-	"warc-refers-to", "warc-refers-to-target-uri", "warc-refers-to-date", "warc-target-uri", "warc-truncated",
-	"warc-warcinfo-id",
-	"warc-filename", "warc-profile", "warc-identified-payload-type", "warc-segment-number", "warc-segment-origin-id",
-	"warc-segment-total-length",
+	"warc-record-id", "content-length", "warc-date", "warc-type", "content-type", "warc-block-digest", "warc-payload-digest",
+	"warc-ip-address", "warc-refers-to", "warc-refers-to-target-uri", "warc-refers-to-date", "warc-target-uri",
+	"warc-truncated", "warc-warcinfo-id", "warc-filename", "warc-profile", "warc-identified-payload-type",
+	"warc-segment-number", "warc-segment-origin-id", "warc-segment-total-length",
 }
 
 // repeated names fields that stand more than once in a record's head: readers differ in which they take. Extensions may
@@ -303,6 +293,5 @@ func (rd *Reader) repeated(rec *warc.Record, at finding.Place) {
 	}
 }
 
-// ProfileIdentical is the WARC-Profile of a revisit that holds the head alone: the payload is elsewhere (WARC 1.1,
-// 6.7.2).
+// ProfileIdentical is the WARC-Profile of a revisit without the payload (WARC 1.1, 6.7.2).
 const ProfileIdentical = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"

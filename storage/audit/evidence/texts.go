@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -34,13 +35,11 @@ type Text struct {
 	Known  bool
 }
 
-// readingKey is a text, and who reads it by which document.
 type readingKey struct {
 	sha             [32]byte
 	token, standard string
 }
 
-// pace is what a text asks for between two requests.
 type pace struct {
 	Delay float64 // seconds by Crawl-delay; 0 when it asks for none
 	Rate  float64 // seconds by Request-rate; 0 when it asks for none
@@ -120,8 +119,7 @@ func (t *Store) reading(at Text, token, standard string) (*naive.Reading, error)
 	return r, nil
 }
 
-// Pace returns what a text asks a crawler to wait. It is kept for longer than a reading, for it is small, and asked for
-// before each exchange.
+// Pace returns the delays that a text asks for. They outlive readings in memory: they are small and needed more often.
 func (t *Store) Pace(at Text, token string) (pace, error) {
 	k := readingKey{at.SHA256, token, "rfc9309"}
 	p, ok := t.asks[k]
@@ -191,8 +189,8 @@ func (t *Store) Verdicts(text Text, target string, by binding) ([]Verdict, error
 	return vs, nil
 }
 
-// Served are the verdicts of a target as it was sent, and as it is without dot segments, if that is another: servers
-// give that (RFC 3986 6.2.2.3).
+// Served returns the verdicts of a target as sent and, if different, without dot segments, as servers resolve it (RFC 3986
+// 6.2.2.3).
 func (t *Store) Served(text Text, target string, by binding) ([]Verdict, error) {
 	vs, err := t.Verdicts(text, target, by)
 	if plain := Undotted(target); err == nil && plain != target {
@@ -206,7 +204,6 @@ func (t *Store) Served(text Text, target string, by binding) ([]Verdict, error) 
 	return vs, err
 }
 
-// InWords writes verdicts as findings do.
 func InWords(vs []Verdict) string {
 	var s []string
 	for _, v := range vs {
@@ -247,21 +244,14 @@ func (t *Store) quote(text Text, v Verdict, target string) (w quote, certain boo
 	return w, true, nil
 }
 
-// Misquoted recomputes what a line quotes of the robots.txt that decided, and returns the right words, or "" where the
-// line has them. Several verdicts may be what it tells of: one that has its words is enough.
-func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target string, allowed bool) (right string,
-	err error) {
-	told := quote{Rule: Plain(l.RobotsRule), Group: Plain(l.RobotsGroup),
-		RunnerUp: Plain(l.RunnerUp)}
+// Misquoted returns the right quotation of the deciding robots.txt, or "" if the line quotes one of the verdicts it may mean.
+func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target string, allowed bool) (right string, err error) {
+	told := quote{Rule: Plain(l.RobotsRule), Group: Plain(l.RobotsGroup), RunnerUp: Plain(l.RunnerUp)}
 	for _, v := range vs {
 		if !v.tells(l, allowed) {
 			continue
 		}
-		at := target
-		if v.Target != "" {
-			at = v.Target
-		}
-		w, certain, err := t.quote(text, v, at)
+		w, certain, err := t.quote(text, v, cmp.Or(v.Target, target))
 		if err != nil {
 			return "", err
 		}
@@ -281,8 +271,7 @@ type Told struct {
 	Ledger bool          // a ledger of this crawler stands beside the archive
 }
 
-// Measure is what an exchange is judged by: what the archive declares of its making, and what the audit was told.
-// Settings are believed when they bind the crawl more.
+// Measure is what an exchange is judged by. Settings in the archive count where they bind the crawl more.
 type Measure struct {
 	Told
 
@@ -297,31 +286,25 @@ func (m Measure) Promises() bool { return m.Ours() || m.Strict }
 
 // Declared is the product token that the audit or the archive names, or "".
 func (m Measure) Declared() string {
-	if m.Token != "" {
+	if m.Info == nil {
 		return m.Token
 	}
-	if m.Info != nil && m.Info.Token != "" {
-		return m.Info.Token
+	if t := cmp.Or(m.Token, m.Info.Token); t != "" || m.Info.Ours {
+		return t
 	}
-	if m.Info != nil && !m.Info.Ours {
-		return TokenOf(m.Info.Agent)
-	}
-	return ""
+	return TokenOf(m.Info.Agent)
 }
 
 // Tokens are the product tokens that bind an exchange.
 func (m Measure) Tokens(agent string) []string {
-	t := m.Declared()
-	if t == "" {
-		t = TokenOf(agent)
+	t := cmp.Or(m.Declared(), TokenOf(agent))
+	switch {
+	case !m.Ours() || strings.EqualFold(t, OurToken):
+		return []string{t}
+	case t == "":
+		return []string{OurToken}
 	}
-	if m.Ours() && !strings.EqualFold(t, OurToken) {
-		if t == "" {
-			return []string{OurToken}
-		}
-		return []string{t, OurToken}
-	}
-	return []string{t}
+	return []string{t, OurToken}
 }
 
 // Standards are the documents that bind the archive: an older one only adds refusals (docs/trust/politeness.md, rule 6).

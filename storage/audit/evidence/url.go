@@ -17,25 +17,27 @@ type URL struct {
 	Key       string // the same for all spellings of a URL: a Location and the request that follows it may differ
 }
 
-// ParseURL reads an http or https URL by the URL Standard (frontier/canon), as browsers and crawlers do. The audit has a
-// reading of robots.txt and an arithmetic of pauses of its own, so as not to share a mistake with the crawl. A second
-// reading of URLs would be wrong about some, and accuse who asked for them: net/url, for one, cannot read "/100%".
-// Nor can a wrong reading hide anything, for the judges go by the request line.
-//
-// A URL that the Standard cannot read, but that names a host all the same, is split as RFC 3986 (appendix B) does, so
-// that requests there are judged. The rest is an error, and whoever meets it has to say so.
+// ParseURL reads an http or https URL by the URL Standard (frontier/canon), as browsers and crawlers do. The audit parses
+// robots.txt and computes delays independently of the crawl, but a second URL parser would accuse wrongly (net/url rejects
+// "/100%"), and a wrong reading hides nothing: the judges go by the request line. A URL that the Standard rejects but that
+// names a host is split as in RFC 3986 (appendix B), so that requests there are judged.
 func ParseURL(uri string) (URL, error) {
 	if len(uri) > MaxLength {
 		return URL{}, errLong
 	}
+	written, ok := AsWritten(uri)
 	u, err := canon.Parse(uri)
-	if err == nil {
-		return URL{u.Scheme() + "://" + u.Authority().HostPort(), requestTarget(uri, u), u.Key()}, nil
+	switch {
+	case err != nil && ok:
+		return written, nil
+	case err != nil:
+		return URL{}, err
 	}
-	if p, ok := AsWritten(uri); ok {
-		return p, nil
+	target := written.Target
+	if !strings.HasPrefix(target, "/") {
+		target = u.RequestURI()
 	}
-	return URL{}, err
+	return URL{u.Scheme() + "://" + u.Authority().HostPort(), target, u.Key()}, nil
 }
 
 // MaxLength is the longest URL that is read; longer ones are findings. canon.MaxLength is what this crawler asks for.
@@ -43,17 +45,6 @@ const MaxLength = 32 << 10
 
 var errLong = errors.New("it is longer than 32 KiB")
 
-// requestTarget returns path and query of u as written in uri, and as the Standard reads them where they cannot be
-// told from the rest.
-func requestTarget(uri string, u canon.URL) string {
-	p, ok := AsWritten(uri)
-	if !ok || !strings.HasPrefix(p.Target, "/") {
-		return u.RequestURI()
-	}
-	return p.Target
-}
-
-// AsWritten takes a URL apart as it is written.
 func AsWritten(uri string) (URL, bool) {
 	uri, _, _ = strings.Cut(uri, "#")
 	scheme, after, ok := strings.Cut(uri, "://")
@@ -98,18 +89,15 @@ func asked(authority, target string) URL {
 	return p
 }
 
-// IsRobots reports whether a place is that of a robots.txt, to the byte (RFC 9309 2.3): "/robots.txt?" and
-// "/x/../robots.txt" are pages, and what they give replaces no rules.
+// IsRobots reports whether a URL is robots.txt to the byte (RFC 9309 2.3): "/robots.txt?" and "/x/../robots.txt" are pages.
 func (p URL) IsRobots() bool { return p.Target == RobotsPath }
 
-// SpellsRobots reports whether a URL is one of robots.txt in some spelling, so that its body may be wanted: what was
-// asked for, the request line says.
+// SpellsRobots reports whether a URL is some spelling of robots.txt, so that its body may be wanted.
 func (p URL) SpellsRobots() bool { return p.IsRobots() || p.Key == p.Authority+RobotsPath }
 
 const RobotsPath = "/robots.txt"
 
-// AuthorityOf returns the authority of a URL as it is written in results; "" when it cannot be read, which is said
-// where its record is read.
+// AuthorityOf returns the authority of a URL as results write it; "" if the URL is invalid.
 func AuthorityOf(uri string) string {
 	p, _ := ParseURL(uri)
 	return p.Authority
@@ -156,8 +144,7 @@ func Loopback(authority string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// Undotted returns a target without dot segments: "/a/../x" and "/%2E/x" name the same as "/x" (RFC 3986 6.2.2.2 and
-// 6.2.2.3), and servers give that.
+// Undotted removes dot segments, also escaped ones, as servers do (RFC 3986 6.2.2.2 and 6.2.2.3).
 func Undotted(target string) string {
 	path, query, asked := strings.Cut(target, "?")
 	if !strings.Contains(path, ".") && !strings.Contains(path, "%2") {
@@ -195,8 +182,7 @@ func same(a, b string) bool {
 	return err == nil && err2 == nil && sameAuthority(p.Authority, q.Authority) && SameTarget(p.Target, q.Target)
 }
 
-// SameTarget reports whether two targets may be the same, written in different ways: archives have URLs before or
-// after they were escaped, in the encoding of a page or in UTF-8, with dot segments or without.
+// SameTarget reports whether two targets may be spellings of one: escaped or not, in any encoding, with or without dot segments.
 func SameTarget(a, b string) bool { return a == b || unspelt(a) == unspelt(b) }
 
 // unspelt is a target without all that differs between ways of writing it.

@@ -1,3 +1,2 @@
-// Package finding defines the codes, positions and findings of an audit. Reader, judges and witnesses of package audit
-// all make them; none of them counts any.
+// Package finding defines the codes, positions and findings of an audit.
 package finding

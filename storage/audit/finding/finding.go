@@ -103,23 +103,19 @@ type Place struct {
 	Record string `json:"record,omitempty"` // its id, a URI without angle brackets
 }
 
-// Finding is one thing that a check found. Its texts are made of what the archive holds: escape them where they are
-// shown. URL, Required and Observed are cut at a few hundred bytes.
+// Finding is one result of a check. Its texts come from the archive, cut at a few hundred bytes: escape them for display.
 type Finding struct {
 	Code      Code   `json:"code"`
 	Note      bool   `json:"note,omitempty"` // named, but no violation
 	Authority string `json:"authority,omitempty"`
 	URL       string `json:"url,omitempty"`
 	Place
-	Time     time.Time `json:"time,omitzero"`
-	Required string    `json:"required"` // and by which document
-	Observed string    `json:"observed"`
-
-	// Unreadable says that the record at Place cannot be read to its end: it is damaged.
-	Unreadable bool `json:"unreadable,omitempty"`
+	Time       time.Time `json:"time,omitzero"`
+	Required   string    `json:"required"` // and by which document
+	Observed   string    `json:"observed"`
+	Unreadable bool      `json:"unreadable,omitempty"` // the record at Place is damaged
 }
 
-// Report adds a finding to the result.
 type Report func(Finding)
 
 // Doubt is what cannot be proved of a host, and why. The pauses concerned lie between Least and Most.
@@ -136,7 +132,6 @@ type Hearing struct {
 	Unproved func(Doubt)
 }
 
-// Doubt adds what cannot be proved of a host.
 func (h Hearing) Doubt(authority string, what Code, why string, least, most time.Duration) {
 	h.Unproved(Doubt{authority, what, why, least, most})
 }

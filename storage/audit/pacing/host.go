@@ -39,8 +39,7 @@ type Host struct {
 	latest      sighting // the exchange that began last
 	starts      starts   // of answered exchanges of another crawler
 
-	// The crawl may have heard this, and need not: it stands in an answer that the crawl could not read, or that a
-	// kill may have made it forget.
+	// Asked for by a response that the crawl could not read, or that a kill may have made it forget.
 	mayRest  time.Time
 	mayLimit [2]time.Duration
 
@@ -73,14 +72,12 @@ type Site struct {
 	Taken Taken
 }
 
-// Met reports whether it is known when the last exchange with the host ended.
 func (h *Host) Met() bool { return h.met }
 
 // Crosses reports whether an exchange in a file is the first of the host behind another file.
 func (h *Host) Crosses(file string) bool { return h.met && h.file != file }
 
-// SetBack notes that the clock was set back: the pause before the next exchange is not known, nor whether a rest is
-// over.
+// SetBack notes that the clock was set back: neither the delay before the next exchange nor the end of a rest is known.
 func (h *Host) SetBack() {
 	h.lost = h.lost || h.met
 	h.met, h.began, h.end, h.ended, h.res = false, time.Time{}, time.Time{}, false, 0
@@ -89,18 +86,14 @@ func (h *Host) SetBack() {
 	h.daily, h.dailyLost = nil, 0
 }
 
-// The starts of a host's exchanges by their dates, of another crawler: its records may stand in any order, and a
-// pause that is too short between two dates is so wherever the two stand.
-
-// A host's last starts are kept, and of all hosts no more than so many; beside is how many are looked at on either
-// side.
 const (
-	maxDates    = 1024
-	maxAllDates = 1 << 20 // 8 MiB
-	beside      = 32
+	maxDates    = 1024    // starts kept of a host
+	maxAllDates = 1 << 20 // starts kept of all hosts: 8 MiB
+	beside      = 32      // starts compared on either side
 )
 
-// starts are Unix microseconds in their order.
+// starts are the dates of a host's last exchanges, in ascending Unix microseconds: another crawler's records may be in any
+// order.
 type starts []int64
 
 func (j *Judge) starts(e *evidence.Exchange, to *Host) {
@@ -140,8 +133,7 @@ func (s starts) crowded(at time.Time, due, res time.Duration) (n int, in time.Du
 	return 0, 0, false
 }
 
-// row takes e into the row of its authority's exchanges, after a pause of required. It says when the pauses of the row
-// are too short in sum, though each for itself may be long enough for all that the dates tell.
+// row adds e to its authority's row. It reports a row that is too short in sum, though each of its delays may be long enough.
 func (j *Judge) row(e *evidence.Exchange, to *Host, required time.Duration) (pauses.Short, bool) {
 	again := sighting{e.URL, e.Began}
 	if (!e.HasRequest || !e.HasAnswer) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
@@ -161,7 +153,6 @@ type sighting struct {
 	began time.Time
 }
 
-// tooFastInSum reports pauses that were too short in sum.
 func (j *Judge) tooFastInSum(e *evidence.Exchange, s pauses.Short, by string) {
 	j.found.Add(e.Finding(finding.Gap,
 		fmt.Sprintf("at least %s from the start of the first to the start of the last, for %d delays in a row: %s",
@@ -181,19 +172,16 @@ func (h *Host) Whole(authority string) (f finding.Finding, short bool) {
 			"their dates", finding.Round(s.Most))}, true
 }
 
-// Taken is what was taken down of a host (docs/trust/opt-out.md), as far as marks, stubs and the map of hosts tell. Nobody knows
-// any more what it said: how soon it was answered, whether it had a RateLimit. All else binds as ever, and so do those
-// of the last response times that are there.
+// Taken is what was redacted of a host (docs/trust/opt-out.md), by marks, stubs and the map of hosts. Its response times and
+// RateLimit are unknown. All else binds, also the last response times that are there.
 type Taken struct {
 	Before int // exchanges with the host since the last one that is there, at most
 	InAll  int // and ever, at most
 }
 
-// mostTaken is how many of those between two exchanges are reckoned with. Of five response times three that nobody knows
-// make the middle one anything.
+// mostTaken bounds those between two exchanges: three unknown of five response times make any median possible.
 const mostTaken = (usualOf + 1) / 2
 
-// taken takes what may have been taken down before an exchange with the host.
 func (h *Host) taken(e *evidence.Exchange, t Taken) {
 	h.answers.mostOut = t.InAll
 	if t.Before == 0 || e.Own { // of an operator's own host response times and RateLimit say nothing of the pace
@@ -232,16 +220,9 @@ func (s *answers) add(t answerTime) {
 	s.last = append(s.last, t)
 }
 
-func (s *answers) cross() {
-	for i := max(0, len(s.last)-evidence.AtKill); i < len(s.last); i++ {
-		s.last[i].unsure = true
-	}
-}
-
-// answerPace is the pause that response times ask for: at least, and what that may be where the archive does not say
-// when answers began. The crawl may have forgotten any of those that are unsure, so the least that any choice of them
-// gives is what can be required. The crawl itself may have kept any of those choices; the longest of them is largest.
-// So it is with those that were taken down; unlessTaken is the least without them.
+// answerPace is the delay that response times require: at least, and at most where the archive lacks the starts of
+// responses. The crawl may have forgotten any unsure ones, so only the least of all choices can be required; the largest is
+// the most that it may have kept. unlessTaken leaves redacted ones out.
 type answerPace struct{ least, most, largest, unlessTaken time.Duration }
 
 func (s *answers) pace() (p answerPace) {
@@ -294,15 +275,13 @@ func usual(ds []time.Duration) time.Duration {
 	return ds[len(ds)/2]
 }
 
-// address is what is known of an address. Exchanges come in the order of their ends; some of the last starts are kept
-// back so that they are counted in their own order.
+// address is what is known of an address. Exchanges come by their ends, so its last starts are kept back to be ordered.
 type address struct {
 	starts []start   // that are kept back, the earliest first
 	last   time.Time // the latest that was counted
 	due    time.Time // when the next one may begin, if none came early before
 }
 
-// How many starts are kept back for one address at most, and for how long.
 const (
 	maxStarts = 32
 	keptBack  = 2 * time.Minute
@@ -317,7 +296,12 @@ func (j *Judge) addressed(e *evidence.Exchange) {
 	if !j.m.Promises() || e.Own || !e.Addr.IsValid() {
 		return
 	}
-	at := j.addressOf(e)
+	name := block(e.Addr)
+	at := j.addrs[name]
+	if at == nil {
+		at = &address{}
+		j.addrs[name] = at
+	}
 	delay := leastDelay
 	if j.m.Ours() {
 		delay = max(j.m.Info.IPDelay, delay)
@@ -331,16 +315,6 @@ func (j *Judge) addressed(e *evidence.Exchange) {
 
 // leastDelay is the least that the pace of an address can be set to (docs/trust/politeness.md, rule 10).
 const leastDelay = 100 * time.Millisecond
-
-func (j *Judge) addressOf(e *evidence.Exchange) *address {
-	name := block(e.Addr)
-	at := j.addrs[name]
-	if at == nil {
-		at = &address{}
-		j.addrs[name] = at
-	}
-	return at
-}
 
 func (j *Judge) start(at *address) {
 	s := at.starts[0]
@@ -396,7 +370,6 @@ func translated(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// start is when an exchange began.
 type start struct {
 	t         time.Time
 	authority string

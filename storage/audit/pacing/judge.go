@@ -24,7 +24,6 @@ type Judge struct {
 	kept  int // starts, of all hosts
 }
 
-// NewJudge returns a Judge that has met no exchange.
 func NewJudge(found finding.Hearing) *Judge {
 	return &Judge{found: found, addrs: map[string]*address{}}
 }
@@ -46,7 +45,6 @@ func (j *Judge) Flush() {
 	}
 }
 
-// SetBack notes that the clock was set back.
 func (j *Judge) SetBack() {
 	j.Flush()
 	clear(j.addrs)
@@ -55,9 +53,9 @@ func (j *Judge) SetBack() {
 // longestError is the longest rest after failures.
 const longestError = time.Hour
 
-// whoAsked checks that whom the crawl names can have asked for the pace that it names: now, or before the exchange before,
-// whose pace it may keep. It returns what the named one did ask for, or "" when all is well. Errors
-// are held against their schedule alone, since attempts that reached no server leave no record.
+// whoAsked checks that the asker whom the crawl names can have required its delay, now or before the last exchange. It
+// returns the delay that this asker did require, or "" if all is well. Errors are compared only with their schedule, since
+// attempts that reached no server leave no record.
 func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Duration) string {
 	same := func(name string, may ...time.Duration) string {
 		if slices.ContainsFunc(may, func(d time.Duration) bool { return d > 0 && (l.Pace-d).Abs() <= slack(d) }) {
@@ -65,12 +63,9 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 		}
 		return name + " requires " + finding.Round(max(slices.Max(may), 0))
 	}
-	if older := len(j.m.Standards()) > 1; older &&
-		(l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
-		return "" // whom a record binds is for the older document to say, and more may be kept than RFC 9309 asks for
-	}
-	if (t.unsure || to.was.unsure) && l.Pace >= required && (l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate) {
-		return "" // it may have been read when another host's robots.txt redirected here, before a kill or a step of the clock
+	if byRobots := l.PaceBy == storage.ByCrawlDelay || l.PaceBy == storage.ByRequestRate; byRobots &&
+		(len(j.m.Standards()) > 1 || (t.unsure || to.was.unsure) && l.Pace >= required) {
+		return "" // an older document decides, or another host's robots.txt redirected here before a kill or a step of the clock
 	}
 	switch l.PaceBy {
 	case storage.ByFloor:
@@ -173,8 +168,7 @@ func (j *Judge) timing(e *evidence.Exchange, to *Host, site Site) {
 	to.was = t
 }
 
-// backwards checks e, of another crawler, which is dated before one that stands before it. In whatever order their
-// records are, between the starts of any two exchanges was the pause that is due.
+// backwards checks an exchange of another crawler that is dated before its predecessor: the delay is due between any two dates.
 func (j *Judge) backwards(e *evidence.Exchange, to *Host, required time.Duration, by string) {
 	due := min(required, to.Lowest)
 	if n, in, ok := to.starts.crowded(e.Began, due, max(e.Resolution, to.res)); ok && e.HasAnswer {
@@ -187,8 +181,7 @@ func (j *Judge) backwards(e *evidence.Exchange, to *Host, required time.Duration
 	j.found.Doubt(e.Authority, finding.InFlight, "requests are not in the order of their dates", 0, 0)
 }
 
-// pause checks a pause whose bounds are least and most: dates say when to within their resolution. What may be due by t
-// beyond what is required is not known to be.
+// pause checks a delay between the bounds least and most. Delays that t may require beyond required only raise doubts.
 func (j *Judge) pause(e *evidence.Exchange, to *Host, required time.Duration, by string, t *terms, lanes bool) {
 	unless := max(t.unlessTaken, required)
 	may := max(t.mayAnswer, unless)
@@ -236,9 +229,8 @@ func (j *Judge) pause(e *evidence.Exchange, to *Host, required time.Duration, by
 	}
 }
 
-// claimedGap compares what the crawl says of its pause with the records. It is not held against a crawl that the
-// first pause in a file is told otherwise: it may have been killed before it knew of its last exchange, and have gone
-// on with a new file.
+// claimedGap compares the delay that the crawl recorded with the records. In a new file the first may differ: a killed run
+// may not have known its last exchange.
 func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 	l := e.Line
 	if l == nil || !j.m.Ours() {
@@ -282,8 +274,7 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 	}
 }
 
-// hidden notes that the crawl tells a shorter pause than its records show: there was another exchange in between. An
-// attempt that reached no server has no record, but a line: the ledger knows.
+// hidden notes that the crawl recorded a shorter delay than its records show: only the ledger has requests without records.
 func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
 	if e.Since = to.end; !j.m.Ledger {
 		j.found.Doubt(e.Authority, finding.GapTold,
@@ -323,7 +314,6 @@ type terms struct {
 	unsure             bool          // the crawl may know of another robots.txt than the one at hand, or of none
 }
 
-// The words with which findings name who asks.
 const (
 	byFloor      = "floor (politeness rule 9)"
 	bySet        = "the crawl's own setting for the host (host-delay-ms)"
@@ -399,10 +389,12 @@ func longer(d time.Duration, by string, other time.Duration, otherBy string) (ti
 	return d, by
 }
 
-// Cross notes that the archive goes on in another file. killed says that another run of ours begins there, so that
-// the one before may have been killed.
+// Cross notes that the archive continues in another file. killed says that another run of this crawler begins there.
 func (h *Host) Cross(killed bool) {
-	h.answers.cross()
+	last := h.answers.last
+	for i := max(0, len(last)-evidence.AtKill); i < len(last); i++ {
+		last[i].unsure = true
+	}
 	if h.spacedFor < evidence.AtKill {
 		h.spaced = 0
 	}
@@ -465,19 +457,12 @@ func (j *Judge) limited(e *evidence.Exchange, to *Host) {
 	}
 }
 
-// What a crawl declares beside pauses is held against it: a window in which alone anybody is asked, and for some hosts hours of
-// the day, and requests in a day.
 const (
-	// lateSend is how long after the hours were asked about a request may be sent: names are looked up, and connections
-	// made, in between.
-	lateSend = 2 * time.Minute
-	// aDay is 24 hours but for that.
-	aDay = day - lateSend
-	// lateWindow is the same after the window was asked about, which is done when the request is about to go out: a busy
-	// machine may take its time.
-	lateWindow = 5 * time.Second
-	// mostDaily bounds the instants that are kept of a host. What declares more is not held to it.
-	mostDaily = 5000
+	// A request may be sent so long after its hours were checked: names are looked up and connections made in between.
+	lateSend   = 2 * time.Minute
+	aDay       = day - lateSend
+	lateWindow = 5 * time.Second // the same for the window, which is checked right before the request
+	mostDaily  = 5000            // instants kept of a host; a higher declared limit is not checked
 )
 
 // declared judges an exchange by the hours, and the requests in a day, that the archive declares for its host.
@@ -517,25 +502,21 @@ func (j *Judge) declared(e *evidence.Exchange, to *Host) {
 	}
 }
 
-// jumped reports whether the clock jumped ahead, as the crawl says, and what was closed was open by what it was before: a
-// request that was about to be sent when the computer slept.
+// jumped reports whether hours were open by the clock before it jumped ahead: the computer slept before it sent the request.
 func (j *Judge) jumped(e *evidence.Exchange, closed func(time.Time) bool) bool {
 	return e.Line != nil && e.Line.Ahead > 0 && !closed(e.Began.Add(-e.Line.Ahead))
 }
 
-// This crawler leaves a host alone for so long after an answer that names no time (docs/trust/politeness.md, rules 11 and
-// 12). After the second in a row it is more; this much is certain.
+// Delays after a response that names no time (docs/trust/politeness.md, rules 11 and 12), at least.
 const (
 	afterBusy   = time.Minute
 	afterBroken = 30 * time.Second
 )
 
-// hearing is how long it may take until all exchanges with one of the operator's own hosts, of which there may be
-// several at a time, know what one of them was told.
+// hearing is how long concurrent exchanges with an own host may take to learn of a response to one of them.
 const hearing = time.Second
 
-// rested checks that e came after the rest that the server asked for, or that an error asks for. Exchanges that were
-// under way when the server said so, as several may be with the operator's own hosts, are not held against it.
+// rested checks that e came after the rest that a response required. Concurrent exchanges with own hosts may be unaware.
 func (j *Judge) rested(e *evidence.Exchange, to *Host) {
 	const tolerance = 10 * time.Millisecond
 	from := to.restAt
@@ -615,8 +596,8 @@ func (j *Judge) retryGiven(e *evidence.Exchange) bool {
 	return false
 }
 
-// until is the time that a Retry-After names. A value that cannot be read, or is over a year away, is a day for our
-// own archives, and nothing for those of others.
+// until returns the time of a Retry-After. An invalid one, or one over a year away, is a day for a crawl that keeps this
+// crawler's promises, and nothing for others.
 func (j *Judge) until(v string, now time.Time) (t time.Time, ok bool) {
 	if d, isNumber := evidence.Seconds(v); isNumber {
 		t, ok = now.Add(d), true

@@ -1,15 +1,12 @@
 // Package pauses detects delays of a host that were too short in sum.
 //
-// A date has a resolution: the true instant lies within it, and a single pause between dates of whole seconds proves
-// nothing of a pace of a second. Fifty in one second do: whatever the true instants were, they do not fit. So a Row
-// keeps when the last exchange can have ended at the earliest, given all pauses that were due before it. The next one
-// began no earlier than that and its pace, nor than its own date. When that is later than its date and its
-// resolution, the dates contradict the pauses. That costs a step for each exchange, holds for paces that change on
-// the way, and finds exactly the rows for which no true instants exist that kept every pause.
+// A single delay between dates of whole seconds does not prove a rate faster than one a second; fifty requests in a second
+// do. A Row keeps when the last exchange can have ended at the earliest, given all delays due before it. The next began no
+// earlier than that plus its pace, nor than its own date; if that is after its date plus resolution, the dates contradict
+// the delays. This takes one step an exchange and finds exactly the rows without true instants that keep every delay.
 //
-// It never accuses an honest crawl: the earliest instant is never later than the true one. Nothing else is known of
-// the order of exchanges than their dates, so one whose date is before that of the one before it is left out of the
-// row. All of a host are counted too, in no order, which is what a shuffled archive is held to (Whole).
+// It never accuses an honest crawl: the earliest instant is never after the true one. An exchange dated before its
+// predecessor is left out of the row. Whole judges all exchanges of a host without order, for shuffled archives.
 package pauses
 
 import (
@@ -17,9 +14,8 @@ import (
 	"time"
 )
 
-// Slack is by how much a pause of d may be seen too short and be forgiven: dates of archives are cut to their
-// resolution, a timer of a crawler and the clock that watches it are not one clock, and the computer's clock is
-// slewed by up to a thousandth while it is set right. Audit and scoreboard forgive the same.
+// Slack is the tolerance for a delay of d: dates are cut to their resolution, timers and clocks differ, and a clock is slewed
+// by up to a thousandth while it is set right. Audit and scoreboard use the same.
 func Slack(d time.Duration) time.Duration { return time.Millisecond + d/1000 }
 
 // Exchange is one exchange with a host.
@@ -51,12 +47,10 @@ type Short struct {
 	Most   time.Duration // that can have passed between the first start and the last
 }
 
-// farBack is how far back a date may lie and be out of order. One that lies further back begins a new row: the clock
-// was set, or the archive is made of several crawls.
+// farBack bounds dates out of order. One further back begins a new row: the clock was set, or the archive has several crawls.
 const farBack = time.Minute
 
-// Add takes the next exchange. It says when the dates show that the pauses until then were too short; a new row then
-// begins with e.
+// Add takes the next exchange. It reports delays that were too short until then; a new row then begins with e.
 func (r *Row) Add(e Exchange) (s Short, short bool) {
 	r.count(e)
 	switch {
@@ -109,9 +103,8 @@ func (r *Row) count(e Exchange) {
 	}
 }
 
-// Whole says whether all exchanges of the host are too many for the time that they took, when their records are not in
-// the order of their dates. In whatever order they were, between each and the next the shortest pace was due; before
-// which one nothing is known to have been due, as before the first in the archive, is left open.
+// Whole reports whether all exchanges of a host are too many for their time, if their records are not in the order of their
+// dates. The shortest pace was due between any two, in whatever order; two are left out, before which none may have been due.
 func (r *Row) Whole() (s Short, short bool) {
 	n := r.all - 2
 	if n < 1 || !r.unordered {
@@ -121,8 +114,7 @@ func (r *Row) Whole() (s Short, short bool) {
 	return s, s.Due > s.Most
 }
 
-// Sample is a number of pauses: how many, the shortest, and enough of them for the median. When there are too many,
-// every second is left out, and from then on only so many are taken.
+// Sample has the count and the minimum of delays, and up to maxSample of them for the median: it is halved when full.
 type Sample struct {
 	n      int64
 	least  time.Duration
@@ -150,10 +142,8 @@ func (g *Sample) Add(d time.Duration) {
 	}
 }
 
-// N is how many were added.
 func (g *Sample) N() int64 { return g.n }
 
-// Least is the shortest of them; zero without any.
 func (g *Sample) Least() time.Duration { return g.least }
 
 // Median is exact for up to maxSample pauses.

@@ -1,11 +1,7 @@
-// Package reconcile compares an archive with the ledger of the same crawl. Every exchange and every refusal must stand
-// in both, and both must tell the same of it. A kill of the crawl may tear something off one of them: that is named and
-// accuses nobody, and the marks of the runs bound how much it may be.
+// Package reconcile compares an archive with the ledger of the same crawl: every exchange and refusal must be in both, with
+// equal values. A kill may lose part of either; such losses are named and not accused, within bounds from the marks of runs.
 //
-// The ledger is read once. Package ledger holds its lines against its own checkpoints, and this package names by codes
-// of the audit what it finds, who else vouches for them (vouch.go), and whether the files of the crawl are those that it
-// has marks of (files.go).
-//
-// Both sides become rows of one form under the id of the record, which are sorted in bounded memory: their orders
-// need not be the same.
+// Package ledger checks the lines against the ledger's own checkpoints. This package reports that by codes of the audit,
+// who else vouches for the lines (vouch.go), and whether the files match their marks (files.go). Both sides become rows
+// under the id of the record, sorted in bounded memory.
 package reconcile

@@ -30,7 +30,7 @@ const (
 	indexSuffix   = ".cdxj"
 )
 
-// compareFiles holds the files of the crawl, whose WARC files were read, against their marks.
+// compareFiles compares the crawl's files with their marks.
 func (l *Ledger) compareFiles(ctx context.Context, archive []evidence.File, found finding.Report) error {
 	f := &l.files
 	l.check.Files = int64(len(f.all))
@@ -84,7 +84,6 @@ func (l *Ledger) compareFiles(ctx context.Context, archive []evidence.File, foun
 	return nil
 }
 
-// of is the name of the WARC file with that digest, if no file was taken for it yet; else it is the name that is given.
 func (f *markedFiles) of(sum, name string) string {
 	for other, m := range f.all {
 		if m.sum == sum && !m.seen && strings.HasPrefix(other, archiveFolder+"/") {
@@ -123,7 +122,6 @@ func (l *Ledger) file(name, file string, octets int64, sum string, excused bool,
 	}
 }
 
-// indexes holds the finished files of the index against their marks.
 func (l *Ledger) indexes(ctx context.Context, late map[string]bool, found finding.Report) error {
 	folder := filepath.Join(l.o.Root, indexFolder)
 	entries, err := os.ReadDir(folder)
@@ -148,7 +146,6 @@ func (l *Ledger) indexes(ctx context.Context, late map[string]bool, found findin
 	return nil
 }
 
-// settings holds the settings against the mark of the last run.
 func (l *Ledger) settings(ctx context.Context, found finding.Report) error {
 	f, file := &l.files, filepath.Join(l.o.Root, l.o.Settings)
 	if f.settings == "" {
@@ -174,7 +171,7 @@ func (l *Ledger) settings(ctx context.Context, found finding.Report) error {
 	return nil
 }
 
-// before reports whether the settings that the last run binds are kept beside those of a run that has not begun.
+// before reports whether the settings of the last run are kept beside those of a run that has not begun.
 func (l *Ledger) before(ctx context.Context) bool {
 	names, err := os.ReadDir(l.o.Root)
 	if err != nil || l.o.Before == "" {
@@ -191,7 +188,6 @@ func (l *Ledger) before(ctx context.Context) bool {
 	return false
 }
 
-// markedFiles are the files that a ledger vouches for.
 type markedFiles struct {
 	all      map[string]mark // by name, relative to the crawl directory, with slashes
 	more     bool            // than are kept
@@ -199,7 +195,6 @@ type markedFiles struct {
 	differ   []finding.Finding
 }
 
-// mark is the last mark of a file.
 type mark struct {
 	octets int64
 	sum    string // SHA-256, in hexadecimal digits
@@ -207,7 +202,7 @@ type mark struct {
 	seen   bool   // its file is there
 }
 
-// maxMarks bounds the names that are kept: a crawl has one for each GiB. maxDiffer bounds the faults of redactions.
+// maxMarks bounds the names: a crawl has one for each GiB. maxDiffer bounds the faults of redactions.
 const (
 	maxMarks  = 1 << 20
 	maxDiffer = 100
@@ -246,7 +241,6 @@ func (f *markedFiles) put(name string, m mark) {
 	f.all[name] = m
 }
 
-// charges say what each fault of a ledger is called, and what was required.
 var charges = map[ledger.Fault]struct {
 	code     finding.Code
 	required string
@@ -281,27 +275,25 @@ func (l *Ledger) faults(found finding.Report) {
 		if c, known := charges[p.Fault]; known {
 			f.Code, f.Required = c.code, c.required
 		}
+		excused := false
 		switch p.Fault {
-		case ledger.KeyChanged: // who resumes with another configuration folder signs with another key
+		case ledger.KeyChanged: // a resume with another configuration folder signs with another key
 			f.Note = true
 		case ledger.Torn:
-			if l.atEnd(e) {
-				f.Code, f.Note = finding.CrashInFlight, true
-			}
+			excused = l.atEnd(e)
 		case ledger.NoLines:
-			if l.atEnd(e) && l.killedAtEnd() {
-				f.Code, f.Note = finding.CrashInFlight, true
-			}
+			excused = l.atEnd(e) && l.killedAtEnd()
 		case ledger.Uncommitted:
-			if l.killedAtEnd() {
-				f.Code, f.Note = finding.CrashInFlight, true
-			}
+			excused = l.killedAtEnd()
 		case ledger.BadTiles: // they follow from the lines, and are not made durable
 			f.Note = l.killedAtEnd()
 		case ledger.Empty:
 			if l.check.Records == 0 {
 				continue
 			}
+		}
+		if excused {
+			f.Code, f.Note = finding.CrashInFlight, true
 		}
 		found(f)
 	}
@@ -332,14 +324,13 @@ func (l *Ledger) faults(found finding.Report) {
 	}
 }
 
-// atEnd reports whether a problem is of the last segment, which alone a kill can tear.
+// atEnd reports whether a problem is in the last segment: a kill can tear no other.
 func (l *Ledger) atEnd(e ledger.Entry) bool {
 	return l.last <= e.Segment &&
 		!slices.ContainsFunc(l.problem, func(other ledger.Entry) bool { return other.Segment > e.Segment })
 }
 
-// killedAtEnd reports whether a kill may have come before the last checkpoint. A run that has its stop is killed while
-// it makes that: then the new map is left beside the old one, which it replaces as the last step.
+// killedAtEnd reports whether a kill may have come before the last checkpoint, or while its map replaced the old one.
 func (l *Ledger) killedAtEnd() bool {
 	if l.unended || l.running {
 		return true
@@ -348,11 +339,10 @@ func (l *Ledger) killedAtEnd() bool {
 	return err == nil
 }
 
-// maxUnsent bounds the attempts that are remembered. Beyond it every pause is explained.
+// maxUnsent bounds the attempts kept. Beyond it every delay is explained.
 const maxUnsent = 1 << 20
 
-// unsent are the attempts that reached no server, by authority: when each line says that it ended, in Unix
-// microseconds. They have no record, and end a pause all the same.
+// unsent are the ends of attempts that reached no server, in Unix microseconds. They have no record, but end a delay.
 type unsent struct {
 	at   map[string][]int64
 	n    int
@@ -371,16 +361,14 @@ func (u *unsent) add(url string, t time.Time) {
 	u.n++
 }
 
-// between reports whether there was one with the authority between two instants, or there may have been. A line is
-// written a moment after what it tells of.
+// between reports whether an attempt may have ended between two instants. A line is written a moment after its event.
 func (u *unsent) between(authority string, from, to time.Time) bool {
 	const moment = time.Second
 	first, last := from.Add(-moment).UnixMicro(), to.Add(moment).UnixMicro()
 	return u.full || slices.ContainsFunc(u.at[authority], func(t int64) bool { return first <= t && t <= last })
 }
 
-// hides reports an exchange before which another one must have been, of which neither archive nor ledger holds
-// anything.
+// hides reports an exchange before which another one must be missing in both archive and ledger.
 func (l *Ledger) hides(e *evidence.Exchange, found finding.Report) {
 	if e.Since.IsZero() || l.unsent.between(e.Authority, e.Since, e.Began) || l.explains(e, e.Began.Add(-e.Line.Gap)) {
 		return
@@ -411,7 +399,6 @@ func (l *Ledger) tell(r *audit.Result, v *vouching) {
 	}{c, v.signer.Name(), !l.o.Key.IsZero(), l.o.Root == "", c.Entries - c.Covered})...)
 }
 
-// unshown is what a ledger cannot show.
 var unshown = plainly.Sentences(`{{if not .Signed}}ledger: no checkpoint of these lines is signed: nothing ties them to a key
 {{else if not (or .SignerKnown .KeyGiven)}}ledger: the signer is unknown: {{.Signed}} may be anybody's key; give the operator's verifier key (--key)
 {{end}}{{if not .Lodged}}ledger: no one else is known to have seen it (--checkpoint, --witness-key): the holder of the key may have rewritten all of it
@@ -423,7 +410,6 @@ ledger: lines removed after its last one, together with their records: they leav
 {{end}}{{if .Crashes}}ledger: {{count .Crashes "run"}} did not end cleanly; the requests in flight may be missing from it or from the archive ({{.InFlight}} named)
 {{end}}{{if .Bare}}ledger: index and settings, which are in the crawl directory{{end}}`)
 
-// inPart is a level of a ledger, in part while entries are behind its last checkpoint.
 func inPart(l audit.Level, c *audit.LedgerCheck) audit.Level {
 	if c.Covered < c.Entries {
 		return l.InPart()
@@ -431,7 +417,6 @@ func inPart(l audit.Level, c *audit.LedgerCheck) audit.Level {
 	return l
 }
 
-// maxKeys bounds the keys that are told.
 const maxKeys = 16
 
 func entries(n int64) string {
@@ -441,15 +426,12 @@ func entries(n int64) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// lodged says until which entry somebody else vouches for the ledger, and since when at the latest.
 func (l *Ledger) lodged(r *audit.Result) {
 	var best *audit.Lodging
 	for i := range l.check.Lodged {
 		d := &l.check.Lodged[i]
-		switch {
-		case best == nil, d.Size > best.Size:
-			best = d
-		case d.Size == best.Size && !d.At.IsZero() && (best.At.IsZero() || d.At.Before(best.At)):
+		if best == nil || d.Size > best.Size ||
+			d.Size == best.Size && !d.At.IsZero() && (best.At.IsZero() || d.At.Before(best.At)) {
 			best = d
 		}
 	}
@@ -457,10 +439,9 @@ func (l *Ledger) lodged(r *audit.Result) {
 		return
 	}
 	what := fmt.Sprintf("the first %d of %s", best.Size, entries(l.check.Entries))
-	switch best.How {
-	case audit.ByHead:
+	if best.How == audit.ByHead {
 		what += ", by the given checkpoint"
-	default:
+	} else {
 		what += fmt.Sprintf(", before %s, by %s", best.At.UTC().Format("2006-01-02 15:04:05 UTC"), plainly.OneLine(best.By))
 	}
 	r.Reach(inPart(audit.Lodged, l.check), what)

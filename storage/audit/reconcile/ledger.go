@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -24,17 +25,14 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// Options say how an archive is compared with a ledger.
 type Options struct {
 	Dir string // where its segments are
 
-	// Root is the crawl directory, whose files the ledger has marks of, and Settings the name of its settings there. Empty
-	// for a package.
-	Root, Settings string
-	// Before begins the names of settings before, where a run with others has not begun.
-	Before string
-	// Stated and Base are what is asked of a package: the digest of a file of which it left something out, and
-	// what the file is called.
+	Root     string // the crawl directory, whose files the ledger has marks of; empty for a package
+	Settings string // file name of its settings
+	Before   string // prefix of the names of older settings, kept while a run with new ones has not begun
+
+	// Stated and Base return, for a package, the digest of a file that lacks a part, and the name of a file.
 	Stated, Base func(path string) string
 
 	Key       checkpoint.Key          // the operator's, as the auditor knows it; zero for none
@@ -43,16 +41,12 @@ type Options struct {
 	Kept      *checkpoint.Checkpoint  // the newest one that the operator's own machine has kept; nil for none
 	KeptIn    string                  // the file that holds it
 
-	TempDir string // for what does not fit into Memory; empty means the system's
+	TempDir string // for data beyond Memory; empty means the system's
 	Memory  int    // in bytes. Zero means 16 MiB
 }
 
-// Ledger compares an archive with the ledger of the same crawl: the lines are those of its checkpoints,
-// every exchange and every refusal stands in both, and both tell the same of it. The files of the crawl are those that
-// the ledger has marks of. It is an audit.Witness.
-//
-// The ledger is read first, for the times of its runs. Both sides go, under the id of the record, into one
-// sorted.Sorter, so their orders need not be the same and memory is bounded.
+// Ledger is an audit.Witness that compares an archive, and the files of the crawl, with the ledger of the same crawl. It
+// reads the ledger first, for the times of its runs. Both sides are sorted by the id of the record, in bounded memory.
 type Ledger struct {
 	o         Options
 	check     *audit.LedgerCheck
@@ -88,8 +82,7 @@ var (
 	_ audit.Redactor = (*Ledger)(nil)
 )
 
-// maxProblems bounds the faults of the ledger that are kept. The first is what matters: where the ledger was changed.
-const maxProblems = 100
+const maxProblems = 100 // kept faults of the ledger: the first one matters
 
 // Open reads the ledger and returns it as an audit.Witness.
 func Open(ctx context.Context, o Options) (*Ledger, error) {
@@ -137,7 +130,7 @@ func (l *Ledger) read(ctx context.Context) error {
 			l.mark(&e)
 		case e.Forgotten:
 			l.check.Forgotten++
-			l.redacted.stub()
+			l.redacted.pending = true // its time is known by its neighbours
 		default:
 			if err := l.line(&e); err != nil {
 				return err
@@ -188,7 +181,7 @@ func (l *Ledger) mark(e *ledger.Entry) {
 	case ledger.KindStop:
 		l.runs.trace(m.Time)
 		l.stop(m)
-		l.runs.end()
+		l.runs.open = false
 	case ledger.KindRedaction:
 		l.runs.idle = true
 	case ledger.KindOperator:
@@ -233,7 +226,6 @@ func (l *Ledger) add(a row) error {
 	return l.all.Add(l.buf)
 }
 
-// Exchange implements audit.Witness.
 func (l *Ledger) Exchange(_ context.Context, e *evidence.Exchange, found finding.Report) error {
 	l.check.Records++
 	l.hides(e, found)
@@ -242,24 +234,22 @@ func (l *Ledger) Exchange(_ context.Context, e *evidence.Exchange, found finding
 	return l.add(recordRow(e))
 }
 
-// Refused implements audit.Witness.
 func (l *Ledger) Refused(_ context.Context, d *storage.Line, at finding.Place, _ finding.Report) error {
 	return l.add(refusalRow(false, placeText(at), d))
 }
 
 func placeText(p finding.Place) string { return fmt.Sprintf("%s offset %d", p.File, p.Offset) }
 
-// Close implements Witness: it compares.
 func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
 	defer func() { err = errors.Join(err, l.all.Close()) }()
 	if err := l.groups(ctx, l.lastTraces); err != nil {
 		return err
 	}
-	running, err := l.grown()
+	size, err := sizeOf(l.o.Dir)
 	if err != nil {
 		return err
 	}
-	l.running = running
+	l.running = size != l.size
 	l.faults(found)
 	l.storedMap(found)
 	l.optOuts.judge(found)
@@ -288,8 +278,7 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	return nil
 }
 
-// maxGroup bounds how many rows under one key are looked at together. An honest archive has one on each side; the
-// same refusal may stand more than once.
+// maxGroup bounds the rows under one key that are compared. An honest archive has one on each side, except for refusals.
 const maxGroup = 1024
 
 func (l *Ledger) groups(ctx context.Context, show func(lines, records []row)) error {
@@ -323,7 +312,13 @@ func (l *Ledger) lastTraces(lines, records []row) {
 		l.runs.paired(&lines[i])
 	}
 	for i := both; i < len(records); i++ {
-		l.runs.recorded(&records[i])
+		a := &records[i]
+		if x := l.runs.known(l.runs.of(a.at().File)); x != nil {
+			x.alone = later(x.alone, a.traced())
+			if !a.refusal {
+				x.untold++
+			}
+		}
 	}
 }
 
@@ -361,7 +356,6 @@ func (l *Ledger) judge(lines, records []row, found finding.Report) {
 	}
 }
 
-// alone is about what stands in one of the two.
 func (l *Ledger) alone(a *row, code finding.Code, required, observed string, found finding.Report) {
 	f := a.finding(code, required, a.place+" "+observed)
 	if code == finding.LedgerMissing {
@@ -377,12 +371,10 @@ func (l *Ledger) alone(a *row, code finding.Code, required, observed string, fou
 	found(f)
 }
 
-// Crashed reports whether a kill of the crawl may have lost the record of a request that was sent at some instant
-// from one to the other.
+// Crashed reports whether a kill may have lost the record of a request that was sent between two instants.
 func (l *Ledger) Crashed(from, to time.Time) bool { return l.runs.around(from, to) }
 
-// NoLedger stands for the ledger of a crawl directory that has none. A crawl of ours makes that folder before it asks
-// for anything, so an archive of ours without it was tampered with; those of other crawlers have no ledger.
+// NoLedger is the witness of a crawl directory without a ledger: an archive of this crawler must have one.
 func NoLedger(dir string) audit.Witness { return &noLedger{dir: dir} }
 
 type noLedger struct {
@@ -408,8 +400,7 @@ func (n *noLedger) Close(_ context.Context, _ *audit.Result, found finding.Repor
 	return nil
 }
 
-// row is what ledger or archive tells of one exchange or refusal, in the form in which both are sorted into one:
-// what belongs together has one key.
+// row is an exchange or refusal of ledger or archive, in the form in which both are sorted by a common key.
 type row struct {
 	key     [16]byte // of the record's id, or of all of a refusal
 	line    bool     // the ledger's
@@ -427,15 +418,13 @@ type row struct {
 	fields  []string // in the order of fieldNames
 }
 
-// fieldNames are what line and record must tell alike. Those from blocks on need the metadata; what stands before is
-// told by the records of request and answer alone.
+// fieldNames are the values that line and record must share. Those from blocks on need the metadata.
 var fieldNames = [...]string{
 	fieldURL: "URL", fieldTime: "time", fieldStatus: "status", fieldAddress: "address", fieldOctets: "octets",
-	fieldType:    "media type",
-	fieldPayload: "payload", fieldCut: "truncation", fieldBlocks: "blocks of the records", fieldHeads: "heads of request and answer",
-	fieldDecision: "decision", fieldOutcome: "outcome", fieldVerdict: "robots verdict", fieldPace: "pace",
-	fieldRest:     "rest",
-	fieldDuration: "duration", fieldFound: "how it was found", fieldSaid: "directives of the response",
+	fieldType: "media type", fieldPayload: "payload", fieldCut: "truncation", fieldBlocks: "blocks of the records",
+	fieldHeads: "heads of request and answer", fieldDecision: "decision", fieldOutcome: "outcome", fieldVerdict: "robots verdict",
+	fieldPace: "pace", fieldRest: "rest", fieldDuration: "duration", fieldFound: "how it was found",
+	fieldSaid: "directives of the response",
 }
 
 const (
@@ -459,7 +448,7 @@ const (
 	fieldSaid
 )
 
-// maxField bounds what is kept of a field. A longer one is kept as its beginning and its hash.
+// maxField bounds a field. A longer one is kept as its beginning and its hash.
 const maxField = 300
 
 func field(s string) string {
@@ -516,11 +505,7 @@ func recordRow(e *evidence.Exchange) row {
 			d.Status = 0 // its head begins with a status, and is none all the same
 		}
 	}
-	record := e.Record
-	if e.LeftOut != "" {
-		record = e.LeftOut
-	}
-	a := exchangeRow(false, record, placeText(e.Place), &d, e.URL, e.Began)
+	a := exchangeRow(false, cmp.Or(e.LeftOut, e.Record), placeText(e.Place), &d, e.URL, e.Began)
 	if a.bare = e.Line == nil; !a.bare && told != d.Status {
 		a.fields[fieldStatus] += fmt.Sprintf(", and %d in the metadata", told)
 	}
@@ -548,7 +533,6 @@ func addressText(a netip.Addr) string {
 	return a.Unmap().WithZone("").String()
 }
 
-// plainLines is plain for lines, of which empty ones are not written.
 func plainLines(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(s, "\n") {
@@ -559,7 +543,7 @@ func plainLines(s string) string {
 	return b.String()
 }
 
-// refusalRow is a decision without an exchange. It stands in both to the letter.
+// refusalRow is a decision without an exchange, which is the same to the letter in both.
 func refusalRow(line bool, place string, l *storage.Line) row {
 	a := row{line: line, refusal: true, place: place, began: l.Time.UnixMicro(), ended: l.Time.UnixMicro()}
 	sum := sha256.Sum256(append([]byte("refusal\x00"), l.AppendJSON(nil)...))
@@ -596,7 +580,6 @@ func parseRow(b []byte) (a row) {
 	return a
 }
 
-// differences says what line and record tell differently; "" when nothing.
 func differences(line, record *row) string {
 	var said []string
 	for i, f := range line.fields {
@@ -651,13 +634,11 @@ func (a *row) at() finding.Place {
 	return p
 }
 
-// traced is when the exchange had ended, or the refusal was decided.
 func (a *row) traced() time.Time { return fromMicro(a.ended) }
 
 func fromMicro(µs int64) time.Time { return time.UnixMicro(µs).UTC() }
 
-// storedMap holds the map of hosts that is stored against the last mark of one. Package ledger holds the marks against
-// the lines. A kill may leave the map of the mark before, which the next run makes good.
+// storedMap compares the stored map of hosts with its last mark. A kill may leave the map of the mark before.
 func (l *Ledger) storedMap(found finding.Report) {
 	n := len(l.maps)
 	if n == 0 || l.running {

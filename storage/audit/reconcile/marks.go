@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -22,8 +23,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// optOuts holds the lists of opt-outs that lines name against those that were in force in their run: by its warcinfo
-// record, by its mark, and by the marks of changes.
+// optOuts compares the opt-out lists that lines name with those in force in their run: by warcinfo record and marks.
 type optOuts struct {
 	marked  map[listOf]bool    // by marks
 	changed map[int]bool       // runs whose lists changed
@@ -31,20 +31,18 @@ type optOuts struct {
 	named   map[listOf]namedBy // by lines
 }
 
-// listOf is a list of a run.
 type listOf struct {
 	run    int
 	digest string
 }
 
-// namedBy is the first line that names a list.
 type namedBy struct {
 	url   string
 	time  time.Time
 	place string
 }
 
-// maxLists bounds what is kept: a list changes a few times a day.
+// maxLists bounds the lists: one changes a few times a day.
 const maxLists = 10_000
 
 func (o *optOuts) mark(run int, m *ledger.Mark) {
@@ -72,7 +70,6 @@ func (o *optOuts) info(run int, in *evidence.Info) {
 	o.told[run] = listsIn(in)
 }
 
-// listsIn are the SHA-256s of the lists that a warcinfo record names.
 func listsIn(in *evidence.Info) (lists []string) {
 	for _, f := range in.Fields {
 		if f[0] == "opt-out-sha256" {
@@ -82,8 +79,7 @@ func listsIn(in *evidence.Info) (lists []string) {
 	return lists
 }
 
-// judge names the lines that name a list that was not in force. A mark has one digest for several lists, so where they
-// changed nobody can tell which they were.
+// judge reports lines with a list that was not in force. A mark has one digest for several lists, so a change hides which.
 func (o *optOuts) judge(found finding.Report) {
 	if len(o.marked) >= maxLists {
 		return
@@ -99,9 +95,8 @@ func (o *optOuts) judge(found finding.Report) {
 	}
 }
 
-// optedOut holds requests to the entries of opt-out lists that are in force where their lines stand in the ledger: those
-// that a line names, and all of the list in the crawl directory while it is the one that the marks name. The zero value
-// has none.
+// optedOut checks requests against the entries of opt-out lists in force at their lines: those that a line names, and the
+// whole list in the crawl directory while marks name it.
 type optedOut struct {
 	list   string         // digest of the lists in force, by the marks
 	file   string         // digest of the list in the crawl directory; "" without one
@@ -123,8 +118,7 @@ type entry struct {
 	of         string // the authority to which it applies from the very moment on; "*" for all
 }
 
-// underWay is how long after an entry came into force a request may begin that was decided before: it waits for a
-// resolver, a connection or the pace of an address.
+// underWay is how long after an entry came into force a request that was decided before may begin.
 const underWay = time.Minute
 
 const (
@@ -133,7 +127,6 @@ const (
 	maxInForce = 1 << 20      // entries
 )
 
-// open reads the list in the crawl directory, if there is one.
 func (o *optedOut) open(root string) {
 	path := filepath.Join(root, optOutName)
 	fi, err := os.Stat(path)
@@ -205,7 +198,7 @@ func (o *optedOut) line(l *storage.Line, place string) {
 	}
 }
 
-// enter puts an entry in force. What cannot be read forbids nothing.
+// enter puts an entry in force. An invalid one forbids nothing.
 func (o *optedOut) enter(e entry) {
 	if len(o.entries) < maxInForce && o.inForce.Add(e.text) == nil {
 		o.entries = append(o.entries, e)
@@ -229,8 +222,7 @@ func (o *optedOut) find(u canon.URL, l *storage.Line) (e entry, is bool) {
 	return e, is
 }
 
-// redacted is what the marks of redactions say was taken down. What they explain is told and is no violation; anything
-// else that is missing or changed stays one.
+// redacted is what marks say was redacted. Anything else missing or changed is a violation.
 type redacted struct {
 	bodies  map[[16]byte]body // of records without their bodies, by the keys of rows
 	told    []takedown
@@ -251,7 +243,7 @@ type takedown struct {
 	records, lines, files   int64
 }
 
-// maxTaken bounds the records, and the stretches of lines, that are kept.
+// maxTaken bounds the records, and the runs of stubs.
 const maxTaken = 1 << 20
 
 func (t *redacted) mark(m *ledger.Mark) {
@@ -292,9 +284,6 @@ func keyOf(id string) (key [16]byte) {
 	return key
 }
 
-// stub takes a line that was taken away. When it was written is known by its neighbours.
-func (t *redacted) stub() { t.pending = true }
-
 func (t *redacted) time(at time.Time) {
 	if at.IsZero() {
 		return
@@ -308,25 +297,18 @@ func (t *redacted) time(at time.Time) {
 	t.before = at
 }
 
-// within reports whether a line of some time from one to the other was taken away, or nearly. A line is written a
-// moment after what it tells of, and those of several hosts are not quite in the order of time.
+// within reports whether a line about dated between two instants was redacted: lines of several hosts are a little out of order.
 func (t *redacted) within(from, to time.Time) bool {
 	const moment = 5 * time.Second
 	first, last := from.Add(-moment).UnixMicro(), to.Add(moment).UnixMicro()
-	for _, s := range t.stubs {
-		if s[0] <= last && first <= s[1] {
-			return true
-		}
-	}
-	return t.full && len(t.stubs) > 0
+	return t.full && len(t.stubs) > 0 ||
+		slices.ContainsFunc(t.stubs, func(s [2]int64) bool { return s[0] <= last && first <= s[1] })
 }
 
-// TakenDown reports whether the record of a request that was sent at some instant from one to the other may have been
-// taken down, as a mark says.
+// TakenDown reports whether a mark may have redacted the record of a request that was sent between two instants.
 func (l *Ledger) TakenDown(from, to time.Time) bool { return l.redacted.within(from, to) }
 
-// body reports whether a record differs from its line in nothing but the body that a mark says was taken: it is cut, it
-// has no payload, and the line has the blocks that the mark has.
+// body reports whether a record differs from its line only in the body that a mark redacted: cut and without a payload.
 func (t *redacted) body(line, record *row) bool {
 	of, named := t.bodies[line.key]
 	if !named || line.refusal || of.blocks != line.fields[fieldBlocks] || record.fields[fieldCut] != "unspecified" {
@@ -361,9 +343,8 @@ func (t *redacted) tell(dir string, found finding.Report) {
 	}
 }
 
-// taken says where what was taken down has been: its lines are stubs, which name no host. But the map of hosts counts all
-// lines of each, and their order is that of the exchanges of a host. So a host of which no line is missing lost none,
-// and between two of its lines it lost no more than there are stubs.
+// taken says where redacted lines were: their stubs name no host, but the map of hosts counts all lines of each, in the order
+// of the host's exchanges. A host without a missing line lost none, and between two lines none more than there are stubs.
 type taken struct {
 	any       bool
 	exchanges int // that marks name, with all that they had
@@ -392,7 +373,7 @@ func (t *taken) mark(m *ledger.Mark) {
 	}
 }
 
-// read goes through the ledger again, where something was taken down: bodies, or more. maps are its last marks of hosts.
+// read goes through the ledger again if bodies or more were redacted. maps are its last marks of hosts.
 func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodies map[[16]byte]body) error {
 	if !t.any && len(bodies) == 0 {
 		return nil
@@ -453,7 +434,7 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodie
 
 func (t *taken) key(url string) hostmap.Hash { return hostmap.Key(t.origin, hostmap.Host(url)) }
 
-// of is how many exchanges with the host of a URL were taken down, at most.
+// of is how many exchanges with the host of a URL were redacted, at most.
 func (t *taken) of(url string) int {
 	if !t.counted {
 		return t.exchanges
@@ -461,18 +442,13 @@ func (t *taken) of(url string) int {
 	return min(t.missing[t.key(url)]+t.untold, t.exchanges)
 }
 
-// Taken implements audit.Redactor.
 func (l *Ledger) Taken(e *evidence.Exchange) (of pacing.Taken) {
 	t := &l.taken
 	if t.exchanges == 0 {
 		return of
 	}
 	of.InAll = t.of(e.URL)
-	record := e.Record
-	if e.LeftOut != "" {
-		record = e.LeftOut
-	}
-	of.Before = t.before[keyOf(record)]
+	of.Before = t.before[keyOf(cmp.Or(e.LeftOut, e.Record))]
 	if t.full || l.runs.mayLackLine(e) { // what has no line has no place among the stubs
 		of.Before = of.InAll
 	}
@@ -480,8 +456,7 @@ func (l *Ledger) Taken(e *evidence.Exchange) (of pacing.Taken) {
 	return of
 }
 
-// repeats holds a revisit against an answer that has no body any more: that was taken down, and its line has the digest of
-// its payload still.
+// repeats compares a revisit with a response whose body was redacted; its line still has the digest of the payload.
 func (l *Ledger) repeats(e *evidence.Exchange, found finding.Report) {
 	if e.Repeats == "" {
 		return
@@ -504,7 +479,7 @@ func (r *runs) mayLackLine(e *evidence.Exchange) bool {
 	return x != nil && x.killed && e.End().After(x.last.Add(-atCrash))
 }
 
-// explains reports whether an exchange with the host of e may have been taken down that ended at an instant before e.
+// explains reports whether an exchange with e's host that ended at an instant may have been redacted.
 func (l *Ledger) explains(e *evidence.Exchange, end time.Time) bool {
 	t := &l.taken
 	return l.redacted.within(end, end) && (!t.counted || t.missing[t.key(e.URL)] > 0) ||

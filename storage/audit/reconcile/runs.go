@@ -18,30 +18,23 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// atCrash is how much of what lies before the last trace of a killed run may stand in the archive or in the ledger
-// alone: each is written through buffers of its own, which are synced together at every commit of the frontier.
-const atCrash = 30 * time.Second
+const (
+	// atCrash is how much before a killed run's last trace may be in archive or ledger only: each is written through its
+	// own buffers, which are synced together at every commit of the frontier.
+	atCrash = 30 * time.Second
+	// atBegin is by how much a run's first date may precede its mark: the clock is read in two places.
+	atBegin = 2 * time.Second
+	// lostAfter is how long after the last trace a kill may have come: the longest delay waited for by default (rule 7).
+	lostAfter = 5 * time.Minute
+	// maxKnown bounds the runs kept. Runs beyond excuse nothing.
+	maxKnown = 100_000
+	// usualAtOnce is the default bound of concurrent exchanges: 64 workers and four times as many slow ones (rule 25).
+	usualAtOnce = 5 * 64
+)
 
-// atBegin is by how much the first date of a run may lie before the mark of its beginning: both are read off the
-// clock, in two places.
-const atBegin = 2 * time.Second
-
-// lostAfter is how long behind the last trace a kill may have come, and with it the requests that left none: as long as
-// the longest pause of a host that is waited for by default (docs/trust/politeness.md, rule 7).
-const lostAfter = 5 * time.Minute
-
-// maxKnown bounds the runs that are kept. Nothing is excused by what goes beyond.
-const maxKnown = 100_000
-
-// usualAtOnce is how many exchanges a run has under way at most that does not say so: 64 workers, and four times as
-// many slow ones (docs/trust/politeness.md, rule 25).
-const usualAtOnce = 5 * 64
-
-// runs follows the runs of a crawl by the marks of its ledger. A kill tears something off the run that it ended: two
-// kills may lie within seconds, and a clock may be set between them, so times alone do not tell one run from another.
-// A line is of the run whose mark stands before it in the ledger; a record is of the run whose mark binds the
-// warcinfo record of its file. A mark is durable before the first exchange of its run, so there is no file without
-// one.
+// runs follows the runs of a crawl by the marks of its ledger. Two kills may lie within seconds and a clock be set between
+// them, so times do not tell runs apart: a line is of the run whose mark precedes it, a record of the run whose mark binds
+// the warcinfo record of its file. A mark is durable before the first exchange of its run, so each file has one.
 type runs struct {
 	count   int64
 	crashed int64 // runs that did not end in good order, as the marks tell
@@ -61,8 +54,7 @@ type runs struct {
 	moreArchived bool // the archive begins with a file of no run
 }
 
-// mayLackMark reports whether a kill may have come between the end of a file and the mark of it: in its run, which ends
-// with it, as the archive does. The next run makes that mark before it does anything else.
+// mayLackMark reports whether a kill may have come between the end of a file, the last of its run, and the mark of it.
 func (r *runs) mayLackMark(file string) bool {
 	n := r.of(file)
 	x := r.known(n)
@@ -72,10 +64,8 @@ func (r *runs) mayLackMark(file string) bool {
 	return !slices.ContainsFunc(r.all[n+1:], func(later run) bool { return later.told || !later.killed })
 }
 
-// noRun is the run of a file of which no mark tells.
 const noRun = -1
 
-// run is one run, as marks and lines tell.
 type run struct {
 	killed      bool      // it did not end in good order
 	told        bool      // the ledger has a line of it
@@ -89,9 +79,8 @@ type run struct {
 	untold int       // how many exchanges these are
 	atOnce int       // how many it has under way at most, as its warcinfo record tells
 
-	// pairs are the latest starts of exchanges in the time that a kill may tear off that both have, by authority.
-	// Archive and ledger are appended to, and an authority's exchanges come one after the other: what is missing of
-	// it before cannot be lost by that kill.
+	// pairs are, by authority, the latest starts that both sides have within the time that a kill may tear off. Both are
+	// appended to, so that kill cannot have lost earlier exchanges of the authority.
 	pairs map[string]time.Time
 }
 
@@ -116,8 +105,8 @@ func (r *runs) begin(m *ledger.Mark) {
 	r.all = append(r.all, run{begun: m.Time, last: m.Time, atOnce: usualAtOnce, warcinfo: m.Warcinfo, mark: m})
 }
 
-// file takes the warcinfo record of a file, in the order of the archive, and returns its run. Two runs have the same
-// record only if neither says when it began: then the file is of the first that it may be of.
+// file takes the warcinfo record of a file, in archive order, and returns its run: of several that share the record, the first
+// possible one.
 func (r *runs) file(in *evidence.Info) int {
 	if in.File != r.reading {
 		r.past, r.reading = r.last, in.File
@@ -180,8 +169,6 @@ func later(t, u time.Time) time.Time {
 	return t
 }
 
-func (r *runs) end() { r.open = false }
-
 func (r *runs) close() {
 	if !r.open {
 		return
@@ -198,16 +185,6 @@ func (x *run) torn(t time.Time) bool {
 	return x != nil && x.killed && !t.Before(x.last.Add(-atCrash)) && !t.After(x.last)
 }
 
-// recorded takes what stands in the archive alone.
-func (r *runs) recorded(a *row) {
-	if x := r.known(r.of(a.at().File)); x != nil {
-		x.alone = later(x.alone, a.traced())
-		if !a.refusal {
-			x.untold++
-		}
-	}
-}
-
 func (r *runs) paired(line *row) {
 	x, t := r.known(line.run), fromMicro(line.began)
 	if !x.torn(t) {
@@ -221,8 +198,7 @@ func (r *runs) paired(line *row) {
 	}
 }
 
-// inFlight reports whether a, which stands in archive or ledger alone, may have been torn off the other by a kill of
-// its run. running says that the crawl goes on: then the archive has what came while it was read, too.
+// inFlight reports whether a kill may have torn a, which only one side has, off the other. running says that the crawl continues.
 func (r *runs) inFlight(a *row, running bool) bool {
 	t := a.traced()
 	if a.line {
@@ -236,8 +212,7 @@ func (r *runs) inFlight(a *row, running bool) bool {
 	return (x.torn(t) || !t.Before(x.alone.Add(-atCrash))) && (running || a.refusal || x.untold <= x.most())
 }
 
-// most is how many exchanges a kill of x may leave in the archive without a line: those whose lines are not durable,
-// and those that are under way.
+// most bounds the exchanges that a kill of x leaves without a line: those with lines not durable, and those in flight.
 func (x *run) most() int { return ledger.MaxUnsynced + x.atOnce }
 
 // passed reports whether a later exchange of a's authority, before the same kill, stands in archive and ledger.
@@ -249,8 +224,7 @@ func (x *run) passed(a *row) bool {
 	return ok && !a.traced().After(t)
 }
 
-// around reports whether a request that was sent at some instant from one to the other may have left no trace because
-// a run was killed.
+// around reports whether a request sent between two instants may be lost because a run was killed.
 func (r *runs) around(from, to time.Time) bool {
 	lost := func(begun, last time.Time) bool {
 		return !to.Before(begun) && !to.Before(last.Add(-atCrash)) && !from.After(last.Add(lostAfter)) &&
@@ -275,8 +249,7 @@ func (r *runs) next(t time.Time) time.Time {
 	return next
 }
 
-// Info implements Witness: each warcinfo record is the one that the mark of a run binds, and the files stand in the
-// order of the runs.
+// Info checks that a run's mark binds each warcinfo record, and that files are in the order of the runs.
 func (l *Ledger) Info(_ context.Context, in *evidence.Info, found finding.Report) error {
 	before := l.runs.last
 	n := l.runs.file(in)
@@ -350,8 +323,7 @@ func (l *Ledger) stop(m *ledger.Mark) {
 	}
 }
 
-// changed takes the line of an exchange: in the first run of a crawl there is nothing that a URL could have changed since,
-// unless the archive is older than the ledger.
+// changed checks a line: in a crawl's first run no URL can have changed, unless the archive is older than the ledger.
 func (l *Ledger) changed(d *storage.Line, place string) {
 	if l.runs.count > 1 || d.Change == "" || d.Change == storage.ChangeNew || len(l.tooSoon) >= maxProblems {
 		return
@@ -362,8 +334,7 @@ func (l *Ledger) changed(d *storage.Line, place string) {
 		Observed: fmt.Sprintf("%s says %s, and its run is the first", place, finding.Short(string(d.Change)))})
 }
 
-// stepped takes an exchange before which the clock is said to have been set back. Within a run dates never go back:
-// its file is of a later run than all before it.
+// stepped checks an exchange before which the clock was set back: within a run it never is, so a new run begins.
 func (l *Ledger) stepped(e *evidence.Exchange, found finding.Report) {
 	if n := l.runs.of(e.File); e.Stepped && n <= l.runs.past {
 		of := "of run " + strconv.Itoa(n)
@@ -375,12 +346,6 @@ func (l *Ledger) stepped(e *evidence.Exchange, found finding.Report) {
 				"run its dates never go back",
 			e.File+" is "+of+" of the ledger, after a file of run "+strconv.Itoa(l.runs.past)))
 	}
-}
-
-// grown reports whether the ledger has grown since it was read: the crawl runs.
-func (l *Ledger) grown() (bool, error) {
-	size, err := sizeOf(l.o.Dir)
-	return size != l.size, err
 }
 
 func sizeOf(dir string) (size int64, err error) {
@@ -396,8 +361,7 @@ func sizeOf(dir string) (size int64, err error) {
 	return size, nil
 }
 
-// raised holds paces of which lines say that the operator raised them against the marks of that. A pace that is kept, and
-// was asked for by nobody, is no breach of politeness: it is a ledger that does not tell what was.
+// raised checks delays of lines by ByOperator against the operator's marks. A mismatch is a fault of the ledger, not impolite.
 type raised struct {
 	by    hostrule.Rules // the pauses that marks before tell of
 	wrong []finding.Finding
@@ -412,8 +376,7 @@ func (r *raised) mark(m *ledger.Mark) {
 	}
 }
 
-// line takes a line, behind the marks that stand before it. Of several marks the longest pause counts, since none takes one
-// back.
+// line takes a line after its marks. The longest delay of several marks counts, since none takes one back.
 func (r *raised) line(l *storage.Line, place string) {
 	if l.PaceBy != storage.ByOperator || len(r.by) >= maxRaised || len(r.wrong) >= maxRaised {
 		return

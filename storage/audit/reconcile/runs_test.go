@@ -144,7 +144,7 @@ func TestAKillExcusesTheLastFileUntilARunGoesOn(t *testing.T) {
 		}
 	}
 	line := func(r *runs) { r.line(time.Unix(9, 0)) }
-	stop := (*runs).end
+	stop := func(r *runs) { r.open = false }
 	file := func(n int, name string) step {
 		return func(r *runs) {
 			r.close() // the ledger is read before the archive
@@ -180,12 +180,12 @@ func TestAroundAKill(t *testing.T) {
 	r := newRuns()
 	r.begin(&ledger.Mark{Time: at(0)})
 	r.trace(at(100))
-	r.end() // in good order
+	r.open = false // in good order
 	r.begin(&ledger.Mark{Time: at(110)})
 	r.trace(at(115))
 	r.begin(&ledger.Mark{Time: at(120)}) // the one before was killed
 	r.trace(at(125))
-	r.end()
+	r.open = false
 	r.close()
 	for n, want := range map[int]bool{90: false, 105: false, 110: true, 115: true, 119: true, 121: false, 130: false} {
 		assert.Equalf(t, want, r.around(at(n), at(n)), "at %d s", n)

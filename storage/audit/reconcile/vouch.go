@@ -18,12 +18,9 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Package ledger holds the lines against the checkpoints for itself. Here each signature of somebody else is checked, by keys
-// that the caller names; nothing is believed because it stands in the directory.
-
-// vouched follows the entries of a ledger, to tell who vouches for it, and since when. It makes the tree of the lines as
-// they are, and keeps its root at each size of which a checkpoint or a lodged head tells. Who vouches for another root
-// vouches for another ledger: there are two then, or this one was changed since.
+// vouched follows the entries of a ledger to find who vouches for it, and since when, by keys that the caller names. It builds
+// the tree of the lines and keeps its root at each size of a checkpoint or given head. A different root vouched for is another
+// ledger, or this one was changed.
 type vouched struct {
 	o     *Options
 	tree  tree.Growing
@@ -50,13 +47,11 @@ type point struct {
 	lines int64          // decisions so far
 }
 
-// maxNamed bounds the keys and rotations that are kept, maxGone the checkpoints that are missed.
 const (
 	maxNamed = 1000
 	maxGone  = 1000
 )
 
-// newVouched returns what is known of the ledger in o.Dir before it is read.
 func newVouched(o *Options) (*vouched, error) {
 	l := &vouched{o: o, at: map[int64]*point{}}
 	var err error
@@ -111,7 +106,7 @@ func (l *vouched) entry(e *ledger.Entry) {
 	}
 }
 
-// committed takes the mark that a checkpoint of so many entries ends in. A run that goes on to the next has made it.
+// committed takes the mark that ends a checkpoint of size entries. A run that continues to the next one has made it.
 func (l *vouched) committed(size int64) {
 	if l.bare > 0 && len(l.gone) < maxGone {
 		l.gone = append(l.gone, l.bare)
@@ -135,8 +130,7 @@ func (l *vouched) name(k checkpoint.Key) {
 	}
 }
 
-// known are the operator's keys as far as the auditor's leads: a rotation is signed by both keys, so it leads to the
-// later one and to the earlier one.
+// known are the operator's keys that the auditor's leads to: a rotation is signed by both keys, so it leads both ways.
 func (l *vouched) known() []checkpoint.Key {
 	if l.o.Key.IsZero() {
 		return nil
@@ -156,17 +150,14 @@ func (l *vouched) known() []checkpoint.Key {
 	return all
 }
 
-// longest is by how much exchanges without a checkpoint may be apart: one is due every ledger.Interval while lines come, and
-// the map of a large crawl takes a while to write.
+// longest bounds exchanges without a checkpoint: one is due every ledger.Interval, and a large map takes a while to write.
 const longest = ledger.Interval + ledger.Interval/2
 
-// maxLate bounds the findings.
-const maxLate = 100
+const maxLate = 100 // findings
 
-// uncovered follows the exchanges of a run that no checkpoint covers. A kill leaves those of ledger.Interval at most, and
-// none in a run without a checkpoint, for a run begins with one. Times are read without the jumps of the clock that the
-// lines tell of: timers do not run while a computer sleeps. What a later checkpoint of the same run covers was not late:
-// the process may have been stopped in between.
+// uncovered follows a run's exchanges that no checkpoint covers. A kill leaves those of ledger.Interval at most, and a run
+// begins with a checkpoint. Times exclude jumps of the clock: timers do not run while a computer sleeps. Exchanges that a later
+// checkpoint of the run covers are not late: the process may have been stopped in between.
 type uncovered struct {
 	has   bool      // the run has a checkpoint
 	over  bool      // it has its stop
@@ -222,7 +213,6 @@ func (u *uncovered) say(required, observed string) {
 	}
 }
 
-// vouching is the judgement under way: it completes what a result tells of the ledger.
 type vouching struct {
 	*vouched
 	*audit.LedgerCheck
@@ -339,8 +329,7 @@ func (j *vouching) note(n *checkpoint.Note, path string) {
 	}
 }
 
-// lodged takes that somebody vouches for the first entries. Of one who does so again and again the first and the last
-// time are kept.
+// lodged adds who vouches for the first entries. Of several times by one the first and the last are kept.
 func (j *vouching) lodged(d audit.Lodging) {
 	who := d.How + " " + d.By
 	if at, again := j.last[who]; again {
@@ -388,7 +377,7 @@ func (j *vouching) heads() {
 	}
 }
 
-// kept judges what the operator's own machine has kept. It lodges nothing: nobody else has seen it.
+// kept checks the checkpoint that the operator's machine kept. It lodges nothing: nobody else has seen it.
 func (j *vouching) kept() {
 	h := j.o.Kept
 	if h == nil {
@@ -442,7 +431,7 @@ func (j *vouching) pinned() {
 	j.found(f)
 }
 
-// witnessed names each witness that was given and has cosigned no checkpoint of the ledger, as the proof of a host does.
+// witnessed reports each given witness that cosigned no checkpoint of the ledger.
 func (j *vouching) witnessed() {
 	for _, w := range j.o.Witnesses {
 		if !j.cosigners[w] {
