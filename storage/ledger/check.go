@@ -45,9 +45,9 @@ func (e *Entry) Root() (tlog.Hash, bool) {
 	return e.check.tree.Root(), true
 }
 
-// Scan goes through the ledger in dir, in memory that does not depend on its length. It yields every decision, every
-// mark and every stub, and each problem before the line that shows it. doc.go says what is checked. It names the
-// first of a stretch of lines that are not those of the tree. An error is one of the file system, and the last.
+// Scan reads the ledger in dir in memory independent of its length. It yields each decision, mark and stub, and each problem
+// before the line that shows it; of changed lines in a row the first. doc.go lists the checks. An error is of the file
+// system, and the last.
 func Scan(dir string) iter.Seq2[Entry, error] { return scanning(dir, true) }
 
 // Skim is Scan without the completeness map: what it says of hosts is not checked, which takes no memory for them.
@@ -61,7 +61,6 @@ func scanning(dir string, hosts bool) iter.Seq2[Entry, error] {
 	}
 }
 
-// scanner is a Scan under way.
 type scanner struct {
 	dir   string
 	check *checker
@@ -70,8 +69,7 @@ type scanner struct {
 	unread int // lines of this segment that could not be read
 }
 
-// maxUnread is after how many lines that cannot be read a segment is given up.
-const maxUnread = 1000
+const maxUnread = 1000 // unreadable lines after which a segment is given up
 
 // scan returns nil when the consumer has had enough.
 func scan(dir string, hosts bool, yield func(Entry, error) bool) (err error) {
@@ -155,8 +153,7 @@ func (s *scanner) segment(number int) (more bool, err error) {
 	return s.problems(), nil
 }
 
-// copied names a packed segment beside the plain one that does not unfold to it. Broken off between two steps, packing
-// leaves both, and they are the same; who reads all files reads the packed one, too.
+// copied reports a packed segment that differs from the plain one beside it: interrupted packing leaves both, and equal.
 func (s *scanner) copied(number int) {
 	packed, err := openPacked(s.dir, number)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,7 +189,6 @@ func alike(a, b io.Reader) bool {
 	}
 }
 
-// line takes a line and reports whether to go on.
 func (s *scanner) line(b []byte) (more bool, err error) {
 	c := s.check
 	e := Entry{check: c, Text: b}
@@ -209,9 +205,7 @@ func (s *scanner) line(b []byte) (more bool, err error) {
 	return s.yield(e, nil), nil
 }
 
-var errNoDecision = errors.New("it has no decision")
-
-// checker follows a ledger line by line, and holds it against its checkpoints.
+// checker follows a ledger line by line and compares it with its checkpoints.
 type checker struct {
 	dir          string
 	segment, row int
@@ -268,10 +262,9 @@ func (c *checker) begin(number int) {
 	c.lose()
 }
 
-// lose says that lines are missing up to the next mark of a segment, which says how many.
+// lose notes that lines are missing, up to the next begin mark, which says how many.
 func (c *checker) lose() { c.gap, c.off = true, true }
 
-// line takes the next line of the segment, without its newline, and fills in e.
 func (c *checker) line(b []byte, e *Entry) error {
 	c.row++
 	c.unread = false
@@ -297,7 +290,7 @@ func (c *checker) line(b []byte, e *Entry) error {
 		c.lines++
 		err = serr
 	case isStub:
-		c.stubs.add(c.index - 1)
+		c.stubs.set(c.index-1, true)
 		c.hosts.unknown++
 		c.lines++
 	case IsMark(b):
@@ -331,15 +324,14 @@ func decision(b []byte) (storage.Line, error) {
 	case err != nil:
 		return storage.Line{}, err
 	case l.Decision == "":
-		return storage.Line{}, errNoDecision
+		return storage.Line{}, errors.New("it has no decision")
 	case !bytes.Contains(b, saltKey): // its entry hash would be the same
 		return storage.Line{}, fmt.Errorf("it has no salt: the withheld part was removed")
 	}
 	return l, nil
 }
 
-// grow takes an entry hash into the tree. Where a checkpoint says by its tiles that another one stood there, the tree
-// goes on with that.
+// grow adds an entry hash to the tree: that of the checkpoint's tiles, if they have another one.
 func (c *checker) grow(h tlog.Hash) {
 	leaf, known := c.notes.leaf(c.index - 1)
 	if !known && c.notes.torn != nil {
@@ -363,7 +355,7 @@ func (c *checker) grow(h tlog.Hash) {
 	c.tree.Append(h)
 }
 
-// resume goes on with the mark of a segment, which says how many lines are missing, if any are.
+// resume continues with the mark of a segment, which shows missing lines.
 func (c *checker) resume(m *Mark) {
 	switch {
 	case m == nil || m.Kind != KindBegin:
@@ -381,7 +373,7 @@ func (c *checker) resume(m *Mark) {
 	}
 }
 
-// skip goes on at another index, with what the tiles have of the lines before it.
+// skip continues at another index, with the hashes that the tiles have of the lines before it.
 func (c *checker) skip(to int64) {
 	c.gap, c.hosts.gap = true, true
 	c.lost = true
@@ -406,7 +398,9 @@ func (c *checker) mark(m *Mark) {
 		}
 		c.runs.key = m.Rotation.New
 	case KindRedaction:
-		c.stubs.tell(m.Redaction.Entries)
+		for _, i := range m.Redaction.Entries {
+			c.stubs.set(i, false)
+		}
 	case KindStop:
 		if !c.runs.open && !c.gap {
 			c.say(Disagree, "its run already has a stop, or is not a run")
@@ -455,7 +449,6 @@ func (c *checker) run(m *Mark) {
 	c.runs.open, c.runs.any, c.runs.key = true, true, key
 }
 
-// nameOf is the name of a key, "none" for none.
 func nameOf(k checkpoint.Key) string {
 	if k.IsZero() {
 		return "none"
@@ -482,7 +475,7 @@ func (c *checker) end() error {
 	return nil
 }
 
-// notes are the checkpoints of a ledger that is checked.
+// notes are the checkpoints of a checked ledger.
 type notes struct {
 	dir    string
 	sizes  []int64          // of those in their folder that were not met yet, ascending
@@ -499,11 +492,10 @@ type notes struct {
 	needs  int64  // the size of that tree
 }
 
-// tileFolder is where package tree has its tiles.
-const tileFolder = "tile"
-
-// leafBatch is how many hashes are read from the tiles at once: one of them.
-const leafBatch = 256
+const (
+	tileFolder = "tile" // of package tree
+	leafBatch  = 256    // hashes read from the tiles at once: one tile
+)
 
 func (n *notes) open(dir string) (err error) {
 	n.dir = dir
@@ -531,7 +523,6 @@ func (n *notes) open(dir string) (err error) {
 	return nil
 }
 
-// leaf is the entry hash that the largest checkpoint has for an index.
 func (n *notes) leaf(index int64) (h tlog.Hash, known bool) {
 	if n.leaves == nil || index >= n.last {
 		return h, false

@@ -20,20 +20,18 @@ import (
 	"curtsy/storage/ledger/hostmap"
 )
 
-// HostsName is the file of the completeness map in the folder of a ledger.
-const HostsName = "hosts.jsonl"
-
-// HostsNext is the map of a checkpoint that is just being made. A kill between the two leaves the checkpoint with it.
-const HostsNext = HostsName + newSuffix
+const (
+	HostsName = "hosts.jsonl"         // the completeness map in the folder of a ledger
+	HostsNext = HostsName + newSuffix // the map of a checkpoint in the making: a kill may leave that checkpoint with it
+)
 
 // maxHostRow bounds a line of the file, in bytes: a URL is far shorter.
 const maxHostRow = 1 << 20
 
-// Hosts are the hosts in the completeness map of the ledger in dir, as of its latest checkpoint, in the order of their
-// keys. A line that cannot be read is an error, and the last. It checks no root: hostmap.Root makes it.
+// Hosts yields the hosts in the completeness map of the ledger in dir, as of its latest checkpoint, in the order of their
+// keys. An error is the last. It checks no root: hostmap.Root computes it.
 func Hosts(dir string) iter.Seq2[hostmap.Entry, error] { return hostsIn(filepath.Join(dir, HostsName)) }
 
-// hostsIn are the hosts in a file; none if it is not there.
 func hostsIn(path string) iter.Seq2[hostmap.Entry, error] {
 	return func(yield func(hostmap.Entry, error) bool) {
 		f, err := durable.Open(path)
@@ -86,7 +84,7 @@ func appendHost(b []byte, e *hostmap.Entry) []byte {
 	return append(b, "\"}\n"...)
 }
 
-// writeHosts writes the hosts of a map, which come in the order of their keys, and returns its root and their number.
+// writeHosts writes the hosts of a map in the order of their keys, and returns root and number.
 func writeHosts(to io.Writer, all iter.Seq2[hostmap.Entry, error]) (root hostmap.Hash, n int64, err error) {
 	w := bufio.NewWriterSize(to, bufferSize)
 	var row []byte
@@ -114,9 +112,8 @@ func readBounded(r *bufio.Reader, long *[]byte, limit int) ([]byte, error) {
 	return b, err
 }
 
-// hostCheck makes the completeness map of a ledger that is checked, and holds the marks of hosts against it. To make it
-// anew for each would take as long as marks times hosts. So it is made where that costs less than the lines read so
-// far, where memory asks for it, and at the last mark, always.
+// hostCheck builds the completeness map of a checked ledger and compares the marks of hosts with it. Building it for each
+// mark would take marks times hosts, so it does if that costs less than the lines read so far, and for the last mark.
 type hostCheck struct {
 	origin  string
 	tail    tail    // entries that are not in the map yet
@@ -125,8 +122,8 @@ type hostCheck struct {
 	last    *Mark   // the last one
 	place   Problem // of it
 	credit  int64   // hosts that may be gone through
-	unknown int64   // entries that were forgotten
-	gap     bool    // lines are missing, or the map is not asked for: nothing is checked any more
+	unknown int64   // stubs
+	gap     bool    // lines are missing, or the map is not wanted: nothing more is checked
 }
 
 const (
@@ -163,7 +160,6 @@ func (h *hostCheck) line(c *checker, m *Mark) error {
 	return err
 }
 
-// say says that the map of the last mark is not that of the lines.
 func (h *hostCheck) say(c *checker, format string, args ...any) {
 	p := h.place
 	p.Text = fmt.Sprintf(format, args...)
@@ -235,9 +231,8 @@ func (h *hostCheck) end(c *checker) error {
 	return h.partly(c)
 }
 
-// partly checks the map of a ledger with stubs, of whose hosts nothing is known: the map that is stored has the root that
-// the last mark states, says of each host what its lines say, and of some hosts more, of as many lines as there are
-// stubs.
+// partly checks the map of a ledger with stubs, whose hosts are unknown: the stored map must have the root of the last mark,
+// the lines of each host, and beyond them as many as there are stubs.
 func (h *hostCheck) partly(c *checker) error {
 	stored, n, err := hostmap.Root(Hosts(c.dir))
 	if err != nil || stored != h.last.Root || n != h.last.Hosts {
@@ -278,10 +273,10 @@ func (h *hostCheck) partly(c *checker) error {
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// maxStubs bounds the stubs and the names of forgotten lines that are held against each other.
+// maxStubs bounds the stubs, and the named ones, that are compared.
 const maxStubs = 1 << 20
 
-// stubs holds lines that were forgotten against the marks that say so.
+// stubs compares redacted lines with the marks that name them.
 type stubs struct {
 	open    map[int64]bool // stubs that no mark has named; false: named, and not met yet
 	tooMany bool
@@ -300,14 +295,6 @@ func (s *stubs) set(index int64, met bool) {
 		s.tooMany = true
 	default:
 		s.open[index] = met
-	}
-}
-
-func (s *stubs) add(index int64) { s.set(index, true) }
-
-func (s *stubs) tell(entries []int64) {
-	for _, i := range entries {
-		s.set(i, false)
 	}
 }
 

@@ -93,8 +93,7 @@ const (
 	ExtentAll    = "all"    // the lines as well
 )
 
-// Redaction says what was forgotten, and why. A line that was forgotten is replaced by a stub, Stub of its entry hash, so
-// that the tree stays what it was.
+// Redaction says what was redacted, and why. A stub of the same entry hash replaces a redacted line, so the tree stays.
 type Redaction struct {
 	Extent  string           `json:"extent"`         // ExtentBodies or ExtentAll
 	Reason  string           `json:"reason"`         // in the operator's words; may be empty
@@ -133,7 +132,6 @@ func IsDigest(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// part is the struct that has the fields of a mark beside its kind and time.
 func (m *Mark) part() any {
 	switch m.Kind {
 	case KindRedaction:
@@ -149,14 +147,13 @@ func (m *Mark) part() any {
 	return m
 }
 
-// field is a field of a mark, or of what a mark holds.
 type field struct {
 	reflect.Value
 	name     string
 	optional bool // left out when it is zero
 }
 
-// fieldsOf are the fields of a struct in their order; of a Mark, those of its kind or, with others, those of the other kinds.
+// fieldsOf yields the fields of a struct; of a Mark, those of its kind or, with others, those of the other kinds.
 func fieldsOf(v reflect.Value, kind string, others bool) iter.Seq[field] {
 	return func(yield func(field) bool) {
 		for i := range v.NumField() {
@@ -181,7 +178,7 @@ func appendMark(b []byte, m *Mark) []byte {
 	return appendFields(b, ',', reflect.ValueOf(m.part()).Elem(), m.Kind)
 }
 
-// appendFields appends the fields of v, behind a comma or the brace of their object, and the end of that.
+// appendFields appends the fields of v, each after a comma or the opening brace, and the closing brace.
 func appendFields(b []byte, before byte, v reflect.Value, kind string) []byte {
 	for f := range fieldsOf(v, kind, false) {
 		if f.optional && f.IsZero() {
@@ -193,7 +190,6 @@ func appendFields(b []byte, before byte, v reflect.Value, kind string) []byte {
 	return append(b, '}')
 }
 
-// member is a member of a fleet.
 type member struct {
 	Dir  string `json:"dir"`
 	Name string `json:"name"`
@@ -204,7 +200,11 @@ func appendValue(b []byte, name string, v reflect.Value) []byte {
 	case time.Time:
 		return storage.AppendString(b, x.UTC().Format(timeForm))
 	case time.Duration:
-		return strconv.AppendInt(b, int64(x/unitOf(name)), 10)
+		unit := time.Microsecond
+		if strings.HasSuffix(name, "_ms") {
+			unit = time.Millisecond
+		}
+		return strconv.AppendInt(b, int64(x/unit), 10)
 	case hostmap.Hash:
 		return storage.AppendString(b, x.String())
 	case map[string]string:
@@ -234,18 +234,9 @@ func appendValue(b []byte, name string, v reflect.Value) []byte {
 	return strconv.AppendInt(b, v.Int(), 10)
 }
 
-// unitOf is the unit of the duration in a field.
-func unitOf(name string) time.Duration {
-	if strings.HasSuffix(name, "_ms") {
-		return time.Millisecond
-	}
-	return time.Microsecond
-}
-
-// durationOf is a duration that was read as a number of units. Less than nothing is one less, and no more than fits is kept.
+// durationOf is n units, at least -1, and at most what fits.
 func durationOf(n, unit time.Duration) time.Duration { return min(max(n, -1), 1<<62/unit) * unit }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (f *Fleet) UnmarshalJSON(b []byte) error {
 	type plain Fleet
 	j := struct {
@@ -313,7 +304,7 @@ const (
 	maxIndex  = 1 << 60 // of entries: more than anybody writes, and one can be added
 )
 
-// check refuses what is not a mark of its kind, and completes the others.
+// check refuses an invalid mark of its kind, and completes others.
 func (m *Mark) check() (err error) {
 	switch m.Kind {
 	case KindBegin:
@@ -363,7 +354,6 @@ func (m *Mark) check() (err error) {
 	return err
 }
 
-// inCentury reports whether a time of a fleet mark is one that a computer of today may have.
 func inCentury(t time.Time) bool { y := t.UTC().Year(); return 2000 <= y && y < 2100 }
 
 func (r *Redaction) check() error {
@@ -406,14 +396,6 @@ func (w *Writer) ready() {
 	w.commits.start(w.commit)
 }
 
-// between puts the marks that are due before one that may stand between two runs. A checkpoint must have the key of its run.
-func (w *Writer) between() {
-	w.beginSegment()
-	if w.foreign {
-		w.ready()
-	}
-}
-
 func (w *Writer) beginSegment() {
 	if w.begun {
 		return
@@ -429,8 +411,7 @@ func (w *Writer) mark(m Mark) {
 	w.entry(from, "", false)
 }
 
-// File says that a file of archive or index is finished: its name, relative to the crawl directory and with slashes, its
-// size and its SHA-256 in hexadecimal digits.
+// File records a finished file of archive or index: name relative to the crawl directory, with slashes, and hex SHA-256.
 func (w *Writer) File(ctx context.Context, name string, octets int64, sha256 string) error {
 	if name == "" || !IsDigest(sha256) {
 		return fmt.Errorf("ledger: the file %.200q with the digest %.80q is invalid", name, sha256)
@@ -438,14 +419,14 @@ func (w *Writer) File(ctx context.Context, name string, octets int64, sha256 str
 	return w.tell(ctx, Mark{Kind: KindFile, Name: name, Octets: octets, SHA256: sha256})
 }
 
-// Finished has a ledger say which files of archive and index are complete, by a durable mark each. A file that a kill left
-// may be completed before the ledger is open: its mark is written when it is. The zero value has no ledger yet.
+// Finished writes a durable mark for each complete file of archive or index. The marks of files that were completed before
+// Open wait for it. The zero value has no ledger yet.
 type Finished struct {
 	book  *Writer
 	early []func() error
 }
 
-// In returns what is told of the complete files of a folder.
+// In returns a function that records the complete files of a folder.
 func (f *Finished) In(folder string) func(name string, octets int64, sum [32]byte) error {
 	return func(name string, octets int64, sum [32]byte) error {
 		tell := func() error {
@@ -463,7 +444,7 @@ func (f *Finished) In(folder string) func(name string, octets int64, sum [32]byt
 	}
 }
 
-// Open gives it the ledger, and writes the marks that waited for it.
+// Open sets the ledger, and writes the marks that waited for it.
 func (f *Finished) Open(book *Writer) error {
 	f.book = book
 	for _, tell := range f.early {
@@ -475,7 +456,7 @@ func (f *Finished) Open(book *Writer) error {
 	return nil
 }
 
-// OptOuts says that the opt-out list is another one from now on: its SHA-256 in hexadecimal digits and its entries.
+// OptOuts records a new opt-out list: its SHA-256 in hexadecimal digits and its number of entries.
 func (w *Writer) OptOuts(ctx context.Context, sha256 string, entries int64) error {
 	if !IsDigest(sha256) {
 		return fmt.Errorf("ledger: the digest %.80q of an opt-out list is invalid", sha256)
@@ -483,7 +464,7 @@ func (w *Writer) OptOuts(ctx context.Context, sha256 string, entries int64) erro
 	return w.tell(ctx, Mark{Kind: KindOptOuts, SHA256: sha256, Entries: entries})
 }
 
-// Fleet notes what a member of a fleet took, gave and learned.
+// Fleet records which slots a member of a fleet took and gave, and which members it learned of.
 func (w *Writer) Fleet(ctx context.Context, f Fleet) error {
 	return w.tell(ctx, Mark{Kind: KindFleet, Fleet: &f})
 }
@@ -503,23 +484,11 @@ func (w *Writer) tell(ctx context.Context, m Mark) error {
 	return nil
 }
 
-// maxRedacted is how many things one mark names: so its line stays short.
-const maxRedacted = 5000
+const maxRedacted = 5000 // things that one mark names, so that its line stays short
 
-// Redact says what was forgotten, in several marks if it is much, and makes that durable. It begins no run,
-// unless the last run had another key.
+// Redact records a redaction durably, in several marks if it is large. It begins no run, unless the last run had another key.
 func (w *Writer) Redact(ctx context.Context, r Redaction) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("ledger: redact: %w", err)
-	}
-	if err := r.check(); err != nil {
-		return fmt.Errorf("ledger: redact: %w", err)
-	}
-	w.mu.Lock()
-	err := w.refused()
-	if err == nil {
-		w.between()
-		at := time.Now()
+	return w.act(ctx, "redact", r.check(), func(at time.Time) {
 		for more := true; more; more = len(r.Records)+len(r.Entries)+len(r.Files) > 0 {
 			part := r
 			part.Records, r.Records = apart(r.Records)
@@ -527,6 +496,22 @@ func (w *Writer) Redact(ctx context.Context, r Redaction) error {
 			part.Files, r.Files = apart(r.Files)
 			w.mark(Mark{Kind: KindRedaction, Time: at, Redaction: &part})
 		}
+	})
+}
+
+// act writes marks that may stand between two runs, and makes them durable.
+func (w *Writer) act(ctx context.Context, what string, invalid error, put func(at time.Time)) error {
+	if err := cmp.Or(ctx.Err(), invalid); err != nil {
+		return fmt.Errorf("ledger: %s: %w", what, err)
+	}
+	w.mu.Lock()
+	err := w.refused()
+	if err == nil {
+		w.beginSegment()
+		if w.foreign { // a checkpoint must have the key of its run
+			w.ready()
+		}
+		put(time.Now())
 	}
 	w.mu.Unlock()
 	if err != nil {
@@ -540,7 +525,7 @@ func apart[T any](all []T) (some, rest []T) {
 	return all[:n], all[n:]
 }
 
-// The acts of operators. Others may follow: a reader shows what it does not know as it is.
+// The acts of operators. Others may follow.
 const (
 	ActPause        = "pause"        // no exchange begins
 	ActGoOn         = "unpause"      // the end of a pause
@@ -567,8 +552,7 @@ const (
 	MaxNote         = 500         // of Operator.Note, in octets
 )
 
-// Operator is an act of an operator: what a person had the crawl do. It excuses nothing: politeness is judged by what was
-// asked of whom, and when.
+// Operator is an act of an operator. It excuses nothing: politeness is judged by the requests and their times.
 type Operator struct {
 	Act      string        `json:"act"`
 	About    string        `json:"about,omitzero"`           // the host, as an origin; the pattern or the budget, before and after. Paths of seeds are in their lines alone
@@ -593,30 +577,14 @@ func (o *Operator) check() error {
 	return nil
 }
 
-// Operator notes an act of an operator, and makes that durable. It begins no run, unless the last run had another key: of a
-// crawl that is stopped, the mark stands between two runs.
+// Operator records an act of an operator durably. It begins no run, unless the last run had another key.
 func (w *Writer) Operator(ctx context.Context, o Operator) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("ledger: operator: %w", err)
-	}
 	o.About, o.Note = cutTo(o.About, MaxAbout), cutTo(o.Note, MaxNote)
-	if err := o.check(); err != nil {
-		return fmt.Errorf("ledger: operator: %w", err)
-	}
-	w.mu.Lock()
-	err := w.refused()
-	if err == nil {
-		w.between()
-		w.mark(Mark{Kind: KindOperator, Time: time.Now(), Operator: &o})
-	}
-	w.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return w.sync()
+	return w.act(ctx, "operator", o.check(), func(at time.Time) {
+		w.mark(Mark{Kind: KindOperator, Time: at, Operator: &o})
+	})
 }
 
-// cutTo cuts a text that is too long, and says so.
 func cutTo(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {

@@ -16,10 +16,9 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// Open returns a Writer that goes on with the ledger in o.Dir, or begins it. A line that was not written to its end is
-// cut off the last segment. The Writer goes on from the latest checkpoint: what stands behind it is read again, and
-// tiles or hosts that do not fit it are made anew from all lines, which Repairs says. A first file is created with the
-// first line.
+// Open returns a Writer that continues the ledger in o.Dir, or begins it with the first line. It cuts off an unfinished last
+// line. It continues from the latest checkpoint: it reads the lines after that again, and rebuilds tiles or hosts that differ
+// from all lines (Repairs).
 func Open(o Options) (*Writer, error) { return openOn(o, realSystem()) }
 
 func openOn(o Options, sys system) (*Writer, error) {
@@ -91,7 +90,7 @@ func (w *Writer) next() {
 	w.number, w.file, w.size, w.synced, w.here, w.begun = w.number+1, nil, 0, 0, 0, false
 }
 
-// recovery finds where a ledger is: from its latest checkpoint if tiles and hosts fit it, else from its first line.
+// recovery finds the state of a ledger: from its latest checkpoint if tiles and hosts match it, else from its first line.
 type recovery struct {
 	w       *Writer
 	numbers []int            // of the segments
@@ -114,8 +113,7 @@ type recovery struct {
 	stubs  int64                 // lines of which no host is known
 }
 
-// maxRead is how many entries are gathered before map and tiles take them in, when lines are read again.
-const maxRead = 1 << 18
+const maxRead = 1 << 18 // entries gathered before map and tiles take them, when lines are read again
 
 func (w *Writer) recover(numbers []int) (err error) {
 	r := recovery{w: w, numbers: numbers}
@@ -133,13 +131,13 @@ func (w *Writer) recover(numbers []int) (err error) {
 	return r.finish()
 }
 
-// lost says that the lines are not those of the checkpoint. Going on would sign another log under the same name.
+// lost says that the lines are not the checkpoint's. Continuing would sign another log under the same name.
 func (r *recovery) lost(format string, args ...any) error {
 	return fmt.Errorf("the checkpoint of %d entries is not of these lines: %s; curtsy audit shows where. Put a copy back, or "+
 		"move %s away, and the next run begins a new ledger", r.note.Size, fmt.Sprintf(format, args...), r.w.dir)
 }
 
-// start finds the place from which lines are to be read, and what follows from them and fits.
+// start finds the first line to read again, and whether tiles and map match the checkpoint.
 func (r *recovery) start() (err error) {
 	w := r.w
 	own := w.options.Signer.VerifierKey()
@@ -147,11 +145,9 @@ func (r *recovery) start() (err error) {
 		r.tiles, r.anew, r.key = true, true, own
 		return r.empty()
 	}
-	switch {
-	case own == "" && len(r.note.Signatures) == 0, r.note.SignedBy(w.options.Signer.Key()):
+	r.key = "another"
+	if own == "" && len(r.note.Signatures) == 0 || r.note.SignedBy(w.options.Signer.Key()) {
 		r.key = own
-	default:
-		r.key = "another"
 	}
 	r.committed = r.note.Size
 	w.origin = r.note.Origin
@@ -178,7 +174,7 @@ func (r *recovery) start() (err error) {
 	return r.empty()
 }
 
-// empty begins anew what is made anew.
+// empty clears the tiles and map to be rebuilt.
 func (r *recovery) empty() (err error) {
 	w := r.w
 	if r.tiles {
@@ -219,7 +215,6 @@ func (r *recovery) entry(index int64) (m *Mark, err error) {
 	return nil, r.lost("no entry %d", index)
 }
 
-// segmentOf is the place in numbers of the segment that holds an entry, or -1.
 func (r *recovery) segmentOf(index int64) (int, error) {
 	for at := len(r.numbers) - 1; at >= 0; at-- {
 		for t, err := range r.lines(r.numbers[at]) {
@@ -232,7 +227,6 @@ func (r *recovery) segmentOf(index int64) (int, error) {
 	return -1, nil
 }
 
-// lines are the whole lines of a segment. An error is the last.
 func (r *recovery) lines(number int) iter.Seq2[Text, error] {
 	return func(yield func(Text, error) bool) {
 		for t, err := range texts(r.w.dir, []int{number}) {
@@ -323,7 +317,7 @@ func (r *recovery) line(line []byte) error {
 	if r.index <= r.mapped && !r.anew {
 		mapped = false // the map has it
 	}
-	if w.tail.size() < r.index-1 {
+	if w.tail.base+int64(len(w.tail.hashes)) < r.index-1 {
 		w.tail.reset(r.index - 1)
 	}
 	w.tail.add(h, host, mapped)
@@ -409,9 +403,8 @@ func (r *recovery) finish() error {
 	return r.complete()
 }
 
-// complete makes the checkpoint that a map is to end in, where a kill came between the map's mark and the checkpoint. Only
-// a run says that one was killed before it; behind an operator's command nobody could account for what is missing. Where
-// the run had another key, it stays missing.
+// complete makes the checkpoint of a map's mark if a kill came between the two, unless the run had another key. Only a run can
+// record that one before it was killed; after an operator's command nobody could account for a missing checkpoint.
 func (r *recovery) complete() error {
 	w, m := r.w, r.bare
 	if m == nil || m.Size < w.tail.base || m.Size >= r.missed.Size {
@@ -442,7 +435,7 @@ func (r *recovery) complete() error {
 	return nil
 }
 
-// rotations finds those that lead from the key of the latest checkpoint to the one that signs now.
+// rotations finds those that lead from the key of the latest checkpoint to the signer's.
 func (r *recovery) rotations() error {
 	w := r.w
 	if r.note == nil || r.note.SignedBy(w.options.Signer.Key()) {
@@ -465,7 +458,7 @@ func (r *recovery) rotations() error {
 	return nil
 }
 
-// hostsDiffer reports whether the map on the disk is not the one of the checkpoint. A kill may have left that beside it.
+// hostsDiffer reports whether the map on disk is not the checkpoint's. A kill may have left that beside it.
 func (r *recovery) hostsDiffer() (bool, error) {
 	current := filepath.Join(r.w.dir, HostsName)
 	for _, path := range []string{current, current + newSuffix} {

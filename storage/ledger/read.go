@@ -25,10 +25,9 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// Read returns the decisions of the ledger in dir, in their order, in memory that does not depend on their number;
-// without those that were forgotten. It checks nothing: Scan does, and turns down a line whose salt was taken away as
-// well. A line that cannot be read is an error that names its place, and the lines behind it follow; an error of the
-// file system is the last. A line that is still being written, at the end of the last segment, is passed over.
+// Read yields the decisions of the ledger in dir in order, without redacted ones, in memory independent of their number. It
+// checks nothing: Scan does, and also rejects a line without its salt. An unreadable line is an error with its place, and
+// lines follow; an error of the file system is the last. It skips an unfinished line at the end of the last segment.
 func Read(dir string) iter.Seq2[storage.Line, error] {
 	return func(yield func(storage.Line, error) bool) {
 		numbers, err := segments(dir)
@@ -56,7 +55,7 @@ func Read(dir string) iter.Seq2[storage.Line, error] {
 	}
 }
 
-// Text is a line as it stands, without its newline, and the index of its entry. It is valid until the next.
+// Text is a line without its newline, and the index of its entry. It is valid until the next.
 type Text struct {
 	Index int64
 	Line  []byte
@@ -64,12 +63,10 @@ type Text struct {
 	at row
 }
 
-// Texts are all lines of the ledger in dir, marks and stubs among them. Nothing is parsed but the marks that segments begin
-// with, and nothing is checked: it is for those who hold the lines against a checkpoint themselves. An unfinished last
-// line is not there. An error is the last.
+// Texts yields all lines of the ledger in dir, also marks and stubs, except an unfinished last one. It parses only the marks
+// at the begin of segments and checks nothing: the caller compares the lines with a checkpoint. An error is the last.
 func Texts(dir string) iter.Seq2[Text, error] { return pick(dir, nil, indexed()) }
 
-// texts are the whole lines of segments of dir. An error is the last.
 func texts(dir string, numbers []int) iter.Seq2[Text, error] {
 	return func(yield func(Text, error) bool) {
 		take := indexed()
@@ -85,7 +82,7 @@ func texts(dir string, numbers []int) iter.Seq2[Text, error] {
 	}
 }
 
-// indexed returns a function that takes the whole lines of segments one after another, and returns each with its index.
+// indexed returns a function that takes the whole lines of segments in order, and returns each with its index.
 func indexed() func(r row, err error) (Text, bool, error) {
 	next := int64(0)
 	return func(r row, err error) (Text, bool, error) {
@@ -99,8 +96,8 @@ func indexed() func(r row, err error) (Text, bool, error) {
 	}
 }
 
-// pick returns the values that take makes of the whole lines of the ledger in dir, in those of its segments that which
-// chooses; nil chooses all. Take returns false for a line that it passes over. An error is the last.
+// pick yields the values that take makes of the whole lines of the ledger in dir, in the segments that which chooses; nil
+// chooses all. It skips a line for which take returns false. An error is the last.
 func pick[T any](dir string, which func(numbers []int) []int, take func(r row, err error) (T, bool, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		fail := func(v T, err error) { yield(v, fmt.Errorf("ledger: read: %w", err)) }
@@ -128,7 +125,7 @@ func pick[T any](dir string, which func(numbers []int) []int, take func(r row, e
 	}
 }
 
-// firstOf reads from the mark that a segment begins with the index of that entry.
+// firstOf returns the entry index in the mark that a segment begins with.
 func firstOf(line []byte) (int64, error) {
 	m, err := ParseMark(line)
 	if err == nil && m.Kind != KindBegin {
@@ -146,8 +143,7 @@ type Placed struct {
 	Line  storage.Line
 }
 
-// Places are the decisions of the ledger in dir with their indexes, without those that were forgotten. An error is the
-// last: where a line cannot be read, nobody knows what it says. It checks nothing else.
+// Places yields the decisions of the ledger in dir with their indexes, without redacted ones. An error, also of a line, is the last.
 func Places(dir string) iter.Seq2[Placed, error] {
 	text := indexed()
 	return pick(dir, nil, func(r row, err error) (p Placed, ok bool, _ error) {
@@ -162,8 +158,7 @@ func Places(dir string) iter.Seq2[Placed, error] {
 	})
 }
 
-// Marks are the marks of the ledger in dir, in their order. A line that is meant as a mark and is none is passed over,
-// for Scan to say; an error is the last.
+// Marks yields the marks of the ledger in dir in order. It skips invalid ones, which Scan reports. An error is the last.
 func Marks(dir string) iter.Seq2[*Mark, error] {
 	text := indexed()
 	return pick(dir, nil, func(r row, err error) (m *Mark, ok bool, _ error) {
@@ -175,10 +170,9 @@ func Marks(dir string) iter.Seq2[*Mark, error] {
 	})
 }
 
-// Fault is what can be wrong with a ledger. Faults are stable.
+// Fault is a kind of fault of a ledger. Faults are stable.
 type Fault string
 
-// The faults.
 const (
 	Changed     Fault = "entry changed"         // a line is not the one that was committed to
 	RootDiffers Fault = "checkpoint differs"    // a checkpoint is of other lines
@@ -211,7 +205,6 @@ type Problem struct {
 	Text    string // what it is, in words; it may quote the ledger
 }
 
-// String is the problem with its place.
 func (p Problem) String() string {
 	switch {
 	case p.Row == 0:
@@ -222,12 +215,12 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: segment %d line %d (entry %d): %s", p.Fault, p.Segment, p.Row, p.Index, p.Text)
 }
 
-// Stub is the line that takes the place of one that was forgotten, from its entry hash: the entry stays what it was.
+// Stub returns the line that replaces a redacted one of the entry hash h.
 func Stub(h tlog.Hash) []byte {
 	return append(hex.AppendEncode([]byte(`{"redacted":"`), h[:]), `"}`...)
 }
 
-// ParseStub reads a stub. A line that is meant as one and is none is an error.
+// ParseStub reads a stub. A line that begins like one but is invalid is an error.
 func ParseStub(line []byte) (h tlog.Hash, is bool, err error) {
 	if !IsStub(line) {
 		return h, false, nil
@@ -241,7 +234,7 @@ func ParseStub(line []byte) (h tlog.Hash, is bool, err error) {
 	return h, false, fmt.Errorf("%.100q is not a stub of a line", line)
 }
 
-// HashOf is the entry hash of a line, which a stub states.
+// HashOf returns the entry hash of a line; a stub states it.
 func HashOf(hasher *tree.Hasher, line []byte) tlog.Hash {
 	if h, is, _ := ParseStub(line); is {
 		return h
@@ -249,14 +242,12 @@ func HashOf(hasher *tree.Hasher, line []byte) tlog.Hash {
 	return hasher.Entry(line)
 }
 
-// IsStub reports whether a line is meant as the stub of one that was forgotten.
+// IsStub reports whether a line begins like a stub.
 func IsStub(line []byte) bool { return bytes.HasPrefix(line, stubStart) }
 
-// isWhole reports whether a line is meant as a decision, and not as the stub of one.
 func isWhole(line []byte) bool { return !IsMark(line) && !IsStub(line) }
 
-// hostOf is the host in the completeness map of a line whose URL that is. Octets that are no UTF-8 are written as U+FFFD,
-// and so read by others.
+// hostOf returns the host of a URL in the completeness map. Invalid UTF-8 is written, and so read, as U+FFFD.
 func hostOf(url string) string {
 	if !utf8.ValidString(url) {
 		url = string([]rune(url))
@@ -264,8 +255,7 @@ func hostOf(url string) string {
 	return hostmap.Host(url)
 }
 
-// placeOf says under which host a line stands in the completeness map, if it does: marks do not, and of a stub it is not
-// known. A line that cannot be read is of the empty host.
+// placeOf returns the host of a line in the completeness map: marks and stubs have none, an unreadable line the empty one.
 func placeOf(line []byte) (host string, mapped bool) {
 	if !isWhole(line) {
 		return "", false
@@ -277,7 +267,7 @@ func placeOf(line []byte) (host string, mapped bool) {
 	return hostOf(l.URL), true
 }
 
-// The fields of a line that Asked reads. In a text of the web their quotes would be escaped.
+// Fields of lines. In a text of the web their quotes would be escaped.
 var (
 	timeField   = []byte(`"time":"`)
 	recordField = []byte(`,"record":"`)
@@ -285,10 +275,13 @@ var (
 	mediaField  = []byte(`,"type":"`)
 	octetsField = []byte(`,"octets":`)
 	robotsWord  = []byte(`,"decision":"robots"`)
+	restField   = []byte(`,"rest_ms":`)
+	okField     = []byte(`,"status":2`)    // of a response of status 2xx
+	fileField   = []byte(`{"mark":"file"`) // no decision begins so
 )
 
-// Asked sums up the exchanges of the ledger in dir that have lines of since or later, all those whose lines name a record. It parses no line as JSON and
-// so reads a gigabyte in seconds; what is no whole line is passed over, for Scan to say.
+// Asked counts the exchanges of the ledger in dir since a time, by lines that name a record. It parses no line as JSON and so
+// reads a gigabyte in seconds; it skips invalid lines, which Scan reports.
 func Asked(dir string, since time.Time) (a storage.Asked, err error) {
 	a.Kinds = map[string]int64{}
 	for line, err := range exchanges(dir, since) {
@@ -312,8 +305,7 @@ func Asked(dir string, since time.Time) (a storage.Asked, err error) {
 	return a, nil
 }
 
-// Requests calls f with the lines of the exchanges in the ledger in dir that were made at since or later. It passes
-// over what is no whole line, for Scan to say.
+// Requests calls f with the lines of exchanges in the ledger in dir since a time. It skips invalid lines, which Scan reports.
 func Requests(dir string, since time.Time, f func(storage.Line)) error {
 	for line, err := range exchanges(dir, since) {
 		if err != nil {
@@ -326,7 +318,7 @@ func Requests(dir string, since time.Time, f func(storage.Line)) error {
 	return nil
 }
 
-// exchanges are the lines that name a record and are not of a time before since. An error is the last.
+// exchanges yields the lines that name a record and are not dated before since. An error is the last.
 func exchanges(dir string, since time.Time) iter.Seq2[[]byte, error] {
 	return linesWith(dir, recordField, nil, func(line []byte) ([]byte, bool) {
 		at := timeOf(line)
@@ -334,7 +326,7 @@ func exchanges(dir string, since time.Time) iter.Seq2[[]byte, error] {
 	})
 }
 
-// timeOf is the time that a line states first; zero for none.
+// timeOf returns the first time in a line; zero without one.
 func timeOf(line []byte) time.Time {
 	_, rest, _ := bytes.Cut(line, timeField)
 	text, _, _ := bytes.Cut(rest, []byte{'"'})
@@ -342,7 +334,6 @@ func timeOf(line []byte) time.Time {
 	return t
 }
 
-// numberOf is the number that a line has in a field; 0 for none.
 func numberOf(line, field []byte) (n int64) {
 	_, digits, _ := bytes.Cut(line, field)
 	for _, d := range digits {
@@ -354,22 +345,15 @@ func numberOf(line, field []byte) (n int64) {
 	return n
 }
 
-// lastSegments is how many segments Last looks into: one may have begun just before a kill.
-const lastSegments = 2
+const lastSegments = 2 // that Last reads: one may have begun just before a kill
 
-// restField is in each line that says a rest. In a text of the web its quotes would be escaped.
-var restField = []byte(`,"rest_ms":`)
-
-// status2xxField is in each line of an answer of status 2xx.
-var status2xxField = []byte(`,"status":2`)
-
-// Last returns those of the last decisions of the ledger in dir that say a rest of the host (storage.Line.Rest) or are of a
-// page (storage.Line.IsPage), in their order: all of the last two segments, which are bounded. A line that cannot be read is
-// passed over, for Scan to say; an error of the file system is the last.
+// Last yields those of the last decisions of the ledger in dir with a rest of the host (storage.Line.Rest) or of a page
+// (storage.Line.IsPage), in order: all of the last two segments. It skips invalid lines, which Scan reports. An error of the
+// file system is the last.
 func Last(dir string) iter.Seq2[storage.Line, error] {
 	last := func(all []int) []int { return all[max(len(all)-lastSegments, 0):] }
 	return linesWith(dir, timeField, last, func(b []byte) (l storage.Line, ok bool) {
-		if !bytes.Contains(b, restField) && !bytes.Contains(b, status2xxField) {
+		if !bytes.Contains(b, restField) && !bytes.Contains(b, okField) {
 			return l, false
 		}
 		l, err := storage.ParseLine(b)
@@ -377,11 +361,7 @@ func Last(dir string) iter.Seq2[storage.Line, error] {
 	})
 }
 
-// fileField is in each mark of a file. A decision does not begin so.
-var fileField = []byte(`{"mark":"file"`)
-
-// Told returns which files of those names the ledger in dir has marks of. It looks from the last segment back, until it
-// has met all.
+// Told returns which of the named files the ledger in dir has marks of. It reads back from the last segment until it has all.
 func Told(dir string, names ...string) (map[string]bool, error) {
 	told := map[string]bool{}
 	backward := func(all []int) []int { slices.Reverse(all); return all }
@@ -399,9 +379,8 @@ func Told(dir string, names ...string) (map[string]bool, error) {
 	return told, nil
 }
 
-// linesWith returns the values that take makes of the lines that have a field, in those segments of the ledger in dir that
-// which chooses, or in all. Lines that are not whole or too long are passed over, for Scan to report, and so are those for
-// which take returns false. An error is the last.
+// linesWith yields the values that take makes of the lines with a field, in the segments of the ledger in dir that which
+// chooses. It skips lines that are unfinished, too long, or for which take returns false. An error is the last.
 func linesWith[T any](dir string, field []byte, which func(numbers []int) []int, take func(line []byte) (T, bool)) iter.Seq2[T, error] {
 	return pick(dir, which, func(r row, err error) (v T, ok bool, _ error) {
 		switch {
@@ -421,11 +400,10 @@ const (
 	CheckpointFolder = "checkpoints" // every one, by its size
 )
 
-// ErrNoCheckpoint says that a ledger has none yet: it is empty, or was killed before its first.
+// ErrNoCheckpoint reports a ledger without a checkpoint: it is empty, or was killed before its first.
 var ErrNoCheckpoint = errors.New("the ledger has no checkpoint yet")
 
-// Latest is the latest checkpoint of the ledger in dir, with the signatures that stand under it, none of which is
-// checked. It may be called while the crawl runs.
+// Latest returns the latest checkpoint of the ledger in dir with its signatures, unchecked. The crawl may run meanwhile.
 func Latest(dir string) (*checkpoint.Note, error) {
 	n, err := latest(dir)
 	if err != nil {
@@ -434,7 +412,7 @@ func Latest(dir string) (*checkpoint.Note, error) {
 	return n, nil
 }
 
-// latest is the larger one of the latest checkpoint and the last of all, in case that one of them is damaged.
+// latest is the larger one of the latest checkpoint and the last stored one, in case one of them is damaged.
 func latest(dir string) (*checkpoint.Note, error) {
 	n, err := ReadNote(filepath.Join(dir, CheckpointName))
 	sizes, serr := Checkpoints(dir)
@@ -455,12 +433,12 @@ func latest(dir string) (*checkpoint.Note, error) {
 	return n, err
 }
 
-// CheckpointPath is the file of the checkpoint of a size.
+// CheckpointPath returns the path of the checkpoint of a size.
 func CheckpointPath(dir string, size int64) string {
 	return filepath.Join(dir, CheckpointFolder, fmt.Sprintf("%012d", size))
 }
 
-// Checkpoints are the sizes of the checkpoints of the ledger in dir, ascending. Other files are left alone.
+// Checkpoints returns the sizes of the checkpoints of the ledger in dir, ascending. It ignores other files.
 func Checkpoints(dir string) (sizes []int64, err error) {
 	entries, err := os.ReadDir(filepath.Join(dir, CheckpointFolder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -497,14 +475,12 @@ func ReadNote(path string) (*checkpoint.Note, error) {
 	return n, nil
 }
 
-// CheckpointFolderOf is the folder of the checkpoints of the ledger in dir.
 func CheckpointFolderOf(dir string) string { return filepath.Join(dir, CheckpointFolder) }
 
-// ErrNotContained says that a ledger does not have the entries that a checkpoint of it stands for.
+// ErrNotContained reports a ledger without the entries of a checkpoint that was signed for it.
 var ErrNotContained = errors.New("the ledger does not contain a checkpoint that was signed for it")
 
-// Origin returns the origin of the ledger in dir, as its latest checkpoint has it, or else its first line; empty where
-// there is neither.
+// Origin returns the origin in the latest checkpoint of the ledger in dir, or else in its first line; "" without either.
 func Origin(dir string) (string, error) {
 	if n, err := latest(dir); err == nil {
 		return n.Origin, nil
@@ -529,9 +505,8 @@ func Origin(dir string) (string, error) {
 	return "", nil
 }
 
-// Contains returns ErrNotContained, with what is wrong, if the first c.Size entries of the ledger in dir do not lead to
-// the root of c. Where the tiles lead from the latest checkpoint to that root, the lines are not read: whoever goes on
-// with the ledger goes on with those tiles. It changes nothing.
+// Contains returns ErrNotContained with the reason if the first c.Size entries of the ledger in dir do not have the root of c.
+// If the tiles of the latest checkpoint lead to that root, it reads no line: a Writer continues with those tiles.
 func Contains(dir string, c checkpoint.Checkpoint) error {
 	if n, err := latest(dir); err == nil && n.Size >= c.Size {
 		root, err := tlog.TreeHash(c.Size, tree.Reader(dir, n.Size, n.Root))
@@ -546,8 +521,8 @@ func Contains(dir string, c checkpoint.Checkpoint) error {
 	return err
 }
 
-// Differ says in which way the lines of the ledger in dir do not lead to the root of c, whatever its tiles are; "" if they
-// do. A ledger that is missing has no lines.
+// Differ says how the lines of the ledger in dir, without its tiles, do not have the root of c; "" if they do. A missing
+// ledger has no lines.
 func Differ(ctx context.Context, dir string, c checkpoint.Checkpoint) (wrong string, err error) {
 	numbers, err := segments(dir)
 	if isMissing(err) {
@@ -575,9 +550,8 @@ func Differ(ctx context.Context, dir string, c checkpoint.Checkpoint) (wrong str
 	return "", nil
 }
 
-// Hashes reads the tree of a checkpoint of the ledger in dir from its tiles. Where they are missing or torn, it makes them
-// again from the lines, in a folder below temp: the crawl may run. It checks each hash against the root of the checkpoint.
-// The error tree.ErrTiles says that the lines do not lead there.
+// Hashes reads the tree of a checkpoint of the ledger in dir from its tiles, and checks each hash against the root. If tiles
+// are missing or damaged, it rebuilds them from the lines in a folder below temp; tree.ErrTiles if these have another root.
 func Hashes(dir, temp string, n *checkpoint.Note) tlog.HashReader {
 	in, again := tree.Reader(dir, n.Size, n.Root), false
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
@@ -604,13 +578,11 @@ func Hashes(dir, temp string, n *checkpoint.Note) tlog.HashReader {
 	})
 }
 
-// maxFollowed is the longest line that a Follower holds; it passes over longer ones. Ours are far shorter, and the ledger of
-// a directory that was received may be anything.
+// maxFollowed is the longest line that a Follower returns. Real ones are far shorter, but a received directory may have any.
 const maxFollowed = 256 << 10
 
-// Follower reads the newest decisions of a ledger, and goes on as the ledger grows, from files alone: whoever writes the
-// ledger knows nothing of its followers, and none of them can hold it up. It holds no file open between two calls. Its
-// methods are for one goroutine.
+// Follower reads the newest decisions of a ledger as it grows, from files only, so it cannot delay the Writer. It holds no
+// file open between calls. Its methods are for one goroutine.
 type Follower struct {
 	dir    string
 	back   int64
@@ -621,15 +593,13 @@ type Follower struct {
 	acts   []Mark // of operators
 }
 
-// mostActs is how many acts of operators a Follower keeps.
-const mostActs = 100
+const mostActs = 100 // of operators that a Follower keeps
 
-// Acts returns the marks of operators that were read so far, the last ones.
+// Acts returns the last marks of operators read so far.
 func (f *Follower) Acts() []Mark { return slices.Clone(f.acts) }
 
 var actStart = append(slices.Clone(markStart), KindOperator+`"`...)
 
-// act keeps a mark of an operator. One that cannot be read is passed over, like a line.
 func (f *Follower) act(b []byte) {
 	m, err := ParseMark(b)
 	if err != nil {
@@ -641,16 +611,15 @@ func (f *Follower) act(b []byte) {
 	f.acts = append(f.acts, *m)
 }
 
-// Follow returns a follower of the ledger in dir, which begins about back octets before the end.
+// Follow returns a follower of the ledger in dir that begins about back bytes before the end.
 func Follow(dir string, back int64) *Follower { return &Follower{dir: dir, back: back} }
 
-// Only has f return the decisions alone on URLs that begin with an origin. The others are not counted as passed over. A line
-// that has the origin elsewhere, in the quotes of a rule, say, may be among those that come.
+// Only restricts f to decisions on URLs that begin with an origin, without counting others as passed. A line that has the
+// origin elsewhere, such as in the quotes of a rule, may be among them.
 func (f *Follower) Only(origin string) { f.only = []byte(`,"url":"` + origin) }
 
-// Next returns the decisions since the call before. It returns the last most of them, and counts the others as
-// passed over: nobody who watches a fast crawl reads each line, and to parse one costs more than to skip it. A line that
-// cannot be read is passed over, for Scan to say.
+// Next returns the decisions since the last call: the last most of them, and the number of those passed over, since parsing
+// costs more than skipping. It passes over invalid lines, which Scan reports.
 func (f *Follower) Next(most int) (lines []storage.Line, passed int64, err error) {
 	if !f.begun {
 		if err := f.begin(); err != nil || !f.begun {
@@ -661,8 +630,7 @@ func (f *Follower) Next(most int) (lines []storage.Line, passed int64, err error
 	var kept [][]byte // the last lines, twice as many as are returned at most
 	pass := func(n int) { kept, passed = slices.Delete(kept, 0, n), passed+int64(n) }
 	for {
-		// Whether there is a next segment is asked before the end of this one is read: nothing is appended to a segment
-		// once the next has begun.
+		// Look for the next segment before the end of this one is read: nothing is appended once the next has begun.
 		numbers, err := segments(f.dir)
 		if err != nil {
 			return nil, 0, fmt.Errorf("ledger: follow: %w", err)
@@ -693,7 +661,6 @@ func (f *Follower) Next(most int) (lines []storage.Line, passed int64, err error
 	return lines, passed, nil
 }
 
-// begin finds the place about back octets before the end.
 func (f *Follower) begin() error {
 	numbers, err := segments(f.dir)
 	if err != nil {
@@ -720,8 +687,7 @@ func (f *Follower) begin() error {
 	return nil
 }
 
-// rest reads the segment to its end, or to the line that is being written, and gives the decisions to keep. One that is too
-// long to be read is nil.
+// rest reads the segment to its last whole line, and gives the decisions to keep; nil for one that is too long.
 func (f *Follower) rest(keep func(line []byte)) (failed error) {
 	rowsOf(f.dir, f.number, f.offset, func(r row, err error) bool {
 		switch {

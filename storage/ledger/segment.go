@@ -22,14 +22,11 @@ import (
 )
 
 const (
-	// maxSegment is how far a packed segment may unfold. Ours are about as long as Options.SegmentSize; a file handed
-	// to us may be a few bytes that unfold without end.
+	// maxSegment bounds a decompressed segment. Real ones are about Options.SegmentSize; a received file may be a bomb.
 	maxSegment = 1 << 30
-	// maxWindow bounds what the decoder holds. Ours need no more.
-	maxWindow = 8 << 20
+	maxWindow  = 8 << 20 // of the decoder
 )
 
-// segmentFile reads a segment, plain or packed.
 type segmentFile struct {
 	io.Reader
 	path string
@@ -37,8 +34,7 @@ type segmentFile struct {
 	zstd *zstd.Decoder // nil for a plain one
 }
 
-// openSegment opens a segment of dir. Where both forms are there, packing was broken off: the plain one is whole, and
-// goes last.
+// openSegment opens a segment of dir. If interrupted packing left both forms, the plain one is whole.
 func openSegment(dir string, number int) (*segmentFile, error) {
 	plain := path(dir, number)
 	f, err := durable.Open(plain)
@@ -79,7 +75,6 @@ func (s *segmentFile) pass(n int64) (err error) {
 	return err
 }
 
-// close lets go of what was only read: there is nothing that an error of it could tell.
 func (s *segmentFile) close() {
 	if s.zstd != nil {
 		s.zstd.Close()
@@ -87,7 +82,6 @@ func (s *segmentFile) close() {
 	_ = s.file.Close()
 }
 
-// bounded is a reader that fails behind left bytes.
 type bounded struct {
 	r    io.Reader
 	left int64
@@ -107,7 +101,7 @@ var (
 	errTorn = fmt.Errorf("the line has no end: %w", io.ErrUnexpectedEOF)
 )
 
-// row is a line of a segment as it stands, without its newline. It is valid until the next.
+// row is a line of a segment without its newline. It is valid until the next.
 type row struct {
 	segment int
 	path    string
@@ -119,8 +113,8 @@ type row struct {
 
 func (r *row) failed(err error) error { return fmt.Errorf("%s line %d: %w", r.path, r.n, err) }
 
-// rows are the lines of segments of dir. A line that is too long comes with errLong, and lines follow. The last of a
-// segment, if it has no end, comes with errTorn. Any other error ends a packed segment, and of a plain one is the last.
+// rows yields the lines of segments of dir. One that is too long has errLong, and lines follow. An unfinished last line of a
+// segment has errTorn. Any other error ends a packed segment, and of a plain one is the last.
 func rows(dir string, numbers []int) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		for _, n := range numbers {
@@ -131,7 +125,7 @@ func rows(dir string, numbers []int) iter.Seq2[row, error] {
 	}
 }
 
-// rowsOf yields the lines of one segment, from a byte of it on, and reports whether to go on to the next.
+// rowsOf yields the lines of a segment from a byte on, and reports whether to go on to the next.
 func rowsOf(dir string, number int, from int64, yield func(row, error) bool) bool {
 	f, err := openSegment(dir, number)
 	if err == nil {
@@ -168,8 +162,8 @@ func rowsOf(dir string, number int, from int64, yield func(row, error) bool) boo
 	}
 }
 
-// readLine returns the next line, valid until the next call, and its size. A line that comes with io.EOF has no end. A line
-// that is longer than maxLine is passed over and is errLong.
+// readLine returns the next line, valid until the next call, and its size. With io.EOF it has no end. A line longer than
+// maxLine is skipped and errLong.
 func readLine(r *bufio.Reader, long *[]byte) (line []byte, size int64, err error) {
 	b, err := r.ReadSlice('\n')
 	size = int64(len(b))
@@ -195,9 +189,9 @@ const (
 	newSuffix    = ".new" // behind both: one that is being made, and nothing yet
 )
 
-// system is what a Writer does to a file system. A test stands in for it to break off anywhere.
+// system is the part of a file system that a Writer changes. A test replaces it to fail anywhere.
 type system struct {
-	create  func(path string) (file, error) // make a file, or go on with it
+	create  func(path string) (file, error) // open a file to append
 	rename  func(from, to string) error
 	remove  func(path string) error
 	syncDir func(dir string) error
@@ -208,20 +202,17 @@ type system struct {
 func realSystem() system {
 	return system{
 		create: create, rename: os.Rename, remove: os.Remove, syncDir: durable.Names,
-		keep:  func(path string, b []byte) error { return durable.WriteFile(path, b, 0o644) },
-		write: anew,
+		keep: func(path string, b []byte) error { return durable.WriteFile(path, b, 0o644) },
+		write: func(path string, content func(w io.Writer) error) error {
+			f, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+			if err != nil {
+				return err
+			}
+			return errors.Join(content(f), f.Close())
+		},
 	}
 }
 
-func anew(path string, content func(w io.Writer) error) error {
-	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(content(f), f.Close())
-}
-
-// file is what a Writer needs of an *os.File.
 type file interface {
 	io.WriteCloser
 	Sync() error
@@ -231,7 +222,7 @@ func path(dir string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("%06d%s", number, suffix))
 }
 
-// segments returns the numbers of the segments in dir, in their order. Other files are left alone.
+// segments returns the numbers of the segments in dir, ascending. It ignores other files.
 func segments(dir string) ([]int, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -242,7 +233,7 @@ func segments(dir string) ([]int, error) {
 		name := strings.TrimSuffix(e.Name(), packedSuffix)
 		digits, ok := strings.CutSuffix(name, suffix)
 		n, err := strconv.Atoi(digits)
-		// Only the spelling we write ourselves: "+1", "1" and "0000001" are other files.
+		// Other spellings are other files: "+1", "1" and "0000001".
 		if ok && err == nil && n >= 0 && path(dir, n) == filepath.Join(dir, name) {
 			numbers = append(numbers, n)
 		}
@@ -259,7 +250,7 @@ func create(path string) (file, error) {
 	return f, nil
 }
 
-// mend cuts the segment of path behind its last whole line and returns its size before and after.
+// mend cuts a segment after its last whole line and returns its size before and after.
 func mend(path string) (size, end int64, err error) {
 	f, err := durable.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -282,8 +273,8 @@ func mend(path string) (size, end int64, err error) {
 	return info.Size(), end, f.Sync()
 }
 
-// whole returns the offset behind the last whole line of r. A NUL, which JSON never has, ends what is whole: a loss
-// of power can leave a stretch of them where bytes never reached the disk.
+// whole returns the offset after the last whole line of r. A NUL, which JSON never has, ends that: a power loss can leave a
+// stretch of them.
 func whole(r io.Reader) (end int64, err error) {
 	buf := make([]byte, 64<<10)
 	for at := int64(0); ; {
@@ -306,14 +297,12 @@ func whole(r io.Reader) (end int64, err error) {
 	}
 }
 
-// packer compresses complete segments, one after the other, while the Writer goes on.
 type packer struct {
 	numbers []int         // what is to be packed; guarded by the Writer's mu
 	done    chan struct{} // closed when the goroutine has ended; nil while there is none; guarded likewise
 	err     error         // of the goroutine; read when done is closed
 }
 
-// pack has a segment packed. The caller holds w.mu.
 func (w *Writer) pack(number int) {
 	p := &w.packer
 	p.numbers = append(p.numbers, number)
@@ -323,7 +312,6 @@ func (w *Writer) pack(number int) {
 	}
 }
 
-// packAll packs until there is nothing more to do.
 func (w *Writer) packAll(done chan struct{}) {
 	defer close(done)
 	for {
@@ -345,8 +333,8 @@ func (w *Writer) packAll(done chan struct{}) {
 	}
 }
 
-// packSegment replaces a plain segment by a packed one. Broken off between any two steps it leaves one of them whole:
-// the new file has its name only when it is durable, and only then the plain one goes.
+// packSegment replaces a plain segment by a packed one. The new file gets its name once it is durable, and only then the
+// plain one is removed.
 func packSegment(sys system, dir string, number int) error {
 	plain := path(dir, number)
 	packed := plain + packedSuffix
@@ -397,9 +385,8 @@ func writePacked(to io.Writer, write func(io.Writer) error) error {
 	return errors.Join(write(z), z.Close())
 }
 
-// Forget puts stubs in the place of the decisions with those indexes, in ascending order, in the ledger in dir, which
-// nobody else writes. A mark of a redaction names them, and a checkpoint has it (Writer.Redact). Each segment is
-// changed whole or not at all; done again, it changes nothing.
+// Forget replaces the decisions with those indexes, in ascending order, by stubs in the ledger in dir, which has no writer. A
+// mark of a redaction must name them (Writer.Redact). Each segment changes as a whole; a second call changes nothing.
 func Forget(dir string, entries []int64) error {
 	if !slices.IsSorted(entries) {
 		return errors.New("ledger: forget: the entries are not in order")
@@ -473,8 +460,8 @@ func writeStubs(dir string, number int, hit func(index int64) bool) error {
 	return durable.File(name, write)
 }
 
-// ForgetHosts takes the names of hosts from the map of hosts of the ledger in dir, which nobody else writes. Their
-// keys, counts and digests stay, and so does its root.
+// ForgetHosts removes names of hosts from the map of the ledger in dir, which has no writer. Keys, counts, digests and
+// root stay.
 func ForgetHosts(dir string, hosts []string) error {
 	gone := map[string]bool{"": false}
 	for _, h := range hosts {

@@ -21,42 +21,37 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// maxLine is the longest line, in bytes. URLs and robots rules are bounded long before; it bounds what Read holds.
-const maxLine = 8 << 20
-
-// bufferSize is how much is gathered before it is written without being asked.
-const bufferSize = 64 << 10
+const (
+	maxLine    = 8 << 20  // bytes of a line, for the memory of Read: URLs and robots rules are bounded long before
+	bufferSize = 64 << 10 // bytes gathered before a write
+)
 
 // Options say where a ledger is, and what its run mark binds.
 type Options struct {
-	Dir string // where the segments are; made if it does not exist
+	Dir         string             // of the segments; made if it does not exist
+	SegmentSize int64              // bytes from which on a segment is complete. Zero means 64 MiB
+	Signer      *checkpoint.Signer // of the checkpoints. Without one they have no signature
 
-	// SegmentSize is the size in bytes from which on a segment is complete. Zero means 64 MiB.
-	SegmentSize int64
-
-	// Signer signs the checkpoints. Without one they have no signature.
-	Signer *checkpoint.Signer
-
-	// Rotations are the notes of changes of the operator's key that led to that of Signer (package checkpoint), the oldest
-	// first. Those are written into the ledger that lead there from the key that signed its latest checkpoint.
+	// Rotations are the notes of changes of the operator's key (package checkpoint), oldest first. Open writes those that lead
+	// from the signer of the latest checkpoint to Signer.
 	Rotations [][]byte
 
-	// Keep, if not nil, is given each signed checkpoint once it is durable here, by the goroutine that makes them. A copy
-	// elsewhere that a kill prevents is an earlier one, which the ledger contains.
+	// Keep, if not nil, gets each signed checkpoint once it is durable, from the goroutine that makes them. After a kill a
+	// copy may be an earlier one, which the ledger contains.
 	Keep func(note []byte)
 
 	Software string // name/version, for the begin marks; may be empty
 
-	// Warcinfo is the SHA-256, in hexadecimal digits, of the block of the warcinfo records that this run writes. The record
-	// must say when the run began, or one run's is like another's. Empty means that nothing is archived.
+	// Warcinfo is the hex SHA-256 of the block of this run's warcinfo records, which must have the begin of the run to be
+	// unique. Empty means that nothing is archived.
 	Warcinfo string
 
 	SettingsSHA256 string // of the settings in force, in hexadecimal digits; may be empty
 	OptOutsSHA256  string // of the opt-out list; may be empty
 }
 
-// MaxUnsynced is how many lines of exchanges there may be that are not durable: Append syncs before there are more. So
-// a kill leaves at most that many exchanges in an archive without their lines, and those that were being written down.
+// MaxUnsynced bounds the lines of exchanges that are not durable: Append syncs before there are more. A kill leaves at most
+// that many archived exchanges without lines, besides those being written.
 const MaxUnsynced = 256
 
 // Writer appends lines to a ledger. It is a storage.Ledger; its methods may be called concurrently.
@@ -105,21 +100,19 @@ var _ storage.Ledger = (*Writer)(nil)
 
 var errClosed = fmt.Errorf("ledger: the writer is closed: %w", os.ErrClosed)
 
-// Cut returns the path of the segment that Open cut and the number of bytes that were cut off; "" and 0 if it cut
-// nothing.
+// Cut returns the path of the segment that Open cut and the number of bytes cut off, or "" and 0.
 func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 
 // Origin is the name of the log.
 func (w *Writer) Origin() string { return w.origin }
 
-// Killed reports, until the Writer writes, whether the last run that is in the ledger has no stop.
+// Killed reports, until the Writer writes, whether the ledger's last run has no stop.
 func (w *Writer) Killed() bool { return !w.ended }
 
-// Repairs says, in words, what Open had to make anew from the lines.
+// Repairs says in words which parts Open had to rebuild from the lines.
 func (w *Writer) Repairs() []string { return w.repairs }
 
-// Begin implements storage.Ledger. It waits for a checkpoint, so that what a kill left is committed to before anything
-// follows; ctx breaks the wait off.
+// Begin implements storage.Ledger. It waits for a checkpoint, so that one covers the lines that a kill left.
 func (w *Writer) Begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ledger: begin: %w", err)
@@ -146,7 +139,7 @@ func (w *Writer) Append(ctx context.Context, l storage.Line) error {
 	return w.Sync(context.WithoutCancel(ctx)) // the line is there
 }
 
-// append adds a line, and reports whether as many as may be are not durable.
+// append adds a line, and reports whether MaxUnsynced lines are not durable.
 func (w *Writer) append(l *storage.Line) (full bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,7 +173,6 @@ func (w *Writer) append(l *storage.Line) (full bool, err error) {
 	return w.told-w.safe >= MaxUnsynced, err
 }
 
-// refused is why nothing is taken; nil while it is.
 func (w *Writer) refused() error {
 	if w.closed && w.err == nil {
 		return errClosed
@@ -188,7 +180,6 @@ func (w *Writer) refused() error {
 	return w.err
 }
 
-// entry takes the line at w.buf[from:] into the tree.
 func (w *Writer) entry(from int, host string, mapped bool) {
 	h := w.hasher.Entry(w.buf[from : len(w.buf)-1])
 	w.tree.Append(h)
@@ -237,7 +228,6 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// reopen opens the segment being written, if it is not open.
 func (w *Writer) reopen() error {
 	if w.file != nil {
 		return nil
@@ -317,9 +307,8 @@ func (w *Writer) sync() error {
 	return nil
 }
 
-// Close ends the run with a mark, if there was anything to write, makes everything durable, commits to it in a last
-// checkpoint, and waits for checkpoints and for the packing of segments. Lines behind the last checkpoint of a run that had
-// another key are left to the next run. A poisoned Writer returns why it stopped.
+// Close ends the run with a mark, if anything was written, makes everything durable, and waits for a last checkpoint and for
+// packing. Without a run, it leaves lines that another key's run did not commit. A poisoned Writer returns the first error.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	if w.closed {
@@ -357,7 +346,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// finish closes all but the packing.
+// finish closes all but the packer.
 func (w *Writer) finish() error {
 	if w.err == nil {
 		_ = w.flush() // a failure is in w.err
@@ -379,14 +368,11 @@ func (w *Writer) finish() error {
 }
 
 const (
-	// Interval is how often a checkpoint is made while lines come.
-	Interval = 10 * time.Minute
-	// maxChanged is how many hosts may have changed since the last one. It bounds what is kept of them in memory.
-	maxChanged = 1 << 16
+	Interval   = 10 * time.Minute // between checkpoints while lines come
+	maxChanged = 1 << 16          // hosts changed since the last checkpoint, to bound memory
 )
 
-// committer owns the goroutine that makes checkpoints: the map, the tiles, the signature, and the files. No line waits
-// for it.
+// committer owns the goroutine that makes checkpoints: map, tiles, signature and files. No line waits for it.
 type committer struct {
 	kick chan struct{} // buffered by one; nil while there is no goroutine
 	quit chan struct{}
@@ -421,7 +407,7 @@ func (c *committer) start(commit func()) {
 	})
 }
 
-// wake has a checkpoint made soon. The caller holds the Writer's mu.
+// wake requests a checkpoint soon. The caller holds the Writer's mu.
 func (c *committer) wake() {
 	if c.kick == nil {
 		return
@@ -441,8 +427,8 @@ func (c *committer) stop() {
 	c.wg.Wait()
 }
 
-// Commit waits until a checkpoint has everything that was written before the call, and makes it soon. Only a run makes
-// checkpoints before Close: before Begin or the first line there is nothing to wait for.
+// Commit requests a checkpoint and waits until one has everything written before the call. Before Begin or the first line
+// there is nothing to wait for.
 func (w *Writer) Commit(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -485,8 +471,8 @@ func (w *Writer) commit() {
 	w.commits.next = make(chan struct{})
 }
 
-// checkpoint makes one of the map as of size, of which t is new. The lines are durable before it is, the files that
-// follow from them are written before it, and the map takes its place behind it: Open finds either the one or the other.
+// checkpoint makes one with the map as of size, of which t is new. The lines are durable before, and the map is replaced
+// after it: Open finds one or the other.
 func (w *Writer) checkpoint(t *tail, size int64) error {
 	m, err := w.mapOf(t, size)
 	if err != nil {
@@ -499,7 +485,7 @@ func (w *Writer) checkpoint(t *tail, size int64) error {
 	return w.keep(c, t, more)
 }
 
-// mapOf writes the map as of size, of which t is new, beside the present one, and returns its mark.
+// mapOf writes the map as of size, of which t is new, beside the current one, and returns its mark.
 func (w *Writer) mapOf(t *tail, size int64) (Mark, error) {
 	m := Mark{Kind: KindHosts, Size: size}
 	err := w.sys.write(filepath.Join(w.dir, HostsName+newSuffix), func(to io.Writer) (err error) {
@@ -509,8 +495,7 @@ func (w *Writer) mapOf(t *tail, size int64) (Mark, error) {
 	return m, err
 }
 
-// keep writes what follows from a checkpoint whose lines are durable: the tiles of t and of more behind it, the signed
-// note, and the map, which takes its place.
+// keep writes the files of a checkpoint whose lines are durable: tiles of t and of more, the signed note, and the map.
 func (w *Writer) keep(c checkpoint.Checkpoint, t *tail, more []tlog.Hash) error {
 	if err := w.commits.tiles.Append(t.hashes[w.commits.tiles.Size()-t.base:]...); err != nil {
 		return err
@@ -543,7 +528,7 @@ func (w *Writer) keep(c checkpoint.Checkpoint, t *tail, more []tlog.Hash) error 
 	return nil
 }
 
-// place puts the mark of a map, and returns the checkpoint that ends in it, and the hashes of the entries behind the map.
+// place adds the mark of a map, and returns the checkpoint that ends in it and the hashes of the entries after the map.
 func (w *Writer) place(m Mark) (c checkpoint.Checkpoint, more []tlog.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -553,10 +538,9 @@ func (w *Writer) place(m Mark) (c checkpoint.Checkpoint, more []tlog.Hash) {
 	return checkpoint.Checkpoint{Origin: w.origin, Size: w.tree.Size(), Root: w.tree.Root()}, slices.Clone(w.tail.hashes)
 }
 
-// unmapped is the host of an entry that is under none.
-const unmapped = ^uint32(0)
+const unmapped = ^uint32(0) // the host of an entry without one
 
-// tail is what a checkpoint still has to take in: the hashes of the last entries, and their hosts.
+// tail is the part that no checkpoint has yet: the hashes of the last entries, and their hosts.
 type tail struct {
 	base   int64 // index of the first
 	hashes []tlog.Hash
@@ -564,8 +548,6 @@ type tail struct {
 	names  []string
 	ids    map[string]uint32
 }
-
-func (t *tail) size() int64 { return t.base + int64(len(t.hashes)) }
 
 func (t *tail) add(h tlog.Hash, host string, mapped bool) {
 	id := unmapped
@@ -583,7 +565,7 @@ func (t *tail) add(h tlog.Hash, host string, mapped bool) {
 	t.hashes, t.hosts = append(t.hashes, h), append(t.hosts, id)
 }
 
-// reset empties t, which goes on behind the entries so far, and keeps its memory.
+// reset empties t, which continues at base, and keeps its memory.
 func (t *tail) reset(base int64) {
 	clear(t.ids)
 	*t = tail{base: base, hashes: t.hashes[:0], hosts: t.hosts[:0], names: t.names[:0], ids: t.ids}
@@ -601,14 +583,13 @@ func (t *tail) drop(n int) {
 	*t = rest
 }
 
-// change is what a host has more.
 type change struct {
 	key  hostmap.Hash
 	host string
 	at   []int32 // its entries, as indexes in a tail
 }
 
-// changes are what the first n entries change, in the order of keys.
+// changes are the changes by the first n entries, in the order of keys.
 func (t *tail) changes(origin string, n int) []change {
 	places := make([][]int32, len(t.names))
 	for i, id := range t.hosts[:n] {
@@ -628,11 +609,10 @@ func (t *tail) changes(origin string, n int) []change {
 	return all
 }
 
-// merged is the map of base and what the first n entries change.
+// merged yields the map of base with the changes by the first n entries.
 func (t *tail) merged(origin string, n int, base iter.Seq2[hostmap.Entry, error]) iter.Seq2[hostmap.Entry, error] {
 	return func(yield func(hostmap.Entry, error) bool) {
 		left := t.changes(origin, n)
-		// take yields the first change, upon what the map had of its host.
 		take := func(e hostmap.Entry) bool {
 			c := left[0]
 			left = left[1:]

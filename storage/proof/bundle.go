@@ -23,21 +23,20 @@ import (
 	"curtsy/storage/ledger/hostmap"
 )
 
-// ErrNoBundle says that a file is no bundle, or none of a format that is known.
+// ErrNoBundle reports a file that is not a bundle, or one of an unknown format.
 var ErrNoBundle = errors.New("not a bundle of curtsy ledger prove")
 
-// opened is a bundle that is read. No member has been held against its digest yet: reading it does.
+// opened is a bundle that is read. Reading a member compares it with its digest.
 type opened struct {
 	manifest manifest
 	files    map[string]*zip.File
 	said     map[string]member // by the manifest
 }
 
-// plainFlags are those that a member may have: how well it is packed, that its length stands behind it, and that its name
-// is in UTF-8.
+// plainFlags are those that a member may have: compression level, data descriptor, and a name in UTF-8.
 const plainFlags = 0x80e
 
-// limits bound the members by their names. What is not here is bounded by the size of the bundle.
+// limits bound members by name. The size of the bundle bounds others.
 var limits = map[string]uint64{
 	manifestName: maxManifest, checkpointName: maxNote, proofName: maxProof, pageName: maxPage,
 }
@@ -70,7 +69,6 @@ func open(r io.ReaderAt, size int64) (*opened, error) {
 	return o, o.readManifest()
 }
 
-// bounded refuses a member that is larger than any can be.
 func bounded(f *zip.File, size uint64) error {
 	limit, ok := limits[f.Name]
 	if strings.HasPrefix(f.Name, robotsFolder) {
@@ -120,18 +118,11 @@ func (o *opened) readManifest() error {
 	return nil
 }
 
-// isHost reports whether a log could have a host under that name. Of another one, as EXAMPLE.org or example.org/, any log
-// proves that it has no line.
+// isHost reports whether a log could have a host of that name. Of others, as EXAMPLE.org, any log proves that it has no line.
 func isHost(host string) bool {
-	for _, c := range []byte(host) {
-		if c <= ' ' || c > '~' {
-			return false
-		}
-	}
-	return hostmap.Host("http://"+host+"/") == host
+	return !strings.ContainsFunc(host, func(c rune) bool { return c <= ' ' || c > '~' }) && hostmap.Host("http://"+host+"/") == host
 }
 
-// unfold returns the bytes of a member, which is bounded.
 func unfold(f *zip.File) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -148,7 +139,6 @@ func unfold(f *zip.File) ([]byte, error) {
 	return b, nil
 }
 
-// stream is a member that is being read.
 type stream struct {
 	io.Reader
 	file io.Closer
@@ -157,7 +147,7 @@ type stream struct {
 	said member
 }
 
-// Close reads what is left and holds the member to the manifest.
+// Close reads the rest of the member and compares it with the manifest.
 func (s *stream) Close() error {
 	_, err := io.Copy(io.Discard, s)
 	err = errors.Join(err, s.file.Close())
@@ -190,7 +180,7 @@ func (o *opened) open(name string) (*stream, error) {
 	return &stream{Reader: io.LimitReader(r, int64(f.UncompressedSize64)+1), file: r, sum: sha256.New(), said: said}, nil
 }
 
-// whole returns the bytes of a member, even where they are not what the manifest says.
+// whole returns the bytes of a member, even if they differ from the manifest.
 func (o *opened) whole(name string) ([]byte, error) {
 	s, err := o.open(name)
 	if err != nil {
@@ -203,7 +193,7 @@ func (o *opened) whole(name string) ([]byte, error) {
 	return b, err
 }
 
-// strangers are members that no bundle has, and those that the manifest alone has.
+// strangers are members that are not part of a bundle, or only in its manifest.
 func (o *opened) strangers() (names []string) {
 	for name := range o.files {
 		if name != manifestName && !o.isMember(name) {
@@ -219,16 +209,12 @@ func (o *opened) strangers() (names []string) {
 	return slices.Compact(names)
 }
 
-// isMember reports whether a bundle may have a member of that name, beside its manifest.
 func (o *opened) isMember(name string) bool {
-	switch name {
-	case checkpointName, linesName, marksName, headsName, proofName, pageName:
-		return true
-	}
-	return o.robotsOf(name) != ""
+	return slices.Contains([]string{checkpointName, linesName, marksName, headsName, proofName, pageName}, name) ||
+		o.robotsOf(name) != ""
 }
 
-// robotsOf is the digest that a member of robots.txt is named after, "" for another.
+// robotsOf returns the digest in the name of a robots.txt member, or "".
 func (o *opened) robotsOf(name string) string {
 	sha, ok := strings.CutPrefix(name, robotsFolder)
 	sha, ok2 := strings.CutSuffix(sha, robotsEnd)
@@ -238,13 +224,12 @@ func (o *opened) robotsOf(name string) string {
 	return sha
 }
 
-// Format is what a manifest calls the format of its bundle. A change that verifiers cannot pass over makes it another.
+// Format names the format in a manifest. It changes with each change that older verifiers must not ignore.
 const Format = "curtsy-proof/1"
 
 // pageVersion is the version of the page's words and looks: Verify compares only pages of its own version.
 const pageVersion = 3
 
-// The members of a bundle.
 const (
 	manifestName   = "manifest.json"
 	checkpointName = "checkpoint"
@@ -257,7 +242,6 @@ const (
 	robotsEnd      = ".txt"
 )
 
-// manifest is manifest.json: what the bundle is of, and every other member with its digest.
 type manifest struct {
 	Format   string   `json:"format"`
 	Page     int      `json:"page"`
@@ -291,7 +275,7 @@ type entryJSON struct {
 	Digest hostmap.Hash `json:"digest"`
 }
 
-// What a bundle may have. A file of which more is claimed is not read.
+// Bounds of a bundle.
 const (
 	maxRows     = 1 << 21  // lines and marks, each
 	maxRow      = 9 << 20  // bytes of one: a ledger's line has at most 8 MiB
@@ -309,8 +293,7 @@ const (
 
 var errPlain = errors.New("it is not JSON that all readers take for the same")
 
-// plain refuses JSON of which one reader makes this and another one that, as storage.CheckForm does. White space between its
-// parts is allowed.
+// plain refuses JSON that readers may take differently, as storage.CheckForm does, except for white space.
 func plain(b []byte) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, b); err != nil {
@@ -328,7 +311,7 @@ type Row struct {
 	Public []byte
 }
 
-// The parts of a row as lines.jsonl and marks.jsonl have it: {"index":N,"line":OBJECT}.
+// The parts of a row of lines.jsonl and marks.jsonl: {"index":N,"line":OBJECT}.
 var (
 	rowStart = []byte(`{"index":`)
 	rowLine  = []byte(`,"line":`)
@@ -342,7 +325,7 @@ func (r Row) append(b []byte) []byte {
 
 var errRow = errors.New(`not a row of the form {"index":N,"line":{…}}`)
 
-// parseRow reads what append wrote, in that one way. The line is a part of b.
+// parseRow reads exactly the form that append writes. The line is a part of b.
 func parseRow(b []byte) (r Row, err error) {
 	digits, line, ok := bytes.Cut(bytes.TrimPrefix(b, rowStart), rowLine)
 	if !ok || !bytes.HasPrefix(b, rowStart) || !bytes.HasSuffix(line, []byte("}")) {
@@ -367,7 +350,6 @@ func (r Row) hash() (tlog.Hash, error) {
 	return hashOf(r.Public), err
 }
 
-// mark is a mark of a log, and the index of its entry.
 type mark struct {
 	*ledger.Mark
 	index int64
@@ -381,7 +363,7 @@ func parseMark(r Row) (*mark, error) {
 	return &mark{m, r.Index}, nil
 }
 
-// eachRow reads rows up to the end. Their indexes ascend, and are those of a tree of that size.
+// eachRow reads rows. Their indexes must ascend and be in a tree of that size.
 func eachRow(in io.Reader, name string, size int64, f func(Row) error) error {
 	before, n := int64(-1), 0
 	return eachJSONL(in, name, func(b []byte) error {
@@ -405,7 +387,15 @@ func eachRow(in io.Reader, name string, size int64, f func(Row) error) error {
 func eachJSONL(in io.Reader, name string, f func([]byte) error) error {
 	s := bufio.NewScanner(in)
 	s.Buffer(make([]byte, 0, 64<<10), maxRow)
-	s.Split(whole)
+	s.Split(func(data []byte, end bool) (int, []byte, error) { // as bufio.ScanLines, but a last line needs its end
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			return i + 1, data[:i], nil
+		}
+		if end && len(data) > 0 {
+			return 0, nil, errors.New("its last line has no end")
+		}
+		return 0, nil, nil
+	})
 	n := 0
 	for s.Scan() {
 		n++
@@ -417,19 +407,6 @@ func eachJSONL(in io.Reader, name string, f func([]byte) error) error {
 		return fmt.Errorf("%s after line %d: %w", name, n, err)
 	}
 	return nil
-}
-
-var errNoEnd = errors.New("its last line has no end")
-
-// whole splits at newlines, and takes nothing behind the last one.
-func whole(data []byte, end bool) (advance int, token []byte, err error) {
-	if i := bytes.IndexByte(data, '\n'); i >= 0 {
-		return i + 1, data[:i], nil
-	}
-	if end && len(data) > 0 {
-		return 0, nil, errNoEnd
-	}
-	return 0, nil, nil
 }
 
 // indexed are the hashes of entries, by their indexes, which ascend.
@@ -470,7 +447,7 @@ type Head struct {
 	Answer  []byte // the head of the answer; empty without a complete one
 }
 
-// sum is what a line has as heads_sha256.
+// sum is heads_sha256 of a line.
 func (h Head) sum() string {
 	s := sha256.New()
 	s.Write(h.Request)
@@ -478,11 +455,9 @@ func (h Head) sum() string {
 	return hex.EncodeToString(s.Sum(nil))
 }
 
-// headEnd ends a request, which has no body.
-var headEnd = []byte("\r\n\r\n")
+var headEnd = []byte("\r\n\r\n") // of a request, which has no body
 
-// headJSON is a row of heads.jsonl. Each byte is one character, U+0000 to U+00FF (ISO 8859-1): people can read it, and
-// every byte comes back.
+// headJSON is a row of heads.jsonl. Each byte is one character, U+0000 to U+00FF (ISO 8859-1), for people to read.
 type headJSON struct {
 	Index   int64  `json:"index"`
 	Request string `json:"request"`

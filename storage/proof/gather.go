@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,15 +27,15 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Crawl is where a crawl keeps what is gathered.
+// Crawl says where a crawl keeps its files.
 type Crawl struct {
 	Ledger  string   // the folder of the ledger
 	Archive string   // the folder of the archive
 	Index   []string // the files of its index
-	TempDir string   // for what does not fit into memory
+	TempDir string   // for data beyond memory
 }
 
-// gathered is what a bundle is made of. Its Source is valid until Close.
+// gathered has the Source of a bundle. It is valid until Close.
 type gathered struct {
 	Source
 
@@ -51,26 +52,22 @@ type gathered struct {
 	all    []gatheredMark   // that may matter
 }
 
-// gatheredMark is a mark with its line.
 type gatheredMark struct {
 	*ledger.Mark
 	row Row
 }
 
-// stub is a forgotten line.
 type stub struct {
 	index int64
 	hash  tlog.Hash
 	mine  bool
 }
 
-// place is where an archived answer is to be looked for.
 type place struct{ url, record string }
 
-// patience is how often it is begun anew because a crawl that runs has made another checkpoint meanwhile.
-const patience = 10
+const patience = 10 // attempts if a running crawl makes other checkpoints meanwhile
 
-// Of gathers what a bundle of a host is made of.
+// Of gathers the Source of a host's bundle.
 func Of(ctx context.Context, c Crawl, host string) (g *gathered, err error) {
 	for range patience {
 		size := int64(0)
@@ -116,7 +113,6 @@ func once(ctx context.Context, c Crawl, host string) (_ *gathered, err error) {
 	return g, nil
 }
 
-// Close removes temporary files.
 func (g *gathered) Close() error {
 	err := g.rows.Close()
 	if g.copied != "" {
@@ -125,7 +121,7 @@ func (g *gathered) Close() error {
 	return err
 }
 
-// checkpoint reads the latest one, with the signatures that were gathered for it.
+// checkpoint reads the latest one, with the cosignatures stored for it.
 func (g *gathered) checkpoint() error {
 	n, err := ledger.Latest(g.crawl.Ledger)
 	if err != nil {
@@ -165,7 +161,7 @@ func (g *gathered) entries(ctx context.Context) iter.Seq2[ledger.Text, error] {
 	}
 }
 
-// lines reads the ledger once: it keeps the host's lines, and of the others what may matter.
+// lines reads the ledger once. It keeps the host's lines, marks that may matter, and stubs.
 func (g *gathered) lines(ctx context.Context) error {
 	for e, err := range g.entries(ctx) {
 		if err != nil {
@@ -188,7 +184,7 @@ func (g *gathered) lines(ctx context.Context) error {
 	return nil
 }
 
-// mark keeps a mark that may matter: the first, the last, runs, stops, changes of the key, and redactions.
+// mark keeps a mark that may matter: the first, the last, and those of runs, stops, keys and redactions.
 func (g *gathered) mark(e ledger.Text) {
 	m, err := ledger.ParseMark(e.Line)
 	if err != nil {
@@ -216,11 +212,11 @@ var (
 	urlStart  = []byte(`","url":"`)
 )
 
-// hashOf is the entry hash of a line, in full or public. A stub that is none fits no checkpoint.
+// hashOf is the entry hash of a line, full or public. An invalid stub matches no checkpoint.
 func hashOf(line []byte) tlog.Hash { return ledger.HashOf(tree.NewHasher(), line) }
 
-// hostOf is the host of a decision. It exists for its speed: there is a line for every URL ever met, and most are of other
-// hosts. Lines begin with their time and their URL (docs/reference/ledger.md), so the others need not be parsed.
+// hostOf is the host of a decision. For speed it does not parse lines of other hosts, which begin with their time and URL
+// (docs/reference/ledger.md).
 func hostOf(line []byte) string {
 	if rest, ok := bytes.CutPrefix(line, timeStart); ok {
 		at := bytes.IndexByte(rest, '"')
@@ -237,8 +233,7 @@ func hostOf(line []byte) string {
 	return hostmap.Host(l.URL)
 }
 
-// marks chooses those for the bundle: of redactions, the ones that name a line of the host. Another one may say of
-// another host, in its operator's words, what is not this host's business.
+// marks chooses those for the bundle: of redactions, those that name a line of the host. Others may name another host.
 func (g *gathered) marks() {
 	mine := map[int64]bool{}
 	for _, s := range g.stubs {
@@ -271,7 +266,7 @@ func (g *gathered) line(e ledger.Text) error {
 	return nil
 }
 
-// each goes through the lines of the host that were kept. Bytes are valid until the next.
+// each yields the host's kept lines. Bytes are valid until the next.
 func (g *gathered) each(yield func(Row, error) bool) {
 	err := eachRow(g.rows.Section(), linesName, g.note.Size, func(r Row) error {
 		if !yield(r, nil) {
@@ -284,7 +279,7 @@ func (g *gathered) each(yield func(Row, error) bool) {
 	}
 }
 
-// eachLine is each with the stubs that are the host's, in their order.
+// eachLine is each with the host's stubs, in order.
 func (g *gathered) eachLine(yield func(Row, error) bool) {
 	mine := slices.DeleteFunc(slices.Clone(g.stubs), func(s stub) bool { return !s.mine })
 	more := true
@@ -304,8 +299,7 @@ func (g *gathered) eachLine(yield func(Row, error) bool) {
 	before(g.note.Size)
 }
 
-// maxBody is what is read of a robots.txt: one byte more than RFC 9309 2.5 asks for, as crawls do.
-const maxBody = 500<<10 + 1
+const maxBody = 500<<10 + 1 // of a robots.txt: one byte more than RFC 9309 2.5 requires, as crawls read
 
 func (g *gathered) heads(ctx context.Context, some []Exchange) ([]*Head, error) {
 	all := make([]*Head, len(some))
@@ -337,8 +331,7 @@ func (g *gathered) heads(ctx context.Context, some []Exchange) ([]*Head, error) 
 	return all, nil
 }
 
-// captures calls f with the place of each archived answer of a URL until it has enough. Lines of the index that cannot be
-// read, or lead nowhere, are passed over: an audit names them.
+// captures calls f with the place of each archived response of a URL until it returns false. It skips invalid index lines.
 func (g *gathered) captures(url string, f func(path string, offset int64) bool) {
 	for l, err := range cdxj.Lookup(g.crawl.Index, url) {
 		if err != nil || l.URL != url || filepath.Base(l.Filename) != l.Filename {
@@ -354,7 +347,7 @@ func (g *gathered) captures(url string, f func(path string, offset int64) bool) 
 	}
 }
 
-// headAt reads the head of the answer at a place, and the request before it. The id is that of the answer's record.
+// headAt reads the head of the response at a place, and the request before it. id is the response record's.
 func headAt(path string, offset int64) (id string, h *Head) {
 	rec, file, err := warc.ReadAt(path, offset)
 	if err != nil {
@@ -369,12 +362,10 @@ func headAt(path string, offset int64) (id string, h *Head) {
 	return id, h
 }
 
-// Requests are short: the member of one begins within so many bytes before its answer.
-const maxRequest = 64 << 10
+const maxRequest = 64 << 10 // bytes of a request's gzip member before its response
 
-// requestBefore reads the request with an id that ends where its answer begins. Each record is a gzip member of its own
-// (WARC 1.1, D.2), so it begins at one of the places before that look like the beginning of a member, and the id tells
-// at which.
+// requestBefore reads the request with an id that ends where its response begins. Each record is a gzip member (WARC 1.1,
+// D.2), so it begins at an earlier place that looks like the begin of one; the id decides.
 func requestBefore(path string, offset int64, id string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
@@ -414,8 +405,7 @@ func requestAt(path string, at int64, id string) []byte {
 	return b
 }
 
-// robotsOf finds the robots.txt with a digest. The host's own exchange may have been a redirect: then another host's has
-// it, which the lines are searched for.
+// robotsOf finds the robots.txt with a digest, in another host's lines if the host's own redirected there.
 func (g *gathered) robotsOf(ctx context.Context, sha string) []byte {
 	at, ok := g.robots[sha]
 	if !ok && g.wanted != nil {
@@ -457,10 +447,10 @@ func bodyOf(rec *warc.Record) []byte {
 	return b
 }
 
-// robotsWord stands in each line of an exchange for robots.txt.
+// robotsWord is in each line of an exchange for robots.txt.
 var robotsWord = []byte(`,"decision":"` + string(storage.DecisionRobots) + `"`)
 
-// elsewhere looks once through all lines for the robots.txt files that this host's own exchanges did not bring.
+// elsewhere looks once through all lines for robots.txt files that the host's own exchanges lack.
 func (g *gathered) elsewhere(ctx context.Context) {
 	for e, err := range g.entries(ctx) {
 		if err != nil {
@@ -486,8 +476,7 @@ func (g *gathered) hostsOf() error {
 	return fmt.Errorf("%w: %s is of another one; if the crawl runs, run the command again; otherwise the next run makes the map again", ErrDamaged, ledger.HostsName)
 }
 
-// stored takes a file of the map, if it is that of the last mark. It is copied first: a crawl that runs replaces it, and it
-// is read several times.
+// stored takes a file of the map if it is the last mark's. It copies it first: a running crawl may replace it between reads.
 func (g *gathered) stored(name string) (found bool, err error) {
 	if g.copied == "" {
 		if g.copied, err = os.MkdirTemp(g.crawl.TempDir, "hosts-"); err != nil {
@@ -524,11 +513,9 @@ func (g *gathered) stored(name string) (found bool, err error) {
 	return true, nil
 }
 
-// maxTries bounds the search for the stubs of a host.
-const maxTries = 1 << 17
+const maxTries = 1 << 17 // to find the stubs of a host
 
-// claimStubs finds out which of the forgotten lines are the host's: those with which its digest comes out as the map has
-// it.
+// claimStubs finds the stubs that are the host's: those with which its digest is that of the map.
 func (g *gathered) claimStubs() error {
 	if len(g.stubs) == 0 {
 		return nil
@@ -557,7 +544,6 @@ func (g *gathered) claimStubs() error {
 	return nil
 }
 
-// claim is a search for the stubs of a host.
 type claim struct {
 	own   []stub
 	stubs []stub
@@ -572,15 +558,14 @@ func (c *claim) try(chosen []int) bool {
 	}
 	e := hostmap.Entry{Key: c.want.Key}
 	own := c.own
-	add := func(index int64, h tlog.Hash) { e.Add(index, h) }
 	for _, i := range chosen {
 		for ; len(own) > 0 && own[0].index < c.stubs[i].index; own = own[1:] {
-			add(own[0].index, own[0].hash)
+			e.Add(own[0].index, own[0].hash)
 		}
-		add(c.stubs[i].index, c.stubs[i].hash)
+		e.Add(c.stubs[i].index, c.stubs[i].hash)
 	}
 	for _, s := range own {
-		add(s.index, s.hash)
+		e.Add(s.index, s.hash)
 	}
 	if e.First != c.want.First || e.Count != c.want.Count || e.Digest != c.want.Digest {
 		return false
@@ -589,7 +574,7 @@ func (c *claim) try(chosen []int) bool {
 	return true
 }
 
-// groups tries whole redactions: one is mostly of one host.
+// groups tries whole redactions: each is mostly of one host.
 func (c *claim) groups(marks []gatheredMark, missing int) bool {
 	var all [][]int
 	for _, m := range marks {
@@ -598,7 +583,7 @@ func (c *claim) groups(marks []gatheredMark, missing int) bool {
 		}
 		var of []int
 		for _, index := range m.Redaction.Entries {
-			if i, ok := slices.BinarySearchFunc(c.stubs, index, func(s stub, index int64) int { return int(max(min(s.index-index, 1), -1)) }); ok {
+			if i, ok := slices.BinarySearchFunc(c.stubs, index, func(s stub, index int64) int { return cmp.Compare(s.index, index) }); ok {
 				of = append(of, i)
 			}
 		}

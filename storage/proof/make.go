@@ -26,7 +26,6 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// Source is what a bundle is made of.
 type Source struct {
 	Host       string // as hostmap.Host writes it
 	Software   string // that makes the bundle: name/version; may be empty
@@ -41,7 +40,6 @@ type Source struct {
 	Robots func(sha256 string) []byte        // nil if it is not to be had
 }
 
-// Exchange is what is known of an exchange whose heads are wanted.
 type Exchange struct {
 	Index  int64
 	URL    string
@@ -49,10 +47,9 @@ type Exchange struct {
 	Heads  string // heads_sha256
 }
 
-// ErrDamaged says that lines, marks and map of a ledger are not those of its checkpoint: an audit names them.
+// ErrDamaged reports a ledger whose lines, marks or map do not match its checkpoint.
 var ErrDamaged = errors.New("the ledger does not match its checkpoint")
 
-// Made is what Make put into a bundle.
 type Made struct {
 	Summary *Summary
 	Heads   int64 // exchanges whose heads are there
@@ -61,7 +58,7 @@ type Made struct {
 	Without int64 // robots.txt files that are not to be had
 }
 
-// Make writes a bundle to w. It checks what it has written: a bundle that Verify would refuse is an error.
+// Make writes a bundle to w. It checks it: a bundle that Verify would refuse is an error.
 func Make(ctx context.Context, w io.Writer, s Source) (*Made, error) {
 	m, err := newMaker(w, s)
 	if err == nil {
@@ -73,7 +70,6 @@ func Make(ctx context.Context, w io.Writer, s Source) (*Made, error) {
 	return m.made, nil
 }
 
-// maker is a bundle in the making.
 type maker struct {
 	Source
 	zip   *zip.Writer
@@ -131,7 +127,6 @@ func (m *maker) all(ctx context.Context) error {
 	return nil
 }
 
-// digested writes a member and notes its digest.
 type digested struct {
 	to   io.Writer
 	sum  hash.Hash
@@ -145,7 +140,7 @@ func (d *digested) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// noTime is the first date that ZIP has: a bundle depends on crawl and checkpoint alone.
+// noTime is the first date of ZIP: the bytes of a bundle depend only on crawl and checkpoint.
 var noTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (m *maker) write(name string, fill func(w io.Writer) error) error {
@@ -168,7 +163,7 @@ func (m *maker) member(name string, b []byte) error {
 	})
 }
 
-// linesOf writes the lines of the host, and gathers what the other members need of them.
+// linesOf writes the host's lines, and gathers the exchanges and digests for the other members.
 func (m *maker) linesOf(ctx context.Context) error {
 	named := map[string]bool{}
 	return m.write(linesName, func(w io.Writer) error {
@@ -223,8 +218,7 @@ func (m *maker) line(r Row, named map[string]bool) error {
 	return nil
 }
 
-// someHeads is how many exchanges are asked for at once: their heads are in memory together.
-const someHeads = 4096
+const someHeads = 4096 // exchanges whose heads are in memory together
 
 func (m *maker) heads() error {
 	return m.write(headsName, func(w io.Writer) error {
@@ -314,7 +308,7 @@ func (m *maker) prove() error {
 	return m.member(proofName, b)
 }
 
-// proveHost proves what the map says of the host, and that the lines are all of them.
+// proveHost proves the map's entry of the host, and that the lines are all of them.
 func (m *maker) proveHost() (j mapJSON, err error) {
 	p, e, err := hostmap.Prove(m.Hosts, m.entry.Key)
 	if err != nil {

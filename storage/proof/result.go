@@ -36,10 +36,8 @@ const (
 	Confirmed      Level = "confirmed by access log" // the site's own log has the same requests
 )
 
-// Code names what does not hold.
 type Code string
 
-// The codes.
 const (
 	BadMember      Code = "member"      // a part is missing, changed or damaged
 	BadCheckpoint  Code = "checkpoint"  // it cannot be read
@@ -61,17 +59,14 @@ const (
 	LogMissing     Code = "log-missing" // a line has a request that the site's log has not
 )
 
-// Finding is something that does not hold.
 type Finding struct {
 	Code  Code   `json:"code"`
 	Entry *int64 `json:"entry,omitempty"` // the index of the line it is about
 	Text  string `json:"text"`
 }
 
-// maxFindings is how many findings of one code are kept; all are counted.
-const maxFindings = 20
+const maxFindings = 20 // kept of a code; all are counted
 
-// Result is what the check of a bundle found.
 type Result struct {
 	Version int   `json:"version"`
 	Holds   bool  `json:"holds"`
@@ -112,21 +107,20 @@ type Signer struct {
 	By      string    `json:"key_given,omitempty"` // the key that was given, where a rotation leads from it to this one
 }
 
-// Redaction is what was taken out, and why.
 type Redaction struct {
 	Time   time.Time `json:"time"`
 	Reason string    `json:"reason"`
 	Lines  int64     `json:"lines"`
 }
 
-// Heads are counts of exchanges by what their heads can prove.
+// Heads counts exchanges by the state of their heads.
 type Heads struct {
 	Right      int64 `json:"right"`      // there, and as their lines bind them
 	NotThere   int64 `json:"not_there"`  // bound by their lines, and not in the bundle
 	Unprovable int64 `json:"unprovable"` // their lines bind none
 }
 
-// RobotsCheck says how many verdicts were recomputed.
+// RobotsCheck counts recomputed verdicts.
 type RobotsCheck struct {
 	Right      int64 `json:"right"`
 	Unprovable int64 `json:"unprovable"` // the text, or the crawler's name, is not in the bundle
@@ -149,17 +143,15 @@ func (r *Result) at(c Code, index int64, format string, args ...any) {
 }
 
 func (r *Result) signer(k checkpoint.Key) *Signer {
-	for i := range r.Signers {
-		if r.Signers[i].Name == k.Name() {
-			return &r.Signers[i]
-		}
+	i := slices.IndexFunc(r.Signers, func(s Signer) bool { return s.Name == k.Name() })
+	if i < 0 {
+		i = len(r.Signers)
+		r.Signers = append(r.Signers, Signer{Name: k.Name()})
 	}
-	r.Signers = append(r.Signers, Signer{Name: k.Name()})
-	return &r.Signers[len(r.Signers)-1]
+	return &r.Signers[i]
 }
 
-// Summary is what the lines of a host say in sum. It is the same whoever makes it of the same bundle: the maker for the
-// page, the verifier to check the page.
+// Summary sums up the lines of a host. Maker and verifier compute it, so that the page can be checked.
 type Summary struct {
 	Lines     int64     `json:"lines"`
 	Redacted  int64     `json:"redacted,omitempty"` // lines that were forgotten: their hash alone is there
@@ -184,13 +176,11 @@ type Summary struct {
 	texts map[string]int    // place in Texts by digest
 }
 
-// Tally is how many lines say a thing.
 type Tally struct {
 	What  string `json:"what"`
 	Count int64  `json:"count"`
 }
 
-// Text is a robots.txt by which URLs were judged.
 type Text struct {
 	SHA256  string    `json:"sha256"`
 	First   time.Time `json:"first,omitzero"` // the first line that names it
@@ -200,7 +190,7 @@ type Text struct {
 	body []byte // its beginning, for the page
 }
 
-// Visit is a request, Avoided a URL that was not asked for, as the page shows them.
+// Visit is a request, and Avoided a URL that was not requested, on the page.
 type (
 	Visit struct {
 		Time   time.Time
@@ -216,8 +206,7 @@ type (
 	}
 )
 
-// Pauses are those between two requests, from the end of one to the beginning of the next with the same scheme, host and
-// port, by the lines' times.
+// Pauses are those from the end of a request to the begin of the next to an authority, by the times of lines.
 type Pauses struct {
 	Count    int64         `json:"count"`
 	Shortest time.Duration `json:"shortest_ns"`
@@ -225,7 +214,7 @@ type Pauses struct {
 	Below    int64         `json:"below_due"` // shorter than the lines say was due, by more than a millisecond
 }
 
-// What a summary keeps for the page.
+// Bounds of a summary.
 const (
 	maxShown  = 200
 	maxLeft   = 100
@@ -353,7 +342,7 @@ func (s *Summary) close() {
 	slices.SortFunc(s.Reasons, byCount)
 }
 
-// count adds to the tally of a thing; the last one stands for all that are too many.
+// count adds to a tally; the last entry, "others", takes those beyond maxTally.
 func count(all []Tally, what string, n int64) []Tally {
 	for i := range all {
 		if all[i].What == what {
@@ -381,7 +370,6 @@ func agentOf(request []byte) string {
 	return agent
 }
 
-// authority is scheme, host and port of a URL as it is written.
 func authority(url string) string {
 	scheme, rest, _ := strings.Cut(url, "://")
 	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
@@ -393,7 +381,6 @@ func authority(url string) string {
 //go:embed page.html
 var pageHTML string
 
-// sheet is what the page shows.
 type sheet struct {
 	*Summary
 	Host, Origin string
@@ -404,7 +391,7 @@ type sheet struct {
 	MoreLeft     int64
 }
 
-// render writes the page of a bundle. It is the same for the same lines: it says no version and no date of its making.
+// render writes the page of a bundle. The same lines give the same bytes: it has no version and no date of creation.
 func render(n *checkpoint.Note, hosts *mark, host string, s *Summary) ([]byte, error) {
 	t, err := template.New("proof").Funcs(template.FuncMap{
 		"plain": plainly.OneLine, "lines": plainly.Lines, "count": plainly.Count[int64], "at": at,

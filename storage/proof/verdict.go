@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/audit/evidence"
 )
 
-// judge recomputes what robots.txt says of the lines, with another reader than the crawler's.
+// judge recomputes the verdicts of lines, with another parser than the crawler's.
 type judge struct {
 	r     *Result
 	texts map[string]robotsText
@@ -23,28 +23,25 @@ type judge struct {
 	served   map[string]served // the last robots.txt of each authority
 }
 
-// robotsText is a robots.txt of the bundle.
 type robotsText struct {
 	evidence.Text
 	body []byte
 }
 
-// doubt is a line that is judged again when all tokens are known.
 type doubt struct {
 	index  int64
 	line   storage.Line
 	target string
 }
 
-// served is what an authority last sent as its robots.txt; an empty digest where that is not known. While no line has been
-// judged by it, one before it may hold: it may have been read for another host, whose robots.txt redirects to it, and that
-// makes it no policy of its own authority (RFC 9309 2.3.1.2). What would tell is withheld from the line: that other host.
+// served is the robots.txt that an authority last sent; an unknown one has no digest. Until a line is judged by it, an earlier
+// one may hold: it may have been read for another host that redirects to it, and is then no policy of its own authority (RFC
+// 9309 2.3.1.2). The line's public form does not show that.
 type served struct {
 	text
 	before []text // what may hold in its place
 }
 
-// text is a robots.txt, and when it was had.
 type text struct {
 	sha string
 	at  time.Time
@@ -58,7 +55,7 @@ const (
 	lastsAtMost = 24*time.Hour + time.Minute // RFC 9309 2.4, and the audit's grace
 )
 
-// take judges a line. h is nil where its heads are not there.
+// take judges a line. h is nil without its heads.
 func (j *judge) take(index int64, l *storage.Line, h *Head) {
 	target := ""
 	if h != nil {
@@ -96,8 +93,7 @@ func (j *judge) take(index int64, l *storage.Line, h *Head) {
 	}
 }
 
-// sent notes what an authority has sent as its robots.txt. Another URL has none of its own authority: a robots.txt, of
-// whatever host, redirects to it.
+// sent notes the robots.txt that an authority sent. Another URL has none of its authority: some host's robots.txt redirects there.
 func (j *judge) sent(l *storage.Line) {
 	at := authority(l.URL)
 	last, known := j.served[at]
@@ -114,7 +110,7 @@ func (j *judge) sent(l *storage.Line) {
 	j.served[at] = now
 }
 
-// inForce holds a line to the robots.txt that its authority had sent last, and reports whether that is proven.
+// inForce compares a line with the last robots.txt of its authority, and reports whether that is proven.
 func (j *judge) inForce(index int64, l *storage.Line) bool {
 	at := authority(l.URL)
 	last, when := j.served[at], l.Time
@@ -141,8 +137,7 @@ func (j *judge) inForce(index int64, l *storage.Line) bool {
 	return true
 }
 
-// agrees recomputes the verdict of a line: "" if the line says the same, else what robots.txt says. It is known where
-// there are the text and the name of the crawler.
+// agrees recomputes the verdict of a line: "" if it is the same. known reports whether text and crawler's name are known.
 func (j *judge) agrees(l *storage.Line, target string) (said string, known bool) {
 	of, ok := j.texts[l.RobotsSHA256]
 	if !ok || len(j.tokens) == 0 || target == "" {
@@ -157,7 +152,7 @@ func (j *judge) agrees(l *storage.Line, target string) (said string, known bool)
 	return said, true
 }
 
-// verdict is what robots.txt says to one token, "" if it is what the line says. An older standard only adds refusals.
+// verdict is the verdict for one token, "" if it is the line's. An older standard only adds refusals.
 func (j *judge) verdict(l *storage.Line, text evidence.Text, token, target string, want bool) string {
 	by := evidence.Measure{Told: evidence.Told{Token: token}, Info: &evidence.Info{Standard: l.Standard}}.Binding("")
 	vs, err := j.store.Served(text, target, by)

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,7 +29,6 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Options say what a bundle is held against.
 type Options struct {
 	Key       checkpoint.Key   // the operator's, zero for one that is not known
 	Witnesses []checkpoint.Key // each must have cosigned
@@ -36,11 +36,10 @@ type Options struct {
 	Logs    []accesslog.Log // of the host
 	Skew    time.Duration   // of the clocks of site and crawler. Zero means 2 s
 	Stdin   io.Reader       // for a log from there
-	TempDir string          // for what of logs does not fit into memory; empty means the system's
+	TempDir string          // for data of logs beyond memory; empty means the system's
 }
 
-// Verify checks a bundle of that size. What does not hold is in the result. An error says that there is no bundle
-// (ErrNoBundle), or that a log could not be read.
+// Verify checks a bundle of that size. An error reports that there is none (ErrNoBundle), or an unreadable log.
 func Verify(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Result, error) {
 	b, err := open(r, size)
 	if err != nil {
@@ -57,7 +56,6 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Result,
 	return v.r, nil
 }
 
-// verification is a check under way.
 type verification struct {
 	Options
 	bundle *opened
@@ -122,7 +120,7 @@ func (v *verification) checkpoint() bool {
 	return true
 }
 
-// inclusion holds lines and marks to the root of the checkpoint, and the lines to the map.
+// inclusion compares lines and marks with the root of the checkpoint, and the lines with the map.
 func (v *verification) inclusion() {
 	p, err := v.readProof(len(v.lines.indexes) + len(v.marks.at.indexes))
 	if err != nil {
@@ -142,7 +140,7 @@ func (v *verification) inclusion() {
 	v.complete(p.entry)
 }
 
-// complete holds the lines to what the map says of the host.
+// complete compares the lines with the map's entry of the host.
 func (v *verification) complete(e *hostmap.Entry) {
 	switch {
 	case e == nil:
@@ -165,9 +163,7 @@ func (v *verification) complete(e *hostmap.Entry) {
 	}
 }
 
-// mostPast is how many entries may come while a map is made, if it is of fewer than that. Of a million hosts it takes
-// seconds.
-const mostPast = 4096
+const mostPast = 4096 // entries that may come while a map of fewer is made: a million hosts take seconds
 
 func (v *verification) page() {
 	b, err := v.bundle.whole(pageName)
@@ -189,7 +185,6 @@ func (v *verification) page() {
 	}
 }
 
-// unshown is what a bundle cannot show.
 var unshown = plainly.Sentences(`{{with .Result.Heads.NotThere}}the heads of {{.}} requests: they are not in the bundle
 {{end}}{{with .Result.Heads.Unprovable}}the heads of {{.}} requests: their lines do not bind them
 {{end}}{{with .Result.Robots.Unprovable}}{{.}} verdicts: robots.txt, or the name that the crawler gave itself, is not in the bundle
@@ -206,10 +201,8 @@ func (v *verification) conclude() {
 		return
 	}
 	r.Level = SelfConsistent
-	for _, s := range r.Signers {
-		if s.Known && !s.Witness {
-			r.Level = Signed
-		}
+	if slices.ContainsFunc(r.Signers, func(s Signer) bool { return s.Known && !s.Witness }) {
+		r.Level = Signed
 	}
 	if slices.ContainsFunc(r.Signers, func(s Signer) bool { return s.Known && s.Witness }) {
 		r.Level = Cosigned
@@ -219,7 +212,6 @@ func (v *verification) conclude() {
 	}
 }
 
-// cause is the innermost sentence of an error of another package.
 func cause(err error) error {
 	for _, known := range []error{tree.ErrProof, hostmap.ErrProof} {
 		if errors.Is(err, known) {
@@ -229,14 +221,13 @@ func cause(err error) error {
 	return err
 }
 
-// proofs are what proof.json holds.
 type proofs struct {
 	nodes tree.Proof
 	entry *hostmap.Entry
 	host  hostmap.Proof
 }
 
-// readProof reads proof.json. A proof of so many entries has at most so many nodes: what has more is not kept.
+// readProof reads proof.json. A proof of so many entries has a bounded number of nodes; more are an error.
 func (v *verification) readProof(entries int) (p proofs, err error) {
 	b, err := v.bundle.open(proofName)
 	if err != nil {
@@ -285,7 +276,7 @@ func (v *verification) readProof(entries int) (p proofs, err error) {
 	return p, nil
 }
 
-// signatures holds the checkpoint to the keys that are known, and to the one that the log itself names.
+// signatures compares the checkpoint with the known keys, and with the key that the log names.
 func (v *verification) signatures() {
 	for _, s := range v.note.Signatures {
 		if !slices.ContainsFunc(v.r.Signers, func(o Signer) bool { return o.Name == s.Name }) {
@@ -328,7 +319,7 @@ func (v *verification) signedBy(known checkpoint.Key) {
 	v.r.found(BadSignature, "%s has not signed the checkpoint", known.Name())
 }
 
-// signedByOwn holds the checkpoint to the key that its log names: whoever else signs it cannot change the log.
+// signedByOwn compares the checkpoint with the key that its log names: no other key can change the log.
 func (v *verification) signedByOwn() {
 	if v.marks.named == "" {
 		return
@@ -342,7 +333,7 @@ func (v *verification) signedByOwn() {
 	}
 }
 
-// logCheck holds the lines to the site's access logs, by the comparison that an audit makes of an archive.
+// logCheck compares the lines with the site's access logs, as an audit does with an archive.
 type logCheck struct {
 	v         *verification
 	with      *accesslog.Comparison
@@ -353,15 +344,13 @@ type logCheck struct {
 func (v *verification) newLogCheck() *logCheck {
 	o := accesslog.Options{Stdin: v.Stdin, Skew: v.Skew, TempDir: v.TempDir, Crashed: v.marks.crashed, Whole: v.marks.ended}
 	for _, l := range v.Logs {
-		if l.Host == "" {
-			l.Host = v.r.Host
-		}
+		l.Host = cmp.Or(l.Host, v.r.Host)
 		o.Logs = append(o.Logs, l)
 	}
 	return &logCheck{v: v, with: accesslog.Compare(o)}
 }
 
-// take shows a line to the comparison, if octets of it were sent.
+// take passes a line to the comparison, if bytes of its request were sent.
 func (c *logCheck) take(ctx context.Context, index int64, l *storage.Line, h *Head) error {
 	if l.Record == "" {
 		return nil
@@ -465,7 +454,6 @@ func (v *verification) readLines(ctx context.Context) error {
 	return nil
 }
 
-// logError is a failure to keep what an access log will be held against.
 type logError struct{ err error }
 
 func (e *logError) Error() string { return e.err.Error() }
@@ -504,7 +492,7 @@ func (v *verification) line(ctx context.Context, r Row, heads *headStream) error
 	return nil
 }
 
-// headOf returns the head of an exchange if it is there and right.
+// headOf returns the head of an exchange if it is in the bundle and matches its line.
 func (v *verification) headOf(index int64, l *storage.Line, heads *headStream) *Head {
 	if l.Record == "" {
 		return nil
@@ -531,7 +519,6 @@ func (v *verification) headOf(index int64, l *storage.Line, heads *headStream) *
 	return h
 }
 
-// headStream gives heads in the order of their lines.
 type headStream struct {
 	in    *stream
 	pull  func() (int64, *Head, bool)
@@ -569,15 +556,9 @@ func (v *verification) openHeads() (*headStream, error) {
 
 var errEnough = errors.New("enough")
 
-func (s *headStream) advance() {
-	if index, h, ok := s.pull(); ok {
-		s.index, s.next = index, h
-	} else {
-		s.next = nil
-	}
-}
+func (s *headStream) advance() { s.index, s.next, _ = s.pull() }
 
-// at returns the head of an entry, or nil. Heads before it are nobody's.
+// at returns the head of an entry, or nil. It calls nobody for heads before it.
 func (s *headStream) at(index int64, nobody func(int64)) *Head {
 	if s == nil {
 		return nil
@@ -609,7 +590,7 @@ func (v *verification) restOfHeads(s *headStream) {
 	}
 }
 
-// texts reads the robots.txt files, each held to the digest that it is named after.
+// texts reads the robots.txt files and compares each with the digest in its name.
 func (v *verification) texts(store *evidence.Store) (map[string]robotsText, error) {
 	all, size := map[string]robotsText{}, 0
 	names := make([]string, 0, len(v.bundle.files))
@@ -645,7 +626,6 @@ func (v *verification) texts(store *evidence.Store) (map[string]robotsText, erro
 	return all, nil
 }
 
-// marks are those of a bundle, read.
 type marks struct {
 	at    indexed
 	first *mark
@@ -659,19 +639,18 @@ type marks struct {
 	last      time.Time
 }
 
-// crash is a kill of a run: what was sent after the last that is known of it may have no line.
+// crash is a kill of a run: later requests than its last known one may have no line.
 type crash struct {
 	next     int64 // the mark of the run after it
 	from, to time.Time
 }
 
-// redacted is an entry that a mark names.
 type redacted struct {
 	entry, by int64
 	mark      int // which of Result.Redaction
 }
 
-// readMarks reads the marks, and reports whether the rest can be checked: the log's first and the map's.
+// readMarks reads the marks, and reports whether the rest can be checked.
 func (v *verification) readMarks() bool {
 	in, err := v.bundle.open(marksName)
 	if err != nil {
@@ -704,7 +683,7 @@ func (v *verification) readMarks() bool {
 		v.r.found(BadMark, "%v", err)
 		return false
 	}
-	slices.SortFunc(m.redacted, func(a, b redacted) int { return int(max(min(a.entry-b.entry, 1), -1)) })
+	slices.SortFunc(m.redacted, func(a, b redacted) int { return cmp.Compare(a.entry, b.entry) })
 	return v.ends(last)
 }
 
@@ -755,10 +734,10 @@ func (v *verification) mark(of *mark) {
 	}
 }
 
-// redaction notes that a line was taken out, and reports whether a mark behind it says so.
+// redaction notes that a line was redacted, and reports whether a later mark says so.
 func (v *verification) redaction(index int64) bool {
 	all := v.marks.redacted
-	i, ok := slices.BinarySearchFunc(all, index, func(r redacted, i int64) int { return int(max(min(r.entry-i, 1), -1)) })
+	i, ok := slices.BinarySearchFunc(all, index, func(r redacted, i int64) int { return cmp.Compare(r.entry, i) })
 	for ; ok && i < len(all) && all[i].entry == index; i++ {
 		if all[i].by > index {
 			v.r.Redaction[all[i].mark].Lines++
@@ -768,21 +747,21 @@ func (v *verification) redaction(index int64) bool {
 	return false
 }
 
-// line takes the time of a line of the host: a run that wrote it was not killed before. Lines come in their order.
+// line takes the time of a line of the host, whose run was not killed before. Lines come in order.
 func (m *marks) line(index int64, at time.Time) {
-	i, _ := slices.BinarySearchFunc(m.crashes, index, func(c crash, index int64) int { return int(max(min(c.next-index, 1), -1)) })
+	i, _ := slices.BinarySearchFunc(m.crashes, index, func(c crash, index int64) int { return cmp.Compare(c.next, index) })
 	if i < len(m.crashes) && at.After(m.crashes[i].from) {
 		m.crashes[i].from = at
 	}
 }
 
-// crashed reports whether a request that was sent at an instant from one to the other may have been lost when a run was
-// killed: between the last that marks and lines of the host tell of that run and the beginning of the next.
+// crashed reports whether a kill may have lost a request that was sent between two instants: from the last known one of a run
+// to the begin of the next.
 func (m *marks) crashed(from, to time.Time) bool {
 	return slices.ContainsFunc(m.crashes, func(c crash) bool { return !to.Before(c.from) && !from.After(c.to) })
 }
 
-// trusted are the keys to which rotations in the log lead from the one that is known.
+// trusted are the keys to which rotations in the log lead from a known one.
 func (m *marks) trusted(known checkpoint.Key) []checkpoint.Key {
 	all := []checkpoint.Key{known}
 	for more := true; more; {

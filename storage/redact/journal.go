@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// Journal is what is to be done, and what was found.
+// Journal has the work to do, and what was found.
 type Journal struct {
 	Format  int       `json:"format"`
 	Time    time.Time `json:"time"`
@@ -40,13 +40,11 @@ type Journal struct {
 	Made    []string                `json:"made"`   // names of what is derived that was there, for the caller to make anew
 }
 
-// journalFormat is that of the journal.
-const journalFormat = 1
+const (
+	journalFormat = 1
+	maxJournal    = 1 << 30 // bytes: some 10 million entries
+)
 
-// maxJournal bounds a journal, in bytes: some 10 million entries.
-const maxJournal = 1 << 30
-
-// readJournal reads the journal of a directory; nil if there is none.
 func readJournal(dir string) (*Journal, error) {
 	d := disk{dir: dir}
 	f, err := durable.Open(d.path(JournalName))
@@ -64,8 +62,8 @@ func readJournal(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// parseJournal reads a journal. It may have come with a directory, from anybody: no name in it leads elsewhere, but
-// for those of packed files, which the caller makes anew only if they are packed of this crawl.
+// parseJournal reads a journal that may come from anybody: no name in it leads elsewhere, except those of packed files, which
+// the caller makes again only if they are of this crawl.
 func parseJournal(r io.Reader) (*Journal, error) {
 	j := new(Journal)
 	d := json.NewDecoder(r)
@@ -94,32 +92,24 @@ func parseJournal(r io.Reader) (*Journal, error) {
 	return j, nil
 }
 
-// mayReplace reports whether a name is that of a segment, or of the index of one.
 func mayReplace(name string) bool {
 	folder, file := path.Split(name)
 	return plain(file) && (folder == archiveDir+"/" && strings.HasSuffix(file, segmentSuffix) ||
 		folder == indexDir+"/" && strings.HasSuffix(file, indexSuffix))
 }
 
-// mayRemove reports whether a name is of something that may hold copies, and that nothing else needs.
+// mayRemove reports whether a name may be of copies that nothing else needs.
 func mayRemove(name string) bool {
 	folder, file := path.Split(name)
 	switch folder {
 	case archiveDir + "/":
-		return plain(file) && holdsCopies(file)
+		return plain(file) && (strings.HasSuffix(file, segmentSuffix+".cut") || strings.HasSuffix(file, ".spool")) // torn tail, exchange
 	case "":
 		return name == spoolDir || plain(file) && isReport(file)
 	}
 	return false
 }
 
-// holdsCopies reports whether a name in the archive's folder is of a torn tail that was put aside, or of an exchange
-// that was on its way into a segment.
-func holdsCopies(file string) bool {
-	return strings.HasSuffix(file, segmentSuffix+".cut") || strings.HasSuffix(file, ".spool")
-}
-
-// isReport reports whether a name in the directory is of what a report, an audit or an update says of the crawl.
 func isReport(file string) bool {
 	stem, ok := strings.CutSuffix(file, ".json")
 	if !ok {
@@ -128,32 +118,29 @@ func isReport(file string) bool {
 	return ok && (stem == "report" || strings.HasPrefix(stem, "report-") || stem == "audit" || file == "changes.json")
 }
 
-// plain reports whether a name leads nowhere else.
 func plain(file string) bool {
 	return file != "" && file[0] != '.' && !strings.ContainsAny(file, "/\\\x00")
 }
 
-// write writes the journal, durably: from here on it is done.
 func (j *Journal) write(d *disk) error {
 	return d.write(JournalName, func(w io.Writer) error { return json.NewEncoder(w).Encode(j) })
 }
 
-// Told is a redaction as the ledger tells of it, in one mark or several.
+// Told is a redaction in the ledger, in one mark or several.
 type Told struct {
 	Time time.Time // of the first of them
 	ledger.Redaction
 }
 
-// Redactions are all that a ledger tells of.
+// Redactions are those of a ledger.
 type Redactions struct{ All []Told }
 
-// Marks reads the redactions of the crawl in dir from its ledger. It checks no mark: an audit does, and holds what is
-// missing against them. A crawl without a ledger has none.
+// Marks reads the redactions of the crawl in dir from its ledger, unchecked: an audit checks them. Without a ledger it has none.
 func Marks(ctx context.Context, dir string) (*Redactions, error) {
 	return MarksIn(ctx, (&disk{dir: dir}).path(ledgerDir))
 }
 
-// MarksIn is Marks of a folder that is a ledger.
+// MarksIn is Marks of the folder of a ledger.
 func MarksIn(ctx context.Context, folder string) (*Redactions, error) {
 	r := &Redactions{}
 	for m, err := range ledger.Marks(folder) {
@@ -171,7 +158,7 @@ func MarksIn(ctx context.Context, folder string) (*Redactions, error) {
 	return r, nil
 }
 
-// Add takes a mark; those of other kinds say nothing here.
+// Add adds a redaction mark; it ignores others.
 func (r *Redactions) Add(m *ledger.Mark) {
 	if m.Kind != ledger.KindRedaction || m.Redaction == nil {
 		return
@@ -193,7 +180,7 @@ func (r *Redactions) Add(m *ledger.Mark) {
 	t.Files = append(t.Files, m.Redaction.Files...)
 }
 
-// Lines is how many lines of the ledger were redacted.
+// Lines is the number of redacted lines of the ledger.
 func (r *Redactions) Lines() (n int64) {
 	for _, t := range r.All {
 		n += int64(len(t.Entries))
@@ -201,24 +188,23 @@ func (r *Redactions) Lines() (n int64) {
 	return n
 }
 
-// Step is one thing that a redaction does. Whatever a kill left of it, it can be done again.
+// Step is a repeatable step of a redaction.
 type Step struct {
 	Name  string // what is done
 	Where string // with which file, or folder, of the directory
 	Do    func(ctx context.Context) error
 }
 
-// Hands is what the caller of Finish does of a redaction.
+// Hands are the caller's parts of Finish.
 type Hands struct {
-	// Ledger opens the ledger of the directory, with the key of its operator.
-	Ledger func() (*ledger.Writer, error)
-	// Before is done before archive and ledger are changed, After behind that. The caller holds the directory up to a step
-	// of After that lets go of it.
+	Ledger func() (*ledger.Writer, error) // opens the ledger of the directory, with the operator's key
+
+	// Before comes before archive and ledger change, After behind that. A step of After may let go of the directory.
 	Before, After []Step
 }
 
-// Finish does what a journal says, step by step, and removes the journal with the last one. Until Finish returns nil the
-// directory is for Finish alone. Archive and ledger are not left half done by the end of ctx.
+// Finish does the steps of a journal and removes it last. Until it returns nil, nothing else may use the directory. The end of
+// ctx leaves no step of archive and ledger half done.
 func (j *Journal) Finish(ctx context.Context, dir string, h Hands) error {
 	return j.finish(ctx, &disk{dir: dir}, h)
 }
@@ -235,7 +221,7 @@ func (j *Journal) finish(ctx context.Context, d *disk, h Hands) error {
 	return nil
 }
 
-// steps are those that change archive, index and ledger, and remove what may hold copies.
+// steps change archive, index and ledger, and remove possible copies.
 func (j *Journal) steps(d *disk, h Hands) []Step {
 	all := []Step{d.step("tell", ledgerDir, func(ctx context.Context) error { return j.tell(ctx, d, h) })}
 	for _, f := range j.Files {
@@ -253,7 +239,7 @@ func (j *Journal) steps(d *disk, h Hands) []Step {
 	return append(all, d.removal(PreparedName))
 }
 
-// ready makes sure that each file is prepared, or in its place already, as the journal has it: the ledger says so next.
+// ready checks that each file is prepared, or already placed, before the ledger says so.
 func (j *Journal) ready(ctx context.Context, d *disk) error {
 	for _, name := range []string{PreparedName, PreparedName + "/" + archiveDir, PreparedName + "/" + indexDir} {
 		if err := durable.Folder(d.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -289,7 +275,7 @@ func (j *Journal) prepared(ctx context.Context, d *disk, f ledger.RedactedFile) 
 		d.path(PreparedName+"/"+f.Name), d.path(JournalName))
 }
 
-// tell puts the mark into the ledger, unless it is there, and a checkpoint behind it.
+// tell adds the mark to the ledger, unless it has it, and a checkpoint.
 func (j *Journal) tell(ctx context.Context, d *disk, h Hands) (err error) {
 	told, err := j.told(ctx, d)
 	if err != nil {
@@ -310,8 +296,7 @@ func (j *Journal) tell(ctx context.Context, d *disk, h Hands) (err error) {
 		Entries: j.Entries, Files: j.Files})
 }
 
-// told reports whether the ledger has all marks of this journal. A kill may have left some of them: then all are
-// written again, which says nothing else.
+// told reports whether the ledger has all marks of this journal. If a kill left some of them, all are written again.
 func (j *Journal) told(ctx context.Context, d *disk) (bool, error) {
 	m, err := Marks(ctx, d.dir)
 	if err != nil {
@@ -340,7 +325,6 @@ func (d *disk) sweep() error {
 	return durable.Names(d.dir)
 }
 
-// The names in a crawl directory.
 const (
 	JournalName  = "forget.journal" // what is to be done, until it is
 	PreparedName = "forget.new"     // new files, until they take their places
@@ -353,15 +337,14 @@ const (
 	indexSuffix   = ".cdxj"
 )
 
-// disk changes the files of a directory, step by step. A test breaks it off before any of them.
+// disk changes the files of a directory in steps. A test stops it before any of them.
 type disk struct {
 	dir  string
-	stop func(step string) error // nil in earnest
+	stop func(step string) error // only in tests
 }
 
 func (d *disk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
 
-// do does a step, unless it is broken off.
 func (d *disk) do(ctx context.Context, s Step) error {
 	if d.stop != nil {
 		if err := d.stop(s.Name + " " + s.Where); err != nil {
@@ -371,7 +354,7 @@ func (d *disk) do(ctx context.Context, s Step) error {
 	return s.Do(ctx)
 }
 
-// step is a step of this package, which ctx does not end.
+// step returns a step that ctx does not end.
 func (d *disk) step(name, where string, do func(ctx context.Context) error) Step {
 	return Step{name, where, func(ctx context.Context) error {
 		if err := do(context.WithoutCancel(ctx)); err != nil {
@@ -383,7 +366,6 @@ func (d *disk) step(name, where string, do func(ctx context.Context) error) Step
 
 func (d *disk) now(s Step) error { return d.do(context.Background(), s) }
 
-// write makes a file whole and durable.
 func (d *disk) write(name string, f func(w io.Writer) error) error {
 	return d.now(d.step("write", name, func(context.Context) error { return durable.File(d.path(name), f) }))
 }
@@ -392,7 +374,7 @@ func (d *disk) folder(name string) error {
 	return d.now(d.step("make", name, func(context.Context) error { return durable.MakeFolder(d.path(name)) }))
 }
 
-// placing gives a prepared file its place, unless it has it already.
+// placing moves a prepared file to its place, unless it is there.
 func (d *disk) placing(name string) Step {
 	return d.step("place", name, func(context.Context) error {
 		if !d.there(PreparedName + "/" + name) {
@@ -409,7 +391,7 @@ func (d *disk) placing(name string) Step {
 	})
 }
 
-// removal removes a file, or a folder with all in it, durably. A name that is not there is no error.
+// removal removes a file or folder durably, if it exists.
 func (d *disk) removal(name string) Step {
 	return d.step("remove", name, func(context.Context) error {
 		if !d.there(name) {

@@ -25,7 +25,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Request says what is to be forgotten.
+// Request says what to forget.
 type Request struct {
 	Dir     string // a crawl directory that the caller holds, with no segment left open
 	Subject Subject
@@ -35,19 +35,15 @@ type Request struct {
 	Packed  []string // packed files, for Journal.Packed
 }
 
-// maxReason bounds a reason, in bytes.
-const maxReason = 4 << 10
+const maxReason = 4 << 10 // bytes
 
-// ErrNothing says that a directory has nothing of a subject.
-var ErrNothing = errors.New("nothing of it is there")
+var (
+	ErrNothing    = errors.New("nothing of it is there")
+	ErrDone       = errors.New("no body of it is there any more")
+	ErrUnfinished = errors.New("forgetting was broken off") // the directory has a journal
+)
 
-// ErrDone says that a directory has no body of a subject any more.
-var ErrDone = errors.New("no body of it is there any more")
-
-// ErrUnfinished says that a directory has a journal: something is being forgotten, or was when a kill came.
-var ErrUnfinished = errors.New("forgetting was broken off")
-
-// Find says what would be done. Errors are ErrNothing and ErrDone, with what was found.
+// Find returns what Prepare would do. It returns its findings also with ErrNothing and ErrDone.
 func Find(ctx context.Context, r Request) (Found, error) {
 	a, _, err := r.find(ctx)
 	if a == nil {
@@ -67,7 +63,7 @@ func (r *Request) find(ctx context.Context) (*archived, *lines, error) {
 	}
 	a.Lines = int64(len(l.entries))
 	switch {
-	case !a.nothing():
+	case a.Bodies+a.Records+a.Refusals+a.Lines > 0:
 		return a, l, nil
 	case a.Before > 0 && !r.All:
 		return a, l, ErrDone
@@ -75,8 +71,8 @@ func (r *Request) find(ctx context.Context) (*archived, *lines, error) {
 	return a, l, ErrNothing
 }
 
-// Prepare finds what is the subject's, writes the new files, and then the journal: Finish has to follow, now or later.
-// Without a journal nothing was changed. Errors are ErrNothing, ErrDone and ErrUnfinished, among others.
+// Prepare finds the subject's parts, writes the new files, and then the journal, which Finish must follow. Without a journal
+// nothing changed. Errors are ErrNothing, ErrDone and ErrUnfinished, among others.
 func Prepare(ctx context.Context, r Request) (*Journal, error) {
 	return prepare(ctx, r, &disk{dir: r.Dir})
 }
@@ -164,7 +160,7 @@ func (a *archived) rewrite(ctx context.Context, d *disk, name string) (files []l
 	return append(files, one), err
 }
 
-// renewed prepares the file of a name, and says what it was and is.
+// renewed prepares a new file of a name, and returns its digests before and after.
 func (d *disk) renewed(ctx context.Context, name string, write func(w io.Writer) error) (f ledger.RedactedFile, err error) {
 	_, before, err := durable.Digest(ctx, d.path(name))
 	if err == nil {
@@ -178,7 +174,7 @@ func (d *disk) renewed(ctx context.Context, name string, write func(w io.Writer)
 	return f, err
 }
 
-// findCopies notes what else may hold what goes.
+// findCopies notes other files that may hold copies.
 func (j *Journal) findCopies(d *disk) error {
 	for _, folder := range []string{archiveDir, ""} {
 		entries, err := os.ReadDir(d.path(folder))
@@ -203,8 +199,8 @@ func (j *Journal) findCopies(d *disk) error {
 	return nil
 }
 
-// Open returns the journal of a directory, which is to be finished, or nil. It takes away what was
-// prepared and came to nothing. The caller holds the directory.
+// Open returns the journal of a directory, to be finished, or nil. Without a journal it removes prepared files. The caller
+// holds the directory.
 func Open(dir string) (*Journal, error) {
 	j, err := readJournal(dir)
 	if j != nil || err != nil {
@@ -217,13 +213,11 @@ func Open(dir string) (*Journal, error) {
 // Pending reports whether a directory has a journal.
 func Pending(dir string) bool { return (&disk{dir: dir}).there(JournalName) }
 
-// Left reports whether a directory has a journal, or something that was prepared. Without the directory's lock they may
-// be those of a process at work.
+// Left reports whether a directory has a journal or prepared files. Without the directory's lock they may be in use.
 func Left(dir string) bool {
 	return Pending(dir) || (&disk{dir: dir}).there(PreparedName)
 }
 
-// lines are what of a ledger is the subject's.
 type lines struct {
 	entries []int64           // that become stubs, ascending
 	hosts   []string          // of which no line is left
@@ -266,7 +260,7 @@ func findLines(ctx context.Context, dir string, r *Request, a *archived) (*lines
 	return l, nil
 }
 
-// Found is what a directory has of a subject.
+// Found counts a subject's parts of a directory.
 type Found struct {
 	Bodies    int64 `json:"bodies"`    // responses that lose their bodies
 	Records   int64 `json:"records"`   // records that go, requests and metadata among them
@@ -281,12 +275,9 @@ type Found struct {
 	ElsewhereURLs []string `json:"elsewhere_urls,omitempty"` // the first of those URLs
 }
 
-func (f *Found) nothing() bool { return f.Bodies+f.Records+f.Refusals+f.Lines == 0 }
+const maxNamed = 10 // URLs in a Found
 
-// maxNamed is how many URLs a Found names.
-const maxNamed = 10
-
-// archived is what of the archive is the subject's.
+// archived are the subject's parts of the archive.
 type archived struct {
 	Found
 	dir     string
@@ -300,7 +291,7 @@ type archived struct {
 	request string               // the id of the last request
 }
 
-// find goes through the archive. Only complete segments are looked at: the caller has none left open.
+// find goes through the archive's complete segments: the caller has none left open.
 func find(ctx context.Context, dir string, s *Subject, all bool) (*archived, error) {
 	a := &archived{dir: dir, subject: s, all: all, edits: map[string]warc.Fate{}, seen: map[string]bool{}}
 	names, err := segments(dir)
@@ -320,7 +311,7 @@ func find(ctx context.Context, dir string, s *Subject, all bool) (*archived, err
 	return a, nil
 }
 
-// segments are the names of the complete segments of an archive; without one it is empty.
+// segments returns the names of the complete segments of an archive.
 func segments(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(dir, archiveDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -335,7 +326,6 @@ func segments(dir string) (names []string, err error) {
 	return names, err
 }
 
-// errDamaged is what the operator does about a segment that cannot be read: what stands in it nobody knows.
 var errDamaged = errors.New("nothing was changed, because the content after that place is unknown: " +
 	"put a copy of the file back, or move it out of the directory (an audit then misses it), and run the command again")
 
@@ -404,8 +394,7 @@ func (a *archived) record(rec *warc.Record) error {
 	return nil
 }
 
-// without returns how many lines of a record of refusals are the subject's, and the block without them. A line that
-// cannot be read is nobody's, unless it has the subject's URL: then nothing says what it is, and it stays.
+// without returns the number of the subject's lines in a record of refusals, and the block without them. Invalid lines stay.
 func (a *archived) without(rec *warc.Record) (n int64, block []byte, err error) {
 	b, err := io.ReadAll(rec.Block)
 	if err != nil {
@@ -425,7 +414,6 @@ func (a *archived) without(rec *warc.Record) (n int64, block []byte, err error) 
 	return n, block, nil
 }
 
-// revisit counts what a record that has no body of its own means.
 func (a *archived) revisit(rec *warc.Record, covered bool) {
 	of := rec.Fields.Get("WARC-Refers-To-Target-URI")
 	switch _, goes := a.edits[strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")]; {
@@ -457,7 +445,7 @@ func (a *archived) exchange(id string) {
 	}
 }
 
-// response has a response lose its body, if it has one.
+// response marks a response to lose its body, if it has one.
 func (a *archived) response(rec *warc.Record) error {
 	head, err := warc.HTTPHead(rec.Block)
 	switch {
@@ -492,15 +480,13 @@ func (a *archived) edit(rec *warc.Record) (warc.Edit, error) {
 	return warc.Edit{Fate: warc.Replace, Block: block}, nil
 }
 
-// Subject is what is forgotten.
 type Subject struct {
 	Text   string            // as the operator wrote it
 	Covers func(string) bool // reports whether a URL is of it
 	Host   bool              // all of a host, or more: with everything its robots.txt goes, too
 }
 
-// Digest is what a redaction mark says of a subject: nobody who does not know both can tell which it was. The salt is
-// the operator's to keep, or to give to whoever asked.
+// Digest identifies a subject in a redaction mark for those who know the salt, which the operator keeps or gives away.
 func Digest(salt, subject string) string {
 	sum := sha256.Sum256([]byte(salt + "\n" + subject))
 	return hex.EncodeToString(sum[:])
@@ -513,9 +499,8 @@ func newSalt() string {
 	return hex.EncodeToString(b[:])
 }
 
-// bound reports whether a line is of what the crawl was bound by, and stays: robots.txt and proofs of ownership,
-// wherever a redirect led them. They go with everything of a subject that is all of a host, unless another host
-// redirected there.
+// bound reports whether a line is of robots.txt or of a proof of ownership, which bound the crawl and stay. They go with all of
+// a host, unless another host redirected there.
 func (s *Subject) bound(l *storage.Line, all bool) bool {
 	if l.Decision != storage.DecisionRobots && l.Decision != storage.DecisionOwner {
 		return false
@@ -523,20 +508,20 @@ func (s *Subject) bound(l *storage.Line, all bool) bool {
 	return !all || !s.Host || l.Via != "" && !s.Covers(l.Via)
 }
 
-// takes reports whether a line goes with everything of the subject, from the ledger, and from the archive's refusals.
+// takes reports whether a line goes with everything of the subject.
 func (s *Subject) takes(l *storage.Line) bool {
 	return s.Covers(l.URL) && !s.bound(l, true) || s.ledTo(l)
 }
 
-// ledTo reports whether a line is of what the robots.txt of the subject, all of a host, redirected to: it is its robots.txt,
-// and goes with it. The /robots.txt of the host that was asked binds that host, too, and stays.
+// ledTo reports whether a line is of the target of a redirect of the subject's robots.txt. It goes with that, unless it is
+// another host's /robots.txt, which binds that host.
 func (s *Subject) ledTo(l *storage.Line) bool {
 	_, rest, _ := strings.Cut(l.URL, "://")
 	_, path, _ := strings.Cut(rest, "/")
 	return s.Host && l.Decision == storage.DecisionRobots && l.Via != "" && s.Covers(l.Via) && path != "robots.txt"
 }
 
-// elsewhere has an exchange go of which a record is the metadata, if the subject's robots.txt led there.
+// elsewhere drops the exchange of a metadata record if the subject's robots.txt redirected there.
 func (a *archived) elsewhere(rec *warc.Record) {
 	l, err := rec.Decision()
 	if err != nil || !a.subject.ledTo(&l) { // one that cannot be read is nobody's
@@ -552,7 +537,7 @@ func (a *archived) elsewhere(rec *warc.Record) {
 	}
 }
 
-// metadata tells what an exchange was for, and takes back what was decided of one that stays.
+// metadata undoes the edits of an exchange that bound the crawl.
 func (a *archived) metadata(rec *warc.Record) error {
 	id := rec.ConcurrentTo()
 	if _, changes := a.edits[id]; !changes {

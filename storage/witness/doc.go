@@ -1,12 +1,8 @@
 // Package witness submits checkpoints to witnesses, stores their cosignatures, and compares two views of a log.
 //
-// A witness states: at this time, this was the largest tree of the log that I have seen, and it continues every one that
-// I stated before. So all who believe one witness see one log. A log that shows two people two histories needs two
-// witnesses that do not speak to each other.
+// A witness states the largest tree of a log that it has seen, which continues all it stated before. So everyone who trusts
+// a witness sees one log: a log with two histories needs two witnesses that do not compare.
 //
-// Client sends a checkpoint by HTTP, learns the size that the witness has from its refusal, and proves consistency from
-// there. Relate reports of two Views whether one continues the other. Two notes of one size, signed by one key, with
-// different roots are evidence by themselves.
-//
-// The package reads no lines of a ledger; the caller gives the proofs. It holds no key and starts no goroutine.
+// Client sends a checkpoint by HTTP, learns the witness's size from its refusal, and proves consistency from there. Relate
+// reports whether one View continues the other: two signed notes of one size with different roots are evidence.
 package witness

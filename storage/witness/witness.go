@@ -25,19 +25,17 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// The protocol (https://c2sp.org/tlog-witness).
 const (
 	addPath  = "/add-checkpoint"
 	sizeType = "text/x.tlog.size"
 )
 
-// maxAnswer is the most that is read of an answer: a note and a little.
-const maxAnswer = checkpoint.MaxNote + 1<<10
+const (
+	maxAnswer     = checkpoint.MaxNote + 1<<10 // bytes read of a response: a note and a little
+	clientTimeout = 30 * time.Second           // for a whole exchange
+)
 
-// clientTimeout is for a whole exchange.
-const clientTimeout = 30 * time.Second
-
-// NewHTTPClient returns a client for witnesses. The user names them, so any address will do; redirects are not followed.
+// NewHTTPClient returns a client for witnesses. It allows any address, since the user names them, and follows no redirects.
 func NewHTTPClient() *http.Client {
 	return &http.Client{
 		Timeout:       clientTimeout,
@@ -45,13 +43,11 @@ func NewHTTPClient() *http.Client {
 	}
 }
 
-// A Client asks one witness.
 type Client struct {
 	http *http.Client
 	base *url.URL
 }
 
-// NewClient returns a client of the witness whose submission prefix is at a URL.
 func NewClient(h *http.Client, prefix string) (*Client, error) {
 	u, err := url.Parse(prefix)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
@@ -61,10 +57,10 @@ func NewClient(h *http.Client, prefix string) (*Client, error) {
 	return &Client{h, u}, nil
 }
 
-// A StatusError is an answer other than 200 and 409.
+// A StatusError is a response other than 200 and 409.
 type StatusError struct {
 	Status int
-	Why    string // as the witness says it: text of somebody else, one line
+	Why    string // by the witness: one line of third-party text
 }
 
 func (e *StatusError) Error() string {
@@ -84,15 +80,12 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// errConflict is the answer 409: the witness has the log at another size.
-var errConflict = errors.New("the witness has the log at another size")
+var errConflict = errors.New("the witness has the log at another size") // the response 409
 
-// maxTurns is how often a size is learnt anew: others may lodge checkpoints of the log at the same time.
-const maxTurns = 4
+const maxTurns = 4 // attempts: others may submit checkpoints of the log at the same time
 
-// Cosign has the witness cosign n, a checkpoint signed by the log. It first asks as if the witness knew nothing, and
-// learns from what it answers which size it has; prove gives the proof from there to n. A witness that has a larger one
-// is ErrAhead.
+// Cosign asks the witness to cosign n, a checkpoint signed by the log. It learns the witness's size from the refusal of its
+// first request; prove gives the proof from there to n. A witness with a larger log is ErrAhead.
 func (c *Client) Cosign(
 	ctx context.Context, n *checkpoint.Note, prove func(from int64) (tlog.TreeProof, error),
 ) ([]checkpoint.Signature, error) {
@@ -119,10 +112,10 @@ func (c *Client) Cosign(
 	return nil, errors.New("the witness returns another size each time")
 }
 
-// ErrAhead says that a witness has a longer log than the one it is shown: either is old, or the log was cut.
+// ErrAhead reports a witness with a longer log: the given checkpoint is old, or the log was cut.
 var ErrAhead = errors.New("the witness has a longer log")
 
-// add sends a request. A conflict tells the size that the witness has.
+// add sends a request. A conflict returns the witness's size.
 func (c *Client) add(ctx context.Context, r Request) (body []byte, size int64, err error) {
 	a, err := c.do(ctx, http.MethodPost, addPath, r.Marshal())
 	if err != nil {
@@ -134,7 +127,8 @@ func (c *Client) add(ctx context.Context, r Request) (body []byte, size int64, e
 		return a.body, 0, nil
 	case a.status == http.StatusConflict && kind == sizeType:
 		text, ok := strings.CutSuffix(string(a.body), "\n")
-		if size, err = parseSize(text); err != nil || !ok {
+		size, err = strconv.ParseInt(text, 10, 64)
+		if !ok || err != nil || size < 0 || strconv.FormatInt(size, 10) != text { // no sign, no leading zero
 			return nil, 0, errors.New("it answered 409 and no size")
 		}
 		return nil, size, errConflict
@@ -142,7 +136,7 @@ func (c *Client) add(ctx context.Context, r Request) (body []byte, size int64, e
 	return nil, 0, &StatusError{a.status, firstLine(a.body)}
 }
 
-// Latest is the last checkpoint of an origin that the witness cosigned (its monitoring prefix is the same URL).
+// Latest returns the last checkpoint of an origin that the witness cosigned (the monitoring prefix is the same URL).
 func (c *Client) Latest(ctx context.Context, origin string) (*checkpoint.Note, error) {
 	sum := sha256.Sum256([]byte(origin))
 	a, err := c.do(ctx, http.MethodGet, "/"+hex.EncodeToString(sum[:])+"/checkpoint", nil)
@@ -161,7 +155,6 @@ func (c *Client) Latest(ctx context.Context, origin string) (*checkpoint.Note, e
 	return n, err
 }
 
-// reply is what a witness answered.
 type reply struct {
 	status      int
 	contentType string
@@ -197,14 +190,13 @@ func firstLine(b []byte) string {
 	return strings.TrimSpace(line)
 }
 
-// A Request (https://c2sp.org/tlog-witness, add-checkpoint) asks for the cosignature of a checkpoint. The proof says that its tree continues the one of size Old.
+// Request is an add-checkpoint request (https://c2sp.org/tlog-witness). Proof shows that Note continues the tree of size Old.
 type Request struct {
 	Old   int64
 	Proof tlog.TreeProof
 	Note  *checkpoint.Note
 }
 
-// Marshal is the request as it is sent.
 func (r Request) Marshal() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "old %d\n", r.Old)
@@ -216,24 +208,13 @@ func (r Request) Marshal() []byte {
 	return b.Bytes()
 }
 
-// parseSize reads a size in the one way in which it is written: no sign, no leading zero.
-func parseSize(text string) (int64, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 || strconv.FormatInt(n, 10) != text {
-		return 0, errors.New("not a size")
-	}
-	return n, nil
-}
-
 const (
-	// patience is how long Keep waits for another that keeps something beside the same ledger.
-	patience = 10 * time.Second
+	patience = 10 * time.Second // of Keep with another process that holds the same ledger's checkpoints
 	pause    = 20 * time.Millisecond
 )
 
-// Keep adds the cosignature of a witness to the stored checkpoint of the ledger in dir that n is, and to the file of the
-// latest checkpoint if that is the same. It returns when that witness cosigned: a cosignature that was there before
-// stays, since the earlier one proves more. The crawl may run meanwhile.
+// Keep adds a witness's cosignature to the stored checkpoint n of the ledger in dir, and to the latest checkpoint if that is
+// the same. It returns the time of the cosignature: an earlier one stays, since it proves more. The crawl may run meanwhile.
 func Keep(
 	ctx context.Context, dir string, n *checkpoint.Note, by checkpoint.Key, s checkpoint.Signature,
 ) (time.Time, error) {
@@ -266,7 +247,7 @@ func Keep(
 	return at, refreshLatest(dir, stored)
 }
 
-// storedNote is the note of n's size, which is of the same tree.
+// storedNote returns the stored note of n's size, which must have n's text.
 func storedNote(dir string, n *checkpoint.Note) (*checkpoint.Note, error) {
 	path := ledger.CheckpointPath(dir, n.Size)
 	stored, err := ledger.ReadNote(path)
@@ -279,8 +260,8 @@ func storedNote(dir string, n *checkpoint.Note) (*checkpoint.Note, error) {
 	return stored, err
 }
 
-// refreshLatest makes n the latest checkpoint, if another form of it is. A crawl that runs may put a later one there at
-// the same time: its own file, which is written before, tells.
+// refreshLatest replaces the latest checkpoint by n if only signatures differ. If a running crawl writes a later one at the
+// same time, the later one's stored file restores it.
 func refreshLatest(dir string, n *checkpoint.Note) error {
 	path := filepath.Join(dir, ledger.CheckpointName)
 	latest, err := ledger.ReadNote(path)
@@ -299,7 +280,7 @@ func refreshLatest(dir string, n *checkpoint.Note) error {
 	return durable.WriteFile(path, latest.Marshal(), 0o644)
 }
 
-// hold waits until nobody else keeps anything beside the ledger in dir.
+// hold locks the checkpoints of the ledger in dir against other processes.
 func hold(ctx context.Context, dir string) (io.Closer, error) {
 	folder := filepath.Dir(ledger.CheckpointPath(dir, 0))
 	if err := durable.MakeFolder(folder); err != nil {
@@ -322,17 +303,14 @@ func hold(ctx context.Context, dir string) (io.Closer, error) {
 
 var emptyRoot = new(tree.Growing).Root()
 
-// A View is what somebody shows of a log: a checkpoint and, of whoever has the entries too, the root of each tree up to
-// it.
+// A View is one party's view of a log: a checkpoint and, if it has the entries, the root of each tree up to it.
 type View struct {
 	Note *checkpoint.Note
 	Root func(size int64) (tlog.Hash, error) // nil if there is the note alone
 }
 
-// Relation is how two views stand to each other.
 type Relation string
 
-// The relations of a view to another.
 const (
 	Equal     Relation = "equal"     // one tree
 	Continued Relation = "continued" // the second continues the first
@@ -342,14 +320,13 @@ const (
 	Unknown   Relation = "unknown"   // the longer one is a note alone, and proves nothing of the shorter
 )
 
-// A Verdict says how two views stand to each other. Common is how many entries both have, where both tell: up to there
-// the histories are one.
+// A Verdict is the relation of two views. Common is the number of entries of their common history.
 type Verdict struct {
 	Relation Relation
 	Common   int64 // -1 if it is not known
 }
 
-// Relate compares two views. It checks no signatures: who signed the notes is evidence of its own.
+// Relate compares two views. It checks no signatures.
 func Relate(a, b View) (Verdict, error) {
 	switch {
 	case a.Note.Origin != b.Note.Origin:
@@ -383,7 +360,7 @@ func Relate(a, b View) (Verdict, error) {
 	return Verdict{Continued, size}, nil
 }
 
-// forked looks for the place where two views part: the roots are one up to it, and never again behind it.
+// forked finds where two views part, by bisection: roots are equal up to there.
 func forked(a, b View) (Verdict, error) {
 	if a.Root == nil || b.Root == nil {
 		return Verdict{Fork, -1}, nil

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Checkpoint says that the log of an origin has so many entries, and the root hash of their tree.
+// Checkpoint is the number of entries and the root hash of the tree of the log with an origin.
 type Checkpoint struct {
 	Origin string
 	Size   int64
@@ -34,7 +34,7 @@ func (c Checkpoint) Text() []byte {
 	return log.Checkpoint{Origin: c.Origin, Size: uint64(c.Size), Hash: c.Root[:]}.Marshal()
 }
 
-// Short is SIZE:HEX, as people keep a checkpoint elsewhere: the number of entries and the root.
+// Short is SIZE:HEX, the form in which people keep a checkpoint: number of entries and root.
 func (c Checkpoint) Short() string {
 	return strconv.FormatInt(c.Size, 10) + ":" + hex.EncodeToString(c.Root[:])
 }
@@ -42,8 +42,7 @@ func (c Checkpoint) Short() string {
 var errKept = errors.New("not a checkpoint: give the output of curtsy ledger checkpoint, or SIZE:HEX (the number of " +
 	"lines and the 64 digits of the root)")
 
-// ParseKept reads a checkpoint that was kept elsewhere: SIZE:HEX, or a note, of which no signature is checked. The origin
-// of the first is not known.
+// ParseKept reads a kept checkpoint: SIZE:HEX, without an origin, or a note, whose signatures it does not check.
 func ParseKept(text string) (c Checkpoint, err error) {
 	short := strings.TrimSpace(text)
 	if digits, root, ok := strings.Cut(short, ":"); ok && !strings.Contains(short, "\n") {
@@ -61,8 +60,7 @@ func ParseKept(text string) (c Checkpoint, err error) {
 	return n.Checkpoint, nil
 }
 
-// parseText reads the body of a note in the one way in which Text writes it. Further lines may follow: they are signed
-// as well (extension lines), and mean nothing here.
+// parseText reads the body of a note in the exact form of Text. Further (extension) lines may follow; they are signed too.
 func parseText(b []byte) (c Checkpoint, err error) {
 	var of log.Checkpoint
 	rest, err := of.Unmarshal(b)
@@ -79,7 +77,7 @@ func parseText(b []byte) (c Checkpoint, err error) {
 	return Checkpoint{Origin: of.Origin, Size: int64(of.Size), Root: tlog.Hash(of.Hash)}, nil
 }
 
-// Sign returns the note of c, signed by s. A nil s gives the note of a ledger without a key, which has no signature.
+// Sign returns the note of c, signed by s. A nil s returns the unsigned note of a ledger without a key.
 func (s *Signer) Sign(c Checkpoint) ([]byte, error) {
 	if s == nil {
 		return append(c.Text(), '\n'), nil
@@ -91,14 +89,14 @@ func (s *Signer) Sign(c Checkpoint) ([]byte, error) {
 	return b, nil
 }
 
-// NewID returns what tells one log from another: 16 random digits.
+// NewID returns the id of a log: 16 random hexadecimal digits.
 func NewID() string {
 	b := make([]byte, 8)
 	rand.Read(b)
 	return hex.EncodeToString(b)
 }
 
-// Origin is the origin of the log with that id whose first checkpoint s signs. It stays, though the key may change.
+// Origin returns the origin of the log with an id whose first checkpoint s signs. It stays if the key changes.
 func Origin(s *Signer, id string) string {
 	if s == nil {
 		return "curtsy/" + id
@@ -106,13 +104,12 @@ func Origin(s *Signer, id string) string {
 	return s.key.name + "/" + id
 }
 
-// What a note may have. The signed-note library takes no more signatures than that.
 const (
 	MaxNote       = 64 << 10 // bytes
 	MaxSignatures = 100
 )
 
-// Note is a checkpoint with its signatures, none of which has been checked.
+// Note is a checkpoint with its unchecked signatures.
 type Note struct {
 	Checkpoint
 	Signatures []Signature
@@ -120,14 +117,12 @@ type Note struct {
 	text []byte // what is signed
 }
 
-// Signature is a line of a note.
 type Signature struct {
 	Name   string
 	Hash   uint32 // of name and key
 	Octets []byte // of the signature, without the hash before it
 }
 
-// Parse reads a note that may come from anybody.
 func Parse(b []byte) (*Note, error) {
 	n, err := parse(b)
 	if err != nil {
@@ -156,21 +151,13 @@ func parse(b []byte) (*Note, error) {
 	}
 	n := &Note{Checkpoint: c, text: []byte(of.Text)}
 	for _, s := range of.UnverifiedSigs {
-		line, err := ofLibrary(s)
-		if err != nil {
-			return nil, err
+		b, err := base64.StdEncoding.DecodeString(s.Base64)
+		if err != nil || len(b) < 4 {
+			return nil, fmt.Errorf("the signature of %.80q cannot be read", s.Name)
 		}
-		n.Signatures = append(n.Signatures, line)
+		n.Signatures = append(n.Signatures, Signature{Name: s.Name, Hash: s.Hash, Octets: b[4:]})
 	}
 	return n, nil
-}
-
-func ofLibrary(s note.Signature) (Signature, error) {
-	b, err := base64.StdEncoding.DecodeString(s.Base64)
-	if err != nil || len(b) < 4 {
-		return Signature{}, fmt.Errorf("the signature of %.80q cannot be read", s.Name)
-	}
-	return Signature{Name: s.Name, Hash: s.Hash, Octets: b[4:]}, nil
 }
 
 func (s Signature) library() note.Signature {
@@ -178,10 +165,9 @@ func (s Signature) library() note.Signature {
 	return note.Signature{Name: s.Name, Hash: s.Hash, Base64: base64.StdEncoding.EncodeToString(b)}
 }
 
-// Text is what the signatures sign: the note without them and without the blank line.
+// Text returns the signed part: the note without signatures and blank line.
 func (n *Note) Text() []byte { return slices.Clone(n.text) }
 
-// Marshal is n in its written form.
 func (n *Note) Marshal() []byte {
 	of := &note.Note{Text: string(n.text)}
 	for _, s := range n.Signatures {
@@ -194,8 +180,7 @@ func (n *Note) Marshal() []byte {
 	return b
 }
 
-// Add adds a signature, unchecked. It reports whether the note is another one now: not if it has that signature, or as
-// many as it may have.
+// Add adds a signature, unchecked. It reports false if the note has it, or has MaxSignatures.
 func (n *Note) Add(s Signature) bool {
 	same := func(o Signature) bool { return o.Name == s.Name && o.Hash == s.Hash && bytes.Equal(o.Octets, s.Octets) }
 	if len(n.Signatures) >= MaxSignatures || slices.ContainsFunc(n.Signatures, same) {
@@ -205,14 +190,12 @@ func (n *Note) Add(s Signature) bool {
 	return true
 }
 
-// SignedBy reports whether k has signed n.
 func (n *Note) SignedBy(k Key) bool {
 	v, err := note.NewVerifier(k.text)
 	return err == nil && slices.ContainsFunc(n.Signatures, func(s Signature) bool { return verified(n, s, v) })
 }
 
-// Claimed returns the first signature of n under the name and hash of k, right or wrong: a wrong one is a forgery, where
-// none at all says nothing.
+// Claimed returns the first signature of n under the name and hash of k, valid or forged.
 func (n *Note) Claimed(k Key) (Signature, bool) {
 	v, err := note.NewVerifier(k.text)
 	if err != nil {
@@ -225,8 +208,7 @@ func (n *Note) Claimed(k Key) (Signature, bool) {
 	return n.Signatures[i], true
 }
 
-// Cosigned reports whether the witness with the verifier key k has cosigned n, and when it says that it did (the latest
-// time, of several cosignatures).
+// Cosigned reports whether the witness with the verifier key k cosigned n, and returns the latest time of its cosignatures.
 func (n *Note) Cosigned(k Key) (at time.Time, ok bool) {
 	v, err := cosign.NewVerifierForCosignatureV1(k.text)
 	if err != nil {
@@ -247,8 +229,8 @@ func verified(n *Note, s Signature, v note.Verifier) bool {
 	return s.Name == v.Name() && s.Hash == v.KeyHash() && v.Verify(n.text, s.Octets)
 }
 
-// Cosign returns the cosignature of a witness under n, of this moment (cosignature/v1). It checks nothing: whoever calls
-// it has checked that n is consistent with all that the witness has cosigned before.
+// Cosign returns a witness's cosignature of n at this moment (cosignature/v1). The caller has checked that n is consistent with
+// all that the witness has cosigned.
 func (s *Signer) Cosign(n *Note) (Signature, error) {
 	signer, err := cosign.NewSignerForCosignatureV1(s.secret())
 	if err != nil {
@@ -266,7 +248,7 @@ func (s Signature) Line() []byte {
 	return []byte("\u2014 " + s.Name + " " + s.library().Base64 + "\n")
 }
 
-// ParseSignatures reads lines of signatures, as a witness answers with.
+// ParseSignatures reads signature lines, the response of a witness.
 func ParseSignatures(b []byte) ([]Signature, error) {
 	n, err := parse(append([]byte("of\n0\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n"), b...))
 	if err != nil || len(n.Signatures) == 0 {
@@ -275,14 +257,11 @@ func ParseSignatures(b []byte) ([]Signature, error) {
 	return n.Signatures, nil
 }
 
-// algEd25519 is the octet before an Ed25519 key in a verifier key or signer key (https://c2sp.org/signed-note).
-const algEd25519 = 1
-
-// algCosignature is that octet where the key is one for cosignatures (https://c2sp.org/tlog-cosignature).
-const algCosignature = 4
-
-// maxKey is the longest verifier key that is read, in bytes.
-const maxKey = 1 << 10
+const (
+	algEd25519     = 1       // the byte before a key in a verifier or signer key (https://c2sp.org/signed-note)
+	algCosignature = 4       // the same for a key of cosignatures (https://c2sp.org/tlog-cosignature)
+	maxKey         = 1 << 10 // bytes of a verifier key
+)
 
 // Key is a verifier key. Its zero value is none.
 type Key struct {
@@ -291,9 +270,8 @@ type Key struct {
 	public string // as a string, so that keys can be compared
 }
 
-// ParseKey reads a verifier key, NAME+HASH+BASE64. White space around it is cut off, so that the content of a file will
-// do. Only keys of Ed25519 are known. A witness's key may be written as the one for cosignatures that it is (Cosigner),
-// or as one for signatures: what is meant follows from where it is used.
+// ParseKey reads a verifier key, NAME+HASH+BASE64, of Ed25519. It ignores white space around it, as in a file. A witness's key
+// may be in the form for cosignatures (Cosigner) or for signatures.
 func ParseKey(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxKey {
@@ -331,7 +309,7 @@ func parseCosigner(text string) (Key, bool) {
 	return k, err == nil && k.Cosigner() == text
 }
 
-// Cosigner is the key of a witness in its written form, as a key for cosignatures; empty for none.
+// Cosigner returns the key of a witness in its written form, as a key for cosignatures; empty for none.
 func (k Key) Cosigner() string {
 	if k.IsZero() {
 		return ""
@@ -343,7 +321,7 @@ func (k Key) Cosigner() string {
 	return text
 }
 
-// KeyOf is the verifier key of an operator's public key, under the name that curtsy gives it.
+// KeyOf returns the verifier key of an operator's public key, with the name that curtsy gives it.
 func KeyOf(public ed25519.PublicKey) Key {
 	sum := sha256.Sum256(public)
 	k, err := named("curtsy-"+hex.EncodeToString(sum[:4]), public)
@@ -361,7 +339,6 @@ func named(name string, public ed25519.PublicKey) (Key, error) {
 	return Key{name: name, text: text, public: string(public)}, nil
 }
 
-// Name is the name under which the key signs.
 func (k Key) Name() string { return k.name }
 
 // String is the verifier key in its written form; empty for none.
@@ -385,7 +362,7 @@ type Signer struct {
 	note note.Signer
 }
 
-// NewSigner returns the signer of an operator, from the 32 octets of its secret.
+// NewSigner returns the signer of an operator, from the 32 bytes of its secret.
 func NewSigner(seed []byte) (*Signer, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("a signing key has %d bytes, and this has %d", ed25519.SeedSize, len(seed))
@@ -393,7 +370,7 @@ func NewSigner(seed []byte) (*Signer, error) {
 	return newSigner(KeyOf(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)), seed)
 }
 
-// WitnessSigner returns a signer under a name of its own choosing, which has neither white space nor a plus sign.
+// WitnessSigner returns a signer under a chosen name, which has neither white space nor a plus sign.
 func WitnessSigner(name string, seed []byte) (*Signer, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("a signing key has %d bytes, and this has %d", ed25519.SeedSize, len(seed))
@@ -417,7 +394,7 @@ func newSigner(k Key, seed []byte) (*Signer, error) {
 	return s, nil
 }
 
-// secret is the signer key in the written form that libraries of signed notes take.
+// secret is the signer key in the form of signed-note libraries.
 func (s *Signer) secret() string {
 	hash, _, _ := strings.Cut(strings.TrimPrefix(s.key.text, s.key.name+"+"), "+")
 	return "PRIVATE+KEY+" + s.key.name + "+" + hash + "+" + base64.StdEncoding.EncodeToString(append([]byte{algEd25519}, s.seed...))
@@ -442,16 +419,15 @@ func (s *Signer) Key() Key {
 // VerifierKey is the verifier key of s in its written form; empty for nil.
 func (s *Signer) VerifierKey() string { return s.Key().text }
 
-// rotationTitle keeps a signature that was made for something else from being one of a rotation.
+// rotationTitle separates signatures of rotations from others.
 const rotationTitle = "curtsy key rotation"
 
-// Rotation says that an operator signs with another key from some time on. Both keys have signed it.
+// Rotation says that an operator signs with another key from a time on. Both keys sign it.
 type Rotation struct {
 	Old, New Key
 	At       time.Time // in seconds, UTC
 }
 
-// Rotate returns the note of a rotation.
 func Rotate(from, to *Signer, at time.Time) ([]byte, error) {
 	if from == nil || to == nil || from.key == to.key {
 		return nil, errors.New("checkpoint: a rotation is from one key to another")

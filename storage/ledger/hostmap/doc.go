@@ -1,24 +1,19 @@
-// Package hostmap implements the completeness map of a ledger: first line, count and digest of each host.
-//
-// That lines are in a log is proven by its tree. That a host has no others needs an index that the log commits to:
-// whoever leaves a line of a host out of a proof states another count and another digest than the map.
-//
-// # The map
+// Package hostmap implements the completeness map of a ledger: first line, count and digest of each host. The tree proves
+// that lines are in the log; the map proves that a host has no others.
 //
 // A host's key is the SHA-256 of the log's origin, a newline and the host. Its value is the text
 //
 //	FIRST COUNT DIGEST
 //
-// of the index of its first entry, the number of its entries, and, in hexadecimal digits, d: 32 zero octets, and with
-// each entry in their order d = SHA-256(d, entry hash). Over the bits of the keys, the most significant first, stands a
-// binary trie. A range that holds no key is 32 zero octets; one that holds one key is
+// of the index of its first entry, the number of its entries, and hexadecimal d: 32 zero bytes, and with each entry in order
+// d = SHA-256(d, entry hash). The map is a binary trie over the bits of the keys, most significant first. A range without a
+// key is 32 zero bytes; one with one key is
 //
 //	SHA-256(0x00, key, SHA-256(value))
 //
-// however deep it lies; any other is SHA-256(0x01, left half, right half). Since the key says where an entry lies, no
-// root has two for one host, and a proof names nobody else: it consists of the hashes beside the path. That a host has no
-// entry is shown by an empty range, or by the one other entry of its range, whose key and hashed value are told.
+// at any depth; any other is SHA-256(0x01, left half, right half). The key determines the place of an entry, so no root has
+// two for one host, and a proof, the hashes beside the path, names no other host. An absent host is shown by an empty range,
+// or by the one other entry of its range, with key and hashed value.
 //
-// The map is not the tree of RFC 6962: that one is ordered by time. It follows the tries of CONIKS (Melara et al., 2015)
-// without their verifiable random functions: a key can be guessed by whoever guesses the host.
+// It follows the tries of CONIKS (Melara et al., 2015) without verifiable random functions: a key reveals a guessed host.
 package hostmap

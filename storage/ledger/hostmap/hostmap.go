@@ -14,10 +14,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Hash is a key, a digest or a node of a map.
 type Hash [sha256.Size]byte
 
-// String is h in hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -31,10 +29,9 @@ func (h *Hash) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Key is the key of a host in the map of the log with that origin.
 func Key(origin, host string) Hash { return sha256.Sum256([]byte(origin + "\n" + host)) }
 
-// Entry is what the map says of a host. The zero value, with a Key, is a host without entries.
+// Entry is a host's entry in the map. The zero value, with a Key, is a host without lines.
 type Entry struct {
 	Key    Hash   `json:"key"`
 	Host   string `json:"host"`   // not part of the map; empty when it is not known
@@ -43,7 +40,7 @@ type Entry struct {
 	Digest Hash   `json:"digest"` // of their hashes
 }
 
-// Add takes the host's next entry in the log.
+// Add adds the host's next line.
 func (e *Entry) Add(index int64, h tlog.Hash) {
 	if e.Count == 0 {
 		e.First = index
@@ -55,7 +52,6 @@ func (e *Entry) Add(index int64, h tlog.Hash) {
 	e.Digest = sha256.Sum256(b[:])
 }
 
-// value is the hash of what the map has under the key of e.
 func (e *Entry) value() Hash {
 	b := make([]byte, 0, 128)
 	b = append(strconv.AppendInt(b, e.First, 10), ' ')
@@ -78,7 +74,7 @@ func node(left, right Hash) Hash {
 	return sha256.Sum256(b[:])
 }
 
-// up is the node above h, which lies at a depth on the way to key; beside is its sibling.
+// up returns the node above h, which is at a depth on the way to key; beside is its sibling.
 func up(key Hash, depth int, h, beside Hash) Hash {
 	if bit(key, depth-1) {
 		return node(beside, h)
@@ -86,10 +82,9 @@ func up(key Hash, depth int, h, beside Hash) Hash {
 	return node(h, beside)
 }
 
-// bit is the bit of a key that tells the left half of a range at a depth from the right one.
 func bit(key Hash, depth int) bool { return key[depth/8]>>(7-depth%8)&1 == 1 }
 
-// shared is how many bits two keys have in common at their beginning.
+// shared returns the number of leading bits that two keys share.
 func shared(a, b Hash) int {
 	for i := range a {
 		if x := a[i] ^ b[i]; x != 0 {
@@ -99,13 +94,12 @@ func shared(a, b Hash) int {
 	return 8 * len(a)
 }
 
-// Compare orders entries as Root and Prove take them: by their keys.
+// Compare orders entries by their keys, as Root and Prove take them.
 func Compare(a, b Entry) int { return bytes.Compare(a.Key[:], b.Key[:]) }
 
-// Host is the host of a URL, as the map has it: without scheme, user, port and path, and in lower case. It reads any
-// text, in the same simple way as verifiers in other languages can: what stands between the first :// and the next of
-// / ? # \ or the end; of that, what is behind the last @; of that, what is before a colon that only digits follow. A
-// text without :// has the empty host.
+// Host returns the host of a URL in the map, in lower case. It reads any text, simply enough for verifiers in other languages:
+// the part between the first :// and the next of / ? # \ or the end; of that, the part after the last @, without a colon
+// and digits at its end. A text without :// has the empty host.
 func Host(url string) string {
 	_, host, ok := strings.Cut(url, "://")
 	if !ok {
@@ -118,20 +112,15 @@ func Host(url string) string {
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && strings.Trim(host[i+1:], "0123456789") == "" {
 		host = host[:i]
 	}
-	return lower(host)
-}
-
-// lower is s with ASCII letters in lower case. Others stay as they are: canonical hosts have none.
-func lower(s string) string {
-	return strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune { // ASCII only: canonical hosts have no other letters
 		if 'A' <= r && r <= 'Z' {
 			return r + 'a' - 'A'
 		}
 		return r
-	}, s)
+	}, host)
 }
 
-// Each returns entries that are in memory, as Root and Prove take them.
+// Each yields entries in memory, for Root and Prove.
 func Each(all []Entry) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for _, e := range all {
@@ -144,8 +133,8 @@ func Each(all []Entry) iter.Seq2[Entry, error] {
 
 var errOrder = errors.New("hostmap: the entries are not in the order of their keys, or one is there twice")
 
-// Root is the root of the map of entries that come in the order of their keys, and how many they are. Each entry is given
-// to see, if there is one, on the way. Root keeps no more than a path. An error is one of the entries, or of see.
+// Root returns the root of the map of entries in the order of their keys, and their number. It passes each entry to see. It
+// keeps only one path in memory. An error is of an entry, or of see.
 func Root(sorted iter.Seq2[Entry, error], see ...func(e *Entry) error) (root Hash, n int64, err error) {
 	var b builder
 	for e, err := range sorted {
@@ -165,10 +154,10 @@ func Root(sorted iter.Seq2[Entry, error], see ...func(e *Entry) error) (root Has
 	return b.root(), n, nil
 }
 
-// builder makes the root of a range of keys below one node, which lies at the depth base.
+// builder computes the root of a range of keys below a node at the depth base.
 type builder struct {
 	base    int
-	pending []placed // what waits for its sibling, the upper ones first
+	pending []placed // nodes that wait for their siblings, the upper ones first
 	key     Hash     // of the entry that was added last
 	last    Hash     // its leaf; it has no place before the next key is known
 	left    int      // how many bits it shares with the one before; base without one
@@ -197,7 +186,7 @@ func (b *builder) add(key, leaf Hash) error {
 	return nil
 }
 
-// settle places the last leaf at a depth, and carries it up to the depth to, joined with what waits there.
+// settle places the last leaf at depth, and carries it up to the depth to, joined with pending siblings.
 func (b *builder) settle(depth, to int) {
 	h := b.last
 	for ; depth > to; depth-- {
@@ -225,17 +214,16 @@ type Proof struct {
 	Other    *Other // of an absent host: the one entry of the range that the path ends in; nil for an empty range
 }
 
-// Other is the entry of another host, as far as a proof tells it.
+// Other is the entry of another host in a proof.
 type Other struct {
 	Key   Hash `json:"key"`
 	Value Hash `json:"value"` // the hash of what the map has under its key
 }
 
-// MaxSiblings is the longest path.
-const MaxSiblings = 256
+const MaxSiblings = 256 // the longest path
 
-// Prove goes through the entries of a map, which come in the order of their keys, and returns the entry of key and the
-// proof of it, or without an entry, that there is none.
+// Prove returns the entry of key in a map, whose entries come in the order of their keys, and its proof; without an entry,
+// the proof of its absence.
 func Prove(sorted iter.Seq2[Entry, error], key Hash) (p Proof, entry *Entry, err error) {
 	f := finder{key: key, beside: map[int]group{}, at: -1}
 	for e, err := range sorted {
@@ -251,8 +239,7 @@ func Prove(sorted iter.Seq2[Entry, error], key Hash) (p Proof, entry *Entry, err
 	return p, f.found, nil
 }
 
-// finder gathers what lies beside the path to a key. Keys that share the same number of bits with it come one after the
-// other, and make up one sibling.
+// finder gathers the siblings of the path to a key. Keys that share the same number of bits with it form one sibling.
 type finder struct {
 	key    Hash
 	beside map[int]group // by the number of bits shared
@@ -318,10 +305,10 @@ func (f *finder) proof() (p Proof) {
 	return p
 }
 
-// ErrProof says that a proof does not lead to the root of the map.
+// ErrProof reports a proof that does not lead to the root of the map.
 var ErrProof = errors.New("the proof does not lead to the root of the map of hosts")
 
-// Check checks that the map with that root has the entry e under a key, or with a nil e, that it has none.
+// Check checks that the map with that root has the entry e under key, or with a nil e, none.
 func Check(root, key Hash, e *Entry, p Proof) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("hostmap: %w: %s", ErrProof, fmt.Sprintf(format, args...))

@@ -24,7 +24,7 @@ const (
 	maxLevels  = 64 / tileHeight
 )
 
-// ErrTiles says that tiles are missing, torn, or not those of the checkpoint: Rebuild makes them anew from the lines.
+// ErrTiles reports tiles that are missing, damaged, or of another tree: Rebuild makes them again from the lines.
 var ErrTiles = errors.New("the tiles of the ledger are not those of its checkpoint")
 
 // Tiles writes the tiles of a tree that grows. What it writes is not durable. Its methods are not for concurrent use.
@@ -34,7 +34,7 @@ type Tiles struct {
 	part [maxLevels][]tlog.Hash // of the last tile of each level, what there is
 }
 
-// NewTiles returns the tiles, below the folder dir, of an empty tree. Those of another tree that lie there are removed.
+// NewTiles returns the tiles of an empty tree below the folder dir. It removes those of another tree.
 func NewTiles(dir string) (*Tiles, error) {
 	if err := os.RemoveAll(filepath.Join(dir, tileFolder)); err != nil {
 		return nil, fmt.Errorf("tree: tiles: %w", err)
@@ -42,8 +42,7 @@ func NewTiles(dir string) (*Tiles, error) {
 	return &Tiles{dir: dir}, nil
 }
 
-// OpenTiles goes on with the tiles below the folder dir, of a tree of that size and root. ErrTiles says that they cannot
-// be gone on with.
+// OpenTiles continues the tiles below the folder dir, of a tree of that size and root. It returns ErrTiles if they differ.
 func OpenTiles(dir string, size int64, root tlog.Hash) (*Tiles, error) {
 	t := &Tiles{dir: dir, size: size}
 	if err := t.folders(filepath.Join(dir, tileFolder, "0")); err != nil {
@@ -86,7 +85,6 @@ func (t *Tiles) root() tlog.Hash {
 	return fold(edge)
 }
 
-// perfect is the root of a perfect tree over hashes.
 func perfect(hashes []tlog.Hash) tlog.Hash {
 	var g Growing
 	for _, h := range hashes {
@@ -95,7 +93,7 @@ func perfect(hashes []tlog.Hash) tlog.Hash {
 	return g.Root()
 }
 
-// Append adds entries, and writes each tile that is full.
+// Append adds entries, and writes each full tile.
 func (t *Tiles) Append(hashes ...tlog.Hash) error {
 	for _, h := range hashes {
 		t.size++
@@ -114,10 +112,9 @@ func (t *Tiles) Append(hashes ...tlog.Hash) error {
 	return nil
 }
 
-// Size is the number of entries.
 func (t *Tiles) Size() int64 { return t.size }
 
-// Flush writes the tiles that are not full, and removes those before them.
+// Flush writes the partial tiles, and removes earlier ones.
 func (t *Tiles) Flush() error {
 	for level := range maxLevels {
 		if w := len(t.part[level]); w > 0 {
@@ -174,8 +171,7 @@ func (t *Tiles) put(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// folders makes a folder below the ledger's and those above it. A link in the place of one is durable.ErrForeign: what is
-// written there would be elsewhere.
+// folders makes a folder below the ledger's and its parents. A link in place of one is durable.ErrForeign.
 func (t *Tiles) folders(path string) error {
 	if path != t.dir {
 		if err := t.folders(filepath.Dir(path)); err != nil {
@@ -191,7 +187,7 @@ func (t *Tiles) folders(path string) error {
 	return nil
 }
 
-// Rebuild makes the tiles below the folder dir anew, from the hashes of all entries.
+// Rebuild makes the tiles below the folder dir from the hashes of all entries.
 func Rebuild(dir string, hashes iter.Seq2[tlog.Hash, error]) (*Tiles, error) {
 	t, err := NewTiles(dir)
 	if err != nil {
@@ -208,13 +204,13 @@ func Rebuild(dir string, hashes iter.Seq2[tlog.Hash, error]) (*Tiles, error) {
 	return t, t.Flush()
 }
 
-// tilePath is the file of a tile. The specification's path is that of package tlog without the height.
+// tilePath returns the file of a tile. The specification's path is that of package tlog without the height.
 func tilePath(dir string, t tlog.Tile) string {
 	return filepath.Join(dir, tileFolder, filepath.FromSlash(strings.TrimPrefix(t.Path(), "tile/"+strconv.Itoa(tileHeight)+"/")))
 }
 
-// Widest returns the file among the tiles below the folder dir that needs the largest tree, and the size of that:
-// math.MaxInt64 for a file that is no tile. It returns 0 where there is none. What a tile holds is not read.
+// Widest returns the file among the tiles below the folder dir that needs the largest tree, and that size: math.MaxInt64 for a
+// file that is not a tile, 0 without files. It reads no tile.
 func Widest(dir string) (path string, size int64, err error) {
 	err = filepath.WalkDir(filepath.Join(dir, tileFolder), func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -239,7 +235,6 @@ func Widest(dir string) (path string, size int64, err error) {
 	return path, size, nil
 }
 
-// needed is the size of the smallest tree that has the tile of a path.
 func needed(path string) int64 {
 	t, err := tlog.ParseTilePath(strings.Replace(path, tileFolder, tileFolder+"/"+strconv.Itoa(tileHeight), 1))
 	if err != nil || t.L < 0 || t.L >= maxLevels {
@@ -252,8 +247,8 @@ func needed(path string) int64 {
 	return (t.N<<tileHeight + int64(t.W)) << wide
 }
 
-// Reader reads the hashes of the tree of that size and root from the tiles below the folder dir, and checks each against
-// the root. Its errors are ErrTiles where the tiles are to blame.
+// Reader reads the hashes of the tree of that size and root from the tiles below the folder dir, and checks each against the
+// root. Damaged tiles are ErrTiles.
 func Reader(dir string, size int64, root tlog.Hash) tlog.HashReader {
 	in := tlog.TileHashReader(tlog.Tree{N: size, Hash: root}, reader{dir})
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
@@ -271,13 +266,9 @@ func Reader(dir string, size int64, root tlog.Hash) tlog.HashReader {
 // reader is a tlog.TileReader over a folder.
 type reader struct{ dir string }
 
-// Height implements tlog.TileReader.
-func (reader) Height() int { return tileHeight }
-
-// SaveTiles implements tlog.TileReader.
+func (reader) Height() int                     { return tileHeight }
 func (reader) SaveTiles([]tlog.Tile, [][]byte) {}
 
-// ReadTiles implements tlog.TileReader.
 func (r reader) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	all := make([][]byte, len(tiles))
 	for i, t := range tiles {
@@ -290,7 +281,7 @@ func (r reader) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	return all, nil
 }
 
-// tile reads a tile, from a wider one where there is none of its width any more.
+// tile reads a tile, from a wider one if that has replaced it.
 func (r reader) tile(t tlog.Tile) ([]byte, error) {
 	paths := []string{tilePath(r.dir, t)}
 	if t.W < tileWidth {

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// The key before the withheld fields of a line, and that of their digest in its public form. Within a string of JSON the
-// quotes would be escaped.
+// Keys of the withheld fields of a line, and of their digest in its public form. Within a JSON string the quotes are escaped.
 var (
 	saltKey     = []byte(`,"salt":"`)
 	withheldKey = []byte(`,"withheld":"`)
@@ -29,10 +28,9 @@ type Hasher struct {
 	hex    [2 * sha256.Size]byte
 }
 
-// NewHasher returns a Hasher.
 func NewHasher() *Hasher { return &Hasher{digest: sha256.New()} }
 
-// Entry is the entry hash of a line without its newline.
+// Entry returns the entry hash of a line without its newline.
 func (h *Hasher) Entry(line []byte) tlog.Hash {
 	public, withheld, cut := split(line)
 	if cut {
@@ -53,7 +51,7 @@ func (h *Hasher) Entry(line []byte) tlog.Hash {
 	return h.sum
 }
 
-// EntryHash is the entry hash of a line without its newline, in full or in its public form.
+// EntryHash returns the entry hash of a line without its newline, full or public.
 func EntryHash(line []byte) tlog.Hash { return NewHasher().Entry(line) }
 
 // Public appends the public form of a line without its newline to b.
@@ -68,8 +66,7 @@ func Public(b, line []byte) []byte {
 	return append(b, lineEnd...)
 }
 
-// split takes a line apart: what stands before its withheld fields, and these without the closing brace. A line without
-// them is all public.
+// split splits a line into the part before its withheld fields, and these without the closing brace.
 func split(line []byte) (public, withheld []byte, cut bool) {
 	i := bytes.Index(line, saltKey)
 	if i < 0 || line[len(line)-1] != '}' {
@@ -78,8 +75,7 @@ func split(line []byte) (public, withheld []byte, cut bool) {
 	return line[:i], line[i+1 : len(line)-1], true
 }
 
-// Growing is a tree to which entries are added, of which it keeps the right edge alone: one hash for each bit of its
-// size. The zero value is the empty tree.
+// Growing is a tree that grows. It keeps only its right edge: one hash for each bit of its size. The zero value is empty.
 type Growing struct {
 	size int64
 	edge []tlog.Hash // the roots of its perfect subtrees, the largest first
@@ -94,8 +90,7 @@ func Resume(r tlog.HashReader, size int64) (*Growing, error) {
 	return &Growing{size, hashes}, nil
 }
 
-// edgeIndexes appends the storage indexes of the perfect subtrees of the entries from lo, which fits its subtrees, up to
-// hi.
+// edgeIndexes appends the storage indexes of the perfect subtrees of the entries [lo, hi); lo must fit them.
 func edgeIndexes(lo, hi int64, to []int64) []int64 {
 	for lo < hi {
 		level := bits.Len64(uint64(hi-lo)) - 1
@@ -105,7 +100,6 @@ func edgeIndexes(lo, hi int64, to []int64) []int64 {
 	return to
 }
 
-// Append adds an entry.
 func (g *Growing) Append(h tlog.Hash) {
 	for n := g.size; n&1 == 1; n >>= 1 {
 		last := len(g.edge) - 1
@@ -116,13 +110,11 @@ func (g *Growing) Append(h tlog.Hash) {
 	g.size++
 }
 
-// Size is the number of entries.
 func (g *Growing) Size() int64 { return g.size }
 
 // Root is the root hash (RFC 6962, 2.1).
 func (g *Growing) Root() tlog.Hash { return fold(g.edge) }
 
-// fold is the root of a tree from its perfect subtrees.
 func fold(edge []tlog.Hash) tlog.Hash {
 	if len(edge) == 0 {
 		return sha256.Sum256(nil)
@@ -134,17 +126,16 @@ func fold(edge []tlog.Hash) tlog.Hash {
 	return h
 }
 
-// Clone returns a copy that grows apart.
+// Clone returns an independent copy.
 func (g *Growing) Clone() *Growing { return &Growing{g.size, slices.Clone(g.edge)} }
 
-// batch is how many hashes are read at once.
-const batch = 1024
+const batch = 1024 // hashes read at once
 
-// ErrProof says that a proof does not prove what it is said to.
+// ErrProof reports a proof that does not lead to the root.
 var ErrProof = errors.New("the proof does not lead to the root of the tree")
 
-// Proof proves many entries of a tree at once: the hashes of the largest subtrees that hold none of them, from left to
-// right. Where the right edge holds none, it is one hash, though the subtree is not perfect.
+// Proof proves many entries of a tree: the hashes of the largest subtrees with none of them, from left to right. A right edge
+// with none is one hash, though not perfect.
 type Proof []tlog.Hash
 
 // ProveMany proves the entries with the given indexes, which ascend, in the tree of a size whose hashes r reads.
@@ -203,8 +194,8 @@ func ascending(indexes []int64, size int64) error {
 	return nil
 }
 
-// CheckMany checks that the entries with the given indexes, which ascend, have the given hashes in the tree of that size
-// and root. It takes time for each entry and each level, not for the size that somebody states.
+// CheckMany checks that the entries with the given ascending indexes have the given hashes in the tree of that size and root.
+// Its time depends on entries and levels, not on the stated size.
 func CheckMany(p Proof, size int64, root tlog.Hash, indexes []int64, hashes []tlog.Hash) error {
 	if err := ascending(indexes, size); err != nil {
 		return fmt.Errorf("tree: check: %w", err)
@@ -251,8 +242,8 @@ func (c *checker) root(lo, hi int64, indexes []int64, hashes []tlog.Hash) tlog.H
 	return tlog.NodeHash(left, c.root(mid, hi, indexes[i:], hashes[i:]))
 }
 
-// Consistency proves that the tree of size to continues the one of size from (RFC 6962, 2.1.2). The proof is empty where
-// from is 0 or both are one.
+// Consistency proves that the tree of size to continues that of size from (RFC 6962, 2.1.2). The proof is empty if from is 0
+// or to.
 func Consistency(r tlog.HashReader, from, to int64) (tlog.TreeProof, error) {
 	if from < 0 || from > to {
 		return nil, fmt.Errorf("tree: a tree of %d entries does not continue one of %d", to, from)
