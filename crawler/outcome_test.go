@@ -30,9 +30,7 @@ func parse(t *testing.T, s string) canon.URL {
 
 func TestARedirectToItsOwnKeyReplacesTheURLOnceThenItIsALoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked []string
 		site := &crawltest.Site{Name: "bakery.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			asked = append(asked, r.RequestURI)
 			switch r.RequestURI {
 			case "/":
 				rw.Header().Set("Content-Type", "text/html")
@@ -69,13 +67,12 @@ func TestASeedsRedirectExtendsTheScopeToWhereItEnds(t *testing.T) {
 		if err != nil || len(seeds) != 2 || seeds[1].URL.String() != "http://library.test/" || seeds[1].From != "http://short.test/x" {
 			t.Errorf("seeds %+v, %v", seeds, err)
 		}
-		if s.Incomplete || s.SeedsUnanswered != 0 || !slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "the scope now includes it") }) {
+		if s.Incomplete || s.SeedsUnanswered != 0 || w.heard("the scope now includes it") == 0 {
 			t.Errorf("%+v, said %q", s, w.said)
 		}
 	})
 }
 
-// count returns a total that the frontier keeps.
 func (w *world) count(name string) int64 {
 	w.t.Helper()
 	st, err := w.front.Stats(w.t.Context())
@@ -85,22 +82,13 @@ func (w *world) count(name string) int64 {
 	return st.Counts[name]
 }
 
-// wantExtension checks that the scope's extension to a URL is durable, once.
+// wantExtension checks that the scope has exactly one durable extension to a URL.
 func (w *world) wantExtension(url string) {
 	w.t.Helper()
 	seeds, err := frontier.SeedsOf(w.t.Context(), w.front)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	n := 0
-	for _, s := range seeds {
-		if s.From != "" && s.URL.String() == url {
-			n++
-		}
-	}
-	if n != 1 {
-		w.t.Errorf("%s is %d times among the extensions of the scope: %+v", url, n, seeds)
-	}
+	require.NoError(w.t, err)
+	seeds = slices.DeleteFunc(seeds, func(s frontier.Seed) bool { return s.From == "" || s.URL.String() != url })
+	assert.Lenf(w.t, seeds, 1, "extensions of the scope to %s", url)
 }
 
 func shortened() []*crawltest.Site {
@@ -127,7 +115,7 @@ func TestAStaleTurnCountsForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorldLeased(t, 30*time.Second, []string{"http://short.test/"}, crawltest.New(shortened()...))
 		w.cfg.MaxPages = 4
-		// The disk stands still for longer than the lease lasts.
+		// The disk hangs for longer than the lease lasts.
 		w.ledger.onLine("http://library.test/", func() { time.Sleep(40 * time.Second) })
 		s := w.run()
 		w.wantExtension("http://library.test/")
@@ -138,13 +126,13 @@ func TestAStaleTurnCountsForNothing(t *testing.T) {
 	})
 }
 
-// slowOnce is a frontier that does not answer the first question about a host before the lease is nearly over.
+// slowOnce is a frontier whose first Host call lasts until the lease is nearly over.
 type slowOnce struct {
 	frontier.Frontier
-	asked *atomic.Bool
+	asked atomic.Bool
 }
 
-func (f slowOnce) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
+func (f *slowOnce) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
 	if f.asked.CompareAndSwap(false, true) {
 		<-ctx.Done()
 		return frontier.Host{}, false, ctx.Err()
@@ -152,7 +140,6 @@ func (f slowOnce) Host(ctx context.Context, a canon.Authority) (frontier.Host, b
 	return f.Frontier.Host(ctx, a)
 }
 
-// Whatever a turn is at when the lease's time is over: it ends, and the crawl goes on.
 func TestALeaseThatIsOverEndsTheTurnAndNotTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("bakery.test", 3)
@@ -160,9 +147,9 @@ func TestALeaseThatIsOverEndsTheTurnAndNotTheCrawl(t *testing.T) {
 		mill := crawltest.Tree("mill.test", 1)
 		mill.Robots = crawltest.Robots{Body: "User-agent: *\nDisallow:\n"}
 		w := newWorldLeased(t, 30*time.Second, []string{"http://bakery.test/"}, crawltest.New(site, mill))
-		w.cfg.Frontier = slowOnce{w.front, new(atomic.Bool)}
-		s := w.run()
-		if s.EndedBy != EndedDrained || s.Status.Fetched != 3 || !w.cfg.Frontier.(slowOnce).asked.Load() {
+		f := &slowOnce{Frontier: w.front}
+		w.cfg.Frontier = f
+		if s := w.run(); s.EndedBy != EndedDrained || s.Status.Fetched != 3 || !f.asked.Load() {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -188,7 +175,7 @@ func TestRule17_ADrainAfterAClaimBeginsNoExchange(t *testing.T) {
 	}
 }
 
-// idling counts how often the idle connection of a host is closed, and after what.
+// idling notes when the crawler closes an idle connection.
 type idling struct {
 	fetcher
 	closed *[]string

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,7 +19,7 @@ import (
 	"curtsy/storage"
 )
 
-// tagged is a world whose seeds have tags: http://HOST/ → tag.
+// tagged is a world in which the seed of a host has a tag.
 func tagged(t *testing.T, tags map[string]string, sites ...*crawltest.Site) *world {
 	w := newWorld(t, nil, sites...)
 	for _, site := range sites {
@@ -32,7 +31,7 @@ func tagged(t *testing.T, tags map[string]string, sites ...*crawltest.Site) *wor
 	return w
 }
 
-// fetched counts the pages that the ledger has of each group.
+// fetched counts the fetched pages of each group.
 func (w *world) fetched(group func(storage.Line) string) map[string]int {
 	n := map[string]int{}
 	for _, l := range w.ledger.all {
@@ -43,18 +42,12 @@ func (w *world) fetched(group func(storage.Line) string) map[string]int {
 	return n
 }
 
-// Pages of a tag are kept exactly over all that descends from its seeds. What is beyond is set aside, and released.
+// The cap of a tag is exact over everything found from its seeds. URLs beyond it are held, and can be released.
 func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := tagged(t, map[string]string{"a.test": "news", "b.test": "news", "c.test": "shop", "d.test": ""},
 			crawltest.Tree("a.test", 9), crawltest.Tree("b.test", 9), crawltest.Tree("c.test", 3), crawltest.Tree("d.test", 9))
 		w.cfg.MaxPerTag = 5
-		var held []string
-		w.cfg.Log = func(format string, args ...any) {
-			if text := fmt.Sprintf(format, args...); strings.Contains(text, "held") {
-				held = append(held, text)
-			}
-		}
 		w.cfg.MaxPages = 4
 		w.run()
 		w.cfg.MaxPages = 0
@@ -63,8 +56,8 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 		if n := w.fetched(func(l storage.Line) string { return l.Tag }); fmt.Sprint(n) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", n, want)
 		}
-		if len(held) != 1 || !strings.Contains(held[0], "tag news has all the pages") {
-			t.Errorf("the log says %q", held)
+		if w.heard("held") != 1 || w.heard("tag news has all the pages") != 1 {
+			t.Errorf("the log says %q", w.said)
 		}
 		if s.EndedBy != EndedMaxPerTag || s.Incomplete || s.Status.Held == 0 {
 			t.Errorf("ended by %q, incomplete %v, %d held", s.EndedBy, s.Incomplete, s.Status.Held)
@@ -74,22 +67,20 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 				t.Errorf("%+v", l)
 			}
 		}
-		release := func() {
+		for _, then := range []struct {
+			limit, pages int64
+			ended        string
+		}{{5, 17, EndedMaxPerTag}, {100, 30, EndedDrained}} {
+			w.cfg.MaxPerTag = then.limit
 			w.retry(frontier.Retrial{Outcome: frontier.Held, Reason: reasonMaxPerTag})
-		}
-		release()
-		if s := w.run(); s.Status.Pages != 17 || s.EndedBy != EndedMaxPerTag {
-			t.Errorf("released under the same limit: %d pages, ended by %q", s.Status.Pages, s.EndedBy)
-		}
-		w.cfg.MaxPerTag = 100
-		release()
-		if s := w.run(); s.Status.Pages != 30 || s.EndedBy != EndedDrained {
-			t.Errorf("released under a larger one: %d pages, ended by %q", s.Status.Pages, s.EndedBy)
+			if s := w.run(); s.Status.Pages != then.pages || s.EndedBy != then.ended {
+				t.Errorf("released under a limit of %d: %d pages, ended by %q", then.limit, s.Status.Pages, s.EndedBy)
+			}
 		}
 	})
 }
 
-// tardy is a frontier whose turns hear of their commit when the host's next turn has begun.
+// tardy is a frontier that reports a commit only when the next turn of the host has begun.
 type tardy struct{ frontier.Frontier }
 
 func (f tardy) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
@@ -97,8 +88,7 @@ func (f tardy) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Fin
 	return f.Frontier.Finish(ctx, rs)
 }
 
-// Politeness rule 15: pages that a kill keeps from the frontier count, and so do those that are fetched again: the ledger
-// never has more pages than a budget allows, and neither has a run that follows in good order.
+// Pages that only the ledger has after a kill count, and so do those fetched again: no budget is ever exceeded.
 func TestRule15_BudgetsOfPagesHoldOverKills(t *testing.T) {
 	all := func(storage.Line) string { return "" }
 	for name, c := range map[string]struct {

@@ -23,8 +23,7 @@ import (
 	"curtsy/storage"
 )
 
-// toldOf is what a crawl of an own site says of each URL, with so many exchanges at one time: how it ended, and what it
-// names.
+// toldOf returns by URL what a crawl of an own site records: how each ended, and its links.
 func toldOf(t *testing.T, perHost int, change func(*world)) (told map[string]string, counts map[string]int64) {
 	told = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
@@ -48,8 +47,8 @@ func toldOf(t *testing.T, perHost int, change func(*world)) (told map[string]str
 	return told, counts
 }
 
-// In a wide turn pages are read beside each other, before they are told. That shows nowhere: not when the shape of pages
-// becomes worth knowing while some are being read, and not when one cannot be read.
+// Parallel exchanges read pages ahead, which changes no record: not when shapes begin to count meanwhile, and not when a page
+// cannot be read.
 func TestPagesThatAreReadAheadAreToldLikeOthers(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"plain":                func(*world) {},
@@ -100,7 +99,7 @@ func (s slow) ReadAt(p []byte, at int64) (int, error) {
 	return s.ReaderAt.ReadAt(p, at)
 }
 
-// Ten refusals in a row close a host. Those that are told in a row because pages between them took long to read are none.
+// Ten refusals in a row retire a host, in the order of the responses and not in that of the reading.
 func TestRefusalsDoNotOvertakePagesThatAreBeingRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := &crawltest.Site{Name: "localhost", Latency: time.Millisecond, Pages: map[string]crawltest.Page{}}
@@ -126,19 +125,16 @@ func TestRefusalsDoNotOvertakePagesThatAreBeingRead(t *testing.T) {
 	})
 }
 
-// A failure of our own disk ends the crawl, wherever the page was to be read.
 func TestADiskThatFailsAReadingAheadEndsTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := wideWorld(t, crawltest.Tree("localhost", 30))
 		w.cannotRead(false)
-		c := w.crawl()
-		if _, err := c.Run(t.Context()); !errors.Is(err, errDisk) {
-			t.Errorf("%v, want %v", err, errDisk)
-		}
+		_, err := w.crawl().Run(t.Context())
+		require.ErrorIs(t, err, errDisk)
 	})
 }
 
-// What a large page names is held until the page is settled, and no other large page is read meanwhile. Small ones pass.
+// Only one large page at a time is read until it is settled. Small pages pass it.
 func TestLargePages_HaveTurnsUntilSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seeds []string

@@ -1,7 +1,6 @@
 package crawler
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"curtsy/frontier"
 )
 
-// Over a day, the host leaves the run at once, and the next run asks it no earlier than it said.
 func TestRule11_OverADayTheHostLeavesTheRunAndTheNextOneObeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("a.test", 3)
@@ -46,16 +44,6 @@ func TestRule11_OverADayTheHostLeavesTheRunAndTheNextOneObeys(t *testing.T) {
 	})
 }
 
-// saying is a site whose pages answer with the statuses in turn, the last one for ever.
-func saying(statuses ...int) *crawltest.Site {
-	n := 0
-	return pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
-		status := statuses[min(n, len(statuses)-1)]
-		n++
-		rw.WriteHeader(status)
-	})
-}
-
 func seedsOf(n int) (seeds []string) {
 	for i := range n {
 		seeds = append(seeds, "http://a.test/"+strconv.Itoa(i))
@@ -63,12 +51,11 @@ func seedsOf(n int) (seeds []string) {
 	return seeds
 }
 
-// Ten in a row, over as many runs as it takes; nothing is asked again; only an operator opens the host, and then ten
-// more are needed.
+// Refusals are in a row over runs. Only the operator opens the host, and then ten more retire it again.
 func TestRule13_TenRefusalsRefuseTheHostUntilAnOperatorOpensIt(t *testing.T) {
 	for _, status := range []int{401, 402, 403, 407, 451} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, seedsOf(30), saying(status))
+			w := newWorld(t, seedsOf(30), pagesBy("a.test", withStatus(status)))
 			w.cfg.MaxTime = 6 * time.Second
 			w.run()
 			w.reopen()
@@ -96,7 +83,7 @@ func TestRule13_TenRefusalsRefuseTheHostUntilAnOperatorOpensIt(t *testing.T) {
 	}
 }
 
-// TestRule13_Refusals: only a 403 of the first page, of a host whose own robots.txt was refused, ends the host.
+// A 403 on both the host's own robots.txt and the first page retires the host.
 func TestRule13_Refusals(t *testing.T) {
 	forbidden := crawltest.Page{Status: 403}
 	for _, c := range []struct {
