@@ -29,8 +29,8 @@ func between(at []time.Duration, from, to time.Duration) (n int) {
 	return n
 }
 
-// While the copy is fresh it is used, and asked for again; past its expiry nothing may be fetched until it is there. A
-// Retry-After of the server that fails is obeyed first (politeness rule 11).
+// The crawler uses a fresh copy while it requests a new one, and fetches nothing after its expiry. Retry-After comes first
+// (politeness rule 11).
 func TestGate_3_2_RefreshFails(t *testing.T) {
 	for _, after := range []time.Duration{0, 200 * time.Second} {
 		bubble(t, fmt.Sprintf("3.2 refresh fails, Retry-After %v", after), func(t *testing.T) {
@@ -81,7 +81,8 @@ func TestGate_3_2_AfterARestart(t *testing.T) {
 		w.cfg.MaxTime = 0
 		w.run()
 		w.wantRobotsAt(0, 22*time.Hour+time.Minute) // a run begins with a whole pause
-		head := w.robotsRequest(2)
+		requests := slices.DeleteFunc(w.requests("a.test"), func(r crawltest.Request) bool { return r.Target != "/robots.txt" })
+		head := requests[1].Header
 		if tag, date := head.Get("If-None-Match"), head.Get("If-Modified-Since"); tag != `"v1"` || date != "Sun, 02 Jan 2000 00:00:00 GMT" {
 			t.Errorf("the validators are now %q, %q", tag, date)
 		}
@@ -111,26 +112,17 @@ func TestGate_3_2_AfterARestart(t *testing.T) {
 	})
 }
 
-// A host with nothing left to do is not asked again, however old its robots.txt gets.
 func TestGate_3_2_IdleHostsAreNotRefreshed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		busy := &crawltest.Site{Name: "busy.test", Pages: map[string]crawltest.Page{}}
-		seeds := []string{"http://idle.test/"}
-		for i := range 40 {
-			busy.Pages[fmt.Sprintf("/%d", i)] = crawltest.Page{}
-			seeds = append(seeds, fmt.Sprintf("http://busy.test/%d", i))
-		}
-		w := newWorld(t, seeds, busy, crawltest.Tree("idle.test", 1))
+		w := newWorld(t, []string{"http://idle.test/", "http://busy.test/"}, crawltest.Tree("busy.test", 40), crawltest.Tree("idle.test", 1))
 		w.cfg.Delay, w.cfg.MaxWait = time.Hour, 2*time.Hour
 		w.run()
 		w.wantAsked("idle.test", "/robots.txt", "/")
-		if n := strings.Count(strings.Join(w.asked("busy.test"), " "), "/robots.txt"); n != 2 {
-			t.Errorf("robots.txt of the busy host was asked for %d times", n)
-		}
+		assert.Equal(t, 2, count(w.asked("busy.test"), "/robots.txt"), "requests for robots.txt of the busy host")
 	})
 }
 
-// Where the pace is as long as the policy's life, a page must come between two requests for robots.txt.
+// Where the delay is as long as a policy lasts, a page comes between two requests for robots.txt.
 func TestAPolicyThatExpiresWithinThePaceIsUsedOnce(t *testing.T) {
 	for _, delay := range []string{"260", "280", "300"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -147,8 +139,7 @@ func TestAPolicyThatExpiresWithinThePaceIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Rule 4: scheme, host and port make an authority, which has one policy of its own, fetched before anything else, once,
-// however seeds and links spell it.
+// Scheme, host and port make an authority, whose policy is fetched first, and once, however seeds spell it.
 func TestRule04_OnePolicyForEachAuthority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := func(name, shut string) *crawltest.Site {
@@ -164,41 +155,35 @@ func TestRule04_OnePolicyForEachAuthority(t *testing.T) {
 		w.run()
 		w.judged(crawltest.Rules{Pace: Floor})
 		for host, shut := range map[string]string{"a.test": "/p1.html", "a.test:8080": "/p2.html", "xn--bcher-kva.test": "/p3.html"} {
-			got := w.asked(host)
-			slices.Sort(got[1:])
 			want := slices.DeleteFunc([]string{"/robots.txt", "/", "/p1.html", "/p2.html", "/p3.html"}, func(s string) bool { return s == shut })
-			if !slices.Equal(got, want) {
-				t.Errorf("%s was asked for %q, want %q", host, got, want)
-			}
+			w.wantAskedInAnyOrder(host, want...)
+			assert.Equal(t, "/robots.txt", w.asked(host)[0], host)
 		}
 	})
 }
 
-// Rule 5: a robots.txt that changes while the crawl runs takes effect when the life of the one before is over, for each
-// URL when its turn comes: the queue is not swept. What was disallowed stays so, until the operator opens it again.
+// A changed robots.txt takes effect when the old one expires, for each URL when its turn comes. What was disallowed stays
+// so until the operator opens it again.
 func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
-	const (
-		life   = time.Hour
-		second = 30 * time.Minute  // when the second version is put up
-		third  = 100 * time.Minute // and the third
-		pages  = 150
-	)
+	const second, third = 30 * time.Minute, 100 * time.Minute // when each version is put up
 	files := []string{"User-agent: *\nDisallow: /none\n", "User-agent: *\nDisallow: /*3$\n", "User-agent: *\nDisallow: /*4$\n"}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		w := newTimetable(t, time.Minute, pages, func(_ int, rw http.ResponseWriter, r *http.Request) {
-			version := 0
-			switch since := time.Since(start); {
-			case since >= third:
-				version = 2
-			case since >= second:
-				version = 1
+		versionAt := func(at time.Duration) int {
+			switch {
+			case at >= third:
+				return 2
+			case at >= second:
+				return 1
 			}
-			body(200, files[version], "Cache-Control", "max-age=3600")(rw, r)
+			return 0
+		}
+		w := newTimetable(t, time.Minute, 150, func(_ int, rw http.ResponseWriter, r *http.Request) {
+			body(200, files[versionAt(time.Since(start))], "Cache-Control", "max-age=3600")(rw, r)
 		})
 		w.run()
 		learned := w.when(true)
-		if len(learned) < 3 || learned[1] < second || learned[1] > life {
+		if len(learned) < 3 || learned[1] < second || learned[1] > time.Hour {
 			t.Fatalf("robots.txt was asked for at %v", learned)
 		}
 		shut, most := 0, map[time.Time]int{}
@@ -207,13 +192,10 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 				continue
 			}
 			at := l.Time.Sub(start)
-			version := 0 // that which was fetched last
-			for i := range learned {
-				if learned[i] <= at && learned[i] >= second {
-					version = 1
-				}
-				if learned[i] <= at && learned[i] >= third {
-					version = 2
+			version := 0 // the one fetched last
+			for _, when := range learned {
+				if when <= at {
+					version = versionAt(when)
 				}
 			}
 			if l.RobotsSHA256 != digestOf([]byte(files[version])) {
@@ -233,7 +215,7 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 			t.Fatalf("%d disallowed, at %d instants", shut, len(most))
 		}
 
-		// Terminal, whatever robots.txt says later; until the operator's command, which asks for robots.txt first.
+		// Disallowed is terminal until the operator's command, which requests robots.txt first.
 		before := len(w.web.Referee().Requests())
 		if w.run(); len(w.web.Referee().Requests()) != before {
 			t.Error("a run asked again for what was disallowed")
@@ -243,9 +225,7 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 		require.Equalf(t, int64(shut), again.URLs, "%+v, %v; %d were disallowed", again, err, shut)
 		w.run()
 		requests := w.web.Referee().Requests()[before:]
-		if requests[0].Target != "/robots.txt" {
-			t.Errorf("the first request is for %s", requests[0].Target)
-		}
+		assert.Equal(t, "/robots.txt", requests[0].Target, "the first request")
 		for _, r := range requests[1:] {
 			assert.Falsef(t, strings.HasSuffix(r.Target, "4"), "%s is asked for, which the third version disallows", r.Target)
 		}

@@ -78,7 +78,7 @@ func TestStories_HTTP(t *testing.T) {
 	}})
 }
 
-// The pace counts from the end of the exchange, however long it takes to keep what it brought.
+// The delay counts from the end of the exchange, however long its record takes.
 func TestRule09_OurOwnDiskDoesNotSlowTheCrawl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 2))

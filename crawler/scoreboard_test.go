@@ -15,8 +15,7 @@ import (
 	"curtsy/crawler/scope"
 )
 
-// The scoreboard in virtual time: every row is shown, and kept. The same over sockets, and beside other crawlers, is in
-// cmd/curtsy.
+// cmd/curtsy runs the scoreboard over sockets.
 func TestScoreboardEveryRowIsKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of MiB over pipes: slow under the race detector")
@@ -48,7 +47,7 @@ func TestScoreboardEveryRowIsKept(t *testing.T) {
 	})
 }
 
-// A polite crawl of the demo passes in every rule, each of which the demo gives something to judge, and is soon over.
+// The demo gives every rule something to judge, and ends soon.
 func TestDemoIsCrawledPolitely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := crawltest.Demo(1)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +20,7 @@ type seedLedger struct {
 	book   *seedBook
 }
 
-// turn says of one seed whether it is answered, and applies the turn unless it is lost.
+// turn applies a turn that answers a seed or not, unless it is lost.
 func (l *seedLedger) turn(seed string, answered, lost bool) {
 	turn := map[string]int64{}
 	count := func(total string, n int64) { turn[total] += n }
@@ -27,17 +29,15 @@ func (l *seedLedger) turn(seed string, answered, lost bool) {
 	} else {
 		l.book.Unanswered(seed, count)
 	}
-	if lost {
-		return
-	}
-	l.book.Applied(frontier.Result{Counts: turn}, nil)
-	for name, n := range turn {
-		l.counts[name] += n
+	if !lost {
+		l.book.Applied(frontier.Result{Counts: turn}, nil)
+		for name, n := range turn {
+			l.counts[name] += n
+		}
 	}
 }
 
-// The total is the number of seeds whose last word was none, whatever an operator tries again, whichever turns are lost
-// and however often a run begins anew.
+// The total is the number of seeds whose last applied turn has no answer, over retries, lost turns and new runs.
 func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	l := seedLedger{map[string]int64{budget.Pages: 7}, newSeedBook(nil)}
@@ -63,7 +63,7 @@ func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
 	}
 }
 
-// The names are bounded: a seed over the bound is counted all the same, and one below it keeps its name.
+// A seed over the bound is counted without its name.
 func TestNamesOfUnansweredSeedsAreBounded(t *testing.T) {
 	l := seedLedger{map[string]int64{}, newSeedBook(nil)}
 	const more = 5
@@ -82,22 +82,14 @@ func TestNamesOfUnansweredSeedsAreBounded(t *testing.T) {
 }
 
 func TestARunNamesTheFirstTwentyUnansweredSeeds(t *testing.T) {
-	b := newSeedBook(nil)
-	var all []string
-	for i := range 3 {
-		var turn []string
-		for j := range 9 {
-			turn = append(turn, fmt.Sprint(i, j))
-		}
-		all = append(all, turn...)
+	b, all := newSeedBook(nil), strings.Split("abcdefghijklmnopqrstuvwxyz", "")
+	for turn := range slices.Chunk(all, 9) {
 		b.Applied(frontier.Result{}, turn)
 	}
-	if got := b.Named(); fmt.Sprint(got) != fmt.Sprint(all[:20]) {
-		t.Errorf("%v, want %v", got, all[:20])
-	}
+	assert.Equal(t, all[:20], b.Named())
 }
 
-// hop is a task on the way of seed, which redirects to it.
+// hop is a task that a seed redirects to, or the seed.
 func hop(t *testing.T, seed, at string) frontier.Task {
 	kind := frontier.KindRedirect
 	if seed == at {
@@ -129,7 +121,6 @@ func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
 	}
 }
 
-// A way is that of one seed, of redirects alone, and of one try.
 func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
 	const a, b, c = "http://a.test/", "http://b.test/", "http://c.test/"
 	book := newSeedBook(nil)
@@ -144,8 +135,7 @@ func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
 	assert.False(t, book.Circles(hop(t, a, c), parse(t, a)), "the way is known after its end")
 }
 
-// A turn that extends the scope may come to nothing, so that the next one says it again; after it was applied the scope
-// decides alone.
+// A turn that extends the scope may be lost: each one extends it until one is applied.
 func TestTheScopeIsExtendedUntilATurnIsApplied(t *testing.T) {
 	book, u := newSeedBook(nil), parse(t, "http://b.test/x")
 	covered, calls := false, 0
