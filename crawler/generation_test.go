@@ -27,7 +27,7 @@ import (
 	"curtsy/storage"
 )
 
-// remembered is a Past: what an archive in memory had when it was made.
+// remembered is a Past of the records that an archive in memory had.
 type remembered struct {
 	t       *testing.T
 	records []kept
@@ -73,7 +73,7 @@ func (r remembered) Last(_ context.Context, u canon.URL) (*record.Earlier, error
 	return nil, nil
 }
 
-// nextGeneration gives the crawl a frontier of its own, and what was archived so far as its past.
+// nextGeneration gives the crawl a new frontier, with the archive so far as its past.
 func (w *world) nextGeneration() {
 	w.t.Helper()
 	w.file = filepath.Join(w.t.TempDir(), engine.FileName)
@@ -85,15 +85,15 @@ func (w *world) nextGeneration() {
 	w.ledger.all = nil
 }
 
-// rule21Reply is what a site of these tests answers for a path: its fields, and its body.
+// rule21Reply is the response of a site for a path.
 type rule21Reply struct {
 	status int // zero means 200, or 304 if that is asked for and the validators agree
 	fields string
 	body   string
-	deaf   bool // it does not look at conditions
+	deaf   bool // it ignores conditions
 }
 
-// asGenerations serves replies, by path, that know which generation they are in.
+// asGenerations serves replies, by path and generation.
 func asGenerations(generation *atomic.Int64, site map[string]func(generation int64) rule21Reply) *crawltest.Site {
 	return &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		make := site[r.URL.RequestURI()]
@@ -128,7 +128,7 @@ func always(fields, body string) func(int64) rule21Reply {
 	return func(int64) rule21Reply { return rule21Reply{fields: fields, body: body} }
 }
 
-// then is a rule21Reply in the first generation, and another one from then on.
+// then is one rule21Reply in the first generation, and another one later.
 func then(first, later rule21Reply) func(int64) rule21Reply {
 	return func(generation int64) rule21Reply {
 		if generation == 1 {
@@ -140,7 +140,7 @@ func then(first, later rule21Reply) func(int64) rule21Reply {
 
 const modified = "Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT"
 
-// wantChange compares what the ledger says last of a path, and how it was asked for in this generation.
+// wantChange compares the last line of a path, and the conditions of its requests in this generation.
 func (w *world) wantChange(path, outcome, change string, asked ...string) {
 	w.t.Helper()
 	got, said := "", ""
@@ -163,8 +163,8 @@ func (w *world) wantChange(path, outcome, change string, asked ...string) {
 	}
 }
 
-// updated crawls a site twice, an hour apart.
-func updated(t *testing.T, site map[string]func(int64) rule21Reply) *world {
+// updated crawls a site twice, an hour apart, with changes in between.
+func updated(t *testing.T, site map[string]func(int64) rule21Reply, between ...func(*world)) *world {
 	t.Helper()
 	var generation atomic.Int64
 	generation.Store(1)
@@ -177,6 +177,9 @@ func updated(t *testing.T, site map[string]func(int64) rule21Reply) *world {
 		w.askedBefore[r.Target]++
 	}
 	w.nextGeneration()
+	for _, change := range between {
+		change(w)
+	}
 	w.run()
 	return w
 }
@@ -244,7 +247,7 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 	})
 }
 
-// The fields of a 304 take the place of those before: what it newly asks of robots is obeyed.
+// The fields of a 304 replace earlier ones: the crawler obeys a new X-Robots-Tag.
 func TestRule21_FieldsOfANotModifiedAnswerHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := updated(t, map[string]func(int64) rule21Reply{
@@ -256,7 +259,7 @@ func TestRule21_FieldsOfANotModifiedAnswerHold(t *testing.T) {
 	})
 }
 
-// A 304 that confirms nothing is asked again without conditions, once.
+// After a 304 that confirms nothing, the crawler requests the page once without conditions.
 func TestRule21_AHollowNotModifiedIsAskedForOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
@@ -284,21 +287,17 @@ func TestRule21_AHollowNotModifiedIsAskedForOnceMore(t *testing.T) {
 	})
 }
 
-// A body that cannot be read from the archive is asked for, and new.
+// The crawler requests a body again that it cannot read from the archive.
 func TestRule21_ADamagedArchiveIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var generation atomic.Int64
-		w := newWorld(t, []string{"http://a.test/"}, asGenerations(&generation, map[string]func(int64) rule21Reply{"/": always(`Etag: "root"`, "<p>x")}))
-		w.run()
-		w.askedBefore = map[string]int{"/": 1}
-		w.nextGeneration()
-		w.cfg.Past.(remembered).broken["http://a.test/"] = true
-		w.run()
+		w := updated(t, map[string]func(int64) rule21Reply{"/": always(`Etag: "root"`, "<p>x")}, func(w *world) {
+			w.cfg.Past.(remembered).broken["http://a.test/"] = true
+		})
 		w.wantChange("/", "fetched", string(storage.ChangeNew), `"root"`, "")
 	})
 }
 
-// Requisites with a life that their server said are not asked for while it lasts; all others are.
+// Only requisites with an explicit lifetime are not requested while it lasts.
 func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		css := func(fields string) func(int64) rule21Reply {
@@ -332,18 +331,12 @@ func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
 	})
 }
 
-// An update waits for hosts whose rest is not over: they have answered before.
+// An update waits for hosts that back off, since they have responded before.
 func TestRule21_AnUpdateWaitsForItsHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var generation atomic.Int64
-		w := newWorld(t, []string{"http://a.test/"}, asGenerations(&generation, map[string]func(int64) rule21Reply{"/": always(`Etag: "root"`, "<p>x")}))
-		w.run()
-		w.askedBefore = map[string]int{"/": 1}
-		w.nextGeneration()
-		w.update(frontier.Result{Wait: 5 * time.Minute})
-		if s := w.run(); s.EndedBy != EndedDrained {
-			t.Errorf("it ended by %s", s.EndedBy)
-		}
+		w := updated(t, map[string]func(int64) rule21Reply{"/": always(`Etag: "root"`, "<p>x")}, func(w *world) {
+			w.update(frontier.Result{Wait: 5 * time.Minute})
+		})
 		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"curtsy/frontier"
 )
 
-// A buffer that was used holds on to nothing, and what is written on it next takes no memory.
 func TestBuffer_IsBlankWhenItIsUsedAgain(t *testing.T) {
 	p := new(resultPool).Get()
 	var turn frontier.Turn

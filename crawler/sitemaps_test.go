@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/budget"
 	"curtsy/crawler/crawltest"
@@ -22,7 +23,7 @@ import (
 	"curtsy/storage"
 )
 
-// mapped is a site whose handler serves files as they are and, under /p, pages that nothing but a sitemap leads to.
+// mapped is a site that serves files, redirects those with an arrow, and has pages under /p that only a sitemap lists.
 func mapped(name, robots string, files map[string]string) *crawltest.Site {
 	site := &crawltest.Site{Name: name, Pages: map[string]crawltest.Page{"/": {}}, Robots: crawltest.Robots{Body: robots}}
 	site.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +44,6 @@ func mapped(name, robots string, files map[string]string) *crawltest.Site {
 	return site
 }
 
-// listOf is a sitemap of URLs, indexOf an index.
 func listOf(urls ...string) string {
 	return "<urlset><url><loc>" + strings.Join(urls, "</loc></url><url><loc>") + "</loc></url></urlset>"
 }
@@ -62,29 +62,26 @@ func newMapped(t *testing.T, seeds []string, sites ...*crawltest.Site) *world {
 const mapLine = "Sitemap: http://a.test/s.xml\n"
 
 func TestSitemaps_AnIndexAndWhatItListsIsCrawled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newMapped(t, []string{"http://a.test/"}, mapped("a.test", "User-agent: *\nDisallow: /p/no\nCrawl-delay: 3\n"+mapLine+mapLine, map[string]string{
+	tell(t, []story{{
+		name: "index", offScope: true, ended: EndedMaxPages,
+		sites: []*crawltest.Site{mapped("a.test", "User-agent: *\nDisallow: /p/no\nCrawl-delay: 3\n"+mapLine+mapLine, map[string]string{
 			"/s.xml":         indexOf("http://a.test/maps/1.xml.gz", "/maps/2.txt"),
 			"/maps/1.xml.gz": zipped(listOf("http://a.test/p1", "http://a.test/p/no", "mailto:x@a.test")),
 			"/maps/2.txt":    "http://a.test/p2\nhttp://a.test/p1\n",
-		}))
-		w.cfg.MaxPages = 3 // sitemaps are no pages
-		s := w.run()
-		w.wantAsked("a.test", "/robots.txt", "/", "/s.xml", "/maps/1.xml.gz", "/maps/2.txt", "/p1", "/p2")
-		w.wantOutcomes("http://a.test/s.xml", "fetched: sitemap:index: 2 of 2 entries in scope")
-		w.wantOutcomes("http://a.test/maps/1.xml.gz", "fetched: sitemap:urlset: 2 of 3 entries in scope")
-		w.wantOutcomes("http://a.test/maps/2.txt", "fetched: sitemap:text: 2 of 2 entries in scope")
-		w.wantOutcomes("http://a.test/p/no", "disallowed: disallow rule")
-		if s.Status.Pages != 3 || s.Status.Sitemaps != 3 || s.Status.Listed != 7 || s.Status.Links["sitemap:scheme"] != 1 {
-			t.Errorf("%+v", s.Status)
-		}
-		assert.Equal(t, 7, len(w.archive.records), "records, want one for each exchange")
-		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
-	})
+		})},
+		set:   func(w *world) { w.cfg.Sitemaps.Robots, w.cfg.MaxPages = true, 3 }, // sitemaps are not pages
+		asked: map[string]string{"a.test": "/robots.txt / /s.xml /maps/1.xml.gz /maps/2.txt /p1 /p2"},
+		outcomes: map[string]string{
+			"a.test/s.xml": "fetched: sitemap:index: 2 of 2 entries in scope", "a.test/maps/1.xml.gz": "fetched: sitemap:urlset: 2 of 3 entries in scope",
+			"a.test/maps/2.txt": "fetched: sitemap:text: 2 of 2 entries in scope", "a.test/p/no": "disallowed: disallow rule",
+		},
+		figures: map[string]int64{"pages": 3, "sitemaps": 3, "listed": 7, "links_not_followed/sitemap:scheme": 1},
+		check: func(t *testing.T, w *world, _ Summary) {
+			assert.Len(t, w.archive.records, 7, "records, one for each exchange")
+		},
+	}})
 }
 
-// Which sitemaps are asked for, and what is asked for of what they list. other is how many URLs are of hosts that a sitemap
-// does not speak for.
 func TestSitemaps_WhatIsAskedFor(t *testing.T) {
 	own := func(w *world) {
 		w.cfg.Sitemaps = Sitemaps{URLs: []canon.URL{parse(w.t, "http://a.test/own.xml")}}
@@ -95,8 +92,8 @@ func TestSitemaps_WhatIsAskedFor(t *testing.T) {
 		name, seeds string
 		sites       []*crawltest.Site
 		set         func(*world)
-		asked       map[string]string // behind robots.txt, by host, in order of their names
-		other       int64
+		asked       map[string]string // after robots.txt, in any order
+		other       int64             // URLs of hosts that a sitemap may not list
 	}{
 		{
 			"none unless that is wanted", "http://a.test/", []*crawltest.Site{mapped("a.test", mapLine, one)},
@@ -190,8 +187,7 @@ func TestSitemaps_WhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestSitemaps_OneByOne reads a sitemap that robots.txt names, or the operator, and that is redirected, broken or not there.
-// It costs nothing else; only that of the operator is a seed, which has to be answered.
+// A sitemap that is redirected, broken or missing costs nothing else. Only one that the operator names is a seed.
 func TestSitemaps_OneByOne(t *testing.T) {
 	const gone = ""
 	page := "<!DOCTYPE html><html><a href='/p1'>x</a></html>"
@@ -289,7 +285,6 @@ func TestStories_Sitemaps(t *testing.T) {
 	})
 }
 
-// pagesOf returns n URLs of a host.
 func pagesOf(host string, n int) []string {
 	urls := make([]string, n)
 	for i := range urls {
@@ -298,18 +293,16 @@ func pagesOf(host string, n int) []string {
 	return urls
 }
 
-// watched is a frontier that tells of what is added to it.
+// watched is a frontier that counts calls, and whose Add can fail.
 type watched struct {
 	frontier.Frontier
-	adds    atomic.Int64
-	looks   atomic.Int64 // at a host
-	largest atomic.Int64 // candidates in one call or result
-	onAdd   func(n int64) error
+	adds  atomic.Int64
+	looks atomic.Int64 // at a host
+	onAdd func(n int64) error
 }
 
 func (f *watched) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	n := f.adds.Add(1)
-	f.largest.Store(max(f.largest.Load(), int64(len(cs))))
 	if f.onAdd != nil {
 		if err := f.onAdd(n); err != nil {
 			return frontier.Added{}, err
@@ -321,11 +314,6 @@ func (f *watched) Add(ctx context.Context, cs []frontier.Candidate) (frontier.Ad
 func (f *watched) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
 	f.looks.Add(1)
 	return f.Frontier.Host(ctx, a)
-}
-
-func (f *watched) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
-	f.largest.Store(max(f.largest.Load(), int64(len(rs[0].Found))))
-	return f.Frontier.Finish(ctx, rs)
 }
 
 func TestSitemaps_OneLooksAtSoManyHosts(t *testing.T) {
@@ -347,8 +335,7 @@ func TestSitemaps_OneLooksAtSoManyHosts(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-// A kill while a sitemap is read, after some of its batches and before the rest: the next run reads it again, and all
-// that it lists is there, once.
+// After a kill between the batches of a sitemap, the next run reads it again and adds each entry once.
 func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
 	const listed = 3*sitemapBatch + 100
 	for kill := int64(1); kill <= 4; kill++ { // at a batch, or before the turn is finished
@@ -388,16 +375,14 @@ func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
 	}
 }
 
-// dropPages drops those pages of a site that are pending.
 func dropPages(t *testing.T, f frontier.Frontier, host string, n int) {
 	t.Helper()
 	var us []canon.URL
 	for _, page := range pagesOf(host, n) {
 		us = append(us, parse(t, page))
 	}
-	if _, err := f.Steer(t.Context(), frontier.Steering{Act: frontier.Drop, Authority: us[0].Authority(), URLs: us}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := f.Steer(t.Context(), frontier.Steering{Act: frontier.Drop, Authority: us[0].Authority(), URLs: us})
+	require.NoError(t, err)
 }
 
 func TestSitemaps_AreBoundedPerHost(t *testing.T) {
@@ -428,8 +413,7 @@ func TestSitemaps_AreBoundedPerHost(t *testing.T) {
 		// The count goes on over restarts.
 		w.reopen()
 		w.web.Change("a.test", func(s *crawltest.Site) { s.Robots.Body += "Sitemap: /new.xml\n" })
-		u := parse(t, "http://a.test/later")
-		w.front.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed, Seed: u.String()}})
+		w.add(seed(t, "http://a.test/later", ""))
 		time.Sleep(25 * time.Hour)
 		w.run()
 		w.wantOutcomes("http://a.test/new.xml", "dropped: "+reasonSitemaps)

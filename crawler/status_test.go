@@ -17,19 +17,11 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// crowd is a frontier with very many hosts, all of them parked, that counts how many it was asked for.
+// crowd is a frontier with very many parked hosts, which counts how many it lists.
 type crowd struct {
 	frontier.Frontier
 	hosts int
 	given int
-}
-
-func (f *crowd) authority(i int) canon.Authority {
-	a, err := canon.ParseAuthority(fmt.Sprintf("http://h%07d.test:80", i))
-	if err != nil {
-		panic(err)
-	}
-	return a
 }
 
 func (f *crowd) Hosts(_ context.Context, after canon.Authority, limit int) ([]frontier.Host, error) {
@@ -40,7 +32,11 @@ func (f *crowd) Hosts(_ context.Context, after canon.Authority, limit int) ([]fr
 	}
 	var hs []frontier.Host
 	for i := next; i < f.hosts && len(hs) < limit; i++ {
-		hs = append(hs, frontier.Host{Authority: f.authority(i), Queued: 1})
+		a, err := canon.ParseAuthority(fmt.Sprintf("http://h%07d.test:80", i))
+		if err != nil {
+			return nil, err
+		}
+		hs = append(hs, frontier.Host{Authority: a, Queued: 1})
 	}
 	f.given += len(hs)
 	return hs, nil
@@ -72,7 +68,7 @@ func TestAskingOftenDoesNotCostTheCrawlAWalkOverAllHosts(t *testing.T) {
 	})
 }
 
-// A turn leases several URLs. Those in flight are the one that is requested; the others are still queued.
+// Of the URLs that a turn leases, only the one requested is in flight; the others are queued.
 func TestStatus_InFlightCountsExchanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("a.test", 12)
@@ -140,7 +136,6 @@ func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
 	})
 }
 
-// A crawl and one that is stopped say the same of every URL.
 func TestARunningAndAStoppedCrawlExplainAlike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("a.test", 6)

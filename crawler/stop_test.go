@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,48 +23,29 @@ import (
 	"curtsy/storage"
 )
 
-// Politeness rule 25: the end of a crawl waits for nobody longer than Grace, in whatever way a host is slow, be the end an
-// interrupt or --max-time.
+// The end of a crawl waits at most Grace for a slow host, after an interrupt as after --max-time.
 func TestRule25_TheEndWaitsForNobody(t *testing.T) {
+	const hosts = 20
 	for kind := range slowKinds {
-		const hosts = 20
-		for _, interrupted := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%s, interrupted %v", kind, interrupted), func(t *testing.T) {
+		for ended, end := range map[string]func(*world) Summary{
+			EndedInterrupted: func(w *world) Summary { return w.aborted(5*time.Second, time.Hour) },
+			EndedMaxTime:     func(w *world) Summary { w.cfg.MaxTime = 5 * time.Second; return w.run() },
+		} {
+			bubble(t, kind+", "+ended, func(t *testing.T) {
 				w := slowWorld(t, kind, hosts, 3)
 				begin := time.Now()
-				var s Summary
-				if interrupted {
-					s = w.drained(5 * time.Second)
-				} else {
-					w.cfg.MaxTime = 5 * time.Second
-					s = w.run()
-				}
+				s := end(w)
 				assert.LessOrEqual(t, time.Since(begin), 5*time.Second+Grace, "it took too long")
-				if s.EndedBy != EndedMaxTime && s.EndedBy != EndedInterrupted {
-					t.Errorf("ended by %q", s.EndedBy)
-				}
-				if n := int64(5 * hosts); s.Status.Queued+s.Status.Deferred < n-2*int64(hosts) || s.Status.InFlight != 0 {
-					t.Errorf("%d URLs of slow hosts are pending, %d in flight", s.Status.Queued+s.Status.Deferred, s.Status.InFlight)
+				assert.Equal(t, ended, s.EndedBy)
+				if pending := s.Status.Queued + s.Status.Deferred; pending < 3*hosts || s.Status.InFlight != 0 {
+					t.Errorf("%d URLs of slow hosts are pending, %d in flight", pending, s.Status.InFlight)
 				}
 			})
 		}
 	}
 }
 
-// drained runs the crawl and drains it after d.
-func (w *world) drained(d time.Duration) Summary {
-	w.t.Helper()
-	c := w.crawl()
-	time.AfterFunc(d, c.Drain)
-	s, err := c.Run(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.balanced(s.Status)
-	return s
-}
-
-// endings are the ways to end a crawl 15 seconds after its beginning, and how long each leaves to what is under way.
+// endings are the ways to end a crawl after 15 seconds, and the time each leaves to the exchanges under way.
 var endings = map[string]struct {
 	left time.Duration
 	run  func(w *world) Summary
@@ -78,7 +58,7 @@ var endings = map[string]struct {
 	"abort in the grace": {300 * time.Millisecond, func(w *world) Summary { return w.aborted(15*time.Second, 300*time.Millisecond) }},
 }
 
-// aborted runs the crawl, drains it after d unless left is zero, and aborts it when left is over.
+// aborted drains the crawl after d, unless left is zero, and aborts it after left.
 func (w *world) aborted(d, left time.Duration) Summary {
 	w.t.Helper()
 	c := w.crawl()
@@ -95,9 +75,8 @@ func (w *world) aborted(d, left time.Duration) Summary {
 	return s
 }
 
-// What was cut is archived as far as it came, is no failure of the host, costs the URL no attempt, and is asked for again by
-// the next run: a page, a sitemap, robots.txt, and several pages of an own host at once. An abort differs
-// from the end of the grace in nothing but that it comes sooner (rule 17).
+// A response that the end cuts is archived so far, does not count as a failure or an attempt, and is requested again by the
+// next run.
 func TestRule25_WhatTheEndCutsIsArchivedAndStaysPending(t *testing.T) {
 	for how := range endings {
 		t.Run(how, func(t *testing.T) { whatTheEndCuts(t, how) })
@@ -174,7 +153,7 @@ func whatTheEndCuts(t *testing.T, how string) {
 	}
 }
 
-// slowKinds are the ways in which a host can be slow: each says how it answers, or that it is never reached at all.
+// slowKinds are the ways in which a host can be slow: how it responds, or that it is never reached.
 var slowKinds = map[string]struct {
 	answer        func(rw http.ResponseWriter, r *http.Request)
 	look, connect bool // it is slow in the look-up, or in the connection
@@ -199,7 +178,7 @@ const (
 	brisk    = "body, just below what is brisk" // it costs the test most
 )
 
-// trickle sends so many octets each second until the client has had enough.
+// trickle sends so many bytes each second until the client stops reading.
 func trickle(rw http.ResponseWriter, r *http.Request, media string, perSecond int) {
 	rw.Header().Set("Content-Type", media)
 	piece := strings.Repeat("#", perSecond)
@@ -211,7 +190,7 @@ func trickle(rw http.ResponseWriter, r *http.Request, media string, perSecond in
 	}
 }
 
-// slowWorld is a crawl of slow hosts, of each way to be slow or of one, and of good.test, whose pages are quick.
+// slowWorld is a crawl of hosts that are slow in one way or in all, and of good.test, whose pages are quick.
 func slowWorld(t *testing.T, kind string, hosts, pages int) *world {
 	t.Helper()
 	var kinds []string
@@ -259,20 +238,17 @@ func slowWorld(t *testing.T, kind string, hosts, pages int) *world {
 	return w
 }
 
-// askedWithin counts what a host was asked for in the first so much of the crawl.
 func (w *world) askedWithin(host string, begin time.Time, d time.Duration) (n int) {
-	for _, r := range w.web.Referee().Requests() {
-		if r.Host == host && r.Start.Sub(begin) <= d {
+	for _, r := range w.requests(host) {
+		if r.Start.Sub(begin) <= d {
 			n++
 		}
 	}
 	return n
 }
 
-// Politeness rule 25: no number of slow hosts takes the workers from the others, in whatever way they are slow. A good host
-// that was found last gets nearly all that its pace allows.
+// However many hosts are slow, a good host gets nearly all requests that its delay allows.
 func TestRule25_SlowHostsTakeNobodysPlace(t *testing.T) {
-	long := os.Getenv("CURTSY_LONG") != ""
 	cases := map[string]int{allKinds: 300}
 	switch {
 	case long:
@@ -295,7 +271,7 @@ func TestRule25_SlowHostsTakeNobodysPlace(t *testing.T) {
 			w.run()
 			first, all := w.askedWithin("good.test", begin, time.Minute), w.askedWithin("good.test", begin, w.cfg.MaxTime)
 			t.Logf("the good host was asked %d times in the first minute, %d in %v", first, all, w.cfg.MaxTime)
-			// At first nobody knows who is slow: 64 hosts are found out in each second.
+			// At first the crawler does not know who is slow; it finds out 64 hosts each second.
 			if least := 58 - 2*hosts/64; first < least || all < 58*(minutes-1)+least {
 				t.Errorf("%d in the first minute, want %d; %d in all", first, least, all)
 			}
@@ -303,7 +279,7 @@ func TestRule25_SlowHostsTakeNobodysPlace(t *testing.T) {
 	}
 }
 
-// Tickets of a budget are a place, too: slow hosts that hold all of them give them back.
+// Slow hosts that hold all tickets of a budget give them back.
 func TestRule25_SlowHostsDoNotHoldTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := slowWorld(t, "body, just above the least speed", 20, 40)
@@ -314,8 +290,7 @@ func TestRule25_SlowHostsDoNotHoldTheBudget(t *testing.T) {
 	})
 }
 
-// accounted fails the test unless each request that a host saw has its record, and each attempt its record but those that
-// sent nothing.
+// accounted checks that each request has its record, and each attempt except those that sent nothing.
 func (w *world) accounted(sentNothing int) {
 	w.t.Helper()
 	synctest.Wait()
@@ -332,16 +307,12 @@ func (w *world) accounted(sentNothing int) {
 		}
 	}
 	for url, n := range asked {
-		if kept[url] != n {
-			w.t.Errorf("%s was asked for %d times and has %d records", url, n, kept[url])
-		}
+		assert.Equalf(w.t, n, kept[url], "records of the requests for %s", url)
 	}
-	if without != sentNothing {
-		w.t.Errorf("%d attempts have no record, want %d", without, sentNothing)
-	}
+	assert.Equal(w.t, sentNothing, without, "attempts without a record")
 }
 
-// Whatever a host is slow with, an abort waits for nothing, and leaves out of the archive only what was not sent.
+// An abort waits for nothing, and archives all that was sent.
 func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
 	for kind := range slowKinds {
 		for _, left := range []time.Duration{0, 300 * time.Millisecond} {
@@ -352,7 +323,7 @@ func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
 				assert.LessOrEqual(t, time.Since(begin), 5*time.Second+left, "it took too long")
 				sentNothing := 0
 				if kind == "connect" {
-					sentNothing = 1 // somebody may have been called on, so the line says so
+					sentNothing = 1 // the dial may have reached the host, so there is a line
 				}
 				w.accounted(sentNothing)
 				if s.Status.Queued+s.Status.Deferred < 4 || s.Status.InFlight != 0 || len(s.Status.Failures) != 0 && kind != "header" { // that one ends by itself
@@ -368,7 +339,6 @@ func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
 	}
 }
 
-// At whatever instant an abort comes, alone or in the grace, with one exchange at a time or with several.
 func TestRule17_AnAbortAtAnyInstantAccountsForEachRequest(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 25))
 	for i := range rounds(60) {
@@ -391,15 +361,11 @@ func TestRule17_AnAbortAtAnyInstantAccountsForEachRequest(t *testing.T) {
 	}
 }
 
-// An answer that came whole, and that an abort leaves nobody time to read, is archived, and asked for again.
+// A complete response that an abort leaves unread is archived, and requested again.
 func TestRule17_AnAbortArchivesWhatNobodyHasRead(t *testing.T) {
 	for _, at := range []string{"a.test", "localhost"} {
 		bubble(t, at, func(t *testing.T) {
-			w := newWorld(t, []string{"http://" + at + "/"}, &crawltest.Site{Name: at, Handler: http.HandlerFunc(
-				afterRobots(func(rw http.ResponseWriter, _ *http.Request) {
-					rw.Header().Set("Content-Type", "text/html")
-					fmt.Fprint(rw, "<a href=/more>more</a>")
-				}))})
+			w := newWorld(t, []string{"http://" + at + "/"}, &crawltest.Site{Name: at, Pages: pages{"/": {Links: []string{"/more"}}, "/more": {}}})
 			c := w.crawl()
 			for range cap(c.reader.cpu) {
 				c.reader.cpu <- struct{}{}
@@ -421,10 +387,8 @@ func TestRule17_AnAbortArchivesWhatNobodyHasRead(t *testing.T) {
 	}
 }
 
-// An exchange that is cut by the end of its lease's time is archived as far as it came, with its line, as one is that the end
-// of the crawl cuts: a page, one with a head alone, one that sends nothing, and several pages of an own host at once.
+// An exchange that the end of its lease cuts is archived so far, with its line.
 func TestWhatTheEndOfTheLeaseCutsIsArchived(t *testing.T) {
-	nothing := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	slow := func(rw http.ResponseWriter, r *http.Request) { trickle(rw, r, "text/html", 200) }
 	for name, tt := range map[string]struct {
 		host, want string
@@ -432,15 +396,15 @@ func TestWhatTheEndOfTheLeaseCutsIsArchived(t *testing.T) {
 		truncated  string
 	}{
 		"a page":         {"a.test", "####", slow, fetch.CutTime},
-		"without a head": {"a.test", "", nothing, ""},
+		"without a head": {"a.test", "", silent, ""},
 		"own host":       {"localhost", "####", slow, fetch.CutTime},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			site := &crawltest.Site{Name: tt.host, Handler: http.HandlerFunc(afterRobots(func(rw http.ResponseWriter, r *http.Request) {
+			site := pagesBy(tt.host, func(rw http.ResponseWriter, r *http.Request) {
 				if strings.HasPrefix(r.URL.Path, "/slow") {
 					tt.answer(rw, r)
 				}
-			}))}
+			})
 			seeds := []string{"http://" + tt.host + "/slow1", "http://" + tt.host + "/slow2", "http://" + tt.host + "/quick"}
 			w := newWorldLeased(t, 30*time.Second, seeds, crawltest.New(site))
 			if tt.host == "localhost" {

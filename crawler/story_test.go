@@ -17,24 +17,24 @@ import (
 
 type pages = map[string]crawltest.Page
 
-// story is a crawl of a small web, and what is to become of it. Lists in a string are separated by blanks.
+// story is a crawl of a small web and its result. Lists in a string are separated by blanks.
 type story struct {
 	name  string
 	seeds string // empty: the root of the first site
 	sites []*crawltest.Site
 	set   func(*world) // nil: nothing is set
 
-	asked      map[string]string // what hosts are asked for, in that order
-	outcomes   map[string]string // what the ledger says of URLs, without their http://; several lines are separated by "; "
+	asked      map[string]string // by host, in order
+	outcomes   map[string]string // of URLs without http://; several lines are separated by "; "
 	ended      string            // empty: EndedDrained
 	incomplete bool
 	figures    map[string]int64                  // of the summary as JSON: "pages", "links_not_followed/scope:depth"
-	rules      crawltest.Rules                   // zero: Floor, and what is missing is not held against the crawl
-	offScope   bool                              // what is asked for is not in the links that the referee knows
+	rules      crawltest.Rules                   // zero: Floor, Partial
+	offScope   bool                              // the referee does not know the links to everything
 	check      func(*testing.T, *world, Summary) // nil: nothing else
 }
 
-// tell plays stories, each in a bubble of its own, and has the referee judge them.
+// tell plays stories, and has the referee judge them.
 func tell(t *testing.T, stories []story) {
 	for _, s := range stories {
 		bubble(t, s.name, s.play)
@@ -82,7 +82,7 @@ func (s story) play(t *testing.T) {
 	}
 }
 
-// figure returns a number of a summary, or of its status, by its name in JSON. One that is left out is zero.
+// figure returns a number of a summary or its status by its JSON name, zero if it is omitted.
 func figure(t *testing.T, s Summary, name string) int64 {
 	t.Helper()
 	first, _, _ := strings.Cut(name, "/")
@@ -105,7 +105,7 @@ func figure(t *testing.T, s Summary, name string) int64 {
 	return int64(n)
 }
 
-// restsWith checks that one host is left alone for a reason with why in it.
+// restsWith checks that one host backs off, for a reason that contains why.
 func restsWith(why string) func(*testing.T, *world, Summary) {
 	return func(t *testing.T, _ *world, s Summary) {
 		if r := s.Status.Resting; len(r) != 1 || !strings.Contains(r[0].Reason, why) {
@@ -114,7 +114,6 @@ func restsWith(why string) func(*testing.T, *world, Summary) {
 	}
 }
 
-// verdictOf checks the verdict that a line names.
 func verdictOf(url string, line int, rule, standard string) func(*testing.T, *world, Summary) {
 	return func(t *testing.T, w *world, _ Summary) {
 		if l := w.line(url); l.RobotsLine != line || l.RobotsRule != rule || len(l.RobotsSHA256) != 64 || l.Standard != standard ||
@@ -124,7 +123,6 @@ func verdictOf(url string, line int, rule, standard string) func(*testing.T, *wo
 	}
 }
 
-// truncatedAs checks how the record of the page ends.
 func truncatedAs(want string) func(*testing.T, *world, Summary) {
 	return func(t *testing.T, w *world, _ Summary) {
 		if got := w.archive.records[1].Truncated; got != want {

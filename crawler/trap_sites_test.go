@@ -3,15 +3,11 @@ package crawler
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"curtsy/crawler/crawltest"
 )
 
-// These sites look like traps to whoever counts URLs, and are none: a crawler must fetch all of them.
-
-// forumSite is a site of topics at /viewtopic.php?t=1 and on, listed by pages of 50 at /viewforum.php?start=0 and on. Every
-// topic has a text of its own.
+// forumSite has topics with texts of their own at /viewtopic.php?t=1 …, listed by pages of 50 at /viewforum.php?start=0 …
 func forumSite(name string, topics int) *crawltest.Site {
 	const listed = 50
 	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, topics+topics/listed+2)}
@@ -34,8 +30,7 @@ func forumSite(name string, topics int) *crawltest.Site {
 	return s
 }
 
-// tilesSite is a map of the given number of pictures, /12/2048/1361.png and on in squares of 100, and of the pages that
-// show them.
+// tilesSite is a map of pictures, /12/2048/1361.png … in squares of 100, and of the pages that show them.
 func tilesSite(name string, tiles int) *crawltest.Site {
 	const shown, column = 100, 1000
 	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, tiles+tiles/shown+1)}
@@ -55,57 +50,7 @@ func tilesSite(name string, tiles int) *crawltest.Site {
 	return s
 }
 
-// olderPosts is a chain of pages, each of which leads to the one with older posts alone.
-func olderPosts(name string, pages int) *crawltest.Site {
-	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, pages)}
-	for i := 1; i <= pages; i++ {
-		p := crawltest.Page{Title: "All posts", Text: madeUp(name, i, "the diarist")}
-		if i < pages {
-			p.Links = []string{fmt.Sprintf("/page/%d/", i+1)}
-		}
-		target := fmt.Sprintf("/page/%d/", i)
-		if i == 1 {
-			target = "/"
-		}
-		s.Pages[target] = p
-	}
-	return s
-}
-
-// shopSite is a site of products, /p/1 and on, and of filters, /list?colour=…&size=…&maker=…&sort=…: each combination shows
-// products of its own, and each order of them differs from the others.
-func shopSite(name string, products int) *crawltest.Site {
-	colours, sizes := []string{"red", "green", "blue", "grey", "white"}, []string{"s", "m", "l"}
-	sorts := []string{"price", "name", "age", "rating"}
-	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, 2*products)}
-	shelves := map[string][]int{}
-	for i := 1; i <= products; i++ {
-		shelf := fmt.Sprintf("colour=%s&size=%s&maker=%d", colours[i%5], sizes[i/5%3], i/15%20)
-		shelves[shelf] = append(shelves[shelf], i)
-		s.Pages[fmt.Sprintf("/p/%d", i)] = crawltest.Page{Title: fmt.Sprintf("No. %d", i), Text: madeUp(name, i, "the maker"),
-			Links: []string{"/"}}
-	}
-	home := crawltest.Page{Title: "The shop"}
-	for shelf, all := range shelves {
-		home.Links = append(home.Links, "/list?"+shelf+"&sort="+sorts[0])
-		for n, sort := range sorts[:min(len(sorts), len(all))] {
-			p := crawltest.Page{Title: shelf, Text: "What there is:"}
-			for _, i := range append(slices.Clone(all[n:]), all[:n]...) {
-				p.Text += fmt.Sprintf("\n\nNo. %d: %s", i, madeUp(name, i, "the maker"))
-				p.Links = append(p.Links, fmt.Sprintf("/p/%d", i))
-			}
-			for _, other := range sorts[:min(len(sorts), len(all))] {
-				p.Links = append(p.Links, "/list?"+shelf+"&sort="+other)
-			}
-			s.Pages["/list?"+shelf+"&sort="+sort] = p
-		}
-	}
-	slices.Sort(home.Links)
-	s.Pages["/"] = home
-	return s
-}
-
-// madeUp makes up a text that is the same for the same name and number.
+// madeUp returns the same text for the same name and number.
 func madeUp(name string, n int, subject string) string {
 	seed := uint64(len(name))
 	for _, c := range []byte(name) {

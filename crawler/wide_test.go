@@ -3,7 +3,9 @@ package crawler
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,13 +18,13 @@ import (
 	"curtsy/storage"
 )
 
-// most is the largest number of requests in flight at one time at a host.
+// most returns the largest number of requests to a host in flight at one time.
 func (w *world) most(host string) (most int) {
-	all := w.web.Referee().Requests()
+	all := w.requests(host)
 	for _, r := range all {
 		n := 0
 		for _, o := range all {
-			if o.Host == host && r.Host == host && !o.Start.After(r.Start) && o.End.After(r.Start) {
+			if !o.Start.After(r.Start) && o.End.After(r.Start) {
 				n++
 			}
 		}
@@ -31,7 +33,7 @@ func (w *world) most(host string) (most int) {
 	return most
 }
 
-// wideWorld is a crawl of an own site whose pages take 100 ms each.
+// wideWorld is a crawl of an own site with eight exchanges at once.
 func wideWorld(t *testing.T, site *crawltest.Site) *world {
 	w := newWorld(t, []string{"http://localhost/"}, site)
 	w.cfg.Delay, w.cfg.PerHost, w.cfg.Workers = -1, 8, 64
@@ -42,17 +44,10 @@ func TestRule18_PerHostExchangesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("localhost", 101)
 		site.Latency = 100 * time.Millisecond
-		for target, p := range site.Pages {
-			if target != "/" {
-				p.Links = nil
-				site.Pages[target] = p
-			}
+		for target := range site.Pages {
+			site.Pages[target] = crawltest.Page{}
 		}
-		root := crawltest.Page{}
-		for i := 1; i <= 100; i++ {
-			root.Links = append(root.Links, fmt.Sprintf("/p%d.html", i))
-		}
-		site.Pages["/"] = root
+		site.Pages["/"] = crawltest.Page{Links: slices.Collect(maps.Keys(site.Pages))}
 		w := wideWorld(t, site)
 		begin := time.Now()
 		s := w.run()
@@ -71,24 +66,19 @@ func TestRule18_PerHostExchangesAtOnce(t *testing.T) {
 	})
 }
 
-// All that is in flight when a host asks for rest may end; then it has its rest, and the row has grown by one.
+// Exchanges in flight when an own host asks for a back-off may end. Together they count as one failure.
 func TestRule18_ManyRefusedAtOnceAreOnePark(t *testing.T) {
 	for _, status := range []int{503, 500} {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			var fails []time.Time
 			var after time.Time
-			site := crawltest.Tree("localhost", 40)
-			pages := site.Pages
-			site.Pages = nil
-			down := true
-			site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			pages, down := crawltest.Tree("localhost", 40).Pages, true
+			site := pagesBy("localhost", func(rw http.ResponseWriter, r *http.Request) {
 				time.Sleep(50 * time.Millisecond)
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
-				case r.URL.Path == "/robots.txt":
-					http.NotFound(rw, r)
 				case r.URL.Path != "/" && down:
 					fails = append(fails, time.Now())
 					rw.WriteHeader(status)
@@ -149,7 +139,7 @@ func TestRule15_BudgetsAreExactInWideTurns(t *testing.T) {
 	}
 }
 
-// A failure elsewhere ends the exchanges of a wide turn: each has its line, since its host was asked.
+// A failure elsewhere ends the exchanges of a wide turn, and each has its line.
 func TestRule18_AFailureElsewhereLeavesALineOfEachExchangeOfAWideTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("localhost", 3)
@@ -173,8 +163,7 @@ func TestRule18_AFailureElsewhereLeavesALineOfEachExchangeOfAWideTurn(t *testing
 	})
 }
 
-// A defect that shows while a page is read beside others does not take the page from under its reader: the race detector
-// would say so.
+// A panic beside the reader of a page waits for the reader; otherwise the race detector reports it.
 func TestAPanicInAWideTurnWaitsForTheReaderOfItsPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/": {Redirect: "http://localhost/"}}}

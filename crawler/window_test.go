@@ -3,9 +3,8 @@ package crawler
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,22 +20,16 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// within is a crawl of site in a window, run in virtual time, which begins at midnight of a Saturday.
+// within is a crawl of site in a window. Its virtual time begins at midnight of a Saturday.
 func within(t *testing.T, site *crawltest.Site, maxWait time.Duration, spans ...string) (w *world, c *Crawl) {
 	t.Helper()
 	w = newWorld(t, []string{"http://a.test/0"}, site)
-	var err error
-	if w.cfg.Window, err = hostrule.ParseSpans(spans); err != nil {
-		t.Fatal(err)
-	}
-	w.cfg.MaxWait = maxWait
-	if c, err = New(t.Context(), w.cfg); err != nil {
-		t.Fatal(err)
-	}
-	return w, c
+	window, err := hostrule.ParseSpans(spans)
+	require.NoError(t, err)
+	w.cfg.Window, w.cfg.MaxWait = window, maxWait
+	return w, w.crawl()
 }
 
-// asksWithin fails for each request that was sent outside of the window.
 func (w *world) asksWithin(t *testing.T) {
 	t.Helper()
 	for _, r := range w.web.Referee().Requests() {
@@ -44,7 +37,7 @@ func (w *world) asksWithin(t *testing.T) {
 	}
 }
 
-// Outside of its window a crawl asks nobody for anything, robots.txt included, says until when, and goes on by itself.
+// Outside its window a crawl sends no requests, reports when it opens, and resumes by itself.
 func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := within(t, chain(100), 88*time.Minute, "Sat 00:01-00:02", "Sat 01:30-02:00 UTC")
@@ -63,8 +56,7 @@ func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 				states[s.State+opens] = true
 			}
 		}()
-		s, err := c.Run(t.Context())
-		require.NoError(t, err)
+		s := w.finish(c)
 		<-over
 		w.asksWithin(t)
 		opens := time.Date(2000, 1, 1, 1, 30, 0, 0, time.UTC)
@@ -82,8 +74,8 @@ func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 	})
 }
 
-// An exchange that is under way when the window closes comes to its end, and nothing follows it. The crawl ends then, and says
-// when it may go on, if that is later than it is willing to wait.
+// An exchange under way when the window closes completes. The crawl then ends with the time it may continue, if that is beyond
+// --max-wait.
 func TestAnExchangeUnderWayOutlastsTheWindow(t *testing.T) {
 	for _, maxWait := range []time.Duration{time.Minute, 48 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -92,8 +84,7 @@ func TestAnExchangeUnderWayOutlastsTheWindow(t *testing.T) {
 				"/2": {Links: []string{"/3"}, Delay: 18 * time.Second}, "/3": {Delay: 18 * time.Second},
 			}}
 			w, c := within(t, site, maxWait, "00:00-00:01")
-			s, err := c.Run(t.Context())
-			require.NoError(t, err)
+			s := w.finish(c)
 			w.asksWithin(t)
 			tomorrow := time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
 			switch {
@@ -111,7 +102,6 @@ func TestAnExchangeUnderWayOutlastsTheWindow(t *testing.T) {
 	}
 }
 
-// Who ends a crawl that waits for its window does not wait for it.
 func TestACrawlOutsideOfItsWindowEndsWhenItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := within(t, chain(5), 48*time.Hour, "Sun 00:00-24:00")
@@ -124,7 +114,7 @@ func TestACrawlOutsideOfItsWindowEndsWhenItIsTold(t *testing.T) {
 	})
 }
 
-// The operator's pause and the window's hold a crawl each by itself: to end the one does not end the other.
+// The operator's pause and the window hold a crawl independently.
 func TestAPauseAndAWindowHoldACrawlEachByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := within(t, chain(100), 48*time.Hour, "00:00-00:01", "01:00-02:00")
@@ -142,7 +132,7 @@ func TestAPauseAndAWindowHoldACrawlEachByItself(t *testing.T) {
 	})
 }
 
-// Nothing to fetch, or a budget that is spent, is no reason to wait for the window.
+// A run with nothing to fetch, or with a spent budget, does not wait for the window.
 func TestARunWithNothingToDoWaitsForNoWindow(t *testing.T) {
 	for pages, ended := range map[int64]string{0: EndedDrained, 5: EndedMaxPages} {
 		synctest.Test(t, func(t *testing.T) {
@@ -159,7 +149,7 @@ func TestARunWithNothingToDoWaitsForNoWindow(t *testing.T) {
 	}
 }
 
-// gateOf is the gate of a window, by the clock of a bubble, which begins at midnight UTC.
+// gateOf is the gate of a window, by the clock of a bubble.
 func gateOf(t *testing.T, span string) *windowGate {
 	t.Helper()
 	w, err := hostrule.ParseSpans([]string{span})
@@ -178,7 +168,7 @@ func TestACountThatCannotBeReadEndsTheLooking(t *testing.T) {
 	})
 }
 
-// A request waits for its address and its connection: the window can close meanwhile, and then it does not go out.
+// A request whose window closes while it waits for its address and connection is not sent.
 func TestARequestGoesOutWithinTheWindowOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait, begun := time.Duration(0), 0
@@ -198,22 +188,15 @@ func TestARequestGoesOutWithinTheWindowOnly(t *testing.T) {
 	})
 }
 
-// chain is a site of so many pages, each of which leads to the next.
+// chain is a site of pages that each lead to the next.
 func chain(pages int) *crawltest.Site {
-	return &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		var n int
-		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil || n >= pages {
-			http.NotFound(rw, r)
-			return
-		}
-		rw.Header().Set("Content-Type", "text/html")
-		if n+1 < pages {
-			fmt.Fprintf(rw, `<a href="/%d">next</a>`, n+1)
-		}
-	})}
+	s := &crawltest.Site{Name: "a.test", Pages: map[string]crawltest.Page{"/" + strconv.Itoa(pages-1): {}}}
+	for i := range pages - 1 {
+		s.Pages["/"+strconv.Itoa(i)] = crawltest.Page{Links: []string{"/" + strconv.Itoa(i+1)}}
+	}
+	return s
 }
 
-// A pause begins no exchange, ends no crawl, and leaves the pace as it is: what an operator pauses goes on as it was.
 func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := chain(20)
@@ -235,8 +218,7 @@ func TestAPauseBeginsNoExchangeAndEndsNothing(t *testing.T) {
 			state = st.State
 			c.Pause(false)
 		})
-		s, err := c.Run(t.Context())
-		require.NoError(t, err)
+		s := w.finish(c)
 		<-over
 		if before == 0 || before != during || state != "paused" {
 			t.Errorf("asked %d times before the pause and %d at its end, in state %q", before, during, state)
