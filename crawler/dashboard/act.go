@@ -16,19 +16,19 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// paramDid names what came of an act, on the page that it leads back to.
+// paramDid is the query parameter with the key of an act's result.
 const paramDid = "did"
 
-// paramTry names what would come of a change.
+// paramTry is the query parameter with the key of a preview.
 const paramTry = "try"
 
-// preview is what would come of a change.
+// preview is the effect that a change would have.
 type preview struct {
 	control.Change
 	control.Changed
 }
 
-// lately are what came of the last acts. Their words are not in an address, where anybody could write any.
+// lately keeps the last results. An address has only their number: otherwise any site could make the page show its words.
 type lately[T any] struct {
 	mu    sync.Mutex
 	next  int
@@ -54,7 +54,7 @@ func (s *lately[T]) of(text string) (none T) {
 	return s.words[n%len(s.words)]
 }
 
-// act obeys a form, and leads back to the page that it was on.
+// act executes a form, and redirects to the form's page.
 func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 	x, n := s.watcher(r)
 	if x == nil {
@@ -86,8 +86,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back(r.PostForm.Get("back"), n, paramDid, s.said.keep(word), ""), http.StatusSeeOther)
 }
 
-// back is the page that a form was on, with a parameter more: one of this crawl, and nothing else; else the page, of the
-// crawl's, that is named.
+// back returns the page of a form with one parameter set. If text is not a page of the crawl, it returns the named page of it.
 func back(text string, n int, param, value, page string) string {
 	home := fmt.Sprintf("/crawl/%d/", n)
 	u, err := url.Parse(text)
@@ -101,10 +100,8 @@ func back(text string, n int, param, value, page string) string {
 	return to.String()
 }
 
-// maxChange bounds what a setting is changed to, in bytes.
-const maxChange = 2000
+const maxChange = 2000 // bytes of a new value
 
-// actOf reads a form, strictly.
 func actOf(p url.Values) (a Act, err error) {
 	a.Verb, a.Reason = p.Get("verb"), strings.TrimSpace(p.Get("reason"))
 	if len(a.Reason) > maxSearch {
@@ -142,7 +139,7 @@ func actOf(p url.Values) (a Act, err error) {
 	return a, nil
 }
 
-// steer is the page on which settings are changed, and which says what operators did.
+// steer serves the page with settings and the acts of operators.
 func (s *Server) steer(r *http.Request, w *watcher, v *view) (string, error) {
 	v.Title, v.Page = "Steer", "steer"
 	var err error
@@ -154,15 +151,15 @@ func (s *Server) steer(r *http.Request, w *watcher, v *view) (string, error) {
 	return "steer.html", nil
 }
 
-// setting is a form for one value.
+// setting is the form of one value.
 type setting struct {
 	N                      int
 	Form, Name, Label, Now string
-	Running, List          bool // a list has an element a line
+	Running, List          bool // a list has one element a line
 	Placeholder, NowSay    string
 }
 
-// Budgets are the forms of the budgets.
+// Budgets returns the forms of the budgets.
 func (v *view) Budgets() []setting {
 	now := func(s string) string {
 		switch s {
@@ -188,20 +185,16 @@ func (v *view) Budgets() []setting {
 	return all
 }
 
-// Narrows reports whether what is tried takes URLs out of the crawl, and does not bring some back.
+// Narrows reports whether the preview is of a change that removes URLs from the crawl.
 func (p preview) Narrows() bool {
 	return p.Setting == control.SetOptOuts || (p.Setting == control.SetExclude || p.Setting == control.SetInclude) && !p.Remove
 }
 
-// patternForms are the patterns of a list, with a form each and one for another.
+// patternForms is a list of patterns, each with a form, and a form to add one.
 type patternForms struct {
 	N           int
 	Form        string
 	Name, Label string
 	All         []string
 	Running     bool
-}
-
-func patterns(v *view, name, label string, all []string) patternForms {
-	return patternForms{v.N, v.Form, name, label, all, v.Running}
 }

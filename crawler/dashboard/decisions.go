@@ -14,13 +14,13 @@ import (
 	"curtsy/storage"
 )
 
-// filter says which decisions are shown. What is empty lets all pass.
+// filter selects decisions. Empty fields match everything.
 type filter struct {
-	Text     string // that the URL or the reason contains
+	Text     string // part of the URL or of the reason
 	Host     string // an origin
 	Decision string
 	Outcome  string
-	Status   string // a class, as 4xx, or a code
+	Status   string // a class like 4xx, or a code
 }
 
 func newFilter(p url.Values) filter {
@@ -48,7 +48,6 @@ func (f filter) hasStatus(status int) bool {
 	return f.Status == string(code)
 }
 
-// ofHost reports whether a URL is of an origin.
 func ofHost(text, origin string) bool {
 	if !strings.HasPrefix(text, origin) {
 		return false
@@ -57,8 +56,7 @@ func ofHost(text, origin string) bool {
 	return err == nil && u.Authority().Origin() == origin
 }
 
-// shownLines is how many decisions a page shows.
-const shownLines = 100
+const shownLines = 100 // on a page
 
 func (s *Server) decisions(r *http.Request, w *watcher, v *view) (string, error) {
 	v.Title, v.Page = "Decisions", "decisions"
@@ -66,7 +64,7 @@ func (s *Server) decisions(r *http.Request, w *watcher, v *view) (string, error)
 	return "decisions.html", nil
 }
 
-// Decided are the words of decisions, for a list to choose from.
+// Decided returns the decisions to choose from.
 func (v *view) Decided() []string {
 	return []string{
 		string(storage.DecisionAllow), string(storage.DecisionDisallow), string(storage.DecisionRefuse), string(storage.DecisionHold),
@@ -74,7 +72,7 @@ func (v *view) Decided() []string {
 	}
 }
 
-// Ended are the words of outcomes, likewise.
+// Ended returns the outcomes to choose from.
 func (v *view) Ended() []string {
 	return []string{
 		string(storage.OutcomeFetched), string(storage.OutcomeRedirected), string(storage.OutcomeDisallowed), string(storage.OutcomeFailed),
@@ -82,7 +80,7 @@ func (v *view) Ended() []string {
 	}
 }
 
-// explain is the page of one URL.
+// explain serves the page of one URL.
 func (s *Server) explain(r *http.Request, w *watcher, v *view) (string, error) {
 	v.Title, v.Page, v.Asked = "Explain", "explain", strings.TrimSpace(r.URL.Query().Get("url"))
 	if v.Asked == "" {
@@ -102,23 +100,21 @@ func (s *Server) explain(r *http.Request, w *watcher, v *view) (string, error) {
 	return "explain.html", nil
 }
 
-// Bounds of what is kept of decisions.
 const (
 	keptLines    = 2000 // the last decisions
 	keptClasses  = 40   // of errors
 	keptExamples = 3    // of each
 )
 
-// tally is what was seen of the decisions.
+// tally accumulates decisions in bounded memory.
 type tally struct {
-	since  time.Time // of the first
-	seen   int64     // that were read
-	passed int64     // that came too fast to be read each
+	since  time.Time // of the first decision
+	seen   int64     // decisions read
+	passed int64     // decisions skipped, because they came too fast
 	errors map[string]*failing
 	last   []storage.Line // the newest last
 }
 
-// failing is a class of errors.
 type failing struct {
 	Class    string
 	Count    int64
@@ -143,11 +139,11 @@ func (t *tally) add(l storage.Line) {
 	t.last = append(t.last, l)
 }
 
-// classOf is the class of the error that a line tells of; empty where it tells of none.
+// classOf returns the class of the error in a line, or "".
 func classOf(l storage.Line) string {
 	switch {
 	case l.Attempt == 0 && l.Status == 0:
-		return "" // no exchange: a decision of ours
+		return "" // no exchange: the crawler decided
 	case l.Status == 429 || l.Status == 408 || l.Status == 425 || l.Status >= 400 && l.Status < 500 && l.Outcome == storage.OutcomeFailed:
 		return fmt.Sprintf("status %d", l.Status)
 	case l.Status >= 500:
@@ -159,18 +155,13 @@ func classOf(l storage.Line) string {
 }
 
 func (t *tally) fail(class string, l storage.Line) {
+	if t.errors[class] == nil && len(t.errors) >= keptClasses {
+		class = others // servers can cause any number of classes
+	}
 	f := t.errors[class]
 	if f == nil {
-		if len(t.errors) >= keptClasses { // the world has more words than we have room for
-			class = "others"
-			if f = t.errors[class]; f == nil {
-				f = &failing{Class: class}
-				t.errors[class] = f
-			}
-		} else {
-			f = &failing{Class: class}
-			t.errors[class] = f
-		}
+		f = &failing{Class: class}
+		t.errors[class] = f
 	}
 	f.Count++
 	f.Last = l.Time
@@ -180,7 +171,7 @@ func (t *tally) fail(class string, l storage.Line) {
 	f.Examples = append(f.Examples, l)
 }
 
-// failures are the classes, the most frequent first, apart from what goes on being counted.
+// failures returns a copy of the classes, the most frequent first.
 func (t *tally) failures() (all []failing) {
 	for _, class := range slices.Sorted(maps.Keys(t.errors)) {
 		f := *t.errors[class]
@@ -192,7 +183,7 @@ func (t *tally) failures() (all []failing) {
 	return all
 }
 
-// newest returns at most n of the last decisions that match, the newest first.
+// newest returns up to n matching decisions, newest first.
 func (t *tally) newest(n int, match func(*storage.Line) bool) (found []storage.Line) {
 	for i := len(t.last) - 1; i >= max(len(t.last)-keptLines, 0) && len(found) < n; i-- {
 		if match(&t.last[i]) {

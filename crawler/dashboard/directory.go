@@ -24,42 +24,41 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// directory is a crawl directory as a source of a dashboard.
+// directory is a crawl directory as a Source.
 type directory struct {
 	path   string
 	follow *ledger.Follower
 
 	mu     sync.Mutex
-	remote *control.Remote // of the crawl that was met last; it may have ended
+	remote *control.Remote // the last running crawl; it may have ended
 	disk   Disk
-	sized  time.Time // when disk was found
+	sized  time.Time // when disk was measured
 	still  still
 	gaps   gapsOf
 	acts   []ledger.Mark
 }
 
-// still is the glance at a crawl that does not run, for as long as its frontier is what it was.
+// still caches the look at a stopped crawl until its frontier's file changes.
 type still struct {
 	look Look
 	size int64
-	at   time.Time // of the file; zero without a glance
+	at   time.Time // of the file; zero without a look
 }
 
-// firstBack is how much of the ledger is read at first, in octets from its end.
-const firstBack = 8 << 20
+const (
+	firstBack = 8 << 20         // bytes of the ledger's end to read first
+	sizeEvery = 5 * time.Second // between measurements: an archive may have thousands of files
+	gapsEvery = 5 * time.Second // between reads of a host's delays
+)
 
-// sizeEvery is how often the files are measured: an archive may have thousands.
-const sizeEvery = 5 * time.Second
-
-// NewDirectory returns the source of a directory, which should hold a crawl: crawldir.Require.
+// NewDirectory returns the Source of a crawl directory. The caller has checked it with crawldir.Require.
 func NewDirectory(path string) *directory {
 	return &directory{path: path, follow: ledger.Follow(filepath.Join(path, crawldir.LedgerName), firstBack)}
 }
 
-// Name implements dashboard.Source.
 func (d *directory) Name() string { return filepath.Clean(d.path) }
 
-// asked asks the running crawl, which may be another than before. It is control.ErrNotRunning when there is none.
+// asked queries the running crawl, which may be a new process. It returns control.ErrNotRunning without one.
 func (d *directory) asked(ctx context.Context, ask func(r *control.Remote) error) error {
 	d.mu.Lock()
 	remote := d.remote
@@ -79,7 +78,7 @@ func (d *directory) asked(ctx context.Context, ask func(r *control.Remote) error
 	return ask(remote)
 }
 
-// read opens the frontier of a crawl that does not run.
+// read opens the frontier of a stopped crawl.
 func (d *directory) read(ask func(f frontier.Stored) error) error {
 	f, err := engine.OpenReadOnly(d.path)
 	if errors.Is(err, frontier.ErrInUse) {
@@ -91,7 +90,7 @@ func (d *directory) read(ask func(f frontier.Stored) error) error {
 	return errors.Join(ask(f), f.Close())
 }
 
-// ask asks the crawl if it runs, and its frontier if not.
+// ask queries the crawl if it runs, and otherwise its frontier.
 func ask[T any](ctx context.Context, d *directory, running func(r *control.Remote) (T, error), stopped func(f frontier.Stored) (T, error)) (answer T, err error) {
 	err = d.asked(ctx, func(r *control.Remote) (err error) {
 		answer, err = running(r)
@@ -106,7 +105,6 @@ func ask[T any](ctx context.Context, d *directory, running func(r *control.Remot
 	return answer, err
 }
 
-// Look implements dashboard.Source.
 func (d *directory) Look(ctx context.Context) (l Look, err error) {
 	err = d.asked(ctx, func(r *control.Remote) (err error) {
 		l.Look, err = r.Look(ctx)
@@ -121,7 +119,7 @@ func (d *directory) Look(ctx context.Context) (l Look, err error) {
 	return l, err
 }
 
-// stillLook reads the frontier, unless it is as it was.
+// stillLook reads the frontier of a stopped crawl if it has changed.
 func (d *directory) stillLook(ctx context.Context) (Look, error) {
 	fi, err := os.Stat(filepath.Join(d.path, crawldir.FrontierName))
 	if err != nil {
@@ -144,14 +142,13 @@ func (d *directory) stillLook(ctx context.Context) (Look, error) {
 	if err != nil {
 		return Look{}, err
 	}
-	now.look.Waits.Permitted = 0 // it asks nobody
+	now.look.Waits.Permitted = 0 // a stopped crawl sends nothing
 	d.mu.Lock()
 	d.still = now
 	d.mu.Unlock()
 	return now.look, nil
 }
 
-// size measures the files, once in a while.
 func (d *directory) size() Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,11 +166,11 @@ func (d *directory) size() Disk {
 	return d.disk
 }
 
-// octets is how long the files in a folder are together.
+// octets returns the total size of the files in a folder.
 func octets(folder string) (sum int64) {
 	err := filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
-			return nil // what vanishes meanwhile is not there
+			return nil // deleted meanwhile
 		}
 		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
 			sum += fi.Size()
@@ -186,21 +183,18 @@ func octets(folder string) (sum int64) {
 	return sum
 }
 
-// Hosts implements dashboard.Source.
 func (d *directory) Hosts(ctx context.Context, q status.Query) (status.Page, error) {
 	return ask(ctx, d, func(r *control.Remote) (status.Page, error) { return r.Hosts(ctx, q) }, func(f frontier.Stored) (status.Page, error) {
 		return status.NewLive(f, status.Settings{}).Hosts(ctx, q)
 	})
 }
 
-// Host implements dashboard.Source.
 func (d *directory) Host(ctx context.Context, a canon.Authority) (status.One, error) {
 	return ask(ctx, d, func(r *control.Remote) (status.One, error) { return r.Host(ctx, a) }, func(f frontier.Stored) (status.One, error) {
 		return status.NewLive(f, status.Settings{}).One(ctx, a)
 	})
 }
 
-// Explain implements dashboard.Source.
 func (d *directory) Explain(ctx context.Context, u canon.URL) (explain.Explanation, error) {
 	q := explain.Question{URL: u}
 	return ask(ctx, d, func(r *control.Remote) (explain.Explanation, error) { return r.Explain(ctx, q) }, func(f frontier.Stored) (e explain.Explanation, err error) {
@@ -219,7 +213,6 @@ func (d *directory) Explain(ctx context.Context, u canon.URL) (explain.Explanati
 	})
 }
 
-// Decisions implements dashboard.Source.
 func (d *directory) Decisions(most int) ([]storage.Line, int64, error) {
 	lines, passed, err := d.follow.Next(most)
 	acts := d.follow.Acts()
@@ -230,14 +223,13 @@ func (d *directory) Decisions(most int) ([]storage.Line, int64, error) {
 	return lines, passed, err
 }
 
-// Acts implements dashboard.Source.
 func (d *directory) Acts() []ledger.Mark {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.acts
 }
 
-// Settings implements dashboard.Source. A running crawl has them in the same file.
+// Settings reads the file that a running crawl also keeps up to date.
 func (d *directory) Settings(context.Context) (s Settings, err error) {
 	now, err := crawldir.ReadSettings(d.path)
 	if err != nil {
@@ -257,7 +249,7 @@ func (d *directory) Settings(context.Context) (s Settings, err error) {
 	return s, nil
 }
 
-// Gaps implements dashboard.Source. It reads the last part of the ledger, and keeps what it found for a while.
+// Gaps reads the last part of the ledger, and caches the result for gapsEvery.
 func (d *directory) Gaps(ctx context.Context, a canon.Authority, most int) (gaps []Gap, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -279,19 +271,15 @@ func (d *directory) Gaps(ctx context.Context, a canon.Authority, most int) (gaps
 	return gaps, ctx.Err()
 }
 
-// gapsOf are the pauses of a host, as they were at an instant.
+// gapsOf caches the delays of one host.
 type gapsOf struct {
 	of  canon.Authority
 	all []Gap
 	at  time.Time
 }
 
-// gapsEvery is how long they are kept.
-const gapsEvery = 5 * time.Second
-
 var _ Source = (*directory)(nil)
 
-// Do implements dashboard.Source.
 func (d *directory) Do(ctx context.Context, a Act) (said string, err error) {
 	ctx = control.Noted(ctx, a.Reason)
 	err = d.asked(ctx, func(r *control.Remote) (err error) {
@@ -328,7 +316,6 @@ func do(ctx context.Context, r *control.Remote, a Act) (string, error) {
 	return steer(ctx, r, a)
 }
 
-// Try implements dashboard.Source.
 func (d *directory) Try(ctx context.Context, c control.Change) (done control.Changed, err error) {
 	c.Try = true
 	err = d.asked(ctx, func(r *control.Remote) (err error) {
@@ -341,7 +328,7 @@ func (d *directory) Try(ctx context.Context, c control.Change) (done control.Cha
 	return done, err
 }
 
-// changed says what came of a change.
+// changed describes the effect of a change.
 func changed(c control.Change, done control.Changed) string {
 	var text string
 	switch {
@@ -363,7 +350,7 @@ func changed(c control.Change, done control.Changed) string {
 	return text
 }
 
-// steer is what is done with a host.
+// steer executes an act on a host.
 func steer(ctx context.Context, r *control.Remote, a Act) (string, error) {
 	s := frontier.Steering{Authority: a.Host, Reason: a.Reason, For: a.For}
 	switch a.Verb {
@@ -390,85 +377,84 @@ func steer(ctx context.Context, r *control.Remote, a Act) (string, error) {
 	return fmt.Sprintf("%s is unpaused; its delay still applies.", a.Host.Origin()), nil
 }
 
-// Source is a crawl to look at. Its methods may be called concurrently, but for Decisions.
+// Source is a crawl on the dashboard. Its methods may be called concurrently, except for Decisions.
 type Source interface {
-	// Name is what people call the crawl: its directory.
+	// Name returns the crawl directory.
 	Name() string
 	Look(ctx context.Context) (Look, error)
 	Hosts(ctx context.Context, q status.Query) (status.Page, error)
 	Host(ctx context.Context, a canon.Authority) (status.One, error)
 	Explain(ctx context.Context, u canon.URL) (explain.Explanation, error)
-	// Decisions returns those that came since the call before, the last ones of more than most, and how many were passed
-	// over. It is called by one goroutine.
+	// Decisions returns new decisions, the last ones if there are more than most, and how many it skipped. Only one goroutine
+	// calls it.
 	Decisions(most int) (lines []storage.Line, passed int64, err error)
-	// Gaps returns the pauses that were kept between exchanges with a host, the last ones of more than most.
+	// Gaps returns the delays between requests to a host, the last ones if there are more than most.
 	Gaps(ctx context.Context, a canon.Authority, most int) ([]Gap, error)
-	// Settings are those that an operator may change.
+	// Settings returns the settings that an operator may change.
 	Settings(ctx context.Context) (Settings, error)
-	// Acts are what operators did, the last first. It may be called beside Decisions, which reads them.
+	// Acts returns the acts of operators, newest first, as of the last call of Decisions.
 	Acts() []ledger.Mark
-	// Try says what would come of a change, and changes nothing. It is ErrReadOnly as Do is.
+	// Try returns the effect that a change would have. Errors are those of Do.
 	Try(ctx context.Context, c control.Change) (control.Changed, error)
-	// Do obeys an operator and says what came of it. It is ErrReadOnly for a crawl that takes no orders now.
+	// Do executes an act and describes the result. It returns ErrReadOnly for a stopped crawl.
 	Do(ctx context.Context, a Act) (said string, err error)
 }
 
-// Look is a crawl at a glance.
 type Look struct {
 	status.Look
 	Disk    Disk
-	Running bool // it takes orders
+	Running bool // it accepts acts
 }
 
-// Disk is what a crawl takes, in octets.
+// Disk is the disk space of a crawl in bytes.
 type Disk struct {
 	Archive  int64 `json:"archive_bytes"`
 	Ledger   int64 `json:"ledger_bytes"`
 	Frontier int64 `json:"frontier_bytes"`
-	Free     int64 `json:"free_bytes,omitempty"` // for whoever crawls; zero where the system does not say
+	Free     int64 `json:"free_bytes,omitempty"` // for the crawling user; zero if unknown
 }
 
-// Gap is a pause between two exchanges with a host.
+// Gap is a delay between two requests to a host.
 type Gap struct {
 	Kept, Due time.Duration
-	By        storage.PaceBy // who asked for it
+	By        storage.PaceBy // what demands the delay
 }
 
-// ErrReadOnly says that a crawl does not run, and takes no orders.
+// ErrReadOnly means that a crawl does not run and accepts no acts.
 var ErrReadOnly = errors.New("the crawl is not running; see curtsy frontier")
 
-// The verbs of an Act. None of them lowers politeness: what a host is owed it gets.
+// The verbs of an Act. None makes the crawl less polite.
 const (
-	ActPause   = "pause"   // begin no exchange
+	ActPause   = "pause"   // start no requests
 	ActGoOn    = "unpause" // end a pause
 	ActDrain   = "drain"   // end the crawl
-	ActPark    = "park"    // give a host no turn
-	ActRelease = "release" // end that, or open a host that is retired or refused
-	ActDrop    = "drop"    // close what is pending of a host, and refuse more
-	ActRetry   = "retry"   // try again what failed at a host
+	ActPark    = "park"    // hold a host
+	ActRelease = "release" // release a host, or reopen one that is retired or refused
+	ActDrop    = "drop"    // close a host's pending URLs, and accept no others
+	ActRetry   = "retry"   // retry a host's failed URLs
 	ActSeed    = "seed"    // add a seed
 	ActChange  = "change"  // change a setting
 )
 
-// Act is what an operator wants.
+// Act is a command of an operator.
 type Act struct {
 	Verb   string
 	Host   canon.Authority  // of park, release, drop and retry
-	For    time.Duration    // of park; zero for without an end
-	Reason string           // why, for people: the ledger has it
+	For    time.Duration    // of park; zero = until released
+	Reason string           // for people; kept in the ledger
 	What   frontier.Outcome // of retry
 	Seed   canon.URL
 	Change control.Change
 }
 
-// Settings are those that an operator may change, as crawl.toml writes them.
+// Settings are the settings that an operator may change, as crawl.toml writes them.
 type Settings struct {
-	Budgets          map[string]string // by their names, stop-when and window among them
+	Budgets          map[string]string // by name, with stop-when and window
 	Include, Exclude []string
 	Delay            string // of all hosts
 	Hosts            []HostDelay
 	OptOuts          []string // files of lists
 }
 
-// HostDelay is a longer pause of some hosts.
+// HostDelay is a longer delay of some hosts.
 type HostDelay struct{ Match, Delay string }

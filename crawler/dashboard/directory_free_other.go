@@ -2,5 +2,5 @@
 
 package dashboard
 
-// Free is how many bytes are free on the disk of a path, for whoever asks; zero when the system does not say.
+// Free returns zero: this system does not report free space.
 func Free(string) int64 { return 0 }

@@ -4,8 +4,7 @@ package dashboard
 
 import "syscall"
 
-// Free is how many bytes are free on the disk of a path, for whoever asks; zero when the system does not say, and never for a
-// full one.
+// Free returns the bytes that the user may still write to the disk of path; zero if unknown, so at least 1 for a full disk.
 func Free(path string) int64 {
 	var s syscall.Statfs_t
 	if syscall.Statfs(path, &s) != nil {

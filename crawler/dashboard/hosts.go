@@ -5,35 +5,38 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"curtsy/crawler/status"
 	"curtsy/frontier/canon"
+	"curtsy/storage"
 )
 
-// table is a page of the table of hosts.
+// table is one page of the table of hosts.
 type table struct {
 	status.Page
 	Query   status.Query
 	States  []string
 	Columns []column
-	From    int // the number of the first row, from 1
+	From    int // number of the first row, from 1
 	To      int
-	Before  string // links to the pages around it; empty where there is none
+	Before  string // links to the neighbouring pages; empty at the ends
 	After   string
 }
 
-// column is a head of the table, with the link that sorts by it.
+// column is a column head with the link that sorts by it.
 type column struct {
-	Name, Key, Link, Sorted string // Sorted as aria-sort has it
+	Name, Key, Link, Sorted string // Sorted is the value of aria-sort
 	Number                  bool
 }
 
-const tableRows = 50
-
-// maxSearch bounds what is searched for, in octets.
-const maxSearch = 200
+const (
+	tableRows = 50
+	maxSearch = 200  // bytes
+	mostGaps  = 5000 // in a histogram
+)
 
 func (s *Server) hosts(r *http.Request, w *watcher, v *view) (string, error) {
 	v.Title, v.Page = "Hosts", "hosts"
@@ -111,18 +114,15 @@ func linkOf(q status.Query) string {
 	return "hosts?" + p.Encode()
 }
 
-// robotsLine is a line of a robots.txt.
+// robotsLine is one line of a robots.txt.
 type robotsLine struct {
 	N          int
 	Text       string
 	Decides    bool
 	RunnerUp   bool
-	Candidate  bool // its rule matches, and does not decide
+	Candidate  bool // its rule matches without deciding
 	Annotation string
 }
-
-// mostGaps is of how many pauses a histogram is made.
-const mostGaps = 5000
 
 func (s *Server) host(r *http.Request, w *watcher, v *view) (string, error) {
 	v.Title, v.Page = "Host", "host"
@@ -142,17 +142,11 @@ func (s *Server) host(r *http.Request, w *watcher, v *view) (string, error) {
 	return "host.html", s.judge(r.Context(), w, v, a, r.URL.Query().Get("url"))
 }
 
-// judge explains a URL of the host: the one that is asked for, or one that was decided lately.
+// judge explains a URL of the host: the requested one, or one decided recently.
 func (s *Server) judge(ctx context.Context, w *watcher, v *view, a canon.Authority, asked string) error {
-	if v.Asked = asked; asked == "" {
-		for _, l := range v.Lines {
-			if l.RobotsLine > 0 || v.Asked == "" {
-				v.Asked = l.URL
-			}
-			if l.RobotsLine > 0 {
-				break
-			}
-		}
+	if v.Asked = asked; asked == "" && len(v.Lines) > 0 {
+		byRobots := slices.IndexFunc(v.Lines, func(l storage.Line) bool { return l.RobotsLine > 0 })
+		v.Asked = v.Lines[max(byRobots, 0)].URL
 	}
 	if v.Asked == "" {
 		v.Asked = a.Origin() + "/"
@@ -168,7 +162,7 @@ func (s *Server) judge(ctx context.Context, w *watcher, v *view, a canon.Authori
 	return nil
 }
 
-// robotsLines are the lines of the robots.txt, with what they say of the URL that is explained.
+// robotsLines returns the lines of the robots.txt, marked with their effect on the explained URL.
 func robotsLines(v *view) (lines []robotsLine) {
 	if v.One.Robots == "" {
 		return nil
@@ -190,7 +184,7 @@ func robotsLines(v *view) (lines []robotsLine) {
 			}
 		}
 	}
-	// Lines end as RFC 9309 2.2 has it: CR, LF or both.
+	// Lines end with CR, LF or both (RFC 9309 2.2).
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(v.One.Robots)
 	for i, t := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		l := marks[i+1]

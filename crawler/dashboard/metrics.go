@@ -16,38 +16,37 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// labelCrawl is the label with the directory of a crawl, which each of its metrics has.
+// labelCrawl is the label of each crawl's metrics with its directory.
 const labelCrawl = "crawl"
 
-// What is said of this program.
 const (
 	buildInfo = "curtsy_build_info"
 	buildHelp = "A constant 1 with the version of curtsy and of Go."
 )
 
-// metric is one of a crawl.
+// metric is a metric of each crawl.
 type metric struct {
 	Name  string
 	Help  string
-	Label string              // beside LabelCrawl; empty for none
-	of    func(g *Glance) any // a number, a truth, or numbers by the value of the label; nil where there is none
+	Label string              // in addition to labelCrawl; empty for none
+	of    func(g *Glance) any // a number, a bool, or numbers by label value; nil if the value is absent
 	when  when
 }
 
-// when says of which crawls there is a metric.
+// when selects the crawls that have a metric.
 type when int
 
 const (
-	ifSeen     when = iota // of a crawl that has been seen
-	ifSeenOpen             // as ifSeen, with words that nobody knows before they are met
-	ifRunning              // of a crawl that runs
+	ifSeen     when = iota // the crawl was seen
+	ifSeenOpen             // ifSeen, with label values that are unknown in advance
+	ifRunning              // the crawl runs
 	always
 )
 
-// Counts reports whether a metric is a counter. Others go up and down.
+// Counts reports whether a metric is a counter rather than a gauge.
 func (m metric) Counts() bool { return strings.HasSuffix(m.Name, "_total") }
 
-// values are by the value of the label; of a metric without one under the empty word.
+// values returns the values by label value; a metric without a label has one, under "".
 func (m metric) values(g *Glance) map[string]float64 {
 	if m.when <= ifSeenOpen && g.At.IsZero() || m.when == ifRunning && (!g.Running || g.Err != nil) {
 		return nil
@@ -70,7 +69,7 @@ func (m metric) values(g *Glance) map[string]float64 {
 	default:
 		panic(fmt.Sprintf("%s is a %T", m.Name, n))
 	}
-	if m.when == ifSeenOpen { // one is always there: a series that begins with its first failure has no rate of it
+	if m.when == ifSeenOpen { // a series that starts with its first failure would have no rate for it
 		v[others] += 0
 	}
 	return v
@@ -83,17 +82,28 @@ func yes(b bool) float64 {
 	return 0
 }
 
-// All are the metrics of a crawl, as a reader wants them.
+// All returns the metrics in the order of the documentation.
 func All() []metric { return all }
 
 var all = append(append(work(), hosts()...), machine()...)
 
-// work is what was done, and what is left.
+// work lists the metrics of what is done and left.
 func work() []metric {
 	return []metric{
 		{"curtsy_crawl_running", "1 while a process runs the crawl and answers, 0 otherwise.", "", func(g *Glance) any { return g.Running && g.Err == nil }, always},
-		{"curtsy_crawl_state", "1 for the state that the crawl is in, 0 for all others.", "state", states, ifSeen},
-		{"curtsy_window_opens_timestamp_seconds", "When the crawl's window opens next (--window); absent while it is open or without one.", "", opens, always},
+		{"curtsy_crawl_state", "1 for the state that the crawl is in, 0 for all others.", "state", func(g *Glance) any {
+			v := map[string]int64{}
+			for _, word := range []string{"running", "waiting", "paused", "draining", "stopped", "finished"} {
+				v[word] = int64(yes(word == g.Status.State))
+			}
+			return v
+		}, ifSeen},
+		{"curtsy_window_opens_timestamp_seconds", "When the crawl's window opens next (--window); absent while it is open or without one.", "", func(g *Glance) any {
+			if !g.Running || g.Status.Opens == nil {
+				return nil
+			}
+			return g.Status.Opens.Unix()
+		}, always},
 		{"curtsy_crawl_seen_timestamp_seconds", "When the crawl or its frontier was last read.", "", func(g *Glance) any { return float64(g.At.UnixMilli()) / 1e3 }, ifSeen},
 		{"curtsy_crawl_generation", "Generation of the crawl: each update starts another, and resets the counters.", "", func(g *Glance) any { return g.Status.Generation }, ifSeen},
 		{"curtsy_run_seconds", "Duration of this run so far.", "", func(g *Glance) any { return g.Status.Elapsed }, ifRunning},
@@ -109,7 +119,13 @@ func work() []metric {
 		{"curtsy_pages_by_tag_total", "HTML pages fetched, by the tag of their seed.", "tag", func(g *Glance) any { return g.Status.Tags }, ifSeenOpen},
 		{"curtsy_pages_total", "HTML pages fetched.", "", func(g *Glance) any { return g.Status.Pages }, ifSeen},
 		{"curtsy_received_bytes_total", "Bytes received on connections.", "", func(g *Glance) any { return g.Status.Bytes }, ifSeen},
-		{"curtsy_urls", "Known URLs, by outcome or queue.", "state", urls, ifSeen},
+		{"curtsy_urls", "Known URLs, by outcome or queue.", "state", func(g *Glance) any {
+			s := &g.Status
+			return map[string]int64{
+				"fetched": s.Fetched, "redirected": s.Redirected, "gone": s.Gone, "failed": s.Failed, "disallowed": s.Disallowed,
+				"dropped": s.Dropped, "held": s.Held, "queued": s.Queued, "in_flight": s.InFlight, "deferred": s.Deferred,
+			}
+		}, ifSeen},
 		{"curtsy_urls_quarantined", "URLs set aside because the process repeatedly died with them.", "", func(g *Glance) any { return g.Status.Quarantined }, ifSeen},
 		{"curtsy_links_not_followed_total", "Links not accepted, by rule.", "rule", func(g *Glance) any { return g.Status.Links }, ifSeenOpen},
 		{"curtsy_links_capped_total", "Links that a cap dropped, by cap.", "cap", func(g *Glance) any { return g.Status.Capped }, ifSeenOpen},
@@ -121,33 +137,7 @@ func work() []metric {
 	}
 }
 
-// stateWords are the states of a crawl.
-var stateWords = []string{"running", "waiting", "paused", "draining", "stopped", "finished"}
-
-func states(g *Glance) any {
-	v := map[string]int64{}
-	for _, word := range stateWords {
-		v[word] = int64(yes(word == g.Status.State))
-	}
-	return v
-}
-
-func opens(g *Glance) any {
-	if !g.Running || g.Status.Opens == nil {
-		return nil
-	}
-	return g.Status.Opens.Unix()
-}
-
-func urls(g *Glance) any {
-	s := &g.Status
-	return map[string]int64{
-		"fetched": s.Fetched, "redirected": s.Redirected, "gone": s.Gone, "failed": s.Failed, "disallowed": s.Disallowed,
-		"dropped": s.Dropped, "held": s.Held, "queued": s.Queued, "in_flight": s.InFlight, "deferred": s.Deferred,
-	}
-}
-
-// hosts is what hosts do, and the rate that they permit.
+// hosts lists the metrics of hosts, and the rate that they permit.
 func hosts() []metric {
 	return []metric{
 		{"curtsy_hosts", "Known hosts.", "", func(g *Glance) any { return g.Status.Hosts }, ifSeen},
@@ -168,13 +158,13 @@ func hosts() []metric {
 	}
 }
 
-// machine is what a crawl takes of its machine.
+// machine lists the metrics of memory and disk.
 func machine() []metric {
 	return []metric{
 		{"curtsy_memory_bytes", "Memory of the crawl's process.", "", func(g *Glance) any { return g.Memory }, ifRunning},
 		{"curtsy_disk_free_bytes", "Free disk space for the crawling user.", "", func(g *Glance) any {
 			if g.Disk.Free == 0 {
-				return nil // the system does not say
+				return nil // unknown on this system
 			}
 			return g.Disk.Free
 		}, always},
@@ -184,23 +174,23 @@ func machine() []metric {
 	}
 }
 
-// MetricsOptions are what the metrics are of.
+// MetricsOptions configure the metrics.
 type MetricsOptions struct {
-	// Version is that of curtsy.
+	// Version is the version of curtsy.
 	Version string
-	// Process says that the crawl is one of this process, so that what Go and the system know of it is of interest, too.
+	// Process adds metrics of this process, for a crawl that runs in it.
 	Process bool
 }
 
-// Bounds of what who scrapes may ask for.
+// Bounds of a scrape.
 const (
 	mostScrapes = 4
 	scrapeTime  = 10 * time.Second
 )
 
-// Handler answers a scrape with what now returns, and what is known of this process.
+// Handler serves the metrics of the crawls that now returns, and of this process.
 func (o MetricsOptions) Handler(now func() []Glance) http.Handler {
-	reg := prometheus.NewPedanticRegistry() // it refuses what is not in the table
+	reg := prometheus.NewPedanticRegistry() // refuses metrics that All lacks
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: buildInfo, Help: buildHelp, ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version()},
 	})
@@ -214,13 +204,12 @@ func (o MetricsOptions) Handler(now func() []Glance) http.Handler {
 	})
 }
 
-// crawls collects the metrics of crawls.
 type crawls struct {
 	now   func() []Glance
-	descs []*prometheus.Desc // as All
+	descs []*prometheus.Desc // parallel to All
 
 	mu    sync.Mutex
-	words map[string]map[string]bool // of each label of a crawl: the first values that were met, so that none ever changes its place
+	words map[string]map[string]bool // by crawl and metric: the first label values, which remain series of their own
 }
 
 func newCrawls(now func() []Glance) *crawls {
@@ -235,14 +224,12 @@ func newCrawls(now func() []Glance) *crawls {
 	return c
 }
 
-// Describe implements prometheus.Collector.
 func (c *crawls) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range c.descs {
 		to <- d
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c *crawls) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,8 +256,7 @@ func (c *crawls) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// unlike is a name that none of those before has, and is one of them then: of two series that are alike Prometheus's library
-// makes an error of the whole scrape.
+// unlike adds a name to before, with a number if it is taken: Prometheus's library fails a scrape with two equal series.
 func unlike(before map[string]bool, name string) string {
 	one := name
 	for n := 2; before[one]; n++ {
@@ -280,40 +266,33 @@ func unlike(before map[string]bool, name string) string {
 	return one
 }
 
-// valid is a text as a label can have it. Names of directories may be any octets.
+// valid returns text as a valid label. Names of directories may be any bytes.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// mostWords is how many values of a label are told apart.
-const mostWords = 50
+const (
+	mostWords = 50       // separate values of a label
+	others    = "others" // the value for the rest
+)
 
-// others is the value under which the rest is counted.
-const others = "others"
-
-// bounded is values with what there is no room for under others; called with mu held.
+// bounded counts the values beyond mostWords under others. The caller holds mu.
 func (c *crawls) bounded(of string, values map[string]float64) map[string]float64 {
 	k := c.words[of]
 	if k == nil {
 		k = map[string]bool{}
 		c.words[of] = k
 	}
-	told := map[string]float64{}
-	for _, octets := range largest(values) {
+	kept := map[string]float64{}
+	for _, octets := range slices.SortedFunc(maps.Keys(values), func(a, b string) int { // the largest first
+		return cmp.Or(cmp.Compare(values[b], values[a]), cmp.Compare(a, b))
+	}) {
 		word := valid(octets)
-		if !k[word] && len(k) < mostWords {
+		if len(k) < mostWords {
 			k[word] = true
 		}
-		if k[word] {
-			told[word] += values[octets]
-		} else {
-			told[others] += values[octets]
+		if !k[word] {
+			word = others
 		}
+		kept[word] += values[octets]
 	}
-	return told
-}
-
-// largest are the words of values, those that count most first.
-func largest(values map[string]float64) []string {
-	return slices.SortedFunc(maps.Keys(values), func(a, b string) int {
-		return cmp.Or(cmp.Compare(values[b], values[a]), cmp.Compare(a, b))
-	})
+	return kept
 }

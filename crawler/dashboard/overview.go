@@ -24,17 +24,12 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// front leads to the crawl, or shows all of them beside each other.
+// front serves the only crawl, or a page with all crawls side by side.
 func (s *Server) front(w http.ResponseWriter, r *http.Request) {
 	if len(s.watchers) == 1 {
 		http.Redirect(w, r, "/crawl/0/", http.StatusSeeOther)
 		return
 	}
-	s.page1(w, r)
-}
-
-// page1 is the page of several crawls.
-func (s *Server) page1(w http.ResponseWriter, r *http.Request) {
 	show := func(_ *http.Request, _ *watcher, v *view) (string, error) {
 		v.Title, v.Page, v.Name = "Crawls", "front", ""
 		for i, x := range s.watchers {
@@ -51,7 +46,7 @@ func (s *Server) overview(_ *http.Request, _ *watcher, v *view) (string, error) 
 	return "overview.html", nil
 }
 
-// Waiting are the hosts with something left, by what they wait for.
+// Waiting returns the hosts with pending URLs, by what they wait for.
 func (v *view) Waiting() []part {
 	w := v.Waits
 	return []part{
@@ -67,7 +62,7 @@ func (v *view) Waiting() []part {
 	}
 }
 
-// Outcomes are what became of URLs.
+// Outcomes returns the URLs by outcome.
 func (v *view) Outcomes() []count {
 	s := v.Status
 	return []count{
@@ -77,7 +72,7 @@ func (v *view) Outcomes() []count {
 	}
 }
 
-// ClassCounts are the answers by class of status code.
+// ClassCounts returns the responses by class of status code.
 func (v *view) ClassCounts() (all []count) {
 	for _, c := range []count{
 		{Name: "1xx", Class: "plain"}, {Name: "2xx", Class: "good"}, {Name: "3xx", Class: "plain"}, {Name: "4xx", Class: "rest"}, {Name: "5xx", Class: "bad"},
@@ -89,44 +84,42 @@ func (v *view) ClassCounts() (all []count) {
 	return all
 }
 
-// TypeCounts are the 2xx answers by media type.
+// TypeCounts returns the 2xx responses by media type.
 func (v *view) TypeCounts() []count { return counts(v.Status.Types, "plain", 10) }
 
-// TagCounts are the pages by the tag of their seed.
+// TagCounts returns the pages by the tag of their seed.
 func (v *view) TagCounts() []count { return counts(v.Status.Tags, "plain", 10) }
 
-// NotFollowed are the links that were not followed, by rule.
+// NotFollowed returns the rejected links by rule.
 func (v *view) NotFollowed() []count { return counts(v.Status.Links, "plain", 8) }
 
-// FailureCounts are the failures of the whole crawl by class.
+// FailureCounts returns the failures of the whole crawl by class.
 func (v *view) FailureCounts() []count { return counts(v.Status.Failures, "bad", 10) }
 
-// Chart is the rate of the last minutes beside what was permitted.
+// Chart draws the rate of the last minutes beside the permitted rate.
 func (v *view) Chart() template.HTML {
-	var achieved, permitted []float64
-	for _, r := range v.Course {
-		achieved, permitted = append(achieved, r.Exchanges), append(permitted, r.Permitted)
-	}
-	return curve(achieved, permitted, "rate", fmt.Sprintf("Requests per second over the last %s: now %s, permitted %s",
+	return chart(v.Course, fmt.Sprintf("Requests per second over the last %s: now %s, permitted %s",
 		lasting(v.Span), perS(v.Now.Exchanges), perS(v.Waits.Permitted)))
 }
 
-// ChartTop is the upper end of the axis of Chart.
+// ChartTop returns the upper end of Chart's axis, and ChartHalf its middle.
 func (v *view) ChartTop() float64 { return topOf(v.Course) }
 
-// ChartHalf is the middle of it.
 func (v *view) ChartHalf() float64 { return v.ChartTop() / 2 }
 
-// LongChart is Chart over a day.
+// LongChart is Chart over a day, and LongTop the upper end of its axis.
 func (v *view) LongChart() template.HTML {
-	var achieved, permitted []float64
-	for _, r := range v.LongRates {
-		achieved, permitted = append(achieved, r.Exchanges), append(permitted, r.Permitted)
-	}
-	return curve(achieved, permitted, "rate", "Requests per second, and the permitted rate, over the last "+lasting(v.LongSpan))
+	return chart(v.LongRates, "Requests per second, and the permitted rate, over the last "+lasting(v.LongSpan))
 }
 
-// LongTop is the upper end of its axis.
+func chart(course []status.Rates, label string) template.HTML {
+	var achieved, permitted []float64
+	for _, r := range course {
+		achieved, permitted = append(achieved, r.Exchanges), append(permitted, r.Permitted)
+	}
+	return curve(achieved, permitted, "rate", label)
+}
+
 func (v *view) LongTop() float64 { return topOf(v.LongRates) }
 
 func topOf(course []status.Rates) (top float64) {
@@ -136,7 +129,7 @@ func topOf(course []status.Rates) (top float64) {
 	return niceTop(top)
 }
 
-// Spark is one of the rates, small.
+// Spark draws one of the rates, small.
 func (v *view) Spark(what string) template.HTML {
 	var values []float64
 	for _, r := range v.Course {
@@ -145,19 +138,18 @@ func (v *view) Spark(what string) template.HTML {
 	return curve(values, nil, what, what+" per second over the last "+lasting(v.Span))
 }
 
-// Reached is the share of the permitted rate that was reached over a minute, in which hosts came and went: what is more than
-// all is all.
+// Reached returns the share of the permitted rate that was reached in the last minute, at most all of it: hosts come and go.
 func (v *view) Reached() string {
 	return share(min(v.Minute.Exchanges, v.Minute.Permitted), v.Minute.Permitted)
 }
 
-// RestText is how long the crawl still takes, in the words of the terminal.
+// RestText returns how much longer the crawl takes, as the terminal writes it.
 func (v *view) RestText() string {
 	left, more := v.Estimate.RestText()
 	return left + more
 }
 
-// ETA is when it will be done: likely, or at the earliest where nobody knows how much is still found.
+// ETA returns the likely end, or the earliest one if discovery is unpredictable.
 func (v *view) ETA() string {
 	rest := v.Estimate.Rest()
 	if rest <= 0 || v.Left() == 0 {
@@ -170,7 +162,7 @@ func (v *view) ETA() string {
 	return at.Format("2 Jan 15:04")
 }
 
-// Deciding are the hosts with the longest queues, and how long each takes.
+// Deciding returns the hosts with the longest queues, and how long each takes.
 func (v *view) Deciding() []deciding {
 	var all []deciding
 	for _, q := range v.Status.Longest {
@@ -185,7 +177,7 @@ type deciding struct {
 	Need time.Duration
 }
 
-// Why says in a sentence why it is no faster.
+// Why returns a sentence on what limits the rate.
 func (v *view) Why() string {
 	if !v.Running {
 		return "The crawl is not running."
@@ -196,15 +188,15 @@ func (v *view) Why() string {
 	return v.Waits.Why(v.Status.State, v.Minute.Exchanges, v.Minute.Permitted)
 }
 
-// Charts are SVG without scripts or styles of their own: their colours are those of the style sheet. What is written into
-// them are numbers and classes, and words only through template.HTMLEscapeString.
+// Charts are SVG without scripts or styles of their own: the style sheet colours them. They contain numbers, classes, and
+// words that template.HTMLEscapeString has escaped.
 
 const (
 	chartWidth  = 720
 	chartHeight = 160
 )
 
-// curve draws what happened in equal parts of a time, and a line of what was permitted where there is one.
+// curve draws values at equal intervals, and a line of permitted values if there are any.
 func curve(values, permitted []float64, class, label string) template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 -3 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`,
@@ -242,7 +234,7 @@ func points(values []float64, top float64) string {
 	return b.String()
 }
 
-// niceTop is the next round number above.
+// niceTop returns the next round number above v.
 func niceTop(v float64) float64 {
 	if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 1
@@ -256,13 +248,12 @@ func niceTop(v float64) float64 {
 	return 10 * unit
 }
 
-// part is a part of a whole.
 type part struct {
 	Class, Name, Note, State string
 	N                        int64
 }
 
-// bar draws parts of a whole beside each other. The table beside it says the same in words.
+// bar draws the parts of a whole side by side. A table beside it has the same numbers.
 func bar(parts []part) template.HTML {
 	var sum int64
 	for _, p := range parts {
@@ -283,7 +274,7 @@ func bar(parts []part) template.HTML {
 	return template.HTML(b.String())
 }
 
-// meter draws one number of several, as a bar in a table.
+// meter draws one number as a bar in a table.
 func meter(n, most int64, class string) template.HTML {
 	width := 0.0
 	if most > 0 {
@@ -294,15 +285,15 @@ func meter(n, most int64, class string) template.HTML {
 		class, width))
 }
 
-// histogram is how often gaps of which length were.
+// histogram is a histogram of delays.
 type histogram struct {
 	Counts  []int
-	Top     time.Duration // of the last bin, which holds all that is longer
-	Pace    time.Duration // that was due last
+	Top     time.Duration // of the last bin, which also has all longer ones
+	Pace    time.Duration // the last required delay
 	By      string
-	Shorter int // than was due
+	Shorter int // than required
 	N       int
-	More    bool // some are longer than Top
+	More    bool // there are longer ones than Top
 	Least   time.Duration
 	Median  time.Duration
 }
@@ -337,12 +328,12 @@ func histogramOf(gaps []Gap) (h histogram) {
 	return h
 }
 
-// Most is how many the highest bar stands for.
+// Most returns the count of the highest bar.
 func (h histogram) Most() string {
 	return plainly.Grouped(int64(slices.Max(append([]int{0}, h.Counts...))))
 }
 
-// Ticks are the words below the histogram, at equal distances.
+// Ticks returns labels at equal distances below the histogram.
 func (h histogram) Ticks() (words []string) {
 	for i := range 5 {
 		words = append(words, lasting(h.Top*time.Duration(i)/4))
@@ -353,7 +344,7 @@ func (h histogram) Ticks() (words []string) {
 	return words
 }
 
-// SVG draws the histogram, with the pace as a line.
+// SVG draws the histogram, with the required delay as a line.
 func (h histogram) SVG() template.HTML {
 	most := max(slices.Max(append([]int{0}, h.Counts...)), 1)
 	var b strings.Builder
@@ -366,7 +357,7 @@ func (h histogram) SVG() template.HTML {
 		if n == 0 {
 			continue
 		}
-		height := max(chartHeight*math.Sqrt(float64(n)/float64(most)), 2) // a root, so that one of a thousand is seen
+		height := max(chartHeight*math.Sqrt(float64(n)/float64(most)), 2) // the root keeps one in a thousand visible
 		fmt.Fprintf(&b, `<rect class="fill pace" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, float64(i)*width+0.5, chartHeight-height, width-1, height)
 	}
 	if h.Top > 0 {
@@ -380,27 +371,27 @@ func (h histogram) SVG() template.HTML {
 //go:embed pages
 var pages embed.FS
 
-// view is what a page is made of. What a page does not show is empty.
+// view is the data of a page. Fields that a page does not show are empty.
 type view struct {
 	seen
 	Title   string
-	Page    string // which one it is, for the links to the others
-	N       int    // the number of the crawl
+	Page    string // for the navigation
+	N       int    // number of the crawl
 	Name    string
 	Crawls  []crawlLink
-	Form    string // the token of forms
-	Said    string // what came of an act
+	Form    string // token of forms
+	Said    string // result of an act
 	Trouble string
 	Query   url.Values
-	Here    string         // where the page is
-	Still   bool           // it does not reload itself where there is no script
-	Answers map[string]int // the status of the last answer of hosts, as far as it was seen
+	Here    string         // address of the page
+	Still   bool           // no reloading without a script
+	Answers map[string]int // last status code of hosts, if known
 
 	Table  table
 	One    status.One
 	Robots []robotsLine
 	Judged *explain.Explanation
-	Asked  string // the URL that is explained
+	Asked  string // the explained URL
 	Gaps   histogram
 	Lines  []storage.Line
 
@@ -409,7 +400,7 @@ type view struct {
 	Try      preview
 }
 
-// crawlLink is another crawl that is shown here.
+// crawlLink is a link to a crawl of this dashboard.
 type crawlLink struct {
 	N    int
 	Name string
@@ -417,16 +408,21 @@ type crawlLink struct {
 	seen
 }
 
-// templates are read when the first page is asked for, as no other command needs them.
+// templates parses the templates for the first page, since other commands do not need them.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"n": plainly.Grouped, "per": perS, "size": plainly.RoughSize[int64], "sizef": plainly.RoughSize[float64], "dur": lasting, "secs": secondsText, "share": share,
-		"clock": clock, "stamp": stamp, "bar": bar, "meter": meter, "curve": curve, "reason": plainly.Reason,
+		"clock": func(t time.Time) string { return t.UTC().Format("15:04:05") },
+		"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"bar":   bar, "meter": meter, "curve": curve, "reason": plainly.Reason,
 		"line": plainly.OneLine, "f": func(n int64) float64 { return float64(n) },
 		"base": filepath.Base, "n64": func(n int) string { return plainly.Grouped(int64(n)) },
 		"np":   func(n *int64) string { return plainly.Grouped(*n) },
 		"ltc":  func(a int, b int64) bool { return int64(a) < b },
-		"slug": slug, "act": act, "hostact": hostAct, "patterns": patterns, "held": held,
+		"slug": slug, "act": act, "hostact": hostAct, "held": held,
+		"patterns": func(v *view, name, label string, all []string) patternForms {
+			return patternForms{v.N, v.Form, name, label, all, v.Running}
+		},
 		"table":  func(caption string, all []count) countTable { return countTable{caption, all, most(all)} },
 		"secsp":  func(s *float64) string { return secondsText(*s) },
 		"budget": budget, "budgetp": func(name string, n *int64) string { return budget(name, *n) },
@@ -441,19 +437,18 @@ func render(w io.Writer, name string, v *view) error {
 }
 
 func (s *Server) newView(r *http.Request, x *watcher, n int) *view {
-	v := &view{seen: x.seen(), N: n, Name: x.source.Name(), Form: s.guard.formToken(), Query: r.URL.Query(), Here: here(r), Said: s.said.of(r.URL.Query().Get(paramDid))}
+	q := r.URL.Query()
+	v := &view{seen: x.seen(), N: n, Name: x.source.Name(), Form: s.guard.formToken(), Query: q, Here: here(r), Said: s.said.of(q.Get(paramDid)), Still: q.Has(paramStill)}
 	for i, other := range s.watchers {
-		link := crawlLink{N: i, Name: other.source.Name(), Here: i == n}
-		v.Crawls = append(v.Crawls, link)
+		v.Crawls = append(v.Crawls, crawlLink{N: i, Name: other.source.Name(), Here: i == n})
 	}
-	v.Still = v.Query.Has(paramStill)
 	return v
 }
 
-// paramStill keeps a page without a script from reloading itself, under the hands of whoever reads it or fills a form.
+// paramStill keeps a page without a script from reloading while the user reads it or fills in a form.
 const paramStill = "still"
 
-// Toggle is this page with reloading, or without.
+// Toggle returns this page with reloading turned on or off.
 func (v *view) Toggle() string {
 	u, err := url.Parse(v.Here)
 	if err != nil {
@@ -467,7 +462,7 @@ func (v *view) Toggle() string {
 	return u.String()
 }
 
-// here is where a page is, without what came of the act before.
+// here returns the address of a page, without the result of the last act.
 func here(r *http.Request) string {
 	q := r.URL.Query()
 	q.Del(paramDid)
@@ -475,7 +470,7 @@ func here(r *http.Request) string {
 	return to.String()
 }
 
-// State is how the crawl is, in a word.
+// State returns the state of the crawl in a word.
 func (v seen) State() string {
 	switch {
 	case !v.First && v.Err != nil:
@@ -486,13 +481,13 @@ func (v seen) State() string {
 	return v.Status.State
 }
 
-// Left is how many URLs are pending.
+// Left returns how many URLs are pending.
 func (v seen) Left() int64 { return v.Status.Queued + v.Status.InFlight + v.Status.Deferred }
 
-// Closed is how many URLs ended, of those that were discovered.
+// Closed returns how many of the discovered URLs are done.
 func (v seen) Closed() int64 { return v.Status.Discovered - v.Left() }
 
-// Stale says since when nothing was heard; zero as long as answers come.
+// Stale returns how long the crawl has not answered; zero while it does.
 func (v seen) Stale() time.Duration {
 	if v.First && v.Err != nil {
 		return time.Since(v.At).Round(time.Second)
@@ -506,7 +501,7 @@ type count struct {
 	N                 int64
 }
 
-// counts is a table of words in the order of their numbers, with the rest in one row.
+// counts returns the words by descending number, with all beyond most in one row.
 func counts(m map[string]int64, class string, most int) (all []count) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if m[name] > 0 {
@@ -524,7 +519,6 @@ func counts(m map[string]int64, class string, most int) (all []count) {
 	return append(all[:most], rest)
 }
 
-// most is the largest number of a table.
 func most(all []count) (n int64) {
 	for _, c := range all {
 		n = max(n, c.N)
@@ -532,14 +526,13 @@ func most(all []count) (n int64) {
 	return n
 }
 
-// countTable is a table of words and numbers.
 type countTable struct {
 	Caption string
 	All     []count
 	Most    int64
 }
 
-// slug is a word as a class of the style sheet.
+// slug returns a word as a class of the style sheet.
 func slug(s string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {
@@ -549,7 +542,7 @@ func slug(s string) string {
 	}, s), "-")
 }
 
-// actForm is a form of one button.
+// actForm is a form with one button.
 type actForm struct {
 	N                  int
 	Form, Back         string
@@ -569,14 +562,10 @@ func hostAct(v *view, verb, label, class string) actForm {
 
 // held reports whether a host in that state can be released.
 func held(state string) bool {
-	switch state {
-	case status.StateParked, status.StateDropped, status.StateRetired, status.StateRefused:
-		return true
-	}
-	return false
+	return slices.Contains([]string{status.StateParked, status.StateDropped, status.StateRetired, status.StateRefused}, state)
 }
 
-// perS writes how often something happens in a second.
+// perS formats a rate per second.
 func perS(f float64) string {
 	switch {
 	case f == 0:
@@ -589,7 +578,7 @@ func perS(f float64) string {
 	return plainly.Grouped(int64(math.Round(f)))
 }
 
-// lasting writes a time for people, in two units at most.
+// lasting formats a duration in at most two units.
 func lasting(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -606,7 +595,6 @@ func lasting(d time.Duration) string {
 	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }
 
-// secondsText is lasting of seconds.
 func secondsText(s float64) string {
 	if s > float64(math.MaxInt64)/float64(time.Second) {
 		return "–"
@@ -614,7 +602,7 @@ func secondsText(s float64) string {
 	return lasting(time.Duration(s * float64(time.Second)))
 }
 
-// budget writes how much of a budget is used, or its limit, in its unit.
+// budget formats an amount of a budget in its unit.
 func budget(name string, n int64) string {
 	switch name {
 	case "max-bytes":
@@ -625,7 +613,7 @@ func budget(name string, n int64) string {
 	return plainly.Grouped(n)
 }
 
-// share writes a part of a whole.
+// share formats a part of a whole in percent.
 func share(part, whole float64) string {
 	if whole <= 0 {
 		return "–"
@@ -636,9 +624,3 @@ func share(part, whole float64) string {
 	}
 	return fmt.Sprintf("%.0f %%", p)
 }
-
-// clock writes an instant of today.
-func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
-
-// stamp writes an instant.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }

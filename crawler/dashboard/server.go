@@ -32,42 +32,41 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Options are what a dashboard shows, and to whom.
+// Options configure a dashboard.
 type Options struct {
 	Sources []Source
-	// Token is what opens the page. Empty means a new one. One that is given stays secret: Address is without it.
+	// Token grants access. Empty makes a new one. A given token stays secret: Address omits it.
 	Token string
-	// Names are host names by which the page may be asked for, beside addresses and localhost.
+	// Names are host names of the dashboard besides addresses and localhost.
 	Names []string
-	// Metrics makes what answers /metrics, of what is known of the crawls whenever it is asked. Nil means that there is nothing.
+	// Metrics returns the handler of /metrics, which calls now for the current state of the crawls. Nil serves none.
 	Metrics func(now func() []Glance) http.Handler
 	// Profile serves /debug/pprof of this process.
 	Profile bool
 }
 
-// Server shows crawls.
 type Server struct {
 	options  Options
-	given    bool // the token was
+	given    bool // the operator gave the token
 	guard    *guard
 	watchers []*watcher
-	streams  chan struct{} // a place for each browser that listens
+	streams  chan struct{} // a slot for each listening browser
 
 	mu    sync.Mutex
-	pages map[string]*made // by what they show
+	pages map[string]*made // by address
 	said  lately[string]
 	tried lately[preview]
 }
 
-// Bounds of what browsers may ask for.
+// Bounds for browsers.
 const (
 	mostStreams = 64
-	mostPages   = 64 // that are kept
+	mostPages   = 64 // cached
 	mostForm    = 64 << 10
 	writeTime   = 20 * time.Second
 )
 
-// New returns a server of what o says. It does nothing before Serve.
+// New returns a server, which is idle until Serve.
 func New(o Options) *Server {
 	given := o.Token != ""
 	if o.Token == "" {
@@ -77,14 +76,17 @@ func New(o Options) *Server {
 	}
 	s := &Server{options: o, given: given, streams: make(chan struct{}, mostStreams), pages: map[string]*made{}}
 	for _, source := range o.Sources {
-		s.watchers = append(s.watchers, newWatcher(source))
+		s.watchers = append(s.watchers, &watcher{
+			source: source, tally: newTally(),
+			fine: status.Keep(601, lookEvery/2), long: status.Keep(1441, slowSample),
+		})
 	}
 	s.guard = &guard{token: o.Token, names: o.Names, next: s.routes()}
 	return s
 }
 
-// Address is what a browser opens, where the dashboard is reached at host, an address with its port. It has the token, if
-// that is new: one that was given lasts longer than what is printed should.
+// Address returns the address to open in a browser, if the dashboard is at host, an address with its port. It includes a new
+// token, but not a given one, which outlives printed output.
 func (s *Server) Address(host string) string {
 	if s.given {
 		return "http://" + host + "/"
@@ -119,7 +121,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// unhurried lets an answer take as long as it was asked to.
+// unhurried lifts the time limit of a response.
 func unhurried(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
@@ -129,7 +131,7 @@ func unhurried(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Serve answers on l, and follows the sources, until ctx ends.
+// Serve follows the sources and serves on l until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
@@ -152,7 +154,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// watcher is the one that a request names, with its number.
+// watcher returns the watcher that a request names, with its number.
 func (s *Server) watcher(r *http.Request) (w *watcher, n int) {
 	n, err := strconv.Atoi(r.PathValue("n"))
 	if err != nil || n < 0 || n >= len(s.watchers) {
@@ -161,7 +163,7 @@ func (s *Server) watcher(r *http.Request) (w *watcher, n int) {
 	return s.watchers[n], n
 }
 
-// status is what /api/status says of a crawl.
+// crawlStatus is the JSON of a crawl in /api/status.
 type crawlStatus struct {
 	Crawl   string  `json:"crawl"`
 	Running bool    `json:"running"`
@@ -188,7 +190,7 @@ func (s *Server) api(w http.ResponseWriter, _ *http.Request) {
 	json.NewEncoder(w).Encode(all)
 }
 
-// ready says whether each crawl has been seen.
+// ready reports whether each crawl has been seen.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	for _, x := range s.watchers {
 		if v := x.seen(); !v.First {
@@ -208,19 +210,19 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, r.PathValue("name"), time.Time{}, bytes.NewReader(b))
 }
 
-// made is a page, or why there is none.
+// made is a rendered page or error.
 type made struct {
 	html   []byte
-	event  []byte // the same for a script that listens; nil for a page that nobody does
+	event  []byte // the page as a server-sent event; nil unless streamed
 	at     time.Time
 	took   time.Duration
 	status int
 }
 
-// eventStream is what a script asks for, to have the page again whenever it changes.
+// eventStream is the media type that the script requests to receive the page whenever it changes.
 const eventStream = "text/event-stream"
 
-// page serves what view shows of a crawl: once, or again and again to a script that listens.
+// page serves a page of a crawl, once or as a stream.
 func (s *Server) page(view func(r *http.Request, w *watcher, v *view) (name string, err error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x, n := s.watcher(r)
@@ -243,7 +245,6 @@ func send(w http.ResponseWriter, m *made) {
 	w.Write(m.html)
 }
 
-// make makes a page.
 func (s *Server) make(r *http.Request, x *watcher, n int, show func(r *http.Request, w *watcher, v *view) (string, error)) *made {
 	v := s.newView(r, x, n)
 	m := &made{status: http.StatusOK}
@@ -262,11 +263,11 @@ func (s *Server) make(r *http.Request, x *watcher, n int, show func(r *http.Requ
 	return m
 }
 
-// mostKept is how long a page is kept at most, however long it took.
+// mostKept is the longest time that a page is cached.
 const mostKept = 30 * time.Second
 
-// kept is a page that was made within the last second, for all browsers that listen to the same; or, if it took longer to make,
-// within fifty times that, so that one that is looked at all the time takes 2 % of a processor at most.
+// kept caches pages for all listening browsers: for a second, or for fifty times as long as making the page took, which limits
+// it to 2 % of a processor.
 func (s *Server) kept(key string, make func() *made) *made {
 	s.mu.Lock()
 	m := s.pages[key]
@@ -289,8 +290,8 @@ func (s *Server) kept(key string, make func() *made) *made {
 	return m
 }
 
-// stream sends the page whenever it has changed. Nothing waits in a queue: a browser that reads slowly gets what is there
-// when it has read, and one that reads nothing is left after writeTime.
+// stream sends the page whenever it has changed. It queues nothing: a slow browser gets the page that is current when it
+// reads, and one that does not read is disconnected after writeTime.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, make func() *made) {
 	select {
 	case s.streams <- struct{}{}:
@@ -301,7 +302,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, make func() *mad
 	}
 	w.Header().Set("Content-Type", eventStream)
 	to := http.NewResponseController(w)
-	if to.SetReadDeadline(time.Time{}) != nil { // that of the request: its end would be taken for the browser's
+	if to.SetReadDeadline(time.Time{}) != nil { // the request's deadline would look like the end of the connection
 		return
 	}
 	tick := time.NewTicker(lookEvery)
@@ -336,16 +337,16 @@ func (s *Server) failed(w http.ResponseWriter, status int, why string) {
 	send(w, &made{html: b.Bytes(), status: status})
 }
 
-// Glance is what the dashboard knows of a crawl at one instant, for programs.
+// Glance is the state of a crawl, for programs.
 type Glance struct {
 	Name string // of the source
 	Look
 	Err  error     // of the last look
-	At   time.Time // of the last look that succeeded; zero before
-	Rate float64   // exchanges a second, over the last ten
+	At   time.Time // of the last successful look; zero before
+	Rate float64   // requests per second over the last ten seconds
 }
 
-// Glances is what is known of each source. It asks nobody: Serve does, once a second, however many programs want to know.
+// Glances returns the last known state of each source. It queries no source: Serve does, once a second.
 func (s *Server) Glances() []Glance {
 	all := make([]Glance, 0, len(s.watchers))
 	for _, w := range s.watchers {
@@ -362,17 +363,17 @@ func (w *watcher) glance() Glance {
 	}
 }
 
-// How often a source is asked, and how much of it is read at one time.
+// How often a watcher queries its source, and how much it reads at once.
 const (
-	lookEvery  = time.Second     // of one that runs
-	restEvery  = 3 * time.Second // of one that does not
-	lookTime   = 5 * time.Second // what an answer may take
-	mostRead   = 100             // decisions a second that are read; of more the last
-	firstRead  = 2000            // at the first look
+	lookEvery  = time.Second     // while the crawl runs
+	restEvery  = 3 * time.Second // while it does not
+	lookTime   = 5 * time.Second // limit of one query
+	mostRead   = 100             // decisions per query, the last ones if there are more
+	firstRead  = 2000            // decisions of the first query
 	slowSample = time.Minute
 )
 
-// watcher follows one source. It alone asks for what changes all the time, however many browsers look.
+// watcher follows one source, for any number of browsers.
 type watcher struct {
 	source Source
 
@@ -381,20 +382,13 @@ type watcher struct {
 	err    error // of the last look; nil before the first
 	first  bool  // there was a look
 	at     time.Time
-	unread error          // why the ledger could not be read
+	unread error          // of reading the ledger
 	fine   status.Samples // ten minutes
 	long   status.Samples // a day
 	tally  *tally
 }
 
-func newWatcher(s Source) *watcher {
-	return &watcher{
-		source: s, tally: newTally(),
-		fine: status.Keep(601, lookEvery/2), long: status.Keep(1441, slowSample),
-	}
-}
-
-// follow asks until ctx ends.
+// follow queries the source until ctx ends.
 func (w *watcher) follow(ctx context.Context) {
 	most := firstRead
 	for {
@@ -414,7 +408,7 @@ func (w *watcher) follow(ctx context.Context) {
 	}
 }
 
-// once asks once, and reports whether the crawl runs.
+// once queries the source, and reports whether the crawl runs.
 func (w *watcher) once(ctx context.Context, most int) bool {
 	within, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -443,7 +437,7 @@ func (w *watcher) once(ctx context.Context, most int) bool {
 	return err == nil && look.Running
 }
 
-// seen is what is known of a crawl at one instant, to be shown while the watcher goes on.
+// seen is a snapshot of a watcher.
 type seen struct {
 	Look
 	Err       error
@@ -474,7 +468,7 @@ func (w *watcher) seen() seen {
 	}
 }
 
-// answers are the status codes that hosts answered with last, of those whose decisions are still kept.
+// answers returns the last status code of each host in rows, if its decision is still in memory.
 func (w *watcher) answers(rows []status.Row) map[string]int {
 	found := make(map[string]int, len(rows))
 	for _, r := range rows {
@@ -492,7 +486,7 @@ func (w *watcher) answers(rows []status.Row) map[string]int {
 	return found
 }
 
-// originOf is the part of a canonical URL before its path.
+// originOf returns the part of a canonical URL before its path.
 func originOf(text string) string {
 	_, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -504,24 +498,23 @@ func originOf(text string) string {
 	return text
 }
 
-// newest are the last decisions that match.
 func (w *watcher) newest(n int, match func(*storage.Line) bool) []storage.Line {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.tally.newest(n, match)
 }
 
-// guard lets in whoever has the token, and nobody whom another site's page sends.
+// guard admits requests that have the token and do not come from another site's page.
 type guard struct {
 	token string
-	names []string // host names by which it may be asked, beside addresses and localhost
+	names []string // host names besides addresses and localhost
 	next  http.Handler
 }
 
-// paramToken is where the address that is printed has the token.
+// paramToken is the query parameter with the token in the printed address.
 const paramToken = "token"
 
-// cookieName is that of the cookie. Cookies know no ports: two dashboards of one machine have one each.
+// cookieName includes the port, because cookies ignore ports: two dashboards of one machine need different names.
 func (g *guard) cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -530,10 +523,10 @@ func (g *guard) cookieName(r *http.Request) string {
 	return "curtsy_" + port
 }
 
-// session is what the cookie holds: who reads it does not learn the token.
+// session is the cookie's value, which does not reveal the token.
 func (g *guard) session() string { return derived(g.token, "session") }
 
-// formToken is in each form: a page of another port of this machine is of the same site for a browser, and cannot read it.
+// formToken is part of each form. A page on another port counts as the same site, but cannot read it.
 func (g *guard) formToken() string { return derived(g.token, "form") }
 
 func derived(token, what string) string {
@@ -548,42 +541,38 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	heads(w.Header())
 	switch {
 	case !g.knows(r.Host):
-		refuse(w, http.StatusMisdirectedRequest, "This is not a name of the dashboard: open it by the address that was printed.")
+		http.Error(w, "This is not a name of the dashboard: open it by the address that was printed.", http.StatusMisdirectedRequest)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		refuse(w, http.StatusMethodNotAllowed, "The dashboard knows GET, HEAD and POST.")
-	case r.URL.Path == "/healthz" || r.URL.Path == "/readyz": // they tell nothing but yes or no
+		http.Error(w, "The dashboard knows GET, HEAD and POST.", http.StatusMethodNotAllowed)
+	case r.URL.Path == "/healthz" || r.URL.Path == "/readyz": // they reveal only yes or no
 		g.next.ServeHTTP(w, r)
 	case !g.fromHere(r):
-		refuse(w, http.StatusForbidden, "Another site's page sent this request. Open the dashboard by the address that was printed.")
+		http.Error(w, "Another site's page sent this request. Open the dashboard by the address that was printed.", http.StatusForbidden)
 	case g.opens(w, r):
 	case !g.admitted(r):
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		refuse(w, http.StatusUnauthorized, "Open the dashboard by the address that was printed when it began, with its token: that of the file, if one was given, as /?token=TOKEN.")
+		http.Error(w, "Open the dashboard by the address that was printed when it began, with its token: that of the file, if one was given, as /?token=TOKEN.", http.StatusUnauthorized)
 	default:
 		g.next.ServeHTTP(w, r)
 	}
 }
 
-// heads are the fields of every answer. Nothing is loaded from elsewhere, no script runs but our own, nobody may frame a page,
-// and nobody may keep it.
+// heads sets the fields of every response: nothing loads from elsewhere, only the embedded script runs, and pages can be
+// neither framed nor stored.
 func heads(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types curtsy")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "same-origin") // with no-referrer a form would be sent from the origin null
+	h.Set("Referrer-Policy", "same-origin") // no-referrer would send forms from the origin null
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }
 
-func refuse(w http.ResponseWriter, status int, why string) {
-	http.Error(w, why, status)
-}
-
-// knows reports whether a Host field can be ours: an address, localhost, or a name that the operator gave. A page of
-// another site may have its name point here (DNS rebinding), but cannot have an address for its name.
+// knows reports whether a Host field may name the dashboard: an address, localhost, or a name from the operator. Another site
+// can point its name here (DNS rebinding), but its name cannot be an address.
 func (g *guard) knows(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -595,13 +584,12 @@ func (g *guard) knows(host string) bool {
 	return strings.EqualFold(name, "localhost") || g.named(name)
 }
 
-// named reports whether the operator gave a name.
 func (g *guard) named(name string) bool {
 	return slices.ContainsFunc(g.names, func(known string) bool { return strings.EqualFold(known, name) })
 }
 
-// fromHere reports whether a request comes from our own page, or from nobody's. A browser says so in Sec-Fetch-Site, and with a
-// POST in Origin; what is no browser sends neither, and needs the token.
+// fromHere reports whether a request comes from the dashboard's page, or from no page. Browsers send Sec-Fetch-Site, and Origin
+// with a POST; other programs send neither, and need the token.
 func (g *guard) fromHere(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
@@ -614,17 +602,17 @@ func (g *guard) fromHere(r *http.Request) bool {
 	}
 	u, err := url.Parse(origin[0])
 	return err == nil && len(origin) == 1 && strings.EqualFold(u.Host, r.Host) &&
-		(u.Scheme == "http" || u.Scheme == "https" && g.named(u.Hostname())) // a reverse proxy ends TLS
+		(u.Scheme == "http" || u.Scheme == "https" && g.named(u.Hostname())) // behind a reverse proxy with TLS
 }
 
-// opens takes the token out of the address, sets the cookie, and leads to the page without it.
+// opens redeems a token in the address: it sets the cookie and redirects to the address without it.
 func (g *guard) opens(w http.ResponseWriter, r *http.Request) bool {
 	q := r.URL.Query()
 	if !q.Has(paramToken) {
 		return false
 	}
 	if r.Method == http.MethodPost || !same(q.Get(paramToken), g.token) {
-		refuse(w, http.StatusForbidden, "This is not the dashboard's token: it is another one each time that a dashboard begins.")
+		http.Error(w, "This is not the dashboard's token: it is another one each time that a dashboard begins.", http.StatusForbidden)
 		return true
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -636,7 +624,7 @@ func (g *guard) opens(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// admitted reports whether a request brings the cookie, or the token in a field of its own.
+// admitted reports whether a request has the cookie, or the token as a bearer.
 func (g *guard) admitted(r *http.Request) bool {
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return r.Method != http.MethodPost && same(bearer, g.token)
