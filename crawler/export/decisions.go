@@ -90,27 +90,27 @@ func valueOf(k tables.Kind, text string) tables.Value {
 	return tables.Null()
 }
 
-// LostLines is why lines of a ledger have no rows that are not there, or in a part of a segment that cannot be read.
+// LostLines counts lines of a ledger that are missing, or lie in an unreadable part of a segment.
 const LostLines = "ledger-lines-lost"
 
-// Why others have none.
+// Other reasons for lines without rows. Redacted and unreadable lines and marks have rows in the table of decisions.
 const (
-	tornLine  = "ledger-line-unfinished" // the last one, which a kill tore, or which is being written
-	redacted  = "ledger-line-redacted"   // forgotten; in the table of decisions it has a row
-	unread    = "ledger-line-unreadable" // in the table of decisions it has a row
-	mark      = "ledger-mark"            // no decision; in the table of decisions it has a row
-	lostPart  = "ledger-part-unreadable" // how many lines it had is not known, or told as lost
-	wrongLine = "ledger-line-misplaced"  // its index is that of one before it
+	tornLine  = "ledger-line-unfinished" // the last line, torn by a kill or still being written
+	redacted  = "ledger-line-redacted"   // forgotten
+	unread    = "ledger-line-unreadable"
+	mark      = "ledger-mark"            // not a decision
+	lostPart  = "ledger-part-unreadable" // with an unknown number of lines, or lines that LostLines counts
+	wrongLine = "ledger-line-misplaced"  // has the index of an earlier line
 )
 
-// entry is a line of a ledger, or in its place one that cannot be read.
+// entry is a line of a ledger, possibly unreadable.
 type entry struct {
 	ledger.Entry
 	unread     bool
-	generation int64 // 0 where it is not known
+	generation int64 // 0 if unknown
 }
 
-// entries gives each line of the ledger to see, in its order and with ascending indexes, and counts those that are lost.
+// entries calls see for each line of the ledger, with ascending indexes, and counts the lost lines.
 func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error) error {
 	next, generation, torn := int64(0), int64(0), int64(0)
 	for e, err := range ledger.Skim(filepath.Join(c.Dir, crawldir.LedgerName)) {
@@ -127,7 +127,7 @@ func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error)
 				out.Left(tornLine, 1)
 				torn = 1
 			}
-			continue // the audit's matter
+			continue // curtsy audit reports it
 		case e.Index < next && isUnread:
 			out.Left(lostPart, 1)
 			continue
@@ -149,14 +149,14 @@ func (c *Crawl) entries(ctx context.Context, out *Out, see func(e *entry) error)
 			return err
 		}
 	}
-	out.Left(LostLines, c.Size-next-torn) // by the checkpoint: an end that is cut off leaves no gap
+	out.Left(LostLines, c.Size-next-torn) // the checkpoint's size reveals a missing end
 	if c.seen < 0 {
 		c.seen = next
 	}
 	return nil
 }
 
-// upto is the index of the first entry that is not read, so that all tables are made of the same; -1 for none.
+// upto returns the index of the first entry that is not read, so that all tables have the same entries; -1 for none.
 func (c *Crawl) upto() int64 {
 	if c.Entries >= 0 {
 		return c.Entries
@@ -164,7 +164,7 @@ func (c *Crawl) upto() int64 {
 	return c.seen
 }
 
-// decided gives each decision of a ledger to see; what is none is counted.
+// decided calls see for each decision of a ledger, and counts all other lines.
 func (c *Crawl) decided(ctx context.Context, out *Out, see func(e *entry) error) error {
 	return c.entries(ctx, out, func(e *entry) error {
 		switch {
@@ -181,7 +181,7 @@ func (c *Crawl) decided(ctx context.Context, out *Out, see func(e *entry) error)
 	})
 }
 
-// instant is a time that a column must have: 1970 for none.
+// instant returns a non-null time: 1970 for none.
 func instant(t time.Time) tables.Value {
 	if t.IsZero() {
 		t = time.Unix(0, 0)
@@ -189,12 +189,11 @@ func instant(t time.Time) tables.Value {
 	return tables.Instant(t)
 }
 
-// mostSums is how many sums are held in memory.
-const mostSums = 1 << 14
+const mostSums = 1 << 14 // in memory
 
-// sums adds up under keys, any number of them: those that no longer fit into memory go through an external sort.
+// sums adds values up by key in bounded memory: beyond mostSums, an external sort merges them.
 type sums[S any] struct {
-	add  func(to, more *S) // in whatever order
+	add  func(to, more *S) // in any order
 	held map[string]*S
 	rest *sorted.Rows[*S]
 }
@@ -203,7 +202,7 @@ func newSums[S any](in *Inputs, add func(to, more *S)) *sums[S] {
 	return &sums[S]{add: add, held: map[string]*S{}, rest: sorted.NewRows[*S](in.temp, sortMemory)}
 }
 
-// of returns the sum of a key, which holds until the next call.
+// of returns the sum of a key, which is valid until the next call.
 func (s *sums[S]) of(key string) (*S, error) {
 	if sum := s.held[key]; sum != nil {
 		return sum, nil
@@ -228,7 +227,7 @@ func (s *sums[S]) spill() error {
 	return nil
 }
 
-// all gives each key with its sum to see, in the order of keys.
+// all calls see for each key with its sum, in order.
 func (s *sums[S]) all(see func(key []string, sum *S) error) error {
 	if err := s.spill(); err != nil {
 		return err
@@ -257,21 +256,17 @@ func (s *sums[S]) all(see func(key []string, sum *S) error) error {
 
 func (s *sums[S]) close(err error) error { return errors.Join(err, s.rest.Close()) }
 
-// keySep separates the parts of a key. No part contains it or a lesser byte, so keys sort as their parts do.
+// keySep separates the parts of a key. Parts contain neither it nor a smaller byte, so keys sort as their parts do.
 const keySep = "\x01"
 
+// keyOf joins parts as columns write them, without NUL and keySep.
 func keyOf(parts ...string) string {
 	for i, p := range parts {
-		parts[i] = plainPart(p)
+		p = strings.ToValidUTF8(p, "\uFFFD")
+		if strings.ContainsAny(p, "\x00\x01") {
+			p = strings.NewReplacer("\x00", "\uFFFD", "\x01", "\uFFFD").Replace(p)
+		}
+		parts[i] = p
 	}
 	return strings.Join(parts, keySep)
-}
-
-// plainPart is a part as its column has it, without control characters.
-func plainPart(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if strings.ContainsAny(s, "\x00\x01") {
-		s = strings.NewReplacer("\x00", "\uFFFD", "\x01", "\uFFFD").Replace(s)
-	}
-	return s
 }

@@ -3,22 +3,21 @@ package export
 import (
 	"context"
 	"errors"
-	"hash/fnv"
 	"strings"
 
 	"curtsy/storage/cdxj"
 	"curtsy/storage/tables"
 )
 
-// Why pages have no row in the table duplicates, beside the reasons of the table text.
+// Reasons for pages without a row in the table duplicates, besides those of the table text.
 const (
 	leftPage  = "not-a-page"
 	leftShort = "few-words"
 	leftAlone = "no-duplicates"
 )
 
-// Duplicates finds the pages of all crawls that say the same or nearly the same. What has none of them is counted in out,
-// which may be nil. Close frees its files.
+// Duplicates finds the pages of all crawls with the same or nearly the same text. It counts other captures in out, which may
+// be nil. The caller closes the result.
 func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *finder, pages int64, err error) {
 	if out == nil {
 		out = NewOut(&tables.Duplicates, nil)
@@ -26,7 +25,8 @@ func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *finder, pages in
 	f = newFinder(in.temp, 0)
 	quick := *in
 	quick.NoLanguage = true
-	err = visit(ctx, &quick, out, visitor[seenPage]{size: batchSize, wants: answered, work: sketched, take: func(p seenPage) error {
+	succeeded := func(l cdxj.Line) bool { return l.Status >= 200 && l.Status <= 299 }
+	err = visit(ctx, &quick, out, visitor[seenPage]{size: batchSize, wants: succeeded, work: sketched, take: func(p seenPage) error {
 		if p.left != "" {
 			out.Left(p.left, 1)
 			return nil
@@ -44,10 +44,7 @@ func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *finder, pages in
 	return f, pages, nil
 }
 
-// answered reports whether a capture may be a page with words of its own, by the index.
-func answered(l cdxj.Line) bool { return l.Status >= 200 && l.Status <= 299 }
-
-// seenPage is a page, or why there is none.
+// seenPage is a page, or the reason why a capture is not one.
 type seenPage struct {
 	page   neardupPage
 	sketch Sketch
@@ -84,14 +81,12 @@ func pageOf(c *Capture) neardupPage {
 	return neardupPage{Key: c.Key, URL: strings.ReplaceAll(c.Index.URL, "\x00", ""), Fetched: c.Index.Time}
 }
 
-// payloadOf is a hash of the digest that the index has of a payload; 0 for none.
+// payloadOf returns a hash of the payload's digest in the index; 0 for none.
 func payloadOf(c *Capture) uint64 {
 	if c.Index.Digest == "" {
 		return 0
 	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(c.Index.Digest))
-	return h.Sum64()
+	return fnv1a(c.Index.Digest)
 }
 
 func duplicates(ctx context.Context, in *Inputs, out *Out) (err error) {
@@ -109,7 +104,7 @@ func duplicates(ctx context.Context, in *Inputs, out *Out) (err error) {
 		}
 	}
 	out.Left(leftShort, f.Short())
-	out.Left(leftRevisit, f.Orphans()) // of pages of few words, pictures and the like
+	out.Left(leftRevisit, f.Orphans()) // of short pages, pictures and the like
 	out.Left(leftAlone, pages-f.Short()-f.Orphans()-out.Rows)
 	return nil
 }

@@ -3,6 +3,7 @@ package export
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"curtsy/storage"
@@ -11,11 +12,11 @@ import (
 	"curtsy/storage/tables"
 )
 
-// failure is what failures of one class come to.
+// failure sums up failures of one class.
 type failure struct {
 	Count, Deferred int64
 	First, Last     time.Time
-	URL, Reason     string // of the first
+	URL, Reason     string // of the first failure
 }
 
 func addFailure(to, more *failure) {
@@ -26,7 +27,7 @@ func addFailure(to, more *failure) {
 	to.Last = later(to.Last, more.Last)
 }
 
-// failures adds the failures of the ledger up by authority and class: those that the report counts.
+// failures adds up the failures that the report counts, by authority and class.
 func failures(ctx context.Context, in *Inputs, out *Out) (err error) {
 	all := newSums(in, addFailure)
 	defer func() { err = all.close(err) }()
@@ -38,11 +39,7 @@ func failures(ctx context.Context, in *Inputs, out *Out) (err error) {
 			}
 			key, authority := hostOf(l.URL)
 			class := cmp.Or(report.Class(l.Reason), "other")
-			robots := "0"
-			if l.Decision == storage.DecisionRobots {
-				robots = "1"
-			}
-			f, err := all.of(keyOf(key, authority, class, robots, c.Name))
+			f, err := all.of(keyOf(key, authority, class, fmt.Sprint(bit(l.Decision == storage.DecisionRobots)), c.Name))
 			if err != nil {
 				return err
 			}

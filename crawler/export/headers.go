@@ -12,13 +12,13 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Why parts of an archive have no rows.
+// Reasons for parts of an archive without rows.
 const (
-	damagedRecord = "record-damaged"  // or more than one: what lies behind the damage up to the next that can be read
-	headless      = "record-headless" // its block does not begin with a whole head
+	damagedRecord = "record-damaged"  // one or more, up to the next readable record
+	headless      = "record-headless" // without a complete HTTP head
 )
 
-// headers goes through the archive and makes a row for each line of the heads of requests and answers.
+// headers makes a row for each line of the heads of requests and responses.
 func headers(ctx context.Context, in *Inputs, out *Out) error {
 	f := newFiller(&tables.Headers)
 	for _, c := range in.Crawls {

@@ -11,20 +11,20 @@ import (
 	"curtsy/storage/tables"
 )
 
-// The most that one line may count for: a ledger that lies must not make sums run over.
+// Bounds for one line, so that sums of a forged ledger do not overflow.
 const (
 	mostTimes  = 1 << 40
 	mostOctets = 1 << 44
 	mostTook   = 100 * time.Hour
 )
 
-// host is what lines of one authority come to.
+// host sums up the lines of one authority.
 type host struct {
 	Own                            bool
 	Lines, URLs, Refused           int64
 	Exchanges, Robots, Retries     int64
 	Outcomes                       map[storage.Outcome]int64
-	Status                         [6]int64 // by the first digit; 0: none
+	Status                         [6]int64 // by the first digit; 0: none or invalid
 	Octets                         int64
 	First, Last                    time.Time
 	Took, Rest, LeastGap, MostPace time.Duration
@@ -107,7 +107,6 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// outcomeColumns are the columns of outcomes.
 var outcomeColumns = map[storage.Outcome]string{
 	storage.OutcomeFetched: "fetched", storage.OutcomeRedirected: "redirected", storage.OutcomeDisallowed: "disallowed",
 	storage.OutcomeFailed: "failed", storage.OutcomeGone: "gone", storage.OutcomeDropped: "dropped",
@@ -183,7 +182,7 @@ func (r row) sum(h *host) {
 	}
 }
 
-// hostOf is the authority of a URL, with the sort key of its first page; both are empty for what is no web address.
+// hostOf returns the authority of a URL and the sort key of its root; both are empty for a URL that is not of the web.
 func hostOf(url string) (key, authority string) {
 	u, err := canon.Parse(url)
 	if err != nil {

@@ -29,40 +29,40 @@ import (
 	"curtsy/storage/warc"
 )
 
-// linksTable makes the rows. It takes all lines of ledgers, then all documents, and is read afterwards, once, by one
+// linksTable makes the rows: call Line for all ledger lines, then Add for all documents, then Rows once, all from one
 // goroutine.
 type linksTable struct {
 	reader    *linksReader
-	byTarget  *sorted.Rows[linkRow] // by crawl and target: the lines of the ledger, then the places of mentions
+	byTarget  *sorted.Rows[linkRow] // by crawl and target: ledger lines, then places of mentions
 	byPlace   *sorted.Rows[linkRow] // in the order of the table: each document, then its mentions
 	documents int
 	row       *filler
 }
 
-// linkRow is one of its fields.
+// linkRow has exactly one of its fields.
 type linkRow struct {
 	Head    *head    `json:",omitempty"`
 	Mention *mention `json:",omitempty"`
-	Said    *said    `json:",omitempty"` // in byPlace: of the target of the mention that follows
-	Place   string   `json:",omitempty"` // in byTarget: of a mention; a mention itself can be long, and is sorted only once
+	Said    *said    `json:",omitempty"` // in byPlace: about the target of the next mention
+	Place   string   `json:",omitempty"` // in byTarget: of a mention, which may be long and is sorted only once
 }
 
-// said is what the ledger says of the target of a mention.
+// said is a ledger line about the target of a mention.
 type said struct {
 	Decision storage.Decision
 	Outcome  storage.Outcome
 	Reason   string
 	Status   int
-	Asked    bool // in this line, or in one before it
+	Asked    bool // requested, by this line or an earlier one
 	Time     time.Time
 }
 
-// site is what rows say of an authority.
+// site is the host name and domain of an authority.
 type site struct{ host, domain tables.Value }
 
 const (
 	joinMemory = 6 << 20 // bytes that each sorter holds in memory
-	maxReason  = 200     // bytes of a reason that are kept
+	maxReason  = 200     // bytes of a reason
 )
 
 func newTable(r *linksReader) *linksTable {
@@ -72,17 +72,14 @@ func newTable(r *linksReader) *linksTable {
 	}
 }
 
-// Close frees memory and disk.
-func (t *linksTable) Close() error { return errors.Join(t.byTarget.Close(), t.byPlace.Close()) }
-
-// target is the key of a target in a crawl.
+func (t *linksTable) Close() error         { return errors.Join(t.byTarget.Close(), t.byPlace.Close()) }
 func target(crawl int, u canon.URL) string { return fmt.Sprintf("%d %s", crawl, u.Key()) }
 
-// Line takes in a line of the ledger of a crawl. Those of one crawl come in their order.
+// Line adds a ledger line of a crawl, in the order of its ledger.
 func (t *linksTable) Line(crawl int, l *storage.Line) error {
 	u, err := canon.Parse(l.URL)
 	if err != nil || l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner {
-		return nil //nolint:nilerr // nobody linked to it
+		return nil //nolint:nilerr // not a link's target
 	}
 	if j := t.reader.crawls[crawl].Scope; j != nil {
 		j.line(u, l)
@@ -93,7 +90,7 @@ func (t *linksTable) Line(crawl int, l *storage.Line) error {
 	}})
 }
 
-// Add takes in a document. Documents come in the order that rows are to have.
+// Add adds a document. Documents come in the order of the table.
 func (t *linksTable) Add(d *linksDocument) error {
 	t.documents++
 	place := fmt.Sprintf("%010d ", t.documents)
@@ -108,24 +105,23 @@ func (t *linksTable) Add(d *linksDocument) error {
 			return fmt.Errorf("links: %w", err)
 		}
 		at := fmt.Sprintf("%s%010d", place, m.Position)
-		if err := t.byPlace.Add(at+" ", linkRow{Mention: m}); err != nil { // after what is said of its target, at the place itself
+		if err := t.byPlace.Add(at+" ", linkRow{Mention: m}); err != nil { // at is for the target's line, which comes before
 			return err
 		}
 		if u, err := canon.Parse(m.URL); err != nil {
-			continue // no target
+			continue // without a target
 		} else if err := t.byTarget.Add(target(d.head.Crawl, u), linkRow{Place: at}); err != nil {
 			return err
 		}
 	}
 }
 
-// Rows gives each row to to.
 func (t *linksTable) Rows(ctx context.Context, to func(tables.Row) error) error {
 	if err := t.meet(); err != nil {
 		return err
 	}
 	d := rows{t: t}
-	var of *said // the target of the next mention; nil if the ledger has no line of it
+	var of *said // about the target of the next mention; nil if the ledger has no line
 	for row, err := range t.byPlace.All() {
 		if err == nil {
 			err = ctx.Err()
@@ -147,7 +143,7 @@ func (t *linksTable) Rows(ctx context.Context, to func(tables.Row) error) error 
 	return nil
 }
 
-// meet finds what the ledgers say of each mention: what the latest line of its target says.
+// meet joins each mention with the latest ledger line about its target.
 func (t *linksTable) meet() error {
 	var last *said
 	key := ""
@@ -170,18 +166,17 @@ func (t *linksTable) meet() error {
 	return t.byTarget.Close()
 }
 
-// rows makes the rows of one document.
 type rows struct {
 	t      *linksTable
 	head   *head
 	url    canon.URL
 	at     site
-	begins row // what all rows of the document have
+	begins row // columns common to all rows of the document
 }
 
 func (d *rows) mention(m *mention, s *said, to func(tables.Row) error) error {
 	r := row{d.t.row, slices.Clone(d.begins.r)}
-	r.set("position", tables.Int(int32(min(m.Position, math.MaxInt32)))) //nolint:gosec // it is bounded
+	r.set("position", tables.Int(int32(min(m.Position, math.MaxInt32)))) //nolint:gosec // bounded
 	d.says(r, m)
 	if err := d.judged(r, m, s); err != nil {
 		return err
@@ -189,7 +184,7 @@ func (d *rows) mention(m *mention, s *said, to func(tables.Row) error) error {
 	return to(r.r)
 }
 
-// begin begins a document: it fills in where the mentions stand.
+// begin begins a document.
 func (d *rows) begin(h *head) (err error) {
 	if d.url, err = canon.Parse(h.URL); err != nil {
 		return fmt.Errorf("links: %w", err)
@@ -208,7 +203,6 @@ func (d *rows) begin(h *head) (err error) {
 	return nil
 }
 
-// siteOf is what rows say of the authority of a URL.
 func siteOf(u canon.URL) site { return site{tables.Text(u.Host()), tables.Text(u.RegistrableDomain())} }
 
 func (d *rows) says(r row, m *mention) {
@@ -243,7 +237,7 @@ func relWords(rel string) (words []string) {
 	return words
 }
 
-// judged fills in the target, and what became of it; s is nil if the ledger has no line of it.
+// judged sets the columns of the target and its outcome; s is nil if the ledger has no line about it.
 func (d *rows) judged(r row, m *mention, s *said) error {
 	if m.URL == "" {
 		r.set("followed", tables.Flag(false))
@@ -267,7 +261,7 @@ func (d *rows) judged(r row, m *mention, s *said) error {
 		r.set("target_outcome", tables.Some(string(s.Outcome)))
 		r.set("target_reason", tables.Some(s.Reason))
 		if s.Status > 0 {
-			r.set("target_status", tables.Short(int16(min(s.Status, math.MaxInt16)))) //nolint:gosec // it is bounded
+			r.set("target_status", tables.Short(int16(min(s.Status, math.MaxInt16)))) //nolint:gosec // bounded
 		}
 		r.set("target_time", tables.Instant(s.Time))
 	}
@@ -287,7 +281,7 @@ func (d *rows) judged(r row, m *mention, s *said) error {
 	return nil
 }
 
-// scope fills in whether the scope takes the target. It returns the rule that refuses it.
+// scope sets whether the scope includes the target, and returns the rule that excludes it.
 func (d *rows) scope(r row, m *mention, u canon.URL) (refused string) {
 	j := d.t.reader.crawls[d.head.Crawl].Scope
 	if j == nil {
@@ -302,23 +296,14 @@ func (d *rows) scope(r row, m *mention, u canon.URL) (refused string) {
 	return v.Rule
 }
 
-// judge says whether the scope of a crawl takes a mention.
+// judge applies the scope of a crawl to mentions.
 type judge struct {
 	scope *scope.Scope
 	rels  extract.Rels
-	chain map[string]bool // keys of seeds, and of what they redirect to
+	chain map[string]bool // keys of seeds and of their redirect targets
 }
 
-// newJudge judges by a scope, and by the words of rel that links may have to be followed.
-func newJudge(c scope.Config, rels extract.Rels) (*judge, error) {
-	s, err := scope.New(c, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &judge{scope: s, rels: rels, chain: map[string]bool{}}, nil
-}
-
-// line takes in a line of the ledger. Lines come in its order. Seeds, and where their redirects end, widen the scope.
+// line adds a ledger line, in order. Seeds, and the ends of their redirects, widen the scope.
 func (j *judge) line(u canon.URL, l *storage.Line) {
 	switch l.Kind {
 	case storage.KindSeed:
@@ -357,40 +342,40 @@ func (j *judge) verdict(u, by canon.URL, h *head, m *mention) scope.Verdict {
 	return j.scope.Judge(c)
 }
 
-// source is an archived answer.
+// source is an archived response.
 type source struct {
-	Crawl      int // its place in the Crawls of the Reader
+	Crawl      int // index in linksReader.crawls
 	Key        string
 	URL        string
 	Time       time.Time
-	Generation int64 // 0 where it is not known
+	Generation int64 // 0 if unknown
 	Status     int
 	Header     http.Header
-	Body       io.Reader // without codings; nil where there is none
+	Body       io.Reader // decoded; nil for none
 	Size       int64     // bytes of Body, or 0
-	Missing    string    // why there is no body; empty if there was none
+	Missing    string    // why a body is missing; empty if there was none
 
-	// Amiss, if not nil, is asked behind the body: why it is not all of it; empty if it is.
+	// Amiss, if not nil, returns why the body is incomplete, after it was read; "" if it is complete.
 	Amiss func() string
 }
 
-// crawl is how a crawl reads and judges links.
+// crawl configures how links of a crawl are read and judged.
 type crawl struct {
 	Name     string
-	Previews bool // as extract.Input has it
+	Previews bool // see extract.Input
 	Follow   extract.Follow
 	Token    string
 	Scope    *judge // nil leaves the columns of scope null
 }
 
-// linksReader reads answers. It may be used by several goroutines at once.
+// linksReader reads responses. It is safe for concurrent use.
 type linksReader struct {
 	crawls  []crawl
-	dir     string // of temporary files; empty means the system's folder
+	dir     string // of temporary files; empty = the system's folder
 	extract *extract.Extractor
 }
 
-// linksDocument is the mentions of one answer.
+// linksDocument is the mentions in one response.
 type linksDocument struct {
 	head head
 	n    int64
@@ -404,26 +389,25 @@ type head struct {
 	Key, URL   string
 	Time       time.Time
 	Generation int64
-	NoFollow   bool // the document asks for it
+	NoFollow   bool // for the whole document
 	Kind       storage.Kind
 	Depth      int
 }
 
-// mention is one mention of a URL.
 type mention struct {
 	Position           int64  // in its document, from 1
-	Kind               string // a word of the column
+	Kind               string // a value of the column
 	Element, Attribute string `json:",omitempty"`
 	Rel                string `json:",omitempty"`
 	Text               string `json:",omitempty"`
 	Written            string `json:",omitempty"`
 	URL                string `json:",omitempty"` // empty without one
-	Why                string `json:",omitempty"` // why it is no link; empty if it is one
+	Why                string `json:",omitempty"` // why it is not a link; empty if it is one
 	Repeated, NoFollow bool
 	Rels               extract.Rels
 }
 
-// Words of the columns kind and why_not that are of this package.
+// Values of the columns kind and why_not.
 const (
 	kindLink     = "link"
 	kindEmbed    = "embed"
@@ -437,15 +421,14 @@ const (
 	whyNoLine  = "no decision"
 )
 
-// maxWritten is how many bytes of a reference are kept, and of a rel.
-const maxWritten = 2 << 10
+const maxWritten = 2 << 10 // bytes of a reference or a rel
 
-// Read reads the mentions of an answer; of one that has none, it returns nil. An error means that the body could not be
-// read otherwise than a damaged archive can, that ctx is done, or that the disk fails.
+// Read reads the mentions of a response; nil if there are none. Errors are those of the disk, of ctx, or of reading a body,
+// but not damage in the archive.
 func (r *linksReader) Read(ctx context.Context, s source) (*linksDocument, error) {
 	url, err := canon.Parse(s.URL)
 	if err != nil {
-		return nil, nil //nolint:nilerr // no crawl of ours asks for it
+		return nil, nil //nolint:nilerr // no crawl requests it
 	}
 	d := &linksDocument{
 		head: head{Crawl: s.Crawl, Key: s.Key, URL: s.URL, Time: s.Time, Generation: s.Generation},
@@ -470,10 +453,6 @@ func (r *linksReader) Read(ctx context.Context, s source) (*linksDocument, error
 	return d, nil
 }
 
-// Decided says how the URL of the document was found.
-func (d *linksDocument) Decided(l *storage.Line) { d.head.Kind, d.head.Depth = l.Kind, l.Depth }
-
-// Close frees memory and disk.
 func (d *linksDocument) Close() error { return d.says.Close() }
 
 func (r *linksReader) redirect(d *linksDocument, from canon.URL, s source) error {
@@ -555,7 +534,7 @@ func (d *linksDocument) tell(m extract.Mention) {
 	d.err = d.add(&out, m.URL)
 }
 
-// add writes down a mention of u, which may be zero. Its texts become valid UTF-8 as the table has them.
+// add records a mention of u, which may be zero. Its texts become valid UTF-8.
 func (d *linksDocument) add(m *mention, u canon.URL) error {
 	d.n++
 	m.Position, m.URL = d.n, u.String()
@@ -569,13 +548,12 @@ func (d *linksDocument) add(m *mention, u canon.URL) error {
 	return nil
 }
 
-// cut is s without what goes beyond n bytes.
 func cut(s string, n int) string { return s[:min(len(s), n)] }
 
-// Why a document is not read, or not to its end, beside the problems of captures.
+// Reasons for documents that are not completely read, besides the problems of captures.
 const (
-	missingRevisit = "revisit"   // no index of the crawl has the record that it repeats
-	cutShort       = "truncated" // the archive has less than the answer
+	missingRevisit = "revisit"   // no index of the crawl has the original record
+	cutShort       = "truncated" // the archive has only part of the response
 )
 
 func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
@@ -591,7 +569,7 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	all := newTable(reader)
 	defer func() { err = errors.Join(err, all.Close()) }()
 	for i, c := range in.Crawls {
-		quiet := NewOut(out.table, nil) // what is amiss with the ledger is told with its own tables
+		quiet := NewOut(out.table, nil) // other tables count what is wrong with the ledger
 		if err := c.decided(ctx, quiet, func(e *entry) error { return all.Line(i, &e.Line) }); err != nil {
 			return err
 		}
@@ -620,16 +598,16 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	})
 }
 
-// judging is how a crawl reads and judges links, by its settings. Without them the columns of scope are null.
+// judging configures a crawl by its settings. Without them the columns of scope are null.
 func (c *Crawl) judging() (crawl, error) {
 	l := crawl{Name: c.Name}
 	settings, err := crawldir.ReadSettings(c.Dir)
 	if err != nil {
-		return l, nil //nolint:nilerr // a crawl directory is exported without its settings, too
+		return l, nil //nolint:nilerr // export works without settings
 	}
 	l.Token, l.Previews = settings.Agent, settings.Previews
 	l.Follow, _ = extract.ParseFollow(settings.Follow)
-	scope, err := settings.ScopeConfig()
+	config, err := settings.ScopeConfig()
 	if err != nil {
 		return l, nil //nolint:nilerr // as above
 	}
@@ -637,13 +615,15 @@ func (c *Crawl) judging() (crawl, error) {
 	if err != nil {
 		return l, nil //nolint:nilerr // as above
 	}
-	if l.Scope, err = newJudge(scope, rels); err != nil {
+	s, err := scope.New(config, nil)
+	if err != nil {
 		return l, fmt.Errorf("export: %w", err)
 	}
+	l.Scope = &judge{scope: s, rels: rels, chain: map[string]bool{}}
 	return l, nil
 }
 
-// mentions reads the mentions of a capture; nil where it has none.
+// mentions reads the mentions of a capture; nil if there are none.
 func (c *Capture) mentions(ctx context.Context, reader *linksReader, crawl int) (*linksDocument, error) {
 	s := source{
 		Crawl: crawl, Key: c.Key, URL: c.Index.URL, Time: c.Index.Time, Generation: c.Crawl.generations[c.Index.Filename],
@@ -673,7 +653,12 @@ func (c *Capture) mentions(ctx context.Context, reader *linksReader, crawl int) 
 				return nil, err
 			}
 			s.Body, s.Size = input.Body, input.Size
-			s.Amiss = func() string { return of.ends() }
+			s.Amiss = func() string {
+				if of.Problem == "" && of.Answer.Truncated != "" {
+					return cutShort
+				}
+				return of.Problem
+			}
 		}
 	}
 	if s.Missing == "" {
@@ -684,20 +669,12 @@ func (c *Capture) mentions(ctx context.Context, reader *linksReader, crawl int) 
 		return nil, err
 	}
 	if l, ok := c.Decision(); ok {
-		d.Decided(&l)
+		d.head.Kind, d.head.Depth = l.Kind, l.Depth
 	}
 	return d, nil
 }
 
-// ends says why a body that was read is not all of it; empty if it is.
-func (c *Capture) ends() string {
-	if c.Problem == "" && c.Answer.Truncated != "" {
-		return cutShort
-	}
-	return c.Problem
-}
-
-// original is the capture that a revisit repeats; nil if no index of the crawl has it.
+// original returns the response that a revisit refers to; nil if no index of the crawl has it.
 func (c *Capture) original() (*Capture, io.Closer) {
 	refers := c.Answer.Refers
 	if refers.URL == "" {

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"iter"
 	"math"
 	"math/bits"
@@ -25,40 +24,37 @@ import (
 )
 
 const (
-	// Similar is the similarity from which on two pages are near-duplicates.
-	neardupSimilar = 0.8
+	neardupSimilar = 0.8 // least similarity of near-duplicates
 
-	window = 32 // pages of a band that one is compared with
-	usual  = 48 << 20
+	window = 32       // pages of a band to compare a page with
+	usual  = 48 << 20 // bytes of memory
 
-	payloadBand = 0 // before all others: captures of one payload, and pages with one digest, need not be compared
+	payloadBand = 0 // before all others: pages with the same payload or digest need no comparison
 	exactBand   = 1
-	bandSize    = 1 + 8 // the number of a band, and the hash that pages share in it
+	bandSize    = 1 + 8 // number of the band, and the hash that its pages share
 )
 
-// errTooMany says that there are more pages than are told apart.
 var errTooMany = errors.New("neardup: more than 4,294,967,295 pages")
 
-// neardupPage is what the table says of a page beside its duplicates.
+// neardupPage is what the table has of each page.
 type neardupPage struct {
-	Key     string // the URL for sorting: hosts from the right, as url_surtkey of the pages has it
+	Key     string // url_surtkey
 	URL     string
 	Fetched time.Time
 }
 
-// sketchedPage is a capture of a page with its sketch. A copy has none until the page is found whose payload it has.
+// sketchedPage is a capture of a page with its sketch. A copy gets its sketch from the page with the same payload.
 type sketchedPage struct {
 	Page    neardupPage
-	Payload uint64 // a hash of it, or 0
+	Payload uint64 // its hash, or 0
 	Digest  uint64
-	Least   []byte // as Sketch.appendLeast has it
+	Least   []byte // from Sketch.appendLeast
 	Bands   []uint64
 }
 
-// finder finds the pages that are alike among any number. It is filled first and asked afterwards, by one goroutine. Pages are
-// sorted by payload, where a copy takes the sketch of the page that has it; by URL, of which the last capture counts; by what
-// they share, so that they are compared and put into sets; by set, the representative first, so that the others are compared
-// with it; and by cluster, which is named after the representative.
+// finder finds similar pages among any number. One goroutine adds all pages, then calls All or Largest. External sorts order
+// pages by payload, where a copy gets the sketch of its original; by URL, of which the last capture counts; by shared hashes,
+// to compare pages and join them into sets; by set, to compare pages with the representative; and by cluster.
 type finder struct {
 	dir       string
 	limit     int // bytes that each sorter holds
@@ -67,19 +63,19 @@ type finder struct {
 	byURL     *sorted.Rows[sketchedPage]
 	shared    *sorted.Sorter
 
-	// Of each page that counts, by its number:
+	// By page number:
 	sketches spool.Spool
-	at       []int64 // where its sketch begins
+	at       []int64 // offsets of the sketches
 	digests  []uint64
 	sets     sets
 
-	short   int64 // pages of too few words
-	orphans int64 // copies of what no page has
+	short   int64 // pages with too few words
+	orphans int64 // copies without an original
 	buf     []byte
 }
 
-// newFinder returns a Finder that holds about so many bytes in memory, 24 bytes for each page apart, and the rest in files in
-// dir; empty means the system's folder, zero 48 MiB.
+// newFinder returns a finder that uses about memory bytes (0 = usual), plus 24 for each page, and files in dir; empty = the
+// system's folder.
 func newFinder(dir string, memory int) *finder {
 	if memory <= 0 {
 		memory = usual
@@ -89,7 +85,7 @@ func newFinder(dir string, memory int) *finder {
 	return f
 }
 
-// Add takes a page, with a hash of its payload, or 0. Of several with one URL the one that was fetched last counts.
+// Add adds a page, with a hash of its payload, or 0.
 func (f *finder) Add(p neardupPage, s *Sketch, payload uint64) error {
 	if s.Digest == 0 || len(s.least) == 0 {
 		f.short++
@@ -98,12 +94,12 @@ func (f *finder) Add(p neardupPage, s *Sketch, payload uint64) error {
 	return f.add("page", sketchedPage{Page: p, Payload: payload, Digest: s.Digest, Least: s.appendLeast(nil), Bands: s.bands[:]})
 }
 
-// AddCopy takes a page whose payload another page has, byte for byte, and that is archived with that one alone.
+// AddCopy adds a page whose payload is only archived with another page.
 func (f *finder) AddCopy(p neardupPage, payload uint64) error {
 	return f.add("the copy", sketchedPage{Page: p, Payload: payload})
 }
 
-// add keeps a capture. Those of one payload that have a sketch come before those that have none.
+// add stores a capture. With equal payloads, captures with a sketch sort before copies.
 func (f *finder) add(kind string, p sketchedPage) error {
 	if err := f.byPayload.Add(fmt.Sprintf("%016x %s", p.Payload, kind), p); err != nil {
 		return fmt.Errorf("neardup: %w", err)
@@ -111,9 +107,8 @@ func (f *finder) add(kind string, p sketchedPage) error {
 	return nil
 }
 
-// find puts the pages together. It may be called once.
 func (f *finder) find(ctx context.Context) error {
-	var page sketchedPage // the first of its payload
+	var page sketchedPage // the first with its payload
 	for row, err := range f.byPayload.All() {
 		p := row.Value
 		switch {
@@ -152,7 +147,7 @@ func (f *finder) find(ctx context.Context) error {
 	return f.shared.Close()
 }
 
-// each gives the pages that count to see, with their numbers. Copies of what no page has are counted.
+// each calls see for the pages that count, with their numbers, and counts orphans.
 func (f *finder) each(ctx context.Context, see func(n uint32, p *sketchedPage) error) error {
 	var last sketchedPage
 	n := uint32(0)
@@ -185,7 +180,7 @@ func (f *finder) each(ctx context.Context, see func(n uint32, p *sketchedPage) e
 	return give()
 }
 
-// number keeps the sketch of a page under its number, and what it shares with others.
+// number stores the sketch of a page under its number, and its shared hashes.
 func (f *finder) number(n uint32, p *sketchedPage) error {
 	f.at, f.digests = append(f.at, f.sketches.Size()), append(f.digests, p.Digest)
 	if _, err := f.sketches.Write(p.Least); err != nil {
@@ -218,13 +213,12 @@ func (f *finder) least(n uint32, into []uint32) ([]uint32, error) {
 	return readLeast(part, into), nil
 }
 
-// around are the last pages of a band, which the next one is compared with: a band that very many pages share costs no
-// more for each of them.
+// around is the last pages of a band. Comparing only with these bounds the cost for bands with very many pages.
 type around struct {
 	f     *finder
 	band  []byte
 	pages [window]near
-	n     int // pages taken, those that are forgotten among them
+	n     int // pages taken, including those overwritten
 	own   []uint32
 }
 
@@ -234,7 +228,7 @@ type near struct {
 	least []uint32
 }
 
-// take joins a page with those of its band that are like it. Of pages of one payload or digest, only the first is compared.
+// take joins a page with similar ones of its band. Of pages with the same payload or digest only the first is compared.
 func (w *around) take(page uint32) error {
 	sets := &w.f.sets
 	if w.band[0] <= exactBand {
@@ -264,19 +258,17 @@ func (w *around) take(page uint32) error {
 	return nil
 }
 
-// Orphans is how many copies were of no page that was added; it is known when All is over.
+// Orphans returns how many copies had no original. It is valid after All.
 func (f *finder) Orphans() int64 { return f.orphans }
 
-// Short is how many pages had too few words to be compared.
+// Short returns how many pages had too few words to compare.
 func (f *finder) Short() int64 { return f.short }
 
-// Close takes the Finder's files off the disk.
 func (f *finder) Close() error {
 	return errors.Join(f.byPayload.Close(), f.byURL.Close(), f.shared.Close(), f.sketches.Close())
 }
 
-// All returns the pages that have duplicates, cluster by cluster in the order of the table. An error is the last. It may be
-// called once.
+// All yields the pages with duplicates, cluster by cluster in the order of the table. An error comes last. Call it once.
 func (f *finder) All(ctx context.Context) iter.Seq2[member, error] {
 	return func(yield func(member, error) bool) {
 		if err := f.find(ctx); err != nil {
@@ -287,16 +279,15 @@ func (f *finder) All(ctx context.Context) iter.Seq2[member, error] {
 	}
 }
 
-// cluster is a cluster in short.
+// cluster summarises a cluster.
 type cluster struct {
 	Representative string
-	Size, Copies   int64    // pages; those that are exact
+	Size, Copies   int64    // pages, and exact copies
 	Least          float64  // similarity to the representative
-	Others         []string // URLs of other pages, the first of them
+	Others         []string // URLs of the first other pages
 }
 
-// Largest returns the n largest clusters, how many clusters there are, and how many pages are in them. Like All it may be
-// called once, instead of that.
+// Largest returns the n largest clusters, the number of clusters, and that of pages in them. Call it once, instead of All.
 func (f *finder) Largest(ctx context.Context, n, others int) (largest []cluster, clusters, pages int64, err error) {
 	var c cluster
 	var id uint64
@@ -333,20 +324,19 @@ func (f *finder) Largest(ctx context.Context, n, others int) (largest []cluster,
 	return largest, clusters, pages, nil
 }
 
-// kind is what a page is to the representative of its cluster.
+// kind relates a page to the representative of its cluster.
 type kind string
 
-// Kinds of pages in a cluster.
 const (
-	representative kind = "representative" // the page that the others are held against
-	exact          kind = "exact"          // its digest is the representative's: a copy, as trap:copy has it
-	Near           kind = "near"           // anything else
+	representative kind = "representative" // the page to compare with
+	exact          kind = "exact"          // same digest as the representative: a copy, as in trap:copy
+	Near           kind = "near"           // any other
 )
 
-// member is a page that has duplicates.
+// member is a page with duplicates.
 type member struct {
 	neardupPage
-	Cluster        uint64 // a hash of the representative's URL
+	Cluster        uint64 // hash of the representative's URL
 	Size           int64  // pages of the cluster
 	Representative string // its URL
 	Kind           kind
@@ -354,17 +344,16 @@ type member struct {
 	Digest         uint64
 }
 
-// setPage is a page in its set.
 type setPage struct {
 	Set, N, Size uint32
 	Page         neardupPage
 }
 
-// members yields the pages of all sets that have two at least. They are put in order twice: by set, the representative
-// first, to hold the others against it; then by cluster, which is named after the representative.
+// members yields the pages of all sets of at least two. It sorts them by set, with the representative first, for comparison,
+// and then by cluster, which the representative names.
 func (f *finder) members(ctx context.Context, yield func(member, error) bool) {
 	bySet, byCluster := sorted.NewRows[setPage](f.dir, f.limit), sorted.NewRows[member](f.dir, f.limit)
-	defer func() { _ = errors.Join(bySet.Close(), byCluster.Close()) }() // what they leave has no name
+	defer func() { _ = errors.Join(bySet.Close(), byCluster.Close()) }() // their files are unnamed
 	err := f.gather(ctx, bySet)
 	if err == nil {
 		err = f.compare(ctx, bySet, byCluster)
@@ -387,12 +376,11 @@ func (f *finder) members(ctx context.Context, yield func(member, error) bool) {
 	}
 }
 
-// gather puts the pages that have duplicates in the order of their sets. The shortest URL of a set comes first, the first
-// by its bytes among several.
+// gather sorts the pages with duplicates by set. The representative is the shortest URL, or the first of equal length.
 func (f *finder) gather(ctx context.Context, bySet *sorted.Rows[setPage]) error {
 	sizes := make([]uint32, len(f.at))
 	for n := range sizes {
-		sizes[f.sets.root(uint32(n))]++ //nolint:gosec // it is bounded
+		sizes[f.sets.root(uint32(n))]++ //nolint:gosec // bounded
 	}
 	return f.each(ctx, func(n uint32, p *sketchedPage) error {
 		set := f.sets.root(n)
@@ -403,7 +391,7 @@ func (f *finder) gather(ctx context.Context, bySet *sorted.Rows[setPage]) error 
 	})
 }
 
-// compare holds the pages of each set against the first of it.
+// compare compares the pages of each set with its first.
 func (f *finder) compare(ctx context.Context, bySet *sorted.Rows[setPage], byCluster *sorted.Rows[member]) error {
 	var first member
 	var firstLeast, least []uint32
@@ -423,7 +411,7 @@ func (f *finder) compare(ctx context.Context, bySet *sorted.Rows[setPage], byClu
 		m := member{neardupPage: p.Page, Size: int64(p.Size), Digest: digest, Similarity: 1}
 		if uint64(p.Set) != root {
 			root = uint64(p.Set)
-			m.Kind, m.Representative, m.Cluster = representative, m.URL, clusterOf(m.URL)
+			m.Kind, m.Representative, m.Cluster = representative, m.URL, fnv1a(m.URL)
 			first, firstLeast, least = m, least, firstLeast
 		} else {
 			m.Kind, m.Representative, m.Cluster = Near, first.URL, first.Cluster
@@ -440,14 +428,7 @@ func (f *finder) compare(ctx context.Context, bySet *sorted.Rows[setPage], byClu
 	return nil
 }
 
-// clusterOf names the cluster of a representative: FNV-1a of 64 bits.
-func clusterOf(url string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(url))
-	return h.Sum64()
-}
-
-// Row is the row of a member in tables.Duplicates.
+// Row returns the row of tables.Duplicates.
 func (m *member) Row() tables.Row {
 	return tables.Row{
 		tables.Text(fmt.Sprintf("%016x", m.Cluster)),
@@ -462,10 +443,10 @@ func (m *member) Row() tables.Row {
 	}
 }
 
-// sets are disjoint sets of pages (Galler and Fischer 1964). The number of a set is the least of its pages'.
+// sets are disjoint sets of pages (Galler and Fischer 1964). The lowest page number in a set identifies it.
 type sets struct {
-	above []uint32 // of each page one of its set with a lower number, or itself
-	twins []uint64 // bits: pages for which one with a lower number is compared
+	above []uint32 // for each page one of its set with a lower number, or itself
+	twins []uint64 // bits: pages represented by a lower number
 }
 
 func newSets(n int) sets {
@@ -493,26 +474,18 @@ func (s *sets) join(a, b uint32) {
 }
 
 const (
-	// Width is how many words a shingle has.
-	width = 4
-	// MaxWords is how many words of a page are compared: its first.
-	maxWords = 1 << 18
+	width    = 4       // words of a shingle
+	maxWords = 1 << 18 // words of a page that count: the first ones
 )
 
-// shingler makes the shingles of a text, word by word.
+// shingler makes the shingles of a text word by word.
 type shingler struct {
-	last   [width]uint64 // the hashes of the last words; the place of the next is words % Width
+	last   [width]uint64 // hashes of the last words; the next goes to words % width
 	words  int
 	hashes []uint64 // of the shingles, in the order of the text
 }
 
-func (s *shingler) take(words string) {
-	for word := range apart(words) {
-		s.word(word)
-	}
-}
-
-// apart takes words apart: at spaces, and around each character of a script that puts no space between words.
+// apart splits text into words: at spaces, and around each character of a script without spaces between words.
 func apart(words string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		from := 0
@@ -529,19 +502,15 @@ func apart(words string) iter.Seq[string] {
 				continue
 			}
 			r, n := utf8.DecodeRuneInString(words[at:])
-			if unspaced(r) && (!cut(at, at) || !cut(at+n, at+n)) {
+			unspaced := r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+				unicode.Khmer, unicode.Myanmar)
+			if unspaced && (!cut(at, at) || !cut(at+n, at+n)) {
 				return
 			}
 			at += n
 		}
 		cut(len(words), len(words))
 	}
-}
-
-// unspaced reports whether r is of a script that is written without a space between two words.
-func unspaced(r rune) bool {
-	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
-		unicode.Khmer, unicode.Myanmar)
 }
 
 func (s *shingler) word(word string) {
@@ -565,10 +534,10 @@ func (s *shingler) set() []uint64 {
 	return slices.Compact(s.hashes)
 }
 
-// multiplier puts the words of a shingle in their places: 2^64 divided by the golden ratio, odd.
+// multiplier makes the order of words count: 2^64 divided by the golden ratio, odd.
 const multiplier = 0x9e3779b97f4a7c15
 
-// fnv1a is the hash of a word: FNV-1a of 64 bits. The standard library's costs a call for each word more.
+// fnv1a is FNV-1a of 64 bits. The standard library's costs an additional call for each word.
 func fnv1a(word string) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for i := range len(word) {
@@ -584,7 +553,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// Reader reads one page: its text piece by piece, as extract.Input.Text has it, and what it shows.
+// Reader makes the sketch of one page from its text and its visible links.
 type Reader struct {
 	says     *trap.Digester
 	shingles shingler
@@ -592,14 +561,18 @@ type Reader struct {
 
 func newNeardupReader(u canon.URL) *Reader {
 	r := &Reader{says: trap.NewDigester(u, false)}
-	r.says.Hear(r.shingles.take)
+	r.says.Hear(func(words string) {
+		for word := range apart(words) {
+			r.shingles.word(word)
+		}
+	})
 	return r
 }
 
-// Text takes a piece of the page's text.
+// Text adds a piece of text, as from extract.Input.Text.
 func (r *Reader) Text(s string) { r.says.Text(s) }
 
-// Sketch is what is kept of a page with these links, of which those count that it shows. The Reader is of no use afterwards.
+// Sketch returns the sketch of the page with these links, of which the visible ones count. Do not use the Reader afterwards.
 func (r *Reader) Sketch(links []extract.Link) Sketch {
 	for i := range links {
 		if links[i].Shown() {
@@ -612,21 +585,21 @@ func (r *Reader) Sketch(links []extract.Link) Sketch {
 
 const (
 	kept        = 256 // hashes of a sketch, at most
-	bands       = 25  // of which two pages must share one to be compared
+	bands       = 25  // two pages must share one to be compared
 	neardupRows = 5   // minima of a band
 )
 
-// Sketch is what is kept of a page to compare it with others.
+// Sketch represents a page for comparison.
 type Sketch struct {
-	// Digest is that of the text that trap:copy compares: the same for pages that say the same word for word and show the
-	// same pictures. Zero says that the page has too few words to be compared.
+	// Digest is the digest that trap:copy compares: equal for pages with the same words and pictures. Zero means that the
+	// page has too few words to compare.
 	Digest uint64
-	// Simhash is Charikar's of the shingles. Zero for a page without one.
+	// Simhash is Charikar's, of the shingles. Zero for a page without any.
 	Simhash uint64
-	// Words is how many there are, MaxWords at most, and Shingles how many distinct ones.
+	// Words counts the words, at most maxWords, and Shingles the distinct shingles.
 	Words, Shingles int
 
-	least []uint32      // the least hashes of its shingles, the upper halves, in order
+	least []uint32      // the upper halves of the least shingle hashes, sorted
 	bands [bands]uint64 // hashes of the minima
 }
 
@@ -644,12 +617,16 @@ func sketch(set []uint64, words int, digest uint64) Sketch {
 			s.least = append(s.least, u)
 		}
 	}
-	s.bands = bandsOf(minima(set))
+	least := minima(set)
+	for i := range s.bands {
+		for _, m := range least[i*neardupRows : (i+1)*neardupRows] {
+			s.bands[i] = mix(s.bands[i]*multiplier + m)
+		}
+	}
 	return s
 }
 
-// simhash is the similarity hash of a set (Charikar 2002): each bit is what most members have there; zero when as many
-// have one as the other.
+// simhash is the similarity hash of a set (Charikar 2002): each bit is that of most members, and zero in a tie.
 func simhash(set []uint64) (sum uint64) {
 	var ones [64]int
 	for _, h := range set {
@@ -665,11 +642,11 @@ func simhash(set []uint64) (sum uint64) {
 	return sum
 }
 
-// minima are MinHashes of a set that is not empty, by one permutation (Li, Owen and Zhang 2012): each hash falls into a
-// bin by its lower half, and the least upper half of a bin counts. A bin that stays empty borrows from another, which is
-// chosen by its own number alone (Shrivastava 2017), so that two sets that are alike borrow alike.
+// minima returns MinHashes of a non-empty set by one permutation (Li, Owen and Zhang 2012): the lower half of a hash selects
+// a bin, and the least upper half in a bin counts. An empty bin borrows from another, selected only by its own number
+// (Shrivastava 2017), so that similar sets borrow alike.
 func minima(set []uint64) (least [bands * neardupRows]uint64) {
-	for i := len(set) - 1; i >= 0; i-- { // in order of the upper half: the least of a bin comes last
+	for i := len(set) - 1; i >= 0; i-- { // descending, so that the least of a bin comes last
 		bin := (set[i] & 0xffffffff) * uint64(len(least)) >> 32
 		least[bin] = set[i]>>32 | 1<<32
 	}
@@ -682,17 +659,8 @@ func minima(set []uint64) (least [bands * neardupRows]uint64) {
 	return least
 }
 
-func bandsOf(least [bands * neardupRows]uint64) (b [bands]uint64) {
-	for i := range b {
-		for _, m := range least[i*neardupRows : (i+1)*neardupRows] {
-			b[i] = mix(b[i]*multiplier + m)
-		}
-	}
-	return b
-}
-
-// similarity estimates how many of the shingles that two pages have together are in both (Jaccard's coefficient). It is
-// exact when both have few of them, and else it is taken from the least hashes of both together (Broder 1997).
+// similarity estimates the share of common shingles of two pages (Jaccard's coefficient) from the least hashes of both
+// together (Broder 1997). It is exact for few shingles.
 func similarity(a, b []uint32) float64 {
 	both, union := 0, 0
 	for i, j := 0, 0; union < kept && (i < len(a) || j < len(b)); union++ {

@@ -63,7 +63,7 @@ func (r row) fetched(c *Capture, p *Page) {
 	if status <= 0 {
 		status = -1
 	}
-	r.set("fetch_status", tables.Short(int16(min(status, math.MaxInt16)))) //nolint:gosec // it is bounded
+	r.set("fetch_status", tables.Short(int16(min(status, math.MaxInt16)))) //nolint:gosec // bounded
 	r.set("content_digest", tables.Some(c.Index.Digest))
 	r.set("content_mime_type", tables.Some(media))
 	r.set("content_mime_detected", tables.Some(p.Detected))
@@ -75,15 +75,15 @@ func (r row) fetched(c *Capture, p *Page) {
 	r.set("crawl", tables.Text(c.Crawl.Name))
 }
 
-// place is an offset or a length as Common Crawl has them: a number that a column of theirs cannot have is -1.
+// place returns an offset or a length; -1 if Common Crawl's column cannot have it.
 func place(n int64) tables.Value {
 	if n > math.MaxInt32 {
 		n = -1
 	}
-	return tables.Int(int32(n)) //nolint:gosec // it is bounded
+	return tables.Int(int32(n)) //nolint:gosec // bounded
 }
 
-// locationOf is where an answer leads; as it is written where that is no web address.
+// locationOf returns the target of a redirect: as written if it is not a URL of the web.
 func locationOf(status int, h http.Header, from canon.URL) string {
 	ref := h.Get("Location")
 	if status < 300 || status > 399 || ref == "" {
@@ -103,11 +103,11 @@ func (r row) says(p *Page) {
 	r.set("charset_by", tables.Some(string(p.CharsetBy)))
 	r.set("text_length", tables.Long(p.TextLength))
 	if h := p.Sketch.Simhash; h != 0 {
-		r.set("simhash", tables.Long(int64(h))) //nolint:gosec // its bits are what counts
+		r.set("simhash", tables.Long(int64(h))) //nolint:gosec // only the bits count
 	}
 }
 
-// asked fills in why the URL was asked for, and what became of it.
+// asked sets why the URL was requested, and the outcome.
 func (r row) asked(l *storage.Line) {
 	r.set("depth", whole32(int64(l.Depth)))
 	r.set("via", tables.Some(l.Via))
@@ -123,7 +123,9 @@ func (r row) asked(l *storage.Line) {
 	r.set("change", tables.Some(string(l.Change)))
 	r.set("own_host", tables.Flag(l.Own))
 	r.set("directives", tables.Some(l.Directives))
-	r.set("preferences", listOf(l.Prefs))
+	if l.Prefs != "" {
+		r.set("preferences", tables.Texts(strings.Split(l.Prefs, "\n")))
+	}
 }
 
 func (r row) judged(l *storage.Line) {
@@ -166,7 +168,7 @@ func (r row) archived(c *Capture, decision storage.Decision) {
 	r.set("problem", tables.Some(c.Problem))
 }
 
-// subset is where Common Crawl would have put a capture.
+// subset returns Common Crawl's subset of a capture.
 func subset(c *Capture, decision storage.Decision) string {
 	status := c.Index.Status
 	if c.Answer != nil {
@@ -186,9 +188,9 @@ func subset(c *Capture, decision storage.Decision) string {
 	return "crawldiagnostics"
 }
 
-// whole32 is a number that its column can have, or the nearest to it.
+// whole32 returns the nearest number that the column can have.
 func whole32(n int64) tables.Value {
-	return tables.Int(int32(min(max(n, math.MinInt32), math.MaxInt32))) //nolint:gosec // it is bounded
+	return tables.Int(int32(min(max(n, math.MinInt32), math.MaxInt32))) //nolint:gosec // bounded
 }
 
 func millis(d time.Duration) tables.Value { return tables.Float(float64(d.Microseconds()) / 1000) }
@@ -200,26 +202,18 @@ func unlessZero(d time.Duration) tables.Value {
 	return millis(d)
 }
 
-// listOf is a list of lines, or null without any.
-func listOf(lines string) tables.Value {
-	if lines == "" {
-		return tables.Null()
-	}
-	return tables.Texts(strings.Split(lines, "\n"))
-}
-
-// hostParts are the columns of the last five parts of a host name, the last one first.
+// hostParts are the columns for the last five parts of a host name, last part first.
 var hostParts = [...]string{
 	"url_host_tld", "url_host_2nd_last_part", "url_host_3rd_last_part", "url_host_4th_last_part",
 	"url_host_5th_last_part",
 }
 
-// url fills in the columns of a URL, as Common Crawl's HostName and WarcUri do.
+// url sets the columns of a URL, as Common Crawl's HostName and WarcUri do.
 func (r row) url(key, url string) {
 	r.set("url_surtkey", tables.Text(key))
 	r.set("url", tables.Text(url))
 	u, err := canon.Parse(url)
-	if err != nil { // no crawl of ours asks for it
+	if err != nil { // no crawl requests it
 		scheme, rest, _ := strings.Cut(url, ":")
 		r.set("url_protocol", tables.Text(scheme))
 		r.set("url_host_name", tables.Text(""))
@@ -260,15 +254,14 @@ func portOf(a canon.Authority) tables.Value {
 	return tables.Int(int32(n))
 }
 
-// spelt are the names of the Encoding Standard that IANA spells otherwise than in capitals alone, or calls by another
-// name.
+// spelt are names of the Encoding Standard that IANA does not write in capitals, or names differently.
 var spelt = map[string]string{
 	"gb18030": "GB18030", "gbk": "GBK", "big5": "Big5", "euc-jp": "EUC-JP", "euc-kr": "EUC-KR", "shift_jis": "Shift_JIS",
 	"koi8-r": "KOI8-R", "koi8-u": "KOI8-U", "macintosh": "macintosh", "ibm866": "IBM866", "x-mac-cyrillic": "x-mac-cyrillic",
 	"x-user-defined": "x-user-defined", "replacement": "replacement", "iso-8859-8-i": "ISO-8859-8-I",
 }
 
-// ianaName is a charset, named by the Encoding Standard, as IANA spells it and Common Crawl has it.
+// ianaName returns IANA's spelling of a charset of the Encoding Standard, as in Common Crawl.
 func ianaName(name string) string {
 	switch iana, ok := spelt[name]; {
 	case ok:
@@ -279,19 +272,19 @@ func ianaName(name string) string {
 	return strings.ToUpper(name)
 }
 
-// Page is what the body of a capture says.
+// Page is the content of a capture.
 type Page struct {
 	extract.Page
 	Detected   string // media type by the first bytes, or the server's; empty without a body
-	Is         bool   // it is a page, and was read; else only Detected and, of plain text, Language are known
+	Is         bool   // a page that was read; otherwise only Detected and, for plain text, Language are set
 	TextLength int64  // bytes of its text, the words joined by single spaces
 	Sketch     Sketch
-	Language   pagetext.Result // as the table text has it; none with Inputs.NoLanguage
+	Language   pagetext.Result // as in the table text; none with Inputs.NoLanguage
 }
 
 const (
 	maxPage   = extract.MaxParse + 1
-	smallPage = 512 << 10 // up to which the extractor is told the size of a page
+	smallPage = 512 << 10 // largest page that is read into memory before parsing
 )
 
 // Page reads the body.
@@ -309,7 +302,7 @@ func (c *Capture) Page(ctx context.Context) (p Page, err error) {
 		}
 		return p, err
 	}
-	var says *Reader // nil for what is no web address
+	var says *Reader // nil for a URL that is not of the web
 	if u := c.URL(); !u.IsZero() {
 		says = newNeardupReader(u)
 	}
@@ -362,7 +355,7 @@ func (c *Capture) language(ctx context.Context, body io.Reader) (pagetext.Result
 	return p.Language, err
 }
 
-// fill gives a page to in: a small one whole, with its size, which spares its reader much.
+// fill sets the body of in. A small page is in memory, with its size, which saves the extractor much work.
 func (r *reader) fill(in *extract.Input, body io.Reader) error {
 	if r.body == nil {
 		r.body = make([]byte, smallPage)
@@ -379,7 +372,7 @@ func (r *reader) fill(in *extract.Input, body io.Reader) error {
 	return nil
 }
 
-// upTo ends where a body is longer than what is read of a page: the extractor says so by itself.
+// upTo ends where a body exceeds the limit, which the extractor reports.
 type upTo struct{ r io.Reader }
 
 func (u *upTo) Read(p []byte) (int, error) {
@@ -390,7 +383,7 @@ func (u *upTo) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sniffed is the media type by the first bytes of a body, and the server's where they do not tell; empty without a body.
+// sniffed returns the media type by the first bytes of a body, or else the server's; empty without a body.
 func sniffed(t mediatype.Type, head []byte) string {
 	if len(head) == 0 {
 		return ""

@@ -31,30 +31,30 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Problems of a capture: why values are missing. They are words of the tables.
+// Problems of a capture, the reasons for missing values. Tables contain them.
 const (
-	ProblemNoFile      = "no-file"      // the WARC file is not there
-	ProblemDamaged     = "damaged"      // the record cannot be read, or not to its end
-	ProblemOther       = "other-record" // the index names a place where another record is
-	ProblemNoMetadata  = "no-metadata"  // no metadata record stands behind the answer
-	ProblemBadMetadata = "bad-metadata" // it stands there and cannot be read
-	ProblemBadCoding   = "bad-coding"   // a content coding cannot be undone, or the body ends within it
-	ProblemUnparsed    = "unparsed"     // the page is too deep, too long or too odd to be read whole
+	ProblemNoFile      = "no-file"      // the WARC file is missing
+	ProblemDamaged     = "damaged"      // the record is not completely readable
+	ProblemOther       = "other-record" // the index points to a different record
+	ProblemNoMetadata  = "no-metadata"  // no metadata record follows the response
+	ProblemBadMetadata = "bad-metadata" // the metadata record is unreadable
+	ProblemBadCoding   = "bad-coding"   // a content coding is invalid or incomplete
+	ProblemUnparsed    = "unparsed"     // the page is too deep or too long, or parsing failed
 )
 
-// Capture is an archived answer. Its parts are read in their order: the body first, then the decision.
+// Capture is an archived response. Read the body before the decision.
 type Capture struct {
 	Crawl   *Crawl
-	Key     string         // SURT, as its column has it
-	Index   cdxj.Line      // where the index says that it stands
-	File    string         // its WARC file, below the folder of the crawl directory
-	Answer  *answer.Answer // nil when it cannot be read
-	Problem string         // the first one that was met; empty when nothing is amiss
+	Key     string         // SURT
+	Index   cdxj.Line      // its line in the index
+	File    string         // WARC file, relative to the parent of the crawl directory
+	Answer  *answer.Answer // nil if unreadable
+	Problem string         // the first problem; empty for none
 
 	r      *reader
 	l      *warc.Lenient
 	broken bool // the record is damaged
-	after  bool // what stands behind it is
+	after  bool // the following data is damaged
 	passed bool // the decision was read
 }
 
@@ -66,17 +66,7 @@ type reader struct {
 	body   []byte
 }
 
-func workers() int { return max(min(runtime.GOMAXPROCS(0), 4), 1) }
-
-func newReader(in *Inputs) *reader {
-	return &reader{in: in, pages: in.pages}
-}
-
-func (r *reader) close() {
-	_ = r.places.Close() // only read
-}
-
-// behind is how much is read at once behind a record: the metadata record of most.
+// behind is how many bytes to read after a record: most metadata records fit.
 const behind = 8 << 10
 
 func (r *reader) capture(l listed) *Capture {
@@ -86,7 +76,9 @@ func (r *reader) capture(l listed) *Capture {
 		return c
 	}
 	kind := strings.ToLower(rec.Type)
-	if rec.Offset != l.line.Offset || kind != "response" && kind != "revisit" || !alike(rec.TargetURI(), l.line.URL) {
+	// An index replaces invalid UTF-8.
+	url, indexed := strings.ToValidUTF8(rec.TargetURI(), "\uFFFD"), strings.ToValidUTF8(l.line.URL, "\uFFFD")
+	if rec.Offset != l.line.Offset || kind != "response" && kind != "revisit" || url != indexed {
 		c.amiss(ProblemOther)
 		return c
 	}
@@ -99,12 +91,7 @@ func (r *reader) capture(l listed) *Capture {
 	return c
 }
 
-// alike reports whether an index means a URL: what is no UTF-8 is not in an index.
-func alike(url, indexed string) bool {
-	return url == indexed || strings.ToValidUTF8(url, "\uFFFD") == strings.ToValidUTF8(indexed, "\uFFFD")
-}
-
-// at reads the first record from an offset on; nil with a problem if there is none.
+// at reads the first record at or after an offset; nil, with a problem, if the file has no other.
 func (c *Capture) at(offset, length int64) (*warc.Lenient, *warc.Record) {
 	path, ok := c.Crawl.archive[c.Index.Filename]
 	if !ok {
@@ -123,7 +110,7 @@ func (c *Capture) at(offset, length int64) (*warc.Lenient, *warc.Record) {
 	}
 	stretch := warc.Stretch{Offset: offset, Length: length}
 	l, err := c.r.places.Lenient(path, stretch, found)
-	if errors.Is(err, os.ErrNotExist) { // it was completed meanwhile
+	if errors.Is(err, os.ErrNotExist) { // the segment was completed meanwhile
 		l, err = c.r.places.Lenient(strings.TrimSuffix(path, openEnd), stretch, found)
 	}
 	if err != nil {
@@ -138,18 +125,16 @@ func (c *Capture) at(offset, length int64) (*warc.Lenient, *warc.Record) {
 	return l, rec
 }
 
-// amiss notes a problem; the first one stays, but damage explains all others.
+// amiss sets the problem. The first one remains, except that damage explains all others.
 func (c *Capture) amiss(what string) {
 	if c.Problem == "" || what == ProblemDamaged {
 		c.Problem = what
 	}
 }
 
-// errPassed is a defect of ours.
 var errPassed = errors.New("export: the body of a capture is read before its decision")
 
-// Body reads the body without its codings, at most so many bytes: behind them warc.ErrTooLarge follows. It is nil where
-// the record has none to give.
+// Body returns the decoded body, nil if the record has none. After most bytes it returns warc.ErrTooLarge.
 func (c *Capture) Body(most int64) (io.Reader, error) {
 	if c.passed {
 		return nil, errPassed
@@ -160,12 +145,12 @@ func (c *Capture) Body(most int64) (io.Reader, error) {
 	body, err := c.Answer.Body(most)
 	if err != nil {
 		c.amiss(ProblemBadCoding)
-		return nil, nil //nolint:nilerr // it is said in the row
+		return nil, nil //nolint:nilerr // the row reports it
 	}
 	return &faulty{body, c}, nil
 }
 
-// faulty notes on its capture that a body cannot be read to its end, and ends there.
+// faulty turns a read error into a problem of the capture and the end of the body.
 type faulty struct {
 	r io.Reader
 	c *Capture
@@ -184,10 +169,9 @@ func (f *faulty) Read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
-// nearBy is how large a record may be to be read through on the way to the one behind it.
-const nearBy = 64 << 10
+const nearBy = 64 << 10 // largest record to read through on the way to the next one
 
-// Decision reads why the URL was asked for and what became of it, from the metadata record behind the answer.
+// Decision reads the decision about the URL from the metadata record after the response.
 func (c *Capture) Decision() (l storage.Line, ok bool) {
 	c.passed = true
 	if c.Answer == nil {
@@ -205,12 +189,12 @@ func (c *Capture) Decision() (l storage.Line, ok bool) {
 	return l, ok
 }
 
-// next returns the record behind the answer, or nil.
+// next returns the record after the response, or nil.
 func (c *Capture) next() *warc.Record {
 	if c.Index.Length <= nearBy && !c.broken {
 		rec, err := c.l.Next()
 		switch {
-		case c.broken: // as its end shows
+		case c.broken: // as its end revealed
 			c.amiss(ProblemDamaged)
 		case err != nil, c.after:
 			return nil
@@ -225,17 +209,17 @@ func (c *Capture) next() *warc.Record {
 	return rec
 }
 
-// fileName is a WARC file below the folder of the crawl directory, as the tables have it.
+// fileName returns the path of a WARC file as the tables have it.
 func (c *Crawl) fileName(file string) string { return c.Name + "/warc/" + file }
 
-// Media is what the answer is, by its own word or else by its first bytes, which are peeked at.
+// media returns the response's declared and detected media types. It peeks at the first bytes.
 func (c *Capture) media(head *bufio.Reader) (named, detected string, isPage bool) {
 	t := c.Answer.Type()
-	b, _ := head.Peek(512) // what there is
+	b, _ := head.Peek(512) // or fewer
 	return t.Name, sniffed(t, b), t.IsPage(b) && len(b) > 0
 }
 
-// URL is the URL of the capture; zero for what is no web address.
+// URL returns the URL of the capture; zero if it is not of the web.
 func (c *Capture) URL() canon.URL {
 	u, err := canon.Parse(c.Index.URL)
 	if err != nil {
@@ -244,20 +228,20 @@ func (c *Capture) URL() canon.URL {
 	return u
 }
 
-// Decisions gives each decision of the crawl to see, in the order of the ledger, with the generation that it is of, which
-// is 0 where that is not known. What cannot be read is left out: the table of decisions counts it.
+// Decisions calls see for each decision of the crawl, in the order of the ledger, with its generation, 0 if unknown. It skips
+// unreadable lines, which the table of decisions counts.
 func (c *Crawl) Decisions(ctx context.Context, see func(l *storage.Line, generation int64) error) error {
 	return c.decided(ctx, nobody(), func(e *entry) error { return see(&e.Line, e.generation) })
 }
 
-// Visit has workers read those captures of all crawls whose lines of the index are wanted, and gives what they make of them
-// to take, in the order of SURT and time. work is called by several goroutines at once.
+// Visit has workers read the captures whose index lines are wanted, and passes the results of work to take, in the order of
+// SURT and time. Several goroutines call work at once.
 func Visit[T any](ctx context.Context, in *Inputs, wants func(cdxj.Line) bool, work func(context.Context, *Capture) ([]T, error), take func(T) error) error {
 	return visit(ctx, in, nobody(), visitor[T]{size: fewRows, wants: wants, work: work, take: take})
 }
 
-// Whole is the answer that a capture stands for, which is an earlier one for a revisit, and its body without codings, at
-// most so many bytes. Both are nil where the archive does not have them.
+// Whole returns the response of a capture, or the original one of a revisit, and up to most bytes of its decoded body. Both
+// are nil if the archive lacks them. The caller calls done.
 func (c *Capture) Whole(most int64) (a *answer.Answer, body io.Reader, done func() error, err error) {
 	of, done := c, func() error { return nil }
 	if c.Answer != nil && c.Answer.Revisit {
@@ -276,8 +260,8 @@ func (c *Capture) Whole(most int64) (a *answer.Answer, body io.Reader, done func
 	return of.Answer, body, done, nil
 }
 
-// All reads a body, at most extract.MaxParse bytes of it. A large one waits for its turn, which ends with release; what is
-// read of a small one holds until the worker reads another.
+// All reads a body, at most extract.MaxParse bytes. A large one waits for its turn, which release ends; a small one is valid
+// until the worker reads another.
 func (c *Capture) All(ctx context.Context, body io.Reader) (all []byte, release func(), err error) {
 	if c.r.body == nil {
 		c.r.body = make([]byte, smallPage)
@@ -297,7 +281,7 @@ func (c *Capture) All(ctx context.Context, body io.Reader) (all []byte, release 
 	return b.Bytes(), release, err
 }
 
-// End reads what is left of a record, behind which its checksum stands: if it is damaged, Problem then says so.
+// End reads the rest of a record, up to its checksum, so that Problem reports damage.
 func (c *Capture) End() {
 	c.passed = true
 	if c.l == nil {
@@ -308,7 +292,7 @@ func (c *Capture) End() {
 	}
 }
 
-// Generation is the latest one of which the crawl has an archive; 0 where that is not known.
+// Generation returns the latest generation in the archive; 0 if unknown.
 func (c *Crawl) Generation() (latest int64) {
 	for _, g := range c.generations {
 		latest = max(latest, g)
@@ -320,8 +304,8 @@ func nobody() *Out {
 	return &Out{problem: -1, Lefts: map[string]int64{}, Problems: map[string]int64{}, Notes: map[string]int64{}}
 }
 
-// captures are the lines of all indexes in order of SURT, time and crawl: sorted once, read as often as wanted. An item
-// is the key and the time of a line, each with a zero behind it, the number of its crawl in two bytes, and the line.
+// captures sorts the lines of all indexes by SURT, time and crawl, once. An item is the key and the time of a line, each
+// followed by a zero, the number of its crawl in two bytes, and the line.
 func (in *Inputs) captures(ctx context.Context) (*sorted.Sorter, error) {
 	if in.sorted != nil {
 		return in.sorted, nil
@@ -347,7 +331,7 @@ func (in *Inputs) captures(ctx context.Context) (*sorted.Sorter, error) {
 	return s, nil
 }
 
-// eachLine reads an index, and the one that took the place of a journal.
+// eachLine reads an index, or the index that has replaced a journal.
 func eachLine(ctx context.Context, path string, see func([]byte) error) error {
 	for line, err := range cdxj.Lines(path) {
 		if err == nil {
@@ -366,32 +350,26 @@ func eachLine(ctx context.Context, path string, see func([]byte) error) error {
 	return nil
 }
 
-// appendItem makes an item of a line; ok is false for what is no line.
+// appendItem appends the item of a line, and reports whether the line is valid.
 func appendItem(b []byte, crawl int, line []byte) (item []byte, ok bool) {
 	key, rest, _ := bytes.Cut(line, []byte(" "))
 	stamp, _, ok := bytes.Cut(rest, []byte(" "))
 	if !ok || len(key) == 0 || len(stamp) < 14 {
 		return b, false
 	}
-	b = append(append(b, plainKey(key)...), 0)
+	// Valid UTF-8 keeps the order of rows that of their keys, and a zero would end the key.
+	if !utf8.Valid(key) || bytes.IndexByte(key, 0) >= 0 {
+		key = bytes.ReplaceAll(bytes.ToValidUTF8(key, []byte("\uFFFD")), []byte{0}, []byte("\uFFFD"))
+	}
+	b = append(append(b, key...), 0)
 	b = append(append(b, stamp[:14]...), 0)
-	b = binary.BigEndian.AppendUint16(b, uint16(crawl)) //nolint:gosec // as many as fit into a command
+	b = binary.BigEndian.AppendUint16(b, uint16(crawl)) //nolint:gosec // no command line has as many
 	return append(b, line...), true
 }
 
-// plainKey is a key as its column has it: valid UTF-8, so that the order of rows is that of their keys, and without a
-// zero, which ends it.
-func plainKey(key []byte) []byte {
-	if utf8.Valid(key) && bytes.IndexByte(key, 0) < 0 {
-		return key
-	}
-	return bytes.ReplaceAll(bytes.ToValidUTF8(key, []byte("\uFFFD")), []byte{0}, []byte("\uFFFD"))
-}
-
-// listed is a capture as an index has it.
 type listed struct {
 	crawl *Crawl
-	key   string // see plainKey
+	key   string
 	line  cdxj.Line
 }
 
@@ -403,35 +381,34 @@ func (in *Inputs) listed(item []byte) (l listed, err error) {
 	return l, err
 }
 
-// batch is captures that one worker reads, and what came of them.
+// batch is a batch of captures with a worker's results.
 type batch[T any] struct {
 	items [][]byte
 	made  []T
-	bad   int64 // items that are no lines
+	bad   int64 // invalid items
 	err   error
 	done  chan struct{}
 }
 
-// Why lines of an index have no rows.
+// Reasons for index lines without rows.
 const (
 	badLine  = "index-line-unreadable"
 	sameLine = "index-line-twice"
 )
 
-// batchSize is how many captures make a batch.
-const batchSize = 16
+const batchSize = 16 // captures
 
-// visitor is what is done with captures.
+// visitor configures a visit of captures.
 type visitor[T any] struct {
-	size  int                  // captures of a batch at most
-	wants func(cdxj.Line) bool // which are read; nil: all
+	size  int                  // captures of a batch, at most
+	wants func(cdxj.Line) bool // selects captures; nil: all
 	work  func(ctx context.Context, c *Capture) ([]T, error)
-	take  func(T) error // what was made, in order, by one goroutine
-	drop  func(T)       // what was made and is not taken, after an error; nil: it holds nothing
+	take  func(T) error // receives the results in order, in one goroutine
+	drop  func(T)       // receives results not taken because of an error; may be nil
 }
 
-// visit has workers read the captures of all crawls, and gives what they make of them to take in the order of SURT and time.
-// work is called by several goroutines at once, each with a Capture of its own, which holds until it returns.
+// visit has workers read captures, and passes the results to take in the order of SURT and time. Several goroutines call work
+// at once, each with its own Capture, which is valid until work returns.
 func visit[T any](ctx context.Context, in *Inputs, out *Out, v visitor[T]) error {
 	all, err := in.captures(ctx)
 	if err != nil {
@@ -439,12 +416,12 @@ func visit[T any](ctx context.Context, in *Inputs, out *Out, v visitor[T]) error
 	}
 	out.Left(badLine, in.damaged)
 	group, ctx := errgroup.WithContext(ctx)
-	n := workers()
+	n := max(min(runtime.GOMAXPROCS(0), 4), 1)
 	work, order := make(chan *batch[T], n), make(chan *batch[T], 2*n)
 	for range n {
 		group.Go(func() error {
-			r := newReader(in)
-			defer r.close()
+			r := &reader{in: in, pages: in.pages}
+			defer r.places.Close() // only read
 			for b := range work {
 				readBatch(ctx, r, b, &v)
 				close(b.done)
@@ -461,14 +438,14 @@ func visit[T any](ctx context.Context, in *Inputs, out *Out, v visitor[T]) error
 	})
 	group.Go(func() error { return collect(order, out, &v) })
 	err = group.Wait()
-	for b := range order { // what the workers still had
+	for b := range order { // unfinished ones
 		v.dropAll(b.made)
 	}
 	out.Left(sameLine, twice)
 	return err
 }
 
-// feed makes batches of all lines. twice is how many stood there more than once.
+// feed makes batches of all lines, and counts duplicate lines.
 func feed[T any](ctx context.Context, all *sorted.Sorter, size int, work, order chan<- *batch[T]) (twice int64, err error) {
 	b := &batch[T]{done: make(chan struct{})}
 	var last []byte
@@ -481,7 +458,7 @@ func feed[T any](ctx context.Context, all *sorted.Sorter, size int, work, order 
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		work <- b // whoever took it in order waits for it
+		work <- b // collect waits for it
 		b = &batch[T]{done: make(chan struct{})}
 		return nil
 	}
@@ -489,7 +466,7 @@ func feed[T any](ctx context.Context, all *sorted.Sorter, size int, work, order 
 		if err != nil {
 			return twice, err
 		}
-		if bytes.Equal(item, last) { // a journal and its sorted file, while one replaces the other
+		if bytes.Equal(item, last) { // a journal and its replacement were both there
 			twice++
 			continue
 		}
@@ -552,53 +529,51 @@ func readBatch[T any](ctx context.Context, r *reader, b *batch[T], v *visitor[T]
 	}
 }
 
-// Inputs are the crawls that are exported. One goroutine uses them, but for the workers that it owns.
+// Inputs are the crawls to export, for use by one goroutine and its workers.
 type Inputs struct {
 	Crawls []*Crawl // by name
-	// NoLanguage leaves the languages of the table pages null, which costs most of its time.
+	// NoLanguage leaves the languages in the table pages null. They take most of its time.
 	NoLanguage bool
 
 	pages   *extract.Extractor
-	temp    string // for temporary files; empty means the system's
+	temp    string // folder for temporary files; empty = the system's
 	sorted  *sorted.Sorter
-	damaged int64 // lines of indexes that are none
+	damaged int64 // invalid index lines
 }
 
-// Crawl is one crawl directory, as it was when it was opened.
+// Crawl is one crawl directory as of Open.
 type Crawl struct {
 	Dir     string
-	Name    string // of the directory; with as much of its path in front as tells it from others
+	Name    string // of the directory, with as many parents as make it unique
 	Origin  string // of the ledger; empty without a checkpoint
-	Size    int64  // of the latest checkpoint, in entries
-	Entries int64  // of the ledger that are read; -1 for all
+	Size    int64  // entries in the latest checkpoint
+	Entries int64  // entries of the ledger to read; -1 for all
 	Head    string // SIZE:ROOT of the latest checkpoint; empty without one
-	Open    bool   // a segment of the archive is being written, or was left by a kill
+	Open    bool   // a segment of the archive is unfinished
 
 	seen        int64             // entries of the ledger when it was first read; -1 before
 	archive     map[string]string // path of each WARC file by its final name
 	files       []string          // those names, sorted
 	index       []string          // paths
-	generations map[string]int64  // by the WARC file's final name; 0 where it does not say
-	infos       map[string]int64  // the same by the digest of its warcinfo block, as marks of runs have it
+	generations map[string]int64  // by the WARC file's final name; 0 if unknown
+	infos       map[string]int64  // by the digest of the warcinfo block, as in marks of runs
 }
 
-// The ends of file names.
 const (
 	archiveEnd = ".warc.gz"
 	indexEnd   = ".cdxj"
-	openEnd    = ".open" // of what is being written
+	openEnd    = ".open" // unfinished
 )
 
-// ErrNoIndex says that a segment of an archive has no index.
+// ErrNoIndex means that a segment of an archive has no index.
 var ErrNoIndex = errors.New("export: the index is not complete")
 
-// ErrTwice says that a crawl was named twice.
+// ErrTwice means that the caller named a crawl twice.
 var ErrTwice = errors.New("export: a crawl is named twice")
 
-// sortMemory is how many bytes of lines of indexes are held in memory.
-const sortMemory = 8 << 20
+const sortMemory = 8 << 20 // bytes of index lines
 
-// Open looks at the crawls in dirs. Temporary files go to temp; empty means the system's folder.
+// Open opens the crawls in dirs. Temporary files go to temp; empty means the system's folder.
 func Open(ctx context.Context, temp string, dirs ...string) (*Inputs, error) {
 	in := &Inputs{temp: temp, pages: extract.New()}
 	for i, dir := range dirs {
@@ -620,7 +595,6 @@ func Open(ctx context.Context, temp string, dirs ...string) (*Inputs, error) {
 	return in, nil
 }
 
-// Close removes temporary files.
 func (in *Inputs) Close() error {
 	if in.sorted == nil {
 		return nil
@@ -638,7 +612,7 @@ func (c *Crawl) path() string {
 	return path
 }
 
-// name gives each crawl as many parts of its path, from the end, as make the names differ.
+// name gives each crawl the shortest end of its path that makes the names unique.
 func (in *Inputs) name() {
 	for n := 1; ; n++ {
 		seen, alike, longer := map[string]bool{}, false, false
@@ -677,7 +651,7 @@ func openCrawl(ctx context.Context, dir string) (*Crawl, error) {
 	return c, nil
 }
 
-// list finds the files of archive and index, and refuses a segment without an index.
+// list lists archive and index, and refuses a segment without an index.
 func (c *Crawl) list() error {
 	entries, err := os.ReadDir(filepath.Join(c.Dir, crawldir.ArchiveName))
 	if err != nil {

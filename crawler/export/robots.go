@@ -19,10 +19,9 @@ import (
 	"curtsy/storage/tables"
 )
 
-// robotsFile is where a robots.txt stands.
 const robotsFile = "/robots.txt"
 
-// sight is one answer for a robots.txt.
+// sight is one response for a robots.txt.
 type sight struct {
 	Began    time.Time
 	URL      string
@@ -34,10 +33,10 @@ type sight struct {
 	Offset   int64
 	Problem  string
 
-	key []string // of its host, authority and crawl
+	key []string // host, authority and crawl
 }
 
-// version identifies what an answer says: answers in a row with the same one are a version. A 304 says what was said.
+// version identifies the content: consecutive responses with the same one are a version.
 func (s *sight) version() string {
 	if s.SHA256 != "" {
 		return s.SHA256
@@ -45,11 +44,10 @@ func (s *sight) version() string {
 	return fmt.Sprintf("%d %s", s.Status, s.Redirect)
 }
 
-// maxRobots is how much of a body is looked at: what the crawler reads of it, so that the digests are those of the ledger.
+// maxRobots is one more than the crawler reads, so that digests equal those of the ledger.
 const maxRobots = robots.MaxBody + 1
 
-// robotsVersions finds the captures of robots.txt, puts them in the order of their hosts and times, and makes a row of
-// each version.
+// robotsVersions sorts the captures of robots.txt by host and time, and makes a row for each version.
 func robotsVersions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	odd, err := in.oddRobots(ctx, out)
 	if err != nil {
@@ -76,16 +74,16 @@ func isRobots(url string) bool {
 	return err == nil && u.RequestURI() == robotsFile
 }
 
-// mostOdd is how many URLs are known that a robots.txt was redirected to, and that are no robots.txt by their path.
+// mostOdd bounds the redirect targets of robots.txt with other paths.
 const mostOdd = 1 << 14
 
-// Why answers for robots.txt have no rows.
+// manyOdd counts the redirect targets beyond mostOdd.
 const manyOdd = "robots-redirect-not-looked-at"
 
-// oddRobots are the URLs that were asked for as a robots.txt under another path, which redirects led to.
+// oddRobots returns the URLs with other paths that redirects of robots.txt led to.
 func (in *Inputs) oddRobots(ctx context.Context, out *Out) (map[string]bool, error) {
 	odd := map[string]bool{}
-	quiet := NewOut(&tables.Robots, nil) // the lines are the matter of other tables
+	quiet := NewOut(&tables.Robots, nil) // other tables count the lines
 	for _, c := range in.Crawls {
 		err := c.decided(ctx, quiet, func(e *entry) error {
 			switch l := &e.Line; {
@@ -121,7 +119,7 @@ func sightOf(_ context.Context, c *Capture) ([]*sight, error) {
 	}
 	l, ok := c.Decision()
 	if ok && l.Decision != storage.DecisionRobots {
-		return nil, nil // somebody linked to it
+		return nil, nil // requested as a link
 	}
 	s.Problem = c.Problem
 	return []*sight{s}, nil
@@ -141,7 +139,7 @@ func (s *sight) read(c *Capture) error {
 	return nil
 }
 
-// version is one in the making.
+// version is a version in progress.
 type version struct {
 	sight
 	key       []string
@@ -185,7 +183,7 @@ func versions(ctx context.Context, all *sorted.Rows[*sight], out *Out) error {
 	return end(time.Time{})
 }
 
-// row is the row of a version that another one followed at an instant; zero for none.
+// row makes the row of a version that another replaced at an instant; zero for none.
 func (v *version) row(f *filler, to time.Time) tables.Row {
 	r := f.row()
 	r.host(v.key)
@@ -199,7 +197,7 @@ func (v *version) row(f *filler, to time.Time) tables.Row {
 	if status <= 0 || status > 999 {
 		status = -1
 	}
-	r.set("status", tables.Short(int16(status))) //nolint:gosec // it is bounded
+	r.set("status", tables.Short(int16(status))) //nolint:gosec // bounded
 	r.set("redirect", tables.Some(v.Redirect))
 	r.set("warc_filename", tables.Text(v.File))
 	r.set("warc_record_offset", tables.Long(v.Offset))
@@ -213,8 +211,7 @@ func (v *version) row(f *filler, to time.Time) tables.Row {
 	return r.r
 }
 
-// file fills in what a robots.txt says. Each of 20,000 rules for 20,000 agents names all of these: lists end where a row
-// would be cut.
+// file sets the columns of the content. Lists are bounded: each of 20,000 rules for 20,000 agents names all agents.
 func (r row) file(f *robots.File) {
 	var agents, rules, delays, prefs, maps listing
 	known := map[string]bool{}
@@ -253,11 +250,11 @@ func (r row) file(f *robots.File) {
 	r.set("warnings", whole32(int64(len(f.Warnings))))
 }
 
-// listing is a list as long as a value may be.
+// listing is a list of bounded size.
 type listing struct {
 	list []string
 	size int
-	over bool // there was more
+	over bool // incomplete
 }
 
 func (l *listing) add(parts ...string) {

@@ -15,7 +15,7 @@ import (
 	pagetext "curtsy/storage/text"
 )
 
-// Why captures have no row in the table text.
+// Reasons for captures without a row in the table text.
 const (
 	leftRevisit = "revisit"
 	leftStatus  = "not-2xx"
@@ -24,8 +24,7 @@ const (
 	leftUnread  = "unreadable"
 )
 
-// fewRows is how many captures a batch has whose rows may be megabytes each.
-const fewRows = 2
+const fewRows = 2 // captures of a batch if rows may have megabytes
 
 func texts(ctx context.Context, in *Inputs, out *Out) error {
 	f := newFiller(&tables.Reading)
@@ -50,7 +49,7 @@ func texts(ctx context.Context, in *Inputs, out *Out) error {
 	return err
 }
 
-// reading fills in what there is to read in a capture; left says why it has no row.
+// reading sets the columns of a capture's text; left is the reason if it has no row.
 func (r row) reading(ctx context.Context, c *Capture) (left string, err error) {
 	switch a := c.Answer; {
 	case a == nil:
@@ -106,13 +105,13 @@ func (r row) spoken(p *pagetext.Page) {
 	r.set("language_declared_by", tables.Some(by))
 }
 
-// language fills in the main language, by ISO 639-1 where that has it, and all of them as Common Crawl has them.
+// language sets the main language, as ISO 639-1 if possible, and all languages as in Common Crawl.
 func (r row) language(l pagetext.Result) {
 	r.set("language", tables.Some(cmp.Or(pagetext.Two(l.Code()), l.Code())))
 	r.set("content_languages", tables.Some(l.List()))
 }
 
-// text reads what there is to read in the body; is tells whether it is of a type that has a text.
+// text reads the text of the body; is reports whether its type has a text.
 func (c *Capture) text(ctx context.Context) (p pagetext.Page, is bool, err error) {
 	body, err := c.Body(pagetext.MaxRead + 1)
 	if body == nil {

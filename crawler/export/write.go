@@ -25,23 +25,23 @@ import (
 	"curtsy/storage/tables/sink"
 )
 
-// Options say what is written, and where.
+// Options configure an export.
 type Options struct {
-	Dir     string // of the files; made if it is not there
+	Dir     string // output folder; created if missing
 	Format  sink.Format
 	Sources []Source
 	Sink    sink.Options
-	Anew    bool        // make also what is there for the same inputs
-	Told    func(*Made) // hears of each table; nil: nobody
-	// Going hears now and then how many rows a table has so far; nil: nobody.
+	Anew    bool        // also remake tables of the same inputs
+	Told    func(*Made) // called after each table; may be nil
+	// Going is called now and then with the number of rows so far; may be nil.
 	Going func(table string, rows int64)
 }
 
-// ErrOthers says that a folder holds files that no export made.
+// ErrOthers means that a file to write exists that no export made.
 var ErrOthers = errors.New("export: a file is in the way that no export made")
 
-// Write makes a file of each table, unless the folder's manifest says that it is there, made of the same inputs in the
-// same way. It returns what the folder then has.
+// Write makes a file for each table, unless the manifest in the folder names it for the same inputs and options. It returns
+// the new manifest.
 func Write(ctx context.Context, in *Inputs, o Options) (*Manifest, error) {
 	inputs, identity, err := in.identify()
 	if err != nil {
@@ -62,7 +62,7 @@ func Write(ctx context.Context, in *Inputs, o Options) (*Manifest, error) {
 	m := &Manifest{Version: Version, Software: "curtsy/" + o.Sink.Version, Inputs: inputs, Identity: identity}
 	switch {
 	case before == nil:
-	case before.alike(m) && !o.Anew:
+	case before.Version == m.Version && before.Software == m.Software && before.Identity == m.Identity && !o.Anew:
 		m.Tables, m.Outdated = before.Tables, before.Outdated
 	default:
 		m.Outdated = before.Outdated
@@ -87,25 +87,23 @@ func Write(ctx context.Context, in *Inputs, o Options) (*Manifest, error) {
 	return m, nil
 }
 
-func (m *Manifest) alike(o *Manifest) bool {
-	return m.Version == o.Version && m.Software == o.Software && m.Identity == o.Identity
-}
-
 func (o *Options) file(table string) string { return table + o.Format.Ext() }
 
-// mayReplace refuses to write over a file that the manifest does not name.
+// mayReplace refuses to overwrite a file that the manifest does not name.
 func (o *Options) mayReplace(table string, before *Manifest) error {
 	path := filepath.Join(o.Dir, o.file(table))
 	if _, err := os.Lstat(path); err != nil {
-		return nil //nolint:nilerr // there is none, or the sink says what is wrong
+		return nil //nolint:nilerr // it is missing, or the sink reports the error
 	}
-	if before != nil && before.knows(o.file(table)) {
-		return nil
+	if before != nil {
+		if _, ok := before.of(o.file(table)); ok || slices.Contains(before.Outdated, o.file(table)) {
+			return nil
+		}
 	}
 	return fmt.Errorf("%w: %s", ErrOthers, path)
 }
 
-// table makes a table, if it is not there, and notes it in the manifest.
+// table makes a table unless it exists, and adds it to the manifest.
 func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) (*Made, error) {
 	name := o.file(s.Table.Name)
 	path := filepath.Join(o.Dir, name)
@@ -123,8 +121,9 @@ func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) 
 			return &made, nil
 		}
 	}
-	m.begin(name)
-	if err := m.write(o.Dir); err != nil { // from here on it may have its name
+	m.Tables = slices.DeleteFunc(slices.Clone(m.Tables), func(t Made) bool { return t.File == name })
+	m.Outdated = append(m.Outdated, name)
+	if err := m.write(o.Dir); err != nil { // before the file can have its name
 		return nil, err
 	}
 	began := time.Now()
@@ -144,12 +143,12 @@ func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) 
 			return nil, err
 		}
 	}
-	m.end(made)
+	m.Tables = append(m.Tables, made)
+	m.Outdated = slices.DeleteFunc(m.Outdated, func(file string) bool { return file == name })
 	return &made, m.write(o.Dir)
 }
 
-// often is after how many rows Going hears again.
-const often = 1 << 12
+const often = 1 << 12 // rows between calls of Going
 
 func (o *Options) rows(ctx context.Context, in *Inputs, s Source, path string) (*Out, error) {
 	w, err := sink.Create(o.Format, path, s.Table, o.Sink)
@@ -173,56 +172,56 @@ func (o *Options) rows(ctx context.Context, in *Inputs, s Source, path string) (
 	return out, nil
 }
 
-// ManifestName is the file that says what was exported.
+// ManifestName is the name of the manifest in an export's folder.
 const ManifestName = "export.json"
 
-// Version is that of the manifest and of what tables mean: those of another one are made anew.
+// Version is the version of the manifest and of the meaning of tables. An export replaces tables of other versions.
 const Version = 1
 
-// Manifest says what was made of what.
+// Manifest lists the tables and what they were made of.
 type Manifest struct {
 	Version  int     `json:"version"`
 	Software string  `json:"software"`
 	Inputs   []Input `json:"inputs"`
 	Identity string  `json:"identity"` // SHA-256 of the inputs
 	Tables   []Made  `json:"tables"`
-	// Outdated are files that were made of other inputs, or that a kill came upon.
+	// Outdated are files of other inputs, or unfinished ones.
 	Outdated []string `json:"outdated,omitempty"`
 }
 
-// Input is a crawl that was read.
+// Input is a crawl.
 type Input struct {
 	Crawl  string `json:"crawl"`            // its name in the tables
 	Origin string `json:"origin,omitempty"` // of its ledger
 	Head   string `json:"head,omitempty"`   // SIZE:ROOT of the checkpoint
-	Upto   int64  `json:"entries"`          // of the ledger that were read
+	Upto   int64  `json:"entries"`          // ledger entries read; -1 for all
 	Files  []File `json:"files"`
 }
 
 // File is a file of archive, index or ledger.
 type File struct {
-	Name   string `json:"name"` // in the crawl directory
+	Name   string `json:"name"` // relative to the crawl directory
 	Octets int64  `json:"octets"`
-	// SHA256 is what a mark of the ledger says that the file has; empty for one that is still written, or that no mark
-	// names. Then Time is when it was last written to.
+	// SHA256 is from the ledger's mark of the file; empty for an unfinished file or one without a mark, which then has Time,
+	// that of its last change.
 	SHA256 string `json:"sha256,omitempty"`
 	Time   string `json:"time,omitempty"`
 }
 
-// Made is a table that was made.
+// Made is a finished table.
 type Made struct {
 	Table    string           `json:"table"`
 	File     string           `json:"file"`
-	Options  string           `json:"options,omitempty"` // that change what is in the file
+	Options  string           `json:"options,omitempty"` // those that affect the content
 	Rows     int64            `json:"rows"`
 	Octets   int64            `json:"octets"`
 	SHA256   string           `json:"sha256"`
 	Seconds  float64          `json:"seconds"`
 	LeftOut  map[string]int64 `json:"left_out,omitempty"` // what has no row, by reason
-	Problems map[string]int64 `json:"problems,omitempty"` // rows that lack values, by what is amiss
-	Notes    map[string]int64 `json:"notes,omitempty"`    // how rows were made, if that can be in several ways
-	Check    *Check           `json:"check,omitempty"`    // nil where there is nothing to count
-	Again    bool             `json:"-"`                  // it was made before, and is as it was
+	Problems map[string]int64 `json:"problems,omitempty"` // rows that lack values, by problem
+	Notes    map[string]int64 `json:"notes,omitempty"`    // rows by how they were made, if that varies
+	Check    *Check           `json:"check,omitempty"`    // nil if there is no second count
+	Again    bool             `json:"-"`                  // an earlier export made it
 }
 
 func (c *Crawl) input() (in Input, err error) {
@@ -241,7 +240,7 @@ func (c *Crawl) input() (in Input, err error) {
 			return in, err
 		}
 	}
-	if c.Entries >= 0 { // the crawl goes on: its checkpoint says which lines
+	if c.Entries >= 0 { // a running crawl: the checkpoint identifies its lines
 		return in, nil
 	}
 	entries, err := os.ReadDir(filepath.Join(c.Dir, crawldir.LedgerName))
@@ -258,7 +257,7 @@ func (c *Crawl) input() (in Input, err error) {
 	return in, nil
 }
 
-// marked are the digests that the ledger has of finished files, the last one of each.
+// marked returns the digests of finished files in the ledger, the last one of each.
 func (c *Crawl) marked() (map[string]File, error) {
 	all := map[string]File{}
 	for m, err := range ledger.Marks(filepath.Join(c.Dir, crawldir.LedgerName)) {
@@ -280,7 +279,7 @@ func (c *Crawl) marked() (map[string]File, error) {
 func (in *Input) add(c *Crawl, path string, marks map[string]File) error {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a journal that was completed meanwhile: the file that took its place is another one
+		return nil // a journal whose segment was completed meanwhile
 	}
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -315,10 +314,9 @@ func (in *Inputs) identify() (all []Input, identity string, err error) {
 	return all, hex.EncodeToString(sum[:]), nil
 }
 
-// maxManifest is how much of a manifest is read.
-const maxManifest = 64 << 20
+const maxManifest = 64 << 20 // bytes
 
-// ReadManifest reads that of a folder; nil without one.
+// ReadManifest reads the manifest in a folder; nil without one.
 func ReadManifest(dir string) (*Manifest, error) {
 	f, err := durable.Open(filepath.Join(dir, ManifestName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -358,33 +356,17 @@ func (m *Manifest) of(file string) (Made, bool) {
 	return m.Tables[i], true
 }
 
-func (m *Manifest) begin(file string) {
-	m.Tables = slices.DeleteFunc(slices.Clone(m.Tables), func(t Made) bool { return t.File == file })
-	m.Outdated = append(m.Outdated, file)
-}
-
-func (m *Manifest) end(t Made) {
-	m.Tables = append(m.Tables, t)
-	m.Outdated = slices.DeleteFunc(m.Outdated, func(file string) bool { return file == t.File })
-}
-
-// knows reports whether a file was made by an export, or was to be.
-func (m *Manifest) knows(file string) bool {
-	_, ok := m.of(file)
-	return ok || slices.Contains(m.Outdated, file)
-}
-
-// Check is a number of rows that was counted in another way.
+// Check compares the number of rows with an independent count.
 type Check struct {
-	Of      string `json:"of"`      // what was counted
-	Counted int64  `json:"counted"` // how many
-	Rows    int64  `json:"rows"`    // those of the table, and what has none by a reason that was told
+	Of      string `json:"of"` // what was counted
+	Counted int64  `json:"counted"`
+	Rows    int64  `json:"rows"` // of the table, and those left out for counted reasons
 }
 
-// Agrees reports whether both are the same.
+// Agrees reports whether both counts are equal.
 func (c *Check) Agrees() bool { return c == nil || c.Counted == c.Rows }
 
-// countIndex counts the lines of the indexes as bytes. That of a crawl that goes on has more by then.
+// countIndex counts the lines of the indexes as bytes. The index of a running crawl may have grown.
 func countIndex(ctx context.Context, in *Inputs, out *Out) (*Check, error) {
 	c := &Check{Of: "lines of the index", Rows: out.Rows + out.Lefts[badLine] + out.Lefts[sameLine]}
 	for _, crawl := range in.Crawls {
@@ -402,11 +384,11 @@ func countIndex(ctx context.Context, in *Inputs, out *Out) (*Check, error) {
 	return c, nil
 }
 
-// countLines counts the lines of a file: newlines, and what follows the last one, if that is a sorted index.
+// countLines counts newlines, and in a sorted index also an unterminated last line.
 func countLines(ctx context.Context, path string) (n int64, err error) {
 	f, err := durable.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // it was completed meanwhile, by a crawl that has begun since
+		return 0, nil // a run has completed the segment meanwhile
 	}
 	if err != nil {
 		return 0, fmt.Errorf("export: %w", err)
@@ -434,8 +416,7 @@ func countLines(ctx context.Context, path string) (n int64, err error) {
 	}
 }
 
-// countLedger counts the lines of the ledgers without reading what they say. What cannot be decompressed cannot be
-// counted.
+// countLedger counts the lines of the ledgers without parsing them, unless they cannot be decompressed.
 func countLedger(ctx context.Context, in *Inputs, out *Out) (*Check, error) {
 	c := &Check{Of: "lines of the ledger", Rows: out.Rows + out.Lefts[wrongLine]}
 	for _, crawl := range in.Crawls {
@@ -444,7 +425,7 @@ func countLedger(ctx context.Context, in *Inputs, out *Out) (*Check, error) {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
 			case err != nil:
-				return nil, nil //nolint:nilerr // the rows say what is lost
+				return nil, nil //nolint:nilerr // the rows report what is lost
 			case crawl.upto() < 0 || l.Index < crawl.upto():
 				c.Counted++
 			}
@@ -453,17 +434,17 @@ func countLedger(ctx context.Context, in *Inputs, out *Out) (*Check, error) {
 	return c, nil
 }
 
-// Source is a table and what makes its rows.
+// Source is a table with the function that makes its rows.
 type Source struct {
 	Table *tables.Table
-	Asked bool // it is made only if it is asked for by name
-	// Rows gives all rows to out, in the order of the table's key.
+	Asked bool // made only if requested by name
+	// Rows passes all rows to out, in the order of the table's key.
 	Rows func(ctx context.Context, in *Inputs, out *Out) error
-	// Count counts in another way how many rows there must be. Nil, or a nil Check, says that there is no other way.
+	// Count counts the expected rows independently. Nil, or a nil Check, means that it is impossible.
 	Count func(ctx context.Context, in *Inputs, out *Out) (*Check, error)
 }
 
-// Sources are all that there are, in the order in which they are made.
+// Sources returns all sources in the order of an export.
 func Sources() []Source {
 	return []Source{
 		{Table: &tables.Pages, Rows: pages, Count: countIndex},
@@ -478,24 +459,24 @@ func Sources() []Source {
 	}
 }
 
-// Out takes the rows of a table. It belongs to one goroutine.
+// Out receives the rows of a table. It belongs to one goroutine.
 type Out struct {
-	Rows     int64            // that were taken
-	Lefts    map[string]int64 // what has no row, by its reason
-	Problems map[string]int64 // rows that lack values, by what they say is amiss
-	Notes    map[string]int64 // how they were made, if that can be in several ways
+	Rows     int64            // received
+	Lefts    map[string]int64 // what has no row, by reason
+	Problems map[string]int64 // rows that lack values, by problem
+	Notes    map[string]int64 // rows by how they were made, if that varies
 
 	table   *tables.Table
-	problem int // the column that says what is amiss, or -1
+	problem int // column with the problem, or -1
 	to      func(tables.Row) error
 }
 
-// NewOut gives the rows of a table to to.
+// NewOut returns an Out that passes the rows of a table to to.
 func NewOut(t *tables.Table, to func(tables.Row) error) *Out {
 	return &Out{table: t, problem: t.Index("problem"), to: to, Lefts: map[string]int64{}, Problems: map[string]int64{}, Notes: map[string]int64{}}
 }
 
-// Row hands on a row, of which it cuts what is over the bounds, and says so.
+// Row passes on a row. It cuts values beyond the bounds, and marks such a row as cut.
 func (o *Out) Row(r tables.Row) error {
 	r, cut := bounded(r)
 	if cut && o.problem >= 0 && r[o.problem].IsNull() {
@@ -514,27 +495,26 @@ func (o *Out) Row(r tables.Row) error {
 	return nil
 }
 
-// Left counts what has no row. Reasons are few: a constant, or a word of a format.
+// Left counts what has no row. There are few reasons: constants, or words of a format.
 func (o *Out) Left(reason string, n int64) {
 	if n > 0 {
 		o.Lefts[reason] += n
 	}
 }
 
-// Note counts rows, or what they are made of, by how that was done.
+// Note counts rows, or their parts, by how they were made.
 func (o *Out) Note(how string, n int64) {
 	if n > 0 {
 		o.Notes[how] += n
 	}
 }
 
-// row is a row of a table that is filled in by the names of its columns; what is not named is null.
+// row is a row of a table, set by the names of columns; others are null.
 type row struct {
 	*filler
 	r tables.Row
 }
 
-// filler makes rows of one table.
 type filler struct {
 	table *tables.Table
 	at    map[string]int
@@ -553,7 +533,7 @@ func (f *filler) row() row {
 	return row{f, append(make(tables.Row, 0, len(f.null)), f.null...)}
 }
 
-// set sets a column. One that the table has not is a defect of ours.
+// set sets a column, and panics for an unknown one.
 func (r row) set(name string, v tables.Value) {
 	i, ok := r.at[name]
 	if !ok {
@@ -562,17 +542,17 @@ func (r row) set(name string, v tables.Value) {
 	r.r[i] = v
 }
 
-// Bounds of a row. A format holds a value several times over, Parquet seven times, before it is in the file. No table
-// made of a crawl comes near: what a page or a ledger of somebody else's can hold may.
+// Bounds of a row, because formats hold values several times over: Parquet seven times. Only hostile pages or ledgers reach
+// them.
 const (
 	maxValue = 2 << 20 // bytes of a string, or of all strings of a list: as many as a text has
 	maxRow   = 8 << 20 // bytes of all values together
 )
 
-// ProblemCut says that a value is over 2 MiB, or a row over 8 MiB: what stands there is the beginning.
+// ProblemCut means that a value exceeds 2 MiB, or a row 8 MiB, and has only its beginning.
 const ProblemCut = "cut"
 
-// bounded is r with values that are not longer than they may be. r stays as it is.
+// bounded returns r with values within the bounds. It does not change r.
 func bounded(r tables.Row) (short tables.Row, cut bool) {
 	room := maxRow
 	for i, v := range r {
@@ -605,7 +585,7 @@ func bounded(r tables.Row) (short tables.Row, cut bool) {
 	return r, cut
 }
 
-// beginning is as much of s, up to most bytes, as ends with a whole character.
+// beginning returns up to most bytes of s, and no partial character.
 func beginning(s string, most int) string {
 	for most > 0 && !utf8.RuneStart(s[most]) {
 		most--
@@ -613,7 +593,7 @@ func beginning(s string, most int) string {
 	return s[:most]
 }
 
-// firstOf is as much of a list as has at most so many bytes, and how many it has. A string is there whole or not at all.
+// firstOf returns the first strings of a list with at most most bytes in all, and their size.
 func firstOf(list []string, most int) (first []string, size int) {
 	for i, s := range list {
 		if size+len(s)+perString > most {
@@ -624,8 +604,7 @@ func firstOf(list []string, most int) (first []string, size int) {
 	return list, size
 }
 
-// perString is what a string of a list costs beside its bytes: lists of empty strings are not free.
-const perString = 8
+const perString = 8 // overhead of a string in a list, even an empty one
 
 func sizeOf(v tables.Value) int {
 	size := len(v.Text())
