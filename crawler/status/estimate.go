@@ -13,29 +13,30 @@ import (
 	"curtsy/frontier/canon"
 	"curtsy/storage"
 	"curtsy/storage/hostrule"
+	"curtsy/storage/plainly"
 )
 
-// Estimate is how long the rest of a crawl takes, and why: at least, as far as it is known now, and what is likely.
+// Estimate is the remaining time of a crawl, and what determines it: the known minimum, and the likely time.
 type Estimate struct {
 	Known  int64         // URLs discovered so far
-	Left   time.Duration // for what is pending now, or until a budget ends the crawl
-	Pace   time.Duration // of the host that takes longest
-	PaceBy string        // who asked for that pace
+	Left   time.Duration // for pending URLs, or until a budget ends the crawl
+	Pace   time.Duration // delay of the host that takes longest
+	PaceBy string        // what demands that delay
 	Host   string        // that host
 
-	// Likely is Left with what will still be found, where the growth of the hosts shows how much that is. Open says that it
-	// does not: there will be more, and nobody knows how much.
+	// Likely also counts the URLs that will probably be found, by the growth of the hosts. Open means that the growth shows
+	// no end.
 	Likely   time.Duration
-	Expected int64 // URLs in all by then
+	Expected int64 // URLs in total by then
 	Open     bool
-	Until    string // the budget that ends the crawl before all is done; empty for none
-	AtMost   bool   // nobody knows whether it does: all may be done before
-	Within   string // the window in which alone hosts are asked, which all of that takes in; empty for any time
+	Until    string // the budget that ends the crawl early; empty for none
+	AtMost   bool   // the budget may not be reached before all is done
+	Within   string // the window for requests, which the times include; empty for any time
 }
 
-// Estimate says how long what is pending takes at the pace of the hosts it belongs to. The longest host queue decides, or
-// those of an address that several hosts share, or all of them over the workers. Of a crawl with many hosts it looks at
-// the first ones, and at the one that Note showed to take longest.
+// Estimate estimates the time for pending URLs from the delays of their hosts. The longest host queue determines it, or the
+// queues of hosts that share an address, or all queues over the workers. In a large crawl it examines the first hosts, and
+// the longest one that Note reported.
 func (l *Live) Estimate(ctx context.Context) (Estimate, error) {
 	return l.estimate.get(ctx, l.findEstimate)
 }
@@ -49,7 +50,7 @@ func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
 	var total time.Duration
 	var f forecast
 	err = EachHost(ctx, l.frontier, mostLooked, func(h frontier.Host) bool {
-		n, _ := host.Read(h.Memory) // damaged ones are none
+		n, _ := host.Read(h.Memory) // damaged memory is empty
 		pace := l.settings.Pacing(h, &n)
 		total += e.take(h, &n, pace)
 		if h.Pending() > 0 {
@@ -83,8 +84,7 @@ func (l *Live) findEstimate(ctx context.Context) (Estimate, error) {
 	return e, nil
 }
 
-// take makes h the host that takes longest, if it is, and returns how long the exchanges with it take. A host that rests
-// does not count.
+// take makes h the longest host if it is, and returns the duration of its requests. A resting host does not count.
 func (e *Estimate) take(h frontier.Host, n *host.State, p Pacing) (exchanges time.Duration) {
 	// A turn costs its pace and the exchange itself, which the response times measure.
 	exchange := n.Response()
@@ -93,7 +93,7 @@ func (e *Estimate) take(h frontier.Host, n *host.State, p Pacing) (exchanges tim
 	}
 	left := time.Duration(h.Pending())
 	if isResting(h, p.Pace) {
-		return 0 // for how long in the end nobody knows: the status names it
+		return 0 // its end is unknown; the status names it
 	}
 	if need := left*(p.Pace+exchange) + h.Wait; need > e.Left {
 		e.Left, e.Pace, e.PaceBy, e.Host = need, p.Pace, p.By, h.Authority.Origin()
@@ -101,15 +101,15 @@ func (e *Estimate) take(h frontier.Host, n *host.State, p Pacing) (exchanges tim
 	return left * exchange
 }
 
-// isResting reports whether a host is left alone for more than its pace.
+// isResting reports whether a host is left alone for longer than its delay.
 func isResting(h frontier.Host, pace time.Duration) bool {
 	return h.Hold.Act != 0 || h.Condition != frontier.Open && h.Wait > pace
 }
 
-// Rest is how long the rest of the crawl takes, as people are told beside it: what is likely.
+// Rest is the likely remaining time.
 func (e Estimate) Rest() time.Duration { return max(e.Likely, e.Left) }
 
-// RestText is Rest in words, and what is to be said with it.
+// RestText describes Rest, with a qualification.
 func (e Estimate) RestText() (left, more string) {
 	left = e.about() + " " + Roughly(e.Rest()) + " left"
 	switch {
@@ -121,7 +121,6 @@ func (e Estimate) RestText() (left, more string) {
 	return left, more
 }
 
-// about says which bound of the rest is known.
 func (e Estimate) about() string {
 	switch {
 	case e.Open:
@@ -132,15 +131,12 @@ func (e Estimate) about() string {
 	return "about"
 }
 
-// String says it in one line: what is likely, or the least where nobody knows how much will be found.
+// String describes the likely time, or the minimum if growth has no end, in one line.
 func (e Estimate) String() string {
 	if e.Host == "" {
 		return "nothing is pending"
 	}
-	urls := "1 known URL"
-	if e.Known != 1 {
-		urls = fmt.Sprintf("%d known URLs", e.Known)
-	}
+	urls := plainly.Count(e.Known, "known URL")
 	if e.Within != "" {
 		urls += ", within " + e.Within
 	}
@@ -155,7 +151,7 @@ func (e Estimate) String() string {
 	return fmt.Sprintf("%s %s for %s; pace %v (%s) at %s", e.about(), Roughly(e.Rest()), urls, e.Pace, e.PaceBy, e.Host)
 }
 
-// Roughly rounds a duration to what a person wants to know of it.
+// Roughly rounds a duration for people.
 func Roughly(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -169,10 +165,10 @@ func Roughly(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
 }
 
-// NotDue is why an open host waits for longer than its delay: a back-off of an earlier run, a quota, an address it shares.
+// NotDue is the reason of an open host that waits longer than its delay: an earlier back-off, a quota, or a shared address.
 const NotDue = "its next request is not due yet"
 
-// Left lists all hosts that have something left to do, with why nothing is done of it now.
+// Left lists the hosts with pending URLs, with the reasons for waiting.
 func Left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
 	var out []Resting
 	err := EachHost(ctx, f, 0, func(h frontier.Host) bool {
@@ -194,40 +190,40 @@ func Left(ctx context.Context, f frontier.Reader) ([]Resting, error) {
 	return out, err
 }
 
-// Budget is what ends a crawl before all is done. Zero fields do not.
+// Budget ends a crawl before all is done. Zero fields are unlimited.
 type Budget struct {
 	MaxPages, MaxPerHost, MaxBytes int64
 	MaxTime                        time.Duration
-	Window                         hostrule.Spans // in which alone hosts are asked
+	Window                         hostrule.Spans // of requests
 }
 
-// What an Estimate is Until.
+// Values of Estimate.Until.
 const (
 	UntilPages = "max-pages"
 	UntilBytes = "max-bytes"
 	UntilTime  = "max-time"
 )
 
-// forecast is how long a crawl takes if its hosts go on to grow as they do.
+// forecast extrapolates the growth of hosts.
 type forecast struct {
 	parts []part
-	more  int64 // URLs that are expected and not known
+	more  int64 // expected URLs beyond the known ones
 }
 
-// part is what is left of a host.
+// part is the forecast of one host.
 type part struct {
-	turn, exchange float64      // seconds that one takes, with its pace and without
-	at             netip.Prefix // its address, if it shares its pace
+	turn, exchange float64      // seconds of one turn, with the delay and without
+	at             netip.Prefix // its address, if it shares a delay
 	wait           float64
-	known          float64 // exchanges for what is known
-	more           float64 // for what is expected beside
+	known          float64 // exchanges for known URLs
+	more           float64 // for further expected ones
 	likely         float64 // both
-	open           bool    // there will be more, nobody knows how many
+	open           bool    // it grows without an end in sight
 }
 
 func (p part) need() float64 { return p.likely*p.turn + p.wait }
 
-// take takes in a host; one that rests does not count.
+// take adds a host, unless it rests.
 func (f *forecast) take(h frontier.Host, n *host.State, p Pacing, c *growthCurve, s *Settings) {
 	if isResting(h, p.Pace) {
 		return
@@ -254,8 +250,7 @@ func (f *forecast) take(h frontier.Host, n *host.State, p Pacing, c *growthCurve
 	f.more += total - known
 }
 
-// sober makes less of what is expected where it is of many hosts: the longest of many estimates is longer than the longest of
-// what they estimate.
+// sober lowers the expectations of many hosts: the maximum of many estimates overestimates the maximum.
 func (f *forecast) sober() {
 	growing := 0.0
 	for _, p := range f.parts {
@@ -272,7 +267,7 @@ func (f *forecast) sober() {
 	}
 }
 
-// tally is how many URLs of a host are done, and how many are known.
+// tally counts the done and the known URLs of a host.
 func tally(h frontier.Host) (done, known int64) {
 	for _, n := range h.Outcomes {
 		done += n
@@ -280,8 +275,7 @@ func tally(h frontier.Host) (done, known int64) {
 	return done, done + h.Pending()
 }
 
-// costing is the share of a host's URLs that cost an exchange: what robots.txt forbids costs none, and neither does what is
-// dropped.
+// costing is the share of a host's URLs that cost an exchange: disallowed and dropped URLs do not.
 func costing(h frontier.Host) float64 {
 	const enough = 10
 	done, _ := tally(h)
@@ -292,7 +286,7 @@ func costing(h frontier.Host) float64 {
 	return float64(done-free) / float64(done)
 }
 
-// longest is how many seconds all takes, and whether a host that is open decides that, or may.
+// longest returns the seconds that everything takes, and whether an open host determines that, or may.
 func (f *forecast) longest(s *Settings) (takes float64, open bool) {
 	var unsure, work float64
 	starts := map[netip.Prefix]float64{}
@@ -303,7 +297,7 @@ func (f *forecast) longest(s *Settings) (takes float64, open bool) {
 		}
 		work += p.likely * p.exchange
 		if p.at.IsValid() {
-			starts[p.at] += p.likely // of one host alone its own pace is longer
+			starts[p.at] += p.likely // a single host's own delay is longer
 		}
 	}
 	takes = max(takes, work/float64(max(s.Workers, 1)))
@@ -313,7 +307,7 @@ func (f *forecast) longest(s *Settings) (takes float64, open bool) {
 	return takes, unsure*2 >= takes && unsure > 0
 }
 
-// until is how many seconds it takes until there have been so many more exchanges; false if there are never so many.
+// until returns after how many seconds there will be that many further exchanges; false if never.
 func (f *forecast) until(exchanges float64) (takes float64, ok bool) {
 	by := func(t float64) (sum float64) {
 		for _, p := range f.parts {
@@ -344,10 +338,9 @@ func (f *forecast) until(exchanges float64) (takes float64, ok bool) {
 	return high, true
 }
 
-// maxSeconds is what fits into a time.Duration.
-const maxSeconds = float64(math.MaxInt64 / int64(2*time.Second))
+const maxSeconds = float64(math.MaxInt64 / int64(2*time.Second)) // fits a time.Duration
 
-// foretell adds to an estimate what is likely by a forecast of all hosts, and what ends the crawl before all is done.
+// foretell adds the forecast, and the budget that ends the crawl early, to an estimate.
 func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 	f.sober()
 	takes, open := f.longest(&l.settings)
@@ -383,29 +376,25 @@ func (l *Live) foretell(f *forecast, st frontier.Stats, e *Estimate) {
 	e.Likely = max(e.Likely, e.Left)
 }
 
-// mostCurves is of how many hosts the growth is followed.
-const mostCurves = mostLooked
-
-// curve is a copy of how a host grew; nil for one that is not followed.
+// curve returns a copy of a host's growth; nil if it is not tracked.
 func (l *Live) curve(a canon.Authority) *growthCurve {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.curves[a]
-	if c == nil {
-		return nil
+	if c := l.curves[a]; c != nil {
+		now := *c
+		return &now
 	}
-	now := *c
-	return &now
+	return nil
 }
 
-// Grown takes in how many URLs of a host are done and known after a turn.
+// Grown records a host's done and known URLs after a turn.
 func (l *Live) Grown(h frontier.Host) {
 	done, known := tally(h)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.curves[h.Authority]
 	if c == nil {
-		if len(l.curves) >= mostCurves {
+		if len(l.curves) >= mostLooked {
 			return
 		}
 		c = new(growthCurve)
@@ -414,20 +403,18 @@ func (l *Live) Grown(h frontier.Host) {
 	c.Note(done, known)
 }
 
-// points is how many points of itself a Curve keeps.
-const points = 16
+const points = 16 // of a curve
 
-// growthCurve is how the known URLs of a host grew with those that are done. The zero value knows nothing.
+// growthCurve is how a host's known URLs grow with its done ones. The zero value is empty.
 type growthCurve struct {
 	n    int
-	step int32 // least distance of two points
+	step int32 // least distance of points
 	at   [points]point
 }
 
 type point struct{ done, known int32 }
 
-// Note takes in how many URLs are done and known. One that goes back begins the curve anew: an operator has opened what was
-// closed, or an update has begun.
+// Note adds a point. A point that goes back restarts the curve: an operator reopened URLs, or an update began.
 func (c *growthCurve) Note(done, known int64) {
 	p := point{clip(done), clip(known)}
 	if c.n > 0 {
@@ -451,24 +438,23 @@ func (c *growthCurve) Note(done, known int64) {
 
 func clip(n int64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
 
-// What a curve must have before it is believed.
+// Thresholds for trusting a curve.
 const (
-	leastDone   = 7    // pages since its first point
-	leastPoints = 5    // of it
-	leastBarren = 20   // pages that find nothing more, where that is all
-	nearer      = 0.97 // of the squares that a straight line is off
-	mostEach    = 0.6  // URLs that a page finds, where they grow no fewer
-	mostOfKnown = 4.0  // more than this many times the known ones are never expected
+	leastDone   = 7    // pages since the first point
+	leastPoints = 5    // of the curve
+	leastBarren = 20   // pages without new URLs that end the growth
+	nearer      = 0.97 // of the squared error of a straight line
+	mostEach    = 0.6  // URLs found by a page in constant growth
+	mostOfKnown = 4.0  // largest expected multiple of the known URLs
 )
 
-// Expect says how many URLs there will be when done and known are those of now. It is known itself where nothing more is
-// found, or too little was seen. open says that there is no end in sight: more are found, and no fewer than before, or only a
-// few pages were seen.
+// Expect returns the expected number of URLs, given the current numbers: known itself if growth has ended or too little was
+// seen. open means that no end is in sight: growth is constant or faster, or only a few pages were seen.
 func (c *growthCurve) Expect(done, known int64) (total int64, open bool) {
 	var xs, ys []float64
 	first := c.at[0]
 	for _, p := range c.at[:c.n] {
-		if 4*(int64(p.done)-int64(first.done)) >= done-int64(first.done) { // what the home page brought says little
+		if 4*(int64(p.done)-int64(first.done)) >= done-int64(first.done) { // the start is not representative
 			xs, ys = append(xs, float64(p.done)), append(ys, float64(p.known))
 		}
 	}
@@ -487,7 +473,7 @@ func (c *growthCurve) Expect(done, known int64) (total int64, open bool) {
 	}
 	more, ok := fit(xs, ys)
 	if each := grown / (xs[len(xs)-1] - xs[0]); !ok && each <= mostEach {
-		more, ok = float64(known-done)*each/(1-each), true // as many as before, of pages that grow fewer
+		more, ok = float64(known-done)*each/(1-each), true // constant growth, less than one URL a page
 	}
 	if !ok || more > (mostOfKnown-1)*float64(known) {
 		return known, true
@@ -495,16 +481,15 @@ func (c *growthCurve) Expect(done, known int64) (total int64, open bool) {
 	return known + int64(math.Round(more)), false
 }
 
-// bends are the curvatures that are tried: how many times a curve falls to 1/e of its distance to the end within what was
-// seen of it.
+// bends are the curvatures to try: how often a curve's distance from its end falls to 1/e within the observed range.
 var bends = [...]float64{0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 13, 16}
 
-// sharp is how much more a curve counts that lies closer: the power of the ratio of what two are off.
+// sharp weights curves: the power of the ratio of their errors.
 const sharp = 3
 
-// fit finds the curves y = end - b·exp(-kx) that lie close to the points, and returns how far they are from their end at the
-// last of them, each by how close it lies: with few points several do, and the flattest of them would have no end. It is
-// false when a straight line lies as close as any.
+// fit fits curves y = end - b·exp(-kx) to the points, and returns their distance from the end at the last point, averaged by
+// fit: with few points several curves fit, the flattest of them without an end. It returns false if a straight line fits as
+// well.
 func fit(xs, ys []float64) (more float64, ok bool) {
 	x0 := xs[0]
 	span := xs[len(xs)-1] - x0
@@ -529,8 +514,8 @@ func fit(xs, ys []float64) (more float64, ok bool) {
 	return math.Exp(sum / weights), ok
 }
 
-// sawn reports whether what was pending fell by half and rose again, as where pages are found list by list. Where a curve
-// levels off it rises once and falls once.
+// sawn reports whether the pending URLs fell by half and rose again, as when pages are found list by list. A curve that
+// levels off rises and falls only once.
 func sawn(xs, ys []float64) bool {
 	peak, trough := 0.0, math.Inf(1)
 	for i := range xs {
@@ -545,7 +530,7 @@ func sawn(xs, ys []float64) bool {
 	return false
 }
 
-// line returns the slope of the straight line that lies closest to the points (u, y), and the sum of squares it is off.
+// line returns the slope of the regression line through the points (u, y), and its squared error.
 func line(us, ys []float64) (slope, off float64) {
 	n := float64(len(us))
 	var su, sy, suu, suy float64

@@ -13,30 +13,29 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Pacing is how a crawl deals with a host between two turns, by its settings and by what is remembered of the host.
+// Pacing is the delay between two turns of a host, by the settings and the host's state.
 type Pacing struct {
 	Pace time.Duration // between two turns
-	By   string        // who asks for it
-	Own  bool          // the host is the operator's own: it has no pace of its address
+	By   string        // what demands it
+	Own  bool          // the operator's own host, which has no delay of its address
 }
 
-// Settings are those of a crawl that say how long it takes.
+// Settings are the settings of a crawl that affect its duration.
 type Settings struct {
 	Workers int
 	IPDelay time.Duration // between two starts at one address
 	Pacing  func(h frontier.Host, memory *host.State) Pacing
-	// Exchanges counts those under way; nil for none.
+	// Exchanges counts active exchanges; may be nil.
 	Exchanges Exchanges
 	Budget
 }
 
-// Exchanges counts the exchanges that are under way.
 type Exchanges interface {
 	Exchanges() int64
-	With(a canon.Authority) int64 // with one host
+	With(a canon.Authority) int64 // of one host
 }
 
-// Live is the status of a crawl that runs. Its methods may be called concurrently.
+// Live is the status of a running crawl. It is safe for concurrent use.
 type Live struct {
 	frontier frontier.Reader
 	settings Settings
@@ -47,14 +46,14 @@ type Live struct {
 	waits    cached[Waits]
 	table    cached[[]Row]
 
-	began time.Time // with the run, of which Budget.MaxTime is the time
+	began time.Time // of the run, for Budget.MaxTime
 
 	mu      sync.Mutex
 	longest longest
 	curves  map[canon.Authority]*growthCurve
 }
 
-// longest is the host that takes longest to be done, of those that turns told of.
+// longest is the host that takes longest, by Note.
 type longest struct {
 	authority canon.Authority
 	need      time.Duration
@@ -69,7 +68,7 @@ func NewLive(f frontier.Reader, s Settings) *Live {
 	}
 }
 
-// Status is the status as far as the frontier knows it. Its single hosts may be some seconds old.
+// Status returns the status from the frontier. Data of single hosts may be some seconds old.
 func (l *Live) Status(ctx context.Context) (Status, error) {
 	s, err := withoutHosts(ctx, l.frontier)
 	if err != nil {
@@ -84,11 +83,14 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 		s.Queued, s.InFlight = underWay(s.Queued, s.InFlight, l.settings.Exchanges.Exchanges())
 	}
 	all, err := l.Sharing(ctx)
-	s.Longest = all.paced(s.Longest)
+	s.Longest = slices.Clone(s.Longest) // others have the cached slice
+	for i, q := range s.Longest {
+		s.Longest[i].Pace = max(q.Pace, all.pause(q.Addr).Seconds())
+	}
 	return s, err
 }
 
-// Host is what the frontier keeps of a host. Its URLs in flight are those that are being requested.
+// Host returns a host of the frontier, with only active requests in flight.
 func (l *Live) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool, error) {
 	h, ok, err := l.frontier.Host(ctx, a)
 	if l.settings.Exchanges != nil {
@@ -97,14 +99,13 @@ func (l *Live) Host(ctx context.Context, a canon.Authority) (frontier.Host, bool
 	return h, ok, err
 }
 
-// underWay divides leased URLs into queued ones and those in flight: a lease takes several URLs from the queue, of which the
-// exchanges under way have one each.
+// underWay divides leased URLs into queued and active ones: a lease has several URLs, of which at most one is active.
 func underWay(queued, leased, exchanges int64) (q, f int64) {
 	f = min(leased, exchanges)
 	return queued + leased - f, f
 }
 
-// Rebudget says that the budgets are others from now on.
+// Rebudget replaces the budget.
 func (l *Live) Rebudget(b Budget) {
 	l.mu.Lock()
 	l.settings.Budget = b
@@ -118,23 +119,22 @@ func (l *Live) budget() Budget {
 	return l.settings.Budget
 }
 
-// Forget has the next Status look at the hosts anew: an operator has changed them.
+// Forget discards cached data of hosts, after an operator has changed them.
 func (l *Live) Forget() {
 	l.standing.forget()
 	l.waits.forget()
 	l.table.forget()
 }
 
-// Workers is how many exchanges there may be at a time.
+// Workers returns the maximum number of concurrent exchanges.
 func (l *Live) Workers() int { return l.settings.Workers }
 
-// Sharing says who shares addresses, among the first hosts of the crawl.
+// Sharing returns which of the first hosts of the crawl share addresses.
 func (l *Live) Sharing(ctx context.Context) (Sharing, error) {
 	return l.sharing.get(ctx, l.findSharing)
 }
 
-// Note takes in that the pending URLs of a host take so long. It may count some twice: the estimate errs towards the
-// longer.
+// Note records the time for the pending URLs of a host. URLs may count twice, which makes the estimate longer.
 func (l *Live) Note(a canon.Authority, need time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,14 +143,12 @@ func (l *Live) Note(a canon.Authority, need time.Duration) {
 	}
 }
 
-// mostLooked is how many hosts a question about a running crawl looks at. Going through all of a million takes the
-// frontier's time from the crawl; a crawl of so many hosts has more of each kind than anybody reads.
+// mostLooked bounds the hosts that a query of a running crawl examines, because examining a million would slow the crawl.
 const mostLooked = 10_000
 
-// cached keeps the answer to such a question, so that asking often does not cost the crawl either: an answer is given
-// again until fifty times as long has passed as it took to find.
+// cached keeps a result for fifty times as long as computing it took, so that frequent queries do not slow the crawl either.
 type cached[T any] struct {
-	turn chan struct{} // holds a token while somebody finds or reads the answer
+	turn chan struct{} // held while a goroutine computes or reads the result
 	last *given[T]
 }
 
@@ -164,14 +162,14 @@ func newCached[T any]() cached[T] {
 	return cached[T]{turn: make(chan struct{}, 1), last: new(given[T])}
 }
 
-// forget has the next question answered anew: what it is about has just been changed by whoever will ask.
+// forget discards the result.
 func (l cached[T]) forget() {
-	l.turn <- struct{}{} // whoever holds it gives it back, cancelled or not
+	l.turn <- struct{}{} // holders always return it
 	*l.last = given[T]{}
 	<-l.turn
 }
 
-// get returns the answer that is kept, or the one that find gives now.
+// get returns the cached result, or a new one from find.
 func (l cached[T]) get(ctx context.Context, find func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {
@@ -219,15 +217,15 @@ func EachHost(ctx context.Context, f frontier.Reader, most int, fn func(frontier
 	return nil
 }
 
-// sharers are what is known of the hosts at one address that have something pending: they share its pace (politeness rule 10).
+// sharers are the hosts with pending URLs at one address, which share its delay (politeness rule 10).
 type sharers struct {
 	pending int64           // URLs
-	paces   []time.Duration // of the hosts, each for itself
+	paces   []time.Duration // of each host
 }
 
-// Sharing says who shares each address.
+// Sharing is which hosts share addresses.
 type Sharing struct {
-	every time.Duration // between two starts at one address
+	every time.Duration // delay of an address
 	at    map[netip.Prefix]*sharers
 }
 
@@ -247,7 +245,7 @@ func newSharing(every time.Duration) Sharing {
 	return Sharing{every: every, at: map[netip.Prefix]*sharers{}}
 }
 
-// add takes in a host. One that has nothing pending, or whose address is not known, shares none.
+// add adds a host, if it has pending URLs and a known address.
 func (all *Sharing) add(addr netip.Prefix, pending int64, pace time.Duration) {
 	if !addr.IsValid() || pending == 0 {
 		return
@@ -261,7 +259,7 @@ func (all *Sharing) add(addr netip.Prefix, pending int64, pace time.Duration) {
 	x.paces = append(x.paces, pace)
 }
 
-// longest is the address that takes longest until all that is pending there has had its start.
+// longest returns the shared address whose queue takes longest.
 func (all Sharing) longest() (addr netip.Prefix, need time.Duration) {
 	for s, x := range all.at {
 		if d := time.Duration(x.pending) * all.every; len(x.paces) > 1 && (d > need || d == need && s.String() < addr.String()) {
@@ -271,8 +269,8 @@ func (all Sharing) longest() (addr netip.Prefix, need time.Duration) {
 	return addr, need
 }
 
-// pause is the time between two turns of a host at an address where each other host gets as many as it, or as its own pace
-// lets it have; zero where the hosts' own paces leave turns over.
+// pause returns the delay of a host at an address, if every other host there gets as many turns, or as many as its own delay
+// allows; zero if the hosts' own delays leave turns unused.
 func (all Sharing) pause(addr netip.Prefix) time.Duration {
 	x := all.at[addr]
 	if x == nil || all.every <= 0 {
@@ -291,16 +289,6 @@ func (all Sharing) pause(addr netip.Prefix) time.Duration {
 	return 0
 }
 
-// paced are the queues with the paces that the hosts' addresses leave to them.
-func (all Sharing) paced(queues []Queue) []Queue {
-	queues = slices.Clone(queues) // who asked at the same time has them, too
-	for i, q := range queues {
-		queues[i].Pace = max(q.Pace, all.pause(q.Addr).Seconds())
-	}
-	return queues
-}
-
-// word names the hosts at an address.
 func (all Sharing) word(addr netip.Prefix) string {
 	name := addr.String()
 	if addr.IsSingleIP() {
@@ -309,8 +297,7 @@ func (all Sharing) word(addr netip.Prefix) string {
 	return fmt.Sprintf("%d hosts of %s", len(all.at[addr].paces), name)
 }
 
-// Term is the pause that an address asks of the hosts that share it, with how it comes about; false where nothing is to
-// share.
+// Term returns the delay that a shared address causes, with a description; false if it is not shared.
 func (all Sharing) Term(addr netip.Prefix) (pause time.Duration, note string, ok bool) {
 	pause = all.pause(addr)
 	if pause == 0 || len(all.at[addr].paces) < 2 {
@@ -319,7 +306,7 @@ func (all Sharing) Term(addr netip.Prefix) (pause time.Duration, note string, ok
 	return pause, fmt.Sprintf("one request in %v for the %s", all.every, all.word(addr)), true
 }
 
-// pacing is Settings.Pacing, or what the frontier itself has where nobody says more.
+// pacing returns Settings.Pacing, or the frontier's delay by default.
 func (s Settings) pacing(h frontier.Host, memory *host.State) Pacing {
 	if s.Pacing == nil {
 		return Pacing{Pace: h.Pace}

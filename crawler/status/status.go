@@ -36,88 +36,88 @@ type Status struct {
 	Parked  int64 `json:"hosts_parked"`
 	Retired int64 `json:"hosts_retired"`
 	Refused int64 `json:"hosts_refused"`
-	Stopped int64 `json:"hosts_stopped"` // parked or dropped by an operator
+	Stopped int64 `json:"hosts_stopped"` // held or dropped by an operator
 
-	LimitedByIP int64 `json:"hosts_limited_by_ip,omitempty"` // that wait for their address, in a running crawl
+	LimitedByIP int64 `json:"hosts_limited_by_ip,omitempty"` // waiting for their address, in a running crawl
 
 	Pages     int64 `json:"pages"`
 	Bytes     int64 `json:"bytes"`
 	Exchanges int64 `json:"exchanges"`
 	Robots    int64 `json:"robots_exchanges"`
 	Sitemaps  int64 `json:"sitemaps,omitempty"` // read
-	Listed    int64 `json:"listed,omitempty"`   // entries of sitemaps, taken or not
+	Listed    int64 `json:"listed,omitempty"`   // entries of sitemaps, accepted or not
 
 	Reasons map[string]map[string]int64 `json:"reasons,omitempty"` // closed URLs by outcome and reason
 	Links   map[string]int64            `json:"links_not_followed,omitempty"`
-	// NotRead are documents that were fetched and whose links are not all known, by reason ("content coding", "over 10 MiB").
+	// NotRead counts fetched documents whose links are not all known, by reason ("content coding", "over 10 MiB").
 	NotRead map[string]int64 `json:"not_read,omitempty"`
-	// Scripts are URLs that scripts alone name, by what became of them ("found", "not there", or an outcome).
+	// Scripts counts URLs that only scripts name, by outcome ("found", "not there", or an outcome).
 	Scripts map[string]int64 `json:"named_by_scripts,omitempty"`
-	// Failures are exchanges that a host failed, by class ("dns", "timeout", "5xx", "429"), mended by a retry or not.
+	// Failures counts failed exchanges by class ("dns", "timeout", "5xx", "429"), even if a retry succeeded.
 	Failures map[string]int64            `json:"failures,omitempty"`
 	Answers  map[string]int64            `json:"answers,omitempty"` // by class of status code ("2xx"), robots.txt included
-	Types    map[string]int64            `json:"types,omitempty"`   // 2xx answers by media type, the rarer ones together ("image/*")
+	Types    map[string]int64            `json:"types,omitempty"`   // 2xx responses by media type, rare ones together ("image/*")
 	Tags     map[string]int64            `json:"tags,omitempty"`    // HTML pages by the tag of their seed
 	Capped   map[string]int64            `json:"capped,omitempty"`  // links that a cap dropped, by cap
 	Longest  []Queue                     `json:"longest,omitempty"` // hosts with the most pending, at most MaxLongest
 	Resting  []Resting                   `json:"resting,omitempty"` // hosts left alone, the longest queues first, at most MaxResting
 	Why      map[string]map[string]int64 `json:"why,omitempty"`     // hosts left alone, by condition and reason
 
-	// Generation counts updates, from 1 for none; Changes says by word what became of URLs since the one before.
+	// Generation is 1 before the first update. Changes counts the changes since the previous generation by word.
 	Generation int64            `json:"generation"`
 	Changes    map[string]int64 `json:"changes,omitempty"`
 
 	Suspects    int64   `json:"suspects,omitempty"`    // pending URLs that were in flight when the process died
-	Quarantined int64   `json:"quarantined,omitempty"` // URLs that brought it down again and again, alone
-	Killed      bool    `json:"killed,omitempty"`      // the last stop was not a clean one
+	Quarantined int64   `json:"quarantined,omitempty"` // URLs that repeatedly killed the process alone
+	Killed      bool    `json:"killed,omitempty"`      // the last stop was unclean
 	Size        int64   `json:"frontier_bytes,omitempty"`
 	Elapsed     float64 `json:"elapsed_s,omitempty"` // of this run
 	Runs        int64   `json:"runs"`
 
-	Opens *time.Time `json:"opens,omitempty"` // when the window of the crawl is open again, while it is not
+	Opens *time.Time `json:"opens,omitempty"` // when the closed window opens
 
-	Watch *Watch `json:"watch,omitempty"` // of the directory, if one is alive; whoever asks for the status asks it as well
+	Watch *Watch `json:"watch,omitempty"` // the directory's active watch, set by the caller
 
-	// Of the whole crawl, as its ledger has them; whoever has the directory fills them in.
+	// From the whole ledger, set by callers that have the directory.
 	Began *time.Time `json:"began,omitempty"`
 	Last  *time.Time `json:"last_line,omitempty"`
 }
 
-// OutsideWindow is the state of a running crawl that waits for its window to open.
+// OutsideWindow is the state of a crawl that waits for its window.
 const OutsideWindow = "waiting"
 
 // Watching is the state of a crawl between two rounds of a watch.
 const Watching = "watching"
 
-// Watch is what a watch does.
+// Watch is the state of a watch.
 type Watch struct {
-	Next time.Time `json:"next,omitzero"` // when it looks for the next round; zero while a round runs, and with Ends
-	Ends time.Time `json:"ends,omitzero"` // when the watch ends, if no further round starts before
-	Why  string    `json:"why"`           // what decides that
-	URL  string    `json:"url,omitempty"` // the first that is due then
-	URLs int       `json:"urls"`          // that are watched
+	Next time.Time `json:"next,omitzero"` // next look for a round; zero while a round runs, and with Ends
+	Ends time.Time `json:"ends,omitzero"` // when the watch ends unless a round starts before
+	Why  string    `json:"why"`           // the reason for that time
+	URL  string    `json:"url,omitempty"` // the first URL due then
+	URLs int       `json:"urls"`          // watched URLs
 }
 
-// Queue is a host with something pending.
+// Queue is a host with pending URLs.
 type Queue struct {
 	Host    string   `json:"host"`
 	Pending int64    `json:"pending"`
 	Fetched int64    `json:"fetched"`
-	Pace    float64  `json:"pace_s,omitempty"`    // in a running crawl no less than its address leaves to it
+	Pace    float64  `json:"pace_s,omitempty"`    // in a running crawl at least its share of the address's
 	Wait    float64  `json:"wait_s,omitempty"`    // until it is due
 	Last    *float64 `json:"last_exchange_s_ago"` // null: none yet
-	State   string   `json:"state,omitempty"`     // empty when nothing keeps it from its turns
-	Never   bool     `json:"never_due,omitempty"` // it has no turn until somebody opens it, whatever Wait says
+	State   string   `json:"state,omitempty"`     // empty for an open host
+	Never   bool     `json:"never_due,omitempty"` // until it is reopened, whatever Wait is
 
-	Addr netip.Prefix `json:"-"` // where it is, if it shares its address's pace
+	Addr netip.Prefix `json:"-"` // its address, if it shares the address's delay
 }
 
-// Resting is a host that is parked, retired or refused, or held by the operator, and has something pending.
+// Resting is a host with pending URLs that is parked, retired, refused, or held by the operator.
 type Resting struct {
 	Host      string  `json:"host"`
 	Condition string  `json:"condition"`
 	Reason    string  `json:"reason"`
-	Wait      float64 `json:"wait_s,omitempty"` // until it is asked again; left out without an end
+	Wait      float64 `json:"wait_s,omitempty"` // until its next turn; omitted if unlimited
 	Pending   int64   `json:"pending"`
 }
 
@@ -127,7 +127,7 @@ const (
 	MaxLongest = 10
 )
 
-// Of reads the status of a crawl from its frontier.
+// Of reads the status of a stopped crawl from its frontier.
 func Of(ctx context.Context, f frontier.Reader) (Status, error) {
 	s, err := withoutHosts(ctx, f)
 	if err != nil {
@@ -141,7 +141,6 @@ func Of(ctx context.Context, f frontier.Reader) (Status, error) {
 	return s, nil
 }
 
-// withoutHosts is a status without single hosts.
 func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 	st, err := f.Stats(ctx)
 	if err != nil {
@@ -192,7 +191,7 @@ func withoutHosts(ctx context.Context, f frontier.Reader) (Status, error) {
 	return s, nil
 }
 
-// Add adds totals of exchanges and pages.
+// Add adds counts of exchanges and pages.
 func (s *Status) Add(counts map[string]int64) {
 	s.Pages += counts[budget.Pages]
 	s.Exchanges += counts[budget.Exchanges]
@@ -214,8 +213,8 @@ func (s *Status) Add(counts map[string]int64) {
 	}
 }
 
-// Tell adds to the status of a crawl that was killed what its ledger tells of exchanges and its frontier does not. The next
-// run counts that.
+// Tell corrects the status of a killed crawl by its ledger, which knows of exchanges that the frontier lost. The next run
+// counts them.
 func (s *Status) Tell(a storage.Asked) {
 	for name, n := range a.Kinds {
 		if class, ok := strings.CutPrefix(name, storage.PrefixStatus); ok {
@@ -228,25 +227,25 @@ func (s *Status) Tell(a storage.Asked) {
 	s.Exchanges, s.Robots, s.Bytes = max(s.Exchanges, a.Exchanges), max(s.Robots, a.Robots), max(s.Bytes, a.Octets)
 }
 
-// Sample is how far a crawl was at one instant.
+// Sample is the progress of a crawl at one instant.
 type Sample struct {
 	At                      time.Time
 	Pages, Bytes, Exchanges int64
-	Permitted               float64 // exchanges a second
-	Archive                 int64   // octets
+	Permitted               float64 // exchanges per second
+	Archive                 int64   // bytes
 }
 
-// Samples are the last ones, in their order.
+// Samples are the last samples, in order.
 type Samples struct {
 	every time.Duration
 	most  int
 	all   []Sample
 }
 
-// Keep returns Samples that keep so many, one in every so long.
+// Keep returns Samples that keep up to most samples, at least every apart.
 func Keep(most int, every time.Duration) Samples { return Samples{every: every, most: most} }
 
-// Add takes in a sample, unless the last one is too young.
+// Add adds a sample, unless it follows the last one too soon.
 func (s *Samples) Add(x Sample) {
 	if n := len(s.all); n > 0 && x.At.Sub(s.all[n-1].At) < s.every {
 		return
@@ -257,13 +256,13 @@ func (s *Samples) Add(x Sample) {
 	s.all = append(s.all, x)
 }
 
-// Rates are what happened in a second, over a time.
+// Rates are averages per second over a period.
 type Rates struct {
 	Pages, Bytes, Exchanges, Permitted float64
-	Archive                            float64 // octets a second
+	Archive                            float64 // bytes
 }
 
-// Over returns the rates of the last time of that length, as far as it was seen.
+// Over returns the rates over the last d, or over less if there are too few samples.
 func (s *Samples) Over(d time.Duration) (r Rates) {
 	n := len(s.all)
 	if n < 2 {
@@ -282,7 +281,7 @@ func between(part []Sample) (r Rates) {
 	if t <= 0 {
 		return r
 	}
-	per := func(a, b int64) float64 { return max(float64(b-a)/t, 0) } // a new generation counts from zero
+	per := func(a, b int64) float64 { return max(float64(b-a)/t, 0) } // a new generation restarts at zero
 	r = Rates{
 		Pages: per(first.Pages, last.Pages), Bytes: per(first.Bytes, last.Bytes), Exchanges: per(first.Exchanges, last.Exchanges),
 		Archive: per(first.Archive, last.Archive),
@@ -293,7 +292,7 @@ func between(part []Sample) (r Rates) {
 	return r
 }
 
-// Course returns the rates of n equal parts of the time that was seen, the oldest first; fewer where less was seen.
+// Course returns the rates over up to n equal parts of the sampled time, oldest first.
 func (s *Samples) Course(n int) (parts []Rates) {
 	step := max((len(s.all)-1+n-1)/n, 1)
 	for i := 0; i+step < len(s.all); i += step {
@@ -302,7 +301,7 @@ func (s *Samples) Course(n int) (parts []Rates) {
 	return parts
 }
 
-// Span is the time that was seen.
+// Span returns the sampled time.
 func (s *Samples) Span() time.Duration {
 	if len(s.all) < 2 {
 		return 0
@@ -310,7 +309,7 @@ func (s *Samples) Span() time.Duration {
 	return s.all[len(s.all)-1].At.Sub(s.all[0].At)
 }
 
-// standing is what a status says of single hosts.
+// standing is the part of a status about single hosts.
 type standing struct {
 	longest []Queue
 	resting []Resting
@@ -319,7 +318,7 @@ type standing struct {
 
 func (o standing) into(s *Status) { s.Longest, s.Resting, s.Why = o.longest, o.resting, o.why }
 
-// standingOut asks the frontier what stands out among its hosts, and what is remembered of the few that do.
+// standingOut surveys the frontier's hosts.
 func standingOut(ctx context.Context, f frontier.Reader) (o standing, err error) {
 	survey, err := f.Survey(ctx, MaxResting)
 	if err != nil {
@@ -375,7 +374,7 @@ func queueOf(h frontier.Host, now time.Time) Queue {
 	return q
 }
 
-// restingOf says why a host rests. What the operator commanded comes first: it outlasts what turns say.
+// restingOf returns why a host rests. A hold by the operator comes first: it outlasts the host's own condition.
 func restingOf(h frontier.Host) Resting {
 	r := Resting{Host: h.Authority.Origin(), Condition: h.Condition.String(), Reason: h.Reason, Pending: h.Pending()}
 	wait := h.Wait
@@ -388,7 +387,7 @@ func restingOf(h frontier.Host) Resting {
 	return r
 }
 
-// HoldName is what an operator's command makes of a host.
+// HoldName describes an operator's hold of a host.
 func HoldName(a frontier.Act) string {
 	if a == frontier.Drop {
 		return "dropped by operator"
@@ -396,7 +395,7 @@ func HoldName(a frontier.Act) string {
 	return "parked by operator"
 }
 
-// One is one host in full.
+// One is all data of one host.
 type One struct {
 	Known bool `json:"known"`
 	Row
@@ -404,14 +403,13 @@ type One struct {
 	Deferred int64            `json:"deferred"`
 	InFlight int64            `json:"in_flight"`
 	Outcomes map[string]int64 `json:"outcomes"`
-	Robots   string           `json:"robots,omitempty"` // its robots.txt, at most MaxRobotsText octets of it
+	Robots   string           `json:"robots,omitempty"` // its robots.txt, at most MaxRobotsText bytes
 	Cut      bool             `json:"robots_cut,omitempty"`
 }
 
-// MaxRobotsText is how much of a robots.txt is shown.
-const MaxRobotsText = 128 << 10
+const MaxRobotsText = 128 << 10 // bytes of One.Robots
 
-// One returns what there is to say of one host.
+// One returns all data of one host.
 func (l *Live) One(ctx context.Context, a canon.Authority) (One, error) {
 	h, ok, err := l.Host(ctx, a)
 	if err != nil || !ok {
@@ -446,37 +444,36 @@ func (l *Live) One(ctx context.Context, a canon.Authority) (One, error) {
 	return o, nil
 }
 
-// Look is a running crawl at a glance.
+// Look is the summary of a running crawl.
 type Look struct {
 	Status   Status   `json:"status"`
 	Estimate Estimate `json:"estimate"`
 	Waits    Waits    `json:"waits"`
-	Memory   int64    `json:"memory_bytes,omitempty"` // that the process has of the system
-	Workers  int      `json:"workers,omitempty"`      // exchanges at a time, at most
+	Memory   int64    `json:"memory_bytes,omitempty"` // that the process obtained from the system
+	Workers  int      `json:"workers,omitempty"`      // maximum concurrent exchanges
 }
 
-// Waits says what keeps the hosts of a crawl that have something pending from their next turn, and which rate their paces
-// permit. Each such host is counted once.
+// Waits counts what hosts with pending URLs wait for, each host once, and the rate that their delays permit.
 type Waits struct {
-	Looked int64 `json:"looked"` // hosts that were looked at, the first of the crawl
-	Hosts  int64 `json:"hosts"`  // of these, those with something pending: the sum of all below
+	Looked int64 `json:"looked"` // examined hosts, the first of the crawl
+	Hosts  int64 `json:"hosts"`  // of these, hosts with pending URLs: the sum of all below
 
-	InTurn   int64 `json:"in_turn"`  // has its turn now
-	Due      int64 `json:"due"`      // may have a turn: it waits for a worker
-	Pace     int64 `json:"pace"`     // keeps its pace
-	Address  int64 `json:"address"`  // waits for its address, which other hosts share
-	Retry    int64 `json:"retry"`    // all that is left of it failed, and is tried again later
-	Rest     int64 `json:"rest"`     // rests: Retry-After, failures in a row
-	Robots   int64 `json:"robots"`   // its robots.txt cannot be had
+	InTurn   int64 `json:"in_turn"`  // active
+	Due      int64 `json:"due"`      // waits for a worker
+	Pace     int64 `json:"pace"`     // waits for its delay
+	Address  int64 `json:"address"`  // waits for its shared address
+	Retry    int64 `json:"retry"`    // has only failed URLs to retry
+	Rest     int64 `json:"rest"`     // backs off: Retry-After, failures in a row
+	Robots   int64 `json:"robots"`   // robots.txt is unavailable
 	Operator int64 `json:"operator"` // held by the operator
 	Shut     int64 `json:"shut"`     // retired or refused
 
-	// Permitted is how many exchanges a second politeness permits now: what the paces of all hosts that are not left alone
-	// come to, where hosts at one address share one rate.
+	// Permitted is the permitted rate in exchanges per second: the sum over the hosts that are not left alone, with one rate
+	// for hosts at one address.
 	Permitted float64 `json:"permitted_per_s"`
 }
 
-// Waits looks at the first hosts of the crawl, of which limited wait for their address.
+// Waits examines the first hosts of the crawl, of which limited wait for their address.
 func (l *Live) Waits(ctx context.Context, limited int64) (Waits, error) {
 	w, err := l.waits.get(ctx, l.findWaits)
 	if err != nil {
@@ -489,22 +486,23 @@ func (l *Live) Waits(ctx context.Context, limited int64) (Waits, error) {
 
 func (l *Live) findWaits(ctx context.Context) (Waits, error) {
 	var w Waits
-	rates := map[netip.Prefix]float64{} // by address; those of hosts that share none are under the zero one
+	rates := map[netip.Prefix]float64{} // by shared address; the zero one is for hosts without
 	err := EachHost(ctx, l.frontier, mostLooked, func(h frontier.Host) bool {
 		w.Looked++
 		if h.Pending() == 0 {
 			return true
 		}
 		w.Hosts++
-		n, _ := host.Read(h.Memory) // damaged ones are none
+		n, _ := host.Read(h.Memory) // damaged memory is empty
 		p := l.settings.pacing(h, &n)
 		*w.of(h)++
-		if takesTurns(h) {
+		each := p.Pace + n.Response() // 0 = unknown
+		if each > 0 && h.Hold.Act == 0 && (h.Condition == frontier.Open && h.Deferred < h.Pending() || h.Leased) {
 			at := n.Spot
 			if p.Own {
 				at = netip.Prefix{}
 			}
-			rates[at] += perSecond(p.Pace, n.Response(), h.Width)
+			rates[at] += float64(max(h.Width, 1)) / each.Seconds()
 		}
 		return true
 	})
@@ -517,7 +515,7 @@ func (l *Live) findWaits(ctx context.Context) (Waits, error) {
 	return w, err
 }
 
-// of is the count that a host belongs to.
+// of returns the count that includes a host.
 func (w *Waits) of(h frontier.Host) *int64 {
 	switch {
 	case h.Hold.Act != 0:
@@ -538,22 +536,7 @@ func (w *Waits) of(h frontier.Host) *int64 {
 	return &w.Pace
 }
 
-// takesTurns reports whether a host has its turns at its pace, as far as is known.
-func takesTurns(h frontier.Host) bool {
-	return h.Hold.Act == 0 && (h.Condition == frontier.Open && h.Deferred < h.Pending() || h.Leased)
-}
-
-// perSecond is how many exchanges a second a pace permits. The exchange itself takes its time, which counts from its end.
-func perSecond(pace, response time.Duration, width int) float64 {
-	each := pace + response
-	if each <= 0 {
-		return 0 // as fast as it answers: nothing limits it, and nothing is known
-	}
-	return float64(max(width, 1)) / each.Seconds()
-}
-
-// Why says in a sentence why a crawl in that state is no faster, which of late made so many exchanges a second of those that
-// were permitted.
+// Why explains in a sentence what limits a crawl in this state, with its recent and its permitted rate.
 func (w Waits) Why(state string, exchanges, permitted float64) string {
 	switch {
 	case state == "paused":

@@ -11,21 +11,21 @@ import (
 	"curtsy/frontier"
 )
 
-// Row is a host in a table of all.
+// Row is a host in the table of all hosts.
 type Row struct {
 	Host       string  `json:"host"`
-	State      string  `json:"state"`            // what it does, or why nothing is done: one of States
-	Reason     string  `json:"reason,omitempty"` // of a host that is left alone
+	State      string  `json:"state"`            // one of States
+	Reason     string  `json:"reason,omitempty"` // if it is left alone
 	Pending    int64   `json:"pending"`
 	Fetched    int64   `json:"fetched"`
 	Failed     int64   `json:"failed"`
 	Disallowed int64   `json:"disallowed"`
-	Known      int64   `json:"known"` // URLs, whatever became of them
+	Known      int64   `json:"known"` // all known URLs
 	Pace       float64 `json:"pace_s"`
 	PaceBy     string  `json:"pace_by,omitempty"`
 	Wait       float64 `json:"wait_s"`              // until its next turn
-	Never      bool    `json:"never_due,omitempty"` // it has none until somebody opens it
-	Last       float64 `json:"last_exchange_s_ago"` // below zero: none yet
+	Never      bool    `json:"never_due,omitempty"` // until it is reopened
+	Last       float64 `json:"last_exchange_s_ago"` // negative: none yet
 }
 
 // The states of a Row.
@@ -43,7 +43,7 @@ const (
 	StateFinished = "finished"
 )
 
-// States are the states of a Row, in the order of a story.
+// States returns the states of a Row.
 func States() []string {
 	return []string{
 		StateInTurn, StateDue, StatePace, StateRetry, StateRest, StateRobots, StateParked, StateDropped, StateRetired, StateRefused,
@@ -51,31 +51,31 @@ func States() []string {
 	}
 }
 
-// Query asks for a part of the table of hosts.
+// Query selects a part of the table of hosts.
 type Query struct {
-	Search string `json:"search,omitempty"` // what the origin contains; empty for all
+	Search string `json:"search,omitempty"` // part of the origin; empty for all
 	State  string `json:"state,omitempty"`  // one of States; empty for all
-	Sort   string `json:"sort,omitempty"`   // a key of Sorts; empty for pending
+	Sort   string `json:"sort,omitempty"`   // a key for Sortable; empty for pending
 	Up     bool   `json:"up,omitempty"`     // smallest first
 	Offset int    `json:"offset,omitempty"`
-	Limit  int    `json:"limit,omitempty"` // at most MaxRows; zero for that
+	Limit  int    `json:"limit,omitempty"` // at most MaxRows; zero = MaxRows
 }
 
-// Page is what a Query finds.
+// Page is the result of a Query.
 type Page struct {
 	Rows     []Row `json:"rows"`
-	Matching int   `json:"matching"` // in all
-	Looked   int   `json:"looked"`   // hosts that were looked at
-	Hosts    int64 `json:"hosts"`    // that the crawl knows
+	Matching int   `json:"matching"` // in total
+	Looked   int   `json:"looked"`   // examined hosts
+	Hosts    int64 `json:"hosts"`    // of the crawl
 }
 
 // Bounds of a Page.
 const (
 	MaxRows    = 200
-	mostTabled = 250_000 // hosts that are looked at
+	mostTabled = 250_000 // examined hosts
 )
 
-// orders compare two rows, by the key of a Query.
+// orders compare rows by the keys of Query.Sort.
 var orders = map[string]func(a, b *Row) int{
 	"pending":    func(a, b *Row) int { return cmp.Compare(a.Pending, b.Pending) },
 	"fetched":    func(a, b *Row) int { return cmp.Compare(a.Fetched, b.Fetched) },
@@ -98,11 +98,10 @@ func order(a, b bool) int {
 	return -1
 }
 
-// Sortable reports whether a table can be sorted by a key.
+// Sortable reports whether key is a sort key.
 func Sortable(key string) bool { return orders[key] != nil }
 
-// Hosts returns a page of the table of all hosts. The table is kept for a while, in proportion to what it cost, so that
-// turning its pages costs the crawl nothing.
+// Hosts returns a page of the table of all hosts. The table is cached in proportion to its cost, so that paging is cheap.
 func (l *Live) Hosts(ctx context.Context, q Query) (Page, error) {
 	all, err := l.table.get(ctx, l.findTable)
 	if err != nil {
@@ -133,7 +132,7 @@ func (l *Live) Hosts(ctx context.Context, q Query) (Page, error) {
 	return p, nil
 }
 
-// order compares two rows as q asks for it; equal ones by their hosts.
+// order compares rows by the query, and equal ones by host.
 func (q Query) order() func(a, b *Row) int {
 	by := orders[q.Sort]
 	if by == nil {
@@ -157,7 +156,7 @@ func (l *Live) findTable(ctx context.Context) (rows []Row, err error) {
 	return rows, err
 }
 
-// Row is one host as the table has it.
+// Row returns the row of a host.
 func (s Settings) Row(h frontier.Host, now time.Time) Row {
 	n, err := host.Read(h.Memory)
 	p := s.pacing(h, &n)
