@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -24,70 +25,70 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Plan is what is known of a crawl before it is begun.
+// Plan is what is known of a crawl before it starts.
 type Plan struct {
 	Made      time.Time   `json:"made"`
 	Seeds     int64       `json:"seeds"`
-	Hosts     []Host      `json:"hosts"`               // of the seeds, and of what sitemaps list
-	Forbidden []Forbidden `json:"forbidden"`           // seeds that the crawl will not ask for, at most MaxForbidden
-	More      int64       `json:"forbidden_more"`      // those beyond
+	Hosts     []Host      `json:"hosts"`               // of the seeds and the sitemaps' URLs
+	Forbidden []Forbidden `json:"forbidden"`           // seeds that the crawl will not request, at most MaxForbidden
+	More      int64       `json:"forbidden_more"`      // further ones
 	Requests  int64       `json:"requests_made"`       // for this plan
-	Ended     string      `json:"ended_by,omitempty"`  // what ended the asking before every host was done; empty for nothing
-	Elsewhere int64       `json:"listed_out_of_scope"` // URLs that sitemaps list and the scope leaves out
-	Uncounted int64       `json:"listed_not_judged"`   // URLs that sitemaps list beyond MaxListed
+	Ended     string      `json:"ended_by,omitempty"`  // what ended the dry run early; empty for nothing
+	Elsewhere int64       `json:"listed_out_of_scope"` // URLs in sitemaps, but not in scope
+	Uncounted int64       `json:"listed_not_judged"`   // URLs in sitemaps beyond MaxListed
 	Estimate  Estimate    `json:"estimate"`
 }
 
 // Bounds of a plan.
 const (
-	DefaultMaps  = 10      // sitemaps of a host that are read
-	MaxListed    = 200_000 // URLs of sitemaps that are told apart
-	MaxForbidden = 1000    // seeds that are named
+	DefaultMaps  = 10      // sitemaps read of a host
+	MaxListed    = 200_000 // distinct URLs of sitemaps
+	MaxForbidden = 1000    // listed forbidden seeds
 )
 
-// Host is a host of the crawl to come.
+// Host is a host of the planned crawl.
 type Host struct {
 	Host     string         `json:"host"`             // its origin
-	Robots   string         `json:"robots"`           // what its robots.txt means, in words
-	Status   int            `json:"status,omitempty"` // of the answer for it
+	Robots   string         `json:"robots"`           // the meaning of its robots.txt, in words
+	Status   int            `json:"status,omitempty"` // of its robots.txt
 	Pace     float64        `json:"pace_s"`
 	PaceBy   storage.PaceBy `json:"pace_by"`
 	Response float64        `json:"response_s,omitempty"` // usual response time
 	Own      bool           `json:"own,omitempty"`
-	Address  string         `json:"address,omitempty"` // whose pace it shares with other hosts
-	Left     string         `json:"left,omitempty"`    // why it is left alone: nothing is asked of it
+	Address  string         `json:"address,omitempty"` // shares its delay with other hosts there
+	Left     string         `json:"left,omitempty"`    // why it is left alone
 
 	Seeds     int64 `json:"seeds"`           // of the operator's
 	Forbidden int64 `json:"seeds_forbidden"` // of these
 	Maps      int64 `json:"sitemaps_read"`
-	MapsLeft  bool  `json:"sitemaps_left,omitempty"` // it may have more than were read
-	Listed    int64 `json:"listed"`                  // URLs in scope that sitemaps list here, seeds not counted
+	MapsLeft  bool  `json:"sitemaps_left,omitempty"` // it may have others
+	Listed    int64 `json:"listed"`                  // URLs in scope in sitemaps, without seeds
 	Disallow  int64 `json:"listed_forbidden"`        // of these, by robots.txt
 
 	Pages    int64   `json:"pages"`    // known, allowed and within the budgets
-	Requests int64   `json:"requests"` // that these take, robots.txt and sitemaps among them
+	Requests int64   `json:"requests"` // including robots.txt and sitemaps
 	Takes    float64 `json:"takes_s"`  // at the host's pace
 }
 
-// Forbidden is a seed that the crawl will not ask for, with who says so.
+// Forbidden is a seed that the crawl will not request, and why.
 type Forbidden struct {
 	URL    string `json:"url"`
-	By     string `json:"by"`     // one of the words below
+	By     string `json:"by"`     // ByOptOut, ByScope, ByRobots or ByHost
 	Reason string `json:"reason"` // the scope's rule, the robots verdict's reason, or the entry of the opt-out list
 	Rule   string `json:"rule,omitempty"`
-	Line   int    `json:"line,omitempty"` // of that rule in robots.txt
+	Line   int    `json:"line,omitempty"` // of the rule in robots.txt
 	Group  string `json:"group,omitempty"`
 }
 
-// Who forbids a seed.
+// Values of Forbidden.By.
 const (
 	ByOptOut = "opt-out"
 	ByScope  = "scope"
 	ByRobots = "robots.txt"
-	ByHost   = "host" // it is left alone: see Host.Left
+	ByHost   = "host" // left alone: see Host.Left
 )
 
-// Estimate is how long a crawl takes, as far as it is known.
+// Estimate is the estimated size and duration of a crawl.
 type Estimate struct {
 	Requests int64   `json:"requests"`
 	Pages    int64   `json:"pages"`
@@ -96,11 +97,11 @@ type Estimate struct {
 	By       string  `json:"decided_by"` // one of the words below
 	Host     string  `json:"host,omitempty"`
 
-	Basis   []string `json:"basis"`   // what it reckons with
-	Unknown []string `json:"unknown"` // what it cannot know
+	Basis   []string `json:"basis"`   // assumptions
+	Unknown []string `json:"unknown"` // what no plan can know
 }
 
-// What decides how long a crawl takes.
+// Values of Estimate.By: what determines the duration.
 const (
 	DecidedByHost    = "host"
 	DecidedByAddress = "address"
@@ -111,36 +112,35 @@ const (
 	DecidedByTime    = "max-time"
 )
 
-// Duration is how long the crawl takes.
+// Duration returns the duration of the crawl.
 func (e Estimate) Duration() time.Duration { return time.Duration(e.Takes * float64(time.Second)) }
 
-// Expect is what the operator expects where nothing is known.
+// Expect is what the operator expects of unknown pages.
 type Expect struct {
-	Pages int64 // of a host whose sitemaps name none; 0 for no more than the seeds
-	Files int64 // images, styles, scripts and the like with each page
+	Pages int64 // of a host whose sitemaps list none; 0 for only the seeds
+	Files int64 // images, styles, scripts and the like of each page
 	Size  int64 // bytes of a page; 0 for DefaultSize
 }
 
-// DefaultSize is what a page is taken for in bytes where nobody says otherwise: an assumption, not a measurement.
+// DefaultSize is the assumed size of a page in bytes. It is not measured.
 const DefaultSize = 32 << 10
 
-// Options are what a plan meets beside the settings of its crawl.
+// Options configure a plan besides the settings of its crawl.
 type Options struct {
-	Maps   int // sitemaps of a host that are read at most; 0 for none
+	Maps   int // maximum sitemaps read of a host; 0 for none
 	Expect Expect
 
-	// Crawl is what the dry run meets, as any crawl does. Its Attend is called around the run; settings and what is dry
-	// are the plan's.
+	// Crawl configures the dry run. Make sets its settings and its Dry fields, and calls Attend around the run.
 	Crawl crawldir.Options
 }
 
-// How long the asking goes on: a host whose next turn is further away than longestWait is left as it is known by then.
+// Bounds of the dry run: it does not wait longer than longestWait for a host.
 const (
 	longestWait = 20 * time.Second
 	longestPlan = 10 * time.Minute
 )
 
-// Make makes the plan of a crawl from seeds. It asks their hosts, and nothing is left of that.
+// Make makes the plan of a crawl from seeds. It requests from their hosts, and keeps nothing.
 func Make(ctx context.Context, s *crawldir.Settings, seeds []frontier.Candidate, o Options) (p *Plan, err error) {
 	tmp, err := os.MkdirTemp("", "curtsy-plan-")
 	if err != nil {
@@ -180,28 +180,27 @@ func Make(ctx context.Context, s *crawldir.Settings, seeds []frontier.Candidate,
 	return p, nil
 }
 
-// asking are the settings of the dry run: those of the crawl, without what ends it or keeps something.
+// asking returns the settings of the dry run: the crawl's, without budgets and without storing anything.
 func asking(s *crawldir.Settings, maps int) *crawldir.Settings {
 	dry := *s
-	dry.Order = frontier.DepthFirst // sitemaps are found after the seeds, and asked for before them
+	dry.Order = frontier.DepthFirst // requests sitemaps, which are found after the seeds, before them
 	dry.MaxWait, dry.MaxTime = longestWait, longestPlan
 	dry.MaxPages, dry.MaxBytes, dry.MaxDBSize, dry.StopWhen, dry.Dedup, dry.Mirror = 0, 0, 0, nil, nil, false
 	id := s.Identity()
-	switch none := !reads(s); {
+	switch {
 	case maps == 0:
 		dry.Sitemaps = nil
-	case none && id.CheckContact() == nil: // without a contact nobody but this machine is asked, and a sitemap may be anywhere
+	case !reads(s) && id.CheckContact() == nil: // sitemaps may be on other hosts, which need a contact
 		dry.Sitemaps = []string{crawldir.SitemapsRobots}
 	}
 	return &dry
 }
 
-// reads reports whether the crawl itself reads sitemaps.
 func reads(s *crawldir.Settings) bool {
 	return len(s.Sitemaps) > 0 && s.Sitemaps[0] != crawldir.SitemapsNone
 }
 
-// reckoning is an estimate in the making.
+// reckoning is an estimate in progress.
 type reckoning struct {
 	s      *crawldir.Settings
 	expect Expect
@@ -209,17 +208,17 @@ type reckoning struct {
 	e      Estimate
 }
 
-// estimate says how long the crawl of hosts takes, and fills in what each host takes.
+// estimate estimates the crawl of hosts, and sets the share of each host.
 //
-// A request costs its host the pace and the response time, and the pace is not waited for after the last one. The host that
-// takes longest decides, or an address that several hosts share, the workers, the rate, or a budget.
+// A request costs its host the delay and the response time, except for the delay after the last one. The longest host
+// determines the duration, or a shared address, the workers, the rate, or a budget.
 func estimate(s *crawldir.Settings, hosts []*met, p *Plan, o Options) Estimate {
 	r := &reckoning{s: s, expect: o.Expect, hosts: hosts}
 	if r.expect.Size == 0 {
 		r.expect.Size = DefaultSize
 	}
 	if s.Scope == string(scope.ModeSeeds) {
-		r.expect.Pages = 0 // it finds nothing else
+		r.expect.Pages = 0 // the crawl finds no others
 	}
 	for _, h := range hosts {
 		r.take(h)
@@ -233,20 +232,25 @@ func estimate(s *crawldir.Settings, hosts []*met, p *Plan, o Options) Estimate {
 	if s.MaxRate > 0 {
 		r.atLeast(float64(r.e.Bytes)/float64(s.MaxRate), DecidedByRate, "")
 	}
-	r.within()
-	r.bound()
+	if w, err := hostrule.ParseSpans(s.Window); err == nil && len(w) > 0 && r.e.Takes > 0 {
+		at, _ := w.Opens(time.Now()) // without the wait until then
+		r.e.Takes = w.Takes(at, time.Duration(r.e.Takes*float64(time.Second))).Seconds()
+		r.e.Basis = append(r.e.Basis, fmt.Sprintf("Requests are sent only within %s, which is %.0f %% of the week. The times of single hosts leave out the other hours.", w, 100*w.Share()))
+	}
+	if t := s.MaxTime.Seconds(); t > 0 && r.e.Takes > t {
+		r.e.Takes, r.e.By, r.e.Host = t, DecidedByTime, ""
+	}
 	r.basis()
 	r.unknown(p)
 	return r.e
 }
 
-// other is what a request for something else than a page is taken for, in bytes: robots.txt, a sitemap, a picture.
-const other = 16 << 10
+const other = 16 << 10 // assumed bytes of a robots.txt, a sitemap, a picture or the like
 
-// turn is what a request to h costs it, in seconds.
+// turn returns the seconds of a request to h.
 func (h *met) turn() float64 { return h.Pace + h.Response }
 
-// files are the requests that a page brings beside its own.
+// files returns how many further requests a page causes.
 func (r *reckoning) files() int64 {
 	if r.s.Requisites == scope.RequisitesNone {
 		return 0
@@ -254,7 +258,7 @@ func (r *reckoning) files() int64 {
 	return r.expect.Files
 }
 
-// take reckons what a host takes for itself.
+// take sets what a host takes on its own.
 func (r *reckoning) take(h *met) {
 	if h.Left != "" {
 		h.Pages = 0
@@ -271,7 +275,7 @@ func (r *reckoning) take(h *met) {
 		h.Requests += max(h.Maps, int64(h.maps))
 	}
 	h.Takes = max(float64(h.Requests)*h.turn()-h.Pace, 0)
-	if open := h.set.Open(); open > 0 && open < 1 { // the hours of the day, without which one it begins in
+	if open := h.set.Open(); open > 0 && open < 1 { // the share of the day in which it may be requested
 		h.Takes /= open
 	}
 	if h.Own && h.Pace == 0 {
@@ -284,10 +288,10 @@ func (r *reckoning) take(h *met) {
 	r.e.Requests += h.Requests
 }
 
-// perDay is how many requests h gets in a day; zero for any number.
+// perDay returns the maximum requests to h per day; zero = unlimited.
 func (r *reckoning) perDay(h *met) int64 { return smaller(r.s.PerHostPerDay, h.set.PerHostPerDay) }
 
-// smaller is the smaller of two limits, of which zero is none.
+// smaller returns the smaller of two limits, of which zero is unlimited.
 func smaller(a, b int64) int64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -295,14 +299,13 @@ func smaller(a, b int64) int64 {
 	return a
 }
 
-// atLeast makes what takes longest decide.
 func (r *reckoning) atLeast(takes float64, by, host string) {
 	if takes > r.e.Takes {
 		r.e.Takes, r.e.By, r.e.Host = takes, by, host
 	}
 }
 
-// longest finds what decides before budgets do, and returns the host that takes longest.
+// longest finds what determines the duration before budgets, and returns the longest host.
 func (r *reckoning) longest() (longest *met) {
 	var total float64
 	type sharing struct {
@@ -334,7 +337,7 @@ func (r *reckoning) longest() (longest *met) {
 	return longest
 }
 
-// capPages shortens the crawl where MaxPages ends it: when all hosts together have so many.
+// capPages shortens the crawl to the time when all hosts together reach MaxPages.
 func (r *reckoning) capPages(longest *met) {
 	most := r.s.MaxPages
 	if most == 0 || r.e.Pages <= most || longest == nil {
@@ -363,22 +366,6 @@ func (r *reckoning) capPages(longest *met) {
 	r.e.Pages = most
 	if high < r.e.Takes {
 		r.e.Takes, r.e.By, r.e.Host = high, DecidedByPages, ""
-	}
-}
-
-// within lets nothing be asked outside of the window. What the crawl finds closed when it begins is not reckoned.
-func (r *reckoning) within() {
-	if w, err := hostrule.ParseSpans(r.s.Window); err == nil && len(w) > 0 && r.e.Takes > 0 {
-		at, _ := w.Opens(time.Now())
-		r.e.Takes = w.Takes(at, time.Duration(r.e.Takes*float64(time.Second))).Seconds()
-		r.e.Basis = append(r.e.Basis, fmt.Sprintf("Requests are sent only within %s, which is %.0f %% of the week. The times of single hosts leave out the other hours.", w, 100*w.Share()))
-	}
-}
-
-// bound ends it where MaxTime does.
-func (r *reckoning) bound() {
-	if t := r.s.MaxTime.Seconds(); t > 0 && r.e.Takes > t {
-		r.e.Takes, r.e.By, r.e.Host = t, DecidedByTime, ""
 	}
 }
 
@@ -452,15 +439,15 @@ func (r *reckoning) unknown(p *Plan) {
 	say("Hosts may become slower, require longer delays or fail, which lengthens the crawl.")
 }
 
-// gathering is what a dry run learns of.
+// gathering collects results of a dry run.
 type gathering struct {
 	settings *crawldir.Settings
 	seeds    []canon.URL // each once
 	scope    *scope.Scope
 
 	mu        sync.Mutex
-	keys      map[string]bool // of seeds, and of what was listed
-	urls      []canon.URL     // that sitemaps list, in scope, each once
+	keys      map[string]bool // of seeds and listed URLs
+	urls      []canon.URL     // listed in sitemaps and in scope, each once
 	elsewhere int64
 	uncounted int64
 }
@@ -481,7 +468,7 @@ func newGathering(s *crawldir.Settings, seeds []frontier.Candidate) (*gathering,
 	return g, err
 }
 
-// listed takes in a URL that a sitemap lists.
+// listed adds a URL from a sitemap.
 func (g *gathering) listed(u canon.URL, rule string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -497,16 +484,16 @@ func (g *gathering) listed(u canon.URL, rule string) {
 	}
 }
 
-// met is a host as it is being planned for.
+// met is a host of the plan in progress.
 type met struct {
 	Host
 	it    crawler.Met
-	asked bool // what its robots.txt means is known
-	maps  int  // sitemaps that its robots.txt names on it
+	asked bool // the meaning of its robots.txt is known
+	maps  int  // sitemaps on it that its robots.txt names
 	set   hostrule.Overrides
 }
 
-// plan is what comes of the run.
+// plan makes the plan after the run.
 func (g *gathering) plan(ctx context.Context, c *crawler.Crawl, s crawler.Summary, o Options) (*Plan, error) {
 	p := &Plan{
 		Made: time.Now().UTC(), Seeds: int64(len(g.seeds)), Requests: s.Status.Exchanges, Forbidden: []Forbidden{},
@@ -557,11 +544,7 @@ func (g *gathering) plan(ctx context.Context, c *crawler.Crawl, s crawler.Summar
 			h.Pages++
 		}
 	}
-	all := make([]*met, 0, len(hosts))
-	for _, h := range hosts {
-		all = append(all, h)
-	}
-	slices.SortFunc(all, func(a, b *met) int { return cmp.Compare(a.Host.Host, b.Host.Host) })
+	all := slices.SortedFunc(maps.Values(hosts), func(a, b *met) int { return cmp.Compare(a.Host.Host, b.Host.Host) })
 	p.Estimate = estimate(g.settings, all, p, o)
 	for _, h := range all {
 		p.Hosts = append(p.Hosts, h.Host)
@@ -569,9 +552,9 @@ func (g *gathering) plan(ctx context.Context, c *crawler.Crawl, s crawler.Summar
 	return p, nil
 }
 
-// host is what the run knows of one.
+// host returns the run's knowledge of a host.
 func (g *gathering) host(ctx context.Context, c *crawler.Crawl, a canon.Authority, maps int) (*met, error) {
-	h := &met{Host: Host{Host: a.Origin(), Robots: notAsked, Pace: g.floor().Seconds(), PaceBy: storage.ByFloor}, set: g.settings.Hosts.Of(a)}
+	h := &met{Host: Host{Host: a.Origin(), Robots: notAsked, Pace: max(g.settings.Delay, crawler.Floor).Seconds(), PaceBy: storage.ByFloor}, set: g.settings.Hosts.Of(a)}
 	m, ok, err := c.Met(ctx, a)
 	if err != nil || !ok {
 		return h, err
@@ -598,12 +581,9 @@ func (g *gathering) host(ctx context.Context, c *crawler.Crawl, a canon.Authorit
 	return h, nil
 }
 
-// floor is the pause of a host that is not known.
-func (g *gathering) floor() time.Duration { return max(g.settings.Delay, crawler.Floor) }
-
 const notAsked = "not requested"
 
-// meaning says in words what a robots state means, and whether it means anything.
+// meaning describes a robots state, and reports whether it is known.
 func meaning(s robots.State) (known bool, words string) {
 	if v, ok := s.Verdict(); ok {
 		if v.Allowed {
@@ -617,7 +597,7 @@ func meaning(s robots.State) (known bool, words string) {
 	return false, notAsked
 }
 
-// judge is the verdict of a host's robots.txt; one that nobody asked for forbids nothing yet.
+// judge returns the verdict of a host's robots.txt. An unrequested one allows everything.
 func (h *met) judge(u canon.URL) robots.Verdict {
 	if !h.asked {
 		return robots.Verdict{Allowed: true}
@@ -625,7 +605,7 @@ func (h *met) judge(u canon.URL) robots.Verdict {
 	return h.it.Rules.Judge(u.RequestURI())
 }
 
-// forbids says who forbids a seed, if anybody does.
+// forbids reports whether a seed is forbidden, and why.
 func (g *gathering) forbids(u canon.URL, h *met) (f Forbidden, no bool) {
 	f.URL = u.String()
 	if hit := g.settings.Lists().URL(u); hit != nil {
