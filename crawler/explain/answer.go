@@ -22,7 +22,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// ask sets what one of the terms asks for; nil for nothing.
+// ask sets the delay of a term; nil for none.
 func (e *Pace) ask(by storage.PaceBy, s *float64) {
 	for i := range e.Terms {
 		if e.Terms[i].By == by {
@@ -32,7 +32,7 @@ func (e *Pace) ask(by storage.PaceBy, s *float64) {
 	e.choose()
 }
 
-// respond sets the term of the response times. An own host has none (politeness rule 18).
+// respond sets the term of the response times. Own hosts have none (politeness rule 18).
 func (e *Pace) respond(n *host.State, own bool) {
 	e.Responses = nil
 	times := n.Times()
@@ -53,7 +53,7 @@ func (e *Pace) respond(n *host.State, own bool) {
 	e.choose()
 }
 
-// choose finds the winner: the largest, of equal ones the first.
+// choose selects the longest delay, the first of equal ones.
 func (e *Pace) choose() {
 	e.By, e.Seconds = storage.ByFloor, 0
 	for i, t := range e.Terms {
@@ -63,7 +63,7 @@ func (e *Pace) choose() {
 	}
 }
 
-// due is the pause that must lie between the last exchange and the next one, and who asks for it.
+// due returns the delay required since the last exchange, and its origin.
 func (e *Pace) due() (time.Duration, string) {
 	s, by := e.Seconds, e.By
 	if e.Rest > s {
@@ -72,8 +72,7 @@ func (e *Pace) due() (time.Duration, string) {
 	return time.Duration(s * float64(time.Second)).Round(time.Microsecond), string(by)
 }
 
-// TakeResponses sets the response times, of which the last ones count, and the end of the last exchange: those of an
-// instant of the past.
+// TakeResponses replaces the response times, of which the last ones count, and the end of the last exchange by earlier ones.
 func (e *Explanation) TakeResponses(times []time.Duration, last time.Time) {
 	var n host.State
 	for _, d := range times {
@@ -86,7 +85,7 @@ func (e *Explanation) TakeResponses(times []time.Duration, last time.Time) {
 	e.Conclude()
 }
 
-// Conclude finds the answer in the parts of e: anew after one of them has changed.
+// Conclude derives the answer from the parts of e. Call it after changing a part.
 func (e *Explanation) Conclude() {
 	a := Answer{}
 	for _, ask := range []func() Answer{
@@ -96,7 +95,7 @@ func (e *Explanation) Conclude() {
 			break
 		}
 	}
-	if a.Word == AnswerUnknown || a.Word == AnswerUnreachable { // nor is robots.txt asked for at a host that is shut
+	if a.Word == AnswerUnknown || a.Word == AnswerUnreachable { // a closed host also gets no request for robots.txt
 		if shut := e.byHost(); shut.Word != "" {
 			a.Text, a.Next = a.Text+"; "+shut.Text, shut.Next
 		}
@@ -125,7 +124,7 @@ func (e *Explanation) byScope() Answer {
 	return a
 }
 
-// byRobots is the answer of the policy, if it is no. One that has expired decides nothing any more: it is asked for first.
+// byRobots is the answer of robots.txt, unless it allows the URL. An expired file decides nothing: it is requested first.
 func (e *Explanation) byRobots() Answer {
 	r := &e.Robots
 	v := r.Verdict
@@ -150,7 +149,6 @@ func (e *Explanation) byRobots() Answer {
 	return Answer{Word: AnswerDisallowed, Text: "disallowed: " + v.Reason + e.stale()}
 }
 
-// stale says that a policy has expired.
 func (e *Explanation) stale() string {
 	if e.Robots.Valid {
 		return ""
@@ -158,7 +156,7 @@ func (e *Explanation) stale() string {
 	return " (that policy has expired: robots.txt is requested again before the next page)"
 }
 
-// bySetAside is the answer for what waits for an operator.
+// bySetAside is the answer for URLs that wait for an operator.
 func (e *Explanation) bySetAside() Answer {
 	switch e.State.State {
 	case stateQuarantined:
@@ -178,11 +176,7 @@ func (e *Explanation) bySetAside() Answer {
 
 // open reports whether the URL waits for its turn, or would if it were found.
 func (e *Explanation) open() bool {
-	switch e.State.State {
-	case stateQueued, stateDeferred, stateUnknown:
-		return true
-	}
-	return e.State.State == stateSeen
+	return slices.Contains([]string{stateQueued, stateDeferred, stateUnknown, stateSeen}, e.State.State)
 }
 
 func (e *Explanation) byState() Answer {
@@ -192,7 +186,7 @@ func (e *Explanation) byState() Answer {
 	text := "done: " + e.State.State
 	if e.State.Reason != "" {
 		text += " (" + plainly.Reason(e.State.Reason)
-		if e.State.Reason == trap.RuleCopy && e.State.Via != "" { // a page is compared with the one that it was found on
+		if e.State.Reason == trap.RuleCopy && e.State.Via != "" { // the page that it is a copy of
 			text += ": " + e.State.Via
 		}
 		text += ")"
@@ -200,7 +194,6 @@ func (e *Explanation) byState() Answer {
 	return Answer{Word: AnswerDone, Text: text + "; robots.txt allows it" + e.because() + e.stale()}
 }
 
-// because names the rule that allows.
 func (e *Explanation) because() string {
 	if v := e.Robots.Verdict; v != nil && v.Line > 0 {
 		return fmt.Sprintf(" by line %d", v.Line)
@@ -208,7 +201,7 @@ func (e *Explanation) because() string {
 	return ""
 }
 
-// byHost is the answer of a host that gets no requests. That no page led to a URL comes before that.
+// byHost is the answer for a host that gets no requests. If no page led to the URL, it says that first.
 func (e *Explanation) byHost() Answer {
 	a := e.byCondition()
 	if s := e.State; a.Word != "" && s.State == stateUnknown && s.Assumed && s.Reason == "" {
@@ -251,7 +244,7 @@ func (e *Explanation) byBudget() Answer {
 		return Answer{Word: AnswerBudget, Text: fmt.Sprintf("not queued: --%s is used up; curtsy update with a larger limit requests links beyond it", e.over)}
 	}
 	for _, b := range e.Budgets {
-		if b.spent() && e.At == nil {
+		if b.Limit != nil && b.Used >= *b.Limit && b.Name != budget.Depth && b.Name != budget.MaxTime && e.At == nil { // the scope refuses depths
 			return Answer{Word: AnswerBudget, Text: fmt.Sprintf("nothing more is fetched: --%s %d is used up", b.Name, *b.Limit)}
 		}
 	}
@@ -296,17 +289,16 @@ func (e *Explanation) mayBeFetched() Answer {
 	return a
 }
 
-// mostRules is how many rules a sentence names.
-const mostRules = 4
+const (
+	mostRules = 4          // in a sentence
+	tooMany   = "too many" // the reason for links of a page with too many
+)
 
-// tooMany is why links of a page that has no end of them are not followed.
-const tooMany = "too many"
-
-// unqueued says of a URL that waits for no turn what may have left it out: links that were not followed have no line each.
+// unqueued lists what may have excluded a URL that is not queued: rejected links have no ledger line each.
 func (e *Explanation) unqueued() string {
 	var rules []string
 	for rule := range e.NotFollowed {
-		if strings.Contains(rule, ":") || rule == tooMany { // else it was no URL
+		if strings.Contains(rule, ":") || rule == tooMany { // others are about invalid URLs
 			rules = append(rules, rule)
 		}
 	}
@@ -327,7 +319,7 @@ func (e *Explanation) unqueued() string {
 	return text
 }
 
-// soonest is when the host may have its next exchange: now, or when its wait or the pause since its last one is over.
+// soonest returns when the host may have its next exchange: now, or after its wait and its delay.
 func (e *Explanation) soonest() *time.Time {
 	at := e.Now
 	if e.Pace.Last != nil {
@@ -338,7 +330,7 @@ func (e *Explanation) soonest() *time.Time {
 	return later(&at, e.Host.Until)
 }
 
-// later returns the later of two instants, of which the first may not be nil.
+// later returns the later of two instants; only b may be nil.
 func later(a, b *time.Time) *time.Time {
 	if b != nil && b.After(*a) {
 		return b
@@ -346,10 +338,9 @@ func later(a, b *time.Time) *time.Time {
 	return a
 }
 
-// stamp writes an instant for people.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Explain makes an explanation of facts. It asks nobody.
+// Explain makes an explanation from facts. It sends no requests.
 func Explain(k *Facts) Explanation {
 	e := Explanation{
 		Schema: Schema, Crawl: k.Crawl, Now: k.Now, Generation: budget.GenerationOf(k.Stats.Counts).Number,
@@ -378,7 +369,7 @@ func Explain(k *Facts) Explanation {
 	return e
 }
 
-// notFollowed are the links that the crawl did not follow, by rule.
+// notFollowed returns the rejected links of the crawl by rule.
 func notFollowed(counts map[string]int64) map[string]int64 {
 	links := map[string]int64{}
 	for name, n := range counts {
@@ -389,7 +380,7 @@ func notFollowed(counts map[string]int64) map[string]int64 {
 	return links
 }
 
-// explainURL is a URL in its spellings, and what tells them apart.
+// explainURL returns a URL in its spellings, and their differences.
 func explainURL(written string, u canon.URL) URL {
 	e := URL{
 		Written: written, Fetch: u.String(), Key: u.Key(), Origin: u.Authority().Origin(), Domain: u.RegistrableDomain(),
@@ -404,16 +395,15 @@ func explainURL(written string, u canon.URL) URL {
 	return e
 }
 
-// What a state is called that is no outcome.
+// States besides outcomes.
 const (
 	stateUnknown     = "unknown"
-	stateSeen        = "seen" // and no more is kept of it: it was refused, or its text was let go
+	stateSeen        = "seen" // without details: it was refused, or its text was dropped
 	stateQueued      = "queued"
 	stateDeferred    = "deferred"
 	stateQuarantined = frontier.ReasonQuarantined
 )
 
-// explainState says what became of the URL.
 func (k *Facts) explainState() State {
 	c := k.Candidate()
 	e := State{
@@ -441,7 +431,7 @@ func (k *Facts) explainState() State {
 	return e
 }
 
-// in is the instant after a wait; nil when that is never.
+// in returns the instant after a wait; nil if that is unlimited.
 func (k *Facts) in(d time.Duration) *time.Time {
 	if d == frontier.Never {
 		return nil
@@ -449,7 +439,6 @@ func (k *Facts) in(d time.Duration) *time.Time {
 	return instantOf(k.Now.Add(d))
 }
 
-// explainHost says what is known of the host.
 func (k *Facts) explainHost() Host {
 	e := Host{Known: k.Known, Own: k.Own}
 	if !k.Known {
@@ -471,14 +460,13 @@ func (k *Facts) explainHost() Host {
 	return e
 }
 
-// What a trap says of a URL.
+// Results of a trap.
 const (
 	trapHolds  = "holds"
-	trapExempt = "exempt" // a seed, what a seed redirects to, or a URL that was asked for or released before
+	trapExempt = "exempt" // a seed, its redirect target, or a URL that was requested or released before
 )
 
-// traps are the opinions of the traps: those of the scope that were asked, which refuse, and those of the host's history,
-// which hold.
+// traps returns the results of the traps of the scope, which refuse, and of the host's history, which hold.
 func (k *Facts) traps() []Rule {
 	limits := k.Settings.Traps
 	all := []Rule{}
@@ -486,6 +474,11 @@ func (k *Facts) traps() []Rule {
 		if strings.HasPrefix(o.Rule, storage.RuleOfTraps) {
 			all = append(all, Rule{o.Rule, o.Says})
 		}
+	}
+	// See held in package crawler.
+	exempt := found.SeedChain(k.Candidate())
+	if x := k.Entry; x != nil {
+		exempt = exempt || x.Attempts > 0 || !x.Replaced.IsZero() || x.Outcome == 0 && x.Reason == frontier.ReasonReleased
 	}
 	off := trap.Limits{Queries: -1, Template: -1, Copy: -1}
 	for _, r := range []struct {
@@ -497,7 +490,7 @@ func (k *Facts) traps() []Rule {
 	} {
 		says := scope.SaysNothing
 		switch {
-		case k.exempt():
+		case exempt:
 			says = trapExempt
 		case k.History.Held(k.URL, r.only) != "":
 			says = trapHolds
@@ -507,16 +500,7 @@ func (k *Facts) traps() []Rule {
 	return all
 }
 
-// exempt reports whether no history holds the URL: see held.
-func (k *Facts) exempt() bool {
-	if found.SeedChain(k.Candidate()) {
-		return true
-	}
-	x := k.Entry
-	return x != nil && (x.Attempts > 0 || !x.Replaced.IsZero() || x.Outcome == 0 && x.Reason == frontier.ReasonReleased)
-}
-
-// budgets are the bounds of politeness rule 15. That of time is in seconds, of this run.
+// budgets returns the budgets of politeness rule 15. Time is in seconds of this run.
 func (k *Facts) budgets() []Budget {
 	all := []Budget{
 		{budget.MaxPages, k.Stats.Counts[budget.Pages], limitTo(k.Settings.MaxPages)},
@@ -538,7 +522,7 @@ func (k *Facts) budgets() []Budget {
 	return all
 }
 
-// limitTo is a limit of which zero means none.
+// limitTo returns n as a limit; zero means unlimited.
 func limitTo(n int64) *int64 {
 	if n == 0 {
 		return nil
@@ -546,7 +530,6 @@ func limitTo(n int64) *int64 {
 	return &n
 }
 
-// explainPace says who asks for which pause.
 func (k *Facts) explainPace() Pace {
 	e := Pace{Terms: []PaceTerm{{By: storage.ByFloor, Seconds: seconds(k.Floor)}, {By: storage.ByHostSetting}, {By: storage.ByCrawlDelay}, {By: storage.ByRequestRate}, {By: storage.ByRateLimit}, {By: storage.ByResponseTime}}}
 	if d := k.Set.Delay; d > 0 {
@@ -585,31 +568,30 @@ func (k *Facts) explainPace() Pace {
 	return e
 }
 
-// Robots is the host's robots policy and what it says of the URL.
+// Robots is the host's robots.txt and its verdict on the URL.
 type Robots struct {
-	Source   string     `json:"source"` // "crawl" or "archive"; "none" when nothing is known
-	URL      string     `json:"url"`    // where it is asked for
+	Source   string     `json:"source"` // PolicyNone, PolicyCrawl or PolicyArchive
+	URL      string     `json:"url"`
 	Final    string     `json:"final_url,omitempty"`
-	Fetched  *time.Time `json:"fetched,omitempty"` // when the answer that decides came, or was last confirmed
+	Fetched  *time.Time `json:"fetched,omitempty"` // when the response that decides arrived or was last confirmed
 	Expires  *time.Time `json:"expires,omitempty"`
 	Valid    bool       `json:"valid"`
-	Need     string     `json:"need"` // what must be done before the URL may be judged: "judge", "refresh", "fetch" or "wait"
+	Need     string     `json:"need"` // before the URL may be judged: "judge", "refresh", "fetch" or "wait"
 	Retry    *time.Time `json:"retry,omitempty"`
 	Status   int        `json:"status,omitempty"` // of the last exchange
 	Failure  string     `json:"failure,omitempty"`
 	Fails    int        `json:"failures,omitempty"` // in a row
 	Flags    string     `json:"flags,omitempty"`
-	SHA256   string     `json:"sha256,omitempty"` // of the file; empty when none decides
-	Record   string     `json:"record,omitempty"` // id of the record of the exchange that last said what the policy is
-	Standard string     `json:"standard"`         // the standard that holds beside RFC 9309
+	SHA256   string     `json:"sha256,omitempty"` // of the file, if one decides
+	Record   string     `json:"record,omitempty"` // ID of the record of the last exchange that set the policy
+	Standard string     `json:"standard"`         // obeyed besides RFC 9309
 
-	Verdict  *Verdict     `json:"verdict"` // null when nothing is known
+	Verdict  *Verdict     `json:"verdict"` // null if unknown
 	Policies []PolicyView `json:"policies,omitempty"`
 
-	delay, rate *float64 // what the policy asks for, in seconds
+	delay, rate *float64 // of the policy, in seconds
 }
 
-// Verdict is the verdict on the URL.
 type Verdict struct {
 	Allow    bool   `json:"allow"`
 	Reason   string `json:"reason"`
@@ -621,22 +603,21 @@ type Verdict struct {
 	Standard string `json:"standard,omitempty"`
 }
 
-// PolicyView is how one product token reads the file by one standard. A URL must be allowed by all.
+// PolicyView is the reading of the file for one product token and standard. All of them must allow a URL.
 type PolicyView struct {
 	Token      string          `json:"token"`
 	Standard   string          `json:"standard"`
-	Named      bool            `json:"named"` // a group names the token; otherwise those of "*" bind
+	Named      bool            `json:"named"` // a group names the token; otherwise groups for "*" apply
 	Group      string          `json:"group,omitempty"`
-	Rules      int             `json:"rules"` // that bind
+	Rules      int             `json:"rules"` // that apply
 	Target     string          `json:"target"`
 	Allow      bool            `json:"allow"`
 	Reason     string          `json:"reason"`
 	Why        string          `json:"why"`
-	Candidates []CandidateView `json:"candidates"` // the rules that match, the one that decides first
+	Candidates []CandidateView `json:"candidates"` // matching rules, the deciding one first
 	More       int             `json:"more,omitempty"`
 }
 
-// CandidateView is a rule that matches.
 type CandidateView struct {
 	Line    int    `json:"line"`
 	Length  int    `json:"length"`
@@ -646,17 +627,17 @@ type CandidateView struct {
 	Pattern string `json:"pattern"`
 }
 
-// maxCandidates bounds the candidates of a view: a hostile file may have tens of thousands that match one URL.
+// maxCandidates bounds the candidates of a view: a hostile file may have tens of thousands that match.
 const maxCandidates = 50
 
-// Where a policy comes from.
+// Sources of a policy.
 const (
 	PolicyNone    = "none"
 	PolicyCrawl   = "crawl"   // the crawl's own state
-	PolicyArchive = "archive" // told anew from the archive, as of an instant
+	PolicyArchive = "archive" // reconstructed from the archive, as of an instant
 )
 
-// robotsOf explains what a state, with the rules that it holds, says of u at an instant.
+// robotsOf explains the verdict of a state and its rules on u at an instant.
 func robotsOf(g *gate.Gate, source string, u canon.URL, s robots.State, r gate.Rules, record string, now time.Time) Robots {
 	a := u.Authority().Origin()
 	e := Robots{Source: source, URL: gate.PolicyURL(u.Authority()), Record: record, Standard: g.Terms.Standard.String()}
@@ -695,7 +676,7 @@ func robotsOf(g *gate.Gate, source string, u canon.URL, s robots.State, r gate.R
 	return e
 }
 
-// asks keeps the pauses that the policy asks for.
+// asks sets the delays of the policy.
 func (e *Robots) asks(book *robots.Rulebook) {
 	if d, ok := book.CrawlDelay(); ok {
 		e.delay = seconds(d)
@@ -728,7 +709,6 @@ func viewOf(x robots.Explanation) PolicyView {
 	return v
 }
 
-// whyDecides says in words why the first candidate decides.
 func whyDecides(x robots.Explanation) string {
 	switch {
 	case x.Verdict.Reason == robots.RobotsItself:
