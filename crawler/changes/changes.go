@@ -19,24 +19,23 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// Options say what is compared.
+// Options select what to compare.
 type Options struct {
 	From, To int64  // generations; zero means the last two
-	Temp     string // for temporary files; empty means the system's folder
-	Running  bool   // the crawl is: its ledger counts up to its checkpoint
+	Temp     string // folder for temporary files; empty means the system's
+	Running  bool   // the crawl runs: read its ledger up to the checkpoint
 
-	// OptedOut reports whether an opt-out list in force names the URL, for the latest generation. Nil means that there
-	// is no list.
+	// OptedOut reports whether an opt-out list in force names the URL, for the latest generation. Nil means no list.
 	OptedOut func(canon.URL) bool
 }
 
-// ErrOne says that a crawl has one generation alone.
+// ErrOne means that a crawl has only one generation.
 var ErrOne = errors.New("there is one generation, and nothing to compare it with")
 
-// ErrGeneration says that there is no such generation, or that the one is not older than the other.
+// ErrGeneration means that a generation does not exist, or that From is not older than To.
 var ErrGeneration = errors.New("no such generations")
 
-// Compare says how two generations of the crawl in dir differ. The crawl may be running.
+// Compare compares two generations of the crawl in dir, which may be running.
 func Compare(ctx context.Context, dir string, o Options) (_ *Result, err error) {
 	in, err := export.Open(ctx, o.Temp, dir)
 	if err != nil {
@@ -63,12 +62,15 @@ func Compare(ctx context.Context, dir string, o Options) (_ *Result, err error) 
 			Counts: map[string]Count{}, Kinds: map[string]int64{}, Missing: map[string]int64{}, Changes: []Change{},
 		},
 	}
-	// What the last update wrote says whether it came to its end.
+	// The last update recorded whether it completed.
 	if head, ok := crawldir.ReadChangesHeader(filepath.Join(dir, crawldir.ChangesName)); ok && head.Generation == to {
 		c.r.Complete, c.r.Round = head.Complete, head.Round
 	}
-	if to == latest {
-		c.listed = o.OptedOut
+	if to == latest && o.OptedOut != nil {
+		c.listed = func(url string) bool {
+			u, err := canon.Parse(url)
+			return err == nil && o.OptedOut(u)
+		}
 	}
 	if err := c.outcomes(ctx, r); err != nil {
 		return nil, err
@@ -81,7 +83,6 @@ func Compare(ctx context.Context, dir string, o Options) (_ *Result, err error) 
 	return c.r, nil
 }
 
-// which are the generations to compare.
 func (o Options) which(latest int64) (from, to int64, err error) {
 	if latest < 2 {
 		return 0, 0, ErrOne
@@ -101,25 +102,24 @@ func (r *ledgerReading) of(generation int64) Generation {
 	return Generation{Number: generation}
 }
 
-// comparing is one comparison.
 type comparing struct {
 	from, to int64
 	r        *Result
-	listed   func(canon.URL) bool         // an opt-out list names it; nil if none is known
-	pairs    []pair                       // beside r.Changes
+	listed   func(url string) bool        // an opt-out list names it; nil if unknown
+	pairs    []pair                       // parallel to r.Changes
 	spent    int                          // bytes of diffs
-	alike    map[[sha256.Size]byte]string // the first URL by the lines that go and come
+	alike    map[[sha256.Size]byte]string // the first URL by changed lines
 }
 
-// pair is what is read of a change.
+// pair is the reading of one change.
 type pair struct {
 	payload     [2]string // before and after
-	wanted      [2]bool   // the texts
+	wanted      [2]bool   // texts to read
 	texts       [2]*reading
 	outstanding int
 }
 
-// outcomes goes through the ledger by URL.
+// outcomes reads the ledger by URL.
 func (c *comparing) outcomes(ctx context.Context, r *ledgerReading) error {
 	var h history
 	for row, err := range r.lines.All() {
@@ -139,7 +139,7 @@ func (c *comparing) outcomes(ctx context.Context, r *ledgerReading) error {
 	return nil
 }
 
-// settle says what became of a URL.
+// settle records the change of a URL.
 func (c *comparing) settle(h *history) {
 	change := c.became(h)
 	if change == "" {
@@ -172,7 +172,7 @@ func (c *comparing) settle(h *history) {
 	c.r.Changes, c.pairs = append(c.r.Changes, x), append(c.pairs, p)
 }
 
-// became is what became of a URL; "" where neither generation has it.
+// became returns the change of a URL; "" if neither generation has it.
 func (c *comparing) became(h *history) string {
 	had := h.had && h.was.there
 	switch {
@@ -191,8 +191,8 @@ func (c *comparing) became(h *history) string {
 	case h.asked:
 		return Unknown
 	case c.r.Round || h.met < c.from:
-		return "" // a round asks for some pages alone; the others were missing before
-	case c.optedOut(h.url):
+		return "" // a round requests only some pages; the others were missing before
+	case c.listed != nil && c.listed(h.url):
 		return OptedOut
 	case c.r.Complete:
 		return Unlinked
@@ -200,19 +200,13 @@ func (c *comparing) became(h *history) string {
 	return Unasked
 }
 
-// optedOut reports whether an opt-out list names a URL now.
-func (c *comparing) optedOut(url string) bool {
-	u, err := canon.Parse(url)
-	return err == nil && c.listed != nil && c.listed(u)
-}
-
-// same reports whether two fetched answers have one payload.
+// same reports whether two fetched responses have the same payload.
 func (c *comparing) same(h *history) bool {
 	return h.was.Outcome == storage.OutcomeFetched && h.is.Outcome == storage.OutcomeFetched &&
 		h.was.Payload != "" && h.was.Payload == h.is.Payload && h.was.Truncated == "" && h.is.Truncated == ""
 }
 
-// moves finds payloads that one URL lost and another one, alone, has newly.
+// moves finds payloads that exactly one URL lost and exactly one other gained.
 func (c *comparing) moves() {
 	type places struct{ lost, found []int }
 	by := map[string]*places{}
@@ -234,7 +228,7 @@ func (c *comparing) moves() {
 	}
 	for _, m := range by {
 		if len(m.lost) != 1 || len(m.found) != 1 {
-			continue // copies: which is which, nobody knows
+			continue // ambiguous copies
 		}
 		lost, found := &c.r.Changes[m.lost[0]], &c.r.Changes[m.found[0]]
 		lost.MovedTo, found.MovedFrom = found.URL, lost.URL
@@ -252,7 +246,7 @@ func (c *comparing) tally(x *Change) {
 	c.r.Counts[x.Change] = n
 }
 
-// count sums up what is listed.
+// count adds up the listed changes.
 func (c *comparing) count() {
 	for i := range c.r.Changes {
 		x := &c.r.Changes[i]
@@ -266,13 +260,13 @@ func (c *comparing) count() {
 	}
 	for _, w := range Words() {
 		if _, ok := c.r.Counts[w]; !ok {
-			c.r.Counts[w] = Count{} // each word has its number, also of none
+			c.r.Counts[w] = Count{} // each word has a number
 		}
 	}
 	slices.SortStableFunc(c.r.Changes, func(a, b Change) int { return cmp.Compare(a.URL, b.URL) })
 }
 
-// told is what the ledger says of a URL in one line, as it is sorted.
+// told is a ledger line about a URL, as sorted.
 type told struct {
 	Generation int64           `json:"g"`
 	Time       time.Time       `json:"t"`
@@ -286,10 +280,9 @@ type told struct {
 	Why        string          `json:"w,omitempty"`
 }
 
-// sortMemory is how many bytes of lines are sorted in memory at once.
-const sortMemory = 16 << 20
+const sortMemory = 16 << 20 // bytes of lines
 
-// A reading of a ledger: its lines by URL, and its generations.
+// ledgerReading is a ledger's lines by URL, and its generations.
 type ledgerReading struct {
 	lines       *sorted.Rows[told]
 	generations map[int64]*Generation
@@ -297,7 +290,6 @@ type ledgerReading struct {
 	bad         int64
 }
 
-// maxGenerations is how many generations are told apart: more than anybody makes.
 const maxGenerations = 1 << 20
 
 func readLedger(ctx context.Context, temp string, c *export.Crawl) (r *ledgerReading, err error) {
@@ -305,7 +297,7 @@ func readLedger(ctx context.Context, temp string, c *export.Crawl) (r *ledgerRea
 	last := int64(1)
 	err = c.Decisions(ctx, func(l *storage.Line, generation int64) error {
 		if generation <= 0 || generation > maxGenerations {
-			generation = last // it does not say: it is that of the lines before
+			generation = last // unknown: that of the previous line
 		}
 		last = generation
 		g := r.generations[generation]
@@ -323,49 +315,42 @@ func readLedger(ctx context.Context, temp string, c *export.Crawl) (r *ledgerRea
 	return r, nil
 }
 
-// add adds a line that says what became of a URL. Refusals that never became a task have no outcome.
+// add adds a line with an outcome. Refusals that never became a task have none.
 func (r *ledgerReading) add(l *storage.Line, generation int64) error {
 	if l.Outcome == "" || l.Outcome == storage.OutcomeDeferred || l.Count > 0 ||
 		l.Decision == storage.DecisionRobots || l.Decision == storage.DecisionOwner || l.Kind == storage.KindMap {
 		return nil
 	}
 	if strings.ContainsFunc(l.URL, func(c rune) bool { return c <= ' ' }) {
-		r.bad++ // no URL of ours
+		r.bad++ // no crawl requests it
 		return nil
 	}
 	if _, err := canon.Parse(l.URL); err != nil {
 		r.bad++
-		return nil //nolint:nilerr // it is counted
+		return nil //nolint:nilerr // counted
+	}
+	why := ""
+	if !telling(l.Outcome) {
+		why = cmp.Or(l.Reason, string(l.Decision))
 	}
 	return r.lines.Add(l.URL, told{
 		Generation: generation, Time: l.Time, Outcome: l.Outcome, Change: l.Change, Status: l.Status, Type: l.Type,
-		Payload: l.Payload, Record: l.Record, Truncated: l.Truncated, Why: why(l),
+		Payload: l.Payload, Record: l.Record, Truncated: l.Truncated, Why: why,
 	})
 }
 
-// telling reports whether an outcome says what is there.
+// telling reports whether an outcome reveals what is at the URL.
 func telling(o storage.Outcome) bool {
 	return o == storage.OutcomeFetched || o == storage.OutcomeRedirected || o == storage.OutcomeGone
 }
 
-// why says why nothing is known of what is there.
-func why(l *storage.Line) string {
-	if telling(l.Outcome) {
-		return ""
-	}
-	if l.Reason == "" {
-		return string(l.Decision)
-	}
-	return l.Reason
-}
-
-// state is what the crawl has of a URL at the end of a generation.
+// state is what the crawl has of a URL after a generation.
 type state struct {
 	told
 	there bool // something was fetched, or it redirects
 }
 
-// take takes in a line. What an answer confirms stays as it is, by the record that has its body.
+// take adds a line. A confirmed state keeps the record with the body.
 func (s *state) take(t *told) {
 	if s.there && (t.Change == storage.ChangeUnchanged || t.Change == storage.ChangeFresh) {
 		s.Generation = t.Generation
@@ -374,7 +359,7 @@ func (s *state) take(t *told) {
 	*s = state{told: *t, there: t.Outcome != storage.OutcomeGone}
 }
 
-// page reports whether it is a page or a text, as far as the server says.
+// page reports whether the server declares a page or a text.
 func (s *state) page() bool {
 	t := mediatype.Parse(s.Type)
 	return s.Outcome == storage.OutcomeFetched && (t.Name == "" || t.IsHTML() || t.IsXHTML() || t.Name == "text/plain")
@@ -384,14 +369,14 @@ func (s *state) answer() *Answer {
 	return &Answer{Time: s.Time, Status: s.Status, Type: s.Type, Record: s.Record}
 }
 
-// A history is what the ledger says of a URL, up to a generation and up to another.
+// history is a URL's state after each of the two generations.
 type history struct {
 	url        string
 	was, is    state
-	had        bool  // was says something
-	met        int64 // the last generation up to the first that has a line of it
-	asked, now bool  // the later ones have a line of it; one that tells
-	lost       told  // the last one that tells nothing
+	had        bool  // was is known
+	met        int64 // the last generation up to the first compared one with a line
+	asked, now bool  // later generations have a line; one that reveals what is there
+	lost       told  // the last line that reveals nothing
 }
 
 func (h *history) take(t *told, from, to int64) {
@@ -415,153 +400,150 @@ func (h *history) take(t *told, from, to int64) {
 	}
 }
 
-// What became of a URL.
+// Changes of a URL.
 const (
-	New       = "new"       // the one generation had nothing there
-	Changed   = "changed"   // another payload, or a redirect to another place; Kind says which
-	Unchanged = "unchanged" // the same payload, or not asked for because it holds still
-	Gone      = "gone"      // 404 or 410, where something was
-	Unknown   = "unknown"   // it was there, and no answer says whether it still is
-	Unlinked  = "unlinked"  // it was there, and nothing led to it when all was done
-	OptedOut  = "opted-out" // it was there, and an opt-out list names it or its address now
-	Unasked   = "unasked"   // it was there, and was not asked for; whether nothing leads to it is not known
+	New       = "new"       // nothing was there
+	Changed   = "changed"   // another payload or redirect target; see Kind
+	Unchanged = "unchanged" // the same payload, or not requested because it is still fresh
+	Gone      = "gone"      // 404 or 410, after something was there
+	Unknown   = "unknown"   // no response shows whether it is still there
+	Unlinked  = "unlinked"  // nothing links to it in a complete generation
+	OptedOut  = "opted-out" // an opt-out list names it or its address now
+	Unasked   = "unasked"   // not requested; it is unknown whether anything links to it
 )
 
-// Words are all that may become of a URL, in the order in which they are told.
+// Words returns all changes in the order of reports.
 func Words() []string {
 	return []string{New, Changed, Gone, Unknown, OptedOut, Unlinked, Unasked, Unchanged}
 }
 
-// How a URL changed.
+// Kinds of Changed.
 const (
-	Text     = "text"     // the main text differs; the whole text where a page has no main one, or one that lacks much
-	Around   = "around"   // the main text is the same, what stands around it differs
+	Text     = "text"     // the main text differs; the whole text if a page has no main text, or an incomplete one
+	Around   = "around"   // only the text around the main text differs
 	Markup   = "markup"   // the text is the same
-	Coding   = "coding"   // the bytes are the same, and were sent with another content coding
-	File     = "file"     // it is no text, and its bytes differ
-	Redirect = "redirect" // it redirects, or did, or elsewhere
-	Unread   = "unread"   // its texts cannot be compared; Missing says why
+	Coding   = "coding"   // the bytes are the same, in another content coding
+	File     = "file"     // not a text, and its bytes differ
+	Redirect = "redirect" // a redirect before or after
+	Unread   = "unread"   // the texts cannot be compared; see Missing
 )
 
-// Kinds are all the ways to change, in the order in which they are told.
+// Kinds returns all kinds in the order of reports.
 func Kinds() []string { return []string{Text, Redirect, File, Unread, Around, Markup, Coding} }
 
-// Why texts cannot be compared.
+// Reasons why texts cannot be compared.
 const (
 	NoRecord   = "not in the archive"        // forgotten, lost, or never archived
 	NoOriginal = "another archive has it"    // the original of a revisit
-	Redacted   = "the body was redacted"     // of it, or of what a revisit refers to
+	Redacted   = "the body was redacted"     // or that of its original
 	Cut        = "the body was cut"          // by a limit of the crawl, or the connection
-	NoBody     = "the body cannot be read"   // it is damaged
-	NoText     = "no text"                   // pages that are pictures alone
-	TooMany    = "too many to read them all" // of new and gone pages, whose texts are read up to MaxExcerpts
-	Differs    = "only one is a page"        // as when a file takes the place of a page
+	NoBody     = "the body cannot be read"   // damaged
+	NoText     = "no text"                   // for example only pictures
+	TooMany    = "too many to read them all" // new and gone pages beyond MaxExcerpts
+	Differs    = "only one is a page"        // a file replaces a page, or the reverse
 )
 
-// Reasons are all of them, in the order in which they are told.
+// Reasons returns all reasons in the order of reports.
 func Reasons() []string {
 	return []string{NoRecord, NoOriginal, Redacted, Cut, NoBody, NoText, TooMany, Differs}
 }
 
-// Bounds.
 const (
-	MaxListed   = 20_000  // URLs that changed, by name; all are counted
-	MaxExcerpts = 1_000   // new and gone pages of which the text is read
+	MaxListed   = 20_000  // listed changes; all are counted
+	MaxExcerpts = 1_000   // new and gone pages whose text is read
 	MaxDiffs    = 8 << 20 // bytes of all diffs
 	MaxLines    = 200     // lines of a diff
-	MaxExcerpt  = 20      // lines of a new page, or one that is gone
-	MaxLine     = 600     // bytes of a line that is shown
+	MaxExcerpt  = 20      // lines of a new or gone page
+	MaxLine     = 600     // bytes of a line
 )
 
-// Version is that of the JSON form.
+// Version is the version of the JSON form.
 const Version = 1
 
-// A Result is how two generations of a crawl differ.
+// A Result is the difference between two generations of a crawl.
 type Result struct {
 	Version  int        `json:"version"`
 	Dir      string     `json:"dir"`
 	From     Generation `json:"from"`
 	To       Generation `json:"to"`
 	Latest   int64      `json:"latest"`   // generation
-	Running  bool       `json:"running"`  // the crawl was, so that To may not be whole
-	Complete bool       `json:"complete"` // nothing of To was left to do, as far as that is known
+	Running  bool       `json:"running"`  // the crawl was running, so To may be incomplete
+	Complete bool       `json:"complete"` // nothing of To was left to do, as far as known
 	Round    bool       `json:"round,omitempty"`
 
-	Counts  map[string]Count `json:"counts"`  // by what became of URLs
-	Kinds   map[string]int64 `json:"kinds"`   // of those that changed
-	Missing map[string]int64 `json:"missing"` // why texts are missing
+	Counts  map[string]Count `json:"counts"`  // by change
+	Kinds   map[string]int64 `json:"kinds"`   // of Changed
+	Missing map[string]int64 `json:"missing"` // missing texts by reason
 	Moved   int64            `json:"moved"`
 
-	Changes  []Change `json:"changes"`   // by URL, without those that are unchanged
+	Changes  []Change `json:"changes"`   // by URL, without Unchanged
 	LeftOut  int64    `json:"left_out"`  // changes beyond MaxListed
 	NoDiffs  int64    `json:"no_diffs"`  // diffs beyond MaxDiffs
-	BadLines int64    `json:"bad_lines"` // of the ledger, of what is no URL of ours
+	BadLines int64    `json:"bad_lines"` // ledger lines with invalid URLs
 }
 
-// A Generation is one of the crawl, as its ledger has it.
+// A Generation is a generation in the ledger.
 type Generation struct {
 	Number int64     `json:"generation"`
 	Began  time.Time `json:"began"`
-	Ended  time.Time `json:"ended"` // its last decision
+	Ended  time.Time `json:"ended"` // at its last decision
 }
 
-// Count is of pages and of all else: pictures, style sheets, redirects.
+// Count counts pages and all other URLs: pictures, style sheets, redirects.
 type Count struct {
 	Pages int64 `json:"pages"`
 	Other int64 `json:"other"`
 }
 
-// All is how many there are.
 func (c Count) All() int64 { return c.Pages + c.Other }
 
-// A Change is what became of one URL.
+// A Change is the change of one URL.
 type Change struct {
 	URL    string  `json:"url"`
 	Change string  `json:"change"`
 	Kind   string  `json:"kind,omitempty"`   // of Changed
-	Why    string  `json:"why,omitempty"`    // of Unknown, what the ledger says
-	Page   bool    `json:"page"`             // it is a page or a text
+	Why    string  `json:"why,omitempty"`    // of Unknown, from the ledger
+	Page   bool    `json:"page"`             // a page or a text
 	Title  string  `json:"title,omitempty"`  // first line of its text
-	Before *Answer `json:"before,omitempty"` // nil for what is new
-	After  *Answer `json:"after,omitempty"`  // nil where there is none
+	Before *Answer `json:"before,omitempty"` // nil for New
+	After  *Answer `json:"after,omitempty"`  // nil for none
 
-	MovedTo   string `json:"moved_to,omitempty"`   // where the same payload is now, and was not before
-	MovedFrom string `json:"moved_from,omitempty"` // the same, told of what is new
+	MovedTo   string `json:"moved_to,omitempty"`   // new place of the payload
+	MovedFrom string `json:"moved_from,omitempty"` // of New: old place of the payload
 
 	Missing string `json:"missing,omitempty"` // why there is no text to compare
-	Diff    *Diff  `json:"diff,omitempty"`    // without lines where SameAs has them
-	SameAs  string `json:"same_as,omitempty"` // the first page whose text changed by the same lines, as by a new footer
+	Diff    *Diff  `json:"diff,omitempty"`    // without lines if SameAs has them
+	SameAs  string `json:"same_as,omitempty"` // the first page with the same changed lines, as by a new footer
 }
 
-// An Answer is an archived one.
+// An Answer is an archived response.
 type Answer struct {
 	Time     time.Time `json:"time"`
 	Status   int       `json:"status"`
 	Type     string    `json:"type,omitempty"`
 	Record   string    `json:"record,omitempty"`
-	Location string    `json:"location,omitempty"` // of a redirect, as it was written
+	Location string    `json:"location,omitempty"` // of a redirect, as written
 }
 
-// A Diff is how two texts differ. Of a new page the first text is empty, of one that is gone the second.
+// A Diff is the difference of two texts. A new page has an empty first text, a gone page an empty second one.
 type Diff struct {
-	Of      string `json:"of"`      // "main" or "whole": which text
+	Of      string `json:"of"`      // "main" or "whole"
 	Added   int    `json:"added"`   // lines
 	Removed int    `json:"removed"` // lines
-	Lines   []Line `json:"lines"`   // in their order, up to MaxLines; begins of parts are lines "@"
+	Lines   []Line `json:"lines"`   // in order, up to MaxLines; a line "@" begins a part
 	LeftOut int    `json:"left_out,omitempty"`
 }
 
-// A Line is one of a diff. In JSON it is its mark followed by its text.
+// A Line is a line of a diff. In JSON it is its mark followed by its text.
 type Line struct {
-	Mark byte // '@' for where a part begins, ' ', '-' or '+'
+	Mark byte // '@', ' ', '-' or '+'
 	Text string
 }
 
-// MarshalText has JSON write a line as a string.
+// MarshalText implements encoding.TextMarshaler.
 func (l Line) MarshalText() ([]byte, error) { return append([]byte{l.Mark}, l.Text...), nil }
 
-// Says reports whether a site says something else: a page is new, gone or not known, or has another text, or something
-// redirects elsewhere.
+// Says reports whether the content of the site changed: pages that are new, gone or unknown, other texts or redirects.
 func (r *Result) Says() bool {
 	for _, word := range []string{New, Gone, Unknown, OptedOut, Unlinked} {
 		if r.Counts[word].All() > 0 {

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -23,7 +24,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// judge says how a URL changed, of what was read of it, and lets that go.
+// judge classifies the change of a URL by the readings, and releases them.
 func (c *comparing) judge(at int) {
 	x, p := &c.r.Changes[at], &c.pairs[at]
 	before, after := p.texts[0], p.texts[1]
@@ -43,7 +44,7 @@ func (c *comparing) judge(at int) {
 	}
 }
 
-// excerpt shows the beginning of a page that is new, or gone.
+// excerpt shows the beginning of a new or gone page.
 func (c *comparing) excerpt(x *Change, r *reading, mark byte) {
 	switch {
 	case r == nil:
@@ -53,7 +54,7 @@ func (c *comparing) excerpt(x *Change, r *reading, mark byte) {
 	case r.missing != "":
 		x.Missing = r.missing
 	case !r.page:
-		x.Page = false // whatever its server says
+		x.Page = false // despite the server's declaration
 	case r.whole == "":
 		x.Missing = NoText
 	default:
@@ -64,7 +65,7 @@ func (c *comparing) excerpt(x *Change, r *reading, mark byte) {
 	}
 }
 
-// changed says how two answers of a URL differ.
+// changed compares two responses of a URL.
 func (c *comparing) changed(x *Change, before, after *reading) {
 	is := func(a *Answer) bool { return a != nil && a.Status/100 == 3 && a.Status != 304 }
 	if is(x.Before) || is(x.After) {
@@ -76,10 +77,7 @@ func (c *comparing) changed(x *Change, before, after *reading) {
 	case before == nil || after == nil:
 		x.Missing = NoRecord
 	case before.missing != "" || after.missing != "":
-		x.Missing = before.missing + after.missing
-		if before.missing != "" {
-			x.Missing = before.missing
-		}
+		x.Missing = cmp.Or(before.missing, after.missing)
 	case before.sum == after.sum && !before.cut && !after.cut:
 		x.Kind, x.Page = Coding, after.page
 	case !before.page && !after.page:
@@ -94,13 +92,13 @@ func (c *comparing) changed(x *Change, before, after *reading) {
 		return
 	}
 	if (before.cut || after.cut) && x.Diff == nil {
-		x.Missing = Cut // what is there is alike; of the rest nothing is known
+		x.Missing = Cut // the texts are equal as far as they were read
 		x.Kind = Unread
 	}
 }
 
-// texts compares two texts. The whole texts decide where a page has no main text, or one that lacks much. The smaller
-// diff is shown where the extractor of the main text took two different parts of the page for it.
+// texts compares two texts: the whole texts if a page has no main text, or an incomplete one. It shows the smaller diff, in
+// case the extractor chose different parts of the page as the main text.
 func (c *comparing) texts(x *Change, before, after *reading) {
 	all := differ(before.whole, after.whole)
 	if all == nil {
@@ -130,11 +128,11 @@ func (c *comparing) texts(x *Change, before, after *reading) {
 }
 
 const (
-	surelyMain = 0.9 // share of the text from which all prose of a page is in its main text
-	shortLine  = 60  // bytes that a line of a menu or footer has at most
+	surelyMain = 0.9 // with this share of the text, the main text has all prose of a page
+	shortLine  = 60  // longest line of a menu or footer, in bytes
 )
 
-// changesProse reports whether a line differs that is longer than those of menus and footers, whichever of its sentences does.
+// changesProse reports whether a line differs that is longer than those of menus and footers.
 func changesProse(before, after string) bool {
 	before, after = before+"\n", after+"\n"
 	for _, e := range udiff.Lines(before, after) {
@@ -147,7 +145,7 @@ func changesProse(before, after string) bool {
 	return false
 }
 
-// of is which text of a reading is compared.
+// of returns which text of a reading is compared.
 func of(r *reading) string {
 	if r.main == r.whole {
 		return "whole"
@@ -155,7 +153,7 @@ func of(r *reading) string {
 	return "main"
 }
 
-// show keeps a diff, while there is room for all. What changed alike on many pages, as their footer, is kept once.
+// show keeps a diff within MaxDiffs. Pages with the same changed lines, as in their footer, share one.
 func (c *comparing) show(x *Change, d *Diff) {
 	if x.Change == Changed && d.LeftOut == 0 {
 		if c.alike == nil {
@@ -168,7 +166,10 @@ func (c *comparing) show(x *Change, d *Diff) {
 		}
 		c.alike[sum] = x.URL
 	}
-	size := d.size()
+	size := 0
+	for _, l := range d.Lines {
+		size += len(l.Text) + 8
+	}
 	if c.spent+size > MaxDiffs {
 		c.r.NoDiffs++
 		d.LeftOut += len(d.Lines)
@@ -179,17 +180,16 @@ func (c *comparing) show(x *Change, d *Diff) {
 	x.Diff = d
 }
 
-// titleOf is the first line of a text.
 func titleOf(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return shortened(line, 200)
 }
 
-// reading is what one answer says.
+// reading is the content of one response.
 type reading struct {
-	at       int    // of the change
+	at       int    // index of the change
 	side     int    // 0 is before, 1 after
-	key      string // SURT: those of one URL come one behind the other
+	key      string // SURT: readings of one URL arrive consecutively
 	page     bool
 	missing  string
 	location string
@@ -198,22 +198,22 @@ type reading struct {
 	partial  bool // main lacks much of whole
 	share    float64
 	cut      bool
-	sum      [sha256.Size]byte // of the body without codings
+	sum      [sha256.Size]byte // of the decoded body
 }
 
-// wish is an answer to be read.
+// wish is a response to read.
 type wish struct{ at, side int }
 
-// wishes are the answers to be read, by digests of their URLs and of the ids of their records.
+// wishes are the responses to read, by digests of their URLs and record IDs.
 type wishes struct {
 	seed    maphash.Seed
 	urls    map[uint64]bool
 	records map[uint64]wish
 
-	redacted map[string]bool // ids of records that were redacted, as the ledger records
+	redacted map[string]bool // record IDs, from the ledger
 }
 
-// read reads the texts of what changed, of so many pages that are new or gone, and where redirects lead.
+// read reads changed texts, those of up to MaxExcerpts new or gone pages, and the targets of redirects.
 func (c *comparing) read(ctx context.Context, in *export.Inputs) error {
 	w := c.wish()
 	if len(w.records) > 0 {
@@ -258,7 +258,7 @@ func (c *comparing) read(ctx context.Context, in *export.Inputs) error {
 	return nil
 }
 
-// close judges those of which no more comes: the archive has not what the ledger names.
+// close judges changes without further readings: the archive lacks records that the ledger names.
 func (c *comparing) close(pending map[int]bool) {
 	for at := range pending {
 		c.judge(at)
@@ -300,7 +300,7 @@ func (w *wishes) sum(s string) uint64 { return maphash.String(w.seed, s) }
 
 func (w *wishes) wants(l cdxj.Line) bool { return w.urls[w.sum(l.URL)] }
 
-// read reads a capture; nothing where it is none that is wanted.
+// read reads a capture if it is wanted.
 func (w *wishes) read(ctx context.Context, c *export.Capture) ([]*reading, error) {
 	if c.Answer == nil {
 		return nil, nil
@@ -321,7 +321,7 @@ func (w *wishes) read(ctx context.Context, c *export.Capture) ([]*reading, error
 	answer, body, done, err := c.Whole(text.MaxRead + 1)
 	switch {
 	case err != nil:
-		r.missing = NoBody // its coding, or its record: whole crawls are not refused for one body
+		r.missing = NoBody // one bad body does not fail the comparison
 		return []*reading{r}, ctx.Err()
 	case body == nil:
 		r.missing = NoOriginal
@@ -339,7 +339,7 @@ func (w *wishes) read(ctx context.Context, c *export.Capture) ([]*reading, error
 	return []*reading{r}, done()
 }
 
-// text reads what there is to read in a body.
+// text reads the text of a body.
 func (r *reading) text(ctx context.Context, contentType string, body io.Reader) error {
 	sum := sha256.New()
 	in := bufio.NewReaderSize(io.TeeReader(body, sum), mediatype.MaxSniff)
@@ -361,7 +361,7 @@ func (r *reading) text(ctx context.Context, contentType string, body io.Reader) 
 	return r.rest(in, sum)
 }
 
-// rest reads to the end, so that the digest is of the whole.
+// rest reads to the end for the digest.
 func (r *reading) rest(in io.Reader, sum hash.Hash) error {
 	_, err := io.Copy(io.Discard, in)
 	copy(r.sum[:], sum.Sum(nil))
@@ -371,8 +371,8 @@ func (r *reading) rest(in io.Reader, sum hash.Hash) error {
 	return err
 }
 
-// differ compares two texts; nil where they are the same. Of texts that hardly have anything in common, the comparison
-// gives up after a bounded search and shows more lines than it must.
+// differ compares two texts; nil if they are equal. For very different texts the search is bounded, and shows more lines than
+// necessary.
 func differ(before, after string) *Diff {
 	if before == after {
 		return nil
@@ -380,7 +380,7 @@ func differ(before, after string) *Diff {
 	before, rows := sentences(before)
 	after, _ = sentences(after)
 	u, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), 1)
-	if err != nil { // edits that we did not make: none of udiff.Lines overlap
+	if err != nil { // overlapping edits, which udiff.Lines does not make
 		return &Diff{Lines: []Line{}}
 	}
 	d := &Diff{Lines: []Line{}}
@@ -395,14 +395,12 @@ func differ(before, after string) *Diff {
 	return d
 }
 
-// longLine is from how many bytes on a line is compared by its sentences: of a long paragraph few are shown.
-const longLine = 240
+const longLine = 240 // bytes; longer lines are compared by sentence
 
 var sentenceEnds = strings.NewReplacer(". ", ".\n", "! ", "!\n", "? ", "?\n", "。", "。\n")
 
-// sentences is a text in which each sentence of a long line is a line, as is each word of a sentence that is too long to be
-// shown. rows has the number of the line that each was in. The last line ends, so that a line that is appended does not
-// change the one before.
+// sentences splits long lines into sentences, and sentences that are too long to show into words. rows has the original line
+// numbers. The last line gets a newline, so that appending a line does not change it.
 func sentences(s string) (pieces string, rows []int) {
 	var b strings.Builder
 	row := 0
@@ -432,7 +430,6 @@ func (d *Diff) add(mark byte, text string) {
 	}
 }
 
-// hunk takes in lines.
 func (d *Diff) hunk(lines []udiff.Line) {
 	for _, l := range lines {
 		mark := byte(' ')
@@ -448,7 +445,7 @@ func (d *Diff) hunk(lines []udiff.Line) {
 	}
 }
 
-// shortened is the beginning of a text, at a rune.
+// shortened cuts a text at a rune boundary.
 func shortened(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -459,7 +456,7 @@ func shortened(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// excerpt is the beginning of a text as a diff against nothing.
+// excerpt returns the beginning of a text as a diff against nothing.
 func excerpt(text string, mark byte) *Diff {
 	d := &Diff{Lines: []Line{}}
 	n := 0
@@ -478,7 +475,7 @@ func excerpt(text string, mark byte) *Diff {
 	return d
 }
 
-// sum is a digest of the lines that go and come, wherever they stand.
+// sum digests the changed lines, wherever they are.
 func (d *Diff) sum(kind string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	fmt.Fprintln(h, kind)
@@ -489,12 +486,4 @@ func (d *Diff) sum(kind string) (sum [sha256.Size]byte) {
 	}
 	copy(sum[:], h.Sum(nil))
 	return sum
-}
-
-// size is how many bytes a diff has.
-func (d *Diff) size() (n int) {
-	for _, l := range d.Lines {
-		n += len(l.Text) + 8
-	}
-	return n
 }
