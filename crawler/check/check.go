@@ -21,8 +21,8 @@ import (
 	"curtsy/storage"
 )
 
-// Judge says what is amiss with the links of a generation of the crawl in dir; 0 is the latest. Temporary files go to temp;
-// empty means the system's folder.
+// Judge checks the links of a generation of the crawl in dir; 0 is the latest. Temporary files go to temp; empty means the
+// system's folder.
 func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, err error) {
 	in, err := export.Open(ctx, temp, dir)
 	if err != nil {
@@ -45,14 +45,21 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 		return nil, fmt.Errorf("check: %w", err)
 	}
 	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, r: empty()}
-	j.r.asked, j.r.crawled = t.isAsked, func(url string) bool { return t.isCrawled(url, generation) }
+	j.r.asked = t.isAsked
+	j.r.crawled = func(url string) bool { // its host, in the generation
+		u, err := canon.Parse(url)
+		return err == nil && t.crawled[u.Host()] == generation
+	}
 	j.r.Generation, j.r.Checked, j.r.Left = generation, t.asked, int64(len(t.rest))
 	defer func() { err = errors.Join(err, j.fragments.rows.Close()) }()
 	r := reader{t}
 	if err := export.Visit(ctx, in, worthReading, r.read, j.take); err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	if err := j.fragments.missing(j.missing); err != nil {
+	err = j.fragments.missing(func(w wanted) {
+		j.add(subject{fragment, w.URL}, Finding{URL: w.URL, Reason: "no element has this id or name", Kind: KindFragment, On: w.Places, Count: w.Count})
+	})
+	if err != nil {
 		return nil, err
 	}
 	j.unmentioned()
@@ -71,17 +78,15 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 	return j.result(unfetched)
 }
 
-// judging gathers what the documents mention.
 type judging struct {
 	told      *told
 	fragments *fragments
 	findings  map[subject]*Finding
-	unasked   [duplicate + 1]int // findings by what they are, but for those about URLs that were asked for
-	repeated  int                // places in findings behind the first of each, at most maxRepeated
+	unasked   [duplicate + 1]int // findings by what they are, except for those about requested URLs
+	repeated  int                // places after the first of each finding, at most maxRepeated
 	r         *Result
 }
 
-// take takes in a document.
 func (j *judging) take(d *reading) error {
 	j.r.Mentions += d.mentions
 	j.r.Left += d.left
@@ -106,7 +111,7 @@ func (j *judging) take(d *reading) error {
 		case ofLedger:
 			if known := j.told.amiss[m.key]; known != nil {
 				known.met = true
-				s.url = known.url // however it is written
+				s.url = known.url // in the ledger's spelling
 			}
 		}
 		j.add(s, Finding{URL: s.url, Reason: m.reason, Kind: m.kind, On: m.places, Count: m.count})
@@ -114,7 +119,7 @@ func (j *judging) take(d *reading) error {
 	return nil
 }
 
-// add adds to a finding, or makes it.
+// add adds to a finding, or creates it.
 func (j *judging) add(s subject, f Finding) {
 	was := j.findings[s]
 	if was == nil {
@@ -139,19 +144,14 @@ func (j *judging) add(s subject, f Finding) {
 		was.On = append(was.On, p)
 	}
 	if f.Kind == KindRequisite {
-		was.Kind = KindRequisite // a page lacks something without it
+		was.Kind = KindRequisite // the more serious one
 	}
 }
 
-// sitemapElement is the element of a sitemap that mentions a URL.
+// sitemapElement is the element of a URL in a sitemap.
 const sitemapElement = "loc"
 
-// missing takes in a fragment without an anchor.
-func (j *judging) missing(w wanted) {
-	j.add(subject{fragment, w.URL}, Finding{URL: w.URL, Reason: "no element has this id or name", Kind: KindFragment, On: w.Places, Count: w.Count})
-}
-
-// unmentioned takes in what is broken though no document was seen to mention it: seeds, and what sitemaps list.
+// unmentioned adds broken URLs that no document mentions: seeds, and URLs in sitemaps.
 func (j *judging) unmentioned() {
 	for _, s := range j.told.amiss {
 		if s.met || s.kind == storage.KindRedirect || s.kind == storage.KindScript || s.verdict != broken && s.kind != storage.KindSeed {
@@ -173,8 +173,8 @@ func (j *judging) unmentioned() {
 	}
 }
 
-// result sorts findings into where they belong. unfetched reports why a URL that the ledger lacks was not requested; nil of an
-// earlier generation, whose frontier is gone.
+// result sorts the findings into lists. unfetched reports why a URL that the ledger lacks was not requested; nil for earlier
+// generations, whose frontier is gone.
 func (j *judging) result(unfetched func(canon.URL, bool) (string, error)) (*Result, error) {
 	r := j.r
 	for s, f := range j.findings {
@@ -208,11 +208,14 @@ func mostFirst(a, b Finding) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.URL, b.URL), cmp.Compare(a.Reason, b.Reason))
 }
 
-// byLedger sorts in what the ledger decides of.
+// byLedger classifies a finding by the ledger.
 func (j *judging) byLedger(f *Finding, unfetched func(canon.URL, bool) (string, error)) error {
 	s := j.told.of(f.URL)
 	if s == nil {
-		why := j.told.silence(f.URL)
+		why := "" // no response to robots.txt
+		if u, err := canon.Parse(f.URL); err == nil {
+			why = j.told.dead[u.Authority().Origin()]
+		}
 		if silent[why] {
 			if f.Reason = why; f.Kind == KindLink && j.told.isOutside(f.URL) {
 				f.Kind = KindExternal
@@ -259,33 +262,32 @@ func (j *judging) byLedger(f *Finding, unfetched func(canon.URL, bool) (string, 
 	return nil
 }
 
-// Since is how the broken links stand to those of an earlier result.
+// Since compares the broken links with those of an earlier result.
 type Since struct {
 	Earlier  Earlier   `json:"compared_with"`
 	New      []Finding `json:"new"`      // broken now, and not before
-	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked on the hosts that were crawled
-	Still    int       `json:"still"`    // broken then and now
+	Repaired []Finding `json:"repaired"` // broken before; now reachable, or no longer linked on the crawled hosts
+	Still    int       `json:"still"`    // broken both times
 }
 
-// Earlier is the earlier result that a result is compared with.
+// Earlier is a kind of earlier result, as the command's JSON names it.
 type Earlier string
 
-// The earlier results. They are words of the command's JSON.
 const (
-	EarlierCrawl    Earlier = "the crawl before" // the generation before this one
+	EarlierCrawl    Earlier = "the crawl before" // the previous generation
 	EarlierBaseline Earlier = "the baseline"
 )
 
-// Compare says what became of the broken links of a result that is of the generation before, unless nothing was tested. A
-// URL that could not be tested now is neither repaired nor still broken.
+// Compare compares the broken links with those of the previous generation, unless nothing was tested. URLs that could not be
+// tested are neither repaired nor still broken.
 func (r *Result) Compare(before *Result) {
 	if r.Checked > 0 {
 		r.Since, _ = r.since(before.Broken, EarlierCrawl)
 	}
 }
 
-// tested reports whether a URL that was broken was requested now, or a page that mentioned it, or whether such a page is
-// no longer there on a host that was crawled. Untold are the URLs of which nothing is known now.
+// tested reports whether a broken URL was requested now, or a page that mentioned it, or whether such a page is gone from a
+// crawled host. untold are URLs of unknown state.
 func (r *Result) tested(f *Finding, untold map[string]bool) bool {
 	if r.asked == nil || r.asked(f.URL) {
 		return r.Checked > 0
@@ -295,21 +297,18 @@ func (r *Result) tested(f *Finding, untold map[string]bool) bool {
 	})
 }
 
-// since holds what is broken now against what was, and gives the difference and what was broken already. What a URL is
-// mentioned as does not matter: a picture that was lost is lost still where it is a link.
+// since compares the broken URLs with earlier ones, and also returns those that were broken before. The kind of a mention
+// does not matter: a missing picture remains missing as a link.
 func (r *Result) since(before []Finding, with Earlier) (s *Since, known []Finding) {
 	then, now, untold := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range before {
 		then[before[i].URL] = true
 	}
-	for i := range r.Untested {
-		untold[r.Untested[i].URL] = true
+	for _, f := range slices.Concat(r.Untested, r.Undecided) {
+		untold[f.URL] = true
 	}
-	for i := range r.Undecided {
-		untold[r.Undecided[i].URL] = true
-	}
-	for i := range r.Ignored {
-		untold[r.Ignored[i].URL] = true
+	for _, f := range r.Ignored {
+		untold[f.URL] = true
 	}
 	s = &Since{Earlier: with, New: []Finding{}, Repaired: []Finding{}}
 	for i := range r.Broken {
@@ -324,7 +323,7 @@ func (r *Result) since(before []Finding, with Earlier) (s *Since, known []Findin
 	s.Still = len(known)
 	for i := range before {
 		if r.Partial || r.Left > 0 {
-			break // what was not reached, or is beyond the bound, is not fixed
+			break // what was not reached, or exceeds the bound, is not repaired
 		}
 		if f := before[i]; !now[f.URL] && !untold[f.URL] && r.tested(&f, untold) {
 			now[f.URL] = true // once
@@ -334,16 +333,16 @@ func (r *Result) since(before []Finding, with Earlier) (s *Since, known []Findin
 	return s, known
 }
 
-// A Baseline is what was broken in an earlier result.
+// A Baseline is the broken links of an earlier result.
 type Baseline []Finding
 
-// Against leaves those links in Broken that the baseline has not: the others are Known.
+// Against moves the links that the baseline has from Broken to Known.
 func (r *Result) Against(b Baseline) {
 	r.Since, r.Known = r.since(b, EarlierBaseline)
 	r.Broken = r.Since.New
 }
 
-// ParseBaseline reads what the command printed as JSON. What was known already then is known now.
+// ParseBaseline reads the command's JSON output. It includes the links that were known then.
 func ParseBaseline(name string, text io.Reader) (Baseline, error) {
 	var was struct {
 		Checked *int64     `json:"checked"`
@@ -379,21 +378,20 @@ func ParseBaseline(name string, text io.Reader) (Baseline, error) {
 	return b, nil
 }
 
-// Ignore is a line of a file of what is not to be told.
+// Ignore is a line of a file of findings to ignore.
 type Ignore struct {
 	Line    int    `json:"line"`
 	Pattern string `json:"pattern"`
 	Why     string `json:"why"`
-	Matched int    `json:"matched"` // findings that it took
+	Matched int    `json:"matched"` // ignored findings
 
 	re *regexp.Regexp
 }
 
-// maxComplaints is how many bad lines are told at once.
-const maxComplaints = 10
+const maxComplaints = 10 // reported bad lines
 
-// ParseIgnores reads such a file: a line has a pattern (RE2, unanchored, on the URL as it is told), white space, and why
-// its findings are to be left out. Empty lines and those that begin with # say nothing. An error has the lines that are wrong.
+// ParseIgnores reads a file of findings to ignore: each line has a pattern (RE2, unanchored, on the reported URL), white space,
+// and a reason. Empty lines and lines that begin with # are skipped. The error lists the invalid lines.
 func ParseIgnores(name, text string) ([]Ignore, error) {
 	var all []Ignore
 	var wrong []error
@@ -424,8 +422,8 @@ func ParseIgnores(name, text string) ([]Ignore, error) {
 	return all, errors.Join(wrong...)
 }
 
-// Ignore leaves out the findings that the first matching line takes, of whatever is told but for what was not tested. What
-// was broken is in Ignored, with the reason of that line.
+// Ignore removes findings by the first matching line, except for untested URLs. Broken links move to Ignored, with the reason
+// of the line.
 func (r *Result) Ignore(lines []Ignore) {
 	first := func(f *Finding) *Ignore {
 		for i := range lines {
@@ -437,17 +435,13 @@ func (r *Result) Ignore(lines []Ignore) {
 		return nil
 	}
 	rest := func(all []Finding, isBroken bool) []Finding {
-		kept := all[:0]
-		for i := range all {
-			by := first(&all[i])
-			switch {
-			case by == nil:
-				kept = append(kept, all[i])
-			case isBroken:
-				r.Ignored = append(r.Ignored, Ignored{all[i], by.Why})
+		return slices.DeleteFunc(all, func(f Finding) bool {
+			by := first(&f)
+			if by != nil && isBroken {
+				r.Ignored = append(r.Ignored, Ignored{f, by.Why})
 			}
-		}
-		return kept
+			return by != nil
+		})
 	}
 	r.Broken = rest(r.Broken, true)
 	if r.Since != nil {
@@ -455,13 +449,7 @@ func (r *Result) Ignore(lines []Ignore) {
 	}
 	r.Insecure, r.Mixed, r.Duplicates = rest(r.Insecure, false), rest(r.Mixed, false), rest(r.Duplicates, false)
 	r.Undecided = rest(r.Undecided, false)
-	kept := r.Redirects[:0]
-	for i := range r.Redirects {
-		if first(&r.Redirects[i].Finding) == nil {
-			kept = append(kept, r.Redirects[i])
-		}
-	}
-	r.Redirects = kept
+	r.Redirects = slices.DeleteFunc(r.Redirects, func(d Redirect) bool { return first(&d.Finding) != nil })
 	for _, l := range lines {
 		if l.Matched == 0 {
 			r.Unused = append(r.Unused, l)
@@ -469,79 +457,78 @@ func (r *Result) Ignore(lines []Ignore) {
 	}
 }
 
-// Ignored is a broken link that is left out.
+// Ignored is an ignored broken link.
 type Ignored struct {
 	Finding
 	Why string `json:"why"`
 }
 
-// Kind says which kind of link is broken.
+// Kind is a kind of link, as the command's JSON names it.
 type Kind string
 
-// The kinds. They are words of the command's JSON, which others build on.
 const (
-	KindLink      Kind = "link"      // for a reader to follow
-	KindFragment  Kind = "fragment"  // the page is there, the place in it is not
-	KindExternal  Kind = "external"  // on a host that the check is not of
-	KindRequisite Kind = "requisite" // what a browser fetches to show the page
+	KindLink      Kind = "link"      // for readers
+	KindFragment  Kind = "fragment"  // a missing place in an existing page
+	KindExternal  Kind = "external"  // on a host outside the check
+	KindRequisite Kind = "requisite" // needed to show the page
 )
 
-// Place is where a URL is mentioned. Its texts are the site's.
+// Place is where a URL is mentioned. Its texts come from the site.
 type Place struct {
 	Page      string `json:"page"`
 	Element   string `json:"element"`   // empty in a style sheet
 	Attribute string `json:"attribute"` // in a style sheet "url", "import"
-	Line      int    `json:"line"`      // from 1; 0 where it is not known
+	Line      int    `json:"line"`      // from 1; 0 if unknown
 	Column    int    `json:"column"`    // in characters, from 1
 	Text      string `json:"text,omitempty"`
 }
 
-// Finding is a URL that something is amiss with.
+// Finding is a problem with a URL.
 type Finding struct {
 	URL    string  `json:"url"`
-	Status int     `json:"status"` // 0 where there was no answer
+	Status int     `json:"status"` // 0 without a response
 	Reason string  `json:"reason"`
 	Kind   Kind    `json:"kind"`
 	On     []Place `json:"on"`
-	Count  int64   `json:"count"` // mentions, of which On has the first MaxPlaces
+	Count  int64   `json:"count"` // all mentions; On has the first MaxPlaces
 }
 
-// Redirect is a URL that leads elsewhere.
+// Redirect is a redirected link.
 type Redirect struct {
 	Finding
-	To        string   `json:"to"`        // where it ends
-	Permanent bool     `json:"permanent"` // each step is: the link should name To
-	Via       []string `json:"via"`       // the steps between, if there are any
+	To        string   `json:"to"`        // the final URL
+	Permanent bool     `json:"permanent"` // all steps are, so the link should name To
+	Via       []string `json:"via"`       // intermediate steps
 }
 
-// Result is what is to be said of the links of a crawl.
+// Result is the result of a check.
 type Result struct {
-	Generation int64 `json:"generation"` // of the crawl: 1 for the first; 0 where it is not known
+	Generation int64 `json:"generation"` // of the crawl, from 1; 0 if unknown
 
-	Partial bool `json:"partial,omitempty"` // the crawl was interrupted or reached no host: URLs are left that were not tested
+	Partial bool `json:"partial,omitempty"` // the crawl was interrupted or reached no host: URLs remain untested
 
-	Checked   int64 `json:"checked"`   // URLs that were asked for
-	Documents int64 `json:"documents"` // pages, style sheets and SVG files that were read
-	Mentions  int64 `json:"mentions"`  // of URLs, in these
+	Checked   int64 `json:"checked"`   // requested URLs
+	Documents int64 `json:"documents"` // pages, style sheets and SVG files read
+	Mentions  int64 `json:"mentions"`  // of URLs in them
 
 	Broken     []Finding  `json:"broken"`
 	Redirects  []Redirect `json:"redirects"`
-	Insecure   []Finding  `json:"insecure"`      // http, where https answered
-	Mixed      []Finding  `json:"mixed_content"` // requisites by http of a page by https
+	Insecure   []Finding  `json:"insecure"`      // http, although https works
+	Mixed      []Finding  `json:"mixed_content"` // http requisites of https pages
 	Duplicates []Finding  `json:"duplicate_ids"` // Reason is the id, URL the page
-	Undecided  []Finding  `json:"undecided"`     // leaves whose hosts do not answer robots
-	Untested   []Finding  `json:"untested"`      // what nobody asked for, or nobody answered, and why
+	Undecided  []Finding  `json:"undecided"`     // external links whose hosts reject robots
+	Untested   []Finding  `json:"untested"`      // not requested or without a response, with the reason
 
-	Since   *Since    `json:"since,omitempty"`          // the crawl before, or a baseline
-	Known   []Finding `json:"known,omitempty"`          // broken, as the baseline has them
-	Ignored []Ignored `json:"ignored,omitempty"`        // broken, and left out
-	Unused  []Ignore  `json:"unused_ignores,omitempty"` // lines that left nothing out
+	Since   *Since    `json:"since,omitempty"`          // the previous generation, or a baseline
+	Known   []Finding `json:"known,omitempty"`          // broken links in the baseline
+	Ignored []Ignored `json:"ignored,omitempty"`        // ignored broken links
+	Unused  []Ignore  `json:"unused_ignores,omitempty"` // lines without findings
 
-	External int64 `json:"external"`       // URLs of other hosts that nobody asked for
-	Unread   int64 `json:"unread"`         // documents of which the archive lacks the body
+	External int64 `json:"external"`       // unrequested URLs of other hosts
+	Unread   int64 `json:"unread"`         // documents without a body in the archive
 	Left     int64 `json:"left,omitempty"` // findings beyond the bound
 
-	// Whether a URL was requested, and whether anything of its host was; nil for a folder, all of whose files are read.
+	// Whether a URL was requested, and any URL of its host; nil for a folder, whose files are all read.
 	asked, crawled func(url string) bool
 }
 
@@ -552,14 +539,14 @@ func empty() *Result {
 	}
 }
 
-// Nothing is the result of a crawl that reached no host.
+// Nothing returns the result of a crawl that reached no host.
 func Nothing() *Result {
 	r := empty()
 	r.Partial = true
 	return r
 }
 
-// OverBudget counts the untested URLs that budgets left out, by the flag.
+// OverBudget counts the URLs that budgets left untested, by flag.
 func (r *Result) OverBudget() map[string]int64 {
 	over := map[string]int64{}
 	for i := range r.Untested {
@@ -570,17 +557,15 @@ func (r *Result) OverBudget() map[string]int64 {
 	return over
 }
 
-// MaxPlaces is how many places a finding has.
-const MaxPlaces = 1000
-
 const (
-	pagePlaces  = 20     // of one finding on one page
-	maxUnasked  = 10000  // findings of a kind about URLs that nobody asked for
-	maxRepeated = 100000 // places in all, behind the first of each finding
+	MaxPlaces   = 1000   // of a finding
+	pagePlaces  = 20     // of a finding on one page
+	maxUnasked  = 10000  // findings of a kind about unrequested URLs
+	maxRepeated = 100000 // places after the first of each finding
 )
 
-// Within has a result of a folder that was served at an origin speak of that folder: its URLs are paths, and its pages
-// are what file makes of their paths.
+// Within converts the result of a folder served at origin: URLs become paths, and pages become the file names that file
+// returns for their paths.
 func (r *Result) Within(origin string, file func(path string) string) {
 	r.asked, r.crawled = nil, nil
 	short := func(s string) string { return strings.ReplaceAll(s, origin, "") }
@@ -613,7 +598,7 @@ func (r *Result) Within(origin string, file func(path string) string) {
 // Outside is the reason for not testing a link to a file that is in the folder only through a symbolic link out of it.
 const Outside = "a symbolic link leads out of the folder"
 
-// LeadOut has what the folder has by such links be not tested instead of broken: whoever publishes it may follow them.
+// LeadOut moves links to such files from Broken to Untested: the publisher may follow symbolic links.
 func (r *Result) LeadOut(out func(path string) bool) {
 	r.Broken = slices.DeleteFunc(r.Broken, func(f Finding) bool {
 		u, err := url.Parse(f.URL)
@@ -626,7 +611,7 @@ func (r *Result) LeadOut(out func(path string) bool) {
 	})
 }
 
-// once leaves out places that stand there already: one file may be the answer to several URLs.
+// once removes repeated places: several URLs may lead to one file.
 func once(places []Place) []Place {
 	met, kept := map[Place]bool{}, places[:0]
 	for _, p := range places {

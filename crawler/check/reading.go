@@ -18,47 +18,47 @@ import (
 	"curtsy/storage/warc"
 )
 
-// reading is what one document says that matters. Nothing in it holds on to the document.
+// reading is the relevant content of a document. It does not reference the document.
 type reading struct {
 	url      string
 	page     uint64 // digest of the key
-	anchored bool   // all its anchors are known
+	anchored bool   // all its anchors are in anchors
 	unread   bool
 	mentions int64
-	left     int64 // mentions of what is beyond maxUnasked or maxNames
+	left     int64 // mentions beyond maxUnasked or maxNames
 	found    map[subject]*mentioned
 	order    []subject
 	anchors  []uint64 // digests of page and name
 }
 
-// subject is what mentions are gathered by: what is amiss, and with what.
+// subject groups mentions by problem.
 type subject struct {
 	what what
-	url  string // of a fragment with it; of an id, the id
+	url  string // with the fragment of a fragment; of a duplicate, the ID
 }
 
 type what uint8
 
 const (
-	ofLedger  what = iota // the ledger says that something is amiss with the URL, or nothing at all
-	malformed             // it is no URL
+	ofLedger  what = iota // the ledger reports a problem with the URL, or lacks it
+	malformed             // an invalid URL
 	fragment
 	insecure
 	mixed
 	duplicate
 )
 
-// mentioned is how often a document mentions something, and where first.
+// mentioned counts the mentions of a subject in a document.
 type mentioned struct {
-	key    uint64 // of ofLedger, the digest of the key; of fragment, of page and name
-	page   uint64 // of fragment, the page that should have it
+	key    uint64 // of ofLedger, the digest of the key; of fragment, that of page and name
+	page   uint64 // of fragment, the target page
 	kind   Kind
 	reason string
 	places []Place
 	count  int64
 }
 
-// worthReading leaves out what is certainly no page and no style sheet.
+// worthReading excludes media types that are neither pages nor style sheets.
 func worthReading(l cdxj.Line) bool {
 	if l.Status >= 300 && l.Status != 304 {
 		return false
@@ -71,10 +71,9 @@ func worthReading(l cdxj.Line) bool {
 	return true
 }
 
-// reader reads documents.
 type reader struct{ told *told }
 
-// read reads a capture; nil where it is none that counts, or no document.
+// read reads a capture; nil if it does not count or is not a document.
 func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 		return nil, nil // a leaf
 	}
 	if !ok || a.record != r.told.sum(c.Answer.ID) {
-		return nil, nil // of an earlier generation, or asked for once more
+		return nil, nil // of an earlier generation, or requested again
 	}
 	whole, body, done, err := c.Whole(extract.MaxParse)
 	if err != nil {
@@ -97,7 +96,7 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 	}
 	if body == nil {
 		switch extract.KindOf(c.Index.Mime, u.Path(), nil) {
-		case extract.KindPage, extract.KindStyle, extract.KindSVG: // others are not read, see document
+		case extract.KindPage, extract.KindStyle, extract.KindSVG: // document reads no others
 			d.unread = true
 		}
 		return d.some(), done()
@@ -114,7 +113,7 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 	return d.some(), done()
 }
 
-// document is a document that is read.
+// document is a document in progress.
 type document struct {
 	*reading
 	told *told
@@ -122,8 +121,8 @@ type document struct {
 	cut  bool
 	ids  map[uint64]struct{} // digests
 
-	repeated int                 // places of what it mentions behind the first of each
-	refs     map[string]resolved // by the text of the reference, as long as there are few
+	repeated int                 // places after the first of each subject
+	refs     map[string]resolved // cache by the text of the reference
 }
 
 type resolved struct {
@@ -131,7 +130,7 @@ type resolved struct {
 	err error
 }
 
-// some is the reading, if there is something in it.
+// some returns the reading, unless it is empty.
 func (d *document) some() []*reading {
 	if d.mentions == 0 && !d.unread && !d.anchored {
 		return nil
@@ -162,10 +161,10 @@ func (d *document) document(contentType string, text []byte) {
 	}
 }
 
-// anchor takes in a name that a fragment may mean.
+// anchor adds a name that a fragment may refer to.
 func (d *document) anchor(name string, byID bool, at *markup.Place) {
 	if len(d.anchors) == maxNames {
-		d.cut = true // those behind it are not known
+		d.cut = true // further ones are unknown
 		return
 	}
 	sum := d.told.anchor(d.page, name)
@@ -179,25 +178,25 @@ func (d *document) anchor(name string, byID bool, at *markup.Place) {
 	d.ids[sum] = struct{}{}
 }
 
-// anchor is the digest of a name on a page.
+// anchor digests a name on a page.
 func (t *told) anchor(page uint64, name string) uint64 {
 	return t.sum(fmt.Sprintf("%x %s", page, name))
 }
 
 const (
-	maxShown = 300     // bytes that are kept of what is no URL
-	maxRefs  = 1 << 13 // references that are remembered by their text
+	maxShown = 300     // bytes of an invalid URL
+	maxRefs  = 1 << 13 // cached references
 	maxNames = 1 << 16 // anchors of a document, and distinct fragments that it links to
 )
 
-// mention takes in a mention of a URL.
+// mention adds a mention of a URL.
 func (d *document) mention(r markup.Ref, at *markup.Place) {
 	kind := KindLink
 	switch {
 	case r.Role.Requisite(), r.Role == markup.Lazy:
 		kind = KindRequisite
 	case r.Role != markup.Link && r.Role != markup.Refresh:
-		return // nobody follows it, and nothing shows it
+		return // neither followed nor shown
 	}
 	d.mentions++
 	to := d.resolve(r)
@@ -214,18 +213,17 @@ func (d *document) mention(r markup.Ref, at *markup.Place) {
 		return
 	}
 	d.judge(to.url, kind, r, at)
-	if kind == KindLink && !(r.Nested && to.url == d.url) { // a page within an attribute has names of its own
+	if kind == KindLink && !(r.Nested && to.url == d.url) { // a page in an attribute has its own anchors
 		d.fragment(to.url, r, at)
 	}
 }
 
 func (d *document) resolve(r markup.Ref) resolved {
-	key := r.Raw
 	if r.Base != d.url || r.Charset != "" {
 		u, err := r.URL()
 		return resolved{u, err}
 	}
-	to, ok := d.refs[key]
+	to, ok := d.refs[r.Raw]
 	if ok {
 		return to
 	}
@@ -234,12 +232,12 @@ func (d *document) resolve(r markup.Ref) resolved {
 		d.refs = map[string]resolved{}
 	}
 	if len(d.refs) < maxRefs {
-		d.refs[key] = to
+		d.refs[r.Raw] = to
 	}
 	return to
 }
 
-// judge holds a mention against what the ledger says.
+// judge compares a mention with the ledger.
 func (d *document) judge(u canon.URL, kind Kind, r markup.Ref, at *markup.Place) {
 	key := d.told.sum(u.Key())
 	if kind == KindRequisite && u.Scheme() == "http" && d.url.Scheme() == "https" {
@@ -255,12 +253,12 @@ func (d *document) judge(u canon.URL, kind Kind, r markup.Ref, at *markup.Place)
 		return
 	}
 	if _, ok := d.told.rest[key]; ok {
-		return // it is counted as left
+		return // counted in Result.Left
 	}
 	d.add(subject{ofLedger, u.String()}, mentioned{key: key, kind: kind}, r, at)
 }
 
-// secure reports whether the same URL by https was answered.
+// secure reports whether the https form of the URL works.
 func (t *told) secure(u canon.URL) bool {
 	if u.Authority().Port() != "80" {
 		return false
@@ -273,7 +271,7 @@ func (t *told) secure(u canon.URL) bool {
 	return ok
 }
 
-// add takes in a place of something. Of what is found often on a page, a few places are kept.
+// add adds a place, up to pagePlaces of a subject.
 func (d *document) add(s subject, m mentioned, r markup.Ref, at *markup.Place) {
 	was := d.found[s]
 	if was == nil {
@@ -305,8 +303,8 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "\uFFFD")
 }
 
-// mistyped is the scheme of a reference and the one that was meant, if it is one letter away from http or https, or two that
-// changed places, and so was hardly meant; both empty for any other. No scheme of the IANA's registry is, but for shttp (RFC 2660).
+// mistyped returns the scheme of a reference and the intended one, if it is http or https with one letter wrong or two swapped;
+// otherwise both are empty. Of the registered schemes only shttp (RFC 2660) is so close.
 func mistyped(ref string) (scheme, meant string) {
 	scheme, rest, ok := strings.Cut(strings.TrimLeft(ref, " \t\n\f\r"), ":")
 	scheme = strings.ToLower(scheme)
@@ -321,9 +319,8 @@ func mistyped(ref string) (scheme, meant string) {
 	return "", ""
 }
 
-// fragment takes in the fragment of a link (HTML Standard 7.4.6.4): the name as it is written or without its percent
-// encoding must be that of an anchor. Not looked for is what needs none: "#", "#top", text fragments (#:~:), and the
-// routes of scripts (#/, #!).
+// fragment adds the fragment of a link (HTML Standard 7.4.6.4): its name as written, or percent-decoded, must be an anchor. It
+// skips fragments that need none: "#", "#top", text fragments (#:~:), and the routes of scripts (#/, #!).
 func (d *document) fragment(u canon.URL, r markup.Ref, at *markup.Place) {
 	written, _, _ := strings.Cut(strings.TrimPrefix(r.Fragment(), "#"), ":~:")
 	if written == "" || strings.EqualFold(written, "top") || written[0] == '/' || written[0] == '!' {
@@ -338,21 +335,20 @@ func (d *document) fragment(u canon.URL, r markup.Ref, at *markup.Place) {
 		mentioned{key: d.told.anchor(page, name), page: page, kind: KindFragment, reason: "no element has this id or name"}, r, at)
 }
 
-// fragments brings fragments and anchors together, in bounded memory. A row has the digest of page and name for its key, and
-// is nil for an anchor, which comes before what mentions it.
+// fragments joins fragments and anchors in bounded memory. Rows have a digest of page and name as their key. An anchor's row is
+// nil and precedes its fragments.
 type fragments struct {
 	rows  *sorted.Rows[*wanted]
-	pages map[uint64]struct{} // whose anchors are known
+	pages map[uint64]struct{} // with known anchors
 }
 
-// sortMemory is how many bytes the sorter holds.
-const sortMemory = 8 << 20
+const sortMemory = 8 << 20 // bytes
 
 func newFragments(temp string) *fragments {
 	return &fragments{rows: sorted.NewRows[*wanted](temp, sortMemory), pages: map[uint64]struct{}{}}
 }
 
-// wanted is a fragment that a page mentions.
+// wanted is a fragment that a page links to.
 type wanted struct {
 	URL    string  `json:"u"`
 	Page   uint64  `json:"p"`
@@ -379,7 +375,7 @@ func (f *fragments) mention(s subject, m *mentioned) error {
 	return nil
 }
 
-// missing gives those fragments to see that no anchor of a page is for.
+// missing calls see for fragments without an anchor.
 func (f *fragments) missing(see func(w wanted)) error {
 	there := ""
 	for row, err := range f.rows.All() {

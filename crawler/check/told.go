@@ -15,27 +15,27 @@ import (
 	"curtsy/storage"
 )
 
-// told is what the ledger says of URLs. After it is read, any number of goroutines may ask.
+// told is the ledger's knowledge of URLs. Once it is read, it is safe for concurrent use.
 type told struct {
 	seed     maphash.Seed
 	answered map[uint64]answered
 	amiss    map[uint64]*state
-	kept     [3]int            // how many states are in amiss, by their class: at most maxStates of each
-	rest     map[uint64]int64  // generations of requested URLs that something is amiss with beyond that
+	kept     [3]int            // states in amiss by class, at most maxStates of each
+	rest     map[uint64]int64  // generations of requested URLs with problems beyond that
 	hosts    map[string]bool   // of seeds, without www.
-	area     *scope.Scope      // where the crawl is not of leaves; nil where it has none
+	area     *scope.Scope      // outside it are external links; nil if they are not tested
 	dead     map[string]string // why an origin sent no robots.txt
 	asked    int64
-	crawled  map[string]int64 // by host: the latest generation in which something of it was requested, or was still fresh
+	crawled  map[string]int64 // by host: the latest generation with a request or a fresh URL
 }
 
-// answered is a URL that is as it should be.
+// answered is a URL without problems.
 type answered struct {
-	record     uint64 // digest of the id of its answer; 0 without one
+	record     uint64 // digest of its record's ID; 0 without one
 	generation int64
 }
 
-// state is a URL that something is amiss with, or that nobody asked for.
+// state is a URL with a problem, or an unrequested one.
 type state struct {
 	url        string
 	via        string
@@ -47,7 +47,7 @@ type state struct {
 	generation int64
 
 	verdict verdict
-	to      string // where a redirect ends
+	to      string // final URL of a redirect
 	steps   []string
 	forever bool // all steps are permanent
 	why     string
@@ -55,10 +55,10 @@ type state struct {
 	met     bool // a document mentions it
 }
 
-// isAsked reports whether the URL was asked for; not where there is no state.
+// isAsked reports whether the URL was requested; s may be nil.
 func (s *state) isAsked() bool { return s != nil && s.decision == storage.DecisionAllow }
 
-// class is what a state is counted as, so that redirects do not crowd out what is broken.
+// class separates redirects from other problems, so that they do not use up each other's maxStates.
 func (s *state) class() int {
 	switch {
 	case !s.isAsked():
@@ -69,19 +69,18 @@ func (s *state) class() int {
 	return 2
 }
 
-// maxStates is how many states of a class are kept. URLs beyond it that nobody asked for count as not in the ledger.
+// maxStates bounds the states of a class. Unrequested URLs beyond it count as missing in the ledger.
 const maxStates = 20_000
 
-// verdict is what is to be said of a URL.
 type verdict uint8
 
 const (
 	good     verdict = iota
-	broken           // why says how
-	moved            // to somewhere that is good
-	untested         // why says why
-	unclear          // likewise, of a leaf
-	outside          // of another host, and not asked for
+	broken           // see why
+	moved            // to a good URL
+	untested         // see why
+	unclear          // an external link; see why
+	outside          // on another host, and not requested
 )
 
 func newTold() *told {
@@ -90,7 +89,7 @@ func newTold() *told {
 
 func (t *told) sum(s string) uint64 { return maphash.String(t.seed, s) | 1 }
 
-// readLedger takes in what the ledger says up to a generation, and makes verdicts of it.
+// readLedger reads the ledger up to a generation, and judges the URLs.
 func readLedger(ctx context.Context, c *export.Crawl, latest int64, area *scope.Scope) (*told, error) {
 	t := newTold()
 	t.area = area
@@ -107,7 +106,6 @@ func readLedger(ctx context.Context, c *export.Crawl, latest int64, area *scope.
 	return t, nil
 }
 
-// line takes in a line.
 func (t *told) line(l *storage.Line, generation int64) {
 	if l.Decision == storage.DecisionRobots {
 		t.robots(l)
@@ -130,7 +128,7 @@ func (t *told) line(l *storage.Line, generation int64) {
 	if l.Decision == storage.DecisionAllow {
 		t.crawled[u.Host()] = max(t.crawled[u.Host()], generation)
 	}
-	if l.Change == storage.ChangeFresh { // what was said before still holds
+	if l.Change == storage.ChangeFresh { // the earlier result still applies
 		if a, ok := t.answered[sum]; ok {
 			a.generation = generation
 			t.answered[sum] = a
@@ -145,7 +143,7 @@ func (t *told) line(l *storage.Line, generation int64) {
 	a, wasGood := t.answered[sum]
 	isAsked := l.Decision == storage.DecisionAllow
 	if wasGood && a.generation == generation && !isAsked {
-		return // a page links to it otherwise, as with nofollow
+		return // another page also links to it, for example with nofollow
 	}
 	if was.isAsked() && was.generation == generation && was.outcome != storage.OutcomeDeferred &&
 		(!isAsked || l.Outcome == storage.OutcomeDeferred) {
@@ -177,16 +175,16 @@ func (t *told) line(l *storage.Line, generation int64) {
 	}
 }
 
-// same returns a string whose memory all states share that have it.
+// same interns a string, which many states share.
 func same[S ~string](s S) S { return unique.Make(s).Value() }
 
-// silent are the reasons of exchanges in which a host did not come to speak. A look-up that fails is none: that may be ours.
+// silent are failures without any response. A failed DNS lookup does not count: it may be a local problem.
 var silent = map[string]bool{
 	storage.ReasonNXDomain: true, storage.ReasonConnect: true, storage.ReasonNoRoute: true, storage.ReasonTimeout: true,
 	storage.ReasonTLS: true, storage.ReasonTLSIssuer: true, storage.ReasonTLSName: true, storage.ReasonTLSExpired: true,
 }
 
-// robots takes in how a robots.txt was answered: no page is asked for while nobody answers for that.
+// robots records the result for a robots.txt: without a response, no page of the origin is requested.
 func (t *told) robots(l *storage.Line) {
 	u, err := canon.Parse(l.URL)
 	if err != nil {
@@ -199,19 +197,10 @@ func (t *told) robots(l *storage.Line) {
 	}
 }
 
-// silence is why the origin of a URL sent no robots.txt; empty where it did.
-func (t *told) silence(url string) string {
-	u, err := canon.Parse(url)
-	if err != nil {
-		return ""
-	}
-	return t.dead[u.Authority().Origin()]
-}
-
-// bareHost is the name of a host as scopes compare it.
+// bareHost returns a host name without www.
 func bareHost(u canon.URL) string { return strings.TrimPrefix(u.Host(), "www.") }
 
-// judge makes verdicts, and forgets what is only of earlier generations.
+// judge judges all states, and drops those of earlier generations.
 func (t *told) judge(latest int64) {
 	for sum, a := range t.answered {
 		if a.generation < latest {
@@ -238,21 +227,21 @@ func (t *told) judge(latest int64) {
 	}
 }
 
-// untold are reasons of failures that say nothing of the link: they are ours, or pass.
+// untold are failures that reveal nothing about the link: local or temporary ones.
 var untold = map[string]bool{
 	storage.ReasonAborted: true, storage.ReasonLease: true, storage.ReasonPanic: true, storage.ReasonSlow: true,
 	storage.ReasonNoIPv4: true, storage.ReasonNoIPv6: true, storage.ReasonProxy: true,
 	storage.ReasonTooSlow: true, storage.ReasonPrivateAddress: true, storage.ReasonOptOut: true,
 }
 
-// guards are statuses by which hosts turn robots away, or anybody for now: they say nothing of the page.
+// guards are statuses of hosts that reject robots, or everybody temporarily: they reveal nothing about the page.
 var guards = map[int]bool{
 	http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusProxyAuthRequired: true, http.StatusTooManyRequests: true,
 	http.StatusUnavailableForLegalReasons: true, http.StatusServiceUnavailable: true,
-	999: true, // which nobody has defined, and LinkedIn has made known
+	999: true, // LinkedIn's, in no standard
 }
 
-// areaOf is the scope of a crawl that asks for leaves off it, without its seeds; nil where it asks for none.
+// areaOf returns the scope of a crawl that tests external links, without its seeds; nil if it tests none.
 func areaOf(s *crawldir.Settings) (*scope.Scope, error) {
 	if s.External == "" || s.External == scope.ExternalNone {
 		return nil, nil
@@ -260,7 +249,7 @@ func areaOf(s *crawldir.Settings) (*scope.Scope, error) {
 	return scope.New(scope.Config{Mode: scope.Mode(s.Scope)}, nil)
 }
 
-// isLeaf reports whether a URL lies off the scope, where such URLs are asked for.
+// isLeaf reports whether a URL is an external link that the crawl tests.
 func (t *told) isLeaf(url string) bool {
 	if t.area == nil {
 		return false
@@ -269,7 +258,7 @@ func (t *told) isLeaf(url string) bool {
 	return err == nil && !t.area.Covers(u)
 }
 
-// verdictOf says what a URL is by itself.
+// verdictOf judges a URL on its own.
 func (t *told) verdictOf(s *state) (verdict, string) {
 	switch s.decision {
 	case storage.DecisionDisallow:
@@ -295,7 +284,7 @@ func (t *told) verdictOf(s *state) (verdict, string) {
 		return untested, "the host requires a delay"
 	case s.status >= 400, s.status >= 300 && s.outcome == storage.OutcomeFailed:
 		return broken, s.reason
-	case s.outcome == storage.OutcomeDropped, s.outcome == storage.OutcomeHeld: // it answered, and the answer was not wanted
+	case s.outcome == storage.OutcomeDropped, s.outcome == storage.OutcomeHeld: // it works, but was unwanted
 		if s.status > 0 {
 			return good, ""
 		}
@@ -306,10 +295,9 @@ func (t *told) verdictOf(s *state) (verdict, string) {
 	return broken, s.reason
 }
 
-// maxSteps is how many redirects are followed in what the ledger has: a crawl follows fewer.
-const maxSteps = 32
+const maxSteps = 32 // redirects; crawls follow fewer
 
-// follow finds where a redirect ends.
+// follow judges a redirect by its final URL.
 func (t *told) follow(s *state) {
 	s.forever = true
 	at, met := s, map[*state]bool{}
@@ -356,7 +344,7 @@ func (t *told) follow(s *state) {
 	}
 }
 
-// final is the page that a URL leads to by whatever redirects, by the digest of its key.
+// final returns the key digest of the page that a URL leads to after redirects.
 func (t *told) final(u canon.URL) (sum uint64) {
 	sum = t.sum(u.Key())
 	s := t.amiss[sum]
@@ -369,7 +357,7 @@ func (t *told) final(u canon.URL) (sum uint64) {
 	return sum
 }
 
-// of is what is amiss with a URL; nil where nothing is known of it.
+// of returns the state of a URL, or nil.
 func (t *told) of(url string) *state {
 	u, err := canon.Parse(url)
 	if err != nil {
@@ -378,7 +366,6 @@ func (t *told) of(url string) *state {
 	return t.amiss[t.sum(u.Key())]
 }
 
-// isAsked reports whether a URL was requested in the generation.
 func (t *told) isAsked(url string) bool {
 	u, err := canon.Parse(url)
 	if err != nil {
@@ -390,13 +377,7 @@ func (t *told) isAsked(url string) bool {
 	return good || beyond || t.amiss[sum].isAsked()
 }
 
-// isCrawled reports whether anything of the URL's host was requested in the generation.
-func (t *told) isCrawled(url string, generation int64) bool {
-	u, err := canon.Parse(url)
-	return err == nil && t.crawled[u.Host()] == generation
-}
-
-// isOutside reports whether a URL is on none of the hosts that the crawl began at.
+// isOutside reports whether a URL is on a host without seeds.
 func (t *told) isOutside(url string) bool {
 	u, err := canon.Parse(url)
 	return err == nil && !t.hosts[bareHost(u)]

@@ -1,3 +1,3 @@
-// Package static serves a folder like a static web host, so that its links can be checked before publication. It
-// follows no link out of the folder, runs nothing, and lists no folder.
+// Package static serves a folder like a static web host, so that its links can be checked before publication. It does not
+// follow links out of the folder, run scripts, or list folders.
 package static

@@ -1,6 +1,7 @@
 package static
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,22 +12,22 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// Options say how the site is published.
+// Options describe how the site is published.
 type Options struct {
-	Base  string // the path below which the folder is served; empty means /
-	Clean bool   // /about is about.html where there is no about
+	Base  string // path of the folder on the site; empty means /
+	Clean bool   // /about is about.html if there is no about
 }
 
-// Site is a folder that is served.
+// Site serves a folder.
 type Site struct {
 	root    *os.Root
 	options Options
 }
 
-// Open opens a folder.
 func Open(dir string, o Options) (*Site, error) {
 	if o.Base == "" {
 		o.Base = "/"
@@ -41,7 +42,6 @@ func Open(dir string, o Options) (*Site, error) {
 	return &Site{root, o}, nil
 }
 
-// Close closes the folder.
 func (s *Site) Close() error { return s.root.Close() }
 
 const (
@@ -49,14 +49,14 @@ const (
 	notFound = "404.html"
 )
 
-// Pages are the paths of all pages of the site, a folder's own for its index, and the clean one where there
-// is one. The page for what is not there is none.
+// Pages returns the paths of all pages of the site, except for the 404 page: the folder's for an index, and the clean form if
+// possible.
 func (s *Site) Pages() (paths []string, err error) {
 	err = fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case !d.Type().IsRegular() || !isPage(name) || name == notFound:
+		case !d.Type().IsRegular() || !slices.Contains([]string{".html", ".htm", ".xhtml"}, strings.ToLower(path.Ext(name))) || name == notFound:
 			return nil
 		}
 		if path.Base(name) == index {
@@ -76,15 +76,7 @@ func (s *Site) Pages() (paths []string, err error) {
 	return paths, nil
 }
 
-func isPage(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".html", ".htm", ".xhtml":
-		return true
-	}
-	return false
-}
-
-// File is the file of the folder that a path of the site, as it stands in a URL, is answered with; false if there is none.
+// File returns the file that the site serves for an escaped path, and whether it has one.
 func (s *Site) File(escaped string) (name string, ok bool) {
 	plain, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -94,8 +86,8 @@ func (s *Site) File(escaped string) (name string, ok bool) {
 	return name, err == nil && name != ""
 }
 
-// LeadsOut reports whether a path, as it stands in a URL, is that of a file which the folder has only by a symbolic link out
-// of it. Such a file is not served: its name is as far as this looks.
+// LeadsOut reports whether an escaped path is that of a file outside the folder, by a symbolic link. The site does not serve
+// such files, and this does not read them.
 func (s *Site) LeadsOut(escaped string) bool {
 	plain, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -113,7 +105,7 @@ func (s *Site) LeadsOut(escaped string) bool {
 	return err == nil
 }
 
-// find is what a path is answered with: a file, or where the path of a folder leads.
+// find returns the file for a path, or the redirect target for a folder.
 func (s *Site) find(p string) (name, to string, err error) {
 	below, ok := strings.CutPrefix(p, s.options.Base)
 	if !ok || strings.Contains(below, "\x00") {
@@ -154,7 +146,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := r.URL.Path
-	if p == "/robots.txt" && s.options.Base != "/" { // it is not this site's
+	if p == "/robots.txt" && s.options.Base != "/" { // outside the site
 		http.NotFound(w, r)
 		return
 	}
@@ -172,7 +164,6 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send answers with a file.
 func (s *Site) send(w http.ResponseWriter, name string, status int) {
 	f, err := s.root.Open(name)
 	if err != nil {
@@ -183,33 +174,17 @@ func (s *Site) send(w http.ResponseWriter, name string, status int) {
 		return
 	}
 	defer f.Close()
-	if kind := typeOf(name); kind != "" {
+	ext := strings.ToLower(path.Ext(name))
+	if kind := cmp.Or(types[ext], mime.TypeByExtension(ext)); kind != "" {
 		w.Header().Set("Content-Type", kind)
 	}
 	w.WriteHeader(status)
-	_, _ = io.Copy(w, f) // whoever asked sees that it ends early
+	_, _ = io.Copy(w, f) // the client notices the early end
 }
 
-// typeOf is the media type of a file by its name: the same on each machine for what a checker reads.
-func typeOf(name string) string {
-	switch ext := strings.ToLower(path.Ext(name)); ext {
-	case ".html", ".htm":
-		return "text/html" // the charset is the page's to say
-	case ".xhtml":
-		return "application/xhtml+xml"
-	case ".css":
-		return "text/css"
-	case ".svg":
-		return "image/svg+xml"
-	case ".js", ".mjs":
-		return "text/javascript"
-	case ".txt":
-		return "text/plain"
-	case ".xml":
-		return "application/xml"
-	case ".webmanifest":
-		return "application/manifest+json"
-	default:
-		return mime.TypeByExtension(ext)
-	}
+// types are the media types that matter to the checker, independent of the machine's configuration.
+var types = map[string]string{
+	".html": "text/html", ".htm": "text/html", // without a charset: that is in the page
+	".xhtml": "application/xhtml+xml", ".css": "text/css", ".svg": "image/svg+xml", ".js": "text/javascript",
+	".mjs": "text/javascript", ".txt": "text/plain", ".xml": "application/xml", ".webmanifest": "application/manifest+json",
 }
