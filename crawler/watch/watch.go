@@ -26,7 +26,7 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// A Watch goes on with a crawl, round by round:
+// A Watch repeats a crawl in rounds:
 //
 //	for {
 //		more, err := w.Next(ctx)
@@ -34,41 +34,43 @@ import (
 //		result, err := crawldir.Run(ctx, w.Dir, crawldir.Options{Settings: w.Settings})
 //	}
 //
-// While Next sleeps nobody holds the directory. What a stop leaves undone is the first that the next watch does.
+// Nobody holds the directory while Next sleeps. The next watch first completes what a stop left undone.
 type Watch struct {
 	Dir      string
 	Settings *crawldir.Settings // PerHostPerDay is not zero
 	Options  Options
-	End      time.Time // when the watch ends; zero for never
-	Once     bool      // do what is due now, and end
+	End      time.Time // of the watch; zero for never
+	Once     bool      // do only what is due now
 
-	// Round is told of a round that begins, Sleep of a sleep. Nil for nobody.
+	// Round is called when a round begins, Sleep before a sleep. Both may be nil.
 	Round func(g budget.Generation, p *Plan)
 	Sleep func(status.Watch)
 
-	notBefore time.Time    // when to look again
-	is        status.Watch // why then
-	finished  bool         // what was pending had its run
-	began     bool         // a round
+	notBefore time.Time    // the next look
+	is        status.Watch // the reason for that time
+	finished  bool         // pending URLs had their run
+	began     bool         // a round began
 }
 
-// BusyElsewhere is why a watch waits while another command has the directory.
+// BusyElsewhere is the reason for waiting while another command holds the directory.
 const BusyElsewhere = "another command has the directory"
 
-// busyShare is how much longer than the making of a plan the time from one to the next is at least.
-const busyShare = 20
+const (
+	busyShare  = 20          // least ratio of the time between two plans to the time of making one
+	leastSleep = time.Second // between plans
+)
 
-// leastSleep keeps a plan that is due at once from being made again and again.
-const leastSleep = time.Second
-
-// Next returns when there is something for a run to do in the directory: what was left, or a round that it began. It returns
-// false when the watch is over; the error is that of ctx when that ends.
+// Next waits until a run has something to do in the directory: pending URLs, or a round that Next began. It returns false at
+// the end of the watch, and the error of ctx when that ends.
 func (w *Watch) Next(ctx context.Context) (more bool, err error) {
 	for {
 		if w.Once && w.began {
 			return false, nil
 		}
-		until := w.sleepsUntil()
+		until := w.notBefore
+		if !w.End.IsZero() && w.End.Before(until) {
+			until = w.End
+		}
 		if !w.Once && w.Sleep != nil && time.Until(until) > 0 {
 			is := w.is
 			if is.Next = until; until.Equal(w.End) {
@@ -88,31 +90,25 @@ func (w *Watch) Next(ctx context.Context) (more bool, err error) {
 		if w.Once {
 			return false, err
 		}
-		if err != nil { // somebody looks at it, or goes on with it
+		if err != nil { // another process uses the directory
 			w.is = status.Watch{Why: BusyElsewhere, URLs: w.is.URLs}
 			w.notBefore = time.Now().Add(max(leastSleep, min(w.Options.withDefaults().Gather, time.Minute)))
 		}
 	}
 }
 
-// elsewhere reports whether an error says that somebody else has the directory, or had it a moment ago.
+// elsewhere reports whether another process holds the directory, or held it a moment ago.
 func elsewhere(err error) bool {
 	return errors.Is(err, frontier.ErrInUse) || errors.Is(err, crawldir.ErrTouched) || errors.Is(err, crawldir.ErrNotEnded)
 }
 
-func (w *Watch) sleepsUntil() time.Time {
-	if !w.End.IsZero() && w.End.Before(w.notBefore) {
-		return w.End
-	}
-	return w.notBefore
-}
-
-// look sees whether there is something to do now, and if not, when.
+// look begins what is due, or sets the time of the next look.
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	began, o := time.Now(), w.Options.withDefaults()
 	o.PerDay, o.Hosts = w.Settings.PerHostPerDay, w.Settings.Hosts
 	w.notBefore, w.is = began.Add(o.Gather), status.Watch{Why: "gather", URLs: w.is.URLs}
-	if at, shut := w.shut(began); shut && !w.Once {
+	spans, err := hostrule.ParseSpans(w.Settings.Window)
+	if at, ok := spans.Opens(began); err == nil && ok && at.After(began) && !w.Once {
 		w.notBefore, w.is.Why = at, "window"
 		return false, nil
 	}
@@ -152,14 +148,7 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// shut is when the window of the crawl opens, and whether it is closed.
-func (w *Watch) shut(now time.Time) (at time.Time, shut bool) {
-	spans, err := hostrule.ParseSpans(w.Settings.Window) // Check has refused what cannot be read
-	at, ok := spans.Opens(now)
-	return at, err == nil && ok && at.After(now)
-}
-
-// wake is when there may be something to do again.
+// wake returns when there may be something to do again.
 func (w *Watch) wake(p *Plan, left crawldir.Pending, began time.Time) time.Time {
 	now := time.Now()
 	next := p.Next
@@ -167,7 +156,7 @@ func (w *Watch) wake(p *Plan, left crawldir.Pending, began time.Time) time.Time 
 		next = at
 	}
 	if most := now.Add(24 * time.Hour); next.IsZero() || next.After(most) {
-		next = most // an operator may have freed something meanwhile
+		next = most // an operator may have released something
 	}
 	if least := began.Add(max(busyShare*time.Since(began), leastSleep)); next.Before(least) {
 		next = least
@@ -190,18 +179,18 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Options are what a watch goes by. The zero value of each field means its default.
+// Options configure a watch. The zero value of each field means its default.
 type Options struct {
 	Policy freshness.Policy
-	// PerDay is how many requests a host gets within 24 hours; it is the setting of the crawl. Zero means DefaultPerDay.
+	// PerDay is the maximum number of requests to a host within 24 hours, as in the crawl's settings. Zero means DefaultPerDay.
 	PerDay int64
-	// Hosts are those of the crawl: some may get fewer.
+	// Hosts are the crawl's rules for single hosts, which may lower PerDay.
 	Hosts hostrule.Rules
-	// Gather is the shortest time from one round to the next, so that a round has several pages. Zero means an hour.
+	// Gather is the shortest time between two rounds, so that a round has several pages. Zero means an hour.
 	Gather time.Duration
 }
 
-// DefaultPerDay is how many requests a host gets within 24 hours by default.
+// DefaultPerDay is the default of Options.PerDay.
 const DefaultPerDay = 1000
 
 func (o Options) withDefaults() Options {
@@ -215,43 +204,42 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// reserve is the share of a host's budget that is left for robots.txt, redirects and new pages.
-const reserve = 0.1
+const (
+	reserve    = 0.1            // share of a host's budget for robots.txt, redirects and new pages
+	retiredFor = 24 * time.Hour // before the watch tries a retired host again
+)
 
-// retiredFor is for how long a host that was given up is left alone.
-const retiredFor = 24 * time.Hour
-
-// An Entry is what is planned of one URL.
+// An Entry is the plan for one URL.
 type Entry struct {
 	URL      string        `json:"url"`
-	Visits   int           `json:"visits"`  // that told what is there
+	Visits   int           `json:"visits"`  // that showed what is there
 	Changes  int           `json:"changes"` // of these, with a change
-	Rate     float64       `json:"rate"`    // changes a day, estimated
+	Rate     float64       `json:"rate"`    // estimated changes per day
 	Interval time.Duration `json:"-"`
 	Seconds  float64       `json:"interval_seconds"`
-	Last     time.Time     `json:"last,omitzero"` // the last visit, or attempt
+	Last     time.Time     `json:"last,omitzero"` // the last visit or attempt
 	Due      time.Time     `json:"due,omitzero"`  // zero for never
-	Why      string        `json:"why"`           // a freshness.By, or why the host is not asked
+	Why      string        `json:"why"`           // a freshness.By, or why the host is not requested
 
 	html bool
 }
 
-// Plan is what is planned of a crawl, as of one instant.
+// Plan is the plan for a crawl at one instant.
 type Plan struct {
 	Now  time.Time
-	URLs int       // that are watched
-	Due  []Entry   // to be asked for now
-	Next time.Time // when there is more to be asked for; zero for never
+	URLs int       // watched
+	Due  []Entry   // to request now
+	Next time.Time // the next due time; zero for never
 
-	why, first string                    // what decided Next, and the URL that is due then
+	why, first string                    // the reason for Next, and the URL that is due then
 	kept       int64                     // pages that are not due
-	keptOf     map[canon.Authority]int64 // of a host
-	retired    map[canon.Authority]bool  // hosts that may be tried again
+	keptOf     map[canon.Authority]int64 // by host
+	retired    map[canon.Authority]bool  // hosts to try again
 	asked      map[string]bool           // URLs of Due
 }
 
-// MakePlan plans what is to be asked for in the crawl in dir, which no process has. Each is told of all that is watched,
-// host by host; nil for nobody.
+// MakePlan plans the requests of the crawl in dir, which no process holds. It calls each for all watched URLs, host by host;
+// each may be nil.
 func MakePlan(ctx context.Context, dir string, o Options, each func(Entry) error) (_ *Plan, err error) {
 	o = o.withDefaults()
 	m := &making{
@@ -293,7 +281,6 @@ func MakePlan(ctx context.Context, dir string, o Options, each func(Entry) error
 	return m.plan, m.all(pagesOf(ctx, lines))
 }
 
-// making is a plan in the making.
 type making struct {
 	o     Options
 	each  func(Entry) error
@@ -302,7 +289,7 @@ type making struct {
 	plan  *Plan
 }
 
-// all plans the pages of one host after the other.
+// all plans the pages of one host after another.
 func (m *making) all(pages iter.Seq2[*page, error]) error {
 	var of []*page
 	for p, err := range pages {
@@ -323,14 +310,11 @@ func (m *making) all(pages iter.Seq2[*page, error]) error {
 	return m.host(of)
 }
 
-// watched reports whether a page is asked for again. What an operator, scope or trap left out is not.
-func (p *page) watched() bool {
-	return p.outcome != storage.OutcomeDropped && p.outcome != storage.OutcomeHeld
-}
-
-// host plans the pages of one host.
 func (m *making) host(pages []*page) error {
-	pages = slices.DeleteFunc(slices.Clone(pages), func(p *page) bool { return !p.watched() })
+	// What an operator, the scope or a trap excluded is not watched.
+	pages = slices.DeleteFunc(slices.Clone(pages), func(p *page) bool {
+		return p.outcome == storage.OutcomeDropped || p.outcome == storage.OutcomeHeld
+	})
 	if len(pages) == 0 {
 		return nil
 	}
@@ -372,7 +356,7 @@ func (m *making) host(pages []*page) error {
 	return nil
 }
 
-// choose takes those of a host's pages that are due, the longest overdue first, as far as its budget goes.
+// choose selects a host's due pages, the longest overdue first, within its budget.
 func (m *making) choose(a canon.Authority, entries []Entry, why string, until time.Time) {
 	now := m.plan.Now
 	slices.SortFunc(entries, func(a, b Entry) int {
@@ -400,14 +384,14 @@ func (m *making) choose(a canon.Authority, entries []Entry, why string, until ti
 	}
 }
 
-// wake notes that something is to be asked for at some time.
+// wake moves Next forward.
 func (m *making) wake(at time.Time, why, url string) {
 	if m.plan.Next.IsZero() || at.Before(m.plan.Next) {
 		m.plan.Next, m.plan.why, m.plan.first = at, why, url
 	}
 }
 
-// closed says why a host is not asked, and until when; zero for as long as nobody says otherwise.
+// closed returns why a host is not requested, and until when; zero for an unlimited time.
 func (m *making) closed(pages []*page) (why string, until time.Time) {
 	now := m.plan.Now
 	h, known := m.hosts[pages[0].authority]
@@ -435,7 +419,7 @@ func (m *making) closed(pages []*page) (why string, until time.Time) {
 	return "", now
 }
 
-// round is what a round asks for by this plan.
+// round returns the round of this plan.
 func (p *Plan) round() crawldir.Round {
 	return crawldir.Round{
 		Due:         func(e frontier.Entry) bool { return p.asked[e.URL.String()] },
@@ -445,8 +429,7 @@ func (p *Plan) round() crawldir.Round {
 	}
 }
 
-// addHints adds what the archived sitemaps say of pages, those of a host of its own pages alone. A sitemap that cannot be
-// read says nothing.
+// addHints adds the hints in archived sitemaps about pages of their own hosts. Unreadable sitemaps are skipped.
 func addHints(ctx context.Context, dir string, of map[string]bool, to *sorted.Rows[visit]) error {
 	if len(of) == 0 {
 		return nil
@@ -478,7 +461,7 @@ func hintsOf(ctx context.Context, archive *crawldir.Past, u canon.URL, to *sorte
 	}
 	body, file, err := last.Body()
 	if err != nil {
-		return nil // a damaged archive is for curtsy audit to find
+		return nil // curtsy audit reports a damaged archive
 	}
 	defer file.Close()
 	in := sitemap.Input{URL: u, ContentType: mediatype.Value(last.Header), Body: body}
@@ -491,41 +474,41 @@ func hintsOf(ctx context.Context, archive *crawldir.Past, u canon.URL, to *sorte
 	return err
 }
 
-// page is a URL with all that the ledger and sitemaps say of it.
+// page is a URL with its history from the ledger and sitemaps.
 type page struct {
 	url       string
 	authority canon.Authority
 	history   freshness.History
 	tried     time.Time       // the last line that closed it
 	outcome   storage.Outcome // of that line
-	told      storage.Outcome // of the last line that said what is there
-	isHTML    bool            // a page, as budgets count them
+	told      storage.Outcome // of the last line that showed what is there
+	isHTML    bool            // counts as a page for budgets
 	holds     time.Duration
 	modified  time.Time // lastmod of a sitemap
-	frequency string    // changefreq likewise
+	frequency string    // changefreq of a sitemap
 	payload   string
 }
 
-// The kinds of sorted lines: in this order for each URL.
+// The kinds of sorted lines, in their order.
 const (
 	sortedVisit = "1"
 	sortedHint  = "2"
 )
 
-// closed are the outcomes after which a page is asked for again; what was dropped or is held is the operator's.
+// closed are the outcomes that close a URL.
 var closed = map[storage.Outcome]bool{
 	storage.OutcomeFetched: true, storage.OutcomeRedirected: true, storage.OutcomeGone: true,
 	storage.OutcomeFailed: true, storage.OutcomeDisallowed: true, storage.OutcomeDropped: true, storage.OutcomeHeld: true,
 }
 
-// addVisit adds a line of the ledger to be sorted, if it closed a URL.
+// addVisit adds a ledger line, if it closed a URL.
 func addVisit(to *sorted.Rows[visit], l *storage.Line) error {
 	if !closed[l.Outcome] || l.Count > 0 {
 		return nil
 	}
 	u, err := canon.Parse(l.URL)
 	if err != nil || strings.ContainsAny(l.URL, "\t\n\x00") {
-		return nil // no crawl of ours can have it
+		return nil // no crawl has such URLs
 	}
 	return to.Add(strings.Join([]string{u.Authority().Origin(), l.URL, sortedVisit}, "\t"), visit{
 		At: l.Time, Outcome: l.Outcome, Change: l.Change, Status: l.Status,
@@ -533,16 +516,16 @@ func addVisit(to *sorted.Rows[visit], l *storage.Line) error {
 	})
 }
 
-// addHint adds what a sitemap says of a URL. The later modification comes last.
+// addHint adds a hint of a sitemap. Hints sort by the time of modification.
 func addHint(to *sorted.Rows[visit], u canon.URL, modified time.Time, frequency string) error {
-	if y := modified.Year(); y < 0 || y > 9999 { // JSON has no such time, and a sitemap can have any
+	if y := modified.Year(); y < 0 || y > 9999 { // JSON cannot encode such times
 		modified = time.Time{}
 	}
 	key := fmt.Sprintf("%s\t%s\t%s%011d", u.Authority().Origin(), u, sortedHint, max(modified.Unix(), 0))
 	return to.Add(key, visit{Modified: modified, Frequency: frequency})
 }
 
-// pagesOf yields the pages of sorted rows, those of a host one after the other.
+// pagesOf yields the pages of sorted rows, host by host.
 func pagesOf(ctx context.Context, from *sorted.Rows[visit]) iter.Seq2[*page, error] {
 	return func(yield func(*page, error) bool) {
 		var p *page
@@ -581,7 +564,7 @@ func pagesOf(ctx context.Context, from *sorted.Rows[visit]) iter.Seq2[*page, err
 	}
 }
 
-// visit is one line of the ledger.
+// visit is a ledger line, or a hint of a sitemap.
 type visit struct {
 	At       time.Time
 	Outcome  storage.Outcome
@@ -592,19 +575,18 @@ type visit struct {
 	Holds    time.Duration  `json:",omitempty"`
 	Payload  string         `json:",omitempty"`
 
-	Frequency string `json:",omitempty"` // of a hint
+	Frequency string `json:",omitempty"` // only of hints
 }
 
-// add adds a visit to a page.
 func (p *page) add(v visit) {
 	p.tried, p.outcome = v.At.Local(), v.Outcome
 	switch v.Outcome {
 	case storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone:
 	default:
-		return // nothing was learned of the page
+		return // which reveals nothing about the page
 	}
 	if v.Change == storage.ChangeFresh {
-		return // nobody was asked
+		return // without a request
 	}
 	confirmed := v.Status == 304
 	if !confirmed {
@@ -614,7 +596,7 @@ func (p *page) add(v visit) {
 		p.holds = v.Holds
 	}
 	changed := v.Change == storage.ChangeChanged || v.Change == storage.ChangeNew || v.Change == storage.ChangeGone
-	if v.Change == "" { // both in the first generation, as after a retry, or gone now as before
+	if v.Change == "" { // for example a retry in the first generation, or a page that is still gone
 		changed = p.told != v.Outcome || v.Outcome == storage.OutcomeFetched && p.payload != v.Payload
 	}
 	p.told = v.Outcome
