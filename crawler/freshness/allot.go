@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// Policy bounds how often pages are visited. The zero value of each field means its default.
+// Policy bounds how often pages are visited. Zero fields mean their defaults.
 type Policy struct {
-	Min    time.Duration // the shortest interval between two visits of a page; zero means one hour
-	Max    time.Duration // the longest; zero means 30 days
-	Enough float64       // the share of the time that a page is to be fresh, and no more; zero means 0.8
+	Min    time.Duration // shortest interval between two visits of a page; default one hour
+	Max    time.Duration // longest interval; default 30 days
+	Enough float64       // target for the share of time that a page is fresh; default 0.8
 }
 
-// The defaults.
 const (
 	DefaultMin    = time.Hour
 	DefaultMax    = 30 * day
@@ -34,40 +33,39 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// Page is what Allot must know of a page.
+// Page is the input of Allot for one page.
 type Page struct {
-	Rate  float64       // changes a day
-	Quick float64       // changes a day under the prior Quick, which idle budget is spent on; at most Rate for none
-	Holds time.Duration // how long its server says that an answer holds; zero when it does not say
+	Rate  float64       // changes per day
+	Quick float64       // changes per day under the prior Quick, for idle budget; at most Rate for none
+	Holds time.Duration // freshness lifetime of the response; zero if unknown
 }
 
-// By is what set an interval.
+// By is the reason for an interval.
 type By string
 
-// What sets an interval.
 const (
-	ByRate   By = "rate"         // visits as often as make it fresh enough
-	ByBudget By = "budget"       // its share of the budget
-	ByMin    By = "min-interval" // it would be visited more often
-	ByMax    By = "max-interval" // it would be visited less often
-	ByHolds  By = "holds"        // its server says that the answer is good for so long
-	ByIdle   By = "idle budget"  // what no page needs is spent on learning how fast this one changes
+	ByRate   By = "rate"         // the page is fresh enough
+	ByBudget By = "budget"       // limited by the budget
+	ByMin    By = "min-interval" // would be shorter
+	ByMax    By = "max-interval" // would be longer
+	ByHolds  By = "holds"        // the response is fresh for that long
+	ByIdle   By = "idle budget"  // shortened with idle budget to learn the rate of changes
 )
 
-// Interval is how long after a visit the next one is due, and what set that.
+// Interval is the time from a visit to the next, and the reason for it.
 type Interval struct {
 	Every time.Duration
 	By    By
 }
 
-// share is the span of visits a day that a page may get.
+// share is the range of visits per day of a page.
 type share struct {
 	least, most float64
 	by          By // of most
 }
 
-// Allot shares a budget of so many visits a day between pages; zero or less means that there is no bound. Budget that no
-// page needs is spent on learning which pages change faster than their Rate.
+// Allot divides a budget of visits per day among pages; zero or less is unlimited. Idle budget is spent on learning which
+// pages change faster than their Rate.
 func (p Policy) Allot(pages []Page, budget float64) []Interval {
 	p = p.WithDefaults()
 	shares := make([]share, len(pages))
@@ -84,7 +82,7 @@ func (p Policy) Allot(pages []Page, budget float64) []Interval {
 		for i, s := range shares {
 			out[i] = every(s.most, s.by)
 		}
-	case least >= budget: // not even the longest interval can be kept: all wait longer
+	case least >= budget: // too little even for the longest interval
 		for i, s := range shares {
 			out[i] = every(s.least*budget/least, ByBudget)
 		}
@@ -98,8 +96,8 @@ func (p Policy) Allot(pages []Page, budget float64) []Interval {
 	return out
 }
 
-// learn raises the most visits of pages that may change faster than their rate, each by the same part of what its Quick
-// rate is worth, so that all of that is no more than idle visits a day.
+// learn raises the most visits of pages that may change faster than their Rate, each by the same fraction of the increase by
+// its Quick rate, by up to idle visits per day in total.
 func (p Policy) learn(pages []Page, shares []share, idle float64, unbounded bool) {
 	more := make([]share, len(pages))
 	var wanted float64
@@ -123,7 +121,7 @@ func (p Policy) learn(pages []Page, shares []share, idle float64, unbounded bool
 	}
 }
 
-// share is what p leaves of the choice for a page.
+// share returns the range of visits that p allows for a page.
 func (p Policy) share(page Page) share {
 	s := share{least: 1 / Days(p.Max), most: 1 / Days(p.Min), by: ByMin}
 	if f := page.Rate / staleness(p.Enough); f < s.most {
@@ -152,7 +150,7 @@ func every(visits float64, by By) Interval {
 	return Interval{Every: time.Duration(min(float64(day)/visits, float64(longestStill))), By: by}
 }
 
-// multiplier is the gain of one more visit that all pages within their bounds have in common when the budget is spent.
+// multiplier returns the common gain of one more visit of all pages within their bounds when the budget is spent.
 func multiplier(pages []Page, shares []share, budget float64) float64 {
 	low, high := math.Log(1e-9), math.Log(2/leastRate)
 	for range 48 {
@@ -171,7 +169,7 @@ func multiplier(pages []Page, shares []share, budget float64) float64 {
 	return math.Exp(high)
 }
 
-// Fresh is the share of the time that a page of a rate is fresh for which is visited so often, evenly.
+// Fresh returns the share of time that a page is fresh, for a rate of changes and evenly spaced visits.
 func Fresh(rate, visits float64) float64 {
 	switch {
 	case rate <= 0:
@@ -183,7 +181,7 @@ func Fresh(rate, visits float64) float64 {
 	return -math.Expm1(-r) / r
 }
 
-// Visits is how many visits a day a page of a rate gets where one more is to bring so much: 0 when none brings that.
+// Visits returns the visits per day of a page at which one more has the given gain: 0 if none has so much.
 func Visits(rate, gain float64) float64 {
 	y := rate * gain
 	if y >= 1 {
@@ -192,15 +190,15 @@ func Visits(rate, gain float64) float64 {
 	return rate / spent(y)
 }
 
-// spent is the r for which 1 − (1+r)·e^(−r) = y, which grows with r from 0 to 1: by Newton's method within a bracket.
+// spent solves 1 − (1+r)·e^(−r) = y for r, which grows with y from 0 to 1: by Newton's method within a bracket.
 func spent(y float64) float64 {
-	low, high := 0., 50. // where e^(−r) is lost beside 1
+	low, high := 0., 50. // e^(−50) is negligible
 	r := math.Sqrt(2 * y)
 	if y > 0.3 {
 		r = 1 - 1.2*math.Log(1-y)
 	}
 	for range 60 {
-		over := worth(r) - y
+		over := 1 - (1+r)*math.Exp(-r) - y
 		if over > 0 {
 			high = r
 		} else {
@@ -218,9 +216,7 @@ func spent(y float64) float64 {
 	return r
 }
 
-func worth(r float64) float64 { return 1 - (1+r)*math.Exp(-r) }
-
-// staleness is the r = λ/f at which a page is fresh for a share of the time.
+// staleness returns the r = λ/f at which a page is fresh for a share of the time.
 func staleness(fresh float64) float64 {
 	low, high := 0., 1/fresh // F < 1/r
 	for range 50 {
@@ -233,14 +229,14 @@ func staleness(fresh float64) float64 {
 	return high
 }
 
-// What else says when a visit is due.
+// Further reasons for a visit.
 const (
-	ByListed By = "lastmod" // a sitemap says that the page changed since
-	ByNew    By = "new"     // nobody visited it
+	ByListed By = "lastmod" // a sitemap reports a change since the last visit
+	ByNew    By = "new"     // never visited
 )
 
-// Due is when the next visit of a page is due that was visited last at last, zero for never, and what said so. listed is
-// the lastmod of a sitemap, or zero: one that lies between last and now brings the visit forward, as far as p.Min allows.
+// Due returns when the next visit of a page is due after the one at last, zero for never, and why. listed is the lastmod of a
+// sitemap, or zero: a time between last and now brings the visit forward, within p.Min.
 func (p Policy) Due(last time.Time, iv Interval, listed, now time.Time) (time.Time, By) {
 	if last.IsZero() {
 		return now, ByNew
@@ -252,6 +248,6 @@ func (p Policy) Due(last time.Time, iv Interval, listed, now time.Time) (time.Ti
 	return due, by
 }
 
-// Believed reports whether the lists of a host are believed that say of so many of its pages that they changed since they
-// were visited. A site that says it of all of them, as one does that makes its sitemap anew each day, says nothing.
+// Believed reports whether to trust the lastmods of a host, given how many of its pages they report as changed since their
+// visits: a site that renews all lastmods daily reports nothing.
 func Believed(changed, pages int) bool { return changed <= max(10, pages/10) }
