@@ -421,7 +421,7 @@ func visit[T any](ctx context.Context, in *Inputs, out *Out, v visitor[T]) error
 	for range n {
 		group.Go(func() error {
 			r := &reader{in: in, pages: in.pages}
-			defer r.places.Close() // only read
+			defer func() { _ = r.places.Close() }() // only read
 			for b := range work {
 				readBatch(ctx, r, b, &v)
 				close(b.done)
