@@ -13,58 +13,53 @@ import (
 	"curtsy/storage/markup"
 )
 
-// maxRemembered is how many distinct references of a page are remembered by their text. A page with more has them
-// resolved each time, rather than us keeping them all.
+// maxRemembered is how many distinct references of a page are remembered by their text; others are resolved each time.
 const maxRemembered = 2 * MaxLinks
 
-// collector makes links of mentions: it resolves, counts and drops repeats.
+// collector resolves and counts mentions and drops repeats.
 type collector struct {
 	base canon.URL
 	self bool // the base is the page's own URL
 
-	charset string // of the page: that of the queries it links to
+	charset string // of the page, and of the queries in its links
 
 	links   []Link
 	repeats int
 	dropped int
 	refused map[canon.Reason]int
 
-	tell  *teller             // nil: nobody asks for each mention
+	tell  *teller             // nil without Input.Mention
 	refs  map[string]resolved // by the text of the reference
 	keys  map[string]int      // index in found, by canonical key
 	found []place
 }
 
-// resolved is what became of a reference: an index in found, or the reason why it is no URL.
+// resolved is the result for a reference: an index in found, or the reason why it is not a URL.
 type resolved struct {
 	at     int
 	reason canon.Reason
 }
 
-// place says where a URL stands in links, plus one, as a link and as a requisite; zero means not.
+// place has the index of a URL in links, plus one, as a link and as a requisite; zero means none.
 type place struct{ link, embed int }
 
-func newCollector(own, base canon.URL) collector {
-	return collector{base: base, self: own == base, refs: map[string]resolved{}, keys: map[string]int{}}
-}
-
-// add takes a mention of ref; l is the link but for its URL.
+// add takes a mention of ref; l is the link without its URL.
 func (c *collector) add(ref string, l Link) {
 	raw := restore(ref)
 	c.collect(raw, markup.EncodeQuery(markup.Strip(raw), c.charset), l)
 }
 
-// collect is add for a reference whose query is in UTF-8 already; raw is how it was written.
+// collect is add for a reference whose query is in UTF-8 already; raw is the reference as written.
 func (c *collector) collect(raw, ref string, l Link) {
 	if fate, at, reason := c.take(ref, l); c.tell != nil {
 		c.tell.hand(c, raw, ref, l, fate, at, reason)
 	}
 }
 
-// take takes a mention in. It returns the place of its link, or the reason why it is no URL.
+// take takes a mention. It returns the place of its link, or the reason why it is not a URL.
 func (c *collector) take(ref string, l Link) (fate Fate, place int, reason canon.Reason) {
 	if (ref == "" || ref[0] == '#') && (c.self || l.Embed) {
-		return Within, 0, "" // the page itself; nor does a browser fetch anything for an empty src
+		return Within, 0, "" // the page itself; a browser fetches nothing for an empty src
 	}
 	full := len(c.links) == MaxLinks
 	r, known := c.refs[ref]
@@ -107,7 +102,6 @@ func (c *collector) take(ref string, l Link) (fate Fate, place int, reason canon
 	}
 }
 
-// refuse counts a mention that is no canonical URL.
 func (c *collector) refuse(reason canon.Reason) {
 	if c.refused == nil {
 		c.refused = map[canon.Reason]int{}
@@ -115,7 +109,7 @@ func (c *collector) refuse(reason canon.Reason) {
 	c.refused[reason]++
 }
 
-// resolve reads a reference that is not remembered, and remembers it. The URL is zero when it is refused.
+// resolve resolves and remembers a reference. The URL is zero if it is refused.
 func (c *collector) resolve(ref string) (r resolved, u canon.URL) {
 	u, err := c.base.Resolve(ref)
 	if err != nil {
@@ -133,69 +127,66 @@ func (c *collector) resolve(ref string) (r resolved, u canon.URL) {
 	return r, u
 }
 
-// into hands over what was collected.
 func (c *collector) into(p *Page) {
 	p.Links, p.Repeats, p.Dropped, p.Refused = c.links, c.repeats, c.dropped, c.refused
 }
 
-// MaxAnchor is how many bytes of the text of a link a Mention has.
+// MaxAnchor bounds Mention.Text in bytes.
 const MaxAnchor = 1 << 10
 
-// maxAnchorNodes is how many nodes of a link are looked at for its text. In XML, links may stand in one another.
-const maxAnchorNodes = 1 << 10
+const (
+	maxAnchorNodes = 1 << 10 // nodes of a link that are read for its text: in XML, links may be nested
+	maxOpened      = 1 << 13 // links remembered by teller.isCopy
+)
 
-// maxOpened is how many links are remembered of which the parser may make others.
-const maxOpened = 1 << 13
-
-// Mention is one mention of a URL in a document, be it one of the page's links or not. Its strings are the site's, and
-// may hold on to the whole document.
+// Mention is one mention of a URL in a document, listed in Page.Links or not. Its strings are the site's, and may keep
+// the whole document in memory.
 type Mention struct {
 	Link          // URL is zero where there is none
 	Raw    string // the reference as the site wrote it; in HTML, character references are resolved
 	Words  string // of a, area and link: the rel attribute
-	Text   string // of a link: what it shows, else the alt of its pictures; white space collapsed, at most MaxAnchor bytes
+	Text   string // of a link, else the alt of its pictures; white space collapsed, at most MaxAnchor bytes
 	Fate   Fate
 	Reason canon.Reason // why there is no URL
 }
 
-// Fate is what becomes of a mention.
+// Fate is the result of a mention.
 type Fate uint8
 
 // Fates.
 const (
-	Listed  Fate = iota + 1 // it is the first one of a link of the page
+	Listed  Fate = iota + 1 // the first mention of one of Page.Links
 	Repeat                  // a further one
-	TooMany                 // it is beyond MaxLinks
-	Refused                 // it is no canonical URL, see Mention.Reason
-	Within                  // it is empty or a place in the page itself
-	Inert                   // it names no document, or stands where links are not taken
+	TooMany                 // beyond MaxLinks
+	Refused                 // not a canonical URL, see Mention.Reason
+	Within                  // empty or a place in the page itself
+	Inert                   // not a document, or not a place for links
 )
 
-// teller hands over mentions. That of a collector is nil unless Input.Mention is there.
+// teller passes mentions to Input.Mention.
 type teller struct {
 	to   func(Mention)
-	told []bool // by place in the collector's links: a mention of it was told
+	told []bool // by place in the collector's links: it was passed as Listed
 
-	// The element that is read, and what its mentions have of it.
+	// The present element.
 	about  *html.Node
 	words  string
 	text   string
 	texted bool // text is known
-	again  bool // the parser made it of a link that it had made before: it is no mention
+	again  bool // the parser copied it from an earlier link: it is not a mention
 
-	shown  []byte             // room for text
+	shown  []byte             // buffer for text
 	opened map[*byte]struct{} // see isCopy
 }
 
 // collect begins the links of a document.
 func (w *walker) collect(base canon.URL) {
-	w.links = newCollector(w.in.URL, base)
+	w.links = collector{base: base, self: w.in.URL == base, refs: map[string]resolved{}, keys: map[string]int{}}
 	if w.in.Mention != nil {
 		w.links.tell = &teller{to: w.in.Mention, opened: map[*byte]struct{}{}}
 	}
 }
 
-// element begins the mentions of an element.
 func (t *teller) element(n *html.Node) {
 	t.about, t.words, t.text, t.texted, t.again = n, "", "", false, false
 	switch n.DataAtom {
@@ -207,9 +198,9 @@ func (t *teller) element(n *html.Node) {
 	}
 }
 
-// isCopy reports whether the parser has opened a link anew for what stands behind a block that ended before the link did
-// (HTML Standard 13.2.4.3). Such an element has the values of the first one, in the same place of memory. A value of
-// one byte has none of its own: those that have no other value count each time. So does one behind maxOpened other links.
+// isCopy reports whether the parser re-opened a link after a block that ended before the link did (HTML Standard
+// 13.2.4.3). Such an element shares the memory of the first one's values. Values of one byte have no separate memory, so
+// that links without others count each time. So does a link after maxOpened others.
 func (t *teller) isCopy(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if len(a.Val) < 2 {
@@ -226,7 +217,7 @@ func (t *teller) isCopy(n *html.Node) bool {
 	return false
 }
 
-// hand tells a mention of ref. At is the place of its link, if it has one.
+// hand passes a mention of ref. at is the place of its link, if it has one.
 func (t *teller) hand(c *collector, raw, ref string, l Link, fate Fate, at int, reason canon.Reason) {
 	if t.again && !l.Embed {
 		return
@@ -261,17 +252,7 @@ func (t *teller) hand(c *collector, raw, ref string, l Link, fate Fate, at int, 
 	t.to(m)
 }
 
-// rest tells those links of which no mention was told.
-func (t *teller) rest(c *collector) {
-	t.about = nil
-	for at, l := range c.links {
-		if at >= len(t.told) || !t.told[at] {
-			t.to(Mention{Link: l, Raw: l.URL.String(), Fate: Listed})
-		}
-	}
-}
-
-// inert tells a reference that is not taken.
+// inert passes a mention that is not taken.
 func (c *collector) inert(ref string, l Link) {
 	if c.tell != nil {
 		raw := restore(ref)
@@ -279,7 +260,7 @@ func (c *collector) inert(ref string, l Link) {
 	}
 }
 
-// anchor is the text of the element.
+// anchor returns the text of the present element.
 func (t *teller) anchor() string {
 	if !t.texted {
 		t.texted = true
@@ -294,7 +275,7 @@ func (t *teller) anchor() string {
 	return t.text
 }
 
-// shows is the text that stands in an element or, if there is none, what its pictures say in its place.
+// shows returns the text in an element or, without any, the alt of its pictures.
 func (t *teller) shows(root *html.Node) string {
 	t.shown = t.shown[:0]
 	left := maxAnchorNodes
@@ -322,14 +303,14 @@ func (t *teller) shows(root *html.Node) string {
 	return t.taken()
 }
 
-// taken is the text that was gathered.
+// taken returns the gathered text and clears the buffer.
 func (t *teller) taken() string {
 	s := bounded(strings.TrimSuffix(string(t.shown), " "), MaxAnchor)
 	t.shown = t.shown[:0]
 	return s
 }
 
-// collapsed appends s with its white space collapsed, also with that at the end of b. It stops behind MaxAnchor bytes.
+// collapsed appends s with white space collapsed, also with that at the end of b. It stops after MaxAnchor bytes.
 func collapsed(b []byte, s string) []byte {
 	for _, r := range s {
 		switch {

@@ -16,28 +16,26 @@ import (
 	"curtsy/storage/markup"
 )
 
-// Directives is what a page asks of robots, in meta elements and X-Robots-Tag fields, as far as it is addressed to
-// everyone, to our token or to "curtsy" (politeness rules 1 and 19). None can allow what another forbids:
-// index, follow and all do nothing.
+// Directives are a page's robots directives, in meta elements and X-Robots-Tag fields, for all robots, the crawler's token
+// or "curtsy" (politeness rules 1 and 19). The most restrictive wins: index, follow and all do nothing.
 type Directives struct {
 	NoIndex   bool // noindex, none
 	NoFollow  bool // nofollow, none
-	NoArchive bool // noarchive; nocache, which means the same
+	NoArchive bool // noarchive, nocache
 
-	// UnavailableAfter is the date of unavailable_after, the first one, as it was written, in at most 64 bytes. It is for
-	// whoever serves the page later; a crawl goes by nothing but the answer it gets.
+	// UnavailableAfter is the first date of unavailable_after as written, at most 64 bytes. A crawl ignores it; it is for
+	// replay.
 	UnavailableAfter string
 
-	// Raw is what was read, as it was written after "X-Robots-Tag: " or "meta NAME: ": at most 16 texts of at most
-	// 256 bytes. Other directives (max-snippet, notranslate, …) are about showing the page in results: recorded
-	// here, and nothing to a crawl.
+	// Raw has the directives as written after "X-Robots-Tag: " or "meta NAME: ", at most 16 texts of 256 bytes, including
+	// those about search results (max-snippet, notranslate, …), which do not concern a crawl.
 	Raw []string
 
-	dating int // parts between commas that may still belong to the date
+	dating int // comma-separated parts that may still belong to the date
 }
 
-// String names what is asked for, in one order: "noindex, nofollow, unavailable_after: 25 Jun 2027". A date stands
-// last, since it may hold commas.
+// String returns "noindex, nofollow, noarchive, unavailable_after: 25 Jun 2027". The date is last because it may contain
+// commas.
 func (d Directives) String() string {
 	var words []string
 	for _, w := range []struct {
@@ -58,15 +56,15 @@ const (
 	maxRaw      = 16
 	maxRawText  = 256
 	maxDate     = 64
-	maxScan     = 512 << 10 // bytes of a page without a tree that are looked at
-	everyone    = "robots"  // the name that addresses all robots; in a field also "*"
-	ourselves   = "curtsy"  // binds whatever the product token
+	maxScan     = 512 << 10 // bytes of a page that are scanned without a tree
+	everyone    = "robots"  // addresses all robots; in a field also "*"
+	ourselves   = "curtsy"  // binds every product token
 	fieldPrefix = "X-Robots-Tag: "
 
 	unavailableAfter = "unavailable_after"
 )
 
-// HeaderDirectives reads the X-Robots-Tag fields of an answer, which may be of any media type.
+// HeaderDirectives reads the X-Robots-Tag fields of a response of any media type.
 func HeaderDirectives(h http.Header, token string) Directives {
 	var d Directives
 	for _, value := range h.Values("X-Robots-Tag") {
@@ -75,13 +73,11 @@ func HeaderDirectives(h http.Header, token string) Directives {
 	return d
 }
 
-// field reads one field. A name with a colon addresses what follows, up to the next such name:
+// field reads one field. A name with a colon addresses the directives up to the next such name:
 //
 //	noindex, nofollow
 //	otherbot: noindex, nofollow, curtsy: noarchive
 //	unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, noarchive
-//
-// A new field begins anew: a name in one says nothing about the next.
 func (d *Directives) field(value, token string) {
 	bound, read := true, false
 	d.dating = 0
@@ -101,7 +97,6 @@ func (d *Directives) field(value, token string) {
 	}
 }
 
-// meta reads a meta element.
 func (d *Directives) meta(name, content, token string) {
 	if name = markup.Strip(name); !binds(name, token) {
 		return
@@ -113,9 +108,8 @@ func (d *Directives) meta(name, content, token string) {
 	d.keep("meta " + name + ": " + content)
 }
 
-// Directives reads what an answer asks of robots, and nothing else: for pages whose links are of no use, as those that
-// come with an error. A body that is no page has its fields alone. It builds no
-// tree (see scan), and looks at the first 512 KiB.
+// Directives reads only the directives of a response, for pages whose links are not used, as error pages. It builds no tree
+// and reads the first 512 KiB; of a body that is not a page it reads only the header fields.
 func (x *Extractor) Directives(ctx context.Context, in Input) (Directives, error) {
 	d := HeaderDirectives(in.Header, in.Token)
 	if in.Body == nil {
@@ -135,14 +129,13 @@ func (x *Extractor) Directives(ctx context.Context, in Input) (Directives, error
 	return d, nil
 }
 
-// scan reads the meta elements of a page that has no tree. Where they stand is not looked at: what is not a page's
-// may bind too much, not too little.
+// scan reads meta elements without a tree. It ignores where they are, so that it may bind too much, but not too little.
 func (d *Directives) scan(r io.Reader, token string) {
 	z := html.NewTokenizer(r)
 	for z.Next() != html.ErrorToken {
 		t := z.Token()
 		if t.Type == html.SelfClosingTagToken {
-			z.NextIsNotRawText() // in XML a title or script may end so
+			z.NextIsNotRawText() // XML allows <title/> and <script/>
 		}
 		if t.DataAtom == atom.Meta && (t.Type == html.StartTagToken || t.Type == html.SelfClosingTagToken) {
 			n := &html.Node{Attr: t.Attr}
@@ -151,8 +144,8 @@ func (d *Directives) scan(r io.Reader, token string) {
 	}
 }
 
-// words reads directives between two commas. Usually that is one; some sites write only spaces or semicolons, or put
-// quotes around. The value of a directive is none itself, as in "max-image-preview: none".
+// words reads directives between two commas: usually one, but some sites separate them by spaces or semicolons, or quote
+// them. The value of a directive is not a directive, as in "max-image-preview: none".
 func (d *Directives) words(part string) {
 	value, directive := false, false
 	for word := range strings.FieldsFuncSeq(part, between) {
@@ -178,7 +171,7 @@ func (d *Directives) words(part string) {
 	}
 }
 
-// date begins with the text behind the name. A date may hold two commas: "Wed, 03 Nov 2027, 15:00:00 GMT".
+// date begins with the text after the name. A date may contain two commas: "Wed, 03 Nov 2027, 15:00:00 GMT".
 func (d *Directives) date(text string) {
 	d.dating = 0
 	if d.UnavailableAfter != "" {
@@ -190,12 +183,10 @@ func (d *Directives) date(text string) {
 	}
 }
 
-// between reports whether r stands between words.
 func between(r rune) bool {
 	return r == ';' || r == '"' || r == '\'' || r == '\u200b' || r == '\ufeff' || unicode.IsSpace(r)
 }
 
-// bare removes what stands around a word.
 func bare(s string) string { return strings.TrimFunc(s, between) }
 
 func (d *Directives) word(w string) {
@@ -217,15 +208,14 @@ func (d *Directives) keep(text string) {
 	}
 }
 
-// binds reports whether directives for a name bind us, be there a version behind it ("curtsy/1.0") or not.
+// binds reports whether directives for a name, with or without a version ("curtsy/1.0"), bind the crawler.
 func binds(name, token string) bool {
 	name, _, _ = strings.Cut(name, "/")
 	return strings.EqualFold(name, everyone) || strings.EqualFold(name, ourselves) || token != "" &&
 		strings.EqualFold(name, token)
 }
 
-// isRobotName reports whether the text before a colon in a field addresses a robot. Part of a date does not, and
-// neither does a directive.
+// isRobotName reports whether the text before a colon in a field addresses a robot, unlike a date or a directive.
 func isRobotName(s string) bool {
 	if s == "*" {
 		return true
@@ -248,14 +238,13 @@ func isRobotName(s string) bool {
 	return letter
 }
 
-// isDirective reports whether a word is a directive that some search engine has documented (Google, Bing, Yandex).
+// isDirective reports whether a word is a directive documented by Google, Bing or Yandex.
 func isDirective(s string) bool {
 	if s = strings.ToLower(s); strings.HasPrefix(s, "max-") {
 		return true
 	}
 	switch s {
-	case unavailableAfter, "none", "noindex", "nofollow", "noarchive", "nocache", "nosnippet", "noimageindex",
-		"notranslate",
+	case unavailableAfter, "none", "noindex", "nofollow", "noarchive", "nocache", "nosnippet", "noimageindex", "notranslate",
 		"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noyaca", "all", "index", "follow", "archive":
 		return true
 	}

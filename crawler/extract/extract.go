@@ -23,68 +23,68 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// MaxLinks is how many links of a page are listed; the rest is counted (politeness rule 22).
+// MaxLinks bounds Page.Links; further links are counted (politeness rule 22).
 const MaxLinks = 6000
 
-// MaxParse is how many bytes of a page are looked at (politeness rule 15).
+// MaxParse is how many bytes of a page are read (politeness rule 15).
 const MaxParse = 10 << 20
 
 // Input is a page as it was fetched.
 type Input struct {
-	URL         canon.URL   // the fetch URL: references are relative to it where the page names no base
-	ContentType string      // value of the Content-Type, as mediatype.Value has it; may be empty
+	URL         canon.URL   // the fetch URL, and the base if the page names none
+	ContentType string      // value of Content-Type, as mediatype.Value returns it; may be empty
 	Header      http.Header // for X-Robots-Tag and Refresh; may be nil
-	Body        io.Reader   // bytes with content codings removed; nil is an empty body
-	Size        int64       // bytes of Body; zero or less means not known, and the tree is held to be large
+	Body        io.Reader   // without content codings; nil is an empty body
+	Size        int64       // bytes of Body; zero or less means unknown, and the page counts as large
 	Turn        bool        // the caller holds the turn of Body, see Extractor.Turn
-	Token       string      // our product token; directives for it bind us, and so do those for "curtsy"
+	Token       string      // the crawler's product token; directives for it and for "curtsy" bind
 
-	// Previews has the pictures that meta elements name for others to show (og:image, twitter:image) listed as requisites.
+	// Previews lists the preview pictures of meta elements (og:image, twitter:image) as requisites.
 	Previews bool
 
-	// Text, if not nil, is called with the page's text, piece by piece in document order: the title, and what is in no
-	// script, style or template.
+	// Text, if not nil, is called with the page's text, piece by piece in document order, including the title but not
+	// scripts, styles and templates.
 	Text func(string)
 
-	// Mention, if not nil, is called with each mention of a URL, in document order: with those that Links lists, and with
-	// the rest. It must not keep the strings.
+	// Mention, if not nil, is called with each mention of a URL in document order. It must not keep the strings.
 	Mention func(Mention)
 }
 
-// Page is what a page says. All text in it is the site's and hostile.
+// Page is the content of a page. All text in it is the site's and hostile.
 type Page struct {
 	Title     string    // of the first title element, white space collapsed, at most 1 KiB
 	About     string    // of the first meta element named description, white space collapsed, at most 2 KiB
-	Canonical canon.URL // of the first link element with rel=canonical that names a page of the web; zero without one
-	Base      canon.URL // what references were resolved against; zero if the page names a base that is not on the web
+	Canonical canon.URL // of the first link element with rel=canonical and a web URL; zero without one
+	Base      canon.URL // for relative references; zero if the page names a base that is not on the web
 	Charset   string    // the encoding's name in the Encoding Standard, lower case: "utf-8", "windows-1252"
 	CharsetBy charset.Decider
 
 	Links   []Link               // in document order, each once by key and kind, at most MaxLinks
 	Repeats int                  // further mentions of what Links lists
-	Refused map[canon.Reason]int // mentions that are no canonical URL (mailto:, javascript:, malformed); nil if none
+	Refused map[canon.Reason]int // mentions that are not canonical URLs (mailto:, javascript:, malformed); nil if none
 	Dropped int                  // mentions beyond MaxLinks
 
 	Robots Directives
 
-	// NeedsScript says that the page is empty without its scripts (prune.NeedsScript). It is known of pages that are not large.
+	// NeedsScript reports that the page is empty without its scripts (prune.NeedsScript). It is false for large pages.
 	NeedsScript bool
 
-	// Unparsed says why links are missing: UnparsedDeep and UnparsedBroken, all; UnparsedLong, UnparsedTags and
-	// UnparsedAttrs, those behind the first MaxParse bytes, MaxTags tags or attrs.Max attributes; UnparsedParts, all of what is no page; UnparsedXML, perhaps some. Empty if none is.
+	// Unparsed is why links are missing: all of them for UnparsedDeep, UnparsedBroken and UnparsedParts; those after the
+	// first MaxParse bytes, MaxTags tags or markup.Max attributes for UnparsedLong, UnparsedTags and UnparsedAttrs;
+	// perhaps some for UnparsedXML. Empty if none is missing.
 	Unparsed string
 }
 
-// The values of Page.Unparsed. They are stable: pages are counted by them.
+// The values of Page.Unparsed, by which the crawler counts pages.
 const (
 	UnparsedDeep   = "512 open elements" // golang.org/x/net/html refuses to nest deeper
 	UnparsedLong   = "over 10 MiB"
 	UnparsedTags   = "over 131072 tags"
 	UnparsedAttrs  = "over 131072 attributes"
 	UnparsedBroken = "html parser failed"
-	UnparsedNested = "page within an attribute"     // an iframe's srcdoc, that is
+	UnparsedNested = "page within an attribute"     // an iframe's srcdoc
 	UnparsedParts  = "not what its media type says" // a web manifest that is not JSON
-	UnparsedXML    = "not well-formed XML"          // a page in XML, which was read as HTML as well
+	UnparsedXML    = "not well-formed XML"          // a page in XML, which was also read as HTML
 )
 
 // Link is a mention of a URL.
@@ -94,21 +94,20 @@ type Link struct {
 	Element string // "a", "img"; empty for a field of the header and in a style sheet
 	Attr    string // "href", "srcset"; of meta "content"; the name of the field; in a style sheet "url", "import" …
 	Rel     Rel    // of a, area and link
-	Refresh bool   // the page asks to be left for it, by meta refresh or the Refresh field
+	Refresh bool   // by meta refresh or the Refresh field
 }
 
-// Shown reports whether the page shows what l leads to as a part of itself: a picture, a film, another page. Style sheets
-// and scripts are nothing that it says.
+// Shown reports whether the page shows the target of l: a picture, a film, another page, but no style sheet or script.
 func (l *Link) Shown() bool { return l.Embed && l.Element != "link" && l.Element != "script" }
 
-// Rel is what a link says of itself (HTML Standard 4.6.7); of several mentions, what all of them say.
+// Rel is the rel of a link (HTML Standard 4.6.7); of several mentions, the words that all have.
 type Rel struct {
 	NoFollow  bool // the author does not endorse it: it is not followed (politeness rule 19)
 	UGC       bool // written by users of the site
 	Sponsored bool // paid for
 
-	// mentions has a bit for each set of these words that a mention had, the empty set first. Zero is one mention of what
-	// the fields say.
+	// mentions has a bit for each set of these words that a mention had, the empty set first. Zero is one mention with the
+	// fields' words.
 	mentions uint8
 }
 
@@ -122,7 +121,7 @@ const (
 	RelSponsored
 )
 
-// ParseRels reads a list of words: nofollow, ugc, sponsored. "none" is the empty set, and stands alone.
+// ParseRels parses a list of words: nofollow, ugc, sponsored; or only "none", the empty set.
 func ParseRels(words []string) (Rels, error) {
 	if len(words) == 1 && words[0] == "none" {
 		return 0, nil
@@ -143,8 +142,8 @@ func ParseRels(words []string) (Rels, error) {
 	return set, nil
 }
 
-// Followed reports whether a link is to be followed by who follows links with these words: some mention of it has no
-// other.
+// Followed reports whether a crawl that follows links with the words of set follows the link: some mention of it has no
+// other word.
 func (r Rel) Followed(set Rels) bool {
 	for said := range Rels(8) {
 		if r.sets()&(1<<said) != 0 && said&^set == 0 {
@@ -154,7 +153,7 @@ func (r Rel) Followed(set Rels) bool {
 	return false
 }
 
-// sets is mentions, never zero.
+// sets returns mentions, never zero.
 func (r Rel) sets() uint8 {
 	if r.mentions != 0 {
 		return r.mentions
@@ -162,7 +161,7 @@ func (r Rel) sets() uint8 {
 	return 1 << r.Rels()
 }
 
-// Rels is what r says as a set.
+// Rels returns the words of r as a set.
 func (r Rel) Rels() (set Rels) {
 	if r.NoFollow {
 		set |= RelNoFollow
@@ -176,12 +175,10 @@ func (r Rel) Rels() (set Rels) {
 	return set
 }
 
-// and takes two mentions of a link together.
 func (r Rel) and(o Rel) Rel {
 	return Rel{r.NoFollow && o.NoFollow, r.UGC && o.UGC, r.Sponsored && o.Sponsored, r.sets() | o.sets()}
 }
 
-// relOf reads what the rel of an element says of the link.
 func relOf(rel string) (r Rel) {
 	for token := range strings.FieldsFuncSeq(rel, isSpace) {
 		switch {
@@ -197,18 +194,17 @@ func relOf(rel string) (r Rel) {
 }
 
 const (
-	largeTree = 512 << 10 // bytes of input from which on a tree is large
-	headSize  = 16 << 10  // bytes of a page that tell its encoding, and that are scanned for directives if it is refused
-	usualPage = 64 << 10  // bytes of a page whose buffers are kept for others
+	largeTree = 512 << 10 // bytes of the largest page that is not large
+	headSize  = 16 << 10  // bytes of a page that decide its encoding, and that are scanned for directives if it is refused
+	usualPage = 64 << 10  // bytes of a page whose buffers are kept
 )
 
-// Extractor reads pages. One serves a whole process and may be used concurrently.
+// Extractor reads pages. It may be used concurrently; one serves a whole process.
 type Extractor struct {
-	large   *semaphore.Weighted // of the bytes of large documents that are being read: MaxParse of them
+	large   *semaphore.Weighted // MaxParse bytes of large documents at once
 	buffers sync.Pool           // of *buffers
 }
 
-// buffers is what is used anew for each page.
 type buffers struct {
 	body   []byte
 	pruner prune.Pruner
@@ -222,14 +218,14 @@ func New() *Extractor {
 	}
 }
 
-// done gives buffers back. Those of a page larger than usual are let go of.
+// done returns buffers to the pool, except those of a page larger than usual.
 func (x *Extractor) done(b *buffers) {
 	if small := b.pruner.Release(usualPage); small && len(b.body) <= usualPage {
 		x.buffers.Put(b)
 	}
 }
 
-// fill reads up to most bytes of src. Whole says that these are all.
+// fill reads up to most bytes of src. whole reports that these are all.
 func (b *buffers) fill(src *coding.Limited, size int64, most int) (body []byte, whole bool) {
 	if enough := int(min(size, int64(most))) + 1; enough > len(b.body) { // one more, to see the end
 		b.body = make([]byte, enough)
@@ -244,8 +240,8 @@ func (b *buffers) fill(src *coding.Limited, size int64, most int) (body []byte, 
 	}
 }
 
-// HTML reads a page. It waits while too many large pages are being read. An error means that the body could not be
-// read or that ctx is done, never that something is wrong with the page.
+// HTML reads a page. It waits while too many large pages are being read. An error means that the body could not be read
+// or that ctx is done.
 func (x *Extractor) HTML(ctx context.Context, in Input) (Page, error) {
 	if err := ctx.Err(); err != nil {
 		return Page{}, failed(in, err)
@@ -285,8 +281,7 @@ func failed(in Input, err error) error {
 	return fmt.Errorf("extract: read the body of %s: %w", in.URL, err)
 }
 
-// read reads the page that begins with head and goes on with src; a pruner says that it does not go on. The page is
-// worth nothing if src failed meanwhile.
+// read reads the page head + src. With a pruner head is the whole page. The result is invalid if src failed.
 func read(in Input, head []byte, src *coding.Limited, p *prune.Pruner) Page {
 	if mediatype.Parse(in.ContentType).IsXHTML() {
 		return readXHTML(in, head, src)
@@ -298,9 +293,14 @@ func read(in Input, head []byte, src *coding.Limited, p *prune.Pruner) Page {
 	doc, over, err, left := (*goquery.Document)(nil), "", error(nil), newBudget()
 	if p != nil && src.Err == nil {
 		p.Anchors = in.Mention != nil
-		if whole, err := decodedString(c.Encoding, head); err == nil {
-			page.NeedsScript = prune.NeedsScript(whole)
-			doc = pruned(p, whole)
+		whole, err := head, error(nil)
+		if c.Encoding != nil {
+			whole, err = c.Encoding.NewDecoder().Bytes(head)
+		}
+		if err == nil {
+			text := string(whole)
+			page.NeedsScript = prune.NeedsScript(text)
+			doc = pruned(p, text)
 		}
 	}
 	isPruned := doc != nil
@@ -331,7 +331,7 @@ func read(in Input, head []byte, src *coding.Limited, p *prune.Pruner) Page {
 	return page
 }
 
-// walk takes what a tree says into its page, which has its Charset already.
+// walk reads a tree into its page, which has its Charset already.
 func walk(in Input, doc *goquery.Document, page *Page, left budget) *walker {
 	page.Base = base(doc, in.URL)
 	w := &walker{in: in, page: page, left: left}
@@ -343,13 +343,12 @@ func walk(in Input, doc *goquery.Document, page *Page, left budget) *walker {
 	return w
 }
 
-// budget is what may still be read of a page and of the pages within it, whose trees exist at once.
+// budget bounds what may still be read of a page and the pages within it, whose trees exist at once.
 type budget struct{ tags, attrs int }
 
 func newBudget() budget { return budget{MaxTags, markup.Max} }
 
-// parsed builds the tree of a page. Over says that it had more tags or attributes than are left, and that the tree has
-// the first of them; it is empty when it has all.
+// parsed builds the tree of a page. over is which budget was exceeded; the tree then lacks the rest of the page.
 func parsed(r io.Reader, left *budget) (doc *goquery.Document, over string, err error) {
 	limit := markup.New(r, left.attrs)
 	input := newTagLimit(limit)
@@ -368,7 +367,7 @@ func parsed(r io.Reader, left *budget) (doc *goquery.Document, over string, err 
 	return goquery.NewDocumentFromNode(root), over, nil
 }
 
-// pruned builds the tree of a page without the parts that no link depends on; nil if that cannot be.
+// pruned builds the tree of a pruned page; nil if that is impossible.
 func pruned(p *prune.Pruner, page string) *goquery.Document {
 	if strings.Count(page, "<") > MaxTags || !p.Prune(page) {
 		return nil
@@ -376,24 +375,15 @@ func pruned(p *prune.Pruner, page string) *goquery.Document {
 	left := newBudget()
 	doc, over, err := parsed(bytes.NewReader(p.Out), &left)
 	if err != nil || over != "" {
-		return nil // less deep, or less, it may be with all that ends what is open
+		return nil // the whole page may be less deep, because pruning removes end tags
 	}
 	return doc
 }
 
-// decoded returns r as UTF-8. A nil encoding means that it is.
+// decoded returns r as UTF-8. A nil encoding is UTF-8.
 func decoded(e encoding.Encoding, r io.Reader) io.Reader {
 	if e == nil {
 		return r
 	}
 	return transform.NewReader(r, e.NewDecoder())
-}
-
-// decodedString is decoded for a page that is there.
-func decodedString(e encoding.Encoding, page []byte) (string, error) {
-	if e == nil {
-		return string(page), nil
-	}
-	all, err := e.NewDecoder().Bytes(page)
-	return string(all), err
 }

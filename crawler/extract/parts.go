@@ -20,8 +20,8 @@ import (
 	"curtsy/storage/script"
 )
 
-// Parts reads what a style sheet, an SVG document, a web manifest, a script, another document in XML or a feed names. It waits as HTML does, and errs as HTML
-// does. Title, Base, Charset and text are those of pages alone.
+// Parts reads the references of a document of a kind other than KindPage. It waits and errs as HTML does. Title, Base,
+// Charset and text are only for pages.
 func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error) {
 	if err := ctx.Err(); err != nil {
 		return Page{}, failed(in, err)
@@ -56,16 +56,15 @@ func (x *Extractor) Parts(ctx context.Context, in Input, kind Kind) (Page, error
 	return page, nil
 }
 
-// rewriters read the documents that are no pages.
 var rewriters = map[Kind]markup.Rewriter{KindStyle: markup.CSS, KindSVG: markup.SVG, KindScript: markup.Module,
 	KindXML: markup.XML, KindManifest: markup.Manifest}
 
-// Turn waits until a document of so many bytes may be read: large ones of more than MaxParse bytes together are never
-// read at once. Small ones do not wait. Whoever calls it sets Input.Turn, so that HTML does not wait again.
+// Turn waits until a document of size bytes may be read: large ones of at most MaxParse bytes together are read at once.
+// Small ones do not wait. The caller then sets Input.Turn, so that HTML does not wait again.
 func (x *Extractor) Turn(ctx context.Context, size int64) (release func(), err error) {
 	weight := min(size, MaxParse)
 	switch {
-	case size <= 0: // not known
+	case size <= 0:
 		weight = MaxParse
 	case size <= largeTree:
 		return func() {}, nil
@@ -79,15 +78,14 @@ func (x *Extractor) Turn(ctx context.Context, size int64) (release func(), err e
 	}, nil
 }
 
-// collect frees what was read of a large document before more is read, of this one or the next: a collection under way
-// would count it as alive.
+// collect frees memory of a large document before more is read: a collection under way would count it as alive.
 func collect(size int64) {
 	if size <= 0 || size > MaxParse/2 {
 		runtime.GC()
 	}
 }
 
-// turn is Turn for a document whose reader may have its turn.
+// turn is Turn unless the caller has it.
 func (x *Extractor) turn(ctx context.Context, in Input) (release func(), err error) {
 	if in.Turn {
 		return func() {}, nil
@@ -95,8 +93,7 @@ func (x *Extractor) turn(ctx context.Context, in Input) (release func(), err err
 	return x.Turn(ctx, in.Size)
 }
 
-// octets reads all that src allows; there should be about size. One that turns out to be large is given room for the
-// largest at once: a buffer that is doubled is held twice.
+// octets reads src, of about size bytes. A large one gets a buffer of the full size at once: growing needs it twice.
 func octets(src io.Reader, size int64) ([]byte, error) {
 	var b bytes.Buffer
 	if size <= 0 {
@@ -115,7 +112,7 @@ func octets(src io.Reader, size int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mention takes a requisite or a link that package markup found.
+// mention takes a reference that package markup found.
 func (w *walker) mention(r markup.Ref) {
 	embed := r.Role.Requisite() || r.Role == markup.Lazy
 	taken := embed || r.Role == markup.Link
@@ -123,7 +120,7 @@ func (w *walker) mention(r markup.Ref) {
 		return
 	}
 	ref := r.Raw
-	if r.Base != w.links.base { // a document within has its own
+	if r.Base != w.links.base { // of a nested document
 		u, err := r.URL()
 		if err != nil {
 			w.mentionRefused(r, canon.ReasonOf(err), taken, embed)
@@ -131,7 +128,7 @@ func (w *walker) mention(r markup.Ref) {
 		}
 		ref = u.String()
 	}
-	if len(ref) <= canon.MaxLength { // else it is refused, and need not be kept apart from the whole document
+	if len(ref) <= canon.MaxLength { // else it is refused and not kept
 		ref = strings.Clone(ref)
 	}
 	l := Link{Element: strings.Clone(r.Element), Attr: strings.Clone(r.Attr), Embed: embed, Rel: relOf(r.Rel)}
@@ -142,7 +139,6 @@ func (w *walker) mention(r markup.Ref) {
 	w.links.collect(restore(r.Raw), markup.Strip(restore(ref)), l)
 }
 
-// mentionRefused takes a mention whose reference is no canonical URL.
 func (w *walker) mentionRefused(r markup.Ref, reason canon.Reason, taken, embed bool) {
 	if taken {
 		w.links.refuse(reason)
@@ -156,23 +152,22 @@ func (w *walker) mentionRefused(r markup.Ref, reason canon.Reason, taken, embed 
 	}
 }
 
-// Kind is a kind of document that names others.
+// Kind is a kind of document with references.
 type Kind uint8
 
-// The kinds. The zero Kind is that of what is not read.
+// The kinds. A document of the zero Kind is not read.
 const (
-	KindPage     Kind = iota + 1 // HTML, for Extractor.HTML
-	KindStyle                    // a style sheet; this one and the others are for Extractor.Parts
-	KindSVG                      // an SVG document
-	KindManifest                 // a web manifest
-	KindScript                   // a script, which may import others
-	KindXML                      // any other document in XML, which may name a style sheet
-	KindFeed                     // a feed of RSS, Atom or JSON Feed; likewise
+	KindPage  Kind = iota + 1 // HTML, for Extractor.HTML
+	KindStyle                 // this and the others are for Extractor.Parts
+	KindSVG
+	KindManifest
+	KindScript // may import others
+	KindXML    // any other document in XML, which may have a style sheet
+	KindFeed   // RSS, Atom or JSON Feed
 )
 
-// KindOf tells what a body is: by its media type; where the server names none, by its first bytes, as IsHTML does, or
-// else by the extension of the path it was asked for by. A type that is named is believed, but for web manifests, since
-// servers rarely know them.
+// KindOf returns the kind of a body: by its media type; where the server names none, by its first bytes, as IsHTML does,
+// or else by the extension of its path. Web manifests are also recognized by name, since servers rarely know their type.
 func KindOf(contentType, path string, head []byte) Kind {
 	t := mediatype.Parse(contentType)
 	if t.IsPage(head) {
@@ -205,19 +200,19 @@ func KindOf(contentType, path string, head []byte) Kind {
 	return 0
 }
 
-// IsHTML reports whether a body is a page for Extractor.HTML: by its media type, text/html or application/xhtml+xml,
-// and where the server names none, by its first bytes (up to 512 are used).
+// IsHTML reports whether a body is a page for Extractor.HTML: by its media type, text/html or application/xhtml+xml, or
+// without one by its first bytes (up to 512 are used).
 func IsHTML(contentType string, head []byte) bool { return mediatype.Parse(contentType).IsPage(head) }
 
-// Follow says in which documents links are read beside those of KindOf. The zero Follow has none.
+// Follow selects documents whose links are followed besides those of KindOf.
 type Follow struct {
 	Feed bool
 }
 
-// FollowWords are what ParseFollow reads.
+// FollowWords returns the words of ParseFollow.
 func FollowWords() []string { return []string{"feed"} }
 
-// ParseFollow reads a list of FollowWords.
+// ParseFollow parses a list of FollowWords.
 func ParseFollow(words []string) (f Follow, err error) {
 	for _, w := range words {
 		switch w {
@@ -230,8 +225,7 @@ func ParseFollow(words []string) (f Follow, err error) {
 	return f, err
 }
 
-// KindOf tells what a body is, as the function KindOf does. A feed has the media type of one; or one
-// that other documents have, too, and its root is that of a feed.
+// KindOf is the function KindOf with feeds, recognized by media type, or for a general media type by their root.
 func (f Follow) KindOf(contentType, path string, head []byte) Kind {
 	kind := KindOf(contentType, path, head)
 	if kind != 0 && kind != KindXML {
@@ -240,16 +234,12 @@ func (f Follow) KindOf(contentType, path string, head []byte) Kind {
 	switch t := mediatype.Parse(contentType); t.Name {
 	case "application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json":
 		kind = KindFeed
-	case "text/xml", "application/xml":
-		if isFeed(head) {
+	case "text/xml", "application/xml", "", "application/octet-stream":
+		if feedRoot.Match(head) {
 			kind = KindFeed
 		}
 	case "application/json":
-		if isJSONFeed(head) {
-			kind = KindFeed
-		}
-	case "", "application/octet-stream":
-		if isFeed(head) {
+		if jsonFeed.Match(head) {
 			kind = KindFeed
 		}
 	}
@@ -259,34 +249,31 @@ func (f Follow) KindOf(contentType, path string, head []byte) Kind {
 	return kind
 }
 
-// elementFeed is what the links of feeds are told to stand in.
+// elementFeed is the Link.Element of feeds.
 const elementFeed = "feed"
 
-// The reasons for which not all of a feed is read, beside "feed: " and a finding of package sitemap.
+// The values of Page.Unparsed for feeds, besides "feed: " and a finding of package sitemap.
 const (
 	UnparsedJSONFeed = "feed: damaged JSON"
 	UnparsedNoFeed   = "feed: no feed"
 )
 
 var (
-	// feedRoot finds the root element of a feed behind declarations and comments. The name of RDF is that of RSS 1.0.
+	// feedRoot matches the root element of a feed after declarations and comments. RDF is RSS 1.0.
 	feedRoot = regexp.MustCompile(`(?is)^\x{FEFF}?(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>)*<(?:[a-z0-9]+:)?(?:rss|feed|rdf)[\s>]`)
 
-	// jsonFeed finds what a JSON Feed has to say of itself (https://www.jsonfeed.org/version/1.1/, "version").
+	// jsonFeed matches the version of a JSON Feed (https://www.jsonfeed.org/version/1.1/).
 	jsonFeed = regexp.MustCompile(`"version"\s*:\s*"https?:(?:\\?/){2}(?:www\.)?jsonfeed\.org(?:\\?/)version`)
 )
 
-func isFeed(head []byte) bool     { return feedRoot.Match(head) }
-func isJSONFeed(head []byte) bool { return jsonFeed.Match(head) }
-
-// readFeed reads the links of a feed. Nothing of what a browser fetches by itself is among them.
+// readFeed reads the links of a feed, none of which is a requisite.
 func (x *Extractor) readFeed(ctx context.Context, in Input, page Page) (Page, error) {
 	src := &coding.Limited{Ctx: ctx, R: in.Body, Left: MaxParse}
 	w := walker{in: in, page: &page}
 	w.collect(in.URL)
 	b := bufio.NewReaderSize(src, 512)
 	var err error
-	if head, _ := b.Peek(512); bytes.HasPrefix(bytes.TrimLeft(head, "\xEF\xBB\xBF \t\r\n"), []byte("{")) { // how it failed is in src
+	if head, _ := b.Peek(512); bytes.HasPrefix(bytes.TrimLeft(head, "\xEF\xBB\xBF \t\r\n"), []byte("{")) { // src has the error
 		_, _ = b.Discard(bytes.IndexByte(head, '{'))
 		w.jsonFeed(b)
 	} else {
@@ -306,7 +293,7 @@ func (x *Extractor) readFeed(ctx context.Context, in Input, page Page) (Page, er
 
 func (w *walker) led(url string) { w.links.add(url, Link{Element: elementFeed, Attr: "link"}) }
 
-// xmlFeed reads RSS and Atom as a sitemap is read, which a feed may serve as.
+// xmlFeed reads RSS and Atom as package sitemap does.
 func (w *walker) xmlFeed(body io.Reader) error {
 	report, err := sitemap.Read(sitemap.Input{
 		URL: w.in.URL, ContentType: w.in.ContentType, Body: body,
@@ -325,7 +312,7 @@ func (w *walker) xmlFeed(body io.Reader) error {
 	}
 	for reason, n := range report.Refused {
 		switch reason {
-		case sitemap.ReasonNoURL, sitemap.ReasonSecond: // an entry that is read as a whole where it stands, and one that leads somewhere
+		case sitemap.ReasonNoURL, sitemap.ReasonSecond: // no link is missing
 		case sitemap.ReasonTooMany:
 			w.links.dropped += n
 		default:
@@ -343,7 +330,6 @@ func (w *walker) xmlFeed(body io.Reader) error {
 	return nil
 }
 
-// jsonFeed reads a JSON Feed.
 func (w *walker) jsonFeed(body io.Reader) {
 	var feed struct {
 		Next  string `json:"next_url"`
@@ -356,7 +342,7 @@ func (w *walker) jsonFeed(body io.Reader) {
 		} `json:"items"`
 	}
 	if err := json.NewDecoder(body).Decode(&feed); err != nil {
-		w.page.Unparsed = UnparsedJSONFeed // a fault of the body is in its source
+		w.page.Unparsed = UnparsedJSONFeed // src has an error of the body
 	}
 	for _, item := range feed.Items {
 		urls := []string{item.URL, item.External}
@@ -374,9 +360,8 @@ func (w *walker) jsonFeed(body io.Reader) {
 	}
 }
 
-// Scripts calls found with what the scripts in a page, or a script or JSON of its own, name that looks like a file: with
-// the name, and with each URL that it may mean. The page that loads a script may be zero. It waits as HTML does, and errs as
-// HTML does.
+// Scripts calls found with each name in the scripts of a page, or in a script or JSON document, that looks like a file, and
+// each URL that it may mean. page, which loads a script, may be zero. It waits and errs as HTML does.
 func (x *Extractor) Scripts(
 	ctx context.Context, in Input, kind Kind, page canon.URL, found func(name string, u canon.URL),
 ) (script.Cut, error) {
@@ -415,7 +400,6 @@ func (x *Extractor) Scripts(
 			read([]byte(text), base, canon.URL{})
 		}
 	}}
-	// Others say what the page is besides, and that it cannot be read.
 	_ = markup.Find(markup.HTML, body, o, func(markup.Ref) {})
 	return cut, nil
 }

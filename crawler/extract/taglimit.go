@@ -13,64 +13,62 @@ import (
 	"curtsy/storage/markup"
 )
 
-// MaxTags is how many tags of a page are read, except end tags that add nothing to the tree. A node takes a hundred bytes
-// and more, and a tag may be three bytes long. Tags behind which the parser may open a link again count two- or threefold.
+// MaxTags bounds the tags of a page, without end tags that add nothing to the tree: a node takes over a hundred bytes, a
+// tag as few as three. Tags after which the parser may re-open a link count two- or threefold.
 const MaxTags = 1 << 17
 
-// tagLimit is what the parser reads: a page that cannot become a tree out of all proportion. Three kinds of tags become
-// what holds nothing, by a few bytes that some mark takes back out of values and texts:
+// tagLimit is the parser's reader. It bounds the tree by replacing three kinds of tags; restore removes the marks of that
+// from values and text:
 //
-// The elements that only format text. By the HTML Standard (13.2.4.3, 13.2.5.4.1) the parser opens all of them again
-// that were left open when a paragraph ended: with four hundred <font> before it, each <p> would be four hundred nodes,
-// and a page of some tens of KiB all the memory there is. No link depends on them: they become comments or, where an
-// attribute has a ">", which would end a comment, or may name a picture, a meta that says nothing but that. Where SVG
-// or MathML has begun they become a meta, too, which ends these as they do; and where a script has a comment, in which
-// "<!" means more to the parser than to the Standard.
+// Elements that only format text. The parser re-opens those left open at the end of a paragraph (HTML Standard 13.2.4.3,
+// 13.2.5.4.1): after four hundred <font>, each <p> would be four hundred nodes. No link depends on them. They become
+// comments, or an empty meta where an attribute has a ">", which would end a comment, or may name a picture; where SVG
+// or MathML has begun, which a meta ends as they do; and where a script has a comment, in which the parser treats "<!"
+// differently from the Standard.
 //
-// Links with many attributes, or very long. The parser opens these again as well, one at a time, but with all that they
-// have: they become an area, which links as well. Other links stay, and what is in one counts more.
+// Links with many attributes, or very long ones. The parser re-opens these with all attributes. They become an area,
+// which is also a link. Other links stay, and tags in them count more.
 //
-// The html and body of a page that has too many of them. Each one's attributes are compared with all that came before.
+// Excess html and body tags, whose attributes the parser compares with all earlier ones.
 type tagLimit struct {
 	r    *bufio.Reader
 	left int    // tags still allowed
-	over bool   // there were more
-	put  string // goes before what is read next
+	over bool   // left was exceeded
+	put  string // precedes the next bytes
 	root int    // tags of html and body
 	link int    // 0: no link is open; else one and the blocks that began in it, or unending
 	rich bool   // the link has more than fewAttrs attributes
 
-	script  bool // a script began, and has not ended, it seems
-	escaped bool // there was a comment in one
+	script  bool // a script is probably open
+	escaped bool // a script had a comment
 	foreign bool // SVG or MathML began
 }
 
-// mark is a control character, which no page needs: it sets off the name that a tag had.
+// mark is a control character, which no page needs. It precedes the name of a replaced tag.
 const mark = "\x01"
 
 const (
-	asComment = "!" + mark // a bogus one, HTML Standard 13.2.5.42
+	asComment = "!" + mark // a bogus comment, HTML Standard 13.2.5.42
 	asMeta    = "meta/" + mark
 	asArea    = "area/" + mark
 )
 
 const (
-	maxRoots = 64 // tags of html and body; conditional comments have some, too
+	maxRoots = 64 // tags of html and body; conditional comments have some
 	maxAttrs = 6  // of a link that stays one, of formatting that becomes a comment
 	fewAttrs = 3
-	maxAhead = 2 << 10 // bytes of a tag that are looked at
-	unending = 8       // blocks in a link behind which its end tag may not end it (HTML Standard 13.2.6.4.7, adoption agency)
+	maxAhead = 2 << 10 // bytes of a tag that are read ahead
+	unending = 8       // blocks in a link after which its end tag may not end it (HTML Standard 13.2.6.4.7, adoption agency)
 )
 
-// longest is how many bytes tell a tag: "<", the longest name and what ends it.
+// longest is the length of "<", the longest relevant name and its delimiter.
 const longest = 1 + len("strike") + 1
 
-// newTagLimit returns r, limited.
 func newTagLimit(r io.Reader) *tagLimit {
 	return &tagLimit{r: bufio.NewReaderSize(r, 4096+maxAhead), left: MaxTags}
 }
 
-// Read fills p: for each read within a long text the parser moves what it has of it.
+// Read fills p: on each read within a long text the parser moves its part of it.
 func (t *tagLimit) Read(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -80,7 +78,7 @@ func (t *tagLimit) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// some reads what is at hand, up to a tag that becomes another.
+// some reads buffered bytes, up to a replaced tag.
 func (t *tagLimit) some(p []byte) (n int, err error) {
 	if t.put != "" {
 		n = copy(p, t.put)
@@ -93,8 +91,8 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 	if _, err = t.r.Peek(1); err != nil {
 		return 0, err
 	}
-	p = p[:min(len(p), t.r.Buffered(), 4096)] // so that the buffer has room for what ahead returns
-	b, _ := t.r.Peek(len(p))                  // they are there
+	p = p[:min(len(p), t.r.Buffered(), 4096)] // so that the buffer has room for ahead
+	b, _ := t.r.Peek(len(p))
 	n = copy(p, b)
 	for i := 0; t.put == ""; i++ {
 		next := bytes.IndexByte(p[i:n], '<')
@@ -102,7 +100,7 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 			break
 		}
 		i += next
-		tag := t.ahead(i) // the next call may move it
+		tag := t.ahead(i) // valid until the next call
 		if t.left -= t.cost(tag); t.left < 0 {
 			t.over = true
 			return i, nil
@@ -115,8 +113,8 @@ func (t *tagLimit) some(p []byte) (n int, err error) {
 	return n, err
 }
 
-// isNode reports whether a "<" and what follows it may add to the tree: tags and comments do, "</p" and "</br" as well
-// (HTML Standard 13.2.6.4.7), and an end tag without a name is a comment.
+// isNode reports whether a tag may add to the tree: start tags and comments do, "</p" and "</br" also (HTML Standard
+// 13.2.6.4.7), and an end tag without a name is a comment.
 func isNode(tag string) bool {
 	switch {
 	case len(tag) < 2:
@@ -127,8 +125,7 @@ func isNode(tag string) bool {
 	return len(tag) > 2 && !markup.IsLetter(tag[2]) || begins(tag, "</p") || begins(tag, "</br")
 }
 
-// cost returns how many tags a tag counts as. In a link an end tag does as well: what follows it may stand in the link,
-// opened again.
+// cost returns how many tags a tag counts as. In a link also end tags count: the parser may re-open the link after them.
 func (t *tagLimit) cost(tag string) int {
 	switch {
 	case t.link == 0 && isNode(tag):
@@ -141,15 +138,13 @@ func (t *tagLimit) cost(tag string) int {
 	return 2
 }
 
-// isEndTag reports whether a tag begins as an end tag with a name does.
 func isEndTag(tag string) bool { return len(tag) > 2 && tag[1] == '/' && markup.IsLetter(tag[2]) }
 
-// linkEnds reports whether a tag is the plain end tag of a link.
 func linkEnds(tag string) bool { return begins(tag, "</a>") }
 
-// follow keeps account of the link that the parser may open again. An end tag ends it for sure if only text and plain
-// tags stand before it: in a value, a comment or a script it is no tag, and in a cell, a form or a drawing it may be that
-// of another link. Otherwise the link counts as open to the end of the page.
+// follow tracks the link that the parser may re-open. An end tag certainly ends it after only text and plain tags: in a
+// value, comment or script it is not a tag, and in a cell, form or drawing it may end another link. Otherwise the link
+// counts as open to the end of the page.
 func (t *tagLimit) follow(name string, tag string) {
 	plain := false
 	switch {
@@ -177,7 +172,7 @@ func (t *tagLimit) follow(name string, tag string) {
 	}
 }
 
-// plainInLink reports whether elements of that name begin and end in a link without a change of what an end tag means.
+// plainInLink reports whether elements of that name in a link do not change the meaning of end tags.
 func plainInLink(name string) bool {
 	switch name {
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
@@ -187,14 +182,14 @@ func plainInLink(name string) bool {
 	return false
 }
 
-// instead returns what goes behind the "<" that a tag begins with.
+// instead returns the text to insert after the "<" of a tag.
 func (t *tagLimit) instead(tag string) string {
 	var read prune.Name
-	begin := tag[:min(len(tag), longest)] // a page may have a "<" in each byte
+	begin := tag[:min(len(tag), longest)] // every byte of a page may be a "<"
 	end := read.Read(begin, 1)
 	name := string(read.Octets())
 	if end == len(begin) {
-		name = "" // it is longer than those that matter, or may go on
+		name = "" // longer than the relevant ones, or incomplete
 	}
 	t.escaped = t.escaped || t.script && begins(tag, "<!--")
 	t.follow(name, tag)
@@ -206,7 +201,7 @@ func (t *tagLimit) instead(tag string) string {
 	case "svg", "math":
 		t.foreign = true
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
-		// These, and a, of which the parser keeps one, are all that it opens anew.
+		// The parser re-opens only these and one a.
 		end, attrs := endOf(tag, end)
 		if end < 0 || attrs > maxAttrs || telling(tag[:end]) {
 			return asMeta
@@ -227,19 +222,18 @@ func (t *tagLimit) instead(tag string) string {
 	return ""
 }
 
-// styled reports whether a font is one that ends SVG and MathML (HTML Standard 13.2.6.5).
+// styled reports whether a font ends SVG and MathML (HTML Standard 13.2.6.5).
 func styled(tag string) bool {
 	tag = strings.ToLower(tag)
 	return strings.Contains(tag, "color") || strings.Contains(tag, "face") || strings.Contains(tag, "size")
 }
 
-// begins reports whether a tag begins so, in any case.
 func begins(tag, with string) bool {
 	return len(tag) >= len(with) && strings.EqualFold(tag[:len(with)], with)
 }
 
-// telling reports whether a tag must keep its attributes: one ends a comment, has a URL in its style, or is for a
-// script that loads pictures late.
+// telling reports whether a tag must keep its attributes: one would end a comment, may have a URL in its style, or may be
+// for lazy loading.
 func telling(tag string) bool {
 	if strings.ContainsAny(tag, ">(") {
 		return true
@@ -256,14 +250,13 @@ func telling(tag string) bool {
 	}
 }
 
-// ahead returns the text at i, at most maxAhead bytes; at the end of the page there are fewer. It is that of the buffer.
+// ahead returns up to maxAhead bytes of the buffer at i.
 func (t *tagLimit) ahead(i int) string {
 	b, _ := t.r.Peek(i + maxAhead)
 	return unsafe.String(unsafe.SliceData(b), len(b))[i:]
 }
 
-// endOf returns where a start tag ends, whose name ends at name, and how many attributes it has; a negative place if the
-// text ends before it.
+// endOf returns the end of a start tag whose name ends at name, negative if the text ends before, and its attributes.
 func endOf(tag string, name int) (end, attrs int) {
 	end, attrs, _ = markup.TagEnd(tag, min(name, len(tag)))
 	return end - 1, attrs
@@ -280,7 +273,7 @@ func restore(value string) string {
 	return value
 }
 
-// wasTag returns the name that the tag of n had, if it became another one, else n's.
+// wasTag returns the name of n before its tag was replaced.
 func wasTag(n *html.Node) string {
 	for _, a := range n.Attr {
 		if name, ok := strings.CutPrefix(a.Key, mark); ok {

@@ -12,30 +12,29 @@ import (
 	"curtsy/storage/markup"
 )
 
-// How many bytes are kept of what a page says of itself.
 const (
-	maxTitle = 1 << 10
+	maxTitle = 1 << 10 // bytes
 	maxAbout = 2 << 10
 )
 
-// walker takes what a document says into a page.
+// walker reads a document into a page.
 type walker struct {
 	in     Input
 	page   *Page
 	links  collector
 	left   budget // for pages within this one
 	titled bool
-	nested int  // documents around the one that is read
-	framed bool // it is in a noframes element
+	nested int  // documents around the present one
+	framed bool // in a noframes element
 
-	// The style that is read, and where it stands.
+	// The present style and its place.
 	styled struct {
 		find          *markup.Styles
 		element, attr string
 	}
 }
 
-// elements goes through the elements of a document in order.
+// elements returns the elements of a document in order.
 func elements(doc *goquery.Document) iter.Seq[*html.Node] {
 	return func(yield func(*html.Node) bool) {
 		root := doc.Nodes[0]
@@ -47,7 +46,7 @@ func elements(doc *goquery.Document) iter.Seq[*html.Node] {
 	}
 }
 
-// behind is what follows a node within root, without what is in a node that skip reports; nil at the end.
+// behind returns the node after n within root, without the contents of nodes that skip reports; nil at the end.
 func behind(n, root *html.Node, skip func(*html.Node) bool) *html.Node {
 	if n.FirstChild != nil && !skip(n) {
 		return n.FirstChild
@@ -61,7 +60,7 @@ func behind(n, root *html.Node, skip func(*html.Node) bool) *html.Node {
 	return n.NextSibling
 }
 
-// base returns the document base URL: by the first base element that has an href, else the page's own.
+// base returns the document base URL.
 func base(doc *goquery.Document, own canon.URL) canon.URL {
 	for n := range elements(doc) {
 		if n.DataAtom != atom.Base || n.Namespace != "" || !has(n, "href") {
@@ -84,7 +83,9 @@ func (w *walker) document(doc *goquery.Document) {
 			w.foreign(n)
 		case n.Namespace != "":
 		case n.DataAtom == atom.A || n.DataAtom == atom.Area:
-			w.anchor(n)
+			if has(n, "href") {
+				w.links.add(attr(n, "href"), Link{Element: wasTag(n), Attr: "href", Rel: relOf(attr(n, "rel"))})
+			}
 		case n.DataAtom == atom.Link:
 			w.link(n)
 		case n.DataAtom == atom.Meta:
@@ -108,23 +109,12 @@ func (w *walker) document(doc *goquery.Document) {
 			}
 		}
 		if len(n.Attr) > 0 {
-			w.attributes(n)
+			w.lazy(n)
+			w.declarations(n)
+			if n.Namespace == "" {
+				w.srcdoc(n)
+			}
 		}
-	}
-}
-
-// attributes reads what any element may have.
-func (w *walker) attributes(n *html.Node) {
-	w.lazy(n)
-	w.declarations(n)
-	if n.Namespace == "" {
-		w.srcdoc(n)
-	}
-}
-
-func (w *walker) anchor(n *html.Node) {
-	if has(n, "href") {
-		w.links.add(attr(n, "href"), Link{Element: wasTag(n), Attr: "href", Rel: relOf(attr(n, "rel"))})
 	}
 }
 
@@ -153,7 +143,7 @@ func (w *walker) link(n *html.Node) {
 	}
 }
 
-// requisite reads the attributes that name requisites, of those some hold image candidates.
+// requisite reads attributes with requisites; the value in attrs marks image candidates.
 func (w *walker) requisite(n *html.Node, attrs map[string]bool) {
 	for _, a := range n.Attr {
 		set, ok := attrs[a.Key]
@@ -167,21 +157,19 @@ func (w *walker) requisite(n *html.Node, attrs map[string]bool) {
 	}
 }
 
-// module reads what a module in the page imports.
+// module reads the imports of an inline module.
 func (w *walker) module(n *html.Node) {
 	if n.FirstChild == nil || !strings.EqualFold(markup.Strip(attr(n, "type")), "module") {
 		return
 	}
 	o := markup.Options{URL: w.links.base}
-	// Nothing in a script is an error.
 	_ = markup.Find(markup.Module, []byte(restore(n.FirstChild.Data)), o, func(r markup.Ref) {
 		r.Element = "script"
 		w.mention(r)
 	})
 }
 
-// noframes reads what a page has for browsers without frames, which is text to those with them: links that lead to a
-// site's pages where its frames do not.
+// noframes reads the content for browsers without frames, which is text to the parser.
 func (w *walker) noframes(n *html.Node) {
 	if n.FirstChild == nil || n.FirstChild.Type != html.TextNode || w.framed {
 		return
@@ -204,8 +192,7 @@ func (w *walker) srcset(value string, l Link) {
 	markup.Candidates(value, func(start, end int) { w.links.add(value[start:end], l) })
 }
 
-// foreign reads an element of SVG 2 or MathML that refers to something else: in MathML as a link. There href wins over
-// xlink:href, the name of old.
+// foreign reads an element of SVG 2 or MathML. href wins over xlink:href, its old name.
 func (w *walker) foreign(n *html.Node) {
 	l := Link{Element: wasTag(n), Attr: "href", Embed: n.Namespace == "svg"}
 	if l.Element == "a" || !l.Embed {
@@ -240,7 +227,6 @@ func (w *walker) meta(n *html.Node) {
 	}
 }
 
-// refreshField reads the Refresh fields of the header, which mean what the meta element does.
 func (w *walker) refreshField() {
 	for _, value := range w.in.Header.Values("Refresh") {
 		w.refresh(value, Link{Attr: "Refresh", Refresh: true})
@@ -262,7 +248,7 @@ func (w *walker) title(n *html.Node) {
 	w.page.Title = words(text, maxTitle)
 }
 
-// canonical reads which URL the page says is its own (RFC 6596).
+// canonical reads the page's canonical URL (RFC 6596).
 func (w *walker) canonical(n *html.Node, rel string) {
 	if !w.page.Canonical.IsZero() || w.nested > 0 || len(rel) < len("canonical") {
 		return
@@ -277,12 +263,12 @@ func (w *walker) canonical(n *html.Node, rel string) {
 	}
 }
 
-// words is a text with its white space collapsed, cut after so many bytes.
+// words collapses white space and cuts text after most bytes.
 func words(text string, most int) string {
 	return bounded(strings.Join(strings.Fields(text[:min(len(text), 4*most)]), " "), most)
 }
 
-// attr returns the value of an attribute without a namespace, "" if there is none.
+// attr returns the value of an attribute without a namespace; "" if missing.
 func attr(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name && a.Namespace == "" {
@@ -306,29 +292,27 @@ func bounded(s string, n int) string {
 	return strings.Clone(strings.ToValidUTF8(s[:min(len(s), n)], ""))
 }
 
-// text hands over the text of a document, node by node in document order: the title's, and all but that of scripts,
-// styles and templates.
-func text(doc *goquery.Document, to func(string)) {
+// text passes the text of a document to Input.Text.
+func (w *walker) text(doc *goquery.Document) {
 	root := doc.Nodes[0]
-	for n := root; n != nil; n = behind(n, root, silent) {
+	for n := root; n != nil && w.in.Text != nil; n = behind(n, root, silent) {
 		if n.Type == html.TextNode {
-			to(restore(n.Data))
+			w.in.Text(restore(n.Data))
 		}
 	}
 }
 
-// silent reports whether what is in n is no text of the page.
+// silent reports whether the contents of n are not text of the page.
 func silent(n *html.Node) bool {
 	return n.DataAtom == atom.Script || n.DataAtom == atom.Style || inert(n)
 }
 
-// inert reports whether n is a template whose contents are inert: one that is no declarative shadow root (HTML Standard
-// 4.12.3).
+// inert reports whether n is a template that is not a declarative shadow root (HTML Standard 4.12.3).
 func inert(n *html.Node) bool {
 	return n.DataAtom == atom.Template && n.Namespace == "" && !has(n, "shadowrootmode")
 }
 
-// lazy reads the attributes that scripts make requisites of when they come into view.
+// lazy reads the attributes of lazy loading scripts.
 func (w *walker) lazy(n *html.Node) {
 	for _, a := range n.Attr {
 		if a.Namespace != "" || !strings.HasPrefix(a.Key, "data-") {
@@ -347,7 +331,7 @@ func (w *walker) lazy(n *html.Node) {
 	}
 }
 
-// style reads the style sheet in a style element. One of another type is none (HTML Standard 4.2.6).
+// style reads a style element, unless it has another type (HTML Standard 4.2.6).
 func (w *walker) style(n *html.Node) {
 	if t := attr(n, "type"); t != "" && !strings.EqualFold(t, "text/css") {
 		return
@@ -358,7 +342,7 @@ func (w *walker) style(n *html.Node) {
 		switch {
 		case c.Type != html.TextNode:
 		case c == n.LastChild && b.Len() == 0:
-			text = c.Data // in HTML there is one text, which may be large: it is not copied
+			text = c.Data // HTML has one text, which may be large: do not copy it
 		default:
 			b.WriteString(c.Data)
 			text = b.String()
@@ -369,7 +353,7 @@ func (w *walker) style(n *html.Node) {
 	}
 }
 
-// sheet reads a style sheet, or declarations, in the page.
+// sheet reads an inline style sheet or declarations.
 func (w *walker) sheet(element, attr, text string) {
 	if w.styled.find == nil {
 		w.styled.find = markup.NewStyles(func(r markup.Ref) {
@@ -383,8 +367,7 @@ func (w *walker) sheet(element, attr, text string) {
 	w.styled.find.Find(restore(text), w.links.base)
 }
 
-// declarations reads the attributes of an element that hold style: the style attribute, and in SVG each property that
-// may name a document (SVG 2, 6.6). Those that name none are cheap to tell.
+// declarations reads the style attribute, and in SVG the presentation attributes (SVG 2, 6.6).
 func (w *walker) declarations(n *html.Node) {
 	for _, a := range n.Attr {
 		switch {
@@ -395,11 +378,9 @@ func (w *walker) declarations(n *html.Node) {
 	}
 }
 
-// maxNested is how deep documents within attributes are read.
-const maxNested = 3
+const maxNested = 3 // documents within attributes
 
-// srcdoc reads the page within an iframe's attribute, whose references are relative to what those around it are
-// relative to (HTML Standard 2.4.3, fallback base URL).
+// srcdoc reads the page in an iframe's attribute. Its fallback base URL is that of the page around (HTML Standard 2.4.3).
 func (w *walker) srcdoc(n *html.Node) {
 	if n.DataAtom != atom.Iframe || !has(n, "srcdoc") {
 		return

@@ -18,9 +18,8 @@ import (
 	"curtsy/storage/markup"
 )
 
-// readXHTML is read for a page in XML. One that is not well-formed is read twice: as XML as far as that goes, and as
-// HTML. The links of both are taken. A browser would show what stands before the error; that alone would cost us the
-// rest of every page whose server calls it XML and whose author never saw it shown as that.
+// readXHTML is read for a page in XML. A page that is not well-formed is read as XML, as far as a browser shows it, and
+// as HTML: servers send many pages as XML whose authors never saw them as that.
 func readXHTML(in Input, head []byte, src *coding.Limited) Page {
 	raw, err := octets(io.MultiReader(bytes.NewReader(head), src), in.Size)
 	if err != nil {
@@ -29,7 +28,7 @@ func readXHTML(in Input, head []byte, src *coding.Limited) Page {
 	c := charset.XML(in.ContentType, head)
 	odd := c.Encoding == nil && !utf8.Valid(raw)
 	if odd && c.By == charset.ByXML {
-		c = charset.Page("", head) // nothing says that it is UTF-8, and it is not
+		c = charset.Page("", head) // UTF-8 is only the default, and wrong
 	}
 	body, err := raw[c.Mark:], error(nil)
 	if c.Encoding != nil {
@@ -73,8 +72,8 @@ func (w *walker) xml(x *xmlTree) {
 	w.document(x.doc())
 }
 
-// bothWays walks a page that is not well-formed as HTML and then as XML, so that one tree exists at a time. Its text is
-// that of HTML, which leaves nothing out; so are its mentions, and behind them comes what only the XML has.
+// bothWays walks a page as HTML and then as XML, so that one tree exists at a time. Text is that of HTML, which is
+// complete. Mentions are those of HTML, followed by those that only the XML has.
 func (w *walker) bothWays(body, xml []byte) {
 	doc, over, err := parsed(bytes.NewReader(body), &w.left)
 	if over != "" {
@@ -104,20 +103,18 @@ func (w *walker) bothWays(body, xml []byte) {
 		w.page.Unparsed = UnparsedTags
 	}
 	w.xml(x)
-	if w.links.tell = tell; tell != nil {
-		tell.rest(&w.links)
+	if w.links.tell = tell; tell == nil {
+		return
 	}
-}
-
-func (w *walker) text(doc *goquery.Document) {
-	if w.in.Text != nil {
-		text(doc, w.in.Text)
+	for at, l := range w.links.links {
+		if at >= len(tell.told) || !tell.told[at] {
+			tell.to(Mention{Link: l, Raw: l.URL.String(), Fate: Listed})
+		}
 	}
 }
 
 var xmlDeclaration = regexp.MustCompile(`^<\?xml\s[^<>]{0,200}\?>`)
 
-// The namespaces that mean something to us, and what the parser of HTML calls them.
 const (
 	xhtmlSpace = "http://www.w3.org/1999/xhtml"
 	svgSpace   = "http://www.w3.org/2000/svg"
@@ -125,33 +122,29 @@ const (
 	xlinkSpace = "http://www.w3.org/1999/xlink"
 )
 
-// maxDeep is how deep the tree is. Elements that are deeper stand beside each other in it.
+// maxDeep bounds the depth of the tree. Deeper elements become siblings.
 const maxDeep = 512
 
-// xmlTree is a page in XML as the tree that its HTML would have been, so that one walk reads both.
-//
-// Elements of HTML are told by namespace; a page that names none is held to be of HTML, and so are those in capital
-// letters: a browser shows neither as the author meant it, but the mirror takes them so, and to obey a meta element
-// that a browser ignores costs nothing.
+// xmlTree is a page in XML as the tree of the same page in HTML. Elements without a namespace and names in capital letters
+// count as HTML: a browser ignores them, but the mirror does not, and obeying their meta elements costs nothing.
 type xmlTree struct {
 	root   html.Node
 	open   []xmlOpen
-	text   strings.Builder // behind the last tag
+	text   strings.Builder // after the last tag
 	tags   int
-	sheets []string // what xml-stylesheet instructions name, wherever they stand
+	sheets []string // of xml-stylesheet instructions anywhere
 
-	over      bool // there are more than MaxTags tags
+	over      bool // more than MaxTags tags
 	malformed bool // an error ended the reading, or would have in a browser
 }
 
-// xmlOpen is an open element.
 type xmlOpen struct {
 	node  *html.Node
 	space string // its namespace
 }
 
-// newXMLTree reads a page in UTF-8 that has no XML declaration. The lenient decoder goes over what it can (names of
-// entities that do not exist, end tags that do not fit), and what it finds up to an error is all that the strict one finds.
+// newXMLTree reads a page in UTF-8 without an XML declaration. The lenient decoder skips unknown entities and end tags that
+// do not match, and finds at least what the strict one finds.
 func newXMLTree(body []byte, strict bool) *xmlTree {
 	x := &xmlTree{root: html.Node{Type: html.DocumentNode}}
 	limit := markup.New(bytes.NewReader(body), markup.Max)
@@ -164,7 +157,7 @@ func (x *xmlTree) doc() *goquery.Document { return goquery.NewDocumentFromNode(&
 
 func (x *xmlTree) read(body io.Reader, strict bool) {
 	d := xml.NewDecoder(body)
-	d.Strict, d.Entity = strict, xml.HTMLEntity // those of all of XHTML's document types; others are an error
+	d.Strict, d.Entity = strict, xml.HTMLEntity // of all XHTML document types; others are an error
 	if !strict {
 		d.AutoClose = xml.HTMLAutoClose
 	}
@@ -180,7 +173,7 @@ func (x *xmlTree) read(body io.Reader, strict bool) {
 			x.start(t)
 		case xml.EndElement:
 			x.flush()
-			x.open = x.open[:len(x.open)-1] // the decoder sees to it that there is one
+			x.open = x.open[:len(x.open)-1] // the decoder guarantees that there is one
 		case xml.CharData:
 			x.text.Write(t)
 		case xml.ProcInst:
@@ -190,20 +183,12 @@ func (x *xmlTree) read(body io.Reader, strict bool) {
 	x.flush()
 }
 
-// flush makes a node of the text since the last tag: comments and sections of CDATA do not part it.
+// flush makes one node of the text since the last tag, across comments and CDATA sections.
 func (x *xmlTree) flush() {
 	if x.text.Len() > 0 && len(x.open) > 0 {
 		x.open[len(x.open)-1].node.AppendChild(&html.Node{Type: html.TextNode, Data: x.text.String()})
 	}
 	x.text.Reset()
-}
-
-// parent returns what an element goes into.
-func (x *xmlTree) parent() *html.Node {
-	if len(x.open) == 0 {
-		return &x.root
-	}
-	return x.open[min(len(x.open), maxDeep)-1].node
 }
 
 func (x *xmlTree) start(t xml.StartElement) {
@@ -218,12 +203,16 @@ func (x *xmlTree) start(t xml.StartElement) {
 		n.Data = lower
 	}
 	n.Attr = x.attributes(t.Attr)
-	x.parent().AppendChild(n)
+	parent := &x.root
+	if len(x.open) > 0 {
+		parent = x.open[min(len(x.open), maxDeep)-1].node
+	}
+	parent.AppendChild(n)
 	x.open = append(x.open, xmlOpen{n, t.Name.Space})
 }
 
-// namespace returns what the parser of HTML calls the namespace of an element. In a page that names none for its
-// drawings they begin where HTML has them begin.
+// namespace returns the HTML parser's name for the namespace of an element. Drawings without a namespace begin where they
+// do in HTML.
 func (x *xmlTree) namespace(name xml.Name) string {
 	switch name.Space {
 	case svgSpace:
@@ -251,7 +240,7 @@ func (x *xmlTree) namespace(name xml.Name) string {
 	return around.node.Namespace
 }
 
-// attributes returns attributes as the parser of HTML has them, each once. To have one twice is an error.
+// attributes returns attributes as the HTML parser does. Duplicates are an error.
 func (x *xmlTree) attributes(attrs []xml.Attr) []html.Attribute {
 	out := make([]html.Attribute, 0, len(attrs))
 	met := make(map[html.Attribute]bool, len(attrs))
@@ -274,8 +263,7 @@ func (x *xmlTree) attributes(attrs []xml.Attr) []html.Attribute {
 	return out
 }
 
-// instruction reads what links to a style sheet (Associating Style Sheets with XML documents 1.0). Its
-// pseudo-attributes are written as attributes are.
+// instruction reads an xml-stylesheet instruction (Associating Style Sheets with XML documents 1.0).
 func (x *xmlTree) instruction(t xml.ProcInst) {
 	if t.Target != "xml-stylesheet" {
 		return

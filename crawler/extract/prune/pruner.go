@@ -1,29 +1,25 @@
 // Package prune removes the parts of a page that link extraction does not need.
 //
-// A tree is the larger part of what reading a page costs, and most of its nodes are there for nobody: text, paragraphs,
-// lists, boxes. So a page that is not large is read once as a string, and what can carry neither a link nor a base, a
-// title or a directive is gone before the tree is built. The parser decides what the rest means, as it does without
-// pruning. Package extract would find the same without this package, three times slower; its
-// FuzzPrune_EqualsTheWholeTree holds both equal.
+// Building the tree is most of the cost of reading a page, and most nodes (text, paragraphs, lists) are irrelevant. A page
+// that is not large is therefore scanned once, and parts without a link, base, title or directive are removed before the
+// parser sees it. Package extract would find the same without pruning, three times slower;
+// FuzzPrune_EqualsTheWholeTree compares both.
 //
-// Tree construction (HTML Standard 13.2.6) decides what may go:
+// Tree construction (HTML Standard 13.2.6) decides what may be removed:
 //
-//   - Nothing, until there was text that is more than white space. From then on the body has begun, and no frameset can
-//     take its place; whether further text comes makes no difference to any element.
-//   - Then text, comments, and the tags of elements that only nest (dull). They decide what other dull elements end,
-//     and how often a link is opened anew because what it stands in ends before it does: a link that the whole tree has
-//     twice for that is met once here. The order in which links are first met does not depend on them.
-//   - Elements that decide where others go, as those of tables do, stay, and so do all that are not known. A dull one
-//     that stays because of its attributes is ended at once.
-//   - Where the parser reads tags otherwise than a tokenizer by itself, all stays, to the end (the tail). That is so in
-//     templates, and in SVG and MathML; but an svg element of well-known shapes, each of which ends, is a picture,
-//     which goes or stays as one.
-//   - With Pruner.Anchors the text of links stays: there is more text in the tree, and no other element first.
-//   - If a part that was left out could have ended something of that kind, or have moved a script out of a table, the
-//     whole page is parsed instead.
+//   - Nothing before the first text that is not white space. After it the body has begun, and no frameset can replace it.
+//   - Then text, comments, and the tags of elements that only nest (dull). They decide what other dull elements end, and
+//     how often the parser re-opens a link; the order of the first mentions does not depend on them.
+//   - Elements that decide where others go, as those of tables, stay, and so do unknown ones. A dull element that stays
+//     because of its attributes is ended at once.
+//   - Everything stays from where the parser reads tags differently from a tokenizer (the tail): in templates, SVG and
+//     MathML. But an svg element of well-known shapes, each of which ends, is a picture, kept or removed as a whole.
+//   - With Pruner.Anchors the text of links stays.
+//   - If a removed part could have ended one of the above, or moved a script out of a table, the page is not pruned.
 package prune
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -31,33 +27,33 @@ import (
 	"curtsy/storage/markup"
 )
 
-// Pruner prunes pages, one after the other, in buffers of its own. Its zero value is ready.
+// Pruner prunes pages, one after the other, reusing its buffers. Its zero value is ready.
 type Pruner struct {
-	Out  []byte // what the tree is built of, until the next page
-	Tail bool   // Out has all of the page from some place on; text there may be markup, and markup text
+	Out  []byte // the pruned page, until the next one
+	Tail bool   // Out has the whole page from some place on; text there may be markup, and markup text
 
-	// Anchors, to be set before, has the text of links in Out as well.
+	// Anchors, to be set before, keeps the text of links in Out.
 	Anchors bool
 
 	s       string
 	words   []span   // the text, in order
-	open    []string // of a picture, while it is read
+	open    []string // of the present picture
 	settled bool     // the body has begun
-	dropped bool     // a tag was left out
-	direct  bool     // directly in a table, not in a cell of it, it may be
-	moved   bool     // a dull element, or text, began there, which the parser puts in front of the table
-	inert   int      // templates that are open
+	dropped bool     // a tag was removed
+	direct  bool     // perhaps in a table, not in a cell of it
+	moved   bool     // a dull element, or text, began there, which the parser moves before the table
+	inert   int      // open templates
 	linked  bool     // an a element is open, and Anchors is set
-	unsure  bool     // what is in the tree depends on what was left out
+	unsure  bool     // the tree depends on removed parts
 }
 
-// span is a piece of text in the page. In a raw one, character references mean nothing.
+// span is a piece of text in the page. A raw one has no character references.
 type span struct {
 	from, to int
 	raw      bool
 }
 
-// Prune reads a page. It reports whether Out will do instead of it.
+// Prune prunes a page and reports whether Out may replace it.
 func (p *Pruner) Prune(page string) bool {
 	s := page
 	*p = Pruner{s: s, Out: p.Out[:0], words: p.words[:0], open: p.open[:0], Anchors: p.Anchors}
@@ -81,18 +77,18 @@ func (p *Pruner) Prune(page string) bool {
 	return !p.unsure
 }
 
-// Text calls to with each piece of the page's text, in document order: with what is in no script, style or template.
+// Text calls to with each piece of the page's text in document order, without scripts, styles and templates.
 func (p *Pruner) Text(to func(string)) {
 	for _, w := range p.words {
 		text := p.s[w.from:w.to]
-		if !w.raw {
-			text = unescaped(text)
+		if !w.raw && strings.IndexByte(text, '&') >= 0 {
+			text = html.UnescapeString(text) // as the parser; the standard library's leaves an unterminated "&#3"
 		}
 		to(text)
 	}
 }
 
-// Release lets go of the page. It reports whether the buffers have stayed as small as those of a page of so many bytes.
+// Release drops the page. It reports whether the buffers are at most those of a page of usual bytes.
 func (p *Pruner) Release(usual int) bool {
 	p.s = ""
 	clear(p.open[:cap(p.open)])
@@ -107,7 +103,7 @@ func (p *Pruner) text(t span) {
 	if p.inert == 0 {
 		p.words = append(p.words, t)
 	}
-	if p.direct && !p.moved { // there text opens links anew, in front of the table
+	if p.direct && !p.moved { // text there re-opens links, before the table
 		p.moved = strings.Trim(p.s[t.from:t.to], markup.Space) != ""
 	}
 	if !p.settled {
@@ -118,15 +114,14 @@ func (p *Pruner) text(t span) {
 	}
 }
 
-// part keeps what a tag that is left out does to the text of a link.
+// part keeps the effect of a removed tag on the text of a link.
 func (p *Pruner) part(name *Name) {
 	if p.linked && !p.Tail && Parts(string(name.Octets())) {
 		p.Out = append(p.Out, ' ')
 	}
 }
 
-// settles reports whether text begins the body, whatever was in front of it. Text that may be a reference to white
-// space is not looked into.
+// settles reports whether text begins the body. A character reference may be white space.
 func settles(text string) bool {
 	if strings.IndexByte(text, '&') >= 0 {
 		return false
@@ -139,15 +134,14 @@ func settles(text string) bool {
 	return false
 }
 
-// keep takes a piece of the page over to Out.
 func (p *Pruner) keep(from, to int) {
 	if !p.Tail {
 		p.Out = append(p.Out, p.s[from:to]...)
 	}
 }
 
-// markup takes a tag, with the text of an element that holds nothing else, or a comment. It returns where the next
-// piece begins; false when everything from at on is to stay, and in the tail when there is nothing more to come.
+// markup takes a tag, with its contents if they are only text, or a comment. It returns where the next piece begins; false
+// if everything from at on must stay, and in the tail at the end.
 func (p *Pruner) markup(at int) (next int, ok bool) {
 	switch c := p.s[at+1]; {
 	case c == '/' && markup.IsLetter(p.s[at+2]):
@@ -193,12 +187,13 @@ func (p *Pruner) startTag(at int) (next int, ok bool) {
 		return 0, false
 	}
 	class := name.class()
-	p.unsure = p.unsure || odd(p.s[attrs:end])
+	// A first attribute without a name, or with a leading "=", would become a value if package extract replaced the tag.
+	p.unsure = p.unsure || strings.HasPrefix(strings.TrimLeft(p.s[attrs:end], markup.Space+"/"), "=")
 	switch class {
 	case table, cell:
 		p.direct, p.moved = class == table, false
 	case rawScript, rawStyle, template:
-		p.unsure = p.unsure || p.direct && p.moved // in a table these are not put in front of it
+		p.unsure = p.unsure || p.direct && p.moved // the parser does not move these before the table
 	case dull, single:
 		p.moved = p.moved || p.direct
 	}
@@ -209,7 +204,7 @@ func (p *Pruner) startTag(at int) (next int, ok bool) {
 		}
 		return next, ok
 	case class == picture || class == foreign:
-		p.unsure = p.unsure || p.dropped // its end may be that of something that was left out
+		p.unsure = p.unsure || p.dropped // its end may be that of a removed element
 		if class == foreign && !p.Tail {
 			return 0, false
 		}
@@ -238,10 +233,10 @@ func (p *Pruner) startTag(at int) (next int, ok bool) {
 	return end, true
 }
 
-// close ends a dull element that was kept: nothing of what is in it needs to be.
+// close ends a dull element that was kept.
 func (p *Pruner) close(name []byte) {
 	switch string(name) {
-	case "br", "hr", "wbr": // have no end; </br> would be another one
+	case "br", "hr", "wbr": // void; </br> would be another one
 		return
 	}
 	if !p.Tail {
@@ -250,12 +245,12 @@ func (p *Pruner) close(name []byte) {
 	p.dropped = true
 }
 
-// raw takes an element that holds text alone (HTML Standard 13.2.5.2 to 13.2.5.4). The tree needs only what a title, a
-// style sheet, noframes and a module say.
+// raw takes an element of text only (HTML Standard 13.2.5.2 to 13.2.5.4). The tree needs the contents of a title, a style
+// sheet, noframes and a module.
 func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok bool) {
 	next = markup.RawEnd(p.s, end, name)
 	if class == rawScript && !p.Tail {
-		// In a comment in a script, a script within has an end tag of its own (HTML Standard 13.2.5.20).
+		// In a comment in a script, a nested script has its end tag (HTML Standard 13.2.5.20).
 		if script := p.s[end:next]; strings.Contains(script, "<!--") && containsFold(script, "<script") {
 			return 0, false
 		}
@@ -270,43 +265,37 @@ func (p *Pruner) raw(at, end int, class tagClass, name string) (next int, ok boo
 	return next, true
 }
 
-// tagClass says what a pruner does with a tag.
 type tagClass uint8
 
 const (
-	kept    tagClass = iota // the parser gets it; so it does all that are not listed
+	kept    tagClass = iota // also unknown elements
 	dull                    // it only nests
-	single                  // dull, but one within another is nothing
+	single                  // dull, but ignored within another
 	picture                 // svg
 	foreign                 // math
-	table                   // what a table consists of, and the table
-	cell                    // of a table: in it stands what is no table again
-	stays                   // from here on nothing is left out, nor is it from the next two on
+	table                   // and its parts
+	cell                    // of a table
+	stays                   // nothing is removed from here on, as for the next two
 	template
 	plaintext
 
-	// Elements that hold text alone.
-	rawTitle  // in which character references count, and the tree needs it
-	rawField  // in which they count
-	rawText   // in which they do not
+	// Elements of text only.
+	rawTitle  // with character references, and needed in the tree
+	rawField  // with character references
+	rawText   // without
 	rawStyle  // a style sheet
 	rawScript // a script
 )
 
-// class returns the class of a name. None of the dull elements can name a URL by an attribute of its own; what any
-// element can is seen by tells.
+// class returns the class of a name. No dull element has a specific attribute with a URL; tells checks the global ones.
 func (t *Name) class() tagClass {
 	switch string(t.Octets()) {
-	case "abbr", "acronym", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "button",
-		"canvas", "center",
-		"cite", "code", "data", "datalist", "dd", "del", "details", "dfn", "dialog", "dir", "div", "dl", "dt", "em",
-		"fieldset", "figcaption",
-		"figure", "font", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "i", "ins", "kbd", "label",
-		"legend",
-		"li", "main", "map", "mark", "menu", "meter", "nav", "nobr", "ol", "optgroup", "option", "output", "p", "picture",
-		"pre", "progress",
-		"q", "rb", "rp", "rt", "rtc", "ruby", "s", "samp", "search", "section", "small", "span", "strike", "strong", "sub",
-		"summary", "sup", "time", "tt", "u", "ul", "var", "wbr":
+	case "abbr", "acronym", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "button", "canvas",
+		"center", "cite", "code", "data", "datalist", "dd", "del", "details", "dfn", "dialog", "dir", "div", "dl", "dt", "em",
+		"fieldset", "figcaption", "figure", "font", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "i",
+		"ins", "kbd", "label", "legend", "li", "main", "map", "mark", "menu", "meter", "nav", "nobr", "ol", "optgroup", "option",
+		"output", "p", "picture", "pre", "progress", "q", "rb", "rp", "rt", "rtc", "ruby", "s", "samp", "search", "section",
+		"small", "span", "strike", "strong", "sub", "summary", "sup", "time", "tt", "u", "ul", "var", "wbr":
 		return dull
 	case "form":
 		return single
@@ -338,24 +327,22 @@ func (t *Name) class() tagClass {
 	return kept
 }
 
-// shapeClass says what an element of SVG 2 is in a picture. Shapes end no svg element where they stand in one, as many
-// names of HTML do (HTML Standard 13.2.6.5).
+// shapeClass classifies an element of SVG 2 in a picture. Unlike many HTML elements, shapes do not end an svg element (HTML
+// Standard 13.2.6.5).
 type shapeClass uint8
 
 const (
 	noShape shapeClass = iota
 	shape
-	shapeText // text alone is allowed in it here
+	shapeText // with only text
 	shapeRoot
 )
 
 func (t *Name) shape() shapeClass {
 	switch string(t.Octets()) {
 	case "circle", "clippath", "defs", "ellipse", "feblend", "fecolormatrix", "fecomposite", "feflood", "fegaussianblur",
-		"femerge",
-		"femergenode", "feoffset", "filter", "g", "line", "lineargradient", "marker", "mask", "path", "pattern", "polygon",
-		"polyline",
-		"radialgradient", "rect", "stop", "symbol", "text", "textpath", "tspan", "use":
+		"femerge", "femergenode", "feoffset", "filter", "g", "line", "lineargradient", "marker", "mask", "path", "pattern",
+		"polygon", "polyline", "radialgradient", "rect", "stop", "symbol", "text", "textpath", "tspan", "use":
 		return shape
 	case "title", "desc":
 		return shapeText
@@ -365,13 +352,13 @@ func (t *Name) shape() shapeClass {
 	return noShape
 }
 
-// Name is the name of a tag in small letters; of a longer one than those that matter, a part.
+// Name is the name of a tag in lower case, cut if it is longer than the relevant ones.
 type Name struct {
 	buf [len("femergenode") + 4]byte
 	n   int
 }
 
-// Read reads the name that begins at from, and returns where it ends (HTML Standard 13.2.5.8).
+// Read reads the name at from and returns its end (HTML Standard 13.2.5.8).
 func (t *Name) Read(s string, from int) int {
 	i := from
 	for ; i < len(s) && !endsName(s[i]); i++ {
@@ -385,30 +372,22 @@ func (t *Name) Read(s string, from int) int {
 
 func (t *Name) isA() bool { return t.n == 1 && t.buf[0] == 'a' }
 
-// Parts reports whether an element of that name parts the text before it from the text in it: it is none of those that
-// stand in a line of text.
+// Parts reports whether an element of that name separates the text before it from its contents, unlike an inline element.
 func Parts(name string) bool {
 	switch name {
 	case "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
 		"kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
-		"var", "wbr",
-		"script", "style", "template":
+		"var", "wbr", "script", "style", "template":
 		return false
 	}
 	return true
 }
 
-// Octets is what was read of the name.
+// Octets returns the bytes of the name.
 func (t *Name) Octets() []byte { return t.buf[:t.n] }
 
-// odd reports whether the first attribute has no name, or one that begins with "=": a name that package extract puts in
-// front of it would make it a value.
-func odd(attrs string) bool {
-	return strings.HasPrefix(strings.TrimLeft(attrs, markup.Space+"/"), "=")
-}
-
-// tells reports whether a tag with these attributes must stay: one may hold a style with a URL, or is for a script that
-// loads pictures late. In character references anything may hide.
+// tells reports whether a tag with these attributes must stay: one may be a style with a URL or for lazy loading. A
+// character reference may hide both.
 func tells(attrs string) bool {
 	if len(attrs) == 1 {
 		return false
@@ -426,7 +405,7 @@ func tells(attrs string) bool {
 	return false
 }
 
-// isLazyAttr reports whether text begins with the name of an attribute that scripts load pictures by.
+// isLazyAttr reports whether text begins with the name of an attribute for lazy loading.
 func isLazyAttr(text string) bool {
 	var name [len("data-background-image")]byte
 	for i := range min(len(text), len(name)) {
@@ -438,21 +417,15 @@ func isLazyAttr(text string) bool {
 	return markup.LazyAttr(string(name[:])) != 0
 }
 
-// leads reports whether a picture may name a document: by a link, a function of CSS (which is written out but for
-// escapes with a backslash) or an attribute for scripts.
+// leads reports whether a picture may have a reference: a link, a CSS function or an attribute for scripts. Character
+// references and CSS escapes may hide them.
 func leads(picture string) bool {
-	if strings.ContainsAny(picture, `&\`) {
-		return true
-	}
-	for _, sign := range []string{"href", "url", "src", "image", "import", "data-"} {
-		if containsFold(picture, sign) {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsAny(picture, `&\`) ||
+		slices.ContainsFunc([]string{"href", "url", "src", "image", "import", "data-"},
+			func(sign string) bool { return containsFold(picture, sign) })
 }
 
-// containsFold reports whether s has sign, which is in small letters, in letters of any case.
+// containsFold reports whether s contains sign, which is in lower case, in any case.
 func containsFold(s, sign string) bool {
 	for i := 0; i+len(sign) <= len(s); i++ {
 		if lowered(s[i]) == sign[0] && strings.EqualFold(s[i:i+len(sign)], sign) {
@@ -462,18 +435,8 @@ func containsFold(s, sign string) bool {
 	return false
 }
 
-// unescaped returns text with its character references resolved, as the parser of the tree resolves them: the standard
-// library leaves those of one digit that nothing ends.
-func unescaped(text string) string {
-	if strings.IndexByte(text, '&') < 0 {
-		return text
-	}
-	return html.UnescapeString(text)
-}
-
-// picture takes an svg element whose start tag ends at end, and its name at attrs; closed says that the tag is all of it.
-// It is one if there are only shapes in it that the parser leaves where they are, each of which ends, and no other svg
-// element.
+// picture takes an svg element whose start tag ends at end, and its name at attrs; closed means that it has no contents. ok
+// is true if it contains only shapes that the parser does not move, each of which ends, and no other svg element.
 func (p *Pruner) picture(at, end, attrs int, closed bool) (next int, ok bool) {
 	words, open := len(p.words), p.open[:0]
 	if next = end; !closed {
@@ -496,11 +459,10 @@ func (p *Pruner) picture(at, end, attrs int, closed bool) (next int, ok bool) {
 	return next, true
 }
 
-// maxShapes is how deep shapes may be nested in a picture.
-const maxShapes = 32
+const maxShapes = 32 // nested in a picture
 
-// inPicture reads a tag in a picture: where it ends, and what is open then. The end is -1 if it is something else than
-// the tag of a shape, or ends another one than the last.
+// inPicture reads a tag in a picture and returns its end and the open shapes. The end is -1 if it is not the tag of a shape,
+// or does not end the last one.
 func inPicture(s string, at int, open []string) (end int, _ []string) {
 	if at == len(s) {
 		return -1, open
@@ -529,7 +491,7 @@ func inPicture(s string, at int, open []string) (end int, _ []string) {
 	case class == shapeRoot || len(open) == maxShapes:
 		return -1, open
 	case class == shapeText:
-		// Its contents are HTML: text alone will do.
+		// Its contents are HTML: accept only text.
 		if lt := markupAt(s, end); !strings.HasPrefix(s[lt:], "</"+s[from:attrs]) {
 			return -1, open
 		}
@@ -540,8 +502,7 @@ func inPicture(s string, at int, open []string) (end int, _ []string) {
 	return end, open
 }
 
-// Where the pieces of a page begin and end, as golang.org/x/net/html reads them; FuzzPrune_TagsEndWhereTheTokenizerSays
-// holds both equal.
+// The functions below follow golang.org/x/net/html; FuzzPrune_TagsEndWhereTheTokenizerSays compares both.
 
 func endsName(c byte) bool { return c == '>' || c == '/' || markup.IsSpace(c) }
 
@@ -552,8 +513,7 @@ func lowered(c byte) byte {
 	return c
 }
 
-// markupAt returns where the next tag, comment or declaration begins, from i on; the length of s if there is none (HTML
-// Standard 13.2.5.1 and 13.2.5.6).
+// markupAt returns where the next tag, comment or declaration begins; len(s) without one (HTML Standard 13.2.5.1, 13.2.5.6).
 func markupAt(s string, i int) int {
 	for {
 		lt := strings.IndexByte(s[i:], '<')
@@ -571,14 +531,13 @@ func markupAt(s string, i int) int {
 	}
 }
 
-// tagEnd returns where a tag ends whose name ends at i; -1 if the page ends before it.
+// tagEnd returns the end of a tag whose name ends at i; -1 if the page ends before.
 func tagEnd(s string, i int) int {
 	end, _, _ := markup.TagEnd(s, i)
 	return end
 }
 
-// commentEnd returns where a comment, a declaration or what counts as one ends that begins at i (HTML Standard
-// 13.2.5.41 to 13.2.5.52).
+// commentEnd returns the end of a comment or declaration that begins at i (HTML Standard 13.2.5.41 to 13.2.5.52).
 func commentEnd(s string, i int) int {
 	if strings.HasPrefix(s[i:], "<!--") {
 		return markup.CommentEnd(s, i+len("<!--"))

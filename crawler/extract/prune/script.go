@@ -1,21 +1,20 @@
 package prune
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"curtsy/storage/markup"
 )
 
-// How little a page shows that is empty without its scripts, and how much script it has.
 const (
-	littleText = 200     // bytes of text, those of noscript included, white space counted once
-	muchScript = 2 << 10 // bytes of a script in the page; a shorter one only redirects, or counts visitors
+	littleText = 200     // characters of text of an empty page, noscript included, white space counted once
+	muchScript = 2 << 10 // bytes of inline script; a shorter one only redirects or counts visitors
 )
 
-// NeedsScript reports whether a page is empty for whoever runs no scripts: it loads or has a script, and nothing else that
-// could be read, looked at, followed or filled in. A page without a doubt is meant: what has a link, a picture, a frame, a
-// field or a few sentences is not, whatever its scripts would add. Nor is a page that asks to be left for another one.
+// NeedsScript reports whether a page is certainly empty without scripts: it has a script, but no link, picture, frame,
+// field or few sentences, and does not redirect.
 func NeedsScript(page string) bool {
 	e := empty{page: page}
 	for at := 0; at < len(page); {
@@ -33,20 +32,19 @@ func NeedsScript(page string) bool {
 	return e.text <= littleText && !e.redirects && (e.fills || !e.mayRedirect) && (e.loads || e.inline >= muchScript)
 }
 
-// empty is a page that was empty so far.
+// empty is a page that has been empty so far.
 type empty struct {
 	page     string
 	text     int
-	inline   int  // bytes of scripts in the page
-	loads    bool // a script that is elsewhere
-	noscript int  // elements that are open
+	inline   int  // bytes of inline scripts
+	loads    bool // an external script
+	noscript int  // open elements
 
 	redirects   bool // a short script sets the location
 	mayRedirect bool // a long one does
-	fills       bool // there is an element that a script could fill
+	fills       bool // a script could fill an element
 }
 
-// words counts text.
 func (e *empty) words(s string) {
 	blank := true
 	for i := 0; i < len(s) && e.text <= littleText; i++ {
@@ -54,7 +52,7 @@ func (e *empty) words(s string) {
 			blank = true
 			continue
 		} else if !utf8.RuneStart(c) {
-			continue // a letter counts once, of whatever script
+			continue // count characters, not bytes
 		}
 		if blank && e.text > 0 {
 			e.text++
@@ -64,7 +62,7 @@ func (e *empty) words(s string) {
 	}
 }
 
-// markup takes a tag or comment; ok is false when the page shows something, or leads elsewhere.
+// markup takes a tag or comment; ok is false if the page shows something or redirects.
 func (e *empty) markup(at int) (next int, ok bool) {
 	c := e.page[at+1]
 	if c == '/' {
@@ -73,7 +71,10 @@ func (e *empty) markup(at int) (next int, ok bool) {
 		if string(name.Octets()) == "noscript" {
 			e.noscript = max(e.noscript-1, 0)
 		}
-		return orEnd(end, e.page), true
+		if end < 0 {
+			end = len(e.page)
+		}
+		return end, true
 	}
 	if !markup.IsLetter(c) {
 		return commentEnd(e.page, at), true
@@ -101,7 +102,7 @@ func (e *empty) markup(at int) (next int, ok bool) {
 	case "frame", "frameset", "textarea", "select", "table", "object", "embed", "audio", "video", "picture", "xmp", "plaintext", "noframes":
 		return 0, false
 	case "img", "iframe", "image", "svg", "map", "canvas":
-		if e.noscript == 0 { // there it counts visitors
+		if e.noscript == 0 { // in noscript it counts visitors
 			return 0, false
 		}
 	case "a", "area":
@@ -118,14 +119,7 @@ func (e *empty) markup(at int) (next int, ok bool) {
 	return end, true
 }
 
-func orEnd(end int, s string) int {
-	if end < 0 {
-		return len(s)
-	}
-	return end
-}
-
-// script takes in a script, unless it is data, a template, or what browsers with modules leave out.
+// script takes a script, unless it is data, a template or speculation rules.
 func (e *empty) script(attrs, text string) {
 	if containsFold(attrs, "json") || containsFold(attrs, "text/template") || containsFold(attrs, "x-template") || containsFold(attrs, "speculationrules") {
 		return
@@ -135,18 +129,9 @@ func (e *empty) script(attrs, text string) {
 		return
 	}
 	e.inline += len(strings.TrimSpace(text))
-	if setsLocation(text) {
+	setsLocation := []string{"location.replace(", "location.assign(", "location.href=", "location.href =", "location=", "location ="}
+	if slices.ContainsFunc(setsLocation, func(to string) bool { return strings.Contains(text, to) }) {
 		e.redirects = e.redirects || len(text) < muchScript
 		e.mayRedirect = true
 	}
-}
-
-// setsLocation reports whether a script leads to another page.
-func setsLocation(script string) bool {
-	for _, to := range []string{"location.replace(", "location.assign(", "location.href=", "location.href =", "location=", "location ="} {
-		if strings.Contains(script, to) {
-			return true
-		}
-	}
-	return false
 }
