@@ -17,23 +17,23 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// sniffed is how many bytes are looked at before the reading begins.
+// sniffed is how many bytes decide encoding and format.
 const sniffed = 1 << 10
 
 var (
 	errBinary = errors.New("it is neither XML nor text")
 
 	declaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*\?>`)
-	// declared finds the encoding in an XML declaration (XML 1.0 2.8).
+	// declared matches the encoding in an XML declaration (XML 1.0 2.8).
 	declared = regexp.MustCompile(`^\s*<\?xml[^>]*?\sencoding\s*=\s*["']\s*([A-Za-z0-9._:-]+)`)
 )
 
-// decode turns bytes into characters, and tells XML from text by the first of them that is not blank.
+// decode decodes characters and reports whether the first that is not blank begins XML.
 func decode(octets io.Reader, contentType string) (r *clean, isXML bool, err error) {
 	b := bufio.NewReaderSize(octets, 4<<10)
 	head, _ := b.Peek(sniffed)
 	e, mark := encodingOf(head, contentType)
-	_, _ = b.Discard(mark) // it is there
+	_, _ = b.Discard(mark)
 	text := &clean{r: b, base: int64(mark)}
 	if e != nil {
 		text.r = bufio.NewReaderSize(transform.NewReader(b, e.NewDecoder()), 4<<10)
@@ -50,7 +50,7 @@ func decode(octets io.Reader, contentType string) (r *clean, isXML bool, err err
 	return text, false, nil
 }
 
-// encodingOf decides on the encoding; nil is UTF-8. mark is the length of the byte order mark.
+// encodingOf returns the encoding, nil for UTF-8, and the length of the byte order mark.
 func encodingOf(head []byte, contentType string) (e encoding.Encoding, mark int) {
 	c, ok := charset.Marked(head)
 	switch {
@@ -63,7 +63,11 @@ func encodingOf(head []byte, contentType string) (e encoding.Encoding, mark int)
 		c, _ = charset.Of("utf-16be")
 		return c.Encoding, 0
 	}
-	for _, label := range []string{mediatype.Parse(contentType).Charset, first(declared, head)} {
+	labels := []string{mediatype.Parse(contentType).Charset}
+	if m := declared.FindSubmatch(head); m != nil {
+		labels = append(labels, string(m[1]))
+	}
+	for _, label := range labels {
 		// UTF-16 is a false claim for a file that reads as ASCII.
 		if c, ok := charset.Of(label); ok && !strings.HasPrefix(strings.ToLower(label), "utf-16") {
 			return c.Encoding, 0
@@ -72,53 +76,36 @@ func encodingOf(head []byte, contentType string) (e encoding.Encoding, mark int)
 	return nil, 0
 }
 
-func first(pattern *regexp.Regexp, b []byte) string {
-	if m := pattern.FindSubmatch(b); m != nil {
-		return string(m[1])
-	}
-	return ""
-}
-
-// clean reads characters. A byte that is none, or none that XML 1.0 2.2 allows, becomes a spoil byte.
+// clean reads characters. Invalid bytes, and characters that XML 1.0 2.2 does not allow, become spoil bytes.
 type clean struct {
 	r    *bufio.Reader
 	base int64 // bytes of the file before the first one of r
 
-	pending [utf8.UTFMax]byte // of the character that is given out
+	pending [utf8.UTFMax]byte // the present character
 	from, n int
-	read    int64 // bytes given out
-	token   int   // of these, since the last token began
+	read    int64 // bytes returned
+	token   int   // bytes of the present token
 	long    bool  // a token was too long
 }
 
-// spoil stands for a byte that is no character. DEL is allowed in XML, and no URL has one.
+// spoil replaces an invalid byte. DEL is allowed in XML, but not in URLs.
 const spoil = 0x7F
 
-// spoilt reports whether an address has a character in it that was replaced, here or by a decoder.
+// spoilt reports whether an address has a character that was replaced, here or by a decoder.
 func spoilt(s string) bool {
 	return strings.IndexByte(s, spoil) >= 0 || strings.Contains(s, "\uFFFD")
 }
 
-// undefined finds an entity that nobody defined: what it stands for is not known.
+// undefined matches an undefined entity.
 var undefined = regexp.MustCompile(`&[A-Za-z][A-Za-z0-9._-]*;`)
 
-// around reports whether a character around an address is none of it: white space of Unicode, and what has no width.
+// around reports whether a character around an address is not part of it: white space, and characters without width.
 func around(r rune) bool { return unicode.IsSpace(r) || r == '\u200B' || r == '\uFEFF' }
 
 var errToken = errors.New("sitemap: a token is too long")
 
-// skip passes over what begins the text and matches.
-func (c *clean) skip(pattern *regexp.Regexp) {
-	head, _ := c.r.Peek(sniffed)
-	if at := pattern.FindIndex(head); at != nil {
-		n, _ := c.r.Discard(at[1])
-		c.base += int64(n)
-	}
-}
-
 func (c *clean) begin() { c.token = 0 }
 
-// ReadByte is that of io.ByteReader.
 func (c *clean) ReadByte() (byte, error) {
 	if c.token >= maxToken {
 		c.long = true
@@ -136,7 +123,6 @@ func (c *clean) ReadByte() (byte, error) {
 	return b, nil
 }
 
-// fill reads one character into pending.
 func (c *clean) fill() error {
 	b, err := c.r.ReadByte()
 	if err != nil {
@@ -168,7 +154,7 @@ func (c *clean) fill() error {
 	return nil
 }
 
-// Read is that of io.Reader: encoding/xml asks for one, and uses ReadByte.
+// Read is required by encoding/xml, which uses ReadByte.
 func (c *clean) Read(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		if p[n], err = c.ReadByte(); err == nil {
@@ -181,5 +167,5 @@ func (c *clean) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// offset is where in the file the reading stands.
+// offset is the position in the file.
 func (c *clean) offset() int64 { return c.base + c.read }

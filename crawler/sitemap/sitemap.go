@@ -2,6 +2,7 @@ package sitemap
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -14,41 +15,40 @@ import (
 	"curtsy/storage/coding"
 )
 
-// The limits. The protocol has MaxEntries and MaxSize (https://www.sitemaps.org/protocol.html, "Using Sitemap index
-// files"), and they hold for feeds and text alike.
+// MaxEntries and MaxSize are those of the protocol (https://www.sitemaps.org/protocol.html, "Using Sitemap index files").
 const (
 	MaxEntries = 50_000   // entries of one file
 	MaxSize    = 50 << 20 // bytes of one file, without gzip
 
 	maxToken = 256 << 10 // bytes of one tag, text or comment
 	maxDepth = 64        // open elements
-	maxLine  = 33 << 10  // bytes of an address: over what package canon looks at
+	maxLine  = 33 << 10  // bytes of an address: more than package canon accepts
 	maxField = 64        // bytes of any other value
 )
 
 // Input is a file to read.
 type Input struct {
-	URL         canon.URL // where it is: relative addresses are resolved against it
-	ContentType string    // value of that field; only its charset matters
+	URL         canon.URL // base of relative addresses
+	ContentType string    // only its charset matters
 	Body        io.Reader
 
-	// Also is called for what a feed names beside the addresses of its entries, relative to base: enclosures, and in Atom
-	// (and atom:link of RSS) further alternates, what is related, and the next document of the feed (RFC 5005). Nil passes
-	// over them. They are neither entries nor refused.
+	// Also, if not nil, is called for further references of a feed, relative to base: enclosures, and in Atom (and
+	// atom:link of RSS) further alternates, related documents, and the next document of the feed (RFC 5005). They do not
+	// count as entries.
 	Also func(base canon.URL, ref string)
 }
 
-// Entry is one address that a file lists.
+// Entry is one listed address.
 type Entry struct {
 	URL canon.URL
-	Map bool // it is that of another sitemap: an index lists it
+	Map bool // of another sitemap, in an index
 
-	// The site's own word for it, not to be relied on.
-	LastMod    time.Time // zero: not said, or not in a form that can be read
+	// Claims of the site.
+	LastMod    time.Time // zero: missing or invalid
 	ChangeFreq string    // always, hourly, daily, weekly, monthly, yearly, never; or empty
 }
 
-// Format is what a file is.
+// Format is the format of a file.
 type Format string
 
 // The formats.
@@ -61,41 +61,40 @@ const (
 	Text   Format = "text"
 )
 
-// The reasons of refused entries, beside those of package canon.
+// The reasons of refused entries, besides those of package canon.
 const (
 	ReasonTooMany  = "too many entries" // over MaxEntries
 	ReasonNoURL    = "no address"
 	ReasonSecond   = "second address" // of one entry
-	ReasonEncoding = "encoding"       // the address has bytes that are no characters
+	ReasonEncoding = "encoding"       // the address has invalid bytes
 )
 
-// Report is what reading a file came to.
+// Report is the result of reading a file.
 type Report struct {
 	Format  Format
-	Entries int            // given out
-	Refused map[string]int // entries that were not, by reason
-	Finding *Finding       // why not all of it was read; nil when it was
+	Entries int            // passed on
+	Refused map[string]int // other entries by reason
+	Finding *Finding       // why the reading stopped early; nil if it did not
 }
 
-// Finding is what stopped the reading.
+// Finding is why the reading stopped early.
 type Finding struct {
-	Offset int64  // how far it came, in bytes of the file without gzip and as UTF-8
+	Offset int64  // in bytes of the file without gzip and as UTF-8
 	Reason string // one of the words below
-	Detail string // in the words of who found it, or empty
+	Detail string // of the decoder, or empty
 }
 
 // The reasons of findings.
 const (
 	FoundNoMap   = "no sitemap"
-	FoundDamaged = "damaged"   // XML that makes no sense from here on
-	FoundCut     = "cut off"   // it ends before its end
-	FoundGzip    = "gzip"      // the coding makes no sense from here on
-	FoundLarge   = "too large" // what lies beyond MaxSize was not read
+	FoundDamaged = "damaged"   // malformed XML
+	FoundCut     = "cut off"   // incomplete
+	FoundGzip    = "gzip"      // malformed gzip
+	FoundLarge   = "too large" // over MaxSize
 	FoundToken   = "too long"  // a tag, text or comment of more than 256 KiB
 	FoundDeep    = "too deep"  // more than 64 elements within each other
 )
 
-// String is the finding on one line.
 func (f *Finding) String() string {
 	s := fmt.Sprintf("%s at byte %d", f.Reason, f.Offset)
 	if f.Detail != "" {
@@ -104,7 +103,7 @@ func (f *Finding) String() string {
 	return s
 }
 
-// Read reads a file and calls take for each entry, in order. The error is that of the body or of take.
+// Read reads a file and calls take for each entry, in order. The error is one of the body or of take.
 func Read(in Input, take func(Entry) error) (Report, error) {
 	p := &pass{in: in, take: take, report: Report{Refused: map[string]int{}}}
 	err := p.read()
@@ -114,12 +113,11 @@ func Read(in Input, take func(Entry) error) (Report, error) {
 	return p.report, err
 }
 
-// pass is one reading of a file.
 type pass struct {
 	in     Input
 	take   func(Entry) error
 	report Report
-	body   *coding.Limited // of any length: its errors are not the file's
+	body   *coding.Limited // separates errors of the body from those of the file
 	octets *coding.Limited // without gzip
 }
 
@@ -142,7 +140,7 @@ func (p *pass) read() error {
 	return nil
 }
 
-// stop notes why the reading ends, unless that is known: a fault of the bytes is the reason of what follows from it.
+// stop sets the finding, unless there is one. An error of the bytes takes precedence over its consequences.
 func (p *pass) stop(offset int64, reason, detail string) {
 	switch {
 	case p.report.Finding != nil:
@@ -157,7 +155,7 @@ func (p *pass) stop(offset int64, reason, detail string) {
 	}
 	detail = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
-			return '?' // it quotes the file, and ends up before people
+			return '?' // detail may quote the file
 		}
 		return r
 	}, detail)
@@ -167,7 +165,7 @@ func (p *pass) stop(offset int64, reason, detail string) {
 // maxDetail bounds Finding.Detail, which may quote the file.
 const maxDetail = 120
 
-// give hands out an entry whose address is ref, relative to base, or counts why not.
+// give passes on an entry whose address is ref, relative to base, or counts why not.
 func (p *pass) give(base canon.URL, ref string, e Entry) error {
 	if p.report.Entries >= MaxEntries {
 		p.refuse(ReasonTooMany)
@@ -189,7 +187,6 @@ func (p *pass) give(base canon.URL, ref string, e Entry) error {
 
 func (p *pass) refuse(reason string) { p.report.Refused[reason]++ }
 
-// readText reads a list of URLs, one a line.
 func (p *pass) readText(text *clean) error {
 	p.report.Format = Text
 	line := make([]byte, 0, 256)
@@ -203,8 +200,8 @@ func (p *pass) readText(text *clean) error {
 			}
 			continue
 		}
-		if !blank(line) {
-			// Against the zero URL: running text must not become a list of relative addresses.
+		if len(bytes.Trim(line, " \t")) > 0 {
+			// Use the zero URL as base: running text must not become a list of relative addresses.
 			if err := p.give(canon.URL{}, strings.TrimFunc(string(line), around), Entry{}); err != nil {
 				return err
 			}
@@ -223,29 +220,11 @@ func (p *pass) readText(text *clean) error {
 	return nil
 }
 
-func blank(line []byte) bool {
-	for _, b := range line {
-		if b != ' ' && b != '\t' {
-			return false
-		}
-	}
-	return true
-}
-
-// frequencies are the values that changefreq has.
+// frequencies are the values of changefreq.
 var frequencies = []string{"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"}
 
-func frequencyOf(s string) string {
-	for _, f := range frequencies {
-		if strings.EqualFold(strings.TrimSpace(s), f) {
-			return f
-		}
-	}
-	return ""
-}
-
 // dates are the forms of lastmod (W3C Note datetime), of Atom (RFC 3339), and of RSS (RFC 822, with years of two and of
-// four digits). Go takes a fraction of a second where the form has none.
+// four digits). Go accepts a fraction of a second with each.
 var dates = []string{
 	"2006-01-02", time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01", "2006",
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05",
@@ -253,11 +232,11 @@ var dates = []string{
 	"2 Jan 2006 15:04:05 MST",
 	"Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST", "2 Jan 06 15:04:05 -0700", "2 Jan 06 15:04:05 MST",
 	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "2 Jan 2006 15:04 -0700", "2 Jan 2006 15:04 MST",
-	// RFC 822 5.1: seconds may be left out
+	// RFC 822 5.1: seconds are optional
 	"Mon, 2 Jan 06 15:04 -0700", "Mon, 2 Jan 06 15:04 MST", "2 Jan 06 15:04 -0700", "2 Jan 06 15:04 MST",
 }
 
-// dateOf reads a date; the zero time when it cannot. A zone that is not said is UTC.
+// dateOf parses a date; the zero time if it is invalid. The default zone is UTC.
 func dateOf(s string) time.Time {
 	s = strings.TrimSpace(s)
 	for _, form := range dates {

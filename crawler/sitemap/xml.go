@@ -11,7 +11,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// reader goes through the tokens of an XML file.
+// reader reads an XML file.
 type reader struct {
 	*pass
 	text *clean
@@ -20,29 +20,32 @@ type reader struct {
 	feed canon.URL // base of the file
 
 	entry *draft
-	field string          // of the entry that is being read; empty for none
+	field string          // the entry's open field; empty for none
 	value strings.Builder // its text so far
 	done  bool            // the root is closed
 }
 
-// draft is an entry in the making.
+// draft is an incomplete entry.
 type draft struct {
 	Entry
 	name, prefix string // of its element
 	depth        int    // of its element among the open ones
 	ref          string // its address
 	has          bool
-	guid         string // of RSS: in place of an address
+	guid         string // of RSS
 }
 
-// readXML reads an XML file of any of the formats.
 func (p *pass) readXML(text *clean) error {
 	r := &reader{pass: p, text: text, base: p.in.URL, feed: p.in.URL}
-	text.skip(declaration) // which may claim a version that the decoder does not know
+	head, _ := text.r.Peek(sniffed)
+	if at := declaration.FindIndex(head); at != nil { // the decoder refuses unknown versions
+		n, _ := text.r.Discard(at[1])
+		text.base += int64(n)
+	}
 	d := xml.NewDecoder(text)
 	d.Strict = false
-	d.Entity = xml.HTMLEntity // each a character; others stand for themselves, and no address may have them
-	// The text is decoded already, whatever the declaration says.
+	d.Entity = xml.HTMLEntity // others stay literal
+	// The text is already decoded.
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	for !r.done && p.report.Finding == nil {
 		text.begin()
@@ -55,10 +58,13 @@ func (p *pass) readXML(text *clean) error {
 			return err
 		}
 	}
-	return r.finish()
+	if r.entry != nil && r.entry.has {
+		return r.close() // an incomplete entry counts if its address is complete
+	}
+	return nil
 }
 
-// fault says what an error of the decoder means.
+// fault sets the finding for an error of the decoder.
 func (r *reader) fault(err error) {
 	at := r.text.offset()
 	syntax, isSyntax := errors.AsType[*xml.SyntaxError](err)
@@ -94,13 +100,10 @@ func (r *reader) token(t xml.Token) error {
 	return nil
 }
 
-// roots are the root elements of the formats.
 var roots = map[string]Format{"urlset": URLSet, "sitemapindex": Index, "rss": RSS, "rdf": RSS, "feed": Atom}
 
-// entries are the elements of entries, by format.
 var entries = map[Format]string{URLSet: "url", Index: "sitemap", RSS: "item", Atom: "entry"}
 
-// start takes a start tag.
 func (r *reader) start(t xml.StartElement) error {
 	name := strings.ToLower(t.Name.Local)
 	if len(r.open) == 0 {
@@ -111,8 +114,9 @@ func (r *reader) start(t xml.StartElement) error {
 		r.rebase(&r.feed, r.in.URL, t)
 		r.base = r.feed
 	}
-	r.set() // a field holds text alone: one that was not closed ends here
-	if r.begins(name, t.Name.Space) {
+	r.set() // a field has only text: an open one ends here
+	// In an entry only an element of the same prefix begins the next: extensions have elements of these names.
+	if len(r.open) > 0 && name == entries[r.report.Format] && (r.entry == nil || r.entry.prefix == t.Name.Space) {
 		return r.draft(name, t)
 	}
 	if len(r.open) >= maxDepth {
@@ -128,13 +132,7 @@ func (r *reader) start(t xml.StartElement) error {
 	return nil
 }
 
-// begins reports whether an element is that of an entry. Within an entry it is only if it has the same prefix, and then
-// that entry was not closed: extensions have elements of these names.
-func (r *reader) begins(name, prefix string) bool {
-	return len(r.open) > 0 && name == entries[r.report.Format] && (r.entry == nil || r.entry.prefix == prefix)
-}
-
-// draft begins an entry, and ends the one before it.
+// draft begins an entry and ends the one before it.
 func (r *reader) draft(name string, t xml.StartElement) error {
 	if r.entry != nil {
 		r.open = r.open[:r.entry.depth]
@@ -151,13 +149,12 @@ func (r *reader) draft(name string, t xml.StartElement) error {
 	return nil
 }
 
-// begin begins a field of the entry.
 func (r *reader) begin(name string, t xml.StartElement) {
 	e := r.entry
 	switch r.report.Format {
 	case URLSet, Index:
 		if t.Name.Space != e.prefix {
-			return // of an extension
+			return // an extension
 		}
 		if name == "loc" || name == "lastmod" || name == "changefreq" {
 			r.field = name
@@ -178,10 +175,10 @@ func (r *reader) begin(name string, t xml.StartElement) {
 	}
 }
 
-// leading are the values of rel with which a feed leads somewhere that Also is told of.
+// leading are the values of rel for Input.Also.
 var leading = []string{"", "alternate", "enclosure", "related", "next", "prev-archive"}
 
-// also tells of what a feed names besides. The first alternate of an entry of Atom is its address.
+// also calls Input.Also. The first alternate of an Atom entry is its address.
 func (r *reader) also(name string, t xml.StartElement) {
 	if r.in.Also == nil || r.report.Format != RSS && r.report.Format != Atom {
 		return
@@ -200,7 +197,7 @@ func (r *reader) also(name string, t xml.StartElement) {
 	}
 }
 
-// end takes an end tag: it closes what is open up to its element, and nothing if that is not open.
+// end closes the open elements up to name, and nothing if that is not open.
 func (r *reader) end(name string) error {
 	at := len(r.open) - 1
 	for at >= 0 && r.open[at] != name {
@@ -218,7 +215,7 @@ func (r *reader) end(name string) error {
 	return nil
 }
 
-// set takes over the field that has come to its end, if there is one.
+// set stores the open field, if there is one.
 func (r *reader) set() {
 	e, field, value := r.entry, r.field, r.value.String()
 	r.field = ""
@@ -236,11 +233,14 @@ func (r *reader) set() {
 	case "lastmod", "pubdate", "date", "updated":
 		e.LastMod = dateOf(value)
 	case "changefreq":
-		e.ChangeFreq = frequencyOf(value)
+		e.ChangeFreq = ""
+		if i := slices.IndexFunc(frequencies, func(f string) bool { return strings.EqualFold(strings.TrimSpace(value), f) }); i >= 0 {
+			e.ChangeFreq = frequencies[i]
+		}
 	}
 }
 
-// close gives out the entry, if there is one.
+// close passes on the entry, if there is one.
 func (r *reader) close() error {
 	e := r.entry
 	if e == nil {
@@ -250,7 +250,7 @@ func (r *reader) close() error {
 	r.entry, r.field, r.base = nil, "", r.feed
 	if !e.has && strings.TrimSpace(e.guid) != "" {
 		e.ref, e.has = strings.TrimFunc(e.guid, around), true
-		base = canon.URL{} // a permalink is a whole address
+		base = canon.URL{} // a permalink is absolute
 	}
 	if !e.has {
 		r.refuse(ReasonNoURL)
@@ -263,15 +263,7 @@ func (r *reader) close() error {
 	return r.give(base, e.ref, e.Entry)
 }
 
-// finish ends the reading. An incomplete entry counts if its address is complete.
-func (r *reader) finish() error {
-	if r.entry != nil && r.entry.has {
-		return r.close()
-	}
-	return nil
-}
-
-// rebase sets base to what xml:base says, relative to outer (XML Base; RFC 4287 2). Only Atom uses it.
+// rebase sets base to xml:base, relative to outer (XML Base; RFC 4287 2). Only Atom uses it.
 func (r *reader) rebase(base *canon.URL, outer canon.URL, t xml.StartElement) {
 	*base = outer
 	if r.report.Format != Atom {
