@@ -16,43 +16,42 @@ import (
 	"time"
 )
 
-// Wanted is what should be published: a statement, and what the operator says beside it. Nothing is asked of the page for
-// what of it is empty.
+// Wanted is what should be published. Empty values are not checked.
 type Wanted struct {
 	Statement
 	Carried    string       // the contact that requests carry
-	SigningKey string       // thumbprint of the key that requests are signed with; empty if they are not
-	RangesKept bool         // Ranges are those of the settings, none included; else nobody said
-	Addresses  []netip.Addr // that the machine's requests come from, as far as the operator names them
+	SigningKey string       // thumbprint of the signing key; empty if requests are not signed
+	RangesKept bool         // Ranges are those of the settings, even if empty; else they are unknown
+	Addresses  []netip.Addr // of the machine's requests, if the operator names them
 	Now        time.Time
 }
 
-// An Answer is what asking for a document brought.
+// An Answer is the response for a document.
 type Answer struct {
-	URL       string // where the answer came from
+	URL       string // after redirects
 	Redirects []string
 	Status    int
-	Type      string // its media type
+	Type      string // media type
 	Body      []byte
-	Trouble   string // why there is no answer, or not a whole one; in plain words
-	Silent    bool   // nobody answered
+	Trouble   string // why there is no complete response, in plain words
+	Silent    bool   // no response
 }
 
-// Ask asks for the document at a URL.
+// Ask fetches the document at a URL.
 type Ask func(ctx context.Context, url string) (Answer, error)
 
-// A Result says how what is published stands to the settings.
+// A Result compares a published value with the settings.
 type Result string
 
-// The results. All but Agrees and Unknown are disagreements.
+// The results. All except Agrees and Unknown are disagreements.
 const (
 	Agrees  Result = "agrees"
 	Differs Result = "differs"
-	Missing Result = "missing" // it is not published
-	Unknown Result = "unknown" // the settings do not say
+	Missing Result = "missing" // not published
+	Unknown Result = "unknown" // not in the settings
 )
 
-// A Check is one question to what is published.
+// A Check is the comparison of one value.
 type Check struct {
 	Subject   string `json:"subject"`
 	Document  string `json:"document"` // page, ranges, card or keys
@@ -62,26 +61,25 @@ type Check struct {
 	Note      string `json:"note,omitempty"`
 }
 
-// A Document is one that was asked for.
+// A Document is one that was fetched.
 type Document struct {
 	Name      string   `json:"document"`
 	URL       string   `json:"url"`
-	Redirects []string `json:"redirects,omitempty"` // where they led, in their order
+	Redirects []string `json:"redirects,omitempty"` // targets, in order
 	Status    int      `json:"status,omitempty"`
 	Bytes     int      `json:"bytes"`
 	Trouble   string   `json:"trouble,omitempty"`
 }
 
-// Findings are what a look found.
+// Findings are the result of Look.
 type Findings struct {
 	Agree     bool       `json:"agrees"`
-	Silent    bool       `json:"-"` // nobody answered for the page
+	Silent    bool       `json:"-"` // no response for the page
 	Documents []Document `json:"documents"`
 	Checks    []Check    `json:"checks"`
 	Notes     []string   `json:"notes,omitempty"`
 }
 
-// The documents.
 const (
 	pageDocument   = "page"
 	rangesDocument = "ranges"
@@ -89,7 +87,7 @@ const (
 	keysDocument   = "keys"
 )
 
-// Look asks for what is published at a URL and beside it, and holds it against what is wanted. An error is one of ask.
+// Look fetches the page at a URL and its documents, and compares them with want. An error is one of ask.
 func Look(ctx context.Context, at string, want Wanted, ask Ask) (Findings, error) {
 	l := looking{want: want, ask: ask, found: Findings{Documents: []Document{}, Checks: []Check{}}}
 	if err := l.page(ctx, at); err != nil {
@@ -105,7 +103,7 @@ type looking struct {
 	found Findings
 }
 
-// get asks for a document, and says whether it is there.
+// get fetches a document and reports whether it is there.
 func (l *looking) get(ctx context.Context, name, at string) (a Answer, ok bool, err error) {
 	if a, err = l.ask(ctx, at); err != nil {
 		return a, false, err
@@ -133,7 +131,7 @@ func (l *looking) note(format string, args ...any) {
 	l.found.Notes = append(l.found.Notes, fmt.Sprintf(format, args...))
 }
 
-// check adds a check; agrees says whether its value is the wanted one.
+// check adds a check and sets its result.
 func (l *looking) check(c Check, agrees bool) {
 	switch {
 	case c.Wanted == "":
@@ -148,12 +146,12 @@ func (l *looking) check(c Check, agrees bool) {
 	l.add(c)
 }
 
-// same adds the check of a value that is published as it is.
+// same checks a value that must be equal.
 func (l *looking) same(document, subject, published, want string) {
 	l.check(Check{Subject: subject, Document: document, Published: published, Wanted: want}, published == want)
 }
 
-// page looks at the page, and at what it links.
+// page checks the page and the documents that it links.
 func (l *looking) page(ctx context.Context, at string) error {
 	a, ok, err := l.get(ctx, pageDocument, at)
 	if err != nil || !ok {
@@ -172,10 +170,13 @@ func (l *looking) page(ctx context.Context, at string) error {
 		l.said(&p, v.subject, v.want)
 	}
 	l.contact(&p, at, a.URL)
-	if _, ok := p.Marked["range"]; ok || len(p.Marked["no-ranges"]) > 0 {
-		if l.want.RangesKept {
-			l.ranges(pageDocument, parseAll(p.Marked["range"]))
+	if listed := p.Marked["range"]; l.want.RangesKept && (listed != nil || len(p.Marked["no-ranges"]) > 0) {
+		var have []netip.Prefix
+		for _, text := range listed {
+			prefix, _ := ParseRange(text) // an invalid one is the zero Prefix, which agrees with nothing
+			have = append(have, prefix)
 		}
+		l.ranges(pageDocument, have)
 	}
 	ranges := p.link("client-ranges", a.URL)
 	if ranges == "" {
@@ -193,7 +194,7 @@ func (l *looking) page(ctx context.Context, at string) error {
 	return l.card(ctx, card, ranges, at, a.URL)
 }
 
-// said checks a value that people read on the page.
+// said checks a value in the text of the page.
 func (l *looking) said(p *Published, subject, want string) {
 	published, agrees := p.says(subject, want)
 	if agrees && want != "" {
@@ -202,7 +203,7 @@ func (l *looking) said(p *Published, subject, want string) {
 	l.check(Check{Subject: subject, Document: pageDocument, Published: published, Wanted: want}, agrees)
 }
 
-// contact checks how people reach the operator: by the page, and by requests, which lead to the page or to whom it names.
+// contact checks the contact on the page, and that the one in requests is the page or a contact on it.
 func (l *looking) contact(p *Published, at, final string) {
 	if l.want.Contact != "" && p.leadsTo(ContactURI(l.want.Contact)) && len(p.Marked["contact"]) == 0 {
 		l.add(Check{Subject: "contact", Document: pageDocument, Result: Agrees, Published: l.want.Contact, Wanted: l.want.Contact})
@@ -226,16 +227,6 @@ func (l *looking) contact(p *Published, at, final string) {
 	l.add(c)
 }
 
-// parseAll are the ranges that a page lists; one that is none is the zero Prefix, which agrees with nothing.
-func parseAll(texts []string) (ps []netip.Prefix) {
-	for _, t := range texts {
-		p, _ := ParseRange(t)
-		ps = append(ps, p)
-	}
-	return ps
-}
-
-// ranges checks the ranges that a document has.
 func (l *looking) ranges(document string, have []netip.Prefix) {
 	have, want := SortRanges(have), SortRanges(l.want.Ranges)
 	c := Check{Subject: "ranges", Document: document, Result: Agrees, Published: list(have), Wanted: list(want)}
@@ -260,7 +251,7 @@ func list(ps []netip.Prefix) string {
 	return strings.Join(all, ", ")
 }
 
-// difference names what one of two lists has and the other has not.
+// difference describes the ranges that are in only one of two lists.
 func difference(have, want []netip.Prefix) string {
 	without := func(a, b []netip.Prefix) []netip.Prefix {
 		return slices.DeleteFunc(slices.Clone(a), func(p netip.Prefix) bool { return slices.Contains(b, p) })
@@ -275,14 +266,14 @@ func difference(have, want []netip.Prefix) string {
 	return strings.Join(said, "; ")
 }
 
-// secure reports whether a URL is one of https, and notes a document that is not.
+// secure notes a document that is not published over https.
 func (l *looking) secure(what, at string) {
 	if u, err := url.Parse(at); err == nil && u.Scheme != "https" {
 		l.note("the %s is not published over https: anyone on the network path can change it", what)
 	}
 }
 
-// published looks at the document of address ranges.
+// published checks the document of address ranges.
 func (l *looking) published(ctx context.Context, at string) error {
 	a, ok, err := l.get(ctx, rangesDocument, at)
 	if err != nil || !ok {
@@ -294,7 +285,7 @@ func (l *looking) published(ctx context.Context, at string) error {
 		l.add(Check{Subject: "document", Document: rangesDocument, Result: Differs, Note: "JAFAR: " + err.Error()})
 		return nil
 	}
-	// A list may hold those of other crawlers, too: a prefix without services is everybody's (2.3).
+	// A list may contain ranges of other crawlers; a prefix without services is for all (2.3).
 	var ours []netip.Prefix
 	for i, p := range r.Prefixes {
 		if s := r.Services[i]; len(s) == 0 || slices.Contains(s, l.want.Token) {
@@ -330,7 +321,7 @@ func (l *looking) published(ctx context.Context, at string) error {
 	return nil
 }
 
-// card looks at the signature agent card, and at the keys that it names.
+// card checks the signature agent card and its keys.
 func (l *looking) card(ctx context.Context, at, ranges string, page ...string) error {
 	a, ok, err := l.get(ctx, cardDocument, at)
 	if err != nil || !ok {
@@ -355,7 +346,12 @@ func (l *looking) card(ctx context.Context, at, ranges string, page ...string) e
 	}
 	l.same(cardDocument, "token", c.Token, l.want.Token)
 	l.same(cardDocument, "purpose", squeeze(c.Purpose), squeeze(l.want.Purpose))
-	l.among("contact", c.Contacts, ContactURI(l.want.Contact))
+	contact, contacts := ContactURI(l.want.Contact), strings.Join(c.Contacts, ", ")
+	agrees := contact != "" && slices.Contains(c.Contacts, contact)
+	if agrees {
+		contacts = contact
+	}
+	l.check(Check{Subject: "contact", Document: cardDocument, Wanted: contact, Published: contacts}, agrees)
 	l.same(cardDocument, "trigger", c.Trigger, "crawler")
 	l.check(Check{Subject: "User-Agent", Document: cardDocument, Wanted: l.want.UserAgent, Published: strings.Join(c.UserAgents, ", ")},
 		slices.ContainsFunc(c.UserAgents, func(p string) bool { return matches(p, l.want.UserAgent) }))
@@ -367,20 +363,10 @@ func (l *looking) card(ctx context.Context, at, ranges string, page ...string) e
 	return l.keys(ctx, c)
 }
 
-// among adds the check of a value that is published in a list.
-func (l *looking) among(subject string, published []string, want string) {
-	c := Check{Subject: subject, Document: cardDocument, Wanted: want, Published: strings.Join(published, ", ")}
-	agrees := want != "" && slices.Contains(published, want)
-	if agrees {
-		c.Published = want
-	}
-	l.check(c, agrees)
-}
-
-// directoryType is the media type of a key directory at its well-known place (httpsig-protocol 5.5).
+// directoryType is the media type of a key directory at its well-known path (httpsig-protocol 5.5).
 const directoryType = "application/http-message-signatures-directory+json"
 
-// keys looks at the keys that a card has, or at the directory that it names.
+// keys checks the keys of a card, or those of its directory.
 func (l *looking) keys(ctx context.Context, c Card) error {
 	if l.want.Directory != "" || c.JWKSURI != "" {
 		l.same(cardDocument, "jwks_uri", c.JWKSURI, l.want.Directory)
@@ -428,13 +414,12 @@ func (l *looking) keySet(set KeySet) {
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"exact": exact}).Parse(pageText))
+// exact escapes only where needed: templates write the plus sign of keys as a number, so that a search does not find it.
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"exact": func(s string) template.HTML { return template.HTML(html.EscapeString(s)) },
+}).Parse(pageText))
 
-// exact is a text whose characters all stand in the source but for those that cannot: templates write the plus sign of
-// keys as a number, which nobody finds who searches the file.
-func exact(s string) template.HTML { return template.HTML(html.EscapeString(s)) }
-
-// PageMark begins the mark of each page, which says what of it curtsy wrote.
+// PageMark begins the mark of each page, with the digest of the rest.
 const PageMark = "<!-- curtsy identity sha256="
 
 const (
@@ -442,7 +427,7 @@ const (
 	markEnd = " -->\n"
 )
 
-// Page writes the page of s.
+// Page returns the page of s.
 func (s *Statement) Page() ([]byte, error) {
 	var b bytes.Buffer
 	err := page.Execute(&b, struct {
@@ -462,8 +447,7 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Edited reports whether somebody changed a page after Page had written it. One without our mark is no page of ours, and
-// edited.
+// Edited reports whether a page is not as Page returned it.
 func Edited(b []byte) bool {
 	rest, ok := bytes.CutPrefix(b, []byte(doctype+PageMark))
 	if !ok || len(rest) < 2*sha256.Size {

@@ -22,15 +22,15 @@ const (
 	maxLinks  = 100
 )
 
-// A Published page is what somebody published as one.
+// A Published page is the content of a published page.
 type Published struct {
-	Marked map[string][]string // values by what they are, where the page says so
-	Text   string              // all that people read, each white space one blank
-	Links  map[string][]string // addresses by relation
-	Leads  []string            // where its links lead
+	Marked map[string][]string // values by their data-curtsy attribute
+	Text   string              // visible text, white space collapsed
+	Links  map[string][]string // URLs of link elements by relation
+	Leads  []string            // URLs of links
 }
 
-// ReadPage reads a page. Only what the tokens of HTML say counts: a page of whatever depth is read in one pass.
+// ReadPage reads a page in one pass over its tokens, whatever its depth.
 func ReadPage(b []byte) (Published, error) {
 	if len(b) > MaxDocument {
 		return Published{}, malformed("it is larger than %d bytes", MaxDocument)
@@ -59,23 +59,22 @@ func ReadPage(b []byte) (Published, error) {
 	}
 }
 
-// reading is a page as far as it was read.
+// reading is a partly read page.
 type reading struct {
 	Published
 	all, value strings.Builder
-	hidden     string // the element whose text nobody reads
-	what       string // what the value is that is being read
-	of         string // the element that it stands in
-	depth      int    // how many of that name are open
+	hidden     string // the open element whose text is invisible
+	what       string // the present value's data-curtsy
+	of         string // its element
+	depth      int    // open elements of that name
 	marked     int
 }
 
-// begin reads a start tag.
 func (p *reading) begin(t *html.Token, closed bool) {
 	p.all.WriteByte(' ')
 	attr := map[string]string{}
 	for _, a := range t.Attr {
-		if _, ok := attr[a.Key]; !ok { // the first counts
+		if _, ok := attr[a.Key]; !ok { // the first one wins
 			attr[a.Key] = a.Val
 		}
 	}
@@ -115,7 +114,6 @@ func (p *reading) text(s string) {
 	}
 }
 
-// close reads an end tag.
 func (p *reading) close(name string) {
 	p.all.WriteByte(' ')
 	if name == p.hidden {
@@ -128,7 +126,7 @@ func (p *reading) close(name string) {
 	}
 }
 
-// end keeps the value that is being read.
+// end stores the present value.
 func (p *reading) end() {
 	if p.what != "" {
 		p.Marked[p.what] = append(p.Marked[p.what], squeeze(p.value.String()))
@@ -137,11 +135,11 @@ func (p *reading) end() {
 	p.what = ""
 }
 
-// squeeze makes each white space one blank.
+// squeeze collapses white space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// says reports whether the page says a value as what it is: in an element that is marked so, or, if it marks none,
-// anywhere in its text. published is what it says there.
+// says reports whether the page has a value: in a marked element, or, without any, anywhere in its text. published is the
+// marked value.
 func (p *Published) says(what, value string) (published string, ok bool) {
 	value = squeeze(value)
 	marked, isMarked := p.Marked[what]
@@ -151,8 +149,7 @@ func (p *Published) says(what, value string) (published string, ok bool) {
 	return "", value != "" && holdsWord(p.Text, value)
 }
 
-// holdsWord reports whether a text has a value with no letter, digit or dash beside it: curtsy does not stand in
-// curtsy-two.
+// holdsWord reports whether text contains value as whole words: curtsy is not in curtsy-two.
 func holdsWord(text, value string) bool {
 	for from := 0; ; {
 		at := strings.Index(text[from:], value)
@@ -169,15 +166,14 @@ func holdsWord(text, value string) bool {
 	}
 }
 
-// inWord reports whether a rune is a part of words; the one of no text at all is not.
+// inWord reports whether a rune is part of a word. utf8.RuneError, of empty text, is not.
 func inWord(r rune) bool {
 	return r == '-' || r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// leadsTo reports whether a link of the page leads to a URI.
 func (p *Published) leadsTo(uri string) bool { return slices.Contains(p.Leads, uri) }
 
-// link is where the first link of a relation leads, seen from base; empty if there is none.
+// link returns the first URL of a relation, resolved against base; empty without one.
 func (p *Published) link(rel, base string) string {
 	from, err := url.Parse(base)
 	if err != nil {

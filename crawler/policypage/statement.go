@@ -2,6 +2,7 @@ package policypage
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -21,29 +22,29 @@ import (
 	"unicode/utf8"
 )
 
-// A Statement is what a crawler says of itself.
+// A Statement is the public identity of a crawler.
 type Statement struct {
-	Token     string // the name that robots.txt knows
-	UserAgent string // as requests carry it
+	Token     string // for robots.txt
+	UserAgent string // of requests
 	Operator  string
 	Purpose   string
 	Contact   string         // a mailbox or an http(s) URL
 	Retention string         // how long data is kept
-	Ranges    []netip.Prefix // the addresses that requests come from; none if they are not fixed
-	Key       string         // the verifier key of ledgers; empty if there is none
-	Earlier   []EarlierKey   // those that it took the place of, the oldest first
-	Directory string         // where the keys of signed requests are published; empty if requests are not signed
-	URL       string         // where the page is published; empty if that is not known yet
+	Ranges    []netip.Prefix // addresses of requests; none if they are not fixed
+	Key       string         // verifier key of ledgers; empty without one
+	Earlier   []EarlierKey   // replaced keys, the oldest first
+	Directory string         // key directory of signed requests; empty if requests are not signed
+	URL       string         // of the page; empty if not known yet
 	Made      time.Time
 }
 
-// An EarlierKey is a verifier key that another took the place of.
+// An EarlierKey is a replaced verifier key.
 type EarlierKey struct {
 	Key   string
 	Until time.Time
 }
 
-// The most characters of each text, and the most ranges.
+// Limits in characters of text, and in ranges.
 const (
 	MaxOperator  = 200
 	MaxPurpose   = 2000
@@ -52,7 +53,7 @@ const (
 	maxURL       = 2048
 )
 
-// Text refuses what cannot stand on the page as one paragraph of at most so many characters.
+// Text returns an error unless s can be one paragraph of at most most characters.
 func Text(s string, most int) error {
 	switch {
 	case strings.TrimSpace(s) == "":
@@ -69,7 +70,7 @@ func Text(s string, most int) error {
 	return nil
 }
 
-// PageURL refuses what cannot be the address of the page: other documents stand beside it.
+// PageURL returns an error unless s can be the URL of the page, beside which the other documents are.
 func PageURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
@@ -83,7 +84,7 @@ func PageURL(s string) error {
 	return nil
 }
 
-// ParseRange reads an address or a network. Bits below its length are cleared.
+// ParseRange parses an address or a network. It clears bits below the length.
 func ParseRange(s string) (netip.Prefix, error) {
 	s = strings.TrimSpace(s)
 	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
@@ -96,7 +97,7 @@ func ParseRange(s string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// SortRanges puts ranges in their order, each once.
+// SortRanges returns ranges in order without duplicates.
 func SortRanges(ps []netip.Prefix) []netip.Prefix {
 	ps = slices.Clone(ps)
 	slices.SortFunc(ps, netip.Prefix.Compare)
@@ -109,7 +110,7 @@ const (
 	CardName   = "agent-card.json"
 )
 
-// PageName is the name of the page's file: the last part of its URL where that names a file, or index.html.
+// PageName returns the name of the page's file: the last segment of its URL, or index.html.
 func (s *Statement) PageName() string {
 	u, err := url.Parse(s.URL)
 	if err != nil || s.URL == "" || u.Path == "" || strings.HasSuffix(u.Path, "/") {
@@ -119,13 +120,13 @@ func (s *Statement) PageName() string {
 	if strings.ContainsAny(name, "\\:\x00") || name == "." || name == ".." {
 		return "index.html"
 	}
-	if !strings.Contains(name, ".") { // served without its ending
+	if !strings.Contains(name, ".") { // served without its extension
 		name += ".html"
 	}
 	return name
 }
 
-// beside is where a document beside the page is published; its name alone if the page's URL is not known.
+// beside returns the URL of a document beside the page; only its name if the page's URL is not known.
 func (s *Statement) beside(name string) string {
 	u, err := url.Parse(s.URL)
 	if err != nil || s.URL == "" {
@@ -134,7 +135,7 @@ func (s *Statement) beside(name string) string {
 	return u.ResolveReference(&url.URL{Path: name}).String()
 }
 
-// ContactURI is a contact as a link leads to it.
+// ContactURI returns a contact as the target of a link.
 func ContactURI(contact string) string {
 	if strings.Contains(contact, "://") || contact == "" {
 		return contact
@@ -142,7 +143,7 @@ func ContactURI(contact string) string {
 	return "mailto:" + contact
 }
 
-// https returns s if that is an https URL, which drafts demand of some members, and nothing otherwise.
+// https returns s if it is an https URL, as drafts demand of some members, else "".
 func https(s string) string {
 	if strings.HasPrefix(s, "https://") {
 		return s
@@ -150,13 +151,12 @@ func https(s string) string {
 	return ""
 }
 
-// Mark is what each of the JSON documents has in its beginning: readers of either must ignore members that they do not
-// know (jafar 2.4, registry 2).
+// Mark is in the beginning of each JSON document: readers must ignore unknown members (jafar 2.4, registry 2).
 const Mark = `"generator": "curtsy identity"`
 
 const generator = "curtsy identity"
 
-// rangesJSON is the top-level object of JAFAR (2.1), in the order of its table.
+// rangesJSON is the top-level object of JAFAR (2.1).
 type rangesJSON struct {
 	Generator    string       `json:"generator"`
 	SyncToken    string       `json:"synctoken,omitempty"`
@@ -172,10 +172,10 @@ type prefixJSON struct {
 	Services []string `json:"services,omitempty"`
 }
 
-// jafarTime is how creationTime is written: ISO 8601, in UTC.
+// jafarTime is the format of creationTime: ISO 8601 in UTC.
 const jafarTime = "2006-01-02T15:04:05Z"
 
-// RangesJSON writes the address ranges of s. A crawler without fixed addresses declares none, as 2.1 allows.
+// RangesJSON returns the address ranges of s, which may be none (2.1).
 func (s *Statement) RangesJSON() ([]byte, error) {
 	doc := rangesJSON{Generator: generator, CreationTime: s.Made.UTC().Format(jafarTime), Prefixes: []prefixJSON{}}
 	sum := sha256.New()
@@ -190,7 +190,7 @@ func (s *Statement) RangesJSON() ([]byte, error) {
 		doc.Prefixes = append(doc.Prefixes, entry)
 		fmt.Fprintf(sum, "%s %s\n", text, s.Token)
 	}
-	doc.SyncToken = hex.EncodeToString(sum.Sum(nil)[:8]) // another when a range is
+	doc.SyncToken = hex.EncodeToString(sum.Sum(nil)[:8]) // changes with the ranges
 	doc.Notes = "Addresses of the crawler " + s.Token + ", run by " + s.Operator + "."
 	if len(doc.Prefixes) == 0 {
 		doc.Notes += " It has no fixed addresses to declare."
@@ -201,7 +201,6 @@ func (s *Statement) RangesJSON() ([]byte, error) {
 	return marshal(doc)
 }
 
-// marshal writes a document as people read it.
 func marshal(doc any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -212,23 +211,23 @@ func marshal(doc any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Ranges are what a document of address ranges declares.
+// Ranges are a parsed document of address ranges.
 type Ranges struct {
 	Created  time.Time
 	Prefixes []netip.Prefix
 	Services [][]string // of each prefix
-	Ignored  int        // prefix objects that are none
+	Ignored  int        // invalid prefix objects
 }
 
-// ErrFormat is the error of a document that is not of its format.
+// ErrFormat is wrapped by the error of a malformed document.
 var ErrFormat = errors.New("not of its format")
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
 }
 
-// ReadRanges reads a JAFAR document, served with a media type. Members that it does not know it passes over, and prefix
-// objects that have both or neither of the prefixes (2.3).
+// ReadRanges parses a JAFAR document. It ignores unknown members, and prefix objects with both or neither of the prefixes
+// (2.3).
 func ReadRanges(b []byte, mediaType string) (Ranges, error) {
 	if err := jafarVersion(mediaType); err != nil {
 		return Ranges{}, err
@@ -272,7 +271,7 @@ func ReadRanges(b []byte, mediaType string) (Ranges, error) {
 	return r, nil
 }
 
-// jafarVersion refuses a document of a later major version than we know (3.2). Without a version it is the latest.
+// jafarVersion returns an error for an unknown major version (3.2). Without a version it is the latest.
 func jafarVersion(mediaType string) error {
 	kind, parameters, err := mime.ParseMediaType(mediaType)
 	if err != nil || kind != "application/jafar+json" || parameters["version"] == "" {
@@ -285,7 +284,7 @@ func jafarVersion(mediaType string) error {
 	return nil
 }
 
-// object reads a document that is a single JSON object.
+// object parses a JSON object.
 func object(b []byte, to any) error {
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if len(b) == 0 || b[0] != '{' {
@@ -294,27 +293,17 @@ func object(b []byte, to any) error {
 	if err := json.Unmarshal(b, to); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) && kind.Field != "" {
-			return malformed("its member %.40q must be of type %s", kind.Field, plain(kind.Type.Kind().String()))
+			word := kind.Type.Kind().String()
+			word = cmp.Or(map[string]string{
+				"slice": "array", "struct": "object", "map": "object", "ptr": "value of its kind"}[word], word)
+			return malformed("its member %.40q must be of type %s", kind.Field, word)
 		}
 		return malformed("it is not JSON")
 	}
 	return nil
 }
 
-// plain names a kind of value as JSON does.
-func plain(kind string) string {
-	switch kind {
-	case "slice":
-		return "array"
-	case "struct", "map":
-		return "object"
-	case "ptr":
-		return "value of its kind"
-	}
-	return kind
-}
-
-// cardJSON is a Signature Agent Card (registry-03, 2), in the order of its example.
+// cardJSON is a Signature Agent Card (registry-03, 2).
 type cardJSON struct {
 	Generator string   `json:"generator"`
 	ClientID  string   `json:"client_id,omitempty"`
@@ -337,7 +326,7 @@ type botJSON struct {
 	RangesURI   string   `json:"ips_uri,omitempty"`
 }
 
-// CardJSON writes the signature agent card of s. client_id and ips_uri are https URLs or not there (2.1.1, 2.2).
+// CardJSON returns the signature agent card of s. client_id and ips_uri are https URLs or missing (2.1.1, 2.2).
 func (s *Statement) CardJSON() ([]byte, error) {
 	return marshal(cardJSON{
 		Generator: generator, ClientID: https(s.beside(CardName)), Name: s.Token, ClientURI: s.URL,
@@ -354,21 +343,21 @@ func (s *Statement) CardJSON() ([]byte, error) {
 	})
 }
 
-// A Card is what a published signature agent card says.
+// A Card is a parsed signature agent card.
 type Card struct {
 	ClientID, ClientURI string
 	Contacts            []string
 	JWKSURI             string
-	Keys                *KeySet // those that stand in the card itself
-	Bot                 bool    // it has a web_bot_auth object
+	Keys                *KeySet // in the card itself
+	Bot                 bool    // has a web_bot_auth object
 	Token, Trigger      string
 	Purpose             string
 	UserAgents          []string
 	RangesURI           string
-	Complies            bool // it claims to obey robots.txt
+	Complies            bool // claims to obey robots.txt
 }
 
-// ReadCard reads a signature agent card. Members of a kind that it does not know count as not there, as 2 demands.
+// ReadCard parses a signature agent card. It ignores members of an unexpected type (2).
 func ReadCard(b []byte) (Card, error) {
 	var doc map[string]json.RawMessage
 	if err := object(b, &doc); err != nil {
@@ -397,20 +386,18 @@ func ReadCard(b []byte) (Card, error) {
 	c.Bot, c.Token, c.Trigger = true, text(bot["rfc9309-product-token"]), text(bot["trigger"])
 	c.Purpose, c.RangesURI = text(bot["purpose"]), text(bot["ips_uri"])
 	c.UserAgents = texts(bot["expected-user-agent"])
-	// A list of directives in registry-03; a truth in the editors' copy of what is to follow it.
+	// A list of directives in registry-03; a boolean in the editors' copy of its successor.
 	c.Complies = len(texts(bot["rfc9309-compliance"])) > 0 || strings.TrimSpace(string(bot["rfc9309-compliance"])) == "true"
 	return c, nil
 }
 
-// text is a JSON string, empty for anything else.
+// text returns a JSON string, empty for any other value.
 func text(raw json.RawMessage) (s string) {
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(raw, &s) // leaves s empty on an error
 	return s
 }
 
-// texts is an array of JSON strings, or one that stands alone.
+// texts returns an array of JSON strings, or a single one.
 func texts(raw json.RawMessage) (all []string) {
 	if s := text(raw); s != "" {
 		return []string{s}
@@ -421,8 +408,7 @@ func texts(raw json.RawMessage) (all []string) {
 	return all
 }
 
-// matches reports whether a User-Agent is one that a pattern expects: the same, one that begins so, or, where the pattern
-// has stars, one that begins with what stands around them (2.2.1).
+// matches reports whether a User-Agent begins with a pattern, in which a star matches any text (2.2.1).
 func matches(pattern, agent string) bool {
 	parts := strings.Split(pattern, "*")
 	if !strings.HasPrefix(agent, parts[0]) || pattern == "" {
@@ -439,17 +425,15 @@ func matches(pattern, agent string) bool {
 	return true
 }
 
-// A KeySet is what a key directory holds.
+// A KeySet is a parsed key directory.
 type KeySet struct {
 	Ed25519 []string // thumbprints of its Ed25519 keys (RFC 7638, RFC 8037)
 	Others  int      // keys of other kinds
 }
 
-// maxKeys is the most keys of a directory that are read.
-const maxKeys = 1000
+const maxKeys = 1000 // of a directory
 
-// ReadKeys reads a JWK Set (RFC 7517 5). A key that calls itself by another name than its thumbprint is an error: verifiers
-// find it by that name.
+// ReadKeys parses a JWK Set (RFC 7517 5). A kid other than the thumbprint is an error: verifiers find keys by it.
 func ReadKeys(b []byte) (KeySet, error) {
 	var doc struct {
 		Keys *[]struct{ Kty, Crv, X, Kid, D string } `json:"keys"`
@@ -473,17 +457,12 @@ func ReadKeys(b []byte) (KeySet, error) {
 		if err != nil || len(x) != ed25519.PublicKeySize {
 			return KeySet{}, malformed("key %d: its x is not an Ed25519 key", i+1)
 		}
-		print := Thumbprint(x)
+		sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(x) + `"}`))
+		print := base64.RawURLEncoding.EncodeToString(sum[:])
 		if k.Kid != "" && k.Kid != print {
 			return KeySet{}, malformed("key %d: its kid is %.60q, and its thumbprint %s", i+1, k.Kid, print)
 		}
 		set.Ed25519 = append(set.Ed25519, print)
 	}
 	return set, nil
-}
-
-// Thumbprint is that of an Ed25519 key as a JWK (RFC 7638 3, RFC 8037 2).
-func Thumbprint(public ed25519.PublicKey) string {
-	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
