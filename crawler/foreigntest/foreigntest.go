@@ -1,11 +1,8 @@
-// Package foreigntest runs test vectors from the test suites of other projects. Each file of cases names its source,
-// the version that was read, and its licence; each case that we answer otherwise names a numbered difference, whose
-// reason stands in the file's first line and in docs/dev/foreign-tests.md. Tests of the packages that give the answers
-// run them.
+// Package foreigntest runs test vectors from the test suites of other projects.
 //
-// A file is lines of JSON. The first is a Source. Each other is an array of strings, the last of which is the verdict; in
-// front of it stands what is asked, as Source.Asks says. Behind the verdict of a case that we answer otherwise stand our
-// answer and the number of the difference.
+// A file is lines of JSON. The first is a Source. Each other line is a case: an array of the inputs, as Source.Asks has
+// them, and the verdict. Where curtsy decides otherwise, its answer and the number of the difference follow; the reasons are
+// in Source.Differences and docs/dev/foreign-tests.md.
 package foreigntest
 
 import (
@@ -26,22 +23,22 @@ import (
 //go:embed cases/*.jsonl
 var files embed.FS
 
-// Source says where the cases of a file come from.
+// Source is the origin of the cases of a file.
 type Source struct {
-	Name        string   `json:"name"`    // what the suite calls itself, and its part
-	From        string   `json:"from"`    // repository and path
-	Version     string   `json:"version"` // that was read
+	Name        string   `json:"name"` // of the suite and its part
+	From        string   `json:"from"` // repository and path
+	Version     string   `json:"version"`
 	License     string   `json:"license"`
-	Asks        []string `json:"asks"`        // what the strings of a case are, but for its verdict
-	Differences []string `json:"differences"` // why we answer otherwise; numbered from 1 on
+	Asks        []string `json:"asks"`        // names of the inputs of a case
+	Differences []string `json:"differences"` // reasons, numbered from 1
 }
 
-// Case is what a suite asks.
+// Case is one test vector.
 type Case struct {
 	Line    int      // of its file
-	Asked   []string // as Source.Asks has it
+	Asked   []string // inputs
 	Verdict string   // of the suite
-	Ours    string   // what we answer; the suite's verdict, unless Differs
+	Ours    string   // expected answer; the suite's verdict, unless Differs
 	Differs int      // number of the difference; zero for none
 }
 
@@ -113,8 +110,7 @@ func Names() []string {
 	return names
 }
 
-// Run asks what a file asks. An answer that is not the one of the case fails the test: so does a difference that is none
-// any more.
+// Run compares answer with each case of a file. A difference that no longer occurs is an error.
 func Run(t *testing.T, name string, answer func(asked []string) string) {
 	t.Helper()
 	_, cases, err := Read(name)
@@ -132,9 +128,8 @@ func Run(t *testing.T, name string, answer func(asked []string) string) {
 	}
 }
 
-// Clients returns the folder of the foreign readers of archives and signatures that npm installs (.ci/clients), for a test of a
-// package two folders below the root. The test is skipped without node, warcio or one of the others, and fails if
-// CURTSY_MUST_RUN is set.
+// Clients returns the folder of Node modules in .ci/clients, for a test of a package two folders below the root. The test
+// is skipped without node, warcio or one of the others, and fails if CURTSY_MUST_RUN is set.
 func Clients(t testing.TB, others ...string) string {
 	t.Helper()
 	_, err := exec.LookPath("node")
@@ -154,12 +149,12 @@ func Clients(t testing.TB, others ...string) string {
 	return dir
 }
 
-// shareVar names the folder that holds the documentation of Debian's packages, as /usr/share does. Tests read nothing of the
-// machine that it does not lead to.
+// shareVar names a folder with the documentation of Debian packages, as /usr/share. Tests read no other folder of the
+// machine.
 const shareVar = "CURTSY_SHARE"
 
-// Corpus returns a folder of a Debian package, named relative to /usr/share, links resolved. The test is skipped with -short,
-// and if CURTSY_SHARE is not set or lacks the folder; the latter fails the test if CURTSY_MUST_RUN is set as well.
+// Corpus returns a folder of a Debian package, relative to /usr/share, with links resolved. The test is skipped with
+// -short, and if CURTSY_SHARE is not set or lacks the folder; with CURTSY_MUST_RUN it fails instead of the latter.
 func Corpus(t testing.TB, folder, pkg string) string {
 	t.Helper()
 	if testing.Short() {
@@ -180,8 +175,7 @@ func Corpus(t testing.TB, folder, pkg string) string {
 	return ""
 }
 
-// HasCorpora reports whether CURTSY_SHARE or CURTSY_MUST_RUN asks for corpora, for tests that do without them otherwise, as
-// with -short.
+// HasCorpora reports whether CURTSY_SHARE or CURTSY_MUST_RUN asks for corpora, and -short does not exclude them.
 func HasCorpora() bool {
 	return !testing.Short() && (os.Getenv(shareVar) != "" || os.Getenv("CURTSY_MUST_RUN") != "")
 }
