@@ -19,48 +19,48 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Board is the web of the scoreboard: each of its sites gives a crawler the occasion to keep one rule of politeness, or
-// to break it. It is small enough for a polite crawler of one exchange a second to be done in three minutes, and made
-// for crawlers that know no hook: they begin at Seed and stay on ports of 127.0.0.1.
+// Board is the web of the scoreboard: each site gives a crawler the occasion to keep or break one rule of politeness. A
+// polite crawler of one exchange a second needs three minutes. Crawlers without hooks begin at Seed and stay on ports of
+// 127.0.0.1.
 type Board struct {
 	*crawltest.Web
-	Keys   *crawltest.Directory // of the crawler, to verify its signatures by; nil for none
+	Keys   *crawltest.Directory // to verify the crawler's signatures; nil for none
 	token  string
 	rules  []rule
-	spared map[string]bool // hosts that a polite crawler may leave before it has seen all of them
+	spared map[string]bool // hosts that a polite crawler may leave early
 }
 
-// rule is a rule and how it is judged.
 type rule struct {
-	number int // of the rule of politeness; 0 for what is asked beside these
+	number int // of the rule of politeness; 0 for others
 	rule   crawltest.Rule
-	source string // what the rule rests on
+	source string
 	judge  func(t *crawltest.Trial) crawltest.Row
 }
 
-// indexHost is where a crawl of the scoreboard begins: it links to all other sites.
+// indexHost links to all other sites.
 const indexHost = "index.test"
 
-// fewIll are the sites that misbehave which each scoreboard has.
+// fewIll are the sites that misbehave on each scoreboard.
 var fewIll = []string{
 	"endless.test", "gzip.test", "huge-head.test", "huge-robots.test", "html-robots.test", "chunks.test", "control.test",
 	"nested.test",
 }
 
-// slowest is how long the slow sites that misbehave take on a scoreboard that has them all.
+// slowest is how long slow responses take.
 const slowest = 20 * time.Second
 
-// hostileNumber is the rule of politeness that the sites that misbehave stand for, most of them.
+// hostileNumber is the rule of politeness for sites that misbehave.
 const hostileNumber = 24
 
-// New returns the web of the scoreboard for the crawler of a product token; empty means "curtsy". The token
-// stands in some of the robots.txt files: as it is given, and read up to the first byte that cannot be in one (RFC
-// 9309 2.2.1), so that a crawler which looks for "example2" is judged fairly. A few sites that misbehave are always
-// there, and all of them if all says so: a crawl then takes some minutes more.
+// New returns the scoreboard for a product token; empty means "curtsy". Some robots.txt files have groups for the token
+// as given, and up to its first invalid byte (RFC 9309 2.2.1), so that a crawler that looks for "example2" is judged
+// fairly. A few sites that misbehave are always included; all makes it all of them, which adds some minutes.
 func New(token string, all bool) *Board {
 	token = cmp.Or(token, crawltest.DefaultToken)
 	b := &Board{token: token, spared: map[string]bool{}}
-	if end := strings.IndexFunc(token, notInToken); end > 0 {
+	if end := strings.IndexFunc(token, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
+	}); end > 0 {
 		b.token = token[:end]
 	}
 	sites, links := b.read(token)
@@ -79,14 +79,10 @@ func New(token string, all bool) *Board {
 	return b
 }
 
-func notInToken(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
-}
-
-// Seed returns the URL that a crawl begins with, under which it needs no hook: "" unless the web is started with Start.
+// Seed returns the loopback URL that a crawl begins with: "" unless the web is started with Start.
 func (b *Board) Seed() string { return b.LoopbackURL(indexHost) }
 
-// Rules returns the names of the scoreboard's rows, in their order.
+// Rules returns the names of the scoreboard's rows in order.
 func (b *Board) Rules() []crawltest.Rule {
 	var names []crawltest.Rule
 	for _, row := range b.judge(b.Referee().Trial(crawltest.Rules{}), Ending{}) {
@@ -95,22 +91,21 @@ func (b *Board) Rules() []crawltest.Rule {
 	return names
 }
 
-// Score is what the scoreboard shows of a crawler: a row for each rule of politeness.
+// Score has a row for each rule of politeness.
 type Score struct{ crawltest.Report }
 
-// scorePace is what the scoreboard holds every crawler to.
 const scorePace = time.Second
 
-// Ending is how a crawl of the scoreboard came to its end.
+// Ending is how a crawl of the scoreboard ended.
 type Ending struct {
-	// Shown says that it is known how the crawl ended: who serves the web by hand does not see that.
+	// Shown reports that the ending is known, unlike that of a web served by hand.
 	Shown bool
-	// Cut is after how long the crawl was ended from outside; zero if it ended by itself. The pages that it did not reach
-	// are then not held against it, but the ending is.
+	// Cut is after how long the crawl was ended from outside, which counts against it instead of missing pages; zero if it
+	// ended by itself.
 	Cut time.Duration
 }
 
-// Judge says how the crawl kept the rules.
+// Judge judges the crawl.
 func (b *Board) Judge(e Ending) Score {
 	t := b.Referee().Trial(crawltest.Rules{Token: b.token, Pace: scorePace, Keys: b.Keys, Spared: b.spared, Partial: e.Cut > 0})
 	if len(t.All) == 0 && !e.Shown {
@@ -123,7 +118,7 @@ func (b *Board) Judge(e Ending) Score {
 	return s
 }
 
-// judge returns the rows in order of the rules' numbers; those without one come last.
+// judge returns the rows in order of their numbers; those without one come last.
 func (b *Board) judge(t *crawltest.Trial, e Ending) (rows []crawltest.Row) {
 	add := func(row crawltest.Row, rule crawltest.Rule, number int, source string) {
 		row.Rule, row.Number, row.Source = rule, number, source
@@ -142,7 +137,7 @@ func (b *Board) judge(t *crawltest.Trial, e Ending) (rows []crawltest.Row) {
 	return rows
 }
 
-// Ends is the rule that a crawl comes to its end by itself.
+// Ends is the rule that a crawl ends by itself.
 const Ends crawltest.Rule = "the crawl ends"
 
 func (e Ending) judge() crawltest.Row {
@@ -156,22 +151,20 @@ func (e Ending) judge() crawltest.Row {
 	return crawltest.Sum(Ends, 1, "by itself", nil)
 }
 
-// The widths of the columns of a Score's table, except that of the evidence, which is last and not cut.
 const (
 	numberWidth  = 2
 	ruleWidth    = 32
 	verdictWidth = 9
 )
 
-// verdicts are the words that a Score has for what the referee says.
 var verdicts = map[crawltest.Verdict]string{crawltest.Kept: "pass", crawltest.Broken: "FAIL",
 	crawltest.Unshown: "not shown"}
 
-// Word says a verdict as the scoreboard does: "pass", "FAIL", "not shown".
+// Word returns the scoreboard's word for a verdict: "pass", "FAIL", "not shown".
 func Word(v crawltest.Verdict) string { return cmp.Or(verdicts[v], string(v)) }
 
-// WriteTable prints the score: a line for each row, the findings of those that failed and the sum. It is plain text of
-// at most 100 columns.
+// WriteTable prints a line for each row, the first findings of failed rows and the sum, as plain text of at most 100
+// columns.
 func (s Score) WriteTable(w io.Writer) error {
 	var b bytes.Buffer
 	line := func(number, rule, verdict, evidence string) {
@@ -200,13 +193,12 @@ func (s Score) WriteTable(w io.Writer) error {
 	return err
 }
 
-// mostScored is how many findings of a row Score.WriteTable prints.
 const mostScored = 3
 
 //go:embed board.txt
 var boardText string
 
-// read makes the sites of the text and their rows, and returns what the index links to.
+// read makes the sites of the text and their rows, and returns the index's links.
 func (b *Board) read(token string) (sites []*crawltest.Site, links []string) {
 	var s *crawltest.Site
 	linked, rootless := false, false
@@ -245,13 +237,13 @@ func (b *Board) read(token string) (sites []*crawltest.Site, links []string) {
 	return sites, links
 }
 
-// row is a rule and its judge, as a line of the text has them.
+// row parses a rule and its judge.
 func row(host, line string) rule {
 	f := strings.Split(line, "|")
 	for i := range f {
 		f[i] = strings.TrimSpace(f[i])
 	}
-	f = append(f, "", "") // what a judge goes by may be left out
+	f = append(f, "", "") // optional arguments
 	number, _ := strconv.Atoi(f[0])
 	n, _ := strconv.Atoi(f[4])
 	m, _ := strconv.Atoi(f[5])
@@ -266,7 +258,7 @@ func row(host, line string) rule {
 	case "spaced":
 		need, _ := time.ParseDuration(f[4])
 		r.judge = func(t *crawltest.Trial) crawltest.Row {
-			return spaced(t, crawltest.Gaps(t.Hosts[host]), need)
+			return t.Spaced(crawltest.Gaps(t.Hosts[host]), need, pauses.Slack(need))
 		}
 	case "backed off":
 		r.judge = func(t *crawltest.Trial) crawltest.Row { return backedOff(t, host, n, m) }
@@ -282,7 +274,6 @@ func row(host, line string) rule {
 	return r
 }
 
-// boardTraps are the parts of sites that have no end.
 var boardTraps = map[string][]crawltest.Trap{
 	"hops.test": {{Prefix: "/on/", Most: 12, Page: onward}},
 	"shelf.test": {{Prefix: "/shelf/", Most: 15, Page: func(string) crawltest.Page {
@@ -300,10 +291,9 @@ var boardTraps = map[string][]crawltest.Trap{
 
 const monthPrefix = "/calendar?month="
 
-// silentTime is how long the server with the silent robots.txt keeps the connection.
+// silentTime is how long mute.test keeps the connection.
 const silentTime = 10 * time.Second
 
-// handlers make what answers for sites whose answers are code.
 var handlers = map[string]func() http.Handler{
 	"mute.test": func() http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -316,7 +306,7 @@ var handlers = map[string]func() http.Handler{
 			w.Header().Set("Content-Type", "text/plain")
 			w.Header().Set("Content-Length", "1000")
 			_, _ = w.Write([]byte("User-agent: *\nDisallow: /a"))
-			_ = http.NewResponseController(w).Flush() // an error means that nobody is listening any more
+			_ = http.NewResponseController(w).Flush() // an error means that the client has left
 			panic(http.ErrAbortHandler)
 		})
 	},
@@ -338,7 +328,7 @@ var handlers = map[string]func() http.Handler{
 
 const spelled = "spelled.test"
 
-// everywhere are the rules that each site gives occasion for.
+// everywhere are the rules for all sites.
 var everywhere = []rule{
 	{1, "identity", "RFC 9309 2.2.1", own(crawltest.Identity)},
 	{1, crawltest.Signatures, "draft-ietf-webbotauth-httpsig-protocol", own(crawltest.Signatures)},
@@ -352,15 +342,14 @@ var everywhere = []rule{
 		gaps(func(g crawltest.Gap) bool { return !g.Last.ForRobots && g.Last.Redirected() })},
 }
 
-// gaps judges by the pace those gaps that pick chooses.
+// gaps judges the gaps that pick selects, as an audit does.
 func gaps(pick func(crawltest.Gap) bool) func(t *crawltest.Trial) crawltest.Row {
 	return func(t *crawltest.Trial) crawltest.Row {
 		all := slices.DeleteFunc(t.AllGaps(), func(g crawltest.Gap) bool { return !pick(g) })
-		return spaced(t, all, t.Rules.Pace)
+		return t.Spaced(all, t.Rules.Pace, pauses.Slack(t.Rules.Pace))
 	}
 }
 
-// reached are the rules about what is fetched in all.
 var reached = []rule{
 	{0, crawltest.Scope, "curtsy", own(crawltest.Scope)},
 	{0, crawltest.Once, "curtsy", func(t *crawltest.Trial) crawltest.Row {
@@ -369,12 +358,12 @@ var reached = []rule{
 	{0, crawltest.Coverage, "curtsy", own(crawltest.Coverage)},
 }
 
-// own judges by one of the referee's own rules.
+// own judges by one of the referee's rules.
 func own(rule crawltest.Rule) func(t *crawltest.Trial) crawltest.Row {
 	return func(t *crawltest.Trial) crawltest.Row { return t.Judge(rule) }
 }
 
-// links judges by what was asked for of a host: all of must, where it was answered without an error, and none of not.
+// links judges that all of must were fetched from a host without an error, and none of not were requested.
 func links(host string, must, not []string) func(t *crawltest.Trial) crawltest.Row {
 	return func(t *crawltest.Trial) crawltest.Row {
 		var found []crawltest.Finding
@@ -399,31 +388,25 @@ func links(host string, must, not []string) func(t *crawltest.Trial) crawltest.R
 	}
 }
 
-// nothing judges that nothing but robots.txt was asked of a host.
+// nothing judges that only robots.txt was requested from a host.
 func nothing(host string) func(t *crawltest.Trial) crawltest.Row {
 	return func(t *crawltest.Trial) crawltest.Row {
 		var found []crawltest.Finding
 		tries := 0
 		why := "was not requested"
 		for _, x := range t.Hosts[host] {
-			switch {
-			case x.ForRobots:
+			if x.ForRobots {
 				tries++
 				why = x.AsRobots()
-			default:
-				found = append(found, t.Find(x, "though robots.txt %s", why))
+				continue
 			}
+			found = append(found, t.Find(x, "though robots.txt %s", why))
 		}
 		return crawltest.Sum("", tries+len(found), plainly.Count(tries, "request")+" for robots.txt, and nothing else", found)
 	}
 }
 
-// spaced judges gaps. It forgives as much as an audit does, so that both find the same violations.
-func spaced(t *crawltest.Trial, all []crawltest.Gap, need time.Duration) crawltest.Row {
-	return t.Spaced(all, need, pauses.Slack(need))
-}
-
-// reachable is what a site owner can write or go to: a URL or a mailbox.
+// reachable matches a URL or a mailbox.
 var reachable = regexp.MustCompile(`https?://[^\s)]+\.[^\s)]+|[\w.+-]+@[\w-]+(\.[\w-]+)+`)
 
 func contact(t *crawltest.Trial) crawltest.Row {
@@ -439,9 +422,9 @@ func contact(t *crawltest.Trial) crawltest.Row {
 	return crawltest.Sum("", len(t.All), evidence, found)
 }
 
-// robotsCached judges that a robots.txt that was had is not asked for again: no crawl of the scoreboard lasts a day.
-// One that cannot be had may be, after a while, and so may one whose redirects lead in a circle or to nothing; who
-// follows a circle (RFC 9309 2.3.1.2 has five hops at least) comes by it again besides.
+// robotsCached judges that a robots.txt is not requested again: no crawl of the scoreboard lasts a day. An unavailable one
+// may be, and so may one whose redirects form a loop or lead to nothing: a crawler that follows a loop (RFC 9309 2.3.1.2)
+// requests it several times.
 func robotsCached(t *crawltest.Trial) crawltest.Row {
 	var found []crawltest.Finding
 	for _, h := range t.Web.Hosts() {
@@ -469,8 +452,7 @@ func methods(t *crawltest.Trial) crawltest.Row {
 	return crawltest.Sum("", len(t.All), plainly.Count(len(t.All), "request"), found)
 }
 
-// cookiesKept judges that nothing a server set or asked for came with a request. One host sets cookies; on loopback all
-// ports share them.
+// cookiesKept judges that no request has cookies or credentials. host sets a cookie; on loopback all ports share it.
 func cookiesKept(t *crawltest.Trial, host string) crawltest.Row {
 	var found []crawltest.Finding
 	setBy := slices.IndexFunc(t.Hosts[host], func(x *crawltest.Exchange) bool { return x.Answer.Get("Set-Cookie") != "" })
@@ -488,10 +470,10 @@ func cookiesKept(t *crawltest.Trial, host string) crawltest.Row {
 	return crawltest.Sum("", checked, plainly.Count(checked, "request")+" after a cookie was set, none with it", found)
 }
 
-// backOffLeast is how long a host is left alone after an answer that says it is in trouble, if the answer does not say.
+// backOffLeast is the least back-off without a Retry-After.
 const backOffLeast = 10 * time.Second
 
-// backedOff judges that a host rests after so many answers in a row of that status.
+// backedOff judges that the crawler backs off after so many responses in a row of that status.
 func backedOff(t *crawltest.Trial, host string, status, times int) crawltest.Row {
 	var found []crawltest.Finding
 	checked, inRow := 0, 0
@@ -515,7 +497,7 @@ func backedOff(t *crawltest.Trial, host string, status, times int) crawltest.Row
 		plainly.Count(checked, "such answer")), crawltest.InOrder(found))
 }
 
-// refused judges that a host is left alone after so many pages in a row that it would not give.
+// refused judges that a host gets no request after it refused most pages in a row.
 func refused(t *crawltest.Trial, host string, most int) crawltest.Row {
 	var found []crawltest.Finding
 	var refusals []*crawltest.Exchange
@@ -534,7 +516,7 @@ func refused(t *crawltest.Trial, host string, most int) crawltest.Row {
 	return crawltest.Sum("", len(refusals), "not contacted after "+plainly.Count(len(refusals), "refusal"), found)
 }
 
-// atMost judges that no more than so many requests go to what has a prefix.
+// atMost bounds the requests for targets with a prefix.
 func atMost(t *crawltest.Trial, host, prefix string, most int) crawltest.Row {
 	var found []crawltest.Finding
 	n := 0

@@ -18,29 +18,22 @@ import (
 //go:embed hostile.txt
 var hostileText string
 
-// Sites returns sites that misbehave, each in one way, with what a correct crawler does about it (Site.Expect). The
-// first site, "wing.test", is sound and links to all others; it will do as the only seed for a crawler that goes to
-// other hosts. The sites are as fit for a crawler that knows no hook as for one that does.
-//
-// slow is how long answers take that are slow: zero means that they never end of themselves, so that a crawler without
-// a time-out of its own never ends either.
-//
-// Large bodies are made while they are sent. Pages called /before.html and /after.html are linked before and after the
-// ill ones; the later is expected only where the host has given no reason to be left alone for a while.
+// Sites returns sites that misbehave, each in one way and with an Expect. The first site, "wing.test", links to all
+// others. slow is how long slow responses take; with zero they never end. Sound pages, /before.html and /after.html, are
+// linked before and after the others; the latter is expected only where the host gives no reason to back off.
 func Sites(slow time.Duration) []*crawltest.Site { return hostile("wing.test", slow) }
 
 // Guarded returns sites that lead a crawler to addresses that are not public: by redirect, by name, and by a name that
-// changes its address between look-ups. Sites stand at those addresses as well. They show nothing to a crawler
-// without the hooks Web.Resolve and Web.Dial. The first site, "gate.test", links to the others.
+// changes its address between lookups, and sites at those addresses. They need Web.Resolve and Web.Dial. The first site,
+// "gate.test", links to the others.
 func Guarded() []*crawltest.Site { return hostile("gate.test", 0) }
 
-// The sound pages of a site that misbehaves.
 const (
 	before = "/before.html"
 	after  = "/after.html"
 )
 
-// hostile returns the sites that stand behind an index in the text, the index first.
+// hostile returns the sites of an index in the text, the index first.
 func hostile(name string, slow time.Duration) []*crawltest.Site {
 	if slow == 0 {
 		slow = -1
@@ -61,7 +54,7 @@ func hostile(name string, slow time.Duration) []*crawltest.Site {
 		case e.Site:
 			s = &crawltest.Site{Name: e.Words[0], Pages: map[string]crawltest.Page{}, Traps: traps[e.Words[0]], Expect: expect(&e)}
 			for _, addr := range strings.Fields(e.Field("Addrs")) {
-				a, _ := netip.ParseAddr(addr) // what is no address is that of the web
+				a, _ := netip.ParseAddr(addr) // an invalid one is the web's own address
 				s.Addrs = append(s.Addrs, a)
 			}
 			if bare, at = e.Field("Bare") != "", s.Expect.At != nil; !bare {
@@ -90,8 +83,8 @@ func hostile(name string, slow time.Duration) []*crawltest.Site {
 	return sites
 }
 
-// expect is what a site of the text expects: unless it says otherwise, its root and the first sound page are fetched,
-// and, as it gives no reason to be left alone, the last of a sturdy one.
+// expect returns the Expect of a site: by default its root and the first sound page are fetched, of a sturdy one also the
+// last.
 func expect(e *crawltest.Entry) *crawltest.Expect {
 	x := &crawltest.Expect{Rule: crawltest.Hostile(strings.Join(e.Words[1:], " "))}
 	e.Fill(x)
@@ -107,7 +100,7 @@ func expect(e *crawltest.Entry) *crawltest.Expect {
 	return x
 }
 
-// raw is what answers instead of a page, or nil.
+// raw returns the Raw of a page, or nil.
 func raw(e *crawltest.Entry, named map[string]crawltest.Raw) crawltest.Raw {
 	text := func(field string) string {
 		return strings.NewReplacer("$HEAD", strings.TrimSuffix(crawltest.Head(), "\r\n"),
@@ -124,7 +117,7 @@ func raw(e *crawltest.Entry, named map[string]crawltest.Raw) crawltest.Raw {
 	return named[e.Field("Raw")]
 }
 
-// raws are the answers that are code. Those that are slow take so long.
+// raws are the responses that are code.
 func raws(slow time.Duration) map[string]crawltest.Raw {
 	coded := func(coding, body string) crawltest.Raw {
 		return crawltest.Say(crawltest.Head("Content-Encoding: "+coding)+body, true)
@@ -143,23 +136,20 @@ func raws(slow time.Duration) map[string]crawltest.Raw {
 		"zstd bomb":   coded("zstd", crawltest.ZstdBomb(bombSize, crawltest.UsualWindow)),
 		"zstd window": coded("zstd", crawltest.ZstdBomb(bombSize, crawltest.HugeWindow)),
 		"huge robots": hugeRobots, "many links": manyLinks,
-		// No length and no end: after half a GiB it has proved its point.
+		// Half a GiB without a declared length.
 		"endless body": flood(true, page("On and on"), "<p>and so on</p>\n", 32<<20, ""),
-		// A line that makes sense, and 1 MiB that does not.
+		// 1 MiB of header fields.
 		"huge head": flood(false, "HTTP/1.1 200 OK\r\n", "X-Padding: "+strings.Repeat("x", 1000)+"\r\n", 1<<10, "Content-Length: 0\r\n\r\n"),
-		// It promises an answer for ever (RFC 8297).
+		// RFC 8297.
 		"endless hints": flood(false, "", "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n", 256<<10, ""),
-		// 100,000 elements, each in the one before.
-		"nested": flood(true, page("Nested"), "<div>", 100_000, ""),
-		// 24 MiB of the shortest elements there are.
+		"nested":        flood(true, page("Nested"), "<div>", 100_000, ""),
+		// 24 MiB of the shortest elements.
 		"dense": flood(true, page("Dense"), "<p>x", 6<<20, ""),
-		// It leaves 400 formatting elements open: each of the paragraphs that follow opens all of them again (HTML Standard
-		// 13.2.4.3), so that 400 KiB become forty million elements.
+		// Each paragraph re-opens 400 formatting elements (HTML Standard 13.2.4.3): 400 KiB become forty million elements.
 		"anew": flood(true, page("Anew")+"<p>"+fonts.String(), "<p>x", 100_000, ""),
 	}
 }
 
-// traps are the parts of sites that have no end.
 var traps = map[string][]crawltest.Trap{
 	"onward.test":   {{Prefix: "/on/", Most: 32, Page: onward}},
 	"calendar.test": {{Prefix: "/calendar?month=", Most: 1100, Page: month}},
@@ -167,17 +157,16 @@ var traps = map[string][]crawltest.Trap{
 		Page: func(string) crawltest.Page { return crawltest.Page{Links: []string{"deeper/"}} }}},
 }
 
-// onward leads on.
 func onward(at string) crawltest.Page {
 	var n int
-	_, _ = fmt.Sscanf(at, "/on/%d", &n) // what is no number leads to 1
+	_, _ = fmt.Sscanf(at, "/on/%d", &n) // an invalid number leads to 1
 	return crawltest.Page{Redirect: fmt.Sprintf("/on/%d", n+1)}
 }
 
-// month is a page of a calendar without appointments: but for the next month it says always the same.
+// month is a page of an empty calendar.
 func month(at string) crawltest.Page {
 	var n int
-	_, _ = fmt.Sscanf(at, "/calendar?month=%d", &n) // what is no number leads to 1
+	_, _ = fmt.Sscanf(at, "/calendar?month=%d", &n) // an invalid number leads to 1
 	next := fmt.Sprintf("/calendar?month=%d", n+1)
 	return crawltest.Page{
 		Body:  "<!DOCTYPE html><title>Calendar</title><p>No appointments.</p><a href=\"" + next + "\">Next month</a>",
@@ -185,7 +174,7 @@ func month(at string) crawltest.Page {
 	}
 }
 
-// manyLinks has 100,000 links, all of them to what robots.txt disallows.
+// manyLinks has 100,000 disallowed links.
 func manyLinks(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	var b bytes.Buffer
 	b.WriteString(crawltest.Head() + "<!DOCTYPE html><title>Links</title>")
@@ -196,10 +185,9 @@ func manyLinks(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	return true
 }
 
-// bombSize is how many bytes a bomb has when it has gone off.
-const bombSize = 1 << 30
+const bombSize = 1 << 30 // decoded bytes
 
-// flood returns a Raw that writes a piece so many times between a head and a tail, which make a sound answer or not.
+// flood returns a Raw that writes a piece so many times between a head and a tail.
 func flood(sound bool, head, piece string, times int, tail string) crawltest.Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
 		_, err := io.WriteString(conn, head)
@@ -211,7 +199,6 @@ func flood(sound bool, head, piece string, times int, tail string) crawltest.Raw
 	}
 }
 
-// gzipBomb sends a gigabyte of spaces.
 func gzipBomb(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	body, err := crawltest.GzipBomb(bombSize)
 	if err != nil {
@@ -221,8 +208,7 @@ func gzipBomb(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	return true
 }
 
-// parseLimit is how much of a robots.txt counts at least (RFC 9309 2.5).
-const parseLimit = 500 << 10
+const parseLimit = 500 << 10 // RFC 9309 2.5
 
 // hugeRobots sends 50 MiB: rules at the beginning, one that ends just within the limit, and one far beyond it.
 func hugeRobots(_ context.Context, conn net.Conn, _ *http.Request) bool {
@@ -246,7 +232,7 @@ func hugeRobots(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	return true
 }
 
-// flow writes block again and again, until limit bytes are written. It reports whether it came to that.
+// flow writes block repeatedly and reports whether limit bytes were written.
 func flow(conn net.Conn, block []byte, limit int64) bool {
 	for limit > 0 {
 		n, err := conn.Write(block[:min(int64(len(block)), limit)])

@@ -23,52 +23,51 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// Web is made to try a mirror by: whatever a page can be made of, and whatever a name of a file can be. A browser
-// that opens the mirror can tell that the right thing came: each picture has a size of its own, each sound a length,
-// each font an advance, each page an id, and the pages say in data-want attributes what they expect.
+// Web tests mirrors with all kinds of page contents and file names. A browser that opens the mirror can check that the
+// right resource was loaded: each picture has a unique size, each sound a length, each font an advance, each page an id,
+// and attributes of the pages have the expected values.
 //
 //	data-page           on body: the id of the page
 //	data-want-page      on a, area, iframe, form: the id of the page that it leads to
 //	data-want           the natural size of the picture, "21x7"; of several, in order
-//	data-css            that picture is the value of this property of the element
+//	data-css            the property of the element with that picture
 //	data-want-box       the size of the element on the screen
 //	data-want-seconds   the length of the sound
-//	data-want-cues      how many cues a track has
+//	data-want-cues      the number of cues of a track
 //	data-want-text      the text of the element
 //	data-styles         on body: the custom properties --style-NAME that the style sheets set on :root
 //	data-scripts        on body: the names that scripts have appended to window.ran
 //	data-fonts          on body: FAMILY:ADVANCE of the letter A at 100px
 //
-// A crawl begins at Seed and has the authority of Seed as its scope; requisites are at up to three steps off it.
+// A crawl begins at Seed with the authority of Seed as its scope; requisites are up to three steps off it.
 type Web struct {
 	*crawltest.Web
 
-	// Absent is what no faithful mirror holds, in the order of the URLs.
+	// Absent is what a faithful mirror does not have, in the order of the URLs.
 	Absent []Absent
 }
 
-// Absent is a resource that pages of a Web refer to and that a mirror leaves alone.
+// Absent is a referenced resource that a mirror does not have.
 type Absent struct {
 	URL   string // in the web's own names
 	Why   string // "robots", "scope", "error", "noarchive", "hops"
-	Embed bool   // a page embeds it: opening the page asks for it
+	Embed bool   // a page embeds it
 }
 
-// The hosts.
 const (
 	tortureHost   = "torture.test"   // the scope
 	cdnHost       = "cdn.test"       // one step off it
 	fontsHost     = "fonts.test"     // two
 	deepHost      = "deep.test"      // three
 	beyondHost    = "beyond.test"    // four: too far
-	closedHost    = "closed.test"    // all of it is disallowed
-	neighbourHost = "neighbour.test" // only links lead there
+	closedHost    = "closed.test"    // disallowed
+	neighbourHost = "neighbour.test" // only linked
 )
 
 //go:embed torture.txt
 var tortureText string
 
-// NewTorture returns that web.
+// NewTorture returns a Web.
 func NewTorture() *Web {
 	r := newBuilder(tortureHost, cdnHost, fontsHost, deepHost, beyondHost, closedHost, neighbourHost)
 	r.sites[tortureHost].Robots = crawltest.Robots{Body: "User-agent: *\nDisallow: /private/\n"}
@@ -81,28 +80,43 @@ func NewTorture() *Web {
 			r.answers()
 		}
 	}
-	r.home()
+	var list strings.Builder
+	for _, target := range r.shown {
+		list.WriteString(`<li><a href="` + target + `" data-want-page="{{page ` + target + `}}">` + target + "</a></li>\n")
+	}
+	r.page("/", whole("An ordeal", "<ul>\n"+list.String()+"</ul>"), crawltest.Page{})
 	r.expect()
-	o := &Web{Web: crawltest.New(r.all()...), Absent: r.absent}
+	sites := make([]*crawltest.Site, len(r.order))
+	for i, name := range r.order {
+		sites[i] = r.sites[name]
+	}
+	o := &Web{Web: crawltest.New(sites...), Absent: r.absent}
 	slices.SortFunc(o.Absent, func(a, b Absent) int { return cmp.Compare(a.URL, b.URL) })
 	return o
 }
 
-// Seed returns the URL that a crawl begins with, under which it needs no hook: "" unless the web is started with Start.
+// Seed returns the loopback URL that a crawl begins with: "" unless the web is started with Start.
 func (o *Web) Seed() string { return o.LoopbackURL(tortureHost) }
 
-// Judge lets the referee judge a visit by the crawler of a product token, or by none in particular, that began at Seed.
+// Judge judges a crawl from Seed by the crawler of a product token.
 func (o *Web) Judge(token string) crawltest.Report {
 	return o.Referee().Judge(crawltest.Rules{Token: token, Seeds: []string{"http://" + tortureHost + "/"}})
 }
 
-// IDs returns what the pages are known by, those of them that say it, without repetition.
+// IDs returns the ids of the pages in order, without duplicates.
 func (o *Web) IDs() []string {
+	absent := map[string]bool{}
+	for _, a := range o.Absent {
+		absent[a.URL] = true
+	}
 	var ids []string
-	served := o.Web.Pages(tortureHost)
-	for _, k := range o.pages() {
-		body := strings.ReplaceAll(served[k].Body, "\x00", "")
-		if _, rest, ok := strings.Cut(body, "data-page="); ok {
+	for k, p := range o.Web.Pages(tortureHost) {
+		u := place{tortureHost, k}.String()
+		if p.Status != http.StatusOK || p.Redirect != "" || !strings.HasPrefix(p.Type, "text/html") || absent[u] ||
+			strings.HasPrefix(k, "/private/") {
+			continue
+		}
+		if _, rest, ok := strings.Cut(strings.ReplaceAll(p.Body, "\x00", ""), "data-page="); ok {
 			rest = strings.TrimLeft(rest, `"`)
 			ids = append(ids, rest[:strings.IndexAny(rest, `" >`)])
 		}
@@ -111,37 +125,20 @@ func (o *Web) IDs() []string {
 	return slices.Compact(ids)
 }
 
-func (o *Web) pages() []string {
-	absent := map[string]bool{}
-	for _, a := range o.Absent {
-		absent[a.URL] = true
-	}
-	var keys []string
-	for k, p := range o.Web.Pages(tortureHost) {
-		u := place{tortureHost, k}.String()
-		if p.Status == http.StatusOK && p.Redirect == "" && strings.HasPrefix(p.Type, "text/html") && !absent[u] &&
-			!strings.HasPrefix(k, "/private/") {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // place is a resource: the authority of its site, and the key of its target.
 type place struct{ host, key string }
 
 func (p place) String() string { return "http://" + p.host + p.key }
 
-// builder is what the web is put together on.
+// builder builds the web.
 type builder struct {
 	order  []string
 	sites  map[string]*crawltest.Site
 	count  int              // pictures, sounds and fonts so far
-	wants  map[place]string // what a page expects of each
-	shown  []string         // targets of the pages that the home page links to
+	wants  map[place]string // expected value of each
+	shown  []string         // targets that the home page links to
 	absent []Absent
-	paths  []string // names of pages of /names/
+	paths  []string // of /names/
 }
 
 func newBuilder(hosts ...string) *builder {
@@ -152,15 +149,6 @@ func newBuilder(hosts ...string) *builder {
 	return r
 }
 
-func (r *builder) all() []*crawltest.Site {
-	sites := make([]*crawltest.Site, len(r.order))
-	for i, name := range r.order {
-		sites[i] = r.sites[name]
-	}
-	return sites
-}
-
-// entry adds what an entry of the text has.
 func (r *builder) entry(e *crawltest.Entry) {
 	verb, p, title := e.Words[0], e.Page(), e.Field("Title")
 	for _, target := range e.Words[1:] {
@@ -206,27 +194,27 @@ func (r *builder) entry(e *crawltest.Entry) {
 	}
 }
 
-// names makes pages whose URLs make bad names of files, and returns a list of links to them.
+// names makes pages whose URLs are difficult file names, and returns a list of links to them.
 func (r *builder) names() string {
 	var list strings.Builder
 	for _, target := range r.paths {
 		target = strings.NewReplacer("LONG", strings.Repeat("long-", 46), "WIDE", strings.Repeat("%D0%B6", 120)).Replace(target)
-		// Braces cannot stand in what the builder fills in: the targets have them escaped.
-		r.html("/names/"+target, whole("A name", `<p><a href="/names/" data-want-page="{{page /names/}}">all names</a></p>`))
+		// The targets have braces escaped, which the builder would fill in.
+		r.page("/names/"+target, whole("A name", `<p><a href="/names/" data-want-page="{{page /names/}}">all names</a></p>`),
+			crawltest.Page{})
 		list.WriteString(`<li><a href="/names/` + html.EscapeString(target) + `" data-want-page="{{page /names/` +
 			strings.ReplaceAll(target, " ", "%20") + `}}">` + html.EscapeString(target) + "</a></li>\n")
 	}
 	return list.String()
 }
 
-// put adds a resource to the site in scope.
 func (r *builder) put(target string, p crawltest.Page) { r.sites[tortureHost].Pages[target] = p }
 
 // at resolves a reference on a page.
 func (r *builder) at(page, ref string) place {
 	base, err := url.Parse("http://" + tortureHost + page)
 	if err != nil {
-		panic(err) // pages are ours
+		panic(err) // pages are fixed
 	}
 	u, err := base.Parse(crawltest.Spell(ref))
 	if err != nil || r.sites[u.Host] == nil {
@@ -239,7 +227,7 @@ func (r *builder) at(page, ref string) place {
 	return place{u.Host, crawltest.Key(target)}
 }
 
-// want makes what a page refers to, unless it is there, and returns what the page expects of it.
+// want makes a referenced resource, unless it is there, and returns its expected value.
 func (r *builder) want(p place) string {
 	if w := r.wants[p]; w != "" {
 		return w
@@ -254,24 +242,20 @@ func (r *builder) want(p place) string {
 	return want
 }
 
-// id is what a page is known by.
 func id(p place) string {
 	h := fnv.New32a()
 	h.Write([]byte(p.host + p.key))
 	return fmt.Sprintf("p%08x", h.Sum32())
 }
 
-// html adds a page. In its text stand, in double braces, with references relative to the page:
+// page adds a page. It replaces in the text, in double braces, with references relative to the page:
 //
 //	{me}            the id of the page
-//	{page REF}      the id of the page that REF leads to, and a link to REF
+//	{page REF}      the id of the page that REF leads to; a link to REF
 //	{to REF FINAL}  the id of FINAL, where a link to REF ends
-//	{link REF}      REF, and a link to it
-//	{embed REF}     REF, and it is embedded
-//	{want REF}      what is to be expected of the picture, sound or font at REF, which is made; and it is embedded
-func (r *builder) html(target, text string) { r.page(target, text, crawltest.Page{}) }
-
-// page is html with more to be said of the page.
+//	{link REF}      REF; a link to it
+//	{embed REF}     REF; it is embedded
+//	{want REF}      the expected value of the picture, sound or font at REF, which is made and embedded
 func (r *builder) page(target, text string, p crawltest.Page) {
 	var b strings.Builder
 	for {
@@ -291,13 +275,12 @@ func (r *builder) page(target, text string, p crawltest.Page) {
 	r.put(target, p)
 }
 
-// whole is a page around a body.
 func whole(title, body string) string {
 	return "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" + title + "</title></head>\n" +
 		"<body data-page=\"{{me}}\" >\n<h1>" + title + "</h1>\n" + body + "\n</body>\n</html>\n"
 }
 
-// fill does what stands in braces in the text of a page.
+// fill returns the replacement of an order in braces.
 func (r *builder) fill(page, order string, p *crawltest.Page) string {
 	verb, rest, _ := strings.Cut(order, " ")
 	ref, final, _ := strings.Cut(rest, " ")
@@ -320,11 +303,10 @@ func (r *builder) fill(page, order string, p *crawltest.Page) string {
 		p.Embeds = append(p.Embeds, ref)
 		return r.want(r.at(page, ref))
 	}
-	panic(fmt.Sprintf("torture: %s: {{%s}}", page, order)) // pages are ours
+	panic(fmt.Sprintf("torture: %s: {{%s}}", page, order)) // pages are fixed
 }
 
-// expect says what a correct crawler does with the hosts that only requisites are at: it fetches all of them up to
-// three steps off the scope, and nothing further.
+// expect sets what a correct crawler fetches off the scope: all requisites up to three steps off, and nothing further.
 func (r *builder) expect() {
 	const rule crawltest.Rule = "requisites off the scope"
 	for _, name := range []string{cdnHost, fontsHost, deepHost} {
@@ -339,7 +321,7 @@ func (r *builder) expect() {
 	r.sites[closedHost].Expect = &crawltest.Expect{Rule: rule, Left: []string{"/"}}
 }
 
-// answers are the odd ones that the text does not have.
+// answers adds responses that the text cannot express.
 func (r *builder) answers() {
 	text := whole("Coded",
 		strings.Repeat("<p>bread and butter</p>\n", 40)+`<img src="coded.png" data-want="{{want coded.png}}">`)
@@ -358,16 +340,7 @@ func (r *builder) answers() {
 	r.page("/answers/big.html", whole("Too long to be read for links", `<img src="early.png" data-want="{{want early.png}}">`+strings.Repeat("<p>"+strings.Repeat("word ", 1000)+"</p>\n", 2200)), crawltest.Page{})
 }
 
-// home links to all that is to be shown.
-func (r *builder) home() {
-	var list strings.Builder
-	for _, target := range r.shown {
-		list.WriteString(`<li><a href="` + target + `" data-want-page="{{page ` + target + `}}">` + target + "</a></li>\n")
-	}
-	r.html("/", whole("An ordeal", "<ul>\n"+list.String()+"</ul>"))
-}
-
-// made makes the n-th resource, by its extension, and says what tells it from all others.
+// made makes the n-th resource, by its extension, and returns its unique value.
 func made(ext string, n int) (crawltest.Page, string) {
 	switch ext {
 	case ".wav":
@@ -380,12 +353,14 @@ func made(ext string, n int) (crawltest.Page, string) {
 	return picture(ext, n)
 }
 
-// picture makes a picture that is n pixels wider than eight.
+// picture makes a picture of width 8 + n.
 func picture(ext string, n int) (crawltest.Page, string) {
 	w, h := 8+n, 8+n%5
 	size := sizeOf(w, h)
 	if ext == ".svg" {
-		return crawltest.Page{Type: "image/svg+xml", Body: svg(w, h, "")}, size
+		return crawltest.Page{Type: "image/svg+xml", Body: fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" `+
+			`xmlns:xlink="http://www.w3.org/1999/xlink" width="%d" height="%d" viewBox="0 0 %[1]d %d">`+
+			`<rect width="%[1]d" height="%d" fill="teal"/></svg>`+"\n", w, h)}, size
 	}
 	img := image.NewPaletted(image.Rect(0, 0, w, h),
 		color.Palette{color.White, color.RGBA{uint8(40 * n), uint8(n), 120, 255}})
@@ -400,7 +375,7 @@ func picture(ext string, n int) (crawltest.Page, string) {
 		p.Type, err = "image/gif", gif.Encode(&b, img, nil)
 	case ".jpg":
 		p.Type, err = "image/jpeg", jpeg.Encode(&b, img, nil)
-	default: // also what has another extension, or none
+	default: // also another extension, or none
 		err = png.Encode(&b, img)
 	}
 	if err != nil {
@@ -410,13 +385,7 @@ func picture(ext string, n int) (crawltest.Page, string) {
 	return p, size
 }
 
-// svg makes a drawing of a size with something in it.
-func svg(w, h int, within string) string {
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="%d" height="%d" viewBox="0 0 %[1]d %d">`+
-		`<rect width="%[1]d" height="%d" fill="teal"/>%s</svg>`+"\n", w, h, within)
-}
-
-// wav makes silence: a tenth of a second for each n.
+// wav makes n tenths of a second of silence.
 func wav(n int) (crawltest.Page, string) {
 	const rate = 4000 // samples of one byte a second
 	length := uint32(rate / 10 * n)
@@ -436,7 +405,7 @@ func wav(n int) (crawltest.Page, string) {
 	return crawltest.Page{Type: "audio/wav", Body: b.String()}, fmt.Sprintf("%.1f", float64(n)/10)
 }
 
-// track makes WebVTT of n%7+1 cues.
+// track makes WebVTT with n%7+1 cues.
 func track(n int) (crawltest.Page, string) {
 	var b bytes.Buffer
 	b.WriteString("WEBVTT\n")
@@ -448,8 +417,7 @@ func track(n int) (crawltest.Page, string) {
 
 func sizeOf(w, h int) string { return fmt.Sprintf("%dx%d", w, h) }
 
-// Fonts of one letter, A, a square, as TrueType has it and as WOFF has it, its tables not compressed. Where they have its
-// width there stands fontWidth.
+// Fonts of one letter, A, a square, as TrueType and as uncompressed WOFF, with fontWidth in place of its width.
 var (
 	//go:embed letter.ttf
 	ttf string
@@ -459,7 +427,7 @@ var (
 
 const fontWidth = "zz"
 
-// font makes a font whose letter is 300 + n units of 1,000 wide. Browsers ignore the checksums of the tables.
+// font makes a font whose letter is 300 + n of 1,000 units wide. Browsers ignore the checksums of the tables.
 func font(ext string, n int) (crawltest.Page, string) {
 	p, advance := crawltest.Page{Type: "font/ttf", Body: ttf}, uint16(300+n)
 	if ext == ".woff" {

@@ -1,5 +1,4 @@
-// Package visitor is an HTTP client for tests that sends exactly the given requests. Bubble and Sockets serve a web for
-// as long as such a test runs. It is for tests alone: no program imports it.
+// Package visitor is an HTTP client for tests that sends exactly the given requests. Only tests import it.
 package visitor
 
 import (
@@ -15,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Polite is a User-Agent as it should be.
+// Polite is a valid User-Agent.
 const Polite = "curtsy/1.0 (+https://crawler.example/about)"
 
-// Web is what can be visited.
+// Web is a *crawltest.Web.
 type Web interface {
 	Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	Start() error
@@ -41,14 +40,14 @@ func New(t *testing.T, web Web) *Client {
 	}}
 }
 
-// Answer is what came back, read to its end.
+// Answer is a complete response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
-// Do makes one exchange. fields are names and values by turns.
+// Do makes one exchange. fields are alternating names and values.
 func (c *Client) Do(ctx context.Context, method, url string, fields ...string) (Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, nil)
 	require.NoError(c.T, err)
@@ -68,7 +67,7 @@ func (c *Client) Do(ctx context.Context, method, url string, fields ...string) (
 	return Answer{resp.StatusCode, resp.Header, string(body)}, err
 }
 
-// Get fetches "a.test/x", and fails the test if there is no answer.
+// Get fetches "a.test/x" and fails the test without a response.
 func (c *Client) Get(url string, fields ...string) Answer {
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
@@ -78,7 +77,7 @@ func (c *Client) Get(url string, fields ...string) Answer {
 	return a
 }
 
-// Bubble runs f on the web in virtual time, and fails if anything of the web is left over.
+// Bubble runs f on the web in virtual time and fails the test if the web leaves a goroutine behind.
 func Bubble(t *testing.T, web Web, f func(c *Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +103,7 @@ func Sockets(t *testing.T, web Web, f func(c *Client)) {
 	}
 }
 
-// Aside runs all of fs at once and waits.
+// Aside runs fs concurrently and waits.
 func (c *Client) Aside(fs ...func()) {
 	var wg sync.WaitGroup
 	for _, f := range fs {
