@@ -1,11 +1,11 @@
-// Package frontiertest tests an engine against the contract of package frontier. It has two parts.
+// Package frontiertest tests an engine against the contract of package frontier.
 //
 // # The suite
 //
-// Run is the contract as tests: one sub-test per rule, its name the sentence that it tests. Each rule has a
-// directory and a testing/synctest bubble of its own, so that an hour's wait takes no time and a Claim that must not
-// return yet can be told from one that is slow. After every step the totals must agree with each other and with the
-// sums over the hosts. The author of an engine writes
+// Run is the contract as tests: one sub-test per rule, named by the sentence that it tests. Each rule has its own
+// directory and testing/synctest bubble, so that an hour's wait takes no time and a Claim that must block differs from
+// a slow one. After every step the totals must agree with each other and with the sums over the hosts. The author of an
+// engine writes
 //
 //	func harness() frontiertest.Harness {
 //		return frontiertest.Harness{Open: …, Crash: …, Check: …}
@@ -14,15 +14,15 @@
 //	func TestContract(t *testing.T) { frontiertest.Run(t, harness()) }
 //	func TestWorkload(t *testing.T) { frontiertest.Workload(t, 1, 500, harness()) }
 //
-// Each rule is played on a stage: a directory with a frontier in it, and the calls of the contract in short words, which
-// fail the test when the engine answers with an error. Most rules are scripts, in rules/*.txt by subject. Those that need
-// goroutines, faults or bounds are functions, in the files rules_*.
+// Each rule gets a Stage: a directory with an open frontier, and short calls of the contract that fail the test on an
+// error. Most rules are scripts, in rules/*.txt by subject. Those that need goroutines, faults or bounds are functions,
+// in rules.go.
 //
 // # Scripts
 //
-// A script begins with "== " and the sentence that it tests. The next line may say what the frontier is opened with:
-// "with", fields of frontier.Options, and "crash" if the script needs Harness.Crash. Each other line is a command, and
-// after " = " the answer that it must have; " or " stands between answers that are all right.
+// A script begins with "== " and the sentence that it tests. The next line may have options of the frontier: "with",
+// fields of frontier.Options, and "crash" if the script needs Harness.Crash. Each other line is a command, and after "
+// = " its required answer, or several with " or " between them.
 //
 //	== order: a host's tasks come in the order in which they were accepted
 //	add a/5 a/1 b/1 a/3
@@ -31,7 +31,7 @@
 //	of a drain = a/1 a/3 a/0 a/9
 //
 // URLs are short: "a/1" is http://a.test/1, and "a/0..2" is "a/0 a/1 a/2". As a candidate "^a/1" is a seed and
-// "a/1!trap" is refused. The variable commands in script.go lists the commands. Those of turns:
+// "a/1!trap" is refused. script.go lists the commands. Those of turns:
 //
 //	turn 5              claims one host, which must be due; the answer is its tasks, suspects with their stops: "a/0:2"
 //	claim 2 5 1h        claims two hosts within an hour; the answer is "a/0 a/1; b/0", "drained", "full" or "waiting 2h"
@@ -43,21 +43,20 @@
 //	finish @a fetched + @b fetched
 //	                    finishes two turns in one call
 //
-// What is known is compared with facts: "stats Queued=3, failed/status 500=1", "host a Wait=1m", "task a/0 Attempts=1".
-// "times 3" plays the lines up to "end" three times. "sorted", "of a", "same" and "unchanged" stand before a command.
-// A line fails if it tests less than it seems to: "finish", "alone" and "claim" without " = " must be applied, leased and
-// given a turn, a turn or task must have been given, and a command that only returns an answer needs " = ".
+// "stats Queued=3, failed/status 500=1", "host a Wait=1m", "task a/0 Attempts=1" compare facts. "times 3" repeats the
+// lines up to "end" three times. "sorted", "of a", "same" and "unchanged" come before a command. A line that would test
+// nothing fails: "finish", "alone" and "claim" without " = " must be applied, leased and given a turn, a named turn or
+// task must have been given, and a command that only returns an answer needs " = ".
 //
 // # The workload
 //
-// Workload drives an engine at random, with crashes in between, and compares all that can be seen of it with a model
-// after every step: a state in memory, and the steps that led to it. What a crash leaves is the state that the first of
-// the steps lead to.
+// Workload drives an engine at random, with crashes in between, and compares it with a model after every step: a state
+// in memory, and the steps that led to it. A crash leaves the state after some prefix of the steps.
 //
-// The model does what the engine does, and fails the test where that is not lawful. The engine may choose
+// The model follows the engine, and fails the test where the engine breaks the contract. The engine may choose
 //
-//   - which of the hosts that are due comes first; Run requires only that hosts take turns, that is, that the host which
-//     has been due for longest, by 10 ms or more, is served first;
+//   - which of the due hosts comes first; Run requires only that the host which has been due for longest, by 10 ms or
+//     more, is served first;
 //   - where in its host's order a task comes again whose deferral is over, and whether it then counts as Queued or
 //     Deferred;
 //   - how much of what was applied since the last commit a crash loses. What is left must be what was applied up to
@@ -68,8 +67,6 @@
 //   - whether a refused candidate makes its authority known.
 //
 // # What the contract leaves unsaid
-//
-// The suite decides a few questions that the contract does not answer in so many words.
 //
 //   - A lease makes the frontier Busy: a Claim waits for it, whatever its MaxWait, because it may bring links.
 //   - With Result.Keep the tasks that the result does not name stay in flight, and Result.Wait counts from that
@@ -96,5 +93,5 @@
 //   - MaxSize does not cap seeds. Full takes the place of Busy also while leases are out.
 //   - Retry passes over condition and robots state of a host under a lease, and opens its URLs all the same.
 //
-// The package never sleeps in real time, and holds no state of its own between calls.
+// The package never sleeps in real time, and has no global state.
 package frontiertest

@@ -14,41 +14,35 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// follower is the model that follows an engine, call by call: it makes the choices that the engine has made, if they are
-// lawful, and fails the test if they are not. So what can be seen of both must be the same at any time.
+// follower is a model that follows an engine call by call: it makes the engine's choices, if they are lawful, and fails
+// the test otherwise. So both always look the same.
 type follower struct {
 	testing.TB
 	*state
-	steps   []step // that led to it
+	steps   []step // that led to the state
 	durable int    // steps that must not be lost
 }
 
-// newFollower returns the follower of an engine that has just been opened, for the first time, with o.
+// newFollower returns the follower of an engine that was opened for the first time with o.
 func newFollower(t testing.TB, o frontier.Options) *follower {
 	f := &follower{TB: t, state: fold(nil)}
 	f.open(time.Now(), o, false, nil)
 	return f
 }
 
-// open follows an opening.
 func (f *follower) open(now time.Time, o frontier.Options, unclean bool, flight []suspicion) {
 	do(f, always, func(s *state, _ time.Time) bool { s.open(now, o, unclean, flight); return true })
 	f.Synced()
 }
 
-// want fails the test when got is not what is wanted.
 func (f *follower) want(what string, got, want any) {
 	f.Helper()
 	require.Equal(f, want, got, what)
 }
 
-// Survey returns what Survey of the engine should, with up to n hosts in each list.
-func (f *follower) Survey(n int) frontier.Survey { return f.survey(f.now(), n) }
-
-// Synced notes that everything so far is durable.
 func (f *follower) Synced() { f.durable = len(f.steps) }
 
-// now returns the time, with the leases that have expired taken back.
+// now returns the time, after ending the leases that have expired.
 func (f *follower) now() time.Time {
 	now := time.Now()
 	over := func(h *host) bool { return h.lease != nil && !h.lease.expires.After(now) }
@@ -66,14 +60,13 @@ func (f *follower) now() time.Time {
 	return now
 }
 
-// pictured returns what is to be seen of the engine.
+// pictured returns the expected picture of the engine.
 func (f *follower) pictured() Picture {
 	now := f.now()
 	return takePicture(f.stats(now), f.views(now), f.seeds)
 }
 
-// followed follows a call that is durable when it returns, and with it all that was applied before: what is durable is
-// what was applied up to some instant.
+// followed follows a call that is durable when it returns: everything applied before is then durable, too.
 func followed[T any](f *follower, take func(s *state, now time.Time) T) T {
 	f.now()
 	did := do(f, perhaps, take)
@@ -81,24 +74,20 @@ func followed[T any](f *follower, take func(s *state, now time.Time) T) T {
 	return did
 }
 
-// Add follows an Add.
 func (f *follower) Add(cs []frontier.Candidate) frontier.Added {
 	cs = slices.Clone(cs)
-	return followed(f, func(s *state, now time.Time) frontier.Added { return s.add(now, cs) })
+	return followed(f, func(s *state, now time.Time) frontier.Added {
+		for _, c := range cs {
+			if c.Kind == frontier.KindSeed {
+				s.seeds = append(s.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
+			}
+		}
+		return s.accept(now, cs)
+	})
 }
 
-// Retry follows a Retry.
-func (f *follower) Retry(r frontier.Retrial) frontier.Retried {
-	return followed(f, func(s *state, _ time.Time) frontier.Retried { return s.retry(r) })
-}
-
-// Steer follows a Steer.
-func (f *follower) Steer(c frontier.Steering) frontier.Steered {
-	return followed(f, func(s *state, now time.Time) frontier.Steered { return s.steer(now, c) })
-}
-
-// Lease follows a turn that the engine has given: the authority must be due, and the tasks those at its head. A suspect
-// comes after all others, in a turn of its own.
+// Lease follows a turn of Claim: the authority must be due, and the tasks those at its head. A suspect comes after all
+// others, in its own turn.
 func (f *follower) Lease(t frontier.Turn, most int) {
 	f.Helper()
 	now := f.now()
@@ -109,18 +98,24 @@ func (f *follower) Lease(t frontier.Turn, most int) {
 	if at, ok := h.due(); !ok || at.After(now) {
 		f.Fatalf("%s is leased, %v before it is due (at all: %v)", t.Authority, at.Sub(now), ok)
 	}
-	f.want("number of tasks", len(t.Tasks), len(f.offer(h, now, most)))
+	innocent, suspects := f.ready(h, now)
+	offered := min(most, len(innocent))
+	if len(innocent) == 0 {
+		offered = min(1, len(suspects))
+	}
+	f.want("number of tasks", len(t.Tasks), offered)
 	if !f.room(t.Tasks[0].Stops) {
 		f.Fatalf("%s, a suspect of %d stops, is given beside other leases, or beside one of a suspect", t.Tasks[0].URL, t.Tasks[0].Stops)
 	}
 	r := soon
-	if f.careful() || t.Tasks[0].Stops > 0 {
+	// Soon after an unclean stop, turns must be recorded before they are given.
+	if f.unclean && f.results < f.known+frontier.GroupPages || t.Tasks[0].Stops > 0 {
 		r = always
 	}
 	f.granted(h, t, now, r)
 }
 
-// granted follows a turn that may be given.
+// granted follows a turn that is lawful.
 func (f *follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) {
 	f.Helper()
 	f.want("Width", t.Width, max(h.update.Width, 1))
@@ -130,10 +125,18 @@ func (f *follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) 
 		f.Fatalf("Turn.Host is %+v, want %+v", t.Host, h.view(now))
 	}
 	ps := f.taken(h, t.Tasks, now)
-	do(f, r, func(s *state, now time.Time) bool { s.grant(now, t.Authority, t.Token, ps); return true })
+	do(f, r, func(s *state, now time.Time) bool {
+		h := s.host(now, t.Authority)
+		h.lease = &lease{token: t.Token, expires: now.Add(s.length()), width: max(h.update.Width, 1)}
+		h.give(ps)
+		if len(ps) == 1 {
+			h.lease.stops = h.lease.tasks[0].Stops
+		}
+		return true
+	})
 }
 
-// taken returns the prints of the tasks of h that the engine has given. They must be the head of what is ready: those
+// taken returns the prints of the tasks of h that the engine has given. They must be the head of the ready ones: those
 // never deferred in their order, and any of those whose deferral is over, but those tried before only after all others.
 func (f *follower) taken(h *host, given []frontier.Task, now time.Time) (ps []frontier.Fingerprint) {
 	f.Helper()
@@ -160,7 +163,6 @@ func (f *follower) taken(h *host, given []frontier.Task, now time.Time) (ps []fr
 	return ps
 }
 
-// Fair fails if an engine gives fewer hosts than are due and wanted.
 func (f *follower) Fair(c frontier.Claimed, wanted int) {
 	f.Helper()
 	if left := len(f.candidates(f.now())); len(c.Turns) > wanted || len(c.Turns) < wanted && left > 0 {
@@ -168,7 +170,7 @@ func (f *follower) Fair(c frontier.Claimed, wanted int) {
 	}
 }
 
-// Nothing follows a Claim that was cancelled because it found nothing: it must have had reason to wait.
+// Nothing follows a Claim that was cancelled while it waited: it must have had reason to wait.
 func (f *follower) Nothing(begin time.Time, w frontier.Want) {
 	f.Helper()
 	if due := f.candidates(begin); len(due) > 0 {
@@ -180,7 +182,6 @@ func (f *follower) Nothing(begin time.Time, w frontier.Want) {
 	}
 }
 
-// Ended follows a Claim that gave no turn.
 func (f *follower) Ended(w frontier.Want, c frontier.Claimed) {
 	f.Helper()
 	state, due := f.summary(f.now())
@@ -189,12 +190,12 @@ func (f *follower) Ended(w frontier.Want, c frontier.Claimed) {
 	}
 }
 
-// Authority follows a ClaimAuthority of a known authority.
 func (f *follower) Authority(a canon.Authority, t frontier.Turn, err error) {
 	f.Helper()
 	now := f.now()
 	h := f.hosts[a]
-	due := f.single(h, now)
+	from, ok := h.from()
+	due := ok && !from.After(now) && h.lease == nil && f.room(0)
 	if due != (err == nil) {
 		f.Fatalf("ClaimAuthority %s: error %v, want it to be leased: %v", a, err, due)
 	}
@@ -204,11 +205,11 @@ func (f *follower) Authority(a canon.Authority, t frontier.Turn, err error) {
 	}
 }
 
-// Finish follows the Finish of one turn.
 func (f *follower) Finish(r frontier.Result, got frontier.Finished) {
 	f.Helper()
 	now := f.now()
-	held := f.holds(r.Authority, r.Token)
+	h := f.hosts[r.Authority]
+	held := h != nil && h.lease != nil && h.lease.token == r.Token
 	if held != (got.Err == nil) || !held && !errors.Is(got.Err, frontier.ErrStale) {
 		f.Fatalf("Finish %s: %v, want it to be applied: %v", r.Authority, got.Err, held)
 	}
@@ -223,27 +224,30 @@ func (f *follower) Finish(r frontier.Result, got frontier.Finished) {
 	if !r.Keep {
 		return
 	}
-	h := f.hosts[r.Authority]
-	f.want("number of further tasks", len(got.Tasks), len(f.more(h, now, r.Want)))
+	h, more := f.hosts[r.Authority], 0
+	if h.lease.stops == 0 && h.hold.at(now).act == 0 {
+		innocent, _ := f.ready(h, now)
+		more = min(max(r.Want, 0), len(innocent))
+	}
+	f.want("number of further tasks", len(got.Tasks), more)
 	ps := f.taken(h, got.Tasks, now)
 	do(f, soon, func(s *state, _ time.Time) bool { s.hosts[r.Authority].give(ps); return true })
 }
 
-// Repeat follows a Finish that was sent before. Nothing changes, whatever the answer.
+// Repeat follows a Finish that was sent before and changes nothing.
 func (f *follower) Repeat(r frontier.Result, got frontier.Finished) {
 	f.Helper()
 	f.now()
-	if last := f.repeats(r.Authority, r.Token); last && got.Err != nil || !last && !errors.Is(got.Err, frontier.ErrStale) {
+	h := f.hosts[r.Authority]
+	last := h != nil && r.Token != 0 && h.finished == r.Token
+	if last && got.Err != nil || !last && !errors.Is(got.Err, frontier.ErrStale) {
 		f.Fatalf("the repeat of a Finish of %s: %v; is it the last that was applied: %v", r.Authority, got.Err, last)
 	}
 }
 
-// Closed follows a clean stop and the opening after it.
-func (f *follower) Closed() { f.open(time.Now(), f.options, false, nil) }
-
-// Crashed follows a crash and the opening after it. The engine must have come back as it was at some instant between
-// the last commit that it owed and the crash; seen tells which. entry is Entry of the engine: it tells what counted as in
-// flight, which must be what was in flight at that instant, or since the last step that had the engine record it.
+// Crashed follows a crash and the opening after it. The engine must be in its state at some instant between the last
+// commit that it owed and the crash; seen shows which. Entry of the engine shows which tasks counted as in flight:
+// those at that instant, or since the last step that had the engine record it.
 func (f *follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) frontier.Entry) {
 	f.Helper()
 	now, all, o := time.Now(), f.steps, f.options
@@ -270,8 +274,8 @@ func (f *follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) fro
 		"steps before the crash, then the engine:%s", len(all)-kept, f.pictured().Diff(seen))
 }
 
-// judged returns what the engine counts as in flight of the leases of out, and whether it may count that. A lease with
-// no task beside one with a task may count, or not.
+// judged returns the tasks that the engine counts as in flight of the leases of out, and whether it may. A lease
+// without tasks beside one with a task may count, or not.
 func (f *follower) judged(out *state, entry func(canon.URL) frontier.Entry) (flight []suspicion, lawful bool) {
 	leases, might := out.stats(time.Time{}).Leases, out.flight()
 	for _, h := range f.order {

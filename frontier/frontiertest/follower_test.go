@@ -12,8 +12,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// stops follows an engine that is killed again and again with its only task in flight, and counts what spoil says in the
-// place of one stop alone. The first kill comes before the turn is recorded, or after.
+// stops follows an engine that is killed again and again with its only task in flight; spoil changes the stops that it
+// counts. The first kill comes before the turn is recorded, or after.
 func stops(t testing.TB, recorded bool, kills int, spoil func(kill int, flight []suspicion)) {
 	u, err := canon.Parse("http://a.test/0")
 	require.NoError(t, err)
@@ -46,15 +46,14 @@ func stops(t testing.TB, recorded bool, kills int, spoil func(kill int, flight [
 	assert.EqualValues(t, 1, f.ended[ending{frontier.Failed, frontier.ReasonQuarantined}], "in quarantine")
 }
 
-// An engine counts a stop when its record names the task. The last of the kills comes when the record is durable, the
-// first may come before.
+// An engine counts a stop when its record names the task: for the last kill it does, for the first perhaps.
 func TestFollower_CountsStops(t *testing.T) {
 	const most = frontier.QuarantineStops
 	for _, c := range []struct {
 		name          string
 		recorded      bool // at the first kill
 		kills         int
-		spoiled, made int // at which kill the engine counts what, in place of one stop alone; zero means none
+		spoiled, made int // the kill at which the engine counts made instead of one stop alone; zero means none
 		faulty        bool
 	}{
 		{"three recorded stops, in quarantine", true, most, 0, 0, false},

@@ -13,60 +13,56 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// modelSecret keys the fingerprints of the model. It is a constant, so that two models given the same calls agree.
-var modelSecret = []byte("frontiertest: a secret for tests")
+var modelSecret = []byte("frontiertest: a secret for tests") // constant, so that models of the same calls agree
 
-// state is what a frontier knows. It depends on the steps that were taken and on nothing else.
+// state is the state of a frontier. It depends only on the steps.
 type state struct {
 	options  frontier.Options // of the latest opening
 	openings int64
-	unclean  bool      // the stop before the latest opening was no Close
+	unclean  bool      // before the latest opening
 	known    int64     // hosts at the latest opening
 	results  int64     // applied since
 	opened   time.Time // at the latest opening
-	floor    time.Time // no host is due before, unless its own RestartPace is over: see restartFloor
+	floor    time.Time // no host is due before, unless its own RestartPace is over
 
 	hosts    map[canon.Authority]*host
 	order    []*host         // in the order in which they became known
 	seen     map[string]bool // by key
-	accepted int64           // of those, the ones that became tasks
+	accepted int64           // of these, the ones that became tasks
 
 	seeds  []frontier.Seed
-	ended  map[ending]int64 // URLs, refused candidates among them
+	ended  map[ending]int64 // URLs and refused candidates
 	capped map[string]int64 // links, by reason
 	counts map[string]int64 // of results
 }
 
-// ending is how a URL ended.
 type ending struct {
 	outcome frontier.Outcome
 	reason  string
 }
 
-// step is one thing that happened.
 type step struct {
 	at       time.Time
 	recorded recorded
 	take     func(s *state)
 }
 
-// recorded says what an engine records of the leases that are out after a step.
+// recorded is when an engine must record the leases that are out after a step.
 type recorded int
 
 const (
-	perhaps recorded = iota // nothing needs to be recorded
+	perhaps recorded = iota // never, or at any time
 	soon                    // within GroupDelay
 	always                  // when the step is durable
 )
 
-// do takes a step.
 func do[T any](f *follower, r recorded, take func(s *state, now time.Time) T) T {
 	now := time.Now()
 	f.steps = append(f.steps, step{at: now, recorded: r, take: func(s *state) { take(s, now) }})
 	return take(f.state, now)
 }
 
-// fold returns the state that steps lead to.
+// fold returns the state after steps.
 func fold(steps []step) *state {
 	s := &state{
 		hosts: map[canon.Authority]*host{}, seen: map[string]bool{},
@@ -78,9 +74,9 @@ func fold(steps []step) *state {
 	return s
 }
 
-// open begins a run: no lease is out, retired hosts take part again, and no host is asked before its stored time or its
-// pace. After an unclean stop the floor holds for every authority, also for one that is not known yet: it may have been
-// discovered and asked just before the stop, and both have been lost.
+// open begins a run: no lease is out, retired hosts are open, and no host is due before its stored time or its pace.
+// After an unclean stop the floor holds for every authority, also for one that is not known yet: its discovery and a
+// request just before the stop may have been lost.
 func (s *state) open(now time.Time, o frontier.Options, unclean bool, flight []suspicion) {
 	s.options, s.unclean, s.opened = o, unclean, now
 	s.openings++
@@ -114,7 +110,7 @@ func (s *state) open(now time.Time, o frontier.Options, unclean bool, flight []s
 	}
 }
 
-// restartFloor is when a may be asked after an unclean stop. What is left of the floor at a clean stop holds on.
+// restartFloor is the end of the floor of a. The rest of a floor at a clean stop still holds.
 func (s *state) restartFloor(a canon.Authority) time.Time {
 	if at := s.opened.Add(s.options.RestartPace(a)); at.Before(s.floor) {
 		return at
@@ -134,17 +130,7 @@ func (s *state) host(now time.Time, a canon.Authority) *host {
 	return h
 }
 
-// add enters candidates, the seeds of them also in the list of seeds.
-func (s *state) add(now time.Time, cs []frontier.Candidate) frontier.Added {
-	for _, c := range cs {
-		if c.Kind == frontier.KindSeed {
-			s.seeds = append(s.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
-		}
-	}
-	return s.accept(now, cs)
-}
-
-// accept enters the candidates that are new, in order.
+// accept adds the new candidates, in order.
 func (s *state) accept(now time.Time, cs []frontier.Candidate) (n frontier.Added) {
 	for i, c := range cs {
 		a, refused, over := c.URL.Authority(), c.Refused, ""
@@ -179,7 +165,7 @@ func (s *state) accept(now time.Time, cs []frontier.Candidate) (n frontier.Added
 	return n
 }
 
-// over returns the reason of the first cap that leaves no room for a URL of a, or nothing.
+// over returns the reason of the first cap without room for a URL of a, or nothing.
 func (s *state) over(a canon.Authority) string {
 	o, domain := s.options, ""
 	if o.MaxURLsPerDomain > 0 {
@@ -205,13 +191,11 @@ func (s *state) over(a canon.Authority) string {
 	return ""
 }
 
-// count adds n URLs that ended.
 func (s *state) count(h *host, e ending, n int64) {
 	h.outcomes[e.outcome] += n
 	s.ended[e] += n
 }
 
-// end closes a task.
 func (s *state) end(h *host, t *task, o frontier.Outcome, reason string) {
 	h.pending = slices.DeleteFunc(h.pending, func(x *task) bool { return x == t })
 	t.ending = ending{o, reason}
@@ -219,17 +203,6 @@ func (s *state) end(h *host, t *task, o frontier.Outcome, reason string) {
 	s.count(h, t.ending, 1)
 }
 
-// grant leases the host of a.
-func (s *state) grant(now time.Time, a canon.Authority, token frontier.Token, ps []frontier.Fingerprint) {
-	h := s.host(now, a)
-	h.lease = &lease{token: token, expires: now.Add(s.length()), width: max(h.update.Width, 1)}
-	h.give(ps)
-	if len(ps) == 1 {
-		h.lease.stops = h.lease.tasks[0].Stops
-	}
-}
-
-// length is how long a turn may last.
 func (s *state) length() time.Duration {
 	if s.options.LeaseLength > 0 {
 		return s.options.LeaseLength
@@ -252,8 +225,8 @@ func (s *state) takeBack(h *host) {
 	h.lease = nil
 }
 
-// settle applies a result whose token has been checked. What it says of tasks that are not under its lease is ignored:
-// they were settled by an earlier Finish of the same turn, or belong to nobody here.
+// settle applies a result whose token has been checked. It ignores tasks that are not under the lease: an earlier
+// Finish of the turn settled them, or they are unknown.
 func (s *state) settle(now time.Time, r frontier.Result) (f frontier.Finished) {
 	h := s.hosts[r.Authority]
 	s.results++
@@ -295,7 +268,7 @@ func (s *state) settle(now time.Time, r frontier.Result) (f frontier.Finished) {
 	return f
 }
 
-// retry opens URLs, at their old places, and hosts.
+// retry reopens URLs, at their old places, and hosts.
 func (s *state) retry(r frontier.Retrial) (n frontier.Retried) {
 	for _, h := range s.order {
 		if !r.Authority.IsZero() && h.authority != r.Authority {
@@ -330,7 +303,6 @@ func (s *state) retry(r frontier.Retrial) (n frontier.Retried) {
 	return n
 }
 
-// steer obeys a command.
 func (s *state) steer(now time.Time, c frontier.Steering) frontier.Steered {
 	if s.hosts[c.Authority] == nil && (len(c.URLs) > 0 || c.Act == frontier.Resume) {
 		return frontier.Steered{}
@@ -374,15 +346,15 @@ func (s *state) steer(now time.Time, c frontier.Steering) frontier.Steered {
 	}
 }
 
-// suspicion says that a task was in flight at an unclean stop.
+// suspicion is a task in flight at an unclean stop.
 type suspicion struct {
 	authority canon.Authority
 	print     frontier.Fingerprint
-	alone     int // 1 when nothing else was
+	alone     int // 1 when nothing else was in flight
 }
 
-// flight returns what is in flight, as it is to be recorded: of each lease the first tasks that are not settled, as
-// many as it has Width.
+// flight returns the tasks in flight, as an engine should record them: of each lease the first unsettled tasks, as many
+// as its Width.
 func (s *state) flight() (all []suspicion) {
 	for _, h := range s.order {
 		if l := h.lease; l != nil {
@@ -397,12 +369,6 @@ func (s *state) flight() (all []suspicion) {
 	return all
 }
 
-// careful reports whether the last stop was unclean and too few results have been applied since to forget it.
-func (s *state) careful() bool {
-	return s.unclean && s.results < s.known+frontier.GroupPages
-}
-
-// summary returns the state of the frontier as a whole, and when something will be due.
 func (s *state) summary(now time.Time) (frontier.State, time.Duration) {
 	pending, leased, due := false, false, frontier.Never
 	for _, h := range s.order {
@@ -447,7 +413,6 @@ func sumOf(hosts []frontier.Host) (st frontier.Stats) {
 	return st
 }
 
-// stats returns the totals.
 func (s *state) stats(now time.Time) frontier.Stats {
 	st := sumOf(s.views(now))
 	st.Capped, st.Counts, st.Unclean, st.Restarts = maps.Clone(s.capped), maps.Clone(s.counts), s.unclean, s.openings-1
@@ -480,7 +445,7 @@ func (s *state) views(now time.Time) (all []frontier.Host) {
 	return all
 }
 
-// view returns h as readers see it. Nothing in it is shared with the state.
+// view returns h as readers see it, sharing nothing with the state.
 func (h *host) view(now time.Time) frontier.Host {
 	v := frontier.Host{
 		Authority: h.authority, HostUpdate: h.update, Hold: h.hold.view(now), Outcomes: h.outcomes,
@@ -500,7 +465,6 @@ func (h *host) view(now time.Time) frontier.Host {
 	return v
 }
 
-// survey returns what stands out.
 func (s *state) survey(now time.Time, n int) frontier.Survey {
 	v := frontier.Survey{Why: map[frontier.Condition]map[string]int64{}, Holds: map[frontier.Act]int64{}}
 	for _, x := range s.views(now) {
@@ -529,12 +493,11 @@ func (s *state) survey(now time.Time, n int) frontier.Survey {
 	return v
 }
 
-// Picture is what can be seen of a frontier without changing it: facts by name. What the contract leaves open is
-// left out: whether a deferred task that is due counts as Queued or Deferred, the Wait of a host that has nothing
-// queued, the Reason of an Open host, and how many leases expired.
+// Picture is the visible state of a frontier: facts by name, without those that the contract leaves open: whether a
+// deferred task that is due counts as Queued or Deferred, the Wait of a host that has nothing queued, the Reason of an
+// Open host, and how many leases expired.
 type Picture map[string]string
 
-// takePicture makes a picture.
 func takePicture(st frontier.Stats, hosts []frontier.Host, seeds []frontier.Seed) Picture {
 	st.Queued, st.Deferred, st.Size = st.Queued+st.Deferred, 0, 0
 	if st.State != frontier.Waiting {
@@ -559,14 +522,13 @@ func takePicture(st frontier.Stats, hosts []frontier.Host, seeds []frontier.Seed
 	return p
 }
 
-// add adds the fields of a struct.
 func (p Picture) add(name string, of any) {
 	for f, v := range reflect.ValueOf(of).Fields() {
 		p[name+f.Name] = fmt.Sprintf("%+v", v)
 	}
 }
 
-// Diff returns the facts that differ, one a line, or nothing.
+// Diff returns the differing facts, one a line, or nothing.
 func (p Picture) Diff(q Picture) string {
 	all := maps.Clone(p)
 	maps.Copy(all, q)
@@ -579,7 +541,6 @@ func (p Picture) Diff(q Picture) string {
 	return b.String()
 }
 
-// host is an authority with its queue.
 type host struct {
 	authority canon.Authority
 	domain    string // registrable
@@ -590,25 +551,23 @@ type host struct {
 	hold      hold
 	lease     *lease // the turn that is out, or nil
 
-	// pending holds the tasks that are not closed, in the order in which they were accepted: breadth first. A task
-	// keeps its place while it is leased or deferred; so what a turn does not settle is at the head again by itself.
-	// Depth first they are given from the other end.
+	// pending holds the open tasks in the order of acceptance, breadth first. Leased and deferred tasks keep their
+	// places; so a task that a turn does not settle is at the head again. Depth first they are given from the other
+	// end.
 	pending []*task
 	closed  []*task
 
 	finished frontier.Token // of the last Finish that ended a turn
 }
 
-// lease is a turn that is out.
 type lease struct {
 	token   frontier.Token
 	expires time.Time
-	tasks   []*task // that are not settled
+	tasks   []*task // not settled yet
 	width   int
-	stops   int // of the suspect whose turn it is; zero when it is that of none
+	stops   int // of the suspect whose turn it is, or zero
 }
 
-// task is a URL.
 type task struct {
 	frontier.Task
 	first    frontier.Candidate // as it was accepted
@@ -616,17 +575,16 @@ type task struct {
 	leased   bool
 	deferred bool
 	due      time.Time // with deferred: earliest next attempt
-	drop     bool      // to be closed as Dropped by the operator when its lease ends, if it is pending then
+	drop     bool      // to be closed as Dropped by the operator when its lease ends
 	alone    int       // of Stops, those at which nothing else was in flight
 	ending             // zero while it is pending
 }
 
-// newTask returns the task that a candidate becomes.
 func newTask(c frontier.Candidate, number int64) *task {
 	return &task{Task: frontier.Task{Candidate: c, Print: frontier.Print(modelSecret, c.URL)}, first: c, number: number}
 }
 
-// deferUntil puts t off, as d says. A suspect that is deferred has not brought the process down.
+// deferUntil defers t. A suspect that is deferred has not crashed the process.
 func (t *task) deferUntil(due time.Time, d frontier.Deferral) {
 	t.deferred, t.due, t.Task.Reason = true, due, d.Reason
 	t.Stops, t.alone = 0, 0
@@ -637,14 +595,13 @@ func (t *task) deferUntil(due time.Time, d frontier.Deferral) {
 	t.URL, t.Replaced = d.URL, true
 }
 
-// hold is an operator's command about a host.
 type hold struct {
 	act    frontier.Act
 	reason string
 	until  time.Time // with Park: when it ends; zero means never
 }
 
-// at returns what is left of k: nothing when its time is over.
+// at returns k, or nothing when its time is over.
 func (k hold) at(now time.Time) hold {
 	if !k.until.IsZero() && !k.until.After(now) {
 		return hold{}
@@ -652,7 +609,6 @@ func (k hold) at(now time.Time) hold {
 	return k
 }
 
-// view returns k as Host describes it.
 func (k hold) view(now time.Time) frontier.Hold {
 	k = k.at(now)
 	v := frontier.Hold{Act: k.act, Reason: k.reason}
@@ -665,24 +621,21 @@ func (k hold) view(now time.Time) frontier.Hold {
 	return v
 }
 
-// wait puts h off until d from now. A wait that is longer already stays; a negative one is none.
+// wait puts h off until d from now. A longer wait stays; a negative one counts as zero.
 func (h *host) wait(now time.Time, d time.Duration) {
 	if t := now.Add(max(d, 0)); t.After(h.notBefore) {
 		h.notBefore = t
 	}
 }
 
-// find returns the pending task with that print, or nil.
 func (h *host) find(p frontier.Fingerprint) *task {
 	return first(h.pending, func(t *task) bool { return t.Print == p })
 }
 
-// named returns the pending task with the key of u, or nil.
 func (h *host) named(u canon.URL) *task {
 	return first(h.pending, func(t *task) bool { return t.URL.Key() == u.Key() })
 }
 
-// first returns the first task that is wanted, or nil.
 func first(ts []*task, wanted func(*task) bool) *task {
 	if i := slices.IndexFunc(ts, wanted); i >= 0 {
 		return ts[i]
@@ -690,7 +643,6 @@ func first(ts []*task, wanted func(*task) bool) *task {
 	return nil
 }
 
-// give puts pending tasks under the lease of h.
 func (h *host) give(ps []frontier.Fingerprint) {
 	for _, p := range ps {
 		t := h.find(p)
@@ -709,12 +661,11 @@ func (l *lease) settled(p frontier.Fingerprint) *task {
 	return t
 }
 
-// claimable reports whether the condition of h lets it be claimed at all in this run.
 func (h *host) claimable() bool {
 	return h.update.Condition != frontier.Retired && h.update.Condition != frontier.Refused
 }
 
-// from returns the earliest time for a turn with h, whatever it has to give; ok is false when there is none.
+// from returns the earliest time for a turn with h, with or without tasks; ok is false when h gets none.
 func (h *host) from() (at time.Time, ok bool) {
 	if !h.claimable() || h.hold.act == frontier.Drop || h.hold.act == frontier.Park && h.hold.until.IsZero() {
 		return time.Time{}, false
@@ -725,7 +676,7 @@ func (h *host) from() (at time.Time, ok bool) {
 	return h.notBefore, true
 }
 
-// due returns when h has a task to give; ok is false when that is not to be expected.
+// due returns when h has a task to give; ok is false when it has none, or gets no turn.
 func (h *host) due() (at time.Time, ok bool) {
 	from, ok := h.from()
 	if !ok {
@@ -749,7 +700,7 @@ func (h *host) due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// ready returns the tasks that h could give now, in the order of Options.Order, those tried before behind the others:
+// ready returns the tasks that h could give now, in the order of Options.Order with those tried before at the end:
 // innocent ones, and suspects.
 func (s *state) ready(h *host, now time.Time) (innocent, suspects []*task) {
 	for _, t := range h.pending {
@@ -769,33 +720,15 @@ func (s *state) ready(h *host, now time.Time) (innocent, suspects []*task) {
 	return innocent, suspects
 }
 
-// offer returns what a turn with h is given, up to n tasks: a suspect comes last, in a turn of its own.
-func (s *state) offer(h *host, now time.Time, n int) []*task {
-	innocent, suspects := s.ready(h, now)
-	if len(innocent) == 0 {
-		return suspects[:min(1, len(suspects))]
-	}
-	return innocent[:min(n, len(innocent))]
-}
-
-// more returns what a turn that is extended is given, up to n tasks.
-func (s *state) more(h *host, now time.Time, n int) []*task {
-	if h.lease.stops > 0 || h.hold.at(now).act != 0 {
-		return nil
-	}
-	innocent, _ := s.ready(h, now)
-	return innocent[:min(max(n, 0), len(innocent))]
-}
-
-// room reports whether the leases that are out leave room for a turn of a task with that many stops: a suspect is the
-// only one in the frontier, and one of two stops has no other turn beside it.
+// room reports whether the leases that are out leave room for a turn of a task with that many stops: only one suspect
+// may be out, and one of two stops only without other turns.
 func (s *state) room(stops int) bool {
 	return !slices.ContainsFunc(s.order, func(h *host) bool {
 		return h.lease != nil && (h.lease.stops > 1 || stops > 1 || stops > 0 && h.lease.stops > 0)
 	})
 }
 
-// free reports whether h has something ready, and the leases that are out leave room for it.
+// free reports whether h has a ready task, and the leases that are out leave room for it.
 func (s *state) free(h *host, now time.Time) bool {
 	innocent, suspects := s.ready(h, now)
 	stops := 0
@@ -807,12 +740,6 @@ func (s *state) free(h *host, now time.Time) bool {
 	return h.lease == nil && len(innocent)+len(suspects) > 0 && s.room(stops)
 }
 
-// single reports whether h can be leased now with no tasks.
-func (s *state) single(h *host, now time.Time) bool {
-	from, ok := h.from()
-	return ok && !from.After(now) && h.lease == nil && s.room(0)
-}
-
 // candidates returns the hosts that can be leased now.
 func (s *state) candidates(now time.Time) (hosts []*host) {
 	for _, h := range s.order {
@@ -821,16 +748,4 @@ func (s *state) candidates(now time.Time) (hosts []*host) {
 		}
 	}
 	return hosts
-}
-
-// holds reports whether token is that of the lease of a that is out.
-func (s *state) holds(a canon.Authority, token frontier.Token) bool {
-	h := s.hosts[a]
-	return h != nil && h.lease != nil && h.lease.token == token
-}
-
-// repeats reports whether token ended a's last turn, so that a Finish with it has been applied before.
-func (s *state) repeats(a canon.Authority, token frontier.Token) bool {
-	h := s.hosts[a]
-	return h != nil && token != 0 && h.finished == token
 }

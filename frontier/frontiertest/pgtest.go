@@ -1,4 +1,4 @@
-// This file starts a PostgreSQL server for tests: a temporary cluster of its own, on loopback, never as root.
+// This file starts a temporary PostgreSQL server for tests, on loopback, never as root.
 
 package frontiertest
 
@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Server is a running server.
 type Server struct {
 	Port   int
 	crawls atomic.Int64
@@ -61,7 +60,6 @@ func run(t testing.TB, dir string) *Server {
 	return s
 }
 
-// Standby starts a standby of the server.
 func (s *Server) Standby(t testing.TB) *Server {
 	dir := temporary(t)
 	out, err := command(dir, program("pg_basebackup"), "-D", filepath.Join(dir, "data"), "-R", "--checkpoint=fast", "--no-sync",
@@ -70,7 +68,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 	return run(t, dir)
 }
 
-// temporary makes a folder of the server's user. It is not t.TempDir, which another user cannot enter.
+// temporary makes a folder of the server's user, who cannot enter t.TempDir.
 func temporary(t testing.TB) string {
 	dir, err := os.MkdirTemp("", "pgtest-")
 	require.NoError(t, err)
@@ -81,8 +79,8 @@ func temporary(t testing.TB) string {
 
 func (s *Server) log() string { return filepath.Join(s.dir, "log") }
 
-// Restart starts the server again, and returns when it takes connections. One that was killed may have processes left for a
-// moment, and until then it does not start.
+// Restart starts the server again, and returns when it takes connections. A killed server may have processes left for a
+// moment, and does not start until they end.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	ready := program("pg_isready")
@@ -100,13 +98,12 @@ func (s *Server) Restart(t testing.TB) {
 	t.Fatal("the server does not take connections")
 }
 
-// start begins the server's process.
 func (s *Server) start(t testing.TB) {
 	f, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	require.NoError(t, err)
 	defer f.Close()
 	sets := []string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=60"}
-	if os.Getenv("CURTSY_LONG") == "" { // small tables in many short sessions; figures are of a server as it comes
+	if os.Getenv("CURTSY_LONG") == "" { // small tables in many short sessions; figures need the defaults
 		sets = append(sets, "full_page_writes=off", "shared_buffers=16MB", "autovacuum=off", "jit=off")
 	}
 	args := []string{"-D", filepath.Join(s.dir, "data"), "-p", fmt.Sprint(s.Port)}
@@ -124,7 +121,7 @@ func (s *Server) start(t testing.TB) {
 	}()
 }
 
-// Stop kills the server in the middle of what it does: the next start recovers.
+// Stop kills the server: the next start recovers.
 func (s *Server) Stop() { s.stop(os.Kill) }
 
 // CPU ends the server and returns the processor time of all its processes.
@@ -140,12 +137,12 @@ func (s *Server) stop(how os.Signal) {
 	}
 }
 
-// Locator returns the locator of a crawl that does not exist yet.
+// Locator returns the locator of a new crawl.
 func (s *Server) Locator() string {
 	return fmt.Sprintf("postgres://curtsy@127.0.0.1:%d/postgres?crawl=t%d&sslmode=disable", s.Port, s.crawls.Add(1))
 }
 
-// SQL runs statements as the owner of everything, and returns the rows without their heads.
+// SQL runs statements as the owner, and returns the rows without headers.
 func (s *Server) SQL(t testing.TB, statements string) string {
 	cmd := exec.CommandContext(t.Context(), program("psql"), "-v", "ON_ERROR_STOP=1", "-qAt", "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "curtsy", "-c", statements, "postgres")
 	out, err := cmd.CombinedOutput()
@@ -153,7 +150,7 @@ func (s *Server) SQL(t testing.TB, statements string) string {
 	return string(out)
 }
 
-// program finds one of PostgreSQL's programs, of which Debian keeps those of the server apart.
+// program finds one of PostgreSQL's programs, some of which Debian keeps out of the path.
 func program(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

@@ -26,7 +26,6 @@ func other() *syscall.Credential {
 	return nil
 }
 
-// own gives a folder to the user that runs the server.
 func own(dir string) error {
 	if c := other(); c != nil {
 		return os.Chown(dir, int(c.Uid), int(c.Gid))
@@ -34,7 +33,7 @@ func own(dir string) error {
 	return nil
 }
 
-// command is one that the user of the server runs.
+// command runs as the user of the server.
 func command(dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.Background(), name, args...) // it is ended in order, after the test
 	cmd.Dir = dir

@@ -21,7 +21,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// acceptRules are about candidates, seeds and the bound of what an engine keeps.
 var acceptRules = []rule{
 	{Name: "accept: a task carries what was accepted", Test: func(s *Stage) {
 		c := frontier.Candidate{
@@ -61,7 +60,7 @@ var acceptRules = []rule{
 		}
 	}},
 	{Name: "seeds: the frontier can be used between two of them, and each of before comes once", Test: func(s *Stage) {
-		s.Add(manySeeds(s))
+		s.Add(s.Seeds(Pages("a", 9000)...)) // more than an engine would read at once
 		before := eachSeed(s, func(int) {})
 		all := eachSeed(s, func(n int) {
 			if n%2000 != 1 {
@@ -139,16 +138,6 @@ var acceptRules = []rule{
 	}},
 }
 
-// manySeeds are more than an engine would read at once.
-func manySeeds(s *Stage) []frontier.Candidate {
-	var names []string
-	for i := range 9000 {
-		names = append(names, fmt.Sprintf("a/%d", i))
-	}
-	return s.Seeds(names...)
-}
-
-// eachSeed calls f for the seeds as AllSeeds yields them, and returns them.
 func eachSeed(s *Stage, f func(n int)) (all []frontier.Seed) {
 	for x, err := range s.Frontier.AllSeeds(s.Context()) {
 		require.NoErrorf(s, err, "AllSeeds after %d", len(all))
@@ -158,10 +147,10 @@ func eachSeed(s *Stage, f func(n int)) (all []frontier.Seed) {
 	return all
 }
 
-// limit is the MaxSize of the rules that set one: small, but more than an engine needs for itself.
+// limit is the MaxSize of the rules that set one: small, but more than an empty engine needs.
 const limit = 8 << 20
 
-// bulk returns links to one host with long paths that do not compress, those from number n on.
+// bulk returns links to one host with long paths that do not compress, from number n on.
 func bulk(s *Stage, n, count int) []frontier.Candidate {
 	var us []string
 	for i := n; i < n+count; i++ {
@@ -174,7 +163,6 @@ func bulk(s *Stage, n, count int) []frontier.Candidate {
 	return s.Links(us...)
 }
 
-// fill adds links until the frontier is Full, and returns their number.
 func fill(s *Stage) int {
 	s.Helper()
 	const step = 50
@@ -190,7 +178,6 @@ func fill(s *Stage) int {
 	return 0
 }
 
-// hostRules are about what is kept of hosts, totals and blobs.
 var hostRules = []rule{
 	{Name: "host: an update is kept, none keeps what is stored", Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
@@ -209,7 +196,7 @@ var hostRules = []rule{
 		same("Hosts", s.Hosts(1)[0])
 		s.Reopen()
 		same("Host after a reopen", s.Host("a"))
-		s.Sleep(2 * time.Second) // the pace is obeyed anew
+		s.Sleep(2 * time.Second) // the pace applies again
 		t = s.Turn(1)
 		same("Turn.Host", t.Host)
 		s.end(t, frontier.Result{Host: &frontier.HostUpdate{}})
@@ -314,9 +301,9 @@ var hostRules = []rule{
 	}},
 }
 
-// stopRules are about the barrier, poison, stops and what is due after them.
 var stopRules = []rule{
-	// Keeps an archive of its own, in which written records count for nothing until the barrier has synced them: after the crash there must be no Done without its record.
+	// Written records count only when the barrier has synced them: after the crash there must be no Done without its
+	// record.
 	{Name: "barrier: before each commit, for the results applied before it", Crash: true, Test: func(s *Stage) {
 		var written, synced, calls atomic.Int64
 		s.Reopen(frontier.Options{Barrier: func(context.Context) error {
@@ -353,7 +340,7 @@ var stopRules = []rule{
 		failing.Store(true)
 		s.end(t, frontier.Result{Done: done(t.Tasks...), Found: s.Links("a/9"), Keep: true})
 		require.ErrorIs(s, s.Frontier.Sync(s.Context()), errFull, "Sync")
-		failing.Store(false) // too late: what followed may rely on what was lost
+		failing.Store(false) // too late: later calls may rely on lost ones
 		_, err := answer()
 		require.ErrorIs(s, err, errFull, "Claim that waits")
 		for name, err := range calls(s, t) {
@@ -472,10 +459,9 @@ var stopRules = []rule{
 	{Name: "durable: all of a result or nothing, crash after the group", Crash: true, Test: durableWhole(2 * frontier.GroupDelay)},
 }
 
-// errFull is the error of a barrier that fails.
-var errFull = errors.New("the archive is full")
+var errFull = errors.New("the archive is full") // of a barrier that fails
 
-// failing opens the frontier again with a barrier that fails while the switch it returns is on.
+// failing reopens the frontier with a barrier that fails while the returned switch is on.
 func failing(s *Stage) *atomic.Bool {
 	var failing atomic.Bool
 	s.Reopen(frontier.Options{Barrier: func(context.Context) error {
@@ -487,7 +473,6 @@ func failing(s *Stage) *atomic.Bool {
 	return &failing
 }
 
-// calls makes one call of every method but Close and returns the errors.
 func calls(s *Stage, t frontier.Turn) map[string]error {
 	ctx, f := s.Context(), s.Frontier
 	errs := map[string]error{}
@@ -510,7 +495,7 @@ func calls(s *Stage, t frontier.Turn) map[string]error {
 	return errs
 }
 
-// durableWhole crashes some time after a Finish that carries everything.
+// durableWhole crashes some time after a Finish with everything that a result can have.
 func durableWhole(after time.Duration) func(s *Stage) {
 	return func(s *Stage) {
 		s.Add(s.Links("a/0", "a/1"))
@@ -548,7 +533,7 @@ func due(s *Stage, d time.Duration) {
 	s.Finish(resultOf(s.Turn(1)))
 }
 
-// paced opens the frontier with a PaceOf: that of b is short, that of c longer than Pace, and that of d less than zero.
+// paced opens the frontier with a PaceOf: short for b, longer than Pace for c, and negative for d.
 func paced(s *Stage) {
 	o := s.Options
 	o.PaceOf = func(a canon.Authority) time.Duration {
@@ -565,28 +550,20 @@ func paced(s *Stage) {
 	s.Open(o)
 }
 
-// suspectRules are about URLs that may bring the process down each time they are fetched.
+// suspectRules are about URLs that crash the process each time they are fetched.
 var suspectRules = []rule{
 	{Name: "quarantine: a URL that kills at each claim ends there soon, and all others get done", Crash: true, Test: quarantineKiller(1, false)},
 	{Name: "quarantine: also in turns of many tasks, on several hosts at once", Crash: true, Test: quarantineKiller(3, false)},
 	{Name: "quarantine: also when it kills at the instant of its claim", Crash: true, Test: quarantineKiller(3, true)},
 }
 
-// fall lets a turn's lease be recorded, and crashes.
 func fall(s *Stage) {
 	s.Sleep(frontier.GroupDelay + time.Millisecond)
 	s.Crash()
 }
 
-// quarantined fails unless so many URLs are in quarantine, and no other Failed.
-func quarantined(s *Stage, n int64) {
-	st := s.Stats()
-	Want(s, "Failed", st.Outcomes[frontier.Failed], n)
-	Want(s, "Failed as quarantined", st.Reasons[frontier.Failed][frontier.ReasonQuarantined], n)
-}
-
-// quarantineKiller crawls three hosts, a turn of so many tasks at each at one time. A worker that begins with the
-// second page of the first host brings the process down: at once, or when the lease has been recorded.
+// quarantineKiller crawls three hosts, with one turn of so many tasks at each at a time. A worker that begins with the
+// second page of the first host crashes the process: at once, or when the lease has been recorded.
 func quarantineKiller(tasks int, atOnce bool) func(s *Stage) {
 	return func(s *Stage) {
 		const killer, most = "a/1", 3 + frontier.QuarantineStops
@@ -613,14 +590,15 @@ func quarantineKiller(tasks int, atOnce bool) func(s *Stage) {
 				s.Finish(Fetched(t, t.Tasks[0]))
 			}
 		}
-		quarantined(s, 1)
-		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], 29)
+		st := s.Stats()
+		Want(s, "Failed", st.Outcomes[frontier.Failed], 1)
+		Want(s, "Failed as quarantined", st.Reasons[frontier.Failed][frontier.ReasonQuarantined], 1)
+		Want(s, "Fetched", st.Outcomes[frontier.Fetched], 29)
 		s.Retry(frontier.Retrial{Outcome: frontier.Failed})
 		Want(s, "what is tried again", s.Pending(), killer)
 	}
 }
 
-// orderRules are about which task comes next.
 var orderRules = []rule{
 	{Name: "order: hosts that are due take turns, however long their queues", Test: func(s *Stage) {
 		hosts := []string{"big", "a", "b", "c", "d"}
@@ -701,7 +679,6 @@ var orderRules = []rule{
 	}},
 }
 
-// leaseRules are about turns, tokens and waking up.
 var leaseRules = []rule{
 	{Name: "claim: ends when its context does", Options: leased, Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
@@ -779,7 +756,6 @@ var leaseRules = []rule{
 	}},
 }
 
-// unchanged calls f and fails if it changes anything that can be seen.
 func unchanged(s *Stage, f func()) {
 	before := s.Picture()
 	f()
@@ -789,7 +765,6 @@ func unchanged(s *Stage, f func()) {
 	Want(s, "Seen", s.Seen("a/90") || s.Seen("a/91") || s.Seen("z/0"), false)
 }
 
-// operatorRules are about what an operator commands.
 var operatorRules = []rule{
 	{Name: "retry: Fetched, Redirected, and nothing at all are refused, and no poison", Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
@@ -828,25 +803,20 @@ var operatorRules = []rule{
 		require.ErrorIs(s, err, d.fail)
 		d.hears(nil)
 		s.Crash()
-		// The death may come behind a commit that has the command. The opening finishes it then, and tells first.
+		// The crash may come after a commit that has the command. The opening then finishes it, and reports first.
 		if s.Pending() == "a/0" {
 			Want(s, "the calls of Tell and Barrier after the death", d.since(), "")
 		} else {
 			s.Sleep(2 * frontier.GroupDelay)
 			Want(s, "the calls of Tell and Barrier after the death", d.since(), "a/0 of tag, barrier")
-			dropped(s, 1)
+			st := s.Stats()
+			Want(s, "Dropped", st.Outcomes[frontier.Dropped], 1)
+			Want(s, "Dropped by the operator", st.Reasons[frontier.Dropped][frontier.ReasonOperator], 1)
 		}
 	}},
 }
 
-// dropped fails unless so many URLs are Dropped by the operator.
-func dropped(s *Stage, n int64) {
-	st := s.Stats()
-	Want(s, "Dropped", st.Outcomes[frontier.Dropped], n)
-	Want(s, "Dropped by the operator", st.Reasons[frontier.Dropped][frontier.ReasonOperator], n)
-}
-
-// operatorTold collects what Options.Tell and Options.Barrier are called with, in order.
+// operatorTold collects the calls of Options.Tell and Options.Barrier, in order.
 type operatorTold struct {
 	mu   sync.Mutex
 	all  []string
@@ -878,17 +848,16 @@ func (d *operatorTold) options() frontier.Options {
 	}
 }
 
-// errDeaf is the error of an operator who cannot be told.
-var errDeaf = errors.New("no room")
+var errDeaf = errors.New("no room") // of a Tell that fails
 
-// hears has the calls of Tell from now on fail with that error, and forgets those of before.
+// hears has later calls of Tell fail with that error, and forgets earlier ones.
 func (d *operatorTold) hears(fail error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fail, d.all = fail, nil
 }
 
-// since returns what was told since the last time.
+// since returns the calls since the last time.
 func (d *operatorTold) since() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

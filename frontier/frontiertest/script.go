@@ -21,13 +21,11 @@ import (
 //go:embed rules/*.txt
 var texts embed.FS
 
-// line is a line of a script.
 type line struct {
 	place string // "order.txt:12"
 	text  string
 }
 
-// scripted returns the rules of the scripts, in the order of the files.
 func scripted() []rule {
 	var rules []rule
 	files, err := texts.ReadDir("rules")
@@ -44,7 +42,6 @@ func scripted() []rule {
 	return rules
 }
 
-// rulesOf returns the rules of a script.
 func rulesOf(file, text string) (rules []rule) {
 	var lines []line
 	add := func() {
@@ -73,7 +70,7 @@ func rulesOf(file, text string) (rules []rule) {
 	return rules
 }
 
-// ruleOf returns a rule: its name, what the frontier is opened with, and its script. It panics if one of them is missing.
+// ruleOf returns the rule of a script. It panics without a name or commands.
 func ruleOf(lines []line) rule {
 	place := lines[0].place
 	name, named := strings.CutPrefix(lines[0].text, "== ")
@@ -96,7 +93,7 @@ func ruleOf(lines []line) rule {
 	return r
 }
 
-// optionsOf reads what the frontier is opened with: "Pace=1s MaxURLs=3", and "crash".
+// optionsOf reads options: "Pace=1s MaxURLs=3", and "crash".
 func optionsOf(text string) (o frontier.Options, crash bool) {
 	for _, word := range strings.Fields(text) {
 		name, value, _ := strings.Cut(word, "=")
@@ -138,38 +135,35 @@ func (p *placed) Fatalf(format string, args ...any) {
 	p.FailNow()
 }
 
-// script plays a rule that is written as text: see the package comment.
+// script plays a rule: see the package comment.
 type script struct {
 	*Stage
 	line    line
 	checked bool                     // the line compares the answer of its command
-	turns   map[string]frontier.Turn // the latest of each host by its name, the latest of all as "", and those that "as" named
+	turns   map[string]frontier.Turn // the latest of each host by its name, the latest of all as "", and those named by "as"
 	tasks   map[string]frontier.Task // as they were last given, by short URL
-	begin   time.Time                // of what "elapsed" measures
+	begin   time.Time                // for "elapsed"
 	answer  func() (frontier.Claimed, error)
 	told    operatorTold
 }
 
-// verb is a command of a script.
 type verb struct {
 	least, most int // words of its arguments
 	answer      answers
 	run         func(s *script, args string) string // returns the answer
 }
 
-// many is the number of arguments of a command that takes any number.
-const many = math.MaxInt
+const many = math.MaxInt // arguments: any number
 
-// answers says whether the answer of a command is compared.
+// answers is whether the answer of a command is compared.
 type answers int
 
 const (
 	noAnswer   answers = iota // there is none
-	mayAnswer                 // a line that does not compare it fails if the command does not do what it should
-	mustAnswer                // nothing else is tested
+	mayAnswer                 // a line that does not compare it fails unless the command succeeds
+	mustAnswer                // the command tests nothing else
 )
 
-// commands are the commands of a script.
 var commands map[string]verb
 
 func init() { // it refers to itself
@@ -180,7 +174,11 @@ func init() { // it refers to itself
 		"add": {1, many, mayAnswer, func(s *script, args string) string {
 			return addedText(s.Add(s.candidates(strings.Fields(args))))
 		}},
-		"turn":  {1, 1, mayAnswer, (*script).turn},
+		"turn": {1, 1, mayAnswer, func(s *script, tasks string) string {
+			t := s.Turn(s.number(tasks))
+			s.given(t)
+			return taskNames(t.Tasks)
+		}},
 		"claim": {2, 3, mayAnswer, (*script).claim},
 		"alone": {1, 1, mayAnswer, (*script).alone},
 		"as":    {1, 1, noAnswer, func(s *script, name string) string { s.turns["@"+name] = s.turnOf(""); return "" }},
@@ -195,7 +193,13 @@ func init() { // it refers to itself
 			s.answer = s.Waiting(frontier.Want{Tasks: 10, MaxWait: s.span(wait)})
 			return ""
 		}},
-		"answer": {0, 0, mustAnswer, (*script).answered},
+		"answer": {0, 0, mustAnswer, func(s *script, _ string) string {
+			c, err := s.answer()
+			if err != nil {
+				return err.Error()
+			}
+			return s.claimed(c)
+		}},
 
 		"retry":  {1, many, mayAnswer, (*script).retry},
 		"park":   {1, many, mayAnswer, func(s *script, args string) string { return s.steer(frontier.Park, args) }},
@@ -219,26 +223,37 @@ func init() { // it refers to itself
 		"told":  {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.turnOf("").Host, facts); return "" }},
 		"newer": {1, 1, mustAnswer, (*script).newer},
 
-		"seen":        {1, 1, mustAnswer, func(s *script, url string) string { return fmt.Sprint(s.Seen(url)) }},
-		"entry":       {2, many, noAnswer, (*script).entry},
-		"quarantined": {0, 0, mustAnswer, (*script).quarantined},
-		"survey":      {1, 1, mustAnswer, (*script).survey},
-		"counted":     {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.Survey(0), facts); return "" }},
-		"due":         {1, 1, noAnswer, func(s *script, span string) string { due(s.Stage, s.span(span)); return "" }},
-		"listen":      do(func(s *script) { s.Reopen(s.told.options()) }),
-		"unsynced":    do(func(s *script) { require.ErrorIs(s, s.Frontier.Sync(s.Context()), errDeaf) }),
-		"deaf":        do(func(s *script) { s.told.hears(errDeaf) }),
-		"hear":        do(func(s *script) { s.told.hears(nil) }),
-		"heard":       {0, 0, mustAnswer, func(s *script, _ string) string { return s.told.since() }},
-		"fill":        do(func(s *script) { fill(s.Stage) }),
-		"seeds":       {0, 0, mustAnswer, (*script).seeds},
+		"seen":  {1, 1, mustAnswer, func(s *script, url string) string { return fmt.Sprint(s.Seen(url)) }},
+		"entry": {2, many, noAnswer, (*script).entry},
+		"quarantined": {0, 0, mustAnswer, func(s *script, _ string) string {
+			cs, err := s.Frontier.Quarantined(s.Context())
+			require.NoError(s, err, "Quarantined")
+			return shorts(cs, func(c frontier.Candidate) canon.URL { return c.URL })
+		}},
+		"survey": {1, 1, mustAnswer, func(s *script, n string) string { // the longest queues and those that are shut
+			v := s.Survey(s.number(n))
+			return strings.TrimSpace(strings.ReplaceAll("longest"+lengths(v.Longest)+"; shut"+lengths(v.Shut), ".test:", ":"))
+		}},
+		"counted":  {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.Survey(0), facts); return "" }},
+		"due":      {1, 1, noAnswer, func(s *script, span string) string { due(s.Stage, s.span(span)); return "" }},
+		"listen":   do(func(s *script) { s.Reopen(s.told.options()) }),
+		"unsynced": do(func(s *script) { require.ErrorIs(s, s.Frontier.Sync(s.Context()), errDeaf) }),
+		"deaf":     do(func(s *script) { s.told.hears(errDeaf) }),
+		"hear":     do(func(s *script) { s.told.hears(nil) }),
+		"heard":    {0, 0, mustAnswer, func(s *script, _ string) string { return s.told.since() }},
+		"fill":     do(func(s *script) { fill(s.Stage) }),
+		"seeds": {0, 0, mustAnswer, func(s *script, _ string) string {
+			seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
+			require.NoError(s, err, "AllSeeds")
+			return shorts(seeds, func(x frontier.Seed) canon.URL { return x.URL })
+		}},
 		"blob": {1, many, mustAnswer, func(s *script, body string) string {
 			b, err := s.Frontier.Blob(s.Context(), digest(body))
 			return fmt.Sprint(err == nil && string(b) == body)
 		}},
 
 		"sleep":   {1, 1, noAnswer, func(s *script, d string) string { s.Sleep(s.span(d)); return "" }},
-		"outlast": do(func(s *script) { s.Outlast() }),
+		"outlast": do(func(s *script) { s.Sleep(turnLength + time.Millisecond) }),
 		"begin":   do(func(s *script) { s.begin = time.Now() }),
 		"elapsed": {0, 0, mustAnswer, func(s *script, _ string) string { return spanText(time.Since(s.begin)) }},
 
@@ -252,8 +267,10 @@ func init() { // it refers to itself
 		"sync":   do(func(s *script) { s.Sync() }),
 
 		// These take a command.
-		"same":   {1, many, mayAnswer, func(s *script, rest string) string { s.Same(func() { s.do(rest) }); return "" }},
-		"sorted": {1, many, mustAnswer, func(s *script, rest string) string { return sorted(s.do(rest)) }},
+		"same": {1, many, mayAnswer, func(s *script, rest string) string { s.Same(func() { s.do(rest) }); return "" }},
+		"sorted": {1, many, mustAnswer, func(s *script, rest string) string {
+			return strings.Join(slices.Sorted(slices.Values(strings.Fields(s.do(rest)))), " ")
+		}},
 		"of": {2, many, mustAnswer, func(s *script, rest string) string {
 			host, rest, _ := strings.Cut(rest, " ")
 			other := func(u string) bool { return !strings.HasPrefix(u, host+"/") }
@@ -266,11 +283,7 @@ func init() { // it refers to itself
 	}
 }
 
-func sorted(list string) string {
-	return strings.Join(slices.Sorted(slices.Values(strings.Fields(list))), " ")
-}
-
-// play plays lines. Those between "times n" and "end" are played n times.
+// play plays lines. It repeats those between "times n" and "end".
 func (s *script) play(lines []line) {
 	for i := 0; i < len(lines); i++ {
 		s.line = lines[i]
@@ -295,7 +308,6 @@ func (s *script) play(lines []line) {
 	}
 }
 
-// do runs a command and returns its answer.
 func (s *script) do(text string) string {
 	name, args, _ := strings.Cut(text, " ")
 	c, ok := commands[name]
@@ -315,7 +327,7 @@ func (s *script) do(text string) string {
 	return c.run(s, args)
 }
 
-// open opens the frontier as it was, or with other options after the word "with".
+// open opens the frontier with the same options, or with those after the word "with".
 func (s *script) open(args string) string {
 	s.Helper()
 	switch words, options, _ := strings.Cut(args, " "); words {
@@ -330,7 +342,7 @@ func (s *script) open(args string) string {
 	return ""
 }
 
-// turnOf returns the turn of that name: "@a", or the latest.
+// turnOf returns the turn of that name, "@a", or the latest.
 func (s *script) turnOf(name string) frontier.Turn {
 	s.Helper()
 	t, ok := s.turns[name]
@@ -340,7 +352,6 @@ func (s *script) turnOf(name string) frontier.Turn {
 	return t
 }
 
-// task returns a task as it was last given.
 func (s *script) task(url string) frontier.Task {
 	s.Helper()
 	x, ok := s.tasks[url]
@@ -350,7 +361,7 @@ func (s *script) task(url string) frontier.Task {
 	return x
 }
 
-// ranges writes "a/0..2" as "a/0 a/1 a/2".
+// ranges expands "a/0..2" to "a/0 a/1 a/2".
 func ranges(text string) string {
 	words := strings.Split(text, " ")
 	for i, w := range words {
@@ -370,7 +381,7 @@ func ranges(text string) string {
 	return strings.Join(words, " ")
 }
 
-// candidates reads links: "a/1", "^a/1" for a seed, "a/1!trap" for one that is refused, or a whole URL.
+// candidates reads links: "a/1", "^a/1" for a seed, "a/1!trap" for a refused one, or a whole URL.
 func (s *script) candidates(words []string) (cs []frontier.Candidate) {
 	s.Helper()
 	for _, w := range words {
@@ -401,7 +412,6 @@ func (s *script) number(text string) int {
 	return n
 }
 
-// span reads a duration; nothing is zero.
 func (s *script) span(text string) time.Duration {
 	switch text {
 	case "":
@@ -414,7 +424,7 @@ func (s *script) span(text string) time.Duration {
 	return d
 }
 
-// spanText writes a duration as people do: "1h", "0s", "never".
+// spanText formats a duration: "1h", "0s", "never".
 func spanText(d time.Duration) string {
 	if d == frontier.Never {
 		return "never"
@@ -428,7 +438,7 @@ func spanText(d time.Duration) string {
 	return text
 }
 
-// cutReason takes a reason in parentheses off the end of a text.
+// cutReason cuts a reason in parentheses off the end of a text.
 func (s *script) cutReason(text string) (words []string, reason string) {
 	s.Helper()
 	text, reason, found := strings.Cut(strings.TrimSpace(text), "(")
@@ -439,7 +449,7 @@ func (s *script) cutReason(text string) (words []string, reason string) {
 	return strings.Fields(text), reason
 }
 
-// counts joins numbers with their words, those of nothing left out: "2 new, 1 known".
+// counts joins numbers with their words, without zeros: "2 new, 1 known".
 func counts(words string, ns ...int64) string {
 	var all []string
 	for i, word := range strings.Fields(words) {
@@ -471,7 +481,7 @@ func taskNames(ts []frontier.Task) string {
 	return strings.Join(all, " ")
 }
 
-// given notes a turn.
+// given records a turn.
 func (s *script) given(t frontier.Turn) {
 	s.turns[""], s.turns["@"+strings.TrimSuffix(t.Authority.Host(), ".test")] = t, t
 	for _, x := range t.Tasks {
@@ -480,15 +490,8 @@ func (s *script) given(t frontier.Turn) {
 	}
 }
 
-// turn claims one host, which must be due.
-func (s *script) turn(tasks string) string {
-	t := s.Turn(s.number(tasks))
-	s.given(t)
-	return taskNames(t.Tasks)
-}
-
-// claim claims so many hosts, so many tasks of each, within a time: "2 1 1h". The turns are in the order of their hosts.
-// There must be one if the answer is not compared.
+// claim claims hosts, with tasks of each, within a time: "2 1 1h". It fails without a turn if the answer is not
+// compared.
 func (s *script) claim(args string) string {
 	s.Helper()
 	words := append(strings.Fields(args), "0s")
@@ -504,7 +507,7 @@ func (s *script) claim(args string) string {
 	return text
 }
 
-// claimed notes the turns of a Claim and describes its answer.
+// claimed records the turns of a Claim, by host, and describes its answer.
 func (s *script) claimed(c frontier.Claimed) string {
 	slices.SortFunc(c.Turns, func(a, b frontier.Turn) int { return strings.Compare(a.Authority.String(), b.Authority.String()) })
 	var all []string
@@ -523,17 +526,7 @@ func (s *script) claimed(c frontier.Claimed) string {
 
 func stateText(x frontier.State) string { return []string{"busy", "drained", "waiting", "full"}[x] }
 
-// answered returns the answer of the claim that waits.
-func (s *script) answered(string) string {
-	s.Helper()
-	c, err := s.answer()
-	if err != nil {
-		return err.Error()
-	}
-	return s.claimed(c)
-}
-
-// newer says what makes the latest token larger than that of an earlier turn: a later opening or a later turn.
+// newer returns why the latest token is larger than that of an earlier turn: a later opening or a later turn.
 func (s *script) newer(name string) string {
 	old, now := s.turnOf("@"+name).Token, s.turnOf("").Token
 	switch {
@@ -545,7 +538,7 @@ func (s *script) newer(name string) string {
 	return "not newer"
 }
 
-// alone claims a host by itself. It must be leased if the answer is not compared.
+// alone claims an authority, and fails without a lease if the answer is not compared.
 func (s *script) alone(name string) string {
 	s.Helper()
 	t, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name))
@@ -562,8 +555,8 @@ func (s *script) alone(name string) string {
 	return "leased"
 }
 
-// finish finishes a turn: "@a fetched a/1 a/2; deferred a/3 1h (status 500); keep 2", or several in one call, with " + "
-// between them. A result must be applied if the answer is not compared.
+// finish finishes a turn: "@a fetched a/1 a/2; deferred a/3 1h (status 500); keep 2", or several in one call, joined by
+// " + ". It fails unless a result is applied, if the answer is not compared.
 func (s *script) finish(args string) string {
 	var results []frontier.Result
 	var turns []frontier.Turn
@@ -582,7 +575,7 @@ func (s *script) finish(args string) string {
 	return strings.TrimSpace(strings.Join(all, " + "))
 }
 
-// finished describes the answer to a result, and notes the tasks that it gives.
+// finished describes the answer to a result, and records the tasks that it gives.
 func (s *script) finished(t frontier.Turn, r frontier.Result, f frontier.Finished) string {
 	s.Helper()
 	switch {
@@ -606,7 +599,6 @@ func (s *script) finished(t frontier.Turn, r frontier.Result, f frontier.Finishe
 	return strings.Join(all, "; ")
 }
 
-// printed returns the short URLs of tasks that were given.
 func (s *script) printed(ps []frontier.Fingerprint) string {
 	var all []string
 	for u, x := range s.tasks {
@@ -618,7 +610,6 @@ func (s *script) printed(ps []frontier.Fingerprint) string {
 	return strings.Join(all, " ")
 }
 
-// result reads the clauses of a result.
 func (s *script) result(t frontier.Turn, text string) frontier.Result {
 	s.Helper()
 	r := resultOf(t)
@@ -657,7 +648,11 @@ func (s *script) result(t frontier.Turn, text string) frontier.Result {
 		case "host":
 			r.Host = s.update(args, reason)
 		case "token":
-			s.token(&r, args[0])
+			n := frontier.Token(s.number(args[0]))
+			if strings.ContainsAny(args[0], "+-") { // relative
+				n += r.Token
+			}
+			r.Token = n
 		case "of":
 			r.Authority = s.Authority(args[0])
 		case "wait":
@@ -687,15 +682,6 @@ func (s *script) result(t frontier.Turn, text string) frontier.Result {
 	return r
 }
 
-// token gives a result another token: "0", or one that is larger or less by a number, as "+1".
-func (s *script) token(r *frontier.Result, text string) {
-	n := frontier.Token(s.number(text))
-	if strings.ContainsAny(text, "+-") {
-		n += r.Token
-	}
-	r.Token = n
-}
-
 // update reads the state of a host: "parked pace=1m width=2 robots=r".
 func (s *script) update(words []string, reason string) *frontier.HostUpdate {
 	u := &frontier.HostUpdate{Reason: reason}
@@ -716,7 +702,7 @@ func (s *script) update(words []string, reason string) *frontier.HostUpdate {
 	return u
 }
 
-// retry has something tried again: "failed hosts robots @a (reason)".
+// retry calls Retry: "failed hosts robots @a (reason)".
 func (s *script) retry(args string) string {
 	words, reason := s.cutReason(args)
 	r := frontier.Retrial{Reason: reason}
@@ -736,7 +722,7 @@ func (s *script) retry(args string) string {
 	return counts("URLs hosts", n.URLs, n.Hosts)
 }
 
-// steer obeys an operator: "a", "a 1h (reason)", or "a/1 a/2" to drop URLs.
+// steer calls Steer: "a", "a 1h (reason)", or "a/1 a/2" to drop URLs.
 func (s *script) steer(act frontier.Act, args string) string {
 	words, reason := s.cutReason(args)
 	if reason == "" {
@@ -752,7 +738,9 @@ func (s *script) steer(act frontier.Act, args string) string {
 			c.For = s.span(w)
 		}
 	}
-	n := s.Command(c)
+	n, err := s.Frontier.Steer(s.Context(), c)
+	require.NoErrorf(s, err, "Steer %+v", c)
+	s.CheckSums()
 	text := counts("URLs", n.URLs)
 	if n.Changed {
 		text = strings.TrimSuffix("changed, "+text, ", ")
@@ -760,7 +748,7 @@ func (s *script) steer(act frontier.Act, args string) string {
 	return text
 }
 
-// entry compares what is known of a URL with facts, or with "unknown".
+// entry compares Entry with facts, or with "unknown".
 func (s *script) entry(args string) string {
 	s.Helper()
 	url, facts, _ := strings.Cut(args, " ")
@@ -776,27 +764,7 @@ func (s *script) entry(args string) string {
 	return ""
 }
 
-// seeds returns the list of seeds.
-func (s *script) seeds(string) string {
-	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
-	require.NoError(s, err, "AllSeeds")
-	return shorts(seeds, func(x frontier.Seed) canon.URL { return x.URL })
-}
-
-// quarantined returns what this opening has put in quarantine.
-func (s *script) quarantined(string) string {
-	cs, err := s.Frontier.Quarantined(s.Context())
-	require.NoError(s, err, "Quarantined")
-	return shorts(cs, func(c frontier.Candidate) canon.URL { return c.URL })
-}
-
-// survey returns the lists of a survey of so many hosts, the longest queues and those that are shut.
-func (s *script) survey(n string) string {
-	v := s.Survey(s.number(n))
-	return strings.TrimSpace(strings.ReplaceAll("longest"+lengths(v.Longest)+"; shut"+lengths(v.Shut), ".test:", ":"))
-}
-
-// facts compares what is known of something with facts: "Queued=3, gone=1, failed/status 500=1".
+// facts compares a value with facts: "Queued=3, gone=1, failed/status 500=1".
 func (s *script) facts(of any, facts string) {
 	s.Helper()
 	for _, fact := range strings.Split(facts, ", ") {
@@ -842,7 +810,7 @@ func factOf(of any, name string) string {
 	}
 }
 
-// holdText describes a hold: "park 1h", with its reason unless that is the usual one.
+// holdText describes a hold: "park 1h", with its reason unless it is the usual one.
 func holdText(h frontier.Hold) string {
 	if h == (frontier.Hold{}) {
 		return ""

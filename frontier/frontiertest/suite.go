@@ -19,8 +19,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Run holds an engine to the contract of package frontier: one sub-test per rule, each in a directory and a
-// synctest bubble of its own.
+// Run tests an engine against the contract of package frontier: one sub-test per rule, each in its own directory and
+// synctest bubble.
 func Run(t *testing.T, h Harness) {
 	lacking := map[string][]rule{}
 	for _, r := range slices.Concat(scripted(), acceptRules, orderRules, leaseRules, hostRules, stopRules, suspectRules, operatorRules) {
@@ -53,42 +53,40 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// Harness is how the suite handles an engine. Everything happens inside a testing/synctest bubble: time is virtual,
-// real file I/O is fine, and every goroutine that the engine starts must have ended when Close or Crash returns.
-// The engine must wait with timers, channels and conditions: a goroutine that waits for a sync.Mutex held across
-// such a wait stops the virtual clock.
+// Harness is how the suite handles an engine, always inside a testing/synctest bubble: time is virtual, real file I/O
+// is fine, and every goroutine of the engine must have ended when Close or Crash returns. The engine must wait with
+// timers, channels and conditions: a goroutine that waits for a sync.Mutex held across such a wait stops the virtual
+// clock.
 type Harness struct {
-	// Open opens the frontier in dir: a new one in an empty directory, otherwise the one that was left there. It
-	// fails the test with t.Fatal. At most one frontier is open in a directory at a time. Required.
+	// Open opens the frontier in dir: a new one in an empty directory, otherwise the one that is there. It fails the
+	// test with t.Fatal. At most one frontier is open in a directory at a time. Required.
 	Open func(t testing.TB, dir string, o frontier.Options) frontier.Frontier
 
-	// Crash ends f as kill -9 would: nothing more is committed, nothing is marked clean, files and locks are
-	// released, calls that block return an error. The directory is opened again afterwards. Nil skips every rule
-	// that is about crashes.
+	// Crash ends f as kill -9 would: nothing more is committed, nothing is marked clean, files and locks are released,
+	// calls that block return an error. The directory is opened again afterwards. Nil skips the rules about crashes.
 	Crash func(t testing.TB, f frontier.Frontier)
 
-	// Check examines what a closed frontier left in dir, with t.Error for each fault. It is called at the end of
-	// every test and after every crash and close of the workload. Nil means that there is nothing to examine.
+	// Check examines the directory of a closed frontier, with t.Error for each fault: at the end of every test and
+	// after every crash and close of the workload. Nil checks nothing.
 	Check func(t testing.TB, dir string)
 
-	// Lacks are the beginnings of the names of rules that the engine does not keep yet. Of the rules with one of them at
-	// least one must fail, so that the list cannot grow old.
+	// Lacks are prefixes of the names of rules that the engine does not keep yet. At least one rule of each must fail,
+	// so that the list stays current.
 	Lacks []string
 }
 
-// rule is one sentence of the contract and a test of it.
 type rule struct {
 	Name    string           // the sentence
-	Options frontier.Options // what the frontier is opened with
+	Options frontier.Options // of the frontier
 	Crash   bool             // the test needs Harness.Crash
 	Test    func(s *Stage)
 }
 
-// CheckSums fails unless the totals of the frontier agree with each other and with those of its hosts. It is called
-// after every step of every test.
+// CheckSums fails unless the totals of the frontier agree with each other and with those of its hosts, after every step
+// of every test.
 func (s *Stage) CheckSums() {
 	s.Helper()
-	synctest.Wait() // a claim that waits may have been woken by this step: it must have its turn before both looks
+	synctest.Wait() // a waiting claim that this step has woken must have its turn first
 	st := s.Stats()
 	for o, n := range st.Outcomes {
 		for reason, m := range st.Reasons[frontier.Outcome(o)] {
@@ -109,7 +107,7 @@ func (s *Stage) CheckSums() {
 }
 
 // Stage is one test of a rule: a directory, the frontier that is open in it, and calls that fail the test when the
-// engine answers with an error. URLs are written short: "a/1" is http://a.test/1.
+// engine returns an error. URLs are short: "a/1" is http://a.test/1.
 type Stage struct {
 	testing.TB
 	Harness  Harness
@@ -121,33 +119,27 @@ type Stage struct {
 // NewStage opens a frontier in dir, which is closed at the end of the test.
 func NewStage(t testing.TB, h Harness, dir string, o frontier.Options) *Stage {
 	s := &Stage{TB: t, Harness: h, dir: dir, Options: o}
-	t.Cleanup(s.leave)
+	t.Cleanup(func() {
+		if s.Frontier != nil {
+			_ = s.Frontier.Close() // fails after a failed commit, which the rule has seen
+		}
+		s.Check()
+	})
 	s.Open(o)
 	return s
 }
 
-// Open opens the frontier, as it was left.
 func (s *Stage) Open(o frontier.Options) {
 	s.Options = o
 	s.Frontier = s.Harness.Open(s, s.dir, o)
 }
 
-// leave closes what the rule has left open, and has the directory examined.
-func (s *Stage) leave() {
-	if s.Frontier != nil {
-		_ = s.Frontier.Close() // after a failed commit it has an error to give, and the rule has seen it
-	}
-	s.Check()
-}
-
-// Check has the directory examined.
 func (s *Stage) Check() {
 	if s.Harness.Check != nil {
 		s.Harness.Check(s, s.dir)
 	}
 }
 
-// Close closes the frontier, cleanly.
 func (s *Stage) Close() {
 	f := s.Frontier
 	s.Frontier = nil
@@ -155,16 +147,13 @@ func (s *Stage) Close() {
 	s.Check()
 }
 
-// Reopen closes the frontier cleanly and opens it again, with other options if some are given.
+// Reopen closes the frontier cleanly and opens it again, with other options if given.
 func (s *Stage) Reopen(o ...frontier.Options) {
 	s.Close()
 	s.Open(append(o, s.Options)[0])
 }
 
-// Outlast lets the time of a lease of turnLength pass.
-func (s *Stage) Outlast() { s.Sleep(turnLength + time.Millisecond) }
-
-// Same fails if what can be seen changes with a restart, except that there was one.
+// Same fails if the visible state changes with a restart, except that there was one.
 func (s *Stage) Same(restart func()) {
 	before := s.Picture()
 	restart()
@@ -176,7 +165,6 @@ func (s *Stage) Same(restart func()) {
 	require.Empty(s, before.Diff(after), "something has changed")
 }
 
-// Crash kills the frontier and opens it again.
 func (s *Stage) Crash() {
 	s.Kill()
 	s.Open(s.Options)
@@ -190,7 +178,6 @@ func (s *Stage) Kill() {
 	s.Check()
 }
 
-// URL reads a short URL.
 func (s *Stage) URL(short string) canon.URL {
 	a, path, _ := strings.Cut(short, "/")
 	u, err := canon.Parse("http://" + a + ".test/" + path)
@@ -198,17 +185,16 @@ func (s *Stage) URL(short string) canon.URL {
 	return u
 }
 
-// Authority returns the authority of a short name.
 func (s *Stage) Authority(name string) canon.Authority {
 	return s.URL(name + "/").Authority()
 }
 
-// Short is the inverse of url.
+// Short is the inverse of Stage.URL.
 func Short(u canon.URL) string {
 	return strings.TrimSuffix(u.Host(), ".test") + u.Path()
 }
 
-// Links returns candidates as a page at via.test would name them.
+// Links returns candidates as found on a page of via.test.
 func (s *Stage) Links(urls ...string) []frontier.Candidate {
 	var cs []frontier.Candidate
 	for _, u := range urls {
@@ -219,7 +205,7 @@ func (s *Stage) Links(urls ...string) []frontier.Candidate {
 	return cs
 }
 
-// Seeds returns candidates as a user would give them.
+// Seeds returns candidates as given by a user.
 func (s *Stage) Seeds(urls ...string) []frontier.Candidate {
 	cs := s.Links(urls...)
 	for i := range cs {
@@ -228,7 +214,7 @@ func (s *Stage) Seeds(urls ...string) []frontier.Candidate {
 	return cs
 }
 
-// Refused returns candidates that the scope refuses for ever.
+// Refused returns candidates out of scope.
 func (s *Stage) Refused(reason string, urls ...string) []frontier.Candidate {
 	cs := s.Links(urls...)
 	for i := range cs {
@@ -246,7 +232,6 @@ func Pages(name string, n int) []string {
 	return us
 }
 
-// Result returns an empty result of a turn.
 func resultOf(t frontier.Turn) frontier.Result {
 	return frontier.Result{Authority: t.Authority, Token: t.Token}
 }
@@ -259,12 +244,10 @@ func Fetched(t frontier.Turn, tasks ...frontier.Task) frontier.Result {
 	return frontier.Result{Authority: t.Authority, Token: t.Token, Done: done(tasks...)}
 }
 
-// Names returns the short URLs of tasks.
 func Names(ts []frontier.Task) string {
 	return shorts(ts, func(t frontier.Task) canon.URL { return t.URL })
 }
 
-// shorts returns the short URLs of what has one.
 func shorts[T any](all []T, url func(T) canon.URL) string {
 	us := make([]string, len(all))
 	for i, x := range all {
@@ -273,12 +256,10 @@ func shorts[T any](all []T, url func(T) canon.URL) string {
 	return strings.Join(us, " ")
 }
 
-// Want fails unless got is what is wanted.
 func Want[T any](s *Stage, what string, got, want T) {
 	require.Equal(s, want, got, what)
 }
 
-// Add adds candidates.
 func (s *Stage) Add(cs ...[]frontier.Candidate) frontier.Added {
 	added, err := s.Frontier.Add(s.Context(), slices.Concat(cs...))
 	require.NoError(s, err, "Add")
@@ -286,12 +267,12 @@ func (s *Stage) Add(cs ...[]frontier.Candidate) frontier.Added {
 	return added
 }
 
-// Claim claims what is due now.
+// Claim claims hosts that are due now.
 func (s *Stage) Claim(hosts, tasks int) frontier.Claimed {
 	return s.ClaimWithin(hosts, tasks, 0)
 }
 
-// ClaimWithin claims what is due within wait.
+// ClaimWithin claims hosts that are due within wait.
 func (s *Stage) ClaimWithin(hosts, tasks int, wait time.Duration) frontier.Claimed {
 	c, err := s.Frontier.Claim(s.Context(), frontier.Want{Hosts: hosts, Tasks: tasks, MaxWait: wait})
 	require.NoError(s, err, "Claim")
@@ -299,7 +280,7 @@ func (s *Stage) ClaimWithin(hosts, tasks int, wait time.Duration) frontier.Claim
 	return c
 }
 
-// Turn claims the one host that is due first, and fails when none is.
+// Turn claims the first due host, and fails when none is due.
 func (s *Stage) Turn(tasks int) frontier.Turn {
 	c := s.Claim(1, tasks)
 	require.Lenf(s, c.Turns, 1, "Claim of one host: state %d, due %v", c.State, c.Due)
@@ -314,8 +295,8 @@ func (s *Stage) Blocked(d time.Duration) {
 	require.ErrorIsf(s, err, context.DeadlineExceeded, "Claim for %v does not block: %d turns, state %d, due %v", d, len(c.Turns), c.State, c.Due)
 }
 
-// Waiting starts a Claim that has to wait. The function it returns gives the answer, and fails when there is none yet
-// although every goroutine waits.
+// Waiting starts a Claim that has to wait. The returned function returns its answer, and fails when the Claim still
+// waits although every goroutine is blocked.
 func (s *Stage) Waiting(w frontier.Want) func() (frontier.Claimed, error) {
 	s.Helper()
 	var c frontier.Claimed
@@ -360,22 +341,18 @@ func (s *Stage) finishAll(rs []frontier.Result) []frontier.Finished {
 	return fs
 }
 
-// Sync waits until all is durable.
 func (s *Stage) Sync() {
 	require.NoError(s, s.Frontier.Sync(s.Context()), "Sync")
 }
 
-// Sleep lets virtual time pass.
 func (s *Stage) Sleep(d time.Duration) { time.Sleep(d) }
 
-// Stats returns the totals.
 func (s *Stage) Stats() frontier.Stats {
 	st, err := s.Frontier.Stats(s.Context())
 	require.NoError(s, err, "Stats")
 	return st
 }
 
-// Host returns what is kept of a host, which must be known.
 func (s *Stage) Host(name string) frontier.Host {
 	h, ok, err := s.Frontier.Host(s.Context(), s.Authority(name))
 	require.NoErrorf(s, err, "Host %s", name)
@@ -383,7 +360,6 @@ func (s *Stage) Host(name string) frontier.Host {
 	return h
 }
 
-// Seen asks about one URL.
 func (s *Stage) Seen(u string) bool {
 	seen, err := s.Frontier.Seen(s.Context(), []canon.URL{s.URL(u)})
 	require.NoError(s, err, "Seen")
@@ -391,7 +367,7 @@ func (s *Stage) Seen(u string) bool {
 	return seen[0]
 }
 
-// Hosts returns all hosts, read in pages of the given size.
+// Hosts returns all hosts, read in pages of limit.
 func (s *Stage) Hosts(limit int) []frontier.Host {
 	var all []frontier.Host
 	var after canon.Authority
@@ -406,8 +382,7 @@ func (s *Stage) Hosts(limit int) []frontier.Host {
 	}
 }
 
-// Drain fetches what is due, a task at a time, and returns the short URLs in the order in which they came. It waits
-// for what is due within d.
+// Drain fetches tasks that are due within d, one at a time, and returns their short URLs in order.
 func (s *Stage) Drain(d time.Duration) []string {
 	var us []string
 	for {
@@ -420,7 +395,7 @@ func (s *Stage) Drain(d time.Duration) []string {
 	}
 }
 
-// blob returns the blob of a body, which must be there.
+// blob returns the blob of a body, which must exist.
 func (s *Stage) blob(body string) []byte {
 	b, err := s.Frontier.Blob(s.Context(), digest(body))
 	require.NoError(s, err, "Blob")
@@ -428,22 +403,24 @@ func (s *Stage) blob(body string) []byte {
 	return b
 }
 
-// Picture takes a picture of the frontier of s.
 func (s *Stage) Picture() Picture {
 	seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
 	require.NoError(s, err, "AllSeeds")
 	return takePicture(s.Stats(), s.Hosts(100), seeds)
 }
 
-// digest returns the name of a blob.
 func digest(body string) [sha256.Size]byte { return sha256.Sum256([]byte(body)) }
 
-// fails runs a test that is expected to fail, and reports whether it does.
+// fails runs a test that may fail, and reports whether it does.
 func fails(t testing.TB, test func(t testing.TB)) bool {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	a := &apart{TB: t, ctx: ctx}
-	for _, f := range []func(){func() { test(a) }, a.cleanup} {
+	for _, f := range []func(){func() { test(a) }, func() {
+		for _, f := range slices.Backward(a.cleanups) {
+			f()
+		}
+	}} {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -455,7 +432,7 @@ func fails(t testing.TB, test func(t testing.TB)) bool {
 	return a.failed.Load()
 }
 
-// apart is a test whose failure is no failure of another.
+// apart is a test that does not fail its parent.
 type apart struct {
 	testing.TB
 	ctx      context.Context
@@ -473,14 +450,8 @@ func (a *apart) Errorf(string, ...any)    { a.Fail() }
 func (a *apart) Fatal(...any)             { a.FailNow() }
 func (a *apart) Fatalf(string, ...any)    { a.FailNow() }
 
-func (a *apart) cleanup() {
-	for _, f := range slices.Backward(a.cleanups) {
-		f()
-	}
-}
-
-// CloseAll closes what is due as its path says: /d… Disallowed, /f… Failed, /g… Gone, /x… Dropped, others Fetched. Each
-// outcome has its first letter for a reason.
+// CloseAll closes due tasks by their paths: /d… Disallowed, /f… Failed, /g… Gone, /x… Dropped, others Fetched. The
+// first letter is the reason.
 func (s *Stage) CloseAll() {
 	outcomes := map[byte]frontier.Outcome{'d': frontier.Disallowed, 'f': frontier.Failed, 'g': frontier.Gone, 'x': frontier.Dropped}
 	for {
@@ -503,14 +474,13 @@ func (s *Stage) CloseAll() {
 	}
 }
 
-// NotDue fails unless a cannot be claimed on its own now.
+// NotDue fails unless ClaimAuthority returns ErrNotDue.
 func (s *Stage) NotDue(why, name string) {
 	_, err := s.Frontier.ClaimAuthority(s.Context(), s.Authority(name))
 	require.ErrorIs(s, err, frontier.ErrNotDue, why)
 	s.CheckSums()
 }
 
-// Retry has something tried again.
 func (s *Stage) Retry(r frontier.Retrial) frontier.Retried {
 	n, err := s.Frontier.Retry(s.Context(), r)
 	require.NoErrorf(s, err, "Retry %+v", r)
@@ -518,12 +488,9 @@ func (s *Stage) Retry(r frontier.Retrial) frontier.Retried {
 	return n
 }
 
-// Pending joins what drain returns.
-func (s *Stage) Pending() string {
-	return strings.Join(s.Drain(0), " ")
-}
+func (s *Stage) Pending() string { return strings.Join(s.Drain(0), " ") }
 
-// reasonOf returns a reason for acts that take one.
+// reasonOf returns the usual reason of an act.
 func reasonOf(act frontier.Act) string {
 	if act == frontier.Resume {
 		return ""
@@ -531,15 +498,7 @@ func reasonOf(act frontier.Act) string {
 	return "an operator says so"
 }
 
-// Command steers, and fails the test when that fails.
-func (s *Stage) Command(c frontier.Steering) frontier.Steered {
-	n, err := s.Frontier.Steer(s.Context(), c)
-	require.NoErrorf(s, err, "Steer %+v", c)
-	s.CheckSums()
-	return n
-}
-
-// FullResult returns a result that would change everything there is to change.
+// FullResult returns a result with everything that a result can have.
 func FullResult(s *Stage, t frontier.Turn) frontier.Result {
 	r := Fetched(t, t.Tasks[0])
 	if len(t.Tasks) > 1 {
@@ -565,12 +524,11 @@ func lengths(hosts []frontier.Host) string {
 	return text
 }
 
-// turnLength is the lease length of the rules that set one.
-const turnLength = 10 * time.Minute
+const turnLength = 10 * time.Minute // lease length of the rules that set one
 
 var leased = frontier.Options{LeaseLength: turnLength}
 
-// Survey looks at what stands out, n hosts of each kind. They must come as Host has them, without robots state and memory.
+// Survey calls Survey for n hosts of each kind. They must equal those of Host, without robots state and memory.
 func (s *Stage) Survey(n int) frontier.Survey {
 	v, err := s.Frontier.Survey(s.Context(), n)
 	require.NoError(s, err, "Survey")
@@ -583,13 +541,12 @@ func (s *Stage) Survey(n int) frontier.Survey {
 	return v
 }
 
-// end finishes a turn with r, whose lease is filled in.
+// end finishes t with r, whose lease it fills in.
 func (s *Stage) end(t frontier.Turn, r frontier.Result) frontier.Finished {
 	r.Authority, r.Token = t.Authority, t.Token
 	return s.Finish(r)
 }
 
-// done closes tasks as Fetched.
 func done(ts ...frontier.Task) (ds []frontier.Done) {
 	for _, x := range ts {
 		ds = append(ds, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
@@ -603,7 +560,7 @@ type Mortal struct {
 	killed atomic.Bool
 }
 
-// OpenMortal opens the frontier in the file at path by open, which is that of an engine.
+// OpenMortal opens the frontier at path with open, which is that of an engine.
 func OpenMortal(open func(path string, o frontier.Options) (frontier.Frontier, error), path string, o frontier.Options) (m *Mortal, err error) {
 	m = &Mortal{}
 	barrier := o.Barrier
@@ -620,8 +577,8 @@ func OpenMortal(open func(path string, o frontier.Options) (frontier.Frontier, e
 	return m, err
 }
 
-// Kill ends the frontier as kill -9 would: what was applied and not committed is lost, every later call fails, and the next
-// opening finds an unclean stop.
+// Kill ends the frontier as kill -9 would: uncommitted results are lost, every later call fails, and the next opening
+// finds an unclean stop.
 func (m *Mortal) Kill() {
 	m.killed.Store(true)
 	nobody, _ := canon.ParseAuthority("http://nobody.test")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,17 +18,13 @@ import (
 
 // Workload drives an engine for a number of random steps, the same for the same seed: Add, Claim, ClaimAuthority,
 // Finish with outcomes, deferrals, links, host states and Keep, stale and repeated results, time, Sync, close and
-// crash. After every step what can be seen of it must be what the model says. One seed in five crashes often, so that
-// URLs are suspects for long.
-//
-// The engine leads and the model follows, because the contract leaves some choices to the engine: which of the hosts
-// that are due comes first, where a task comes again whose deferral is over, and what of the results since the last
-// commit a crash loses. The follower checks that each choice is a lawful one, and then makes it too.
+// crash. After every step it compares the engine with a follower. One seed in five crashes often, so that URLs are
+// suspects for long.
 func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 	t.Logf("workload of seed %d, %d steps", seed, steps) // shown when it fails
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		// Lease lengths end between milliseconds and all else on them, so that nothing falls on the same instant.
+		// Leases end between milliseconds and all else on them, so that nothing coincides.
 		o := frontier.Options{
 			LeaseLength: 20*time.Second + 500*time.Microsecond, Pace: 700 * time.Millisecond,
 			MaxURLs: 400, MaxURLsPerDomain: 170, MaxURLsPerAuthority: 90,
@@ -36,14 +33,20 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 			o.Order = frontier.DepthFirst
 		}
 		if seed%2 == 1 {
-			o.PaceOf = paceOf
+			o.PaceOf = func(a canon.Authority) time.Duration { // none, half of Pace, or all of it
+				return time.Duration(a.Host()[1]%3) * 350 * time.Millisecond
+			}
 		}
 		w := &workload{Stage: NewStage(t, h, dir, o), rand: rand.New(rand.NewPCG(seed, 0)), crashes: 1}
 		if seed%5 == 4 {
 			w.crashes = 10
 		}
 		w.follow = newFollower(w.Stage, o)
-		w.start()
+		var cs []frontier.Candidate
+		for i := range worldHosts {
+			cs = append(cs, w.Seeds(worldHost(i)+"/seed")...)
+		}
+		w.offer(cs)
 		for n := range steps {
 			name := w.step()
 			w.compare(fmt.Sprintf("step %d (%s)", n, name))
@@ -53,37 +56,21 @@ func Workload(t *testing.T, seed uint64, steps int, h Harness) {
 	})
 }
 
-// workload is a run of random steps.
 type workload struct {
 	*Stage
 	rand   *rand.Rand
 	follow *follower
-	turns  []frontier.Turn   // held; some of them have expired
+	turns  []frontier.Turn   // held; some have expired
 	past   []frontier.Result // finished or expired; for repeats
 	urls   int               // made so far
 
 	crashes int // their weight among the steps
 }
 
-// paceOf is a PaceOf for the hosts of the world: none, half of Pace, or all of it.
-func paceOf(a canon.Authority) time.Duration {
-	return time.Duration(a.Host()[1]%3) * 350 * time.Millisecond
-}
-
-// worldHosts is the number of authorities, of two to a domain; all are known from the start.
-const worldHosts = 6
+const worldHosts = 6 // authorities, of two to a domain; all are known from the start
 
 func worldHost(n int) string { return fmt.Sprintf("h%d.d%d", n%worldHosts, n%worldHosts/2) }
 
-func (w *workload) start() {
-	var cs []frontier.Candidate
-	for i := range worldHosts {
-		cs = append(cs, w.Seeds(worldHost(i)+"/seed")...)
-	}
-	w.offer(cs)
-}
-
-// step takes one random step and names it.
 func (w *workload) step() string {
 	actions := []struct {
 		weight int
@@ -118,18 +105,16 @@ func (w *workload) step() string {
 	panic("unreachable: the weights sum to sum")
 }
 
-// pass lets some milliseconds of virtual time pass.
 func (w *workload) pass(ms int) { time.Sleep(time.Duration(ms) * time.Millisecond) }
 
-// offer adds candidates.
 func (w *workload) offer(cs []frontier.Candidate) {
 	added, err := w.Frontier.Add(w.Context(), cs)
 	require.NoError(w, err, "Add")
 	Want(w.Stage, "Added", added, w.follow.Add(cs))
 }
 
-// claimSome claims for just under three milliseconds: everything else happens at whole ones, so that nothing becomes due
-// at the instant at which the claim is cancelled.
+// claimSome claims for just under three milliseconds: everything else happens at whole ones, so that nothing becomes
+// due at the instant when the claim is cancelled.
 func (w *workload) claimSome() {
 	w.pass(2)
 	ctx, cancel := context.WithTimeout(w.Context(), 3*time.Millisecond-time.Nanosecond)
@@ -153,7 +138,6 @@ func (w *workload) claimSome() {
 	}
 }
 
-// claimOne claims an authority for itself.
 func (w *workload) claimOne() {
 	a := w.Authority(worldHost(w.rand.Int()))
 	t, err := w.Frontier.ClaimAuthority(w.Context(), a)
@@ -166,7 +150,7 @@ func (w *workload) claimOne() {
 	}
 }
 
-// finishSome finishes some of the turns that are held, be they expired or not.
+// finishSome finishes some of the turns that are held, expired or not.
 func (w *workload) finishSome() {
 	var rs []frontier.Result
 	var kept []frontier.Turn
@@ -193,7 +177,7 @@ func (w *workload) finishSome() {
 	}
 }
 
-// repeatSome sends a result again that was finished, or whose turn had expired.
+// repeatSome sends an old result again.
 func (w *workload) repeatSome() {
 	if len(w.past) == 0 {
 		return
@@ -206,16 +190,15 @@ func (w *workload) repeatSome() {
 	w.follow.Repeat(r, fs[0])
 }
 
-// restartClean closes the frontier, waits, and opens it again.
 func (w *workload) restartClean() {
 	w.Close()
 	w.pass(w.rand.IntN(3000))
 	w.Open(w.Options)
 	w.turns, w.past = nil, nil
-	w.follow.Closed()
+	w.follow.open(time.Now(), w.follow.options, false, nil)
 }
 
-// restartCrash crashes the frontier, waits, and opens it again. Every other time it is synced first.
+// restartCrash crashes the frontier, waits, and opens it again. Every other time it syncs first.
 func (w *workload) restartCrash() {
 	if w.Harness.Crash == nil {
 		return
@@ -236,14 +219,13 @@ func (w *workload) restartCrash() {
 	})
 }
 
-// compare fails unless what can be seen of the engine is what the follower says.
 func (w *workload) compare(when string) {
 	w.CheckSums()
 	w.surveyed()
 	require.Empty(w, w.follow.pictured().Diff(w.Picture()), "%s: the model, then the engine", when)
 }
 
-// finale fetches all that is left, so that every URL is seen to end, but for those of hosts that are shut for good.
+// finale fetches all remaining tasks, except of hosts that are shut for good.
 func (w *workload) finale() {
 	for {
 		c := w.ClaimWithin(worldHosts, 7, time.Hour)
@@ -262,7 +244,7 @@ func (w *workload) finale() {
 	}
 }
 
-// candidates makes n candidates: new ones and known ones, of all kinds, some of them refused.
+// candidates makes n candidates: new and known ones, of all kinds, some of them refused.
 func (w *workload) candidates(n int) []frontier.Candidate {
 	var cs []frontier.Candidate
 	for range n {
@@ -283,7 +265,7 @@ func (w *workload) candidates(n int) []frontier.Candidate {
 	return cs
 }
 
-// result makes a result for a turn, and returns the tasks that it leaves.
+// result makes a result for a turn, and returns the tasks that it does not settle.
 func (w *workload) result(t frontier.Turn) (frontier.Result, []frontier.Task) {
 	r := resultOf(t)
 	var rest []frontier.Task
@@ -320,7 +302,7 @@ func (w *workload) result(t frontier.Turn) (frontier.Result, []frontier.Task) {
 	return r, rest
 }
 
-// duration returns up to most milliseconds, often none.
+// duration returns up to most milliseconds, often zero.
 func (w *workload) duration(most int) time.Duration {
 	return time.Duration(max(0, w.rand.IntN(most)-most/3)) * time.Millisecond
 }
@@ -342,7 +324,7 @@ func (w *workload) update() *frontier.HostUpdate {
 	return u
 }
 
-// retrySome has closed URLs tried again, and hosts opened, all or those of one authority.
+// retrySome calls Retry for all authorities or one.
 func (w *workload) retrySome() {
 	r := frontier.Retrial{
 		Outcome: frontier.Outcome(w.rand.IntN(int(frontier.Held) + 1)), Hosts: w.rand.IntN(2) == 0, Robots: w.rand.IntN(2) == 0,
@@ -356,12 +338,13 @@ func (w *workload) retrySome() {
 	got, err := w.Frontier.Retry(w.Context(), r)
 	require.Equalf(w, r.Check() != nil, err != nil, "Retry %+v: %v", r, err)
 	if err == nil {
-		Want(w.Stage, "Retried", got, w.follow.Retry(r))
+		want := followed(w.follow, func(s *state, _ time.Time) frontier.Retried { return s.retry(r) })
+		Want(w.Stage, "Retried", got, want)
 	}
 }
 
-// steerSome parks or drops a host, or has it rest, or drops URLs. A host is not steered again while a turn of it that was out at a Drop
-// still is: what becomes of its tasks is then open.
+// steerSome sends a random command. A host whose turn was out at a Drop is not steered again while it is: the end of
+// its tasks is then open.
 func (w *workload) steerSome() {
 	c := frontier.Steering{Authority: w.Authority(worldHost(w.rand.Int()))}
 	switch w.rand.IntN(9) {
@@ -400,23 +383,22 @@ func (w *workload) resumeSome() {
 	}
 }
 
-// command has an operator's command obeyed.
 func (w *workload) command(c frontier.Steering) {
-	h := w.Host(worldName(c.Authority))
+	h := w.Host(strings.TrimSuffix(c.Authority.Host(), ".test"))
 	if h.Leased && (c.Act == frontier.Resume || h.Hold.Act == frontier.Drop) {
 		return
 	}
 	got, err := w.Frontier.Steer(w.Context(), c)
 	require.NoErrorf(w, err, "Steer %+v", c)
-	wanted := w.follow.Steer(c)
+	wanted := followed(w.follow, func(s *state, now time.Time) frontier.Steered { return s.steer(now, c) })
 	if h.Hold.Act == frontier.Park && h.Hold.Wait != frontier.Never && c.Act == frontier.Park {
-		wanted.Changed = got.Changed // one park in the place of another that has begun before
+		wanted.Changed = got.Changed // a park that replaces an earlier one
 	}
 	Want(w.Stage, fmt.Sprintf("Steer %+v", c), got, wanted)
 }
 
-// coda adds two seeds and kills the process again and again with one of them in flight, until it has put them in
-// quarantine; that of a host which is shut stays out of it.
+// coda adds two seeds and kills the process again and again with one of them in flight, until both are quarantined,
+// except on a host that is shut.
 func (w *workload) coda() {
 	if w.Harness.Crash == nil {
 		return
@@ -433,18 +415,15 @@ func (w *workload) coda() {
 	}
 }
 
-// worldName is the inverse of auth.
-func worldName(a canon.Authority) string { return a.Host()[:len(a.Host())-len(".test")] }
-
-// surveyed fails unless the engine's survey is that of the model, but for the order of hosts with queues of one length.
+// surveyed fails unless the engine's survey is that of the model, except for the order of hosts with equal queues.
 func (w *workload) surveyed() {
 	n := w.rand.IntN(worldHosts + 1)
-	got, all := w.Survey(n), w.follow.Survey(worldHosts)
+	got, all := w.Survey(n), w.follow.survey(w.follow.now(), worldHosts)
 	for name, lists := range map[string][2][]frontier.Host{"Longest": {got.Longest, all.Longest}, "Shut": {got.Shut, all.Shut}} {
 		list := 0
 		for i, h := range lists[0] {
 			if h.Pending() == 0 {
-				continue // hosts with nothing pending may stand at the end
+				continue // hosts with nothing pending may be at the end
 			}
 			list++
 			require.Truef(w, i < len(lists[1]) && h.Pending() == lists[1][i].Pending(), "Survey.%s is%s, want%s", name, lengths(lists[0]), lengths(lists[1]))
