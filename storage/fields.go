@@ -11,50 +11,44 @@ import (
 	"time"
 )
 
-// Field is one thing that a line says. The table of them, in fields.go, is the schema: the JSON of the ledger, the
-// metadata records of the archive, the reader of either, and the tables in docs/reference/ledger.md and docs/reference/archives.md follow from
-// it.
+// Field is a field of a Line. The table fields is the schema: the ledger's JSON, the archive's metadata records, their
+// reader, and the tables in docs/reference/ledger.md and archives.md follow from it.
 type Field struct {
 	JSON     string // the name in the ledger
-	Metadata string // the name in an exchange's metadata record; empty when the record does not have it there
+	Metadata string // the name in an exchange's metadata record; empty if it is not in there
 	Meaning  string
 
-	place    int  // in the metadata record, from 1; 0 when it is not there
-	isAlways bool // said in the ledger whatever it is
-	// it leads to other sites: it stands behind the salt of a line, and its public form does not have it
-	isWithheld bool
-	said       func(*Line) bool // nil, or whether a zero is said
+	place      int              // in the metadata record, from 1; 0 when it is not there
+	isAlways   bool             // each line of the ledger has it
+	isWithheld bool             // it leads to other sites: it follows the salt of a line and is not in the line's public form
+	said       func(*Line) bool // nil, or whether the ledger has a zero
 	form       form
 }
 
-// form is how the values of a field are written and read.
 type form interface {
 	kind() string // what JSON makes of it
 	isZero(l *Line) bool
 	appendJSON(b []byte, l *Line) []byte
-	// readJSON sets the field from a JSON value that is valid and not null.
+	// readJSON sets the field from a valid JSON value other than null.
 	readJSON(l *Line, value []byte) error
-	// appendText appends the value as a metadata record has it, and setText reads that. A list has one element
-	// on a line, and setText adds one.
+	// appendText appends the value as in a metadata record; setText reads it. Each element of a list has its own line.
 	appendText(b []byte, l *Line) []byte
 	setText(l *Line, s string) error
 }
 
-// Kind is what JSON makes of the field's values: "string", "number", "boolean" or "array".
+// Kind returns the JSON type of the field's values: "string", "number", "boolean" or "array".
 func (f *Field) Kind() string { return f.form.kind() }
 
-// Always reports whether each line of the ledger has the field. Others are left out where they say nothing.
+// Always reports whether each line of the ledger has the field, also where it is zero.
 func (f *Field) Always() bool { return f.isAlways }
 
-// Withheld reports whether the field leads to other sites: the public form of a line of the ledger does not have it.
+// Withheld reports whether the public form of a line lacks the field, since it leads to other sites.
 func (f *Field) Withheld() bool { return f.isWithheld }
 
-// IsSaid reports whether l has something to say there: more than a zero, or a zero that means something.
-func (f *Field) IsSaid(l *Line) bool {
-	return !f.form.isZero(l) || f.said != nil && f.said(l)
-}
+// IsSaid reports whether l has a value there: more than a zero, or a zero with a meaning.
+func (f *Field) IsSaid(l *Line) bool { return !f.form.isZero(l) || f.said != nil && f.said(l) }
 
-// Lines are the values of a field that a metadata record has several times, one on a line, and whether it is such.
+// Lines returns the values, one on a line, of a field that a metadata record repeats. It reports false for another field.
 func (f *Field) Lines(l *Line) (string, bool) {
 	if t, ok := f.form.(lines); ok {
 		return *t(l), true
@@ -62,11 +56,11 @@ func (f *Field) Lines(l *Line) (string, bool) {
 	return "", false
 }
 
-// AppendText appends the field's value as a metadata record has it.
+// AppendText appends the field's value as in a metadata record.
 func (f *Field) AppendText(b []byte, l *Line) []byte { return f.form.appendText(b, l) }
 
-// SetText reads what AppendText wrote into l; of a repeated field it adds a line. An error leaves l as it was, and
-// names the field.
+// SetText reads the output of AppendText into l; for a repeated field it adds a line. An error names the field and leaves l
+// unchanged.
 func (f *Field) SetText(l *Line, s string) error {
 	if err := f.form.setText(l, s); err != nil {
 		return fmt.Errorf("field %q: %w", f.Metadata, err)
@@ -74,7 +68,6 @@ func (f *Field) SetText(l *Line, s string) error {
 	return nil
 }
 
-// text is a field of text; a type of words is one, too.
 type text struct {
 	get func(*Line) string
 	set func(*Line, string)
@@ -97,7 +90,7 @@ func (t text) readJSON(l *Line, value []byte) error {
 	return err
 }
 
-// lines is a text of several lines, which JSON has as an array.
+// lines is a text of several lines, in JSON an array.
 type lines func(*Line) *string
 
 func (lines) kind() string                          { return "array" }
@@ -125,7 +118,7 @@ func (t lines) readJSON(l *Line, value []byte) error {
 	return err
 }
 
-// Limits of the lines of a repeated field of a metadata record: more than anybody writes.
+// Limits of the lines of a repeated field of a metadata record: more than any writer needs.
 const (
 	MaxText  = 64 << 10 // bytes
 	MaxLines = 1000
@@ -146,7 +139,6 @@ func (t lines) setText(l *Line, s string) error {
 	return nil
 }
 
-// number is a whole number.
 type number struct {
 	get func(*Line) int64
 	set func(*Line, int64)
@@ -154,7 +146,7 @@ type number struct {
 }
 
 func numberOf[N int | int64](at func(*Line) *N) form {
-	var most N = 1<<(strconv.IntSize-1) - 1 // an int64 of a line stays below, too
+	var most N = 1<<(strconv.IntSize-1) - 1 // also bounds an int64 of a line
 	return number{func(l *Line) int64 { return int64(*at(l)) }, func(l *Line, n int64) { *at(l) = N(n) }, int64(most)}
 }
 
@@ -176,7 +168,6 @@ func (n number) setText(l *Line, s string) error {
 	return nil
 }
 
-// flag is true or left out.
 type flag func(*Line) *bool
 
 func (flag) kind() string                          { return "boolean" }
@@ -195,7 +186,6 @@ func (f flag) setText(l *Line, s string) error {
 	return nil
 }
 
-// instant is a time, to the microsecond.
 type instant func(*Line) *time.Time
 
 func (instant) kind() string          { return "string" }
@@ -205,7 +195,7 @@ func (i instant) appendJSON(b []byte, l *Line) []byte {
 }
 func (i instant) appendText(b []byte, l *Line) []byte { return i(l).UTC().AppendFormat(b, timeForm) }
 
-// readJSON takes a time in the one form that appendJSON writes.
+// readJSON accepts only the form that appendJSON writes.
 func (i instant) readJSON(l *Line, value []byte) error {
 	if err := i(l).UnmarshalJSON(value); err != nil {
 		return err
@@ -225,11 +215,11 @@ func (i instant) setText(l *Line, s string) error {
 	return err
 }
 
-// duration is in milliseconds with up to three decimals, cut to the microsecond: an end must not be said later than it
-// was known to be, nor a pause longer.
+// duration is in milliseconds with up to three decimals, truncated to microseconds: neither an end nor a delay may be
+// recorded as later or longer than it was.
 type duration func(*Line) *time.Duration
 
-// longest is more than any exchange, pace or gap takes; what is longer would not add up.
+// longest is more than any exchange, delay or gap takes; sums of longer ones would overflow.
 const longest = 10 * 365 * 24 * time.Hour
 
 func (duration) kind() string                          { return "number" }
@@ -254,7 +244,6 @@ func (d duration) setText(l *Line, s string) error {
 	return nil
 }
 
-// endpoint is an address and a port.
 type endpoint func(*Line) *netip.AddrPort
 
 func (endpoint) kind() string          { return "string" }
@@ -278,8 +267,8 @@ func (e endpoint) readJSON(l *Line, value []byte) error {
 
 func (e endpoint) setText(l *Line, s string) error { return e(l).UnmarshalText([]byte(s)) }
 
-// fields is the schema, in the order of the ledger, which ends in the fields that are withheld. A number is the field's place in the metadata record, which has
-// Heritrix's names where it has one.
+// fields is the schema, in the order of the ledger. The number is the place in the metadata record, whose names are
+// Heritrix's where it has one.
 var fields = []Field{
 	field("time", 0, "", instant(func(l *Line) *time.Time { return &l.Time }),
 		"time of the decision").always(),
@@ -309,7 +298,7 @@ var fields = []Field{
 		"ID of its archived record"),
 	field("standard", 21, "robotsStandard", textOf(func(l *Line) *string { return &l.Standard }),
 		"the robots standard used to parse it"),
-	// A pace of 0 that somebody asked for is no missing pace.
+	// An explicit delay of 0 is not a missing one.
 	field("pace_ms", 23, "paceMs", duration(func(l *Line) *time.Duration { return &l.Pace }),
 		"delay required before the request; present if `pace_by` is").when(func(l *Line) bool { return l.PaceBy != "" }),
 	field("pace_by", 24, "paceBy", textOf(func(l *Line) *PaceBy { return &l.PaceBy }),
@@ -399,10 +388,9 @@ func (f Field) when(said func(*Line) bool) Field {
 	return f
 }
 
-// Fields are what a line can say, in the order of the ledger.
+// Fields returns the schema in the order of the ledger.
 func Fields() []Field { return slices.Clone(fields) }
 
-// inMetadata are the fields of a metadata record, in its order.
 var inMetadata = func() []*Field {
 	order := make([]*Field, len(fields)+1)
 	for i := range fields {
@@ -413,7 +401,7 @@ var inMetadata = func() []*Field {
 	return slices.DeleteFunc(order, func(f *Field) bool { return f == nil })
 }()
 
-// InMetadata are the fields that the metadata record of an exchange has, in its order. The slice is not to be changed.
+// InMetadata returns the fields of an exchange's metadata record in its order. The caller must not change the slice.
 func InMetadata() []*Field { return inMetadata }
 
 var byJSON, byMetadata = func() (json, metadata map[string]*Field) {
@@ -428,5 +416,5 @@ var byJSON, byMetadata = func() (json, metadata map[string]*Field) {
 	return json, metadata
 }()
 
-// FieldOfMetadata returns the field that a metadata record calls name, or nil.
+// FieldOfMetadata returns the field with that name in metadata records, or nil.
 func FieldOfMetadata(name string) *Field { return byMetadata[name] }

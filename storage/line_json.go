@@ -15,14 +15,14 @@ import (
 // timeForm always has six decimals, unlike RFC3339Nano, so that times sort as text.
 const timeForm = "2006-01-02T15:04:05.000000Z"
 
-// Salt keeps the digest of what a line withholds from being guessed.
+// Salt prevents guessing withheld fields from the digest of a line.
 type Salt [16]byte
 
-// AppendJSON appends l as one JSON object, without a newline, as the ledger's schema says but for the salt. It neither
-// reflects nor allocates: there is a line for every URL ever met.
+// AppendJSON appends l as one JSON object of the ledger's schema, without salt and newline. It uses no reflection and does
+// not allocate, since there is a line for every URL found.
 func (l *Line) AppendJSON(b []byte) []byte { return l.appendJSON(b, nil) }
 
-// AppendSalted is AppendJSON with the salt before the fields that are withheld, as a ledger has it.
+// AppendSalted is AppendJSON with the salt before the withheld fields, as in a ledger.
 func (l *Line) AppendSalted(b []byte, salt *Salt) []byte { return l.appendJSON(b, salt) }
 
 func (l *Line) appendJSON(b []byte, salt *Salt) []byte {
@@ -30,7 +30,8 @@ func (l *Line) appendJSON(b []byte, salt *Salt) []byte {
 	for i := range fields {
 		f := &fields[i]
 		if f.isWithheld && salt != nil {
-			b, salt = appendSalt(b, salt), nil
+			b = append(hex.AppendEncode(append(b, `,"`+saltName+`":"`...), salt[:]), '"')
+			salt = nil
 		}
 		if !f.isAlways && !f.IsSaid(l) {
 			continue
@@ -42,16 +43,8 @@ func (l *Line) appendJSON(b []byte, salt *Salt) []byte {
 	return append(b, '}')
 }
 
-// saltName is the field of the salt.
 const saltName = "salt"
 
-func appendSalt(b []byte, salt *Salt) []byte {
-	b = append(b, `,"`+saltName+`":"`...)
-	b = hex.AppendEncode(b, salt[:])
-	return append(b, '"')
-}
-
-// appendMillis appends d in milliseconds, cut to the microsecond.
 func appendMillis(b []byte, d time.Duration) []byte {
 	µs := d.Microseconds()
 	if µs < 0 {
@@ -69,8 +62,8 @@ func appendMillis(b []byte, d time.Duration) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string (RFC 8259 7). Characters that cannot be printed are escaped, and octets
-// that are no UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string (RFC 8259 7). It escapes characters that cannot be printed and replaces invalid
+// UTF-8 with U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	from := 0 // s[from:i] is to be copied as it is
@@ -103,7 +96,7 @@ func appendEscape(b []byte, r rune) []byte {
 	return append(b, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// readMillis reads milliseconds with up to three decimals, exactly, which a float64 would not.
+// readMillis reads milliseconds with up to three decimals exactly, unlike a float64.
 func readMillis(s string) (time.Duration, error) {
 	digits, negative := strings.CutPrefix(s, "-")
 	whole, fraction, pointed := strings.Cut(digits, ".")
@@ -126,7 +119,6 @@ func readMillis(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// noValue says of a text that it is no value of its field, and why.
 func noValue(s string, err error) error {
 	if cause := errors.Unwrap(err); cause != nil { // strconv's own error repeats the text
 		err = cause
@@ -134,12 +126,10 @@ func noValue(s string, err error) error {
 	return fmt.Errorf("%.80q is not a value of it: %w", s, err)
 }
 
-// saltKey is where a line is cut for its public form, wherever it stands first.
 var saltKey = []byte(`,"` + saltName + `":"`)
 
-// ParseLine reads what AppendJSON or AppendSalted wrote, in the one form that CheckForm accepts. It passes over fields
-// that it does not know. The salt is no part of a Line. Behind it stands what is withheld and nothing else: another field
-// there would be read, and not be in the line's public form.
+// ParseLine reads the output of AppendJSON or AppendSalted in the only form that CheckForm accepts, and skips unknown
+// fields and the salt. Only withheld fields may follow the salt: any other would be read but missing in the public form.
 func ParseLine(b []byte) (Line, error) {
 	var l Line
 	salted := false
@@ -172,25 +162,24 @@ func ParseLine(b []byte) (Line, error) {
 
 var errNoObject = errors.New("a line is one JSON object")
 
-// maxDepth is how deep a line or mark may be nested: more than any is, and less than readers in other languages take.
+// maxDepth bounds the nesting of a line or mark: more than any has, and less than readers in other languages accept.
 const maxDepth = 64
 
 // maxNames bounds the names of an object and of those around it, which CheckForm compares with each other.
 const maxNames = 1 << 10
 
-// CheckForm refuses a line or mark of a ledger that readers of JSON may read in several ways: it is one object without
-// white space between its tokens; names are lower-case letters, digits and underscores, each once in its object. b may
-// end with the newline of its file. The ledger, its proofs and the audit share this check.
+// CheckForm returns an error for a line or mark of a ledger that JSON readers may read in several ways. It must be one
+// object without white space between tokens; names are lower-case letters, digits and underscores, unique in their
+// object. b may end with a newline. The ledger, its proofs and the audit share this check.
 func CheckForm(b []byte) error {
 	_, err := membersOf(b, nil)
 	return err
 }
 
-// member is a member of an object.
 type member struct{ name, value []byte }
 
-// membersOf is CheckForm. It appends the members of the object to all, unless that is nil. It exists for its speed: encoding/json
-// reads a line into a struct by reflection, in some four times the time, and there is a line for every URL ever met.
+// membersOf is CheckForm, and appends the members of the object to all unless that is nil. encoding/json takes four times
+// as long, and there is a line for every URL found.
 func membersOf(b []byte, all []member) ([]member, error) {
 	b = bytes.TrimSuffix(b, []byte("\n"))
 	if !json.Valid(b) {
@@ -245,7 +234,6 @@ func membersOf(b []byte, all []member) ([]member, error) {
 	return all, nil
 }
 
-// checkName refuses the name of a member that is among those before it, or is not of the form of CheckForm.
 func checkName(before [][]byte, name []byte) error {
 	if len(name) == 0 {
 		return errors.New("a name is empty")
@@ -263,7 +251,6 @@ func checkName(before [][]byte, name []byte) error {
 	return nil
 }
 
-// quoted is the length of the string that valid JSON begins with.
 func quoted(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {

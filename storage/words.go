@@ -2,25 +2,23 @@ package storage
 
 import "strings"
 
-// The words that a line says of itself. docs/reference/ledger.md has what each means, and a test holds the page to the tables
-// below. Each is a type of its own, so that none stands where another belongs.
+// The words of a line's fields. docs/reference/ledger.md defines them; a test compares the page with these tables.
 
-// Decision is which part of the story decided.
+// Decision is the kind of decision.
 type Decision string
 
 // Decisions.
 const (
-	DecisionAllow    Decision = "allow"    // the gate let the URL pass, and this is how it ended
+	DecisionAllow    Decision = "allow"    // the URL was requested, and this is the result
 	DecisionDisallow Decision = "disallow" // robots.txt forbids it
 	DecisionRefuse   Decision = "refuse"   // scope, trap or budget; the reason names the rule
 	DecisionHold     Decision = "hold"     // a trap's history; the reason names the rule
 	DecisionOptOut   Decision = "opt-out"  // an opt-out list has it: line, rule and list are those of its entry
 	DecisionRobots   Decision = "robots"   // an exchange for robots.txt
-	// an exchange for the proof that a host is the operator's own, or why there was none
-	DecisionOwner Decision = "owner"
+	DecisionOwner    Decision = "owner"    // an exchange to prove that a host is the operator's own, or why it was skipped
 )
 
-// Kind is how a URL was found. Empty is for what is no task.
+// Kind is how a URL was found. It is empty for robots.txt and proofs of ownership.
 type Kind string
 
 // Kinds.
@@ -31,13 +29,13 @@ const (
 	KindRedirect Kind = "redirect"
 	KindSitemap  Kind = "sitemap" // listed in a sitemap
 	KindMap      Kind = "map"     // named as a sitemap, or an index of them
-	KindScript   Kind = "script"  // a script names what looks like a file
+	KindScript   Kind = "script"  // a string in a script that looks like a file name
 )
 
-// PaceBy is who asked for a pause. Empty is for nobody.
+// PaceBy is the reason for a delay. Empty means that there is none.
 type PaceBy string
 
-// Those who ask for a pause.
+// Reasons for a delay.
 const (
 	ByFloor        PaceBy = "floor"
 	ByCrawlDelay   PaceBy = "crawl-delay"
@@ -47,15 +45,15 @@ const (
 	ByRateLimit    PaceBy = "ratelimit"
 	ByRetryAfter   PaceBy = "retry-after"
 	ByErrors       PaceBy = "errors"       // failures in a row, or a 429 or 503 without Retry-After
-	ByHostSetting  PaceBy = "host setting" // the operator, for some hosts alone
-	ByOperator     PaceBy = "operator"     // who raised the pace while the run went on
-	ByRobots       PaceBy = "robots.txt"   // that could not be had, and is asked for again later
+	ByHostSetting  PaceBy = "host setting" // the operator, for some hosts
+	ByOperator     PaceBy = "operator"     // the operator, during the run
+	ByRobots       PaceBy = "robots.txt"   // it was unavailable and is requested again later
 )
 
-// Outcome is what became of a URL: a frontier outcome's name, or Deferred.
+// Outcome is the result for a URL: the name of a frontier outcome, or OutcomeDeferred.
 type Outcome string
 
-// Outcomes. Lines of Robots and Owner have none: they are no tasks.
+// Outcomes. Lines of DecisionRobots and DecisionOwner have none.
 const (
 	OutcomeFetched    Outcome = "fetched"
 	OutcomeRedirected Outcome = "redirected"
@@ -64,56 +62,52 @@ const (
 	OutcomeGone       Outcome = "gone"
 	OutcomeDropped    Outcome = "dropped"
 	OutcomeHeld       Outcome = "held"
-	OutcomeDeferred   Outcome = "deferred" // it comes again
+	OutcomeDeferred   Outcome = "deferred" // it is requested again later
 )
 
-// Change is what became of a URL since the crawl's generation before. It is empty in the first one, and where nothing
-// was learned.
+// Change is the change of a URL since the previous generation. It is empty in the first, and where nothing was learned.
 type Change string
 
 // Changes.
 const (
-	ChangeNew       Change = "new"       // there was nothing, or nothing that can be read
-	ChangeChanged   Change = "changed"   // another payload, or another place that a redirect leads to
-	ChangeUnchanged Change = "unchanged" // the server says so, or the payload is the same
-	ChangeFresh     Change = "fresh"     // not asked: the archived answer holds still, by the server's own word
-	ChangeGone      Change = "gone"      // 404 or 410, where something was
+	ChangeNew       Change = "new"       // the previous generation has nothing readable
+	ChangeChanged   Change = "changed"   // another payload, or another redirect target
+	ChangeUnchanged Change = "unchanged" // by a 304, or the same payload
+	ChangeFresh     Change = "fresh"     // not requested: the archived response is still fresh by its own headers
+	ChangeGone      Change = "gone"      // 404 or 410 for a URL that existed
 )
 
-// Reasons of an exchange that brought nothing of use, other than a status. Package fetch classes failures by them.
+// Reasons of a failed exchange, other than a status. Package fetch classes failures by them.
 const (
-	ReasonDNS            = "dns"             // the look-up failed or gave no address
+	ReasonDNS            = "dns"             // the lookup failed or returned no address
 	ReasonNXDomain       = "nxdomain"        // the name does not exist
-	ReasonPrivateAddress = "private address" // every address of the host is refused by the guard
-	ReasonNoIPv4         = "no IPv4 address" // IPv4 alone is to be used, and the host has none
-	ReasonNoIPv6         = "no IPv6 address" // likewise
-	ReasonProxy          = "proxy"           // the proxy does not lead there, or cannot be used
+	ReasonPrivateAddress = "private address" // the guard refuses every address of the host
+	ReasonNoIPv4         = "no IPv4 address" // the operator allows only IPv4
+	ReasonNoIPv6         = "no IPv6 address" // the operator allows only IPv6
+	ReasonProxy          = "proxy"           // the proxy does not connect to it, or cannot be used
 	ReasonOptOut         = "opt-out"         // the host or its address is on an opt-out list
-	ReasonConnect        = "connect"         // no connection: somebody is there, and refuses it
-	ReasonNoRoute        = "no route"        // no connection: nobody is there, or no way leads there
-	ReasonTLS            = "tls"             // handshake, or an alert later on
-	// the server's certificate: nobody trusted issued it, it is for another name, or its time is over or has not begun
-	ReasonTLSIssuer  = "tls unknown issuer"
-	ReasonTLSName    = "tls wrong name"
-	ReasonTLSExpired = "tls expired"
-	ReasonTimeout    = "timeout"    // any of the time-outs but that of the look-up
-	ReasonReset      = "reset"      // the connection ended before a complete response head
-	ReasonProtocol   = "protocol"   // not HTTP/1.x
-	ReasonIncomplete = "incomplete" // the connection ended within the body
-	ReasonCoding     = "coding"     // the body arrived whole, its content coding is broken
-	ReasonAborted    = "aborted"    // the crawl was
-	ReasonTooSlow    = "too slow"   // longer than one exchange may take
-	// less than the least speed came, or others needed the place of a slow exchange
-	ReasonSlow  = "slow"
-	ReasonLease = "lease" // it took longer than a lease allows
-	ReasonPanic = "panic" // a defect of ours
+	ReasonConnect        = "connect"         // the host refuses the connection
+	ReasonNoRoute        = "no route"        // no host or no route there
+	ReasonTLS            = "tls"             // handshake, or a later alert
+	ReasonTLSIssuer      = "tls unknown issuer"
+	ReasonTLSName        = "tls wrong name"
+	ReasonTLSExpired     = "tls expired" // or not valid yet
+	ReasonTimeout        = "timeout"     // any timeout except that of the lookup
+	ReasonReset          = "reset"       // the connection ended before a complete response head
+	ReasonProtocol       = "protocol"    // not HTTP/1.x
+	ReasonIncomplete     = "incomplete"  // the connection ended within the body
+	ReasonCoding         = "coding"      // the body arrived whole, its content coding is broken
+	ReasonAborted        = "aborted"     // the crawl was
+	ReasonTooSlow        = "too slow"    // longer than one exchange may take
+	ReasonSlow           = "slow"        // below the minimum speed, or other exchanges needed the slot
+	ReasonLease          = "lease"       // it took longer than a lease allows
+	ReasonPanic          = "panic"       // a defect of the crawler
 
-	// NamedByScript stands before the status 404 or 410 of what a script alone named: most such names are files, some are
-	// words.
+	// NamedByScript precedes the status 404 or 410 of a URL that only a script names: not all such strings are files.
 	NamedByScript = "named by script: "
 )
 
-// OfScript says for people how a URL ended that a script alone names.
+// OfScript names for users the outcome of a URL that only a script names.
 func OfScript(o Outcome) string {
 	switch o {
 	case OutcomeFetched:
@@ -124,39 +118,38 @@ func OfScript(o Outcome) string {
 	return string(o)
 }
 
-// ToHead is the end of the reason of an answer to HEAD that GET is to confirm.
+// ToHead ends the reason of a response to HEAD that GET has yet to confirm.
 const ToHead = " to HEAD"
 
-// Reasons that name a rule begin with the part that has it.
+// Reasons that name a rule begin with its part of the crawler.
 const (
-	RuleOfTraps = "trap:"
-	RuleOfScope = "scope:"
-
+	RuleOfTraps  = "trap:"
+	RuleOfScope  = "scope:"
 	RuleOfBudget = "budget: " // the name of its flag follows
 
-	// Rules of the scope by how a link was found: a later one may bring the URL in.
+	// Rules of the scope that depend on how a link was found: another link may bring the URL in later.
 	RuleNoFollow = "scope:nofollow"
 	RuleDepth    = "scope:depth"
 )
 
-// Asked sums up exchanges: those that have a record each.
+// Asked sums up the exchanges that have a record.
 type Asked struct {
 	Exchanges int64 // robots.txt and redirects included
 	Answers   int64 // of them, those that brought a response head
 	Robots    int64 // of them, those for robots.txt
 	Octets    int64 // received
 
-	Kinds map[string]int64 // of the answers, by KindsOfAnswer
+	Kinds map[string]int64 // number of responses by KindsOfAnswer
 }
 
 // Prefixes of the names of KindsOfAnswer.
 const (
-	PrefixStatus = "status: " // and the class of the status code
-	PrefixType   = "type: "   // and the media type of a 2xx answer
+	PrefixStatus = "status: " // followed by the class of the status code
+	PrefixType   = "type: "   // followed by the media type of a 2xx response
 )
 
-// KindsOfAnswer are the names under which an answer is counted: its class of status, and if that is 2xx its media type as
-// TypeWord has it.
+// KindsOfAnswer returns the names under which a response is counted: its status class and, for 2xx, the TypeWord of its
+// media type.
 func KindsOfAnswer(status int, mediaType string) []string {
 	switch {
 	case status < 100 || status > 599:
@@ -167,7 +160,7 @@ func KindsOfAnswer(status int, mediaType string) []string {
 	return []string{PrefixStatus + string('0'+rune(status/100)) + "xx"}
 }
 
-// TypeWord is a media type for statistics: one of few words, whatever servers invent.
+// TypeWord reduces a media type to one of a few words for statistics.
 func TypeWord(mediaType string) string {
 	switch mediaType {
 	case "":
@@ -183,7 +176,7 @@ func TypeWord(mediaType string) string {
 	return "other"
 }
 
-// Beyond returns what a has and b has not, nothing of it below zero.
+// Beyond returns a − b, with nothing below zero.
 func (a Asked) Beyond(b Asked) Asked {
 	more := Asked{
 		max(a.Exchanges-b.Exchanges, 0), max(a.Answers-b.Answers, 0),

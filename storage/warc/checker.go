@@ -3,8 +3,8 @@ package warc
 import (
 	"bytes"
 	"cmp"
-	"crypto/md5"  //nolint:gosec // what other crawlers wrote is verified, not trusted
-	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/md5"  //nolint:gosec // verifies other crawlers' digests
+	"crypto/sha1" //nolint:gosec // as above
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base32"
@@ -18,13 +18,12 @@ import (
 	"strings"
 )
 
-// Checker checks archives, also those of other crawlers: what a Lenient reader finds, digests, and references between
-// the records of all files that it is given. It remembers fingerprints: 16 bytes of a record, of a response twice as
-// many, so about 50 octets with the table they are in.
+// Checker checks archives of any crawler: the findings of a Lenient reader, digests, and references between the records of
+// all its files. It keeps 16 bytes of fingerprints a record, twice that for a response: about 50 with the map.
 type Checker struct {
 	seed   maphash.Seed
 	ids    map[uint64]uint64 // fingerprints: of a record id, of its payload digest (0 for none)
-	wanted map[uint64]want   // references to what was not met yet
+	wanted map[uint64]want   // references to records not met so far
 	many   bool              // there were more than maxWanted
 
 	file  int
@@ -32,7 +31,7 @@ type Checker struct {
 	stats Checked
 }
 
-// want is a reference to a record that was not met yet.
+// want is a reference to a record not met so far.
 type want struct {
 	file    int
 	offset  int64
@@ -40,23 +39,21 @@ type want struct {
 	payload uint64 // of the revisit that refers to it
 }
 
-// maxWanted bounds the references that are remembered. In an archive in order few are open at any time.
+// maxWanted bounds the open references kept in memory. An archive in order has few at any time.
 const maxWanted = 1 << 20
 
-// Checked says how much was checked.
+// Checked counts what was checked.
 type Checked struct {
 	Records int64
 	Blocks  int64 // block digests that hold
 	Bodies  int64 // payload digests that hold
 }
 
-// NewChecker returns a Checker that has met nothing.
 func NewChecker() *Checker {
 	return &Checker{seed: maphash.MakeSeed(), ids: map[uint64]uint64{}, wanted: map[uint64]want{}}
 }
 
-// File checks the archive that r reads from its beginning and calls found for each finding. Its error is one of
-// reading.
+// File checks the archive r from its beginning and calls found for each finding. It fails only if r does.
 func (c *Checker) File(r io.Reader, found func(Finding)) (Checked, error) {
 	c.found, c.stats = found, Checked{}
 	defer func() { c.file++ }()
@@ -80,7 +77,7 @@ func (c *Checker) File(r io.Reader, found func(Finding)) (Checked, error) {
 	}
 }
 
-// Finish calls found for each reference to a record that no file holds, with the number of its file, from 0.
+// Finish calls found for each reference to a record that no file holds, with the number of the referring file, from 0.
 func (c *Checker) Finish(found func(file int, f Finding)) {
 	var left []want
 	for _, w := range c.wanted {
@@ -102,7 +99,6 @@ func (c *Checker) tell(r *Record, code, format string, args ...any) {
 	c.found(Finding{r.Offset, code, fmt.Sprintf(format, args...)})
 }
 
-// print is the fingerprint of s, never 0.
 func (c *Checker) print(s string) uint64 { return maphash.String(c.seed, s) | 1 }
 
 func (c *Checker) head(r *Record) {
@@ -164,7 +160,6 @@ func (c *Checker) original(r *Record, payload uint64) {
 	}
 }
 
-// refer checks that the record which r names is there, or will be.
 func (c *Checker) refer(r *Record, id, code string, payload uint64) {
 	if id == "" {
 		return
@@ -188,7 +183,7 @@ func (c *Checker) refer(r *Record, id, code string, payload uint64) {
 	}
 }
 
-// digests reads the block of r and verifies what is said of it. A block that ends early has been named by the reader.
+// digests reads the block of r and verifies its digests. The reader has reported a block that ends early.
 func (c *Checker) digests(r *Record) {
 	block := c.digest(r, "WARC-Block-Digest")
 	src := r.Block
@@ -196,7 +191,7 @@ func (c *Checker) digests(r *Record) {
 		src = io.TeeReader(src, block)
 	}
 	var payload *Digest
-	// A revisit's is that of another record's payload; of a truncated or segmented one not all is here.
+	// A revisit's digest is of another record's payload; a truncated or segmented record lacks a part of its payload.
 	if r.Type != "revisit" && r.Fields.Get("WARC-Truncated") == "" && r.Fields.Get("WARC-Segment-Number") == "" {
 		payload = c.digest(r, "WARC-Payload-Digest")
 	}
@@ -214,7 +209,7 @@ func (c *Checker) digests(r *Record) {
 	c.stats.Blocks++
 }
 
-// digest reads a digest field of r, nil if there is none that can be verified.
+// digest parses a digest field of r; nil if it cannot be verified.
 func (c *Checker) digest(r *Record, field string) *Digest {
 	v := r.Fields.Get(field)
 	if v == "" {
@@ -228,7 +223,7 @@ func (c *Checker) digest(r *Record, field string) *Digest {
 	return d
 }
 
-// payload reads the payload from src, verifies its digest, and reports whether src could be read.
+// payload verifies the payload digest and reports whether src could be read.
 func (c *Checker) payload(r *Record, src io.Reader, said *Digest) bool {
 	coded := ParseDigest(r.Fields.Get("WARC-Payload-Digest")) // of the body with its transfer coding
 	if !strings.HasPrefix(strings.ToLower(r.Fields.Get("Content-Type")), "application/http") {
@@ -242,7 +237,7 @@ func (c *Checker) payload(r *Record, src io.Reader, said *Digest) bool {
 			return false
 		}
 		h.src.w = coded
-		_, _ = io.Copy(said, h.Payload) // a body that does not keep its coding has another digest
+		_, _ = io.Copy(said, h.Payload) // an invalid transfer coding gives another digest
 		if _, err := io.Copy(io.Discard, &h.src); err != nil {
 			return false
 		}
@@ -259,7 +254,7 @@ func (c *Checker) payload(r *Record, src io.Reader, said *Digest) bool {
 	return true
 }
 
-// Digest is what a digest field says (WARC 1.1, 5.8), and the hash of what was written to it.
+// Digest is the value of a digest field (WARC 1.1, 5.8), and a hash to compare with it.
 type Digest struct {
 	hash.Hash
 	Label string // of the algorithm, in lower case and without a hyphen
@@ -267,8 +262,7 @@ type Digest struct {
 	want []byte // nil for a value that no digest of the algorithm has
 }
 
-// ParseDigest reads the value of a digest field, "algorithm:digest" in base16 or base32. It returns nil without one, or if
-// the algorithm is not known.
+// ParseDigest parses a digest field, "algorithm:digest" in base16 or base32. It returns nil for an unknown algorithm.
 func ParseDigest(field string) *Digest {
 	label, text, _ := strings.Cut(field, ":")
 	d := &Digest{Label: strings.Replace(strings.ToLower(label), "sha-", "sha", 1)}
@@ -295,5 +289,5 @@ func ParseDigest(field string) *Digest {
 	return d
 }
 
-// Holds reports whether what was written has the digest of the field.
+// Holds reports whether the bytes written to d have the digest of the field.
 func (d *Digest) Holds() bool { return bytes.Equal(d.Sum(nil), d.want) }

@@ -23,20 +23,19 @@ import (
 	"curtsy/storage/spool"
 )
 
-// exchange is a storage.Record made ready: checked, digested, its ids given. It can be pressed more than once, and
-// it belongs to a compressor, so that its memory is used again.
+// exchange is a checked storage.Record with digests and ids. It can be compressed more than once, and belongs to a
+// compressor to reuse its memory.
 type exchange struct {
 	request, answer, told head // without a warcinfo id; a kind "" is no record
 	sent                  bytes.Reader
 	received              *io.SectionReader
 	line                  bytes.Reader // the block of told
-	said                  storage.Line // what told tells: here, so that it need not be allocated
+	said                  storage.Line // of told; here to save its allocation
 	heads                 string       // as storage.Line.Heads
 	entry                 Entry        // of the answer, for an Index; without File, Offset and Length
-	from, to              int64        // where the answer's member stands in the spool
+	from, to              int64        // the answer's member in the spool
 }
 
-// prepare checks r, chooses its records and computes the digests of their blocks.
 func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *storage.Record) error {
 	if err := check(r); err != nil {
 		return err
@@ -46,7 +45,13 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 	e.sent.Reset(r.Request)
 	asked, answered := len(r.Request) > 0, r.Response != nil && r.Response.Size() > 0
 	tells := r.Line != nil && (asked || answered)
-	ids := w.newURNs(count(asked, answered, tells))
+	n := 0
+	for _, is := range [...]bool{asked, answered, tells} {
+		if is {
+			n++
+		}
+	}
+	ids := w.newURNs(n)
 	if asked {
 		n := int64(len(r.Request))
 		e.request = common
@@ -77,16 +82,6 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 	return nil
 }
 
-func count(are ...bool) (n int) {
-	for _, is := range are {
-		if is {
-			n++
-		}
-	}
-	return n
-}
-
-// choose decides whether the answer is a response or a revisit, and what of it is kept.
 func (e *exchange) choose(originals Originals, r *storage.Record) error {
 	a := &e.answer
 	a.kind, a.length, a.truncated = "response", r.Response.Size(), r.Truncated
@@ -104,7 +99,7 @@ func (e *exchange) choose(originals Originals, r *storage.Record) error {
 	if err != nil {
 		return fmt.Errorf("warc: look for an earlier response like %s: %w", r.URL, err)
 	}
-	// An earlier archive's index is not ours: nothing is referred to that would leave its line.
+	// An index of another crawl may hold anything: do not refer to what would leave its line.
 	if !known || o.URL == "" || !solid(o.URL) || !solid(o.ID) || o.Date.IsZero() {
 		return nil
 	}
@@ -146,8 +141,8 @@ func (e *exchange) tell(p *compressor, id string, r *storage.Record) {
 		kind: "metadata", date: r.Time, target: r.URL, id: id, concurrent: e.id(),
 		media: typeFields, length: int64(len(p.meta)), block: sha256.Sum256(p.meta),
 	}
-	// The first record names the last, so that a reader knows what belongs to the exchange before it has seen it; that is
-	// how Open finds a torn one.
+	// The first record names the last, so that a reader knows the exchange's records from the start and Open finds a torn
+	// one.
 	first := &e.request
 	if first.kind == "" {
 		first = &e.answer
@@ -192,7 +187,7 @@ func check(r *storage.Record) error {
 	return nil
 }
 
-// id is the id by which the exchange is known, "" when nothing crossed the connection.
+// id is the id of the exchange, "" if nothing was transferred.
 func (e *exchange) id() string {
 	if e.answer.id != "" {
 		return e.answer.id
@@ -200,7 +195,7 @@ func (e *exchange) id() string {
 	return e.request.id
 }
 
-// blocks binds the blocks of the exchange's records (storage.Line.Blocks).
+// blocks returns storage.Line.Blocks.
 func (e *exchange) blocks() string {
 	var all [3 * sha256.Size]byte
 	b := all[:0]
@@ -234,20 +229,19 @@ func (e *exchange) compress(ctx context.Context, p *compressor, info string) err
 	return nil
 }
 
-// forget lets go of the caller's octets.
 func (e *exchange) forget() {
 	e.sent.Reset(nil)
 	e.line.Reset(nil)
 	e.received, e.entry, e.said = nil, Entry{}, storage.Line{}
 }
 
-// compressor turns records into gzip members in its spool. It belongs to one call at a time and is reused: a fresh
-// compressor would cost more than a page.
+// compressor turns records into gzip members in its spool. It serves one call at a time and is reused: a fresh
+// gzip.Writer costs more than a page.
 type compressor struct {
 	spool spool.Spool
 	gz    *gzip.Writer
 	sum   hash.Hash
-	got   digest // of sum: here, so that it need not be allocated
+	got   digest // of sum: here to save its allocation
 	head  []byte
 	buf   []byte // for copying blocks
 	meta  []byte // the block of a metadata record
@@ -267,7 +261,6 @@ func newCompressor(dir, pattern string, level int) (*compressor, error) {
 	}, nil
 }
 
-// digest returns the SHA-256 of the first n octets of block.
 func (p *compressor) digest(ctx context.Context, block io.ReaderAt, n int64) (d digest, err error) {
 	p.sum.Reset()
 	if err := p.copy(ctx, p.sum, block, n); err != nil {
@@ -277,7 +270,7 @@ func (p *compressor) digest(ctx context.Context, block io.ReaderAt, n int64) (d 
 	return p.got, nil
 }
 
-// member adds the record of h and the first h.length octets of block to the spool as one gzip member.
+// member adds the record of h with the first h.length bytes of block to the spool.
 func (p *compressor) member(ctx context.Context, h *head, block io.ReaderAt) error {
 	p.head = h.append(p.head[:0])
 	p.gz.Reset(&p.spool)
@@ -294,13 +287,6 @@ func (p *compressor) member(ctx context.Context, h *head, block io.ReaderAt) err
 	return p.gz.Close()
 }
 
-func (p *compressor) info(ctx context.Context, h head, block []byte) error {
-	h.kind, h.media = "warcinfo", typeFields
-	h.block, h.length = sha256.Sum256(block), int64(len(block))
-	return p.member(ctx, &h, bytes.NewReader(block))
-}
-
-// copy writes exactly the first n octets of block to w.
 func (p *compressor) copy(ctx context.Context, w io.Writer, block io.ReaderAt, n int64) error {
 	for at := int64(0); at < n; {
 		if err := ctx.Err(); err != nil {
@@ -318,7 +304,7 @@ func (p *compressor) copy(ctx context.Context, w io.Writer, block io.ReaderAt, n
 	return nil
 }
 
-// readAt fills b. ReadAt may report io.EOF together with the last octets, and must report an error if it reads fewer.
+// readAt fills b. ReadAt may return io.EOF with the last bytes, and returns an error if it reads fewer.
 func readAt(r io.ReaderAt, b []byte, at int64) error {
 	n, err := r.ReadAt(b, at)
 	switch {
@@ -333,23 +319,21 @@ func readAt(r io.ReaderAt, b []byte, at int64) error {
 // dateForm always has six decimals, unlike RFC3339Nano, so that dates sort as text.
 const dateForm = "2006-01-02T15:04:05.000000Z"
 
-// The blocks' media types.
 const (
 	typeFields   = "application/warc-fields"
 	typeRequest  = "application/http; msgtype=request"
 	typeResponse = "application/http; msgtype=response"
 )
 
-// The profiles of revisit records: what each leaves out (WARC 1.1, 6.7).
+// The profiles of revisit records (WARC 1.1, 6.7).
 const (
 	profileIdentical   = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 	profileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 )
 
-// digest is the SHA-256 of a block or payload.
 type digest = [32]byte
 
-// head is what stands before a record's block. Zero fields are left out. Ids are URNs.
+// head is a record's header. Zero fields are omitted. Ids are URNs.
 type head struct {
 	kind       string // WARC-Type
 	id         string
@@ -394,7 +378,7 @@ func (h *head) append(b []byte) []byte {
 		b = append(b, "\r\n"...)
 	}
 	if h.addr.IsValid() {
-		// A zone is ours, not the site's, and an IPv4 address stays one on a dual-stack socket (5.10).
+		// A zone names a local interface, and an IPv4 address remains one on a dual-stack socket (5.10).
 		b = append(b, "WARC-IP-Address: "...)
 		b = h.addr.Unmap().WithZone("").AppendTo(b)
 		b = append(b, "\r\n"...)
@@ -440,16 +424,16 @@ func appendDigest(b []byte, name string, d *digest) []byte {
 	return append(b, "\r\n"...)
 }
 
-// Info describes a crawl in the warcinfo record of every segment (WARC 1.1, 6.2). Empty fields are left out. Line
-// breaks and other control characters in a value are written as spaces.
+// Info describes a crawl in the warcinfo record of every segment (WARC 1.1, 6.2). Empty fields are omitted; control
+// characters become spaces.
 type Info struct {
 	Software     string // name/version
-	Operator     string // who runs the crawl
-	Contact      string // where the operator is reached: a URL or a mailbox
+	Operator     string
+	Contact      string // of the operator: a URL or a mailbox
 	UserAgent    string // as sent
 	RobotsPolicy string // the robots standard obeyed
-	Description  string // what the crawl is for
-	Fields       Fields // any others, written behind these in their order
+	Description  string // purpose of the crawl
+	Fields       Fields // others, written after these in their order
 }
 
 func (in *Info) validate() error {
@@ -500,10 +484,10 @@ func oneLine(s string) string {
 	}, s))
 }
 
-// urnSize is how long the URN of a UUID is (RFC 9562 4).
+// urnSize is the length of the URN of a UUID (RFC 9562 4).
 const urnSize = len("urn:uuid:00000000-0000-0000-0000-000000000000")
 
-// newUUID is uuid.New without its allocation: version 4, that is, random.
+// newUUID is uuid.New (version 4, random) without its allocation.
 func newUUID() (id uuid.UUID) {
 	_, _ = rand.Read(id[:]) // it never fails
 	id[6] = id[6]&0x0f | 0x40
@@ -511,7 +495,7 @@ func newUUID() (id uuid.UUID) {
 	return id
 }
 
-// urns are the ids of the records of an exchange, in one string for all.
+// urns are the ids of an exchange's records, in one string to allocate once.
 type urns string
 
 func (w *Writer) newURNs(n int) urns {

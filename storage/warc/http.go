@@ -14,8 +14,8 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// AppendHead appends the head of an HTTP message that in begins with to b: all up to the empty line, or, where complete is
-// false, the first octets of the message, at most a little more than MaxHTTPHead. An error is one of reading.
+// AppendHead appends the HTTP head that in begins with to b, up to the empty line. If complete is false, it is the first
+// bytes of the message, at most a little more than MaxHTTPHead. An error is one of reading.
 func AppendHead(b []byte, in *bufio.Reader) (head []byte, complete bool, err error) {
 	for goesOn, from := false, len(b); !complete && len(b)-from < MaxHTTPHead; {
 		line, err := in.ReadSlice('\n')
@@ -32,10 +32,9 @@ func AppendHead(b []byte, in *bufio.Reader) (head []byte, complete bool, err err
 	return b, complete, nil
 }
 
-// EachField calls f with each field of the head of an HTTP message, as far as it is there: its name as written, and its
-// value without white space around it. A value that goes on in further lines (RFC 9112 5.2) has a space between them. Lines
-// without a colon, and those with white space right behind the first line (RFC 9112 2.2), are passed over. f keeps nothing
-// of what it is given.
+// EachField calls f with each field of the HTTP head: its name as written and its value without white space around it. It
+// joins a folded value (RFC 9112 5.2) with spaces and skips lines without a colon and those indented right after the
+// first line (RFC 9112 2.2). f must not keep its arguments.
 func EachField(head []byte, f func(name, value []byte)) {
 	_, rest, _ := bytes.Cut(head, []byte("\n"))
 	for len(rest) > 0 {
@@ -46,7 +45,7 @@ func EachField(head []byte, f func(name, value []byte)) {
 		stray := line[0] == ' ' || line[0] == '\t'
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimSpace(value)
-		value = value[:len(value):len(value)] // what is appended leaves the head as it is
+		value = value[:len(value):len(value)] // so that append copies
 		for len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t') {
 			line, rest, _ = bytes.Cut(rest, []byte("\n"))
 			value = append(append(value, ' '), bytes.TrimSpace(line)...)
@@ -57,12 +56,12 @@ func EachField(head []byte, f func(name, value []byte)) {
 	}
 }
 
-// StatusAndType reads the status and the media type of an HTTP response's head, for an index: what is not there or
-// cannot be read is 0 and "". It keeps nothing of b.
+// StatusAndType returns the status and media type of an HTTP response's head, 0 and "" if missing or unreadable.
 func StatusAndType(b []byte) (status int, media string) {
 	line, _, _ := bytes.Cut(b, []byte("\n"))
 	if v, after, ok := bytes.Cut(line, []byte(" ")); ok && bytes.HasPrefix(v, []byte("HTTP/")) {
-		if after = bytes.TrimLeft(after, " "); len(after) >= 3 && digits(after[:3]) && (len(after) == 3 || after[3] <= ' ') {
+		if after = bytes.TrimLeft(after, " "); len(after) >= 3 && len(bytes.Trim(after[:3], "0123456789")) == 0 &&
+			(len(after) == 3 || after[3] <= ' ') {
 			status = int(after[0]-'0')*100 + int(after[1]-'0')*10 + int(after[2]-'0')
 		}
 	}
@@ -79,29 +78,19 @@ func StatusAndType(b []byte) (status int, media string) {
 	return status, mediatype.Name(types)
 }
 
-func digits(b []byte) bool {
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
-}
-
-// HTTP is the block of a response or revisit record, split.
+// HTTP is the parsed block of a response or revisit record.
 type HTTP struct {
-	Head   []byte // status line and fields as they stand there, with the empty line
+	Head   []byte // status line and fields as archived, with the empty line
 	Status int    // 0 if the head cannot be read
 	Header http.Header
-	// Payload reads the body without its transfer coding, its content coding kept: what WARC-Payload-Digest is of. It
-	// shares its source with Body: read one of them.
-	Payload io.Reader
-	// Complete says whether the head has its end.
-	Complete bool
-	src      tap // what follows Head
+	// Payload reads the body without its transfer coding, but with its content coding, as in WARC-Payload-Digest. It
+	// shares its source with Body: read only one of them.
+	Payload  io.Reader
+	Complete bool // the head has its end
+	src      tap  // the bytes after Head
 }
 
-// tap gives what is read to w as well, if there is one.
+// tap copies what is read to w unless that is nil.
 type tap struct {
 	r io.Reader
 	w io.Writer
@@ -115,15 +104,15 @@ func (t *tap) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MaxHTTPHead is the most octets of an HTTP head that are read; what is longer counts as its body. A crawl of ours
-// takes no head over storage.MaxHead; others do.
+// MaxHTTPHead is the longest HTTP head that is read, in bytes; the rest counts as body. This crawler accepts only
+// storage.MaxHead, others more.
 const MaxHTTPHead = 4 * storage.MaxHead
 
-// ErrTooLarge is returned by a body's reader that reached its limit.
+// ErrTooLarge is the error of a body's reader at its limit.
 var ErrTooLarge = errors.New("warc: the decoded body is larger than the limit")
 
-// ReadHTTP splits the block of a response or revisit record. A head that cannot be parsed is kept as it is, and what
-// follows it is the payload as it stands; an error is one of reading block.
+// ReadHTTP splits the block of a response or revisit record. It keeps a head that cannot be parsed as it is, with the
+// rest as the payload. An error is one of reading block.
 func ReadHTTP(block io.Reader) (*HTTP, error) {
 	in := buffer(block)
 	h := &HTTP{src: tap{r: in}, Header: http.Header{}}
@@ -139,17 +128,17 @@ func ReadHTTP(block io.Reader) (*HTTP, error) {
 	if !h.Complete {
 		return h, nil
 	}
-	// The head is parsed apart from the body, so that the parser cannot read past it.
+	// The head is parsed apart from the body, so that the parser cannot read beyond it.
 	size := len(h.Head)
 	EachField(h.Head, func(name, _ []byte) {
 		if bytes.EqualFold(name, []byte("Transfer-Encoding")) {
-			size = 4 << 10 // it reads the chunks, too, whose lines may be longer than the head
+			size = 4 << 10 // it also reads the chunks, whose lines may be longer than the head
 		}
 	})
 	whole := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(h.Head), &h.src), size)
-	r, err := http.ReadResponse(whole, nil) //nolint:bodyclose // it has nothing to close: there is no connection
+	r, err := http.ReadResponse(whole, nil) //nolint:bodyclose // no connection
 	if err != nil {
-		return h, nil //nolint:nilerr // what cannot be parsed is kept as it stands
+		return h, nil //nolint:nilerr // an unparsable head is kept as it is
 	}
 	h.Status, h.Header = r.StatusCode, r.Header
 	if len(r.TransferEncoding) > 0 {
@@ -161,7 +150,7 @@ func ReadHTTP(block io.Reader) (*HTTP, error) {
 	return h, nil
 }
 
-// buffer returns a buffered reader of a block: the one that its reader keeps for the purpose, if it is the first.
+// buffer returns a buffered reader of block: for the first call, the one that the Lenient keeps for it.
 func buffer(block io.Reader) *bufio.Reader {
 	b, ok := block.(*lenientBlock)
 	if !ok || b.l.rec != b.rec || b.buffered {
@@ -174,11 +163,11 @@ func buffer(block io.Reader) *bufio.Reader {
 
 const blockBuffer = 4 << 10
 
-// current reads what is buffered of a block as long as its reader is not past it: then the buffer is another block's.
+// current reads a block's buffer until the Lenient moves on, when the buffer is another block's.
 type current struct {
 	in  *bufio.Reader
 	b   *lenientBlock
-	end bool // it was read to its end
+	end bool
 }
 
 func (c *current) Read(p []byte) (int, error) {
@@ -193,8 +182,8 @@ func (c *current) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Body reads the payload without its content codings, as package coding undoes them, at most limit octets: then
-// ErrTooLarge follows. A coding that cannot be undone is an error.
+// Body reads the payload without its content codings, at most limit bytes before ErrTooLarge. It returns an error for a
+// coding that package coding cannot undo.
 func (h *HTTP) Body(limit int64) (io.Reader, error) {
 	undo, stays := coding.Of(h.Header)
 	if stays != "" {
@@ -203,7 +192,7 @@ func (h *HTTP) Body(limit int64) (io.Reader, error) {
 	return &limited{coding.NewReader(h.Payload, undo, nil), limit}, nil
 }
 
-// limited is like io.LimitedReader, but says that there was more.
+// limited is io.LimitedReader with ErrTooLarge at the limit.
 type limited struct {
 	r    io.Reader
 	left int64

@@ -14,21 +14,21 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Lenient reads the records of any crawler's archive, compressed or plain, one after another, in memory that depends
-// neither on their size nor on their number. A departure from the standard is a Finding and not an error; after
-// what cannot be read it goes on with the next record that can. Only a failure of reading itself is an error.
+// Lenient reads the records of any crawler's archive, compressed or plain, in memory independent of their size and
+// number. It reports a departure from the standard as a Finding and continues with the next readable record. Only a
+// failure of reading is an error.
 type Lenient struct {
 	found func(Finding)
 	base  int64 // offset of the reader's beginning
 	src   source
 	in    *bufio.Reader // of src
 	gz    *gzip.Reader  // of in
-	unzip source        // of gz: counts the octets of the member
+	unzip source        // of gz: counts the bytes of the member
 	out   *bufio.Reader // of unzip
 	http  *bufio.Reader // of a block: see ReadHTTP
 	cur   *bufio.Reader // where records are: in, out, or nil between two members
 	zip   bool          // the file is compressed
-	begun bool          // a record or garbage was met
+	begun bool          // it has met a record or garbage
 	at    int64         // where the current member begins
 	inner int           // records met in the current member
 	rec   *Record       // the current one; nil between two
@@ -36,16 +36,16 @@ type Lenient struct {
 	err   error
 }
 
-// NewLenient returns a reader of the archive that r reads from its beginning. It calls found, unless that is nil, for
-// each finding, in order, from within its own methods.
+// NewLenient returns a reader of the archive r from its beginning. Its methods call found, unless nil, for each finding
+// in order.
 func NewLenient(r io.Reader, found func(Finding)) *Lenient {
 	return newBuffers().lenient(r, 0, found)
 }
 
-// ErrZstd is returned for an archive compressed with Zstandard, which this package does not read.
+// ErrZstd is the error for an archive compressed with Zstandard, which this package does not read.
 var ErrZstd = errors.New("warc: this is a .warc.zst, which cannot be read here; decompress it (zstd -d) and read the .warc")
 
-// Next returns the next record that can be read, passing over what is left of the one before, and io.EOF at the end.
+// Next skips the rest of the current record and returns the next readable one, or io.EOF at the end.
 func (l *Lenient) Next() (*Record, error) {
 	for {
 		l.pass()
@@ -67,8 +67,8 @@ func (l *Lenient) Next() (*Record, error) {
 	}
 }
 
-// End passes over what is left of the current record and returns the offset behind it, or behind its member, if that
-// holds nothing else; otherwise that of its member.
+// End skips the rest of the current record and returns the offset after it, or after its member if that has no other
+// record, or else that of its member.
 func (l *Lenient) End() (int64, error) {
 	l.pass()
 	if l.err != nil && !errors.Is(l.err, io.EOF) {
@@ -81,7 +81,7 @@ func (l *Lenient) End() (int64, error) {
 }
 
 func (l *Lenient) offset() int64 {
-	if l.in == nil { // it was closed
+	if l.in == nil { // closed
 		return l.base + l.src.n
 	}
 	return l.base + l.src.n - int64(l.in.Buffered())
@@ -105,7 +105,7 @@ func (l *Lenient) find(code, format string, args ...any) {
 	l.found(Finding{at, code, fmt.Sprintf(format, args...)})
 }
 
-// enter goes into what comes next in the file: a member, or in a plain file a record.
+// enter begins the next member or, in a plain file, record.
 func (l *Lenient) enter() {
 	l.at = l.offset()
 	b, err := l.in.Peek(4)
@@ -148,7 +148,7 @@ func (l *Lenient) enter() {
 	l.cur, l.inner = l.out, 0
 }
 
-// stop ends the reading if err says so: with io.EOF, or because the file cannot be read.
+// stop ends the reading with io.EOF if err is that, or with the read error of the file.
 func (l *Lenient) stop(err error) {
 	switch {
 	case l.src.err != nil:
@@ -178,7 +178,7 @@ func (l *Lenient) damaged(err error) {
 	l.find(DamagedMember, "the gzip member cannot be decompressed to its end: %v", err)
 }
 
-// ends deals with the end of the current layer and reports whether there is one: err of a read from l.cur.
+// ends handles the error of a read from l.cur and reports whether it ended the member or file.
 func (l *Lenient) ends(err error, where string) bool {
 	switch {
 	case err == nil:
@@ -197,7 +197,7 @@ func (l *Lenient) ends(err error, where string) bool {
 	return true
 }
 
-// seek goes to the head of the next record in the current member, or plain file, and reports whether there is one.
+// seek moves to the next record's head in the member or plain file and reports whether there is one.
 func (l *Lenient) seek() bool {
 	at := l.offset()
 	if l.zip {
@@ -227,8 +227,7 @@ func (l *Lenient) seek() bool {
 	return which == atHead
 }
 
-// blanks passes over empty lines behind a record: whoever reads no further wants the checksum behind them verified all
-// the same. A wrong octet in a Content-Length leaves such lines.
+// blanks skips empty lines after a record, as a wrong Content-Length leaves them, to reach the checksum behind them.
 func (l *Lenient) blanks() {
 	n := int64(0)
 	for {
@@ -282,7 +281,7 @@ func (l *Lenient) pass() {
 	default:
 		l.find(NoEnd, "%q after the block, not the end of a record: the Content-Length is wrong", b)
 	}
-	if l.zip && l.cur != nil { // at the end of its member the checksum is verified
+	if l.zip && l.cur != nil { // the end of the member verifies its checksum
 		l.blanks()
 		if _, err := l.cur.Peek(1); errors.Is(err, io.EOF) {
 			l.cur = nil
@@ -300,7 +299,7 @@ type lenientBlock struct {
 	rec  *Record
 	left int64
 
-	buffered bool // somebody reads it through the reader's buffer
+	buffered bool // its reader is the Lenient's buffer
 }
 
 func (b *lenientBlock) past() error {
@@ -336,15 +335,13 @@ var (
 	headMagic = []byte("WARC/")
 )
 
-// isZstd reports whether b begins a Zstandard frame, or the skippable frame with a dictionary that a .warc.zst has
-// first.
+// isZstd reports whether b begins a Zstandard frame, or the skippable frame of a dictionary with which a .warc.zst begins.
 func isZstd(b []byte) bool {
 	return bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(b) == 4 && b[0]&0xf0 == 0x50 &&
 		bytes.Equal(b[1:], []byte{0x2a, 0x4d, 0x18})
 }
 
-// head reads the head that seek found. It returns nil if the record cannot be read; what of it was not passed over is
-// then passed over by seek, or by enter.
+// head reads the head that seek found. It returns nil if that is unreadable; seek or enter then skips the rest.
 func (l *Lenient) head() *Record {
 	r := &Record{Offset: l.at, Within: l.within()}
 	if !l.zip {
@@ -409,7 +406,7 @@ func (l *Lenient) oddities(r *Record) {
 	}
 }
 
-// length reads the length of r's block and reports whether it has one.
+// length sets the length of r's block and reports whether it is valid.
 func (l *Lenient) length(r *Record) bool {
 	said := r.Fields.Values("Content-Length")
 	if len(said) == 0 {
@@ -432,15 +429,14 @@ func (l *Lenient) length(r *Record) bool {
 	return true
 }
 
-// Where scan stopped.
 const (
 	atEnd = iota
 	atHead
 	atMember
 )
 
-// scan passes over octets up to a gzip member, or up to the head of a record at the beginning of a line, or up to
-// either. It says how many octets it passed over, whether all were line ends, and where it stopped.
+// scan skips bytes up to a gzip member, to the head of a record at the start of a line, or to either. It returns their
+// number, whether all were line ends, and where it stopped.
 func scan(in *bufio.Reader, member, head bool) (n int64, blank bool, where int) {
 	blank = true
 	for prev := byte('\n'); ; {
@@ -472,7 +468,7 @@ func scan(in *bufio.Reader, member, head bool) (n int64, blank bool, where int) 
 	}
 }
 
-// headAt returns where in b a head begins, behind the octet prev, or -1.
+// headAt returns the index of a head at the start of a line in b, which follows the byte prev, or -1.
 func headAt(b []byte, prev byte) int {
 	for from := 0; ; {
 		i := bytes.Index(b[from:], headMagic)
@@ -486,56 +482,56 @@ func headAt(b []byte, prev byte) int {
 	}
 }
 
-// Finding is something in an archive that the standard does not allow, or that a reader does well to know.
+// Finding is a departure from the standard or other oddity in an archive.
 type Finding struct {
 	Offset int64  // of the record's member, or in a plain file of the record
-	Code   string // names the kind; one of the codes below
-	Text   string // says it for people; may quote the archive
+	Code   string // one of the codes below
+	Text   string // for users; may quote the archive
 }
 
-// The codes of a Lenient reader's findings.
+// The codes of a Lenient reader.
 const (
 	PlainFile      = "plain-file"       // not compressed
 	SeveralRecords = "several-records"  // more than one record in a gzip member
 	OldVersion     = "old-version"      // before WARC 1.0
-	OddVersion     = "odd-version"      // none that we know
-	LineFeed       = "line-feed"        // lines of a head end in LF alone
+	OddVersion     = "odd-version"      // an unknown version
+	LineFeed       = "line-feed"        // lines of a head end in only LF
 	AngleBrackets  = "angle-brackets"   // around a WARC-Target-URI
 	ExtraLines     = "extra-lines"      // empty lines between records
-	ShortEnd       = "short-end"        // less than two line ends behind a block
-	LengthTwice    = "length-twice"     // the same Content-Length is said twice
-	BadField       = "bad-field"        // a line of a head is no field
-	NoLength       = "no-length"        // no Content-Length, or none that can be read: the record is passed over
-	LongHead       = "long-head"        // too long to be read: the record is passed over
-	Garbage        = "garbage"          // octets that are no record
+	ShortEnd       = "short-end"        // less than two line ends after a block
+	LengthTwice    = "length-twice"     // the same Content-Length twice
+	BadField       = "bad-field"        // a line of a head that is not a field
+	NoLength       = "no-length"        // no valid Content-Length: the record is skipped
+	LongHead       = "long-head"        // too long a head: the record is skipped
+	Garbage        = "garbage"          // bytes that are not a record
 	Torn           = "torn"             // the file ends within a record
 	ShortMember    = "short-member"     // a gzip member ends within a record
 	DamagedMember  = "damaged-member"   // a gzip member that cannot be decompressed, or with a wrong checksum
-	NoEnd          = "no-end-of-record" // other octets than the end of the record behind its block
+	NoEnd          = "no-end-of-record" // other bytes than the end of the record after its block
 )
 
-// The codes of a Checker's findings, besides those.
+// The further codes of a Checker.
 const (
-	NoRecord          = "no-record"           // the file holds none
+	NoRecord          = "no-record"           // the file has none
 	NoType            = "no-type"             // no WARC-Type
 	NoID              = "no-id"               // no WARC-Record-ID
 	SameID            = "same-id"             // a record id that another record has
-	BadDate           = "bad-date"            // no WARC-Date, or none that can be read
-	NoTarget          = "no-target"           // no WARC-Target-URI where one must be
+	BadDate           = "bad-date"            // no valid WARC-Date
+	NoTarget          = "no-target"           // no WARC-Target-URI where one is required
 	BlockDigest       = "block-digest"        // the block has another digest
 	PayloadDigest     = "payload-digest"      // the payload has another digest
 	CodedDigest       = "coded-digest"        // the payload digest is that of the body with its transfer coding
-	UnknownDigest     = "unknown-digest"      // of an algorithm or in a form that is not known
-	NoWarcinfo        = "no-warcinfo"         // the file begins with no warcinfo record
-	MissingWarcinfo   = "missing-warcinfo"    // a record names a warcinfo record that is not there
-	MissingConcurrent = "missing-concurrent"  // a record names one of its exchange that is not there
-	MissingOriginal   = "missing-original"    // a revisit refers to what is not in the files given
+	UnknownDigest     = "unknown-digest"      // an unknown algorithm or form
+	NoWarcinfo        = "no-warcinfo"         // the file does not begin with a warcinfo record
+	MissingWarcinfo   = "missing-warcinfo"    // a record names a missing warcinfo record
+	MissingConcurrent = "missing-concurrent"  // a record names a missing one of its exchange
+	MissingOriginal   = "missing-original"    // a revisit refers to a record that is not in the given files
 	OtherPayload      = "other-payload"       // a revisit refers to a record with another payload digest
 	NoProfile         = "no-profile"          // a revisit without WARC-Profile
 	ManyReferences    = "too-many-references" // more open references than are remembered
 )
 
-// Note reports whether f is a mere leniency: nothing is lost or in doubt.
+// Note reports whether f is harmless: nothing is lost or in doubt.
 func (f Finding) Note() bool {
 	switch f.Code {
 	case PlainFile, SeveralRecords, OldVersion, LineFeed, AngleBrackets, ExtraLines, ShortEnd, LengthTwice, CodedDigest,

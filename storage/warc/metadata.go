@@ -17,23 +17,22 @@ import (
 	"curtsy/storage"
 )
 
-// MaxOutlinks is how many links of a page its metadata record names; how many more there were is said.
+// MaxOutlinks is how many links of a page its metadata record lists; it counts the rest.
 const MaxOutlinks = 6000
 
-// appendMetadata appends the block of the metadata record of r: the decision l, with Heritrix's names where it has one,
-// and the links found. A field without a value is left out.
+// appendMetadata appends the block of r's metadata record: the decision l, with Heritrix's names where it has one, and
+// the links found.
 func appendMetadata(b []byte, l *storage.Line, r *storage.Record) []byte {
 	for _, f := range storage.InMetadata() {
 		switch {
-		case f.Metadata == payloadField && !r.HeadOnly: // the answer's own record has it
+		case f.Metadata == "payloadSha256" && !r.HeadOnly: // the response's own record has it
 		case f.IsSaid(l):
 			b = appendSaid(b, f, l)
 		}
 	}
-	links := r.Outlinks
 	written := 0
-	for _, o := range links {
-		// A URL with white space could not be told from its kind; the canonical ones have none.
+	for _, o := range r.Outlinks {
+		// White space in a URL would look like its end; canonical URLs have none.
 		if written == MaxOutlinks || o.URL == "" || !solid(o.URL) {
 			continue
 		}
@@ -44,14 +43,11 @@ func appendMetadata(b []byte, l *storage.Line, r *storage.Record) []byte {
 		}
 		b = append(b, "\r\n"...)
 	}
-	if left := len(links) - written; left > 0 {
+	if left := len(r.Outlinks) - written; left > 0 {
 		b = append(strconv.AppendInt(append(b, "outlinksLeftOut: "...), int64(left), 10), "\r\n"...)
 	}
 	return b
 }
-
-// payloadField is said only of a body that was left out.
-const payloadField = "payloadSha256"
 
 func appendSaid(b []byte, f *storage.Field, l *storage.Line) []byte {
 	if lines, ok := f.Lines(l); ok {
@@ -70,7 +66,7 @@ func appendSaid(b []byte, f *storage.Field, l *storage.Line) []byte {
 	return appendText(b[:from], f.Metadata, text)
 }
 
-// appendText appends a field whose text may come from anywhere: it stays within its line.
+// appendText appends a field whose text may come from any source: it cannot leave its line.
 func appendText(b []byte, name, text string) []byte {
 	if !isPlain(text) {
 		text = oneLine(text)
@@ -78,7 +74,7 @@ func appendText(b []byte, name, text string) []byte {
 	return appendField(b, name, text)
 }
 
-// isPlain reports whether a text is of printable ASCII alone, as nearly all are.
+// isPlain reports whether text is printable ASCII, as nearly all is.
 func isPlain[T string | []byte](text T) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= 0x7f {
@@ -89,13 +85,12 @@ func isPlain[T string | []byte](text T) bool {
 }
 
 const (
-	maxMetadata = 64 << 20  // octets that are read of a metadata record's block
-	maxValue    = 256 << 10 // octets of one line of it
+	maxMetadata = 64 << 20  // bytes read of a metadata record's block
+	maxValue    = 256 << 10 // bytes of one line of it
 )
 
-// parseMetadata reads the block of an exchange's metadata record, with its links if they are wanted. It lacks the record's
-// own fields: the URL, when the exchange began, and the answer's record id; see Record.Metadata. Fields that it does not know
-// are passed over, and so are links beyond MaxOutlinks.
+// parseMetadata reads the block of an exchange's metadata record, and its links if wanted; Record.Metadata adds the
+// record's own fields. It skips unknown fields and links beyond MaxOutlinks.
 func parseMetadata(block io.Reader, wanted bool) (l storage.Line, links []storage.Outlink, err error) {
 	in := buffer(block)
 	if b, ok := block.(*lenientBlock); !ok || b.rec.Length > maxMetadata {
@@ -128,8 +123,8 @@ func parseMetadata(block io.Reader, wanted bool) (l storage.Line, links []storag
 	}
 }
 
-// skipOutlinks passes over the lines of links that come next, most of what there is: to read them would be to allocate
-// each. A line that is not whole in in is left to who reads it.
+// skipOutlinks skips the lines of links that come next, as far as they are whole in the buffer: reading them would
+// allocate each.
 func skipOutlinks(in *bufio.Reader) {
 	const name = "outlink:"
 	for {
@@ -145,8 +140,8 @@ func skipOutlinks(in *bufio.Reader) {
 	}
 }
 
-// Metadata reads the block of an exchange's metadata record, with what its fields say: the URL, when the exchange
-// began, and the id of the answer's record. The line's Time is taken to be the exchange's end.
+// Metadata reads an exchange's metadata record: its block, and from its fields the URL, the start of the exchange and the
+// id of the response's record. The line's Time is the end of the exchange.
 func (r *Record) Metadata() (storage.Line, []storage.Outlink, error) { return r.metadata(true) }
 
 // Decision is Metadata without the links.
@@ -165,7 +160,7 @@ func (r *Record) metadata(links bool) (storage.Line, []storage.Outlink, error) {
 	return l, found, err
 }
 
-// readLine reads a line of at most limit octets, without its end, and io.EOF with the last.
+// readLine reads a line of at most limit bytes, without its end. It returns io.EOF with the last.
 func readLine(in *bufio.Reader, limit int) (string, error) {
 	var long []byte
 	for {
@@ -184,30 +179,27 @@ func readLine(in *bufio.Reader, limit int) (string, error) {
 	}
 }
 
-// SetField sets the field of l that a metadata record calls name. Metadata stops at the first value that cannot be
-// read; whoever wants to know of each reads the lines itself. An error names the field, and leaves it as it was. A name
-// that is not known is none.
+// SetField sets the field of l that a metadata record calls name, if known. Metadata stops at the first invalid value; to
+// see each, read the lines yourself. An error names the field, and leaves it unchanged.
 func SetField(l *storage.Line, name, value string) error {
-	f := storage.FieldOfMetadata(name)
-	if f == nil {
-		return nil
+	if f := storage.FieldOfMetadata(name); f != nil {
+		return f.SetText(l, value)
 	}
-	return f.SetText(l, value)
+	return nil
 }
 
-// refusalField begins each line of a batch: its block is application/warc-fields like that of other metadata, since
-// readers pass over that, and take other media for documents to be indexed.
+// refusalField begins each line of a batch. The block is application/warc-fields like other metadata: readers take other
+// media for documents to be indexed.
 const refusalField = "refusal: "
 
 const (
-	maxBatch     = 64 << 10 // octets of a batch of more than one line
+	maxBatch     = 64 << 10 // bytes of a batch of more than one line
 	maxBatchLine = 1000
-	// A Sync writes what is gathered from so many octets on, or when it is so old.
+	// A Sync writes a batch of this size or age.
 	syncBatch = 32 << 10
 	syncAge   = storage.MaxGather
 )
 
-// batch gathers the lines of refusals until they are worth a record.
 type batch struct {
 	mu     sync.Mutex
 	lines  []byte
@@ -216,7 +208,7 @@ type batch struct {
 	closed bool
 }
 
-// add adds l and returns the batches that are thereby complete.
+// add adds l and returns the batches that it completes.
 func (b *batch) add(l *storage.Line, now time.Time) (full [2][]byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -245,7 +237,7 @@ func (b *batch) takeLocked() []byte {
 	return lines
 }
 
-// take returns what is gathered if it is at least so large, or so old.
+// take returns a batch of at least that size or age.
 func (b *batch) take(size int, now time.Time, age time.Duration) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -262,7 +254,7 @@ func (b *batch) close() []byte {
 	return b.takeLocked()
 }
 
-// Refuse implements storage.Recorder. Lines are gathered in at most 64 KiB and become a metadata record together.
+// Refuse implements storage.Recorder. It batches lines in at most 64 KiB, one metadata record each.
 func (w *Writer) Refuse(ctx context.Context, l storage.Line) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("warc: refuse: %w", err)
@@ -275,7 +267,7 @@ func (w *Writer) Refuse(ctx context.Context, l storage.Line) error {
 		return err
 	}
 	for _, lines := range full {
-		// Not to be broken off by a cancelled context: others' lines are among them.
+		// A cancelled context must not lose the lines of other callers.
 		if err := w.writeLines(context.WithoutCancel(ctx), lines); err != nil {
 			return err
 		}
@@ -283,7 +275,6 @@ func (w *Writer) Refuse(ctx context.Context, l storage.Line) error {
 	return nil
 }
 
-// writeLines appends a metadata record of lines, if there are any.
 func (w *Writer) writeLines(ctx context.Context, lines []byte) error {
 	if len(lines) == 0 {
 		return nil
@@ -294,7 +285,7 @@ func (w *Writer) writeLines(ctx context.Context, lines []byte) error {
 		err = errors.Join(err, w.release(p))
 	}
 	if err != nil {
-		// The lines were taken over from their callers, so nothing may be acknowledged after them.
+		// The callers' lines are lost, so nothing may be acknowledged after them.
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.err == nil {
@@ -304,7 +295,6 @@ func (w *Writer) writeLines(ctx context.Context, lines []byte) error {
 	return err
 }
 
-// pressLines adds the member of a metadata record of lines to p's spool.
 func (w *Writer) pressLines(ctx context.Context, p *compressor, seg *segment, lines []byte) error {
 	block := bytes.NewReader(lines)
 	h := head{kind: "metadata", id: string(w.newURNs(1)), date: w.now(), info: seg.info, media: typeFields,
@@ -319,8 +309,8 @@ func (r *Record) IsRefusals() bool {
 	return r.Type == "metadata" && r.TargetURI() == "" && r.Fields.Get("Content-Type") == typeFields
 }
 
-// ParseRefusals reads the block of a metadata record of refusals. An error ends it if nothing more can be read; that
-// of a line which is no decision does not.
+// ParseRefusals reads the block of a metadata record of refusals. It continues after the error of an invalid line, not
+// after one of reading.
 func ParseRefusals(block io.Reader) iter.Seq2[storage.Line, error] {
 	return func(yield func(storage.Line, error) bool) {
 		in := bufio.NewReaderSize(block, 4<<10)

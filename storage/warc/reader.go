@@ -15,15 +15,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Reader reads the records of a segment of this crawler. It is a Lenient reader to which every finding is an error, except
-// for those about the version or the angle brackets of a URL, and it wants one record in each gzip member (WARC 1.1, D.2).
-// An error is final.
+// Reader reads the records of a segment of this crawler. It is a Lenient reader to which every finding is an error,
+// except the version and angle brackets of a URL. It requires one record in each gzip member (WARC 1.1, D.2). An error is
+// final.
 type Reader struct {
 	l   *Lenient
 	err error
 }
 
-// NewReader returns a Reader of the segment that r reads from its beginning.
 func NewReader(r io.Reader) *Reader {
 	rd := new(Reader)
 	rd.l = NewLenient(r, rd.refuse)
@@ -44,8 +43,8 @@ func (r *Reader) refuse(f Finding) {
 	}
 }
 
-// Next returns the next record, passing over what is left of the one before. It returns io.EOF at the end, and an
-// error that wraps io.ErrUnexpectedEOF if the segment ends within a record.
+// Next skips the rest of the current record and returns the next, or io.EOF at the end. Its error wraps
+// io.ErrUnexpectedEOF if the segment ends within a record.
 func (r *Reader) Next() (*Record, error) {
 	if _, err := r.End(); err != nil {
 		return nil, err
@@ -60,9 +59,8 @@ func (r *Reader) Next() (*Record, error) {
 	return rec, nil
 }
 
-// End reads the current record to its end, checks that its member is sound and holds nothing else, and returns the
-// offset behind it, where the next one begins: End − Record.Offset is the length of the member. Between two records
-// it returns the offset alone.
+// End reads the current record to its end, checks that its member is sound and has no other record, and returns the
+// offset after it: End − Record.Offset is the length of the member. Between two records it only returns the offset.
 func (r *Reader) End() (int64, error) {
 	if r.err != nil {
 		return 0, r.err
@@ -77,7 +75,7 @@ func (r *Reader) End() (int64, error) {
 	return end, r.err
 }
 
-// source counts what is read and remembers why reading failed, as opposed to why what was read is wrong.
+// source counts the bytes read and keeps the read error, to tell it from errors of decoding.
 type source struct {
 	r   io.Reader
 	n   int64
@@ -93,21 +91,19 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Record is a record as a Reader finds it. Its fields are not checked against its block.
+// Record is a record as found. Its fields are not checked against its block.
 type Record struct {
 	Version string // "WARC/1.1"
 	Fields  Fields // all named fields, in their order
 	Type    string // WARC-Type
-	Length  int64  // of the block, in octets
+	Length  int64  // of the block, in bytes
 	Offset  int64  // of the record's gzip member, from the Reader's beginning
-
-	// Within is how many octets of its decompressed member come before the record: 0 unless the member holds several.
-	Within int64
+	Within  int64  // offset in its decompressed member: 0 unless that has several records
 
 	// Block reads the block, exactly Length octets or an error, until the next call of the Reader's Next or End.
 	Block io.Reader
 
-	fold []byte // value of the last field while its lines go on
+	fold []byte // value of the last field while it is folded
 }
 
 // ID returns the record id, a URI without its angle brackets, or "".
@@ -116,7 +112,7 @@ func (r *Record) ID() string { return bare(r.Fields.Get("WARC-Record-ID")) }
 // ConcurrentTo returns the id of the first record of the same exchange that r names, or "".
 func (r *Record) ConcurrentTo() string { return bare(r.Fields.Get("WARC-Concurrent-To")) }
 
-// TargetURI returns the WARC-Target-URI, or "". WARC 1.0's grammar had it in angle brackets, and wget writes it so.
+// TargetURI returns the WARC-Target-URI, or "". The grammar of WARC 1.0 has angle brackets around it, and wget writes them.
 func (r *Record) TargetURI() string { return bare(r.Fields.Get("WARC-Target-URI")) }
 
 // Date returns the WARC-Date (WARC 1.1, 5.4: a date of W3CDTF with a time, in UTC).
@@ -128,16 +124,15 @@ func (r *Record) Date() (time.Time, error) {
 	return t, nil
 }
 
-// parseDate reads a date with a time, in UTC whatever its offset.
 func parseDate(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	return t.UTC(), err
 }
 
-// addField adds a line of a head, which is not empty, and reports whether it is a field.
+// addField adds a line of a head, not empty, and reports whether it is a field.
 func (r *Record) addField(line []byte) bool {
 	if n := len(r.Fields); n > 0 && (line[0] == ' ' || line[0] == '\t') {
-		// LWS: a line that goes on is one space (WARC 1.1, 4). The value is put together once: a head may be nothing else.
+		// A folded line counts as one space (WARC 1.1, 4). The value is joined once: a head may be nothing else.
 		if r.fold == nil {
 			r.fold = []byte(r.Fields[n-1].Value)
 		}
@@ -163,19 +158,18 @@ func bare(uri string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(uri, "<"), ">")
 }
 
-// maxHead is the most octets a record may have before its block. Our own heads stay below 10 KiB.
+// maxHead bounds a record's header, in bytes. Those of this crawler stay below 10 KiB.
 const maxHead = 64 << 10
 
-// recordEnd stands behind every block.
 const recordEnd = "\r\n\r\n"
 
 // Field is a named field of a record, or of the block of a warcinfo record.
 type Field struct{ Name, Value string }
 
-// Fields are named fields in their order. Names are compared without regard to case (WARC 1.1, 4).
+// Fields are named fields in their order. Names ignore case (WARC 1.1, 4).
 type Fields []Field
 
-// Get returns the value of the first field of that name, or "".
+// Get returns the value of the first field with that name, or "".
 func (fs Fields) Get(name string) string {
 	for _, f := range fs {
 		if strings.EqualFold(f.Name, name) {
@@ -185,7 +179,7 @@ func (fs Fields) Get(name string) string {
 	return ""
 }
 
-// Values returns the values of all fields of that name.
+// Values returns the values of all fields with that name.
 func (fs Fields) Values(name string) []string {
 	var vs []string
 	for _, f := range fs {
@@ -196,7 +190,7 @@ func (fs Fields) Values(name string) []string {
 	return vs
 }
 
-// names are those that most records have: they need no memory of their own.
+// names saves allocating the names that most records have.
 var names = func() map[string]string {
 	all := map[string]string{}
 	for _, name := range []string{
@@ -228,7 +222,7 @@ func token(s string) bool {
 	return s != ""
 }
 
-// solid reports whether s is free of white space and control characters, so that it cannot end its line.
+// solid reports whether s has no white space or control characters, so that it cannot end its line.
 func solid(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c == 0x7f {
@@ -238,28 +232,28 @@ func solid(s string) bool {
 	return true
 }
 
-// Places reads records of archive files wherever they stand, one at a time. It keeps the file that it read last, and
-// the memory that reading takes, for the next record: each goroutine that reads many has one. The zero value is ready.
+// Places reads single records of archive files, one at a time. It keeps the last file open, and its buffers, for the next
+// record: use one for each goroutine. The zero value is ready.
 type Places struct {
 	path string
 	file *os.File
 	b    *buffers
-	l    *Lenient // what was returned last
+	l    *Lenient // returned last
 }
 
-// Stretch says which part of a file is read.
+// Stretch is the part of a file to read.
 type Stretch struct {
 	Offset int64 // where a gzip member, or a record of a plain file, begins
-	Length int64 // how much is wanted, as far as that is known: it is read at once. Zero means that it is not known
-	// Only says that no more than Length octets are read: then reading fails with ErrStretch. The contents of a member are
-	// decompressed by the 32 KiB, so that this is the way to see the head of a record and pay for no more.
+	Length int64 // how much is wanted, and read at once; 0 if unknown
+	// Only fails reading after Length bytes with ErrStretch. A member is decompressed in 32 KiB steps, so this saves work
+	// for the head of a record.
 	Only bool
 }
 
-// ErrStretch is why nothing is read behind a Stretch that is all there is to read.
+// ErrStretch is the error of reading beyond a Stretch with Only.
 var ErrStretch = errors.New("warc: no more of the file was to be read")
 
-// Lenient is like LenientAt. The record before it cannot be read any more.
+// Lenient is like LenientAt. It ends the reader that it returned before.
 func (p *Places) Lenient(path string, s Stretch, found func(Finding)) (*Lenient, error) {
 	p.end()
 	if s.Offset < 0 {
@@ -278,16 +272,15 @@ func (p *Places) Lenient(path string, s Stretch, found func(Finding)) (*Lenient,
 	return p.begin(&stretch{p.file, s}, s.Offset, found), nil
 }
 
-// begin returns a reader of what in reads, which is at an offset of the file.
+// begin returns a reader of in, which is at that offset of the file.
 func (p *Places) begin(in io.Reader, offset int64, found func(Finding)) *Lenient {
 	if p.b == nil {
-		p.b = buffered.Get().(*buffers) //nolint:forcetypeassert // there is nothing else in it
+		p.b = buffered.Get().(*buffers) //nolint:forcetypeassert // it holds nothing else
 	}
 	p.l = p.b.lenient(in, offset, found)
 	return p.l
 }
 
-// Close closes the file.
 func (p *Places) Close() error {
 	p.end()
 	if p.b != nil {
@@ -309,7 +302,7 @@ func (p *Places) end() {
 	}
 }
 
-// stretch reads a file from a place on.
+// stretch reads its part of a file.
 type stretch struct {
 	file *os.File
 	Stretch
@@ -325,19 +318,18 @@ func (s *stretch) Read(p []byte) (int, error) {
 	n, err := s.file.ReadAt(p, s.Offset)
 	s.Offset, s.Length = s.Offset+int64(n), s.Length-int64(n)
 	if n > 0 && errors.Is(err, io.EOF) {
-		err = nil // there is less than was asked for
+		err = nil // the file is shorter than Length
 	}
 	return n, err
 }
 
-// ReadAt opens the archive file at path and returns the record at an offset, as an Entry or a Reader names it: that of
-// its gzip member, or in a plain file its own. Where path does not exist, it reads path + ".open", the name of a segment
-// that is being written, so that a line of the index leads to its record at any time. The block can be read until the
-// Closer is closed.
+// ReadAt opens the archive file at path and returns the record at an offset: that of its gzip member, or in a plain file
+// its own. If path does not exist, it reads path + ".open", a segment being written, so that the index is valid at any
+// time. The block can be read until the Closer is closed.
 func ReadAt(path string, offset int64) (*Record, io.Closer, error) {
 	l, f, err := LenientAt(path, offset, nil)
 	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(path, openSuffix) {
-		// LenientAt falls back to the final name, should the segment be completed in between.
+		// LenientAt falls back to the final name if the segment was completed in between.
 		if open, file, openErr := LenientAt(path+openSuffix, offset, nil); !errors.Is(openErr, fs.ErrNotExist) {
 			l, f, err = open, file, openErr
 		}
@@ -358,9 +350,8 @@ func ReadAt(path string, offset int64) (*Record, io.Closer, error) {
 	return nil, nil, err
 }
 
-// LenientAt opens the archive file at path for reading from an offset on, where a gzip member or a record of a plain
-// file begins. The offsets of records and findings are those in the file. Nothing can be read behind the Closer's
-// Close.
+// LenientAt opens the archive file at path for reading from an offset, where a gzip member or a record of a plain file
+// begins. The offsets of records and findings count from the start of the file. Close ends the Lenient.
 func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Closer, error) {
 	f, err := OpenListed(path, os.Open)
 	if err != nil {
@@ -369,7 +360,7 @@ func LenientAt(path string, offset int64, found func(Finding)) (*Lenient, io.Clo
 	return LenientOf(f, path, offset, found)
 }
 
-// LenientOf is LenientAt for a file that is open already. It is closed by the Closer, or by an error.
+// LenientOf is LenientAt for an open file, which the Closer or an error closes.
 func LenientOf(f *os.File, path string, offset int64, found func(Finding)) (_ *Lenient, _ io.Closer, err error) {
 	if offset < 0 {
 		err = fmt.Errorf("warc: %s has no record at offset %d", path, offset)
@@ -384,7 +375,7 @@ func LenientOf(f *os.File, path string, offset int64, found func(Finding)) (_ *L
 	return p.begin(f, offset, found), p, nil
 }
 
-// buffers are the memory that a Lenient works with, many times that of most records.
+// buffers are the memory of a Lenient, many times that of most records.
 type buffers struct {
 	in, out, http *bufio.Reader
 	gz            *gzip.Reader
@@ -404,12 +395,11 @@ func (b *buffers) lenient(r io.Reader, base int64, found func(Finding)) *Lenient
 	return l
 }
 
-// buffered are the buffers of readers that were closed, for the next: a reader of one record has them for that alone.
+// buffered reuses the buffers of closed readers: many read only one record.
 var buffered = sync.Pool{New: func() any { return newBuffers() }}
 
-// release gives buffers back that no reader has any more.
 func (b *buffers) release() {
-	b.in.Reset(nil) // it would hold on to the file
+	b.in.Reset(nil) // or it would keep the file
 	b.out.Reset(nil)
 	b.http.Reset(nil)
 	buffered.Put(b)

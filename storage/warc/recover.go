@@ -20,8 +20,8 @@ import (
 	"curtsy/storage"
 )
 
-// recover completes the segments that were left open, removes spools left behind, and returns the number of the
-// next segment. It can itself be interrupted at any point and repeated.
+// recover completes open segments, removes spools, and returns the number of the next segment. It can be interrupted at
+// any point and repeated.
 func (w *Writer) recover() (next int, err error) {
 	entries, err := os.ReadDir(w.o.Dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *Writer) recover() (next int, err error) {
 	return next, durable.Names(w.o.Dir)
 }
 
-// mend cuts the open segment of path behind its last whole exchange and completes it, or removes it if it has none.
+// mend cuts the open segment of path after its last whole exchange and completes it, or removes it if it has none.
 func (w *Writer) mend(path string) error {
 	f, err := durable.OpenFile(path+openSuffix, os.O_RDWR, 0)
 	if err != nil {
@@ -89,8 +89,10 @@ func (w *Writer) mend(path string) error {
 	if err := f.Close(); err != nil { // before the rename: Windows renames no open file
 		return err
 	}
-	if err := w.tellMended(path, end); err != nil {
-		return err
+	if w.o.Index != nil { // before the rename: a kill in between repeats both
+		if err := w.o.Index.Mended(path+openSuffix, filepath.Base(path), end, end == 0); err != nil {
+			return err
+		}
 	}
 	if end == 0 {
 		return os.Remove(path + openSuffix)
@@ -101,16 +103,8 @@ func (w *Writer) mend(path string) error {
 	return w.tellComplete(filepath.Base(path), end, sum)
 }
 
-// tellMended tells the index before the segment has its final name: a kill in between repeats both.
-func (w *Writer) tellMended(path string, end int64) error {
-	if w.o.Index == nil {
-		return nil
-	}
-	return w.o.Index.Mended(path+openSuffix, filepath.Base(path), end, end == 0)
-}
-
-// whole returns the offset behind the last whole exchange of a segment, 0 if there is none, and what is wrong with
-// the record behind it, nil if there is no more. The error is one of reading, which says nothing about the segment.
+// whole returns the offset after the last whole exchange of a segment, 0 without one, and what is wrong with the next
+// record, nil if there is none. The error is one of reading.
 func whole(f io.Reader) (end int64, cause, err error) {
 	rd := NewReader(f)
 	var u unit
@@ -128,21 +122,19 @@ func whole(f io.Reader) (end int64, cause, err error) {
 		case err != nil:
 			return end, err, nil
 		}
-		// A warcinfo record is not worth keeping alone, nor part of an exchange.
+		// A warcinfo record is not part of an exchange, and not worth keeping without one.
 		if rec.Type != "warcinfo" && u.ends(rec) {
 			end = at
 		}
 	}
 }
 
-// unit is the records of an exchange that were met so far. Its first record names the answer and, in archives of
-// this version, the metadata record, so what has yet to come is known.
+// unit is the records of an exchange met so far. The first names the answer and the metadata record, and so those to come.
 type unit struct{ met, awaited []string }
 
-// ends adds r and reports whether the exchange is whole with it.
 func (u *unit) ends(r *Record) bool {
 	if r.Type == "request" || len(u.met) == maxUnit {
-		u.met, u.awaited = u.met[:0], u.awaited[:0] // nothing of ours, or another begins: the one before stays torn
+		u.met, u.awaited = u.met[:0], u.awaited[:0] // another exchange begins: the one before is torn
 	}
 	id := r.ID()
 	u.met = append(u.met, id)
@@ -162,28 +154,25 @@ func (u *unit) ends(r *Record) bool {
 // maxUnit is more than the records of an exchange.
 const maxUnit = 8
 
-// Edit says what becomes of a record when its segment is written anew.
+// Edit is the change of a record by Rewrite.
 type Edit struct {
 	Fate  Fate
 	Block []byte // of a Replace
 }
 
-// Fate is what becomes of a record.
 type Fate uint8
 
-// The fates.
 const (
-	Keep    Fate = iota // octet for octet, its gzip member and all
-	Drop                // it is gone
-	Reduce              // its block ends behind the HTTP head, and is said to be truncated
-	Replace             // it has another block
+	Keep Fate = iota // byte for byte, with its gzip member
+	Drop
+	Reduce  // to its HTTP head, marked as truncated
+	Replace // its block
 )
 
-// Rewrite writes the complete segment at path to w, each record as edit says, which may read the block of those that
-// are not reduced. Records that are kept stand there octet for octet. A record that is reduced or replaced keeps its
-// fields, but for those that speak of its block: Content-Length and WARC-Block-Digest are those of what it has now. A
-// reduced one says WARC-Truncated: unspecified (WARC 1.1, 5.13, has no word for this) and has no WARC-Payload-Digest, as
-// any record here of which the body was left out: a validator would hold it against no octets.
+// Rewrite writes the complete segment at path to w, each record as edit decides, which may read the block of those that
+// it does not reduce. It copies kept records byte for byte. Reduced and replaced ones keep their fields except
+// Content-Length and WARC-Block-Digest. A reduced one gets WARC-Truncated: unspecified (WARC 1.1, 5.13, has no word for
+// this) and loses its WARC-Payload-Digest, like any record without body: a validator would compare it with nothing.
 func Rewrite(ctx context.Context, w io.Writer, path string, edit func(*Record) (Edit, error)) error {
 	f, err := durable.Open(path)
 	if err != nil {
@@ -248,7 +237,7 @@ func (r *Record) anew(block []byte, reduced bool) []byte {
 	cut := func() {
 		if !truncated {
 			truncated = true
-			b = appendField(b, "WARC-Truncated", truncatedUnspecified)
+			b = appendField(b, "WARC-Truncated", "unspecified")
 		}
 	}
 	for _, f := range r.Fields {
@@ -272,11 +261,8 @@ func (r *Record) anew(block []byte, reduced bool) []byte {
 	return append(append(b, block...), recordEnd...)
 }
 
-// truncatedUnspecified is the reason of WARC 1.1, 5.13, for which it has no word of its own.
-const truncatedUnspecified = "unspecified"
-
-// HTTPHead reads the head of a response's block, up to the empty line: status line and fields, as they stand there. It
-// returns nothing for a block without such a line in its first storage.MaxHead octets: nothing is known to be a head.
+// HTTPHead reads the head of a response's block as archived, up to the empty line. It returns nil if the first
+// storage.MaxHead bytes have no such line: nothing is then known to be a head.
 func HTTPHead(block io.Reader) ([]byte, error) {
 	head, complete, err := AppendHead(nil, bufio.NewReaderSize(io.LimitReader(block, storage.MaxHead), blockBuffer))
 	if err != nil || !complete {

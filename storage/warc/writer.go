@@ -1,6 +1,7 @@
 package warc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -24,24 +25,21 @@ import (
 	"curtsy/storage/spool"
 )
 
-// Options say where an archive is and how it is written.
+// Options configure a Writer.
 type Options struct {
-	Dir  string // where the segments are; made if it does not exist
-	Name string // begins their names: ASCII letters, digits, ".", "_" and "-"
+	Dir  string // directory of the segments; created if missing
+	Name string // prefix of their names: ASCII letters, digits, ".", "_" and "-"
 	Info Info   // describes the crawl
 
-	// SegmentSize is the size in octets that a segment of more than one exchange does not exceed. Zero means 1 GiB.
+	// SegmentSize bounds a segment of more than one exchange, in bytes. Zero means 1 GiB.
 	SegmentSize int64
-	// Level is the gzip level, 1 to 9. Zero means 1.
-	Level int
+	Level       int       // of gzip, 1 to 9. Zero means 1.
+	Index       Index     // or nil
+	Originals   Originals // nil: every payload is stored whole
 
-	Index     Index     // nil: nobody is told
-	Originals Originals // nil: every payload is kept whole
-
-	// Finished is told of each segment that is complete, once its final name, without its folder, is durable: how many
-	// octets it has and their SHA-256. That is also said of those that Open completes after a kill. It is called before the
-	// next segment begins, so what it does must be durable when it returns: then a kill leaves at most the last complete
-	// segment untold. An error of it poisons the Writer like a failed append. Nil means that nobody is told.
+	// Finished, unless nil, gets each complete segment once its final name (without directory) is durable, also one
+	// completed by Open: its size in bytes and their SHA-256. The next segment begins when it returns, so its effect must
+	// be durable then: a kill loses at most the call for the last complete segment. Its error poisons the Writer.
 	Finished func(name string, octets int64, sum [32]byte) error
 }
 
@@ -58,7 +56,7 @@ func (o *Options) validate() error {
 	return o.Info.validate()
 }
 
-// Writer appends exchanges to an archive. It is a storage.Recorder; its methods may be called concurrently.
+// Writer appends exchanges to an archive. It is a storage.Recorder and safe for concurrent use.
 type Writer struct {
 	o       Options
 	refused batch
@@ -72,17 +70,17 @@ type Writer struct {
 	create      func(path string) (file, error)
 
 	mu  sync.Mutex
-	seg *segment // the one that is written, or comes next
-	err error    // why nothing more is written; nil while it is
+	seg *segment // being written, or the next
+	err error    // why nothing more is written
 }
 
 var _ storage.Recorder = (*Writer)(nil)
 
 var errClosed = fmt.Errorf("warc: the writer is closed: %w", os.ErrClosed)
 
-// Open returns a Writer that goes on with the archive in o.Dir, or begins it. Segments left open by a killed process
-// are cut behind their last whole exchange and completed: they are read in full for that. The first file is created
-// with the first exchange. Open fails if a file cannot be read or written, and changes nothing that is complete.
+// Open returns a Writer that continues or begins the archive in o.Dir. It reads segments that a killed process left open,
+// cuts them after their last whole exchange and completes them. The first exchange creates the first file. Open fails if
+// a file cannot be read or written, and changes no complete segment.
 func Open(o Options) (*Writer, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -100,18 +98,17 @@ func Open(o Options) (*Writer, error) {
 	return w, nil
 }
 
-// Cut returns the path of the segment that Open cut and the number of octets that were cut off; "" and 0 if it cut
-// nothing. A segment without a whole exchange is cut altogether and is gone.
+// Cut returns the path of the segment that Open cut and the number of bytes cut off, "" and 0 if none. A segment without
+// a whole exchange is removed.
 func (w *Writer) Cut() (file string, octets int64) { return w.cutFile, w.cut }
 
-// InfoSHA256 returns the SHA-256, in hexadecimal digits, of the block of the warcinfo records of this Writer: all its
-// segments begin with the same.
+// InfoSHA256 returns the hex SHA-256 of the warcinfo block of this Writer's segments.
 func (w *Writer) InfoSHA256() string {
 	sum := sha256.Sum256(w.o.Info.block(w.o.Name))
 	return hex.EncodeToString(sum[:])
 }
 
-// Record implements storage.Recorder. The octets of r are read before it returns and not kept.
+// Record implements storage.Recorder. It does not keep the bytes of r.
 func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Receipt, err error) {
 	p, err := w.compressor()
 	if err != nil {
@@ -133,9 +130,8 @@ func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Rec
 	return storage.Receipt{ID: e.id(), Blocks: e.blocks(), Heads: e.heads, Repeat: e.answer.kind == "revisit"}, nil
 }
 
-// place appends what compress puts into p's spool for a segment. The warcinfo id is within the members, so when the
-// segment is full at the append they are pressed anew for the next. Every repeat means that something else was
-// appended or a segment completed.
+// place appends what compress writes to p's spool. The members contain the warcinfo id, so a full segment makes it compress
+// again for the next. Every repeat means that something else was appended or a segment completed.
 func (w *Writer) place(ctx context.Context, p *compressor, compress func(*segment) error, e *exchange) error {
 	for {
 		seg, err := w.current()
@@ -148,7 +144,7 @@ func (w *Writer) place(ctx context.Context, p *compressor, compress func(*segmen
 		if err := compress(seg); err != nil {
 			return err
 		}
-		if err := p.spool.Flush(); err != nil { // here it costs a record, and under the lock the archive
+		if err := p.spool.Flush(); err != nil { // a failure costs a record here, and the archive under the lock
 			return fmt.Errorf("warc: write spool: %w", err)
 		}
 		if ok, err := w.append(ctx, seg, &p.spool, e); ok || err != nil {
@@ -163,8 +159,7 @@ func (w *Writer) current() (*segment, error) {
 	return w.seg, w.err
 }
 
-// append adds the members in s, those of e if it is not nil, to seg. It reports false if seg is, or thereby becomes,
-// complete.
+// append adds the members in s, those of e unless nil, to seg. It reports false if seg is, or becomes, complete.
 func (w *Writer) append(ctx context.Context, seg *segment, s *spool.Spool, e *exchange) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,7 +177,7 @@ func (w *Writer) append(ctx context.Context, seg *segment, s *spool.Spool, e *ex
 		return false, nil
 	}
 	if seg.file == nil {
-		// Not to be broken off half-way by a cancelled context.
+		// A cancelled context must not interrupt it half-way.
 		if err := w.begin(context.WithoutCancel(ctx), seg); err != nil {
 			return false, w.poison("begin", seg, err)
 		}
@@ -202,8 +197,7 @@ func (w *Writer) append(ctx context.Context, seg *segment, s *spool.Spool, e *ex
 	return true, nil
 }
 
-// gathered adds the refusals gathered so far to a segment that is about to be complete, if they fit; otherwise they
-// are for the next.
+// gathered adds the pending refusals to a segment about to be complete, if they fit.
 func (w *Writer) gathered(ctx context.Context, seg *segment) (err error) {
 	w.refused.mu.Lock()
 	defer w.refused.mu.Unlock()
@@ -231,7 +225,7 @@ func (w *Writer) poison(did string, s *segment, err error) error {
 	return w.err
 }
 
-// Sync implements storage.Recorder. It lets other exchanges be appended meanwhile.
+// Sync implements storage.Recorder. Other exchanges can be appended meanwhile.
 func (w *Writer) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("warc: sync: %w", err)
@@ -250,18 +244,18 @@ func (w *Writer) Sync(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case seg.done: // completed meanwhile, and so durable; our call may have met a closed file
+	case seg.done: // completed meanwhile, and so durable; err may be that of a closed file
 		return nil
 	case w.err != nil:
 		return w.err
-	case err != nil: // the system may have dropped what it could not write, so a second try proves nothing
+	case err != nil: // the system may have dropped the data, so a second try proves nothing
 		return w.poison("sync", seg, err)
 	}
 	seg.synced = max(seg.synced, size)
 	return nil
 }
 
-// Close completes the segment. A poisoned Writer leaves it open, for the next Open, and returns why it stopped.
+// Close completes the segment. A poisoned Writer leaves it to the next Open and returns why it stopped.
 func (w *Writer) Close() error {
 	lines := w.refused.close()
 	if _, err := w.current(); err == nil {
@@ -273,7 +267,7 @@ func (w *Writer) Close() error {
 	switch {
 	case w.seg.file == nil || w.seg.done:
 	case err != nil:
-		w.seg.file.Close() // err says why nothing more is to be had of it
+		w.seg.file.Close() // err is reported already
 	default:
 		if ferr := w.finish(w.seg); ferr != nil {
 			err = w.poison("complete", w.seg, ferr)
@@ -305,19 +299,18 @@ const (
 	cutSuffix  = ".cut"  // behind suffix: a damaged tail that was cut off
 )
 
-// file is what a segment needs of an *os.File.
 type file interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// segment is one file of the archive. Its file is created with its first exchange, so that no segment is empty.
+// segment is one file of the archive. Its first exchange creates the file, so that no segment is empty.
 type segment struct {
 	number int
-	name   string    // its final one, without its folder
+	name   string    // the final one, without directory
 	info   string    // the id of its warcinfo record
 	file   file      // nil until created
-	sum    hash.Hash // of what was appended; nil when nobody will be told
+	sum    hash.Hash // of the file; nil without Options.Finished
 	size   int64
 	synced int64 // how much of size is durable
 	done   bool  // complete: closed, renamed, durable
@@ -331,8 +324,8 @@ func (w *Writer) newSegment(number int) *segment {
 	return s
 }
 
-// append adds what a spool holds. The digest is taken on the way: to read a complete segment again would cost the same
-// and, under the lock, all at once.
+// append adds the content of a spool. It hashes on the way: reading the complete segment again would cost as much, under
+// the lock.
 func (s *segment) append(members *spool.Spool) error {
 	var to io.Writer = s.file
 	if s.sum != nil {
@@ -356,8 +349,10 @@ func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.release(p)) }()
 	path := w.path(s)
-	h := head{id: s.info, date: w.now(), filename: filepath.Base(path)}
-	if err := p.info(ctx, h, w.o.Info.block(w.o.Name)); err != nil {
+	block := w.o.Info.block(w.o.Name)
+	h := head{kind: "warcinfo", id: s.info, date: w.now(), filename: filepath.Base(path), media: typeFields,
+		block: sha256.Sum256(block), length: int64(len(block))}
+	if err := p.member(ctx, &h, bytes.NewReader(block)); err != nil {
 		return err
 	}
 	f, err := w.create(path + openSuffix)
@@ -371,7 +366,6 @@ func (w *Writer) begin(ctx context.Context, s *segment) (err error) {
 	return s.append(&p.spool)
 }
 
-// finish makes s durable and gives it its final name.
 func (w *Writer) finish(s *segment) error {
 	if err := s.file.Sync(); err != nil {
 		return err
@@ -390,7 +384,7 @@ func (w *Writer) finish(s *segment) error {
 	return w.tellComplete(s.name, s.size, sum)
 }
 
-// tellComplete tells of a segment that was given its final name, after that is durable.
+// tellComplete makes the final name durable and reports the segment.
 func (w *Writer) tellComplete(name string, octets int64, sum digest) error {
 	if err := durable.Names(w.o.Dir); err != nil {
 		return err
@@ -406,7 +400,6 @@ func (w *Writer) tellComplete(name string, octets int64, sum digest) error {
 	return w.o.Index.Complete(name)
 }
 
-// rename gives the segment that is to stand at path its final name.
 func rename(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("both %s and %s exist; move one of them away", path, filepath.Base(path)+openSuffix)
@@ -418,7 +411,7 @@ func create(path string) (file, error) {
 	return durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// segmentNumber reads the name of a segment of archive. Its state is "", openSuffix or cutSuffix.
+// segmentNumber parses the name of a segment of archive. Its state is "", openSuffix or cutSuffix.
 func segmentNumber(archive, base string) (number int, state string, ok bool) {
 	rest, ok := strings.CutPrefix(base, archive+"-")
 	if !ok {
@@ -429,14 +422,13 @@ func segmentNumber(archive, base string) (number int, state string, ok bool) {
 		return 0, "", false
 	}
 	number, err := strconv.Atoi(digits)
-	// Only the spelling we write ourselves: "+1", "1" and "000001" are other files.
+	// Only the Writer's own spelling: "+1", "1" and "000001" are other files.
 	if err != nil || number < 0 || digits != fmt.Sprintf("%05d", number) {
 		return 0, "", false
 	}
 	return number, state, true
 }
 
-// isSpool reports whether base is a spool's file of archive.
 func isSpool(archive, base string) bool {
 	rest, ok := strings.CutPrefix(base, archive+".")
 	if !ok {
@@ -447,8 +439,8 @@ func isSpool(archive, base string) bool {
 	return ok && err == nil
 }
 
-// OpenListed opens a file of an archive, by way of open, under the name that it had when somebody looked. A crawl that runs may
-// have completed a segment since: the one that was being written then stands under its final name now.
+// OpenListed opens a listed file of an archive with open. A running crawl may have completed the segment since: an .open
+// file is then opened under its final name.
 func OpenListed(path string, open func(path string) (*os.File, error)) (*os.File, error) {
 	f, err := open(path)
 	final, was := strings.CutSuffix(path, openSuffix)
@@ -460,23 +452,22 @@ func OpenListed(path string, open func(path string) (*os.File, error)) (*os.File
 	return f, err
 }
 
-// Index is told where records stand while they are written. Its methods are called one at a time, and an error of one
-// poisons the Writer like a failed append.
+// Index learns the places of records as they are written. Its methods are called one at a time; an error poisons the
+// Writer.
 type Index interface {
-	// Add is called for each response and revisit record once it is appended, in the order of the file.
+	// Add is called for each response and revisit record after its append, in the order of the file.
 	Add(e Entry) error
-	// Complete is called once a segment has its final name; file is that name without its folder.
+	// Complete is called once a segment has its final name, file, without directory.
 	Complete(file string) error
-	// Mended is called by Open for a segment that a killed process left behind, before Complete: of its entries those at
-	// offset end and beyond are gone, and others may be missing. removed says that nothing of the segment is left. path is
-	// where the segment stands at that time, already cut and not yet under its final name, which is file. A kill may make
-	// that be told twice.
+	// Mended is called by Open before Complete, perhaps twice, for a segment that a killed process left: its entries from
+	// offset end on are gone, and others may be missing. removed says that the whole segment is. path is its current place,
+	// already cut and not yet under its final name, file.
 	Mended(path, file string, end int64, removed bool) error
 }
 
-// Entry says where a response or revisit record stands.
+// Entry is the place of a response or revisit record.
 type Entry struct {
-	File           string // the segment's final name, without its folder
+	File           string // the segment's final name, without directory
 	Offset, Length int64  // of the record's gzip member
 	Kind           string // "response" or "revisit"
 	ID             string
@@ -489,9 +480,9 @@ type Entry struct {
 	Repeatable     bool // as in storage.Record, for a response: later ones may refer to it
 }
 
-// Originals knows the archived answers that a new one may repeat.
+// Originals finds archived responses that a new one may repeat.
 type Originals interface {
-	// Original returns the answer whose payload has that digest, in this archive or an earlier one. It may be called
+	// Original returns the response with that payload digest, of this archive or an earlier one. It may be called
 	// concurrently.
 	Original(payload [32]byte) (o storage.Original, known bool, err error)
 }
