@@ -15,10 +15,10 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Answer is what a response or revisit record says.
+// Answer is the content of a response or revisit record.
 type Answer struct {
 	ID        string // of the record
-	URL       string // that was asked for
+	URL       string // as requested
 	Date      time.Time
 	Revisit   bool
 	Status    int         // 0 without one
@@ -27,22 +27,20 @@ type Answer struct {
 	Truncated string      // WARC-Truncated
 	Digest    string      // WARC-Payload-Digest
 	Refers    Reference   // of a revisit
-	Head      int64       // bytes of the block in front of the body
-
-	// Undated is why Date is zero.
-	Undated error
+	Head      int64       // bytes of the block before the body
+	Undated   error       // why Date is zero
 
 	http *warc.HTTP
 }
 
-// Reference is what a revisit refers to (WARC 1.1, 6.7). Any part of it may be missing.
+// Reference is the original of a revisit (WARC 1.1, 6.7). Any part of it may be missing.
 type Reference struct {
 	ID, URL string
 	Date    time.Time
 }
 
-// Read reads a response or revisit record up to its body, of which it leaves no more than fits into most bytes of the
-// block; zero means all. An error is one of reading the block.
+// Read reads a response or revisit record up to its body, within the first most bytes of the block; 0 = unlimited. An
+// error is one of reading the block.
 func Read(rec *warc.Record, most int64) (*Answer, error) {
 	block := rec.Block
 	if most > 0 {
@@ -66,7 +64,7 @@ func Read(rec *warc.Record, most int64) (*Answer, error) {
 	return a, nil
 }
 
-// final reads the head of an answer, past those that only announce it (RFC 9110 15.2), and how many bytes that took.
+// final reads the head of a response, after interim ones (RFC 9110 15.2), and returns the size of all heads.
 func final(block io.Reader) (h *warc.HTTP, head int64, err error) {
 	for {
 		if h, err = warc.ReadHTTP(block); err != nil {
@@ -80,14 +78,14 @@ func final(block io.Reader) (h *warc.HTTP, head int64, err error) {
 	}
 }
 
-// Whole reports whether the record has all of the body.
+// Whole reports whether the record has the whole body.
 func (a *Answer) Whole() bool { return !a.Revisit && a.Complete && a.Truncated == "" }
 
-// Type is the media type that the server named.
+// Type returns the media type by the Content-Type.
 func (a *Answer) Type() mediatype.Type { return mediatype.Of(a.Header) }
 
-// Charset is the label of the charset that a page's server names, or its XML declaration in the head of the body; "" if
-// neither does. In HTML a declaration says nothing, unless it is in UTF-16.
+// Charset returns the charset label of a page by its Content-Type or, in head, its XML declaration; "" without one. In
+// HTML a declaration counts only in UTF-16.
 func (a *Answer) Charset(head []byte) string {
 	switch media := a.Type(); {
 	case media.Charset != "":
@@ -98,13 +96,13 @@ func (a *Answer) Charset(head []byte) string {
 	return mediatype.Wide(head)
 }
 
-// Body is the body without its content codings. Reading more than most bytes of it ends in warc.ErrTooLarge.
+// Body returns the body without its content codings. After most bytes it ends in warc.ErrTooLarge.
 func (a *Answer) Body(most int64) (io.Reader, error) { return a.http.Body(most) }
 
-// ErrDigest says that a payload does not have the digest of its record.
+// ErrDigest is the error of a payload that does not match its record's digest.
 var ErrDigest = errors.New("the payload does not have its digest")
 
-// Decode writes the body without its content codings to w, and holds all of the payload to the record's digest.
+// Decode writes the body without its content codings to w and compares the payload with the record's digest.
 func (a *Answer) Decode(w io.Writer, most int64) error {
 	sum := sha256.New()
 	a.http.Payload = io.TeeReader(a.http.Payload, sum)
@@ -113,7 +111,7 @@ func (a *Answer) Decode(w io.Writer, most int64) error {
 		return err
 	}
 	if _, err = io.Copy(w, body); err == nil {
-		_, err = io.Copy(io.Discard, a.http.Payload) // what stands behind the coding belongs to the payload
+		_, err = io.Copy(io.Discard, a.http.Payload) // bytes after the coding belong to the payload
 	}
 	if want, ok := a.Sum(); err == nil && ok && !bytes.Equal(sum.Sum(nil), want[:]) {
 		err = ErrDigest
@@ -121,7 +119,7 @@ func (a *Answer) Decode(w io.Writer, most int64) error {
 	return err
 }
 
-// Sniff reads the media type off the first bytes of the body; "" if they do not tell.
+// Sniff returns the media type by the first bytes of the body; "" if unknown.
 func (a *Answer) Sniff() string {
 	body, err := a.Body(mediatype.MaxSniff)
 	if err != nil {
@@ -132,7 +130,7 @@ func (a *Answer) Sniff() string {
 	return mediatype.Sniff(head[:n])
 }
 
-// Sum is the SHA-256 of the payload, if the record's digest is one.
+// Sum returns the record's SHA-256 of the payload, if it has one.
 func (a *Answer) Sum() (sum [32]byte, ok bool) {
 	text, ok := strings.CutPrefix(a.Digest, "sha256:")
 	if !ok {
@@ -141,7 +139,7 @@ func (a *Answer) Sum() (sum [32]byte, ok bool) {
 	return ParseSum(text)
 }
 
-// ParseSum reads a SHA-256 in hexadecimal digits.
+// ParseSum parses a SHA-256 in hexadecimal digits.
 func ParseSum(text string) (sum [32]byte, ok bool) {
 	if len(text) != hex.EncodedLen(len(sum)) {
 		return sum, false
@@ -150,10 +148,10 @@ func ParseSum(text string) (sum [32]byte, ok bool) {
 	return sum, err == nil
 }
 
-// Digest is a digest without the name of its algorithm, in small letters, so that those of several crawlers compare.
+// Digest returns a digest in lower case without the name of its algorithm, to compare those of several crawlers.
 func Digest(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, ':')+1:]) }
 
-// Decision reads the crawler's decision from the record behind an answer, if that is its metadata record.
+// Decision returns the decision in rec if that is the metadata record of an answer.
 func Decision(rec *warc.Record, answer string) (l storage.Line, ok bool) {
 	if !strings.EqualFold(rec.Type, "metadata") || rec.IsRefusals() || rec.ConcurrentTo() != answer {
 		return l, false

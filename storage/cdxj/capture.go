@@ -15,16 +15,16 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// maxLine is the most bytes a line may have, its end included. Ours stay below 32 KiB.
+// maxLine bounds a line with its end, in bytes. This crawler's stay below 32 KiB.
 const maxLine = 1 << 20
 
 // timeForm is a line's time: 14 digits, UTC.
 const timeForm = "20060102150405"
 
-// revisitType is the media type that stands for a revisit record.
+// revisitType is the media type of a revisit record's line.
 const revisitType = "warc/revisit"
 
-// Line says where one capture of a URL stands.
+// Line is the place of a capture of a URL.
 type Line struct {
 	Key      string    // of the URL, see Key
 	Time     time.Time // to the second, UTC
@@ -34,10 +34,10 @@ type Line struct {
 	Digest   string // of the payload, without the algorithm's name; empty without one
 	Length   int64  // bytes of the record's gzip member
 	Offset   int64  // of the member in the file
-	Filename string // of the WARC file, without its folder
+	Filename string // of the WARC file, without its directory
 }
 
-// Append appends l as warcio's cdx-index writes it, with its newline.
+// Append appends l with its newline, as warcio's cdx-index writes it.
 func (l *Line) Append(b []byte) []byte {
 	return l.appendFields(append(append(b, l.Key...), ' '))
 }
@@ -61,13 +61,13 @@ func (l *Line) appendFields(b []byte) []byte {
 	return append(b, "}\n"...)
 }
 
-// appendString appends s as JSON.stringify writes it: nothing is escaped that need not be.
+// appendString appends s as JSON.stringify writes it, with as few escapes as possible.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
-	if plain(s) {
+	if i := strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r >= 0x80 || r == '"' || r == '\\' }); i < 0 {
 		return append(append(b, s...), '"')
 	}
-	for _, r := range s { // what is not UTF-8 is read as U+FFFD
+	for _, r := range s { // invalid UTF-8 becomes U+FFFD
 		switch {
 		case r == '"' || r == '\\':
 			b = append(b, '\\', byte(r))
@@ -84,17 +84,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// plain reports whether s is of ASCII and nothing in it is escaped.
-func plain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
-// number is written as text by some tools and as a number by others.
+// number is a string for some tools and a number for others.
 type number int64
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -110,7 +100,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// status is a number, and 0 for the words that some tools write in its place.
+// status is a number; the words that some tools write instead become 0.
 type status int
 
 func (s *status) UnmarshalJSON(b []byte) error {
@@ -120,7 +110,6 @@ func (s *status) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// lineJSON is the third part of a line.
 type lineJSON struct {
 	URL      string `json:"url"`
 	Mime     string `json:"mime"`
@@ -131,8 +120,7 @@ type lineJSON struct {
 	Filename string `json:"filename"`
 }
 
-// ParseLine reads a line, with or without its newline, that Append or another tool wrote. It passes over fields that it
-// does not know.
+// ParseLine parses a line of any tool, with or without its newline. It ignores unknown fields.
 func ParseLine(b []byte) (Line, error) {
 	key, rest, ok := bytes.Cut(bytes.TrimRight(b, "\r\n"), []byte(" "))
 	if !ok || len(key) == 0 {
@@ -156,7 +144,7 @@ func ParseLine(b []byte) (Line, error) {
 	}, nil
 }
 
-// parseTime reads 14 digits. Some tools write 17, to the millisecond: the last three are passed over.
+// parseTime parses 14 digits. Some tools write 17, to the millisecond: it ignores the last three.
 func parseTime(s string) (time.Time, error) {
 	if (len(s) != 14 && len(s) != 17) || strings.Trim(s, "0123456789") != "" {
 		return time.Time{}, fmt.Errorf("%.30q is not a time of 14 digits", s)
@@ -164,17 +152,15 @@ func parseTime(s string) (time.Time, error) {
 	return time.Parse(timeForm, s[:14])
 }
 
-// keyOf returns the key of a line as it stands in a file.
 func keyOf(line []byte) []byte {
 	key, _, _ := bytes.Cut(line, []byte(" "))
 	return key
 }
 
-// Key returns the sort key of a URL as warcio writes it: the host's labels in reverse, joined by commas, the port if it
-// is not the scheme's own, ")", the path, and the query with its arguments sorted, all in lower case; neither scheme
-// nor "www." in front of the host is kept. The labels of an IPv4 address are turned round like those of any other host
-// (127.0.0.1 is "1,0,0,127)/"), as warcio has it and pywb's library surt has not. A URL that is no web address is its
-// own key. A key holds no white space and no control character, whatever it was made of.
+// Key returns the sort key of a URL as warcio writes it: the host's labels in reverse, joined by commas, the port unless
+// it is the scheme's default, ")", the path, and the query with its arguments sorted, all in lower case, without scheme
+// and "www.". Labels of an IPv4 address are also reversed (127.0.0.1 is "1,0,0,127)/"), unlike in pywb's library surt. A
+// URL of another scheme is its own key. A key never has white space or control characters.
 func Key(url string) string { return string(appendKey(nil, url)) }
 
 func appendKey(b []byte, url string) []byte {
@@ -194,7 +180,7 @@ func appendKey(b []byte, url string) []byte {
 		}
 		b, host = append(b, ','), host[:dot]
 	}
-	b = append(b, strings.TrimPrefix(u.Authority().HostPort(), u.Host())...) // the port, if it is not the scheme's own
+	b = append(b, strings.TrimPrefix(u.Authority().HostPort(), u.Host())...) // unless the scheme's default port
 	b = appendWord(append(b, ')'), u.Path())
 	if query := u.Query(); query != "" {
 		b = appendQuery(append(b, '?'), query)
@@ -218,7 +204,7 @@ func appendQuery(b []byte, query string) []byte {
 	return b
 }
 
-// withoutWWW cuts "www." and its numbered sisters ("www2.") off the host of a URL.
+// withoutWWW cuts "www." and variants ("www2.") off the host of a URL.
 func withoutWWW(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok || scheme != "http" && scheme != "https" {
@@ -234,7 +220,7 @@ func withoutWWW(url string) string {
 	return scheme + "://" + host
 }
 
-// appendEscaped appends a key; one that is empty is "-", as in the older CDX files.
+// appendEscaped appends a key, "-" if it is empty, as in older CDX files.
 func appendEscaped(b []byte, key string) []byte {
 	if key == "" {
 		return append(b, '-')
@@ -242,8 +228,7 @@ func appendEscaped(b []byte, key string) []byte {
 	return appendWord(b, key)
 }
 
-// appendWord appends s with white space and control characters, which would end the key or its line, as a URL writes
-// them.
+// appendWord appends s with percent-encoded white space and control characters, which would end the key or its line.
 func appendWord(b []byte, s string) []byte {
 	if whole(s) {
 		return append(b, s...)
@@ -260,7 +245,6 @@ func appendWord(b []byte, s string) []byte {
 	return b
 }
 
-// whole reports whether nothing in s ends a word or a line.
 func whole(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f {
@@ -270,7 +254,7 @@ func whole(s string) bool {
 	return true
 }
 
-// splits reports whether some reader might take r for the end of a word or a line.
+// splits reports whether some reader might take r for the end of a word or line.
 func splits(r rune) bool {
 	return r <= ' ' || 0x7f <= r && r <= 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff
 }

@@ -24,13 +24,18 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Index writes the lines of WARC files of any crawler to w, sorted, in memory that does not depend on their number. It
-// tells found what is wrong in a file; what cannot be read has no line.
+// Index writes the sorted lines of WARC files of any crawler to w in bounded memory. It reports findings and omits
+// unreadable records.
 func Index(ctx context.Context, w io.Writer, found func(path string, f warc.Finding), paths ...string) (err error) {
 	s := sorted.New("", runSize)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for _, path := range paths {
-		if err := addLines(ctx, s, path, func(f warc.Finding) { found(path, f) }); err != nil {
+		report := func(f warc.Finding) { found(path, f) }
+		n, err := capturesIn(ctx, path, report, s.Add)
+		if err == nil && n == 0 {
+			err = errors.New("no WARC record in it")
+		}
+		if err != nil {
 			return fmt.Errorf("cdxj: index %s: %w", path, err)
 		}
 	}
@@ -41,19 +46,11 @@ func Index(ctx context.Context, w io.Writer, found func(path string, f warc.Find
 	return b.Flush()
 }
 
-// NoIndex is the code of a finding about a record that has no line: others are those of a warc.Lenient.
+// NoIndex is the code of a finding for a record without a line; other codes are those of a warc.Lenient.
 const NoIndex = "no-index"
 
-func addLines(ctx context.Context, s *sorted.Sorter, path string, found func(warc.Finding)) error {
-	n, err := capturesIn(ctx, path, found, s.Add)
-	if err == nil && n == 0 {
-		return errors.New("no WARC record in it")
-	}
-	return err
-}
-
-// Captures gives the line of each capture of a WARC file of any crawler to see, in the order of the file and as an index has
-// it: a URL that is not UTF-8 is replaced in part. What cannot be read has no line.
+// Captures calls see with the line of each readable capture of a WARC file of any crawler, in its order. As in an index,
+// invalid UTF-8 in a URL is replaced.
 func Captures(ctx context.Context, path string, see func(l *Line) error) error {
 	_, err := capturesIn(ctx, path, func(warc.Finding) {}, func(line []byte) error {
 		l, err := ParseLine(line)
@@ -65,7 +62,7 @@ func Captures(ctx context.Context, path string, see func(l *Line) error) error {
 	return err
 }
 
-// capturesIn gives each capture that can have a line to see, with that line. It returns the number of records.
+// capturesIn calls see with the line of each capture. It returns the number of records.
 func capturesIn(ctx context.Context, path string, found func(warc.Finding), see func(line []byte) error) (n int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,7 +71,7 @@ func capturesIn(ctx context.Context, path string, found func(warc.Finding), see 
 	defer f.Close()
 	var line []byte
 	return scan(ctx, meter.Reader(ctx, f), filepath.Base(path), found, func(c *capture) error {
-		if c.Length <= 0 { // several records in a member: no offset names one of them
+		if c.Length <= 0 { // several records in a member: an offset cannot name one of them
 			found(warc.Finding{Offset: c.Offset, Code: NoIndex, Text: "it shares its gzip member with others, so that an index cannot name it"})
 			return nil
 		}
@@ -86,19 +83,18 @@ func capturesIn(ctx context.Context, path string, found func(warc.Finding), see 
 	})
 }
 
-// emptyPayload is the digest of a payload of no bytes. Nothing is saved by referring to one.
+// emptyPayload is the digest of an empty payload, to which no revisit refers.
 var emptyPayload = sha256.Sum256(nil)
 
-// maxHTTPHead is how much of a block is searched for the end of its HTTP head. It is less than maxLine.
+// maxHTTPHead bounds the search for the end of an HTTP head. It is less than maxLine.
 const maxHTTPHead = maxLine - 1
 
-// readHead is how much of a head is read for its status and media type: as much as the writer of the archive reads.
+// readHead bounds the part of a head that is read for status and media type, as the archive's writer does.
 const readHead = 32 << 10
 
-// capture is a record that has a line.
 type capture struct {
 	warc.Entry
-	digest   string // as the record has it, without the algorithm's name
+	digest   string // as in the record, without the algorithm's name
 	original bool   // its payload is whole, and worth referring to
 	damaged  bool   // the record cannot be read to its end
 }
@@ -120,8 +116,8 @@ func (c *capture) line() Line {
 	return l
 }
 
-// LineOf returns the line of a record of a file, without its length. The block can still be read from its beginning. A
-// record that has no line returns nil; one whose date cannot be read returns an error.
+// LineOf returns the line of a record of a file, without its length; nil for a record without a line, an error for an
+// invalid date. The block can still be read from its beginning.
 func LineOf(rec *warc.Record, file string) (*Line, error) {
 	var head bytes.Buffer
 	block := rec.Block
@@ -136,7 +132,7 @@ func LineOf(rec *warc.Record, file string) (*Line, error) {
 	return &l, nil
 }
 
-// HasLine reports whether a record has a line of the index, as warcio has it.
+// HasLine reports whether a record has a line of the index, as in warcio.
 func HasLine(rec *warc.Record) bool {
 	switch strings.ToLower(rec.Type) {
 	case "request", "warcinfo", "continuation":
@@ -149,7 +145,7 @@ func HasLine(rec *warc.Record) bool {
 	return rec.TargetURI() != ""
 }
 
-// captureOf reads the head of a record of a file. Its kind is empty for a record that has no line.
+// captureOf reads the head of a record of a file. Its kind is empty for a record without a line.
 func captureOf(rec *warc.Record, file string) (c capture, err error) {
 	if !HasLine(rec) {
 		return c, nil
@@ -177,28 +173,24 @@ func captureOf(rec *warc.Record, file string) (c capture, err error) {
 	}
 	head := httpHead(rec.Block)
 	c.Status, c.Type = warc.StatusAndType(head[:min(len(head), readHead)])
-	// An answer that was cut, or kept without its body, cannot stand in for another. Nor does robots.txt: it is kept whole
-	// always. An error page is no page that another may be said to repeat.
+	// A revisit must not refer to a truncated response, one without its body, an error page, or robots.txt, which is
+	// always stored whole.
+	page, _, _ := strings.Cut(c.URL, "?")
 	c.Repeatable = kind == "response" && 200 <= c.Status && c.Status <= 299 && head != nil &&
 		rec.Length > int64(len(head)) && rec.Fields.Get("WARC-Truncated") == "" &&
-		!strings.HasSuffix(strings.ToLower(path.Base(withoutQuery(c.URL))), "robots.txt")
+		!strings.HasSuffix(strings.ToLower(path.Base(page)), "robots.txt")
 	c.original = worth(&c.Entry)
 	return c, nil
 }
 
-// worth reports whether later answers may refer to that of e.
+// worth reports whether a revisit may refer to e.
 func worth(e *warc.Entry) bool {
 	return e.Kind == "response" && e.Repeatable && e.HasPayload && e.Payload != emptyPayload && oneWord(e.URL) &&
 		whole(e.File) && whole(e.ID)
 }
 
-func withoutQuery(url string) string {
-	url, _, _ = strings.Cut(url, "?")
-	return url
-}
-
-// httpHead reads up to the empty line behind a response's head, those of interim responses before it included (RFC 9110
-// 15.2). Without one, or beyond maxHTTPHead, it returns nil; why a block cannot be read is said at the record's end.
+// httpHead reads up to the empty line after a response's head, including interim responses before it (RFC 9110 15.2). It
+// returns nil if there is none within maxHTTPHead; the end of the record reports read errors.
 func httpHead(block io.Reader) (head []byte) {
 	in := newLinesSize(io.LimitReader(block, maxHTTPHead), 4<<10)
 	begins, interim := true, false
@@ -218,8 +210,7 @@ func httpHead(block io.Reader) (head []byte) {
 	}
 }
 
-// scan gives each capture to see, in the order of the file. It tells found what is wrong in the file, records whose fields
-// cannot be read among them, and goes on. It returns the number of records.
+// scan calls see with each capture in the order of the file and found with each finding. It returns the number of records.
 func scan(ctx context.Context, in io.Reader, file string, found func(warc.Finding), see func(c *capture) error) (n int, err error) {
 	faults := 0
 	rd := warc.NewLenient(in, func(f warc.Finding) {
@@ -257,19 +248,18 @@ func scan(ctx context.Context, in io.Reader, file string, found func(warc.Findin
 	}
 }
 
-// lines reads a file line by line, in bounded memory.
 type lines struct {
 	in  *bufio.Reader
 	buf []byte
-	at  int64 // of the line after the one returned last
+	at  int64 // where the next line begins
 }
 
 func newLines(r io.Reader) *lines { return newLinesSize(r, 64<<10) }
 
 func newLinesSize(r io.Reader, size int) *lines { return &lines{in: bufio.NewReaderSize(r, size)} }
 
-// next returns the next line with its newline, and where it begins; the bytes hold until the next call. whole is false
-// for a last line without its newline. At the end it returns io.EOF.
+// next returns the next line with its newline, valid until the next call, and where it begins. whole is false for a last
+// line without newline. At the end it returns io.EOF.
 func (l *lines) next() (line []byte, at int64, whole bool, err error) {
 	l.buf, at = l.buf[:0], l.at
 	for {
@@ -292,9 +282,8 @@ func (l *lines) next() (line []byte, at int64, whole bool, err error) {
 	}
 }
 
-// Lines returns the lines of a file, without their newlines, in its order; each is valid until the next. The last one
-// of a journal is passed over where it has no end: it is still being written. An error is the last, and io/fs's
-// ErrNotExist for a journal that was replaced by the sorted file meanwhile.
+// Lines returns the lines of a file without their newlines, each valid until the next. It skips an unfinished last line
+// of a journal. An error is the last, fs.ErrNotExist for a journal that the sorted file has replaced.
 func Lines(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := durable.Open(path)
@@ -319,11 +308,10 @@ func Lines(path string) iter.Seq2[[]byte, error] {
 	}
 }
 
-// ErrEmpty says that an index has no line: that of a segment without an answer has none, and one that lost them all.
+// ErrEmpty is the error of an index without lines: its segment has no response, or it lost them.
 var ErrEmpty = errors.New("the index is empty")
 
-// Sound reads a complete index and says what is wrong in it: lines that are torn, no CDXJ, or out of order. That lines
-// are missing between others it cannot tell. Nothing but the file at path is read.
+// Sound checks a complete index for torn, invalid and unsorted lines. It cannot detect missing lines. It reads only path.
 func Sound(path string) error {
 	f, err := durable.Open(path)
 	if err != nil {
@@ -353,11 +341,11 @@ func Sound(path string) error {
 	}
 }
 
-// runSize is how much memory lines take while they are sorted.
+// runSize is the memory for sorting lines.
 const runSize = 8 << 20
 
-// Sorted returns the lines of index files in one order, without their newlines, each valid until the next. Temporary files
-// are in dir; empty means the system's folder for them. An error is the last.
+// Sorted returns the lines of index files in order, without newlines, each valid until the next. Temporary files are in
+// dir, or in the system's directory if that is empty. An error is the last.
 func Sorted(ctx context.Context, dir string, paths ...string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		s := sorted.New(dir, runSize)
@@ -393,7 +381,6 @@ func addFiles(s *sorted.Sorter, paths ...string) error {
 	return nil
 }
 
-// writeSorted writes the lines of a sorter, each with its newline, in their order.
 func writeSorted(ctx context.Context, w io.Writer, s *sorted.Sorter) error {
 	n := 0
 	for line, err := range s.All() {
@@ -410,8 +397,7 @@ func writeSorted(ctx context.Context, w io.Writer, s *sorted.Sorter) error {
 	return ctx.Err()
 }
 
-// sortFile writes the lines of the file from to the file to, sorted. A last line without its newline is what a kill
-// tore, and is left out.
+// sortFile sorts the lines of from into to, without a torn last line.
 func sortFile(ctx context.Context, from, to, dir string) error {
 	s := sorted.New(dir, runSize)
 	defer s.Close() //nolint:errcheck // a temporary file
@@ -421,8 +407,7 @@ func sortFile(ctx context.Context, from, to, dir string) error {
 	return durable.File(to, func(w io.Writer) error { return writeSorted(ctx, w, s) })
 }
 
-// Files returns the paths of an index directory's files: those of complete segments, sorted, and the journal of the
-// open one, if there is one.
+// Files returns the paths of an index directory's files: those of complete segments, sorted, and any journal.
 func Files(indexDir string) ([]string, error) {
 	entries, err := os.ReadDir(indexDir)
 	if err != nil {
@@ -437,14 +422,18 @@ func Files(indexDir string) ([]string, error) {
 	return paths, nil
 }
 
-// Lookup returns the captures of a URL, the oldest first. Files are searched by halving and must be sorted, but those
-// whose names end in ".open", which are read whole. A file that is gone is passed over: a journal is replaced by the
-// sorted file when its segment is complete. The lines are those of the URL's key, so those of its spellings that differ
-// in case, in "www." or the scheme, or in the order of the query's arguments are among them; Line.URL tells.
+// Lookup returns the captures of a URL, the oldest first, found by the URL's key: spellings that differ in case, "www.",
+// scheme or order of arguments are among them, see Line.URL. Files must be sorted for the binary search, except those
+// that end in ".open", which it reads whole. It skips a missing file, since the sorted file replaces a journal.
 func Lookup(paths []string, url string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		var found []Line
-		for _, key := range keys(url) {
+		all := []string{Key(url)}
+		// Another tool may have archived the URL as written: keys differ in the case of escaped characters.
+		if u, err := canon.Parse(url); err == nil && Key(u.String()) != all[0] {
+			all = append(all, Key(u.String()))
+		}
+		for _, key := range all {
 			for _, path := range paths {
 				lines, err := lookupFile(path, key)
 				if errors.Is(err, os.ErrNotExist) {
@@ -470,17 +459,7 @@ func Lookup(paths []string, url string) iter.Seq2[Line, error] {
 	}
 }
 
-// keys returns the keys that captures of a URL may have: that of the URL as a crawler asks for it and, where another
-// tool may have archived it as it was written, that as well. They differ in the case of what has to be escaped.
-func keys(url string) []string {
-	all := []string{Key(url)}
-	if u, err := canon.Parse(url); err == nil && Key(u.String()) != all[0] {
-		all = append(all, Key(u.String()))
-	}
-	return all
-}
-
-// maxFound is how many captures of one key are taken from one file.
+// maxFound bounds the captures of one key from one file.
 const maxFound = 1 << 20
 
 func lookupFile(path, key string) (found []Line, err error) {
@@ -523,13 +502,13 @@ func lookupFile(path, key string) (found []Line, err error) {
 	}
 }
 
-// firstOf returns where the first line of a sorted file begins whose key is not less than key.
+// firstOf returns the offset of the first line of a sorted file whose key is not less than key.
 func firstOf(f *os.File, key []byte) (at int64, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return 0, err
 	}
-	// The question is monotone in the offset: does the first line that begins at or behind it reach key?
+	// Monotone in the offset: whether the first line that begins at or after it reaches key.
 	low, high := int64(0), size
 	for low < high {
 		middle := low + (high-low)/2
@@ -550,16 +529,16 @@ func firstOf(f *os.File, key []byte) (at int64, err error) {
 	return at, err
 }
 
-// stride is how much is read at once while a file is halved.
+// stride is the read size of the binary search.
 const stride = 4 << 10
 
-// lineFrom returns the first line that begins at offset or behind it; io.EOF if there is none.
+// lineFrom returns the first line that begins at or after offset; io.EOF if there is none.
 func lineFrom(f io.ReaderAt, offset, size int64) (at int64, line []byte, err error) {
 	if offset == 0 {
 		line, _, _, err = newLinesSize(io.NewSectionReader(f, 0, size), stride).next()
 		return 0, line, err
 	}
-	// the newline before may be the byte before
+	// The byte before may be a newline.
 	in := newLinesSize(io.NewSectionReader(f, offset-1, size-offset+1), stride)
 	if _, _, _, err = in.next(); err != nil {
 		return 0, nil, err

@@ -18,16 +18,15 @@ import (
 	"curtsy/storage/warc"
 )
 
-// oneWord reports whether s is not empty and can be a word of a line.
+// oneWord reports whether s can be a word of a line.
 func oneWord(s string) bool { return s != "" && whole(s) }
 
-// segment is a segment of this crawl, whose records have places in the table.
+// segment is one of this crawl, whose records have places in the table.
 type segment struct {
 	file string
 	base int64 // the place of a record at its beginning
 }
 
-// earlier is an index of another crawl.
 type earlier struct {
 	path string
 	f    *os.File
@@ -35,7 +34,7 @@ type earlier struct {
 	size int64
 }
 
-// parseDigest reads a SHA-256 as an index has it: base16 or base32, with or without the algorithm's name.
+// parseDigest parses a SHA-256 in base16 or base32, with or without the algorithm's name.
 func parseDigest(s string) (d [32]byte, ok bool) {
 	if i := strings.LastIndexByte(s, ':'); i >= 0 {
 		s = s[i+1:]
@@ -51,8 +50,8 @@ func parseDigest(s string) (d [32]byte, ok bool) {
 	return d, false
 }
 
-// originalsIn gives the digest and the line of each capture that may be an original to see, and where the line begins. It
-// returns how many captures have a digest of another kind, and how many lines could not be read.
+// originalsIn calls see with the digest, line and offset of each capture that may be an original. It returns the number
+// of captures with another kind of digest, and of unreadable lines.
 func originalsIn(ctx context.Context, index io.Reader, see func(digest [32]byte, l *Line, at int64)) (other, bad int64, err error) {
 	for in := newLines(index); ; {
 		line, at, _, err := in.next()
@@ -84,7 +83,7 @@ func originalsIn(ctx context.Context, index io.Reader, see func(digest [32]byte,
 	}
 }
 
-// at returns the original at a byte of the index, as the index and, if it is at hand, the WARC file have it.
+// at returns the original at a byte of the index, from the WARC file if that is at hand.
 func (e *earlier) at(place int64, payload [32]byte) (o storage.Original, ok bool, err error) {
 	line, _, _, err := newLinesSize(io.NewSectionReader(e.f, place, e.size-place), 1<<10).next()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -92,12 +91,12 @@ func (e *earlier) at(place int64, payload [32]byte) (o storage.Original, ok bool
 	}
 	l, err := ParseLine(line)
 	if err != nil {
-		return o, false, nil // not the file that we read
+		return o, false, nil // the file has changed
 	}
 	if d, ok := parseDigest(l.Digest); !ok || d != payload {
 		return o, false, nil
 	}
-	// The index knows the time to the second and no id. The record itself says more, and whether it is whole.
+	// The record has the exact time and an id, and shows whether it is whole.
 	for _, dir := range []string{".", "../warc", "../archive"} {
 		o, ok, err := originalAt(filepath.Join(filepath.Dir(e.path), dir, filepath.Base(l.Filename)), os.Open, l.Offset, payload)
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -107,8 +106,8 @@ func (e *earlier) at(place int64, payload [32]byte) (o storage.Original, ok bool
 	return storage.Original{URL: l.URL, Date: l.Time}, true, nil
 }
 
-// originalAt returns the original whose record begins at an offset of a WARC file, opened by way of open. It reads all of
-// the record: nothing may refer to one that is damaged.
+// originalAt returns the original at an offset of a WARC file. It reads the whole record: a revisit must not refer to a
+// damaged one.
 func originalAt(path string, open func(path string) (*os.File, error), offset int64, payload [32]byte) (o storage.Original, ok bool, err error) {
 	f, err := warc.OpenListed(path, open)
 	if err != nil {
@@ -122,7 +121,7 @@ func originalAt(path string, open func(path string) (*os.File, error), offset in
 	defer file.Close()
 	rec, err := in.Next()
 	if err != nil || rec.Offset != offset {
-		return o, false, nil //nolint:nilerr // no revisit refers to an unreadable record
+		return o, false, nil //nolint:nilerr // an unreadable record is no original
 	}
 	c, err := captureOf(rec, "")
 	if err != nil || !c.original || c.Payload != payload {
@@ -134,7 +133,7 @@ func originalAt(path string, open func(path string) (*os.File, error), offset in
 	return storage.Original{URL: c.URL, Date: c.Date, ID: c.ID}, true, nil
 }
 
-// A slot is 22 bits of a hash and 42 bits of a place (plus 1, so that 0 is an empty slot).
+// A slot has 22 bits of a hash and 42 bits of a place (plus 1: 0 is an empty slot).
 const (
 	shards    = 256
 	tagBits   = 22
@@ -142,40 +141,33 @@ const (
 	maxPlace  = 1<<placeBits - 2
 )
 
-// table finds places by a hash, in about 12 bytes for each: open addressing with linear probing, 0.6 to 0.85 full.
-// The caller compares the record at a place: a table knows 30 bits of the hash. Each shard grows by itself,
-// so that no growth holds up much or doubles the memory. Hashes must come from a keyed function: of digests alone an
-// adversary could choose those that collide.
+// table finds places by a hash, in about 12 bytes each: open addressing with linear probing, 0.6 to 0.85 full. It knows
+// only 30 bits of the hash, so the caller compares the record at a place. Each shard grows separately, which bounds delay
+// and memory. The hash function must be keyed, or an adversary could choose colliding digests.
 type table struct {
 	shard [shards][]uint64
 	used  [shards]int
 	n     int
 }
 
-// add adds a place for a hash; it does not look whether one is there already. It reports false for a place that is too
-// large to be kept.
+// add adds a place for a hash, known or not. It reports false if the place is too large.
 func (t *table) add(hash uint64, place int64) bool {
 	if place < 0 || place > maxPlace {
 		return false
 	}
 	i := hash >> (64 - 8)
 	if s := t.shard[i]; (t.used[i]+1)*20 > len(s)*17 {
-		t.shard[i] = grown(s)
+		t.shard[i] = make([]uint64, len(s)+len(s)*2/5+4)
+		for _, slot := range s {
+			if slot != 0 {
+				insert(t.shard[i], slot)
+			}
+		}
 	}
 	insert(t.shard[i], hash<<8>>(64-tagBits)<<placeBits|uint64(place+1))
 	t.used[i]++
 	t.n++
 	return true
-}
-
-func grown(old []uint64) []uint64 {
-	s := make([]uint64, len(old)+len(old)*2/5+4)
-	for _, slot := range old {
-		if slot != 0 {
-			insert(s, slot)
-		}
-	}
-	return s
 }
 
 func insert(s []uint64, slot uint64) {
@@ -193,7 +185,7 @@ func home(s []uint64, tag uint64) int {
 	return int(i)
 }
 
-// find gives each place that may be that of a hash to see.
+// find calls see with each place whose hash may be the given one.
 func (t *table) find(hash uint64, see func(place int64)) {
 	s := t.shard[hash>>(64-8)]
 	if len(s) == 0 {

@@ -22,51 +22,50 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The names in a crawl directory, and of an index.
 const (
 	indexDir     = "index"
 	warcDir      = "warc"
 	suffix       = ".cdxj"
-	openSuffix   = ".open" // behind suffix, and behind warcSuffix: being written
-	newSuffix    = ".new"  // of what is renamed once it is whole
+	openSuffix   = ".open" // after suffix and warcSuffix: being written
+	newSuffix    = ".new"  // until renamed when whole
 	warcSuffix   = ".warc.gz"
 	maxNotedPath = 200
 )
 
 func indexName(file string) string { return strings.TrimSuffix(file, warcSuffix) + suffix }
 
-// Options say what an index knows beside its own crawl, and who hears of it.
+// Options configure a Store.
 type Options struct {
-	Earlier []string // CDXJ files of earlier crawls, read for their payloads
+	Earlier []string // CDXJ files of earlier crawls, for their payloads
 
-	// Finished is told of each sorted index once its name, without its folder, is durable: how many octets it has and
-	// their SHA-256. A complete index never changes; one that is made anew from its segment is told again, and is the
-	// same. As with warc.Options.Finished, a kill leaves at most the last file untold if what it does is durable.
+	// Finished, unless nil, gets each sorted index once its name (without directory) is durable: its size in bytes and
+	// their SHA-256. A rebuilt index is the same and reported again. If its effect is durable, a kill loses at most the
+	// call for the last file, as with warc.Options.Finished.
 	Finished func(name string, octets int64, sum [32]byte) error
 }
 
-// Store is the index of a crawl that is written. It is a warc.Index, and a warc.Originals.
+// Store is the index of a running crawl. It implements warc.Index and warc.Originals.
 type Store struct {
 	index, archive string
 	notes          []string
 	damaged        []string
 	seed           maphash.Seed
-	finished       func(name string, octets int64, sum [32]byte) error // nil: nobody is told
+	finished       func(name string, octets int64, sum [32]byte) error // or nil
 	journal        *os.File                                            // of the segment named file; nil between two
 	file           string
 	line           []byte
 
-	mu       sync.RWMutex // of what is below
-	table    *table       // nil while an index is rebuilt: nothing is looked up then
-	next     int64        // the first place in the table that is free
+	mu       sync.RWMutex // guards the fields below
+	table    *table       // nil during a rebuild, which looks nothing up
+	next     int64        // the first free place in the table
 	void     map[Place]bool
 	earlier  []*earlier
-	segments []segment // by their bases, which are beyond the places of earlier indexes
+	segments []segment // by base; they follow the places of earlier indexes
 }
 
-// Place is where a record is in the archive.
+// Place is the place of a record in the archive.
 type Place struct {
-	File   string // without its folder
+	File   string // without its directory
 	Offset int64
 }
 
@@ -75,9 +74,9 @@ var (
 	_ warc.Originals = (*Store)(nil)
 )
 
-// Open opens the index in the crawl directory dir, or begins it, and reads the indexes of earlier crawls. The index of
-// a complete segment that has none is made, which takes as long as the segment is large; broken off by ctx, the next
-// Open does it. The archive must be opened after it, and closed before it.
+// Open opens or begins the index in the crawl directory dir and reads the indexes of earlier crawls. It creates a missing
+// index of a complete segment, which reads the whole segment; if ctx interrupts it, the next Open repeats that. Open the
+// archive after the Store, and close it before.
 func Open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 	s := &Store{index: filepath.Join(dir, indexDir), archive: filepath.Join(dir, warcDir), seed: maphash.MakeSeed(),
 		finished: o.Finished, table: new(table), void: map[Place]bool{}}
@@ -152,14 +151,13 @@ func (s *Store) openEarlier(ctx context.Context, path string) error {
 	return nil
 }
 
-// Notes returns what a user should know of the earlier indexes, a sentence each.
+// Notes returns messages for users about the earlier indexes.
 func (s *Store) Notes() []string { return s.notes }
 
-// Damaged returns what a user should know of complete segments that could not be read from end to end when their index
-// was made, and of indexes that could not be read, a sentence each.
+// Damaged returns messages for users about segments and indexes that could not be read completely.
 func (s *Store) Damaged() []string { return s.damaged }
 
-// catchUp learns the payloads of the complete segments, and makes the index of those that have none.
+// catchUp reads the payloads of the complete segments and creates missing indexes.
 func (s *Store) catchUp(ctx context.Context) error {
 	segments, open, err := segmentsIn(s.archive)
 	if err != nil {
@@ -197,12 +195,12 @@ func (s *Store) learn(ctx context.Context, file string) error {
 	return ctx.Err()
 }
 
-// startSegment gives the records of a segment their places, behind all that there are.
+// startSegment gives the records of a segment their places, after all others.
 func (s *Store) startSegment(file string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.segments = append(s.segments, segment{file, s.next})
-	s.next++ // no two segments begin at one place
+	s.next++ // so that bases differ
 }
 
 func (s *Store) place(payload [32]byte, offset int64) {
@@ -214,18 +212,18 @@ func (s *Store) place(payload [32]byte, offset int64) {
 	}
 }
 
-// maxPlaces is how many records of one payload are known. An index may have any number that nothing may refer to, as
-// robots.txt or what was cut: each of them would be read for each answer that is like it.
+// maxPlaces bounds the places of one payload. An index may list any number that cannot be originals (robots.txt,
+// truncated responses), and each would be read for each similar response.
 const maxPlaces = 16
 
-// put adds a place to the table, for who holds mu. It reports whether there was room for it.
+// put adds a place to the table if there is room. The caller holds mu.
 func (s *Store) put(payload [32]byte, at int64) bool {
 	hash, n := s.hash(&payload), 0
 	s.table.find(hash, func(int64) { n++ })
 	return n < maxPlaces && s.table.add(hash, at)
 }
 
-// dropJournals removes the journals of segments that are not open: a kill, or a rebuild that was broken off, left them.
+// dropJournals removes journals of segments that are not open, left by a kill or an interrupted rebuild.
 func (s *Store) dropJournals(open []string) error {
 	paths, err := Files(s.index)
 	if err != nil {
@@ -245,7 +243,7 @@ func (s *Store) dropJournals(open []string) error {
 	return nil
 }
 
-// segmentsIn returns the final names of the complete segments of an archive, and of those left open.
+// segmentsIn returns the final names of an archive's complete and open segments.
 func segmentsIn(archive string) (complete, open []string, err error) {
 	entries, err := os.ReadDir(archive)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -271,8 +269,8 @@ func (s *Store) Original(payload [32]byte) (o storage.Original, known bool, err 
 	return o, known, err
 }
 
-// known is Original without the context of its error. It returns the last record: one before it could not be read when the
-// last was archived. Records are read without the lock.
+// known is Original without the error's context. It prefers the last record: the ones before were unreadable when that
+// was archived. It reads records without the lock.
 func (s *Store) known(payload [32]byte) (o storage.Original, known bool, err error) {
 	places := s.places(payload)
 	slices.Sort(places)
@@ -291,7 +289,7 @@ func (s *Store) places(payload [32]byte) (all []int64) {
 	return all
 }
 
-// at returns the original at a place; known is false if there is none, or none that can be read.
+// at returns the original at a place, if it is readable.
 func (s *Store) at(place int64, payload [32]byte) (o storage.Original, known bool, err error) {
 	s.mu.RLock()
 	i, found := slices.BinarySearchFunc(s.segments, place, func(g segment, at int64) int { return cmp.Compare(g.base, at) })
@@ -309,7 +307,7 @@ func (s *Store) at(place int64, payload [32]byte) (o storage.Original, known boo
 	if void {
 		return o, false, nil
 	}
-	// Windows renames the segment meanwhile: package durable opens files so that it can.
+	// Windows may rename the segment meanwhile: package durable opens files so that this works.
 	o, known, err = originalAt(filepath.Join(s.archive, in.File)+openSuffix, durable.Open, in.Offset, payload) // or under its final name
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrForeign) {
 		err = nil
@@ -317,14 +315,14 @@ func (s *Store) at(place int64, payload [32]byte) (o storage.Original, known boo
 	return o, known, err
 }
 
-// Void has no later answer refer to the record at a place, because it cannot be read. It may be called concurrently.
+// Void excludes the unreadable record at a place as an original. It may be called concurrently.
 func (s *Store) Void(at Place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.void[at] = true
 }
 
-// Close releases the index. The archive's Close, before it, has completed the last segment.
+// Close releases the index. Close the archive before, which completes the last segment.
 func (s *Store) Close() error {
 	if err := s.release(); err != nil {
 		return fmt.Errorf("cdxj: close the index: %w", err)
@@ -367,7 +365,7 @@ func (s *Store) add(c *capture) error {
 	return s.remember(c)
 }
 
-// remember makes the payload of c known, if it is worth it and not known yet.
+// remember adds the payload of c to the table if it may be an original and is not known.
 func (s *Store) remember(c *capture) error {
 	if !c.original || s.table == nil {
 		return nil
@@ -407,7 +405,7 @@ func (s *Store) Complete(file string) error {
 }
 
 func (s *Store) complete(ctx context.Context, file string) error {
-	if s.journal == nil || s.file != file { // no capture in it
+	if s.journal == nil || s.file != file { // it has no capture
 		if err := s.begin(file); err != nil {
 			return err
 		}
@@ -431,7 +429,7 @@ func (s *Store) complete(ctx context.Context, file string) error {
 			return err
 		}
 	}
-	_ = os.Remove(to + openSuffix) // Windows removes no file that a reader has open; the next Open does it then
+	_ = os.Remove(to + openSuffix) // fails on Windows while a reader has it open; the next Open removes it then
 	return nil
 }
 
@@ -448,9 +446,8 @@ func (s *Store) Mended(path, file string, _ int64, removed bool) (err error) {
 	return nil
 }
 
-// remake writes the journal of a segment again, from the segment at path. One that is damaged is no reason to end the
-// crawl: the journal has the records that can be read, and Damaged reports the rest. A segment that was left open may end
-// within a record.
+// remake rewrites the journal of the segment at path. Damage does not end the crawl: the journal has the readable
+// records, and Damaged reports the rest. An open segment may end within a record.
 func (s *Store) remake(ctx context.Context, path, file string, open bool) error {
 	if err := s.begin(file); err != nil {
 		return err
@@ -472,7 +469,7 @@ func (s *Store) remake(ctx context.Context, path, file string, open bool) error 
 	}
 	_, err = scan(ctx, meter.Reader(ctx, f), file, found, func(c *capture) error {
 		switch {
-		case c.damaged: // nothing may refer to it
+		case c.damaged: // it cannot be an original
 			return nil
 		case c.Length <= 0:
 			found(warc.Finding{Offset: c.Offset, Code: NoIndex, Text: "it shares its gzip member with others"})
@@ -489,9 +486,9 @@ func (s *Store) remake(ctx context.Context, path, file string, open bool) error 
 	return nil
 }
 
-// Rebuild makes the index in indexDir anew from the archive in warcDir alone. Nobody may be writing either. A segment
-// that a killed crawl left open gets a journal, up to where it is torn. Indexes of segments that are gone are removed.
-// It tells damaged, unless that is nil, of each segment that could not be read from end to end.
+// Rebuild rewrites the index in indexDir from the archive in warcDir, while nobody writes either. An open segment gets a
+// journal up to its torn end. It removes indexes of missing segments, and calls damaged, unless nil, for each segment
+// that it cannot read completely.
 func Rebuild(ctx context.Context, warcDir, indexDir string, damaged func(what string)) error {
 	if damaged == nil {
 		damaged = func(string) {}

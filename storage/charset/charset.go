@@ -1,4 +1,4 @@
-// Package charset decodes documents, in the same way for the crawler and the mirror. It is pure.
+// Package charset decodes documents in the same way for the crawler and the mirror. It does no I/O.
 package charset
 
 import (
@@ -20,13 +20,12 @@ const (
 	ByHeader Decider = "header" // charset of the Content-Type field
 	ByMeta   Decider = "meta"   // a meta element in the first 1,024 bytes
 	ByGuess  Decider = "guess"  // UTF-8 if the first 1,024 bytes are, and not plain ASCII; else windows-1252
-	// an XML declaration in UTF-16; of a page in XML, one that names it or, by naming none, UTF-8
-	ByXML Decider = "xml"
+	ByXML    Decider = "xml"    // an XML declaration in UTF-16; for XHTML the declaration, or UTF-8 without one
 )
 
-// Charset is how the bytes of a document are text.
+// Charset is the charset of a document.
 type Charset struct {
-	Encoding encoding.Encoding // nil for UTF-8, whose bytes are read as they are
+	Encoding encoding.Encoding // nil for UTF-8, which needs no decoding
 	Name     string            // in the Encoding Standard, lower case
 	By       Decider
 	Mark     int // bytes of the byte order mark
@@ -38,7 +37,7 @@ var marks = []struct{ bytes, name string }{
 	{"\xFF\xFE", "utf-16le"},
 }
 
-// Of returns the charset of a label (Encoding Standard 4.2). A label that names none has no charset.
+// Of returns the charset of a label (Encoding Standard 4.2), if it has one.
 func Of(label string) (c Charset, ok bool) {
 	e, name := charset.Lookup(label)
 	if e == nil {
@@ -47,7 +46,7 @@ func Of(label string) (c Charset, ok bool) {
 	return Charset{Encoding: unlessUTF8(e, name), Name: name}, true
 }
 
-// Marked returns the charset that a byte order mark tells.
+// Marked returns the charset by a byte order mark.
 func Marked(head []byte) (c Charset, ok bool) {
 	for _, m := range marks {
 		if bytes.HasPrefix(head, []byte(m.bytes)) {
@@ -59,7 +58,7 @@ func Marked(head []byte) (c Charset, ok bool) {
 	return c, false
 }
 
-// Page decides on a page in HTML by its Content-Type and its first bytes (HTML Standard 13.2.3.2).
+// Page determines the charset of an HTML page by its Content-Type and first bytes (HTML Standard 13.2.3.2).
 func Page(contentType string, head []byte) Charset {
 	if c, ok := sent(contentType, head); ok {
 		return c
@@ -70,14 +69,14 @@ func Page(contentType string, head []byte) Charset {
 	}
 	e, name, _ := charset.DetermineEncoding(head, "")
 	by := ByMeta
-	// The package wraps the encodings that it looks up by a label; the two that it guesses it returns bare.
+	// DetermineEncoding returns the two encodings that it guesses unwrapped.
 	if e == charmap.Windows1252 || e == encoding.Nop {
 		by = ByGuess
 	}
 	return Charset{Encoding: unlessUTF8(e, name), Name: name, By: by}
 }
 
-// XML decides on a document in XML (RFC 7303 3, XML 4.3.3): byte order mark, Content-Type, declaration, UTF-8.
+// XML determines the charset of an XML document (RFC 7303 3, XML 4.3.3): byte order mark, Content-Type, declaration, UTF-8.
 func XML(contentType string, head []byte) Charset {
 	c, ok := sent(contentType, head)
 	if !ok {

@@ -1,26 +1,14 @@
-// Package coding decodes content codings (RFC 9110 8.4). Crawler, mirror, audit, WACZ and commands read bodies through
-// it, so that what one of them can read, all can, and to the same octets.
+// Package coding decodes content codings (RFC 9110 8.4), in the same way for crawler, mirror, audit, WACZ and commands.
 //
-// # What counts as a coding
+// It undoes up to four codings in a row of gzip (x-gzip), deflate, br and zstd, requested or not. Of reports other
+// compressors. Any other value ("utf-8", "none", "aws-chunked") is no coding, as in browsers. Nor is one that does not
+// match the body's first bytes: many servers and archives name a coding that they did not apply, or undid.
 //
-//   - gzip (x-gzip), deflate, br and zstd are undone, up to four in a row, whether they were offered or not.
-//   - Other names of compressors that there are (Of has the list) stay: who reads such a body is told.
-//   - Anything else is no coding: "utf-8", "none", "binary", "8bit", "text/html", "aws-chunked". The body is as it was
-//     sent, as browsers have it.
-//   - So is a body that does not begin as its coding does: gzip and zstd have a sign of their own, and what begins as a
-//     page is neither br nor deflate. Many servers and archives name a coding that they did not apply, or undid.
+// An empty body is valid in any coding. gzip may have several members and, as in gzip(1), garbage after them. deflate is
+// the zlib format or the raw stream that some servers send (RFC 9110 8.4.1.2).
 //
-// # What a body may be
-//
-// No octets are an empty body, whatever the coding. gzip may have several members, and octets behind them that begin
-// none, as gzip(1) takes it. deflate is the zlib format, or the bare stream that some servers send (RFC 9110 8.4.1.2).
-//
-// # Bounds
-//
-// A window of 16 MiB for br, whose large windows are refused, of 8 MiB for zstd (RFC 9659), of 32 KiB for the others;
-// 128 MiB between two codings, so that no small body costs hours. How much comes out is the caller's to bound: readers
-// give what they have as it comes. Window says how much a body's decoders may keep: who has many bodies at once sums it
-// up.
+// A window takes up to 16 MiB for br, 8 MiB for zstd (RFC 9659) and 32 KiB for the others (see Window). At most 128 MiB
+// pass between two codings, so that no small body costs hours. The caller bounds the output.
 package coding
 
 import (
@@ -40,13 +28,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrTooLarge says that between two codings there is more than any body has.
+// ErrTooLarge is the error of more than 128 MiB between two codings.
 var ErrTooLarge = errors.New("coding: too much between two content codings")
 
-// maxBetween is what there may be between two codings.
 const maxBetween = 128 << 20
 
-// Pool keeps decoders that are not in use. The zero Pool is ready; it may be used by many at once.
+// Pool keeps unused decoders. The zero value is ready, and safe for concurrent use.
 type Pool struct{ gzip, deflate, br, zstd sync.Pool }
 
 // Reader reads a body without its codings.
@@ -57,8 +44,8 @@ type Reader struct {
 	chain []*decoder
 }
 
-// NewReader returns a reader of src without codings, as Of returns them. Close it to give its decoders back to the
-// pool; without a pool there is no need.
+// NewReader returns a reader of src without the codings that Of returned. Close returns its decoders to the pool; without
+// a pool it is not needed.
 func NewReader(src io.Reader, undo []string, p *Pool) *Reader {
 	return newReader(src, undo, p, maxBetween)
 }
@@ -77,13 +64,13 @@ func newReader(src io.Reader, undo []string, p *Pool, between int64) *Reader {
 	return r
 }
 
-// Close gives the decoders back. Nothing must be read after it.
+// Close returns the decoders. Do not read afterwards.
 func (r *Reader) Close() {
 	for i, d := range r.chain {
 		d.reset(nil)
 		r.pool.put(r.undo[len(r.undo)-1-i], d)
 	}
-	r.chain, r.Reader = nil, nothing{}
+	r.chain, r.Reader = nil, http.NoBody
 }
 
 func (p *Pool) of(coding string) *sync.Pool {
@@ -113,7 +100,6 @@ func (p *Pool) put(coding string, d *decoder) {
 	}
 }
 
-// limited reads up to a number of octets; more are an error.
 type limited struct {
 	r    io.Reader
 	left int64
@@ -127,22 +113,16 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// nothing is a source without an octet, so that a decoder in a pool keeps no body alive.
-type nothing struct{}
-
-func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
-
-// maxCodings is the most content codings that are undone.
 const maxCodings = 4
 
-// others are the compressors that are not undone: those of the IANA registry, and others that have been seen.
+// others are compressors that are not undone: those of the IANA registry, and others seen on servers.
 var others = map[string]bool{
 	"compress": true, "x-compress": true, "exi": true, "pack200-gzip": true, "aes128gcm": true, "dcb": true, "dcz": true,
 	"sdch": true, "bzip2": true, "x-bzip2": true, "xz": true, "lzma": true,
 }
 
-// Of reads the Content-Encoding of an answer: the codings to undo, the first applied first. stays is its value if one
-// of them cannot be undone, or there are too many: then the body stays as it is.
+// Of parses the Content-Encoding: the codings to undo, the first applied first. If one of them cannot be undone, or there
+// are too many, stays is the value and the body stays as it is.
 func Of(h http.Header) (undo []string, stays string) {
 	values := h["Content-Encoding"]
 	for _, v := range values {
@@ -164,8 +144,8 @@ func Of(h http.Header) (undo []string, stays string) {
 	return undo, ""
 }
 
-// Window is how many octets of what was decoded the decoders of undo may keep, for a body that begins with first. For
-// br that is what its first octet declares (RFC 7932 9.1), unless another coding lies over it and hides that.
+// Window returns the bytes of history that the decoders of undo may keep for a body that begins with first. For br the
+// first byte declares it (RFC 7932 9.1), unless another coding hides that.
 func Window(undo []string, first byte) (octets int64) {
 	for _, coding := range undo {
 		switch {
@@ -182,7 +162,7 @@ func Window(undo []string, first byte) (octets int64) {
 	return octets
 }
 
-// brotliBits reads the size of the window off the first octet of a brotli stream, as a power of two.
+// brotliBits returns the binary logarithm of the window that the first byte of a brotli stream declares.
 func brotliBits(first byte) int {
 	high, low := int(first>>1&7), int(first>>4&7)
 	switch {
@@ -196,17 +176,16 @@ func brotliBits(first byte) int {
 	return 17 // or, with 1, no brotli
 }
 
-// Limited reads a body up to a limit and remembers how that ended: a parser hands on errors of its reader and its own
-// failures alike.
+// Limited reads a body up to a limit and keeps the reader's error, which a parser does not tell from its own.
 type Limited struct {
-	Ctx  context.Context //nolint:containedctx // of the call that reads the body; its end ends the reading
+	Ctx  context.Context //nolint:containedctx // of the call that reads the body
 	R    io.Reader
 	Left int64 // bytes still allowed
 	Over bool  // there were more
-	Err  error // why reading failed; nil at the end of the body
+	Err  error // of the reader; nil at the end of the body
 }
 
-// Read is that of io.Reader. Behind the limit it returns io.EOF.
+// Read implements io.Reader. After the limit it returns io.EOF.
 func (l *Limited) Read(p []byte) (n int, err error) {
 	if err := l.Ctx.Err(); err != nil {
 		l.Err = err
@@ -230,18 +209,15 @@ func (l *Limited) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// decoder undoes one coding of a body. It holds no more than the window that its coding allows, whatever comes out of it,
-// and is used again for other bodies.
+// decoder undoes one coding in no more memory than its window. It is reused for other bodies.
 type decoder struct {
 	src    bufio.Reader
 	coding stream
-	out    io.Reader // src without the coding, or src itself if it does not begin as the coding does; nil before the first octet
+	out    io.Reader // the decoded src, or src if it does not begin as the coding does; nil before the first byte
 }
 
-// stream is what a coding has of its own. It is used again for other sources.
 type stream interface {
-	// start returns what src holds in the coding, or nil if src does not begin as the coding does. There is one octet at
-	// least.
+	// start returns a decoder of src, which is not empty, or nil if src does not begin as the coding does.
 	start(src *bufio.Reader) (io.Reader, error)
 }
 
@@ -257,10 +233,10 @@ func newDecoder(coding string) *decoder {
 	return &decoder{coding: &unzstd{}}
 }
 
-// reset has d decode r; nil lets go of the source.
+// reset makes d decode r; nil releases the source.
 func (d *decoder) reset(r io.Reader) {
 	if r == nil {
-		r = nothing{}
+		r = http.NoBody // so that a pooled decoder releases its body
 	}
 	d.src.Reset(r)
 	d.out = nil
@@ -282,7 +258,7 @@ func (d *decoder) Read(p []byte) (int, error) {
 	return d.out.Read(p)
 }
 
-// isPage reports whether octets begin as a page or a document in XML does, in no coding.
+// isPage reports whether src begins as an uncoded HTML or XML document.
 func isPage(src *bufio.Reader) bool {
 	head, _ := src.Peek(512)
 	head = bytes.TrimLeft(head, " \t\r\n")
@@ -293,8 +269,8 @@ func isPage(src *bufio.Reader) bool {
 	return strings.HasPrefix(t, "text/html") || strings.HasPrefix(t, "text/xml")
 }
 
-// unbrotli decodes a brotli stream (RFC 7932). Its window is 16 MiB at most: "large window brotli" is no content
-// coding, and the library refuses it.
+// unbrotli decodes a brotli stream (RFC 7932) with a window of at most 16 MiB: the library refuses "large window brotli",
+// which is no content coding.
 type unbrotli struct{ z brotli.Reader }
 
 func (b *unbrotli) start(src *bufio.Reader) (io.Reader, error) {
@@ -304,15 +280,17 @@ func (b *unbrotli) start(src *bufio.Reader) (io.Reader, error) {
 	return &b.z, b.z.Reset(src)
 }
 
-// maxZstdWindow is what a decoder must support and a sender may use at most (RFC 9659 3).
+// maxZstdWindow is what a decoder must support and a sender may use (RFC 9659 3).
 const maxZstdWindow = 8 << 20
 
-// unzstd decodes zstd frames (RFC 8878). One goroutine decodes, the caller's: with more of them a decoder would have
-// goroutines of its own, which nobody waits for.
+// unzstd decodes zstd frames (RFC 8878) in the caller's goroutine: others would outlive it.
 type unzstd struct{ z *zstd.Decoder }
 
 func (u *unzstd) start(src *bufio.Reader) (_ io.Reader, err error) {
-	if head, _ := src.Peek(4); !zstdBegins(head) {
+	// RFC 8878 3.1.1, 3.1.2: a frame or a skippable one
+	head, _ := src.Peek(4)
+	skippable := len(head) == 4 && head[0]&0xF0 == 0x50 && string(head[1:]) == "\x2a\x4d\x18"
+	if !skippable && !bytes.HasPrefix([]byte("\x28\xb5\x2f\xfd"), head) {
 		return nil, nil
 	}
 	if u.z != nil {
@@ -321,13 +299,6 @@ func (u *unzstd) start(src *bufio.Reader) (_ io.Reader, err error) {
 	u.z, err = zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxZstdWindow))
 	return u.z, err
-}
-
-// zstdBegins reports whether octets begin a frame (RFC 8878 3.1.1, 3.1.2), as far as they go.
-func zstdBegins(head []byte) bool {
-	const frame = "\x28\xb5\x2f\xfd"
-	return bytes.HasPrefix([]byte(frame), head) || len(head) == 4 && head[0]&0xF0 == 0x50 &&
-		string(head[1:]) == "\x2a\x4d\x18"
 }
 
 // gunzip decodes one or more gzip members (RFC 1952 2.2).
@@ -368,14 +339,14 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	}
 }
 
-// next begins a member. Behind a whole one, what begins no other is the end; the caller reads it off.
+// next begins a member. After a whole one, anything else is the end.
 func (g *gunzip) next() error {
 	if _, err := g.src.Peek(1); err != nil {
 		return err
 	}
 	err := g.z.Reset(g.src)
 	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // within the head of a member: an end, but not of an empty body
+		err = io.ErrUnexpectedEOF // within the head of a member
 	}
 	switch {
 	case g.members > 0 && (errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF)):
@@ -395,7 +366,7 @@ type inflate struct{ zlib, raw io.ReadCloser }
 func (i *inflate) start(src *bufio.Reader) (_ io.Reader, err error) {
 	head, _ := src.Peek(2)
 	switch {
-	case string(head) == gzipSign, isPage(src): // "gzip, deflate", say, for what is gzip alone; neither begins a stream
+	case string(head) == gzipSign, isPage(src): // "gzip, deflate", for example, for gzip; neither begins a stream
 		return nil, nil
 	case len(head) == 2 && head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0:
 		if i.zlib == nil {

@@ -1,19 +1,12 @@
-// Package mediatype determines the media type of a response. Every part that asks, from the extractor of links to the
-// list of pages in a WACZ, asks here: what one of them took for a page, all do.
+// Package mediatype determines the media type of a response for every part of the program, so that all agree on what is a
+// page.
 //
-// A Content-Type is read as browsers read it (WHATWG MIME Sniffing 4.4, "parse a MIME type"; Fetch 2.2, "extract a MIME
-// type"):
+// It parses a Content-Type as browsers do (WHATWG MIME Sniffing 4.4, "parse a MIME type"; Fetch 2.2, "extract a MIME
+// type"): the last valid value of all fields counts, except "*/*", and a charset remains while the type does. If none is
+// valid ("text/html charset=utf-8", "html"), the first bytes decide (Sniff). Unlike browsers it ignores a type longer
+// than two names may be (RFC 6838 4.2), so that ledger and index never hold much foreign text.
 //
-//   - Several fields, and several values in one, are read one after the other, cut at commas outside of quotes. The
-//     last that is a media type counts, so "text/html, text/html" is text/html; "*/*" is none. A charset stays while
-//     the type stays.
-//   - What is no media type ("text/html charset=utf-8", "html", "text/") is passed over, as though the server had said
-//     nothing. Then the first octets tell (Sniff).
-//
-// One thing differs: a type longer than two names may be (RFC 6838 4.2: 127 octets each) is none, so that ledger and
-// index never hold much of what a stranger wrote.
-//
-// The package imports the standard library alone and does no I/O.
+// It imports only the standard library and does no I/O.
 package mediatype
 
 import (
@@ -23,33 +16,24 @@ import (
 	"strings"
 )
 
-// Type is what a Content-Type says. The zero Type says nothing.
+// Type is the value of a Content-Type. The zero Type is an unknown one.
 type Type struct {
-	Name    string // type and subtype in small letters, "text/html"; "" if none is named
-	Charset string // value of the charset parameter, a label of the Encoding Standard or not; "" for none
+	Name    string // type and subtype in lower case, "text/html"; "" if missing
+	Charset string // value of the charset parameter, a label of the Encoding Standard or not; "" if missing
 }
 
-// maxName is two names of 127 octets (RFC 6838 4.2) and the slash.
+// maxName is two names of 127 bytes (RFC 6838 4.2) and the slash.
 const maxName = 127 + 1 + 127
 
-// Value returns the value of a message's Content-Type: of several fields all, joined as RFC 9110 5.3 has it.
-func Value(h http.Header) string {
-	switch v := h["Content-Type"]; len(v) {
-	case 0:
-		return ""
-	case 1:
-		return v[0]
-	default:
-		return strings.Join(v, ", ")
-	}
-}
+// Value returns a message's Content-Type, several fields joined by commas (RFC 9110 5.3).
+func Value(h http.Header) string { return strings.Join(h["Content-Type"], ", ") }
 
-// Of returns what a message says its body is.
+// Of returns the media type that a message declares for its body.
 func Of(h http.Header) Type { return Parse(Value(h)) }
 
-// Parse reads the value of a Content-Type field.
+// Parse parses a Content-Type.
 func Parse(value string) Type {
-	switch value { // what most answers have
+	switch value { // fast paths
 	case "":
 		return Type{}
 	case "text/html":
@@ -64,15 +48,14 @@ func Parse(value string) Type {
 			continue
 		}
 		if next.Name == t.Name && next.Charset == "" {
-			continue // the charset stays
+			continue // the charset remains
 		}
 		t = next
 	}
 	return t
 }
 
-// Name returns the name that the value of a Content-Type field names, and keeps nothing of value. The two that most
-// answers have need no memory.
+// Name returns the media type of a Content-Type without keeping value. The two most common ones do not allocate.
 func Name(value []byte) string {
 	if bytes.IndexByte(value, ',') < 0 {
 		name, _, _ := bytes.Cut(value, []byte(";"))
@@ -86,7 +69,7 @@ func Name(value []byte) string {
 	return Parse(string(value)).Name
 }
 
-// String writes a type so that Parse reads it.
+// String formats a type for Parse.
 func (t Type) String() string {
 	if t.Charset == "" || t.Name == "" || !token(t.Charset) {
 		return t.Name
@@ -94,22 +77,21 @@ func (t Type) String() string {
 	return t.Name + ";charset=" + t.Charset
 }
 
-// IsHTML reports whether a type is that of a page.
+// IsHTML reports whether the type is a page.
 func (t Type) IsHTML() bool { return t.Name == "text/html" || t.IsXHTML() }
 
-// IsXHTML reports whether a type is that of a page in XML: by its type alone, as browsers do (HTML Standard 7.5.3).
+// IsXHTML reports whether the type is a page in XML, as in browsers (HTML Standard 7.5.3).
 func (t Type) IsXHTML() bool { return t.Name == "application/xhtml+xml" }
 
-// Unnamed reports whether a type says nothing of the body (WHATWG MIME Sniffing 7).
+// Unnamed reports whether the type is unknown (WHATWG MIME Sniffing 7).
 func (t Type) Unnamed() bool {
 	return t.Name == "" || t.Name == "unknown/unknown" || t.Name == "application/unknown"
 }
 
-// MaxSniff is how many octets of a body Sniff looks at.
+// MaxSniff is the number of bytes of a body that Sniff needs.
 const MaxSniff = 512
 
-// Sniff returns the media type of a body that nobody named, by its first octets; "" if they do not tell (WHATWG MIME
-// Sniffing 7.1).
+// Sniff returns the media type by a body's first bytes; "" if unknown (WHATWG MIME Sniffing 7.1).
 func Sniff(head []byte) string {
 	switch t := Parse(http.DetectContentType(head)); t.Name {
 	case "application/octet-stream", "text/plain":
@@ -119,14 +101,13 @@ func Sniff(head []byte) string {
 	}
 }
 
-// IsPage reports whether a body is a page: by the type that its server named, which is believed, and where it named
-// none, by its first octets.
+// IsPage reports whether a body is a page: by its declared type or, without one, its first bytes.
 func (t Type) IsPage(head []byte) bool {
 	return t.IsHTML() || t.Unnamed() && Sniff(head) == "text/html"
 }
 
-// cutValue cuts the first value off a list at a comma outside of quotes (Fetch 2.2, "get, decode, and split"). A quote
-// that nothing ends goes on to the end.
+// cutValue cuts the first value off a list at a comma outside of quotes (Fetch 2.2, "get, decode, and split"). An open
+// quote extends to the end.
 func cutValue(list string) (value, rest string) {
 	quoted := false
 	for i := 0; i < len(list); i++ {
@@ -142,10 +123,10 @@ func cutValue(list string) (value, rest string) {
 	return list, ""
 }
 
-// blanks are the HTTP white space of the Fetch standard.
+// blanks is the HTTP white space of the Fetch standard.
 const blanks = " \t\r\n"
 
-// parseOne reads one value (WHATWG MIME Sniffing 4.4).
+// parseOne parses one value (WHATWG MIME Sniffing 4.4).
 func parseOne(s string) (t Type, ok bool) {
 	name, params, _ := strings.Cut(strings.Trim(s, blanks), ";")
 	name = strings.TrimRight(name, blanks)
@@ -176,14 +157,15 @@ func charsetOf(params string) string {
 			value, params, _ = strings.Cut(value, ";")
 			value = strings.TrimRight(value, blanks)
 		}
-		if strings.EqualFold(name, "charset") && printable(value) && (quoted || value != "") {
+		printable := strings.IndexFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }) < 0
+		if strings.EqualFold(name, "charset") && printable && (quoted || value != "") {
 			return strings.Trim(value, blanks)
 		}
 	}
 	return ""
 }
 
-// unquote reads a quoted string behind its first quote, and returns what follows it.
+// unquote parses a quoted string after its first quote, and returns the rest.
 func unquote(s string) (value, rest string) {
 	end := strings.IndexAny(s, `"\`)
 	switch {
@@ -205,17 +187,6 @@ func unquote(s string) (value, rest string) {
 	return b.String(), ""
 }
 
-// printable reports whether a value has no control octet but a tab. Characters beyond ASCII may be in it, and are no
-// label.
-func printable(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7F {
-			return false
-		}
-	}
-	return true
-}
-
 // token reports whether s is a token (RFC 9110 5.6.2).
 func token(s string) bool {
 	for i := range len(s) {
@@ -228,10 +199,8 @@ func token(s string) bool {
 	return s != ""
 }
 
-// Declared returns the charset that the XML declaration in the first octets of a document names, and "" if there is
-// none. Octets that spell it in UTF-16 are that, whatever it names (HTML Standard 13.2.3.2, prescan; XML 1.0 F.1), and
-// those that spell it in ASCII are not, though it names it. A page of HTML is held to the former, and not to the
-// latter: see Wide.
+// Declared returns the charset by the XML declaration in a document's first bytes; "" without one. A declaration in
+// UTF-16 bytes means that, whatever it names, and one in ASCII does not (HTML Standard 13.2.3.2, prescan; XML 1.0 F.1).
 func Declared(head []byte) string {
 	if wide := Wide(head); wide != "" {
 		return wide
@@ -246,8 +215,7 @@ func Declared(head []byte) string {
 	return string(m[1])
 }
 
-// Wide returns utf-16le or utf-16be for a document that has no byte order mark and begins with "<?x" in one of them;
-// else "".
+// Wide returns utf-16le or utf-16be for a document that begins with "<?x" in it, without byte order mark; else "".
 func Wide(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("<\x00?\x00x\x00")):
@@ -258,6 +226,6 @@ func Wide(head []byte) string {
 	return ""
 }
 
-const maxDeclaration = 1024 // octets in which a declaration is looked for
+const maxDeclaration = 1024 // bytes searched for a declaration
 
 var declaredEncoding = regexp.MustCompile(`^<\?xml\s[^>]*?encoding\s*=\s*["']([-_.:A-Za-z0-9]+)["']`)

@@ -2,7 +2,7 @@ package scratch
 
 import "syscall"
 
-// memory returns a folder in memory with 4 GiB free, empty if there is none.
+// memory returns an in-memory directory with 4 GiB free, or "".
 func memory() string {
 	const folder, room = "/dev/shm", 4 << 30
 	var s syscall.Statfs_t

@@ -7,13 +7,12 @@ import (
 	"runtime/debug"
 )
 
-// Run calls run, which runs the tests of a package, and removes the files that they leave there. The home directory is empty, so
-// that keys, checkpoints and host locks of the user stay untouched. Temporary files are in memory if the system has room
-// there: some tests create and remove thousands, which takes more processor time on a disk than all else they do. With
-// CURTSY_LONG they are on the disk, since full sizes take gigabytes.
+// Run calls run, which runs a package's tests, with an empty home directory, so that the user's files stay untouched, and
+// a temporary directory that it removes. The latter is in memory if there is room, since some tests create thousands of
+// files; with CURTSY_LONG it is on disk, since full sizes take gigabytes.
 //
-// Unless GOGC is set, the collector waits until there is four times as much garbage as live memory, here and in the processes
-// that the tests start. Most of them leave garbage and keep little.
+// Unless GOGC is set, garbage collection waits for four times the live memory, also in processes that the tests start:
+// most leave garbage and keep little.
 func Run(run func() int) int {
 	parent := ""
 	if os.Getenv("CURTSY_LONG") == "" {
@@ -28,11 +27,11 @@ func Run(run func() int) int {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		panic(err)
 	}
-	if err := os.Chmod(dir, 0o711); err != nil { // a server of another user has its files here
+	if err := os.Chmod(dir, 0o711); err != nil { // for a server that runs as another user
 		panic(err)
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "AppData", "LocalAppData"} {
-		_ = os.Setenv(name, home) // it fails for names that cannot be one
+		_ = os.Setenv(name, home) // fails only for invalid names
 	}
 	_ = os.Setenv("TMPDIR", dir)
 	if os.Getenv("GOGC") == "" {

@@ -1,7 +1,5 @@
-// Package sorted sorts byte strings in bounded memory, with temporary files. Two accounts of one crawl are compared so:
-// each tells what it knows under a key, both are sorted into one, and what belongs together comes out side by side, in
-// whatever order it went in.
+// Package sorted sorts byte strings in bounded memory, with temporary files. To compare two accounts of one crawl, both
+// are added under equal keys and come out side by side.
 //
-// A Sorter is filled first and read afterwards, as often as wanted, by one goroutine. Close takes its files off the
-// disk.
+// Add all strings first, then read them as often as needed in one goroutine. Close removes the files.
 package sorted

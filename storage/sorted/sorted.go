@@ -15,44 +15,43 @@ import (
 	"sync"
 )
 
-// Sorter holds what is to be put in order. Add may be called concurrently.
+// Sorter sorts strings. Add may be called concurrently.
 type Sorter struct {
 	dir   string // for the temporary files; empty means the system's
 	limit int    // bytes held in memory
 
-	mu     sync.Mutex // guards Add
+	mu     sync.Mutex // for Add
 	held   [][]byte   // in chunks
 	size   int
 	chunks [][]byte
-	at     int // chunk that is filled
+	at     int // chunk being filled
 	runs   []run
 	err    error
 
-	named []*os.File // files that have a name still
+	named []*os.File // files still to be removed
 }
 
-// run is a sorted file. Those of level 0 were held in memory, those of level n+1 merged out of fan of level n: so each
-// string is written once for each level, and there is a level more only with fan times as many.
+// run is a sorted file. Level 0 was held in memory; level n+1 is merged from fan runs of level n, so each string is
+// written once for each level.
 type run struct {
 	file  *os.File
 	level int
 }
 
-// Prefix begins the names of temporary files. A kill leaves some where an open file cannot be removed, as on Windows.
+// Prefix begins the names of temporary files. A kill leaves some where open files cannot be removed, as on Windows.
 const Prefix = "curtsy-sorted-"
 
 const (
 	fan       = 32       // runs of a level
-	runBuffer = 32 << 10 // of each run that is read
-	perHeld   = 32       // what a string costs beside its bytes
+	runBuffer = 32 << 10 // of each run being read
+	perHeld   = 32       // memory of a string beside its bytes
 	chunkSize = 256 << 10
 )
 
-// New returns a Sorter that holds so many bytes in memory, and the rest in files in dir; empty means the system's
-// folder for such files.
+// New returns a Sorter that holds limit bytes in memory and the rest in files in dir; empty means the system's directory.
 func New(dir string, limit int) *Sorter { return &Sorter{dir: dir, limit: limit} }
 
-// Add takes a string; it keeps a copy.
+// Add adds a copy of b.
 func (s *Sorter) Add(b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +68,7 @@ func (s *Sorter) Add(b []byte) error {
 	return nil
 }
 
-// keep copies b into a chunk: one piece of memory for many strings, used again by the next run.
+// keep copies b into a chunk, memory for many strings that the next run reuses.
 func (s *Sorter) keep(b []byte) []byte {
 	for s.at < len(s.chunks) && cap(s.chunks[s.at])-len(s.chunks[s.at]) < len(b) {
 		s.at++
@@ -129,7 +128,7 @@ func (s *Sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sorted: %w", err)
 	}
-	if os.Remove(f.Name()) != nil { // Windows removes no open file; elsewhere a kill leaves nothing behind
+	if os.Remove(f.Name()) != nil { // Windows does not remove open files
 		s.named = append(s.named, f)
 	}
 	w := bufio.NewWriterSize(f, runBuffer)
@@ -153,7 +152,7 @@ func (s *Sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {
 	return f, nil
 }
 
-// All returns all strings in order, each valid until the next. An error is the last.
+// All returns the strings in order, each valid until the next. An error is the last.
 func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if s.err == nil && len(s.runs) > 0 && len(s.held) > 0 {
@@ -180,11 +179,11 @@ func (s *Sorter) All() iter.Seq2[[]byte, error] {
 type reader struct {
 	in   *bufio.Reader
 	head []byte // in the buffer of in, or in long
-	used int    // bytes of the buffer to be dropped by next
+	used int    // bytes of the buffer that next drops
 	long []byte
 }
 
-// next reads the run's next string. At the end it is io.EOF.
+// next reads the run's next string, or io.EOF at the end.
 func (r *reader) next() error {
 	if _, err := r.in.Discard(r.used); err != nil {
 		return err
@@ -242,10 +241,9 @@ func merged(runs []run) iter.Seq2[[]byte, error] {
 	}
 }
 
-// readers is a heap of runs by their next string.
+// readers is a heap ordered by the runs' next strings.
 type readers []*reader
 
-// sink puts the reader at i in its place among those below.
 func (h readers) sink(i int) {
 	for {
 		least := i
@@ -262,7 +260,7 @@ func (h readers) sink(i int) {
 	}
 }
 
-// remove takes the runs from the one at from on off the disk.
+// remove removes the runs from index from on.
 func (s *Sorter) remove(from int) error {
 	var errs []error
 	for _, r := range s.runs[from:] {
@@ -281,30 +279,29 @@ func (s *Sorter) unlink(f *os.File) error {
 	return os.Remove(f.Name())
 }
 
-// Close frees memory and disk.
+// Close releases memory and files.
 func (s *Sorter) Close() error {
 	s.held, s.chunks = nil, nil
 	return s.remove(0)
 }
 
-// Rows sorts values by their keys, which contain no zero byte. Those of one key keep the order in which they were added.
-// A value is encoded as JSON.
+// Rows sorts values, encoded as JSON, by keys without zero bytes. Values of one key keep their order.
 type Rows[T any] struct {
 	*Sorter
 	n   uint64
 	buf []byte
 }
 
-// Row is a value under its key.
+// Row is a value with its key.
 type Row[T any] struct {
 	Key   string
 	Value T
 }
 
-// keySize is the length of the separator of a key and its value: a zero byte and the number of the row.
+// keySize is the separator of key and value: a zero byte and the row's number.
 const keySize = 1 + 8
 
-// NewRows returns Rows that hold limit bytes in memory, and the rest in files in dir, as New does.
+// NewRows returns Rows with limit and dir as in New.
 func NewRows[T any](dir string, limit int) *Rows[T] { return &Rows[T]{Sorter: New(dir, limit)} }
 
 // Add adds a value. A key with a zero byte is an error.
@@ -322,7 +319,7 @@ func (r *Rows[T]) Add(key string, v T) error {
 	return r.Sorter.Add(append(r.buf, b...))
 }
 
-// All returns all values in order. An error is the last.
+// All returns the values in order. An error is the last.
 func (r *Rows[T]) All() iter.Seq2[Row[T], error] {
 	return func(yield func(Row[T], error) bool) {
 		for b, err := range r.Sorter.All() {

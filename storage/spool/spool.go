@@ -1,9 +1,8 @@
-// Package spool stores bytes for a second reading, in memory or, if they are many, in a temporary file. Bodies that are fetched,
-// records that are compressed and lists of any length pass through a Spool, so that what they take of memory does not
-// depend on their size.
+// Package spool stores bytes for a second reading, in memory or, if they are many, in a temporary file, so that bodies,
+// records and lists of any size take bounded memory.
 //
-// The file is unlinked as soon as it is open, where the system can do that, so that a kill leaves nothing behind.
-// Nothing in it is durable. Errors are those of package os, which name the file.
+// Where the system allows, the file is unlinked once open, so that a kill leaves nothing. Nothing in it is durable.
+// Errors are those of package os, which name the file.
 package spool
 
 import (
@@ -14,29 +13,29 @@ import (
 	"sync"
 )
 
-// Memory is how many bytes a Spool keeps in memory. What is larger is in the file, all of it: many may wait for their turn.
+// Memory is the number of bytes that a Spool keeps in memory; a larger one is only in the file, since many may exist at
+// once.
 const Memory = 256 << 10
 
-// batch is how many bytes go to the file at once.
+// batch is the size of writes to the file.
 const batch = 32 << 10
 
-// Spool has one writer. It may be read at any time by many; what was written before is there. The zero value makes its
-// file in the system's folder for temporary files.
+// Spool has one writer and any number of concurrent readers, who see all earlier writes. The zero value is ready.
 type Spool struct {
-	Dir, Pattern string // of the file, as for os.CreateTemp
+	Dir, Pattern string // as for os.CreateTemp
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	size int64
-	mem  []byte // all, while there is no file
+	mem  []byte // all bytes, if there is no file
 	file *os.File
-	name string // of the file, when it is still to be removed
-	late []byte // bytes that follow those in the file
+	name string // of the file, if it has to be removed
+	late []byte // bytes after those in the file
 }
 
-// Grow makes room in memory for n bytes.
+// Grow reserves memory for n bytes.
 func (s *Spool) Grow(n int) { s.mem = slices.Grow(s.mem, n) }
 
-// Size is how many bytes were written.
+// Size returns the number of bytes written.
 func (s *Spool) Size() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +87,6 @@ func (s *Spool) spill() error {
 	return nil
 }
 
-// remove closes a file, and removes it if it has a name still.
 func remove(f *os.File, name string) error {
 	err := f.Close()
 	if name != "" {
@@ -97,14 +95,14 @@ func remove(f *os.File, name string) error {
 	return err
 }
 
-// flush writes what is late; called with mu held.
+// flush writes late. The caller holds mu.
 func (s *Spool) flush() error {
 	n, err := s.file.Write(s.late)
 	s.late = s.late[:copy(s.late, s.late[n:])]
 	return err
 }
 
-// ReadAt is that of io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("spool: read at a negative offset")
@@ -125,7 +123,7 @@ func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// all returns the file with all that was written, or what is in memory if there is none.
+// all returns the complete file, or without one the bytes in memory.
 func (s *Spool) all() (*os.File, []byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,16 +135,16 @@ func (s *Spool) all() (*os.File, []byte, error) {
 	return s.file, s.mem, nil
 }
 
-// Flush brings to the disk what belongs there, so that reading needs no room on it.
+// Flush writes pending bytes to the file, so that reading needs no disk space.
 func (s *Spool) Flush() error {
 	_, _, err := s.all()
 	return err
 }
 
-// Section reads what was written so far, from its beginning.
+// Section returns a reader of the bytes written so far.
 func (s *Spool) Section() *io.SectionReader { return io.NewSectionReader(s, 0, s.Size()) }
 
-// WriteTo writes all of it to w.
+// WriteTo writes all bytes to w.
 func (s *Spool) WriteTo(w io.Writer) (int64, error) {
 	file, mem, err := s.all()
 	if err != nil {
@@ -159,7 +157,7 @@ func (s *Spool) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(file, 0, s.Size()))
 }
 
-// Reset empties the Spool, which can be written anew, and removes its file. It keeps its memory.
+// Reset empties the Spool for reuse and removes its file. It keeps its memory.
 func (s *Spool) Reset() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +169,7 @@ func (s *Spool) Reset() error {
 	return remove(f, name)
 }
 
-// Close is Reset for good.
+// Close is Reset, and releases the memory.
 func (s *Spool) Close() error {
 	err := s.Reset()
 	s.mem = nil
