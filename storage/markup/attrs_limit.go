@@ -6,37 +6,37 @@ import (
 	"math/bits"
 )
 
-// Max is how many attributes of a page are read.
+// Max bounds the attributes of a page.
 const Max = 1 << 17
 
-// Limit is a page up to its last allowed attribute. Which "<" begin tags only the parser knows, since comments and scripts
-// contain others. So each one before what may begin a name is taken for a tag, in quotes as well, and an attribute counts that begins in
-// any of the tags that may be open.
+// Limit is a page up to its last allowed attribute. Only the parser knows which "<" begin tags, since comments and
+// scripts contain others. So Limit takes each one before a possible name for a tag, also in quotes, and counts an
+// attribute that begins in any of the tags that may be open.
 type Limit struct {
 	r    io.Reader
 	left int
 	over bool
 
 	opens bool  // the last byte is "<"
-	open  uint8 // a bit for each state that a tag may be in
+	open  uint8 // bit set of the states that a tag may be in
 }
 
-// state is where in a tag its next byte is.
+// state is a position within a tag.
 type state uint8
 
 const (
 	inName    state = iota // of the tag
 	inSpace                // before an attribute
 	inAttr                 // its name
-	inGap                  // behind its name
+	inGap                  // after its name
 	inEquals               // before its value
 	inDouble               // in quotes
 	inSingle               // in single quotes
 	inValue                // without quotes
-	behindTag              // as many as there are in a tag
+	behindTag              // the number of states in a tag
 )
 
-// steps are the states behind each byte.
+// steps maps each state and byte to the next state.
 var steps = func() (all [behindTag][256]state) {
 	for s := range behindTag {
 		for c := range 256 {
@@ -46,8 +46,8 @@ var steps = func() (all [behindTag][256]state) {
 	return all
 }()
 
-// behind is the state behind a byte (HTML Standard 13.2.5.8 and 13.2.5.32 to 13.2.5.39). The "/" of an end tag is taken for
-// a part of its name.
+// behind returns the state after a byte (HTML Standard 13.2.5.8 and 13.2.5.32 to 13.2.5.39). The "/" of an end tag counts
+// as part of its name.
 func (s state) behind(c byte) state {
 	switch {
 	case s == inDouble && c != '"', s == inSingle && c != '\'':
@@ -78,16 +78,16 @@ func (s state) behind(c byte) state {
 	return inAttr
 }
 
-// New returns a Limit of the page that r reads, with at most so many attributes.
+// New returns a Limit of the page r with at most so many attributes.
 func New(r io.Reader, most int) *Limit { return &Limit{r: r, left: most} }
 
 // Over reports whether there were more.
 func (l *Limit) Over() bool { return l.over }
 
-// Left is how many more it allows; negative when there were more.
+// Left returns how many more it allows; negative if there were more.
 func (l *Limit) Left() int { return l.left }
 
-// Read is that of io.Reader.
+// Read implements io.Reader.
 func (l *Limit) Read(p []byte) (n int, err error) {
 	if l.over {
 		return 0, io.EOF
@@ -100,7 +100,7 @@ func (l *Limit) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// feed counts the attributes that begin in b, and returns where there are too many.
+// feed counts the attributes that begin in b and returns the index of the first beyond the limit.
 func (l *Limit) feed(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		if l.open == 0 && !l.opens {
@@ -110,7 +110,7 @@ func (l *Limit) feed(b []byte) int {
 			}
 			i += next
 		}
-		if s := bits.TrailingZeros8(l.open); !l.opens && l.open == 1<<s { // in one state only: most bytes leave it there
+		if s := bits.TrailingZeros8(l.open); !l.opens && l.open == 1<<s { // a single state, which most bytes do not change
 			for b[i] != '<' && steps[s][b[i]] == state(s) {
 				if i++; i == len(b) {
 					return i
@@ -123,7 +123,7 @@ func (l *Limit) feed(b []byte) int {
 			s := state(bits.TrailingZeros8(left))
 			next := steps[s][c]
 			begins = begins || next == inAttr && s != inAttr
-			open |= 1 << next // behind the tag that is none
+			open |= 1 << next // behindTag drops out of the bits
 		}
 		if l.opens && (isNameStart(c) || c == '/') {
 			open |= 1 << inName

@@ -10,35 +10,35 @@ import (
 	"github.com/tdewolff/parse/v2/css"
 )
 
-// sheet goes through the tokens of a style sheet, or of a style attribute, for references (CSS Syntax 3, CSS Images 4
-// 2.4 for image-set, CSS Values 4 4.5 for url and src).
+// sheet finds references in a style sheet or style attribute (CSS Syntax 3, CSS Images 4 2.4 for image-set, CSS Values 4
+// 4.5 for url and src).
 type sheet struct {
 	text string
 	buf  []byte // the text, for the lexer
 	in   *parse.Input
 	lex  *css.Lexer
-	open []function // parentheses that are not closed
+	open []function // open parentheses
 	deep int        // those beyond maxOpen
 	rule prelude
 }
 
-// function is what an open parenthesis means for the strings in it.
+// function is the meaning of strings within an open parenthesis.
 type function uint8
 
 const (
-	other    function = iota // nothing
+	other    function = iota // none
 	urlCall                  // url("…" modifiers), src("…"): the first string is a reference
 	imageSet                 // each string is one
 )
 
-// prelude is what the text behind an at-keyword is, up to ";" or a block.
+// prelude is the meaning of the text after an at-keyword, up to ";" or a block.
 type prelude uint8
 
 const (
 	none      prelude = iota
 	importing         // @import: the first string or URL is a style sheet, the others are conditions
 	imported          // the rest of it
-	naming            // @namespace, @document: names and patterns, of which nothing is fetched
+	naming            // @namespace, @document: names and patterns that are not fetched
 )
 
 // mention is a reference in a style sheet.
@@ -46,24 +46,24 @@ type mention struct {
 	start, end int
 	raw        string // decoded
 	attr       string // "url", "import", "src", "image-set"
-	quote      byte   // of a string, which is replaced by a string; 0 of url(…), which is replaced whole
+	quote      byte   // of a string, replaced by a string; 0 for url(…), replaced whole
 }
 
-// mentions calls found with each reference in a style sheet. A page may have a style in each of its tags: found is passed
-// on and never kept, so that no caller allocates for it.
+// mentions calls found with each reference in a style sheet. It does not keep found, so that callers need not allocate: a
+// page may have a style in each tag.
 func (s *sheet) mentions(text string, found func(mention)) {
 	if strings.IndexByte(text, '(') < 0 && strings.IndexByte(text, '@') < 0 {
 		return
 	}
-	buf := append(slices.Grow(s.buf[:0], len(text)+1), text...) // and room for the NUL that the lexer wants behind it
+	buf := append(slices.Grow(s.buf[:0], len(text)+1), text...) // with room for the lexer's NUL
 	in := parse.NewInputBytes(buf)
 	*s = sheet{text: text, buf: buf, in: in, lex: css.NewLexer(in), open: s.open[:0]}
 	for s.token(found) {
 	}
 }
 
-// token reads the next token. A token that begins with "url(" is read here: the lexer takes url("…") as one token only
-// where nothing else stands in it, and knows the name only as far as it is written without escapes.
+// token reads the next token, and "url(" itself: the lexer reads url("…") as one token only without modifiers, and does
+// not know the name with escapes.
 func (s *sheet) token(found func(mention)) bool {
 	start := s.in.Offset()
 	if start < len(s.text) && (s.text[start]|0x20 == 'u' || s.text[start] == '\\') {
@@ -83,11 +83,16 @@ func (s *sheet) token(found func(mention)) bool {
 		s.rule = none
 		s.open, s.deep = s.open[:0], 0
 	case css.FunctionToken:
-		s.push(functionOf(name(s.text[start : end-1])))
+		s.push(functions[name(s.text[start:end-1])])
 	case css.LeftParenthesisToken:
 		s.push(s.innermost())
 	case css.RightParenthesisToken:
-		s.pop()
+		switch {
+		case s.deep > 0:
+			s.deep--
+		case len(s.open) > 0:
+			s.open = s.open[:len(s.open)-1]
+		}
 	case css.StringToken:
 		s.str(start, end, found)
 	}
@@ -105,15 +110,7 @@ func (s *sheet) atKeyword(name string) {
 	}
 }
 
-func functionOf(name string) function {
-	switch name {
-	case "src":
-		return urlCall
-	case "image-set", "-webkit-image-set":
-		return imageSet
-	}
-	return other
-}
+var functions = map[string]function{"src": urlCall, "image-set": imageSet, "-webkit-image-set": imageSet}
 
 func (s *sheet) innermost() function {
 	if s.deep > 0 || len(s.open) == 0 {
@@ -128,15 +125,6 @@ func (s *sheet) push(f function) {
 		return
 	}
 	s.open = append(s.open, f)
-}
-
-func (s *sheet) pop() {
-	switch {
-	case s.deep > 0:
-		s.deep--
-	case len(s.open) > 0:
-		s.open = s.open[:len(s.open)-1]
-	}
 }
 
 func (s *sheet) str(start, end int, found func(mention)) {
@@ -154,7 +142,7 @@ func (s *sheet) str(start, end int, found func(mention)) {
 	s.tell(m, found)
 }
 
-// tell calls found, as far as the rule around allows a reference.
+// tell calls found if the current rule allows a reference.
 func (s *sheet) tell(m mention, found func(mention)) {
 	if m.attr == "" {
 		return
@@ -196,7 +184,7 @@ func (s *sheet) url(start, in int, found func(mention)) {
 	s.move(badURLEnd(s.text, end))
 }
 
-// call reads the function url("…"), from behind its parenthesis. Without modifiers it is one mention, replaced whole.
+// call reads url("…") after its parenthesis. Without modifiers it is one mention, replaced whole.
 func (s *sheet) call(start int, found func(mention)) {
 	first := s.in.Offset()
 	for first < len(s.text) && IsSpace(s.text[first]) {
@@ -214,14 +202,14 @@ func (s *sheet) call(start int, found func(mention)) {
 	s.push(other)
 }
 
-// move goes on at i, where a token begins.
+// move continues at i, the start of a token.
 func (s *sheet) move(i int) {
 	s.in.Move(i - s.in.Offset())
 	s.in.Skip()
 }
 
-// unquotedEnd returns where the contents of an unquoted url(…) end which begin at i: at white space, ")" or the end. It
-// is false at what cannot stand in one.
+// unquotedEnd returns the end of an unquoted url(…) whose contents begin at i: white space, ")" or the end. It reports
+// false for an invalid one.
 func unquotedEnd(s string, i int) (end int, ok bool) {
 	for i < len(s) {
 		switch c := s[i]; {
@@ -242,7 +230,7 @@ func unquotedEnd(s string, i int) (end int, ok bool) {
 	return i, true
 }
 
-// badURLEnd returns where the remnants of a bad url end (4.3.14).
+// badURLEnd returns the end of the remnants of a bad url (4.3.14).
 func badURLEnd(s string, i int) int {
 	for i < len(s) {
 		switch s[i] {
@@ -257,8 +245,8 @@ func badURLEnd(s string, i int) int {
 	return len(s)
 }
 
-// escape returns the length of the escape that s begins with, "\" included; 0 if a line ends behind it, or the text
-// (CSS Syntax 4.3.7 and 4.3.8).
+// escape returns the length of the escape at the start of s, 0 for "\" before a line end or the end (CSS Syntax 4.3.7 and
+// 4.3.8).
 func escape(s string) int {
 	if len(s) < 2 || s[1] == '\n' || s[1] == '\r' || s[1] == '\f' {
 		return 0
@@ -274,7 +262,8 @@ func escape(s string) int {
 	return n + lineEnd(s[n:], true)
 }
 
-// lineEnd returns the length of the line end that s begins with, or if wanted the one white space; "\r\n" is one.
+// lineEnd returns the length of the line end, or if wanted the single white space, at the start of s; "\r
+// " is one.
 func lineEnd(s string, white bool) int {
 	switch {
 	case strings.HasPrefix(s, "\r\n"):
@@ -287,7 +276,7 @@ func lineEnd(s string, white bool) int {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// unescapeCSS returns what a string or name with escapes means. A line end behind "\" means nothing, as in strings.
+// unescapeCSS decodes a string or name. An escaped line end vanishes, as in strings.
 func unescapeCSS(s string) string {
 	i := strings.IndexByte(s, '\\')
 	if i < 0 {
@@ -323,7 +312,7 @@ func name(s string) string {
 	return strings.ToLower(unescapeCSS(s))
 }
 
-// urlName returns the length of "url(" at the beginning of s, however it is written; 0 if s begins with something else.
+// urlName returns the length of "url(" in any spelling at the start of s, or 0.
 func urlName(s string) int {
 	at := 0
 	for _, want := range []byte("url") {
@@ -346,20 +335,18 @@ func urlName(s string) int {
 	return at + 1
 }
 
-// inQuotes returns what is between the quotes of a string, which the end of the text may have ended.
+// inQuotes returns the content of a string, which the end of the text may have ended.
 func inQuotes(s string) string {
 	q := s[:1]
 	s = s[1:]
-	if n := len(s); n > 0 && s[n-1:] == q && !oddBackslashes(s[:n-1]) {
+	if n := len(s); n > 0 && s[n-1:] == q && (n-len(strings.TrimRight(s[:n-1], `\`)))%2 == 1 { // the quote is not escaped
 		return s[:n-1]
 	}
 	return s
 }
 
-func oddBackslashes(s string) bool { return (len(s)-len(strings.TrimRight(s, `\`)))%2 == 1 }
-
-// cssString returns a string of CSS in such quotes. Characters that end it, or the element or attribute it may stand
-// in, are escaped.
+// cssString returns a CSS string in such quotes. It escapes characters that end the string, or the element or attribute
+// around.
 func cssString(s string, quote byte) string {
 	var b strings.Builder
 	b.WriteByte(quote)
@@ -375,12 +362,4 @@ func cssString(s string, quote byte) string {
 	}
 	b.WriteByte(quote)
 	return b.String()
-}
-
-// cssURL returns url(…), without quotes where that can be: it stands in attributes, too.
-func cssURL(s string) string {
-	if strings.ContainsAny(s, `"'()\<>`) {
-		return "url(" + cssString(s, '"') + ")"
-	}
-	return "url(" + s + ")"
 }

@@ -8,22 +8,21 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// maxPages is how deep pages in srcdoc attributes are read. Options.Removed is told of deeper ones as unread.
+// maxPages bounds nested pages in srcdoc attributes. Options.Removed reports deeper ones as unread.
 const maxPages = 3
 
-// htmlDoc rewrites a page.
 type htmlDoc struct {
 	doc
 	s     string
 	depth int
 
-	charset string // of the page's queries; "" for UTF-8, that of a page in an attribute
+	charset string // of the page's queries; "" for UTF-8, and for a page in an attribute
 
-	to       sink   //
-	held     bool   // what follows is held back until the tag is read: it decides what else goes
-	edits    []edit // that are
-	noframes bool   // what noframes has is being read
-	xml      bool   // a style element's text has character references
+	to       sink
+	held     bool   // edits wait for the end of the tag, which decides on removals
+	edits    []edit // that wait
+	noframes bool   // within noframes
+	xml      bool   // text of style elements has character references
 }
 
 func (h *htmlDoc) run() {
@@ -33,15 +32,15 @@ func (h *htmlDoc) run() {
 }
 
 func (h *htmlDoc) tags(z scanner) {
-	t, ok := z.next() // one variable for all, since it is passed by its address
+	t, ok := z.next() // one variable to allocate once
 	for ok && h.err == nil {
 		h.tag(&t)
 		t, ok = z.next()
 	}
 }
 
-// pageBase returns the document base URL (HTML Standard 2.4.3), as package extract does: of the first base element that
-// has an href, else the page's own. It is zero if that element points out of the web.
+// pageBase returns the document base URL like package extract: of the first base element with an href, else own. It is
+// zero if that is not on the web (HTML Standard 2.4.3).
 func pageBase(s string, own canon.URL) canon.URL {
 	if !mentionsBase(s) {
 		return own
@@ -60,8 +59,8 @@ func pageBase(s string, own canon.URL) canon.URL {
 	}
 }
 
-// BaseURL returns what the href of the first base element makes the document base URL (HTML Standard 2.4.3): own where
-// the element does not count, and zero if it points out of the web, so that nobody knows what relative references mean.
+// BaseURL returns the document base URL by the href of the first base element (HTML Standard 2.4.3): own if the element
+// does not count, and zero if it is not on the web, so that relative references have no known target.
 func BaseURL(href string, own canon.URL) canon.URL {
 	u, err := own.Resolve(href)
 	switch scheme, _, _ := strings.Cut(href, ":"); {
@@ -69,12 +68,12 @@ func BaseURL(href string, own canon.URL) canon.URL {
 		return u
 	case canon.ReasonOf(err) != canon.Scheme || strings.EqualFold(scheme, "data") ||
 		strings.EqualFold(scheme, "javascript"):
-		return own // 4.2.3: as if it were not there
+		return own // 4.2.3: the element does not count
 	}
 	return canon.URL{}
 }
 
-// mentionsBase reports whether "<base" stands anywhere, so that most pages are read but once.
+// mentionsBase reports whether s has "<base", so that most pages are read only once.
 func mentionsBase(s string) bool {
 	const word = "<base"
 	for {
@@ -126,7 +125,7 @@ func (h *htmlDoc) tag(t *tag) {
 		h.noframes = true
 		h.tags(scanner{s: h.s[:t.body], at: t.end})
 		h.noframes = false
-	case t.name != "style" || t.body == t.end || !isCSS(h.value(t, "type")):
+	case t.name != "style" || t.body == t.end || h.value(t, "type") != "" && !strings.EqualFold(h.value(t, "type"), "text/css"):
 	case t.svg, h.xml:
 		h.stands(t.end, false)
 		h.foreignStyle(t)
@@ -136,15 +135,11 @@ func (h *htmlDoc) tag(t *tag) {
 	}
 }
 
-// isCSS reports whether the type of a style element makes it a style sheet (HTML Standard 4.2.6).
-func isCSS(kind string) bool { return kind == "" || strings.EqualFold(kind, "text/css") }
-
 func (h *htmlDoc) shifted(start int) sink {
 	return func(e edit) { h.to(edit{e.start + start, e.end + start, e.text}) }
 }
 
-// foreignStyle rewrites the style sheet of an SVG element: a text with character references, or CDATA, where they are
-// none.
+// foreignStyle rewrites the style sheet of an SVG element: text with character references, or CDATA without.
 func (h *htmlDoc) foreignStyle(t *tag) {
 	raw := h.s[t.end:t.body]
 	if strings.Contains(raw, "<![CDATA[") {
@@ -164,7 +159,7 @@ func (h *htmlDoc) use(t *tag, a *attribute) (use, bool) {
 	case !ok:
 		return u, false
 	case t.foreign:
-		// SVG 2: href wins over xlink:href, the name of old.
+		// SVG 2: href overrides the obsolete xlink:href.
 		return u, a.key != "xlink:href" || t.attribute("href") == nil
 	case t.name == "link" && a.key == "href":
 		u.role = LinkRole(h.value(t, "rel"))
@@ -172,7 +167,7 @@ func (h *htmlDoc) use(t *tag, a *attribute) (use, bool) {
 		u.role = LinkRole(h.value(t, "rel"))
 		return u, u.role != Service
 	case t.name == "form" && a.key == "action" && !strings.EqualFold(h.value(t, "method"), "post"):
-		u.role = Query // HTML Standard 4.10.18.6: GET is the default, and a dialog sends nothing
+		u.role = Query // HTML Standard 4.10.18.6: GET is the default, and dialog sends nothing
 	case t.name == "input" && a.key == "src":
 		return u, strings.EqualFold(h.value(t, "type"), "image")
 	case t.name == "meta" && a.key == "content":
@@ -181,7 +176,6 @@ func (h *htmlDoc) use(t *tag, a *attribute) (use, bool) {
 	return u, true
 }
 
-// metaUse returns what the content of a meta element holds.
 func (h *htmlDoc) metaUse(t *tag) (use, bool) {
 	if strings.EqualFold(h.value(t, "http-equiv"), "refresh") {
 		return use{Refresh, plainURL}, true
@@ -191,7 +185,7 @@ func (h *htmlDoc) metaUse(t *tag) (use, bool) {
 	return use{Preview, plainURL}, preview
 }
 
-// value returns the value of an attribute that matters, "" if there is none.
+// value returns the value of a relevant attribute, or "".
 func (h *htmlDoc) value(t *tag, key string) string {
 	a := t.attribute(key)
 	if a == nil {
@@ -200,7 +194,7 @@ func (h *htmlDoc) value(t *tag, key string) string {
 	return decode(h.s[a.start:a.end])
 }
 
-// elementName returns the name that package extract has for an element.
+// elementName returns the name of an element in package extract.
 func elementName(t *tag) string {
 	switch {
 	case t.name == "feimage" && t.svg:
@@ -211,7 +205,7 @@ func elementName(t *tag) string {
 	return t.name
 }
 
-// attribute asks about what an attribute holds, and reports whether something in it is local now.
+// attribute visits the references in an attribute and reports whether one became local.
 func (h *htmlDoc) attribute(a *attribute, f form, r Ref) (local bool) {
 	h.stands(a.start, false)
 	text := decode(h.s[a.start:a.end])
@@ -241,11 +235,19 @@ func (h *htmlDoc) parts(a *attribute, f form, r Ref, text string) (local bool) {
 			}
 		})
 	case f == page:
-		h.srcdoc(text, r, part.edit)
+		// The base of the inner page is that of the outer one, until it names its own.
+		if inner := (htmlDoc{doc: h.doc, s: text, depth: h.depth + 1, to: part.edit}); h.depth < maxPages {
+			inner.run()
+		} else {
+			h.removed(Removal{r.Element, r.Attr, excerpt(text)})
+		}
 	case strings.IndexByte(text, '(') >= 0:
 		h.styles(text, r, part.edit)
 	}
-	part.finish()
+	if bare := a.outer == a.start; bare && part.started {
+		part.escapeQuotes(a.end)
+		h.emit(edit{a.end, a.end, `"`})
+	}
 	return local
 }
 
@@ -260,18 +262,8 @@ func (h *htmlDoc) refresh(text string, r Ref, to sink) {
 	}
 }
 
-// srcdoc rewrites the page in an attribute. Its base is the one around it, until it names its own.
-func (h *htmlDoc) srcdoc(text string, r Ref, to sink) {
-	if h.depth == maxPages {
-		h.removed(Removal{r.Element, r.Attr, excerpt(text)})
-		return
-	}
-	inner := htmlDoc{doc: h.doc, s: text, depth: h.depth + 1, to: to}
-	inner.run()
-}
-
-// maxHeld is how many edits of one tag are held back; there are as many references in one that has integrity.
-// References beyond stay as they are, and Options.Removed is told of them as unread.
+// maxHeld bounds the edits held back for a tag with integrity. Later references stay, and Options.Removed reports them as
+// unread.
 const maxHeld = 1 << 14
 
 // emit makes an edit, or holds it back.
@@ -289,7 +281,7 @@ func (h *htmlDoc) emit(e edit) {
 func (h *htmlDoc) whole(a *attribute, new string) edit {
 	new = html.EscapeString(new)
 	if h.depth == 0 && a.start == a.outer+1 && h.s[a.outer] == '"' && a.after == a.end+1 {
-		return edit{a.start, a.end, new} // those that it has
+		return edit{a.start, a.end, new} // keeps the quotes
 	}
 	text := `"` + new + `"`
 	if !a.assigned {
@@ -298,12 +290,12 @@ func (h *htmlDoc) whole(a *attribute, new string) edit {
 	return edit{a.outer, a.after, text}
 }
 
-// part writes parts of a value anew. Without quotes it gets them.
+// part replaces parts of a value, and quotes an unquoted one.
 type part struct {
 	h       *htmlDoc
 	a       *attribute
 	m       mapper
-	at      int // behind the last edit
+	at      int // after the last edit
 	started bool
 }
 
@@ -321,13 +313,6 @@ func (p *part) edit(e edit) {
 	p.at = end
 }
 
-func (p *part) finish() {
-	if bare := p.a.outer == p.a.start; bare && p.started {
-		p.escapeQuotes(p.a.end)
-		p.h.emit(edit{p.a.end, p.a.end, `"`})
-	}
-}
-
 func (p *part) escapeQuotes(end int) {
 	for i := p.at; i < end; i++ {
 		if p.h.s[i] == '"' {
@@ -336,7 +321,7 @@ func (p *part) escapeQuotes(end int) {
 	}
 }
 
-// removable returns which attributes of an element go away, and which do if what it refers to is local now.
+// removable returns the attributes of an element to remove: always, and if its reference became local.
 func (h *htmlDoc) removable(t *tag) (always, ifLocal []string) {
 	if h.o.RemovePolicy {
 		for _, key := range []string{"ping", "attributionsrc"} {
@@ -361,8 +346,7 @@ func (h *htmlDoc) removable(t *tag) (always, ifLocal []string) {
 	return always, ifLocal
 }
 
-// release makes the edits that were held back, and takes attributes away: all of a name, for without the first the
-// second would be the one that counts.
+// release makes the held edits and removes attributes: all of a name, since without the first the second would count.
 func (h *htmlDoc) release(t *tag, always, ifLocal []string, local bool) {
 	keys := always
 	if local {
@@ -392,8 +376,8 @@ func (h *htmlDoc) release(t *tag, always, ifLocal []string, local bool) {
 	h.edits = h.edits[:0]
 }
 
-// instead returns what stands where an attribute was: nothing, unless a "=" follows, which begins a name there and
-// would become the sign of what was before.
+// instead returns the replacement of a removed attribute: "" unless "=" follows, which would become the sign of the
+// attribute before.
 func instead(rest string) string {
 	for i := range len(rest) {
 		switch c := rest[i]; {
@@ -406,26 +390,25 @@ func instead(rest string) string {
 	return ""
 }
 
-// form is how references are written in an attribute.
+// form is the syntax of references in an attribute.
 type form uint8
 
 const (
-	plainURL  form = iota // the value is one
+	plainURL  form = iota // one URL
 	sourceSet             // image candidates, HTML Standard 4.8.4.2.2
-	styles                // declarations of CSS
-	page                  // a page: srcdoc
-	single                // a URL, or declarations that hold url(…): data-bg
+	styles                // CSS declarations
+	page                  // an HTML page: srcdoc
+	single                // one URL, or declarations with url(…): data-bg
 )
 
-// use is what an attribute of an element holds.
+// use is the content of an attribute.
 type use struct {
 	role Role
 	form form
 }
 
-// places says where references stand, by element and attribute. Those of form, input, link and meta depend on other
-// attributes, see htmlDoc.use. Elements of SVG have "svg:" before their name, those of MathML "math:"; "*" is any
-// element, "amp-*" any of AMP.
+// places lists the references by element and attribute. Those of form, input, link and meta depend on other attributes,
+// see htmlDoc.use. SVG elements have the prefix "svg:", MathML "math:"; "*" is any element, "amp-*" any of AMP.
 var places = map[string]map[string]use{
 	"a":          {"href": {Link, plainURL}},
 	"applet":     {"archive": {Embed, plainURL}},
@@ -481,12 +464,11 @@ var places = map[string]map[string]use{
 	},
 }
 
-// decisive are attributes that say something of others.
+// decisive are attributes that affect others.
 const decisive = " rel type http-equiv name property itemprop as id integrity crossorigin shadowrootmode encoding color face size ping attributionsrc method "
 
-var attributes = attributesOf(places)
-
-func attributesOf(places map[string]map[string]use) map[string]bool {
+// attributes are those that matter.
+var attributes = func() map[string]bool {
 	all := map[string]bool{}
 	for _, attrs := range places {
 		for name := range attrs {
@@ -500,9 +482,7 @@ func attributesOf(places map[string]map[string]use) map[string]bool {
 		all[name] = true
 	}
 	return all
-}
-
-func matters(name string) bool { return attributes[name] }
+}()
 
 func lookup(t *tag, attr string) (use, bool) {
 	switch {
@@ -539,11 +519,11 @@ func lookup(t *tag, attr string) (use, bool) {
 	return use{}, false
 }
 
-// IsPresentation reports whether an attribute of SVG is a property of style whose value may name a document (SVG 2, 6.6).
+// IsPresentation reports whether an SVG attribute is a style property that may name a document (SVG 2, 6.6).
 func IsPresentation(attr string) bool { return places["svg:*"][attr].form == styles }
 
-// Requisites returns the attributes of an element of HTML that name requisites, without those of input and link and
-// without what any element may have; true is of those that hold image candidates, as srcset does.
+// Requisites returns the attributes of an HTML element that name requisites, true for image candidates as in srcset. It
+// omits those of input and link, and those of any element.
 func Requisites(element string) map[string]bool {
 	if strings.HasPrefix(element, "amp-") {
 		element = "amp-*"
@@ -551,15 +531,11 @@ func Requisites(element string) map[string]bool {
 	return requisites[element]
 }
 
-var requisites = requisitesOf(places)
-
-func requisitesOf(places map[string]map[string]use) map[string]map[string]bool {
+var requisites = func() map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for element, attrs := range places {
-		switch {
-		case element == "input", element == "link", strings.Contains(element, ":"):
-			continue
-		case element == "image": // a tree has img for it, or it is nothing
+		// In a tree, image is img or nothing.
+		if element == "input" || element == "link" || element == "image" || strings.Contains(element, ":") {
 			continue
 		}
 		for name, u := range attrs {
@@ -573,10 +549,10 @@ func requisitesOf(places map[string]map[string]use) map[string]map[string]bool {
 		}
 	}
 	return all
-}
+}()
 
-// LinkRole returns what the rel of a link element makes it: a requisite if any of its tokens does, else a Link if one does.
-// An unknown token makes a Link, since sites name their contents, index and chapters so.
+// LinkRole returns the role of a link element by its rel: a requisite if any token makes it one, else a Link if one does,
+// also an unknown one, since sites link contents and chapters so.
 func LinkRole(rel string) Role {
 	role := Service
 	for token := range strings.FieldsFuncSeq(rel, func(r rune) bool { return strings.ContainsRune(Space, r) }) {
@@ -600,8 +576,8 @@ func LinkRole(rel string) Role {
 	return role
 }
 
-// blocksFiles reports whether a Content-Security-Policy (CSP 3) may keep a page from loading what stands beside it: by
-// any directive on where to load from, for 'self' is no file, and by one that makes https of http.
+// blocksFiles reports whether a Content-Security-Policy (CSP 3) may keep a page from loading local files: by a directive
+// on sources, since 'self' is not a file, or one that turns http into https.
 func blocksFiles(policy string) bool {
 	for directive := range strings.FieldsFuncSeq(policy, func(r rune) bool { return r == ';' || r == ',' }) {
 		name, _, _ := strings.Cut(strings.TrimLeft(directive, Space), " ")
@@ -616,46 +592,46 @@ func blocksFiles(policy string) bool {
 	return false
 }
 
-// Role says what a reference is for.
+// Role is the purpose of a reference.
 type Role uint8
 
-// The roles. See Role.Requisite for which of them a browser fetches by itself.
+// The roles. Role.Requisite reports which of them a browser fetches by itself.
 const (
-	Link         Role = iota // for the reader to follow: a, area, link rel=next
-	Refresh                  // the page asks to be left for it: meta refresh
-	Cite                     // the source of a quotation, a long description: nothing shows it
-	Service                  // something to talk to, no document: where a form is sent, pingback, preconnect
-	Query                    // where a form is sent that has the method GET: a page whose script may read the query
-	Base                     // what other references are relative to; it names nothing itself
-	Embed                    // a part of the page: image, font, sound, object
-	Script                   // a script
-	Style                    // a style sheet, linked or imported
-	Frame                    // a page within the page
-	ManifestLink             // a web manifest
-	Lazy                     // an attribute that some script makes a requisite later: data-src
-	Preview                  // a picture that a page names for others to show: og:image
+	Link    Role = iota // for readers to follow: a, area, link rel=next
+	Refresh             // meta refresh
+	Cite                // the source of a quotation, a long description: not displayed
+	Service             // no document: target of a form, pingback, preconnect
+	Query               // target of a form with the method GET: a page whose script may read the query
+	Base                // the base of other references
+	Embed               // a part of the page: image, font, sound, object
+	Script
+	Style        // a style sheet, linked or imported
+	Frame        // a page within the page
+	ManifestLink // a web manifest
+	Lazy         // an attribute that a script turns into a requisite: data-src
+	Preview      // an image for others to show: og:image
 )
 
-// Requisite reports whether a browser fetches it by itself to show the page. It does not fetch what is Lazy or a
-// Preview, though a copy without the former is rarely complete.
+// Requisite reports whether a browser fetches the reference to show the page. It does not fetch Lazy ones, without which
+// a copy is rarely complete, and Previews.
 func (r Role) Requisite() bool { return r >= Embed && r <= ManifestLink }
 
-// Ref is a reference as it stands in a document. Its texts may share memory with the whole of it: clone what is kept.
+// Ref is a reference in a document. Its strings may share the document's memory: clone what you keep.
 type Ref struct {
-	Raw     string    // as written, but decoded: UTF-8 without entities and escapes
-	Element string    // "img", "feImage"; "" in a style sheet, the path of the member in a manifest
-	Attr    string    // "src", "xlink:href"; in a style sheet "url", "import", "image-set"
-	Rel     string    // rel of a link element, and of an a element of SVG
-	Role    Role      //
-	Base    canon.URL // what Raw is relative to; zero if the page names a base that is not on the web
-	Nested  bool      // it stands in a page within an attribute
-	Charset string    // in which its query is sent, as in the Encoding Standard; "" for UTF-8 (see EncodeQuery)
+	Raw     string // decoded to UTF-8 without entities and escapes
+	Element string // "img", "feImage"; "" in a style sheet, the path of the member in a manifest
+	Attr    string // "src", "xlink:href"; in a style sheet "url", "import", "image-set"
+	Rel     string // rel of a link element, and of an a element of SVG
+	Role    Role
+	Base    canon.URL // the base of Raw; zero if the page's is not on the web
+	Nested  bool      // in a page within an attribute
+	Charset string    // of its query, as in the Encoding Standard; "" for UTF-8 (see EncodeQuery)
 }
 
-// URL returns what the reference means; an error is of canon.
+// URL resolves the reference; an error is of package canon.
 func (r Ref) URL() (canon.URL, error) { return r.Base.Resolve(EncodeQuery(Strip(r.Raw), r.Charset)) }
 
-// Fragment returns the reference's fragment with its "#", or "". A canonical URL has none.
+// Fragment returns the fragment with its "#", or "". A canonical URL has none.
 func (r Ref) Fragment() string {
 	if i := strings.IndexByte(r.Raw, '#'); i >= 0 {
 		return Strip(r.Raw[i:])

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 )
 
-// members says which members of a web manifest are references, by their path; what is in an array is "[]".
+// members are the references of a web manifest by their path; "[]" is an element of an array.
 var members = map[string]Role{
 	"start_url":                   Link,
 	"scope":                       Service,
@@ -27,10 +26,10 @@ var members = map[string]Role{
 	"widgets[].screenshots[].src": Embed,
 }
 
-// maxNested is how deep a manifest may nest.
+// maxNested bounds the nesting of a manifest.
 const maxNested = 64
 
-// manifest goes through the tokens of a web manifest.
+// manifest finds the references of a web manifest.
 type manifest struct {
 	doc
 	text string
@@ -39,10 +38,10 @@ type manifest struct {
 	to   sink
 }
 
-// step is an object or array that is not closed.
+// step is an open object or array.
 type step struct {
 	object bool
-	key    string // of the member that is being read
+	key    string // of the current member
 	value  bool   // a value comes next, in an object
 }
 
@@ -102,7 +101,7 @@ func (m *manifest) valueRead() {
 	}
 }
 
-// str takes a string that is a value; its bytes begin behind before.
+// str visits a string value, whose token begins after before.
 func (m *manifest) str(text string, before int) {
 	path := m.where()
 	role, ok := members[path]
@@ -119,7 +118,7 @@ func (m *manifest) str(text string, before int) {
 
 func (m *manifest) where() string {
 	if len(m.path) > 6 {
-		return "" // deeper than any that is a reference
+		return "" // deeper than any reference
 	}
 	var b strings.Builder
 	for i, s := range m.path {
@@ -144,8 +143,4 @@ func jsonString(s string) string {
 		return `""` // a string can be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func notJSON(o Options, err error) error {
-	return fmt.Errorf("markup: read the web manifest %s: %w", o.URL, err)
 }

@@ -13,54 +13,50 @@ import (
 	"curtsy/storage/script"
 )
 
-// ErrTooLarge says that a document would become larger than Options.Most.
+// ErrTooLarge is the error for a document that would exceed Options.Most.
 var ErrTooLarge = errors.New("markup: the document would be larger than the limit with its new references")
 
-// Visit is asked about each reference, in document order. The text that it returns is written in the reference's place
-// if replace is true: a URL reference, relative or absolute, in the characters of a URL (0x21 to 0x7E), not empty.
+// Visit decides on each reference, in document order. If replace is true, the replacement is written in its place: a
+// non-empty URL reference, relative or absolute, in the characters 0x21 to 0x7E.
 type Visit func(Ref) (replacement string, replace bool)
 
-// Rewriter is the type of the functions that rewrite a document of one kind.
+// Rewriter rewrites a document of one kind.
 type Rewriter func(in []byte, o Options, visit Visit) ([]byte, error)
 
-// Options says what a document is, and what else is to change in it. The zero value of all but URL changes nothing
-// that Visit does not.
+// Options describe a document and further changes in it. The zero value of all but URL changes only what Visit does.
 type Options struct {
-	URL         canon.URL // the document's own: what references are relative to where it names no base
-	ContentType string    // value of the Content-Type field; it may name the charset
+	URL         canon.URL // of the document; also its base if it names none
+	ContentType string    // Content-Type field, perhaps with a charset
 
-	RemoveBase   bool // take href from base elements; Ref.Base has been what they say
-	RemovePolicy bool // take Content-Security-Policy meta elements that say from where to load, since they would block
-	// files, and ping and attributionsrc of all elements, since a copy would send requests
-	Declare  bool // write the charset into a document that only its Content-Type, or what links to it, tells
-	Previews bool // also visit the pictures that meta elements name: og:image, twitter:image, msapplication-TileImage
+	RemoveBase   bool // remove href of base elements, after Ref.Base was resolved with it
+	RemovePolicy bool // remove ping and attributionsrc, which send requests, and CSP meta elements that block local files
+	Declare      bool // declare the charset if only Content-Type or context does
+	Previews     bool // visit og:image, twitter:image, msapplication-TileImage and others, see IsPreview
 
-	// Most is the most bytes of what is written; zero means that there is no limit. References may become longer than
-	// they were by any factor, and whoever writes a page decides how many there are. A larger document is ErrTooLarge.
+	// Most bounds the output in bytes, 0 = unlimited: replacements may be longer, and a page decides how many there are.
+	// A larger document is ErrTooLarge.
 	Most int
 
-	// Removed, if not nil, is told of each attribute that is taken away, and of each reference in a place that cannot
-	// be read.
+	// Removed, if not nil, gets each removed attribute and each reference in an unreadable place.
 	Removed func(Removal)
 
-	// Script, if not nil, is given the text of each script element of a page in HTML that may hold names of files (see
-	// script.IsElement of package script, which decides by the type), and what they are relative to there.
+	// Script, if not nil, gets the text of each script element of an HTML page with its type and base (see
+	// script.IsElement).
 	Script func(text, kind string, base canon.URL)
 
-	// For a Survey: told of the text, and of each tag; references into the document itself are asked about, too.
+	// For a Survey: calls for the text and each tag; references into the document itself are visited.
 	began     func(w *work, text string)
 	anchors   func(*htmlDoc, *tag)
 	withinToo bool
 }
 
-// Removal is something that a document has no longer.
 type Removal struct {
 	Element, Attr string
 	Value         string // as written
 }
 
-// HTML rewrites a page. Refs and what is returned share the memory of in, which must not change while they are used, as for
-// all functions here. An error says that something cannot be written, never that something is wrong with the page.
+// HTML rewrites a page. As in all functions here, Refs and the result share the memory of in. An error means that
+// something cannot be written, not that the page is invalid.
 func HTML(in []byte, o Options, visit Visit) ([]byte, error) {
 	c := htmlCoding(in, o)
 	return rewrite(in, o, visit, c, htmlDeclaration, func(w *work, text string, to sink) error {
@@ -80,17 +76,23 @@ func CSS(in []byte, o Options, visit Visit) ([]byte, error) {
 	})
 }
 
-// SVG rewrites a document in XML that is SVG or holds some.
+// SVG rewrites an XML document that contains SVG.
 func SVG(in []byte, o Options, visit Visit) ([]byte, error) {
 	return rewrite(in, o, visit, xmlCoding(in, o), xmlDeclaration, func(w *work, text string, to sink) error {
-		h := htmlDoc{doc: doc{work: w, base: o.URL}, s: text, to: to}
-		h.runXML()
+		h := htmlDoc{doc: doc{work: w, base: o.URL, self: true}, s: text, to: to}
+		x := xmlScanner{s: text, instruction: h.instruction}
+		// Names decide, whatever their prefixes, also on elements of a page (foreignObject).
+		for t, ok := x.next(); ok && h.err == nil; t, ok = x.next() {
+			t.svg = !IsPageElement(t.name)
+			t.foreign = t.svg
+			h.xmlTag(&t, &x)
+		}
 		return nil
 	})
 }
 
-// XML rewrites a document in XML of any kind: the style sheets that it names, and those that a style sheet of XSLT
-// includes (XSLT 1.0, 2.6).
+// XML rewrites any XML document: the style sheets that it names, and those that an XSLT style sheet includes (XSLT 1.0,
+// 2.6).
 func XML(in []byte, o Options, visit Visit) ([]byte, error) {
 	return rewrite(in, o, visit, xmlCoding(in, o), xmlDeclaration, func(w *work, text string, to sink) error {
 		h := htmlDoc{doc: doc{work: w, base: o.URL, self: true}, s: text, to: to}
@@ -107,8 +109,7 @@ func XML(in []byte, o Options, visit Visit) ([]byte, error) {
 	})
 }
 
-// Manifest rewrites a web manifest (Web Application Manifest, W3C). One that is not JSON is an error: no browser reads
-// anything from it.
+// Manifest rewrites a web manifest (W3C Web Application Manifest). Invalid JSON is an error: no browser reads it either.
 func Manifest(in []byte, o Options, visit Visit) ([]byte, error) {
 	c, ok := charset.Marked(in)
 	if !ok || c.Encoding != nil {
@@ -117,7 +118,7 @@ func Manifest(in []byte, o Options, visit Visit) ([]byte, error) {
 	return rewrite(in, o, visit, coding{c, true}, nil, func(w *work, text string, to sink) error {
 		m := manifest{doc: doc{work: w, base: o.URL}, text: text, to: to}
 		if err := m.run(); err != nil {
-			return notJSON(o, err)
+			return fmt.Errorf("markup: read the web manifest %s: %w", o.URL, err)
 		}
 		return nil
 	})
@@ -136,7 +137,7 @@ func rewrite(in []byte, o Options, visit Visit, c coding,
 	}
 	to := sink(func(e edit) {
 		s.edit(e)
-		w.err = cmp.Or(w.err, s.err) // nothing more is asked
+		w.err = cmp.Or(w.err, s.err) // ends the visits
 	})
 	flush := func() {}
 	if o.Declare && !c.told && c.needsName(in) && !s.lead() {
@@ -152,8 +153,7 @@ func rewrite(in []byte, o Options, visit Visit, c coding,
 	return s.result()
 }
 
-// Styles finds the references in the style sheets and declarations of a document. One serves all of them, since a page
-// may have a style in each of its tags.
+// Styles finds the references in all style sheets and declarations of a document.
 type Styles struct{ work work }
 
 // NewStyles returns a Styles that calls found with each reference.
@@ -164,14 +164,14 @@ func NewStyles(found func(Ref)) *Styles {
 	}}}
 }
 
-// Find reads the text of a style sheet, or declarations, which it does not copy as CSS does.
+// Find reads a style sheet or declarations, without a copy of it as CSS makes.
 func (s *Styles) Find(text string, base canon.URL) {
 	s.work.o.URL = base
 	d := doc{work: &s.work, base: base, self: true}
 	d.styles(text, Ref{Role: Embed}, func(edit) {})
 }
 
-// Find calls found with the references in a document, as rewrite would: HTML, CSS or another of the functions here.
+// Find calls found with the references in a document that rewrite (HTML, CSS, …) would visit.
 func Find(rewrite Rewriter, in []byte, o Options, found func(Ref)) error {
 	o.RemoveBase, o.RemovePolicy, o.Declare, o.Removed = false, false, false, nil
 	_, err := rewrite(in, o, func(r Ref) (string, bool) {
@@ -181,7 +181,7 @@ func Find(rewrite Rewriter, in []byte, o Options, found func(Ref)) error {
 	return err
 }
 
-// Module rewrites what a script imports, if it is a module: static imports, and exports from others.
+// Module rewrites the static imports of a module, and its exports from others.
 func Module(in []byte, o Options, visit Visit) ([]byte, error) {
 	c, ok := charset.Marked(in)
 	if !ok {
@@ -194,48 +194,48 @@ func Module(in []byte, o Options, visit Visit) ([]byte, error) {
 	})
 }
 
-// imports hands on the edits of a module, whose references are otherwise as r.
+// imports edits the references of a module, with r as template.
 func (d *doc) imports(text string, r Ref, to sink) {
 	r.Attr, r.Role = "import", Script
 	script.Imports([]byte(text), func(start, end int, url string) {
 		r.Raw = url
 		if new, replace := d.ask(r); replace {
 			if isLocal(new) && !strings.HasPrefix(new, ".") && !strings.HasPrefix(new, "/") && !strings.HasPrefix(new, "data:") {
-				new = "./" + new // else it is the name of a package
+				new = "./" + new // otherwise it names a package
 			}
 			to(edit{start, end, jsonString(new)})
 		}
 	})
 }
 
-// isModule reports whether the type of a script element makes it a module (HTML Standard 4.12.1).
+// isModule reports whether the type of a script element is that of a module (HTML Standard 4.12.1).
 func isModule(kind string) bool { return strings.EqualFold(Strip(kind), "module") }
 
-// work is one call: what is asked, and what went wrong.
 type work struct {
 	o     Options
 	visit Visit
 	err   error
 
-	// Where a Survey is: an attribute, or a style sheet, of which each reference has a place of its own.
+	// For a Survey: the place of an attribute, or a style sheet, in which each reference has its own place.
 	at      int
 	inSheet bool
 
-	sheet sheet // that is read, or was last
+	sheet sheet // the current one
 }
 
-// doc is a document, or one within another.
+// doc is a document, also within another.
 type doc struct {
 	*work
-	base canon.URL // what references are relative to
-	self bool      // that is the document's own URL: "#top" stays in it
+	base canon.URL // of references
+	self bool      // base is the document's own URL: "#top" stays in it
 }
 
-// ask returns what replaces a reference. References into the document itself are not asked about, nor is what names
-// nothing on the web by itself (data:, javascript:).
+// ask returns the replacement of a reference. It does not visit references into the document itself and those without a
+// web resource (data:, javascript:).
 func (d *doc) ask(r Ref) (replacement string, replace bool) {
 	ref := Strip(r.Raw)
-	if d.err != nil || isInner(ref) || (ref == "" || ref[0] == '#') && (d.self && !d.o.withinToo || !r.follows()) {
+	follows := !r.Role.Requisite() && r.Role != Lazy && r.Role != Preview // a browser fetches nothing for an empty src
+	if d.err != nil || isInner(ref) || (ref == "" || ref[0] == '#') && (d.self && !d.o.withinToo || !follows) {
 		return "", false
 	}
 	if r.Base = d.base; r.Role == Base {
@@ -252,10 +252,7 @@ func (d *doc) ask(r Ref) (replacement string, replace bool) {
 	return replacement, true
 }
 
-// follows reports whether a reference without a URL means the page: a browser fetches nothing for an empty src.
-func (r Ref) follows() bool { return !r.Role.Requisite() && r.Role != Lazy && r.Role != Preview }
-
-// isInner reports whether a reference has a scheme that names no resource elsewhere.
+// isInner reports whether the scheme of a reference names no resource elsewhere.
 func isInner(ref string) bool {
 	scheme, _, ok := strings.Cut(ref[:min(len(ref), len("javascript:"))], ":")
 	if !ok {
@@ -268,7 +265,7 @@ func isInner(ref string) bool {
 	return false
 }
 
-// isLocal reports whether what a reference names lies beside the document, for it is relative to a path, or in it.
+// isLocal reports whether a reference is relative to the document's path, or data.
 func isLocal(ref string) bool {
 	if strings.HasPrefix(ref, "data:") {
 		return true
@@ -289,7 +286,7 @@ func writable(s string) error {
 	return nil
 }
 
-// excerpt bounds what an error says of a text.
+// excerpt shortens a text for an error.
 func excerpt(s string) string {
 	const most = 100
 	if len(s) <= most {
@@ -304,12 +301,11 @@ func (d *doc) removed(r Removal) {
 	}
 }
 
-// styles hands on the edits of a style sheet, or of the declarations in an attribute, whose references are otherwise as
-// r.
+// styles edits the references of a style sheet or declarations, with r as template.
 func (d *doc) styles(text string, r Ref, to sink) {
 	d.sheet.mentions(text, func(m mention) {
 		r := r
-		r.Raw, r.Charset = m.raw, "" // the queries of style are in UTF-8, wherever it stands
+		r.Raw, r.Charset = m.raw, "" // queries in styles are always UTF-8
 		if r.Attr == "" {
 			r.Attr = m.attr
 		}
@@ -325,24 +321,24 @@ func (d *doc) styles(text string, r Ref, to sink) {
 		case !replace:
 		case m.quote != 0:
 			to(edit{m.start, m.end, cssString(new, m.quote)})
+		case strings.ContainsAny(new, `"'()\<>`):
+			to(edit{m.start, m.end, "url(" + cssString(new, '"') + ")"})
 		default:
-			to(edit{m.start, m.end, cssURL(new)})
+			to(edit{m.start, m.end, "url(" + new + ")"}) // without quotes, which an attribute around may have
 		}
 	})
 }
 
-// LazyForm says what an attribute for lazy loading holds. Zero is that of any other attribute.
+// LazyForm is the content of an attribute for lazy loading. Zero means another attribute.
 type LazyForm uint8
 
-// The forms.
 const (
-	LazyURL   LazyForm = iota + 1 // as src
-	LazySet                       // as srcset
+	LazyURL   LazyForm = iota + 1 // like src
+	LazySet                       // like srcset
 	LazyStyle                     // a URL, or declarations with url(…)
 )
 
-// lazyAttrs are the attributes that scripts make requisites of when they come into view. No standard has them: the
-// names are those of the scripts' own documentation. The element does not matter to them.
+// lazyAttrs are attributes of any element that lazy-loading scripts turn into requisites, by the scripts' documentation.
 var lazyAttrs = map[string]LazyForm{
 	"data-background":       LazyStyle,
 	"data-background-image": LazyStyle,
@@ -361,11 +357,11 @@ var lazyAttrs = map[string]LazyForm{
 	"data-srcset":           LazySet,
 }
 
-// LazyAttr returns the form of an attribute, whose name is in small letters.
+// LazyAttr returns the form of an attribute, whose name is in lower case.
 func LazyAttr(name string) LazyForm { return lazyAttrs[name] }
 
-// IsPreview reports whether a meta element of that name or property names a picture for others to show: by the Open
-// Graph protocol, as Twitter, Windows and schema.org have it.
+// IsPreview reports whether a meta element of that name or property names an image for others to show: by Open Graph,
+// Twitter, Windows or schema.org.
 func IsPreview(name string) bool {
 	switch strings.ToLower(Strip(name)) {
 	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src",
@@ -377,27 +373,25 @@ func IsPreview(name string) bool {
 	return false
 }
 
-// Survey is told what stands in a document, and where. Nothing is written. References into the document itself are told
-// as well: whether there is such a place is what a survey may want to know.
+// Survey reports references and anchors of a document with their places, also references into the document itself.
 type Survey struct {
-	// Ref is told of each reference.
 	Ref func(Ref, *Place)
-	// Anchor is told of each name that a fragment may mean (HTML Standard 7.4.6.4): the id of any element, and the name of
-	// an a element, for which byID is false. Pages within attributes have names of their own, and are left out.
+	// Anchor gets each possible target of a fragment (HTML Standard 7.4.6.4): the id of any element, and the name of an a
+	// element (byID is false), except in pages within attributes.
 	Anchor func(name string, byID bool, at *Place)
 }
 
-// Place is where something stands. It holds until Survey's function returns.
+// Place is a position in the document. It is valid until Survey's function returns.
 type Place struct {
 	text string
-	at   int // in the text
-	link int // where the text of a link begins; 0 for what is no link
+	at   int // in text
+	link int // where the text of a link begins; 0 if it is not one
 
-	// The line that was looked at last: places come in order, nearly.
+	// The position of the last lookup: places come nearly in order.
 	seen, line, column int
 }
 
-// Of tells of a document that read reads: HTML, XHTML, CSS or SVG.
+// Of surveys a document with read: HTML, XHTML, CSS or SVG.
 func (s Survey) Of(read Rewriter, in []byte, o Options) error {
 	var w *work
 	p := &Place{line: 1, column: 1}
@@ -429,15 +423,14 @@ func (s Survey) Of(read Rewriter, in []byte, o Options) error {
 	return err
 }
 
-// stands notes where the references that follow stand; those of a page within an attribute stand where that does.
+// stands sets the place of the following references; those of a page within an attribute have the attribute's.
 func (h *htmlDoc) stands(at int, inSheet bool) {
 	if h.depth == 0 {
 		h.work.at, h.inSheet = at, inSheet
 	}
 }
 
-// Line is the line, from 1; column is the character in it, from 1, that the reference begins with, or the attribute that
-// it is one of several in.
+// Line returns the line and column (in characters), from 1, where the reference begins, or the attribute with several.
 func (p *Place) Line() (line, column int) {
 	if p.at < p.seen {
 		p.seen, p.line, p.column = 0, 1, 1
@@ -453,14 +446,13 @@ func (p *Place) Line() (line, column int) {
 	return p.line, p.column
 }
 
-// How much is read for the text of a link, and how much of it is kept.
+// Bounds of the text of a link: read, and kept.
 const (
 	maxLinkRead = 4 << 10
 	maxLinkText = 200
 )
 
-// Text is what a link shows: its text with the tags left out, or else what its pictures say in their place. It is empty
-// for what is no link.
+// Text returns the text of a link without tags, or else the alternative texts of its images; "" if it is not a link.
 func (p *Place) Text() string {
 	if p.link == 0 {
 		return ""
@@ -497,21 +489,17 @@ func (p *Place) Text() string {
 	return shownText(pictures.String())
 }
 
-// altIn is what a picture says in its place. No reference stands in it, so that it is none of the attributes that matter.
+// altIn returns the alternative text of an image. It is not among t.found, since it has no reference.
 func altIn(s string, t tag) string {
-	for i := t.attrs; ; {
-		a, ok := nextAttribute(s, i)
-		if !ok {
-			return ""
-		}
+	for a, ok := nextAttribute(s, t.attrs); ok; a, ok = nextAttribute(s, a.after) {
 		if a.keyIn(s) == "alt" {
 			return s[a.start:a.end]
 		}
-		i = a.after
 	}
+	return ""
 }
 
-// shownText is a text as people see it: without character references, its white space collapsed, and not too long.
+// shownText returns a text as displayed: decoded, with collapsed white space, and shortened.
 func shownText(raw string) string {
 	text := strings.Join(strings.FieldsFunc(decode(raw), unicode.IsSpace), " ")
 	if len(text) > maxLinkText {

@@ -1,13 +1,16 @@
 package markup
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// scanner goes through the start tags of a page as the tokenizer of the HTML Standard finds them (13.2.5), with what
-// the tree decides for it: where foreign content is (CDATA, no raw text), and what is in a template. There is no tree.
+// scanner finds the start tags of a page like the HTML tokenizer (13.2.5), and tracks what the tree would decide: foreign
+// content (CDATA, no raw text) and templates.
 type scanner struct {
 	s         string
 	at        int
-	found     []attribute // for the tags' use, one after another
+	found     []attribute // memory for the tags
 	foreign   foreign
 	templates []template
 }
@@ -18,8 +21,7 @@ type template struct {
 	foreign int // open foreign elements outside
 }
 
-// maxOpen is how many open elements are remembered, of those that matter. The parser of package extract refuses pages
-// that nest 512 deep.
+// maxOpen bounds the tracked open elements. The parser of package extract rejects pages that nest 512 deep.
 const maxOpen = 128
 
 func (z *scanner) next() (t tag, ok bool) {
@@ -32,7 +34,7 @@ func (z *scanner) next() (t tag, ok bool) {
 		i += z.at
 		switch c := z.s[i+1]; {
 		case IsLetter(c):
-			inert := z.inert()
+			inert := slices.ContainsFunc(z.templates, func(t template) bool { return t.inert })
 			if t, ok = z.startTag(i); !ok {
 				return tag{}, false
 			}
@@ -54,15 +56,6 @@ func (z *scanner) next() (t tag, ok bool) {
 // IsLetter reports whether c is an ASCII letter.
 func IsLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-func (z *scanner) inert() bool {
-	for _, t := range z.templates {
-		if t.inert {
-			return true
-		}
-	}
-	return false
-}
-
 func (z *scanner) startTag(i int) (t tag, ok bool) {
 	if t, ok = readTag(z.s, i, false, z.found); !ok {
 		z.at = len(z.s)
@@ -73,7 +66,7 @@ func (z *scanner) startTag(i int) (t tag, ok bool) {
 	t.foreign = z.foreign.start(&t)
 	switch {
 	case t.foreign && (t.name == "style" || t.name == "script") && !t.closed:
-		// The tree has elements here. In pages it is the raw text that it is in HTML, or text in CDATA.
+		// The tree has elements here. In pages it is raw text as in HTML, or CDATA.
 		t.body = RawEnd(z.s, t.end, t.name)
 		z.at = t.body
 	case t.foreign:
@@ -87,22 +80,15 @@ func (z *scanner) startTag(i int) (t tag, ok bool) {
 	case t.name == "plaintext":
 		t.body = len(z.s)
 		z.at = t.body
-	case isRaw(t.name):
+	case slices.Contains(rawElements, t.name):
 		t.body = RawEnd(z.s, t.end, t.name)
 		z.at = t.body
 	}
 	return t, true
 }
 
-// isRaw reports whether what is in an element is text alone. In noscript it is for a browser that runs scripts; it is
-// read as for one that does not, as package extract does.
-func isRaw(name string) bool {
-	switch name {
-	case "iframe", "noembed", "noframes", "style", "textarea", "title", "xmp":
-		return true
-	}
-	return false
-}
+// rawElements contain only text. noscript is not one: as in package extract, scripts do not run.
+var rawElements = []string{"iframe", "noembed", "noframes", "style", "textarea", "title", "xmp"}
 
 func (z *scanner) endTag(i int) int {
 	if i+2 == len(z.s) {
@@ -117,7 +103,7 @@ func (z *scanner) endTag(i int) int {
 	}
 	name := lower(z.s[i+2 : end])
 	if n := len(z.templates); name == "template" && n > 0 {
-		z.foreign.cut(z.templates[n-1].foreign)
+		z.foreign.open = z.foreign.open[:min(z.templates[n-1].foreign, len(z.foreign.open))]
 		z.templates = z.templates[:n-1]
 	} else {
 		z.foreign.end(name)
@@ -128,19 +114,19 @@ func (z *scanner) endTag(i int) int {
 	return end
 }
 
-// declaration reads what begins with "<!" at i and returns where it ends.
+// declaration returns the end of what begins with "<!" at i.
 func (z *scanner) declaration(i int) int {
 	rest := z.s[i+2:]
 	switch {
 	case strings.HasPrefix(rest, "--"):
 		return CommentEnd(z.s, i+4)
-	case z.foreign.inside() && strings.HasPrefix(rest, "[CDATA["):
+	case len(z.foreign.open) > 0 && strings.HasPrefix(rest, "[CDATA["):
 		return Behind(z.s, i, "]]>")
 	}
 	return Behind(z.s, i+2, ">")
 }
 
-// Behind returns where the first such mark at i or later ends; the end of the text if there is none.
+// Behind returns the end of the first mark from i on, or of the text.
 func Behind(s string, i int, mark string) int {
 	if n := strings.Index(s[i:], mark); n >= 0 {
 		return i + n + len(mark)
@@ -148,8 +134,8 @@ func Behind(s string, i int, mark string) int {
 	return len(s)
 }
 
-// CommentEnd returns where the comment ends whose text begins at i: behind "-->" or "--!>", and "<!-->" and "<!--->"
-// are whole (13.2.5.43 to 13.2.5.52).
+// CommentEnd returns the end of the comment whose text begins at i: after "-->" or "--!>"; "<!-->" and "<!--->" are
+// complete (13.2.5.43 to 13.2.5.52).
 func CommentEnd(s string, i int) int {
 	if strings.HasPrefix(s[i:], ">") {
 		return i + 1
@@ -172,7 +158,7 @@ func CommentEnd(s string, i int) int {
 	}
 }
 
-// RawEnd returns where the end tag begins that ends a raw text which begins at i; the end of the text if none does.
+// RawEnd returns the start of the end tag of a raw text that begins at i, or the end of the text.
 func RawEnd(s string, i int, name string) int {
 	for {
 		n := strings.Index(s[i:], "</")
@@ -186,18 +172,18 @@ func RawEnd(s string, i int, name string) int {
 	}
 }
 
-// ends reports whether s, behind "</", is the end tag of an element.
+// ends reports whether s, after "</", is the end tag of an element.
 func ends(s, name string) bool {
 	return len(s) > len(name) && strings.EqualFold(s[:len(name)], name) &&
 		(s[len(name)] == '/' || s[len(name)] == '>' || IsSpace(s[len(name)]))
 }
 
-// scriptEnd is RawEnd for scripts, which may hide an end tag behind "<!--" and "<script" (13.2.5.15 to 13.2.5.31).
+// scriptEnd is RawEnd for scripts, which may hide an end tag after "<!--" and "<script" (13.2.5.15 to 13.2.5.31).
 func scriptEnd(s string, i int) int {
 	const (
 		plain   = iota
-		escaped // behind "<!--"
-		doubly  // behind "<script" in there
+		escaped // after "<!--"
+		doubly  // after "<script" in there
 	)
 	state := plain
 	for ; i < len(s); i++ {
@@ -221,7 +207,7 @@ func scriptEnd(s string, i int) int {
 			state = escaped
 		case state == plain && strings.HasPrefix(rest, "<!--"):
 			state = escaped
-			i++ // the dashes may be those of "-->"
+			i++ // the dashes may belong to "-->"
 		case state == escaped && ends(rest[1:], "script"):
 			state = doubly
 		}
@@ -229,32 +215,31 @@ func scriptEnd(s string, i int) int {
 	return len(s)
 }
 
-// tag is a start tag.
+// tag is a start tag. Its name is in lower case, attrs is where its attributes begin.
 type tag struct {
-	name       string // in small letters
-	start, end int    // from "<" to behind ">"
-	attrs      int    // where its attributes begin
-	closed     bool   // it ends in "/>"
-	foreign    bool   // of an element of SVG or MathML
-	svg        bool   // of SVG
+	name       string
+	start, end int
+	attrs      int
+	closed     bool // it ends in "/>"
+	foreign    bool // an element of SVG or MathML
+	svg        bool
 
-	found []attribute // the attributes that matter, each once
-	body  int         // where the raw text of the element ends, if it has any; else end
+	found []attribute // those that matter, each once
+	body  int         // the end of the element's raw text; end without one
 }
 
-// attribute is an attribute as it stands in a tag.
+// attribute is an attribute in a tag.
 type attribute struct {
-	key        string // in small letters, if it matters
-	name       int    // where the name begins
-	named      int    // where the name ends
-	start, end int    // the value, without quotes
-	outer      int    // where the value begins, with quotes; where the name ends if there is no value
-	after      int    // behind all of it
+	key        string // name in lower case, if it may matter
+	name       int    // start of the name
+	named      int    // end of the name
+	start, end int    // the value without quotes
+	outer      int    // start of the value with quotes; end of the name without a value
+	after      int    // end of the attribute
 	assigned   bool   // there is a "="
 }
 
-// nextAttribute reads the attribute at i, in a tag (HTML Standard 13.2.5.32 to 13.2.5.40). It is none at the tag's ">",
-// and at the end of the text, where there is no tag.
+// nextAttribute reads the attribute at i (HTML Standard 13.2.5.32 to 13.2.5.40); ok is false at the end of the tag or text.
 func nextAttribute(s string, i int) (a attribute, ok bool) {
 	a.name = attributeAt(s, i)
 	if a.name == len(s) || s[a.name] == '>' {
@@ -266,14 +251,14 @@ func nextAttribute(s string, i int) (a attribute, ok bool) {
 	a.start, a.end = a.outer, a.after
 	if a.assigned && a.end > a.start && (s[a.start] == '"' || s[a.start] == '\'') {
 		a.start++
-		if a.end > a.start && s[a.end-1] == s[a.outer] { // else the text ends in it
+		if a.end > a.start && s[a.end-1] == s[a.outer] { // else the text ends within it
 			a.end--
 		}
 	}
 	return a, true
 }
 
-// attributeAt returns where the next attribute begins, or the tag or the text ends.
+// attributeAt returns the start of the next attribute, or the end of the tag or text.
 func attributeAt(s string, i int) int {
 	for i < len(s) && (IsSpace(s[i]) || s[i] == '/') {
 		i++
@@ -281,8 +266,8 @@ func attributeAt(s string, i int) int {
 	return i
 }
 
-// attributeEnd reads the attribute that begins at i: where its name ends, where its value begins, quotes included, which
-// is where the name ends if it has none, and what is behind all of it.
+// attributeEnd reads the attribute at i and returns the end of its name, the start of its value with quotes (the end of
+// the name without one), and its end.
 func attributeEnd(s string, i int) (named, value, after int) {
 	for i++; i < len(s) && s[i] != '=' && s[i] != '/' && s[i] != '>' && !IsSpace(s[i]); i++ {
 	}
@@ -309,8 +294,8 @@ func attributeEnd(s string, i int) (named, value, after int) {
 	return named, value, i
 }
 
-// TagEnd returns where a tag ends whose name ends at i, how many attributes it has, and whether it ends in a solidus that
-// is no part of a value; -1 if the text ends before it.
+// TagEnd returns the end of a tag whose name ends at i, the number of its attributes, and whether it ends in a solidus
+// outside of values; -1 if the text ends before.
 func TagEnd(s string, i int) (end, attrs int, closed bool) {
 	for {
 		next := attributeAt(s, i)
@@ -325,10 +310,10 @@ func TagEnd(s string, i int) (end, attrs int, closed bool) {
 	}
 }
 
-// keyIn returns the name of the attribute in small letters; "" if it is longer than any that matters.
+// keyIn returns the name in lower case; "" if it is longer than any that matters.
 func (a *attribute) keyIn(s string) string { return lower(s[a.name:a.named]) }
 
-// readTag reads the start tag at i. It is none if the text ends before it does. In XML any prefix may be that of XLink.
+// readTag reads the start tag at i; ok is false if the text ends before it. In XML any prefix may be that of XLink.
 func readTag(s string, i int, xml bool, found []attribute) (t tag, ok bool) {
 	t = tag{start: i, found: found[:0]}
 	i++
@@ -348,7 +333,7 @@ func readTag(s string, i int, xml bool, found []attribute) (t tag, ok bool) {
 		if a.key = a.keyIn(s); xml && strings.HasSuffix(a.key, ":href") {
 			a.key = "xlink:href"
 		}
-		if matters(a.key) && t.attribute(a.key) == nil {
+		if attributes[a.key] && t.attribute(a.key) == nil {
 			t.found = append(t.found, a)
 		}
 	}
@@ -357,11 +342,11 @@ func readTag(s string, i int, xml bool, found []attribute) (t tag, ok bool) {
 	}
 	t.end = i + 1
 	t.body = t.end
-	t.closed = s[i-1] == '/' && last < i // else it is the end of a value
+	t.closed = s[i-1] == '/' && last < i // otherwise the solidus belongs to a value
 	return t, true
 }
 
-// attribute returns an attribute that matters, nil if there is none.
+// attribute returns an attribute that matters, or nil.
 func (t *tag) attribute(key string) *attribute {
 	for i := range t.found {
 		if t.found[i].key == key {
@@ -374,7 +359,7 @@ func (t *tag) attribute(key string) *attribute {
 // maxName is longer than any name that matters.
 const maxName = 32
 
-// lower returns s in small letters, "" if it is longer than any name that matters.
+// lower returns s in lower case; "" if it is longer than any name that matters.
 func lower(s string) string {
 	if len(s) > maxName {
 		return ""

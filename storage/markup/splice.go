@@ -18,16 +18,16 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// edit puts text in the place of what stands from start to end.
+// edit replaces the text from start to end.
 type edit struct {
 	start, end int
 	text       string
 }
 
-// sink takes edits in order of their places, none overlapping another.
+// sink takes edits in order, without overlap.
 type sink func(edit)
 
-// splicer writes a document with its edits: whatever no edit touches is copied as the bytes it was.
+// splicer writes a document with its edits and copies all other bytes.
 type splicer struct {
 	in   []byte
 	c    coding
@@ -35,12 +35,12 @@ type splicer struct {
 	done int // bytes of in that are written or replaced
 	at   cursor
 	err  error
-	most int // bytes of out; 0: any number
+	most int // bytes of out; 0 = unlimited
 
-	twin *splicer // makes the same edits in the text, to compare; of stateful encodings
+	twin *splicer // makes the same edits in the text, for comparison; only for stateful encodings
 }
 
-// text returns the document as the text that edits are places in. It shares the bytes of a document in UTF-8.
+// text returns the document's text, in which edits have their places. It shares the bytes of a document in UTF-8.
 func (s *splicer) text() (string, error) {
 	body := s.in[s.c.Mark:]
 	s.done = s.c.Mark
@@ -92,7 +92,7 @@ func (s *splicer) edit(e edit) {
 		for i := range len(e.text) {
 			s.out = append(s.out, e.text[i], 0)
 		}
-	default: // all others hold ASCII as it is
+	default: // all others contain ASCII as it is
 		s.out = append(s.out, e.text...)
 	}
 }
@@ -115,7 +115,7 @@ func (s *splicer) result() ([]byte, error) {
 	if s.twin == nil {
 		return s.out, nil
 	}
-	// Where bytes mean what an escape long before them says, a cut may have changed the meaning of the rest.
+	// In a stateful encoding, an edit may have changed the meaning of the rest.
 	want, _ := s.twin.result()
 	got, _, err := transform.Bytes(s.c.Encoding.NewDecoder(), s.out[s.c.Mark:])
 	if err != nil || !bytes.Equal(got, want) {
@@ -124,17 +124,16 @@ func (s *splicer) result() ([]byte, error) {
 	return s.out, nil
 }
 
-// cursor finds the bytes that a place in the text comes from. It decodes once more, for a table of all places would be
-// larger than the document.
+// cursor maps places in the text to bytes. It decodes again, since a table of all places would be larger than the document.
 type cursor struct {
 	dec       *encoding.Decoder
 	rest      []byte // not decoded yet
-	src, text int    // bytes before rest, and of the text they are
+	src, text int    // bytes before rest, and the length of their text
 	buf       [1 << 12]byte
 }
 
-// slack is how near to a place the cursor goes in great steps: near it, one character at a time, since a decoder may
-// read beyond what it writes.
+// slack is the distance to a place below which the cursor goes by single characters, since a decoder may read beyond its
+// output.
 const slack = 16
 
 var errPlace = errors.New("markup: a place in the text is between no two characters of the document")
@@ -161,8 +160,8 @@ func (c *cursor) to(text int) (int, error) {
 	return c.src, nil
 }
 
-// character decodes until something is written, and no more than so many bytes of text if it can: a defect may be
-// written only along with what follows it.
+// character decodes until there is output, if possible at most that many bytes: some defects give output only with the
+// next character.
 func (c *cursor) character(most int) error {
 	was := c.text
 	for n := 1; c.text == was; n++ {
@@ -174,7 +173,7 @@ func (c *cursor) character(most int) error {
 			return err
 		}
 		if c.src == before && most < utf8.UTFMax {
-			// Some decoders write only where the longest character has room.
+			// Some decoders need room for the longest character.
 			if err := c.step(c.buf[:], c.rest[:n]); err != nil {
 				return err
 			}
@@ -193,7 +192,7 @@ func (c *cursor) step(dst, src []byte) error {
 	return nil
 }
 
-// first returns a sink that makes e where its place comes, among the edits of others, and what makes it in the end.
+// first returns a sink that inserts e in its place among other edits, and a function that inserts it at the end.
 func first(e edit, to sink) (sink, func()) {
 	made := false
 	flush := func() {
@@ -210,18 +209,18 @@ func first(e edit, to sink) (sink, func()) {
 	}, flush
 }
 
-// needsName reports whether it matters in which encoding the bytes are read.
+// needsName reports whether the bytes depend on the encoding.
 func (c coding) needsName(in []byte) bool {
 	switch c.Name {
 	case "utf-16be", "utf-16le", "iso-2022-jp":
 		return true
 	case "replacement", "x-user-defined":
-		return false // no document can say so
+		return false // a document cannot declare it
 	}
 	return !allASCII(in)
 }
 
-// allASCII looks at eight bytes at a time: every page is looked at whole.
+// allASCII checks eight bytes at a time, since it reads every page.
 func allASCII(in []byte) bool {
 	for ; len(in) >= 8; in = in[8:] {
 		if binary.LittleEndian.Uint64(in)&0x8080808080808080 != 0 {
@@ -236,7 +235,7 @@ func allASCII(in []byte) bool {
 	return true
 }
 
-// lead writes a byte order mark, which alone can tell UTF-16.
+// lead writes a byte order mark, the only declaration of UTF-16.
 func (s *splicer) lead() bool {
 	mark := "\xFE\xFF"
 	switch s.c.Name {
@@ -250,14 +249,17 @@ func (s *splicer) lead() bool {
 	return true
 }
 
-// reach is within how many bytes a browser looks for a page's charset (HTML Standard 4.2.5.5), less what is written.
+// reach is how far a browser looks for a page's charset (HTML Standard 4.2.5.5), less the declaration.
 const reach = 1024 - 64
 
-// htmlDeclaration writes a meta element: as the first in the head, and before any other, which it overrules.
+// htmlDeclaration writes a meta element first in the head, which overrides any other.
 func htmlDeclaration(s, name string) edit {
 	meta := `<meta charset="` + name + `">`
 	z := scanner{s: s[:min(len(s), reach)]}
-	at := doctypeAt(s)
+	at := 0
+	if m := doctype().FindStringIndex(z.s); m != nil {
+		at = m[1] // before the doctype it would cause quirks mode
+	}
 	z.at = at
 	for _, want := range []string{"html", "head"} {
 		was := z
@@ -275,21 +277,12 @@ var doctype = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^(?:\s+|<!--.{0,500}?-->)*<!doctype[^>]*>`)
 })
 
-// doctypeAt returns where a page's doctype ends; 0 if it has none. Behind anything else than it a page would be shown
-// in quirks mode.
-func doctypeAt(s string) int {
-	if m := doctype().FindStringIndex(s[:min(len(s), reach)]); m != nil {
-		return m[1]
-	}
-	return 0
-}
-
-// cssDeclaration writes a @charset. If there is another behind it, that is no more than a rule without meaning.
+// cssDeclaration writes a @charset. Another one after it has no effect.
 func cssDeclaration(_, name string) edit { return edit{0, 0, `@charset "` + name + `";`} }
 
 var xmlVersion = regexp.MustCompile(`^<\?xml\s+version\s*=\s*(?:"[^"]*"|'[^']*')(\s+encoding\s*=\s*(?:"[^"]*"|'[^']*'))?`)
 
-// xmlDeclaration writes the XML declaration, or the encoding in the one that there is.
+// xmlDeclaration writes the XML declaration, or the encoding into an existing one.
 func xmlDeclaration(s, name string) edit {
 	encoding := ` encoding="` + name + `"`
 	m := xmlVersion.FindStringSubmatchIndex(s[:min(len(s), reach)])
@@ -304,14 +297,13 @@ func xmlDeclaration(s, name string) edit {
 	return edit{m[1], m[1], encoding}
 }
 
-// coding is how the bytes of a document are text, and whether the document itself says so: of a page that is only
-// looked at where it matters.
+// coding is the charset of a document, and whether the document declares it, if that matters.
 type coding struct {
 	charset.Charset
 	told bool
 }
 
-// queries is the charset that the document's queries are sent in, as Ref.Charset has it.
+// queries returns the charset of the document's queries, as in Ref.Charset.
 func (c coding) queries() string {
 	if c.Encoding == nil {
 		return ""
@@ -324,7 +316,7 @@ func htmlCoding(in []byte, o Options) coding {
 	switch {
 	case c.By == charset.ByMark:
 		c.told = true
-	case o.Declare && c.needsName(in): // else nobody asks whether it was told
+	case o.Declare && c.needsName(in): // otherwise told is not used
 		own := c.Charset
 		if c.By == charset.ByHeader {
 			own = charset.Page("", in)
@@ -334,8 +326,7 @@ func htmlCoding(in []byte, o Options) coding {
 	return c
 }
 
-// metaNames reports whether a page without its Content-Type would be read in that encoding by every browser, rather
-// than by a guess.
+// metaNames reports whether every browser reads a page without Content-Type in that encoding, not by a guess.
 func metaNames(in []byte, name string) bool {
 	head := in[:min(len(in), 1024)]
 	for _, m := range metaCharset.FindAllSubmatch(head, -1) {
@@ -346,11 +337,11 @@ func metaNames(in []byte, name string) bool {
 	return false
 }
 
-// metaCharset finds what may be a meta element's charset. Whether it is one, DetermineEncoding has decided.
+// metaCharset finds a candidate for a meta element's charset, which DetermineEncoding has confirmed.
 var metaCharset = regexp.MustCompile(`(?i)charset\s*=\s*["']?\s*([-_.:a-z0-9]+)`)
 
-// cssCoding decides on a style sheet (CSS Syntax 3.2): byte order mark, Content-Type, @charset, UTF-8. The
-// charset of the document that links to it is not known here.
+// cssCoding determines the charset of a style sheet (CSS Syntax 3.2): byte order mark, Content-Type, @charset, UTF-8.
+// That of the linking document is unknown here.
 func cssCoding(in []byte, o Options) coding {
 	if c, ok := charset.Marked(in); ok {
 		return coding{c, true}
@@ -367,7 +358,7 @@ func cssCoding(in []byte, o Options) coding {
 
 var plainUTF8 = charset.Charset{Name: "utf-8"}
 
-// atCharset reads the first bytes of a style sheet, which alone can name its charset, in these letters alone (3.2).
+// atCharset parses a @charset rule, which counts only in this spelling at the start (3.2).
 func atCharset(in []byte) (c charset.Charset, ok bool) {
 	const begin = `@charset "`
 	rest, found := bytes.CutPrefix(in[:min(len(in), 1024)], []byte(begin))
@@ -379,12 +370,12 @@ func atCharset(in []byte) (c charset.Charset, ok bool) {
 		return c, false
 	}
 	if c, ok = charset.Of(string(label)); ok && strings.HasPrefix(c.Name, "utf-16") {
-		return plainUTF8, true // it could not have been read
+		return plainUTF8, true // in UTF-16 the rule would be unreadable
 	}
 	return c, ok
 }
 
-// xmlCoding decides on a document in XML as package extract does.
+// xmlCoding determines the charset of an XML document like package extract.
 func xmlCoding(in []byte, o Options) coding {
 	c := coding{Charset: charset.XML(o.ContentType, in), told: true}
 	own, named := charset.Of(mediatype.Declared(in))
@@ -392,15 +383,14 @@ func xmlCoding(in []byte, o Options) coding {
 	case c.By == charset.ByHeader:
 		c.told = named && own.Name == c.Name || !named && c.Encoding == nil
 	case c.By == charset.ByXML && named:
-		c.told = mediatype.Wide(in) == "" // not every browser believes the latter
+		c.told = mediatype.Wide(in) == "" // not every browser accepts a wide declaration
 	}
 	return c
 }
 
-// EncodeQuery returns a reference of a document in that charset with its query as a browser sends it: what is no ASCII
-// is encoded in the document's charset, not in UTF-8, and what the charset lacks becomes a character reference (URL
-// Standard 5.1, percent-encode after encoding; HTML Standard 2.4.3, encoding-parse a URL). UTF-16 counts as UTF-8, and
-// so does "". All else of a URL is UTF-8 whatever the document is in, and so are the references of style sheets.
+// EncodeQuery returns a reference with its query encoded as a browser sends it: in the document's charset, with character
+// references for what that lacks (URL Standard 5.1, percent-encode after encoding; HTML Standard 2.4.3, encoding-parse a
+// URL). UTF-16 and "" count as UTF-8. The rest of a URL, and references in style sheets, are always UTF-8.
 func EncodeQuery(ref, charsetName string) string {
 	from := strings.IndexByte(ref, '?')
 	if charsetName == "" || charsetName == "utf-8" || from < 0 || isASCII(ref[from:]) {
@@ -409,7 +399,7 @@ func EncodeQuery(ref, charsetName string) string {
 	query, fragment := ref[from+1:], ""
 	if i := strings.IndexByte(ref, '#'); i >= 0 {
 		if i < from {
-			return ref // the question mark is the fragment's
+			return ref // the question mark belongs to the fragment
 		}
 		query, fragment = ref[from+1:i], ref[i:]
 	}
@@ -423,21 +413,28 @@ func EncodeQuery(ref, charsetName string) string {
 	return ref[:from+1] + encodedQuery(query, c.Encoding) + fragment
 }
 
-// japanese has what the encoders of the Encoding Standard (12.2.2, 12.3.2, 13.2) write for characters that x/text
-// refuses: the minus sign is the full-width one, and yen sign and overline stand where ASCII has "\\" and "~".
+// japanese has what the Encoding Standard's encoders (12.2.2, 12.3.2, 13.2) write for characters that x/text rejects: a
+// full-width minus sign, and ASCII "\\" and "~" for yen sign and overline.
 var japanese = map[string]*strings.Replacer{
 	"shift_jis":   strings.NewReplacer("\u2212", "\uFF0D", "\u00A5", "\\", "\u203E", "~"),
 	"euc-jp":      strings.NewReplacer("\u2212", "\uFF0D", "\u00A5", "\\", "\u203E", "~"),
 	"iso-2022-jp": strings.NewReplacer("\u2212", "\uFF0D"),
 }
 
-// encodedQuery encodes runs of what the charset has at once: some charsets shift between states.
+// encodedQuery encodes runs of characters at once, since some charsets shift between states.
 func encodedQuery(query string, e encoding.Encoding) string {
 	var b strings.Builder
 	run := 0
 	flush := func(to int) {
-		octets, _ := e.NewEncoder().String(query[run:to]) // each of its characters was encoded once already
-		appendQuery(&b, octets)
+		octets, _ := e.NewEncoder().String(query[run:to]) // each character has been encoded before
+		for i := range len(octets) {
+			// the query percent-encode set (URL Standard 1.3, for special schemes)
+			if c := octets[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"#<>'`, c) >= 0 {
+				fmt.Fprintf(&b, "%%%02X", c)
+			} else {
+				b.WriteByte(c)
+			}
+		}
 	}
 	one := e.NewEncoder()
 	for i, r := range query {
@@ -445,7 +442,7 @@ func encodedQuery(query string, e encoding.Encoding) string {
 			continue
 		}
 		one.Reset()
-		// The package writes character references itself, with bytes that would end a parameter.
+		// The encoder writes character references itself, with bytes that would end a parameter.
 		if s, err := one.String(string(r)); err != nil || strings.HasPrefix(s, "&#") {
 			flush(i)
 			fmt.Fprintf(&b, "%%26%%23%d%%3B", r)
@@ -454,18 +451,6 @@ func encodedQuery(query string, e encoding.Encoding) string {
 	}
 	flush(len(query))
 	return b.String()
-}
-
-// appendQuery percent-encodes what is no ASCII or in the query percent-encode set (URL Standard 1.3, for special
-// schemes).
-func appendQuery(b *strings.Builder, octets string) {
-	for i := range len(octets) {
-		if c := octets[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"#<>'`, c) >= 0 {
-			fmt.Fprintf(b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
 }
 
 func isASCII(s string) bool {

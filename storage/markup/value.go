@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// decode reads the character references in an attribute's value (HTML Standard 13.2.5.73, in an attribute).
+// decode decodes the character references in an attribute's value (HTML Standard 13.2.5.73).
 func decode(raw string) string {
 	at, n, text := nextReference(raw, 0)
 	if n == 0 {
@@ -25,8 +25,7 @@ func decode(raw string) string {
 	return b.String()
 }
 
-// nextReference returns where the next character reference stands, its length and what it means; a length of 0 if
-// there is none.
+// nextReference returns the place, length and meaning of the next character reference; length 0 if there is none.
 func nextReference(raw string, at int) (start, n int, text string) {
 	for {
 		i := strings.IndexByte(raw[at:], '&')
@@ -41,17 +40,17 @@ func nextReference(raw string, at int) (start, n int, text string) {
 	}
 }
 
-// mapper finds places of a decoded value in what was written, in order. It reads the references once more, for a table
-// of them may be larger than the value.
+// mapper maps places in a decoded value back to the source, in order. It parses the references again, since a table of
+// them could be larger than the value.
 type mapper struct {
 	raw      string
-	at, text int // behind the last reference that lies before
+	at, text int // after the last reference before the place
 	next     int // where the next one begins
-	n, width int // its length, and that of what it means
+	n, width int // its length, and that of its meaning
 	known    bool
 }
 
-// place returns where a place in the text is. One within a reference is its begin, or if up its end.
+// place maps a place in the text. One within a reference maps to its start, or if up its end.
 func (m *mapper) place(text int, up bool) int {
 	for {
 		if !m.known {
@@ -72,18 +71,19 @@ func (m *mapper) place(text int, up bool) int {
 	}
 }
 
-// reference reads the character reference that s begins with; n is 0 if that is none.
+// reference decodes the character reference at the start of s; n is 0 without one.
 func reference(s string) (text string, n int) {
 	numeric := strings.HasPrefix(s, "&#")
 	end := 1
 	if numeric {
-		end = 2
+		set := "0123456789"
+		if end = 2; len(s) > 2 && s[2]|0x20 == 'x' {
+			end, set = 3, "0123456789abcdefABCDEF"
+		}
+		end = skip(s, end, set)
 	}
-	for end < len(s) && isAlnum(s[end]) {
+	for !numeric && end < len(s) && isAlnum(s[end]) {
 		end++
-	}
-	if numeric {
-		end = 2 + len(digits(s[2:end]))
 	}
 	closed := end < len(s) && s[end] == ';'
 	if closed {
@@ -103,14 +103,6 @@ func reference(s string) (text string, n int) {
 	return text, end
 }
 
-// digits returns what s begins with of digits: hexadecimal ones behind an "x".
-func digits(s string) string {
-	if s != "" && s[0]|0x20 == 'x' {
-		return s[:len(s)-len(strings.TrimLeft(s[1:], "0123456789abcdefABCDEF"))]
-	}
-	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
-}
-
 func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
@@ -121,13 +113,12 @@ const Space = " \t\n\f\r"
 // IsSpace reports whether c is ASCII white space.
 func IsSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' && c != '\v' }
 
-// Strip removes the white space that HTML allows around a URL (HTML Standard 2.4.1).
+// Strip trims the white space that HTML allows around a URL (HTML Standard 2.4.1).
 func Strip(s string) string { return strings.Trim(s, Space) }
 
-// Candidates calls found with the places of the URLs of the image candidates in a srcset attribute, in order (HTML
-// Standard 4.8.4.3.10, "parse a srcset attribute"). A comma may be part of a URL; candidates whose descriptors a
-// browser rejects are left out. White space in parentheses splits here what the Standard keeps together; a descriptor
-// with parentheses is invalid either way.
+// Candidates calls found with the place of each URL in a srcset attribute, in order (HTML Standard 4.8.4.3.10, "parse a
+// srcset attribute"), except those with invalid descriptors. A comma may be part of a URL. Unlike in the Standard, white
+// space in parentheses splits; such a descriptor is invalid anyway.
 func Candidates(s string, found func(start, end int)) {
 	at := 0
 	for {
@@ -155,7 +146,7 @@ func Candidates(s string, found func(start, end int)) {
 	}
 }
 
-// descriptorsEnd returns where the descriptors of a candidate end: at a comma outside of parentheses.
+// descriptorsEnd returns the end of a candidate's descriptors: a comma outside of parentheses.
 func descriptorsEnd(s string) int {
 	inside := false
 	for i := range len(s) {
@@ -171,7 +162,7 @@ func descriptorsEnd(s string) int {
 	return len(s)
 }
 
-// validDescriptors is the descriptor parser: at most one width or density; a height only along with a width.
+// validDescriptors is the descriptor parser: at most one width or density; a height only with a width.
 func validDescriptors(list string) bool {
 	var width, density, height bool
 	for d := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(Space, r) }) {
@@ -195,12 +186,12 @@ func validDescriptors(list string) bool {
 	return !height || width
 }
 
-// isPositive reports whether s is a valid non-negative integer (2.3.4.2) other than zero.
+// isPositive reports whether s is a valid positive integer (2.3.4.2).
 func isPositive(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == "" && strings.Trim(s, "0") != ""
 }
 
-// isDensity reports whether s is a valid floating-point number (2.3.4.3) that is not negative.
+// isDensity reports whether s is a valid non-negative floating-point number (2.3.4.3).
 func isDensity(s string) bool {
 	if s == "" || strings.Trim(s, "0123456789.eE+-") != "" || s[0] == '+' || strings.HasSuffix(s, ".") ||
 		strings.Contains(strings.ToLower(s), ".e") {
@@ -210,7 +201,7 @@ func isDensity(s string) bool {
 	return err == nil && f >= 0
 }
 
-// inCandidate writes a URL for a candidate, whose first and last byte cannot be a comma.
+// inCandidate escapes a URL for a candidate, which cannot begin or end with a comma.
 func inCandidate(u string) string {
 	if strings.HasPrefix(u, ",") {
 		u = "%2C" + u[1:]
@@ -221,8 +212,8 @@ func inCandidate(u string) string {
 	return u
 }
 
-// RefreshURL finds the URL that a refresh names (HTML Standard 4.2.5.3, shared declarative refresh steps). Named is
-// whether "url=" precedes it; ok is false if the value is not valid, or names none, which asks to load the page again.
+// RefreshURL finds the URL of a refresh (HTML Standard 4.2.5.3, shared declarative refresh steps). named reports whether
+// "url=" precedes it; ok is false for an invalid value, or one that reloads the page.
 func RefreshURL(s string) (start, end int, named, ok bool) {
 	at := skip(s, 0, Space)
 	digits := skip(s, at, "0123456789")
@@ -244,7 +235,7 @@ func RefreshURL(s string) (start, end int, named, ok bool) {
 	if behind, is := urlSign(s, at); is {
 		at, named = behind, true
 	} else if s[at]|0x20 == 'u' {
-		return at, len(s), false, true // no "url=" after all: a relative URL that begins with a "u"
+		return at, len(s), false, true // not "url=", but a relative URL that begins with "u"
 	}
 	end = len(s)
 	if at < len(s) && (s[at] == '"' || s[at] == '\'') {
@@ -252,12 +243,12 @@ func RefreshURL(s string) (start, end int, named, ok bool) {
 		if n := strings.IndexByte(s[at:], s[at-1]); n >= 0 {
 			end = at + n
 		}
-		named = true // the quote stands before it
+		named = true // the quote precedes it
 	}
 	return at, end, named, true
 }
 
-// urlSign returns what is behind "url=" at i, with white space around the sign.
+// urlSign returns the place after "url=" at i, with white space around the sign.
 func urlSign(s string, i int) (behind int, ok bool) {
 	const word = "url"
 	if len(s)-i < len(word) || !strings.EqualFold(s[i:i+len(word)], word) {
@@ -270,12 +261,12 @@ func urlSign(s string, i int) (behind int, ok bool) {
 	return skip(s, i+1, Space), true
 }
 
-// skip returns where, from i on, the first byte stands that is none of those.
+// skip returns the place of the first byte from i on that is not one of these.
 func skip(s string, i int, these string) int {
 	return len(s) - len(strings.TrimLeft(s[i:], these))
 }
 
-// inRefresh writes a URL for a refresh, where a quote would end it.
+// inRefresh escapes a URL for a refresh, in which a quote would end it.
 func inRefresh(u string, named bool) string {
 	u = strings.ReplaceAll(strings.ReplaceAll(u, `"`, "%22"), "'", "%27")
 	if !named {

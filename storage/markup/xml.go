@@ -3,33 +3,19 @@ package markup
 import (
 	"slices"
 	"strings"
-
-	"curtsy/frontier/canon"
 )
 
-// runXML goes through a document in XML that holds SVG. Elements are told by their names, whatever their prefixes, and
-// so is a page's element in it (foreignObject). A document that is not well formed is read as far as it goes.
-func (h *htmlDoc) runXML() {
-	h.self = h.base == h.o.URL
-	x := xmlScanner{s: h.s, instruction: h.instruction}
-	for t, ok := x.next(); ok && h.err == nil; t, ok = x.next() {
-		t.svg = !IsPageElement(t.name)
-		t.foreign = t.svg
-		h.xmlTag(&t, &x)
-	}
-}
-
-// xmlScanner goes through the start tags of a document in XML.
+// xmlScanner finds the start tags of an XML document.
 type xmlScanner struct {
 	s           string
 	at          int
 	found       []attribute
-	whole       string               // name of the tag, with its prefix
-	instruction func(start, end int) // told of processing instructions
-	end         func(name string)    // told of end tags, if not nil
+	whole       string               // the tag's name with its prefix
+	instruction func(start, end int) // called for processing instructions
+	end         func(name string)    // called for end tags, or nil
 }
 
-// next returns the next start tag, whose name is without its prefix.
+// next returns the next start tag, whose name has no prefix.
 func (x *xmlScanner) next() (t tag, ok bool) {
 	for {
 		i := strings.IndexByte(x.s[x.at:], '<')
@@ -83,8 +69,7 @@ func (h *htmlDoc) xmlTag(t *tag, x *xmlScanner) {
 	h.tag(t)
 }
 
-// IsPageElement reports whether an element, whose name is in small letters, is one of HTML that refers to something, and
-// none of SVG.
+// IsPageElement reports whether an element, named in lower case, is one of HTML with references, and not of SVG.
 func IsPageElement(name string) bool {
 	switch name {
 	case "a", "image", "script", "style":
@@ -93,8 +78,8 @@ func IsPageElement(name string) bool {
 	return places[name] != nil
 }
 
-// instruction rewrites a processing instruction, from start to end, that links to a style sheet (Associating Style
-// Sheets with XML documents 1.0).
+// instruction rewrites a processing instruction that links to a style sheet (Associating Style Sheets with XML documents
+// 1.0).
 func (h *htmlDoc) instruction(start, end int) {
 	const target = "<?xml-stylesheet"
 	if !strings.HasPrefix(h.s[start:], target) {
@@ -117,8 +102,8 @@ func (h *htmlDoc) instruction(start, end int) {
 	}
 }
 
-// doctypeEnd returns where a document type declaration ends, whose text begins at i: it may have declarations in
-// brackets, with texts in quotes (XML 2.8).
+// doctypeEnd returns the end of a document type declaration whose text begins at i: it may have declarations in brackets,
+// with quoted texts (XML 2.8).
 func doctypeEnd(s string, i int) int {
 	deep := 0
 	for ; i < len(s); i++ {
@@ -142,44 +127,36 @@ func doctypeEnd(s string, i int) int {
 	return len(s)
 }
 
-// xhtmlDoc rewrites a page in XML: as the parser of XML reads it, in which "/>" ends any element, no element has raw
-// text, and what an element is depends on where it stands.
+// xhtmlDoc rewrites an XML page: "/>" ends any element, no element has raw text, and the meaning of an element depends on
+// its ancestors.
 type xhtmlDoc struct {
 	htmlDoc
-	open []string // elements that are not closed, of those that change what is in them
+	open []string // open elements that affect their content
 }
 
-// XHTML rewrites a page in XML (HTML Standard 14).
+// XHTML rewrites an XML page (HTML Standard 14).
 func XHTML(in []byte, o Options, visit Visit) ([]byte, error) {
 	c := xmlCoding(in, o)
 	return rewrite(in, o, visit, c, xmlDeclaration, func(w *work, text string, to sink) error {
 		h := xhtmlDoc{htmlDoc: htmlDoc{doc: doc{work: w, base: o.URL}, s: text, to: to, charset: c.queries(), xml: true}}
-		h.run()
+		base := xmlScanner{s: text, instruction: func(int, int) {}}
+		for t, ok := base.next(); ok; t, ok = base.next() {
+			if a := t.attribute("href"); t.name == "base" && a != nil {
+				h.base = BaseURL(Strip(decode(text[a.start:a.end])), o.URL)
+				break
+			}
+		}
+		h.self = h.base == o.URL
+		x := xmlScanner{s: text, instruction: h.instruction, end: h.close}
+		for t, ok := x.next(); ok && h.err == nil; t, ok = x.next() {
+			h.enter(&t)
+			h.xmlTag(&t, &x)
+		}
 		return nil
 	})
 }
 
-func (h *xhtmlDoc) run() {
-	h.base = h.pageBase()
-	h.self = h.base == h.o.URL
-	x := xmlScanner{s: h.s, instruction: h.instruction, end: h.close}
-	for t, ok := x.next(); ok && h.err == nil; t, ok = x.next() {
-		h.enter(&t)
-		h.xmlTag(&t, &x)
-	}
-}
-
-func (h *xhtmlDoc) pageBase() canon.URL {
-	x := xmlScanner{s: h.s, instruction: func(int, int) {}}
-	for t, ok := x.next(); ok; t, ok = x.next() {
-		if a := t.attribute("href"); t.name == "base" && a != nil {
-			return BaseURL(Strip(decode(h.s[a.start:a.end])), h.o.URL)
-		}
-	}
-	return h.o.URL
-}
-
-// enter says what a tag is of, and what is in its element.
+// enter determines the namespace of a tag, and tracks its element.
 func (h *xhtmlDoc) enter(t *tag) {
 	around := ""
 	if n := len(h.open); n > 0 {
@@ -193,7 +170,7 @@ func (h *xhtmlDoc) enter(t *tag) {
 	case t.name == "math" || around == "math":
 		t.foreign = true
 	case t.name == "image":
-		t.name = "" // only the parser of HTML makes it an img
+		t.name = "" // only the HTML parser makes it an img
 	}
 	t.foreign = t.foreign || t.svg
 	switch t.name {
@@ -213,20 +190,17 @@ func (h *xhtmlDoc) close(name string) {
 	}
 }
 
-// foreign follows where SVG and MathML begin and end (HTML Standard 13.2.6.5), as far as that can be told without a
-// tree: exactly where elements are closed in order.
+// foreign tracks SVG and MathML (HTML Standard 13.2.6.5), exactly if elements are closed in order.
 type foreign struct{ open []alien }
 
 // alien is an open foreign element.
 type alien struct {
 	name  string
-	space byte // 's' of SVG, 'm' of MathML
-	point bool // what is in it is HTML
+	space byte // 's' for SVG, 'm' for MathML
+	point bool // its content is HTML
 }
 
-func (f *foreign) inside() bool { return len(f.open) > 0 }
-
-// start takes a start tag, and reports whether it is of a foreign element.
+// start tracks a start tag and reports whether it is foreign.
 func (f *foreign) start(t *tag) bool {
 	if n := len(f.open); n > 0 && !f.open[n-1].point {
 		if !breaksOut(t) {
@@ -249,7 +223,7 @@ func (f *foreign) start(t *tag) bool {
 }
 
 func (f *foreign) push(t *tag, space byte) {
-	// An annotation of a formula may hold SVG at once.
+	// An annotation of a formula may contain SVG directly.
 	if n := len(f.open); t.name == "svg" && n > 0 && f.open[n-1].name == "annotation-xml" {
 		space = 's'
 	}
@@ -287,9 +261,6 @@ func (f *foreign) end(name string) {
 	}
 }
 
-// cut closes all but the first n elements.
-func (f *foreign) cut(n int) { f.open = f.open[:min(n, len(f.open))] }
-
 func breaksOut(t *tag) bool {
 	switch t.name {
 	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
@@ -304,8 +275,8 @@ func breaksOut(t *tag) bool {
 	return false
 }
 
-// closesAround reports whether an end tag that matches no open foreign element closes one of HTML around them, in pages
-// whose elements are closed in order. The names are of elements that foreign content has not.
+// closesAround reports whether an end tag without open foreign element closes an HTML element around, if elements are
+// closed in order. Foreign content has no such names.
 func closesAround(name string) bool {
 	switch name {
 	case "article", "aside", "body", "button", "dd", "details", "div", "dl", "dt", "figcaption", "figure", "footer",

@@ -24,18 +24,14 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Archive is what a mirror is made of.
+// Archive is the source of a mirror.
 type Archive struct {
-	// Segments are WARC files, of any crawler. No two may have the same name.
-	Segments []string
-	// Index has the CDXJ files of segments: NAME.cdxj is that of NAME.warc.gz. A segment without one is indexed first.
-	Index []string
-	// Ledger is the directory of the crawl's ledger, which tells why something is not in the archive. Without
-	// one the archive itself does, as far as its crawler wrote that down there.
-	Ledger string
+	Segments []string // WARC files of any crawler, with different names
+	Index    []string // CDXJ files: NAME.cdxj for NAME.warc.gz. A segment without one is indexed first.
+	Ledger   string   // directory of the ledger, which has the reasons for what is missing; "": as far as the archive has them
 }
 
-// CrawlArchive returns the archive of a crawl directory. Nobody may be writing it.
+// CrawlArchive returns the archive of a crawl directory, which nobody may be writing.
 func CrawlArchive(dir string) (Archive, error) {
 	var a Archive
 	entries, err := os.ReadDir(filepath.Join(dir, "warc"))
@@ -43,7 +39,8 @@ func CrawlArchive(dir string) (Archive, error) {
 		return a, fmt.Errorf("mirror: %s has no archive: %w", dir, err)
 	}
 	for _, e := range entries {
-		if isSegment(strings.TrimSuffix(e.Name(), ".open")) && e.Type().IsRegular() {
+		name := strings.TrimSuffix(e.Name(), ".open")
+		if (strings.HasSuffix(name, ".warc.gz") || strings.HasSuffix(name, ".warc")) && e.Type().IsRegular() {
 			a.Segments = append(a.Segments, filepath.Join(dir, "warc", e.Name()))
 		}
 	}
@@ -61,20 +58,15 @@ func CrawlArchive(dir string) (Archive, error) {
 	return a, nil
 }
 
-func isSegment(name string) bool {
-	return strings.HasSuffix(name, ".warc.gz") || strings.HasSuffix(name, ".warc")
-}
-
-// opened is an archive whose segments all have an index.
 type opened struct {
 	segments []string // paths, sorted by name
-	names    []string // their names, as the lines of an index give them
+	names    []string // as in the lines of an index
 	index    []string // paths of sorted CDXJ files
-	notes    []string // what is wrong with a segment
+	notes    []string // damage found in segments
 }
 
-// openArchive finds the index of each segment, or makes it in the directory temp. The segment that is being written, or
-// was when its crawl was killed, has a journal that is not sorted and may lag behind: it is indexed anew.
+// openArchive finds the index of each segment, or creates it in temp. It always indexes an open segment, whose journal is
+// unsorted and may lag behind.
 func openArchive(ctx context.Context, a Archive, temp string) (*opened, error) {
 	o := &opened{segments: slices.Clone(a.Segments)}
 	slices.SortFunc(o.segments, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
@@ -111,8 +103,8 @@ func openArchive(ctx context.Context, a Archive, temp string) (*opened, error) {
 	return o, nil
 }
 
-// stemOf returns what a segment is called without its extensions. Its index is called by that; that of two segments
-// with one stem may be of either.
+// stemOf returns the name of a segment without extensions, which its index has. Of two segments with one stem, either may
+// have the index.
 func stemOf(segment string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(segment), ".open"), ".gz"), ".warc")
 }
@@ -124,7 +116,7 @@ func (o *opened) makeIndex(ctx context.Context, index, segment string) (err erro
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if fi, err := os.Stat(segment); err == nil && fi.Size() == 0 {
-		o.notes = append(o.notes, segment+": it is empty") // a crawl that was killed when it had just made it leaves one
+		o.notes = append(o.notes, segment+": it is empty") // left by a crawl killed right after creating it
 		return nil
 	}
 	w := bufio.NewWriterSize(f, 64<<10)
@@ -148,8 +140,7 @@ func (o *opened) segment(name string) (int, bool) {
 	return slices.BinarySearch(o.names, name+".open")
 }
 
-// decisions yields what the crawler decided: the lines of the ledger in dir, or if that is empty what the archive says
-// of them, which is the same: refusals as records of their own, and the rest beside each exchange.
+// decisions yields the crawler's decisions: from the ledger in dir or, if that is "", from the archive, which has the same.
 func (o *opened) decisions(dir string) iter.Seq2[storage.Line, error] {
 	if dir != "" {
 		return ledger.Read(dir)
@@ -188,14 +179,14 @@ func decisionsIn(path string, yield func(storage.Line, error) bool) bool {
 			}
 			continue
 		}
-		// A metadata record of somebody else says nothing of decisions, and is none that is damaged.
+		// Metadata records of other crawlers have no decision.
 		if l, _, err := rec.Metadata(); err == nil && l.Decision != "" && !yield(l, nil) {
 			return false
 		}
 	}
 }
 
-// damaged is an error of an answer, not of this machine.
+// damaged is an error of a response, not of this machine.
 type damaged struct{ error }
 
 func (d damaged) Unwrap() error { return d.error }
@@ -211,10 +202,9 @@ func damage(err error) (state, bool) {
 	return isDamaged, true
 }
 
-// source is a record that is read.
 type source struct {
 	in    *warc.Lenient
-	wrong string // what was found to be wrong with it
+	wrong string // code of the damage found in it
 }
 
 func (s *source) found(f warc.Finding) {
@@ -224,7 +214,7 @@ func (s *source) found(f warc.Finding) {
 	}
 }
 
-// whole reads the rest of the record, behind which its checksum stands.
+// whole reads the rest of the record, up to its checksum.
 func (s *source) whole() error {
 	if _, err := s.in.End(); err != nil {
 		return asDamage(err)
@@ -235,7 +225,7 @@ func (s *source) whole() error {
 	return nil
 }
 
-// body reads an answer's body and sets errors of reading apart: those of the archive's file are this machine's.
+// body reads a response's body and marks errors of its content, as opposed to those of reading the archive file.
 type body struct{ r io.Reader }
 
 func (b body) Read(p []byte) (int, error) {
@@ -246,7 +236,7 @@ func (b body) Read(p []byte) (int, error) {
 	return n, asDamage(err)
 }
 
-// ours reports whether an error is one of a file system, not of what a file holds.
+// ours reports whether an error is one of a file system, not of a file's content.
 func ours(err error) bool {
 	var p *fs.PathError
 	return errors.As(err, &p)
@@ -259,23 +249,22 @@ func asDamage(err error) error {
 	return damaged{err}
 }
 
-// place says where a record stands.
 type place struct {
 	segment        int32
 	offset, length int64
 }
 
-// version is an archived answer as a version of its URL, with the decision that it belongs to.
+// version is an archived response with its decision.
 type version struct {
 	*answer.Answer
 	at        place
-	sniffed   string // media type by its first bytes, where it names none
+	sniffed   string // media type by its first bytes, if it names none
 	noArchive bool
 	decision  storage.Decision // of the metadata record; "" without one
-	linked    bool             // it settled a URL that was found, though the crawler requested it for itself
+	linked    bool             // it is also the outcome of a URL found, not only a request of the crawler for itself
 }
 
-// status is that of a whole head, or 0.
+// status returns the status if the head is complete, else 0.
 func (v *version) status() int {
 	if !v.Complete {
 		return 0
@@ -283,13 +272,12 @@ func (v *version) status() int {
 	return v.Status
 }
 
-// headOctets is how much of an archived answer is read for what its head says: compressed, some 3 KiB.
+// headOctets is how much of an archived response is read for its head: compressed, some 3 KiB.
 const headOctets = 1 << 10
 
-// read reads the answer at a place, without its body.
 func (o *opened) read(from *warc.Places, at place) (*version, error) {
 	a, err := o.readHead(from, at, warc.Stretch{Offset: at.offset, Length: headOctets, Only: true})
-	if err != nil { // the head is longer, or wrong; or only the body can tell the type
+	if err != nil { // the head is longer or damaged, or the type depends on the body
 		a, err = o.readHead(from, at, warc.Stretch{Offset: at.offset, Length: at.length})
 	}
 	if err != nil {
@@ -299,11 +287,9 @@ func (o *opened) read(from *warc.Places, at place) (*version, error) {
 	return a, nil
 }
 
-// errShort says that a stretch of an answer is too short.
 var errShort = errors.New("the head continues")
 
-// readHead reads what the head of an answer says from a stretch of the file. With more bytes than
-// there are to read it would say the same.
+// readHead reads a response's head from a stretch of the file. A longer stretch gives the same result.
 func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version, error) {
 	in, err := from.Lenient(o.segments[at.segment], s, nil)
 	if err != nil {
@@ -324,8 +310,8 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version
 		return nil, head.Undated
 	}
 	v := &version{Answer: head, at: at}
-	for _, value := range v.Header.Values("X-Robots-Tag") {
-		v.noArchive = v.noArchive || forbids(value)
+	for _, value := range v.Header.Values("X-Robots-Tag") { // to all robots; the metadata has what the crawler understood
+		v.noArchive = v.noArchive || storage.HasDirective(value, "noarchive") || storage.HasDirective(value, "nocache")
 	}
 	sniffs := !v.Revisit && v.status()/100 == 2 && v.Type().Unnamed()
 	if s.Only && (sniffs || !v.Complete) {
@@ -337,16 +323,10 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version
 	return v, nil
 }
 
-// forbids reports whether a value of X-Robots-Tag asks every robot not to archive. The crawler understood
-// the wish of a page itself, or to one robot: its metadata has it.
-func forbids(value string) bool {
-	return storage.HasDirective(value, "noarchive") || storage.HasDirective(value, "nocache")
-}
-
-// metadataOctets is how much is read at once of a metadata record: more than most have.
+// metadataOctets is the first read of a metadata record: more than most have.
 const metadataOctets = 2 << 10
 
-// readMetadata takes the crawler's decision from the metadata record behind an answer, if that is what stands there.
+// readMetadata takes the decision from the metadata record after a response, if there is one.
 func (o *opened) readMetadata(from *warc.Places, a *version) {
 	if a.at.length <= 0 {
 		return
@@ -368,10 +348,10 @@ func (o *opened) readMetadata(from *warc.Places, a *version) {
 	a.noArchive = a.noArchive || storage.HasDirective(line.Directives, "noarchive")
 }
 
-// maxReferences is how many revisits of revisits are followed.
+// maxReferences bounds chains of revisits.
 const maxReferences = 4
 
-// original returns the answer that has the body of a: itself, or what it is a revisit of.
+// original returns the response that has the body of a: itself, or the original of a revisit.
 func (o *opened) original(from *warc.Places, a *version, url string) (*version, error) {
 	for range maxReferences {
 		if !a.Revisit {
@@ -392,7 +372,7 @@ func (o *opened) original(from *warc.Places, a *version, url string) (*version, 
 	return nil, nil
 }
 
-// refersTo looks for what a revisit refers to among the captures of a URL.
+// refersTo finds the original of a revisit among the captures of a URL.
 func (o *opened) refersTo(from *warc.Places, a *version, url string) (*version, error) {
 	date := a.Refers.Date
 	want := answer.Digest(a.Digest)
@@ -428,8 +408,7 @@ func (o *opened) refersTo(from *warc.Places, a *version, url string) (*version, 
 	return best, nil
 }
 
-// nearer compares two answers that a revisit may refer to: one with a body is before one without, one of the date that
-// it names before others, a later one before an earlier, whatever files they stand in.
+// nearer orders candidates for a revisit's original: with a body first, then with the date it names, then later ones.
 func nearer(a, b *version, date time.Time) int {
 	rank := func(no bool) int {
 		if no {

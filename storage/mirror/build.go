@@ -14,18 +14,18 @@ import (
 	"curtsy/storage/script"
 )
 
-// ErrNothing says that an archive holds no answer of which a mirror could be made.
+// ErrNothing is the error for an archive without a response for a mirror.
 var ErrNothing = errors.New("mirror: no response is archived; a previous mirror is unchanged")
 
-// Build makes the mirror of an archive and puts it in the place of the one before. The tree
-// before stays whole until then. Only one Build works in a directory at a time; where the system can tell (Linux,
-// macOS, Windows), another is refused. An archive without an answer is ErrNothing.
+// Build makes the mirror of an archive and replaces the previous one, which stays whole until then. Where the system
+// supports it (Linux, macOS, Windows), a second Build in the directory is refused. An archive without a response is
+// ErrNothing.
 func Build(ctx context.Context, o Options) (s Summary, err error) {
 	d, err := openDisk(o.Dir, &o)
 	if err != nil {
 		return s, err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.root.Close(), d.hold.Close()) }()
 	if err := d.recoverTree(); err != nil {
 		return s, wrapped("prepare", err)
 	}
@@ -62,7 +62,7 @@ func Build(ctx context.Context, o Options) (s Summary, err error) {
 		return s, wrapped("write the lists", err)
 	}
 	if was.dir == "" {
-		s.New = s.Pages + s.Redirects // a line of the map each
+		s.New = s.Pages + s.Redirects // one line of the map each
 	} else if err := diff(was.dir, filepath.Join(o.Dir, nextDir), &s); err != nil {
 		return s, err
 	}
@@ -82,8 +82,8 @@ func wrapped(what string, err error) error {
 	return fmt.Errorf("mirror: %s: %w", what, err)
 }
 
-// writeTree writes the files. An answer that cannot be read to its end is found out only then, when others link to it:
-// so the tree is planned once more, without it or with its file of the tree before.
+// writeTree writes the files. A body that turns out to be unreadable has links to it by then, so the tree is planned
+// again, without it or with its previous file.
 func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp string) (*writer, error) {
 	for {
 		if err := g.salvage(was, d); err != nil {
@@ -93,8 +93,9 @@ func writeTree(ctx context.Context, g *gatherer, d *disk, was *previous, temp st
 		if err := d.mkdir(nextDir); err != nil {
 			return nil, wrapped("prepare", err)
 		}
-		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), absent: newAbsent(temp, g.options.Unfetched), scripts: script.NewListing(temp),
-			large: make(chan struct{}, 1), removed: map[string]int64{}, bad: map[*entry]state{}}
+		w := &writer{gatherer: g, disk: d, before: was, lines: newSorter(temp), scripts: script.NewListing(temp),
+			absent: &absent{lines: newSorter(temp), hosts: map[string]why{}, shut: map[string]why{}, unfetched: g.options.Unfetched},
+			large:  make(chan struct{}, 1), removed: map[string]int64{}, bad: map[*entry]state{}}
 		o := g.options.Progress
 		o.Written.Store(0)
 		o.Total.Store(int64(len(g.plan.entries)))
@@ -147,53 +148,44 @@ func (w *writer) summary() Summary {
 	return s
 }
 
-// Vanished says what becomes of pages that are gone: status 404 or 410.
+// Vanished is the treatment of pages that are gone: status 404 or 410.
 type Vanished uint8
 
-// Fates of pages that vanished.
 const (
-	Keep   Vanished = iota // the last good answer of the archive stays in the mirror
-	Remove                 // they leave it
+	Keep   Vanished = iota // the mirror keeps the last good response of the archive
+	Remove                 // the mirror drops them
 )
 
-// Options say what a mirror is made of, and where it is.
+// Options configure a mirror.
 type Options struct {
 	Archive Archive
 	Dir     string // the mirror is its directory "mirror"
-
-	Layout layout.Layout // in which folders its files are
+	Layout  layout.Layout
 
 	Vanished Vanished
-	// GoneBefore, unless zero, has Remove act only on what was found gone before: what an update that is not completed has
-	// found so stays.
+	// GoneBefore, unless zero, limits Remove to pages found gone before it: an unfinished update removes nothing.
 	GoneBefore time.Time
 
-	// MaxBody is the most bytes of a decoded body. Zero means 1 GiB.
-	MaxBody int64
+	MaxBody int64 // bytes of a decoded body. Zero means 1 GiB.
 
-	// Previews says that pictures which pages only name for others to show (og:image) belong to them: where they are not
-	// in the mirror they are missing. They are linked in any case.
+	// Previews makes images that pages only name for others to show (og:image) part of the mirror: they are missing if
+	// not archived. They are linked in any case.
 	Previews bool
 
-	// Unfetched, if not nil, returns why the crawl did not request a URL of which neither archive nor ledger says so, as a rule of
-	// the ledger's or in words. embed reports that pages need it to be complete.
+	// Unfetched, if not nil, returns why the crawl did not request a URL without a decision, as a rule of the ledger's or
+	// in words. embed reports that pages need it to be complete.
 	Unfetched func(u canon.URL, embed bool) (string, error)
 
-	// Fresh writes every file anew. Otherwise those that did not change are shared with the mirror before.
-	Fresh bool
+	Fresh    bool      // write every file again instead of sharing unchanged ones with the previous mirror
+	Progress *Progress // or nil
 
-	// Progress, if not nil, tells how far it is.
-	Progress *Progress
-
-	// step is called before each change of the file system, with what it is; its error stands for the change's.
-	step func(what string) error
-	// twoRenames goes without an exchange of names, as some systems have to.
-	twoRenames bool
-	// hasty leaves it to the system when files become durable.
-	hasty bool
+	// step is called before each change of the file system; its error replaces the change's.
+	step       func(what string) error
+	twoRenames bool // do not exchange names, as on systems that cannot
+	hasty      bool // do not sync
 }
 
-// removes reports whether a page that was found gone at a time leaves the mirror.
+// removes reports whether a page found gone at a time leaves the mirror.
 func (o *Options) removes(at time.Time) bool {
 	return o.Vanished == Remove && (o.GoneBefore.IsZero() || at.Before(o.GoneBefore))
 }
@@ -205,56 +197,54 @@ func (o *Options) maxBody() int64 {
 	return o.MaxBody
 }
 
-// Summary counts what a mirror holds.
+// Summary counts the contents of a mirror.
 type Summary struct {
-	URLs      int64 `json:"urls"`      // archived, and considered
-	Files     int64 `json:"files"`     // in the mirror, its own apart
-	Pages     int64 `json:"pages"`     // URLs that have a file, redirects apart; several may share one
-	Redirects int64 `json:"redirects"` // URLs that lead to a file
+	URLs      int64 `json:"urls"`      // archived and considered
+	Files     int64 `json:"files"`     // in the mirror, except its lists
+	Pages     int64 `json:"pages"`     // URLs with a file, except redirects; several may share one
+	Redirects int64 `json:"redirects"` // URLs that redirect to a file
 	Octets    int64 `json:"octets"`    // of the files
 
 	Written   int64 `json:"written"`   // files written
-	Shared    int64 `json:"shared"`    // files that did not change: linked from the mirror before
-	Rewritten int64 `json:"rewritten"` // documents whose references were replaced
-	Unread    int64 `json:"unread"`    // documents copied as they are, since they are too large or cannot be read
+	Shared    int64 `json:"shared"`    // unchanged files, linked from the previous mirror
+	Rewritten int64 `json:"rewritten"` // documents with replaced references
+	Unread    int64 `json:"unread"`    // documents copied as they are, too large or unreadable
 
-	Kept  int64 `json:"kept"`  // pages that are gone, of which an older answer is shown
-	Stale int64 `json:"stale"` // pages whose last answer could not be used, of which an older one is shown
+	Kept     int64 `json:"kept"`         // pages that are gone, shown by an older response
+	Stale    int64 `json:"stale"`        // pages whose last response is unusable, shown by an older one
+	Salvaged int64 `json:"kept_damaged"` // URLs with a damaged record that keep the previous mirror's file
 
-	Salvaged int64 `json:"kept_damaged"` // URLs whose record is damaged, of which the file of the mirror before is kept
-
-	// Left counts archived URLs that are not in the mirror, by reason; Missing those that pages of the mirror name and
-	// that are not in it; MissingEmbeds those of them that a page needs to be complete.
+	// Left counts archived URLs without a file, by reason; Missing those that pages of the mirror name; MissingEmbeds
+	// those of them that a page needs to be complete.
 	Left          map[Reason]int64 `json:"left"`
 	Missing       map[Reason]int64 `json:"missing"`
 	MissingEmbeds map[Reason]int64 `json:"missing_embeds"`
 
-	// Scripted counts URLs that scripts and JSON alone name and that are not in the mirror, by reason. Gone is what none
-	// of them need be: what looks like a file is not always one.
+	// Scripted counts URLs without a file that only scripts and JSON name, by reason; not all such strings are files.
 	Scripted map[Reason]int64 `json:"scripted"`
-	// ScriptsCut counts texts of scripts and JSON that were not read to their end, by why.
+	// ScriptsCut counts scripts and JSON that were not read completely, by cause.
 	ScriptsCut map[script.Cut]int64 `json:"scripts_cut,omitempty"`
 
-	// Nowhere counts references that lead to nothing now: requisites among files of the reader, and what was relative to a
-	// base that is not on the web.
+	// Nowhere counts references replaced by one that leads nowhere: requisites on the reader's disk, and those relative
+	// to a base that is not on the web.
 	Nowhere int64 `json:"nowhere"`
-	// Removed counts what was taken from documents because it would block local files or send requests, by element and attribute.
+	// Removed counts markup removed because it would block local files or send requests, by element and attribute.
 	Removed map[string]int64 `json:"removed"`
 
-	New       int64 `json:"new"`       // URLs that the mirror before did not have
+	New       int64 `json:"new"`       // URLs that the previous mirror lacks
 	Differ    int64 `json:"changed"`   // URLs with another payload
-	Lost      int64 `json:"gone"`      // URLs that only the mirror before had
+	Lost      int64 `json:"gone"`      // URLs that only the previous mirror has
 	Unchanged int64 `json:"unchanged"` // URLs with the same payload
 
-	Others     int64    `json:"others"`     // files that somebody else put into the mirror before, and that stay
-	OffWeb     int64    `json:"off_web"`    // captures of what is not on the web
+	Others     int64    `json:"others"`     // files that someone put into the previous mirror, and that stay
+	OffWeb     int64    `json:"off_web"`    // captures that are not of web URLs
 	Unreadable int64    `json:"unreadable"` // captures that could not be read
 	Notes      []string `json:"notes,omitempty"`
 }
 
-// Progress is how far a Build is. It may be read while it works.
+// Progress is the progress of a Build. It may be read concurrently.
 type Progress struct {
 	Read    atomic.Int64 // URLs found in the archive
-	Total   atomic.Int64 // URLs that the tree is made of; zero until all are known
-	Written atomic.Int64 // of these
+	Total   atomic.Int64 // URLs in the tree; zero until all are known
+	Written atomic.Int64 // of Total
 }

@@ -30,32 +30,31 @@ func Tree(dir string) string { return filepath.Join(dir, treeDir) }
 // Broken is a reference in a file of a mirror that does not lead to another file of it.
 type Broken struct {
 	File    string `json:"file"`
-	Ref     string `json:"ref,omitempty"` // as it stands there
-	URL     string `json:"url,omitempty"` // what it means, in its canonical form; empty for a file
+	Ref     string `json:"ref,omitempty"` // as written
+	URL     string `json:"url,omitempty"` // canonical; empty for a file
 	Element string `json:"element,omitempty"`
 	Attr    string `json:"attr,omitempty"`
 	Embed   bool   `json:"embed,omitempty"` // the file needs it to be complete
 	Reason  Reason `json:"reason"`
 	Detail  string `json:"detail,omitempty"`
-	// Wrong says that it should lead there: a file that is not there, or an absolute reference to what has a file, or
-	// lacks one because its record is damaged.
+	// Wrong reports a defect of the mirror: a missing file, or an absolute reference to a URL that has a file or would
+	// have one but for a damaged record.
 	Wrong bool `json:"wrong,omitempty"`
 }
 
-// Reasons of a reference that is wrong.
+// Reasons of a wrong reference.
 const (
-	NoFile    Reason = "no file"    // the file it leads to is not there
-	NotLinked Reason = "not linked" // the URL has a file, and the reference leads elsewhere
+	NoFile    Reason = "no file"    // the file does not exist
+	NotLinked Reason = "not linked" // the URL has a file, but the reference leads elsewhere
 )
 
-// checker has a mirror's lists in memory.
 type checker struct {
 	*lists
 	root *os.Root
 }
 
-// Check goes through the documents of the mirror in tree and returns each reference that does not lead to a file of it,
-// with its reason; and what scripts alone name, once, as the mirror has it in its list of what is missing. An error is one of reading the mirror, and the last.
+// Check reads the documents of the mirror in tree and returns each reference that does not lead to a file of it, and once
+// each URL that only scripts name and the mirror lacks. An error is one of reading the mirror, and the last.
 func Check(ctx context.Context, tree string) iter.Seq2[Broken, error] {
 	return func(yield func(Broken, error) bool) {
 		lists, err := readLists(tree)
@@ -79,7 +78,7 @@ func Check(ctx context.Context, tree string) iter.Seq2[Broken, error] {
 				return
 			}
 			if e.Redirect != "" || e.File == "" || c.files[e.File].url != e.URL {
-				continue // another line has the file
+				continue // checked with another line
 			}
 			found, err := c.file(e)
 			if err != nil {
@@ -107,7 +106,7 @@ func Check(ctx context.Context, tree string) iter.Seq2[Broken, error] {
 	}
 }
 
-// file checks a file and, if it is a document, what it refers to.
+// file checks a file and the references in it.
 func (c *checker) file(e Entry) ([]Broken, error) {
 	fi, err := c.root.Lstat(e.File)
 	switch {
@@ -169,21 +168,20 @@ func (c *checker) file(e Entry) ([]Broken, error) {
 	return found, nil
 }
 
-// maxBroken is how many references of one file are told.
+// maxBroken bounds the references reported for one file.
 const maxBroken = 100_000
 
-// localBase is where the mirror stands while its references are read: a host that does not exist (RFC 6761 6.4).
+// localBase is the base of the mirror's references during a check: a host that does not exist (RFC 6761 6.4).
 const localBase = "http://mirror.invalid/"
 
-// local says what is wrong with a reference to a file of the mirror, in an attribute; ok is false if nothing is, and for any
-// other reference.
+// local checks a reference to a file of the mirror; ok is false if it is right or leads elsewhere.
 func (c *checker) local(base canon.URL, attr, ref string) (b Broken, ok bool) {
 	if ref == "" || ref[0] == '#' {
 		return b, false
 	}
 	u, err := base.Resolve(ref)
 	if err != nil {
-		return b, false // it leads to nothing on the web
+		return b, false // not on the web
 	}
 	file, isLocal := strings.CutPrefix(u.String(), localBase)
 	if !isLocal {
@@ -206,14 +204,14 @@ func (c *checker) local(base canon.URL, attr, ref string) (b Broken, ok bool) {
 	return b, true
 }
 
-// ref says what is wrong with a reference to the web; ok is false if nothing is.
+// ref checks a reference to the web; ok is false if it is right.
 func (c *checker) ref(ref markup.Ref) (b Broken, ok bool) {
 	if ref.Role == markup.Base || ref.Role == markup.Service {
 		return b, false
 	}
 	u, err := ref.URL()
 	if err != nil {
-		return b, false // it leads to nothing on the web
+		return b, false // not on the web
 	}
 	b.Embed = ref.Role.Requisite() || ref.Role == markup.Lazy
 	if strings.HasPrefix(u.String(), localBase) {
@@ -226,7 +224,7 @@ func (c *checker) ref(ref markup.Ref) (b Broken, ok bool) {
 	}
 	why, listed := c.missing[b.URL]
 	if ref.Role == markup.Query || ref.Role == markup.Preview && !listed {
-		return b, false // the site answers it, or the mirror was not asked for it
+		return b, false // only the site can answer it, or the mirror does not include previews
 	}
 	b.Reason, b.Detail, b.Wrong = why.reason, why.detail, strings.HasSuffix(why.detail, RecordUnreadable)
 	if b.Reason == "" {
@@ -235,14 +233,13 @@ func (c *checker) ref(ref markup.Ref) (b Broken, ok bool) {
 	return b, true
 }
 
-// lists are the map of a mirror and its list of what is missing, in memory.
+// lists are a mirror's map and list of missing URLs.
 type lists struct {
-	urls    map[string]string // the file of a URL
+	urls    map[string]string // file by URL
 	files   map[string]served
 	missing map[string]why
 }
 
-// served is what is known of a file.
 type served struct{ url, contentType string }
 
 func readLists(tree string) (*lists, error) {
@@ -252,10 +249,10 @@ func readLists(tree string) (*lists, error) {
 			return nil, err
 		}
 		if e.File == "" {
-			continue // it is within pages
+			continue // within pages
 		}
 		l.urls[e.URL] = e.File
-		if _, has := l.files[e.File]; e.Redirect == "" && (!has || e.Size > 0) { // the line with a size is that of the file's owner
+		if _, has := l.files[e.File]; e.Redirect == "" && (!has || e.Size > 0) { // the line with a size is the owner's
 			l.files[e.File] = served{e.URL, e.Type}
 		}
 	}
@@ -268,17 +265,16 @@ func readLists(tree string) (*lists, error) {
 	return l, nil
 }
 
-// reader finds all in a document that may be a reference, for Check. It shares no parser with package markup, which
-// the documents were written by: what that overlooks, the mirror has wrong, and Check could not see it. It knows few names,
-// and goes by what values look like.
+// reader finds everything in a document that may be a reference. It shares no parser with package markup, so that Check
+// also sees what that overlooks. It knows few names and judges by values.
 type reader struct {
 	found func(element, attr, ref string)
 	xml   bool
-	data  bool // XML of any kind, whose elements mean what nobody knows
+	data  bool // XML whose elements have unknown meanings
 	depth int  // pages within attributes
 }
 
-// read reads a document of a media type; what is none of those that have references has none.
+// read reads a document of any type that has references.
 func (r *reader) read(in []byte, contentType, file string) {
 	switch t := mediatype.Parse(contentType); {
 	case script.IsJavaScript(t.Name, file):
@@ -301,7 +297,7 @@ func (r *reader) page(in []byte) {
 		switch kind := z.Next(); kind {
 		case html.ErrorToken:
 			return
-		case html.CommentToken: // an instruction of XML is one
+		case html.CommentToken: // also an XML instruction
 			if m := xmlSheet.FindSubmatch(z.Raw()); m != nil {
 				r.found("xml-stylesheet", "href", html.UnescapeString(string(m[1])))
 			}
@@ -336,7 +332,7 @@ func (r *reader) page(in []byte) {
 	}
 }
 
-// Attributes whose values are references whatever they look like, and those that are never, for they are words.
+// Attributes that are references whatever their value, and those that never are.
 var (
 	isReference = regexp.MustCompile(`^(?:xlink:)?(?:href|src|poster|background|action|formaction|cite|longdesc)$`)
 	isWords     = regexp.MustCompile(`^(?:on.*|aria-.*|.*:.*|accept|alt|class|content|d|download|for|headers|id|itemprop|label|lang|name|pattern|placeholder|property|rel|role|summary|target|title|type|value)$`)
@@ -359,7 +355,7 @@ func (r *reader) tag(t html.Token) {
 		case strings.HasSuffix(a.Key, "srcset"):
 			for candidate := range strings.FieldsSeq(v) {
 				if strings.HasPrefix(candidate, "data:") {
-					break // it may have any character, and package markup reads the others
+					break // it may have any character
 				}
 				if candidate = strings.TrimRight(candidate, ","); !isSize.MatchString(candidate) {
 					r.found(t.Data, a.Key, candidate)
@@ -375,7 +371,7 @@ func (r *reader) tag(t html.Token) {
 	}
 }
 
-// looksRelative reports whether a text looks like a reference that begins with no scheme and no host.
+// looksRelative reports whether a text looks like a reference without scheme and host.
 func looksRelative(s string) bool {
 	if s == "" || strings.ContainsAny(s, " \t\r\n<>{}()$|\\\"'`,;:") {
 		return false
@@ -428,7 +424,7 @@ func (r *reader) manifest(in []byte) {
 	walk("", v)
 }
 
-// forScript reports whether an attribute is only for scripts to read.
+// forScript reports whether only scripts read an attribute.
 func forScript(attr string) bool {
 	return strings.HasPrefix(attr, "data-") && markup.LazyAttr(attr) == 0
 }

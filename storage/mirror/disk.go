@@ -21,15 +21,15 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// The names in the crawl directory.
+// Names in the crawl directory.
 const (
 	treeDir = "mirror"
-	nextDir = "mirror.new" // being written; after the exchange, the tree before
-	oldDir  = "mirror.old" // the tree before, where two names cannot be exchanged at once
+	nextDir = "mirror.new" // being written; after the exchange, the previous tree
+	oldDir  = "mirror.old" // the previous tree, where two names cannot be exchanged
 	tempDir = "mirror.tmp"
 )
 
-// disk is the crawl directory. Every change of it is a method, so that a test can stop at each.
+// disk is the crawl directory. Every change of it is a method, so that tests can stop at each.
 type disk struct {
 	root     *os.Root
 	hold     io.Closer
@@ -38,7 +38,7 @@ type disk struct {
 	exchange func(a, b string) error
 	sync     func(dir string) error
 
-	hasTree bool // there is a tree before
+	hasTree bool // there is a previous tree
 
 	mu   sync.Mutex
 	made map[string]bool // directories of the new tree
@@ -70,8 +70,6 @@ func openDisk(dir string, o *Options) (*disk, error) {
 	}
 	return d, nil
 }
-
-func (d *disk) close() error { return errors.Join(d.root.Close(), d.hold.Close()) }
 
 func (d *disk) remove(name string) error {
 	if _, err := d.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +112,7 @@ func (d *disk) parents(name string) error {
 	return nil
 }
 
-// create writes a file of the new tree: write gives its bytes to f. A file that is there already is not overwritten.
+// create writes a file of the new tree. It does not overwrite an existing one.
 func (d *disk) create(name string, changed time.Time, write func(f *os.File) error) error {
 	if err := d.parents(name); err != nil {
 		return err
@@ -133,7 +131,7 @@ func (d *disk) create(name string, changed time.Time, write func(f *os.File) err
 	return d.root.Chtimes(nextDir+"/"+name, changed, changed)
 }
 
-// old returns a file of the tree before; nil if there is none, or something else.
+// old returns a regular file of the previous tree, or nil.
 func (d *disk) old(name string) os.FileInfo {
 	if !d.hasTree {
 		return nil
@@ -150,7 +148,7 @@ func (d *disk) equal(name string, octets []byte) bool {
 	return err == nil && bytes.Equal(was, octets)
 }
 
-// share gives a file of the tree before to the new one; false if the file system cannot.
+// share links a file of the previous tree into the new one; false if the file system cannot.
 func (d *disk) share(name string) (bool, error) {
 	if err := d.parents(name); err != nil {
 		return false, err
@@ -161,7 +159,7 @@ func (d *disk) share(name string) (bool, error) {
 	return d.root.Link(treeDir+"/"+name, nextDir+"/"+name) == nil, nil
 }
 
-// swap puts the new tree in the place of the one before, at once where the system can.
+// swap replaces the previous tree by the new one, atomically where the system can.
 func (d *disk) swap() error {
 	if err := d.step("sync"); err != nil {
 		return err
@@ -176,14 +174,14 @@ func (d *disk) swap() error {
 		}
 		return durable.Names(d.path)
 	case err != nil:
-		return err // somebody made it meanwhile
+		return err // someone created it meanwhile
 	}
 	if err := d.step("exchange"); err != nil {
 		return err
 	}
 	err := d.exchange(filepath.Join(d.path, nextDir), filepath.Join(d.path, treeDir))
 	if errors.Is(err, errors.ErrUnsupported) {
-		// For a moment there is no tree. A death then leaves both, and the next build takes up the one before.
+		// For a moment there is no tree. After a crash the next build restores the previous one.
 		if err := d.rename(treeDir, oldDir); err != nil {
 			return err
 		}
@@ -195,10 +193,10 @@ func (d *disk) swap() error {
 	return durable.Names(d.path)
 }
 
-// indexEnd ends the names of indexes in tempDir, which are called by a number.
+// indexEnd ends the names of indexes in tempDir, after a number.
 const indexEnd = ".cdxj"
 
-// recoverTree brings the directory to where a build begins, whatever an earlier one left there.
+// recoverTree prepares the directory for a build, after any earlier one.
 func (d *disk) recoverTree() error {
 	if err := d.checkLeftovers(); err != nil {
 		return err
@@ -206,7 +204,7 @@ func (d *disk) recoverTree() error {
 	err := d.ours(treeDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := d.root.Lstat(oldDir); err == nil {
-			// A build died between its two renames. Its output is whole, but only durable as far as the system got.
+			// A build died between its two renames. Its output is whole, but perhaps not durable.
 			if err := d.rename(oldDir, treeDir); err != nil {
 				return err
 			}
@@ -225,8 +223,8 @@ func (d *disk) recoverTree() error {
 	return nil
 }
 
-// checkLeftovers makes sure that an earlier build left the files under the names that a build uses: it made tempDir
-// first, and would have removed it last. Somebody else's files stay.
+// checkLeftovers makes sure that an earlier build left what is in nextDir and oldDir: it makes tempDir first and removes
+// it last.
 func (d *disk) checkLeftovers() error {
 	fi, err := d.root.Lstat(tempDir)
 	died := err == nil
@@ -249,8 +247,7 @@ func (d *disk) inTheWay(name string) error {
 		filepath.Join(d.path, name))
 }
 
-// temporary reports whether what stands under the name of the temporary directory holds nothing but what a build puts
-// there: indexes of segments, and sorted lines.
+// temporary reports whether tempDir is a directory with only a build's files: indexes of segments and sorted lines.
 func (d *disk) temporary(fi fs.FileInfo) bool {
 	if !fi.IsDir() {
 		return false
@@ -268,7 +265,7 @@ func (d *disk) temporary(fi fs.FileInfo) bool {
 	})
 }
 
-// ours reports that a tree's place is taken by something that is not a mirror: it is not replaced.
+// ours returns an error if tree is not a mirror, which must not be replaced.
 func (d *disk) ours(tree string) error {
 	fi, err := d.root.Lstat(tree)
 	if err != nil {
@@ -293,19 +290,18 @@ func (d *disk) ours(tree string) error {
 	return nil
 }
 
-// keepTheirs gives the new tree what somebody else put into the one before: what its map does not name. That stays where
-// it is; a new file that needs its name is refused before anything is replaced. A symbolic link that stands in for a name
-// of the mirror's own is not kept.
+// keepTheirs adds to the new tree the files of the previous one that its map does not name: users put them there. If a
+// new file needs such a name, the build fails before it replaces anything, except for a symbolic link, which is dropped.
 func (d *disk) keepTheirs(was *previous) (kept int64, err error) {
 	if was.dir == "" || !d.hasTree || len(was.records) == 0 {
-		return 0, nil // none, or nobody knows what is whose
+		return 0, nil // without a map, the owners are unknown
 	}
 	err = fs.WalkDir(d.root.FS(), treeDir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		name := strings.TrimPrefix(path, treeDir+"/")
-		if slices.Contains(layout.Reserved, name) || was.names(name) {
+		if _, mapped := was.records[maphash.String(was.seed, name)]; mapped || slices.Contains(layout.Reserved, name) {
 			return nil
 		}
 		fi, err := e.Info()
@@ -319,12 +315,6 @@ func (d *disk) keepTheirs(was *previous) (kept int64, err error) {
 		return err
 	})
 	return kept, err
-}
-
-// names reports whether a file of the tree before is one that its map names.
-func (b *previous) names(file string) bool {
-	_, ok := b.records[maphash.String(b.seed, file)]
-	return ok
 }
 
 func (d *disk) keepOne(name string, fi fs.FileInfo) (bool, error) {
@@ -357,7 +347,7 @@ func (d *disk) keepOne(name string, fi fs.FileInfo) (bool, error) {
 	return true, err
 }
 
-// again gives a file of the tree before to the new one as it is; shared is false if it had to be copied.
+// again links a file of the previous tree into the new one; shared is false if it had to be copied.
 func (d *disk) again(name string, fi fs.FileInfo) (shared bool, err error) {
 	if shared, err = d.share(name); shared || err != nil {
 		return shared, err
@@ -373,7 +363,7 @@ func (d *disk) again(name string, fi fs.FileInfo) (shared bool, err error) {
 	})
 }
 
-// isTaken reports whether the new tree has a file of a name, or one where that would have a folder.
+// isTaken reports whether the new tree has a file of that name, or one where its directory would be.
 func (d *disk) isTaken(name string) bool {
 	if _, err := d.root.Lstat(nextDir + "/" + name); err == nil {
 		return true

@@ -32,31 +32,31 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Reason says why a URL has no file in the mirror.
+// Reason is why a URL has no file in the mirror.
 type Reason string
 
 // The reasons.
 const (
-	Robots       Reason = "robots"          // robots.txt forbids it, or could not be had
+	Robots       Reason = "robots"          // robots.txt forbids it, or was unavailable
 	OptOut       Reason = "opt-out"         // an opt-out list names it
-	Scope        Reason = "scope"           // the crawl's scope leaves it out
-	Budget       Reason = "budget"          // a limit of the crawl leaves it out
-	NoFollow     Reason = "nofollow"        // the links to it say nofollow
-	Held         Reason = "held"            // held until the operator frees it
-	Failed       Reason = "error"           // no usable answer: a failure, or a status that is not 200
+	Scope        Reason = "scope"           // out of the crawl's scope
+	Budget       Reason = "budget"          // over a limit of the crawl
+	NoFollow     Reason = "nofollow"        // links to it have nofollow
+	Held         Reason = "held"            // held for the operator
+	Failed       Reason = "error"           // no usable response: a failure, or a status other than 200
 	Gone         Reason = "gone"            // status 404 or 410
 	NoArchive    Reason = "noarchive"       // it asks not to be archived
 	Truncated    Reason = "truncated"       // its body was cut
-	TooLarge     Reason = "too large"       // its body is larger than Options.MaxBody, or than the crawl's limit
-	Damaged      Reason = "damaged"         // its record cannot be read, or its body not be decoded
-	NoOriginal   Reason = "no original"     // a revisit of what is not in the archive
-	Redirect     Reason = "redirect"        // it redirects to what is not in the mirror, or in circles
-	NotFetched   Reason = "not fetched"     // nobody asked for it
-	ByScript     Reason = "named by script" // scripts and JSON alone name it; the detail says what became of it
-	NotRewritten Reason = "not rewritten"   // of a document: it is too large to be searched for links
+	TooLarge     Reason = "too large"       // its body exceeds Options.MaxBody or the crawl's limit
+	Damaged      Reason = "damaged"         // its record is unreadable, or its body undecodable
+	NoOriginal   Reason = "no original"     // a revisit of a response that is not in the archive
+	Redirect     Reason = "redirect"        // it redirects to a URL that is not in the mirror, or in a loop
+	NotFetched   Reason = "not fetched"     // it was not requested
+	ByScript     Reason = "named by script" // only scripts and JSON name it; the detail has its outcome
+	NotRewritten Reason = "not rewritten"   // a document too large to be searched for links
 )
 
-// reasonWords are the reasons for people.
+// reasonWords are the reasons for users.
 var reasonWords = map[Reason]string{
 	Robots: "robots.txt forbids it", OptOut: "an opt-out list names it", Scope: "out of the crawl's scope",
 	Budget: "over a limit of the crawl", NoFollow: "links to it have nofollow", Held: "held for the operator",
@@ -66,9 +66,9 @@ var reasonWords = map[Reason]string{
 	NotFetched: "not requested", ByScript: "only scripts name it", NotRewritten: "too large to rewrite its links",
 }
 
-// Why explains a reason in words; detail is that of the list of what is missing.
+// Why explains a reason in words; detail is that of a Missing.
 func (r Reason) Why(detail string) string {
-	words, own := plainly.Reason(detail), cmp.Or(reasonWords[r], string(r)) // those of references are words already
+	words, own := plainly.Reason(detail), cmp.Or(reasonWords[r], string(r)) // reasons of references are words
 	switch {
 	case detail == "":
 		return own
@@ -84,7 +84,6 @@ func (r Reason) Why(detail string) string {
 	return own + ": " + words
 }
 
-// state is what became of an archived URL.
 type state uint8
 
 const (
@@ -101,23 +100,23 @@ const (
 
 var stateReasons = [...]Reason{"", Redirect, NoArchive, Truncated, Failed, Gone, NoOriginal, Damaged, TooLarge}
 
-// flags of an entry.
+// Flags of an entry.
 const (
-	kept  = 1 << iota // an older answer stands for a page that is gone
-	stale             // an older answer stands for one that could not be used
-	owner             // the file is its own: others may share it
+	kept  = 1 << iota // an older response represents a page that is gone
+	stale             // an older response represents an unusable one
+	owner             // it has the file, which others may share
 
-	unreadable // its record, or a later one of its URL, cannot be read; otherwise a damaged body was so when it was archived
+	unreadable // its record, or a later one of its URL, is unreadable; otherwise a damaged body was archived like that
 )
 
-// entry is an archived URL. There is one for each in memory: 96 bytes and its texts.
+// entry is an archived URL: 96 bytes and its strings, all in memory.
 type entry struct {
 	key     string
 	name    string                // of its file; of a redirect its target, see targetOf
-	sum     [16]byte              // of its payload's digest; zero if that is not known
+	sum     [16]byte              // of its payload's digest; zero if unknown
 	offset  int64                 // of the record that has the body
-	length  int64                 // of that record's gzip member, as the index says
-	seen    int64                 // when it was last answered so, in microseconds
+	length  int64                 // of that record's gzip member, from the index
+	seen    int64                 // time of the last such response, in microseconds
 	kind    unique.Handle[string] // its Content-Type
 	segment int32
 	final   int32 // entry at the end of a redirect; -1 if there is none
@@ -126,10 +125,10 @@ type entry struct {
 	flags   uint8
 }
 
-// maxType is how much of a Content-Type value is kept; of a longer one, what it means.
+// maxType bounds a stored Content-Type, in bytes; a longer one is normalized.
 const maxType = 256
 
-// kindOf returns a Content-Type value as it is kept: equal ones once.
+// kindOf interns a Content-Type.
 func kindOf(contentType string) unique.Handle[string] {
 	if len(contentType) > maxType {
 		contentType = mediatype.Parse(contentType).String()
@@ -143,7 +142,7 @@ type plan struct {
 	layout  layout.Layout
 }
 
-// index makes the entries known to find. They do not move after that.
+// index prepares find. Entries do not move afterwards.
 func (p *plan) index() {
 	slices.SortFunc(p.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 }
@@ -165,7 +164,7 @@ func (p *plan) has(key string) bool {
 	return ok && p.fileOf(e) != nil
 }
 
-// fileOf returns the entry whose file is that of e: itself, or the end of its redirects; nil if there is none.
+// fileOf returns the entry whose file e uses: itself, or the end of its redirects; nil without one.
 func (p *plan) fileOf(e *entry) *entry {
 	switch {
 	case e.state == isFile:
@@ -176,19 +175,18 @@ func (p *plan) fileOf(e *entry) *entry {
 	return nil
 }
 
-// maxPlace is the most bytes of a place in a page that a redirect names: what is longer is none.
 const maxPlace = 1024
 
-// placeIn returns the fragment of a Location with its "#", or "".
+// placeIn returns the fragment of a Location with its "#", or "" if that has more than 1 KiB.
 func placeIn(location string) string {
 	i := strings.IndexByte(location, '#')
-	if i < 0 || len(location)-i > maxPlace {
+	if i < 0 || len(location)-i > 1024 {
 		return ""
 	}
 	return escaped(strings.Trim(location[i:], " \t"), fragmentSafe)
 }
 
-// targetOf returns the key of what a redirect leads to, and the place in it with its "#", or "".
+// targetOf returns the key of a redirect's target and the fragment with its "#", or "".
 func targetOf(e *entry) (key, fragment string) {
 	if i := strings.IndexByte(e.name, '#'); i >= 0 { // a key has none
 		return e.name[:i], e.name[i:]
@@ -196,7 +194,7 @@ func targetOf(e *entry) (key, fragment string) {
 	return e.name, ""
 }
 
-// placeOf returns the place in its file to which a redirect leads, or "": the last that is named on the way.
+// placeOf returns the last fragment on the way of a redirect, or "".
 func (p *plan) placeOf(e *entry) (fragment string) {
 	for hops := 0; hops < maxHops && e.state == isRedirect; hops++ {
 		key, place := targetOf(e)
@@ -243,7 +241,7 @@ func (p *plan) name() {
 		}
 	}
 	names, owners := p.layout.Names(set)
-	all := strings.Join(names, "") // they take less memory than each in its own piece
+	all := strings.Join(names, "") // one string takes less memory
 	for i, s := range names {
 		e := &p.entries[set.order[i]]
 		e.name, all = all[:len(s)], all[len(s):]
@@ -268,7 +266,7 @@ func (s planned) Same(i, j int) bool {
 	return a.sum != [16]byte{} && a.sum == b.sum && a.kind == b.kind
 }
 
-// keyOf returns the canonical URL of an archived one; ok is false for what is not on the web.
+// keyOf returns the canonical form of a URL; ok is false if it is not on the web.
 func keyOf(url string) (canon.URL, bool) {
 	if !utf8.ValidString(url) {
 		return canon.URL{}, false
@@ -278,13 +276,11 @@ func keyOf(url string) (canon.URL, bool) {
 }
 
 const (
-	// maxHistory is how many captures of a URL are considered, the latest.
-	maxHistory = 64
-	// maxNotes is how many notes a Summary has.
-	maxNotes = 100
+	maxHistory = 64  // captures of a URL that are considered, the latest
+	maxNotes   = 100 // of a Summary
 )
 
-// history is the captures of a URL, in the order of time.
+// history is the captures of a URL in order of time.
 type history struct {
 	url      canon.URL
 	captures []capture
@@ -295,23 +291,22 @@ type capture struct {
 	time time.Time // to the second
 }
 
-// gatherer makes a plan of an archive.
 type gatherer struct {
 	*opened
 	options *Options
 	plan    *plan
 
 	mu      sync.Mutex
-	skipped int64 // captures of what is not on the web
-	lost    int64 // captures whose record cannot be read
+	skipped int64 // captures that are not of web URLs
+	lost    int64 // captures with an unreadable record
 
 	saved map[*entry]salvaged
 }
 
-// salvaged is what is known of an entry whose file is that of the tree before, because a record is damaged.
+// salvaged is an entry with a damaged record that keeps its previous file.
 type salvaged struct {
-	line Entry // in the map of the tree before
-	was  entry // as the archive has it
+	line Entry // of the previous map
+	was  entry // as archived
 }
 
 func gather(ctx context.Context, o *opened, options *Options, temp string) (*gatherer, error) {
@@ -349,8 +344,7 @@ func gather(ctx context.Context, o *opened, options *Options, temp string) (*gat
 	return g, nil
 }
 
-// scan gives the captures of each URL to give. They have one key of the index, and so their lines stand together, with those
-// of the URL's other spellings.
+// scan calls give with the captures of each URL. All spellings of a URL have one key of the index and adjacent lines.
 func (g *gatherer) scan(lines iter.Seq2[[]byte, error], give func(history) error) error {
 	last, together := "", map[string]*history{}
 	flush := func() error {
@@ -414,8 +408,8 @@ func (g *gatherer) add(ctx context.Context, from *warc.Places, h history) error 
 	return nil
 }
 
-// decide reads the captures of a URL, the latest first, until one counts. The latest answer does; but a wish not to be
-// archived holds for the answers before it, and a failure says nothing about them.
+// decide reads the captures of a URL, the latest first, until one counts: the latest response does, except that a failure
+// says nothing about earlier ones. noarchive also applies to earlier ones.
 func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err error) {
 	var first entry
 	noted, damaged := false, uint8(0)
@@ -425,7 +419,7 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 		}
 		if a.decision == storage.DecisionRobots && !a.linked || a.decision == storage.DecisionOwner || a.decision == "" &&
 			h.url.Path() == "/robots.txt" {
-			continue // the crawler requested it for itself
+			continue // the crawler's request for itself
 		}
 		e, err := g.judge(from, a, h.url)
 		if err != nil {
@@ -448,7 +442,7 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 			if first.state != isGone {
 				first = e
 			}
-			damaged = 0 // whatever it was, nothing is shown
+			damaged = 0 // in any case nothing is shown
 			break
 		}
 	}
@@ -456,7 +450,7 @@ func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err e
 	return first, noted, nil
 }
 
-// latestFirst returns the answers of a history, the latest first: an index knows the second only.
+// latestFirst returns the responses of a history, the latest first. An index has only the second.
 func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*version, error) bool) {
 	return func(yield func(*version, error) bool) {
 		cs := h.captures
@@ -495,7 +489,7 @@ func (g *gatherer) latestFirst(from *warc.Places, h history) func(yield func(*ve
 func (g *gatherer) cannotRead(at place, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !strings.HasSuffix(g.segments[at.segment], ".open") { // whose end a kill may have torn
+	if !strings.HasSuffix(g.segments[at.segment], ".open") { // a kill may have torn its end
 		g.lost++
 	}
 	if len(g.notes) < maxNotes {
@@ -503,7 +497,7 @@ func (g *gatherer) cannotRead(at place, err error) {
 	}
 }
 
-// salvage keeps the files of the tree before whose responses are damaged, unless the archive has a later one.
+// salvage keeps the previous files of damaged responses, unless the archive has a later one.
 func (g *gatherer) salvage(was *previous, d *disk) error {
 	isAffected := func(e entry) bool { return e.state == isDamaged || e.flags&unreadable != 0 }
 	if was.dir == "" || !slices.ContainsFunc(g.plan.entries, isAffected) {
@@ -529,7 +523,7 @@ func (g *gatherer) salvage(was *previous, d *disk) error {
 	return nil
 }
 
-// name plans where each file is. A file of the tree before cannot stand for another name than it has.
+// name plans the names of files. A salvaged file keeps its name or is dropped.
 func (g *gatherer) name() {
 	for again := true; again; {
 		again = false
@@ -581,7 +575,6 @@ func (g *gatherer) judge(from *warc.Places, a *version, url canon.URL) (entry, e
 	return e, nil
 }
 
-// judgeBody is judge for an answer whose body belongs into the mirror, if it is whole.
 func (g *gatherer) judgeBody(e *entry, a, body *version) {
 	switch {
 	case body.noArchive:
@@ -607,18 +600,17 @@ func (g *gatherer) judgeBody(e *entry, a, body *version) {
 	}
 }
 
-// newSorter returns a sorter of lines, which have no newline, whose files are in dir. It takes 8 MiB of memory.
+// newSorter returns a sorter of lines with 8 MiB of memory and files in dir.
 func newSorter(dir string) *sorted.Sorter { return sorted.New(dir, 8<<20) }
 
-// previous is what is known of the tree before: of which record each of its files is.
+// previous is the record of each file of the previous tree.
 type previous struct {
-	dir     string // "" if there is none, or nothing can be made of it
+	dir     string // "" if there is none, or it is unreadable
 	seed    maphash.Seed
-	records map[uint64]uint64 // by hashes of the file's name and of what tells the record
+	records map[uint64]uint64 // by hashes of the file's name and of the record's id and digest
 }
 
-// readPrevious reads the map of the tree before. A map that cannot be read is no obstacle: the tree is derived, and
-// then only documents are shared with it, whose bytes are compared.
+// readPrevious reads the previous map. If it is unreadable, only documents are shared, whose bytes are compared.
 func readPrevious(dir string, notes *[]string) *previous {
 	b := &previous{dir: dir, seed: maphash.MakeSeed(), records: map[uint64]uint64{}}
 	for e, err := range Map(dir) {
@@ -632,19 +624,19 @@ func readPrevious(dir string, notes *[]string) *previous {
 			continue
 		}
 		file := maphash.String(b.seed, e.File)
-		if _, has := b.records[file]; !has || e.Size > 0 { // the line with a size is that of the file's owner
+		if _, has := b.records[file]; !has || e.Size > 0 { // the line with a size is the owner's
 			b.records[file] = b.record(e.Record, e.Digest)
 		}
 	}
 	return b
 }
 
-// record tells records apart: by their ids and, since archives of others may have an id twice, their digests.
+// record hashes a record's id and digest: archives of other crawlers may have an id twice.
 func (b *previous) record(id, digest string) uint64 {
 	return maphash.String(b.seed, id+"\n"+digest)
 }
 
-// has reports whether a file of the tree before is of this record. Without a digest nobody knows.
+// has reports whether a file of the previous tree is of this record; false without a digest.
 func (b *previous) has(file string, rec *warc.Record) bool {
 	digest := rec.Fields.Get("WARC-Payload-Digest")
 	was, ok := b.records[maphash.String(b.seed, file)]

@@ -25,27 +25,25 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// Missing is a line of the list of what is missing: a URL that files of the mirror name, and that has no file there.
-// References to it are absolute.
+// Missing is a URL that files of the mirror name and that has no file. References to it are absolute.
 type Missing struct {
-	URL     string   `json:"url"` // in its canonical form
+	URL     string   `json:"url"` // canonical
 	Reason  Reason   `json:"reason"`
 	Detail  string   `json:"detail,omitempty"`  // in the crawl's words
 	Links   int64    `json:"links,omitempty"`   // files that link to it
 	Embeds  int64    `json:"embeds,omitempty"`  // files that need it to be complete
-	Scripts int64    `json:"scripts,omitempty"` // files with scripts that name it, or JSON that does
-	In      []string `json:"in"`                // the first of these files, at most three
+	Scripts int64    `json:"scripts,omitempty"` // files with scripts or JSON that name it
+	In      []string `json:"in"`                // the first maxIn of these files
 }
 
-// maxIn is how many files a line of what is missing names.
 const maxIn = 3
 
-// absent gathers what documents name and the mirror does not have.
+// absent collects what documents name and the mirror lacks.
 type absent struct {
-	lines *sorted.Sorter // "KEY\tL|E|S\tFILE", and what the ledger says of KEY, see why.String
+	lines *sorted.Sorter // "KEY\tL|E|S\tFILE", and the ledger's reason for KEY, see why.String
 	named atomic.Bool    // documents name something
-	hosts map[string]why // of hosts whose refusals the ledger counts without naming all
-	shut  map[string]why // of hosts, what came of asking for robots.txt last; without a reason if it was had
+	hosts map[string]why // of hosts whose refusals the ledger only counts
+	shut  map[string]why // of hosts, the last outcome of robots.txt; without a reason if it was fetched
 
 	unfetched func(canon.URL, bool) (string, error) // Options.Unfetched
 }
@@ -61,11 +59,7 @@ func (w why) after(was why) bool {
 	return cmp.Or(cmp.Compare(w.rank, was.rank), cmp.Compare(w.at, was.at), strings.Compare(w.detail, was.detail)) > 0
 }
 
-func newAbsent(temp string, unfetched func(canon.URL, bool) (string, error)) *absent {
-	return &absent{lines: newSorter(temp), hosts: map[string]why{}, shut: map[string]why{}, unfetched: unfetched}
-}
-
-// How a file names what is missing.
+// How a file names a missing URL.
 const (
 	byLink   = "L"
 	byEmbed  = "E" // and needs it to be complete
@@ -77,15 +71,15 @@ func (a *absent) add(u canon.URL, by, file string) error {
 	return a.lines.Add([]byte(u.Key() + "\t" + by + "\t" + file))
 }
 
-// ofLedger begins what the ledger says of a URL, which is sorted before the files that name it.
+// ofLedger begins a reason of the ledger, which sorts before the files that name the URL.
 const ofLedger = "!"
 
-// String is what a line of the sorter has of w.
+// String formats w for the sorter.
 func (w why) String() string {
 	return fmt.Sprintf("%s%d\t%d\t%s\t%s", ofLedger, w.rank, w.at, w.reason, w.detail)
 }
 
-func whyIn(line string) (w why) {
+func parseWhy(line string) (w why) {
 	f := strings.SplitN(strings.TrimPrefix(line, ofLedger), "\t", 4)
 	rank, _ := strconv.ParseInt(f[0], 10, 8)
 	w.at, _ = strconv.ParseInt(f[1], 10, 64)
@@ -93,7 +87,7 @@ func whyIn(line string) (w why) {
 	return w
 }
 
-// write writes the list. The reasons are those of the plan, else of the ledger, whose lines are sorted with it.
+// write writes the list, with the reasons of the plan or else of the ledger, whose lines it sorts in.
 func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) (err error) {
 	defer func() { err = errors.Join(err, a.lines.Close()) }()
 	if a.named.Load() {
@@ -134,7 +128,7 @@ func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error
 			m, found = Missing{URL: key}, why{reason: NotFetched}
 		}
 		if strings.HasPrefix(rest, ofLedger) {
-			if said := whyIn(rest); said.after(found) {
+			if said := parseWhy(rest); said.after(found) {
 				found = said
 			}
 			continue
@@ -186,7 +180,7 @@ func (a *absent) reason(p *plan, key string, found why, embed bool) (Reason, str
 	}
 	u, err := canon.Parse(key)
 	if err != nil {
-		return NotFetched, "", nil //nolint:nilerr // what is no URL has no host
+		return NotFetched, "", nil //nolint:nilerr // not a URL, so without a host
 	}
 	host := u.Authority().String()
 	if w, ok := a.hosts[host]; ok {
@@ -208,7 +202,7 @@ func (a *absent) reason(p *plan, key string, found why, embed bool) (Reason, str
 	return NotFetched, detail, err
 }
 
-// RecordUnreadable is the detail of Damaged where the archive is: the file should be there.
+// RecordUnreadable is the detail of Damaged if the archive is: the file should exist.
 const RecordUnreadable = "its record in the archive cannot be read"
 
 func (p *plan) reasonOf(e *entry) (Reason, string) {
@@ -242,8 +236,8 @@ func (p *plan) reasonOf(e *entry) (Reason, string) {
 	return reason, detail
 }
 
-// ask has the crawl's decisions say why what is missing was not fetched. An archived answer needs no such reason. The
-// latest of several decisions counts: their order is not the same in the ledger and in the archive.
+// ask adds the crawl's reasons for missing URLs to the lines. The latest decision counts: ledger and archive differ in
+// order.
 func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 	bad := 0
 	for l, err := range lines {
@@ -277,10 +271,10 @@ func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
 	return nil
 }
 
-// maxDetail is the most bytes of a detail.
+// maxDetail bounds a detail, in bytes.
 const maxDetail = 300
 
-// whyOf reads a line of the ledger. Its rank says how much it tells: a deferral says less than an outcome.
+// whyOf returns the reason in a line of the ledger. A deferral ranks below an outcome.
 func whyOf(l *storage.Line) why {
 	w := why{detail: l.Reason, rank: 2, at: l.Time.UnixMicro()}
 	switch l.Decision {
@@ -294,7 +288,7 @@ func whyOf(l *storage.Line) why {
 	case storage.DecisionRefuse:
 		switch l.Reason {
 		case storage.RuleNoFollow:
-			w.reason, w.rank = NoFollow, 1 // a later link may have brought it in
+			w.reason, w.rank = NoFollow, 1 // a later link may bring it in
 		case storage.RuleDepth:
 			w.reason, w.rank = Scope, 1
 		default:
@@ -302,7 +296,7 @@ func whyOf(l *storage.Line) why {
 		}
 	case storage.DecisionHold:
 		w.reason = Held
-	case storage.DecisionRobots: // that of a whole host, while it cannot be had (RFC 9309 2.3.1.4)
+	case storage.DecisionRobots: // for a whole host while it is unavailable (RFC 9309 2.3.1.4)
 		if s := l.Status; s == 0 || s >= 500 || s == 408 || s == 425 || s == 429 {
 			w.reason, w.detail = Robots, "robots.txt: "+l.Reason
 		}
@@ -328,39 +322,38 @@ func whyOf(l *storage.Line) why {
 	return w
 }
 
-// The files of the mirror that are its own.
+// The lists of a mirror.
 const (
 	MapFile     = layout.MapFile     // see Entry
 	MissingFile = layout.MissingFile // see Missing
 )
 
-// Entry is a line of the map: a URL that has a file. Lines are sorted by URL.
+// Entry is a line of the map: a URL with a file. Lines are sorted by URL.
 type Entry struct {
-	URL      string `json:"url"`                // in its canonical form
+	URL      string `json:"url"`                // canonical
 	File     string `json:"file,omitempty"`     // slash-separated, below the mirror's directory
-	Redirect string `json:"redirect,omitempty"` // the URL at the end of its redirects, whose file it is
+	Redirect string `json:"redirect,omitempty"` // the URL at the end of its redirects, which has the file
 	Status   int    `json:"status"`
-	Type     string `json:"type,omitempty"`   // value of its Content-Type field, cut to 256 bytes
-	Digest   string `json:"digest,omitempty"` // of the payload, as the archive has it
-	Record   string `json:"record,omitempty"` // id of the record that has the body
-	Date     string `json:"date,omitempty"`   // of that record
-	Seen     string `json:"seen,omitempty"`   // when the URL was last answered so, if that is later
-	Size     int64  `json:"size,omitempty"`   // of the file, in bytes; not where a line before or behind has the same file
-	// Document says of a file in which references may stand whether they were replaced: Rewritten or Unread.
-	Document string `json:"document,omitempty"`
-	Older    string `json:"older,omitempty"` // "gone", "error" or "damaged": why an older answer stands here
+	Type     string `json:"type,omitempty"`     // its Content-Type, cut to 256 bytes
+	Digest   string `json:"digest,omitempty"`   // of the payload, as archived
+	Record   string `json:"record,omitempty"`   // id of the record that has the body
+	Date     string `json:"date,omitempty"`     // of that record
+	Seen     string `json:"seen,omitempty"`     // time of the last such response, if later
+	Size     int64  `json:"size,omitempty"`     // of the file, in bytes; only in one line of a shared file
+	Document string `json:"document,omitempty"` // Rewritten or Unread for a file that may have references
+	Older    string `json:"older,omitempty"`    // why it is an older response: "gone", "error" or "damaged"
 }
 
-// The values of Entry.Document, for a file in which references may stand.
+// The values of Entry.Document.
 const (
-	Rewritten = "rewritten" // they were replaced
-	Unread    = "unread"    // they were not: it is too large, or cannot be read
+	Rewritten = "rewritten" // references were replaced
+	Unread    = "unread"    // too large or unreadable
 )
 
-// maxMapLine is the most bytes of a line of a map or list of ours: a URL has at most 8 KiB, a name 2 KiB.
+// maxMapLine bounds a line of a mirror's lists, in bytes: a URL has at most 8 KiB, a name 2 KiB.
 const maxMapLine = 256 << 10
 
-// Map returns the lines of the mirror in dir, a tree with a map. Files that would not be in it are errors.
+// Map returns the map of the mirror in dir. A file outside the mirror is an error.
 func Map(dir string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for e, err := range readLines[Entry](filepath.Join(dir, MapFile)) {
@@ -379,7 +372,7 @@ func local(name string) bool {
 		!strings.ContainsAny(name, "\\\x00")
 }
 
-// MissingLines returns what the mirror in dir names and does not have.
+// MissingLines returns the list of missing URLs of the mirror in dir.
 func MissingLines(dir string) iter.Seq2[Missing, error] {
 	return readLines[Missing](filepath.Join(dir, MissingFile))
 }
@@ -388,7 +381,7 @@ func MissingLines(dir string) iter.Seq2[Missing, error] {
 func readLines[T any](path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		f, err := durable.Open(path) // a pipe would be waited for
+		f, err := durable.Open(path) // fails for a pipe instead of waiting
 		if err != nil {
 			yield(zero, fmt.Errorf("mirror: %w", err))
 			return
@@ -412,7 +405,7 @@ func readLines[T any](path string) iter.Seq2[T, error] {
 	}
 }
 
-// marshal encodes a line. HTML is not escaped: nobody shows a line as it is.
+// marshal encodes a line without HTML escapes.
 func marshal(v any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -421,7 +414,7 @@ func marshal(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// writeSorted writes the lines of a sorter to w, without their keys, and closes it.
+// writeSorted writes the lines of a sorter without their keys, and closes it.
 func writeSorted(w io.Writer, s *sorted.Sorter) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	b := bufio.NewWriterSize(w, 64<<10)
@@ -436,12 +429,12 @@ func writeSorted(w io.Writer, s *sorted.Sorter) (err error) {
 	return b.Flush()
 }
 
-// dateForm is that of WARC-Date in our archives.
+// dateForm is that of WARC-Date in this crawler's archives.
 const dateForm = "2006-01-02T15:04:05.000000Z"
 
 func dateOf(t time.Time) string { return t.UTC().Format(dateForm) }
 
-// diff counts how two mirrors differ by their maps: by the digests of payloads.
+// diff counts how the payload digests in two mirrors' maps differ.
 func diff(before, after string, s *Summary) error {
 	next, stop := iter.Pull2(Map(before))
 	defer stop()

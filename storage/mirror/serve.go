@@ -15,23 +15,18 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// ServeOptions say which mirror is shown, and how.
+// ServeOptions configure a Handler.
 type ServeOptions struct {
-	Tree string // its directory, see Tree
-	// URL of the page that "/" leads to; without one, or if the mirror does not have it, the first page of a host
-	Start string
-
-	// Offline has browsers load nothing from elsewhere.
-	Offline bool
-
-	// AnyName answers to names of other machines, too: for who shows a mirror to a network.
-	AnyName bool
+	Tree    string // directory of the mirror, see Tree
+	Start   string // URL of the page at "/"; if the mirror lacks it, the first page of a host
+	Offline bool   // browsers load nothing from other hosts
+	AnyName bool   // also answer to names of other machines, to show the mirror to a network
 }
 
-// Handler shows a mirror to browsers of this machine: its files with the types that they had, the addresses of the web
-// as far as they have a file, and of what is missing the reason. It lists no directory, and answers only to names of
-// this machine, so that a page elsewhere cannot have it read out under a name of its own (DNS rebinding). All hosts of
-// the mirror are one origin to a browser: their scripts can read each other's pages.
+// Handler shows a mirror to browsers on this machine: its files with their original types, web addresses with a file, and
+// the reason for missing ones. It lists no directory. It answers only to names of this machine, so that a page elsewhere
+// cannot read the mirror under its own name (DNS rebinding). To a browser all hosts of the mirror are one origin: their
+// scripts can read each other's pages.
 type Handler struct {
 	options ServeOptions
 
@@ -54,7 +49,7 @@ func NewHandler(o ServeOptions) (*Handler, error) {
 	return h, err
 }
 
-// Close releases the mirror. No request may be under way.
+// Close releases the mirror. No request may be running.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,7 +66,7 @@ func (h *Handler) current() (*shown, error) {
 	defer h.mu.Unlock()
 	dir, err := os.Stat(h.options.Tree)
 	if h.shown != nil && (err != nil || os.SameFile(dir, h.shown.dir)) {
-		return h.shown, nil // or it is just being replaced
+		return h.shown, nil // or a build is just replacing it
 	}
 	if err != nil {
 		return nil, fmt.Errorf("mirror: open the mirror: %w", err)
@@ -84,12 +79,12 @@ func (h *Handler) current() (*shown, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mirror: open the mirror: %w", err)
 	}
-	// The root before stays open for the requests that use it; its finalizer closes it.
+	// The previous root stays open for running requests; its finalizer closes it.
 	h.shown = &shown{lists: lists, dir: dir, root: root, start: startOf(lists, h.options.Start)}
 	return h.shown, nil
 }
 
-// startOf returns the file that "/" leads to.
+// startOf returns the file for "/".
 func startOf(l *lists, start string) string {
 	if u, ok := keyOf(start); ok && l.urls[u.Key()] != "" {
 		return l.urls[u.Key()]
@@ -99,7 +94,7 @@ func startOf(l *lists, start string) string {
 		if !mediatype.Parse(l.files[f].contentType).IsHTML() {
 			continue
 		}
-		// The shortest is nearest to a host's first page.
+		// The shortest is closest to a host's first page.
 		if file == "" || len(url) < len(best) || len(url) == len(best) && url < best {
 			best, file = url, f
 		}
@@ -111,7 +106,7 @@ func startOf(l *lists, start string) string {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	if !h.options.AnyName && !isHere(r.Host) {
+	if u, err := canon.Parse("http://" + r.Host + "/"); !h.options.AnyName && (err != nil || !u.Authority().Loopback()) {
 		refuse(w, http.StatusForbidden, "This mirror is shown under names of this machine only", "", "")
 		return
 	}
@@ -136,12 +131,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.elsewhere(w, r)
 }
 
-func isHere(host string) bool {
-	u, err := canon.Parse("http://" + host + "/")
-	return err == nil && u.Authority().Loopback()
-}
-
-// offline lets a page have everything from its own mirror, and nothing from elsewhere.
+// offline allows a page everything from its own mirror, and nothing from elsewhere.
 const offline = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'self'"
 
 func (h *Handler) file(w http.ResponseWriter, r *http.Request, m *shown, name string) {
@@ -162,12 +152,12 @@ func (h *Handler) file(w http.ResponseWriter, r *http.Request, m *shown, name st
 	if t := m.files[name].contentType; t != "" && httpguts.ValidHeaderFieldValue(t) {
 		w.Header().Set("Content-Type", t)
 	} else {
-		w.Header().Del("X-Content-Type-Options") // nothing is known of it: the server guesses, and browsers may
+		w.Header().Del("X-Content-Type-Options") // unknown type: the server guesses, and browsers may
 	}
 	http.ServeContent(w, r, "", fi.ModTime(), f)
 }
 
-// elsewhere answers for an address that is no file: /HOST/PATH?QUERY is read as that URL.
+// elsewhere answers for an address without a file: it reads /HOST/PATH?QUERY as that URL.
 func (m *shown) elsewhere(w http.ResponseWriter, r *http.Request) {
 	var reason why
 	url := ""
@@ -188,7 +178,7 @@ func (m *shown) elsewhere(w http.ResponseWriter, r *http.Request) {
 	refuse(w, http.StatusNotFound, "This page is not in the copy", reason.detail, url)
 }
 
-// originals returns the URLs that a path of the mirror may stand for.
+// originals returns the URLs that a path of the mirror may mean.
 func originals(r *http.Request) (us []canon.URL) {
 	host, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	host, port, ok := strings.Cut(host, "+")
@@ -212,7 +202,7 @@ func redirect(w http.ResponseWriter, file string) {
 	w.WriteHeader(http.StatusFound)
 }
 
-// refuse answers with a page that no text in it can make run anything. url, if it is given, becomes a link.
+// refuse answers with a page in which no text can run. url, if given, becomes a link.
 func refuse(w http.ResponseWriter, status int, title, text, url string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")

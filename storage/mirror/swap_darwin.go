@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange gives each of two directories the other's name, at once.
+// exchange swaps the names of two directories atomically.
 func exchange(a, b string) error {
 	err := unix.RenamexNp(a, b, unix.RENAME_SWAP)
 	switch {
@@ -20,5 +20,4 @@ func exchange(a, b string) error {
 	return nil
 }
 
-// syncTree asks for everything to be made durable.
 func syncTree(string) error { return unix.Sync() }

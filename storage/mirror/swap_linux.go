@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange gives each of two directories the other's name, at once.
+// exchange swaps the names of two directories atomically.
 func exchange(a, b string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	switch {
@@ -20,8 +20,7 @@ func exchange(a, b string) error {
 	return nil
 }
 
-// syncTree makes everything below a directory durable: the whole file system, which is one call for any number of
-// files.
+// syncTree syncs the whole file system: one call for any number of files.
 func syncTree(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/url"
 	"os"
 	"path"
@@ -28,16 +27,15 @@ import (
 	"curtsy/storage/warc"
 )
 
-// maxDocument is the most bytes of a document that is searched for references: as much as the crawler reads of a page.
+// maxDocument bounds a document that is searched for references, in bytes: as much as the crawler reads of a page.
 const maxDocument = 10 << 20
 
-// smallDocument is the most bytes of a document that is read beside others.
+// smallDocument is the size up to which documents are read concurrently.
 const smallDocument = 512 << 10
 
-// maxRewritten is the most bytes that such a document may become.
+// maxRewritten bounds the rewritten document.
 const maxRewritten = 8 * maxDocument
 
-// writer writes the files of a plan.
 type writer struct {
 	*gatherer
 	disk   *disk
@@ -46,33 +44,23 @@ type writer struct {
 	absent *absent
 
 	scripts *script.Listing
-	large   chan struct{} // full while a large document is read: one at a time
+	large   chan struct{} // full during the read of a large document: one at a time
 
 	files, octets, written, shared, rewritten, unread, kept, stale, pages, redirects, nowhere atomic.Int64
 
 	mu      sync.Mutex
 	removed map[string]int64
-	bad     map[*entry]state // answers that turned out to be none: the tree must be planned without them
+	bad     map[*entry]state // unreadable responses: the tree must be planned without them
 }
 
 func (w *writer) run(ctx context.Context) error {
-	return w.each(ctx, func(yield func(*entry) bool) {
-		for i := range w.plan.entries {
-			if !yield(&w.plan.entries[i]) {
-				return
-			}
-		}
-	})
-}
-
-func (w *writer) each(ctx context.Context, entries iter.Seq[*entry]) error {
 	group, ctx := errgroup.WithContext(ctx)
 	work := make(chan *entry, 64)
 	group.Go(func() error {
 		defer close(work)
-		for e := range entries {
+		for i := range w.plan.entries {
 			select {
-			case work <- e:
+			case work <- &w.plan.entries[i]:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -95,8 +83,7 @@ func (w *writer) each(ctx context.Context, entries iter.Seq[*entry]) error {
 	return group.Wait()
 }
 
-// entry writes what an entry has in the mirror: its file, if that is its own, and its line of the map. A redirect's
-// line is made of its final entry's record.
+// entry writes an entry's file, if it owns it, and its line of the map. A redirect's line has no record.
 func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 	to := w.plan.fileOf(e)
 	if to == nil {
@@ -150,7 +137,7 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 	if e.flags&owner != 0 {
 		line.Size, line.Document, err = w.file(ctx, e, src, rec, date, doc)
 		if state, damaged := damage(err); damaged {
-			if wrong := src.whole(); wrong != nil { // its record is, not only its body
+			if wrong := src.whole(); wrong != nil { // not only its body is damaged
 				e.flags |= unreadable
 				w.cannotRead(place{e.segment, e.offset, e.length}, fmt.Errorf("%s: %w", e.key, wrong))
 			}
@@ -173,17 +160,16 @@ func (w *writer) tell(line Entry) error {
 	if err != nil {
 		return err
 	}
-	return w.lines.Add([]byte(line.URL + "\t" + text)) // the URL is what it is sorted by
+	return w.lines.Add([]byte(line.URL + "\t" + text)) // sorted by URL
 }
 
-// document is a worker's memory for documents.
 type document struct {
 	from warc.Places
 	head bytes.Buffer
-	text []byte // of the document that is read; what is found in it shares its memory
+	text []byte // of the current document; strings found in it share its memory
 }
 
-// file writes the file of an entry, or shares it with the tree before.
+// file writes the file of an entry, or shares it with the previous tree.
 func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Record, date time.Time, doc *document) (
 	size int64, read string, err error) {
 	archived, err := answer.Read(rec, 0)
@@ -212,7 +198,9 @@ func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Rec
 			return 0, "", err
 		}
 	}
-	if rewrite == nil || isModule && !imports(doc.text) {
+	imports := false
+	script.Imports(doc.text, func(int, int, string) { imports = true })
+	if rewrite == nil || isModule && !imports {
 		return w.copy(e, from, rec, whole(), date)
 	}
 	var out []byte
@@ -234,7 +222,7 @@ func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Rec
 	return size, Unread, err
 }
 
-// read reads a document, at most maxDocument bytes and one. A large one waits for its turn, which ends with release.
+// read reads a document, at most maxDocument bytes and one. A large one waits for its turn, which release ends.
 func (w *writer) read(ctx context.Context, doc *document, src io.Reader) (release func(), err error) {
 	doc.head.Reset()
 	_, err = io.CopyN(&doc.head, src, smallDocument)
@@ -275,11 +263,6 @@ func (w *writer) names(doc *document, e *entry) error {
 	return nil
 }
 
-func imports(text []byte) (yes bool) {
-	script.Imports(text, func(int, int, string) { yes = true })
-	return yes
-}
-
 // errOurs marks errors that are not a document's.
 var errOurs = errors.New("list missing files")
 
@@ -302,7 +285,16 @@ func (w *writer) rewrite(e *entry, rewrite markup.Rewriter, doc *document) ([]by
 		}, nowhere: func() { w.nowhere.Add(1) }}
 	out, err := rewrite(doc.text, markup.Options{
 		URL: u, ContentType: e.kind.Value(), RemoveBase: true, RemovePolicy: true, Declare: true, Previews: true,
-		Removed: w.remove, Most: maxRewritten,
+		Removed: func(r markup.Removal) {
+			what := strings.ToLower(strings.Clone(r.Element) + " " + r.Attr)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if _, has := w.removed[what]; !has && len(w.removed) >= maxNotes {
+				what = "other" // a document may invent any number of names
+			}
+			w.removed[what]++
+		},
+		Most: maxRewritten,
 		Script: func(text, kind string, base canon.URL) {
 			if script.IsElement(kind) {
 				failed = errors.Join(failed, w.scripts.Read([]byte(text), base, e.name))
@@ -315,17 +307,7 @@ func (w *writer) rewrite(e *entry, rewrite markup.Rewriter, doc *document) ([]by
 	return out, err
 }
 
-func (w *writer) remove(r markup.Removal) {
-	what := strings.ToLower(strings.Clone(r.Element) + " " + r.Attr)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, has := w.removed[what]; !has && len(w.removed) >= maxNotes {
-		what = "other" // names of members are a document's own
-	}
-	w.removed[what]++
-}
-
-// put writes a file whose bytes are known, unless the tree before has them.
+// put writes a file with known bytes, unless the previous tree has the same.
 func (w *writer) put(name string, octets []byte, date time.Time) (int64, error) {
 	size := int64(len(octets))
 	if fi := w.old(name); fi != nil && fi.Size() == size && fi.ModTime().Equal(date) &&
@@ -341,8 +323,8 @@ func (w *writer) put(name string, octets []byte, date time.Time) (int64, error) 
 	})
 }
 
-// copy writes a body as it is. The file before is the same if it has the same name and is of the same record, and its
-// date is that of the record: who changed it since changed its date.
+// copy writes a body as it is. The previous file is the same if it has the same name and record, and still the record's
+// date: any edit changes that.
 func (w *writer) copy(e *entry, from *source, rec *warc.Record, src io.Reader,
 	date time.Time) (size int64, read string, err error) {
 	if fi := w.old(e.name); fi != nil && fi.ModTime().Equal(date) && fi.Size() <= w.options.maxBody() &&
@@ -361,7 +343,7 @@ func (w *writer) copy(e *entry, from *source, rec *warc.Record, src io.Reader,
 	return size, "", err
 }
 
-// again gives a file of the tree before to the new one as it is, and returns its size.
+// again links or copies a file of the previous tree into the new one and returns its size.
 func (w *writer) again(name string) (int64, error) {
 	fi := w.disk.old(name)
 	if fi == nil {
@@ -376,7 +358,7 @@ func (w *writer) again(name string) (int64, error) {
 	return fi.Size(), err
 }
 
-// old returns a file of the tree before that may be shared, or nil.
+// old returns a previous file that may be shared, or nil.
 func (w *writer) old(name string) os.FileInfo {
 	if w.options.Fresh {
 		return nil
@@ -392,12 +374,12 @@ func (w *writer) share(name string) (bool, error) {
 	return done, err
 }
 
-// rewriterOf returns how documents of a media type are rewritten; nil for those that are copied as they are. Servers
-// that do not know the type of a web manifest, or of any file, are common: then the file's name tells it.
+// rewriterOf returns the rewriter of a media type, or nil if files are copied as they are. Servers often name no or a
+// wrong type for web manifests, so the file's name counts.
 func rewriterOf(contentType, file string) markup.Rewriter {
 	base := path.Base(strings.ToLower(file))
 	if script.IsJavaScript(mediatype.Parse(contentType).Name, base) {
-		return markup.Module // unless it imports nothing
+		return markup.Module // for modules with imports
 	}
 	switch mediatype.Parse(contentType).Name {
 	case "application/json", "text/json", "text/plain", "application/octet-stream":
@@ -424,18 +406,17 @@ func rewriterOf(contentType, file string) markup.Rewriter {
 	return nil
 }
 
-// linker decides on the references of one document.
 type linker struct {
 	plan     *plan
-	url      canon.URL // the document's own
+	url      canon.URL // of the document
 	file     string    // its name
-	previews bool      // what a page names for others to show is missed
+	previews bool      // missing previews are listed
 	missing  func(url canon.URL, embed bool)
 	loads    func(script canon.URL) // the document loads a script
-	nowhere  func()                 // a reference was replaced by one that leads to nothing
+	nowhere  func()                 // a reference was replaced by nowhere
 }
 
-// visit is a markup.Visit: relative for what is in the mirror, absolute for what is not.
+// visit is a markup.Visit: references are relative to what the mirror has, else absolute.
 func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 	if ref.Role == markup.Base {
 		return "", false
@@ -449,7 +430,7 @@ func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 		return fragment, ref.Base.Key() != l.url.Key()
 	}
 	if ref.Role == markup.Service {
-		return u.String() + fragment, true // something answers there, or nothing does
+		return u.String() + fragment, true // only the site can answer
 	}
 	if ref.Role == markup.Script {
 		l.loads(u)
@@ -457,7 +438,7 @@ func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 	if e, ok := l.plan.find(u.Key()); ok {
 		if file := l.plan.fileOf(e); file != nil {
 			if place := l.plan.placeOf(e); place != "" {
-				fragment = place // Fetch 4.4: it counts, not the link's
+				fragment = place // it overrides the link's (Fetch 4.4)
 			}
 			return relative(l.file, file.name) + fragment, true
 		}
@@ -468,24 +449,24 @@ func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 	return u.String() + fragment, true
 }
 
-// nowhere is a reference that leads to nothing, whatever it stands in.
+// nowhere is a reference that leads nowhere.
 const nowhere = "about:invalid"
 
-// unusual decides on a reference to no canonical URL. Absolute ones stay: mailto:, data:, and those that no browser can
-// read. Relative ones must not, for they would now be relative to the mirror.
+// unusual decides on a reference without canonical URL. Absolute ones stay: mailto:, data:, and those that no browser can
+// read. Relative ones must not, since they would be relative to the mirror.
 func (l *linker) unusual(ref markup.Ref, reason canon.Reason) (replacement string, replace bool) {
 	raw := strings.Trim(ref.Raw, " \t\n\f\r")
 	base := ref.Base
 	if ref.Role.Requisite() && isFileURL(raw) {
 		l.nowhere()
-		return nowhere, true // no page from the web gets one, but the copy of a page could, opened as a file
+		return nowhere, true // a browser refuses it to a web page, but not to a copy on disk
 	}
 	if base.IsZero() {
 		if _, err := l.url.Resolve(raw); canon.ReasonOf(err) == canon.Scheme || canon.ReasonOf(err) == canon.NoHost {
 			return "", false
 		}
 		l.nowhere()
-		return nowhere, true // the page's base is no place on the web
+		return nowhere, true // the page's base is not on the web
 	}
 	if reason != canon.TooLong {
 		return "", false
@@ -499,7 +480,7 @@ func (l *linker) unusual(ref markup.Ref, reason canon.Reason) (replacement strin
 	return nowhere, true
 }
 
-// isFileURL reports whether a browser takes s for a file: URL. It drops tabs and line ends (URL Standard 4.4).
+// isFileURL reports whether a browser reads s as a file: URL. Browsers drop tabs and line ends (URL Standard 4.4).
 func isFileURL(s string) bool {
 	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s[:min(len(s), 64)])
 	return len(s) >= len("file:") && strings.EqualFold(s[:len("file:")], "file:")
@@ -520,15 +501,14 @@ func relative(from, to string) string {
 	return to
 }
 
-// Characters that stand in a reference as they are. In a path they are few, so that the path can stand in any
-// attribute, in a srcset and in a style sheet.
+// Characters without escape in a reference. In a path they are few, so that it fits any attribute, srcset and style sheet.
 var (
 	pathSafe     = octets("-._~@=+/")
 	fragmentSafe = octets("-._~@=+/#%!$&*:;?|^[]{}`,()")
 	tooLongSafe  = octets("-._~@=+/#%!$&*:;?|^[]{}`,()'")
 )
 
-// octets is a set of bytes: letters, digits and these.
+// octets is the set of letters, digits and these bytes.
 func octets(these string) *[256]bool {
 	var set [256]bool
 	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + these) {

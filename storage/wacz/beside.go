@@ -18,25 +18,24 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// beside are the index and the lists of pages, which players believe: they are held against the archive. Accounts of
-// both are sorted into one, so that what belongs together stands side by side.
+// beside compares the index and page lists, which players trust, with the archive. Both accounts are sorted into one.
 type beside struct {
 	p        *Package
-	captures *sorted.Sorter // what stands where, by the archive and by the index
-	pages    *sorted.Sorter // URLs and times, by the archive and by the lists
-	off      map[string]int // by file, what is not so
+	captures *sorted.Sorter // places of records, by archive and index
+	pages    *sorted.Sorter // URLs and times, by archive and lists
+	off      map[string]int // mismatches by file
 }
 
 const (
 	sortLimit     = 8 << 20
-	maxTold       = 20       // of a file
-	bundleMaxLine = 16 << 20 // lists of other tools hold the texts of pages
+	maxTold       = 20       // findings of a file
+	bundleMaxLine = 16 << 20 // other tools' lists have the texts of pages
 	byArchive     = "\x00a"
 	byOthers      = "\x00o"
 )
 
-// isIndex and isPages say what a file is by its name in the package. isIndex passes over index.idx, which only says
-// where blocks of index.cdx.gz begin.
+// isIndex reports whether a file of the package is an index. It excludes index.idx, which only has the places of blocks
+// in index.cdx.gz.
 func isIndex(name string) bool {
 	return strings.HasPrefix(name, "indexes/") &&
 		(strings.HasSuffix(name, ".cdxj") || strings.HasSuffix(name, ".cdx.gz") || strings.HasSuffix(name, ".cdxj.gz"))
@@ -46,7 +45,6 @@ func isPages(name string) bool {
 	return strings.HasPrefix(name, "pages/") && strings.HasSuffix(name, ".jsonl")
 }
 
-// compareBeside holds index and lists of pages against the archive.
 func (p *Package) compareBeside(ctx context.Context) (err error) {
 	b := &beside{p: p, captures: sorted.New(p.dir, sortLimit), pages: sorted.New(p.dir, sortLimit),
 		off: map[string]int{}}
@@ -79,7 +77,7 @@ func (p *Package) compareBeside(ctx context.Context) (err error) {
 	return b.settle(ctx, b.pages, false, "no answer of that URL and time is archived")
 }
 
-// archived takes what the archive holds. The audit tells what is damaged.
+// archived adds the captures of the archive. The audit reports damage.
 func (b *beside) archived(ctx context.Context, file string) error {
 	name := strings.TrimPrefix(b.p.names[file], b.p.name+":")
 	return cdxj.Captures(ctx, file, func(l *cdxj.Line) error {
@@ -89,7 +87,7 @@ func (b *beside) archived(ctx context.Context, file string) error {
 	})
 }
 
-// capture is where a record stands, and what it is: of other tools, whose digests and times are of many kinds, its URL.
+// capture formats a record's place and content; for other tools, with digests and times of many kinds, only its URL.
 func (b *beside) capture(l *cdxj.Line, name, by string) []byte {
 	what := ""
 	if b.p.ours {
@@ -118,7 +116,7 @@ func (b *beside) line(name string, text []byte) error {
 	return b.captures.Add(b.capture(&l, name, byOthers))
 }
 
-// page takes a line of a list of pages, of which the first says what the list is.
+// page adds a line of a page list. Its first line describes the list.
 func (b *beside) page(name string, text []byte) error {
 	var of struct {
 		Format string `json:"format"`
@@ -154,7 +152,7 @@ func (b *beside) lines(ctx context.Context, file, name string, take func(name st
 		}
 		in = io.LimitReader(z, fi.Size()*maxGrowth+spare)
 	}
-	var own error // ours, not the file's
+	var own error // not the file's
 	err = scanLines(ctx, in, func(line []byte) error {
 		own = take(name, line)
 		return own
@@ -185,11 +183,11 @@ func scanLines(ctx context.Context, r io.Reader, take func([]byte) error) error 
 	return in.Err()
 }
 
-// settle goes through sorted accounts. The archive's come first of what is the same. With whole, each record of a
-// package of ours must have a line, and one only.
+// settle compares the sorted accounts, with the archive's first. With whole, each record of this crawler's package must
+// have exactly one line.
 func (b *beside) settle(ctx context.Context, s *sorted.Sorter, whole bool, missing string) error {
 	var last []byte
-	var names []string // of the archive's files that hold it
+	var names []string // of the archive's files that have it
 	lines := 0
 	end := func() {
 		if whole && b.p.ours && len(names) > lines {
@@ -228,8 +226,8 @@ func cutLast(b []byte) (head, tail []byte) {
 
 func words(b []byte) string { return short(strings.ReplaceAll(string(b), "\x00", " ")) }
 
-// stray tells what is not so in a file, the first of it, and counts the rest. In packages of other crawlers that is no
-// violation: what a list of theirs means, and how their index writes a URL, is theirs to say.
+// stray reports the first mismatches of a file and counts the rest. For other crawlers they are notes: their lists and
+// indexes may follow other rules.
 func (b *beside) stray(name, text string) {
 	const asked = "an index and page lists that match the archive (reference of audit findings)"
 	b.off[name]++

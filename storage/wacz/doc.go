@@ -1,47 +1,27 @@
 // Package wacz packs a crawl into one WACZ 1.1.1 file (https://specs.webrecorder.net/wacz/1.1.1/).
 //
-// # What is in it
-//
-//	archive/*.warc.gz            the segments as they are, stored without a second compression, so that one record can be
-//	                             read by its offset
-//	indexes/index.cdxj           the index, one sorted file; or, from 2 MiB on,
-//	indexes/index.cdx.gz, .idx   the same as ZipNum: gzip members of 1,024 lines each, and where each begins
-//	pages/pages.jsonl            HTML pages that were answered with 200: URL, time, title, size, seed or not
-//	pages/extraPages.jsonl       those beyond the first 10,000; seeds are in the first file always
-//	ledger/*, report/*           what the caller gives: the ledger of decisions, the report, the audit
+//	archive/*.warc.gz            the segments, stored without further compression: records can be read by offset
+//	indexes/index.cdxj           the sorted index; or, from 2 MiB on,
+//	indexes/index.cdx.gz, .idx   the same as ZipNum: gzip members of 1,024 lines each, and the start of each
+//	pages/pages.jsonl            HTML pages with status 200: URL, time, title, size, seed or not
+//	pages/extraPages.jsonl       those after the first 10,000, except seeds
+//	ledger/*, report/*           files of the caller: the ledger, the report, the audit
 //	datapackage.json             the manifest: size and SHA-256 of each of these
 //	datapackage-digest.json      the manifest's SHA-256, and signatures of it
 //
-// # Two passes
+// Segments are read twice, since not every reader accepts a stored ZIP entry with its size and checksum after it. The first
+// pass finds pages and records to leave out, and computes digests; the second copies, and fails if the digests differ.
+// Memory depends only on the number of seeds and noarchive pages in the ledger.
 //
-// A ZIP entry has its size and checksum in front of it unless they are put behind, and not every reader takes a stored
-// entry of that kind. So segments are read twice. The first pass reads their records: it finds pages and what must stay
-// out, and computes digests. The second copies bytes, and fails if they are not those of the first. Memory does not
-// depend on the archive's size, but for the ids of seeds, and of pages that ask not to be archived, that the ledger
-// names. Lists and indexes are gathered in temporary files.
+// A crawl stores no body of a noarchive page unless its operator insists, and then only for the operator (politeness rule
+// 19). Pack omits such responses and revisits with their lines in index and page list, but keeps request and metadata. The
+// manifest names the segment, the number of records omitted, and the digest of the original segment.
 //
-// # Pages that ask not to be archived
+// The same input, program and key give the same bytes: dates are the crawl's, the last of archive and ledger, and
+// signatures are deterministic (RFC 6979, RFC 8032).
 //
-// A crawl keeps no body of a page that says noarchive, unless its operator insists; then the bodies are for the
-// operator alone (politeness rule 19). Pack leaves such records out: the exchange's request and metadata stay, the
-// response or revisit goes, with its line of the index and of the list of pages. The manifest says which segment that
-// happened to, how many records it lost, and the digest of the segment as it was. The noarchive is said by the metadata
-// record of the exchange, or the ledger's line that names the record.
-//
-// # The same crawl gives the same file
-//
-// All dates are the crawl's, the last one of archive and ledger; signatures are deterministic (RFC 6979, RFC 8032). So
-// the same input, packed by the same program with the same key, gives the same bytes.
-//
-// # Signatures
-//
-// Players verify the anonymous signature of https://specs.webrecorder.net/wacz-auth/: ECDSA over P-384 with SHA-256, of
-// the manifest's hash as text, r and s one behind the other. The ledger's key is an Ed25519 key; the P-384 key is
-// derived from its seed (HKDF-SHA-256), so that there is one secret to keep. Beside it stands a signature by the
-// ledger's key itself, which ties the file to the heads of that ledger. Either proves that the file is as the owner of
-// the key packed it, and no more.
-//
-// # What the package never does
-//
-// It changes no record, follows no link out of the folders it is given, and overwrites no file.
+// Players verify the anonymous signature of https://specs.webrecorder.net/wacz-auth/: ECDSA over P-384 with SHA-256 of the
+// manifest's hash as text, r followed by s. To keep a single secret, its key is derived from the seed of the ledger's
+// Ed25519 key (HKDF-SHA-256). A signature by the ledger's key itself ties the file to the heads of that ledger. Both prove
+// only that the file is as the key's owner packed it.
 package wacz

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	maxPlain   = 2 << 20 // bytes of an index that players are given whole
+	maxPlain   = 2 << 20 // bytes of an index that players load whole
 	blockLines = 1024    // of a ZipNum block
 	maxLine    = 1 << 20 // bytes of a line of an index
 )
@@ -36,7 +36,7 @@ func (s *survey) lines(ctx context.Context) (_ *spool.Spool, err error) {
 	return to, nil
 }
 
-// zipNum writes an index as ZipNum: blocks of lines, each a gzip member, to blocks, and to index where each begins.
+// zipNum writes an index as ZipNum: gzip members of lines to blocks, and the start of each to index.
 func zipNum(ctx context.Context, r io.Reader, blocks, index *spool.Spool) error {
 	if _, err := io.WriteString(index,
 		`!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}`+"\n"); err != nil {
@@ -71,7 +71,7 @@ func zipNum(ctx context.Context, r io.Reader, blocks, index *spool.Spool) error 
 				break
 			}
 			if first, err = lines.ReadSlice('\n'); err != nil {
-				break // the end, which the next block finds
+				break // the next block finds the end
 			}
 		}
 		if err := z.Close(); err != nil {
@@ -89,23 +89,21 @@ func zipNum(ctx context.Context, r io.Reader, blocks, index *spool.Spool) error 
 	}
 }
 
-// maxPages is how many pages that are no seeds the first list has; players load all of it before they show anything.
+// maxPages bounds the pages other than seeds in the first list, which players load whole.
 const maxPages = 10_000
 
-// page is a line of a list of pages.
 type page struct {
 	ID    string `json:"id"` // the UUID of the archived record
 	URL   string `json:"url"`
 	Time  string `json:"ts"`
 	Title string `json:"title,omitempty"`
 	Seed  bool   `json:"seed,omitempty"`
-	Size  int64  `json:"size,omitempty"` // bytes of the answer as archived
+	Size  int64  `json:"size,omitempty"` // bytes of the response as archived
 }
 
-// stamp writes a time as RFC 3339, to the microsecond as the archive has it.
+// stamp formats a time as RFC 3339, to the microsecond as in the archive.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
-// list is a file of pages.
 type list struct {
 	spool *spool.Spool
 	n     int64

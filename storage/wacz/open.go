@@ -26,39 +26,36 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// Package is a WACZ file that was opened.
+// Package is an opened WACZ file.
 type Package struct {
 	audit.Silent
 
-	// Files are the WARC files in it, unpacked, in the order of their names.
-	Files []string
-	// Ledger is the folder of the ledger in it, which is not there if it has none.
-	Ledger string
+	Files  []string // its WARC files, unpacked, sorted by name
+	Ledger string   // directory of its ledger, which does not exist if it has none
 
 	name   string
 	dir    string
 	check  audit.PackageCheck
 	found  []finding.Finding
 	says   []string
-	signer string   // verifier key of the ledger's key that signed
-	before []string // the keys that gave their place to it, by notes that both have signed
-	names  map[string]string
-	whole  map[string]string // SHA-256 of segments before the packer left something out, as the manifest states it
-	ours   bool              // this crawler packed it, or a ledger stands in it
-	beside []string          // the index and the lists of pages, unpacked
+	signer string            // verifier key of the ledger's key that signed
+	before []string          // keys that it replaced, by rotation notes with both signatures
+	names  map[string]string // in the package, by file
+	whole  map[string]string // SHA-256 of segments before the packer omitted records, by the manifest
+	ours   bool              // this crawler packed it, or it has a ledger
+	beside []string          // index and page lists, unpacked
 }
 
-// errNoPackage says that a file is no WACZ file.
 var errNoPackage = errors.New("it is not a WACZ file")
 
-// maxGrowth and spare bound what a file unpacks to: so many times its size, and so much more. Plain WARC and ledgers
-// shrink to a tenth; what grows further is a bomb.
+// maxGrowth and spare bound the unpacked size: a multiple of the file's, and a constant. Plain WARC and ledgers shrink to
+// a tenth; more is a bomb.
 const (
 	maxGrowth = 30
 	spare     = 1 << 30
 )
 
-// Open checks the WACZ file and unpacks its archive and its ledger into dir, an empty folder.
+// Open checks the WACZ file and unpacks its archive and ledger into dir, an empty directory.
 func Open(ctx context.Context, file, dir string) (*Package, error) {
 	fail := func(err error) (*Package, error) { return nil, fmt.Errorf("audit: %s: %w", file, err) }
 	z, err := zip.OpenReader(file)
@@ -113,7 +110,7 @@ func Open(ctx context.Context, file, dir string) (*Package, error) {
 	return p, nil
 }
 
-// entries are the files in the package by name, the first of each.
+// entries returns the files in the package by name, the first of each.
 func (p *Package) entries(z *zip.Reader) map[string]*zip.File {
 	all := map[string]*zip.File{}
 	for _, f := range z.File {
@@ -158,7 +155,7 @@ func (p *Package) manifest(entries map[string]*zip.File) (m bundleManifest) {
 	return m
 }
 
-// entry checks one file against the manifest, and unpacks it if the audit reads it. It returns how much may still come.
+// entry checks a file against the manifest, and unpacks it if the audit reads it. It returns the remaining limit.
 func (p *Package) entry(ctx context.Context, f *zip.File, r resource, listed bool, left int64) (int64, error) {
 	to, err := p.place(f.Name)
 	if err != nil {
@@ -184,7 +181,7 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r resource, listed boo
 		if err != nil {
 			return left, err
 		}
-		defer file.Close() //nolint:errcheck // a copy; what did not get there is missed when it is read
+		defer file.Close() //nolint:errcheck // a copy; reading it later shows what is missing
 		out = io.MultiWriter(h, file)
 	}
 	n, err := copyAll(ctx, out, io.LimitReader(in, left+1))
@@ -221,7 +218,7 @@ func (p *Package) compare(r resource, n int64, hash string) {
 	}
 }
 
-// place is where a file is unpacked: "" for what the audit does not read.
+// place returns the path to unpack a file to, "" for one that the audit does not read.
 func (p *Package) place(name string) (string, error) {
 	folder, base, _ := strings.Cut(name, "/")
 	lower := strings.ToLower(name)
@@ -245,7 +242,7 @@ func (p *Package) place(name string) (string, error) {
 	return to, os.MkdirAll(filepath.Dir(to), 0o700)
 }
 
-// plain is a name with nothing in it but letters, digits and what cannot mean anything to a file system.
+// plain replaces all but letters, digits and harmless characters in a file name.
 func plain(name string) string {
 	name = strings.TrimLeft(strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
@@ -257,8 +254,8 @@ func plain(name string) string {
 	return name[max(0, len(name)-100):]
 }
 
-// isPlain reports whether a path below the ledger's folder is one that a ledger of ours has: its own files, or those of
-// tiles and checkpoints.
+// isPlain reports whether a path below the ledger's directory may be one of this crawler's ledger: its own files, tiles
+// or checkpoints.
 func isPlain(name string) bool {
 	parts := strings.Split(name, "/")
 	for _, part := range parts {
@@ -269,7 +266,7 @@ func isPlain(name string) bool {
 	return len(parts) == 1 || len(parts) <= maxDeep && (parts[0] == "tile" || parts[0] == "checkpoints")
 }
 
-// maxDeep is how deep tiles lie: tile, level, and the digits of their number, three to a folder.
+// maxDeep is the depth of tiles: tile, level, and the digits of their number, three to a directory.
 const maxDeep = 12
 
 func (p *Package) bad(what, required, observed string) {
@@ -277,7 +274,7 @@ func (p *Package) bad(what, required, observed string) {
 	p.find(false, what, required, observed)
 }
 
-// note reports what is no fault, or none of this crawler's.
+// note reports an oddity that is no violation, or not by this crawler.
 func (p *Package) note(what, required, observed string) { p.find(true, what, required, observed) }
 
 func (p *Package) find(note bool, what, required, observed string) {
@@ -287,10 +284,10 @@ func (p *Package) find(note bool, what, required, observed string) {
 	}
 }
 
-// maxFound bounds what is kept; the rest is counted.
+// maxFound bounds the findings kept; the rest is only counted.
 const maxFound = 10_000
 
-// short bounds a text that comes from the file.
+// short bounds a text from the file.
 func short(s string) string {
 	if len(s) > 200 {
 		return strings.ToValidUTF8(s[:200], "") + "…"
@@ -298,7 +295,7 @@ func short(s string) string {
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
-// unreadable names a file of the archive that the audit cannot read: it may hold anything.
+// unreadable reports a file of the archive that the audit cannot read: it may contain anything.
 func (p *Package) unreadable(name string) {
 	const asked = "only files in archive/ that the audit reads: *.warc and *.warc.gz"
 	what := "its content is not audited"
@@ -317,11 +314,11 @@ const (
 	manifestName = "datapackage.json"
 	digestName   = "datapackage-digest.json"
 
-	// maxManifest bounds both. Each file in the package takes some 200 octets of the first.
+	// maxManifest bounds both. Each file in the package takes some 200 bytes of the first.
 	maxManifest = 32 << 20
 )
 
-// bundleManifest is datapackage.json, as far as the audit looks at it.
+// bundleManifest is the part of datapackage.json that the audit checks.
 type bundleManifest struct {
 	Profile   string     `json:"profile"`
 	Version   string     `json:"wacz_version"`
@@ -343,7 +340,7 @@ func (m *bundleManifest) ours() bool {
 
 var errLarge = fmt.Errorf("it is larger than %d MiB", maxManifest>>20)
 
-// bundleSmall reads an entry that must be small.
+// bundleSmall reads an entry of at most maxManifest bytes.
 func bundleSmall(f *zip.File) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -366,11 +363,11 @@ func parse(b []byte, into any) error {
 	return err
 }
 
-// digest checks datapackage-digest.json: the manifest's hash, and who signed it. b is the manifest, nil without one.
+// digest checks datapackage-digest.json: the manifest's hash and signatures. b is the manifest, nil without one.
 func (p *Package) digest(entries map[string]*zip.File, b []byte, m *bundleManifest) {
 	f := entries[digestName]
 	if f == nil {
-		if m.ours() { // Pack writes one always
+		if m.ours() { // Pack always writes one
 			p.bad(digestName, "the manifest's hash, which this crawler puts into every package", "it is missing")
 		}
 		p.says = append(p.says, "the package has no "+digestName+
@@ -404,7 +401,7 @@ func (p *Package) digest(entries map[string]*zip.File, b []byte, m *bundleManife
 	}
 }
 
-// signed checks the signature of wacz-auth: an anonymous one, or one of a domain.
+// signed checks the signature of wacz-auth, anonymous or of a domain.
 func (p *Package) signed(d *digest, hash string) {
 	const asked = "a signature of the manifest's hash (wacz-auth 0.1.0)"
 	s := d.Signed
@@ -441,7 +438,7 @@ func (p *Package) signed(d *digest, hash string) {
 	}
 }
 
-// certified returns the key of the first certificate, which must be of the domain.
+// certified returns the key of the first certificate, which must be for the domain.
 func certified(chain, domain string) (any, error) {
 	block, _ := pem.Decode([]byte(chain))
 	if block == nil {
@@ -457,8 +454,8 @@ func certified(chain, domain string) (any, error) {
 	return c.PublicKey, nil
 }
 
-// verify checks an ECDSA signature with SHA-256 of the hash as text: r and s one behind the other, as Web Cryptography
-// writes them, or in ASN.1, as tools with certificates do.
+// verify checks an ECDSA signature with SHA-256 of the hash as text: r followed by s as in Web Cryptography, or ASN.1, as
+// tools with certificates write it.
 func verify(key any, signature, hash string) error {
 	k, ok := key.(*ecdsa.PublicKey)
 	if !ok {
@@ -498,10 +495,10 @@ func (p *Package) byLedger(d *digest, hash string) {
 	}
 }
 
-// maxRotations bounds the notes that are read, as the manifest is.
+// maxRotations bounds the notes read.
 const maxRotations = 1000
 
-// rotatedTo are the keys from which notes of rotations lead to a key.
+// rotatedTo returns the keys that k replaced by the notes of rotations.
 func rotatedTo(k checkpoint.Key, notes []string) (before []string) {
 	for _, text := range slices.Backward(notes[:min(len(notes), maxRotations)]) {
 		if r, err := checkpoint.ParseRotation([]byte(text)); err == nil && r.New == k {
@@ -517,10 +514,10 @@ func (p *Package) owner(by string) {
 		"): the signature proves that nothing was changed since its owner packed it")
 }
 
-// A Package is a witness of its own archive: what it says of its files, and who signed that.
+// A Package is a witness of its own archive: of its files and who signed them.
 var _ audit.Witness = (*Package)(nil)
 
-// Close implements audit.Witness: it tells what Open found. It comes behind the ledger's.
+// Close implements audit.Witness: it reports the findings of Open, after the ledger's.
 func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report) error {
 	l := r.Ledger
 	switch {
@@ -531,7 +528,10 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 		p.bad(digestName, "a signature by a key that signs the ledger in the package (archive reference)",
 			fmt.Sprintf("key %s signed the package, and %s the ledger", named(p.signer), named(l.Keys...)))
 	case p.signer == "" && len(l.Keys) > 0:
-		p.unsigned(l.Keys)
+		// A crawl may be packed on a machine without that key.
+		p.note(digestName, "a signature of the package by a key that signs the ledger in it, which curtsy export --format wacz makes where "+
+			"that key is (reference of audit findings)", fmt.Sprintf("key %s signed the ledger, and no such key the package: who "+
+			"has it can have changed all but archive and ledger", named(l.Keys...)))
 		p.says = append(p.says, "whether who signed the ledger also made the package: its key did not sign it")
 	}
 	if l != nil && l.SignerKnown && (p.signer == "" || !slices.ContainsFunc(l.Keys, p.speaksFor)) {
@@ -550,14 +550,7 @@ func (p *Package) Close(_ context.Context, r *audit.Result, found finding.Report
 	return nil
 }
 
-// unsigned names a package that its ledger's key did not sign. A crawl may be packed where that key is not.
-func (p *Package) unsigned(keys []string) {
-	p.note(digestName, "a signature of the package by a key that signs the ledger in it, which curtsy export --format wacz makes where "+
-		"that key is (reference of audit findings)", fmt.Sprintf("key %s signed the ledger, and no such key the package: who "+
-		"has it can have changed all but archive and ledger", named(keys...)))
-}
-
-// speaksFor reports whether the key that signed the package is this one of the ledger's, or took its place.
+// speaksFor reports whether the package was signed by this key of the ledger, or one that replaced it.
 func (p *Package) speaksFor(key string) bool {
 	return key == p.signer || slices.Contains(p.before, key)
 }
@@ -571,19 +564,18 @@ func named(keys ...string) string {
 	return strings.Join(names, ", ")
 }
 
-// LeftOut is how many answers its manifest says are not in it, because their pages ask not to be archived.
+// LeftOut returns the number of responses that the packer omitted for noarchive, by the manifest.
 func (p *Package) LeftOut() int64 { return p.check.LeftOut }
 
-// Stated is the SHA-256 that the manifest states of a WARC file as it was before the packer left something out of it;
-// "" where nothing is said to be left out.
+// Stated returns the SHA-256 of a WARC file before the packer omitted records, by the manifest; "" if it omitted none.
 func (p *Package) Stated(file string) string {
 	return p.whole[strings.TrimPrefix(p.names[file], p.name+":")]
 }
 
-// Base is what a WARC file is called in the package's folder of the archive.
+// Base returns the name of a WARC file in the package.
 func (p *Package) Base(file string) string { return path.Base(p.names[file]) }
 
-// Name calls the files of a result what they are called in the package.
+// Name replaces file paths in a result by their names in the package.
 func (p *Package) Name(r *audit.Result) {
 	name := func(s *string) {
 		if in, ok := p.names[*s]; ok {

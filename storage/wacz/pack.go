@@ -37,54 +37,48 @@ import (
 	"curtsy/storage/spool"
 )
 
-// Options say what to pack. Segments are required.
+// Options configure Create and Write. Segments are required.
 type Options struct {
-	// Segments are the paths of complete WARC segments, one gzip member for each record, in the order of the crawl.
+	// Segments are the paths of complete WARC segments, one gzip member a record, in the order of the crawl.
 	Segments []string
-	// Lines are the ledger's lines. Nil means that the metadata records alone say what is a seed and what asks not to be
-	// archived. An error among them ends the packing.
+	// Lines are the ledger's lines; nil means that only metadata records tell seeds and noarchive. An error ends the
+	// packing.
 	Lines iter.Seq2[storage.Line, error]
-	// Files are further files: those of the ledger, reports.
-	Files []File
+	Files []File // further ones: of the ledger, reports
 
-	Title       string // empty means one made of the first page's host
+	Title       string // empty means one with the first page's host
 	Description string // Markdown
 	Software    string // "curtsy"
 	Version     string // "0.1.0"
 
-	// LeftOut are sentences about what of the crawl is not in the file, for the manifest.
-	LeftOut []string
+	LeftOut []string // sentences for the manifest about missing parts of the crawl
 
-	// PlainIndex is the size in bytes up to which the index is one plain file. Zero means 2 MiB; above, it is ZipNum.
-	PlainIndex int64
+	PlainIndex int64 // bytes up to which the index is a plain file, otherwise ZipNum. Zero means 2 MiB.
 
-	// Key is the ledger's key. Nil means a file without signatures.
-	Key ed25519.PrivateKey
-	// Rotations are the notes of the rotations that led to Key: the ledger may be signed by a key before it.
-	Rotations [][]byte
+	Key       ed25519.PrivateKey // of the ledger. Nil means no signatures.
+	Rotations [][]byte           // notes of the rotations that led to Key, since an earlier key may have signed the ledger
 
-	// TempDir is where lists and indexes are gathered. Empty means the system's.
-	TempDir string
+	TempDir string // for temporary files. Empty means the system's directory.
 }
 
-// File is a file that is packed as it is.
+// File is a file to pack as it is.
 type File struct {
 	Name string // in the WACZ, with slashes: "ledger/000001.jsonl"
 	Path string
 }
 
-// Result says what was packed.
+// Result describes the package.
 type Result struct {
 	Pages     int64     // listed
-	Records   int64     // of responses and revisits, in the index
-	NoArchive int64     // records left out, because their pages ask not to be archived
-	Elsewhere int64     // of those, revisits of what an earlier crawl archived, which is not in the file
-	Octets    int64     // of the segments, as packed
-	Created   time.Time // the date of the file: the last one of archive and ledger
+	Records   int64     // responses and revisits in the index
+	NoArchive int64     // records omitted for noarchive
+	Elsewhere int64     // revisits of responses that only an earlier crawl has
+	Octets    int64     // of the segments as packed
+	Created   time.Time // date of the file: the last one of archive and ledger
 	Hash      string    // "sha256:…" of datapackage.json
 }
 
-// ErrExists is what Create returns, wrapped, when there is a file of that name.
+// ErrExists is the error of Create if the file exists.
 var ErrExists = errors.New("the file exists")
 
 // Create packs into a new file, whole and durable or not at all.
@@ -95,7 +89,7 @@ func Create(ctx context.Context, path string, o Options) (r Result, err error) {
 		return r, fmt.Errorf("wacz: create: %w", err)
 	}
 	if o.TempDir == "" {
-		o.TempDir = filepath.Dir(path) // what is gathered is as large as the lists; the system's folder may be memory
+		o.TempDir = filepath.Dir(path) // lists may be large, and the system's directory in memory
 	}
 	err = durable.Output(path, func(w io.Writer) (err error) {
 		r, err = Write(ctx, w, o)
@@ -107,7 +101,7 @@ func Create(ctx context.Context, path string, o Options) (r Result, err error) {
 	return r, nil
 }
 
-// Write packs to w, which sees every byte once, in order.
+// Write packs to w, sequentially.
 func Write(ctx context.Context, w io.Writer, o Options) (_ Result, err error) {
 	if len(o.Segments) == 0 {
 		return Result{}, errors.New("wacz: pack: no segment of an archive")
@@ -151,7 +145,6 @@ func Write(ctx context.Context, w io.Writer, o Options) (_ Result, err error) {
 	return r, nil
 }
 
-// resource is a file in the manifest.
 type resource struct {
 	Name  string `json:"name"`
 	Path  string `json:"path"`
@@ -159,12 +152,11 @@ type resource struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// bundle writes the ZIP file.
 type bundle struct {
 	zip       *zip.Writer
 	when      time.Time
 	dir       string // of temporary files
-	plain     int64  // bytes of an index that is not made ZipNum
+	plain     int64  // bytes up to which the index is a plain file
 	resources []resource
 	names     map[string]bool
 }
@@ -177,7 +169,7 @@ func newBundle(w io.Writer, when time.Time, dir string) *bundle {
 	return &bundle{zip: zip.NewWriter(w), when: when, dir: dir, plain: maxPlain, names: map[string]bool{}}
 }
 
-// all writes everything but the manifest and what signs it.
+// all writes everything but the manifest and its signatures.
 func (b *bundle) all(ctx context.Context, s *survey, index *spool.Spool, files []File) error {
 	for _, seg := range s.segments {
 		r, c, err := seg.open()
@@ -220,7 +212,7 @@ func (b *bundle) index(ctx context.Context, index *spool.Spool) (err error) {
 	if err := zipNum(ctx, index.Section(), blocks, heads); err != nil {
 		return fmt.Errorf("wacz: compress the index: %w", err)
 	}
-	// Spec, Zip Compression: what is compressed already is stored.
+	// WACZ, Zip Compression: compressed files are stored.
 	if err := b.gathered(ctx, "indexes/index.cdx.gz", blocks); err != nil {
 		return err
 	}
@@ -235,7 +227,7 @@ func (b *bundle) gathered(ctx context.Context, name string, s *spool.Spool) erro
 
 func (b *bundle) file(ctx context.Context, f File) error {
 	top, _, ok := strings.Cut(f.Name, "/")
-	// Spec, Other files and directories: nothing of one's own in the folders that the format has.
+	// WACZ, Other files and directories: they must not be in the format's own directories.
 	if !plainName(f.Name) || ok && (top == "archive" || top == "indexes" || top == "pages") || !ok {
 		return fmt.Errorf("wacz: %q cannot be the name of a further file: it needs its own folder and plain letters",
 			f.Name)
@@ -251,22 +243,14 @@ func (b *bundle) file(ctx context.Context, f File) error {
 	})
 }
 
-func packed(name string) bool {
-	switch path.Ext(name) {
-	case ".gz", ".zst", ".png":
-		return true
-	}
-	return false
-}
-
-// add writes an entry, compressed unless it is already. open gives its bytes from the beginning, as often as asked.
+// add writes an entry, compressed unless its content is. open returns its bytes from the beginning, repeatedly.
 func (b *bundle) add(ctx context.Context, name string, open func() (io.Reader, error)) error {
 	r, err := open()
 	if err != nil {
 		return fmt.Errorf("wacz: pack %s: %w", name, err)
 	}
 	m := newMeter()
-	if packed(name) {
+	if slices.Contains([]string{".gz", ".zst", ".png"}, path.Ext(name)) {
 		if _, err := copyAll(ctx, m, r); err != nil {
 			return fmt.Errorf("wacz: pack %s: %w", name, err)
 		}
@@ -289,7 +273,7 @@ func (b *bundle) add(ctx context.Context, name string, open func() (io.Reader, e
 	return b.raw(ctx, name, zip.Deflate, m.print(), small.Size(), small.Section())
 }
 
-// stored writes an entry as it is. Its bytes must be those that the print was made of.
+// stored writes an entry as it is, and fails if its bytes do not match the print.
 func (b *bundle) stored(ctx context.Context, name string, p print, r io.Reader) error {
 	m := newMeter()
 	if err := b.raw(ctx, name, zip.Store, p, p.size, io.TeeReader(r, m)); err != nil {
@@ -302,7 +286,7 @@ func (b *bundle) stored(ctx context.Context, name string, p print, r io.Reader) 
 	return nil
 }
 
-// raw writes an entry whose size and checksum are known, and notes it for the manifest.
+// raw writes an entry of known size and checksum, and adds it to the manifest.
 func (b *bundle) raw(ctx context.Context, name string, method uint16, p print, size int64, r io.Reader) error {
 	if b.names[name] {
 		return fmt.Errorf("wacz: pack %s: there are two of that name", name)
@@ -313,10 +297,10 @@ func (b *bundle) raw(ctx context.Context, name string, method uint16, p print, s
 		CreatorVersion: 20, ReaderVersion: 20,
 	}
 	if max(size, p.size) >= math.MaxUint32 {
-		h.Flags |= 0x8 // a 64-bit descriptor behind the data: the head in front of it has no room
+		h.Flags |= 0x8 // a 64-bit descriptor after the data: the header has no room for it
 		h.ReaderVersion = 45
 	}
-	h.SetModTime(b.when) //nolint:staticcheck // CreateRaw looks at no other date
+	h.SetModTime(b.when) //nolint:staticcheck // CreateRaw uses no other date
 	w, err := b.zip.CreateRaw(h)
 	if err != nil {
 		return fmt.Errorf("wacz: pack %s: %w", name, err)
@@ -334,8 +318,8 @@ func (b *bundle) raw(ctx context.Context, name string, method uint16, p print, s
 	return nil
 }
 
-// resourceName is what a file is called in the manifest, where names are unique (Data Resource): by its last part, or by
-// all of them where it lies deeper, as the tiles of a ledger do.
+// resourceName returns the unique name of a file in the manifest (Data Resource): its last part, or all parts of a deeper
+// file such as a ledger tile.
 func resourceName(file string) string {
 	if strings.Count(file, "/") > 1 {
 		return strings.ToLower(strings.ReplaceAll(file, "/", "-"))
@@ -354,17 +338,16 @@ type manifest struct {
 	MainURL     string     `json:"mainPageUrl,omitempty"`
 	MainDate    string     `json:"mainPageDate,omitempty"`
 	Resources   []resource `json:"resources"`
-	Metadata    metadata   `json:"metadata"` // not of the specification: where players look for title and description
-	Curtsy      notes      `json:"curtsy"`   // a property of ours, as the specification allows
+	Metadata    metadata   `json:"metadata"` // not in the specification: players read title and description here
+	Curtsy      notes      `json:"curtsy"`   // an extension, as the specification allows
 }
 
-// metadata says again what players of today look for here.
 type metadata struct {
 	Title string `json:"title,omitempty"`
 	Desc  string `json:"desc,omitempty"`
 }
 
-// notes are what the format has no place for.
+// notes is what the format has no property for.
 type notes struct {
 	Pages     int64     `json:"pages"`
 	Records   int64     `json:"records"`
@@ -372,12 +355,12 @@ type notes struct {
 	NoArchive []reduced `json:"noarchive,omitempty"`
 }
 
-// reduced is a segment from which records were left out because their pages ask not to be archived.
+// reduced is a segment with records omitted for noarchive.
 type reduced struct {
 	Path    string `json:"path"`
 	Records int    `json:"recordsLeftOut"`
 	Octets  int64  `json:"octetsLeftOut"`
-	Whole   string `json:"hashOfTheWhole"` // of the segment in the crawl directory
+	Whole   string `json:"hashOfTheWhole"` // of the original segment
 }
 
 func manifestOf(o Options, s *survey) manifest {
@@ -426,7 +409,11 @@ func (b *bundle) digest(ctx context.Context, hash string, o Options) error {
 			return err
 		}
 		signed.Created, signed.Software, signed.Version = stamp(b.when), o.Software, o.Version
-		d.Signed, d.Ledger = signed, signByLedger(o.Key, hash)
+		d.Signed = signed
+		d.Ledger = &ledgerSignature{
+			Algorithm: "Ed25519", Key: hex.EncodeToString(o.Key.Public().(ed25519.PublicKey)),
+			Sig: hex.EncodeToString(ed25519.Sign(o.Key, LedgerMessage(hash))),
+		}
 		for _, note := range o.Rotations {
 			d.Rotations = append(d.Rotations, string(note))
 		}
@@ -456,10 +443,10 @@ type digest struct {
 	Hash      string           `json:"hash"`
 	Signed    *signedData      `json:"signedData,omitempty"`
 	Ledger    *ledgerSignature `json:"ledgerSignature,omitempty"`
-	Rotations []string         `json:"ledgerRotations,omitempty"` // notes, which both keys have signed
+	Rotations []string         `json:"ledgerRotations,omitempty"` // notes signed by both keys
 }
 
-// signedData is a signature of wacz-auth: an anonymous one, as this crawler makes, or one of a domain.
+// signedData is a signature of wacz-auth: anonymous, as this crawler makes, or of a domain.
 type signedData struct {
 	Hash       string `json:"hash"`
 	Created    string `json:"created"`
@@ -471,23 +458,16 @@ type signedData struct {
 	DomainCert string `json:"domainCert,omitempty"`
 }
 
-// ledgerSignature is the signature by the key that signs the ledger's heads.
+// ledgerSignature is a signature by the key of the ledger's heads.
 type ledgerSignature struct {
 	Algorithm string `json:"algorithm"` // "Ed25519"
 	Key       string `json:"key"`       // hex, as in the ledger
 	Sig       string `json:"sig"`       // hex, of LedgerMessage
 }
 
-// LedgerMessage is what the ledger's key signs: a line that no signature of a ledger can be mistaken for, and the
+// LedgerMessage returns the message that the ledger's key signs: a line distinct from all signatures of a ledger, and the
 // manifest's hash as text.
 func LedgerMessage(hash string) []byte { return []byte("curtsy wacz 1\n" + hash) }
-
-func signByLedger(key ed25519.PrivateKey, hash string) *ledgerSignature {
-	return &ledgerSignature{
-		Algorithm: "Ed25519", Key: hex.EncodeToString(key.Public().(ed25519.PublicKey)),
-		Sig: hex.EncodeToString(ed25519.Sign(key, LedgerMessage(hash))),
-	}
-}
 
 func sign(key ed25519.PrivateKey, hash string) (*signedData, error) {
 	signer, err := signerOf(key)
@@ -499,7 +479,7 @@ func sign(key ed25519.PrivateKey, hash string) (*signedData, error) {
 		return nil, fmt.Errorf("wacz: sign: %w", err)
 	}
 	sum := sha256.Sum256([]byte(hash))
-	der, err := signer.Sign(nil, sum[:], crypto.SHA256) // without randomness: RFC 6979
+	der, err := signer.Sign(nil, sum[:], crypto.SHA256) // deterministic: RFC 6979
 	if err != nil {
 		return nil, fmt.Errorf("wacz: sign: %w", err)
 	}
@@ -507,7 +487,7 @@ func sign(key ed25519.PrivateKey, hash string) (*signedData, error) {
 	if _, err := asn1.Unmarshal(der, &rs); err != nil {
 		return nil, fmt.Errorf("wacz: sign: %w", err)
 	}
-	// Web Cryptography, 23.7.3: r and s one behind the other, each as long as the order of the curve.
+	// Web Cryptography, 23.7.3: r followed by s, each as long as the order of the curve.
 	sig := make([]byte, 96)
 	rs.R.FillBytes(sig[:48])
 	rs.S.FillBytes(sig[48:])
@@ -515,7 +495,7 @@ func sign(key ed25519.PrivateKey, hash string) (*signedData, error) {
 		PublicKey: base64.StdEncoding.EncodeToString(public)}, nil
 }
 
-// signerOf derives the P-384 key. FIPS 186-5 A.2.1: 64 bits more than the order has, modulo its predecessor, plus one.
+// signerOf derives the P-384 key. FIPS 186-5 A.2.1: 64 bits more than the order has, modulo the order minus one, plus one.
 func signerOf(key ed25519.PrivateKey) (*ecdsa.PrivateKey, error) {
 	b, err := hkdf.Key(sha256.New, key.Seed(), nil, "curtsy wacz 1: ECDSA P-384", 56)
 	if err != nil {

@@ -31,21 +31,21 @@ import (
 	"curtsy/storage/warc"
 )
 
-// survey is what the first pass finds.
+// survey is the result of the first pass.
 type survey struct {
 	dir      string // of temporary files
 	segments []*segment
 
-	seeds, unkept map[string]struct{} // ids of records: of seeds, and of pages that ask not to be archived
+	seeds, unkept map[string]struct{} // ids of records: of seeds, and of noarchive pages
 	titles        titles
 	index         *sorted.Sorter // lines
 
 	pages, extra *list
-	main         *page // where a reader begins: the first seed that is a page, or else the first page
+	main         *page // the start page for readers: the first seed that is a page, or else the first page
 	first, last  time.Time
 
 	records, noArchive, octets int64
-	elsewhere                  int64 // revisits of answers that are older than the archive
+	elsewhere                  int64 // revisits of responses older than the archive
 }
 
 func newSurvey(o Options) (_ *survey, err error) {
@@ -63,7 +63,7 @@ func (s *survey) close() error {
 	return errors.Join(s.pages.spool.Close(), s.extra.spool.Close(), s.index.Close())
 }
 
-// readLines keeps of the ledger what the archive's records alone may not say.
+// readLines keeps seeds and noarchive of the ledger, which the archive's records may lack.
 func (s *survey) readLines(ctx context.Context, lines iter.Seq2[storage.Line, error]) error {
 	if lines == nil {
 		return nil
@@ -91,14 +91,14 @@ func (s *survey) readLines(ctx context.Context, lines iter.Seq2[storage.Line, er
 	return nil
 }
 
-// answered is an exchange's response or revisit until the records behind it, which may say more of it, are read.
+// answered is a response or revisit until the records after it are read.
 type answered struct {
 	id             string
 	offset, length int64
 	body           bool
 	unkept         bool
-	line           *cdxj.Line // of the index; nil for none
-	page           *page      // nil for what is no page
+	line           *cdxj.Line // of the index, or nil
+	page           *page      // or nil
 }
 
 func (s *survey) readSegment(ctx context.Context, path string) error {
@@ -149,7 +149,7 @@ func (s *survey) readSegment(ctx context.Context, path string) error {
 	return nil
 }
 
-// readRecord reads one record to its end. It returns the answer that is not settled yet.
+// readRecord reads one record to its end and returns the unsettled answer.
 func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *warc.Record) (*answered, error) {
 	s.dated(rec)
 	line, err := cdxj.LineOf(rec, seg.name)
@@ -170,7 +170,7 @@ func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *w
 		return a, err
 	case "metadata":
 		if last != nil && rec.ConcurrentTo() == last.id {
-			l, _ := rec.Decision() // lines of other crawlers may not be readable; damage fails the reading of the next record
+			l, _ := rec.Decision() // other crawlers' lines may be unreadable; the next read reports damage
 			last.unkept = last.unkept || storage.HasDirective(l.Directives, "noarchive")
 			if l.Kind == storage.KindSeed && last.page != nil {
 				last.page.Seed = true
@@ -181,7 +181,7 @@ func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *w
 	if line == nil {
 		return last, nil
 	}
-	// A resource or the like, in an archive of another crawler: it has a line of the index, and no more.
+	// A resource or the like of another crawler: it has only a line of the index.
 	if err := s.settle(seg, last); err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (s *survey) readRecord(seg *segment, last *answered, r *warc.Reader, rec *w
 	return &answered{id: rec.ID(), offset: rec.Offset, length: end - rec.Offset, line: line}, err
 }
 
-// dated notes a record's date, and whether it repeats an answer of before the archive: one of another crawl (--dedup).
+// dated notes a record's date, and whether it is a revisit of a response from another, earlier crawl (--dedup).
 func (s *survey) dated(rec *warc.Record) {
 	at, err := rec.Date()
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *survey) dated(rec *warc.Record) {
 	}
 }
 
-// settle decides about an answer when all is known of it. Nil is none.
+// settle adds an answer, if not nil, once all about it is known.
 func (s *survey) settle(seg *segment, a *answered) error {
 	if a == nil {
 		return nil
@@ -240,15 +240,15 @@ func (s *survey) settle(seg *segment, a *answered) error {
 	return to.add(a.page)
 }
 
-// segment is a file of the archive, as it is packed.
+// segment is a file of the archive to be packed.
 type segment struct {
 	path, name string
 	print      print
-	cuts       []cut  // records left out, in their order
-	whole      string // hex SHA-256 of the file as it is, when there are cuts
+	cuts       []cut  // records omitted, in order
+	whole      string // hex SHA-256 of the original file, if there are cuts
 }
 
-// cut is a member that is left out.
+// cut is a member to omit.
 type cut struct{ offset, length, before int64 } // before: the lengths of this and all earlier cuts
 
 func (s *segment) leaveOut(offset, length int64) {
@@ -259,7 +259,7 @@ func (s *segment) leaveOut(offset, length int64) {
 	s.cuts = append(s.cuts, cut{offset, length, before})
 }
 
-// shift returns where a member behind all cuts stands in what is packed.
+// shift returns the packed offset of a member after all cuts.
 func (s *segment) shift(offset int64) int64 {
 	if n := len(s.cuts); n > 0 {
 		return offset - s.cuts[n-1].before
@@ -304,7 +304,7 @@ func (s *segment) measure(ctx context.Context) error {
 	return nil
 }
 
-// plainName reports whether a name, with slashes, means the same everywhere and leads nowhere else.
+// plainName reports whether a name, with slashes, is safe on every system.
 func plainName(name string) bool {
 	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 	for part := range strings.SplitSeq(name, "/") {
@@ -317,21 +317,19 @@ func plainName(name string) bool {
 
 func newSegment(path string) (*segment, error) {
 	name := filepath.Base(path)
-	// Spec, archive: files that are GZIP encoded must use the extension .warc.gz.
+	// WACZ, archive: files that are GZIP encoded must use the extension .warc.gz.
 	if !plainName(name) || !strings.HasSuffix(name, ".warc.gz") {
 		return nil, fmt.Errorf("wacz: %q cannot be packed: the name of a segment is letters, digits, dots and dashes, and ends in .warc.gz", name)
 	}
 	return &segment{path: path, name: name}, nil
 }
 
-// print is the size and the digests of an entry.
 type print struct {
 	size int64
 	sum  [sha256.Size]byte
 	crc  uint32
 }
 
-// meter computes the print of what is written to it.
 type meter struct {
 	size int64
 	sum  hash.Hash
@@ -365,10 +363,10 @@ func copyAll(ctx context.Context, w io.Writer, r io.Reader) (n int64, err error)
 	}
 }
 
-// maxBlock is how much of a block is read for its title.
+// maxBlock bounds the part of a block read for its title.
 const maxBlock = 1 << 20
 
-// readAnswer reads what a response or revisit record says, as far as the list of pages needs it.
+// readAnswer reads a response or revisit record as far as the page list needs.
 func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	a := &answered{id: rec.ID(), offset: rec.Offset}
 	_, a.unkept = s.unkept[a.id]
@@ -377,11 +375,11 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a whole head, all may be body from the first byte on; at worst, more is left out.
+	// Without a complete head, everything may be body; at worst, more is omitted.
 	a.body = got.Revisit || !got.Complete || rec.Length > got.Head
 	web := strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")
 	if got.Undated != nil || !web || got.Status != http.StatusOK || !a.body || a.unkept {
-		return a, nil // no page
+		return a, nil // not a page
 	}
 	_, seed := s.seeds[a.id]
 	p := &page{ID: strings.TrimPrefix(a.id, "urn:uuid:"), URL: uri, Time: stamp(got.Date), Seed: seed}
@@ -403,8 +401,7 @@ func (s *survey) readAnswer(rec *warc.Record) (*answered, error) {
 	return a, nil
 }
 
-// bodyOf reads what stands in the first bytes of an answer, its codings undone. A body that cannot be read counts as
-// empty.
+// bodyOf decodes the first bytes of a response's body; an unreadable one counts as empty.
 func bodyOf(a *answer.Answer) *bufio.Reader {
 	body, err := a.Body(maxDecoded)
 	if err != nil {
@@ -413,15 +410,15 @@ func bodyOf(a *answer.Answer) *bufio.Reader {
 	return bufio.NewReaderSize(body, 4<<10)
 }
 
-// Limits of what a page is read for its title.
+// Bounds of a search for a title.
 const (
 	maxDecoded = 512 << 10 // bytes without their content coding
 	maxTitle   = 300       // characters
 	maxToken   = 64 << 10  // bytes of one tag or text
 )
 
-// titleOf returns the title of an HTML page, or "" when it has none that is found within the limits. The page is from
-// the web: nothing in it is an error here. label is the charset that its server named, if any.
+// titleOf returns the title of an HTML page, or "" if none is found within the bounds. Nothing on the page is an error.
+// label is the charset by the server, if any.
 func titleOf(body io.Reader, label string) string {
 	text, err := charset.NewReader(body, mime.FormatMediaType("text/html", map[string]string{"charset": label}))
 	if err != nil {
@@ -429,7 +426,7 @@ func titleOf(body io.Reader, label string) string {
 	}
 	z := html.NewTokenizer(text)
 	z.SetMaxBuf(maxToken)
-	drawing := 0 // an SVG image in the page has titles of its own
+	drawing := 0 // SVG images have their own titles
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
@@ -446,7 +443,7 @@ func titleOf(body io.Reader, label string) string {
 					return ""
 				}
 				title := tidy(string(z.Text()))
-				if z.Next() != html.EndTagToken { // it is cut off
+				if z.Next() != html.EndTagToken { // it is truncated
 					return ""
 				}
 				return title
@@ -459,7 +456,7 @@ func titleOf(body io.Reader, label string) string {
 	}
 }
 
-// tidy makes a line of a text: no control characters, no more than maxTitle characters.
+// tidy removes line ends and control characters, and cuts a text to maxTitle characters.
 func tidy(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
 	n := 0
@@ -472,10 +469,10 @@ func tidy(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// titles are those of pages, by the digest of their payload: a revisit has no body to read a title from.
+// titles are those of pages by payload digest, for revisits.
 type titles map[string]string
 
-// rememberedTitles is how many are kept before all are forgotten. A revisit of a forgotten page is listed without one.
+// rememberedTitles bounds the titles before all are dropped. A revisit of a dropped page has no title in the list.
 const rememberedTitles = 16 << 10
 
 func (t titles) keep(payload, title string) {

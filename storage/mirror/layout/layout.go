@@ -1,18 +1,12 @@
-// Package layout names the files of a mirror. It does no I/O.
+// Package layout names the files of a mirror, without I/O.
 //
-// # Names
+// A name is HOST/PATH (Host) or PATH without its first directories (Flat), readable and valid on any file system: unsafe
+// characters are escaped, see docs/guides/mirror.md. If file systems may take two names for equal (they are compared
+// folded and normalised), the one with the smaller URL keeps the plain name and the other gets a hash of its URL.
 //
-// A name is HOST/PATH (Host) or PATH without its first folders (Flat), readable, and taken by any file system: see
-// docs/guides/mirror.md. Names that a file system takes for equal are told apart: they are compared folded and normalised, and
-// the one with the smaller URL keeps the plain name, the other has a hash of its URL in it. No URL is ever "handled":
-// path segments are names by construction, with what is unsafe in them escaped.
-//
-// # Invariants
-//
-//   - Two answers have one name only if they are the same answer, and with Flat only if their folders and hosts are the
-//     same, too: else relative references in the one file would have to lead to two places.
-//   - No name is also that of a folder, or of a file of the mirror's own.
-//   - Names do not depend on the order of the set. An answer that joins the set can take a plain name from another.
+// Two responses share a name only if they are the same and, with Flat, in the same directory and host, since relative
+// references in the file lead to one place. No name is also that of a directory or of a list of the mirror. Names do not
+// depend on the order of the set, but a new response can take a plain name from another.
 package layout
 
 import (
@@ -34,23 +28,22 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// Kind says in which folders the files of a mirror are.
+// Kind is how files are arranged in directories.
 type Kind uint8
 
-// The kinds.
 const (
 	Host Kind = iota // HOST/PATH
-	Flat             // PATH, without its first Layout.Cut folders
+	Flat             // PATH, without its first Layout.Cut directories
 )
 
 var kinds = [...]string{Host: "host", Flat: "flat"}
 
-// Words are the kinds as people write them.
+// Words returns the kinds as on the command line.
 func Words() []string { return kinds[:] }
 
 func (k Kind) String() string { return kinds[k] }
 
-// Parse reads a kind.
+// Parse parses a kind.
 func Parse(s string) (Kind, error) {
 	for k, word := range kinds {
 		if word == s {
@@ -60,16 +53,16 @@ func Parse(s string) (Kind, error) {
 	return Host, fmt.Errorf("%q is not a layout: write host or flat", s)
 }
 
-// Layout is how the files of a mirror are laid out. The zero value is HOST/PATH.
+// Layout is the layout of a mirror. The zero value is HOST/PATH.
 type Layout struct {
 	Kind Kind
-	Cut  int // leading folders that names leave out; of Flat alone
+	Cut  int // leading directories that names omit; only for Flat
 }
 
-// MaxCut is the most folders that can be cut off: no name has more.
+// MaxCut is the most directories to cut: no name has more.
 const MaxCut = maxDepth
 
-// Check reports what is wrong with a layout.
+// Check validates a layout.
 func (l Layout) Check() error {
 	switch {
 	case l.Cut != 0 && l.Kind != Flat:
@@ -81,16 +74,16 @@ func (l Layout) Check() error {
 	return nil
 }
 
-// The files of the mirror that are its own.
+// The lists of a mirror.
 const (
 	MapFile     = "mirror-map.jsonl"
 	MissingFile = "missing.jsonl"
 )
 
-// Reserved are the names that no page has.
+// Reserved are the names that no page may have.
 var Reserved = []string{MapFile, MissingFile}
 
-// defaultName returns the path that page i has if nothing stands against it.
+// defaultName returns the path of page i, unless another has it.
 func (n *naming) defaultName(i int) string {
 	scheme, rest, _ := strings.Cut(n.Key(i), "://")
 	at := strings.IndexByte(rest, '/')
@@ -122,18 +115,18 @@ func (n *naming) defaultName(i int) string {
 		}
 	}
 	if len(parts) > maxDepth || length > maxPath {
-		// The parts that do not fit become one directory, named by a hash of them.
+		// Parts that do not fit become one directory, named by their hash.
 		dirs = append(dirs[:min(fits, maxDepth+above-1)], "~"+hashOf(strings.Join(parts, "/"))[:2*shortHash])
 	}
 	return strings.Join(append(dirs, file), "/")
 }
 
-// isReserved reports whether some file system takes a name for that of a file of the mirror's own.
+// isReserved reports whether some file system takes name for a list of the mirror.
 func (n *naming) isReserved(name string) bool {
 	return slices.ContainsFunc(Reserved, func(own string) bool { return fold(n.fold, name) == own })
 }
 
-// hostDir names the directory of a host: with its port, unless that is the scheme's own.
+// hostDir names the directory of a host, with its port unless that is the scheme's default.
 func (n *naming) hostDir(scheme, host string) string {
 	port := ""
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
@@ -141,7 +134,7 @@ func (n *naming) hostDir(scheme, host string) string {
 	} else if scheme == "http" && n.apart[host] {
 		port = "+80"
 	}
-	host = readable(strings.ReplaceAll(host, ":", "-")) // an IPv6 address, or what the URL Standard lets pass as a domain
+	host = readable(strings.ReplaceAll(host, ":", "-")) // an IPv6 address, or another domain of the URL Standard
 	for _, f := range Reserved {
 		if strings.EqualFold(host+port, f) {
 			port += "_"
@@ -150,7 +143,7 @@ func (n *naming) hostDir(scheme, host string) string {
 	return component(host, port, host+port)
 }
 
-// fileName names the file of the last segment of a path and its query.
+// fileName names the file of a path's last segment and the query.
 func fileName(segment, query string, hasQuery bool, media string) string {
 	stem, ext := "index", ""
 	if segment != "" {
@@ -161,38 +154,36 @@ func fileName(segment, query string, hasQuery bool, media string) string {
 		stem, segment = stem+"@"+readable(query), segment+"?"+query
 	}
 	if _, last := split(stem); ext == "" && hasQuery && active[strings.ToLower(last)] {
-		ext = ".bin" // the query ends as the name of a page does, and this is none
+		ext = ".bin" // the query ends like the name of a page
 	}
 	return component(stem, ext, segment)
 }
 
-// Answers are what is to be named, sorted by key, each key once.
+// Answers are the responses to be named, sorted by unique keys.
 type Answers interface {
 	Len() int
 	Key(i int) string
 	ContentType(i int) string
-	Same(i, j int) bool // they are the same answer
+	Same(i, j int) bool // whether they are the same response
 }
 
 func find(p Answers, key string) (int, bool) {
 	return sort.Find(p.Len(), func(i int) int { return strings.Compare(key, p.Key(i)) })
 }
 
-// naming decides on names. Paths are remembered by 64 bits of a hash of what case-insensitive and normalising file
-// systems make of them: two that share it by chance are merely told apart by a hash that they did not need.
+// naming assigns names. It keeps 64-bit hashes of folded paths: two that collide by chance only get an unneeded hash.
 type naming struct {
 	Answers
 	layout Layout
 	fold   cases.Caser
 	apart  map[string]bool // hosts whose http and https pages differ
 	dirs   map[uint64]struct{}
-	taken  map[uint64]int32 // the page whose file it is
+	taken  map[uint64]int32 // owner of each path
 	names  []string
 	owners []bool
 }
 
-// Names returns the names of the files of answers, and which of them has its file for itself or lends it to others. They
-// depend on the set alone.
+// Names returns the file name of each response, and which of them own their file. Both depend only on the set.
 func (l Layout) Names(p Answers) (names []string, owners []bool) {
 	n := &naming{Answers: p, layout: l, fold: cases.Fold(), dirs: map[uint64]struct{}{}, taken: make(map[uint64]int32, p.Len()),
 		names: make([]string, p.Len()), owners: make([]bool, p.Len())}
@@ -222,7 +213,7 @@ func (l Layout) Names(p Answers) (names []string, owners []bool) {
 		}
 	}
 	for _, i := range losers {
-		// A site may have taken any of these names with a page of its own, but not all.
+		// A site may occupy any of these names with its pages, but not all.
 		path, salt := n.defaultName(i), ""
 		for try := 0; !n.claim(i, hashed(path, hashOf(p.Key(i) + salt)[:min(shortHash+try, 32)])); try++ {
 			salt = " " + strconv.Itoa(try)
@@ -235,7 +226,7 @@ func (l Layout) Names(p Answers) (names []string, owners []bool) {
 	return n.names, n.owners
 }
 
-// claim gives a path to page i, if it is free or the file of the same answer.
+// claim gives a path to page i if it is free or the file of the same response.
 func (n *naming) claim(i int, path string) bool {
 	at := n.folded(path)
 	if _, isDir := n.dirs[at]; isDir {
@@ -252,21 +243,20 @@ func (n *naming) claim(i int, path string) bool {
 	return true
 }
 
-// shares reports whether page i, which would have the name of page j, may have its file: it is the same answer, and its
-// relative references, if it has any, lead where those of the other lead. Where hosts and folders have no folders of
-// their own, these are part of that.
+// shares reports whether page i may share the file of page j: it is the same response, and relative references lead to
+// the same places, which in a Flat layout depends on host and directory.
 func (n *naming) shares(i, j int) bool {
 	return n.Same(i, j) && (n.layout.Kind != Flat || folderOf(n.Key(i)) == folderOf(n.Key(j)))
 }
 
-// folderOf returns what a URL's relative references are relative to, without the scheme.
+// folderOf returns the base of a URL's relative references, without scheme.
 func folderOf(key string) string {
 	_, rest, _ := strings.Cut(key, "://")
 	rest, _, _ = strings.Cut(rest, "?")
 	return rest[:strings.LastIndexByte(rest, '/')+1]
 }
 
-// folded returns a hash of what a file system may take for the same path: case and normalisation do not count.
+// folded hashes a path so that equal paths on any file system, by case or normalisation, have equal hashes.
 func (n *naming) folded(path string) uint64 {
 	sum := sha256.Sum256([]byte(fold(n.fold, path)))
 	return binary.BigEndian.Uint64(sum[:])
@@ -275,14 +265,14 @@ func (n *naming) folded(path string) uint64 {
 func fold(c cases.Caser, s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
-			// Some tables fold by upper case, some by lower, some in full: what any of them takes for equal is equal here.
+			// Some tables fold by upper case, some by lower, some in full: equal by any of them is equal here.
 			return norm.NFD.String(c.String(strings.ToLower(strings.ToUpper(norm.NFD.String(s)))))
 		}
 	}
 	return strings.ToLower(s)
 }
 
-// slashTwin returns the page of the same URL with a slash at the end of its path, if it is the same answer.
+// slashTwin returns the page of the same URL with a trailing slash, if it is the same response.
 func (n *naming) slashTwin(i int) (int, bool) {
 	path, query, has := strings.Cut(n.Key(i), "?")
 	if strings.HasSuffix(path, "/") {
@@ -295,16 +285,16 @@ func (n *naming) slashTwin(i int) (int, bool) {
 	return j, ok && n.Same(i, j)
 }
 
-// schemesApart returns the hosts that answer differently by http and by https: these get directories of their own.
+// schemesApart returns the hosts that answer differently by http and https: each scheme gets a directory.
 func (n *naming) schemesApart() map[string]bool {
 	apart := map[string]bool{}
 	if n.layout.Kind == Flat {
-		return apart // there is no folder of a host
+		return apart // without directories for hosts
 	}
 	for i := range n.Len() {
 		rest, ok := strings.CutPrefix(n.Key(i), "http://")
 		if !ok {
-			break // "https:" is behind "http:"
+			break // "https:" sorts after "http:"
 		}
 		host, _, _ := strings.Cut(rest, "/")
 		if apart[host] {
@@ -324,15 +314,15 @@ func hashed(path, hash string) string {
 	return dir + stem + "~" + hash + ext
 }
 
-// The bounds of a name. File systems end at 255 bytes (or UTF-16 units) for a component and 4,096 bytes for a path;
-// the rest is left for where the mirror stands.
+// Bounds of a name. File systems end at 255 bytes (or UTF-16 units) for a component and 4,096 bytes for a path; the rest
+// is for the mirror's own path.
 const (
 	maxComponent = 240
 	maxPath      = 2048
-	maxDepth     = 48 // directories below the host's, or the mirror's where hosts have none
+	maxDepth     = 48 // directories below the host's, or with Flat the mirror's
 )
 
-// A hash in a name is so many hexadecimal digits of a SHA-256.
+// shortHash is the length of a hash in a name, in hexadecimal digits.
 const shortHash = 8
 
 func hashOf(s string) string {
@@ -340,18 +330,17 @@ func hashOf(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unsafe are the printable ASCII characters that a name must not have: those that Windows refuses, and those that would
-// end a URL's path or begin an escape in it, which servers and people get wrong.
+// unsafe are the printable ASCII characters that Windows refuses, or that end a URL's path or begin an escape in it,
+// which servers and people get wrong.
 const unsafe = `<>:"/\|?*%#`
 
-// safe reports whether a name may hold r as it is. Unprintable characters are escaped: control characters, and those
-// that change the direction of text or have no width.
+// safe reports whether a name may hold r. Control characters and those that change text direction or have no width must
+// be escaped.
 func safe(r rune) bool {
 	return r != utf8.RuneError && unicode.IsPrint(r) && !strings.ContainsRune(unsafe, r)
 }
 
-// readable decodes the escapes of a part of a URL where what they stand for is safe in a name, and escapes the rest.
-// Two parts that differ stay different: "%" is never decoded.
+// readable decodes safe characters in a part of a URL and escapes the others. It is injective, since "%" is never decoded.
 func readable(part string) string {
 	if isPlain(part) {
 		return part
@@ -367,7 +356,7 @@ func readable(part string) string {
 		}
 		if width == 3 {
 			b.WriteString(strings.ToUpper(part[i : i+3]))
-		} else if part[i] == '%' { // no escape, as "%zz"
+		} else if part[i] == '%' { // not an escape: "%zz"
 			b.WriteByte('%')
 		} else {
 			Escape(&b, part[i])
@@ -377,7 +366,7 @@ func readable(part string) string {
 	return norm.NFC.String(b.String())
 }
 
-// isPlain reports whether a part of a URL is all ASCII that is safe in a name, as most are: it is readable as it is.
+// isPlain reports whether a part is safe ASCII, as most are, and so readable as it is.
 func isPlain(part string) bool {
 	for i := range len(part) {
 		if c := part[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(unsafe, c) >= 0 {
@@ -387,8 +376,7 @@ func isPlain(part string) bool {
 	return true
 }
 
-// decode returns the bytes that s begins with, at most those of one character, and how many bytes of s each takes: 3
-// where they are escaped.
+// decode returns the bytes of the first character in s, and how many bytes of s each takes: 3 if escaped.
 func decode(s string) (octets []byte, width int) {
 	if _, ok := canon.Unescape(s); !ok {
 		return []byte(s[:1]), 1
@@ -403,7 +391,7 @@ func decode(s string) (octets []byte, width int) {
 	return octets, 3
 }
 
-// Escape writes a byte as URLs escape it.
+// Escape percent-encodes a byte.
 func Escape(b *strings.Builder, c byte) {
 	const digits = "0123456789ABCDEF"
 	b.WriteByte('%')
@@ -411,7 +399,7 @@ func Escape(b *strings.Builder, c byte) {
 	b.WriteByte(digits[c&15])
 }
 
-// devices are the names that Windows keeps for devices, whatever extension follows.
+// devices are the device names of Windows, with any extension.
 // https://learn.microsoft.com/windows/win32/fileio/naming-a-file
 var devices = map[string]bool{"CON": true, "PRN": true, "AUX": true, "NUL": true, "CLOCK$": true, "CONIN$": true,
 	"CONOUT$": true}
@@ -428,13 +416,12 @@ func device(stem string) bool {
 	return ok && utf8.RuneCountInString(digit) == 1 && strings.ContainsAny(digit, "0123456789¹²³")
 }
 
-// readByOthers are files that the desktops of Windows read in any folder. Others read names that begin with a dot:
-// a folder .git makes git, and prompts that call it, run what its config says; and "git~1" is .git on FAT
-// (CVE-2014-9390).
+// readByOthers are files that Windows reads in any directory. Unix programs read dot files: a directory .git makes git
+// run commands of its config, and "git~1" is .git on FAT (CVE-2014-9390).
 var readByOthers = map[string]bool{"desktop.ini": true, "autorun.inf": true, "thumbs.db": true}
 
-// component makes a name that every file system takes of a readable stem and an extension. A name that has to be cut,
-// or would be nothing, is told apart by a hash of whole, the part of the URL that it stands for.
+// component makes a name for any file system of a readable stem and an extension. A cut name gets a hash of whole, the
+// part of the URL.
 func component(stem, ext, whole string) string {
 	name := stem + ext
 	if name == "" {
@@ -459,8 +446,8 @@ func component(stem, ext, whole string) string {
 	return ends(strings.TrimRight(CutRunes(name, room), ". ") + "~" + hashOf(whole)[:shortHash] + ext)
 }
 
-// ends escapes a dot or space at the end of a name, which Windows drops, a space at its beginning, which people drop,
-// and the names of a directory itself and the one above.
+// ends escapes a dot or space at the end of a name, which Windows drops, a space at its beginning, which people drop, and
+// "." and "..".
 func ends(name string) string {
 	if c := name[len(name)-1]; name[0] != ' ' && c != '.' && c != ' ' {
 		return name
@@ -480,7 +467,7 @@ func ends(name string) string {
 	return b.String()
 }
 
-// CutRunes returns the first bytes of s, at most n of them, that are whole characters, with no escape cut through.
+// CutRunes cuts s to at most n bytes, between characters and outside of escapes.
 func CutRunes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -494,10 +481,9 @@ func CutRunes(s string, n int) string {
 	return s[:n]
 }
 
-// extensions are those that fit a media type; the first is given where none does. Types that are not here keep what
-// their URL has.
+// extensions are those that fit a media type; the first is added if none does. Other types keep the URL's extension.
 var extensions = map[string][]string{
-	// as .xhtml a browser takes it for XML, which it need not be
+	// .xhtml would make browsers parse it as XML, which it need not be
 	"text/html":                     {".html", ".htm", ".shtml"},
 	"application/xhtml+xml":         {".xhtml", ".xht"},
 	"text/css":                      {".css"},
@@ -542,11 +528,11 @@ var extensions = map[string][]string{
 	"application/gzip":              {".gz", ".tgz"},
 }
 
-// active are the extensions that make a browser run what is in a file: no other type may have them.
+// active are the extensions with which a browser runs a file's content: no other type may have them.
 var active = map[string]bool{".html": true, ".htm": true, ".xhtml": true, ".xht": true, ".shtml": true, ".svg": true,
 	".xml": true, ".mhtml": true, ".mht": true, ".hta": true}
 
-// split cuts the extension off a name: a dot in it and at most eleven letters or digits, as "webmanifest" has.
+// split cuts the extension off a name: a dot in it and at most eleven letters or digits ("webmanifest").
 func split(name string) (stem, ext string) {
 	i := strings.LastIndexByte(name, '.')
 	if i <= 0 || i == len(name)-1 || len(name)-i > 12 {
@@ -562,7 +548,7 @@ func split(name string) (stem, ext string) {
 	return name[:i], name[i:]
 }
 
-// extension returns the stem and extension of a file: ext, if it fits the type, else the type's own behind it.
+// extension returns stem and extension of a file: ext if it fits the type, else the type's own after it.
 func extension(stem, ext, media string) (string, string) {
 	lower := strings.ToLower(ext)
 	known := extensions[media]
@@ -578,7 +564,7 @@ func extension(stem, ext, media string) (string, string) {
 		return stem + ext, ".txt"
 	case media != "" && active[lower] && !strings.HasSuffix(media, "+xml"):
 		return stem + ext, ".bin"
-	case active[lower] && lower != ".svg" && lower != ".xml": // of no type, and no page by its bytes; or in XML, and none
+	case active[lower] && lower != ".svg" && lower != ".xml": // unnamed type, and by its bytes not a page
 		return stem + ext, ".bin"
 	}
 	return stem, ext
