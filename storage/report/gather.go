@@ -18,25 +18,22 @@ import (
 )
 
 const (
-	maxRules   = 2000 // rules told apart
-	maxAsked   = 200  // exchanges listed of one host
+	maxRules   = 2000 // distinct rules
+	maxAsked   = 200  // exchanges listed for one host
 	maxRefused = 1000 // URLs listed that robots.txt forbade
-	maxFiles   = 20   // results of asking one host for robots.txt
-	maxDamage  = 10   // unreadable places named
+	maxFiles   = 20   // results of robots.txt of one host
+	maxDamage  = 10   // unreadable places listed
 )
 
-// noHost stands for the host of what has none: mailto: and the like.
+// noHost is the host of URLs without one, such as mailto:.
 const noHost = "(no host)"
 
-func number(n int) string { return strconv.Itoa(n) }
-
-// gathering is a report in the making.
 type gathering struct {
-	want     func(canon.Authority) bool // the hosts that are asked about; nil: all
+	want     func(canon.Authority) bool // the hosts reported on; nil: all
 	only     bool                       // want is one host
-	limit    int                        // hosts told apart
-	isChosen func(name string) bool     // those; nil: the first limit
-	overflow bool                       // there were more than limit, and none were chosen
+	limit    int                        // hosts listed
+	isChosen func(name string) bool     // whether one is listed; nil: the first limit
+	overflow bool                       // there were more than limit, without isChosen
 
 	total, others account
 	hosts         map[string]*account
@@ -63,7 +60,7 @@ func newGathering(limit int, want func(canon.Authority) bool, isChosen func(stri
 	}
 }
 
-// read takes in the whole ledger. It stops early when there are more hosts than it may tell apart.
+// read reads the whole ledger. It stops early if there are more hosts than it can list.
 func (g *gathering) read(ctx context.Context, entries iter.Seq2[ledger.Entry, error]) error {
 	for e, err := range entries {
 		switch {
@@ -90,8 +87,8 @@ func (g *gathering) read(ctx context.Context, entries iter.Seq2[ledger.Entry, er
 	return nil
 }
 
-// problem takes in a fault of the ledger. How the last run ended is told elsewhere, and a line without an end or a
-// segment without lines is none: the crawl may be writing it.
+// problem adds a fault of the ledger. The end of the last run is reported elsewhere; an unfinished line or an empty
+// segment is none, since the crawl may be writing it.
 func (g *gathering) problem(p *ledger.Problem) {
 	switch p.Fault {
 	case ledger.NoStop, ledger.Uncommitted, ledger.Torn, ledger.Empty, ledger.NoLines:
@@ -104,7 +101,7 @@ func (g *gathering) problem(p *ledger.Problem) {
 	}
 }
 
-// hostOf names the authority of a line; "" for what has none. It reports whether the line is asked about.
+// hostOf returns the authority of a line, "" if it has none, and whether the report covers it.
 func (g *gathering) hostOf(l *storage.Line) (name string, ok bool) {
 	u, err := canon.Parse(l.URL)
 	if err != nil {
@@ -143,7 +140,6 @@ func (g *gathering) add(l *storage.Line, name string) {
 	}
 }
 
-// account is that of a host.
 func (g *gathering) account(name string) *account {
 	if a := g.hosts[name]; a != nil {
 		return a
@@ -168,7 +164,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	g.line.add(from, octets)
 	status := "no answer"
 	if l.Status != 0 {
-		status = number(l.Status)
+		status = strconv.Itoa(l.Status)
 	}
 	g.statuses.add(status, 1, octets, "")
 	if l.Decision != storage.DecisionRobots && l.Status >= 200 && l.Status < 300 {
@@ -197,7 +193,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	}
 }
 
-// failure takes in an exchange, or an attempt at one, that failed.
+// failure adds a failed exchange or attempt.
 func (g *gathering) failure(l *storage.Line) {
 	reason := Class(l.Reason)
 	if l.Decision == storage.DecisionRobots {
@@ -206,9 +202,9 @@ func (g *gathering) failure(l *storage.Line) {
 	g.errors.add(cmp.Or(reason, notSaid), 1, 0, l.URL)
 }
 
-// left takes in what was not crawled.
+// left adds what was not crawled.
 func (g *gathering) left(l *storage.Line) {
-	if isTrap(l.Reason) {
+	if strings.HasPrefix(l.Reason, storage.RuleOfTraps) {
 		g.traps.add(Class(l.Reason), times(l), 0, l.URL)
 	}
 	why := ""
@@ -231,10 +227,10 @@ func (g *gathering) left(l *storage.Line) {
 	g.notCrawled.add(why, times(l), 0, l.URL)
 }
 
-// said takes in what pages and sites ask for and state.
+// said adds the directives and preferences of pages and sites.
 func (g *gathering) said(l *storage.Line, name string) {
 	if l.Directives != "" {
-		d, _, _ := strings.Cut(l.Directives, "unavailable_after:") // whose date is another one each time
+		d, _, _ := strings.Cut(l.Directives, "unavailable_after:") // with its date it would be distinct each time
 		if d != l.Directives {
 			d += "unavailable_after"
 		}
@@ -248,7 +244,7 @@ func (g *gathering) said(l *storage.Line, name string) {
 	}
 }
 
-// result puts the report together, as far as the ledger has it.
+// result makes the report, as far as the ledger has it.
 func (g *gathering) result() *Report {
 	r := &Report{
 		Version: Version, Totals: g.total.result(), Robots: g.robots, Throughput: g.line, Gaps: g.pauses.list(),
@@ -295,7 +291,6 @@ func (g *gathering) result() *Report {
 	return r
 }
 
-// compareBool puts false before true.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -306,11 +301,11 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// maxText is how many bytes of a string from the crawl are shown.
+// maxText bounds a string of the crawl, in bytes.
 const maxText = 400
 
-// clean makes a string from the crawl fit to be shown: what is not printable, marks of writing direction among it, is
-// escaped, and the end of a long one is left out.
+// clean prepares a string of the crawl for display: it escapes unprintable characters, also direction marks, and shortens
+// it.
 func clean(s string) string { return cleanTo(s, maxText) }
 
 func cleanTo(s string, limit int) string {
@@ -332,7 +327,7 @@ func cleaned(texts []string) []string {
 	return out
 }
 
-// Duplicates are the pages that say the same as others, or nearly the same.
+// Duplicates are the pages with the same or nearly the same text.
 type Duplicates struct {
 	Clusters int64     `json:"clusters"`
 	Pages    int64     `json:"pages"`            // in clusters
@@ -340,19 +335,18 @@ type Duplicates struct {
 	Failed   string    `json:"failed,omitempty"` // why there is no result
 }
 
-// Cluster is a set of pages each of which is like another one of it.
+// Cluster is a set of pages, each of which is similar to another.
 type Cluster struct {
 	URL     string   `json:"representative"`
 	Pages   int64    `json:"pages"`
-	Copies  int64    `json:"copies"`           // that say the same word for word
+	Copies  int64    `json:"copies"`           // with exactly the same text
 	Least   float64  `json:"least_similarity"` // to the representative
 	Samples []string `json:"samples"`
 }
 
-// maxClusters is how many clusters are named.
 const maxClusters = 20
 
-// duplicated adds the clusters of pages that say the same.
+// duplicated adds the clusters of similar pages.
 func (r *Report) duplicated(ctx context.Context, find func(context.Context) (Duplicates, error)) error {
 	if find == nil || r.Host != "" {
 		return nil
@@ -379,7 +373,7 @@ type ruleKey struct {
 	allowed                   bool
 }
 
-// judged takes in what robots.txt decided.
+// judged adds the decision of robots.txt.
 func (g *gathering) judged(l *storage.Line, name string) {
 	n := times(l)
 	if l.Decision == storage.DecisionRobots {
@@ -404,7 +398,10 @@ func (g *gathering) judged(l *storage.Line, name string) {
 		if k.reason == "unreachable" {
 			g.robots.Unreachable += n
 		}
-		g.forbidden(l, n)
+		if g.only && len(g.refused) < maxRefused {
+			g.refused = append(g.refused, Refusal{Time: l.Time, URL: clean(l.URL), Reason: clean(l.Reason),
+				Line: l.RobotsLine, Rule: clean(l.RobotsRule), Count: n})
+		}
 	}
 	if l.Standard != "" {
 		g.standards.add(l.Standard, n, 0, "")
@@ -425,17 +422,7 @@ func (g *gathering) judged(l *storage.Line, name string) {
 	r.Count += n
 }
 
-// forbidden lists a URL that robots.txt forbade, where that was asked about.
-func (g *gathering) forbidden(l *storage.Line, n int64) {
-	if !g.only || len(g.refused) >= maxRefused {
-		return
-	}
-	g.refused = append(g.refused, Refusal{
-		Time: l.Time, URL: clean(l.URL), Reason: clean(l.Reason), Line: l.RobotsLine, Rule: clean(l.RobotsRule), Count: n,
-	})
-}
-
-// file lists what came of asking for robots.txt, where that was asked about.
+// file lists a result of robots.txt in the report of one host.
 func (g *gathering) file(l *storage.Line) {
 	if !g.only {
 		return
@@ -457,17 +444,17 @@ func (g *gathering) file(l *storage.Line) {
 }
 
 const (
-	maxWords   = 500 // distinct names that a tally keeps
+	maxWords   = 500 // distinct names in a tally
 	maxSamples = 5
 	otherWords = "(others)"
 )
 
-// tally counts names that come from the web: the first maxWords distinct ones by themselves, the others together.
+// tally counts names from the web: the first maxWords distinct ones, and the others together.
 type tally struct {
 	counts map[string]*Count
 }
 
-// add counts name n times. A sample is kept as long as there are few; "" is none.
+// add counts name n times and keeps the first samples, unless "".
 func (t *tally) add(name string, n, octets int64, sample string) {
 	name = cleanTo(name, 200)
 	if t.counts == nil {
@@ -491,7 +478,6 @@ func (t *tally) add(name string, n, octets int64, sample string) {
 	}
 }
 
-// list returns the counts, the largest first.
 func (t *tally) list() []Count {
 	out := make([]Count, 0, len(t.counts))
 	for _, c := range t.counts {
@@ -503,13 +489,13 @@ func (t *tally) list() []Count {
 	return out
 }
 
-// twofold are heads of reasons that have the class in their second part.
+// twofold are the first parts of reasons whose class includes the second.
 var twofold = map[string]bool{
 	strings.TrimSuffix(storage.NamedByScript, ": "): true, "script": true, "budget": true, "cap": true, "redirect": true, "truncated": true,
 }
 
-// Class is the part of a reason that is the same for many URLs: what stands before a detail. The rule behind "trap:"
-// and "budget:" belongs to it.
+// Class returns the part of a reason before details, which many URLs share. It includes the rule after "trap:" and
+// "budget:".
 func Class(reason string) string {
 	if at := strings.Index(reason, "://"); at >= 0 { // "to http://…"
 		reason = strings.TrimSpace(reason[:strings.LastIndexByte(reason[:at], ' ')+1])
@@ -522,19 +508,19 @@ func Class(reason string) string {
 	return head
 }
 
-// maxTags is how many tags are told apart: the first ones. The others are summed.
+// maxTags bounds the distinct tags. The others are summed.
 const maxTags = 500
 
-// noTag stands for the tag of seeds that have none.
+// noTag represents seeds without tag.
 const noTag = "(no tag)"
 
-// tags gather what was done by the tag of the seed that it descends from.
+// tags sum up what was done by the tag of the seed.
 type tags struct {
 	by  map[string]*account
 	any bool // a seed has a tag
 }
 
-// add takes in a line. Exchanges for robots.txt descend from no seed.
+// add adds a line. Exchanges for robots.txt have no seed.
 func (t *tags) add(l *storage.Line) {
 	if l.Tag == "" && l.Seed == "" {
 		return
@@ -558,7 +544,7 @@ func (t *tags) add(l *storage.Line) {
 	a.add(l)
 }
 
-// list is what was gathered, the tag with the most pages first; nil when no seed has a tag.
+// list returns the tags, the one with the most pages first; nil if no seed has a tag.
 func (t *tags) list() (all []Tag) {
 	if !t.any {
 		return nil
@@ -574,25 +560,25 @@ func (t *tags) list() (all []Tag) {
 	return all
 }
 
-// maxSlots is how many points in time the throughput is drawn at, at most.
+// maxSlots bounds the points of the throughput.
 const maxSlots = 120
 
-// Timeline is what was received over time, in slots of equal length.
+// Timeline is the throughput in slots of equal length.
 type Timeline struct {
 	Start  time.Time `json:"start"`
-	SlotS  int64     `json:"slot_s"` // length of a slot in seconds
+	SlotS  int64     `json:"slot_s"` // length of a slot, in seconds
 	Slots  []Slot    `json:"slots"`
 	origin int64     // Start in seconds
 }
 
-// Slot is what began in a slot.
+// Slot counts the exchanges that began in it.
 type Slot struct {
 	Exchanges int64 `json:"exchanges"`
 	Octets    int64 `json:"octets"`
 }
 
-// add counts an exchange. Slots become twice as long as often as the end needs it. An exchange before the start, by a
-// clock that was set back, is counted in the first.
+// add counts an exchange. The slots double in length as needed. An exchange before the start, by a clock that was set
+// back, counts in the first.
 func (tl *Timeline) add(t time.Time, octets int64) {
 	at := t.Unix()
 	if len(tl.Slots) == 0 {
@@ -623,31 +609,31 @@ func (tl *Timeline) double() {
 	tl.Slots = half
 }
 
-// The bins of a histogram of gaps: their edges are multiples of the pause that was due, binsPerDecade to a factor of
-// ten, so that the pause itself is an edge and no bin holds both what kept it and what did not.
+// Bins of a histogram of gaps: their edges are multiples of the delay due, binsPerDecade to a factor of ten, so that the
+// delay is an edge and separates bins.
 const (
 	binsPerDecade = 40
 	lowBin        = -4 * binsPerDecade
 	highBin       = 4 * binsPerDecade
 )
 
-// maxClasses is how many pauses are told apart in histograms.
+// maxClasses bounds the distinct delays in histograms.
 const maxClasses = 24
 
-// Pauses are the gaps before which the same pause was due.
+// Pauses are the gaps with the same delay due.
 type Pauses struct {
-	By      string  `json:"by"`      // who asked for it
+	By      string  `json:"by"`      // reason for the delay
 	PaceMs  float64 `json:"pace_ms"` // 0: none was due, or Varies
-	Varies  bool    `json:"varies"`  // it was another one each time
+	Varies  bool    `json:"varies"`  // it differs each time
 	Gaps    int64   `json:"gaps"`
-	Short   int64   `json:"short"` // shorter than what was due
+	Short   int64   `json:"short"` // below the delay due
 	LeastMs float64 `json:"least_ms"`
 	MidMs   float64 `json:"median_ms"`
-	Bins    []Bin   `json:"bins"` // those from the first to the last that is not empty
+	Bins    []Bin   `json:"bins"` // from the first to the last that is not empty
 }
 
-// Bin counts the gaps from From to below To. Both are multiples of the pause that was due, or seconds if none was. The
-// first bin of all holds what is shorter as well, the last what is longer.
+// Bin counts the gaps from From to below To, as multiples of the delay due, or in seconds if none was. The first of all
+// bins includes smaller gaps, the last larger ones.
 type Bin struct {
 	From  float64 `json:"from"`
 	To    float64 `json:"to"`
@@ -659,20 +645,19 @@ type classKey struct {
 	pace time.Duration // -1: it varies
 }
 
-// pauses gathers gaps by the pause that was due.
+// pauses groups gaps by the delay due.
 type pauses struct {
 	classes map[classKey]*gaps
 }
 
-// gaps gathers the gaps of one class.
 type gaps struct {
 	n, short int64
 	least    time.Duration
-	digits   map[uint16]int64 // by three digits: see digitsOf
+	digits   map[uint16]int64 // by digitsOf
 	bins     [highBin - lowBin + 1]int64
 }
 
-// varying are the paces that differ from one exchange to the next.
+// varying are the delays that differ from one exchange to the next.
 var varying = []storage.PaceBy{
 	storage.ByResponseTime, storage.ByRetryAfter, storage.ByErrors, storage.ByAddress, storage.ByRateLimit,
 	storage.ByRobots,
@@ -685,7 +670,7 @@ func (p *pauses) add(gap, pace time.Duration, by string) {
 	if by == "" {
 		by = notSaid
 	}
-	pace = pace.Truncate(time.Microsecond) // as a ledger has it
+	pace = pace.Truncate(time.Microsecond) // as in a ledger
 	k := classKey{cleanTo(by, 40), max(pace, 0)}
 	if slices.Contains(varying, storage.PaceBy(by)) {
 		k.pace = -1
@@ -717,7 +702,7 @@ func (g *gaps) add(gap, pace time.Duration) {
 	i := int(math.Floor(binsPerDecade * math.Log10(float64(gap)/float64(unit))))
 	switch {
 	case gap < unit:
-		i = min(i, -1) // whatever the logarithm is rounded to
+		i = min(i, -1) // despite rounding of the logarithm
 	default:
 		i = max(i, 0)
 	}
@@ -727,7 +712,7 @@ func (g *gaps) add(gap, pace time.Duration) {
 	g.bins[min(max(i, lowBin), highBin)-lowBin]++
 }
 
-// digitsOf cuts d, in microseconds, to three decimal digits and packs them with their magnitude.
+// digitsOf truncates d, in microseconds, to three decimal digits and packs them with their magnitude.
 func digitsOf(d time.Duration) uint16 {
 	µs, power := max(d.Microseconds(), 0), uint16(0)
 	for µs >= 1000 {
@@ -745,7 +730,7 @@ func fromDigits(k uint16) time.Duration {
 	return d
 }
 
-// median is the lower edge of the bin with the median.
+// median returns the lower edge of the bin with the median.
 func (g *gaps) median() time.Duration {
 	keys := make([]uint16, 0, len(g.digits))
 	for k := range g.digits {
@@ -783,12 +768,11 @@ func (g *gaps) pauses(k classKey) Pauses {
 	return p
 }
 
-// edge is the lower edge of a bin, to six decimals.
+// edge returns the lower edge of a bin, to six decimals.
 func edge(i int) float64 {
 	return math.Round(math.Pow(10, float64(i)/binsPerDecade)*1e6) / 1e6
 }
 
-// list returns the classes, the most frequent first.
 func (p *pauses) list() []Pauses {
 	out := make([]Pauses, 0, len(p.classes))
 	for k, g := range p.classes {
@@ -800,5 +784,5 @@ func (p *pauses) list() []Pauses {
 	return out
 }
 
-// ms is d in milliseconds, cut to the microsecond.
+// ms returns d in milliseconds, truncated to microseconds.
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

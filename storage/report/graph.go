@@ -17,30 +17,29 @@ const (
 	MaxEdges    = 800
 )
 
-// Top is the part of a graph with the hosts that are linked to most.
+// Top is the part of a graph with the most linked hosts.
 type Top struct {
-	Vertices []Vertex `json:"top"`          // by in-degree, the highest first
-	Edges    []Edge   `json:"links_of_top"` // by weight, the heaviest first
-	More     int64    `json:"more_of_top"`  // edges between the vertices beside those
+	Vertices []Vertex `json:"top"`          // by in-degree, highest first
+	Edges    []Edge   `json:"links_of_top"` // by weight, heaviest first
+	More     int64    `json:"more_of_top"`  // further edges between the vertices
 }
 
-// Vertex is a vertex of a Top.
 type Vertex struct {
 	Name    string `json:"host"`
 	In      uint32 `json:"in_degree"`
 	Out     uint32 `json:"out_degree"`
 	ID      uint32 `json:"-"`     // in its graph
-	Fetched bool   `json:"asked"` // something of it was fetched, or else it is only linked to
+	Fetched bool   `json:"asked"` // it has a fetched page, and not only links to it
 }
 
-// Edge is an edge of a Top, between places in Vertices.
+// Edge is an edge of a Top, between indexes of Vertices.
 type Edge struct {
 	From   int    `json:"from"`
 	To     int    `json:"to"`
 	Weight uint32 `json:"links"`
 }
 
-// source is a graph. *graph.Graph is one.
+// source is implemented by *graph.Graph.
 type source interface {
 	In() []uint32
 	Out() []uint32
@@ -48,8 +47,8 @@ type source interface {
 	Edges() iter.Seq2[graph.Edge, error]
 }
 
-// TopOf picks the vertices of the highest in-degrees, at most MaxVertices, and of the edges between them the heaviest, at most
-// MaxEdges: of each vertex the heaviest that leads to it, then those of all. Equals keep the order of the graph.
+// TopOf picks the MaxVertices vertices of the highest in-degrees, and of the edges between them MaxEdges: the heaviest to
+// each vertex, then the heaviest of all. Equal ones keep the graph's order.
 func TopOf(g source) (Top, error) {
 	var t Top
 	in := g.In()
@@ -87,7 +86,7 @@ func TopOf(g source) (Top, error) {
 	return t, nil
 }
 
-// heaviest picks MaxEdges, the heaviest that leads to each of n vertices among them. It sorts all.
+// heaviest sorts all and picks MaxEdges, among them the heaviest to each of n vertices.
 func heaviest(all []Edge, n int) []Edge {
 	byWeight := func(a, b Edge) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
@@ -111,24 +110,24 @@ func heaviest(all []Edge, n int) []Edge {
 	return picked
 }
 
-// HostGraph is who links to whom, by the archive. Hosts are names, at all their ports, whether they were asked or not.
+// HostGraph sums up the links between hosts in the archive. Hosts are names, at all their ports, requested or not.
 type HostGraph struct {
 	Hosts   int64 `json:"hosts"`
-	Edges   int64 `json:"edges"`          // pairs of hosts, the one of which links to the other
-	Links   int64 `json:"links"`          // of pages, those within a host among them
+	Edges   int64 `json:"edges"`          // pairs of hosts with links from one to the other
+	Links   int64 `json:"links"`          // of pages, also those within a host
 	Within  int64 `json:"links_within"`   // a host
-	LeftOut int64 `json:"links_left_out"` // because there are too many hosts
+	LeftOut int64 `json:"links_left_out"` // over the limit of hosts
 
 	Top
 }
 
-// Bounds of what the graph of a report takes: some 60 bytes of memory a host.
+// Bounds of a report's graph: some 60 bytes of memory a host.
 const (
 	graphHosts  = 1 << 20
 	graphMemory = 16 << 20
 )
 
-// connect adds the graph of hosts. A crawl of one host has none to show.
+// connect adds the graph of hosts, if there are several.
 func (r *Report) connect(ctx context.Context, o Options) (err error) {
 	if !o.Graph || o.Host != "" || r.Reached < 2 {
 		return nil
@@ -155,8 +154,8 @@ func (r *Report) connect(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// shownRanks is how many hosts the page lists by in-degree.
+// shownRanks is the number of hosts that the page lists by in-degree.
 const shownRanks = 20
 
-// First are the hosts that the page lists.
+// First returns the hosts that the page lists.
 func (g *HostGraph) First() []Vertex { return g.Vertices[:min(len(g.Vertices), shownRanks)] }

@@ -28,16 +28,16 @@ import (
 	"curtsy/storage/warc"
 )
 
-// maxCounted is how many hosts are counted to find the busiest.
+// maxCounted bounds the hosts counted to find the busiest.
 const maxCounted = 4 << 20
 
-// ErrNoHost says that the ledger has no line of the host that was asked about.
+// ErrNoHost is the error for a host without lines in the ledger.
 var ErrNoHost = errors.New("report: the ledger has no decision about this host")
 
-// ErrHost says that Options.Host is no host.
+// ErrHost is the error for an invalid Options.Host.
 var ErrHost = errors.New("report: not a host")
 
-// Make reads ledger and archive and returns what they say.
+// Make makes a report of ledger and archive.
 func Make(ctx context.Context, o Options) (*Report, error) {
 	var want func(canon.Authority) bool
 	var spelt string
@@ -84,10 +84,10 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	g.ending.tell(&r.Crawl)
-	if o.Host != "" { // acts name other hosts, and say why
+	if o.Host != "" { // acts name other hosts, with reasons
 		r.Crawl.Acts, r.Crawl.MoreActs = nil, 0
 	}
-	if n, err := ledger.Latest(o.Ledger); err == nil { // whether it is right, the audit says
+	if n, err := ledger.Latest(o.Ledger); err == nil { // the audit verifies it
 		r.Crawl.Head = fmt.Sprintf("%d:%x", n.Size, n.Root[:])
 	}
 	if err := r.connect(ctx, o); err != nil {
@@ -96,7 +96,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	return r, r.audited(ctx, o.Audit)
 }
 
-// audited adds the result of the audit. That there is none is part of the report.
+// audited adds the result of the audit, or why there is none.
 func (r *Report) audited(ctx context.Context, audit func(context.Context) (Audit, error)) error {
 	if audit == nil {
 		return nil
@@ -119,8 +119,8 @@ func (r *Report) audited(ctx context.Context, audit func(context.Context) (Audit
 	return nil
 }
 
-// hosts is the test for the host that a user named: a name, at all its ports and by all schemes, or HOST:PORT, or
-// SCHEME://HOST[:PORT]. It returns the name in one spelling, too: HOST, or HOST:PORT whichever way the port is known.
+// hosts returns a test for the host that a user named: a name with all ports and schemes, or HOST:PORT, or
+// SCHEME://HOST[:PORT]. It also returns the name as HOST, or as HOST:PORT if the port is known.
 func hosts(name string) (want func(canon.Authority) bool, spelt string, err error) {
 	scheme := true
 	spelt = strings.TrimSuffix(name, "/")
@@ -136,26 +136,22 @@ func hosts(name string) (want func(canon.Authority) bool, spelt string, err erro
 	switch {
 	case scheme:
 		return func(b canon.Authority) bool { return a == b }, a.Host() + ":" + a.Port(), nil
-	case portGiven(name):
+	case strings.Contains(name[strings.LastIndexByte(name, ']')+1:], ":"):
 		return func(b canon.Authority) bool { return a.Host() == b.Host() && a.Port() == b.Port() },
 			a.Host() + ":" + a.Port(), nil
 	}
 	return func(b canon.Authority) bool { return a.Host() == b.Host() }, a.Host(), nil
 }
 
-func portGiven(name string) bool {
-	return strings.Contains(name[strings.LastIndexByte(name, ']')+1:], ":")
-}
-
-// crowd is what is known of more hosts than are told apart.
+// crowd describes hosts that are too many to list.
 type crowd struct {
-	isBest       func(name string) bool // it is one of the busiest
+	isBest       func(name string) bool // whether it is one of the busiest
 	known, asked int64
-	more         bool // and there are more, that were not counted
+	more         bool // there are more, which were not counted
 }
 
-// busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 bytes of a host:
-// two whose names have the same keyed hash of 64 bits count as one.
+// busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 bytes a host:
+// two with the same keyed 64-bit hash count as one.
 func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error],
 	want func(canon.Authority) bool, limit int) (crowd, error) {
 	seed := maphash.MakeSeed()
@@ -197,10 +193,9 @@ func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error],
 	return c, nil
 }
 
-// weighty is the weight of an exchange.
 const weighty = 1 << 20
 
-// weight puts exchanges before all that is not one, and own hosts before all.
+// weight ranks exchanges before other lines, and own hosts first.
 func weight(l *storage.Line) int64 {
 	switch {
 	case l.Own:
@@ -211,34 +206,26 @@ func weight(l *storage.Line) int64 {
 	return 1
 }
 
-// Options say what to report on.
+// Options configure a report.
 type Options struct {
-	Dir    string // the crawl directory, for its name alone
-	Ledger string // the folder of the ledger
-	WARC   string // the folder of the archive; it may be missing
+	Dir    string // the crawl directory, only for its name
+	Ledger string // directory of the ledger
+	WARC   string // directory of the archive; it may be missing
+	Host   string // HOST, HOST:PORT or SCHEME://HOST:PORT. Empty means the whole crawl.
 
-	// Host makes the report of one host: its name, or HOST:PORT, or SCHEME://HOST:PORT. Empty means the whole crawl.
-	Host string
+	MaxHosts int // hosts listed, the busiest; the others are summed. Zero means 1,000.
 
-	// MaxHosts is how many hosts are told apart, the busiest; the others are summed. Zero means 1,000.
-	MaxHosts int
+	Duplicates func(ctx context.Context) (Duplicates, error) // or nil
+	Audit      func(ctx context.Context) (Audit, error)      // or nil
 
-	// Duplicates is asked for the pages that say the same; nil leaves them out.
-	Duplicates func(ctx context.Context) (Duplicates, error)
-
-	// Graph reads the archive from one end to the other for the links between hosts, and adds what they come to, if more
-	// than one host was asked.
+	// Graph reads the whole archive for the links between hosts, if several were requested.
 	Graph bool
 
-	Software string    // the program that makes the report, name/version
-	Now      time.Time // when it is made
+	Software string    // the reporting program, name/version
+	Now      time.Time // date of the report
 
-	// Settings are those of the crawl that differ from the default. Remarks are further sentences to print beside them.
-	Settings []Setting
-	Remarks  []string
-
-	// Audit is asked for the result of an audit; nil leaves it out.
-	Audit func(ctx context.Context) (Audit, error)
+	Settings []Setting // of the crawl, those that differ from the default
+	Remarks  []string  // further sentences beside them
 }
 
 // Setting is a setting of the crawl that differs from its default.
@@ -248,22 +235,21 @@ type Setting struct {
 	Default string `json:"default"`
 }
 
-// Audit is the result of an audit.
 type Audit struct {
-	Level      string         `json:"level"`                 // what it reached, in its words
-	Clean      bool           `json:"clean"`                 // no violation was found
-	Violations int64          `json:"violations"`            //
-	Unprovable int64          `json:"unprovable,omitempty"`  // checks that could not be proved either way
+	Level      string         `json:"level"` // in the audit's words
+	Clean      bool           `json:"clean"` // without violations
+	Violations int64          `json:"violations"`
+	Unprovable int64          `json:"unprovable,omitempty"`  // checks without proof either way
 	Findings   []AuditFinding `json:"findings,omitempty"`    // by code
-	CannotShow []string       `json:"cannot_show,omitempty"` // what the evidence is silent on
+	CannotShow []string       `json:"cannot_show,omitempty"` // limits of the evidence
 	Failed     string         `json:"failed,omitempty"`      // why there is no result
 }
 
-// AuditFinding is what an audit found of one kind.
+// AuditFinding is the findings of one kind.
 type AuditFinding struct {
 	Code      string   `json:"code"`
-	Meaning   string   `json:"meaning"`   // what the code stands for, a sentence
-	Violation bool     `json:"violation"` // or else it is named only
+	Meaning   string   `json:"meaning"`   // of the code, a sentence
+	Violation bool     `json:"violation"` // or only a note
 	Count     int64    `json:"count"`
 	Samples   []string `json:"samples,omitempty"`
 }
@@ -285,27 +271,27 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// Version is that of the JSON form. It grows when a field changes its meaning or goes; fields may be added without.
+// Version is that of the JSON form. It grows when a field changes its meaning or is removed, not with new fields.
 const Version = 2
 
-// Report is what was found; docs/guides/report.md describes its JSON form.
+// Report is the result; docs/guides/report.md describes its JSON form.
 type Report struct {
 	Version  int       `json:"version"`
 	Made     time.Time `json:"made"`
 	Software string    `json:"software"`
-	Host     string    `json:"host,omitempty"` // the host it is about, as it was asked for; empty for the whole crawl
-	HostPort string    `json:"-"`              // and in one spelling, HOST or HOST:PORT: a name for its file
+	Host     string    `json:"host,omitempty"` // as in Options; empty for the whole crawl
+	HostPort string    `json:"-"`              // HOST or HOST:PORT, for its file name
 
 	Crawl  Crawl `json:"crawl"`
 	Totals Host  `json:"totals"`
 
 	Hosts   []Host `json:"hosts"`            // own ones first, then by exchanges
-	Others  *Host  `json:"others,omitempty"` // the sum of those beyond
-	Known   int64  `json:"hosts_known"`      // how many there are in all
-	Reached int64  `json:"hosts_asked"`      // of those: that were asked for anything
-	More    bool   `json:"hosts_more"`       // and there may be more than that
+	Others  *Host  `json:"others,omitempty"` // the sum of all others
+	Known   int64  `json:"hosts_known"`      // number of all
+	Reached int64  `json:"hosts_asked"`      // of those: with requests
+	More    bool   `json:"hosts_more"`       // there may be more than Known
 
-	Tags []Tag `json:"tags,omitempty"` // by the tag of the seed; empty when no seed has one
+	Tags []Tag `json:"tags,omitempty"` // by the tag of the seed; empty if no seed has one
 
 	Robots     Robots    `json:"robots"`
 	Statuses   []Count   `json:"statuses"`
@@ -315,61 +301,59 @@ type Report struct {
 	Errors     []Count   `json:"errors"`
 	Traps      []Count   `json:"traps"`
 	Truncated  []Count   `json:"truncated"`
-	Empty      []Count   `json:"empty"`            // pages that show nothing without JavaScript
-	Scripts    []Count   `json:"named_by_scripts"` // files that scripts alone name, by what became of them
+	Empty      []Count   `json:"empty"`            // pages without content unless JavaScript runs
+	Scripts    []Count   `json:"named_by_scripts"` // files that only scripts name, by outcome
 	NotCrawled []Count   `json:"not_crawled"`
 	Directives []Count   `json:"directives"`
 	Prefs      []Count   `json:"preferences"`
 	Asked      []Request `json:"asked,omitempty"`   // with Host: the first exchanges
-	Refused    []Refusal `json:"refused,omitempty"` // with Host: URLs not asked for because of robots.txt
+	Refused    []Refusal `json:"refused,omitempty"` // with Host: URLs not requested because of robots.txt
 	Audit      *Audit    `json:"audit,omitempty"`
 
-	Duplicates *Duplicates `json:"duplicates,omitempty"` // pages that say the same, if they were asked for
-
-	Graph *HostGraph `json:"host_graph,omitempty"` // who links to whom
+	Duplicates *Duplicates `json:"duplicates,omitempty"` // with Options.Duplicates
+	Graph      *HostGraph  `json:"host_graph,omitempty"` // with Options.Graph
 
 	Unread  int64    `json:"unreadable_lines"` // of the ledger
-	Damage  []string `json:"damage,omitempty"` // what could not be read, the first of it
+	Damage  []string `json:"damage,omitempty"` // the first unreadable places
 	Remarks []string `json:"remarks,omitempty"`
 }
 
-// Crawl is what was crawled, when, and by whom.
 type Crawl struct {
 	Name     string     `json:"name"`
 	First    *time.Time `json:"first,omitempty"` // the first decision or exchange
 	Last     *time.Time `json:"last,omitempty"`  // the end of the last
 	Seeds    []Count    `json:"seeds,omitempty"`
-	By       []Identity `json:"by"` // who crawled, as the archive says; more than one if that changed
+	By       []Identity `json:"by"` // the crawler by the archive; several if it changed
 	Settings []Setting  `json:"settings"`
 	Runs     []Run      `json:"runs,omitempty"`
-	// Generations is how often the whole was crawled, as the archive says: updates and the crawl itself. Zero: not said.
+	// Generations is the number of updates, by the archive, and the crawl itself. Zero: unknown.
 	Generations int64  `json:"generations,omitempty"`
 	MoreRuns    int64  `json:"runs_more,omitempty"`
-	Acts        []Act  `json:"acts,omitempty"` // what operators did, in the order of the ledger
+	Acts        []Act  `json:"acts,omitempty"` // of operators, in the order of the ledger
 	MoreActs    int64  `json:"acts_more,omitempty"`
-	Ended       string `json:"ended"` // how it ended, in a sentence
+	Ended       string `json:"ended"` // a sentence
 	Clean       bool   `json:"ended_cleanly"`
 	Head        string `json:"ledger_head,omitempty"` // the ledger's latest checkpoint, SIZE:ROOT
 	Key         string `json:"ledger_key,omitempty"`  // verifier key of the last run; empty for none
 }
 
-// Run is a run of the crawl: from an opening of its ledger on.
+// Run is a run of the crawl, which begins when its ledger is opened.
 type Run struct {
 	Began time.Time `json:"began"`
-	Ended string    `json:"ended,omitempty"` // when it was closed; empty when it was not
-	Cut   int64     `json:"cut,omitempty"`   // bytes of an unfinished line that the run before left
+	Ended string    `json:"ended,omitempty"` // empty if the ledger was not closed
+	Cut   int64     `json:"cut,omitempty"`   // bytes of an unfinished line of the previous run
 }
 
-// Act is what an operator did.
+// Act is an act of an operator.
 type Act struct {
 	Time  time.Time `json:"time"`
 	Act   string    `json:"act"`
 	About string    `json:"about,omitempty"`
-	URLs  int64     `json:"urls,omitempty"` // that it concerned
+	URLs  int64     `json:"urls,omitempty"` // number of URLs concerned
 	Note  string    `json:"note,omitempty"`
 }
 
-// Identity is what a warcinfo record says.
+// Identity is the content of a warcinfo record.
 type Identity struct {
 	Since       string    `json:"since"` // its WARC-Date
 	Software    string    `json:"software"`
@@ -378,23 +362,23 @@ type Identity struct {
 	Agent       string    `json:"user_agent,omitempty"`
 	Robots      string    `json:"robots,omitempty"`
 	Purpose     string    `json:"purpose,omitempty"`
-	Key         string    `json:"verifier_key,omitempty"` // of the ledger, by the archive's word
+	Key         string    `json:"verifier_key,omitempty"` // of the ledger, by the archive
 	Fields      []Setting `json:"-"`
-	Generation  int64     `json:"-"` // of the crawl; zero when the archive does not say
+	Generation  int64     `json:"-"` // of the crawl; zero if unknown
 	SHA256      [32]byte  `json:"-"` // of the block
 	ContactLink string    `json:"-"`
 }
 
-// Host is what was done with an authority, or the sum of several.
+// Host counts what was done with an authority, or with several.
 type Host struct {
 	Name        string `json:"host,omitempty"`
 	Own         bool   `json:"own,omitempty"`
-	Lines       int64  `json:"decisions"` // with what counting lines stand for
-	Exchanges   int64  `json:"exchanges"` // robots.txt among them
+	Lines       int64  `json:"decisions"` // counting lines with all their URLs
+	Exchanges   int64  `json:"exchanges"` // also for robots.txt
 	RobotsAsked int64  `json:"robots_exchanges"`
-	Unreached   int64  `json:"unreached"` // attempts that reached nobody, and so are no exchanges
+	Unreached   int64  `json:"unreached"` // attempts without an exchange
 	Octets      int64  `json:"octets"`
-	Pages       int64  `json:"pages"` // fetched, and HTML
+	Pages       int64  `json:"pages"` // fetched HTML
 	Fetched     int64  `json:"fetched"`
 	Redirected  int64  `json:"redirected"`
 	Gone        int64  `json:"gone"`
@@ -405,25 +389,24 @@ type Host struct {
 	Refused     int64  `json:"refused"` // by scope, trap or budget
 	Held        int64  `json:"held"`
 	OptedOut    int64  `json:"opted_out"`
-	Errors      int64  `json:"errors"` // exchanges and attempts that failed, robots.txt among them
+	Errors      int64  `json:"errors"` // failed exchanges and attempts, also for robots.txt
 
-	Robots  string  `json:"robots,omitempty"` // what became of robots.txt, in words
-	PaceMs  float64 `json:"pace_ms"`          // the longest pause that was due
+	Robots  string  `json:"robots,omitempty"` // outcome of robots.txt, in words
+	PaceMs  float64 `json:"pace_ms"`          // the longest delay due
 	PaceBy  string  `json:"pace_by,omitempty"`
 	Gaps    int64   `json:"gaps"`
-	Short   int64   `json:"gaps_short"` // shorter than what was due
+	Short   int64   `json:"gaps_short"` // below the delay due
 	LeastMs float64 `json:"gap_least_ms"`
 	MidMs   float64 `json:"gap_median_ms"`
-	State   string  `json:"state,omitempty"` // what the last lines say, in words
+	State   string  `json:"state,omitempty"` // by the last lines, in words
 }
 
-// Tag is what was done with all that descends from the seeds with one tag.
+// Tag counts what was done from the seeds with one tag.
 type Tag struct {
 	Tag string `json:"tag"`
 	Host
 }
 
-// Count is how often something was met.
 type Count struct {
 	Name    string   `json:"name"`
 	Count   int64    `json:"count"`
@@ -431,19 +414,18 @@ type Count struct {
 	Samples []string `json:"samples,omitempty"`
 }
 
-// Robots is what robots.txt decided.
 type Robots struct {
 	Allowed     int64        `json:"allowed"`
 	Disallowed  int64        `json:"disallowed"`
-	Unreachable int64        `json:"unreachable"` // of those: because robots.txt could not be had
+	Unreachable int64        `json:"unreachable"` // of those: because robots.txt was unavailable
 	Asked       int64        `json:"exchanges"`
 	Rules       []Rule       `json:"rules"`
-	MoreRules   int64        `json:"decisions_of_other_rules"` // those that Rules leaves out
-	Files       []RobotsFile `json:"files,omitempty"`          // with a host: what came of asking for robots.txt
+	MoreRules   int64        `json:"decisions_of_other_rules"` // not in Rules
+	Files       []RobotsFile `json:"files,omitempty"`          // with Host: results of robots.txt
 	Standards   []Count      `json:"standards"`
 }
 
-// Rule is what a rule, or the want of one, decided for a host.
+// Rule counts the decisions of a rule, or of its absence, for a host.
 type Rule struct {
 	Host    string `json:"host"`
 	Allowed bool   `json:"allowed"`
@@ -455,17 +437,15 @@ type Rule struct {
 	Sample  string `json:"sample"`
 }
 
-// RobotsFile is an exchange for robots.txt.
 type RobotsFile struct {
 	Time   time.Time `json:"time"`
 	URL    string    `json:"url"`
 	Status int       `json:"status,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	SHA256 string    `json:"sha256,omitempty"`
-	Times  int64     `json:"times"` // it was asked for with the same result, in a row
+	Times  int64     `json:"times"` // requests in a row with this result
 }
 
-// Request is an exchange.
 type Request struct {
 	Time   time.Time `json:"time"`
 	URL    string    `json:"url"`
@@ -476,34 +456,32 @@ type Request struct {
 	PaceMs float64   `json:"pace_ms,omitempty"`
 }
 
-// Refusal is a URL that was not asked for.
+// Refusal is a URL that was not requested.
 type Refusal struct {
 	Time   time.Time `json:"time"`
 	URL    string    `json:"url"`
 	Reason string    `json:"reason"`
 	Line   int       `json:"line,omitempty"`
 	Rule   string    `json:"rule,omitempty"`
-	Count  int64     `json:"count"` // URLs it stands for
+	Count  int64     `json:"count"` // number of URLs
 }
 
-// maxRuns is how many runs are told apart.
 const maxRuns = 200
 
-// ending gathers what the marks of a ledger say about the runs of a crawl.
+// ending is the runs of a crawl by the marks of its ledger.
 type ending struct {
 	runs  []Run
 	more  int64     // runs beyond maxRuns
 	stop  time.Time // of the last stop
 	key   string    // of the last run
 	any   bool      // there is a mark of a run
-	ended bool      // the last run ended in good order
-	torn  int64     // runs that did not end in good order, the last not counted
+	ended bool      // the last run was closed
+	torn  int64     // runs that were not closed, except the last
 
 	acts     []Act
 	moreActs int64 // beyond maxActs
 }
 
-// maxActs is how many acts of operators are shown.
 const maxActs = 500
 
 func (e *ending) mark(m *ledger.Mark) {
@@ -533,7 +511,7 @@ func (e *ending) mark(m *ledger.Mark) {
 	}
 }
 
-// tell says how the crawl ended.
+// tell reports how the crawl ended.
 func (e *ending) tell(c *Crawl) {
 	c.Acts, c.MoreActs = e.acts, e.moreActs
 	c.Runs, c.MoreRuns, c.Clean = e.runs, e.more, e.any && e.ended
@@ -552,11 +530,11 @@ func (e *ending) tell(c *Crawl) {
 }
 
 const (
-	maxInfo       = 64 << 10 // bytes of a warcinfo record that are read
+	maxInfo       = 64 << 10 // bytes read of a warcinfo record
 	maxIdentities = 8
 )
 
-// readInfos reads the warcinfo record of each segment in dir, and keeps those that say something new.
+// readInfos reads the warcinfo record of each segment in dir, and keeps distinct ones.
 func (r *Report) readInfos(ctx context.Context, dir string) error {
 	r.Crawl.By = []Identity{}
 	entries, err := os.ReadDir(dir)
@@ -589,7 +567,7 @@ func (r *Report) readInfos(ctx context.Context, dir string) error {
 	return nil
 }
 
-// identity keeps id if it differs from the one before.
+// identity adds id if it differs from the previous one.
 func (r *Report) identity(id *Identity) {
 	by := r.Crawl.By
 	if id == nil || len(by) >= maxIdentities {
@@ -607,7 +585,7 @@ func (r *Report) identity(id *Identity) {
 	r.Crawl.By = append(by, *id)
 }
 
-// ReadIdentity reads the first record of a segment; nil if the segment is empty or begins with another.
+// ReadIdentity reads the first record of a segment; nil if it has none or another.
 func ReadIdentity(path string) (*Identity, error) {
 	f, err := warc.OpenListed(path, durable.Open)
 	if err != nil {
@@ -616,7 +594,7 @@ func ReadIdentity(path string) (*Identity, error) {
 	defer f.Close()
 	rec, err := warc.NewReader(f).Next()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || err == nil && rec.Type != "warcinfo" {
-		return nil, nil // a segment that was begun a moment ago may hold a part of it
+		return nil, nil // a segment just begun may hold a part of it
 	}
 	if err != nil {
 		return nil, fmt.Errorf("report: read the archive: %s: %w", filepath.Base(path), err)
@@ -630,7 +608,7 @@ func ReadIdentity(path string) (*Identity, error) {
 	return id, nil
 }
 
-// infoOf reads the block of a warcinfo record (application/warc-fields).
+// infoOf parses the block of a warcinfo record (application/warc-fields).
 func infoOf(block []byte) *Identity {
 	id := &Identity{}
 	for line := range bytes.SplitSeq(block, []byte("\n")) {
@@ -665,7 +643,7 @@ func infoOf(block []byte) *Identity {
 			}
 		}
 	}
-	if id.Contact == "" { // the User-Agent has it, too
+	if id.Contact == "" { // the User-Agent also has it
 		if _, rest, ok := strings.Cut(id.Agent, "(+"); ok {
 			id.Contact, _, _ = strings.Cut(rest, ")")
 		}
@@ -678,7 +656,7 @@ func infoOf(block []byte) *Identity {
 	return id
 }
 
-// linkTo is where a contact leads: only a web address or a mailbox is one.
+// linkTo returns a link for a contact that is a web address or a mailbox.
 func linkTo(contact string) string {
 	u, err := url.Parse(contact)
 	switch {

@@ -17,21 +17,19 @@ import (
 //go:embed pages/*.html
 var pages embed.FS
 
-// How much of a list a page shows; the JSON form has more.
+// Bounds of the lists on a page; the JSON form has more.
 const (
 	shownHosts = 200
 	shownRules = 100
 	shownWords = 30
 )
 
-// view is what a page is made from.
 type view struct {
 	*Report
-	Token string // the product token
+	Token string // product token
 	By    *Identity
 }
 
-// WriteHTML writes the page.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("").Funcs(template.FuncMap{
 		"duration": duration, "measured": measured, "site": site, "size": plainly.RoughSize[int64], "n": plainly.Grouped, "plural": plural,
@@ -64,10 +62,9 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	return nil
 }
 
-// tokenChars are what a product token is made of (RFC 9309 2.2.1).
+// tokenChars are the characters of a product token (RFC 9309 2.2.1).
 const tokenChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
 
-// Title is that of the page.
 func (v view) Title() string {
 	if v.Host != "" {
 		return "A crawler's visit to " + v.Host
@@ -75,7 +72,7 @@ func (v view) Title() string {
 	return "Crawl report: " + v.Crawl.Name
 }
 
-// Operator is who crawls, in words that begin a sentence.
+// Operator names the operator at the start of a sentence.
 func (v view) Operator() string {
 	if v.By == nil || v.By.Operator == "" {
 		return "An unnamed operator"
@@ -83,10 +80,10 @@ func (v view) Operator() string {
 	return v.By.Operator
 }
 
-// Mine are the operator's own hosts, Shown the others, as far as the page lists them.
+// Mine returns the operator's own hosts.
 func (v view) Mine() []Host { return v.split(true) }
 
-// Shown are the hosts that are not the operator's own.
+// Shown returns the other hosts, as far as the page lists them.
 func (v view) Shown() []Host {
 	hosts := v.split(false)
 	return hosts[:min(len(hosts), shownHosts)]
@@ -96,7 +93,7 @@ func (v view) split(own bool) []Host {
 	return some(v.Hosts, len(v.Hosts), func(h Host) bool { return h.Own == own })
 }
 
-// some returns the first elements that are wanted, at most so many.
+// some returns the first most wanted elements.
 func some[T any](all []T, most int, wanted func(T) bool) (out []T) {
 	for _, x := range all {
 		if wanted(x) && len(out) < most {
@@ -106,10 +103,10 @@ func some[T any](all []T, most int, wanted func(T) bool) (out []T) {
 	return out
 }
 
-// Unshown counts the hosts that are in the JSON form alone.
+// Unshown counts the hosts that are only in the JSON form.
 func (v view) Unshown() int { return max(len(v.split(false))-shownHosts, 0) }
 
-// Summed counts the hosts that are told as a sum.
+// Summed counts the hosts that are not listed.
 func (v view) Summed() int64 {
 	told := int64(0)
 	for _, h := range v.Hosts {
@@ -120,18 +117,18 @@ func (v view) Summed() int64 {
 	return v.Known - told
 }
 
-// Rules are the first rules; the page says how many there are beside them.
+// Rules returns the first rules.
 func (v view) Rules() []Rule { return v.Robots.Rules[:min(len(v.Robots.Rules), shownRules)] }
 
-// OtherRules counts the rules that the page leaves out.
+// OtherRules counts the rules not on the page.
 func (v view) OtherRules() int { return max(len(v.Robots.Rules)-shownRules, 0) }
 
-// Silent are the hosts whose robots.txt could not be had.
+// Silent returns the hosts with unavailable robots.txt.
 func (v view) Silent() []Host {
 	return some(v.Hosts, shownHosts, func(h Host) bool { return strings.HasPrefix(h.Robots, silentRobots) })
 }
 
-// Judgements draws how robots.txt decided.
+// Judgements draws the decisions of robots.txt.
 func (v view) Judgements() []Part {
 	return band(
 		Part{Name: "allowed", Class: "good", N: v.Robots.Allowed},
@@ -140,7 +137,7 @@ func (v view) Judgements() []Part {
 	)
 }
 
-// Seconds is how long the crawl took, from the first to the last sign of it.
+// Seconds returns the time from the first to the last decision, in milliseconds.
 func (v view) Seconds() float64 {
 	if v.Crawl.First == nil {
 		return 0
@@ -148,7 +145,6 @@ func (v view) Seconds() float64 {
 	return float64(v.Crawl.Last.Sub(*v.Crawl.First).Milliseconds())
 }
 
-// Rate is exchanges per second.
 func (v view) Rate() string {
 	if s := v.Seconds() / 1000; s >= 1 {
 		return fmt.Sprintf("%.2f requests and %s a second", float64(v.Totals.Exchanges)/s,
@@ -157,7 +153,7 @@ func (v view) Rate() string {
 	return plural(v.Totals.Exchanges, "request")
 }
 
-// Unlisted counts the URLs that robots.txt forbade and that the page does not name.
+// Unlisted counts the URLs forbidden by robots.txt that are not on the page.
 func (v view) Unlisted() int64 {
 	left := v.Robots.Disallowed
 	for _, r := range v.Refused {
@@ -166,20 +162,20 @@ func (v view) Unlisted() int64 {
 	return left
 }
 
-// Obeyed are the rules that forbade something.
+// Obeyed returns the rules that forbade URLs.
 func (v view) Obeyed() []Rule {
 	return some(v.Robots.Rules, shownRules, func(r Rule) bool { return !r.Allowed && r.Rule != "" })
 }
 
-// Opened are the rules that let something in.
+// Opened returns the rules that allowed URLs.
 func (v view) Opened() []Rule {
 	return some(v.Robots.Rules, shownRules, func(r Rule) bool { return r.Allowed })
 }
 
-// IsOwn says that the operator's own hosts are among those reported on.
+// IsOwn reports whether there are own hosts.
 func (v view) IsOwn() bool { return len(v.Mine()) > 0 }
 
-// Days is the number of days that the crawl touched, in words.
+// Days describes the dates of the crawl.
 func (v view) Days() string {
 	if v.Crawl.First == nil {
 		return "never"
@@ -190,7 +186,7 @@ func (v view) Days() string {
 	return "on " + v.Crawl.First.Format("2 January 2006")
 }
 
-// duration writes milliseconds for people, cut rather than rounded up.
+// duration formats milliseconds, truncated.
 func duration(ms float64) string {
 	trim := func(f float64, digits int) string {
 		scale := 1.0
@@ -220,7 +216,7 @@ func duration(ms float64) string {
 	return trim(ms/86400_000, 1) + " days"
 }
 
-// measured writes milliseconds that were measured, cut to the millisecond.
+// measured formats milliseconds, truncated to the millisecond.
 func measured(ms float64) string {
 	if ms < 1000 || ms >= 120_000 {
 		return duration(ms)
@@ -228,7 +224,7 @@ func measured(ms float64) string {
 	return strconv.FormatFloat(float64(int64(ms+1e-6))/1000, 'f', 3, 64) + " s"
 }
 
-// site is an authority as people write it: without the port that its scheme has anyway.
+// site returns an authority without its scheme's default port.
 func site(authority string) string {
 	for scheme, port := range map[string]string{"http://": ":80", "https://": ":443"} {
 		if strings.HasPrefix(authority, scheme) {
@@ -254,7 +250,7 @@ func addresses(n int64) string {
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// moment is an instant as the archive or the ledger has written it; what is none stays as it is.
+// moment formats a time of archive or ledger; anything else remains as it is.
 func moment(s string) string {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return instant(t)
@@ -262,10 +258,9 @@ func moment(s string) string {
 	return s
 }
 
-// paceWords say who asked for a delay.
 var paceWords = plainly.Words("delays")
 
-// notSaid stands for the word that a ledger lacks.
+// notSaid replaces a word that the ledger lacks.
 const notSaid = "not recorded"
 
 func paceWord(by string) string {
@@ -275,7 +270,7 @@ func paceWord(by string) string {
 	return by
 }
 
-// The size of a drawing and of the space for its labels, in user units.
+// Sizes of a drawing and of the space for its labels, in user units.
 const (
 	chartWidth  = 720.0
 	chartHeight = 190.0
@@ -285,13 +280,13 @@ const (
 	chartFoot   = 34.0
 )
 
-// Chart is a drawing of bars, with coordinates that go into SVG as they are.
+// Chart is a drawing of bars, with coordinates for SVG.
 type Chart struct {
 	Label       string
 	Bars        []Bar
 	X, Y        []Tick
 	Mark        *Tick // a line across, with its label
-	MarkLeft    bool  // its label stands left of it
+	MarkLeft    bool  // its label is left of it
 	Under       string
 	Width       float64
 	Height      float64
@@ -299,7 +294,7 @@ type Chart struct {
 	Top, Base   float64
 }
 
-// Bar is a bar, and what it says when it is pointed at.
+// Bar is a bar with its tooltip.
 type Bar struct {
 	X, Y, W, H float64
 	Short      bool
@@ -319,10 +314,9 @@ func newChart(label, under string) *Chart {
 	}
 }
 
-// round keeps coordinates short.
 func round(f float64) float64 { return math.Round(f*10) / 10 }
 
-// bar adds a bar of a share of the full height; one that is not nothing can be seen.
+// bar adds a bar of a share of the full height, visible unless it is 0.
 func (c *Chart) bar(from, to, share float64, short bool, title string) {
 	h := share * (c.Base - c.Top)
 	if share > 0 {
@@ -331,7 +325,7 @@ func (c *Chart) bar(from, to, share float64, short bool, title string) {
 	c.Bars = append(c.Bars, Bar{round(from), round(c.Base - h), round(max(to-from-1, 1)), round(h), short, title})
 }
 
-// heights puts ticks at round whole numbers up to the full height, which stands for most: these are counts.
+// heights adds ticks at round whole numbers up to most, at the full height.
 func (c *Chart) heights(most int64) {
 	step := tickStep(most)
 	for n := int64(0); n <= most; n += step {
@@ -339,7 +333,7 @@ func (c *Chart) heights(most int64) {
 	}
 }
 
-// tickStep is the least of 1, 2, 5, 10, 20, 50, … of which at most four fit into most.
+// tickStep returns the least of 1, 2, 5, 10, 20, 50, … of which at most four fit into most.
 func tickStep(most int64) int64 {
 	for power := int64(1); ; power *= 10 {
 		for _, step := range []int64{power, 2 * power, 5 * power} {
@@ -350,7 +344,7 @@ func tickStep(most int64) int64 {
 	}
 }
 
-// gapChart draws a histogram of gaps over a logarithmic axis, with the pause that was due as a line.
+// gapChart draws a histogram of gaps over a logarithmic axis, with a line at the delay due.
 func gapChart(p Pauses) *Chart {
 	unit, due := p.PaceMs/1000, "due: "+duration(p.PaceMs)
 	label := "delay from the end of one response to the start of the next request"
@@ -400,7 +394,6 @@ func gapChart(p Pauses) *Chart {
 	return c
 }
 
-// timeChart draws exchanges over time.
 func timeChart(tl Timeline) *Chart {
 	slot := time.Duration(tl.SlotS) * time.Second
 	c := newChart("Requests over time", "requests started in each "+duration(ms(slot))+", UTC")
@@ -432,14 +425,14 @@ func timeChart(tl Timeline) *Chart {
 	return c
 }
 
-// Part is a part of a whole that is drawn as a band.
+// Part is a part of a band.
 type Part struct {
 	Name, Class string
 	N           int64
 	X, W        float64
 }
 
-// band draws shares of a whole side by side.
+// band draws shares side by side.
 func band(parts ...Part) []Part {
 	var all int64
 	for _, p := range parts {
@@ -456,33 +449,31 @@ func band(parts ...Part) []Part {
 	return parts
 }
 
-// account gathers what was done with a host, or with several.
+// account counts what was done with a host, or with several.
 type account struct {
 	Host
 	gaps  gaps
-	waits bool // the last line that counts left a URL to be tried again
-	dumb  bool // robots.txt could not be had when it was last asked for
-	mute  bool // the last attempt for a page brought no response
-	part  bool // what opted out was not the whole host: something was asked of it afterwards
+	waits bool // the last line deferred a URL
+	dumb  bool // the last robots.txt was unavailable
+	mute  bool // the last attempt for a page had no response
+	part  bool // only a part of the host opted out: later it had requests
 }
 
-// The most that one line may count for: a ledger that lies must not make sums run over.
+// Bounds of one line, so that a forged ledger cannot overflow sums.
 const (
 	mostTimes  = 1 << 40
 	mostOctets = 1 << 44
 )
 
-// times is how many URLs a line stands for.
+// times returns the number of URLs of a line.
 func times(l *storage.Line) int64 { return min(max(l.Count, 1), mostTimes) }
 
-// received is what came over the connection.
 func received(l *storage.Line) int64 { return min(max(l.Octets, 0), mostOctets) }
 
-// attempted reports whether an exchange was tried.
 func attempted(l *storage.Line) bool { return l.Attempt > 0 }
 
-// Sent reports whether a request was sent: something crossed a connection, and has a record. An attempt that reached nobody
-// is none. The audit, which reads records, counts the same.
+// Sent reports whether a request was sent: something was transferred and has a record. The audit, which reads records,
+// counts the same.
 func Sent(l *storage.Line) bool { return attempted(l) && (l.Record != "" || l.Status != 0) }
 
 func (a *account) add(l *storage.Line) {
@@ -513,7 +504,6 @@ func (a *account) add(l *storage.Line) {
 	}
 }
 
-// delay takes in the delay before a request that was sent.
 func (a *account) delay(l *storage.Line) {
 	if ms(l.Pace) >= a.PaceMs && l.PaceBy != "" {
 		a.PaceMs, a.PaceBy = ms(l.Pace), cleanTo(string(l.PaceBy), 40)
@@ -523,7 +513,6 @@ func (a *account) delay(l *storage.Line) {
 	}
 }
 
-// count counts how a line ended.
 func (a *account) count(l *storage.Line, n int64) {
 	switch l.Decision {
 	case storage.DecisionDisallow:
@@ -543,7 +532,7 @@ func (a *account) count(l *storage.Line, n int64) {
 	switch l.Outcome {
 	case storage.OutcomeFetched:
 		a.Fetched += n
-		if isPage(l) {
+		if l.Type == "text/html" || l.Type == "application/xhtml+xml" {
 			a.Pages += n
 		}
 	case storage.OutcomeRedirected:
@@ -559,10 +548,8 @@ func (a *account) count(l *storage.Line, n int64) {
 	}
 }
 
-func isPage(l *storage.Line) bool { return l.Type == "text/html" || l.Type == "application/xhtml+xml" }
-
-// Failed reports whether an attempt brought no usable answer. That there is no robots.txt is an answer, and that the
-// operator broke off is no fault of a host.
+// Failed reports whether an attempt had no usable response. A missing robots.txt is one, and an abort by the operator is
+// not the host's fault.
 func Failed(l *storage.Line) bool {
 	if !attempted(l) {
 		return false
@@ -574,13 +561,13 @@ func Failed(l *storage.Line) bool {
 		l.Reason != "redirect to its own key" && l.Reason != storage.ReasonAborted
 }
 
-// unavailable reports whether an exchange for robots.txt left it unknown what the site wants (RFC 9309 2.3.1.4).
+// unavailable reports whether an exchange for robots.txt left the site's rules unknown (RFC 9309 2.3.1.4).
 func unavailable(l *storage.Line) bool {
 	switch l.Status {
 	case 0, 408, 425, 429:
 		return true
 	}
-	broken := l.Status >= 200 && l.Status < 300 && l.Reason != "" && l.RobotsSHA256 == "" // its body was cut short, or is in no coding that is known
+	broken := l.Status >= 200 && l.Status < 300 && l.Reason != "" && l.RobotsSHA256 == "" // truncated, or of unknown coding
 	return broken || l.Status >= 500
 }
 
@@ -593,9 +580,9 @@ func (a *account) robots(l *storage.Line) {
 	case a.dumb && l.Status < 300:
 		a.Robots = silentRobots + ": " + clean(l.Reason)
 	case a.dumb:
-		a.Robots = silentRobots + ": status " + number(l.Status)
+		a.Robots = silentRobots + ": status " + strconv.Itoa(l.Status)
 	case l.Status >= 400:
-		a.Robots = "none (status " + number(l.Status) + ")"
+		a.Robots = "none (status " + strconv.Itoa(l.Status) + ")"
 	case l.Status >= 300 && l.Status != 304:
 		a.Robots = "redirects"
 	default:
@@ -603,7 +590,7 @@ func (a *account) robots(l *storage.Line) {
 	}
 }
 
-// result is the host as it is shown.
+// result returns the host for display.
 func (a *account) result() Host {
 	h := a.Host
 	h.Gaps, h.Short, h.LeastMs, h.MidMs = a.gaps.n, a.gaps.short, ms(a.gaps.least), ms(a.gaps.median())
@@ -624,18 +611,16 @@ func (a *account) result() Host {
 	return h
 }
 
-// span is when a line's exchange began and ended, or when it was decided.
+// span returns the start and end of a line's exchange, or the time of its decision.
 func span(l *storage.Line) (from, to time.Time) {
 	if l.Began.IsZero() {
 		return l.Time, l.Time
 	}
 	if to = l.Began.Add(l.Took); to.Year() > 9999 || to.Before(l.Began) {
-		to = l.Began // what no calendar of ours has cannot be written
+		to = l.Began // beyond the calendar, it could not be written
 	}
 	return l.Began, to
 }
 
-func isTrap(reason string) bool { return strings.HasPrefix(reason, storage.RuleOfTraps) }
-
-// silentRobots begins what is said of a robots.txt that could not be had.
+// silentRobots begins the state of an unavailable robots.txt.
 const silentRobots = "unavailable"
