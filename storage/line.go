@@ -1,5 +1,5 @@
-// Package storage defines the stored data of a crawl: a Record per request and a Line per decision, and the interfaces
-// through which the crawler hands them to storage/warc (records) and storage/ledger (lines). It does no I/O.
+// Package storage defines the stored data of a crawl: a Record per request and a Line per decision. Through its
+// interfaces the crawler hands them to storage/warc (records) and storage/ledger (lines). It does no I/O.
 //
 // A record is written before the line that names it, both before the frontier marks the URL as done, and the frontier's
 // barrier syncs both before that is durable. So a Done without its record cannot exist; after a kill a record without a

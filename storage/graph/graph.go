@@ -28,7 +28,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Graph is a directed graph on disk. One goroutine at a time reads it.
+// Graph is a directed graph on disk. Only one goroutine at a time may read it.
 type Graph struct {
 	Level  Level
 	Counts Counts
@@ -38,40 +38,39 @@ type Graph struct {
 	in, out []uint32
 	notes   []note         // by provisional number
 	names   *sorted.Sorter // as Builder.names
-	edges   *sorted.Sorter // pairs of numbers, as appendPair writes them, one for each link
+	edges   *sorted.Sorter // pairs of numbers as of appendPair, one for each link
 }
 
-// Vertex is a vertex with its number and names.
 type Vertex struct {
 	ID       uint32
 	Name     string // the URL, host or domain
-	Reversed string // the same with the labels of its host reversed; of a page its URL
-	Hosts    int64  // of Domains: how many hosts of it were met
-	Fetched  bool   // something of it was fetched, and not only linked to (Builder.Vertex)
+	Reversed string // the name with the labels of its host reversed; for a page its URL
+	Hosts    int64  // of Domains: its number of hosts
+	Fetched  bool   // something of it was fetched (Builder.Vertex)
 }
 
-// Edge is an edge between two vertices, by their numbers.
+// Edge is an edge between two vertices by their IDs.
 type Edge struct {
 	From, To uint32
-	Weight   uint32 // links that the edge stands for; the most means that many, or more
+	Weight   uint32 // number of links, at most math.MaxUint32
 }
 
-// Order is the number of vertices.
+// Order returns the number of vertices.
 func (g *Graph) Order() int { return g.order }
 
-// Size is the number of edges.
+// Size returns the number of edges.
 func (g *Graph) Size() int64 { return g.size }
 
-// In is how many edges lead to each vertex. The caller must not change it.
+// In returns the number of edges to each vertex. The caller must not change the slice.
 func (g *Graph) In() []uint32 { return g.in }
 
-// Out is how many edges each vertex has. The caller must not change it.
+// Out returns the number of edges from each vertex. The caller must not change the slice.
 func (g *Graph) Out() []uint32 { return g.out }
 
-// Close frees memory and disk.
+// Close releases memory and files.
 func (g *Graph) Close() error { return errors.Join(g.names.Close(), g.edges.Close()) }
 
-// Vertices are all vertices in their order. An error is the last.
+// Vertices returns all vertices in order. An error is the last.
 func (g *Graph) Vertices() iter.Seq2[Vertex, error] {
 	return func(yield func(Vertex, error) bool) {
 		n := uint32(0)
@@ -81,7 +80,14 @@ func (g *Graph) Vertices() iter.Seq2[Vertex, error] {
 				return
 			}
 			key, first := cutNumber(name)
-			if !yield(vertex(n, string(key), g.notes[first]), nil) {
+			known := g.notes[first]
+			v := Vertex{ID: n, Reversed: string(key), Hosts: int64(known / oneHost), Fetched: known&isFetched != 0}
+			if _, url, ok := strings.Cut(v.Reversed, inKey); ok {
+				v.Name, v.Reversed = url, url
+			} else {
+				v.Name = Reverse(v.Reversed)
+			}
+			if !yield(v, nil) {
 				return
 			}
 			n++
@@ -94,20 +100,10 @@ func cutNumber(name []byte) (key []byte, first uint32) {
 	return name[:end-len(endKey)], binary.BigEndian.Uint32(name[end:])
 }
 
-func vertex(n uint32, key string, known note) Vertex {
-	v := Vertex{ID: n, Reversed: key, Hosts: int64(known / oneHost), Fetched: known&isFetched != 0}
-	if _, url, ok := strings.Cut(key, inKey); ok {
-		v.Name, v.Reversed = url, url
-	} else {
-		v.Name = Reverse(key)
-	}
-	return v
-}
-
-// Edges are all edges, in the order of their sources, then of their targets. An error is the last.
+// Edges returns all edges by source, then by target. An error is the last.
 func (g *Graph) Edges() iter.Seq2[Edge, error] {
 	return func(yield func(Edge, error) bool) {
-		var last Edge // without a weight there is none
+		var last Edge // none without a weight
 		for piece, err := range g.edges.All() {
 			if err != nil {
 				yield(Edge{}, fmt.Errorf("graph: read the edges: %w", err))
@@ -129,10 +125,9 @@ func (g *Graph) Edges() iter.Seq2[Edge, error] {
 	}
 }
 
-// Level is what a vertex stands for.
+// Level is the kind of a graph's vertices.
 type Level uint8
 
-// Levels.
 const (
 	Hosts   Level = iota // a host name or address, at all its ports
 	Pages                // a canonical URL
@@ -141,7 +136,7 @@ const (
 
 var levels = [...]string{Hosts: "hosts", Pages: "pages", Domains: "domains"}
 
-// String is the name of the level, which ParseLevel reads.
+// String returns the name of the level for ParseLevel.
 func (l Level) String() string {
 	if int(l) < len(levels) {
 		return levels[l]
@@ -149,7 +144,7 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", uint8(l))
 }
 
-// ParseLevel reads pages, hosts or domains.
+// ParseLevel parses pages, hosts or domains.
 func ParseLevel(s string) (Level, error) {
 	if i := slices.Index(levels[:], s); i >= 0 {
 		return Level(i), nil
@@ -157,8 +152,8 @@ func ParseLevel(s string) (Level, error) {
 	return 0, fmt.Errorf("graph: %q is not a level; it is pages, hosts or domains", s)
 }
 
-// Reverse turns the labels of a host name round: www.example.org is org.example.www. An address stays as it is, and so
-// what Reverse gives can be reversed again.
+// Reverse reverses the labels of a host name: www.example.org becomes org.example.www. An address stays as it is, so that
+// Reverse is its own inverse.
 func Reverse(host string) string {
 	if host == "" || host[0] == '[' {
 		return host
@@ -173,31 +168,14 @@ func Reverse(host string) string {
 	return strings.Join(labels, ".")
 }
 
-// A key is the name of a vertex as it is sorted: the reversed host, and for a page behind inKey its URL. No canonical
-// name has a byte below space, so keys sort by host first.
+// A key is a sortable name of a vertex: the reversed host, and for a page inKey and its URL. Canonical names have no byte
+// below space, so keys sort by host first.
 const (
 	inKey  = "\x01" // between host and URL
-	endKey = "\x00" // behind a key, where something follows
+	endKey = "\x00" // after a key with a number
 )
 
-// place is what is known of a URL at a level: the key of its vertex, and the host if that is counted.
-type place struct {
-	key  string
-	host string // of Domains
-}
-
-func placeOf(level Level, u canon.URL) place {
-	switch level {
-	case Pages:
-		return place{key: Reverse(u.Host()) + inKey + u.String()}
-	case Domains:
-		return place{key: Reverse(u.RegistrableDomain()), host: u.Host()}
-	}
-	return place{key: Reverse(u.Host())}
-}
-
-// siteOf is the part of a URL that decides on its host, up to the path. ok is false for spellings that only a parser
-// understands.
+// siteOf returns the part of a URL that determines its host, up to the path; ok is false if only a parser can.
 func siteOf(url string) (site string, ok bool) {
 	at := strings.Index(url, "://")
 	if at < 0 {
@@ -212,13 +190,13 @@ func siteOf(url string) (site string, ok bool) {
 // Name is the name of the format.
 const Name = "graphml"
 
-// Mark stands near the beginning of each file, so that it is known as ours.
+// Mark is near the beginning of each file, to recognise its origin.
 const Mark = "made by curtsy export"
 
 // File returns the name of the file of a graph.
 func File(level Level) string { return level.String() + "." + Name }
 
-// source is a graph. *graph.Graph is one.
+// source is implemented by *graph.Graph.
 type source interface {
 	Order() int
 	Size() int64
@@ -228,7 +206,7 @@ type source interface {
 	Edges() iter.Seq2[Edge, error]
 }
 
-// Document is a graph that is to be written.
+// Document is a graph to be written.
 type Document struct {
 	Level Level
 	Graph source
@@ -243,9 +221,9 @@ func (d *Document) Write(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// asking is a writer that ends when its context does.
+// asking is a writer that fails once its context is done.
 type asking struct {
-	ctx context.Context //nolint:containedctx // it is that of one call of Write
+	ctx context.Context //nolint:containedctx // of one call of Write
 	w   io.Writer
 }
 
@@ -256,7 +234,7 @@ func (a asking) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-// VertexRows gives the rows of the table of vertices.
+// VertexRows calls to with the rows of the table of vertices.
 func (d *Document) VertexRows(to func(tables.Row) error) error {
 	in, out := d.Graph.In(), d.Graph.Out()
 	for v, err := range d.Graph.Vertices() {
@@ -278,7 +256,7 @@ func (d *Document) VertexRows(to func(tables.Row) error) error {
 	return nil
 }
 
-// EdgeRows gives the rows of the table of edges.
+// EdgeRows calls to with the rows of the table of edges.
 func (d *Document) EdgeRows(to func(tables.Row) error) error {
 	for e, err := range d.Graph.Edges() {
 		if err == nil {
@@ -314,7 +292,7 @@ const (
 
 // GraphML writes the graph as GraphML.
 func (d *Document) GraphML(w io.Writer) error {
-	out := bufio.NewWriterSize(w, 64<<10) // which keeps its first error
+	out := bufio.NewWriterSize(w, 64<<10) // keeps its first error
 	hosts := ""
 	if d.Level == Domains {
 		hosts = graphHosts
@@ -346,7 +324,7 @@ func (d *Document) GraphML(w io.Writer) error {
 
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// xmlText is s with what XML 1.0 cannot hold as percent escapes, and with what is markup in XML escaped.
+// xmlText escapes s for XML, with percent escapes for characters that XML 1.0 cannot represent.
 func xmlText(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -366,17 +344,12 @@ func xmlText(s string) string {
 	return markup.Replace(b.String())
 }
 
-// Options say what graph is made.
+// Options configure a Builder.
 type Options struct {
-	Level Level
-
-	Dir string // for temporary files; empty means the system's folder for them
-
-	// Memory is how many bytes sorting holds. Zero means 64 MiB.
-	Memory int
-
-	// MaxVertices is how many vertices there may be. Zero means 100 million.
-	MaxVertices int
+	Level       Level
+	Dir         string // for temporary files; empty means the system's directory
+	Memory      int    // bytes for sorting. Zero means 64 MiB.
+	MaxVertices int    // zero means 100 million
 }
 
 func (o *Options) memory() int {
@@ -393,32 +366,32 @@ func (o *Options) maxVertices() int {
 	return 100_000_000
 }
 
-// Counts say what became of the links that a Builder was given: each is an edge's, or one of the others.
+// Counts classify the links of a Builder; all others are edges.
 type Counts struct {
 	Links   int64 // all
 	Within  int64 // from a vertex to itself
-	NoURL   int64 // with a source or target that is no URL of a host, such as mailto:
+	NoURL   int64 // with a source or target that is not a URL with a host, such as mailto:
 	LeftOut int64 // with a source or target beyond MaxVertices
 }
 
-// Builder gathers links. It is used by one goroutine, and done with after Graph or Close.
+// Builder collects links in one goroutine. Graph or Close ends it.
 type Builder struct {
 	o      Options
 	counts Counts
 	seed   maphash.Seed
 	err    error
 
-	known map[uint64]uint32 // fingerprint of a key → its provisional number, in the order in which they were met
-	names *sorted.Sorter    // keys, each with its provisional number behind endKey
+	known map[uint64]uint32 // provisional number, in order of first mention, by fingerprint of the key
+	names *sorted.Sorter    // keys with endKey and their provisional number
 	sites map[string]met
 	hosts map[uint64]struct{} // of Domains: fingerprints of hosts
 	notes []note              // by provisional number
 
-	pairs spool.Spool // of provisional numbers, as appendPair writes them
+	pairs spool.Spool // of provisional numbers, as of appendPair
 	buf   []byte
 }
 
-// note is what is known of a vertex beside its name: how many hosts it has, twice, and 1 if it was fetched.
+// note is the data of a vertex beside its name: twice its number of hosts, plus 1 if it was fetched.
 type note uint32
 
 const (
@@ -426,7 +399,6 @@ const (
 	oneHost   note = 2
 )
 
-// met is what became of a name.
 type met struct {
 	number uint32
 	state  state
@@ -440,17 +412,16 @@ const (
 	isLeftOut
 )
 
-// maxSites is how many sites are remembered with their vertex, so that most links need no parser.
+// maxSites bounds the cache of sites with their vertex, which saves parsing most links.
 const maxSites = 1 << 14
 
 const pairSize = 8
 
-// appendPair appends the numbers of two vertices of which the first links to the second.
+// appendPair appends the numbers of two vertices, source first.
 func appendPair(b []byte, from, to uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, from), to)
 }
 
-// New returns a Builder.
 func New(o Options) *Builder {
 	return &Builder{
 		o: o, seed: maphash.MakeSeed(), known: map[uint64]uint32{}, hosts: map[uint64]struct{}{}, names: sorted.New(o.Dir, o.memory()/2), sites: map[string]met{},
@@ -458,8 +429,7 @@ func New(o Options) *Builder {
 	}
 }
 
-// Vertex makes sure that the graph has the vertex of a URL, with edges or without, and notes that something of it was
-// fetched.
+// Vertex adds the vertex of a fetched URL.
 func (b *Builder) Vertex(url string) error {
 	if m := b.find(url); m.state == isVertex {
 		b.notes[m.number] |= isFetched
@@ -467,8 +437,7 @@ func (b *Builder) Vertex(url string) error {
 	return b.err
 }
 
-// Link adds a link between two absolute URLs. One that is no URL of a host is counted. An error is one of the disk, and
-// final.
+// Link adds a link between two absolute URLs, or counts one without a host. An error is one of the disk, and final.
 func (b *Builder) Link(source, target string) error {
 	from, to := b.find(source), b.find(target)
 	if b.err != nil {
@@ -493,8 +462,8 @@ func (b *Builder) Link(source, target string) error {
 	return b.err
 }
 
-// find is the vertex of a URL, which is added when it is new. Only the site of a URL counts, unless vertices are pages:
-// whether its path can be parsed must not depend on what came before.
+// find returns the vertex of a URL and adds a new one. Unless vertices are pages, only the site of a URL counts: the
+// result must not depend on whether an earlier path could be parsed.
 func (b *Builder) find(url string) met {
 	if b.o.Level == Pages {
 		return b.parse(url)
@@ -510,7 +479,7 @@ func (b *Builder) find(url string) met {
 	if len(b.sites) >= maxSites {
 		clear(b.sites)
 	}
-	b.sites[strings.Clone(site)] = m // the URL may be a part of a large text
+	b.sites[strings.Clone(site)] = m // the URL may be part of a large string
 	return m
 }
 
@@ -519,12 +488,18 @@ func (b *Builder) parse(url string) met {
 	if err != nil || u.Host() == "" {
 		return met{state: isNoURL}
 	}
-	p := placeOf(b.o.Level, u)
-	m := b.number(p.key)
-	if p.host == "" || m.state != isVertex {
+	host := u.Host()
+	switch b.o.Level {
+	case Pages:
+		return b.number(Reverse(host) + inKey + u.String())
+	case Hosts:
+		return b.number(Reverse(host))
+	}
+	m := b.number(Reverse(u.RegistrableDomain()))
+	if m.state != isVertex {
 		return m
 	}
-	f := b.fingerprint(p.host)
+	f := b.fingerprint(host)
 	if _, met := b.hosts[f]; !met {
 		b.hosts[f] = struct{}{}
 		b.notes[m.number] += oneHost
@@ -553,7 +528,7 @@ func (b *Builder) number(key string) met {
 
 func (b *Builder) fingerprint(s string) uint64 { return max(maphash.String(b.seed, s), 1) }
 
-// Close frees memory and disk. It does nothing after Graph.
+// Close releases memory and files. It does nothing after Graph.
 func (b *Builder) Close() error {
 	b.known, b.hosts, b.sites, b.notes = nil, nil, nil, nil
 	if b.names == nil {
@@ -562,7 +537,7 @@ func (b *Builder) Close() error {
 	return errors.Join(b.names.Close(), b.pairs.Close())
 }
 
-// Graph puts what was gathered in order. The Builder is done with.
+// Graph sorts the links into a graph and ends the Builder.
 func (b *Builder) Graph(ctx context.Context) (_ *Graph, err error) {
 	defer func() { err = errors.Join(err, b.Close()) }()
 	if b.err != nil {
@@ -628,7 +603,7 @@ func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) error 
 			return err
 		}
 	}
-	return b.pairs.Close() // its room on the disk is needed
+	return b.pairs.Close() // frees disk space
 }
 
 func (g *Graph) measure(ctx context.Context) error {
@@ -646,21 +621,17 @@ func (g *Graph) measure(ctx context.Context) error {
 	return nil
 }
 
-// taker takes links. *graph.Builder is one.
+// taker is implemented by *graph.Builder.
 type taker interface {
-	Vertex(url string) error // a page that was fetched
+	Vertex(url string) error // a fetched page
 	Link(source, target string) error
 }
 
-// Links gives the links of the archive in the folder dir to take, and returns how many pages it has. A folder that is not
-// there has none.
+// Links passes the links of the archive in dir to take, and returns its number of pages, 0 for a missing directory.
 //
-// Links of an archive come from its metadata records. Links, redirects and page requisites are links alike, as they are
-// to Common Crawl. A page that was fetched in several generations has its links once for each. The archive has
-// warc.MaxOutlinks of a page's links at most.
-//
-// The archive is read from one end to the other, in memory that does not depend on it. A segment that is being written is
-// read as far as it goes. Damage is passed over: judging an archive is for others.
+// It reads the whole archive's metadata records in bounded memory, an open segment up to its end, and skips damage.
+// Links, redirects and page requisites are links alike, as for Common Crawl. A page fetched in several generations has
+// its links once for each. The archive has at most warc.MaxOutlinks links of a page.
 func Links(ctx context.Context, dir string, take taker) (pages int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -682,7 +653,7 @@ func Links(ctx context.Context, dir string, take taker) (pages int64, err error)
 	return pages, nil
 }
 
-// ArchivedGraph makes the graph of the archives in those folders.
+// ArchivedGraph makes the graph of the archives in dirs.
 func ArchivedGraph(ctx context.Context, o Options, dirs ...string) (*Graph, error) {
 	b := New(o)
 	for _, dir := range dirs {

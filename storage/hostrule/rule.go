@@ -1,7 +1,7 @@
-// Package hostrule defines what an operator sets for some hosts, and the windows in which a crawl runs.
+// Package hostrule defines an operator's settings for some hosts, and the windows in which a crawl runs.
 //
-// Rules only ever ask for more consideration: of all rules that match a host each binds, so the longest delay counts, the
-// smallest budget, and the hours that all of them allow.
+// Every rule that matches a host binds: the longest delay counts, the smallest budget, and the hours that all of them
+// allow.
 package hostrule
 
 import (
@@ -12,35 +12,34 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // Windows, and small images, have no zones of their own
+	_ "time/tzdata" // for Windows and small images, which lack it
 
 	"curtsy/frontier/canon"
 )
 
-// A Rule is what holds for the hosts that it matches. The zero value of each field but Match asks for nothing.
+// Rule is a setting for the hosts that it matches. The zero value of each field except Match means no limit.
 type Rule struct {
-	// Match is the name of a host, "www.example.org", or "*.example.org" for all hosts below a name, which that name is not
-	// among; or "*" for all. Ports do not count.
+	// Match is a host name, "www.example.org", or "*.example.org" for all hosts below but not the name itself, or "*" for
+	// all. Ports do not count.
 	Match string
 
-	Delay         time.Duration // shortest pause between two exchanges
+	Delay         time.Duration // minimum delay between two exchanges
 	MaxPerHost    int64         // HTML pages of each host
 	PerHostPerDay int64         // requests to each host within 24 hours
 
-	Include, Exclude []string // regular expressions (RE2) of URLs, as those of the scope
-	Hours            []string // of the day in which the host may be asked: "22:00-06:00", in UTC
+	Include, Exclude []string // regular expressions (RE2) of URLs, as in the scope
+	Hours            []string // of the day, in UTC, in which requests are allowed: "22:00-06:00"
 }
 
-// Equal reports whether two rules are the same.
 func (r Rule) Equal(other Rule) bool {
 	return r.Match == other.Match && r.Delay == other.Delay && r.MaxPerHost == other.MaxPerHost && r.PerHostPerDay == other.PerHostPerDay &&
 		slices.Equal(r.Include, other.Include) && slices.Equal(r.Exclude, other.Exclude) && slices.Equal(r.Hours, other.Hours)
 }
 
-// MaxRules is how many rules a crawl may have: each is named in the archive.
+// MaxRules bounds the rules of a crawl: the archive lists each.
 const MaxRules = 64
 
-// Wrong says all that is wrong with a rule, key by key. floor is the shortest pause there is for the hosts of others.
+// Wrong returns all errors in a rule by key. floor is the minimum delay for third-party hosts.
 func (r Rule) Wrong(floor time.Duration) (wrong []*fieldError) {
 	add := func(key string, err error) {
 		if err != nil {
@@ -69,7 +68,7 @@ func checkPattern(p string) error {
 	return nil
 }
 
-// A FieldError is what is wrong with a key of a rule.
+// fieldError is an error in a key of a rule.
 type fieldError struct {
 	Key string
 	Err error
@@ -77,7 +76,7 @@ type fieldError struct {
 
 func (e *fieldError) Error() string { return e.Key + ": " + e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error without the key.
 func (e *fieldError) Unwrap() error { return e.Err }
 
 func checkMatch(m string) error {
@@ -112,7 +111,7 @@ func hostOf(name string) (string, error) {
 	return u.Host(), nil
 }
 
-// Name is Match as the names of hosts are written in URLs.
+// Name returns Match in the canonical spelling of hosts.
 func (r Rule) Name() string {
 	below, wild := strings.CutPrefix(r.Match, "*.")
 	name, err := hostOf(below)
@@ -125,12 +124,12 @@ func (r Rule) Name() string {
 	return name
 }
 
-// Matches reports whether a rule is for a host, by its name.
+// Matches reports whether a rule applies to a host, by its name.
 func (r Rule) Matches(host string) bool {
 	if r.Match == "*" {
 		return true
 	}
-	below, wild := strings.CutPrefix(r.Match, "*.") // no address begins like that
+	below, wild := strings.CutPrefix(r.Match, "*.") // no address begins with it
 	name := below
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
 		var err error
@@ -144,10 +143,10 @@ func (r Rule) Matches(host string) bool {
 	return host == name
 }
 
-// Rules are those of a crawl. The zero value has none.
+// Rules are the rules of a crawl.
 type Rules []Rule
 
-// Check says what is wrong with the first rule that something is wrong with, or nil.
+// Check returns the first error in a rule, or nil.
 func (rs Rules) Check(floor time.Duration) error {
 	if len(rs) > MaxRules {
 		return fmt.Errorf("[[host]]: %d tables are more than %d; use *.example.org for many hosts", len(rs), MaxRules)
@@ -160,7 +159,7 @@ func (rs Rules) Check(floor time.Duration) error {
 	return nil
 }
 
-// Of is what holds for a host. Hours and patterns that cannot be read hold for none: Check has refused them.
+// Of returns the combined rules for a host. Check has refused invalid hours and patterns; here they are ignored.
 func (rs Rules) Of(a canon.Authority) Overrides {
 	var t Overrides
 	if len(rs) == 0 {
@@ -180,15 +179,15 @@ func (rs Rules) Of(a canon.Authority) Overrides {
 	return t
 }
 
-// Overrides are what holds for a host. Zero numbers are no limits.
+// Overrides are the combined rules for a host. Zero numbers mean no limit.
 type Overrides struct {
 	Delay                     time.Duration
 	MaxPerHost, PerHostPerDay int64
 
-	hours []Spans // of which each must be open
+	hours []Spans // all of which must be open
 }
 
-// smaller is the smaller of two limits, of which zero is none.
+// smaller returns the smaller of two limits; zero means none.
 func smaller(a, b int64) int64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -196,12 +195,12 @@ func smaller(a, b int64) int64 {
 	return a
 }
 
-// Patterns are the rules that narrow the scope.
+// Patterns returns the rules that narrow the scope.
 func (rs Rules) Patterns() Rules {
 	return slices.DeleteFunc(slices.Clone(rs), func(r Rule) bool { return len(r.Include) == 0 && len(r.Exclude) == 0 })
 }
 
-// parseHours reads parts of the day, in UTC: "22:00-06:00".
+// parseHours parses parts of the day, in UTC: "22:00-06:00".
 func parseHours(texts []string) (w Spans, err error) {
 	for _, text := range texts {
 		from, to, ok := strings.Cut(text, "-")
@@ -220,13 +219,12 @@ func parseHours(texts []string) (w Spans, err error) {
 	return w, nil
 }
 
-// isOpen reports whether all of the hours are open at an instant.
 func (t Overrides) isOpen(at time.Time) bool {
 	return !slices.ContainsFunc(t.hours, func(w Spans) bool { return !w.Open(at) })
 }
 
-// Closed is how long a host may not be asked from now on, by its hours; zero when it may be. Hours that are never open at
-// once close it for a day at a time.
+// Closed returns how long the hours forbid requests from now on; zero if they do not. Hours that never coincide close a
+// host for a day at a time.
 func (t Overrides) Closed(now time.Time) time.Duration {
 	if t.isOpen(now) {
 		return 0
@@ -240,7 +238,7 @@ func (t Overrides) Closed(now time.Time) time.Duration {
 	return 24 * time.Hour
 }
 
-// Open is which share of the day a host may be asked in.
+// Open returns the share of the day that is open.
 func (t Overrides) Open() float64 {
 	n := 0
 	for m := range dayMinutes {
@@ -251,24 +249,23 @@ func (t Overrides) Open() float64 {
 	return float64(n) / dayMinutes
 }
 
-// Timed reports whether there are hours at all.
+// Timed reports whether there are hours.
 func (t Overrides) Timed() bool { return len(t.hours) > 0 }
 
-// A Span is a part of the days of a week.
+// Span is a part of the days of a week.
 type Span struct {
 	days     [7]bool // on which it begins
-	from, to int     // minutes since midnight; to is no more than from when the span goes over midnight
+	from, to int     // minutes since midnight; to <= from if the span extends past midnight
 	zone     *time.Location
 }
 
-// dayMinutes is how many minutes the clock of a day shows.
 const dayMinutes = 24 * 60
 
-// shape is that of a span: days, two times of a day, a zone. People write spaces where they like.
+// shape matches a span: days, two times of a day, a zone, with spaces anywhere.
 var shape = regexp.MustCompile(`^\s*(?:([\pL][\pL\s,–-]*?)\s+)?(\d{1,2}:\d{2})\s*[-–]\s*(\d{1,2}:\d{2})(?:\s+(\S+))?\s*$`)
 
-// ParseSpan reads a span: "22:00-06:00 Europe/Berlin", "Mon-Fri 22:00-06:00 Europe/Berlin", "Sat,Sun 00:00-24:00". Without days
-// it begins on each, and without a zone it is in UTC.
+// ParseSpan parses a span: "22:00-06:00 Europe/Berlin", "Mon-Fri 22:00-06:00 Europe/Berlin", "Sat,Sun 00:00-24:00". It
+// defaults to all days, and to UTC.
 func ParseSpan(text string) (s Span, err error) {
 	m := shape.FindStringSubmatch(text)
 	if m == nil {
@@ -292,7 +289,7 @@ func ParseSpan(text string) (s Span, err error) {
 	return s, nil
 }
 
-// check refuses times that hold no minute, or that people may mean either way.
+// check refuses empty and ambiguous times.
 func (s Span) check() error {
 	switch {
 	case s.from == s.to || s.from == dayMinutes:
@@ -303,7 +300,7 @@ func (s Span) check() error {
 	return nil
 }
 
-// minute reads a time of the day; 24:00 is its end.
+// minute parses a time of day; 24:00 is its end.
 func minute(text string) (int, error) {
 	if text == "24:00" {
 		return dayMinutes, nil
@@ -315,10 +312,10 @@ func minute(text string) (int, error) {
 	return at.Hour()*60 + at.Minute(), nil
 }
 
-// names are those of the days, as time.Weekday counts them.
+// names are the days in the order of time.Weekday.
 var names = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
-// parseDays reads days: "Mon-Fri", "Sat,Sun".
+// parseDays parses days: "Mon-Fri", "Sat,Sun".
 func parseDays(text string) (days [7]bool, err error) {
 	if text == "" {
 		for i := range days {
@@ -346,7 +343,7 @@ func parseDays(text string) (days [7]bool, err error) {
 	return days, nil
 }
 
-// day reads the name of a day, of which three letters are enough.
+// day parses the name of a day, of at least three letters.
 func day(text string) (int, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	for i := range names {
@@ -357,7 +354,7 @@ func day(text string) (int, error) {
 	return 0, fmt.Errorf("%q is not a day; write Mon, Tue, Wed, Thu, Fri, Sat, Sun, a range (Mon-Fri) or a list (Sat,Sun)", text)
 }
 
-// Holds reports whether the clock shows a time in s at an instant.
+// Holds reports whether t is in s.
 func (s Span) Holds(t time.Time) bool {
 	t = t.In(s.zone)
 	at, today := t.Hour()*60+t.Minute(), t.Weekday()
@@ -367,7 +364,7 @@ func (s Span) Holds(t time.Time) bool {
 	return s.days[today] && at >= s.from || s.days[(today+6)%7] && at < s.to
 }
 
-// String writes s as Parse reads it, in one way.
+// String formats s for ParseSpan, in a canonical form.
 func (s Span) String() string {
 	if s.zone == nil {
 		return ""
@@ -379,7 +376,7 @@ func (s Span) String() string {
 	return days + clock(s.from) + "-" + clock(s.to) + " " + s.zone.String()
 }
 
-// dayNames are the days, from Monday on; three in a row or more are a range.
+// dayNames lists the days from Monday on, with ranges for three or more.
 func (s Span) dayNames() string {
 	var parts []string
 	for i := 0; i < 7; i++ {
@@ -403,7 +400,7 @@ func (s Span) dayNames() string {
 
 func clock(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minute%60) }
 
-// zone is the clock of a name; UTC without one. "Local" is none: it would be another one on another machine.
+// zone returns the time zone of a name; UTC without one. It rejects "Local", which differs between machines.
 func zone(name string) (*time.Location, error) {
 	if name == "" || strings.EqualFold(name, "UTC") || name == "Z" {
 		return time.UTC, nil
@@ -416,16 +413,16 @@ func zone(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("no time zone %q; write one like Europe/Berlin, America/New_York, Asia/Tokyo or UTC", name)
 }
 
-// Spans are open while one of them holds. Without any they always are.
+// Spans are open during each of them, or always if there are none.
 type Spans []Span
 
-// NoWindow is the word for no window, where one is to be taken away.
+// NoWindow removes all windows.
 const NoWindow = "none"
 
-// most is how many spans there may be: each is named in the archive.
+// most bounds the spans: the archive lists each.
 const most = 32
 
-// ParseSpans reads spans. None alone is for none.
+// ParseSpans parses spans; NoWindow means none.
 func ParseSpans(texts []string) (w Spans, err error) {
 	if len(texts) == 1 && texts[0] == NoWindow {
 		return nil, nil
@@ -443,17 +440,12 @@ func ParseSpans(texts []string) (w Spans, err error) {
 	return w, nil
 }
 
-// Open reports whether something may be asked at t.
+// Open reports whether requests are allowed at t.
 func (w Spans) Open(t time.Time) bool {
-	for _, s := range w {
-		if s.Holds(t) {
-			return true
-		}
-	}
-	return len(w) == 0
+	return len(w) == 0 || slices.ContainsFunc(w, func(s Span) bool { return s.Holds(t) })
 }
 
-// Texts are the spans in words, each in one way.
+// Texts returns the canonical form of each span.
 func (w Spans) Texts() (texts []string) {
 	for _, s := range w {
 		texts = append(texts, s.String())
@@ -461,10 +453,10 @@ func (w Spans) Texts() (texts []string) {
 	return texts
 }
 
-// String are all spans in words.
+// String returns the canonical forms, joined by commas.
 func (w Spans) String() string { return strings.Join(w.Texts(), ", ") }
 
-// Clock is an instant as the clock of the first span shows it, for people.
+// Clock formats t in the zone of the first span, for users.
 func (w Spans) Clock(t time.Time) string {
 	if len(w) > 0 {
 		t = t.In(w[0].zone)
@@ -472,18 +464,17 @@ func (w Spans) Clock(t time.Time) string {
 	return t.Format("Mon 2 Jan 15:04 MST")
 }
 
-// ahead is how far openings are looked for: one that is on a single day of the week, within the hour that spring leaves out,
-// opens a week later.
+// ahead bounds the search for an opening: a weekly one within the hour that spring skips opens a week later.
 const ahead = 15 * 24 * time.Hour
 
-// Opens is when spans are open next: at t if they are now. It is false if they do not open again within two weeks, which is
-// never. Zones differ from UTC, and change, by whole minutes.
+// Opens returns the next opening, t itself while open; false if there is none within two weeks, that is, never. Zones
+// differ from UTC, and change, by whole minutes.
 func (w Spans) Opens(t time.Time) (at time.Time, ok bool) { return w.turns(t, true) }
 
-// Closes is when spans are closed next; false for never.
+// Closes returns the next closing; false for never.
 func (w Spans) Closes(t time.Time) (at time.Time, ok bool) { return w.turns(t, false) }
 
-// Within reports whether spans are open only while others are, as far as a year from t on tells.
+// Within reports whether w is open only while others are, during a year from t on.
 func (w Spans) Within(others Spans, t time.Time) bool {
 	if len(others) == 0 || slices.Equal(w.Texts(), others.Texts()) {
 		return true
@@ -512,8 +503,7 @@ func (w Spans) turns(t time.Time, open bool) (time.Time, bool) {
 	return t, false
 }
 
-// Takes is how long something takes that begins at t and needs spans to be open for work. Past some weeks it goes by
-// the share of the time that they are open.
+// Takes returns how long work takes that begins at t and needs open spans. Beyond four weeks it uses their average share.
 func (w Spans) Takes(t time.Time, work time.Duration) time.Duration {
 	if len(w) == 0 || work <= 0 {
 		return work
@@ -534,7 +524,7 @@ func (w Spans) Takes(t time.Time, work time.Duration) time.Duration {
 	return time.Duration(float64(work) * (float64(all) / float64(open)))
 }
 
-// Share is how much of a week spans are open for.
+// Share returns the open share of a week.
 func (w Spans) Share() float64 {
 	const step, week = 5 * time.Minute, 7 * 24 * time.Hour
 	open, monday := 0, time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC)

@@ -1,5 +1,4 @@
-// Package mediatype determines the media type of a response for every part of the program, so that all agree on what is a
-// page.
+// Package mediatype determines the media type of a response, for all parts of the program.
 //
 // It parses a Content-Type as browsers do (WHATWG MIME Sniffing 4.4, "parse a MIME type"; Fetch 2.2, "extract a MIME
 // type"): the last valid value of all fields counts, except "*/*", and a charset remains while the type does. If none is

@@ -15,12 +15,12 @@ import (
 
 // Entry is a line of a list.
 type Entry struct {
-	Line   int    // from 1
-	Text   string // as it is written
-	Reason string // empty when none is given
+	Line   int // from 1
+	Text   string
+	Reason string // or empty
 }
 
-// List is a version of a list. It does not change.
+// List is an immutable version of a list.
 type List struct {
 	name    string
 	digest  [32]byte
@@ -30,27 +30,26 @@ type List struct {
 	suffixes map[string]int     // by the domain; index in entries
 	paths    map[string][]place // by host name or address
 	nets     map[netip.Prefix]int
-	bits     [2][]int // the lengths of the prefixes in nets, of IPv4 and IPv6
+	bits     [2][]int // the prefix lengths in nets, of IPv4 and IPv6
 }
 
-// place is a part of a host.
 type place struct {
 	scheme, port string // empty: any
-	prefix       string // of path and query, as a key spells them; empty: all of it
-	whole        bool   // prefix is all of path and query
+	prefix       string // of path and query, in the form of keys; empty: all
+	whole        bool   // prefix is the whole path and query
 	at           int    // index in entries
 }
 
-// Name is what the list was called when it was parsed.
+// Name returns the name given to Parse.
 func (l *List) Name() string { return l.name }
 
-// Digest is the SHA-256 of the list's bytes.
+// Digest returns the SHA-256 of the list's bytes.
 func (l *List) Digest() [32]byte { return l.digest }
 
-// Entries returns the entries in their order. The slice is the list's own.
+// Entries returns the entries in order. The caller must not change the slice.
 func (l *List) Entries() []Entry { return l.entries }
 
-// URL returns the entry that u is under.
+// URL returns an entry that covers u.
 func (l *List) URL(u canon.URL) (e Entry, ok bool) {
 	l.Under(u, netip.Addr{}, func(at int) bool {
 		e, ok = l.entries[at], true
@@ -59,8 +58,8 @@ func (l *List) URL(u canon.URL) (e Entry, ok bool) {
 	return e, ok
 }
 
-// Under calls yield with the place of each entry that u, or an address that was dialled for it, is under, until yield
-// returns false. Of several entries of one domain or network the first counts.
+// Under calls yield with the index of each entry that covers u or addr, an address to be dialled for it, until yield
+// returns false. Of several entries of one domain or network it uses the first.
 func (l *List) Under(u canon.URL, addr netip.Addr, yield func(at int) bool) {
 	a := u.Authority()
 	host := a.Host()
@@ -92,7 +91,7 @@ func (l *List) Under(u canon.URL, addr netip.Addr, yield func(at int) bool) {
 	}
 }
 
-// Addr returns the entry that an address is under, of the narrowest network.
+// Addr returns the entry of the narrowest network that covers an address.
 func (l *List) Addr(addr netip.Addr) (e Entry, ok bool) {
 	l.networks(addr, func(at int) bool {
 		e, ok = l.entries[at], true
@@ -101,14 +100,14 @@ func (l *List) Addr(addr netip.Addr) (e Entry, ok bool) {
 	return e, ok
 }
 
-// networks calls yield with the place of the entry of each network that an address is in, the narrowest first, until yield
-// returns false, which it returns then.
+// networks calls yield with the index of each entry whose network has the address, the narrowest first. It returns false
+// once yield does.
 func (l *List) networks(addr netip.Addr, yield func(at int) bool) bool {
 	addr = addr.WithZone("").Unmap()
 	for _, n := range l.bits[family(addr)] {
 		p, err := addr.Prefix(n)
 		if err != nil {
-			continue // a zero address is nowhere
+			continue // a zero address
 		}
 		if at, ok := l.nets[p]; ok && !yield(at) {
 			return false
@@ -117,12 +116,11 @@ func (l *List) networks(addr netip.Addr, yield func(at int) bool) bool {
 	return true
 }
 
-// covers reports whether the authority has the place's scheme and port. Its host has been compared.
+// covers compares scheme and port; the caller has compared the host.
 func (p place) covers(a canon.Authority) bool {
 	return (p.scheme == "" || p.scheme == a.Scheme()) && (p.port == "" || p.port == a.Port())
 }
 
-// addNet enters a network, unless it is there.
 func (l *List) addNet(p netip.Prefix, at int) {
 	if _, ok := l.nets[p]; ok {
 		return
@@ -143,16 +141,16 @@ func family(a netip.Addr) int {
 }
 
 func keyTarget(u canon.URL) string {
-	return u.Key()[len(u.String())-len(u.RequestURI()):] // key and fetch URL differ behind the host alone
+	return u.Key()[len(u.String())-len(u.RequestURI()):] // key and fetch URL have the same beginning
 }
 
 const (
-	maxMistakes = 10       // mistakes of a list that are named
+	maxMistakes = 10       // mistakes of a list that are reported
 	maxLine     = 16 << 10 // bytes of a line
 	maxExcerpt  = 80       // bytes of a line that are quoted
 )
 
-// Parse reads a list. name stands in errors, which name every bad line, up to ten.
+// Parse parses a list. Its error reports bad lines, up to ten, with name.
 func Parse(name string, b []byte) (*List, error) {
 	l := newList(name, b)
 	var mistakes []error
@@ -182,7 +180,7 @@ func newList(name string, b []byte) *List {
 	}
 }
 
-// Add adds an entry, as it would stand on a line alone. The zero List has none.
+// Add adds an entry without reason. The zero List is empty.
 func (l *List) Add(text string) error {
 	if strings.ContainsAny(text, "\t\n#") {
 		return fmt.Errorf("optout: %q is not an entry: give the reason separately", text)
@@ -252,7 +250,7 @@ func (l *List) enter(text string, at int) error {
 			return errors.New("a domain with everything below it takes no scheme and no path")
 		}
 		return l.enterSuffix(site[1:], at)
-	case !schemed && (!slashed || isDigits(path[1:])):
+	case !schemed && (!slashed || len(path) > 1 && strings.Trim(path[1:], "0123456789") == ""):
 		if done, err := l.enterNet(text, site, slashed, at); done {
 			return err
 		}
@@ -277,7 +275,7 @@ func (l *List) enterSuffix(domain string, at int) error {
 	return nil
 }
 
-// enterNet takes an address or a network. done is false when the entry is neither.
+// enterNet enters an address or network. done is false if the entry is neither.
 func (l *List) enterNet(text, site string, slashed bool, at int) (done bool, err error) {
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(site, "["), "]"))
 	switch {
@@ -326,7 +324,7 @@ func (l *List) enterPlace(scheme, site, path string, schemed bool, at int) error
 		p.prefix = target
 		l.paths[a.Host()] = append(l.paths[a.Host()], p)
 	case p.port == "" && p.scheme == "":
-		if addr, ok := a.Addr(); ok { // another spelling of an address: it holds for what is dialled, too
+		if addr, ok := a.Addr(); ok { // another spelling of an address, which also covers connections
 			addr = addr.Unmap()
 			l.addNet(netip.PrefixFrom(addr, addr.BitLen()), at)
 		}
@@ -337,7 +335,7 @@ func (l *List) enterPlace(scheme, site, path string, schemed bool, at int) error
 	return nil
 }
 
-// mayBeMet refuses hosts that no crawl can meet: whoever writes one means another, and would be crawled all the same.
+// mayBeMet refuses hosts that no URL can have: the author means something else.
 func mayBeMet(a canon.Authority) error {
 	if addr, ok := a.Addr(); ok {
 		if b := addr.Unmap().As16(); addr.Unmap().Is4() && b[12] == 0 && addr.Unmap() != netip.IPv4Unspecified() {
@@ -349,13 +347,13 @@ func mayBeMet(a canon.Authority) error {
 	if strings.Contains(host, "*") {
 		return errors.New("* is taken literally, and no host has it; write .example.org for a domain and everything below it, or a network like 192.0.2.0/24")
 	}
-	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" { // RFC 1123 2.1, and what some have
+	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" { // RFC 1123 2.1, and underscores
 		return errors.New("no host has such a name: it has letters, digits and hyphens")
 	}
 	return nil
 }
 
-// cause is what is wrong with a host, without the URL that it was made a part of to be read.
+// cause returns the error of a host without the URL made for its parser.
 func cause(err error) error {
 	reason := canon.ReasonOf(err)
 	var e *canon.Error
@@ -363,10 +361,6 @@ func cause(err error) error {
 		return fmt.Errorf("%s: %w", reason, e.Cause)
 	}
 	return errors.New(string(reason))
-}
-
-func isDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 func excerpt(s string) string {

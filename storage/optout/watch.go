@@ -19,23 +19,22 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Look is the longest time for which a changed file may go unnoticed by those who ask.
+// Look is the longest time before a Watch in use notices a changed file.
 const Look = time.Second
 
 // File is a list on disk.
 type File struct {
 	Path    string
-	MayMiss bool // it need not exist: without it nothing is listed
+	MayMiss bool // it need not exist: a missing file lists nothing
 }
 
-// Hit is the entry that something is under. It is an error, so that who dials can say why not.
+// Hit is an entry that covers something. It is an error for the dialer.
 type Hit struct {
 	Entry
-	File   string   // where it stands
+	File   string   // of the list
 	Digest [32]byte // of that version of the file
 }
 
-// Error names the entry.
 func (h *Hit) Error() string {
 	s := "opted out: " + h.Text
 	if h.Reason != "" {
@@ -44,21 +43,20 @@ func (h *Hit) Error() string {
 	return s
 }
 
-// SHA256 is the digest of the list in base16.
+// SHA256 returns the list's digest in base16.
 func (h *Hit) SHA256() string { return hex.EncodeToString(h.Digest[:]) }
 
-// Version says which list was in force, and since when.
+// Version is a list that was in force, and its start.
 type Version struct {
-	File    string    `json:"file"` // its name, without the folder
+	File    string    `json:"file"` // without directory
 	SHA256  string    `json:"sha256"`
 	Entries int       `json:"entries"`
 	Since   time.Time `json:"since"`
 }
 
-// maxVersions bounds what a Watch remembers of versions.
 const maxVersions = 256
 
-// Watch is the lists in force. Its methods may be called concurrently; those of a nil Watch find nothing.
+// Watch holds the lists in force. Its methods may be called concurrently; those of a nil Watch find nothing.
 type Watch struct {
 	say func(format string, args ...any)
 
@@ -66,11 +64,11 @@ type Watch struct {
 	files    []*watched
 	looked   time.Time
 	versions []Version
-	tell     func(lists []*List) // nil: nobody
+	tell     func(lists []*List) // or nil
 }
 
-// Open reads files and keeps looking at them. It fails when one of them is missing that must be there, or has a
-// mistake. say receives plain sentences for the operator, later on; nil means none. It must not call the Watch.
+// Open reads files and watches them. It fails if a required one is missing, or one has a mistake. Later on say, unless
+// nil, gets sentences for the operator. It must not call the Watch.
 func Open(files []File, say func(format string, args ...any)) (*Watch, error) {
 	if say == nil {
 		say = func(string, ...any) {}
@@ -87,17 +85,17 @@ func Open(files []File, say func(format string, args ...any)) (*Watch, error) {
 	return w, nil
 }
 
-// URL returns the entry that u is under now, or nil.
+// URL returns the entry that covers u now, or nil.
 func (w *Watch) URL(u canon.URL) *Hit {
 	return w.find(func(l *List) (Entry, bool) { return l.URL(u) })
 }
 
-// Addr returns the entry that an address is under now, or nil.
+// Addr returns the entry that covers an address now, or nil.
 func (w *Watch) Addr(a netip.Addr) *Hit {
 	return w.find(func(l *List) (Entry, bool) { return l.Addr(a) })
 }
 
-// Versions returns the versions that were in force, in the order in which they came; the first 256 of them.
+// Versions returns the first 256 versions that were in force, in order.
 func (w *Watch) Versions() []Version {
 	if w == nil {
 		return nil
@@ -108,7 +106,7 @@ func (w *Watch) Versions() []Version {
 	return append([]Version(nil), w.versions...)
 }
 
-// Troubles says of which files a version is in force that is not the one on disk, and why.
+// Troubles explains for which files the version in force is not the one on disk.
 func (w *Watch) Troubles() []string {
 	if w == nil {
 		return nil
@@ -136,7 +134,7 @@ func (w *Watch) Lists() []*List {
 	return w.lists()
 }
 
-// lists are the lists in force; called with mu held.
+// lists returns the lists in force. The caller holds mu.
 func (w *Watch) lists() []*List {
 	var all []*List
 	for _, f := range w.files {
@@ -165,7 +163,7 @@ func (w *Watch) find(in func(*List) (Entry, bool)) *Hit {
 	return nil
 }
 
-// look looks at the files, unless that was less than a second ago; called with mu held.
+// look checks the files, at most once a second. The caller holds mu.
 func (w *Watch) look() {
 	now := time.Now()
 	if now.Sub(w.looked) < Look {
@@ -188,7 +186,7 @@ func (w *Watch) look() {
 	}
 }
 
-// Reload looks at the files now, and returns the lists in force.
+// Reload checks the files now, and returns the lists in force.
 func (w *Watch) Reload() []*List {
 	if w == nil {
 		return nil
@@ -200,8 +198,8 @@ func (w *Watch) Reload() []*List {
 	return w.lists()
 }
 
-// Tell has f told of the lists in force whenever one of them has changed. f must not call the Watch, and whoever asks it
-// waits for f. It is for one caller, before others use the Watch.
+// Tell registers f for changed lists. f must not call the Watch, whose callers wait for it. Call it once, before others
+// use the Watch.
 func (w *Watch) Tell(f func(lists []*List)) {
 	if w != nil {
 		w.tell = f
@@ -218,23 +216,23 @@ func (w *Watch) remember(l *List) {
 	})
 }
 
-// maxFile is the largest list that is read, in bytes: a million entries and more.
+// maxFile bounds a list, in bytes: over a million entries.
 const maxFile = 64 << 20
 
-// coarse is how long a change may go unseen by the clock of a file system (FAT counts in two seconds).
+// coarse is the coarsest clock of a file system (FAT: two seconds).
 const coarse = 2 * time.Second
 
-// watched is a file and the version of it that is in force.
+// watched is a file with its version in force.
 type watched struct {
 	File
-	list *List // nil: none yet
+	list *List // or nil
 
-	info    fs.FileInfo // of the file as it was last read; nil when it was not there
-	recent  bool        // it had changed so short before that another change may not show
-	trouble string      // what was said of it; empty while all is well
+	info    fs.FileInfo // at the last read; nil if it was missing
+	recent  bool        // modified so recently that another change may be invisible
+	trouble string      // as reported; empty without
 }
 
-// begin reads the file for the first time: any trouble is an error.
+// begin reads the file for the first time and returns any error.
 func (s *watched) begin() error {
 	info, b, err := read(s.Path)
 	switch {
@@ -248,10 +246,11 @@ func (s *watched) begin() error {
 	return err
 }
 
-// look takes over a new version. It returns what is new to the operator.
+// look accepts a new version. It returns what is new to the operator.
 func (s *watched) look() string {
 	info, err := os.Stat(s.Path)
-	if err == nil && s.info != nil && !s.recent && same(info, s.info) {
+	if err == nil && s.info != nil && !s.recent &&
+		info.Size() == s.info.Size() && info.ModTime().Equal(s.info.ModTime()) && os.SameFile(info, s.info) {
 		return ""
 	}
 	var b []byte
@@ -312,13 +311,7 @@ func (s *watched) force() string {
 	return fmt.Sprintf("%s in force, of the version with SHA-256 %x…", number, s.list.digest[:6])
 }
 
-// same reports whether a file has not changed, as far as its directory entry shows.
-func same(a, b fs.FileInfo) bool {
-	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
-}
-
-// read returns a file with what its directory entry says. Anything but a regular file is not opened: a pipe would
-// block.
+// read reads a regular file and its metadata. It does not open others: a pipe would block.
 func read(path string) (fs.FileInfo, []byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s is not a regular file", path)
@@ -346,9 +339,9 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Append adds entries with a reason, which may be empty, to the list at path, and makes it if it is not there. It
-// returns how many were added: an entry that stands there already is left out. A list that has a mistake, and one that
-// would have, is not touched. All is written at once, so that a crawl that reads meanwhile sees all of it or nothing.
+// Append adds new entries with a reason, which may be empty, to the list at path, and creates it if needed. It returns
+// the number added. It does not touch a list that has a mistake, or would have one. A single write makes readers see all
+// of it or nothing.
 func Append(path string, texts []string, reason string) (added int, err error) {
 	_, b, err := read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -390,7 +383,7 @@ func Append(path string, texts []string, reason string) (added int, err error) {
 	return added, write(path, more.String())
 }
 
-// write appends text to a file, durably. Half of it is taken back: half an entry means somebody else.
+// write appends text to a file durably, and removes a partial write, which could be another entry.
 func write(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
@@ -398,7 +391,7 @@ func write(path, text string) error {
 	}
 	n, err := f.WriteString(text)
 	if err != nil && n > 0 {
-		// where the write ended; nobody else adds to a list between the two on a full disk
+		// the end of the write; on a full disk no other process appends in between
 		end, serr := f.Seek(0, io.SeekCurrent)
 		if serr == nil {
 			serr = f.Truncate(end - int64(n))

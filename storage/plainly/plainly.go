@@ -1,5 +1,5 @@
-// Package plainly turns errors into text for users. Ledger, archive and JSON keep the short names, which programs read;
-// what people read comes from here, from one table for all commands, reports and pages.
+// Package plainly turns errors and reasons into text for users, from one table for all commands, reports and pages.
+// Ledger, archive and JSON keep the short names, for programs.
 package plainly
 
 import (
@@ -24,7 +24,7 @@ import (
 //go:embed words.txt
 var text string
 
-// Words returns a table of the text: what the names of a part of it mean. A name that is missing there has no meaning.
+// Words returns the meanings of names in one part of the text.
 func Words(part string) map[string]string {
 	_, lines, _ := strings.Cut(text, "\n== "+part+"\n")
 	lines, _, _ = strings.Cut(lines, "\n\n")
@@ -36,22 +36,22 @@ func Words(part string) map[string]string {
 	return said
 }
 
-// words are the reasons that are no plain English by themselves.
+// words are the reasons that need an explanation.
 var words = Words("reasons")
 
-// meanings and kinds explain what ledgers count.
+// meanings and kinds explain the counts of ledgers.
 var meanings, kinds = Words("meanings"), Words("decisions")
 
-// exports say what an export leaves out and what its rows lack.
+// exports explain what an export omits and what its rows lack.
 var exports = Words("exports")
 
-// LeftOut says why an export leaves something out, or a row lacks a value. A name without words stays as it is.
+// LeftOut explains why an export omits something, or a row lacks a value. A name without words stays as it is.
 func LeftOut(name string) string { return cmp.Or(exports[name], name) }
 
-// beforeTheKill is what a reason may end with.
+// beforeTheKill may end a reason.
 const beforeTheKill = " before the kill"
 
-// Reason says why something failed. A reason that is plain already stays as it is.
+// Reason explains a failure. A reason in plain words stays as it is.
 func Reason(name string) string {
 	prefix := ""
 	if rest, ok := strings.CutPrefix(name, "robots.txt: "); ok {
@@ -68,7 +68,7 @@ func Reason(name string) string {
 	return prefix + w
 }
 
-// Meaning explains a name of a count; "" where it says enough by itself.
+// Meaning explains the name of a count; "" if the name suffices.
 func Meaning(name string) string {
 	if m := meanings[name]; m != "" {
 		return m
@@ -88,7 +88,7 @@ func Meaning(name string) string {
 	return kinds[kind]
 }
 
-// Name is the short name of a reason that is given in plain words or by its name.
+// Name returns the short name of a reason, also of one in plain words.
 func Name(reason string) string {
 	prefix := ""
 	if rest, ok := strings.CutPrefix(reason, "robots.txt: "); ok {
@@ -102,7 +102,7 @@ func Name(reason string) string {
 	return prefix + reason
 }
 
-// Count counts things: 1 page, 2 pages.
+// Count formats a number of things: 1 page, 2 pages.
 func Count[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -110,7 +110,7 @@ func Count[N int | int64](n N, thing string) string {
 	return strconv.FormatInt(int64(n), 10) + " " + thing + "s"
 }
 
-// Duration writes a time the way people do: 5m, not 5m0s.
+// Duration formats d without zero units: 5m, not 5m0s.
 func Duration(d time.Duration) string {
 	if d == 0 {
 		return "0"
@@ -125,10 +125,10 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// Size writes bytes to the byte, in the largest unit that allows it, as a flag or a setting takes them: 100MiB, 4097B.
+// Size formats bytes exactly, in the largest possible unit, as a flag or setting takes them: 100MiB, 4097B.
 func Size(n int64) string { return strings.Replace(ExactSize(n), " ", "", 1) }
 
-// ExactSize writes bytes to the byte, in the largest unit that allows it, for people: 100 MiB, 4097 B.
+// ExactSize formats bytes exactly, in the largest possible unit, for users: 100 MiB, 4097 B.
 func ExactSize(n int64) string {
 	if n == 0 {
 		return "0"
@@ -141,7 +141,7 @@ func ExactSize(n int64) string {
 	return strconv.FormatInt(n, 10) + " B"
 }
 
-// RoughSize writes bytes for people, with binary units: 512 B, 1.5 MiB, 120 GiB.
+// RoughSize formats bytes for users: 512 B, 1.5 MiB, 120 GiB.
 func RoughSize[N int64 | float64](n N) string {
 	f, unit := float64(n), 0
 	for f >= 999.5 && unit < 4 {
@@ -155,7 +155,7 @@ func RoughSize[N int64 | float64](n N) string {
 	return strconv.FormatFloat(f, 'f', decimals, 64) + " " + [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit]
 }
 
-// Seconds writes a measured time to the millisecond: 1.500 s. It rounds down, so a delay never looks longer than it was.
+// Seconds formats a measured time to the millisecond: 1.500 s. It rounds down, so that a delay never looks too long.
 func Seconds(s float64) string {
 	ms := math.Floor(s*1000 + 1e-6)
 	if ms < 1 && s > 0 {
@@ -164,7 +164,7 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(ms/1000, 'f', 3, 64) + " s"
 }
 
-// Grouped writes a number with its thousands apart: 1,234,567.
+// Grouped formats a number with thousands separators: 1,234,567.
 func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -173,8 +173,8 @@ func Grouped(n int64) string {
 	return s
 }
 
-// Sentences returns a function that executes a template and returns its lines, each a sentence for people, without the empty
-// ones. The template may call Count as count.
+// Sentences returns a function that executes a template and returns its lines except empty ones. The template may call
+// Count as count.
 func Sentences(text string) func(of any) []string {
 	t := template.Must(template.New("").Funcs(template.FuncMap{"count": Count[int64]}).Parse(text))
 	return func(of any) []string {
@@ -186,11 +186,11 @@ func Sentences(text string) func(of any) []string {
 	}
 }
 
-// OneLine makes a text from the web safe to be shown in one line: what is not printable is escaped, marks of writing
-// direction and new lines among it.
+// OneLine makes text from the web safe for display in one line: it escapes unprintable characters, also direction marks
+// and line ends.
 func OneLine(s string) string { return escaped(s, unicode.IsPrint) }
 
-// Lines is OneLine for a text of several lines: new lines and tabs stay.
+// Lines is OneLine for several lines: it keeps line ends and tabs.
 func Lines(s string) string {
 	return escaped(s, func(r rune) bool { return r == '\n' || r == '\t' || unicode.IsPrint(r) })
 }
@@ -211,14 +211,14 @@ func escaped(s string, shown func(r rune) bool) string {
 	return b.String()
 }
 
-// packages are the parts of curtsy whose names errors begin with.
+// packages are the prefixes of errors by package name.
 var packages = []string{
 	"frontier/bolt: ", "frontier/ndjson: ", "frontier: ", "crawler: ", "fetch: ", "hostlock: ", "scope: ", "optout: ",
 	"ledger: ", "warc: ", "cdxj: ", "wacz: ", "mirror: ", "audit: ", "proof: ", "report: ", "robots: ", "durable: ", "canon: ",
 	"toml: ", "checkpoint: ", "tree: ", "witness: ", "timestamp: ",
 }
 
-// Error says an error in plain words: without the names of packages and system calls.
+// Error formats an error for users, without the names of packages and system calls.
 func Error(err error) string {
 	text := err.Error()
 	each(err, func(err error) {
@@ -233,9 +233,9 @@ func Error(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// Text is what an error says, in one line, without the names of packages.
+// Text removes package names from the text of an error, in one line.
 func Text(line string) string {
-	for more := true; more; { // one may wrap another
+	for more := true; more; { // prefixes may be nested
 		more = false
 		for _, p := range packages {
 			if rest, ok := strings.CutPrefix(line, p); ok {
@@ -247,7 +247,7 @@ func Text(line string) string {
 	return line
 }
 
-// each calls do with every error of a tree that says more than its parts, the outer before the inner.
+// each calls do with every error of a tree, outer before inner.
 func each(err error, do func(error)) {
 	if err == nil {
 		return
@@ -263,12 +263,12 @@ func each(err error, do func(error)) {
 	}
 }
 
-// system says what the system said; empty when err is none of its errors itself.
+// system describes a system error; "" if err itself is not one.
 func system(err error) string {
-	switch e := err.(type) { //nolint:errorlint // each is asked about every error of a tree
+	switch e := err.(type) { //nolint:errorlint // called for every error of a tree
 	case *fs.PathError:
 		if made := e.Op == "write" || e.Op == "mkdir"; made && errors.Is(e.Err, fs.ErrNotExist) {
-			return cannotBeMade(e.Path)
+			return e.Path + " cannot be created: no folder " + filepath.Dir(e.Path) + ", or it is not writable; use another path"
 		}
 		return ofFile(e.Path, e.Err)
 	case *os.LinkError:
@@ -290,7 +290,7 @@ func system(err error) string {
 	return ""
 }
 
-// ofFile says what is wrong with a file.
+// ofFile describes an error of a file.
 func ofFile(path string, err error) string {
 	switch {
 	case path == "":
@@ -303,13 +303,7 @@ func ofFile(path string, err error) string {
 	return path + ": " + cause(err)
 }
 
-// cannotBeMade says that a file or folder could not be made for want of a place.
-func cannotBeMade(path string) string {
-	return path + " cannot be created: no folder " + filepath.Dir(path) +
-		", or it is not writable; use another path"
-}
-
-// cause is the innermost reason.
+// cause describes the innermost error.
 func cause(err error) string {
 	for {
 		inner := errors.Unwrap(err)
@@ -339,7 +333,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// Argument writes the name of a file as a shell takes it, for commands that can be pasted.
+// Argument quotes a file name for the shell if needed.
 func Argument(name string) string {
 	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"
 	switch {
@@ -351,7 +345,7 @@ func Argument(name string) string {
 	return name
 }
 
-// Nearest returns the name that differs least from s, or "" when none is near: at most one of three letters differs, or one.
+// Nearest returns the name closest to s, or "" if more than a third of the letters differ (but one may).
 func Nearest(s string, names []string) string {
 	best, least := "", max(len(s)/3, 1)+1
 	for _, n := range names {
@@ -362,7 +356,7 @@ func Nearest(s string, names []string) string {
 	return best
 }
 
-// Distance is how many letters to insert, delete, replace or swap with the next (optimal string alignment).
+// Distance is the number of letters to insert, delete, replace or swap with the next (optimal string alignment).
 func Distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

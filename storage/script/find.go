@@ -1,27 +1,14 @@
-// Package script finds file names in scripts and JSON. Nothing is run, and nothing is known of what a script does with
-// them.
+// Package script finds file names in scripts and JSON, without running them.
 //
-// # What is a name
+// A name is a string or template literal that is a URL reference in printable ASCII and ends, apart from query and
+// fragment, in a stem and one of the extensions. In root + "/data/index.json" or `${root}/data/index.json` the literal is
+// a name if it begins with a letter or digit after an omitted slash, since the rest is mostly the path of a directory; in
+// base + "-min.js" it is not. Composed names and names without extension are not found, and a result may be no file: a
+// word, a key, a file of another directory. A name may be relative to the page that runs the script (fetch, script
+// elements) or to the script (import, workers): Places returns both.
 //
-// A string or template literal whose whole text is a URL reference in printable ASCII, without white space, that ends,
-// but for a query and a fragment, in a stem and one of the extensions that files of a site have (see extensions). A
-// literal that something is put before, as in root + "/data/index.json" and `${root}/data/index.json`, is a name when it
-// begins one: with a letter or digit, after one slash that is left out, since what stands before is mostly the way to a
-// folder. The end of another name (base + "-min.js") is none.
-//
-// Names that a script puts together (section + "_" + n + ".js") are not found, nor are those without an extension. What
-// is found may well be no file: a word of prose, a key, a file of another place.
-//
-// # What a name is relative to
-//
-// Scripts ask for files relative to the page that runs them (fetch, script elements) or to themselves (import, workers).
-// Places has both. Which of them a name means is not known.
-//
-// # What it costs
-//
-// The first MaxRead bytes are read, by the lexer of github.com/tdewolff/parse, in one pass; no tree is built. At most
-// MaxNames distinct names are given, of at most MaxLength bytes. A text that gives the lexer MaxErrors errors is not
-// what it says, and is read no further: each costs the lexer a pass over the text. All three are said in Cut.
+// The lexer of github.com/tdewolff/parse reads the first MaxRead bytes once, without a tree. MaxErrors lexer errors end
+// it, since each costs a pass over the text.
 package script
 
 import (
@@ -44,23 +31,23 @@ import (
 
 // The bounds of one text.
 const (
-	MaxRead   = 10 << 20 // bytes that are read, as of a page
-	MaxNames  = 1000     // distinct names that are given
+	MaxRead   = 10 << 20 // bytes read
+	MaxNames  = 1000     // distinct names reported
 	MaxLength = 512      // bytes of a name
-	MaxErrors = 20       // errors of the lexer
+	MaxErrors = 20       // lexer errors
 )
 
-// Cut says what of a text was not read. The values are stable: texts are counted by them.
+// Cut is why a text was not read completely. The values are stable, since reports count by them.
 type Cut string
 
-// The values of Cut. The empty one is that of a text that was read to its end.
+// The values of Cut; "" is that of a complete text.
 const (
 	CutLong  Cut = "script over 10 MiB"
 	CutNames Cut = "script names over 1000 files"
-	CutWrong Cut = "no script" // it gives too many errors
+	CutWrong Cut = "no script" // too many errors
 )
 
-// Find calls found with each name in text, a script or JSON, once, in the order of the text.
+// Find calls found with each distinct name in a script or JSON, in order.
 func Find(text []byte, found func(name string)) (cut Cut) {
 	if len(text) > MaxRead {
 		text, cut = text[:MaxRead], CutLong
@@ -95,14 +82,14 @@ func Find(text []byte, found func(name string)) (cut Cut) {
 	return cut
 }
 
-// scanner goes through the tokens of a script, without white space and comments.
+// scanner returns the tokens of a script without white space and comments.
 type scanner struct {
 	in    *parse.Input
 	lex   *js.Lexer
-	wrong int // errors of the lexer
+	wrong int // lexer errors
 
 	token
-	before [5]token // the last ones, the nearest first
+	before [5]token // the previous ones, the latest first
 }
 
 type token struct {
@@ -111,11 +98,11 @@ type token struct {
 }
 
 func newScanner(text []byte) *scanner {
-	in := parse.NewInputBytes(text[:len(text):len(text)]) // it writes behind what it is given
+	in := parse.NewInputBytes(text[:len(text):len(text)]) // it writes after its input
 	return &scanner{in: in, lex: js.NewLexer(in)}
 }
 
-// next reads a token. There is none at the end, and after MaxErrors errors.
+// next reads a token. It returns false at the end, and after MaxErrors errors.
 func (s *scanner) next() bool {
 	was := s.token
 	if was.kind == 0 {
@@ -148,13 +135,13 @@ func (s *scanner) name() (name string, ok bool) {
 		return "", false
 	}
 	if s.before[0].kind == js.OpenParenToken && string(s.before[1].text) == "define" {
-		return "", false // of a module that is in this text
+		return "", false // of a module within this text
 	}
 	return nameIn(s.text, s.before[0].kind == js.AddToken || s.kind == js.TemplateEndToken)
 }
 
-// ends reports whether a token ends a value, so that a slash behind it divides (ECMAScript 12, goal symbols). A
-// parenthesis may also end a condition, and a brace a value: the grammar alone would tell, and both are rare.
+// ends reports whether a token ends a value, so that a slash after it divides (ECMAScript 12, goal symbols). Only a
+// parser could tell whether a parenthesis ends a condition, or a brace a value; both are rare.
 func ends(t js.TokenType) bool {
 	switch t {
 	case js.CloseParenToken, js.CloseBracketToken, js.StringToken, js.TemplateToken, js.TemplateEndToken,
@@ -165,8 +152,8 @@ func ends(t js.TokenType) bool {
 	return js.IsNumeric(t) || js.IsIdentifier(t)
 }
 
-// Places yields what a name may mean that stands in a script, or in JSON, at a URL: relative to that, and to the page that
-// loads it, which may be zero. What is of another authority is left out.
+// Places yields the possible meanings of a name in a script or JSON at a URL: relative to that, and to the page that
+// loads it, which may be zero. It omits other authorities.
 func Places(name string, at, page canon.URL) iter.Seq[canon.URL] {
 	return func(yield func(canon.URL) bool) {
 		first, err := at.Resolve(name)
@@ -185,19 +172,19 @@ func Places(name string, at, page canon.URL) iter.Seq[canon.URL] {
 
 // The bounds of Tries.
 const (
-	maxTries = 6       // places on a host that a name is tried at
-	maxTried = 100_000 // names that are remembered; more are not tried
+	maxTries = 6       // places on a host for a name
+	maxTried = 100_000 // names remembered; later ones are not tried
 )
 
-// Tries bounds how often a name is tried: scripts that stand in each page of a site name the same files, relative to the
-// root that they know, and each folder would be asked for them. It remembers as long as it lives. The zero value is ready.
+// Tries bounds how often a name is tried: scripts in each page of a site name the same files, relative to a root that
+// only they know, and otherwise each directory would be tried. The zero value is ready.
 type Tries struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
-	tried map[uint64][]uint64 // places by a hash of authority and name
+	tried map[uint64][]uint64 // places by a hash of authority and name, all of them hashes
 }
 
-// Try reports whether a name is to be tried as u: it was before, or at few other places.
+// Try reports whether to try a name as u: it was before, or at few other places.
 func (t *Tries) Try(name string, u canon.URL) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -217,12 +204,12 @@ func (t *Tries) Try(name string, u canon.URL) bool {
 	return true
 }
 
-// extensions are those that files have which pages and scripts ask for. Others are left out, for most words with a dot in
-// scripts are members and keys.
+// extensions are those of files that pages and scripts load. Others are omitted, since most words with a dot in scripts
+// are members and keys.
 var extensions = set("js mjs json jsonp geojson webmanifest html htm xhtml xml svg css wasm txt csv tsv zip gz pdf " +
 	"png jpg jpeg gif webp avif ico bmp woff woff2 ttf otf eot mp3 mp4 m4a ogg oga ogv wav webm vtt")
 
-// words are extensions that names of packages and members end in, too: java.util.zip.
+// words are extensions that also end names of packages and members: java.util.zip.
 var words = set("bmp gz pdf txt xml zip")
 
 func set(words string) map[string]bool {
@@ -233,13 +220,13 @@ func set(words string) map[string]bool {
 	return all
 }
 
-// nameIn returns the name that a literal is, which stands there with its quotes; tail says that something stands before it.
+// nameIn returns the name in a literal with its quotes; tail reports that an expression precedes it.
 func nameIn(literal []byte, tail bool) (name string, ok bool) {
 	if len(literal) < 2 || len(literal) > 2*MaxLength { // with escapes
 		return "", false
 	}
 	text := literal[1 : len(literal)-1]
-	if tail { // a quote ends an attribute in markup, whose value begins in front of the literal
+	if tail { // a quote ends an attribute in markup that begins before the literal
 		if end := bytes.IndexAny(text, `"'`); end >= 0 {
 			text = bytes.TrimSuffix(text[:end], []byte(`\`))
 		}
@@ -249,7 +236,8 @@ func nameIn(literal []byte, tail bool) (name string, ok bool) {
 			return "", false
 		}
 	}
-	if name, ok = unescaped(string(text)); !ok || len(name) > MaxLength {
+	// of the escapes, only that of a slash is common in URLs
+	if name = strings.ReplaceAll(string(text), `\/`, "/"); strings.Contains(name, `\`) || len(name) > MaxLength {
 		return "", false
 	}
 	if tail {
@@ -260,16 +248,10 @@ func nameIn(literal []byte, tail bool) (name string, ok bool) {
 	return name, looksLikeFile(name)
 }
 
-// unescaped undoes the escapes that characters of a URL may have in scripts and JSON: of a slash above all.
-func unescaped(s string) (string, bool) {
-	s = strings.ReplaceAll(s, `\/`, "/")
-	return s, !strings.Contains(s, `\`)
-}
-
-// IsName reports whether a text is a URL reference that ends in the name of a file.
+// IsName reports whether a text is a URL reference that ends in a file name.
 func IsName(s string) bool { return len(s) <= MaxLength && looksLikeFile(s) }
 
-// looksLikeFile reports whether a URL reference ends in a file's name. It may begin with a scheme and a host.
+// looksLikeFile reports whether a URL reference ends in a file name. It may begin with a scheme and a host.
 func looksLikeFile(name string) bool {
 	if strings.ContainsAny(name, "\"'`<>{}|^*$[];()") {
 		return false
@@ -284,7 +266,7 @@ func looksLikeFile(name string) bool {
 		path = strings.TrimPrefix(path, "//")
 	}
 	if path != name && !strings.Contains(path, "/") && strings.Contains(name, "//") {
-		return false // a host alone
+		return false // only a host
 	}
 	if strings.Contains(path, "//") {
 		return false
@@ -302,8 +284,8 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// Is reports whether a file is a script or JSON: by its media type, without parameters and in small letters, or by the
-// extension of its path where the type says little.
+// Is reports whether a file is a script or JSON: by its media type, in lower case without parameters, or for a vague type
+// by its extension.
 func Is(mediaType, path string) bool {
 	switch mediaType {
 	case "", "text/plain", "application/octet-stream":
@@ -312,8 +294,8 @@ func Is(mediaType, path string) bool {
 	return isType(mediaType) || mediaType == "application/json" || mediaType == "text/json"
 }
 
-// IsJavaScript reports whether a file is a script that a page may load: by its media type or, where there is none, by the
-// extension of its path.
+// IsJavaScript reports whether a file is a script that a page may load: by its media type or, without one, by its
+// extension.
 func IsJavaScript(mediaType, path string) bool {
 	return isType(mediaType) || mediaType == "" && hasExtension(path, "js", "mjs")
 }
@@ -331,39 +313,39 @@ func hasExtension(path string, any ...string) bool {
 	return dot >= 0 && slices.Contains(any, strings.ToLower(path[dot+1:]))
 }
 
-// IsElement reports whether the type of a script element makes it a script, a module or JSON (HTML Standard 4.12.1), so
-// that names may stand in it.
+// IsElement reports whether the type of a script element is that of a script, module or JSON (HTML Standard 4.12.1),
+// which may have names.
 func IsElement(kind string) bool {
 	kind, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(kind)), ";")
 	return kind == "" || kind == "module" || kind == "application/ld+json" || Is(kind, "")
 }
 
-// runSize is how much memory the lines of a listing take while they are sorted.
+// runSize is the memory for sorting the lines of a listing.
 const runSize = 4 << 20
 
-// Listing gathers what the scripts of a site name, in bounded memory. It may be added to concurrently.
+// Listing collects the names in a site's scripts, in bounded memory. Additions may be concurrent.
 type Listing struct {
 	// "SCRIPT\tA\tSEGMENTS\tPAGE" for a page that loads a script, those nearest the root first;
-	// "SCRIPT\tB\tNAME\tFILE" for a name in it, and the file that it is in.
-	// The script is a URL; for one in a page it is what its references are relative to there.
+	// "SCRIPT\tB\tNAME\tFILE" for a name in it, and the file of the script.
+	// SCRIPT is a URL; for a script within a page it is the base of its references.
 	lines *sorted.Sorter
 	mu    sync.Mutex // guards cut
 	cut   map[Cut]int64
 }
 
-// NewListing returns a listing whose files are in dir.
+// NewListing returns a listing with temporary files in dir.
 func NewListing(dir string) *Listing {
 	return &Listing{lines: sorted.New(dir, runSize), cut: map[Cut]int64{}}
 }
 
 func (l *Listing) add(line string) error { return l.lines.Add([]byte(line)) }
 
-// Loads notes that a page loads a script.
+// Loads adds a page that loads a script.
 func (l *Listing) Loads(page, script canon.URL) error {
 	return l.add(fmt.Sprintf("%s\tA\t%05d\t%s", script, strings.Count(page.Path(), "/"), page))
 }
 
-// Read notes the names in a text that is in a file. They are relative to at, or to a page that loads it.
+// Read adds the names in a text in a file. They are relative to at, or to a page that loads it.
 func (l *Listing) Read(text []byte, at canon.URL, file string) (err error) {
 	prefix := at.String() + "\tB\t"
 	cut := Find(text, func(name string) {
@@ -379,11 +361,11 @@ func (l *Listing) Read(text []byte, at canon.URL, file string) (err error) {
 	return err
 }
 
-// Cut counts the texts that were not read to their end, by why.
+// Cut counts the incomplete texts by cause.
 func (l *Listing) Cut() map[Cut]int64 { return l.cut }
 
-// Lacking tells each URL that a file names and that is not there, in order, and forgets the listing. A name means a file
-// at the one place or at the other (see Places): where one of them has it, the other is nothing that lacks.
+// Lacking calls lacking with each URL that a file names and has does not know, in order, and ends the listing. If either
+// place of a name (see Places) has a file, the other is not lacking.
 func (l *Listing) Lacking(has func(key string) bool, lacking func(u canon.URL, file string) error) (err error) {
 	defer func() { err = errors.Join(err, l.Close()) }()
 	var at, page canon.URL
@@ -427,18 +409,18 @@ func lackingName(name string, at, page canon.URL, has func(string) bool, lacking
 	return nil
 }
 
-// Close forgets the listing.
+// Close ends the listing.
 func (l *Listing) Close() error { return l.lines.Close() }
 
-// doxygen finds the scripts that the navigation tree of Doxygen loads: their names stand in its data without an extension
-// ("var NAVTREE = …", and "var a01 = …" in a01.js), or are numbered by the places in NAVTREEINDEX.
+// doxygen finds the scripts that Doxygen's navigation tree loads: its data has their names without extension ("var
+// NAVTREE = …", and "var a01 = …" in a01.js), or numbers them by NAVTREEINDEX.
 type doxygen struct {
 	data    bool // the text is such data
 	begun   bool
-	indexed int // scripts of the index, and one more while it is read
+	indexed int // scripts of the index, plus one while it is read
 }
 
-// name returns the script that a token means, or "".
+// name returns the script that a token names, or "".
 func (d *doxygen) name(s *scanner) string {
 	assigned := s.kind == js.OpenBracketToken && s.before[0].kind == js.EqToken && s.before[2].kind == js.VarToken
 	switch {
@@ -472,9 +454,8 @@ var (
 	isStem = regexp.MustCompile(`^"[A-Za-z0-9_-]+"$`)
 )
 
-// Imports calls found with each URL in the import and export declarations of a module (ECMAScript 16.2), and where its
-// literal begins and ends. Specifiers that are no URL ("react") are left out, as are import() and what has escapes. A script
-// that is no module has none. At most MaxRead bytes are read.
+// Imports calls found with each URL in the import and export declarations of a module (ECMAScript 16.2) and the bounds of
+// its literal. It omits specifiers that are not URLs ("react"), import() and escapes. It reads at most MaxRead bytes.
 func Imports(text []byte, found func(start, end int, url string)) {
 	text = text[:min(len(text), MaxRead)]
 	if !bytes.Contains(text, []byte("import")) && !bytes.Contains(text, []byte("export")) {
@@ -502,7 +483,7 @@ func Imports(text []byte, found func(start, end int, url string)) {
 	}
 }
 
-// isSpecifierURL reports whether a module specifier is a URL by itself (HTML Standard 8.1.6.2).
+// isSpecifierURL reports whether a module specifier is a URL (HTML Standard 8.1.6.2).
 func isSpecifierURL(s string) bool {
 	if strings.Contains(s, `\`) {
 		return false

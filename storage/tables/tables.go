@@ -16,22 +16,22 @@ import (
 //go:embed tables.txt
 var text string
 
-// The tables that a crawl can be exported to, and those of a graph of links. They are not to be changed.
+// The tables of a crawl and of a graph of links. They must not be changed.
 var (
-	Pages      = named("pages")      // a row for each archived answer
+	Pages      = named("pages")      // a row for each archived response
 	Hosts      = named("hosts")      // for each authority of a crawl
 	Robots     = named("robots")     // for each version of a host's robots.txt
 	Decisions  = ledgerLines()       // for each line of the ledger
-	Errors     = named("errors")     // for each way in which exchanges with a host failed
-	Headers    = named("headers")    // for each field of each archived request and answer
+	Errors     = named("errors")     // for each kind of failure of a host
+	Headers    = named("headers")    // for each field of each archived request and response
 	Reading    = named("text")       // for each archived document with a text
 	Links      = named("links")      // for each mention of a URL in an archived document
-	Duplicates = named("duplicates") // for each page that says the same as another one, or nearly the same
+	Duplicates = named("duplicates") // for each page with the same or nearly the same text as another
 	Vertices   = named("vertices")   // for each vertex of a graph
-	Edges      = named("edges")      // for each of its edges
+	Edges      = named("edges")      // for each edge of a graph
 )
 
-// All are the tables that a crawl can be exported to, in the order of docs/reference/tables.md.
+// All returns the tables of a crawl in the order of docs/reference/tables.md.
 func All() []*Table {
 	return []*Table{&Pages, &Hosts, &Robots, &Decisions, &Errors, &Headers, &Reading, &Links, &Duplicates}
 }
@@ -62,23 +62,16 @@ func named(name string) Table {
 	return t
 }
 
-// ledgerLines is the table of decisions, whose further columns follow from the schema of the ledger.
+// ledgerLines is the table of decisions, which adds the fields of the ledger's schema.
 func ledgerLines() Table {
 	t := named("decisions")
-	t.Columns = append(t.Columns, fieldColumns()...)
+	for _, f := range storage.Fields() {
+		t.Columns = append(t.Columns, Column{Name: f.JSON, Kind: KindOf(&f), Few: few[f.JSON], Doc: f.Meaning})
+	}
 	return t
 }
 
-// fieldColumns are the fields of a line, in the ledger's order and by its names.
-func fieldColumns() []Column {
-	var all []Column
-	for _, f := range storage.Fields() {
-		all = append(all, Column{Name: f.JSON, Kind: KindOf(&f), Few: few[f.JSON], Doc: f.Meaning})
-	}
-	return all
-}
-
-// KindOf is the kind of a column with the values of a field of the ledger.
+// KindOf returns the kind of a column for a field of the ledger.
 func KindOf(f *storage.Field) Kind {
 	switch kind := f.Kind(); {
 	case f.JSON == "time", f.JSON == "began":
@@ -106,21 +99,20 @@ var few = map[string]bool{
 // Kind is the type of a column's values.
 type Kind uint8
 
-// Kinds of columns.
 const (
-	String  Kind = iota // UTF-8
-	Bool                //
-	Int16               // as Common Crawl has the status
-	Int32               //
-	Int64               //
-	Float64             //
-	Time                // an instant in UTC, to the microsecond
-	List                // of strings
+	String Kind = iota // UTF-8
+	Bool
+	Int16 // as Common Crawl has the status
+	Int32
+	Int64
+	Float64
+	Time // an instant in UTC, to the microsecond
+	List // of strings
 )
 
 var kindNames = [...]string{"string", "bool", "int16", "int32", "int64", "float64", "timestamp", "list of string"}
 
-// String is the name of k in docs/reference/tables.md.
+// String returns the name of k in docs/reference/tables.md.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -128,38 +120,31 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Column is one column of a table.
 type Column struct {
 	Name     string // lower case with underscores
 	Kind     Kind
 	Required bool   // never null
-	Few      bool   // few distinct values: writers that can keep a dictionary of them
-	Doc      string // what it means and its unit, for docs/reference/tables.md; a sentence without its full stop
+	Few      bool   // few distinct values, for a dictionary
+	Doc      string // meaning and unit, for docs/reference/tables.md; a sentence without full stop
 }
 
-// Table is the shape of one table.
+// Table is the definition of a table.
 type Table struct {
-	Name    string // also the name of its file, without the format's extension
-	Doc     string // what a row is, for docs/reference/tables.md
+	Name    string // also that of its file, without extension
+	Doc     string // describes a row, for docs/reference/tables.md
 	Key     []string
-	Lookup  []string // columns that rows are looked up by: an index each, where the format has indexes
+	Lookup  []string // columns with an index, where the format has indexes
 	Columns []Column
 }
 
-// Index is the place of the column of that name, or -1.
+// Index returns the place of the column with that name, or -1.
 func (t *Table) Index(name string) int {
-	for i := range t.Columns {
-		if t.Columns[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
 }
 
-// Row has a value for each column of its table, in their order.
 type Row []Value
 
-// Check says what of r cannot be a row of t: a number of values, a null that is required, a value of another kind.
+// Check returns an error if r is not a row of t: by number, nulls or kinds of its values.
 func (t *Table) Check(r Row) error {
 	if len(r) != len(t.Columns) {
 		return fmt.Errorf("tables: a row of %s has %d values, not %d", t.Name, len(r), len(t.Columns))
@@ -176,7 +161,7 @@ func (t *Table) Check(r Row) error {
 	return nil
 }
 
-// Keyed compares rows by the key of their table, of which keys are the places (Table.Places). Nulls come first.
+// Keyed compares rows by their table's key, whose places are keys (Table.Places). Nulls come first.
 func Keyed(keys []int, a, b Row) int {
 	for _, k := range keys {
 		if c := a[k].compare(b[k]); c != 0 {
@@ -186,7 +171,7 @@ func Keyed(keys []int, a, b Row) int {
 	return 0
 }
 
-// Places are the places of the columns of the key, in its order.
+// Places returns the places of the key's columns in order.
 func (t *Table) Places() []int {
 	places := make([]int, len(t.Key))
 	for i, name := range t.Key {
@@ -214,7 +199,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// Value is one value of a row. The zero Value is the empty string; Null is no value at all.
+// Value is one value of a row. The zero Value is the empty string, not Null.
 type Value struct {
 	kind   Kind
 	null   bool
@@ -224,10 +209,10 @@ type Value struct {
 	list   []string
 }
 
-// Null is the value of a column that has none here.
+// Null returns a missing value.
 func Null() Value { return Value{null: true} }
 
-// Text is s as a string. Bytes that are not UTF-8 become U+FFFD.
+// Text returns s as a string. Invalid UTF-8 becomes U+FFFD.
 func Text(s string) Value {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -235,7 +220,7 @@ func Text(s string) Value {
 	return Value{kind: String, text: s}
 }
 
-// Some is s as a string, or Null when it is empty.
+// Some returns s as a string, or Null if it is empty.
 func Some(s string) Value {
 	if s == "" {
 		return Null()
@@ -243,19 +228,19 @@ func Some(s string) Value {
 	return Text(s)
 }
 
-// Flag is b.
+// Flag returns b as a Bool.
 func Flag(b bool) Value { return Value{kind: Bool, number: int64(bit(b))} }
 
-// Short is n as an Int16.
+// Short returns n as an Int16.
 func Short(n int16) Value { return Value{kind: Int16, number: int64(n)} }
 
-// Int is n as an Int32.
+// Int returns n as an Int32.
 func Int(n int32) Value { return Value{kind: Int32, number: int64(n)} }
 
-// Long is n as an Int64.
+// Long returns n as an Int64.
 func Long(n int64) Value { return Value{kind: Int64, number: n} }
 
-// Float is f, or Null when f is no finite number, which JSON cannot write.
+// Float returns f, or Null if it is not finite, since JSON cannot represent that.
 func Float(f float64) Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return Null()
@@ -263,7 +248,7 @@ func Float(f float64) Value {
 	return Value{kind: Float64, float: f}
 }
 
-// Instant is t to the microsecond, or Null when t is zero or RFC 3339 cannot write its year.
+// Instant returns t to the microsecond, or Null if t is zero or RFC 3339 cannot represent its year.
 func Instant(t time.Time) Value {
 	if y := t.UTC().Year(); t.IsZero() || y < 0 || y > 9999 {
 		return Null()
@@ -271,7 +256,7 @@ func Instant(t time.Time) Value {
 	return Value{kind: Time, number: t.UnixMicro()}
 }
 
-// Texts is a list of strings, which the Value keeps. A list of none is not Null.
+// Texts returns a list of strings, which it keeps. An empty list is not Null.
 func Texts(list []string) Value {
 	for i, s := range list {
 		list[i] = Text(s).text
@@ -279,23 +264,23 @@ func Texts(list []string) Value {
 	return Value{kind: List, list: list}
 }
 
-// Kind is the kind of v. That of Null means nothing.
+// Kind returns the kind of v, undefined for Null.
 func (v Value) Kind() Kind { return v.kind }
 
-// IsNull reports whether v is no value.
+// IsNull reports whether v is missing.
 func (v Value) IsNull() bool { return v.null }
 
-// Text is the string of a String.
+// Text returns the string of a String.
 func (v Value) Text() string { return v.text }
 
-// Number is the number of a Bool (0 or 1), an Int16, Int32 or Int64, and the microseconds since 1970 of a Time.
+// Number returns the number of a Bool (0 or 1), Int16, Int32 or Int64, or the microseconds since 1970 of a Time.
 func (v Value) Number() int64 { return v.number }
 
-// Float is the number of a Float64.
+// Float returns the number of a Float64.
 func (v Value) Float() float64 { return v.float }
 
-// Time is the instant of a Time, in UTC.
+// Time returns the instant of a Time, in UTC.
 func (v Value) Time() time.Time { return time.UnixMicro(v.number).UTC() }
 
-// List is the strings of a List. The caller must not change them.
+// List returns the strings of a List. The caller must not change them.
 func (v Value) List() []string { return v.list }

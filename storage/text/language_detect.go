@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	passages         = 8   // of a text that are looked at
+	passages         = 8   // of a text that are examined
 	passageSize      = 600 // bytes of each
-	languageLongLine = 60  // bytes from which on a line is more than a menu's
-	languageFewBytes = 300 // bytes of long lines below which the short ones count as well
+	languageLongLine = 60  // bytes of the longest menu line
+	languageFewBytes = 300 // bytes of longer lines below which all lines count
 	fewLetters       = 40  // below which nothing is reliable
-	sure             = 0.8 // confidence of a passage from which on it is reliable
+	sure             = 0.8 // confidence above which a passage is reliable
 )
 
-// Result is what a text is in.
+// Result is the detected language.
 type Result struct {
-	Codes    []string // of ISO 639-3, that of most of the text first; at most three; none if it is not known
-	Reliable bool     // the first is right as a rule: see docs/guides/export.md for how often
-	Share    float64  // the part of what was looked at that is in the first, from 0 to 1
+	Codes    []string // ISO 639-3, by share of the text; at most three; none if unknown
+	Reliable bool     // the first is usually right: docs/guides/export.md has its accuracy
+	Share    float64  // share of the examined text in the first, from 0 to 1
 }
 
-// Code is the language of most of the text; "" if it is not known.
+// Code returns the main language; "" if unknown.
 func (r Result) Code() string {
 	if len(r.Codes) == 0 {
 		return ""
@@ -35,19 +35,19 @@ func (r Result) Code() string {
 	return r.Codes[0]
 }
 
-// List is all Codes as Common Crawl's content_languages has them.
+// List returns all Codes in the form of Common Crawl's content_languages.
 func (r Result) List() string { return strings.Join(r.Codes, ",") }
 
-// vote is what the passages say for one language.
+// vote sums up the passages in one language.
 type vote struct {
 	code     string
 	weight   float64
 	bytes    int
 	passages int
-	sure     int // passages that are
+	sure     int // reliable passages
 }
 
-// Detect tells the language of a text of lines. It looks at some of a long text.
+// Detect detects the language of a text of lines, by passages of a long one.
 func Detect(text string) Result {
 	var votes []vote
 	all, letters := 0, 0
@@ -75,7 +75,7 @@ func Detect(text string) Result {
 	})
 	var r Result
 	for i, v := range votes {
-		if i > 0 && (v.sure < 2 || i > 2) { // one passage may be a quotation, or wrong
+		if i > 0 && (v.sure < 2 || i > 2) { // a single passage may be a quotation, or an error
 			break
 		}
 		r.Codes = append(r.Codes, v.code)
@@ -101,7 +101,7 @@ func sample(text string) []string {
 	}
 	var parts []string
 	var part strings.Builder
-	seen, next := 0, 0 // bytes that count; where the next passage begins
+	seen, next := 0, 0 // bytes of lines that count; start of the next passage
 	step := max(long/passages, passageSize)
 	for line := range strings.Lines(text) {
 		if len(line) <= least {
@@ -133,8 +133,8 @@ func sample(text string) []string {
 	return parts
 }
 
-// identify tells the language of a passage, how sure that is, from 0 to 1, and how many letters it has. Japanese,
-// Korean and Chinese are told by their script, in which a letter says as much as some three of an alphabet.
+// identify returns the language of a passage, a confidence from 0 to 1, and the number of letters. It detects Japanese,
+// Korean and Chinese by script, where a letter counts as three.
 func identify(passage string) (code string, confidence float64, letters int) {
 	var kana, han, hangul, other int
 	for _, r := range passage {
@@ -160,7 +160,7 @@ func identify(passage string) (code string, confidence float64, letters int) {
 		return "", 0, 0
 	case 3*east < other:
 		info := whatlanggo.DetectWithOptions(passage, options(passage))
-		if info.Lang < 0 || info.Confidence == 0 { // of two that are level it takes either
+		if info.Lang < 0 || info.Confidence == 0 { // a tie, decided at random
 			return "", 0, letters
 		}
 		return group(whatlanggo.LangToString(info.Lang)), info.Confidence, letters
@@ -172,8 +172,8 @@ func identify(passage string) (code string, confidence float64, letters int) {
 	return "zho", 1, letters
 }
 
-// alphabets are letters by which a language, or a few, are told from all others that the detector knows. Trigrams alone
-// take Russian for Macedonian or Bulgarian in one line of four.
+// alphabets have letters that distinguish a language, or a few, from all others of the detector. By trigrams alone, it
+// takes a fourth of Russian lines for Macedonian or Bulgarian.
 var alphabets = []struct {
 	letters string
 	of      []whatlanggo.Lang
@@ -192,10 +192,10 @@ var alphabets = []struct {
 	{"øæ", []whatlanggo.Lang{whatlanggo.Dan, whatlanggo.Nob, whatlanggo.Nno}},
 }
 
-// oneIn is how rare letters of an alphabet may be to tell a language: one foreign name does not.
+// oneIn is the minimum share of such letters, so that a foreign name does not decide.
 const oneIn = 100
 
-// options narrow the detector down to the languages whose letters a passage has.
+// options narrows the detector to the languages by the letters of a passage.
 func options(passage string) whatlanggo.Options {
 	var found [16]int
 	letters := 0
@@ -230,7 +230,7 @@ func options(passage string) whatlanggo.Options {
 	return whatlanggo.Options{Whitelist: few}
 }
 
-// groups are the codes of package whatlanggo that stand for one language of a group, and those of the groups.
+// groups map codes of package whatlanggo for one language of a group to the code of the group.
 var groups = map[string]string{
 	"arb": "ara", "azj": "aze", "cmn": "zho", "ekk": "est", "lvs": "lav", "nob": "nor", "npi": "nep", "ory": "ori",
 	"pes": "fas", "plt": "mlg", "swh": "swa", "uzn": "uzb", "ydd": "yid", "zsm": "msa",
@@ -243,7 +243,7 @@ func group(code string) string {
 	return code
 }
 
-// Two is the code of two letters (ISO 639-1) for one of three; "" for a language that has none.
+// Two returns the two-letter code (ISO 639-1) for a three-letter one; "" if there is none.
 func Two(code string) string {
 	b, err := language.ParseBase(code)
 	if s := b.String(); err == nil && len(s) == 2 {
@@ -252,11 +252,11 @@ func Two(code string) string {
 	return ""
 }
 
-// maxTag is how many bytes of a tag are read (BCP 47 4.4.1 asks for 35).
+// maxTag bounds a tag in bytes (BCP 47 4.4.1 requires 35).
 const maxTag = 64
 
-// languageTag is the first tag of a list as pages and servers write it ("de_de, en"), in the form of BCP 47 ("de-DE"); "" if
-// that is none.
+// languageTag returns the first tag of a list as pages and servers write it ("de_de, en"), in BCP 47 form ("de-DE"); ""
+// if invalid.
 func languageTag(list string) string {
 	first, _, _ := strings.Cut(list, ",")
 	first = strings.Trim(first, " \t\r\n")
@@ -270,15 +270,14 @@ func languageTag(list string) string {
 	return t.String()
 }
 
-// declared is what a page and its server say that it is in, as Tag has it.
+// declared is the language declared by page and server, as of languageTag.
 type declared struct {
 	HTML   string // lang of the html element
 	Meta   string // content-language of a meta element
 	Header string // Content-Language
 }
 
-// First is the one that browsers go by (HTML Standard 3.2.6.2), and who said so: "html", "meta", "header"; "" if none
-// did.
+// First returns the declaration that browsers use (HTML Standard 3.2.6.2) and its source: "html", "meta", "header", or "".
 func (d declared) First() (tag, by string) {
 	switch {
 	case d.HTML != "":

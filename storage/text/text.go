@@ -23,49 +23,49 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// Bounds of what is read of a page and kept of its text.
+// Bounds of a page and its text.
 const (
 	MaxRead = 10 << 20 // bytes of a body, as for its links
 	MaxText = 2 << 20  // bytes of a text
 
-	headSize = 16 << 10 // bytes of a page that tell its encoding
+	headSize = 16 << 10 // bytes of a page that determine its encoding
 )
 
-// Input is a document as it was archived.
+// Input is an archived document.
 type Input struct {
-	ContentType     string    // the field's value, as mediatype.Value has it; may be empty
+	ContentType     string    // as of mediatype.Value; may be empty
 	ContentLanguage string    // the field's value; may be empty
-	Body            io.Reader // bytes with content codings removed; nil is an empty body
-	WholeOnly       bool      // no main text is wanted, which is what costs
+	Body            io.Reader // without content codings; nil is an empty body
+	WholeOnly       bool      // omit the main text, which is expensive
 }
 
-// Page is what a document has to be read. It is valid UTF-8 without control characters but the end of a line and, where
-// a page keeps its white space, tabs.
+// Page is the text of a document: valid UTF-8 without control characters except line ends and, where white space is
+// preserved, tabs.
 type Page struct {
 	Whole string // title and text; a block is a line
-	Main  string // the part that is no frame, menu or notice; "" without one
+	Main  string // without frame, menus and notices; or ""
 
-	Cut    string // why Whole is not all of it: one of the Cut constants; "" if it is
-	NoMain string // why Main is empty: one of the No constants but NoMost; "" if it is not
+	Cut    string // a Cut constant if Whole is incomplete, else ""
+	NoMain string // a No constant except NoMost if Main is empty, else ""
 
-	// Share is the part of Whole that Main has, from 0 to 1; 0 without a main text. It is measured by the bytes outside of
-	// links in lines that have more than 60 of them, which menus do not have; in all lines where those have under 300
-	// together. What no main text has (noscript, SVG, MathML) does not count.
+	// Share is the part of Whole in Main, from 0 to 1; 0 without a main text. It counts the bytes outside of links in
+	// lines of more than 60 bytes, which menus do not have, or in all lines if those have less than 300 bytes. It ignores
+	// noscript, SVG and MathML, which no main text has.
 	Share float64
 
-	Charset  string // the encoding's name in the Encoding Standard
+	Charset  string // name in the Encoding Standard
 	Declared declared
 	Language Result // of Whole
 }
 
 // The values of Page.Cut.
 const (
-	CutLong  = "over 10 MiB"            // the rest of the body was not read
-	CutText  = "over 2 MiB of text"     // the rest of the text is not kept
+	CutLong  = "over 10 MiB"            // of the body
+	CutText  = "over 2 MiB of text"     // the rest is dropped
 	CutAttrs = "over 131072 attributes" // the rest of the page was not read
 )
 
-// MainMissing returns NoMain, or NoMost where the main text has less than three quarters of the whole text.
+// MainMissing returns NoMain, or NoMost if the main text has less than three quarters of the whole text.
 func (p *Page) MainMissing() string {
 	if p.Main != "" && p.Share < mostShare {
 		return NoMost
@@ -75,19 +75,19 @@ func (p *Page) MainMissing() string {
 
 // The values of Page.NoMain and Page.MainMissing.
 const (
-	NoPage     = "not a page"          // text/plain has a whole text alone; other types have none
-	NoText     = "no text"             // the page has none at all
+	NoPage     = "not a page"          // text/plain has only a whole text; other types have none
+	NoText     = "no text"             // the page has none
 	NoArticle  = "no main text found"  // by the extractor
-	NoTree     = "512 open elements"   // golang.org/x/net/html refuses to nest deeper
-	NoElements = "over 20000 elements" // a larger tree is not built
-	NoRoom     = "over 1 MiB of text"  // nor one of more text
+	NoTree     = "512 open elements"   // the limit of golang.org/x/net/html
+	NoElements = "over 20000 elements" // the limit of the tree
+	NoRoom     = "over 1 MiB of text"  // in the tree
 	NoExtract  = "the extractor failed"
-	NoMost     = "less than three quarters of the text" // there is a main text, with a Page.Share below 0.75
+	NoMost     = "less than three quarters of the text" // Page.Share is below 0.75
 	NoWish     = "not asked for"                        // Input.WholeOnly
 )
 
-// Read reads a document that is HTML or plain text; any other has no text. No bytes are an error: one means that the
-// body could not be read or that ctx is done.
+// Read reads HTML or plain text; any other document has no text. An error is one of reading the body or of ctx, never of
+// its content.
 func Read(ctx context.Context, in Input) (Page, error) {
 	body := &coding.Limited{Ctx: ctx, R: in.Body, Left: MaxRead}
 	if in.Body == nil {
@@ -123,7 +123,6 @@ func Read(ctx context.Context, in Input) (Page, error) {
 	return page, failed(body.Err)
 }
 
-// plain reads a text without markup.
 func (p *Page) plain(r io.Reader) {
 	l := lines{most: MaxText, pre: 1}
 	b := bufio.NewReaderSize(r, 64<<10)
@@ -165,28 +164,28 @@ func failed(err error) error {
 	return err
 }
 
-// lines is a text as it grows: white space is one space, blocks are lines of their own, no line is empty.
+// lines is a growing text: white space is one space, each block a line, and no line empty.
 type lines struct {
 	b     []byte
 	most  int    // bytes
 	over  bool   // there was more
-	space bool   // goes before the next word of this line
+	space bool   // before the next word of this line
 	fresh bool   // the next word begins a line
-	pre   int    // open elements that keep white space
-	kept  []byte // white space that stands before the next word of this line
+	pre   int    // open elements that preserve white space
+	kept  []byte // white space before the next word of this line
 
-	link bool // words that come are those of a link, or else not counted
-	line int  // bytes of this line that are counted, a space behind each word among them
-	long int  // the same of the lines before it that have more than longLine
-	all  int  // of all lines before it
+	link bool // the next words belong to a link, and are not counted
+	line int  // counted bytes of this line, with a space after each word
+	long int  // the same for earlier lines of more than longLine
+	all  int  // for all earlier lines
 
-	leave func(n *html.Node, long int) // called at the end of an element with its own bytes in long lines; may be nil
+	leave func(n *html.Node, long int) // called at the end of an element with its own bytes in long lines; or nil
 }
 
-// longLine is how many bytes a line of a menu has at most.
+// longLine is the longest menu line, in bytes.
 const longLine = 60
 
-// own returns how many bytes of the text are outside of links: in long lines, and in all.
+// own returns the number of bytes outside of links: in long lines, and in all.
 func (l *lines) own() (long, all int) {
 	if long, all = l.long, l.all+l.line; l.line > longLine {
 		long += l.line
@@ -194,10 +193,10 @@ func (l *lines) own() (long, all int) {
 	return long, all
 }
 
-// maxKept is how much white space in a row is kept.
+// maxKept bounds preserved white space in a row.
 const maxKept = 1 << 10
 
-// end ends the line, if anything is on it.
+// end ends a non-empty line.
 func (l *lines) end() { l.fresh, l.kept = true, l.kept[:0] }
 
 func (l *lines) gap() { l.space = true }
@@ -227,7 +226,7 @@ func (l *lines) text(s []byte) {
 	}
 }
 
-// word is how many bytes from the beginning of s are put as they are.
+// word returns the length of the first word of s.
 func word(s []byte) int {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRune(s[i:])
@@ -270,19 +269,18 @@ func (l *lines) put(s []byte) {
 	l.b = append(l.b, s...)
 }
 
-// String is the text, which ends with its last word, or where it was cut.
+// String returns the text up to its last word.
 func (l *lines) String() string { return string(bytes.TrimRight(l.b, " \t\n")) }
 
-// Bounds of the tree that the extractor of main text is given.
+// Bounds of the tree for the extractor.
 const (
 	maxElements = 20_000
 	maxLean     = 1 << 20 // bytes of text and tags
-	maxName     = 64      // of an element; longer ones are left out
+	maxName     = 64      // of an element; longer ones are omitted
 	maxValue    = 256     // of an attribute
 )
 
-// scanner reads a page once, tag by tag and without a tree: so its text is had however deep or wrong it nests. Beside
-// it writes the page that a tree is built of for its main text: lean, since most of what a page has is no use there.
+// scanner reads a page once, without a tree. It also writes the lean page for the main text's tree.
 type scanner struct {
 	z     *html.Tokenizer
 	limit *markup.Limit
@@ -292,18 +290,18 @@ type scanner struct {
 	declared declared
 
 	lean     bytes.Buffer
-	tag      []byte // the last one of lean, for its memory
+	tag      []byte // memory for the last tag of lean
 	elements int
-	full     string // why lean is not all; "" if it is
+	full     string // why lean is incomplete, or ""
 
-	hush    string // the open element that is silent; "" without one
+	hush    string // the open silent element, or ""
 	inert   int    // open templates
 	foreign int    // open svg and math
-	noLean  int    // open elements whose contents the tree does without
+	noLean  int    // open elements whose content is not in lean
 	link    bool   // a link is open
 }
 
-// scan reads a page; xml is set for one in XML. Without tree no lean page is written.
+// scan reads a page, in XML if xml is set. Without tree it writes no lean page.
 func scan(r io.Reader, xml, tree bool) *scanner {
 	s := &scanner{limit: markup.New(r, markup.Max), xml: xml, whole: lines{most: MaxText}}
 	if !tree {
@@ -359,13 +357,13 @@ func (s *scanner) put(b []byte) {
 	}
 }
 
-// start reads a start tag. Closed says that it ends itself, where that means anything.
+// start reads a start tag; closed reports a self-closing one.
 func (s *scanner) start(closed bool) {
 	raw, more := s.z.TagName()
 	name := string(raw)
 	c := classOf(name)
 	if s.foreign > 0 && name != "title" && (c == block || c == keeping || c == format) {
-		s.noLean, s.foreign = s.noLean-s.foreign, 0 // HTML Standard 13.2.6.5: these end SVG and MathML
+		s.noLean, s.foreign = s.noLean-s.foreign, 0 // they end SVG and MathML (HTML Standard 13.2.6.5)
 	}
 	closed = closed && (s.xml || s.foreign > 0)
 	if closed || s.foreign > 0 || name == "noscript" {
@@ -403,7 +401,7 @@ func (s *scanner) start(closed bool) {
 	}
 }
 
-// shadow reports whether a template is a declarative shadow root, whose contents are shown.
+// shadow reports whether a template is a declarative shadow root, which is displayed.
 func (s *scanner) shadow(more bool) bool {
 	for more {
 		var key []byte
@@ -476,7 +474,7 @@ func (s *scanner) declare(name string, more bool) {
 	}
 }
 
-// telling are the attributes by which an extractor tells the parts of a page.
+// telling are the attributes that an extractor uses.
 var telling = []string{"aria-hidden", "aria-modal", "class", "dir", "hidden", "id", "itemprop", "rel", "role", "style", "type"}
 
 func (s *scanner) leanTag(name string, more, closed bool) {
@@ -496,7 +494,7 @@ func (s *scanner) leanTag(name string, more, closed bool) {
 		k := string(key)
 		s.link = s.link || name == "a" && k == "href" && !closed
 		switch {
-		case k == "href" && bytes.HasPrefix(value, []byte("#")): // of which the extractor makes less than of others
+		case k == "href" && bytes.HasPrefix(value, []byte("#")): // the extractor ranks these lower
 			value = value[:1]
 		case k == "href":
 			value = []byte("/")
@@ -514,18 +512,16 @@ func (s *scanner) leanTag(name string, more, closed bool) {
 	s.tag = tag
 }
 
-// What elements are to a text. Names are those of the HTML Standard, in small letters.
-
-// class is what becomes of an element.
+// class is the treatment of an element in a text, by its name in lower case.
 type class uint8
 
 const (
 	inline  class = iota
-	block         // a line of its own
-	cell          // parted from its neighbours by a space
-	keeping       // a block that keeps its white space
-	silent        // what it has is no text of the page
-	format        // inline, and nothing that a tree is needed for
+	block         // a line
+	cell          // with a space around
+	keeping       // a block that preserves white space
+	silent        // without text
+	format        // inline, and not needed in a tree
 )
 
 func classOf(name string) class {
@@ -547,8 +543,7 @@ func classOf(name string) class {
 	return inline
 }
 
-// article returns the main text of a lean page with this whole text, or why there is none. A panic of the extractor costs
-// the page its main text only.
+// article returns the main text of a lean page, or why there is none. A panic of the extractor costs only the main text.
 func article(lean []byte, whole *lines) (main lines, why string) {
 	defer func() {
 		if recover() != nil {
@@ -584,9 +579,9 @@ func article(lean []byte, whole *lines) (main lines, why string) {
 	return main, ""
 }
 
-// document returns the smallest element that has nine tenths of the long lines of a page, as the one around all sections of
-// a chapter has; nil if that is the whole body, or if it contains forms, menus or other parts that are not the main text.
-// The extractor chooses one section of such a page.
+// document returns the smallest element with nine tenths of the long lines of a page, like the one around all sections of
+// a chapter, of which the extractor picks one. It returns nil for the whole body, or if it contains forms, menus or other
+// secondary parts.
 func document(lean []byte, whole *lines) (most *html.Node) {
 	root, err := html.Parse(bytes.NewReader(lean))
 	long, _ := whole.own()
@@ -619,7 +614,7 @@ const (
 	fewBytes  = 300  // of long lines, below which all lines count
 )
 
-// share returns the part of the whole text that the main text has.
+// share returns the part of the whole text in the main text.
 func share(main, whole *lines) float64 {
 	part, _ := main.own()
 	of, all := whole.own()
@@ -630,7 +625,7 @@ func share(main, whole *lines) float64 {
 	return min(float64(part)/float64(max(of, 1)), 1)
 }
 
-// write adds the text of a tree. A tree of the parser is at most 512 deep.
+// write adds the text of a tree, which is at most 512 deep.
 func write(l *lines, n *html.Node) {
 	if n.Type == html.TextNode {
 		l.text([]byte(n.Data))

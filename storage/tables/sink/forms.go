@@ -3,13 +3,14 @@ package sink
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha1" //nolint:gosec // as Common Crawl has it; the archive, which is evidence, has SHA-256
+	"crypto/sha1" //nolint:gosec // as in Common Crawl's files; the archive, which is evidence, has SHA-256
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,21 +22,20 @@ import (
 	"curtsy/storage/tables"
 )
 
-// bufferSize is how much of a file is written at once.
+// bufferSize is the size of writes to a file.
 const bufferSize = 256 << 10
 
-// instantLayout is RFC 3339 with as many digits as an instant has.
+// instantLayout is RFC 3339 with all digits of an instant.
 const instantLayout = "2006-01-02T15:04:05.000000Z"
 
-// csvWriter writes RFC 4180. encoding/csv would change line breaks within a field when it ends lines as the RFC does, and
-// writes null as it writes the empty string.
+// csvWriter writes RFC 4180. encoding/csv would change line ends in fields, and does not distinguish null from "".
 type csvWriter struct {
 	w       *bufio.Writer
 	exact   bool
 	scratch []byte
 }
 
-// newCSV begins a table as RFC 4180 has it. Unless exact, strings that a spreadsheet would run as formulas are marked.
+// newCSV begins a CSV file. Unless exact, it marks strings that a spreadsheet would run as formulas.
 func newCSV(w io.Writer, t *tables.Table, exact bool) (writer, error) {
 	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize), exact: exact}
 	for i := range t.Columns {
@@ -58,12 +58,12 @@ func (c *csvWriter) Write(r tables.Row) error {
 		switch {
 		case v.IsNull():
 			if len(r) == 1 {
-				_, _ = c.w.WriteString(`""`) // readers take an empty line for no row
+				_, _ = c.w.WriteString(`""`) // readers would skip an empty line
 			}
 		case v.Kind() == tables.String:
 			c.text(v.Text())
 		case v.Kind() == tables.List:
-			c.scratch = appendJSON(c.scratch[:0], listOf(v)) // an array, which no spreadsheet takes for a formula
+			c.scratch = appendJSON(c.scratch[:0], listOf(v)) // an array is not a formula
 			_ = c.w.WriteByte('"')
 			c.inner(string(c.scratch))
 			_ = c.w.WriteByte('"')
@@ -88,7 +88,7 @@ func plain(b []byte, v tables.Value) []byte {
 	return strconv.AppendInt(b, v.Number(), 10)
 }
 
-// text writes a string: the empty one in quotes, which tells it from null.
+// text writes a string, with quotes if empty, unlike null.
 func (c *csvWriter) text(s string) {
 	mark := !c.exact && formula(s)
 	if s != "" && !mark && !strings.ContainsAny(s, "\",\r\n") && s[0] != ' ' && s[len(s)-1] != ' ' {
@@ -118,23 +118,18 @@ func (c *csvWriter) inner(s string) {
 
 func (c *csvWriter) Finish() error { return c.w.Flush() }
 
-// formulas are the beginnings that make spreadsheets run a cell, as OWASP lists them, the forms of full width among them;
-// and the mark itself, so that whoever takes one away in front of each string has what was there.
+// formulas begin a cell that spreadsheets run, by OWASP's list with full-width forms. The mark itself is among them, so
+// that removing one from each string restores the original.
 var formulas = []string{"=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'"}
 
 func formula(s string) bool {
-	for _, begin := range formulas {
-		if strings.HasPrefix(s, begin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(formulas, func(begin string) bool { return strings.HasPrefix(s, begin) })
 }
 
-// jsonlWriter writes an object of JSON on each line, with all columns, so that a reader of the first line knows them.
+// jsonlWriter writes a JSON object with all columns on each line, so that the first line shows them.
 type jsonlWriter struct {
 	w       *bufio.Writer
-	names   []string // what stands in front of each value
+	names   []string // text before each value
 	scratch []byte
 }
 
@@ -173,19 +168,19 @@ func (j *jsonlWriter) Write(r tables.Row) error {
 
 func (j *jsonlWriter) Finish() error { return j.w.Flush() }
 
-// A row group ends with as many rows as DuckDB reads at once, or before with as many bytes: its pages wait in memory
-// until all its columns are complete.
+// A row group ends at the number of rows that DuckDB reads at once, or at the byte limit: its pages are in memory until
+// all columns are complete.
 const (
 	groupRows  = 122_880
 	groupBytes = 32 << 20
 )
 
-// The library takes values column by column, so that many rows at once cost little more than one. Rows are handed on
-// when they are so many, or have so many bytes: then a page is not much longer than it should be.
+// The library takes values by column, so batches are cheaper than single rows. They are bounded in rows and bytes, which
+// bounds the length of pages.
 const (
 	batchRows  = 128
 	batchBytes = 128 << 10
-	longRow    = 1 << 10 // values; the memory of a longer one is not kept
+	longRow    = 1 << 10 // values above which a row's memory is not reused
 )
 
 // parquetWriter writes row groups of bounded size.
@@ -193,12 +188,12 @@ type parquetWriter struct {
 	buf   *bufio.Writer
 	w     *parquet.GenericWriter[any]
 	rows  int // of the group
-	bytes int // of the group, as they are without a coding
+	bytes int // of the group, uncoded
 	row   parquet.Row
-	batch []parquet.Row // of the group, but not yet handed on
+	batch []parquet.Row // of the group, not written yet
 	held  int           // bytes of the batch
-	free  []parquet.Row // memory of rows
-	there []int         // the definition level of a value of each column, and of a list that is empty
+	free  []parquet.Row // memory for rows
+	there []int         // definition level of a value of each column, or of an empty list
 }
 
 func newParquet(w io.Writer, t *tables.Table, version string) (writer, error) {
@@ -209,9 +204,8 @@ func newParquet(w io.Writer, t *tables.Table, version string) (writer, error) {
 	options := []parquet.WriterOption{
 		parquet.NewSchema(t.Name, newColumns(t)),
 		parquet.Compression(&parquet.Zstd),
-		parquet.DataPageVersion(1), // which every reader knows
-		// The file's index has them. A writer that is given a whole configuration has its default, true, all the same: so
-		// it is given options.
+		parquet.DataPageVersion(1), // known to every reader
+		// The file's index has them. As part of a whole configuration false would be overridden by the default, true.
 		parquet.DataPageStatistics(false),
 		parquet.PageBufferSize(64 << 10),
 		parquet.DictionaryMaxBytes(1 << 20),
@@ -266,7 +260,7 @@ func (p *parquetWriter) Write(r tables.Row) error {
 	return nil
 }
 
-// next begins a row, in the memory of one that was handed on.
+// next begins a row in the memory of a written one.
 func (p *parquetWriter) next() {
 	p.row = nil
 	if n := len(p.free); n > 0 {
@@ -328,7 +322,7 @@ func (p *parquetWriter) Finish() error {
 	return p.buf.Flush()
 }
 
-// columns are those of a table in their order; a parquet.Group has them by name.
+// columns keep a table's order; a parquet.Group sorts them by name.
 type columns struct {
 	parquet.Group
 	fields []parquet.Field
@@ -381,11 +375,11 @@ func node(c *tables.Column) parquet.Node {
 	return parquet.Optional(n)
 }
 
-// boundLength is how many bytes of a string stand in the statistics of a column. The library would keep the least and
-// the greatest string of each row group whole, in memory and at the end of the file: of texts, the largest of the crawl.
+// boundLength bounds the strings in a column's statistics. The library would keep the least and greatest string of each
+// row group whole: for texts, the largest of the crawl.
 const boundLength = 256
 
-// bounded is the type of strings whose statistics are short: bounds that are no values of the column, as Parquet allows.
+// bounded is a string type with short statistics: bounds that are not values of the column, as Parquet allows.
 type bounded struct{ parquet.Type }
 
 // NewColumnBuffer implements parquet.Type.
@@ -410,7 +404,7 @@ func (b boundedPage) Bounds() (least, greatest parquet.Value, ok bool) {
 	return parquet.ByteArrayValue(atLeast(least.ByteArray())), parquet.ByteArrayValue(above), ok
 }
 
-// atLeast is a short string that is not above s.
+// atLeast returns a short string that is not above s.
 func atLeast(s []byte) []byte {
 	if len(s) <= boundLength {
 		return s
@@ -418,7 +412,7 @@ func atLeast(s []byte) []byte {
 	return s[:boundary(s)]
 }
 
-// atMost is a short string that is not below s, if there is one: s up to a character that has a next one.
+// atMost returns a short string that is not below s, if there is one: s up to a character that can be incremented.
 func atMost(s []byte) (above []byte, ok bool) {
 	if len(s) <= boundLength {
 		return s, true
@@ -429,7 +423,7 @@ func atMost(s []byte) (above []byte, ok bool) {
 		switch {
 		case r == utf8.MaxRune:
 			continue
-		case r == 0xd7ff: // what follows is half of a pair, and no character
+		case r == 0xd7ff: // surrogates follow, which are not characters
 			r = 0xdfff
 		}
 		return utf8.AppendRune(append([]byte(nil), s[:end]...), r+1), true
@@ -437,7 +431,7 @@ func atMost(s []byte) (above []byte, ok bool) {
 	return nil, false
 }
 
-// boundary is where the last character ends that fits.
+// boundary returns the end of the last character that fits.
 func boundary(s []byte) int {
 	end := boundLength
 	for end > 0 && !utf8.RuneStart(s[end]) {
@@ -446,11 +440,8 @@ func boundary(s []byte) int {
 	return end
 }
 
-// errOnlyText says that a WET file is made of texts alone.
-var errOnlyText = errors.New("form: a WET file holds the table text and no other")
-
-// wetWriter writes the table text as WET records, as Common Crawl writes them: a conversion record of WARC 1.0 for each
-// text, in a gzip member of its own. Rows without a text have none.
+// wetWriter writes the table text as Common Crawl's WET records: a conversion record of WARC 1.0 for each text, in its
+// own gzip member.
 type wetWriter struct {
 	w    *bufio.Writer
 	gz   *gzip.Writer
@@ -459,10 +450,10 @@ type wetWriter struct {
 	url, time, id, languages, text, cut int // columns
 }
 
-// newWET begins the table text, and no other, as a file of WET records, by a program of that version.
+// newWET begins a WET file of the table text. version is the program's.
 func newWET(w io.Writer, t *tables.Table, version string) (writer, error) {
 	if t.Name != tables.Reading.Name {
-		return nil, errOnlyText
+		return nil, errors.New("form: a WET file holds the table text and no other")
 	}
 	out := bufio.NewWriterSize(w, bufferSize)
 	x := &wetWriter{
@@ -487,7 +478,7 @@ func (x *wetWriter) begin(kind string, date time.Time, id string) {
 	x.field("WARC-Record-ID", id)
 }
 
-// field adds a field, unless it is empty. What would end it is written as in URLs.
+// field adds a field unless it is empty. It percent-encodes control characters.
 func (x *wetWriter) field(name, value string) {
 	if value == "" {
 		return
@@ -528,7 +519,7 @@ func (x *wetWriter) Write(r tables.Row) error {
 	url, date, refers := r[x.url].Text(), r[x.time].Time(), r[x.id].Text()
 	x.begin("conversion", date, wetID(url, date.String(), refers))
 	x.field("WARC-Target-URI", strings.ReplaceAll(url, " ", "%20"))
-	if strings.HasPrefix(refers, "urn:") && !strings.ContainsAny(refers, "<> ") { // another crawler's may be anything
+	if strings.HasPrefix(refers, "urn:") && !strings.ContainsAny(refers, "<> ") { // ids of other crawlers may be invalid
 		x.field("WARC-Refers-To", "<"+refers+">")
 	}
 	x.field("WARC-Block-Digest", sha1Of(text))
@@ -547,7 +538,7 @@ func sha1Of(s string) string {
 	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
 }
 
-// wetID is the id of a record, which it has again in the next export: a UUID by a digest (RFC 9562 5.8).
+// wetID returns the id of a record, stable between exports: a UUID of a digest (RFC 9562 5.8).
 func wetID(of ...string) string {
 	sum := sha256.Sum256([]byte("curtsy wet\x00" + strings.Join(of, "\x00")))
 	id := sum[:16]
@@ -555,26 +546,24 @@ func wetID(of ...string) string {
 	return fmt.Sprintf("<urn:uuid:%x-%x-%x-%x-%x>", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// appendJSON appends a string, or a list of strings, as JSON, without the escapes of encoding/json for HTML.
+// appendJSON appends a string or a list of strings as JSON, without HTML escapes.
 func appendJSON(b []byte, v any) []byte {
 	w := bytes.NewBuffer(b)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // no string fails
+	_ = e.Encode(v) // strings cannot fail
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
-// listOf is the list of a value, which is not null as JSON has it even if it is empty.
+// listOf returns the list of a value, never nil, which would be null in JSON.
 func listOf(v tables.Value) []string { return append([]string{}, v.List()...) }
 
-// writer writes the rows of one table, in their order, in one format to an io.Writer: CSV, JSON lines, Parquet, or texts
-// as WET records. It checks no row, and flushes nothing before Finish. It may not be used by two goroutines at once.
+// writer writes the rows of one table in one format to an io.Writer. It does not check rows, and flushes only in Finish.
+// It is not safe for concurrent use.
 type writer interface {
-	// Write adds a row, which it does not keep.
-	Write(r tables.Row) error
-	// Finish writes what is still to be written.
+	Write(r tables.Row) error // does not keep r
 	Finish() error
 }
 
-// wetExt ends the name of a file of WET records.
+// wetExt is the extension of WET files.
 const wetExt = ".warc.wet.gz"

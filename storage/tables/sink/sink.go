@@ -15,26 +15,23 @@ import (
 	"curtsy/storage/tables"
 )
 
-// Sink takes the rows of one table, in the order of its key, and makes one file of them. It may not be used by two
-// goroutines at once.
+// Sink writes the rows of one table, in the order of its key, to one file. It is not safe for concurrent use.
 type Sink interface {
-	// Write adds a row, which it does not keep. The first error ends the file: Close then gives it again.
+	// Write adds a row, which it does not keep. The first error ends the file; Close returns it again.
 	Write(r tables.Row) error
-	// Close completes the file and makes it durable. The file has its name only then.
+	// Close completes the file, makes it durable and gives it its name.
 	Close() error
-	// Abort leaves nothing behind. It does nothing after Close.
+	// Abort removes the file. It does nothing after Close.
 	Abort()
 }
 
-// Options say how files are written. The zero value is the default of each.
+// Options configure the files.
 type Options struct {
-	// Version is the program's, for the formats that have a place for it. Empty means "devel".
-	Version string
-	// ExactCSV leaves strings of CSV files as they are that a spreadsheet would run as formulas. The default marks them.
-	ExactCSV bool
+	Version  string // of the program, for formats that record it. Empty means "devel".
+	ExactCSV bool   // do not mark CSV strings that a spreadsheet would run as formulas
 }
 
-// Create begins the file of table t at path, in place of what may stand there.
+// Create begins the file of table t at path, and replaces an existing one.
 func Create(format Format, path string, t *tables.Table, o Options) (Sink, error) {
 	o.Version = cmp.Or(o.Version, "devel")
 	if _, err := Parse(string(format)); err != nil {
@@ -45,7 +42,7 @@ func Create(format Format, path string, t *tables.Table, o Options) (Sink, error
 		if err != nil {
 			return nil, err
 		}
-		s, err := db.table(t, o, db.close, db.abort) // the only table of its database, which ends with it
+		s, err := db.table(t, o, db.close, db.abort) // the only table of its database
 		if err != nil {
 			db.abort()
 		}
@@ -73,13 +70,13 @@ func Create(format Format, path string, t *tables.Table, o Options) (Sink, error
 	return newFile(t, d, w, d.Commit, d.Abort), nil
 }
 
-// file is a Sink: it checks rows, keeps the first error, and has the file written.
+// file is a Sink: it checks rows and keeps the first error.
 type file struct {
 	t     *tables.Table
 	draft *durable.Draft
 	w     writer
 	keys  []int
-	last  tables.Row // the key of the row before, if there was one
+	last  tables.Row // with the key of the previous row
 	rows  int64
 	err   error
 
@@ -92,7 +89,6 @@ func newFile(t *tables.Table, d *durable.Draft, w writer, commit func() error, a
 	return &file{t: t, draft: d, w: w, keys: t.Places(), last: make(tables.Row, len(t.Columns)), commit: commit, abandon: abandon}
 }
 
-// Write implements Sink.
 func (f *file) Write(r tables.Row) error {
 	if f.err == nil {
 		f.err = f.add(r)
@@ -118,7 +114,6 @@ func (f *file) add(r tables.Row) error {
 	return nil
 }
 
-// Close implements Sink.
 func (f *file) Close() error {
 	if f.err == nil {
 		if err := f.w.Finish(); err != nil {
@@ -135,31 +130,28 @@ func (f *file) Close() error {
 	return nil
 }
 
-// Abort implements Sink.
 func (f *file) Abort() {
 	if f.abandon != nil {
 		f.abandon()
 	}
 }
 
-// Format is a way to write tables as files.
+// Format is a file format for tables.
 type Format string
 
-// Formats of files.
 const (
 	Parquet Format = "parquet"
 	CSV     Format = "csv"
 	JSONL   Format = "jsonl"
 	SQLite  Format = "sqlite"
 
-	// WET is that of Common Crawl's texts. The table text alone can be written so.
-	WET Format = "wet"
+	WET Format = "wet" // of Common Crawl's texts, only for the table text
 )
 
-// Formats are all in which any table can be written, the default first.
+// Formats returns the formats for any table, the default first.
 func Formats() []Format { return []Format{Parquet, CSV, JSONL, SQLite} }
 
-// Parse reads the word of a format.
+// Parse parses the name of a format.
 func Parse(word string) (Format, error) {
 	var words []string
 	for _, f := range append(Formats(), WET) {
@@ -171,7 +163,7 @@ func Parse(word string) (Format, error) {
 	return "", fmt.Errorf("sink: %q is not a format of tables: %s", word, strings.Join(words, ", "))
 }
 
-// Ext ends the name of a file of the format, with its dot.
+// Ext returns the extension of files in the format, with its dot.
 func (f Format) Ext() string {
 	if f == WET {
 		return wetExt
@@ -179,19 +171,19 @@ func (f Format) Ext() string {
 	return "." + string(f)
 }
 
-// DatabaseName is the file of all tables of a Set of SQLite.
+// DatabaseName is the file of all tables of an SQLite Set.
 const DatabaseName = "crawl.sqlite"
 
-// Set is the files of several tables in one folder: one for each, or, of SQLite, one for all. Its sinks may be open side
-// by side, but not be used by several goroutines at once.
+// Set is the files of several tables in one directory: one for each, or one SQLite file. Its sinks may be open at the
+// same time, but are not safe for concurrent use.
 type Set struct {
 	format Format
 	dir    string
 	o      Options
-	db     *database // of SQLite, once there is a table
+	db     *database // of SQLite, after the first table
 }
 
-// NewSet makes nothing yet. The folder must be there.
+// NewSet creates no file. The directory must exist.
 func NewSet(format Format, dir string, o Options) (*Set, error) {
 	if _, err := Parse(string(format)); err != nil {
 		return nil, err
@@ -199,7 +191,7 @@ func NewSet(format Format, dir string, o Options) (*Set, error) {
 	return &Set{format: format, dir: dir, o: o}, nil
 }
 
-// Path is where the rows of t go.
+// Path returns the file of table t.
 func (s *Set) Path(t *tables.Table) string {
 	if s.format == SQLite {
 		return filepath.Join(s.dir, DatabaseName)
@@ -207,7 +199,7 @@ func (s *Set) Path(t *tables.Table) string {
 	return filepath.Join(s.dir, t.Name+s.format.Ext())
 }
 
-// Create begins table t. Its file has its name when its sink is closed; that of SQLite when the Set is.
+// Create begins table t. Its file gets its name when its sink is closed, or with SQLite the Set.
 func (s *Set) Create(t *tables.Table) (Sink, error) {
 	if s.format != SQLite {
 		return Create(s.format, s.Path(t), t, s.o)
@@ -222,7 +214,7 @@ func (s *Set) Create(t *tables.Table) (Sink, error) {
 	return s.db.table(t, s.o, nil, nil)
 }
 
-// Close completes what the tables share. It fails if one of them failed, or was aborted, or is still open.
+// Close completes the shared file. It fails if a table failed, was aborted, or is open.
 func (s *Set) Close() error {
 	if s.db == nil {
 		return nil
@@ -230,18 +222,15 @@ func (s *Set) Close() error {
 	return s.db.close()
 }
 
-// Abort leaves nothing behind of what the tables share. It does nothing after Close.
+// Abort removes the shared file. It does nothing after Close.
 func (s *Set) Abort() {
 	if s.db != nil {
 		s.db.abort()
 	}
 }
 
-// unfinished is the error of a table that was not closed when its database was.
-func unfinished(t *tables.Table) error { return fmt.Errorf("sink: table %s is not complete", t.Name) }
-
-// database is a file of SQLite that is being written: one transaction without a journal, for a file that is not whole
-// has no name, and nobody else reads it.
+// database is an SQLite file being written: one transaction without a journal, since nobody else reads the file before it
+// is whole.
 type database struct {
 	draft *durable.Draft
 	pool  *sql.DB
@@ -251,7 +240,7 @@ type database struct {
 	ended bool
 }
 
-// pragmas make SQLite write each page once, keep 8 MiB of them, and sort what an index needs beside the file.
+// pragmas make SQLite write each page once, cache 8 MiB, and sort in files.
 var pragmas = []string{"journal_mode=OFF", "synchronous=OFF", "cache_size=-8192", "locking_mode=EXCLUSIVE", "temp_store=FILE"}
 
 func newDatabase(path string) (*database, error) {
@@ -267,7 +256,7 @@ func newDatabase(path string) (*database, error) {
 	return db, nil
 }
 
-// begin opens the draft, whose lock is ours already: nolock keeps SQLite's, which some systems hold to be the same.
+// begin opens the draft, which is locked already: nolock skips SQLite's lock, which conflicts on some systems.
 func (db *database) begin() error {
 	name, err := filepath.Abs(db.draft.Name())
 	if err != nil {
@@ -298,7 +287,7 @@ func (db *database) exec(statement string) error {
 	return err
 }
 
-// table begins a table, and returns its sink. commit and abandon are nil where the database has others.
+// table begins a table and returns its sink. commit and abandon are nil if tables share the database.
 func (db *database) table(t *tables.Table, o Options, commit func() error, abandon func()) (Sink, error) {
 	w := &sqliteWriter{db: db, t: t}
 	if err := w.create(o); err != nil {
@@ -313,7 +302,7 @@ func (db *database) close() error {
 	err := db.err
 	for _, w := range db.open {
 		if err == nil && !w.done {
-			err = unfinished(w.t)
+			err = fmt.Errorf("sink: table %s is not complete", w.t.Name)
 		}
 	}
 	if err == nil && !db.ended {
@@ -348,7 +337,7 @@ func (db *database) abort() {
 	}
 	db.ended = true
 	if db.conn != nil {
-		_ = db.conn.Close() // the file goes away
+		_ = db.conn.Close() // the file is removed
 	}
 	if db.pool != nil {
 		_ = db.pool.Close()
@@ -356,7 +345,6 @@ func (db *database) abort() {
 	db.draft.Abort()
 }
 
-// sqliteWriter writes the rows of one table of a database.
 type sqliteWriter struct {
 	db     *database
 	t      *tables.Table
@@ -365,8 +353,7 @@ type sqliteWriter struct {
 	done   bool
 }
 
-// sqliteTypes are those of strict tables. Instants are texts, as SQLite's functions of dates read them; lists are texts of
-// JSON, as json_each reads them.
+// sqliteType returns the type in strict tables. Instants are texts for SQLite's date functions, lists JSON for json_each.
 func sqliteType(k tables.Kind) string {
 	switch k {
 	case tables.Bool, tables.Int16, tables.Int32, tables.Int64:
@@ -377,7 +364,7 @@ func sqliteType(k tables.Kind) string {
 	return "TEXT"
 }
 
-// create makes the table. SQLite keeps the comments of the statement: a reader of the schema sees them.
+// create creates the table. SQLite keeps the statement's comments, for readers of the schema.
 func (w *sqliteWriter) create(o Options) error {
 	var b strings.Builder
 	line := strings.NewReplacer("\n", " ", "\r", " ")
@@ -403,7 +390,7 @@ func (w *sqliteWriter) create(o Options) error {
 	return err
 }
 
-// name is a name as SQL has it. Those of tables and columns have no quotes in them.
+// name quotes a name of a table or column, which has no quotes.
 func name(s string) string { return `"` + s + `"` }
 
 func (w *sqliteWriter) Write(r tables.Row) error {
@@ -441,7 +428,7 @@ func (w *sqliteWriter) Finish() error {
 	return w.insert.Close()
 }
 
-// index makes the indexes: one of the key, and one of each column by which rows are looked up.
+// index creates the indexes of the key and of each lookup column.
 func (w *sqliteWriter) index() error {
 	var lists []string
 	if len(w.t.Key) > 0 {
