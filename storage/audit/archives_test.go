@@ -25,19 +25,16 @@ const (
 	s       = time.Second
 )
 
-// robots adds a robots.txt at the beginning.
 func (a *archive) robots(body string) { a.add(fetch{url: site + "/robots.txt", body: body}) }
 
 //go:embed testdata/archives.txt
 var archives string
 
-// judged is one archive and what must be found in it.
 type judged struct {
 	who, name, codes string
 	options, steps   [][]string // words
 }
 
-// judgedArchives reads testdata/archives.txt.
 func judgedArchives(t testing.TB) (all []judged) {
 	t.Helper()
 	for line := range strings.Lines(archives) {
@@ -56,7 +53,6 @@ func judgedArchives(t testing.TB) (all []judged) {
 	return all
 }
 
-// constants are what a $name means.
 var constants = strings.NewReplacer("$rule", rule, "$closedX", closedX, "$toldOpen", strings.TrimSuffix(toldOpen, "\r\n"), "$sha(rule)", sha(rule), "$sha(x)", sha("x"),
 	"$lantern", lantern, "$fetched", fetched, "$proof", "curtsy-owner="+sha("v"), "$gzip(rule)", zipped(rule), "$many", strings.Repeat("#\n", evidence.Enough/2),
 	"$long", strings.Repeat("# "+strings.Repeat("x", 1021)+"\n", 499), "$tail", strings.Repeat("# y\n", 1<<18))
@@ -86,10 +82,8 @@ func words(t testing.TB, s string) (all [][]string) {
 	return append(all, step)
 }
 
-// names are those of options and of what a request, a response or a record has.
 var names = strings.Fields("- info floor token ours whole unprovable kind extra block request status alone took head body method agent meta host ip")
 
-// values are the words of the form name=value.
 func values(t testing.TB, words []string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -111,7 +105,6 @@ func lengthOf(t testing.TB, s string) time.Duration {
 	return d
 }
 
-// made makes the archive, and the options of its audit.
 func (c judged) made(t testing.TB) (*archive, Options) {
 	t.Helper()
 	opts := values(t, c.options[0])
@@ -135,8 +128,8 @@ func (c judged) made(t testing.TB) (*archive, Options) {
 	return a, Options{Floor: lengthOf(t, opts["floor"]), Token: opts["token"], Ours: of}
 }
 
-// step adds an exchange: its URL, which may begin with a path, @ and when it began, and fields of fetch. With a verb in front it
-// adds a record, one that is kept without its exchange, an exchange of this request, or robots.txt of so many hosts.
+// step adds an exchange: URL (which may begin with a path), @ and its begin, and fields of fetch. A verb before it adds a
+// record, one without its exchange, an exchange of this request, or robots.txt of so many hosts.
 func (a *archive) step(w []string) {
 	a.t.Helper()
 	verb := ""
@@ -184,8 +177,7 @@ func (a *archive) step(w []string) {
 	}
 }
 
-// Each way to break a rule, or to hide that, is named, and nobody is accused who only looks like it. What this crawler promises
-// binds others only when the audit is told so: by the standards alone their archives are clean.
+// The promises of this crawler bind others only if the audit is set to that.
 func TestEachArchiveIsJudged(t *testing.T) {
 	for _, c := range judgedArchives(t) {
 		t.Run(c.who+"/"+c.name, func(t *testing.T) {
@@ -215,7 +207,6 @@ func TestEachArchiveIsJudged(t *testing.T) {
 	}
 }
 
-// kept writes a record that holds what a URL gave, and not the exchange.
 func (a *archive) kept(kind, url string, at time.Duration, extra string) string {
 	if extra != "" {
 		extra = "\r\n" + extra
@@ -223,7 +214,6 @@ func (a *archive) kept(kind, url string, at time.Duration, extra string) string 
 	return a.record(kind, url, day0.Add(at), "Content-Type: text/html"+extra, "<p>kept")
 }
 
-// sends writes an exchange whose request is those octets.
 func (a *archive) sends(url string, at time.Duration, request string) {
 	id := a.record("response", url, day0.Add(at), "Content-Type: application/http; msgtype=response", "HTTP/1.1 200 X\r\n\r\n<p>")
 	a.record("request", url, day0.Add(at), "Content-Type: application/http; msgtype=request\r\nWARC-Concurrent-To: <"+id+">", request)

@@ -10,8 +10,6 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// Behind a kill the crawl may have forgotten its last answers, and used a robots.txt anew, whether its clock was set back
-// before the next run or not.
 func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		first []time.Duration // of the answers before the kill
@@ -45,8 +43,6 @@ func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// The pace that was due before the first request behind a step of the clock may be kept after it, and no longer, whatever a new
-// robots.txt asks for.
 func TestAStepOfTheClockLeavesTheCrawlDelayBeforeIt(t *testing.T) {
 	five := saysPace(5*s, storage.ByCrawlDelay)
 	for pages, want := range map[int]string{1: "clock-step", 2: "gap-told clock-step"} {
@@ -67,8 +63,6 @@ func TestAStepOfTheClockLeavesTheCrawlDelayBeforeIt(t *testing.T) {
 	}
 }
 
-// Rules that a kill may have made the crawl forget bind no pause until it has them again: it may ask for robots.txt in vain
-// first.
 func TestForgottenRulesBindNoPauseUntilTheyAreHadAgain(t *testing.T) {
 	const delay = "User-agent: *\nCrawl-delay: 60\n"
 	for page, want := range map[time.Duration]string{250 * s: "", 220 * s: "gap"} {
@@ -86,7 +80,6 @@ func TestForgottenRulesBindNoPauseUntilTheyAreHadAgain(t *testing.T) {
 	}
 }
 
-// lives are the files of runs of ours, one after the other.
 type lives struct {
 	t     *testing.T
 	files []string
@@ -94,7 +87,6 @@ type lives struct {
 	now   *archive
 }
 
-// next begins a run.
 func (l *lives) next(at time.Duration) *archive {
 	l.end()
 	l.now = &archive{t: l.t, n: l.n, form: "2006-01-02T15:04:05.000000Z"}
@@ -116,14 +108,10 @@ func (l *lives) audit() *Result {
 	return last.audit(Options{Files: l.files})
 }
 
-// by is what a crawl says of the robots.txt that it went by.
 func by(record, text string) string {
 	return fmt.Sprintf("decision: allow\r\nrobotsRecord: <%s>\r\nrobotsSha256: %s\r\nrobotsStandard: rfc9309\r\n", record, sha(text))
 }
 
-// A crawl whose clock is set back, and then forward again, may go by the robots.txt that it had: by its dates that is young.
-// It did not ask the host meanwhile, or a kill made it forget what it asked. Whoever asked for a page meanwhile, and knows
-// it, had to ask for robots.txt first.
 func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 	const h, old, fresh = time.Hour, "User-agent: *\nDisallow: /old\n", "User-agent: *\nDisallow: /new\nCrawl-delay: 9\n"
 	for name, c := range map[string]struct {
@@ -187,8 +175,6 @@ func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 	}
 }
 
-// So it is with the proof that a host is the operator's own: by its dates it may be young again, unless it was asked for
-// anew, and no kill took that.
 func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
 	const h, own = time.Hour, "https://own.test"
 	proof := func(a *archive, at time.Duration) {

@@ -19,7 +19,6 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// members writes each record of a WARC as a gzip member of its own: text is cut before every line that begins with WARC/.
 func members(text []byte) []byte {
 	var b bytes.Buffer
 	for len(text) > 0 {
@@ -36,7 +35,6 @@ func members(text []byte) []byte {
 	return b.Bytes()
 }
 
-// Whatever the octets: the audit ends, its result is whole and bounded, and what it counts agrees with what it shows.
 func FuzzAudit(f *testing.F) {
 	for i, c := range judgedArchives(f) {
 		a, _ := c.made(f)
@@ -64,7 +62,6 @@ func FuzzAudit(f *testing.F) {
 	})
 }
 
-// check holds a result against itself.
 func check(t *testing.T, r *Result, limit int) {
 	t.Helper()
 	found, kept := int64(0), int64(0)
@@ -97,7 +94,6 @@ func check(t *testing.T, r *Result, limit int) {
 	}
 }
 
-// world draws well-behaved crawls of a few hosts, each with one robots.txt, one pace and a clock of its own.
 type world struct {
 	r     *rand.Rand
 	sites []*worldSite
@@ -143,7 +139,6 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// step writes the next exchange of some site, behaving well, and returns the site.
 func (w *world) step(a *archive) *worldSite {
 	s := w.sites[w.r.IntN(len(w.sites))]
 	f := fetch{at: s.next, took: time.Duration(1 + w.r.IntN(900)*int(time.Millisecond))}
@@ -180,7 +175,6 @@ func (w *world) step(a *archive) *worldSite {
 	return s
 }
 
-// plants are single violations, each written behind a good crawl of s.
 var plants = map[finding.Code]func(w *world, a *archive, s *worldSite){
 	finding.RobotsMissing: func(w *world, a *archive, s *worldSite) { a.add(fetch{url: "https://new.test/", at: s.next}) },
 	finding.RobotsExpired: func(w *world, a *archive, s *worldSite) {
@@ -228,7 +222,6 @@ var plants = map[finding.Code]func(w *world, a *archive, s *worldSite){
 	},
 }
 
-// Random well-behaved archives are clean, and one planted violation is named by its code, and alone.
 func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
 	for seed := range seeds(60) {
 		w := newWorld(seed)

@@ -34,7 +34,6 @@ func seeds(n uint64) uint64 {
 	return n / 4
 }
 
-// day0 is when the archives of tests begin.
 var day0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // archive writes a WARC file by hand, so that it can be wrong in any way.
@@ -47,10 +46,8 @@ type archive struct {
 	info string // the id of the warcinfo record, in an archive of ours
 }
 
-// lantern is the User-Agent of the archives of tests.
 const lantern = "Lantern/1 (+https://lantern.test/bot)"
 
-// ours begins an archive of this crawler, with more fields for its warcinfo.
 func ours(t testing.TB, fields ...string) *archive {
 	a := &archive{t: t, form: "2006-01-02T15:04:05.000000Z"}
 	block := "software: curtsy/1.0\r\nhttp-header-user-agent: " + lantern + "\r\nproduct-token: Lantern\r\npace-floor-ms: 1000\r\nip-delay-ms: 500\r\nrobots: rfc9309\r\n"
@@ -61,7 +58,6 @@ func ours(t testing.TB, fields ...string) *archive {
 	return a
 }
 
-// foreign begins an archive of another crawler.
 func foreign(t testing.TB) *archive {
 	a := &archive{t: t, form: "2006-01-02T15:04:05.000000Z"}
 	a.record("warcinfo", "", day0, "Content-Type: application/warc-fields", "software: Otherbot/2\r\n")
@@ -115,7 +111,6 @@ type fetch struct {
 	ip      string
 }
 
-// add writes an exchange and returns the id of its answer.
 func (a *archive) add(f fetch) string {
 	a.t.Helper()
 	at := day0.Add(f.at)
@@ -190,14 +185,12 @@ func (a *archive) add(f fetch) string {
 	return id
 }
 
-// file writes the archive to a file.
 func (a *archive) file() string {
 	path := filepath.Join(a.t.TempDir(), "test-00000.warc.gz")
 	require.NoError(a.t, os.WriteFile(path, a.b.Bytes(), 0o600))
 	return path
 }
 
-// audit runs the audit on the archive.
 func (a *archive) audit(o Options) *Result {
 	a.t.Helper()
 	o.Files, o.TempDir = append(o.Files, a.file()), a.t.TempDir()
@@ -206,7 +199,6 @@ func (a *archive) audit(o Options) *Result {
 	return r
 }
 
-// codes are the codes found, each once, in the order of Codes.
 func codes(r *Result) string {
 	var s []string
 	for _, c := range r.Counts {
@@ -215,7 +207,6 @@ func codes(r *Result) string {
 	return strings.Join(s, " ")
 }
 
-// shown is what a test prints when the findings are not what they should be.
 func shown(r *Result) string {
 	var b strings.Builder
 	for _, f := range r.Findings {

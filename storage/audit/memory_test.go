@@ -22,7 +22,6 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// scales weighs the heap while an audit runs.
 type scales struct {
 	n, most uint64
 }
@@ -43,7 +42,6 @@ func (s *scales) Refused(context.Context, *storage.Line, finding.Place, finding.
 func (s *scales) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
 func (s *scales) Close(context.Context, *Result, finding.Report) error       { return nil }
 
-// weighed audits an archive of so many octets and returns the most that the heap held.
 func weighed(t *testing.T, size int64) (most, exchanges uint64) {
 	t.Helper()
 	s := &scales{}
@@ -55,7 +53,6 @@ func weighed(t *testing.T, size int64) (most, exchanges uint64) {
 	return s.most, s.n
 }
 
-// The memory of an audit depends on the number of hosts, and not on the size of the archive.
 func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
@@ -69,7 +66,6 @@ func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 	}
 }
 
-// 1 GiB of archive is audited in at most 128 MiB.
 func TestOneGibibyteIn128MiB(t *testing.T) {
 	if os.Getenv("CURTSY_LONG") != "1" {
 		t.Skip("it takes minutes; CURTSY_LONG=1 runs it")

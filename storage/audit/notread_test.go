@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file is taken for a WARC file by its beginning, however damaged it is; and not for what it quotes.
 func TestIsWARC_ByItsBeginning(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

@@ -16,12 +16,10 @@ import (
 	"curtsy/storage"
 )
 
-// answered is a page whose answer began after first.
 func answered(path string, at, first time.Duration, meta string) fetch {
 	return fetch{url: site + path, at: at, took: first + 10*time.Millisecond, meta: fmt.Sprintf("firstByteTimeMs: %d\r\n%s", first/time.Millisecond, meta)}
 }
 
-// saysPace is the pace that a crawl says was due, and who asked for it.
 func saysPace(d time.Duration, by storage.PaceBy) string {
 	return fmt.Sprintf("paceMs: %d\r\npaceBy: %s\r\n", d/time.Millisecond, by)
 }
@@ -40,7 +38,6 @@ func limited(a *archive, field string, next time.Duration, meta string) {
 
 const fiveSeconds = "RateLimit: \"p\";r=12;t=60\r\n"
 
-// A crawl names who asked for each pace. Whoever is named in another's place did not ask for that.
 func TestWhoAskedIsRecomputed(t *testing.T) {
 	words := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByAddress, "courtesy"}
 	for right, kept := range map[storage.PaceBy]func(a *archive, by storage.PaceBy){
@@ -82,8 +79,6 @@ func TestWhoAskedIsRecomputed(t *testing.T) {
 	}
 }
 
-// A run that was killed may not know of the last answers of its archive: what they ask for is not held against the next
-// file, and what was asked for before them is.
 func TestANewFileMayNotKnowOfTheLastAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		head  string
@@ -114,8 +109,6 @@ func TestANewFileMayNotKnowOfTheLastAnswers(t *testing.T) {
 	}
 }
 
-// A run that follows on a kill may as well know of every answer, and say so: none of the paces that come of what it may
-// have forgotten is held against it.
 func TestAPaceOfAnyAnswersThatAKillMayHaveLeftIsRight(t *testing.T) {
 	for pace, want := range map[time.Duration]string{10 * s: "", s / 2: "gap-told", 11 * s: "gap-told"} {
 		before := ours(t)
@@ -132,7 +125,6 @@ func TestAPaceOfAnyAnswersThatAKillMayHaveLeftIsRight(t *testing.T) {
 	}
 }
 
-// The dates of answers say how far the archive's are off, as far as the servers' clocks are right; that is no finding.
 func TestDatesOfAnswersAreCompared(t *testing.T) {
 	for _, off := range []time.Duration{0, -3 * time.Hour, 40 * s} {
 		a := ours(t)
@@ -157,7 +149,6 @@ func TestDatesOfAnswersAreCompared(t *testing.T) {
 	}
 }
 
-// The words for who asked are those of docs/reference/ledger.md.
 func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
 	b, err := os.ReadFile("../../docs/reference/ledger.md")
 	require.NoError(t, err)
@@ -198,7 +189,6 @@ var speeds = []struct {
 	{name: "100 a second, and nobody asked for less", pages: 300, step: 10 * time.Millisecond},
 }
 
-// Dates of whole seconds hide a short pause, and not many of them.
 func TestPausesAreHeldToTheirSum(t *testing.T) {
 	for _, c := range speeds {
 		t.Run(c.name, func(t *testing.T) {
@@ -222,7 +212,6 @@ func TestPausesAreHeldToTheirSum(t *testing.T) {
 	}
 }
 
-// A record that lies far from its other half is one exchange all the same: two of a URL and date are not two pauses.
 func TestTheHalvesOfAnExchangeAreOne(t *testing.T) {
 	a := foreign(t)
 	a.form = "2006-01-02T15:04:05Z"
@@ -247,7 +236,6 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// A host that asked for more in between shows both paces, so that the least pause does not look like an offence.
 func TestAHostShowsThePacesThatWereDue(t *testing.T) {
 	a := ours(t)
 	a.robots(rule)
@@ -266,8 +254,6 @@ func TestAHostShowsThePacesThatWereDue(t *testing.T) {
 	}
 }
 
-// A crawl that keeps all that ours would keep is clean by our rules, whoever wrote it and whatever its dates hide. That
-// answers began late is not held against it.
 func TestAPoliteCrawlOfOthersKeepsOurRules(t *testing.T) {
 	forms := []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000000Z"}
 	for seed := range uint64(20) {
@@ -286,7 +272,6 @@ func TestAPoliteCrawlOfOthersKeepsOurRules(t *testing.T) {
 	}
 }
 
-// An archive without a warcinfo record can be held to them as well.
 func TestOurRulesNeedNoWarcinfo(t *testing.T) {
 	a := &archive{t: t, form: "2006-01-02T15:04:05Z"}
 	a.robots(rule)

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Archives that wget writes, with dates of whole seconds and no ends: of a crawl that waits as long as it was asked to,
-// and of one that does not, and keeps cookies. It comes to loopback directly, and to other names through a proxy.
+// wget requests loopback directly, and other names through a proxy.
 func TestPeers_ArchivesOfWgetAreJudgedByWhatItDid(t *testing.T) {
 	wget, err := exec.LookPath("wget")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/audit/evidence"
 )
 
-// The promise of politeness rule 4: fields of freshness shorten the day, down to five minutes, and never lengthen it.
+// politeness rule 4
 func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 	promised := evidence.Measure{Info: &evidence.Info{Ours: true}}
 	at := func(d time.Duration) string { return day0.Add(d).Format("Mon, 02 Jan 2006 15:04:05 GMT") }
@@ -48,8 +48,6 @@ func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 	}
 }
 
-// Behind a step of the clock a crawl of ours takes a text from before it for expired until it has it again: a failure leaves nothing
-// of it. Past its own date again it is as old as that says.
 func TestAFailureBehindAStepOfTheClockEndsTheText(t *testing.T) {
 	j := judge{m: evidence.Measure{Info: &evidence.Info{Ours: true}}}
 	for at, want := range map[time.Duration]policyKind{time.Hour + time.Minute: unreachable, 2*time.Hour + time.Minute: ruled} {
@@ -61,8 +59,6 @@ func TestAFailureBehindAStepOfTheClockEndsTheText(t *testing.T) {
 	}
 }
 
-// A crawl of ours that was killed goes on in another file, and may have to follow a redirect again. What it asks for
-// as a link, it says so.
 func TestARedirectMayBeFollowedAgainInAnotherFileOfOurs(t *testing.T) {
 	const text = "User-agent: *\nDisallow: /rules\n"
 	for _, c := range []struct {
@@ -109,7 +105,6 @@ func TestRedirectsThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-// A kill may have made a crawl forget what its last exchanges brought, and no others.
 func TestAKillForgetsOnlyWhatWasJustLearned(t *testing.T) {
 	for heard := 1; heard <= evidence.AtKill+4; heard++ {
 		host := policyHost{policy: policy{kind: ruled, used: true}}
@@ -142,13 +137,11 @@ func TestAClockThatIsSetBackKeepsTheLifeOfRobotsTxt(t *testing.T) {
 	}
 }
 
-// redirected adds the answer of a robots.txt that redirects.
 func (a *archive) redirected(host string, at time.Duration, to string) {
 	a.add(fetch{url: host + "/robots.txt", at: at, status: 302, head: "Location: " + to + "\r\n", meta: "none"})
 }
 
-// A redirect of another host's robots.txt may be followed (RFC 9309 2.3.1.2), by our rules as well. What its own host's rules
-// forbid is named each time; asked for once more, it is a page.
+// RFC 9309 2.3.1.2 allows a crawler to follow the redirect; each forbidden target is named.
 func TestARedirectOfRobotsToAForbiddenPageIsNamed(t *testing.T) {
 	for name, one := range map[string]struct {
 		path string

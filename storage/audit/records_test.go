@@ -48,8 +48,6 @@ func (a *archive) foreigner(uri string, at time.Duration, body string, requestFi
 	a.record(second, uri, when, extra, blocks[second])
 }
 
-// Records are put together whichever comes first, by their names or as neighbours with one URI and date, and whatever
-// stands between them.
 func TestRecordsArePutTogether(t *testing.T) {
 	for _, requestFirst := range []bool{true, false} {
 		for _, named := range []bool{true, false} {
@@ -75,8 +73,6 @@ func TestRecordsArePutTogether(t *testing.T) {
 	}
 }
 
-// Files that another crawler wrote at one time are one archive: a robots.txt may be in one of them and the page in
-// another, whatever their order.
 func TestFilesWrittenSideBySideAreOneArchive(t *testing.T) {
 	pages, policies := foreign(t), foreign(t)
 	for i := range 40 {
@@ -93,7 +89,6 @@ func TestFilesWrittenSideBySideAreOneArchive(t *testing.T) {
 	}
 }
 
-// What the archive says of URLs that were not asked for is recomputed as well.
 func TestRefusalsAreJudged(t *testing.T) {
 	refusal := func(l storage.Line) string {
 		l.Time = day0.Add(s)
@@ -134,7 +129,6 @@ func TestRefusalsAreJudged(t *testing.T) {
 	}
 }
 
-// Digests hold for bodies in chunks, by either reading of "payload", and for codings of robots.txt.
 func TestBodiesAreDecoded(t *testing.T) {
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
@@ -159,7 +153,6 @@ func TestBodiesAreDecoded(t *testing.T) {
 	}
 }
 
-// At most Limit findings of one code and host are kept, and all are counted.
 func TestFindingsAreCappedAndCounted(t *testing.T) {
 	a := ours(t)
 	for i := range 30 {
@@ -171,7 +164,6 @@ func TestFindingsAreCappedAndCounted(t *testing.T) {
 	}
 }
 
-// A segment that was being written may end within a record; a complete one may not.
 func TestTornFile(t *testing.T) {
 	a := ours(t)
 	a.robots(rule)
@@ -188,7 +180,6 @@ func TestTornFile(t *testing.T) {
 	}
 }
 
-// What holds no archive is no clean archive.
 func TestNothingToAudit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.warc.gz")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -200,7 +191,6 @@ func TestNothingToAudit(t *testing.T) {
 	}
 }
 
-// The JSON form has the fields that docs/reference/audit-findings.md names.
 func TestJSONNamesAreDocumented(t *testing.T) {
 	a := ours(t)
 	a.add(fetch{url: site + "/", meta: "none"})
@@ -239,8 +229,6 @@ func namesIn(v any) []string {
 	return slices.Compact(names)
 }
 
-// A flipped bit is damage and no misconduct: the record that it is in is named by URL and offset, what needs it is
-// unprovable, and nothing else is found.
 func TestDamagedRecord_IsNotMisconduct(t *testing.T) {
 	a := ours(t)
 	a.add(fetch{url: site + "/robots.txt", body: rule})
@@ -270,7 +258,6 @@ func TestDamagedRecord_IsNotMisconduct(t *testing.T) {
 	}
 }
 
-// A record that cannot be read explains what the exchange beside it lacks, and no later one.
 func TestDamagedRecord_ExplainsNoOtherExchange(t *testing.T) {
 	a := ours(t)
 	a.add(fetch{url: site + "/robots.txt", body: rule})
@@ -290,7 +277,6 @@ func TestDamagedRecord_ExplainsNoOtherExchange(t *testing.T) {
 	}
 }
 
-// sameAs adds a revisit with these fields, its request and what the crawl tells of it.
 func (a *archive) sameAs(path string, at time.Duration, fields ...string) {
 	when, url := day0.Add(at), site+path
 	ip := "WARC-IP-Address: 198.18.9.9\r\n"
@@ -301,7 +287,6 @@ func (a *archive) sameAs(path string, at time.Duration, fields ...string) {
 	a.record("metadata", url, when, "Content-Type: application/warc-fields\r\nWARC-Concurrent-To: <"+id+">", "fetchTimeMs: 100.000\r\n")
 }
 
-// A revisit must repeat what it refers to, where that is in the files: its payload, and in a crawl of ours its URL and date.
 func TestARevisitIsHeldAgainstItsOriginal(t *testing.T) {
 	const body, uri = "loaf", site + "/bread"
 	first := day0.Add(2 * s).Format("2006-01-02T15:04:05.000000Z")
@@ -343,7 +328,6 @@ func TestARevisitIsHeldAgainstItsOriginal(t *testing.T) {
 	}
 }
 
-// A robots.txt that is archived as a revisit has the rules of the response that it repeats.
 func TestRobots_ARevisitHasTheRulesOfItsOriginal(t *testing.T) {
 	const rules = "User-agent: *\nDisallow: /private\n"
 	for payload, want := range map[string]string{rules: "disallowed", "another text": "record"} {
@@ -363,7 +347,6 @@ var oddTargets = []string{
 	"//x", "/a//b", "/[x]", "/{x}", "/a|b", "/a'b", "/;p=1", "/a^b", "/a%2fb%22", "/%C3", "/%00", "/?", "/a?b?c", "/~x", "/%7Ex",
 }
 
-// Whatever a canonical URL looks like, who asks for it and writes it down is innocent, and its robots.txt may redirect there.
 func TestAnyURLThatIsAskedForCanBeAudited(t *testing.T) {
 	a := ours(t)
 	a.robots(rule)
@@ -394,7 +377,6 @@ func TestAnyURLThatIsAskedForCanBeAudited(t *testing.T) {
 	}
 }
 
-// randomTargets are targets of octets that pages and Location fields hold.
 func randomTargets(n int) []string {
 	r := rand.New(rand.NewPCG(1, 3))
 	const octets = "%%%%ab09zZ/.;=&?~'|^`{}[]()<>\"\\ \x80\xc3\xa9\x01:@!$*+,-_"
@@ -409,7 +391,6 @@ func randomTargets(n int) []string {
 	return all
 }
 
-// No record of an exchange over HTTP is left out in silence: what cannot be read is named, in archives of others too.
 func TestAnUnreadableURLIsNamed(t *testing.T) {
 	for _, uri := range []string{"https://", "http:x%zz", "HTTP://?", "http://" + strings.Repeat("x", 300) + "/", site + "/" + strings.Repeat("x", evidence.MaxLength)} {
 		for _, make := range []func(testing.TB) *archive{func(t testing.TB) *archive { return ours(t) }, foreign} {
@@ -423,7 +404,6 @@ func TestAnUnreadableURLIsNamed(t *testing.T) {
 	}
 }
 
-// Whatever the type, the media type and the URL of a record: if its URL is of http or https, it counts somewhere.
 func TestNoRecordOfAWebURLIsLeftOutUnsaid(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
@@ -448,7 +428,6 @@ func TestNoRecordOfAWebURLIsLeftOutUnsaid(t *testing.T) {
 	}
 }
 
-// A field that may come more than once costs what its octets cost, however often an archive has it.
 func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 	for _, field := range []string{"asked", "prefs"} {
 		lines := strings.Repeat(field+": x\r\n", 40_000)
@@ -465,7 +444,6 @@ func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 	}
 }
 
-// longHeads are heads up to the limit that a crawl takes, in one line, in many and in one that goes on.
 func longHeads() map[string]string {
 	const room = storage.MaxHead - 200
 	return map[string]string{
@@ -477,7 +455,6 @@ func longHeads() map[string]string {
 	}
 }
 
-// A head that the crawl takes, the audit reads: what stands behind a long line counts, and so does the body.
 func TestALongHeadIsRead(t *testing.T) {
 	for name, long := range longHeads() {
 		for _, head := range []string{long + "Cache-Control: max-age=600\r\n", "Cache-Control: max-age=600\r\n" + long} {
@@ -495,7 +472,6 @@ func TestALongHeadIsRead(t *testing.T) {
 	}
 }
 
-// since notes which exchanges another one must have come before.
 type since struct {
 	Witness
 	b strings.Builder
@@ -511,8 +487,6 @@ func (s *since) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Repo
 	return nil
 }
 
-// A pause told shorter than its records show means that something is missing, unless the clock jumped meanwhile. Own hosts
-// may have several exchanges at once, and of the file before a killed run need not know all.
 func TestAPauseToldShorterSaysThatSomethingIsMissing(t *testing.T) {
 	for name, c := range map[string]struct {
 		site, meta string

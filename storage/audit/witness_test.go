@@ -21,7 +21,6 @@ import (
 	"curtsy/storage/audit/pacing"
 )
 
-// diary is a witness that writes down what it is shown.
 type diary struct {
 	b    strings.Builder
 	fail error
@@ -55,7 +54,6 @@ func (d *diary) Close(_ context.Context, r *Result, found finding.Report) error 
 	return nil
 }
 
-// A witness sees everything in the order of the archive, and what it finds counts.
 func TestWitnessSeesTheArchiveAndItsFindingsCount(t *testing.T) {
 	a := ours(t)
 	a.add(fetch{url: site + "/robots.txt", body: rule, meta: "decision: robots\r\n"})
@@ -84,7 +82,6 @@ GET https://bakery.test/c 0 robots=false ended=true  100ms
 	}
 }
 
-// An audit that is cancelled ends with an error, not with a result.
 func TestCancelledAuditIsNoResult(t *testing.T) {
 	a := ours(t)
 	a.robots(rule)
@@ -95,7 +92,7 @@ func TestCancelledAuditIsNoResult(t *testing.T) {
 	}
 }
 
-// takedowns knows before which targets something was taken down, and of how much.
+// takedowns has the targets before which something was redacted, and how much.
 type takedowns struct {
 	before map[string]int
 	all    int
@@ -112,7 +109,6 @@ func (takedowns) Refused(context.Context, *storage.Line, finding.Place, finding.
 func (takedowns) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
 func (takedowns) Close(context.Context, *Result, finding.Report) error       { return nil }
 
-// step is an exchange that begins so long after the end of the one before it, as its crawl says, and keeps a pace.
 type step struct {
 	pause, first time.Duration
 	head         string
@@ -120,9 +116,6 @@ type step struct {
 	by           storage.PaceBy
 }
 
-// What was taken down may have set the pace: it may have been answered at once, or have had another RateLimit. That
-// excuses what follows from that, and no more: neither what the exchanges ask for that are there, nor the floor, nor
-// another host.
 func TestWhatWasTakenDownMayHaveSetThePace(t *testing.T) {
 	const fast, late = s / 10, 2 * s
 	first := step{first: fast}
@@ -182,7 +175,6 @@ func TestWhatWasTakenDownMayHaveSetThePace(t *testing.T) {
 	}
 }
 
-// Two members whose archives are sound are not sound together when they request from one host at one time, or within its delay.
 func TestFleet_Together(t *testing.T) {
 	t.Parallel()
 	member := func(at ...time.Duration) *archive {
@@ -264,7 +256,6 @@ func TestFleet_Together(t *testing.T) {
 	}
 }
 
-// Each code of the archive itself is found by a family of rules or by the reader, and docs/reference/audit-findings.md has a row for it.
 func TestEachCodeHasItsJudge(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "audit-findings.md"))
 	require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 	"curtsy/storage"
 )
 
-// typical is the line of a page that was fetched, of one of 1,000 hosts.
 func typical(i int) storage.Line {
 	host, digest := fmt.Sprintf("www.host-%03d.example", i%1000), fmt.Sprintf("%064x", i)
 	return storage.Line{

@@ -11,12 +11,10 @@ import (
 	"curtsy/storage"
 )
 
-// Asked says of a ledger of several segments, packed ones among them, what parsing every line says. A text of the web
-// cannot pass for a field.
+// A text of the web must not pass for a field.
 func TestAskedIsWhatTheLinesSay(t *testing.T) {
 	dir := t.TempDir()
-	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	require.NoError(t, err)
+	w := open(t, Options{Dir: dir, SegmentSize: 2000})
 	for i := range 200 {
 		l := storage.Line{
 			Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: []storage.Decision{"allow", "robots", "refuse"}[i%3],

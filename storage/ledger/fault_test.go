@@ -16,7 +16,6 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// edit changes a file of a ledger.
 func edit(t testing.TB, file string, change func(string) string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -24,7 +23,6 @@ func edit(t testing.TB, file string, change func(string) string) {
 	require.NoError(t, os.WriteFile(file, []byte(change(string(b))), 0o644))
 }
 
-// replacing changes the first from of a segment into to.
 func replacing(number int, from, to string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		edit(t, path(dir, number), func(s string) string {
@@ -34,7 +32,6 @@ func replacing(number int, from, to string) func(*testing.T, string) {
 	}
 }
 
-// put makes a file.
 func put(t *testing.T, file, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
@@ -47,7 +44,6 @@ func removing(t *testing.T, files ...string) {
 	}
 }
 
-// without takes lines out of a segment, and the withheld part of others is left.
 func without(number int, rows ...int) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		edit(t, path(dir, number), func(s string) string {
@@ -60,12 +56,10 @@ func without(number int, rows ...int) func(*testing.T, string) {
 	}
 }
 
-// editing changes a segment.
 func editing(number int, change func(string) string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) { edit(t, path(dir, number), change) }
 }
 
-// signing changes the first checkpoint, and signs it with a key.
 func signing(key byte, change func(c *checkpoint.Checkpoint)) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		n, err := ReadNote(CheckpointPath(dir, 3))
@@ -77,7 +71,6 @@ func signing(key byte, change func(c *checkpoint.Checkpoint)) func(*testing.T, s
 	}
 }
 
-// crash adds a run that is killed.
 func crash(t *testing.T, dir string) {
 	w := open(t, Options{Dir: dir, Signer: testKey(1)})
 	write(t, w, numbered(9))
@@ -85,7 +78,6 @@ func crash(t *testing.T, dir string) {
 	abandon(t, w)
 }
 
-// goneOn adds a run to a ledger.
 func goneOn(t *testing.T, o Options) {
 	t.Helper()
 	w := open(t, o)
@@ -221,7 +213,6 @@ func TestScanNamesFaults(t *testing.T) {
 	}
 }
 
-// rotated are the notes of rotations from each key to the next.
 func rotated(t testing.TB, seeds ...byte) (notes [][]byte) {
 	t.Helper()
 	for i := range len(seeds) - 1 {
@@ -232,7 +223,6 @@ func rotated(t testing.TB, seeds ...byte) (notes [][]byte) {
 	return notes
 }
 
-// forget replaces a line by its stub, and returns its index.
 func forget(t testing.TB, dir string, number, row int) (index int64) {
 	t.Helper()
 	for e, err := range Scan(dir) {
@@ -249,8 +239,7 @@ func forget(t testing.TB, dir string, number, row int) (index int64) {
 	return index
 }
 
-// TestNoMutationPassesUnnoticed: whatever is done to the lines of a ledger, signed or not, with its tiles or without, Scan
-// names it; and with the tiles, a place that is not behind the first line that differs by more than one.
+// With tiles, the first place named is at most one line after the first difference.
 func TestNoMutationPassesUnnoticed(t *testing.T) {
 	rounds := 60
 	if long() {
@@ -291,7 +280,6 @@ func TestNoMutationPassesUnnoticed(t *testing.T) {
 	}
 }
 
-// firstDifference is the first line, from 1, that is not the same in both.
 func firstDifference(a, b []byte) int {
 	as, bs := bytes.SplitAfter(a, []byte("\n")), bytes.SplitAfter(b, []byte("\n"))
 	for i := range as {
@@ -302,7 +290,6 @@ func firstDifference(a, b []byte) int {
 	return len(as) + 1
 }
 
-// mutated does one thing to the lines of a segment.
 func mutated(rng *rand.Rand, segment []byte) ([]byte, string) {
 	lines := bytes.SplitAfter(bytes.Clone(segment), []byte("\n"))
 	lines = lines[:len(lines)-1]

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// followed are the URLs that a follower returns next.
 func followed(t *testing.T, f *Follower, most int) (urls string, passed int64) {
 	t.Helper()
 	lines, passed, err := f.Next(most)
@@ -22,7 +21,6 @@ func followed(t *testing.T, f *Follower, most int) (urls string, passed int64) {
 	return strings.Join(all, " "), passed
 }
 
-// grow appends to a segment.
 func grow(t *testing.T, dir string, number int, text string) {
 	t.Helper()
 	f, err := os.OpenFile(path(dir, number), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -38,7 +36,6 @@ func lineOf(n int) string {
 	return string(append(l.AppendJSON(nil), '\n'))
 }
 
-// A follower returns each whole line once, over segments, and none that is still being written.
 func TestAFollowerReturnsEachWholeLineOnce(t *testing.T) {
 	dir := t.TempDir()
 	f := Follow(dir, 1<<20)
@@ -63,7 +60,6 @@ func TestAFollowerReturnsEachWholeLineOnce(t *testing.T) {
 	}
 }
 
-// Of more lines than are asked for a follower returns the last, in their order, and says how many it passed over.
 func TestAFollowerPassesOverWhatNobodyCouldRead(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder
@@ -81,7 +77,6 @@ func TestAFollowerPassesOverWhatNobodyCouldRead(t *testing.T) {
 	}
 }
 
-// A segment that is packed between two looks is read on.
 func TestAFollowerReadsOnInAPackedSegment(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, 0, lineOf(1))
@@ -97,7 +92,6 @@ func TestAFollowerReadsOnInAPackedSegment(t *testing.T) {
 	}
 }
 
-// A packed segment of nothing but its name is an error with its place, not a panic.
 func TestAFollowerNamesASegmentThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, fmt.Sprintf("%06d%s%s", 0, suffix, packedSuffix))

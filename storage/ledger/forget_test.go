@@ -15,7 +15,6 @@ import (
 	"curtsy/storage"
 )
 
-// ofHosts is a ledger of several segments, packed but for the last, with lines of two hosts in turn.
 func ofHosts(t *testing.T, n int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,7 +27,6 @@ func ofHosts(t *testing.T, n int) string {
 	return dir
 }
 
-// entriesOf are the entries of a ledger in which nothing is wrong.
 func entriesOf(t *testing.T, dir string) (entries []Entry) {
 	t.Helper()
 	for e, err := range Scan(dir) {
@@ -40,8 +38,6 @@ func entriesOf(t *testing.T, dir string) (entries []Entry) {
 	return entries
 }
 
-// Lines that are forgotten become stubs, in packed segments and in the plain one; every other line stays octet for octet,
-// and with the mark that names them the log is in order. Done again, it changes nothing.
 func TestForgottenLinesBecomeStubs(t *testing.T) {
 	dir := ofHosts(t, 40)
 	was := entriesOf(t, dir)
@@ -55,8 +51,7 @@ func TestForgottenLinesBecomeStubs(t *testing.T) {
 			gone = append(gone, p.Index)
 		}
 	}
-	w, err := Open(Options{Dir: dir})
-	require.NoError(t, err)
+	w := open(t, Options{Dir: dir})
 	require.NoError(t, errors.Join(w.Redact(t.Context(), Redaction{Extent: ExtentAll, Subject: fmt.Sprintf("%064x", 1), Entries: gone}), w.Close()))
 	var first map[string]string
 	for range 2 {
@@ -92,7 +87,7 @@ func TestForgottenLinesBecomeStubs(t *testing.T) {
 	assert.Equal(t, 1, marks, "marks name them")
 }
 
-// A packing that was broken off left a segment twice, or a part of it: none of that keeps a line that is forgotten.
+// Interrupted packing left a segment twice, or in part.
 func TestForgottenLinesAreInNoSecondCopy(t *testing.T) {
 	dir := ofHosts(t, 4)
 	plain := path(dir, 0)
@@ -111,7 +106,6 @@ func TestForgottenLinesAreInNoSecondCopy(t *testing.T) {
 	}
 }
 
-// Marks are not forgotten, nor is what is not in order.
 func TestMarksAreNotForgotten(t *testing.T) {
 	dir := ofHosts(t, 4)
 	for _, entries := range [][]int64{{0}, {3, 2}} {
@@ -120,7 +114,6 @@ func TestMarksAreNotForgotten(t *testing.T) {
 	entriesOf(t, dir)
 }
 
-// A host that is forgotten has no name in the map, whose root stays.
 func TestAForgottenHostHasNoName(t *testing.T) {
 	dir := ofHosts(t, 6)
 	for range 2 {
@@ -134,8 +127,7 @@ func TestAForgottenHostHasNoName(t *testing.T) {
 		assert.Equal(t, []string{"", "a.test"}, names)
 		entriesOf(t, dir)
 	}
-	w, err := Open(Options{Dir: dir}) // the map fits its checkpoint as before
-	require.NoError(t, err)
+	w := open(t, Options{Dir: dir}) // the map matches its checkpoint as before
 	if err := w.Close(); err != nil || len(w.Repairs()) > 0 {
 		t.Errorf("%q, %v", w.Repairs(), err)
 	}

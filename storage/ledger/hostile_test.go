@@ -16,10 +16,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// FuzzScan: whatever is handed to us as a ledger, Scan comes to an end; what it calls whole ends in a stop; and the
-// decisions are those of Read, but for lines that it names as a problem: Read takes a line whose salt was taken away.
+// Read takes lines whose salt was removed, which Scan reports.
 func FuzzScan(f *testing.F) {
-	good := made(f, testKey(1), 0, 2)
+	good := begun(f, testKey(1), 0, 2)
 	b, err := os.ReadFile(path(good, 0))
 	require.NoError(f, err)
 	note, err := os.ReadFile(filepath.Join(good, CheckpointName))
@@ -87,7 +86,6 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// endless gives left bytes of its pattern.
 type endless struct {
 	pattern string
 	left    int64
@@ -104,7 +102,6 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestBombs: a few bytes that unfold without end, or that ask for a large window, take no memory and are named.
 func TestBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
@@ -156,9 +153,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// FuzzHosts: whatever stands in the file of a map, its reader comes to an end, and writes what it reads as it was.
 func FuzzHosts(f *testing.F) {
-	b, err := os.ReadFile(filepath.Join(made(f, nil, 0, 1), HostsName))
+	b, err := os.ReadFile(filepath.Join(begun(f, nil, 0, 1), HostsName))
 	require.NoError(f, err)
 	f.Add(b)
 	f.Add(b[:len(b)-1])
@@ -182,9 +178,8 @@ func TestParseMark_RefusesAnEarlierSchemaByName(t *testing.T) {
 	assert.ErrorContains(t, err, "schema 2 is of an earlier version")
 }
 
-// FuzzMark: whatever a mark says, what can be read of it is written as it was.
 func FuzzMark(f *testing.F) {
-	dir := made(f, testKey(1), 0, 1)
+	dir := begun(f, testKey(1), 0, 1)
 	for e := range Scan(dir) {
 		if e.Mark != nil {
 			f.Add(append([]byte(nil), e.Text...))

@@ -28,6 +28,13 @@ type dying struct {
 	died bool
 }
 
+func (d *dying) then(do func() error) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+	return do()
+}
+
 func (d *dying) step() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,24 +54,11 @@ func (d *dying) system() system {
 			f, err := create(path)
 			return &dyingFile{f, d}, err
 		},
-		rename: func(from, to string) error {
-			if err := d.step(); err != nil {
-				return err
-			}
-			return os.Rename(from, to)
-		},
-		remove: func(path string) error {
-			if err := d.step(); err != nil {
-				return err
-			}
-			return os.Remove(path)
-		},
+		rename:  func(from, to string) error { return d.then(func() error { return os.Rename(from, to) }) },
+		remove:  func(path string) error { return d.then(func() error { return os.Remove(path) }) },
 		syncDir: func(string) error { return d.step() },
-		keep: func(path string, b []byte) error {
-			if err := d.step(); err != nil {
-				return err
-			}
-			return os.WriteFile(path, b, 0o644) // atomic, as durable.WriteFile is; a test of its own tears it
+		keep: func(path string, b []byte) error { // atomic, as durable.WriteFile is
+			return d.then(func() error { return os.WriteFile(path, b, 0o644) })
 		},
 		write: func(path string, content func(io.Writer) error) error {
 			var b bytes.Buffer
@@ -104,14 +98,8 @@ func (f *dyingFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-func (f *dyingFile) Sync() error {
-	if err := f.d.step(); err != nil {
-		return err
-	}
-	return f.file.Sync()
-}
+func (f *dyingFile) Sync() error { return f.d.then(f.file.Sync) }
 
-// onlyAfterKill fails on a problem that a kill does not explain.
 func onlyAfterKill(t *testing.T, what, dir string, allowed ...Fault) {
 	t.Helper()
 	problems, _ := scanned(t, dir)
@@ -120,8 +108,6 @@ func onlyAfterKill(t *testing.T, what, dir string, allowed ...Fault) {
 	}
 }
 
-// TestKilledAtEveryStep: wherever a run is killed, in opening, writing, packing or making a checkpoint, every synced line
-// is read, none twice, what is committed to is intact, and the next run puts everything in order.
 func TestKilledAtEveryStep(t *testing.T) {
 	for _, c := range []struct {
 		size int64
@@ -200,8 +186,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// eachMapHasItsCheckpoint: a kill between the mark of a map and the files of its checkpoint is made good by the next Writer,
-// whether that begins a run or notes an operator's act alone. With another key only a run can follow.
+// A kill between the mark of a map and its checkpoint is repaired by the next Writer; with another key only a run can follow.
 func eachMapHasItsCheckpoint(t *testing.T, what, dir string, another bool) {
 	t.Helper()
 	bare := int64(-1)
@@ -224,9 +209,8 @@ func eachMapHasItsCheckpoint(t *testing.T, what, dir string, another bool) {
 	}
 }
 
-// TestPackingBrokenOffAtEveryStep: there is one reading of the segment, at any time.
 func TestPackingBrokenOffAtEveryStep(t *testing.T) {
-	dir := made(t, testKey(1), 1, 1)
+	dir := begun(t, testKey(1), 1, 1)
 	unpacked(t, dir)
 	_, want := scanned(t, dir)
 	for left := 0; ; left++ {

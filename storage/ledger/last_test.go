@@ -13,12 +13,9 @@ import (
 	"curtsy/storage"
 )
 
-// Last finds what says a rest or is of a page in the last two segments, be they packed, torn or damaged, in order and nothing else. A
-// text of the web cannot pass for one.
 func TestLastReadsTheLastTwoSegments(t *testing.T) {
 	dir := t.TempDir()
-	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	require.NoError(t, err)
+	w := open(t, Options{Dir: dir, SegmentSize: 2000})
 	var want []string
 	for i := range 60 {
 		l := storage.Line{Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: "allow", Reason: `,"rest_ms":5`}
@@ -48,11 +45,9 @@ func TestLastReadsTheLastTwoSegments(t *testing.T) {
 	}
 }
 
-// Told finds the marks of files in whatever segment they stand, and takes no text of the web for one.
 func TestToldKnowsTheFilesThatHaveMarks(t *testing.T) {
 	dir := t.TempDir()
-	w, err := Open(Options{Dir: dir, SegmentSize: 2000})
-	require.NoError(t, err)
+	w := open(t, Options{Dir: dir, SegmentSize: 2000})
 	sum := strings.Repeat("0", 64)
 	for i := range 60 {
 		err := w.Append(t.Context(), storage.Line{Time: time.Unix(int64(i), 0), URL: fmt.Sprintf("http://a.test/%d", i), Decision: "allow",

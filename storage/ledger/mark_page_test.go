@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// page is docs/reference/ledger.md.
 func page(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "ledger.md"))
@@ -19,7 +18,6 @@ func page(t *testing.T) string {
 	return string(b)
 }
 
-// TestPageListsEveryFieldOfAMark: the documentation has what a mark can hold.
 func TestPageListsEveryFieldOfAMark(t *testing.T) {
 	text := page(t)
 	names := 0

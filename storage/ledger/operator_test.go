@@ -10,8 +10,6 @@ import (
 	"curtsy/storage"
 )
 
-// The marks of an operator stand between two runs, too, and begin none; what they say comes back as it was written, bounded,
-// and the ledger is sound.
 func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 	dir := t.TempDir()
 	acts := []Operator{
@@ -19,16 +17,13 @@ func TestOperator_TellsWhatAPersonDid(t *testing.T) {
 		{Act: ActExclude, About: `added "/cal/"`, Settings: strings.Repeat("ab", 32)},
 		{Act: ActDrain, Note: strings.Repeat("x", MaxNote+100)},
 	}
-	w, err := Open(Options{Dir: dir})
-	require.NoError(t, err)
-	require.NoError(t, w.Append(t.Context(), storage.Line{URL: "http://a.test/", Decision: storage.DecisionAllow}))
+	w := open(t, Options{Dir: dir})
+	write(t, w, storage.Line{URL: "http://a.test/", Decision: storage.DecisionAllow})
 	for _, o := range acts[:2] {
 		require.NoError(t, w.Operator(t.Context(), o))
 	}
 	require.NoError(t, w.Close())
-	if w, err = Open(Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	w = open(t, Options{Dir: dir})
 	for _, bad := range []Operator{{}, {Act: "Park"}, {Act: "park\n"}, {Act: ActPark, URLs: -1}, {Act: ActPark, Settings: "x"}} {
 		assert.Errorf(t, w.Operator(t.Context(), bad), "%+v is taken", bad)
 	}

@@ -11,15 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAppendDoesNotWaitForPacking: lines are appended and synced while a segment is being packed.
-func TestAppendDoesNotWaitForPacking(t *testing.T) {
-	sys, appended := realSystem(), make(chan struct{})
+func packing(before func() error) system {
+	sys := realSystem()
 	sys.rename = func(from, to string) error {
 		if strings.HasSuffix(to, packedSuffix) {
-			<-appended
+			if err := before(); err != nil {
+				return err
+			}
 		}
 		return os.Rename(from, to)
 	}
+	return sys
+}
+
+func TestAppendDoesNotWaitForPacking(t *testing.T) {
+	appended := make(chan struct{})
+	sys := packing(func() error { <-appended; return nil })
 	dir := t.TempDir()
 	w, err := openOn(Options{Dir: dir, SegmentSize: 1}, sys)
 	require.NoError(t, err)
@@ -37,15 +44,9 @@ func TestAppendDoesNotWaitForPacking(t *testing.T) {
 	equal(t, "files", ls(t, dir), []string{"000000.jsonl.zst", "000001.jsonl.zst", "000002.jsonl.zst", "000003.jsonl.zst", "000004.jsonl"})
 }
 
-// TestPackingFails: Close says it, nothing is lost or left behind, and the next run packs.
 func TestPackingFails(t *testing.T) {
-	sys, full := realSystem(), errors.New("disk full")
-	sys.rename = func(from, to string) error {
-		if strings.HasSuffix(to, packedSuffix) {
-			return full
-		}
-		return os.Rename(from, to)
-	}
+	full := errors.New("disk full")
+	sys := packing(func() error { return full })
 	dir := t.TempDir()
 	w, err := openOn(Options{Dir: dir, SegmentSize: 1}, sys)
 	require.NoError(t, err)

@@ -17,7 +17,6 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// code returns the block of the page that holds what.
 func code(t *testing.T, language, what string) string {
 	t.Helper()
 	for i, part := range strings.Split(page(t), "```") {
@@ -29,7 +28,6 @@ func code(t *testing.T, language, what string) string {
 	return ""
 }
 
-// all is every line of a ledger.
 func all(t *testing.T, dir string) (text []byte) {
 	t.Helper()
 	numbers, err := segments(dir)
@@ -45,7 +43,6 @@ func all(t *testing.T, dir string) (text []byte) {
 	return text
 }
 
-// The lines of Python in the documentation come to the roots of our checkpoints, forgotten lines included.
 func TestPeers_ForeignRoot(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -16,8 +16,6 @@ import (
 	"curtsy/storage"
 )
 
-// TestReadNamesFaults: a bad line is named, those around it are read, and only the end of the last segment may be
-// missing.
 func TestReadNamesFaults(t *testing.T) {
 	dir := t.TempDir()
 	one, two := numbered(1), numbered(2)
@@ -56,8 +54,6 @@ func TestReadNamesFaults(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a segment holds, each of its whole lines is either a line or an error, and those of it that
-// were read are read the same from what AppendJSON makes of them.
 func FuzzRead(f *testing.F) {
 	first := numbered(1)
 	f.Add(append(first.AppendJSON(nil), '\n'))

@@ -18,8 +18,6 @@ import (
 	"curtsy/storage/ledger/hostmap"
 )
 
-// What follows from the lines is made anew from them when it is torn, changed or gone, which is said; and the ledger that
-// goes on is whole.
 func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -75,7 +73,6 @@ func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
 	}
 }
 
-// A checkpoint of other lines than there are is no kill: going on would sign two histories under one name.
 func TestOpenRefusesLinesThatAreNotThoseOfTheCheckpoint(t *testing.T) {
 	for name, do := range map[string]func(t *testing.T, dir string){
 		"lines cut off": func(t *testing.T, dir string) {
@@ -92,7 +89,7 @@ func TestOpenRefusesLinesThatAreNotThoseOfTheCheckpoint(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := made(t, testKey(1), 0, 1)
+			dir := begun(t, testKey(1), 0, 1)
 			do(t, dir)
 			before := contentsOf(t, dir)
 			if w, err := Open(Options{Dir: dir, Signer: testKey(1)}); err == nil {
@@ -117,7 +114,6 @@ func contentsOf(t *testing.T, dir string) (all string) {
 	return all
 }
 
-// A killed tail is committed to before anything of the next run follows.
 func TestBeginCommitsToWhatAKillLeft(t *testing.T) {
 	dir := begun(t, testKey(1), 0, 1)
 	w := open(t, Options{Dir: dir, Signer: testKey(1)})
@@ -134,7 +130,6 @@ func TestBeginCommitsToWhatAKillLeft(t *testing.T) {
 	onlyAfterKill(t, "gone on", dir, NoStop)
 }
 
-// Lines are committed to every ten minutes while they come, and not while none does; a closed Writer makes none.
 func TestACheckpointIsMadeEveryTenMinutesWhileLinesCome(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,7 +153,6 @@ func TestACheckpointIsMadeEveryTenMinutesWhileLinesCome(t *testing.T) {
 	})
 }
 
-// A checkpoint comes by itself when a segment is complete, and when many hosts have changed.
 func TestACheckpointIsMadeForEachSegmentAndForManyHosts(t *testing.T) {
 	for name, c := range map[string]struct {
 		size  int64
@@ -188,7 +182,6 @@ func TestACheckpointIsMadeForEachSegmentAndForManyHosts(t *testing.T) {
 	}
 }
 
-// No line waits for a checkpoint, and who waits for one can give up.
 func TestNoLineWaitsForACheckpoint(t *testing.T) {
 	sys, held := realSystem(), make(chan struct{})
 	keep := sys.keep
@@ -220,7 +213,6 @@ func TestNoLineWaitsForACheckpoint(t *testing.T) {
 	}
 }
 
-// What is told of a run is in its marks, and a forgotten line keeps its place in the tree.
 func TestMarksSayWhatIsTold(t *testing.T) {
 	dir, digest := begun(t, testKey(1), 0, 1), strings.Repeat("0c", 32)
 	at := forget(t, dir, 0, 5)
@@ -270,7 +262,6 @@ func TestMarksSayWhatIsTold(t *testing.T) {
 	}
 }
 
-// A clock that stands behind the last time in the ledger is told by the mark of the run, and so is the kill before it.
 func TestARunSaysThatTheClockWasSetBack(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
@@ -288,7 +279,6 @@ func TestARunSaysThatTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// The map of hosts, and more lines than a mark may lag behind, are checked through a file that is gone in the end.
 func TestTheMapOfManyHostsIsCheckedThroughAFile(t *testing.T) {
 	temp, lines := t.TempDir(), 500
 	if long() {
@@ -317,7 +307,6 @@ func TestTheMapOfManyHostsIsCheckedThroughAFile(t *testing.T) {
 	}
 }
 
-// The map on the disk is that of the lines, whatever number of checkpoints it was merged in, and packed segments among them.
 func TestTheMapIsThatOfTheLines(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir, SegmentSize: 4000})

@@ -23,24 +23,8 @@ func testKey(seed byte) *checkpoint.Signer {
 	return s
 }
 
-// long reports whether tests are to take their time.
 func long() bool { return os.Getenv("CURTSY_LONG") != "" }
 
-// made is a ledger of runs with three lines each, in short segments.
-func made(t testing.TB, key *checkpoint.Signer, size int64, runs int) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	for run := range runs {
-		w := open(t, Options{Dir: dir, SegmentSize: size, Signer: key, Software: "curtsy/test"})
-		for i := range 3 {
-			write(t, w, numbered(3*run+i))
-		}
-		closing(t, w)
-	}
-	return dir
-}
-
-// scanned is what Scan says: problems, and all else in short.
 func scanned(t testing.TB, dir string) (problems []Problem, entries []string) {
 	t.Helper()
 	for e, err := range Scan(dir) {
@@ -60,7 +44,6 @@ func scanned(t testing.TB, dir string) (problems []Problem, entries []string) {
 	return problems, entries
 }
 
-// unpacked makes every segment of dir plain.
 func unpacked(t testing.TB, dir string) {
 	t.Helper()
 	numbers, err := segments(dir)
@@ -81,7 +64,6 @@ func unpacked(t testing.TB, dir string) {
 	}
 }
 
-// begun is made, with a checkpoint at the begin of each run.
 func begun(t testing.TB, key *checkpoint.Signer, size int64, runs int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -96,7 +78,6 @@ func begun(t testing.TB, key *checkpoint.Signer, size int64, runs int) (dir stri
 	return dir
 }
 
-// There is nothing to say of a whole ledger, however it was written; each run ends in a stop and a checkpoint.
 func TestScanOfAWholeLedger(t *testing.T) {
 	for _, key := range []*checkpoint.Signer{nil, testKey(1)} {
 		for _, size := range []int64{0, 1, 900} {

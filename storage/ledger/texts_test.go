@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Texts gives each line that Scan gives, as it stands, packed or not, and none that is unfinished.
 func TestTextsAreTheLinesOfScan(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir, SegmentSize: 4 << 10})

@@ -66,7 +66,6 @@ func closing(t testing.TB, w *Writer) {
 	require.NoError(t, w.Close())
 }
 
-// urls reads a ledger that has no fault.
 func urls(t testing.TB, dir string) (us []string) {
 	t.Helper()
 	for l, err := range Read(dir) {
@@ -76,7 +75,6 @@ func urls(t testing.TB, dir string) (us []string) {
 	return us
 }
 
-// ls are the segments in dir, packed or not, and what is to be one.
 func ls(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	es, err := os.ReadDir(dir)
@@ -96,7 +94,6 @@ func equal(t testing.TB, what string, got, want []string) {
 	}
 }
 
-// TestGoesOn: a ledger is the same whether it was written in one run or in many, and in segments of any size.
 func TestGoesOn(t *testing.T) {
 	for _, size := range []int64{0, 1, 1500} {
 		dir := filepath.Join(t.TempDir(), "made")
@@ -122,7 +119,6 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// TestBuffered: nothing is written before Sync or a full buffer, and Sync writes everything.
 func TestBuffered(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
@@ -137,7 +133,6 @@ func TestBuffered(t *testing.T) {
 	closing(t, w)
 }
 
-// TestTornAtEveryOctet: the last line is kept if it is whole and else cut off, and what comes next is not harmed.
 func TestTornAtEveryOctet(t *testing.T) {
 	text := append(appendMark(nil, &Mark{Kind: KindBegin, Schema: Schema, Origin: "curtsy/00"}), '\n')
 	ends := []int{len(text)}
@@ -181,7 +176,6 @@ func TestTornAtEveryOctet(t *testing.T) {
 	}
 }
 
-// TestWhole: newlines and NULs count wherever they stand to the blocks that are read.
 func TestWhole(t *testing.T) {
 	for _, at := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 200_000} {
 		b := bytes.Repeat([]byte("x"), 300_000)
@@ -203,7 +197,6 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, syscall.EIO }
 
-// TestConcurrent: every line is there once, whole, and each writer's in its order.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir, SegmentSize: 20_000})
@@ -235,7 +228,6 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// disk is a file on a disk that is full after left bytes, and that fails to sync if told to.
 type disk struct {
 	file
 	left    int
@@ -274,8 +266,7 @@ func on(w *Writer, d *disk) *Writer {
 	return w
 }
 
-// TestAFaultOfTheDiskStays: what a failed write or sync left on the disk is unknown, so there is no second try. The next
-// Writer finds every line that was synced.
+// After a failed write or sync the state of the disk is unknown, so there is no second try.
 func TestAFaultOfTheDiskStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*disk)
@@ -306,7 +297,6 @@ func TestAFaultOfTheDiskStays(t *testing.T) {
 	}
 }
 
-// TestSyncCounts: a sync with nothing to make durable asks nothing of the disk.
 func TestSyncCounts(t *testing.T) {
 	d := &disk{left: 1 << 20}
 	w := on(open(t, Options{Dir: t.TempDir()}), d)
@@ -321,8 +311,6 @@ func TestSyncCounts(t *testing.T) {
 	closing(t, w)
 }
 
-// TestSyncCoversWhatCameBefore: lines can be appended during a sync, and are not durable by it; if one completes the
-// segment under it, that has made it durable.
 func TestSyncCoversWhatCameBefore(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -372,7 +360,6 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// The mark of a run is durable when Begin returns, with what it binds, and stands before the run's first line once.
 func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
 	dir, bound := t.TempDir(), strings.Repeat("0b", 32)
 	w := open(t, Options{Dir: dir, Warcinfo: bound})
@@ -405,7 +392,6 @@ func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
 	}
 }
 
-// No more than MaxUnsynced lines of exchanges are ever not durable; refusals and the like do not count.
 func TestAppendSyncsBeforeTooManyExchangesAreLoose(t *testing.T) {
 	d := &disk{left: 1 << 20}
 	w := on(open(t, Options{Dir: t.TempDir()}), d)
@@ -421,13 +407,11 @@ func TestAppendSyncsBeforeTooManyExchangesAreLoose(t *testing.T) {
 	}
 }
 
-// The dates of lines do not follow a clock that is set back, and a stop is dated behind them.
 func TestStop_IsDatedBehindItsLines(t *testing.T) {
 	dir := t.TempDir()
 	late := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	for run := range 2 {
-		w, err := Open(Options{Dir: dir})
-		require.NoError(t, err)
+		w := open(t, Options{Dir: dir})
 		if err := w.Append(t.Context(), storage.Line{Time: late, URL: "http://a.test/", Decision: "allow"}); err != nil && run == 0 {
 			t.Fatal(err)
 		}

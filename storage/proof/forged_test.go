@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
@@ -20,7 +18,6 @@ func keysOf(all ...*checkpoint.Signer) (keys []checkpoint.Key) {
 	return keys
 }
 
-// forgery is a bundle of a.test that was changed, and what finds it.
 type forgery struct {
 	name  string
 	forge func(t testing.TB, m members)
@@ -35,7 +32,7 @@ func forgeries(t testing.TB) (w *world, note []byte, all []forgery) {
 	w.visit("b.test", 6)
 	w.visit("c.test", 3)
 	first := cosigned(t, w.commit(), testWitness(t))
-	w.page("a.test", "/later", strings.TrimSuffix(strings.TrimPrefix(firstRobots(t, w.bundle("a.test", first)), robotsFolder), robotsEnd))
+	w.page("a.test", "/later", strings.TrimSuffix(strings.TrimPrefix(robotsIn(unpacked(t, w.bundle("a.test", first))), robotsFolder), robotsEnd))
 	w.mark(`{"mark":"stop","time":"` + w.clock() + `","lines":25}`)
 	note = cosigned(t, w.commit(), testWitness(t))
 	other := newWorld(t, 2)
@@ -44,11 +41,7 @@ func forgeries(t testing.TB) (w *world, note []byte, all []forgery) {
 	foreign := unpacked(t, other.bundle("a.test", other.commit()))
 
 	replace := func(member, old, by string) func(testing.TB, members) {
-		return func(t testing.TB, m members) {
-			t.Helper()
-			require.Truef(t, bytes.Contains(m[member], []byte(old)), "%s has no %q", member, old)
-			m[member] = bytes.Replace(m[member], []byte(old), []byte(by), 1)
-		}
+		return func(t testing.TB, m members) { m.replace(t, member, old, by) }
 	}
 	return w, note, []forgery{
 		{"a line is changed", replace(linesName, `"status":200`, `"status":404`), BadInclusion},
@@ -73,7 +66,7 @@ func forgeries(t testing.TB) (w *world, note []byte, all []forgery) {
 		}, BadSignature},
 		{"a node of the proof is changed", func(t testing.TB, m members) {
 			i := bytes.Index(m[proofName], []byte(`["`)) + 2
-			m[proofName][i] = "10"[b2i(m[proofName][i] == '1')]
+			m[proofName][i] = map[bool]byte{true: '0', false: '1'}[m[proofName][i] == '1']
 		}, BadInclusion},
 		{"the entry of the map is changed", replace(proofName, `"count":9`, `"count":8`), BadMap},
 		{"a robots.txt is changed", func(t testing.TB, m members) {
@@ -119,13 +112,6 @@ func forgeries(t testing.TB) (w *world, note []byte, all []forgery) {
 	}
 }
 
-func b2i(b bool) int {
-	if b {
-		return 0
-	}
-	return 1
-}
-
 func robotsIn(m members) string {
 	for name := range m {
 		if strings.HasPrefix(name, robotsFolder) {
@@ -135,9 +121,6 @@ func robotsIn(m members) string {
 	return ""
 }
 
-func firstRobots(t testing.TB, bundle []byte) string { return robotsIn(unpacked(t, bundle)) }
-
-// Every forgery is found, and by the check that is meant to find it.
 func TestEveryForgeryIsFound(t *testing.T) {
 	w, note, all := forgeries(t)
 	o := Options{Key: w.signer.Key(), Witnesses: keysOf(testWitness(t))}
@@ -158,7 +141,6 @@ func TestEveryForgeryIsFound(t *testing.T) {
 	}
 }
 
-// A verdict that robots.txt does not bear out is found: who keeps the log cannot have it say so.
 func TestAWrongVerdictIsFound(t *testing.T) {
 	for name, change := range map[string]func(w *world, sha string){
 		"a forbidden page was fetched": func(w *world, sha string) { w.page("a.test", "/private/y", sha) },
@@ -173,9 +155,7 @@ func TestAWrongVerdictIsFound(t *testing.T) {
 		},
 		"an older robots.txt decided": func(w *world, sha string) {
 			w.visit("a.test", 0)
-			body := []byte("User-agent: *\nDisallow: /\n")
-			w.exchange(storage.Line{URL: "http://a.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: digest(body), Standard: "rfc9309"}, 200, "")
-			w.texts[digest(body)] = body
+			w.robots("a.test", "/robots.txt", "User-agent: *\nDisallow: /\n")
 			w.now = w.now.Add(25 * time.Hour)
 			w.page("a.test", "/p/after", sha)
 		},
@@ -187,11 +167,7 @@ func TestAWrongVerdictIsFound(t *testing.T) {
 		},
 	} {
 		w := newWorld(t, 1)
-		w.visit("a.test", 2)
-		sha := ""
-		for s := range w.texts {
-			sha = s
-		}
+		sha := w.visit("a.test", 2)
 		change(w, sha)
 		if r := verified(t, w.bundle("a.test", w.commit()), Options{}); r.Holds || r.Counts[BadVerdict] != 1 {
 			t.Errorf("%s: %+v", name, r.Findings)
@@ -199,16 +175,11 @@ func TestAWrongVerdictIsFound(t *testing.T) {
 	}
 }
 
-// RFC 9309 2.3.1.2: what is read because another host's robots.txt redirects to it is no policy of the host that it is
-// of. The line does not show for whom it was read: so the robots.txt before it may go on to hold.
+// RFC 9309 2.3.1.2: another host's redirect to a robots.txt makes no policy of its own host, and a line does not show it.
 func TestRobotsReadForAnotherHostIsNoPolicy(t *testing.T) {
 	for _, path := range []string{"/robots.txt", "/robots2.txt"} {
 		w := newWorld(t, 1)
-		w.visit("a.test", 2)
-		sha := ""
-		for s := range w.texts {
-			sha = s
-		}
+		sha := w.visit("a.test", 2)
 		for range 2 {
 			w.robots("a.test", path, testRobots+"# for another\n")
 			w.now = w.now.Add(time.Minute)

@@ -9,7 +9,6 @@ import (
 	"curtsy/storage/ledger/hostmap"
 )
 
-// The host that is read off a line without parsing it is that of its URL.
 func TestTheHostOfALineIsThatOfItsURL(t *testing.T) {
 	for _, line := range []string{
 		`{"time":"2026-03-01T12:00:00.000000Z","url":"http://a.test/x","decision":"allow"}`,

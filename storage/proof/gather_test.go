@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +28,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// site is a crawl directory that is being written.
 type site struct {
 	t      testing.TB
 	dir    string
@@ -43,27 +40,21 @@ type site struct {
 
 func newSite(t testing.TB) *site {
 	t.Helper()
-	s := &site{t: t, dir: t.TempDir(), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	var err error
-	if s.signer, err = checkpoint.NewSigner(bytes.Repeat([]byte{3}, 32)); err != nil {
-		t.Fatal(err)
-	}
+	s := &site{t: t, dir: t.TempDir(), signer: testSigner(t, 3), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s.open()
-	if s.index, err = cdxj.Open(t.Context(), s.dir, cdxj.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if s.warc, err = warc.Open(warc.Options{Dir: filepath.Join(s.dir, "warc"), Name: "curtsy", Index: s.index}); err != nil {
-		t.Fatal(err)
-	}
+	var err error
+	s.index, err = cdxj.Open(t.Context(), s.dir, cdxj.Options{})
+	require.NoError(t, err)
+	s.warc, err = warc.Open(warc.Options{Dir: filepath.Join(s.dir, "warc"), Name: "curtsy", Index: s.index})
+	require.NoError(t, err)
 	return s
 }
 
 func (s *site) open() {
 	s.t.Helper()
 	var err error
-	if s.book, err = ledger.Open(ledger.Options{Dir: filepath.Join(s.dir, "ledger"), Software: "curtsy/test", Signer: s.signer}); err != nil {
-		s.t.Fatal(err)
-	}
+	s.book, err = ledger.Open(ledger.Options{Dir: filepath.Join(s.dir, "ledger"), Software: "curtsy/test", Signer: s.signer})
+	require.NoError(s.t, err)
 	require.NoError(s.t, s.book.Begin(s.t.Context()))
 }
 
@@ -75,7 +66,6 @@ func (s *site) line(l storage.Line) {
 	require.NoError(s.t, s.book.Append(s.t.Context(), l))
 }
 
-// asks archives an exchange and writes its line.
 func (s *site) asks(l storage.Line, head, body string) {
 	s.t.Helper()
 	s.now = s.now.Add(2 * time.Second)
@@ -100,12 +90,10 @@ func (s *site) commit() {
 	require.NoError(s.t, s.book.Commit(s.t.Context()))
 }
 
-// proven makes the bundle of a host, and checks it.
 func (s *site) proven(host string) (*Made, *Result) {
 	s.t.Helper()
 	b, made := s.bundle(host)
-	r, err := Verify(s.t.Context(), bytes.NewReader(b), int64(len(b)), Options{Key: s.signer.Key(), TempDir: s.t.TempDir()})
-	require.NoError(s.t, err)
+	r := verified(s.t, b, Options{Key: s.signer.Key()})
 	if !r.Holds {
 		s.t.Errorf("%s: %+v", host, r.Findings)
 	}
@@ -129,24 +117,22 @@ func (s *site) gathered(host string) (*gathered, error) {
 	return Of(context.Background(), Crawl{Ledger: filepath.Join(s.dir, "ledger"), Archive: filepath.Join(s.dir, "warc"), Index: index, TempDir: s.t.TempDir()}, host)
 }
 
-func sum(b string) string {
-	d := sha256.Sum256([]byte(b))
-	return hex.EncodeToString(d[:])
+func sum(b string) string { return digest([]byte(b)) }
+
+func (s *site) refuse(url string) {
+	s.t.Helper()
+	s.line(storage.Line{URL: url, Decision: storage.DecisionRefuse, Reason: "scope:host"})
 }
 
 const html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 
-// The heads and the robots.txt come from the archive, also of a segment that is being written: from behind a redirect to
-// another host, and out of a content coding.
 func TestHeadsAndRobotsComeFromTheArchive(t *testing.T) {
 	s := newSite(t)
 	const rules, packed = "User-agent: *\nDisallow: /no\n", "User-agent: *\nDisallow: /packed\n"
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
-	if _, err := io.WriteString(w, packed); err != nil {
-		t.Fatal(err)
-	}
-	require.NoError(t, w.Close())
+	_, err := io.WriteString(w, packed)
+	require.NoError(t, errors.Join(err, w.Close()))
 	s.asks(storage.Line{URL: "http://a.test/robots.txt", Decision: storage.DecisionRobots, Reason: "status 301", Standard: "rfc9309"},
 		"HTTP/1.1 301 Moved\r\nLocation: http://b.test/robots.txt\r\n\r\n", "")
 	s.asks(storage.Line{URL: "http://b.test/robots.txt", Via: "http://a.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sum(rules), Standard: "rfc9309"}, html, rules)
@@ -178,7 +164,6 @@ func TestHeadsAndRobotsComeFromTheArchive(t *testing.T) {
 	check()
 }
 
-// What was forgotten is proven as forgotten, of the host whose digest tells, though its lines name nobody any more.
 func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
 	for name, forget := range map[string]func(of map[string][]int64) [][]int64{
 		"some of one host":         func(of map[string][]int64) [][]int64 { return [][]int64{of["a.test"][1:3]} },
@@ -192,7 +177,7 @@ func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
 		s := newSite(t)
 		for i := range 5 {
 			for _, host := range []string{"a.test", "b.test", "c.test"} {
-				s.line(storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
+				s.refuse(fmt.Sprintf("http://%s/%d", host, i))
 			}
 		}
 		require.NoError(t, s.book.Close())
@@ -230,25 +215,18 @@ func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
 	}
 }
 
-// A crawl that runs makes another checkpoint between what is gathered and what is made of it, and a kill leaves a
-// checkpoint whose map has not taken its place yet: the proof is made all the same, of the checkpoint that was read.
-// Where lines were forgotten, nothing else has the map.
 func TestAMapThatIsReplacedMeanwhile(t *testing.T) {
 	s := newSite(t)
-	refuse := func(host string) {
-		s.line(storage.Line{URL: "http://" + host + "/", Decision: storage.DecisionRefuse, Reason: "scope:host"})
-	}
-	refuse("a.test")
-	refuse("b.test")
+	s.refuse("http://a.test/")
+	s.refuse("http://b.test/")
 	s.commit()
 	g, err := s.gathered("a.test")
 	require.NoError(t, err)
 	defer g.Close()
-	refuse("c.test")
+	s.refuse("http://c.test/")
 	s.commit()
-	if _, err := Make(t.Context(), io.Discard, g.Source); err != nil {
-		t.Error(err)
-	}
+	_, err = Make(t.Context(), io.Discard, g.Source)
+	assert.NoError(t, err)
 	require.NoError(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum("b"), Entries: []int64{3}}))
 	require.NoError(t, s.book.Close())
 	book := filepath.Join(s.dir, "ledger")
@@ -259,27 +237,24 @@ func TestAMapThatIsReplacedMeanwhile(t *testing.T) {
 	s.proven("a.test")
 }
 
-// A ledger that does not fit its checkpoint is not proven from.
+func replacing(old, by string) func([]byte) []byte {
+	return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(by), 1) }
+}
+
 func TestADamagedLedgerIsRefused(t *testing.T) {
 	for name, damage := range map[string]func(lines []byte) []byte{
 		"cut off": func(b []byte) []byte { return b[:len(b)/2] },
 		"a line is gone": func(b []byte) []byte {
 			return slices.Concat(b[:bytes.Index(b, []byte(`{"time"`))], b[bytes.Index(b, []byte("http://a.test/1"))-40:])
 		},
-		"a line changed": func(b []byte) []byte {
-			return bytes.Replace(b, []byte("http://a.test/1"), []byte("http://a.test/2"), 1)
-		},
-		"a line moved to another host": func(b []byte) []byte {
-			return bytes.Replace(b, []byte("http://a.test/1"), []byte("http://x.test/1"), 1)
-		},
-		"another's line moved here": func(b []byte) []byte {
-			return bytes.Replace(b, []byte("http://b.test/1"), []byte("http://a.test/1"), 1)
-		},
+		"a line changed":               replacing("http://a.test/1", "http://a.test/2"),
+		"a line moved to another host": replacing("http://a.test/1", "http://x.test/1"),
+		"another's line moved here":    replacing("http://b.test/1", "http://a.test/1"),
 	} {
 		s := newSite(t)
 		for i := range 5 {
-			s.line(storage.Line{URL: fmt.Sprintf("http://a.test/%d", i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
-			s.line(storage.Line{URL: fmt.Sprintf("http://b.test/%d", i), Decision: storage.DecisionRefuse, Reason: "scope:host"})
+			s.refuse(fmt.Sprintf("http://a.test/%d", i))
+			s.refuse(fmt.Sprintf("http://b.test/%d", i))
 		}
 		require.NoError(t, s.book.Close())
 		path := filepath.Join(s.dir, "ledger", "000000.jsonl")
@@ -297,23 +272,15 @@ func TestADamagedLedgerIsRefused(t *testing.T) {
 	}
 }
 
-// The cosignatures that stand with the checkpoint in its folder go with it.
 func TestCosignaturesGoWithTheCheckpoint(t *testing.T) {
 	s := newSite(t)
-	s.line(storage.Line{URL: "http://a.test/", Decision: storage.DecisionRefuse, Reason: "scope:host"})
+	s.refuse("http://a.test/")
 	require.NoError(t, s.book.Close())
 	book := filepath.Join(s.dir, "ledger")
 	n, err := ledger.Latest(book)
 	require.NoError(t, err)
-	witness, err := checkpoint.WitnessSigner("w.test/w", bytes.Repeat([]byte{9}, 32))
-	require.NoError(t, err)
-	sig, err := witness.Cosign(n)
-	if err != nil || !n.Add(sig) {
-		t.Fatal(err)
-	}
-	require.NoError(t, os.WriteFile(ledger.CheckpointPath(book, n.Size), n.Marshal(), 0o600))
+	require.NoError(t, os.WriteFile(ledger.CheckpointPath(book, n.Size), cosigned(t, n.Marshal(), testWitness(t)), 0o600))
 	b, _ := s.bundle("a.test")
-	r, err := Verify(t.Context(), bytes.NewReader(b), int64(len(b)), Options{Key: s.signer.Key(), Witnesses: []checkpoint.Key{witness.Key()}})
-	require.NoError(t, err)
+	r := verified(t, b, Options{Key: s.signer.Key(), Witnesses: keysOf(testWitness(t))})
 	assert.Equal(t, Cosigned, r.Level, r)
 }

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,25 +21,15 @@ import (
 	"curtsy/storage/ledger/hostmap"
 )
 
-// bomb is a ZIP file with a member of so many zero bytes.
-func bomb(t testing.TB, m members, name string, size int64) []byte {
+func bomb(t testing.TB, name string, size int64) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	for n, b := range m {
-		f, err := z.Create(n)
-		if err == nil {
-			_, err = f.Write(b)
-		}
-		require.NoError(t, err)
-	}
 	f, err := z.Create(name)
 	if err == nil {
 		_, err = io.CopyN(f, zeros{}, size)
 	}
-	if err = errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, z.Close()))
 	return out.Bytes()
 }
 
@@ -48,11 +40,8 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A file that is no bundle is an error that says why.
 func TestAFileThatIsNoBundleIsSaid(t *testing.T) {
-	w := newWorld(t, 1)
-	w.visit("a.test", 1)
-	good := w.bundle("a.test", w.commit())
+	_, good := visited(t, 1)
 	without := unpacked(t, good)
 	delete(without, manifestName)
 	twice := unpacked(t, good)
@@ -68,9 +57,9 @@ func TestAFileThatIsNoBundleIsSaid(t *testing.T) {
 		"a member twice":        {twice.zipped(t, manifestName, linesName, linesName), `two members "lines.jsonl"`},
 		"another format":        {of(`{"format":"curtsy-proof/2"}`), `its format is "curtsy-proof/2"`},
 		"a manifest of no JSON": {of(`{`), "manifest.json cannot be read"},
-		"a bomb":                {bomb(t, members{}, linesName, 16<<20), "decompresses to"},
-		"a large checkpoint":    {bomb(t, members{}, checkpointName, 2<<20), `unfolds to`},
-		"a large robots.txt":    {bomb(t, members{}, robotsFolder+strings.Repeat("0", 64)+robotsEnd, maxRobots+1), "decompresses to"},
+		"a bomb":                {bomb(t, linesName, 16<<20), "decompresses to"},
+		"a large checkpoint":    {bomb(t, checkpointName, 2<<20), `unfolds to`},
+		"a large robots.txt":    {bomb(t, robotsFolder+strings.Repeat("0", 64)+robotsEnd, maxRobots+1), "decompresses to"},
 	} {
 		_, err := Verify(t.Context(), bytes.NewReader(c.b), int64(len(c.b)), Options{})
 		if !errors.Is(err, ErrNoBundle) || !strings.Contains(err.Error(), c.want) {
@@ -79,7 +68,6 @@ func TestAFileThatIsNoBundleIsSaid(t *testing.T) {
 	}
 }
 
-// Whatever a part holds, it is a finding that says so.
 func TestAPartThatIsNoneIsFound(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 2)
@@ -129,10 +117,7 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 		"a member that no bundle has":   {"read-me.exe", []byte("x"), BadMember, `"read-me.exe" is not part`},
 		"a member in a folder above it": {"../x", []byte("x"), BadMember, "not part"},
 	} {
-		m := members{}
-		for n, b := range good {
-			m[n] = b
-		}
+		m := maps.Clone(good)
 		m[c.member] = c.b
 		r := verified(t, m.packed(t), Options{})
 		says := false
@@ -145,23 +130,16 @@ func TestAPartThatIsNoneIsFound(t *testing.T) {
 	}
 }
 
-// A member that is missing, or not as the manifest says, is named.
 func TestAMissingOrDamagedPartIsNamed(t *testing.T) {
-	w := newWorld(t, 1)
-	w.visit("a.test", 2)
-	good := unpacked(t, w.bundle("a.test", w.commit()))
+	_, b := visited(t, 2)
+	good := unpacked(t, b)
 	for name := range good {
 		if name == manifestName {
 			continue
 		}
-		m := members{}
-		var names []string
-		for n, b := range good {
-			if n != name {
-				m[n] = b
-				names = append(names, n)
-			}
-		}
+		m := maps.Clone(good)
+		delete(m, name)
+		names := slices.Collect(maps.Keys(m))
 		if r := verified(t, m.zipped(t, names...), Options{}); r.Counts[BadMember] == 0 && r.Counts[BadCheckpoint] == 0 {
 			t.Errorf("without %s: %+v", name, r.Findings)
 		}
@@ -172,18 +150,12 @@ func TestAMissingOrDamagedPartIsNamed(t *testing.T) {
 	}
 }
 
-// Memory does not grow with what a file claims.
 func TestAHostileBundleIsReadInBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
 	}
-	w := newWorld(t, 1)
-	w.visit("a.test", 2)
-	good := unpacked(t, w.bundle("a.test", w.commit()))
-	m := members{}
-	for n, b := range good {
-		m[n] = b
-	}
+	_, good := visited(t, 2)
+	m := unpacked(t, good)
 	// As many nodes as a bundle of this size may unfold to: none is kept that its lines do not need.
 	var nodes strings.Builder
 	noise := rand.NewChaCha8([32]byte{}) // so that it is no bomb
@@ -196,7 +168,6 @@ func TestAHostileBundleIsReadInBoundedMemory(t *testing.T) {
 	nodes.Reset()
 	b := m.packed(t)
 	clear(m)
-	clear(good)
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -208,7 +179,6 @@ func TestAHostileBundleIsReadInBoundedMemory(t *testing.T) {
 	}
 }
 
-// FuzzVerify reads any members in any file: it ends, and whatever holds has its root in the checkpoint.
 func FuzzVerify(f *testing.F) {
 	w, note, all := forgeries(f)
 	honest := unpacked(f, w.bundle("a.test", note))
@@ -237,11 +207,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzOpen reads any file.
 func FuzzOpen(f *testing.F) {
-	w := newWorld(f, 1)
-	w.visit("a.test", 1)
-	b := w.bundle("a.test", w.commit())
+	w, b := visited(f, 1)
 	f.Add(b)
 	f.Add(b[:len(b)/2])
 	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))

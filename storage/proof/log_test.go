@@ -16,7 +16,6 @@ import (
 	"curtsy/storage/audit/accesslog"
 )
 
-// logged writes what the server of a host would have logged.
 func (w *world) logged(host string) (lines []string) {
 	for _, i := range w.at[host] {
 		l, err := storage.ParseLine(w.lines[i])
@@ -40,7 +39,6 @@ func fileOf(t testing.TB, lines []string) string {
 	return path
 }
 
-// Lines and access log must tell of the same requests: what only one has is named.
 func TestTheAccessLogConfirmsTheLines(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 40)
@@ -66,7 +64,6 @@ func TestTheAccessLogConfirmsTheLines(t *testing.T) {
 	}
 }
 
-// Where lines were taken out, a request without a line may be one of them: that is no accusation.
 func TestRequestsMayBeThoseOfRedactedLines(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 40)
@@ -83,8 +80,6 @@ func TestRequestsMayBeThoseOfRedactedLines(t *testing.T) {
 	}
 }
 
-// A request that was under way when a run was killed may have no line. One before the last line of that run has no such
-// excuse.
 func TestAKillExcusesWhatWasUnderWayAlone(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 200)
@@ -107,23 +102,17 @@ func TestAKillExcusesWhatWasUnderWayAlone(t *testing.T) {
 	}
 }
 
-// A log that cannot be read is an error, and no finding.
 func TestALogThatCannotBeReadIsAnError(t *testing.T) {
-	w := newWorld(t, 1)
-	w.visit("a.test", 1)
-	b := w.bundle("a.test", w.commit())
+	_, b := visited(t, 1)
 	_, err := Verify(t.Context(), strings.NewReader(string(b)), int64(len(b)), Options{Logs: []accesslog.Log{{Path: filepath.Join(t.TempDir(), "none")}}, TempDir: t.TempDir()})
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// The page shows what a host made up as text.
 func TestThePageEscapesWhatTheWebSaid(t *testing.T) {
 	w := newWorld(t, 1)
 	evil := "<script>alert(1)</script>\u202e"
-	body := []byte("User-agent: *\nDisallow: /" + evil + "\n")
-	w.texts[digest(body)] = body
-	w.exchange(storage.Line{URL: "http://a.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: digest(body), Standard: "rfc9309"}, 200, "")
-	w.line(storage.Line{URL: "http://a.test/" + evil, Decision: storage.DecisionDisallow, RobotsLine: 2, RobotsRule: "Disallow: /" + evil, RobotsSHA256: digest(body)})
+	sha := w.robots("a.test", "/robots.txt", "User-agent: *\nDisallow: /"+evil+"\n")
+	w.line(storage.Line{URL: "http://a.test/" + evil, Decision: storage.DecisionDisallow, RobotsLine: 2, RobotsRule: "Disallow: /" + evil, RobotsSHA256: sha})
 	page := string(unpacked(t, w.bundle("a.test", w.commit()))[pageName])
 	if strings.Contains(page, "<script") || strings.Contains(page, "\u202e") || strings.Contains(page, "<img") {
 		t.Error("the page has what a host made up")

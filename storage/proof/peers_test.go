@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program finds a program of others, or skips the test with the reason.
 func program(t testing.TB, name string) string {
 	t.Helper()
 	if testing.Short() {
@@ -30,7 +29,6 @@ func program(t testing.TB, name string) string {
 	return path
 }
 
-// byPython runs docs/verify.py, and returns its exit code and what it said.
 func byPython(t testing.TB, python string, bundle []byte, o Options) (code int, said string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bundle.zip")
@@ -51,8 +49,6 @@ func byPython(t testing.TB, python string, bundle []byte, o Options) (code int, 
 	return 0, string(out)
 }
 
-// The verifier in docs, which shares nothing with this package but the text of docs/reference/ledger.md, and this package come to
-// the same of twenty-six bundles, of which all but seven are forged, or held against a stranger's key.
 func TestPeers_PythonComesToTheSame(t *testing.T) {
 	python := program(t, "python3")
 	w, note, all := forgeries(t)
@@ -84,7 +80,6 @@ func TestPeers_PythonComesToTheSame(t *testing.T) {
 	agree("redacted lines", b, Options{})
 }
 
-// Bundles that two readers could read in two ways, and those of a log whose key was changed.
 func TestPeers_PythonEndsWithTheSameCode(t *testing.T) {
 	python := program(t, "python3")
 	for _, j := range append(ambiguous(t), rotated(t)...) {

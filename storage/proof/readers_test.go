@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +18,6 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// ambiguity makes a bundle that one reader might take for this and another one for that.
 type ambiguity struct {
 	name  string
 	of    string // the host of the bundle
@@ -26,28 +27,16 @@ type ambiguity struct {
 
 func ambiguities(t testing.TB) []ambiguity {
 	in := func(member, old, by string) func(m members) []byte {
-		return func(m members) []byte {
-			t.Helper()
-			require.Truef(t, bytes.Contains(m[member], []byte(old)), "%s has no %q", member, old)
-			m[member] = bytes.Replace(m[member], []byte(old), []byte(by), 1)
-			return m.packed(t)
-		}
+		return func(m members) []byte { m.replace(t, member, old, by); return m.packed(t) }
 	}
 	more := func(member, text string) func(m members) []byte {
-		return func(m members) []byte {
-			m[member] = append(m[member], text...)
-			return m.packed(t)
-		}
+		return func(m members) []byte { m[member] = append(m[member], text...); return m.packed(t) }
 	}
 	ends := func(forge func(m members)) func(m members) []byte { // behind the packing, for manifest and ZIP file
 		return func(m members) []byte {
 			m.packed(t)
 			forge(m)
-			names := make([]string, 0, len(m))
-			for n := range m {
-				names = append(names, n)
-			}
-			return m.zipped(t, names...)
+			return m.zipped(t, slices.Collect(maps.Keys(m))...)
 		}
 	}
 	manifest := func(old, by string) func(m members) []byte {
@@ -135,7 +124,6 @@ type judged struct {
 	code   int
 }
 
-// verify is the exit code of our verifier, and what it found.
 func (j judged) verify(t testing.TB) (int, *Result) {
 	t.Helper()
 	r, err := Verify(t.Context(), bytes.NewReader(j.bundle), int64(len(j.bundle)), j.o)
@@ -160,8 +148,6 @@ func ambiguous(t testing.TB) (all []judged) {
 	return all
 }
 
-// rotated is a bundle of a log whose key was changed: the old key leads to the new one by the marks of the log, and no other
-// key does.
 func rotated(t testing.TB) []judged {
 	w := newWorld(t, 1)
 	w.visit("a.test", 2)
@@ -184,7 +170,6 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// A bundle that two readers could read in two ways is refused.
 func TestNoReaderReadsWhatAnotherDoesNot(t *testing.T) {
 	for _, j := range append(ambiguous(t), rotated(t)...) {
 		if code, r := j.verify(t); code != j.code && (j.code >= 0 || code == 0) {
@@ -193,7 +178,6 @@ func TestNoReaderReadsWhatAnotherDoesNot(t *testing.T) {
 	}
 }
 
-// mappedUpTo2 is a bundle of a.test with so many lines, where the completeness map is of the first two alone, and its world.
 func mappedUpTo2(t testing.TB, lines int) (*world, []byte) {
 	w := newWorld(t, 1)
 	for i := range lines {
@@ -206,7 +190,6 @@ func mappedUpTo2(t testing.TB, lines int) (*world, []byte) {
 	return w, w.bundle("a.test", note)
 }
 
-// Lines that the completeness map is not of are never said to be all: whoever has the key could hide others there.
 func TestAMapOfTheBeginningAloneIsSaid(t *testing.T) {
 	for past, holds := range map[int]bool{30: true, mostPast + 30: false} {
 		w, b := mappedUpTo2(t, past)
@@ -218,11 +201,8 @@ func TestAMapOfTheBeginningAloneIsSaid(t *testing.T) {
 	}
 }
 
-// A page of a version that never was is found, and one of a later version is not said to be checked.
 func TestAPageThatCannotBeCheckedIsSaid(t *testing.T) {
-	w := newWorld(t, 1)
-	w.visit("a.test", 1)
-	honest := w.bundle("a.test", w.commit())
+	_, honest := visited(t, 1)
 	for version, holds := range map[int]bool{-1: false, 0: false, 1: true, pageVersion: false, pageVersion + 1: true} {
 		m := unpacked(t, honest)
 		m[pageName] = []byte("lies")

@@ -12,7 +12,6 @@ import (
 	"curtsy/storage/ledger/tree"
 )
 
-// forget replaces lines by their stubs, and says so in a mark.
 func (w *world) forget(host string, from, to int, reason string) {
 	var entries []string
 	for _, i := range w.at[host][from:to] {
@@ -25,7 +24,6 @@ func (w *world) forget(host string, from, to int, reason string) {
 		w.clock(), quoted(reason), strings.Repeat("0", 64), strings.Join(entries, ",")))
 }
 
-// withoutTwoLines is a bundle where two of seven lines were taken out, and the key of its log.
 func withoutTwoLines(t testing.TB) ([]byte, checkpoint.Key) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 5)
@@ -35,7 +33,6 @@ func withoutTwoLines(t testing.TB) ([]byte, checkpoint.Key) {
 	return w.bundle("a.test", w.commit()), w.signer.Key()
 }
 
-// Lines that were taken out are named as such, with the reason; the rest is proven as before.
 func TestRedactedLinesAreNamed(t *testing.T) {
 	b, key := withoutTwoLines(t)
 	r := verified(t, b, Options{Key: key})
@@ -45,7 +42,6 @@ func TestRedactedLinesAreNamed(t *testing.T) {
 	}
 }
 
-// A line cannot be taken out of a bundle by a mark that stood before it, or one of another line.
 func TestARedactionIsNamedBehindItsLine(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("b.test", 3)

@@ -40,14 +40,12 @@ var large = sync.OnceValues(func() (*world, []byte) {
 
 func largeHost(n int) string { return fmt.Sprintf("name-%04d.test", n) }
 
-// nobody is a testing.TB for what is made once for several tests: it fails by a panic.
 type nobody struct{ testing.TB }
 
 func (nobody) Helper()                  {}
 func (nobody) Context() context.Context { return context.Background() }
 func (nobody) Fatal(args ...any)        { panic(fmt.Sprint(args...)) }
 
-// The bundle of one host of a large crawl has its lines and at most 64 KiB more, as they are packed.
 func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes a ledger of 100,000 lines")
@@ -71,8 +69,6 @@ func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
 	}
 }
 
-// Nothing of another host is in a bundle: no name, no path, no digest of a name, no digest of its robots.txt, none of its
-// entry hashes.
 func TestABundleNamesNobodyElse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes a ledger of 100,000 lines")
@@ -122,7 +118,6 @@ func TestABundleNamesNobodyElse(t *testing.T) {
 	}
 }
 
-// The time of a line does not depend on the number of robots.txt files that a host has had.
 func TestManyTextsAreCounted(t *testing.T) {
 	s := newSummary()
 	for i := range 2 * maxTexts {

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A bundle proves the lines of its host, at the level of the keys that are known.
 func TestABundleProvesTheLinesOfItsHost(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 5)
@@ -38,7 +37,6 @@ func TestABundleProvesTheLinesOfItsHost(t *testing.T) {
 	}
 }
 
-// A host that was never met has a proof of that.
 func TestAnAbsentHostIsProvenAbsent(t *testing.T) {
 	w := newWorld(t, 1)
 	for _, h := range []string{"a.test", "b.test", "c.test", "d.test"} {
@@ -61,8 +59,7 @@ func TestAnAbsentHostIsProvenAbsent(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the page of this version in testdata anew")
 
-// Verify compares pages of its own version byte for byte. A page that changes so needs another pageVersion: else bundles of
-// before are said to have a forged one.
+// A change of the page needs another pageVersion: else older bundles seem forged.
 func TestThePageOfAVersionStaysAsItIs(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 3)

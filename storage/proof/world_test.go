@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -81,7 +80,6 @@ func (w *world) add(line []byte) int64 {
 	return index
 }
 
-// ReadHashes implements tlog.HashReader.
 func (w *world) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	var all []tlog.Hash
 	for _, i := range indexes {
@@ -92,7 +90,6 @@ func (w *world) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 func (w *world) mark(line string) int64 { return w.add([]byte(line)) }
 
-// line adds a decision, with a salt as ledgers have it.
 func (w *world) line(l storage.Line) int64 {
 	w.now = w.now.Add(time.Second)
 	if l.Time.IsZero() {
@@ -111,7 +108,6 @@ func (w *world) line(l storage.Line) int64 {
 	return index
 }
 
-// exchange adds the line of an exchange, with its heads.
 func (w *world) exchange(l storage.Line, status int, answer string) int64 {
 	_, path, _ := strings.Cut(strings.SplitN(l.URL, "://", 2)[1], "/")
 	h := Head{
@@ -132,21 +128,16 @@ func (w *world) exchange(l storage.Line, status int, answer string) int64 {
 
 const testRobots = "User-agent: *\nDisallow: /private/\nCrawl-delay: 1\n"
 
-// visit adds a whole visit of a host: its robots.txt, n pages, and a URL that is not asked for.
-func (w *world) visit(host string, n int) {
-	body := []byte(testRobots + "# " + host + "\n")
-	sum := sha256.Sum256(body)
-	sha := hex.EncodeToString(sum[:])
-	w.texts[sha] = body
-	w.exchange(storage.Line{URL: "http://" + host + "/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sha, Standard: "rfc9309"}, 200, "")
+func (w *world) visit(host string, n int) (sha string) {
+	sha = w.robots(host, "/robots.txt", testRobots+"# "+host+"\n")
 	w.line(storage.Line{URL: "http://" + host + "/private/x", Decision: storage.DecisionDisallow, Reason: "disallow rule", RobotsLine: 2,
 		RobotsRule: "Disallow: /private/", RobotsGroup: "*", RobotsSHA256: sha, Standard: "rfc9309", Outcome: storage.OutcomeDisallowed, Kind: storage.KindLink})
 	for i := range n {
 		w.page(host, fmt.Sprintf("/p/%d?q=<%d>", i, i), sha)
 	}
+	return sha
 }
 
-// robots adds an exchange for a text that is read as robots.txt, and returns its digest.
 func (w *world) robots(host, path, body string) string {
 	sha := digest([]byte(body))
 	w.texts[sha] = []byte(body)
@@ -159,7 +150,6 @@ func (w *world) page(host, path, sha string) int64 {
 		RobotsSHA256: sha, Standard: "rfc9309", Outcome: storage.OutcomeFetched}, 200, "")
 }
 
-// commit adds the mark of the map, and returns the note of the checkpoint that ends in it.
 func (w *world) commit() []byte {
 	w.t.Helper()
 	w.sorted = w.sorted[:0]
@@ -167,7 +157,7 @@ func (w *world) commit() []byte {
 		w.sorted = append(w.sorted, *e)
 	}
 	slices.SortFunc(w.sorted, hostmap.Compare)
-	root, n, err := hostmap.Root(w.seq())
+	root, n, err := hostmap.Root(hostmap.Each(w.sorted))
 	require.NoError(w.t, err)
 	w.mark(fmt.Sprintf(`{"mark":"hosts","time":"%s","size":%d,"hosts":%d,"root":"%s"}`, w.clock(), len(w.lines), n, root))
 	b, err := w.signer.Sign(w.head())
@@ -179,19 +169,8 @@ func (w *world) head() checkpoint.Checkpoint {
 	return checkpoint.Checkpoint{Origin: w.origin, Size: int64(len(w.lines)), Root: w.growing.Root()}
 }
 
-func (w *world) seq() iter.Seq2[hostmap.Entry, error] {
-	return func(yield func(hostmap.Entry, error) bool) {
-		for _, e := range w.sorted {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
-// source is what a bundle of a host is made of.
 func (w *world) source(host string, note []byte) Source {
-	s := Source{Host: host, Software: "curtsy/0.1.0", Checkpoint: note, Hashes: w, Hosts: w.seq()}
+	s := Source{Host: host, Software: "curtsy/0.1.0", Checkpoint: note, Hashes: w, Hosts: hostmap.Each(w.sorted)}
 	for i, line := range w.lines {
 		if ledger.IsMark(line) {
 			s.Marks = append(s.Marks, Row{int64(i), line})
@@ -218,13 +197,19 @@ func (w *world) source(host string, note []byte) Source {
 func (w *world) bundle(host string, note []byte) []byte {
 	w.t.Helper()
 	var b bytes.Buffer
-	if _, err := Make(w.t.Context(), &b, w.source(host, note)); err != nil {
-		w.t.Fatal(err)
-	}
+	_, err := Make(w.t.Context(), &b, w.source(host, note))
+	require.NoError(w.t, err)
 	return b.Bytes()
 }
 
-// cosigned adds the cosignature of a witness.
+// visited is a world in which a.test was visited, and the bundle of that host.
+func visited(t testing.TB, pages int) (*world, []byte) {
+	t.Helper()
+	w := newWorld(t, 1)
+	w.visit("a.test", pages)
+	return w, w.bundle("a.test", w.commit())
+}
+
 func cosigned(t testing.TB, note []byte, witness *checkpoint.Signer) []byte {
 	t.Helper()
 	n, err := checkpoint.Parse(note)
@@ -236,8 +221,13 @@ func cosigned(t testing.TB, note []byte, witness *checkpoint.Signer) []byte {
 	return n.Marshal()
 }
 
-// members are those of a bundle.
 type members map[string][]byte
+
+func (m members) replace(t testing.TB, member, old, by string) {
+	t.Helper()
+	require.Truef(t, bytes.Contains(m[member], []byte(old)), "%s has no %q", member, old)
+	m[member] = bytes.Replace(m[member], []byte(old), []byte(by), 1)
+}
 
 func unpacked(t testing.TB, bundle []byte) members {
 	t.Helper()
@@ -247,9 +237,8 @@ func unpacked(t testing.TB, bundle []byte) members {
 	for _, f := range z.File {
 		r, err := f.Open()
 		require.NoError(t, err)
-		if all[f.Name], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
+		all[f.Name], err = io.ReadAll(r)
+		require.NoError(t, err)
 	}
 	return all
 }
@@ -284,9 +273,8 @@ func (m members) zipped(t testing.TB, names ...string) []byte {
 	for _, name := range names {
 		f, err := z.Create(name)
 		require.NoError(t, err)
-		if _, err := f.Write(m[name]); err != nil {
-			t.Fatal(err)
-		}
+		_, err = f.Write(m[name])
+		require.NoError(t, err)
 	}
 	require.NoError(t, z.Close())
 	return out.Bytes()

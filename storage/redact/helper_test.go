@@ -34,7 +34,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// page is an exchange of a crawl that tests make.
 type page struct {
 	url, body string
 	decision  storage.Decision // allow unless it is said
@@ -50,7 +49,6 @@ func secret(url string) string {
 // shop is a crawl of three hosts: pages, robots.txt, one page that repeats another, and refusals.
 func shop() (pages []page, refused []string) { return shopOf(6) }
 
-// shopOf is shop with n pages a host.
 func shopOf(n int) (pages []page, refused []string) {
 	for _, host := range []string{"a.test", "b.test", "sub.a.test"} {
 		pages = append(pages, page{url: "http://" + host + "/robots.txt", body: "User-agent: *\nDisallow: /no/\n# " + host, decision: storage.DecisionRobots})
@@ -71,7 +69,6 @@ func signer(t testing.TB) *checkpoint.Signer {
 	return s
 }
 
-// crawled makes a crawl directory of several segments of each kind.
 func crawled(t testing.TB, pages []page, refused []string) string {
 	t.Helper()
 	ctx, dir := context.Background(), t.TempDir()
@@ -122,12 +119,10 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 	return dir
 }
 
-// subject covers the URLs that begin so.
 func subject(prefix string) Subject {
 	return Subject{Text: prefix, Covers: func(url string) bool { return strings.HasPrefix(url, prefix) }}
 }
 
-// files are all files of a directory, by their names.
 func files(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -143,7 +138,6 @@ func files(t testing.TB, dir string) map[string][]byte {
 	return all
 }
 
-// unfolded is a file without its compression.
 func unfolded(t testing.TB, name string, b []byte) []byte {
 	t.Helper()
 	var r io.Reader = bytes.NewReader(b)
@@ -165,7 +159,6 @@ func unfolded(t testing.TB, name string, b []byte) []byte {
 	return b
 }
 
-// holding are the files of a directory that hold a text, decompressed.
 func holding(t testing.TB, dir, text string) (names []string) {
 	t.Helper()
 	for name, b := range files(t, dir) {
@@ -177,13 +170,11 @@ func holding(t testing.TB, dir, text string) (names []string) {
 	return names
 }
 
-// member is a record as it stands in its file.
 type member struct {
 	*warc.Record
 	raw, block []byte
 }
 
-// members are the records of an archive in their order.
 func members(t testing.TB, dir string) (all []member) {
 	t.Helper()
 	names, err := segments(dir)
@@ -208,7 +199,6 @@ func members(t testing.TB, dir string) (all []member) {
 	return all
 }
 
-// entries are the lines of a ledger in their order.
 func entries(t testing.TB, dir string) (all []ledger.Entry) {
 	t.Helper()
 	for e, err := range ledger.Scan(filepath.Join(dir, ledgerDir)) {
@@ -220,7 +210,6 @@ func entries(t testing.TB, dir string) (all []ledger.Entry) {
 	return all
 }
 
-// sound fails unless archive, index and ledger of a directory are in order, and the files are those that marks name.
 func sound(t *testing.T, dir string) {
 	t.Helper()
 	names, err := segments(dir)
@@ -258,7 +247,6 @@ func sound(t *testing.T, dir string) {
 	}
 }
 
-// forget is Prepare and Finish.
 func forget(t *testing.T, r Request) *Journal {
 	t.Helper()
 	j, err := Prepare(t.Context(), r)
@@ -267,7 +255,6 @@ func forget(t *testing.T, r Request) *Journal {
 	return j
 }
 
-// hands opens the ledger as a crawl does.
 func hands(t testing.TB, dir string) Hands {
 	return Hands{Ledger: func() (*ledger.Writer, error) {
 		return ledger.Open(ledger.Options{Dir: filepath.Join(dir, ledgerDir), Signer: signer(t), Software: "curtsy/0"})

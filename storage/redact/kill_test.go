@@ -30,9 +30,7 @@ func dying(dir string, left int) (d *disk, steps *[]string) {
 	}}, steps
 }
 
-// TestKilledAtEveryStep: wherever forgetting is killed, and wherever the next try to finish it is, the directory is in
-// the end as it was, or everything is forgotten and all is in order. Before the journal it is the one, after it the
-// other.
+// Before the journal everything stays as it was, and after it everything is forgotten.
 func TestKilledAtEveryStep(t *testing.T) {
 	pages, refused := shopOf(2)
 	template := crawled(t, pages, refused)
@@ -89,7 +87,6 @@ func finishOn(t *testing.T, d *disk, j *Journal) error {
 	return j.finish(t.Context(), d, hands(t, d.dir))
 }
 
-// inTheEnd fails unless everything is forgotten, nothing is left of forgetting, and all is in order.
 func inTheEnd(t *testing.T, what, dir string, was map[string][]byte) {
 	t.Helper()
 	sound(t, dir)
@@ -112,8 +109,6 @@ func isTile(name string) bool {
 	return len(name) > 12 && name[:12] == "ledger/tile/" || name == "ledger/000000.jsonl"
 }
 
-// A kill between mark and checkpoint leaves a mark that nothing has committed to: the next try writes no second one,
-// and the checkpoint.
 func TestAMarkIsWrittenOnce(t *testing.T) {
 	pages, refused := shop()
 	dir := crawled(t, pages, refused)
@@ -137,7 +132,6 @@ func TestAMarkIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// A journal is no secret door: whoever hands over a directory may have written it, and no name in it leads elsewhere.
 func TestAJournalLeadsNowhereElse(t *testing.T) {
 	good := Journal{Format: journalFormat, Subject: "a.test", Extent: ledger.ExtentAll, Salt: "00", Digest: Digest("00", "a.test")}
 	bad := map[string]func(j *Journal){
@@ -171,7 +165,6 @@ func TestAJournalLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-// A journal whose prepared files are gone, or not those that it names, changes nothing.
 func TestWhatIsPreparedMustBeThere(t *testing.T) {
 	pages, refused := shop()
 	for _, damage := range []func(path string) error{
@@ -188,7 +181,6 @@ func TestWhatIsPreparedMustBeThere(t *testing.T) {
 	}
 }
 
-// A folder of what is prepared that is a link leads nowhere: nothing is taken from there.
 func TestWhatIsPreparedIsNoLink(t *testing.T) {
 	pages, refused := shopOf(2)
 	dir := crawled(t, pages, refused)
@@ -202,7 +194,6 @@ func TestWhatIsPreparedIsNoLink(t *testing.T) {
 	assert.ErrorIs(t, j.Finish(t.Context(), dir, hands(t, dir)), durable.ErrForeign)
 }
 
-// FuzzJournal: a journal from anybody is refused, or names only what is its own.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"format":1,"extent":"all","salt":"","subject":"","subject_sha256":"01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b"}`))
 	f.Add([]byte(`{"format":1,"files":[{"name":"../x"}],"remove":["/"]}`))

@@ -20,11 +20,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// extents are both, for tests of either.
 var extents = map[bool]string{false: ledger.ExtentBodies, true: ledger.ExtentAll}
 
-// Whatever is forgotten, everything else stays octet for octet; nothing of the subject's bodies is found in any file;
-// and with everything its URLs are found only where others say them.
 func TestWhateverIsForgottenAllElseStays(t *testing.T) {
 	pages, refused := shop()
 	rng := rand.New(rand.NewPCG(15, 3))
@@ -49,7 +46,6 @@ func TestWhateverIsForgottenAllElseStays(t *testing.T) {
 	}
 }
 
-// forgottenAlone forgets, and compares what was with what is.
 func forgottenAlone(t *testing.T, dir string, r Request) {
 	t.Helper()
 	was, wasLines, wasFiles := members(t, dir), entries(t, dir), files(t, dir)
@@ -120,7 +116,6 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 	}
 }
 
-// coversLine reports whether a line of a record of refusals is of a URL that is covered.
 func coversLine(s Subject, line string) bool {
 	for l, err := range warc.ParseRefusals(strings.NewReader(line)) {
 		return err == nil && s.Covers(l.URL)
@@ -128,8 +123,6 @@ func coversLine(s Subject, line string) bool {
 	return false
 }
 
-// The three kinds of subjects, and a domain: a URL, the part of a host, a host; of a host robots.txt stays unless
-// everything goes, and a host of which all lines went has no name in the map of hosts.
 func TestURLPartAndHost(t *testing.T) {
 	pages, refused := shop()
 	for _, prefix := range []string{"http://a.test/x/0", "http://a.test/y/", "http://a.test/", "http://b.test/"} {
@@ -159,8 +152,6 @@ func TestURLPartAndHost(t *testing.T) {
 	}
 }
 
-// robots.txt is what a crawl was bound by: it goes with everything of its host, and else stays as it was, lines and
-// all.
 func TestRobotsGoesWithAllOfItsHostOnly(t *testing.T) {
 	pages, refused := shop()
 	for _, c := range []struct {
@@ -188,7 +179,6 @@ func TestRobotsGoesWithAllOfItsHostOnly(t *testing.T) {
 	}
 }
 
-// A robots.txt that another host redirected to is that of the other host, and stays when this one is forgotten.
 func TestTheRobotsOfAnotherHostStays(t *testing.T) {
 	pages, refused := shop()
 	pages = append(pages, page{"http://a.test/rules", "User-agent: *\n# of b.test", storage.DecisionRobots, "http://b.test/robots.txt"})
@@ -204,8 +194,6 @@ func TestTheRobotsOfAnotherHostStays(t *testing.T) {
 	sound(t, dir)
 }
 
-// What another host answered for the robots.txt of this one, which redirected there, goes with all of this one: it is its
-// robots.txt. A robots.txt of the other host stays, for that is bound by it, too.
 func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
 	for _, c := range []struct {
 		host, all bool
@@ -243,8 +231,6 @@ func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
 	}
 }
 
-// A redirect of a robots.txt that was not followed, for its target had opted out, is told in the archive and in the ledger. It
-// goes from both, or from none.
 func TestARefusedRedirectGoesFromBothOrNone(t *testing.T) {
 	for _, host := range []string{"http://a.test/", "http://b.test/"} {
 		for _, whole := range []bool{false, true} {
@@ -277,7 +263,6 @@ func TestARefusedRedirectGoesFromBothOrNone(t *testing.T) {
 	}
 }
 
-// A body that another URL repeats goes for both, and one that it repeats itself stays with the other: both are counted.
 func TestRepeatsAreCounted(t *testing.T) {
 	pages, refused := shop()
 	dir := crawled(t, pages, refused)
@@ -291,7 +276,6 @@ func TestRepeatsAreCounted(t *testing.T) {
 	}
 }
 
-// The second time there is nothing to do, and the directory stays as it is; so it does where there never was anything.
 func TestTwiceIsOnce(t *testing.T) {
 	pages, refused := shop()
 	for _, all := range []bool{false, true} {
@@ -320,7 +304,6 @@ func TestTwiceIsOnce(t *testing.T) {
 	}
 }
 
-// A damaged segment is refused, whole: nobody knows what stands behind the damage.
 func TestADamagedArchiveIsRefused(t *testing.T) {
 	pages, refused := shop()
 	dir := crawled(t, pages, refused)
@@ -337,7 +320,6 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 	assert.True(t, maps.EqualFunc(files(t, dir), was, bytes.Equal), "it changed something")
 }
 
-// What may hold copies goes: tails put aside, spools, what a report says.
 func TestCopiesGo(t *testing.T) {
 	pages, refused := shop()
 	dir := crawled(t, pages, refused)

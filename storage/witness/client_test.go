@@ -76,7 +76,6 @@ func TestAClientLearnsWhatTheWitnessHas(t *testing.T) {
 	}
 }
 
-// Answers come from anybody, too.
 func TestAClientBearsAnyAnswer(t *testing.T) {
 	op := signer(t, 1)
 	n := note(t, newHistory(t, "o", 9, 9, 0).checkpoint(9), op)

@@ -11,7 +11,6 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// signer is the n-th operator.
 func signer(t testing.TB, n byte) *checkpoint.Signer {
 	t.Helper()
 	s, err := checkpoint.NewSigner(bytes.Repeat([]byte{n}, 32))
@@ -19,7 +18,6 @@ func signer(t testing.TB, n byte) *checkpoint.Signer {
 	return s
 }
 
-// history is a log as one of its operator's stories has it.
 type history struct {
 	origin string
 	hashes []tlog.Hash // as tlog stores them
@@ -45,7 +43,6 @@ func newHistory(t testing.TB, origin string, n, fork int, variant uint64) *histo
 	return h
 }
 
-// ReadHashes implements tlog.HashReader.
 func (h *history) ReadHashes(indexes []int64) (all []tlog.Hash, err error) {
 	for _, i := range indexes {
 		all = append(all, h.hashes[i])
@@ -67,7 +64,6 @@ func (h *history) checkpoint(size int) checkpoint.Checkpoint {
 	return checkpoint.Checkpoint{Origin: h.origin, Size: int64(size), Root: h.roots[size]}
 }
 
-// note is a checkpoint signed by s; nil for by nobody.
 func note(t testing.TB, c checkpoint.Checkpoint, s *checkpoint.Signer) *checkpoint.Note {
 	t.Helper()
 	b, err := s.Sign(c)

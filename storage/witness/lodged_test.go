@@ -15,7 +15,6 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// lodged is the folder of a ledger that has nothing but checkpoints of a history.
 func lodged(t *testing.T, h *history, by *checkpoint.Signer, sizes ...int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -96,7 +95,7 @@ func TestACosignatureIsKeptInTheStoredNote(t *testing.T) {
 	assert.Equal(t, before, read(t, latest).Marshal(), "it was changed")
 }
 
-// The first cosignature of a witness stays: it proves more than a later one.
+// It proves more than a later one.
 func TestTheEarlierCosignatureStays(t *testing.T) {
 	op, w := signer(t, 1), witnessSigner(t, "w.test")
 	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
@@ -114,7 +113,6 @@ func TestTheEarlierCosignatureStays(t *testing.T) {
 	}
 }
 
-// Several commands keep cosignatures at one time, and none is lost.
 func TestCosignaturesOfOneTimeAreAllKept(t *testing.T) {
 	op := signer(t, 1)
 	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
@@ -139,7 +137,6 @@ func TestCosignaturesOfOneTimeAreAllKept(t *testing.T) {
 	}
 }
 
-// While a cosignature of one checkpoint is kept, the crawl makes another: the latest stays the latest.
 func TestTheLatestStaysTheLatest(t *testing.T) {
 	op := signer(t, 1)
 	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)

@@ -7,7 +7,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// view is what somebody shows of a history; with entries or without.
 func view(t *testing.T, h *history, size int, entries bool) View {
 	v := View{Note: note(t, h.checkpoint(size), nil)}
 	if entries {

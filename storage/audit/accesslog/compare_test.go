@@ -23,7 +23,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// TestLogAndArchiveTellTheSame: what one has and the other has not is named, and nothing else.
 func TestLogAndArchiveTellTheSame(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(s float64) time.Time { return noon.Add(time.Duration(s * float64(time.Second))) }
@@ -115,7 +114,6 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 	}
 }
 
-// A log without a HOST is of the only host, with its default ports.
 func TestCompare_LogWithoutHost(t *testing.T) {
 	for _, c := range []struct {
 		urls []string
@@ -144,8 +142,6 @@ func TestAFileThatIsNoLogIsSaid(t *testing.T) {
 	}
 }
 
-// TestAsManyAgreeAsCan: on random accounts of one URL, with answers that were cut off among them, the pairs are as many as
-// a search through all matchings finds.
 func TestAsManyAgreeAsCan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -219,7 +215,6 @@ func TestProductsAreNamedWhole(t *testing.T) {
 
 const ourAgent = "curtsy/1 (+https://o.example)"
 
-// asked is an exchange as an honest archive of this crawler has it.
 func asked(url string, began time.Time, took time.Duration, status int) *evidence.Exchange {
 	authority := strings.Join(strings.SplitN(url, "/", 4)[:3], "/")
 	return &evidence.Exchange{
@@ -229,12 +224,10 @@ func asked(url string, began time.Time, took time.Duration, status int) *evidenc
 	}
 }
 
-// logged is the line of an exchange as nginx writes it: at its end.
 func logged(e *evidence.Exchange, agent string) string {
 	return fmt.Sprintf(`192.0.2.9 - - [%s] "GET %s HTTP/1.1" %d 5 "-" %q`, e.End().Format(timeForm), e.Target, e.Status, agent) + "\n"
 }
 
-// witnessed shows exchanges to a witness and returns what it found.
 func witnessed(t testing.TB, w audit.Witness, es ...*evidence.Exchange) (*audit.Result, []finding.Finding) {
 	t.Helper()
 	var found []finding.Finding
@@ -268,8 +261,7 @@ func codesOf(found []finding.Finding) string {
 	return strings.Join(all, " ")
 }
 
-// TestARequestLineThatTheServerCutAccusesNobody: these lines are those that nginx 1.22 wrote for such requests. It writes
-// what it has read of a request line that is longer than its buffer, nothing of one that it cannot read, and in JSON
+// nginx 1.22 wrote these lines: the part of an overlong request line in its buffer, nothing of an invalid one, and in JSON
 // ($request_uri, $host) less than that.
 func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -340,8 +332,6 @@ func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 	}
 }
 
-// TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard: a server that answers before it reads header fields knows no
-// agent; in any other line, one that is missing was not sent.
 func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
 	for line, want := range map[string]int64{
 		`192.0.2.9 - - [01/Mar/2026:12:00:20 +0000] "GET /n%zz1 HTTP/1.1" 400 157 "-" "-"`: 0,
@@ -363,7 +353,6 @@ func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
 	}
 }
 
-// TestALogAloneHoldsNoRulesAgainstARequestThatWasCut: nobody knows which page it was to be.
 func TestALogAloneHoldsNoRulesAgainstARequestThatWasCut(t *testing.T) {
 	const agent = `"curtsy/1"`
 	text := `192.0.2.9 - - [01/Mar/2026:12:00:00 +0000] "GET /robots.txt HTTP/1.1" 200 5 "-" ` + agent + "\n"
@@ -380,7 +369,6 @@ func TestALogAloneHoldsNoRulesAgainstARequestThatWasCut(t *testing.T) {
 	}
 }
 
-// twoHosts is a crawl of two hosts whose server writes one log, as nginx's packaged configuration has it.
 func twoHosts() (es []*evidence.Exchange, log []string) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, path := range []string{"/robots.txt", "/1", "/2", "/3", "/4", "/5"} {
@@ -392,8 +380,6 @@ func twoHosts() (es []*evidence.Exchange, log []string) {
 	return es, log
 }
 
-// TestALogThatHostsShareAccusesNobody: a file that is named for several hosts is the log of all of them, and it is still
-// held against the archive of each.
 func TestALogThatHostsShareAccusesNobody(t *testing.T) {
 	es, log := twoHosts()
 	one := strings.Replace(log[4], "/2 ", "/secret ", 1)
@@ -445,8 +431,6 @@ func TestALogThatHostsShareAccusesNobody(t *testing.T) {
 	}
 }
 
-// TestALogOfOneHostIsNotTakenForAShared: whoever names a log for one host is believed, and told what to do if the lines
-// are those of another.
 func TestALogOfOneHostIsNotTakenForAShared(t *testing.T) {
 	es, log := twoHosts()
 	_, found := witnessed(t, Compare(Options{TempDir: t.TempDir(), Logs: []Log{{Host: "a.test", Path: logFile(t, strings.Join(log, ""))}}}), es...)
@@ -455,7 +439,6 @@ func TestALogOfOneHostIsNotTakenForAShared(t *testing.T) {
 	}
 }
 
-// TestManyHostsShareALog: more than fit into what is kept of an exchange.
 func TestManyHostsShareALog(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o, text := Options{TempDir: t.TempDir()}, ""
@@ -473,8 +456,6 @@ func TestManyHostsShareALog(t *testing.T) {
 	}
 }
 
-// TestAPartOfACrawlIsHeldByEachHost: an archive that may be a part of a crawl tells of each host from its first exchange
-// to its last. A line that may be of a host outside of that time accuses nobody.
 func TestAPartOfACrawlIsHeldByEachHost(t *testing.T) {
 	es, log := twoHosts()
 	later := strings.Replace(log[8], "/4 ", "/later ", 1) // behind what the archive tells of a.test, amid b.test

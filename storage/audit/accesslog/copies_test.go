@@ -27,9 +27,6 @@ func aDay() (es []*evidence.Exchange, log []string) {
 	return es, log
 }
 
-// TestLinesThatOverlapCountOnce: what stands in several files of a log, because one is a copy of a part of the other, was
-// asked for once; what stands in one file twice was asked for twice. What is missing
-// from overlapping files is missing, though both reach over other times.
 func TestLinesThatOverlapCountOnce(t *testing.T) {
 	es, log := aDay()
 	cut := func(from, to int) []string { return slices.Clone(log[from:to]) }
@@ -78,8 +75,6 @@ func TestLinesThatOverlapCountOnce(t *testing.T) {
 	}
 }
 
-// TestALineThatTwoFilesMayShareAccusesNobody: a file that ends with the line with which the next one begins may overlap it,
-// or the server wrote the line twice.
 func TestALineThatTwoFilesMayShareAccusesNobody(t *testing.T) {
 	es, log := aDay()
 	es = slices.Insert(es, 30, es[30])
@@ -92,7 +87,6 @@ func TestALineThatTwoFilesMayShareAccusesNobody(t *testing.T) {
 	}
 }
 
-// TestALogAloneThatOverlapsIsJudgedOnce: two copies of a line are no pause of nothing.
 func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
 	_, log := aDay()
 	for name, c := range map[string]struct {

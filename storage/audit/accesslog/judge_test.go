@@ -21,7 +21,6 @@ import (
 
 const botRobots = "User-agent: otherbot\nDisallow: /no\nCrawl-delay: 2\n\nUser-agent: *\nDisallow: /\n"
 
-// told are lines of a log, each at so many seconds after noon.
 type told struct {
 	at     float64
 	target string
@@ -51,7 +50,6 @@ func text(lines ...told) string {
 	return b.String()
 }
 
-// judged judges a log by botRobots.
 func judged(t *testing.T, log string, change func(*JudgeOptions)) *audit.Result {
 	t.Helper()
 	robots := filepath.Join(t.TempDir(), "robots.txt")
@@ -65,7 +63,6 @@ func judged(t *testing.T, log string, change func(*JudgeOptions)) *audit.Result 
 	return r
 }
 
-// TestALogAloneIsJudged: what a log shows is a violation, and what it may hide is not.
 func TestALogAloneIsJudged(t *testing.T) {
 	const other = "Mozilla/5.0"
 	yesterday := told{at: -90_000, target: "/", status: 200, agent: other, client: "198.51.100.7"}
@@ -130,8 +127,6 @@ func TestALogAloneIsJudged(t *testing.T) {
 	}
 }
 
-// TestPoliteCrawlersAreNotAccusedByALogAlone: whatever part of a log is given, in however many files, some lost, and
-// whether its seconds are those of beginnings or of ends.
 func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
 	robots := filepath.Join(t.TempDir(), "robots.txt")
 	require.NoError(t, os.WriteFile(robots, []byte("User-agent: curtsy\nCrawl-delay: 1\nDisallow: /no\n"), 0o600))
@@ -150,7 +145,6 @@ func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
 	}
 }
 
-// TestLogAlone_NamesTheRobotsThatDecided: a logged 404 decides before the given file, and the result says so.
 func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
 	t.Parallel()
 	const before = "robots.txt of the host of the log: "

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadsBothFormats: what Apache and nginx write is read: https://httpd.apache.org/docs/2.4/logs.html and
-// https://nginx.org/en/docs/http/ngx_http_log_module.html.
+// https://httpd.apache.org/docs/2.4/logs.html and https://nginx.org/en/docs/http/ngx_http_log_module.html
 func TestReadsBothFormats(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -81,7 +80,6 @@ func TestLinesThatAreNoneAreNamed(t *testing.T) {
 	}
 }
 
-// TestALogIsReadToItsEnd: a line that cannot be read, be it ever so long, hides none of the others.
 func TestALogIsReadToItsEnd(t *testing.T) {
 	good := `192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /%d HTTP/1.1" 200 1`
 	text := fmt.Sprintf(good, 1) + "\r\n\nrubbish\n" + strings.Repeat("x", 3*maxLine) + "\n" + fmt.Sprintf(good, 2)
@@ -111,7 +109,6 @@ func TestClientsByAddress(t *testing.T) {
 	}
 }
 
-// FuzzParseLine: what was read and is written again, with everything escaped that may be, is read as the same.
 func FuzzParseLine(f *testing.F) {
 	f.Add(`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /\"q\\\x41 HTTP/1.1" 200 1 "-" "a \"b\""`)
 	f.Add(`- - - [01/Mar/2026:12:00:00 +0000] "GET /q TTP/1.1" 200 -`)
@@ -143,7 +140,6 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
-// quoted writes every octet but letters and digits as \xHH.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -176,7 +172,6 @@ func zstandard(t testing.TB, text string) string {
 	return string(z.EncodeAll([]byte(text), nil))
 }
 
-// readAll tells what each found: targets, line numbers of what cannot be read, and the error.
 func readAll(t *testing.T, path, stdin string) string {
 	t.Helper()
 	var got []string
@@ -190,7 +185,6 @@ func readAll(t *testing.T, path, stdin string) string {
 	return strings.Join(got, ", ")
 }
 
-// TestLogsAreReadHoweverTheyAreKept: plain, compressed by rotation, in several members, from standard input, and torn.
 func TestLogsAreReadHoweverTheyAreKept(t *testing.T) {
 	line := func(n int) string {
 		return fmt.Sprintf("192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] \"GET /%d HTTP/1.1\" 200 1\n", n)
@@ -230,7 +224,6 @@ func TestLogsAreReadHoweverTheyAreKept(t *testing.T) {
 	assert.Equal(t, "error: it is a folder: name the files in it", readAll(t, t.TempDir(), ""))
 }
 
-// TestJSONLinesAreRead: nginx's variables and Caddy's objects; what lacks a time, a request or a status is named.
 func TestJSONLinesAreRead(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	want := line{remote: "192.0.2.1", time: noon, method: "GET", target: "/a?b", status: 200, agent: "curtsy/1", combined: true}

@@ -18,19 +18,16 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// written is a line of a log, with the instant at which the server wrote it.
 type written struct {
 	at   time.Time
 	text string
 	of   int // the exchange, or -1 for another client
 }
 
-// unheardStatuses are those with which servers answer before they have read the header fields.
 var unheardStatuses = []int{400, 408, 414, 431, 494}
 
-// crawlAndLog makes an honest crawl of one host and the log of its server: one exchange at a time, some slow, some cut off
-// or without an answer, some URLs asked for again; the server's clock differs by skew, and it stamps the beginning or the
-// end of each request; other clients are there, too, and take as long as they like.
+// crawlAndLog makes an honest crawl of one host, one exchange at a time, some slow, cut or unanswered, and the log of its
+// server, which differs by skew and stamps begins or ends, with other clients in it.
 func crawlAndLog(rng *rand.Rand, skew time.Duration, n, urls int) ([]*evidence.Exchange, []written) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(rng.IntN(1e9)))
 	begun := now
@@ -93,7 +90,6 @@ func crawlAndLog(rng *rand.Rand, skew time.Duration, n, urls int) ([]*evidence.E
 	return es, log
 }
 
-// rotated writes a log as several files, one after the other, of which some may be lost.
 func rotated(t *testing.T, rng *rand.Rand, log []written, lose bool) []Log {
 	t.Helper()
 	dir := t.TempDir()
@@ -128,8 +124,6 @@ func trials(n int) int {
 	return n
 }
 
-// TestHonestCrawlsAreNotAccusedWhereverTheLogBegins: any contiguous part of a log, in any number of files, some of them
-// lost, and any contiguous part of the archive, accuses nobody; and each exchange is accounted for.
 func TestHonestCrawlsAreNotAccusedWhereverTheLogBegins(t *testing.T) {
 	agreed, uncovered := int64(0), int64(0)
 	for seed := range trials(300) {
@@ -164,8 +158,6 @@ func TestHonestCrawlsAreNotAccusedWhereverTheLogBegins(t *testing.T) {
 	}
 }
 
-// TestWhatAWholeLogLacksIsFound: a line that is taken out of a whole log, or out of the archive, is found, unless it is
-// near the ends of what the crawler did with the host.
 func TestWhatAWholeLogLacksIsFound(t *testing.T) {
 	tried := 0
 	for seed := range trials(200) {

@@ -16,11 +16,9 @@ import (
 	"curtsy/storage/audit"
 )
 
-// provable are the clauses that an archive can show to be kept.
 const provable = "rep x-robots-tag identifiable unique-name description-url back-out response-time visit-log " +
 	"one-at-a-time speed re-crawl loops access get caching https"
 
-// hidden are those that it never can.
 const hidden = "owner-purpose off-hours scripts ranges ranges-current ranges-linked ranges-found page data-use contact " +
 	"example verifying exemption reachable"
 
@@ -37,14 +35,12 @@ func TestAPoliteCrawlKeepsWhatCanBeShown(t *testing.T) {
 	}
 }
 
-// An archive in which nothing happened shows nothing: no clause is kept by default.
 func TestAnArchiveWithoutExchangesProvesNothing(t *testing.T) {
 	if r := judge(t, nil); r.Unknown != len(Clauses()) {
 		t.Errorf("kept %q, broken %q", r.in(Kept), r.in(Broken))
 	}
 }
 
-// Without requests, an archive does not tell who asked, how, and with what.
 func TestWithoutRequestsWhoAskedIsNotProvable(t *testing.T) {
 	all := polite()
 	for i := range all {
@@ -58,7 +54,6 @@ func TestWithoutRequestsWhoAskedIsNotProvable(t *testing.T) {
 	}
 }
 
-// Without the ends of exchanges, none is known to have been alone.
 func TestWithoutEndsOneAtATimeIsNotProvable(t *testing.T) {
 	all := polite()
 	for i := range all {
@@ -69,10 +64,8 @@ func TestWithoutEndsOneAtATimeIsNotProvable(t *testing.T) {
 	}
 }
 
-// more is the polite crawl with exchanges behind it.
 func more(all ...fetch) []fetch { return append(polite(), all...) }
 
-// as is the polite crawl by another name.
 func as(agent string) []fetch {
 	all := polite()
 	for i := range all {
@@ -83,7 +76,6 @@ func as(agent string) []fetch {
 
 const later = 200 * time.Second
 
-// repeated is an exchange, n times, with a pause between.
 func repeated(f fetch, n int, pause time.Duration) (all []fetch) {
 	for range n {
 		all = append(all, f)
@@ -143,7 +135,6 @@ func TestEachMutantBreaksItsClauseAlone(t *testing.T) {
 	}
 }
 
-// What looks alike, and is none.
 func TestWhatIsNotBroken(t *testing.T) {
 	for _, row := range []struct {
 		clause, name string
@@ -174,7 +165,6 @@ func TestCookiesMakeAccessNotProvable(t *testing.T) {
 	}
 }
 
-// The ids are stable and different; each clause says what it asks and how it is checked; MUST in either text counts.
 func TestTheTableOfClausesIsWhole(t *testing.T) {
 	var ids []string
 	for _, c := range Clauses() {
@@ -194,7 +184,6 @@ func TestTheTableOfClausesIsWhole(t *testing.T) {
 	}
 }
 
-// good is what an operator publishes who keeps each clause that copies can show.
 func good() Published {
 	return Published{
 		Page: "bot.html", Text: "We obey robots.txt. To stop us: User-agent: lantern Disallow: /", Leads: []string{"mailto:post@lantern.test"},
@@ -249,7 +238,6 @@ func TestCopiesOfWhatIsPublishedDecideTheirClauses(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the table of clauses in docs/reference/cbcp.md anew")
 
-// docs/reference/cbcp.md has each clause as the code has it.
 func TestThePageHasTheClausesOfTheCode(t *testing.T) {
 	const page, head = "../../../docs/reference/cbcp.md", "| clause | section | -00 | copy | asks to | how it is checked |\n"
 	b, err := os.ReadFile(page)
@@ -271,7 +259,6 @@ func TestThePageHasTheClausesOfTheCode(t *testing.T) {
 	require.NoError(t, os.WriteFile(page, []byte(before+head+want.String()+"\n\n"+after), 0o644))
 }
 
-// The page says by which numbers clauses are judged that the draft has none for.
 func TestThePageHasTheNumbersOfTheCode(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/reference/cbcp.md")
 	require.NoError(t, err)

@@ -20,7 +20,6 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// A ledger that tells otherwise breaks the log of visits, and one that agrees is a better log than the archive.
 func TestVisitLogIsBrokenWhereTheLedgerDiffers(t *testing.T) {
 	f := &New(Published{}).facts
 	f.exchanges, f.requests = 3, 2
@@ -38,7 +37,6 @@ func TestVisitLogIsBrokenWhereTheLedgerDiffers(t *testing.T) {
 	}
 }
 
-// A check that the audit could not make leaves its clause not provable, and says why.
 func TestDoubtsOfTheAuditMakeAClauseNotProvable(t *testing.T) {
 	f := &New(Published{}).facts
 	f.failures, f.exchanges = 1, 9
@@ -55,7 +53,6 @@ func TestDoubtsOfTheAuditMakeAClauseNotProvable(t *testing.T) {
 	}
 }
 
-// The speed of a crawl that no site limited is shown, and neither kept nor broken: the draft has no number.
 func TestSpeedWithoutALimitIsNotProvable(t *testing.T) {
 	r := &audit.Result{Hosts: []*audit.Host{{Authority: "http://a.test", Gaps: 3, MinGap: 0.7}, {Authority: "http://b.test", Gaps: 3, MinGap: 0.2}}}
 	got := clause("speed")(nil, r)
@@ -64,7 +61,6 @@ func TestSpeedWithoutALimitIsNotProvable(t *testing.T) {
 	}
 }
 
-// URLs beyond the bound are counted, and the evidence says that they were not followed.
 func TestURLsBeyondTheBoundAreSaid(t *testing.T) {
 	f := &New(Published{}).facts
 	for i := range uint64(maxURLs) {
@@ -76,7 +72,6 @@ func TestURLsBeyondTheBoundAreSaid(t *testing.T) {
 	}
 }
 
-// The owner of a host agrees to whatever its own crawl asks for.
 func TestOwnHostsMayBeAskedAgain(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		f := &New(Published{}).facts
@@ -87,7 +82,6 @@ func TestOwnHostsMayBeAskedAgain(t *testing.T) {
 	}
 }
 
-// A link check goes on after errors of its operator's own hosts.
 func TestOwnHostsMayBeAskedOnThoughTheyFail(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		f := &facts{servers: map[string]*server{}}
@@ -98,7 +92,6 @@ func TestOwnHostsMayBeAskedOnThoughTheyFail(t *testing.T) {
 	}
 }
 
-// Requests without a User-Agent are counted among those that anybody could have sent.
 func TestRequestsWithoutANameAreAnybodys(t *testing.T) {
 	c := judge(t, more(fetch{at: later, path: "/oven", agent: "none"})).of(t, "unique-name")
 	if c.State != Broken || c.Evidence != "1 request could be of another crawler; 1 without a User-Agent" {
@@ -121,7 +114,6 @@ func TestAMailboxInTheUserAgentIsShown(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, examples are few and short.
 func FuzzHeads(f *testing.F) {
 	b, err := os.ReadFile(archive(f, polite()))
 	require.NoError(f, err)
@@ -147,7 +139,6 @@ func FuzzHeads(f *testing.F) {
 	})
 }
 
-// day0 is when the archives of tests begin.
 var day0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 const (
@@ -171,7 +162,6 @@ type fetch struct {
 	noReq  bool
 }
 
-// polite is a crawl that keeps each clause that an archive can show.
 func polite() []fetch {
 	return []fetch{
 		{at: 0, path: "/robots.txt", body: rules},
@@ -184,7 +174,6 @@ func polite() []fetch {
 	}
 }
 
-// archive writes a WARC file of another crawler.
 func archive(t testing.TB, all []fetch) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -227,7 +216,6 @@ func field(name, value string) string {
 	return name + ": " + value + "\r\n"
 }
 
-// judge audits an archive and judges the clauses.
 func judge(t testing.TB, all []fetch) *Result {
 	t.Helper()
 	files := []string{archive(t, all)}
@@ -237,7 +225,6 @@ func judge(t testing.TB, all []fetch) *Result {
 	return j.Conclude(r, nil)
 }
 
-// in are the ids of the clauses in a state, in the order of the draft.
 func (r *Result) in(s State) string {
 	var ids []string
 	for _, c := range r.Clauses {
@@ -248,7 +235,6 @@ func (r *Result) in(s State) string {
 	return strings.Join(ids, " ")
 }
 
-// of is the judgement on a clause.
 func (r *Result) of(t testing.TB, id string) Judged {
 	t.Helper()
 	i := slices.IndexFunc(r.Clauses, func(c Judged) bool { return c.ID == id })
@@ -256,7 +242,6 @@ func (r *Result) of(t testing.TB, id string) Judged {
 	return r.Clauses[i]
 }
 
-// clause is the check of the clause with that id.
 func clause(id string) check {
 	return clauses[slices.IndexFunc(clauses, func(c Clause) bool { return c.ID == id })].check
 }

@@ -15,7 +15,6 @@ import (
 	"curtsy/storage"
 )
 
-// The words are those of docs/reference/ledger.md, but for those of lines without an exchange.
 func TestTheWordsAreThoseOfTheDocs(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/reference/ledger.md")
 	require.NoError(t, err)
@@ -44,7 +43,6 @@ func TestTheWordsAreThoseOfTheDocs(t *testing.T) {
 	}
 }
 
-// An outcome fits what was answered, and every other is named.
 func TestAnOutcomeFitsTheStatus(t *testing.T) {
 	all := outcomeWords[1:]
 	for _, c := range []struct {
@@ -68,7 +66,6 @@ func TestAnOutcomeFitsTheStatus(t *testing.T) {
 	}
 }
 
-// set sets the outcome of a line as a metadata record has it.
 func set(l *storage.Line, word string) {
 	if err := storage.FieldOfMetadata("outcome").SetText(l, word); err != nil {
 		panic(err)
@@ -89,7 +86,6 @@ func TestTokenOf(t *testing.T) {
 	}
 }
 
-// declared is what a warcinfo says that has these windows.
 func declared(windows ...string) *Info {
 	in := &Info{}
 	for _, w := range windows {
@@ -99,7 +95,6 @@ func declared(windows ...string) *Info {
 	return in
 }
 
-// The instants are those at which the clock of Berlin changes in 2026, and those of ordinary nights.
 func TestAWindowIsReadByTheClockOfItsPlace(t *testing.T) {
 	night := declared("22:00-06:00 Europe/Berlin")
 	week := declared("Mon-Fri 22:00-06:00 Europe/Berlin", "Sat,Sun 00:00-24:00 UTC")
@@ -134,7 +129,6 @@ var oddTargets = []string{
 	"//x", "/a//b", "/[x]", "/{x}", "/a|b", "/a'b", "/;p=1", "/a^b", "/a%2fb%22", "/%C3", "/%00", "/?", "/a?b?c", "/~x", "/%7Ex",
 }
 
-// What Parse says of a canonical URL is what the crawl says of it, and all spellings of one have one key.
 func FuzzParse(f *testing.F) {
 	for _, target := range oddTargets {
 		f.Add("https://bakery.test/base", target)
@@ -163,7 +157,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A text that left memory is read again from the temporary file, and is judged by as before.
 func TestTextsComeBack(t *testing.T) {
 	x, err := NewStore(t.TempDir())
 	require.NoError(t, err)

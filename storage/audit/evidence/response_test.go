@@ -24,7 +24,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// A head is read as the crawl reads it, by net/http: the same status, and the same values of the fields that count.
 func FuzzHead(f *testing.F) {
 	for _, line := range []string{
 		"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.0 301 Moved\r\nLocation: /x\r\nlocation: /y\r\n", "HTTP/1.1  404\r\nAge: 1\r\n\tAge: 2\r\n", "HTTP/1.1 200\nDate:\r\n x\r\n y\r\n",
@@ -93,8 +92,6 @@ func TestRateLimitIsReadLikeTheCrawlReadsIt(t *testing.T) {
 	}
 }
 
-// An audit of a crawl that runs reads all of the segment that is completed between the listing of the archive and its turn,
-// be it the only one or the last.
 func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 	for _, exchanges := range []int{1, 9} {
 		dir := t.TempDir()
@@ -132,7 +129,6 @@ func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 	}
 }
 
-// What this crawler sends is told from what it never sends.
 func TestOddity_NamesWhatIsNeverSent(t *testing.T) {
 	t.Parallel()
 	const sent = "GET /a HTTP/1.1\r\nHost: a.test\r\nUser-Agent: x\r\nAccept: */*\r\n"
@@ -170,7 +166,6 @@ func TestRequestHead_TellsFieldsApartByTheirWholeNames(t *testing.T) {
 	assert.False(t, h.Has("jar"))
 }
 
-// However many answers there are, no revisit is accused for another's: what was forgotten is not in the files.
 func TestManyOriginalsAccuseNobody(t *testing.T) {
 	o := &originals{make([]original, maxOriginals), maphash.MakeSeed()}
 	const n = 3 * maxOriginals

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Codes leaves none out: what it does not list, results do not count.
 func TestCodesAreAllCodesOnce(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "finding.go", nil, 0)
 	require.NoError(t, err)
@@ -54,14 +53,12 @@ func TestATextIsCutBehindItsBound(t *testing.T) {
 	}
 }
 
-// An instant is written in UTC, to the millisecond, wherever the machine stands; a pause to the microsecond.
 func TestTimesAreWrittenTheSameEverywhere(t *testing.T) {
 	at := time.Date(2026, 3, 1, 1, 2, 3, 4_999_999, time.FixedZone("", 2*3600))
 	assert.Equal(t, "2026-02-28T23:02:03.004Z", Clock(at))
 	assert.Equal(t, "1.234568s", Round(1_234_567_500*time.Nanosecond))
 }
 
-// Scripts read these names. An offset of zero is a place, so it is always there.
 func TestTheFieldsOfAFinding(t *testing.T) {
 	got, err := json.Marshal(Finding{Code: Gap, Place: Place{File: "1.warc.gz"}, Required: "r", Observed: "o"})
 	if want := `{"code":"gap","file":"1.warc.gz","offset":0,"required":"r","observed":"o"}`; string(got) != want ||

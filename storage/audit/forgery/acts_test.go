@@ -21,7 +21,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// The names of pages and files that edits, and tests of all records, use.
 const (
 	bread     = "http://bakery.test/bread"
 	cakes     = "http://bakery.test/cakes"
@@ -34,7 +33,6 @@ const (
 	index     = "index/curtsy-00000.cdxj"         // the finished index of the crawl
 )
 
-// acts are edits that take several steps.
 var acts = map[string]func(e *evidence, w []string){
 	"inventRefusal": func(e *evidence, _ []string) {
 		r := e.refusals()
@@ -96,7 +94,7 @@ var acts = map[string]func(e *evidence, w []string){
 	// hasten brings the last exchange with a host to a moment behind the one before it, or before that one, and gives it a
 	// file that another run is said to have begun.
 	"hasten": func(e *evidence, w []string) {
-		_, last, next := e.tail("http://station.test/")
+		_, last, next := e.tail("station.test")
 		by, run := last.began(e.t).Add(100*time.Millisecond), last.began(e.t).Add(-time.Second)
 		if w[0] == "" {
 			by = run
@@ -216,11 +214,11 @@ var acts = map[string]func(e *evidence, w []string){
 
 	// archive and ledger alike
 	"withoutLast": func(e *evidence, w []string) {
-		_, _, last := e.tail("http://" + w[0])
+		_, _, last := e.tail(w[0])
 		e.without(last)
 	},
 	"close": func(e *evidence, _ []string) { // takes an exchange out, and makes the next one follow on the one before
-		before, gone, next := e.tail("http://station.test/")
+		before, gone, next := e.tail("station.test")
 		gap := fmt.Sprint(next.began(e.t).Sub(before.began(e.t)).Milliseconds()) // the answer took no time
 		e.value(e.lineOf(next), "gap_ms", gap)
 		next.metadata.field(e.t, "gapMs", gap)
@@ -228,7 +226,7 @@ var acts = map[string]func(e *evidence, w []string){
 		e.without(gone)
 	},
 	"jump": func(e *evidence, _ []string) { // takes an exchange out, as if the clock had jumped
-		_, gone, next := e.tail("http://station.test/")
+		_, gone, next := e.tail("station.test")
 		by := fmt.Sprint(next.began(e.t).Sub(gone.began(e.t)).Milliseconds())
 		e.edit(e.lineOf(next), `,"salt"`, `,"clock_ahead_ms":`+by+`,"salt"`)
 		next.metadata.field(e.t, "clockAheadMs", by)
@@ -243,12 +241,7 @@ var acts = map[string]func(e *evidence, w []string){
 		e.bind(all...)
 	},
 	"rename": func(e *evidence, w []string) { // an exchange with a page of the bakery to one with another
-		x := e.exchange(w[0])
-		_, was, _ := strings.Cut(x.url(), ".test")
-		x.ask.replace(e.t, "GET "+was+" ", "GET "+w[1]+" ")
-		for _, r := range x.all() {
-			r.set("WARC-Target-URI", "http://bakery.test"+w[1])
-		}
+		x := e.goes(w[0], w[1])
 		e.value(e.lineOf(x), "url", jsonOf(x.url()))
 		e.bind(x)
 	},
@@ -366,14 +359,7 @@ var acts = map[string]func(e *evidence, w []string){
 	},
 
 	// the archive of another crawler
-	"goes": func(e *evidence, w []string) { // asks for another target of the bakery
-		x := e.exchange(w[0])
-		was := strings.SplitN(x.ask.block, " ", 3)[1]
-		x.ask.replace(e.t, "GET "+was+" ", "GET "+w[1]+" ")
-		for _, r := range x.all() {
-			r.set("WARC-Target-URI", "http://bakery.test"+w[1])
-		}
-	},
+	"goes": func(e *evidence, w []string) { e.goes(w[0], w[1]) },
 	"keeps": func(e *evidence, w []string) { // a forbidden page in a record of that type, without its request
 		x := e.exchange("bread")
 		e.drop(x.ask)
@@ -406,12 +392,21 @@ var acts = map[string]func(e *evidence, w []string){
 	},
 }
 
-// site returns the exchanges with a host.
 func (e *evidence) site(host string) []exchange {
-	return slices.DeleteFunc(e.exchanges(""), func(x exchange) bool { return !strings.HasPrefix(x.url(), "http://"+host+"/") })
+	return slices.DeleteFunc(e.exchanges(""), func(x exchange) bool { return host != "" && !strings.HasPrefix(x.url(), "http://"+host+"/") })
 }
 
-// inLog returns where a line of the bakery's log is: its number, "half", or a part of it.
+// goes makes an exchange request another target of the bakery.
+func (e *evidence) goes(name, target string) exchange {
+	x := e.exchange(name)
+	was := strings.SplitN(x.ask.block, " ", 3)[1]
+	x.ask.replace(e.t, "GET "+was+" ", "GET "+target+" ")
+	for _, r := range x.all() {
+		r.set("WARC-Target-URI", "http://bakery.test"+target)
+	}
+	return x
+}
+
 func (e *evidence) inLog(which string) int {
 	if len(e.logs) == 0 {
 		e.logs = e.siteLogs()
@@ -426,7 +421,6 @@ func (e *evidence) inLog(which string) int {
 	return slices.IndexFunc(log, func(l string) bool { return strings.Contains(l, which) })
 }
 
-// plant puts a file behind the last one for each host.
 func (e *evidence) plant(hosts []string, run bool) {
 	for n, host := range hosts {
 		if host == "" {
@@ -440,21 +434,10 @@ func (e *evidence) plant(hosts []string, run bool) {
 	}
 }
 
-// invent adds an exchange like that with bread, with ids of its own, behind all others of its host.
 func (e *evidence) invent(url string) exchange {
-	x := e.of(bread)
-	n := exchange{x.ask.clone(), x.answer.clone(), x.metadata.clone()}
-	last := e.of("http://bakery.test/new")
-	by := last.began(e.t).Add(5 * time.Second).Sub(x.began(e.t))
-	for _, r := range n.all() {
-		for i := range r.fields {
-			if f := &r.fields[i]; strings.HasPrefix(f.Value, "<urn:uuid:") && f.Name != "WARC-Warcinfo-ID" {
-				f.Value = strings.Replace(f.Value, "<urn:uuid:", "<urn:uuid:a", 1)
-			}
-		}
-		r.set("WARC-Target-URI", url)
-	}
-	n.shift(e.t, by)
+	x, last := e.of(bread), e.of("http://bakery.test/new")
+	n := x.copied(url, func(id string) string { return "a" + id })
+	n.shift(e.t, last.began(e.t).Add(5*time.Second).Sub(x.began(e.t)))
 	n.ask.replace(e.t, "GET /bread ", "GET "+strings.TrimPrefix(url, "http://bakery.test")+" ")
 	n.metadata.field(e.t, "gapMs", "5000")
 	n.bindHeads(e)
@@ -462,7 +445,19 @@ func (e *evidence) invent(url string) exchange {
 	return n
 }
 
-// bind makes the line of an exchange fit its records, and makes and signs the log anew.
+func (x exchange) copied(url string, id func(was string) string) exchange {
+	n := exchange{x.ask.clone(), x.answer.clone(), x.metadata.clone()}
+	for _, r := range n.all() {
+		for i := range r.fields {
+			if was, ok := strings.CutPrefix(r.fields[i].Value, "<urn:uuid:"); ok && r.fields[i].Name != "WARC-Warcinfo-ID" {
+				r.fields[i].Value = "<urn:uuid:" + id(was)
+			}
+		}
+		r.set("WARC-Target-URI", url)
+	}
+	return n
+}
+
 func (e *evidence) bind(xs ...exchange) {
 	for _, x := range xs {
 		i := e.lineOf(x)
@@ -478,7 +473,6 @@ func (e *evidence) bind(xs ...exchange) {
 	e.resign()
 }
 
-// bindBlocks makes the line of an exchange fit the blocks of its records.
 func (e *evidence) bindBlocks(x exchange) {
 	var sums []byte
 	for _, r := range x.all() {
@@ -490,7 +484,6 @@ func (e *evidence) bindBlocks(x exchange) {
 	e.value(e.lineOf(x), "blocks_sha256", fmt.Sprintf(`"%x"`, sha256.Sum256(sums)))
 }
 
-// heads is the digest that binds the heads of an exchange.
 func (x exchange) heads() string {
 	head, _, whole := strings.Cut(x.answer.block, "\r\n\r\n")
 	if head += "\r\n\r\n"; !whole {
@@ -499,10 +492,8 @@ func (x exchange) heads() string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(x.ask.block+head)))
 }
 
-// bindHeads makes the metadata of an exchange fit its heads.
 func (x exchange) bindHeads(e *evidence) { x.metadata.field(e.t, "headsSha256", x.heads()) }
 
-// without takes an exchange out of both.
 func (e *evidence) without(xs ...exchange) {
 	for _, x := range xs {
 		e.cut(e.lineOf(x))
@@ -511,19 +502,12 @@ func (e *evidence) without(xs ...exchange) {
 	e.resign()
 }
 
-// tail returns the last exchanges with a site.
-func (e *evidence) tail(site string) (before, last, next exchange) {
-	var all []exchange
-	for _, x := range e.exchanges("") {
-		if strings.HasPrefix(x.url(), site) {
-			all = append(all, x)
-		}
-	}
+func (e *evidence) tail(host string) (before, last, next exchange) {
+	all := e.site(host)
 	n := len(all)
 	return all[n-3], all[n-2], all[n-1]
 }
 
-// killed makes the crawl one that was killed before its file was finished. That is no forgery.
 func (e *evidence) killed() {
 	e.torn = true
 	e.book = slices.DeleteFunc(e.book, func(l string) bool {
@@ -533,7 +517,6 @@ func (e *evidence) killed() {
 	e.remade = false
 }
 
-// end is when the last exchange began.
 func (e *evidence) end() (end time.Time) {
 	for _, x := range e.exchanges("") {
 		if at := x.began(e.t); at.After(end) {
@@ -543,21 +526,13 @@ func (e *evidence) end() (end time.Time) {
 	return end
 }
 
-// planted is an exchange like one with bread or its robots.txt, with ids of its own.
 func (e *evidence) planted(n, m int, url string, at time.Time) exchange {
 	like := bread
 	if strings.HasSuffix(url, "/robots.txt") {
 		like = bakery
 	}
-	x := e.of(like)
-	x = exchange{x.ask.clone(), x.answer.clone(), x.metadata.clone()}
+	x := e.of(like).copied(url, func(id string) string { return fmt.Sprintf("%06x", 16*n+m) + id[6:] })
 	for _, r := range x.all() {
-		for i := range r.fields {
-			if f := &r.fields[i]; strings.HasPrefix(f.Value, "<urn:uuid:") && f.Name != "WARC-Warcinfo-ID" {
-				f.Value = f.Value[:len("<urn:uuid:")] + fmt.Sprintf("%06x", 16*n+m) + f.Value[len("<urn:uuid:")+6:]
-			}
-		}
-		r.set("WARC-Target-URI", url)
 		r.set("WARC-IP-Address", fmt.Sprintf("198.19.%d.%d", n/250, n%250))
 	}
 	x.metadata.del("WARC-IP-Address")
@@ -571,7 +546,6 @@ func (e *evidence) planted(n, m int, url string, at time.Time) exchange {
 	return x
 }
 
-// file gives the archive one more file.
 func (e *evidence) addFile(n int, at time.Time, xs ...exchange) {
 	info := e.kind("warcinfo")[0].clone()
 	name := fmt.Sprintf("curtsy-%05d.warc", n)
@@ -591,7 +565,6 @@ func (e *evidence) addFile(n int, at time.Time, xs ...exchange) {
 	e.more[name], e.changed = records, true
 }
 
-// octet changes one octet of a text, to one that is as likely there.
 func octet(text string, at int) string {
 	with := "1"
 	if text[at:at+1] == with {
@@ -600,12 +573,10 @@ func octet(text string, at int) string {
 	return text[:at] + with + text[at+1:]
 }
 
-// notes are the names of the stored checkpoints, from the first.
 func (e *evidence) notes() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.beside)), func(name string) bool { return !strings.HasPrefix(name, "checkpoints/") })
 }
 
-// witnessKey cosigns what it is shown.
 var witnessKey = func() *checkpoint.Signer {
 	s, err := checkpoint.WitnessSigner("witness.test/w", seedOf("the witness"))
 	if err != nil {
@@ -614,7 +585,6 @@ var witnessKey = func() *checkpoint.Signer {
 	return s
 }()
 
-// cosigned is a note that the witness has cosigned.
 func (e *evidence) cosigned(note string) string {
 	n, err := checkpoint.Parse([]byte(note))
 	require.NoError(e.t, err)
@@ -624,7 +594,6 @@ func (e *evidence) cosigned(note string) string {
 	return string(n.Marshal())
 }
 
-// forked is a ledger of the operator's that says something else of one page.
 func (e *evidence) forked() *evidence {
 	other := &evidence{t: e.t, records: e.records, book: slices.Clone(e.book), beside: maps.Clone(e.beside), files: e.files, was: e.was}
 	i := other.line(`"mark":"run"`)
@@ -639,7 +608,6 @@ func zstdOf(e *evidence, text string) string {
 	return string(z.EncodeAll([]byte(text), nil))
 }
 
-// takeDown forgets something of a crawl directory.
 func takeDown(t *testing.T, dir string, s redact.Subject, all bool) error {
 	t.Helper()
 	j, err := redact.Prepare(t.Context(), redact.Request{Dir: dir, Subject: s, All: all})

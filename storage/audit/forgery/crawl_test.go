@@ -29,7 +29,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// operatorKey is the key that the crawl's ledger is signed with, and otherKey somebody else's.
 var operatorKey, otherKey = keyOf("the operator's"), keyOf("another's")
 
 func keyOf(name string) *checkpoint.Signer {
@@ -45,16 +44,13 @@ func seedOf(name string) []byte {
 	return seed[:]
 }
 
-// The settings of the crawl.
 const (
 	settingsName = "crawl.toml"
 	settings     = "floor = \"1s\"\nworkers = 64\n"
 )
 
-// settingsSHA256 binds the settings.
 var settingsSHA256 = fmt.Sprintf("%x", sha256.Sum256([]byte(settings)))
 
-// contact is where the crawl says that its operator is reached.
 const contact = "https://crawl.test/bot"
 
 var identity = fetch.Identity{Version: "1", Contact: contact}
@@ -108,11 +104,10 @@ func sites() []*crawltest.Site {
 	return []*crawltest.Site{bakery, station, museum, library, theatre, harbour, mist}
 }
 
-// loaf is a body that two pages have.
 const loaf = "<!DOCTYPE html><title>Bread</title><p>Rye, wheat and spelt, every morning but Monday's."
 
-// crawl crawls the sites politely into dir.
-func crawl(t *testing.T, dir string) {
+func crawl(t *testing.T) (dir string) {
+	dir = t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		web := crawltest.New(sites()...)
 		web.StartPipe()
@@ -150,9 +145,20 @@ func crawl(t *testing.T, dir string) {
 			require.NoError(t, closes())
 		}
 	})
+	return dir
 }
 
-// info is what the archive says of the crawl.
+// effort is how often a test tries: with CURTSY_LONG, as usual, or with -short.
+func effort(long, usual, short int) int {
+	switch {
+	case os.Getenv("CURTSY_LONG") != "":
+		return long
+	case testing.Short():
+		return short
+	}
+	return usual
+}
+
 func info() warc.Info {
 	return warc.Info{
 		Software: "curtsy/1", Operator: "The tests", Contact: contact, UserAgent: identity.UserAgent(), RobotsPolicy: "rfc9309",

@@ -29,7 +29,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// evidence is what a crawl left, in the hands of a forger.
 type evidence struct {
 	t       *testing.T
 	records []*record
@@ -50,7 +49,6 @@ type evidence struct {
 	show    []func(tr *trial)                // how it is shown, apart from a crawl directory
 }
 
-// record is a record of the archive.
 type record struct {
 	fields warc.Fields
 	block  string
@@ -60,7 +58,6 @@ type record struct {
 func (r *record) get(name string) string { return r.fields.Get(name) }
 func (r *record) is(kind string) bool    { return r.get("WARC-Type") == kind }
 
-// set changes a field, or adds it.
 func (r *record) set(name, value string) {
 	for i := range r.fields {
 		if strings.EqualFold(r.fields[i].Name, name) {
@@ -71,12 +68,10 @@ func (r *record) set(name, value string) {
 	r.fields = append(r.fields, warc.Field{Name: name, Value: value})
 }
 
-// again adds a field, whether it is there or not.
 func (r *record) again(name, value string) {
 	r.fields = append(r.fields, warc.Field{Name: name, Value: value})
 }
 
-// del takes a field away.
 func (r *record) del(name string) {
 	r.fields = slices.DeleteFunc(r.fields, func(f warc.Field) bool { return strings.EqualFold(f.Name, name) })
 }
@@ -85,7 +80,6 @@ func (r *record) clone() *record {
 	return &record{fields: slices.Clone(r.fields), block: r.block, kept: r.kept}
 }
 
-// text renders the evidence, to see whether it was changed.
 func (e *evidence) text() string {
 	var b strings.Builder
 	for _, r := range e.records {
@@ -98,7 +92,6 @@ func (e *evidence) text() string {
 	return b.String()
 }
 
-// readEvidence reads the crawl in dir.
 func readEvidence(t *testing.T, dir string) *evidence {
 	t.Helper()
 	e := &evidence{t: t, beside: map[string]string{}, logs: map[string][]string{}}
@@ -129,7 +122,6 @@ func readEvidence(t *testing.T, dir string) *evidence {
 	return e
 }
 
-// filesIn are the files below a folder, by name.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -148,7 +140,6 @@ func filesIn(t *testing.T, dir string) map[string]string {
 
 const segment = "warc/curtsy-00000.warc.gz"
 
-// around are the files of the crawl directory but for the ledger's, by name.
 func (e *evidence) around() map[string]string {
 	all := maps.Clone(e.files)
 	if e.archive() != e.was {
@@ -160,7 +151,6 @@ func (e *evidence) around() map[string]string {
 	return all
 }
 
-// write makes a crawl directory of e.
 func (e *evidence) write() string {
 	dir := e.t.TempDir()
 	for name, text := range e.around() {
@@ -181,7 +171,6 @@ func (e *evidence) put(path, text string) {
 	require.NoError(e.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// archive is the archive as a file, not compressed. Lengths and digests are made to fit.
 func (e *evidence) archive() string { return text(e.records) }
 
 func text(records []*record) string {
@@ -200,7 +189,6 @@ func text(records []*record) string {
 	return b.String()
 }
 
-// digest makes those digests fit that the record has.
 func (r *record) digest() {
 	if r.get("WARC-Block-Digest") != "" {
 		r.set("WARC-Block-Digest", digest(r.block))
@@ -212,7 +200,6 @@ func (r *record) digest() {
 
 func digest(s string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s))) }
 
-// payload is the body without its transfer coding.
 func (r *record) payload() string {
 	head, body, _ := strings.Cut(r.block, "\r\n\r\n")
 	if !strings.Contains(strings.ToLower(head), "transfer-encoding: chunked") {
@@ -222,14 +209,12 @@ func (r *record) payload() string {
 	return string(b)
 }
 
-// replace replaces the first old in the block, which must be there.
 func (r *record) replace(t *testing.T, old, with string) {
 	t.Helper()
 	require.Containsf(t, r.block, old, "%q is not in %q", old, r.block)
 	r.block = strings.Replace(r.block, old, with, 1)
 }
 
-// field sets a field of a metadata block, or takes it away if value is "".
 func (r *record) field(t *testing.T, name, value string) {
 	t.Helper()
 	at := regexp.MustCompile(`(?m)^` + name + `: .*\r\n`)
@@ -244,20 +229,16 @@ func (r *record) field(t *testing.T, name, value string) {
 	r.block = at.ReplaceAllLiteralString(r.block, line)
 }
 
-// exchange are the records of one exchange.
 type exchange struct{ ask, answer, metadata *record }
 
-// all are its records: another crawler has no metadata.
 func (x exchange) all() []*record {
 	return slices.DeleteFunc([]*record{x.ask, x.answer, x.metadata}, func(r *record) bool { return r == nil })
 }
 
 func (x exchange) url() string { return x.ask.get("WARC-Target-URI") }
 
-// id is the id by which ledger and metadata name it.
 func (x exchange) id() string { return strings.Trim(x.answer.get("WARC-Record-ID"), "<>") }
 
-// shift moves its dates.
 func (x exchange) shift(t *testing.T, d time.Duration) {
 	t.Helper()
 	for _, r := range x.all() {
@@ -276,7 +257,6 @@ func (r *record) date(t *testing.T) time.Time {
 	return at
 }
 
-// exchanges returns the exchanges with a URL that were answered, or of all URLs.
 func (e *evidence) exchanges(url string) (all []exchange) {
 	for i := 0; i+2 < len(e.records); i++ {
 		x := exchange{e.records[i], e.records[i+1], e.records[i+2]}
@@ -287,7 +267,6 @@ func (e *evidence) exchanges(url string) (all []exchange) {
 	return all
 }
 
-// of returns the last exchange with a URL.
 func (e *evidence) of(url string) exchange {
 	e.t.Helper()
 	all := e.exchanges(url)
@@ -297,7 +276,6 @@ func (e *evidence) of(url string) exchange {
 	return all[len(all)-1]
 }
 
-// revisit returns the first exchange that is kept as a revisit.
 func (e *evidence) revisit() exchange {
 	e.t.Helper()
 	all := e.exchanges("")
@@ -308,7 +286,6 @@ func (e *evidence) revisit() exchange {
 	return all[i]
 }
 
-// kind returns the records of a type.
 func (e *evidence) kind(kind string) (all []*record) {
 	for _, r := range e.records {
 		if r.is(kind) {
@@ -318,7 +295,6 @@ func (e *evidence) kind(kind string) (all []*record) {
 	return all
 }
 
-// refusals returns a record of refusals.
 func (e *evidence) refusals() *record {
 	e.t.Helper()
 	i := slices.IndexFunc(e.records, func(r *record) bool { return r.is("metadata") && strings.HasPrefix(r.block, "refusal: ") })
@@ -328,7 +304,6 @@ func (e *evidence) refusals() *record {
 	return e.records[i]
 }
 
-// drop takes records out of the archive.
 func (e *evidence) drop(gone ...*record) {
 	e.records = slices.DeleteFunc(e.records, func(r *record) bool { return slices.Contains(gone, r) })
 }
@@ -400,7 +375,6 @@ func (e *evidence) remake(key *checkpoint.Signer) {
 	}
 }
 
-// mark makes the marks of files fit, and puts those that are missing before the stop.
 func (e *evidence) mark() {
 	if e.torn || len(e.book) == 0 {
 		return
@@ -427,7 +401,6 @@ func (e *evidence) mark() {
 	}
 }
 
-// sorted are the hosts of a map by their keys.
 func sorted(hosts map[string]*hostmap.Entry) []*hostmap.Entry {
 	return slices.SortedFunc(maps.Values(hosts), func(a, b *hostmap.Entry) int { return bytes.Compare(a.Key[:], b.Key[:]) })
 }
@@ -443,7 +416,6 @@ func mapOf(hosts map[string]*hostmap.Entry) (hostmap.Hash, int64) {
 	return root, n
 }
 
-// rowsOf is the file of a map.
 func rowsOf(hosts map[string]*hostmap.Entry) string {
 	var b strings.Builder
 	for _, e := range sorted(hosts) {
@@ -452,10 +424,8 @@ func rowsOf(hosts map[string]*hostmap.Entry) string {
 	return b.String()
 }
 
-// resign is remake with the operator's key.
 func (e *evidence) resign() { e.remake(operatorKey) }
 
-// line returns the index of the first line that has all of these parts.
 func (e *evidence) line(parts ...string) int {
 	e.t.Helper()
 	i := slices.IndexFunc(e.book, func(line string) bool {
@@ -467,10 +437,8 @@ func (e *evidence) line(parts ...string) int {
 	return i
 }
 
-// lineOf returns the index of the line of an exchange.
 func (e *evidence) lineOf(x exchange) int { return e.line(`"record":"` + x.id() + `"`) }
 
-// edit replaces what a pattern matches in a line; it must match.
 func (e *evidence) edit(i int, pattern, with string) {
 	e.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -480,20 +448,15 @@ func (e *evidence) edit(i int, pattern, with string) {
 	e.book[i] = re.ReplaceAllString(e.book[i], with)
 }
 
-// value sets the value of a field of a line, which must have it.
 func (e *evidence) value(i int, name, value string) {
 	e.t.Helper()
 	e.edit(i, `"`+name+`":("(\\.|[^"\\])*"|[^,}]*)`, `"`+name+`":`+strings.ReplaceAll(value, "$", "$$"))
 }
 
-// cut takes a line out.
 func (e *evidence) cut(i int) { e.book = slices.Delete(e.book, i, i+1) }
 
-// Whatever is taken down of the polite crawl, by its URL or with all of its host, bodies alone or everything, nothing of
-// what is left accuses anybody.
 func TestATakedownAccusesNobody(t *testing.T) {
-	dir := t.TempDir()
-	crawl(t, dir)
+	dir := crawl(t)
 	var subjects []redact.Subject
 	for _, x := range readEvidence(t, dir).exchanges("") {
 		url := x.url()

@@ -22,7 +22,6 @@ import (
 //go:embed testdata/forgeries.txt
 var forgeries string
 
-// row is one way to forge evidence.
 type row struct {
 	class, name string
 	// found is the code of a violation that the audit must name. Empty means that nobody could find it, and why says why.
@@ -33,7 +32,6 @@ type row struct {
 	edits [][]string
 }
 
-// rows reads testdata/forgeries.txt.
 func rows(t *testing.T) (all []row) {
 	t.Helper()
 	for line := range strings.Lines(forgeries) {
@@ -53,12 +51,10 @@ func rows(t *testing.T) (all []row) {
 	return all
 }
 
-// constants are what a $name in an edit means.
 var constants = strings.NewReplacer("$other", strings.Repeat("ab", 32), "$nobody", "urn:uuid:00000000-0000-4000-8000-000000000000",
 	"$ua", identity.UserAgent(), "$contact", contact, "$key", otherKey.VerifierKey(), "$loaf", loaf,
 	"$optouts", fmt.Sprintf("%x", sha256.Sum256([]byte("bakery.test\n"))), "$tile", strings.Repeat("h", 256*32), "$hash", strings.Repeat("h", 32))
 
-// words splits edits at semicolons into words. A word is plain, or a string of Go.
 func words(t *testing.T, s string) (all [][]string) {
 	t.Helper()
 	var edit []string
@@ -85,7 +81,6 @@ func words(t *testing.T, s string) (all [][]string) {
 	return append(all, edit)
 }
 
-// urlOf is the URL that a name or a URL without its scheme means.
 func urlOf(name string) string {
 	if url := map[string]string{"bread": bread, "cakes": cakes, "plums": plums, "bakery": bakery, "station": "http://station.test/robots.txt", "secret": secret,
 		"timetable": timetable, "platforms": platforms, "slow": "http://station.test/slow", "tour": "http://bakery.test/kitchen/tour", "pier": "http://harbour.test/pier"}[name]; url != "" {
@@ -156,7 +151,6 @@ func (e *evidence) at(name string) int {
 	return i
 }
 
-// jsonOf is a value as JSON: digits are a number.
 func jsonOf(value string) string {
 	if _, err := strconv.Atoi(value); err == nil {
 		return value
@@ -188,7 +182,6 @@ func (e *evidence) file(name string, change func(was string) string) {
 	}
 }
 
-// forge makes the edits of a row.
 func (r row) forge(e *evidence) {
 	e.t.Helper()
 	for _, w := range r.edits {
@@ -200,10 +193,8 @@ func (r row) forge(e *evidence) {
 	}
 }
 
-// edits are the edits of testdata/forgeries.txt. Those of whole stories are in acts_test.go.
 var edits map[string]func(e *evidence, w []string)
 
-// recordEdit makes an edit of all records that its first word means.
 func recordEdit(edit func(e *evidence, r *record, w []string)) func(*evidence, []string) {
 	return func(e *evidence, w []string) {
 		for _, r := range e.find(w[0]) {
@@ -212,14 +203,12 @@ func recordEdit(edit func(e *evidence, r *record, w []string)) func(*evidence, [
 	}
 }
 
-// showing makes an edit that changes how the evidence is shown.
 func showing(edit func(e *evidence, tr *trial, w []string)) func(*evidence, []string) {
 	return func(e *evidence, w []string) {
 		e.show = append(e.show, func(tr *trial) { edit(e, tr, w) })
 	}
 }
 
-// matched replaces what a pattern matches, which must be something.
 func (e *evidence) matched(pattern, text, by string) string {
 	re := regexp.MustCompile(pattern)
 	if !re.MatchString(text) {
@@ -399,14 +388,12 @@ func span(t *testing.T, s string) time.Duration {
 	return d
 }
 
-// insert puts a line before that of a name, or so far behind. $began is when the exchange began.
 func (e *evidence) insert(name string, behind int, line string) {
 	e.t.Helper()
 	line = strings.ReplaceAll(line, "$began", e.exchange(name).metadata.get("WARC-Date"))
 	e.book = slices.Insert(e.book, e.at(name)+behind, line+"\n")
 }
 
-// shown is the forged evidence as the audit is shown it.
 func (e *evidence) shown(class string) trial {
 	var tr trial
 	switch class {
@@ -423,7 +410,6 @@ func (e *evidence) shown(class string) trial {
 	return tr
 }
 
-// count reads a number of hosts: "many" is more than a kill leaves.
 func count(s string) int {
 	if s == "many" {
 		return ledger.MaxUnsynced + 321

@@ -14,7 +14,6 @@ import (
 // strange is the same crawl as another crawler would have archived it: without metadata of ours, without a ledger.
 type strange struct{ *evidence }
 
-// stranger takes away what makes an archive ours.
 func stranger(e *evidence) strange {
 	e.book, e.alien = nil, true
 	for _, x := range e.exchanges("") {
@@ -41,7 +40,6 @@ func stranger(e *evidence) strange {
 	return strange{e}
 }
 
-// answerOf returns the answer that a request record names.
 func (e *evidence) answerOf(ask *record) *record {
 	for _, r := range e.records {
 		if id := r.get("WARC-Record-ID"); (r.is("response") || r.is("revisit")) && id != "" && id == ask.get("WARC-Concurrent-To") {
@@ -51,14 +49,12 @@ func (e *evidence) answerOf(ask *record) *record {
 	return nil
 }
 
-// show shows the archive alone.
 func (s strange) show() trial {
 	path := s.t.TempDir() + "/other.warc"
 	s.put(path, s.archive())
 	return trial{o: audit.Options{Files: []string{path}}}
 }
 
-// pair returns the records of an exchange with a URL: there is no metadata.
 func (s strange) pair(url string) (ask, answer *record) {
 	s.t.Helper()
 	for _, r := range s.records {
@@ -72,7 +68,6 @@ func (s strange) pair(url string) (ask, answer *record) {
 	return ask, answer
 }
 
-// hurry puts all exchanges with a host into one span, with dates of whole seconds.
 func (s strange) hurry(host string, span time.Duration) {
 	var all []*record
 	for _, r := range s.records {
@@ -87,7 +82,6 @@ func (s strange) hurry(host string, span time.Duration) {
 	}
 }
 
-// reverse reverses the order of a host's records, except those of robots.txt.
 func (s strange) reverse(host string) {
 	var at []int
 	for i, r := range s.records {
@@ -100,7 +94,6 @@ func (s strange) reverse(host string) {
 	}
 }
 
-// body replaces the body, and the fields that speak of its length and codings.
 func (r *record) body(body string) {
 	head, _, _ := strings.Cut(r.block, "\r\n\r\n")
 	lines := strings.Split(head, "\r\n")

@@ -48,7 +48,6 @@ const (
 
 var classes = []string{inArchive, inIndex, inConfig, inLedger, inBoth, inLog, inPackage, foreign}
 
-// helper is what somebody else holds.
 type helper string
 
 const (
@@ -60,7 +59,6 @@ const (
 	bundled helper = "the checkpoint of that bundle"
 )
 
-// trial is what is shown to the audit.
 type trial struct {
 	o audit.Options
 	l reconcile.Options // without a Dir there is no ledger to compare with
@@ -69,14 +67,12 @@ type trial struct {
 	pack *wacz.Package // nil for what is no package
 }
 
-// directory shows a crawl directory, as curtsy audit DIR does.
 func directory(dir string) trial {
 	files, _ := filepath.Glob(filepath.Join(dir, "warc", "*.warc*")) // the pattern is right
 	slices.Sort(files)
 	return trial{o: audit.Options{Files: files}, l: reconcile.Options{Dir: filepath.Join(dir, "ledger"), Root: dir, Settings: settingsName}}
 }
 
-// judge audits.
 func (tr trial) judge(t *testing.T) *audit.Result {
 	t.Helper()
 	ctx := context.Background()
@@ -107,7 +103,6 @@ func (tr trial) judge(t *testing.T) *audit.Result {
 	return r
 }
 
-// violations are the codes of what is no note.
 func violations(r *audit.Result) (codes []finding.Code) {
 	for _, c := range r.Counts {
 		if c.Found > c.Notes {
@@ -117,7 +112,6 @@ func violations(r *audit.Result) (codes []finding.Code) {
 	return codes
 }
 
-// findings shows what was found.
 func findings(r *audit.Result) string {
 	var b strings.Builder
 	for i, f := range r.Findings {
@@ -131,8 +125,7 @@ func findings(r *audit.Result) string {
 }
 
 func TestTheAuditFindsEachForgery(t *testing.T) {
-	dir := t.TempDir()
-	crawl(t, dir)
+	dir := crawl(t)
 	head, err := ledger.Latest(filepath.Join(dir, "ledger"))
 	require.NoError(t, err)
 	t.Run("the honest", func(t *testing.T) { honest(t, dir, &head.Checkpoint) })
@@ -179,7 +172,6 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 	}
 }
 
-// help gives what somebody else holds of the honest crawl in dir.
 func (tr *trial) help(t *testing.T, with helper, dir string, head *checkpoint.Checkpoint) {
 	switch with {
 	case lodged:
@@ -197,7 +189,6 @@ func (tr *trial) help(t *testing.T, with helper, dir string, head *checkpoint.Ch
 	}
 }
 
-// honest evidence is clean however it is shown, and a forger who changes nothing leaves it so.
 func honest(t *testing.T, dir string, head *checkpoint.Checkpoint) {
 	e := readEvidence(t, dir)
 	again := readEvidence(t, dir)
@@ -238,11 +229,8 @@ func honest(t *testing.T, dir string, head *checkpoint.Checkpoint) {
 	}
 }
 
-// A package that leaves out what asks not to be archived, and says so, is as clean as the crawl: archive and ledger agree in
-// all else, and the rest is said.
 func TestWhatAPackageSaysItLeavesOutIsNotMissed(t *testing.T) {
-	dir := t.TempDir()
-	crawl(t, dir)
+	dir := crawl(t)
 	e := readEvidence(t, dir)
 	e.drop(e.of(secret).answer)
 	tr := directory(e.write())
@@ -254,11 +242,9 @@ func TestWhatAPackageSaysItLeavesOutIsNotMissed(t *testing.T) {
 	}
 }
 
-// A package that lost its signatures does not reach the level of the operator's key, though its ledger is signed: anybody
-// can have changed the list of pages and the report.
+// Anybody can have changed the list of pages and the report of a package without signatures.
 func TestPackageWithoutSignatures_IsNotSigned(t *testing.T) {
-	dir := t.TempDir()
-	crawl(t, dir)
+	dir := crawl(t)
 	for name, c := range map[string]struct {
 		forge func(p *packed)
 		want  audit.Level
@@ -281,7 +267,6 @@ func TestPackageWithoutSignatures_IsNotSigned(t *testing.T) {
 	}
 }
 
-// docTable is the table as docs/reference/audit-forgeries.md shows it.
 func docTable(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("| forged | how | found by |\n|---|---|---|\n")
@@ -298,7 +283,6 @@ func docTable(t *testing.T) string {
 	return b.String()
 }
 
-// The table in docs/reference/audit-forgeries.md is this one.
 func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
 	const path, begin, end = "../../../docs/reference/audit-forgeries.md", "<!-- forgeries -->\n", "<!-- end of forgeries -->\n"
 	b, err := os.ReadFile(path)
@@ -318,7 +302,6 @@ func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
 	}
 }
 
-// At least eighty forgeries are known, some of each class, each named once, and each is found or has a reason why not.
 func TestEachForgeryHasItsRow(t *testing.T) {
 	seen := map[string]int{}
 	for i, r := range rows(t) {
@@ -339,8 +322,6 @@ func TestEachForgeryHasItsRow(t *testing.T) {
 	}
 }
 
-// elsewhere is the evidence of the crawl in dir, with a ledger of the same operator that says of a page what the crawl's
-// does not.
 func elsewhere(t *testing.T, dir string) *evidence {
 	e := readEvidence(t, dir)
 	e.value(e.lineOf(e.of(bread)), "depth", "7")
@@ -348,7 +329,6 @@ func elsewhere(t *testing.T, dir string) *evidence {
 	return e
 }
 
-// headsOf is the head that a note is.
 func headsOf(t *testing.T, note string) []checkpoint.Checkpoint {
 	t.Helper()
 	n, err := checkpoint.Parse([]byte(note))
@@ -356,8 +336,6 @@ func headsOf(t *testing.T, note string) []checkpoint.Checkpoint {
 	return []checkpoint.Checkpoint{n.Checkpoint}
 }
 
-// bundleOf makes the bundle of a site of the crawl in dir, which must hold under the operator's key, and returns its
-// checkpoint.
 func bundleOf(t *testing.T, dir string) string {
 	t.Helper()
 	g, err := proof.Of(t.Context(), proof.Crawl{Ledger: filepath.Join(dir, "ledger"), Archive: filepath.Join(dir, "warc"),
@@ -381,11 +359,8 @@ func bundleOf(t *testing.T, dir string) string {
 	return string(note)
 }
 
-// The polite crawl breaks none of the crawler best practices, told as ours and as another crawler's, and shows that it
-// kept those that an archive can show.
 func TestThePoliteCrawlBreaksNoPractice(t *testing.T) {
-	dir := t.TempDir()
-	crawl(t, dir)
+	dir := crawl(t)
 	foreign := stranger(readEvidence(t, dir)).show().o.Files
 	for name, files := range map[string][]string{"ours": {filepath.Join(dir, "warc", "curtsy-00000.warc.gz")}, "another's": foreign} {
 		t.Run(name, func(t *testing.T) {
@@ -423,7 +398,6 @@ var unseen = map[string]string{
 	"warcinfo WARC-Filename":      "a file may be copied under another name",
 }
 
-// nearly is a value like another, of the same length.
 func nearly(value string) string {
 	b := []byte(value)
 	for i := len(b) - 1; i >= 0; i-- {
@@ -439,18 +413,9 @@ func nearly(value string) string {
 	return value + "x"
 }
 
-// No field of a record's head can be changed, taken away, said twice or added where the ledger is left as it is, nor where
-// its marks are made to fit.
 func TestEachFieldOfEachHeadIsHeld(t *testing.T) {
-	every := 4
-	switch {
-	case os.Getenv("CURTSY_LONG") != "":
-		every = 1
-	case testing.Short():
-		every = 30
-	}
-	dir := t.TempDir()
-	crawl(t, dir)
+	every := effort(1, 4, 30)
+	dir := crawl(t)
 	honest := readEvidence(t, dir)
 	met := map[string]int{}
 	for i, r := range honest.records {
@@ -486,7 +451,6 @@ func TestEachFieldOfEachHeadIsHeld(t *testing.T) {
 	}
 }
 
-// kindOf is the type of a record, told apart by what it is of.
 func kindOf(e *evidence, i int) string {
 	r := e.records[i]
 	kind := r.get("WARC-Type")
@@ -501,18 +465,10 @@ func kindOf(e *evidence, i int) string {
 	return kind
 }
 
-// No two records can change places.
 func TestNoTwoRecordsChangePlaces(t *testing.T) {
-	dir := t.TempDir()
-	crawl(t, dir)
+	dir := crawl(t)
 	honest := readEvidence(t, dir)
-	every := 9
-	switch {
-	case os.Getenv("CURTSY_LONG") != "":
-		every = 1
-	case testing.Short():
-		every = 40
-	}
+	every := effort(1, 9, 40)
 	for i := 0; i < len(honest.records); i += every {
 		for _, by := range []int{1, 2, 3, 6} {
 			if i+by >= len(honest.records) {

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -34,7 +33,6 @@ import (
 	"curtsy/storage/wacz"
 )
 
-// unsigned is a forgery of a whole crawl, by whoever keeps its directory and has no key.
 type unsigned struct {
 	bodies      int    // of how many exchanges
 	moved       string // which exchanges are dated later
@@ -50,7 +48,6 @@ func (u unsigned) String() string {
 		u.checkpoints, u.tiles, u.open, u.segment)
 }
 
-// pick draws a forgery.
 func pick(r *rand.Rand) (u unsigned) {
 	one := func(of ...string) string { return of[r.IntN(len(of))] }
 	u.bodies = []int{0, 1, 1, 5, 1000}[r.IntN(5)]
@@ -63,7 +60,6 @@ func pick(r *rand.Rand) (u unsigned) {
 	return u
 }
 
-// forge changes e, and writes it as a crawl directory.
 func (u unsigned) forge(e *evidence) string {
 	genuine := strings.Join(e.book, "")
 	all := e.exchanges("")
@@ -98,15 +94,10 @@ func (u unsigned) forge(e *evidence) string {
 	if last := len(e.book) - 1; u.marks == "all" && strings.HasPrefix(e.book[last], `{"mark":"hosts"`) {
 		e.cut(last)
 	}
-	old := maps.Clone(e.beside)
-	names := slices.Sorted(maps.Keys(old))
-	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, "checkpoints/") })
+	old, names := maps.Clone(e.beside), e.notes()
 	switch u.checkpoints {
 	case "first", "no", "longer":
-		for _, n := range names {
-			delete(e.beside, n)
-		}
-		for _, n := range []string{"checkpoint", ledger.HostsName} {
+		for _, n := range append(e.notes(), "checkpoint", ledger.HostsName) {
 			delete(e.beside, n)
 		}
 		if u.checkpoints != "no" {
@@ -131,11 +122,7 @@ func (u unsigned) forge(e *evidence) string {
 		e.torn = true
 		e.remake(otherKey)
 	}
-	for n := range e.beside {
-		if strings.HasPrefix(n, "tile/") {
-			delete(e.beside, n)
-		}
-	}
+	maps.DeleteFunc(e.beside, func(n, _ string) bool { return strings.HasPrefix(n, "tile/") })
 	switch u.tiles {
 	case "old":
 		for n, text := range old {
@@ -163,10 +150,7 @@ func (u unsigned) forge(e *evidence) string {
 	plain := filepath.Join(dir, "ledger", "000000.jsonl")
 	text := map[string]string{"packed": strings.Join(e.book, ""), "both": genuine}[u.segment]
 	if text != "" {
-		z, err := zstd.NewWriter(nil)
-		require.NoError(e.t, err)
-		e.put(plain+".zst", string(z.EncodeAll([]byte(text), nil)))
-		require.NoError(e.t, z.Close())
+		e.put(plain+".zst", zstdOf(e, text))
 	}
 	if u.segment == "packed" {
 		require.NoError(e.t, os.Remove(plain))
@@ -174,7 +158,6 @@ func (u unsigned) forge(e *evidence) string {
 	return dir
 }
 
-// hashes are the entry hashes of the lines.
 func (e *evidence) hashes() (all []tlog.Hash) {
 	for _, l := range e.book {
 		all = append(all, tree.EntryHash([]byte(strings.TrimSuffix(l, "\n"))))
@@ -182,7 +165,6 @@ func (e *evidence) hashes() (all []tlog.Hash) {
 	return all
 }
 
-// resume goes on with a copy of a crawl directory on the machine of its operator, and signs a run of it.
 func resume(t *testing.T, dir string) (string, error) {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), "d")
@@ -203,8 +185,6 @@ func resume(t *testing.T, dir string) (string, error) {
 	return at, nil
 }
 
-// Whoever keeps a crawl directory and has no key cannot make a forgery of the crawl that an audit calls signed, and the
-// operator's own resume signs none.
 func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 	config := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "XDG_CACHE_HOME", "LocalAppData"} {
@@ -215,21 +195,13 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(key), 0o700))
 	require.NoError(t, os.WriteFile(key, []byte(hex.EncodeToString(seedOf("the operator's"))+"\n"), 0o600))
 
-	dir := filepath.Join(t.TempDir(), "d")
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	crawl(t, dir)
+	dir := crawl(t)
 	newest, err := ledger.Latest(filepath.Join(dir, "ledger"))
 	require.NoError(t, err)
 	require.NoError(t, crawldir.HeadsBeside(key).Keep(dir, newest))
 	kept := newest.Checkpoint
 
-	n := 25
-	switch {
-	case os.Getenv("CURTSY_LONG") != "":
-		n = 150
-	case testing.Short():
-		n = 6
-	}
+	n := effort(150, 25, 6)
 	r := rand.New(rand.NewPCG(30, 2))
 	done := map[string]bool{}
 	counts := map[string]int{}
@@ -293,7 +265,6 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 	}
 }
 
-// The files of a package that rows forge.
 const (
 	packedArchive  = "archive/curtsy-00000.warc.gz"
 	packedPages    = "pages/pages.jsonl"
@@ -302,13 +273,11 @@ const (
 	packedDigest   = "datapackage-digest.json"
 )
 
-// packed is a package that was unpacked: its files, in their order.
 type packed struct {
 	names      []string
 	files, was map[string]string // as they are, and as they were packed
 }
 
-// pack makes a package of the evidence as it is, signed with a key.
 func pack(t *testing.T, e *evidence, key []byte) *packed {
 	t.Helper()
 	ctx, dir := context.Background(), e.write()
@@ -336,7 +305,6 @@ func pack(t *testing.T, e *evidence, key []byte) *packed {
 	return p
 }
 
-// members is the archive as a file, a gzip member for each record.
 func (e *evidence) members() string {
 	var b strings.Builder
 	for _, r := range e.records {
@@ -360,7 +328,6 @@ func member(text string) string {
 	return b.String()
 }
 
-// show shows the package, as curtsy audit FILE does.
 func (p *packed) show(t *testing.T) trial {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "y.wacz")
@@ -385,25 +352,21 @@ func (p *packed) hash(name string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(p.files[name])))
 }
 
-// list makes the manifest name a file as it is.
 func (p *packed) list(name string) {
 	old := packed{files: p.was}
 	m := strings.ReplaceAll(p.files[packedManifest], old.hash(name), p.hash(name))
 	p.files[packedManifest] = strings.ReplaceAll(m, fmt.Sprintf("\"bytes\": %d", len(p.was[name])), fmt.Sprintf("\"bytes\": %d", len(p.files[name])))
 }
 
-// seal makes the digest name the manifest as it is.
 func (p *packed) seal() {
 	old := packed{files: p.was}
 	p.files[packedDigest] = strings.ReplaceAll(p.files[packedDigest], old.hash(packedManifest), p.hash(packedManifest))
 }
 
-// unsign leaves the digest without its signatures.
 func (p *packed) unsign() {
 	p.files[packedDigest] = fmt.Sprintf("{\"path\": %q, \"hash\": \"sha256:%s\"}", packedManifest, p.hash(packedManifest))
 }
 
-// siteLogs writes the access logs of all sites, as their servers would have: a line for each answered exchange, by host.
 func (e *evidence) siteLogs() map[string][]string {
 	logs := map[string][]string{}
 	for _, x := range e.exchanges("") {
@@ -415,20 +378,17 @@ func (e *evidence) siteLogs() map[string][]string {
 	return logs
 }
 
-// agent is the User-Agent that was sent.
 func (x exchange) agent() string {
 	_, rest, _ := strings.Cut(x.ask.block, "\r\nUser-Agent: ")
 	agent, _, _ := strings.Cut(rest, "\r\n")
 	return agent
 }
 
-// honestLogs are the logs of all sites.
 func honestLogs(t *testing.T, e *evidence) []accesslog.Log {
 	t.Helper()
 	return e.written(e.siteLogs())
 }
 
-// written puts logs into files.
 func (e *evidence) written(logs map[string][]string) (all []accesslog.Log) {
 	dir := e.t.TempDir()
 	for _, host := range slices.Sorted(maps.Keys(logs)) {
@@ -439,7 +399,6 @@ func (e *evidence) written(logs map[string][]string) (all []accesslog.Log) {
 	return all
 }
 
-// overlapping are the logs of e.logs, the bakery's in two files: the later begins amid the earlier.
 func (e *evidence) overlapping() []accesslog.Log {
 	bakery := e.logs["bakery.test"]
 	delete(e.logs, "bakery.test")
@@ -473,7 +432,6 @@ func (e *evidence) together(behind string) (all []accesslog.Log) {
 	return all
 }
 
-// secondOf is when a line was written.
 func secondOf(t *testing.T, line string) time.Time {
 	t.Helper()
 	_, rest, _ := strings.Cut(line, "[")

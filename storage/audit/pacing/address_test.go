@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// docs/trust/politeness.md, rule 10: hosts behind a translator are as many addresses as they have of IPv4.
 func TestWhatHasOnePaceOfAddresses(t *testing.T) {
 	for addr, want := range map[string]string{
 		"8.8.8.8": "8.8.8.8", "::ffff:8.8.8.8": "8.8.8.8", "64:ff9b::808:808": "8.8.8.8", "64:ff9b::808:809": "8.8.8.9",

@@ -43,8 +43,6 @@ func crawl(r *rand.Rand, n int, share float64, exact, mixed bool) (truth []time.
 	return truth, all
 }
 
-// fits says by trying all pairs which exchange is the first that no true instants fit, or -1: between two the time must
-// suffice for all pauses and exchanges between them.
 func fits(all []Exchange) int {
 	for j := range all {
 		due := time.Duration(0)
@@ -66,8 +64,6 @@ func first(all []Exchange) int {
 	return slices.IndexFunc(all, func(e Exchange) bool { _, short := row.Add(e); return short })
 }
 
-// Whatever the paces, the durations and the resolution of the dates: who keeps every pause is accused of none, not even
-// if each is kept to the nanosecond.
 func TestWhoKeepsEveryPauseIsNotAccused(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -78,7 +74,6 @@ func TestWhoKeepsEveryPauseIsNotAccused(t *testing.T) {
 	}
 }
 
-// A row is short exactly where no instants fit the dates, wherever the paces lie: slower, as due, or faster.
 func TestARowIsShortWhereNoInstantsFit(t *testing.T) {
 	short, fit := 0, 0
 	for seed := range uint64(3000) {
@@ -97,7 +92,6 @@ func TestARowIsShortWhereNoInstantsFit(t *testing.T) {
 	}
 }
 
-// Whoever goes on at less than the pace is found by the time that the resolution no longer covers the difference.
 func TestASpeederIsFoundWhenTheResolutionIsUsedUp(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -118,7 +112,6 @@ func TestASpeederIsFoundWhenTheResolutionIsUsedUp(t *testing.T) {
 	}
 }
 
-// A hundred pages a second where a second is due; the same, shuffled; and at the pace, shuffled.
 func TestAShuffledCrawlIsHeldToItsWholeTime(t *testing.T) {
 	for _, c := range []struct {
 		step  time.Duration
@@ -144,7 +137,6 @@ func TestAShuffledCrawlIsHeldToItsWholeTime(t *testing.T) {
 	}
 }
 
-// A clock that is set back by hours begins a new row; what is out of order by less is left out of it.
 func TestAClockSetBackAccusesNobody(t *testing.T) {
 	var row Row
 	at := day0
@@ -169,7 +161,6 @@ func TestAddAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The median is exact for few pauses, and near for many.
 func TestMedian(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 63, 1000, 100000} {
 		var g Sample

@@ -19,7 +19,6 @@ import (
 
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// directory is a crawl directory with files, and a ledger that has marks of all of them.
 type directory struct {
 	t     *testing.T
 	root  string
@@ -64,7 +63,6 @@ func (d *directory) mark(i int64, name, text string) {
 	d.files.take(i, &ledger.Mark{Kind: ledger.KindFile, Name: name, Octets: int64(len(text)), SHA256: sum(text)})
 }
 
-// compared compares, with the WARC files that were read; nil for those that are there.
 func (d *directory) compared(archive []evidence.File) (agree int64, codes string) {
 	d.t.Helper()
 	if archive == nil {
@@ -86,8 +84,7 @@ func (d *directory) compared(archive []evidence.File) (agree int64, codes string
 	return d.check.FilesAgree, codesOf(all)
 }
 
-// Each finished file is the one of its last mark, has one, and is there; the settings are those of the last run. The table of
-// package forgery has the rest.
+// Package forgery has the other cases.
 func TestFilesAreThoseOfTheirMarks(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(d *directory)
@@ -130,8 +127,6 @@ func (d *directory) redact(name, before, after string) {
 		Files: []ledger.RedactedFile{{Name: name, Octets: int64(len(after)), SHA256: sum(after), Before: sum(before)}}}})
 }
 
-// A kill excuses the file that it may have left without a mark, with its index, and no other; nor does it excuse what a
-// mark says otherwise.
 func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
 	d := newDirectory(t)
 	for _, n := range []string{"3", "4"} {
@@ -149,8 +144,6 @@ func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
 	}
 }
 
-// A crawl that goes on finishes files while it is audited: what was finished since accuses nobody, and what was finished
-// before is held to its mark.
 func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
 	d := newDirectory(t)
 	first := filepath.Join(d.root, "warc", "curtsy-00000.warc.gz")
@@ -167,8 +160,6 @@ func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
 	}
 }
 
-// A package has the WARC files alone, under names of its own; of those from which its packer left something out it
-// states what they were.
 func TestAPackageIsHeldToTheMarksOfItsArchive(t *testing.T) {
 	base := func(path string) string { return strings.TrimPrefix(filepath.Base(path), "000007-") }
 	for name, c := range map[string]struct {

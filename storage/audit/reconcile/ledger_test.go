@@ -26,7 +26,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// pair is an exchange and its line, as an honest crawl tells of them.
 func pair(i int, began time.Time) (*evidence.Exchange, storage.Line) {
 	e := asked(fmt.Sprintf("http://a.test/%d", i), began, 40*time.Millisecond, 200)
 	l := storage.Line{
@@ -51,7 +50,6 @@ func testSigner() *checkpoint.Signer {
 	return s
 }
 
-// written makes a ledger, of a run that ended in good order or was killed.
 func written(t *testing.T, killed bool, lines ...storage.Line) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger")
@@ -74,10 +72,8 @@ func written(t *testing.T, killed bool, lines ...storage.Line) string {
 	return dir
 }
 
-// infoOf is what a mark binds of the run that wrote a file.
 func infoOf(file string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(file))) }
 
-// compared shows exchanges and refusals of an archive to the witness of a ledger.
 func compared(t *testing.T, o Options, es []*evidence.Exchange, refused []storage.Line) (*audit.Result, []finding.Finding) {
 	t.Helper()
 	o.TempDir = t.TempDir()
@@ -98,8 +94,7 @@ func compared(t *testing.T, o Options, es []*evidence.Exchange, refused []storag
 	return r, found
 }
 
-// TestLedgerAndArchiveTellTheSame: each exchange and refusal stands in both, told alike, in whatever memory. The table of package
-// forgery has the differences.
+// Package forgery has the differences.
 func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond) // behind the mark of the run
 	for name, c := range map[string]struct {
@@ -157,7 +152,6 @@ func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 	}
 }
 
-// An exchange of which a record cannot be read does not agree with its line, whatever the others tell.
 func TestLedger_DamagedDoesNotAgree(t *testing.T) {
 	e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
 	e.Damaged = e.Place
@@ -167,8 +161,6 @@ func TestLedger_DamagedDoesNotAgree(t *testing.T) {
 	}
 }
 
-// TestCrashExcusesThirtySeconds: what a killed run had in flight is named; what is older is a violation, and after an
-// end in good order everything is.
 func TestCrashExcusesThirtySeconds(t *testing.T) {
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 	var lines []storage.Line
@@ -223,7 +215,6 @@ func TestCrashExcusesThirtySeconds(t *testing.T) {
 	}
 }
 
-// TestLodgedHead: any root that the log went through is found, with the number of decisions behind it.
 func TestLodgedHead(t *testing.T) {
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 	var es []*evidence.Exchange
@@ -252,7 +243,6 @@ func TestLodgedHead(t *testing.T) {
 	}
 }
 
-// TestRowsSurviveSorting: what is read is what was written, whatever octets the web put in.
 func TestRowsSurviveSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	noise := func() string {
@@ -274,7 +264,6 @@ func TestRowsSurviveSorting(t *testing.T) {
 	}
 }
 
-// However often a crawl was killed: each kill is a note, and none a fault of the ledger.
 func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ledger")
 	const kills = maxProblems + 30
@@ -305,7 +294,6 @@ func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 
 const ourAgent = "curtsy/1 (+https://o.example)"
 
-// asked is an exchange as an honest archive of this crawler has it.
 func asked(url string, began time.Time, took time.Duration, status int) *evidence.Exchange {
 	authority := evidence.AuthorityOf(url)
 	return &evidence.Exchange{
@@ -315,7 +303,6 @@ func asked(url string, began time.Time, took time.Duration, status int) *evidenc
 	}
 }
 
-// witnessed shows exchanges to a witness and returns what it found.
 func witnessed(t *testing.T, w audit.Witness, es ...*evidence.Exchange) (*audit.Result, []finding.Finding) {
 	t.Helper()
 	var found []finding.Finding
@@ -342,7 +329,6 @@ func codesOf(found []finding.Finding) string {
 	return strings.Join(all, " ")
 }
 
-// An attempt that reached no server ended the pause: its line says so.
 func TestAnAttemptThatReachedNobodyExplainsAPause(t *testing.T) {
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 	for name, c := range map[string]struct {

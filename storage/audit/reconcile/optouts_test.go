@@ -19,8 +19,6 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// A line that an opt-out list decided names one that was in force: by the run's warcinfo record, its mark, or a mark of a
-// change. Of several lists that changed nobody can tell.
 func TestLinesNameOptOutListsThatWereInForce(t *testing.T) {
 	digest := func(c string) string { return strings.Repeat(c, 64) }
 	several := listsDigest([]string{digest("a"), digest("b")})
@@ -65,8 +63,6 @@ func TestLinesNameOptOutListsThatWereInForce(t *testing.T) {
 	}
 }
 
-// Nothing is requested that an entry in force refuses: one of the list in the crawl directory, or one that a line before
-// names. What was under way when the list changed is allowed, and nothing outlasts its list.
 func TestRule16_RequestsThatOptedOut(t *testing.T) {
 	t.Parallel()
 	dir, at := t.TempDir(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

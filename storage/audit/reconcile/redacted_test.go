@@ -15,11 +15,8 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// minute is an instant of a day.
 func minute(n int) time.Time { return time.Date(2026, 5, 3, 12, n, 0, 0, time.UTC) }
 
-// A mark explains a record without its body, if it has the blocks of the line and nothing else differs; no other record,
-// and no other difference.
 func TestAMarkExplainsABodyAndNothingElse(t *testing.T) {
 	const id, blocks = "urn:uuid:1", "b10c"
 	line := storage.Line{Record: id, URL: "http://a.test/", Began: minute(0), Status: 200, Payload: "ab", Blocks: blocks, Heads: "4ead",
@@ -63,7 +60,6 @@ func TestAMarkExplainsABodyAndNothingElse(t *testing.T) {
 	}
 }
 
-// Lines that were taken away are of about the time of their neighbours, and of no other.
 func TestStubsAreOfTheTimeOfTheirNeighbours(t *testing.T) {
 	var r redacted
 	r.time(minute(10))
@@ -82,7 +78,6 @@ func TestStubsAreOfTheTimeOfTheirNeighbours(t *testing.T) {
 	assert.False(t, none.within(minute(0), minute(2)), "nothing was taken away")
 }
 
-// Each takedown is named once, however many marks it has, and is no violation.
 func TestEachTakedownIsNamedOnce(t *testing.T) {
 	var r redacted
 	for i, subject := range []string{"a", "a", "b"} {
@@ -161,8 +156,6 @@ func takenDown(t *testing.T, urls string, killed bool) (w *Ledger, of map[string
 	return w, of, es
 }
 
-// Stubs name no host. But a host of which no line is missing from the map lost none, and what was taken down lies between
-// the lines where its stub stands.
 func TestWhatWasTakenDownHasItsPlaceAndItsHost(t *testing.T) {
 	for urls, want := range map[string]map[string]pacing.Taken{
 		"a.test/1 b.test/1 a.test/2 b.test/2":    {},
@@ -183,7 +176,6 @@ func TestWhatWasTakenDownHasItsPlaceAndItsHost(t *testing.T) {
 	}
 }
 
-// What a kill kept from the ledger has no place there: it may have been anywhere among the last moments of its run.
 func TestWhatWasTakenDownWithoutALineIsOfAKill(t *testing.T) {
 	_, of, _ := takenDown(t, "a.test/1 a.test/2 a.test/3!? a.test/4?", true)
 	assert.Equal(t, (pacing.Taken{Before: 1, InAll: 1}), of["a.test/4"])
@@ -191,7 +183,6 @@ func TestWhatWasTakenDownWithoutALineIsOfAKill(t *testing.T) {
 	assert.Equal(t, (pacing.Taken{InAll: 1}), of["a.test/4"], "of a run that was not killed")
 }
 
-// A pause that is told shorter than the records show is explained by what was taken down of that host about then.
 func TestATakedownExplainsAPauseOfItsHostAlone(t *testing.T) {
 	for urls, want := range map[string]bool{
 		"a.test/1 a.test/2! a.test/3": true, "a.test/1 b.test/2! a.test/3": false, "a.test/1 refused.test/2! a.test/3": false,

@@ -82,8 +82,6 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 	return dir, es
 }
 
-// What a kill tore off is named, however soon after another kill and whatever the clock was set to in between; what is
-// missing otherwise is a violation.
 func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 	const hour = time.Hour
 	for name, c := range map[string]struct {
@@ -121,8 +119,6 @@ func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 	}
 }
 
-// The mark of a change of the key stands before the mark of the run that begins with it. It is no trace of the run before:
-// what a kill took from the archive shortly before is excused however much later the key was changed.
 func TestAChangeOfTheKeyIsNoTraceOfTheRunBefore(t *testing.T) {
 	for name, fresh := range map[string]bool{"the same key": false, "another key": true} {
 		dir, es := lived(t, life{at: 0, n: 3, killed: true}, life{at: time.Hour, n: 3, fresh: fresh})
@@ -134,8 +130,6 @@ func TestAChangeOfTheKeyIsNoTraceOfTheRunBefore(t *testing.T) {
 	}
 }
 
-// The mark of a file may be missing where a kill came between the two, and nothing else came behind: the run that follows
-// makes that mark before its first line.
 func TestAKillExcusesTheLastFileUntilARunGoesOn(t *testing.T) {
 	type step = func(r *runs)
 	run := func(n int) step {
@@ -172,7 +166,6 @@ func TestAKillExcusesTheLastFileUntilARunGoesOn(t *testing.T) {
 	}
 }
 
-// A request that the log alone has may be of a run that was killed, and not of the time before that run.
 func TestAroundAKill(t *testing.T) {
 	at := func(n int) time.Time {
 		return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
@@ -197,8 +190,6 @@ func TestAroundAKill(t *testing.T) {
 	}
 }
 
-// What a kill may leave in the archive without a line is in a file that the mark of the killed run binds, dated behind that
-// mark, and no more than is not durable or under way at once. All else is missing from the ledger.
 func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 	const most = ledger.MaxUnsynced + usualAtOnce
 	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
@@ -238,8 +229,6 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 	}
 }
 
-// The warcinfo record of each file is one that the mark of a run binds, in the order of the runs; a step back of the clock is
-// between two runs; and an exchange is of the same run in both.
 func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 	at := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 	for name, c := range map[string]struct {
@@ -286,7 +275,6 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 	}
 }
 
-// A crawl that goes on while it is audited writes what no line of the ledger told of when that was read: as much as it likes.
 func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 	e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
 	dir := t.TempDir()
@@ -315,7 +303,6 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 	}
 }
 
-// In the first run nothing has changed since a generation before, unless the archive has files older than the ledger.
 func TestChange_NeedsAnEarlierRun(t *testing.T) {
 	for file, want := range map[string]string{"a.warc.gz": "ledger-lines", "older.warc.gz": ""} {
 		e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))

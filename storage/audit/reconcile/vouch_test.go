@@ -31,7 +31,6 @@ func signer(t *testing.T, name string) *checkpoint.Signer {
 	return s
 }
 
-// ledgerRun writes lines into a ledger, and ends it in good order.
 func ledgerRun(t *testing.T, o ledger.Options, urls ...string) {
 	t.Helper()
 	w, err := ledger.Open(o)
@@ -43,7 +42,6 @@ func ledgerRun(t *testing.T, o ledger.Options, urls ...string) {
 	require.NoError(t, w.Close())
 }
 
-// vouchedFor follows the ledger in o.Dir.
 func vouchedFor(t *testing.T, o Options) (*vouching, string) {
 	t.Helper()
 	l, err := newVouched(&o)
@@ -51,7 +49,6 @@ func vouchedFor(t *testing.T, o Options) (*vouching, string) {
 	return closed(t, l)
 }
 
-// closed has l follow its ledger.
 func closed(t *testing.T, l *vouched) (*vouching, string) {
 	t.Helper()
 	for e, err := range ledger.Scan(l.o.Dir) {
@@ -71,7 +68,6 @@ func closed(t *testing.T, l *vouched) (*vouching, string) {
 	return v, codesOf(found)
 }
 
-// latest is the latest checkpoint of a ledger, and its file.
 func latest(t *testing.T, dir string) (*checkpoint.Note, string) {
 	t.Helper()
 	n, err := ledger.Latest(dir)
@@ -79,8 +75,6 @@ func latest(t *testing.T, dir string) (*checkpoint.Note, string) {
 	return n, ledger.CheckpointPath(dir, n.Size)
 }
 
-// A key that is given must have signed the latest checkpoint, itself or by a rotation from it or to it; without one the
-// signer is told, and known to nobody.
 func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, now, stranger := signer(t, "old"), signer(t, "new"), signer(t, "stranger")
@@ -111,7 +105,6 @@ func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 	})
 }
 
-// A head that was lodged is one of the ledger: its size and root, whoever wrote them down, and its origin if that is told.
 func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		me := signer(t, "me")
@@ -151,8 +144,6 @@ func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
 	})
 }
 
-// A witness vouches for the checkpoints that it cosigned, and since when: the first and the last are told. Under its name
-// nobody else can; and if it saw another ledger, there are two.
 func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		me := signer(t, "me")
@@ -220,7 +211,6 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 	})
 }
 
-// Where lines are missing nobody can tell of which lines a checkpoint is: that they are is said by the ledger's own check.
 func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seed := sha256.Sum256([]byte("witness"))
@@ -249,7 +239,6 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 	})
 }
 
-// Checkpoints that a crawl makes while its ledger is read are not missed; one that is taken away from those is.
 func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "ledger")
@@ -276,8 +265,6 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 	})
 }
 
-// While lines come a checkpoint is made every ten minutes, and one where a run begins: a kill leaves no more without one.
-// A crawl that waits, and one whose clock jumps, is no other.
 func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -354,7 +341,6 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 	}
 }
 
-// Behind the stop of a run nothing is asked for until the next one begins.
 func TestUncovered_NoExchangeBehindTheStop(t *testing.T) {
 	t.Parallel()
 	u := uncovered{has: true, over: true}

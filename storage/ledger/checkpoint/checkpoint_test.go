@@ -70,7 +70,6 @@ func TestAKeyHasOneName(t *testing.T) {
 	}
 }
 
-// A witness's key is one key, written as one for cosignatures or as one for signatures.
 func TestAWitnessKeyHasTwoForms(t *testing.T) {
 	w, err := WitnessSigner("witness.test/w", seed(1))
 	require.NoError(t, err)

@@ -3,7 +3,6 @@ package hostmap
 import (
 	"crypto/sha256"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -49,16 +48,6 @@ func naive(entries []Entry, depth int) Hash {
 	return node(naive(entries[:i], depth+1), naive(entries[i:], depth+1))
 }
 
-func seq(entries []Entry) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		for _, e := range entries {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
 // made is a map of n hosts. Of some the keys share many bits, as nobody's hash would.
 func made(r *rand.Rand, n int) []Entry {
 	var all []Entry
@@ -83,7 +72,7 @@ func TestRootIsThatOfTheDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 300 {
 		all := made(r, n%40)
-		root, count, err := Root(seq(all))
+		root, count, err := Root(Each(all))
 		if want := naive(all, 0); err != nil || root != want || count != int64(len(all)) {
 			t.Fatalf("%d hosts: %v, %d, %v; want %v", len(all), root, count, err, want)
 		}
@@ -94,9 +83,9 @@ func TestProofsOfMembersAndOfAbsentHosts(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := range 300 {
 		all := made(r, n%30)
-		root, _, _ := Root(seq(all))
+		root, _, _ := Root(Each(all))
 		for i, e := range all {
-			p, got, err := Prove(seq(all), e.Key)
+			p, got, err := Prove(Each(all), e.Key)
 			if err != nil || got == nil || *got != e {
 				t.Fatalf("%v, %v", got, err)
 			}
@@ -108,8 +97,8 @@ func TestProofsOfMembersAndOfAbsentHosts(t *testing.T) {
 			}
 			// The host taken out: what is left proves that it is absent, and the old root does not.
 			rest := slices.Delete(slices.Clone(all), i, i+1)
-			root2, _, _ := Root(seq(rest))
-			p, got, err = Prove(seq(rest), e.Key)
+			root2, _, _ := Root(Each(rest))
+			p, got, err = Prove(Each(rest), e.Key)
 			require.NoError(t, err)
 			require.Nil(t, got)
 			require.NoError(t, Check(root2, e.Key, nil, p))
@@ -120,13 +109,12 @@ func TestProofsOfMembersAndOfAbsentHosts(t *testing.T) {
 	}
 }
 
-// Every octet of a proof counts.
 func TestAChangedProofFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	all := made(r, 30)
-	root, _, _ := Root(seq(all))
+	root, _, _ := Root(Each(all))
 	for _, key := range []Hash{all[7].Key, Key("origin", "nobody")} {
-		p, e, err := Prove(seq(all), key)
+		p, e, err := Prove(Each(all), key)
 		require.NoError(t, err)
 		for i := range p.Siblings {
 			q := p
@@ -143,19 +131,18 @@ func TestAChangedProofFails(t *testing.T) {
 func TestEntriesOutOfOrderAreRefused(t *testing.T) {
 	all := made(rand.New(rand.NewPCG(7, 8)), 20)
 	all[3], all[4] = all[4], all[3]
-	if _, _, err := Root(seq(all)); err == nil {
+	if _, _, err := Root(Each(all)); err == nil {
 		t.Error("Root takes entries out of order")
 	}
-	if _, _, err := Prove(seq(all), all[9].Key); err == nil {
+	if _, _, err := Prove(Each(all), all[9].Key); err == nil {
 		t.Error("Prove takes entries out of order")
 	}
 	twice := []Entry{all[0], all[0]}
-	if _, _, err := Root(seq(twice)); err == nil {
+	if _, _, err := Root(Each(twice)); err == nil {
 		t.Error("Root takes an entry twice")
 	}
 }
 
-// The digest is as docs/reference/ledger.md defines it, computed here by hand.
 func TestDigestOfEntries(t *testing.T) {
 	e := Entry{Key: Key("o", "h")}
 	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))

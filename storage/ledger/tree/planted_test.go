@@ -11,7 +11,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A ledger may come from somebody else: what is written for it never lands behind a link that was put into it.
 func TestTilesAreNotWrittenBehindALink(t *testing.T) {
 	for _, at := range []string{tileFolder, filepath.Join(tileFolder, "0")} {
 		dir, outside := t.TempDir(), t.TempDir()

@@ -120,7 +120,6 @@ func sameShape(size int64, indexes []int64) bool {
 	return slices.Equal(count(size), count(size+1))
 }
 
-// A size is what somebody states: the check must not take time for each entry that it counts.
 func TestAStatedSizeCostsNothing(t *testing.T) {
 	err := CheckMany(make(Proof, 3), 1<<62, tlog.Hash{}, []int64{1 << 61}, make([]tlog.Hash, 1))
 	assert.ErrorIs(t, err, ErrProof)
