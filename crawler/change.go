@@ -18,8 +18,7 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// Terms are the settings that an operator may change while a run goes on, as Config has them. Whoever needs one asks for
-// it when it is needed, and keeps none.
+// Terms are the settings of Config that the operator may change during a run. Read them when needed, and keep no copy.
 type Terms struct {
 	MaxPages, MaxPerHost, MaxPerDomain, MaxPerTag, MaxBytes int64
 	MaxTime                                                 time.Duration
@@ -29,7 +28,6 @@ type Terms struct {
 	Include, Exclude                                        []string // of Config.Scope
 }
 
-// terms are those in force.
 func (c *Config) terms() Terms {
 	if c.changed != nil {
 		if t := c.changed.Load(); t != nil {
@@ -43,10 +41,9 @@ func (c *Config) terms() Terms {
 	}
 }
 
-// ErrLessPolite refuses a change that would have hosts asked more often.
+// ErrLessPolite rejects a change that would allow more requests to a host.
 var ErrLessPolite = errors.New("politeness can be raised, never lowered, while a crawl runs")
 
-// check refuses what is no change of t.
 func (t *Terms) check(next *Terms) error {
 	if min(next.MaxPages, next.MaxPerHost, next.MaxPerDomain, next.MaxPerTag, next.MaxBytes, int64(next.MaxTime)) < 0 {
 		return errors.New("crawler: a budget is negative; zero is for no limit")
@@ -54,7 +51,7 @@ func (t *Terms) check(next *Terms) error {
 	if !next.Window.Within(t.Window, time.Now()) {
 		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), hostrule.NoWindow), t.Window, ErrLessPolite)
 	}
-	for i, was := range t.Hosts { // a rule only asks for more consideration: none may go or shrink, and further ones may come
+	for i, was := range t.Hosts { // rules only restrict: more may come, none may go or shrink
 		if i >= len(next.Hosts) {
 			return fmt.Errorf("crawler: [[host]] %d would go: %w", i+1, ErrLessPolite)
 		}
@@ -72,17 +69,15 @@ func (t *Terms) check(next *Terms) error {
 	return nil
 }
 
-// Check refuses what Change would.
+// Check returns the error with which Change would reject next.
 func (c *Crawl) Check(next Terms) error {
 	was := c.cfg.terms()
 	return cmp.Or(was.check(&next), next.checkTags(c.cfg.tagged))
 }
 
-// Change has other terms hold from now on. What is queued and lies outside of a narrower scope is closed when its turn
-// comes, before anybody is asked, with its line in the ledger; a page under way is finished. A host that was left
-// alone because it, or its domain, had all its pages gets turns again if there may be more now, and what was held because
-// its tag had is queued again. A budget of domains that is the first of the run may count pages of turns under way twice, or
-// not at all.
+// Change sets the terms from now on. Queued URLs outside a narrower scope are closed when their turn comes, with a line in
+// the ledger; a page under way is finished. Hosts and URLs that a budget had closed are opened if it becomes larger. The
+// first budget of domains in a run may count pages of turns under way twice, or not at all.
 func (c *Crawl) Change(ctx context.Context, next Terms) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -118,15 +113,14 @@ func (c *Crawl) Change(ctx context.Context, next Terms) error {
 	return err
 }
 
-// budget is what of the terms an estimate reckons with.
 func (t *Terms) budget() status.Budget {
 	return status.Budget{MaxPages: t.MaxPages, MaxPerHost: t.MaxPerHost, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime, Window: t.Window}
 }
 
-// rises reports whether a budget, of which zero is none, becomes a larger one.
+// rises reports whether a budget becomes larger; zero is unlimited.
 func rises(was, is int64) bool { return was > 0 && (is == 0 || is > was) }
 
-// Reopen opens what a budget had closed that becomes larger: hosts that had all their pages, and URLs whose tag had.
+// Reopen opens the hosts, and the URLs of tags, that had all the pages of a budget which becomes larger.
 func Reopen(ctx context.Context, f frontier.Frontier, was, is Terms) error {
 	larger := map[string]bool{
 		reasonMaxPerHost: rises(was.MaxPerHost, is.MaxPerHost), reasonMaxPerDomain: rises(was.MaxPerDomain, is.MaxPerDomain),
@@ -174,7 +168,7 @@ type timeLimit struct {
 	over  func()
 }
 
-// begin calls over when most has passed; zero is for no limit.
+// begin calls over when most has passed; zero means no limit.
 func (l *timeLimit) begin(most time.Duration, over func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,14 +176,14 @@ func (l *timeLimit) begin(most time.Duration, over func()) {
 	l.set(most)
 }
 
-// move sets another limit, which counts from the beginning, too.
+// move sets another limit, which also counts from the beginning.
 func (l *timeLimit) move(most time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set(most)
 }
 
-// set is move; called with mu held.
+// set is move with mu held.
 func (l *timeLimit) set(most time.Duration) {
 	if l.timer != nil {
 		l.timer.Stop()
@@ -200,7 +194,7 @@ func (l *timeLimit) set(most time.Duration) {
 	}
 }
 
-// end has no limit end the run any more, be it moved at the same time.
+// end cancels the limit for good, also if it is moved at the same time.
 func (l *timeLimit) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

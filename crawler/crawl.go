@@ -45,7 +45,7 @@ type Crawl struct {
 	budget     *budget.Tickets
 	quotas     quotas
 	room       *record.Limiter // of the exchanges in flight
-	crew       chan struct{}   // one place for each worker that is at work and has no slow exchange
+	crew       chan struct{}   // one place for each working worker without a slow exchange
 	buffers    resultPool
 	live       *status.Live
 	closings   closings
@@ -54,21 +54,21 @@ type Crawl struct {
 	rests   record.Rests
 	carried record.Costs
 	pages   record.Pages
-	patient atomic.Bool // something had to wait that was no fault of its host
+	patient atomic.Bool // the run waits MaxWait even if no host has responded
 	counted atomic.Bool // a turn of this run has counted it: see budget.Runs
 
 	changing sync.Mutex // of Change
 
-	reachable map[canon.Authority]bool // addresses that are not public and that the run began with
+	reachable map[canon.Authority]bool // private addresses among the seeds
 }
 
-// claimTasks is how many tasks a turn brings: more than one, so that disallowed ones do not cost a turn each.
+// claimTasks is the number of tasks of a turn: more than one, so that disallowed ones do not cost a turn each.
 const claimTasks = 4
 
-// Why a run ended. Budgets end it with their own names.
+// The values of Summary.EndedBy. Budgets have their own names.
 const (
 	EndedDrained     = "drained"     // nothing is left to do
-	EndedWaiting     = "waiting"     // what is left is not due within MaxWait
+	EndedWaiting     = "waiting"     // nothing is due within MaxWait
 	EndedInterrupted = "interrupted" // asked to drain
 	EndedMaxPages    = budget.MaxPages
 	EndedMaxBytes    = budget.MaxBytes
@@ -77,7 +77,7 @@ const (
 	EndedStopWhen    = "stop-when: " // and a condition of Config.StopWhen
 )
 
-// New prepares a run. The frontier holds the seeds already.
+// New prepares a run over a frontier that has the seeds.
 func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -91,11 +91,11 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 		m.OnSeed(func(u canon.URL) { c.scope.Load().Extend(u) })
 	}
 	tags := map[string]bool{}
-	for s, err := range c.cfg.Frontier.AllSeeds(ctx) { // those that seeds redirected to among them
+	for s, err := range c.cfg.Frontier.AllSeeds(ctx) { // including the targets of their redirects
 		if err != nil {
 			return nil, err
 		}
-		if len(tags) < maxTags+2 { // the empty one is none
+		if len(tags) < maxTags+2 { // the empty tag does not count
 			tags[s.Tag] = true
 		}
 		c.scope.Load().Extend(s.URL)
@@ -103,7 +103,10 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 			c.reachable[a] = true
 		}
 	}
-	if err := c.cfg.tellApart(tags); err != nil {
+	delete(tags, "")
+	c.cfg.tagged = len(tags) <= maxTags
+	terms := c.cfg.terms()
+	if err := terms.checkTags(c.cfg.tagged); err != nil {
 		return nil, err
 	}
 	before, err := c.cfg.Frontier.Stats(ctx)
@@ -129,10 +132,10 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	return c, c.settler.addSitemaps(ctx)
 }
 
-// recover reads what the ledger knows and the frontier does not, and returns the totals with what exchanges cost. Pages and bytes
-// are missing in good order, too, where no turn of the run before could count them.
+// recover reads what the ledger has beyond the frontier, and returns the totals with the cost of exchanges. Pages and bytes
+// may also be missing after a clean end, if no turn of the last run could count them.
 func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[string]int64, err error) {
-	// Of an update, hosts have answered before; in a fleet, they may have answered others.
+	// In an update, hosts have responded before; in a fleet, perhaps to other members.
 	c.patient.Store(c.cfg.Past != nil || c.cfg.Member != nil)
 	if c.unclean || c.cfg.limitsPages() {
 		since := budget.GenerationOf(counts).Began
@@ -145,7 +148,7 @@ func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[s
 		if c.rests, answered, err = record.ReadRests(c.cfg.Last); err != nil {
 			return nil, err
 		}
-		if answered { // there is something to wait for
+		if answered {
 			c.patient.Store(true)
 		}
 	}
@@ -155,7 +158,6 @@ func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[s
 	return c.carried.Recover(c.cfg.Asked, counts)
 }
 
-// stages sets up the stages that a URL goes through, and what they share.
 func (c *Crawl) stages(counts map[string]int64) error {
 	rels, err := extract.ParseRels(c.cfg.FollowRel)
 	if err != nil {
@@ -196,21 +198,19 @@ func (c *Crawl) stages(counts map[string]int64) error {
 	return nil
 }
 
-// ended is the cause with which draining is cancelled.
 type ended string
 
 func (e ended) Error() string { return "the crawl ended: " + string(e) }
 
-// Drain lets the exchanges under way finish, for Grace at most, and begins no other. It may be called at any time, more
-// than once; the first reason stands.
+// Drain begins no further exchange and lets those under way finish, for Grace at most. It may be called at any time, and
+// more than once.
 func (c *Crawl) Drain() { c.stopper.interrupt() }
 
-// Interrupted reports whether somebody has asked the run to stop, also when it was about to end for another reason.
+// Interrupted reports whether somebody has asked the run to stop, also when it was ending for another reason.
 func (c *Crawl) Interrupted() bool { return c.stopper.interrupted.Load() }
 
 func (c *stopper) end(why string) { c.drain(ended(why)) }
 
-// interrupt ends the run because somebody asks for it.
 func (c *stopper) interrupt() {
 	c.interrupted.Store(true)
 	c.end(EndedInterrupted)
@@ -219,9 +219,8 @@ func (c *stopper) interrupt() {
 	}
 }
 
-// Run crawls until the end and says how it ended. Cancelling ctx aborts the exchanges under way, which are archived as far
-// as they came, as those are that the end of the grace cuts; an error is a failure of our own state, and what was finished
-// before it is kept.
+// Run crawls until the end. Cancelling ctx aborts the exchanges under way, and archives what was received. An error is a
+// failure of curtsy's own state; what was finished before it is kept.
 func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	if err := c.cfg.Ledger.Begin(context.WithoutCancel(ctx)); err != nil {
 		return Summary{}, err
@@ -234,7 +233,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	var beside errgroup.Group
 	beside.Go(func() error { return c.stopper.stopAfterGrace(over) })
 
-	c.endIfMet() // by the pages of runs before
+	c.endIfMet() // by the pages of earlier runs
 	unknown := c.windowGate.Look(context.WithoutCancel(ctx))
 	if unknown != nil {
 		c.stopper.end(EndedInterrupted)
@@ -260,15 +259,15 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	err := cmp.Or(g.Wait(), unknown)
 	close(over)
 	err = cmp.Or(err, beside.Wait())
-	c.stopper.end(EndedInterrupted) // a failure: those who ask later must not see a crawl that goes on
+	c.stopper.end(EndedInterrupted) // after a failure the status must not show a running crawl
 	rest := c.record.Flush(context.WithoutCancel(ctx))
-	if err = cmp.Or(err, rest); err != nil { // of two failures of our own state the first is the cause
+	if err = cmp.Or(err, rest); err != nil { // the first failure is the cause
 		return Summary{}, err
 	}
 	return c.summary(context.WithoutCancel(ctx))
 }
 
-// work takes turns until the end. There are more workers than Workers: those whose exchange is slow make room for others.
+// work takes turns until the end. There are more workers than Config.Workers: those with slow exchanges make room.
 func (c *Crawl) work(ctx context.Context) error {
 	for {
 		select {
@@ -287,7 +286,7 @@ func (c *Crawl) work(ctx context.Context) error {
 	}
 }
 
-// workOnce takes one turn, and reports whether there may be others. leave makes room for another worker.
+// workOnce takes one turn, and reports whether there may be more. leave makes room for another worker.
 func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error) {
 	going := c.stopper.mayClaim(ctx)
 	switch why := c.budget.Take(c.stopper.draining); {
@@ -303,7 +302,7 @@ func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error)
 	case err == nil:
 		return true, nil
 	case over(going, err) && c.stopper.draining.Err() == nil && ctx.Err() == nil:
-		return true, nil // a pause began while a turn was waited for
+		return true, nil // a pause began during the claim
 	case errors.Is(err, errEnd) || over(ctx, err) || over(c.stopper.draining, err):
 		return false, nil
 	default:
@@ -312,13 +311,10 @@ func (c *Crawl) workOnce(ctx context.Context, leave func()) (on bool, err error)
 	}
 }
 
-// over reports whether err means no more than that ctx is over.
-func over(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && errors.Is(err, ctx.Err())
-}
+// over reports whether err only means that ctx is over.
+func over(ctx context.Context, err error) bool { return ctx.Err() != nil && errors.Is(err, ctx.Err()) }
 
-// maxWait is how long a turn is waited for. A crawl in which no host has ever answered does not wait: whoever
-// mistyped a seed wants to know it now.
+// maxWait is how long to wait for a turn. A crawl in which no host has responded ends soon, to report a mistyped seed.
 func (c *Crawl) maxWait() time.Duration {
 	if !c.budget.Answered() && !c.patient.Load() {
 		return 2 * max(c.cfg.Delay, Floor)
@@ -331,34 +327,29 @@ type Summary struct {
 	EndedBy string        `json:"ended_by"` // one of the Ended words, or the name of a budget
 	Status  status.Status `json:"status"`
 
-	// Incomplete says that something is missing that no budget of the user explains: a seed without a usable answer, or
-	// hosts still parked, refused or retired when nothing else was left to do.
+	// Incomplete means that something is missing without a budget of the user as its reason: a seed has no usable response,
+	// or hosts are parked, refused or retired.
 	Incomplete bool `json:"incomplete"`
-	// SeedsUnanswered counts the seeds without a usable answer, over all runs; Seeds names those of this run.
+	// SeedsUnanswered counts the seeds without a usable response, over all runs; Seeds names those of this run.
 	SeedsUnanswered int64    `json:"seeds_unanswered"`
 	Seeds           []string `json:"seeds,omitempty"`
 
-	// Failed names URLs of this run that failed, with the reason, at most five; Status.Failed counts those of all runs.
-	Failed []string `json:"failed_urls,omitempty"`
+	Failed []string   `json:"failed_urls,omitempty"` // of this run, with reasons, at most five; Status.Failed counts all
+	Opens  *time.Time `json:"opens,omitempty"`       // the opening of the window that the run did not wait for; may be nil
 
-	// Opens is when the window opens for which the run did not wait; nil for a run that ended otherwise.
-	Opens *time.Time `json:"opens,omitempty"`
-
-	// Empty names pages of this run that show nothing without JavaScript, at most five; Status.NotRead counts those of all runs.
+	// Empty are pages of this run that show nothing without JavaScript, at most five; Status.NotRead counts all.
 	Empty []string `json:"empty_without_javascript,omitempty"`
 
 	Manners Manners `json:"manners"`
 }
 
-// How a run ended in which each host that is left has all the pages that MaxPerHost, or MaxPerDomain, lets it have, and one
-// in which nothing is left but what MaxPerTag sets aside.
+// The values of Summary.EndedBy if only hosts, or held URLs, are left that have all pages of a budget.
 const (
 	EndedMaxPerHost   = budget.MaxPerHost
 	EndedMaxPerDomain = budget.MaxPerDomain
 	EndedMaxPerTag    = budget.MaxPerTag
 )
 
-// summary is taken when no worker is left.
 func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	var why ended
 	errors.As(context.Cause(c.stopper.draining), &why)
@@ -371,14 +362,14 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 		return s, err
 	}
 	c.addUncounted(&s.Status)
-	if s.EndedBy == EndedWaiting { // then each host with something left is not due
+	if s.EndedBy == EndedWaiting {
 		if s.Status.Resting, err = status.Left(ctx, c.cfg.Frontier); err != nil {
 			return s, err
 		}
 	}
-	s.Opens = c.windowGate.Missed()
+	s.Opens = c.windowGate.missed.Load()
 	s.Status.Elapsed = c.clock.Elapsed().Seconds()
-	s.Status.Killed = false // the frontier says it of the run before
+	s.Status.Killed = false // the frontier means the run before
 	stats, err := c.cfg.Frontier.Stats(ctx)
 	if err != nil {
 		return s, err
@@ -393,7 +384,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 		}
 	}
 	if s.EndedBy == EndedWaiting && s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0 {
-		s.EndedBy, s.Opens = EndedDrained, nil // an operator dropped what was waited for
+		s.EndedBy, s.Opens = EndedDrained, nil // the operator dropped the rest
 	}
 	if s.EndedBy == EndedDrained && c.cfg.terms().MaxPerTag > 0 && c.quotas.held.Load() {
 		s.EndedBy = EndedMaxPerTag
@@ -402,7 +393,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	return s, nil
 }
 
-// endedByHosts is how a run ended that waits for hosts alone: by a budget if nothing else keeps any of them.
+// endedByHosts returns how a run ended that only waits for hosts: by a budget if that alone keeps all of them.
 func (c *Crawl) endedByHosts(ctx context.Context) (string, error) {
 	by, others := "", false
 	err := status.EachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,23 +27,21 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// hostLocks keeps other crawls of this user on this machine from talking to a host while we do, and keeps the pace
-// between us and them (politeness rule 17). *hostlock.Locks is one.
+// hostLocks keep the crawls of one user on one machine from a host at the same time, and keep its delay between them
+// (politeness rule 17). *hostlock.Locks implements it.
 type hostLocks interface {
 	host.Locks
-	// Take makes a ours and returns zero, or returns how long to wait before asking again. Should this process be killed,
-	// others wait for pace from now.
+	// Take locks a and returns zero, or returns the time until the next try. After a kill of this process others wait for pace.
 	Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error)
-	// Release gives a up; nobody may take it before rest is over.
+	// Release unlocks a for others after rest.
 	Release(a canon.Authority, rest time.Duration) error
-	// Rest tells others, and those that come after a kill, that a asked to be left alone from an instant on.
+	// Rest shares a back-off that a asked for, from end on. It outlives a kill.
 	Rest(a canon.Authority, end time.Time, w hostlock.Wish) error
-	// Resting is what is left of the time for which a asked anybody to be left alone.
+	// Resting returns what is left of the back-off that a asked any process for.
 	Resting(a canon.Authority) (hostlock.Wish, error)
 }
 
-// errNotYet says that the exchange has to wait for its address, or for another crawl: the turn ends without one, its wait
-// is noted, and nothing has happened to its tasks.
+// errNotYet means that the exchange has to wait: the turn ends without one, and its tasks are as they were.
 var errNotYet = errors.New("crawler: the exchange has to wait")
 
 // exchanger is the stage that makes exchanges, at the pace of addresses and behind the locks of hosts.
@@ -55,15 +54,13 @@ type exchanger struct {
 	stopper    *stopper
 	windowGate *windowGate
 	outage     watch        // of the proxy
-	patient    *atomic.Bool // something had to wait that was no fault of its host
+	patient    *atomic.Bool // of Crawl
 }
 
 // ask makes the turn's exchange. The error is errNotYet, or that of fetch.Fetcher.Do; even so the exchange may have begun.
 //
-// Config.Window, the hours that are set for the host, and Config.Daily may make it wait. A host of the operator's own is
-// asked at once. Any other is looked up, its address picked, its lock taken, and its place taken in the queue before that
-// address; then that address is dialled and no other. One that cannot be reached gives way to the next one, under the same
-// lock, and the host counts as out of reach when none could be.
+// It waits for the window, the hours of the host and Config.Daily. For a third-party host it then takes the lock, picks an
+// address, waits for its slot, and dials only that address. If that is unreachable, it tries the next one under the same lock.
 func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
@@ -71,7 +68,7 @@ func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.
 	if !c.windowGate.Open() {
 		return nil, c.later(v, aMoment, nil)
 	}
-	// By the dates that the archive has, so that an audit can tell, be the clock set back meanwhile.
+	// The dates of the archive, which an audit checks, even if the clock was set back.
 	now := c.dates.Of(time.Now())
 	if wait := v.set.Closed(now); wait > 0 {
 		v.rest.Condition, v.rest.Reason = frontier.Parked, reasonHours
@@ -95,7 +92,7 @@ func (c *exchanger) ask(ctx context.Context, v *visit, r fetch.Request) (*fetch.
 	return ex, err
 }
 
-// askNow is ask, whatever was asked of the host today.
+// askNow is ask without its limits of time.
 func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	v.kept = v.due()
 	ctx, meter, landed := c.stopper.inFlight(ctx, r.URL.Authority(), v.slot)
@@ -120,7 +117,7 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 		if wait, err := c.lock(v); wait > 0 || err != nil {
 			return nil, c.later(v, wait, err)
 		}
-		if len(among) == 0 { // a proxy looks the name up: no address has a pace that anybody here could keep
+		if len(among) == 0 { // a proxy looks up the name: there is no address to pace
 			return c.do(ctx, v, r)
 		}
 		r.Addr = c.chooser.Pick(a, among)
@@ -128,7 +125,13 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 		if wait > 0 {
 			return nil, c.later(v, wait, nil)
 		}
-		v.keptFor(due, c.cfg.IPDelay)
+		switch {
+		case due.IsZero():
+		case v.memory.LastEnd == 0:
+			v.kept = host.Pace{Pause: c.cfg.IPDelay, By: storage.ByAddress}
+		default:
+			v.kept = v.kept.AtLeast(v.since(due), storage.ByAddress)
+		}
 		r.Begin = func(ctx context.Context) error { return c.pacer.Send(ctx, r.Addr.Addr()) }
 		var shared error
 		r.Begun = func() { shared = c.pacer.Sent(r.Addr.Addr()) }
@@ -140,7 +143,8 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 			return nil, errors.Join(shared, ex.Close())
 		}
 		v.memory.Spot = host.Network(r.Addr.Addr())
-		if another := c.chooser.Used(a, r.Addr.Addr(), !unreached(ex), len(among)); !another || c.stopper.draining.Err() != nil {
+		unreached := ex.Failure != nil && len(ex.Request) == 0 && slices.Contains([]fetch.Class{fetch.Connect, fetch.NoRoute, fetch.Timeout}, ex.Failure.Class)
+		if another := c.chooser.Used(a, r.Addr.Addr(), !unreached, len(among)); !another || c.stopper.draining.Err() != nil {
 			return ex, nil
 		}
 		if err := ex.Close(); err != nil {
@@ -149,8 +153,7 @@ func (c *exchanger) askNow(ctx context.Context, v *visit, r fetch.Request) (*fet
 	}
 }
 
-// do is fetch.Fetcher.Do, but that an exchange which was cut short counts for the pace, and that one which failed at a proxy
-// waits, with all others, where that is the proxy's fault.
+// do is fetch.Fetcher.Do, except that a cut exchange counts for the delay, and that one that failed because of the proxy waits.
 func (c *exchanger) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.Exchange, error) {
 	ex, err := c.cfg.Fetcher.Do(ctx, c.windowGate.Within(r))
 	if errors.Is(err, errShut) {
@@ -170,14 +173,13 @@ func (c *exchanger) do(ctx context.Context, v *visit, r fetch.Request) (*fetch.E
 	return nil, c.later(v, wait, nil)
 }
 
-// proxied says what an exchange means for the proxy that it went through: for how long nothing is to be asked, or the error
-// that ends the run.
+// proxied returns how long to send no requests because of the proxy, or the error that ends the run.
 func (c *exchanger) proxied(ex *fetch.Exchange) (wait time.Duration, err error) {
 	if ex.Proxy == "" {
 		return 0, nil
 	}
-	fault := proxyFault(ex)
-	if fault == nil {
+	var fault *fetch.Fault
+	if ex.Failure == nil || ex.Failure.Class != fetch.Proxy || !errors.As(ex.Failure, &fault) {
 		if len(ex.Request) > 0 {
 			c.outage.Served()
 		}
@@ -197,24 +199,6 @@ func (c *exchanger) proxied(ex *fetch.Exchange) (wait time.Duration, err error) 
 	return 0, nil
 }
 
-// proxyFault is why an exchange failed at a proxy; nil when it did not.
-func proxyFault(ex *fetch.Exchange) (fault *fetch.Fault) {
-	if ex.Failure != nil && ex.Failure.Class == fetch.Proxy {
-		errors.As(ex.Failure, &fault)
-	}
-	return fault
-}
-
-// unreached reports whether no connection came about.
-func unreached(ex *fetch.Exchange) bool {
-	if ex.Failure == nil || len(ex.Request) > 0 {
-		return false
-	}
-	class := ex.Failure.Class
-	return class == fetch.Connect || class == fetch.NoRoute || class == fetch.Timeout
-}
-
-// later ends the turn for now.
 func (c *exchanger) later(v *visit, wait time.Duration, err error) error {
 	if err != nil {
 		return err
@@ -223,18 +207,6 @@ func (c *exchanger) later(v *visit, wait time.Duration, err error) error {
 	c.patient.Store(true)
 	c.redirects.SkipOnce(v.turn.Authority)
 	return errNotYet
-}
-
-// keptFor notes what the ledger says of the pace, when the host had to wait for its address until due: the time from the
-// end of its own last exchange to that, or, before its first one, the pace of the address.
-func (v *visit) keptFor(due time.Time, every time.Duration) {
-	switch {
-	case due.IsZero():
-	case v.memory.LastEnd == 0:
-		v.kept = host.Pace{Pause: every, By: storage.ByAddress}
-	default:
-		v.kept = v.kept.AtLeast(v.since(due), storage.ByAddress)
-	}
 }
 
 // lock takes the host's lock for the rest of the turn.
@@ -246,11 +218,10 @@ func (c *exchanger) lock(v *visit) (wait time.Duration, err error) {
 	if v.locked = wait == 0 && err == nil; !v.locked {
 		return wait, err
 	}
-	return c.resting(v) // under the lock nobody else can be asked for a rest
+	return c.resting(v) // under the lock, so that no other crawl can get a new back-off
 }
 
-// resting returns what is left of the time for which the host asked another crawl or command of this user to be left alone, and
-// has the host wait for it. What it asked this run for, the frontier knows.
+// resting returns what is left of a back-off that the host asked another crawl or command of this user for, and applies it.
 func (c *exchanger) resting(v *visit) (wait time.Duration, err error) {
 	if v.locks == nil {
 		return 0, nil
@@ -259,23 +230,22 @@ func (c *exchanger) resting(v *visit) (wait time.Duration, err error) {
 	switch {
 	case err != nil || wish.Wait == 0 || wish.Ours:
 		return 0, err
-	case wish.Wait < Floor: // a pause like any other
+	case wish.Wait < Floor:
 		return wish.Wait, nil
 	}
 	v.rest.Condition, v.rest.Reason = frontier.Parked, wish.String()
 	if wish.Wait > host.Day {
 		v.rest.Condition = frontier.Retired // politeness rule 11
-	} else { // else it is said when the turn ends
+	} else { // otherwise the end of the turn logs it
 		c.cfg.Log("%s: %s", v.turn.Authority.Origin(), v.rest.Reason)
 	}
 	return wish.Wait, nil
 }
 
-// AskedAnother reports whether reason says that a host asked another crawl or command of this user to leave it alone.
+// AskedAnother reports whether reason is a back-off that another crawl or command was asked for.
 func AskedAnother(reason string) bool { return strings.HasPrefix(reason, hostlock.AskedAnother) }
 
-// unlock gives the host's lock back, if the turn has it: others may have the host when our pace is over. It fails where others
-// do not know what the host asked for.
+// unlock releases the host's lock, if the turn has it. It fails if a back-off could not be shared with other crawls.
 func (c *exchanger) unlock(v *visit) error {
 	if !v.locked {
 		return v.untold
@@ -288,26 +258,21 @@ func (c *exchanger) unlock(v *visit) error {
 	return errors.Join(v.untold, c.cfg.HostLocks.Release(v.turn.Authority, rest))
 }
 
-// What follows decides whether a failure of a proxy is that of one host or of the proxy, and what a crawl does then. A
-// crawl whose only way out is gone must not fail ten thousand URLs: it rests, all hosts alike, and ends when that does
-// not help. What a proxy cannot do for one host alone is that host's failure, or the crawl would never end.
-//
-// It has no clock and makes no connection.
-
-// How many hosts in a row, with no answer through the proxy in between, make a failure that of the proxy.
+// How many hosts must fail in a row, without a response through the proxy in between, for the proxy to be at fault. While it
+// is, the crawl waits instead of failing ten thousand URLs. A failure for one host is that host's, or the crawl would never end.
 const (
 	hostsOdd  = 3
 	hostsSaid = 10
 )
 
-// The rests: the first one, doubled each time, and how many there are before the crawl ends: five minutes in all.
+// The waits for a proxy double up to a maximum, and then end the crawl: five minutes in all.
 const (
 	firstRest   = time.Second
 	longestRest = time.Minute
 	maxRests    = 10
 )
 
-// watch knows how a proxy has done. The zero value has seen nothing. Its methods may be called concurrently.
+// watch follows the failures of a proxy. The zero value is ready, and its methods may be called concurrently.
 type watch struct {
 	mu     sync.Mutex
 	served bool // something has come through
@@ -317,32 +282,29 @@ type watch struct {
 	until  time.Time // its end
 }
 
-// A Verdict is what a failure means.
+// verdict is the meaning of a failure at a proxy.
 type verdict uint8
 
-// The verdicts.
 const (
-	ofHost     verdict = iota // it is that of the host
-	resting                   // it is the proxy's: nothing is asked until Closed says so
-	first                     // likewise, and this failure has begun the rest
-	wayoutOver                // the proxy cannot be used: the crawl ends
+	ofHost     verdict = iota // a failure of the host
+	resting                   // of the proxy: send nothing while Closed
+	first                     // of the proxy, and this failure began the wait
+	wayoutOver                // the proxy is unusable: the crawl ends
 )
 
-// Closed is for how long nothing is to be asked.
+// Closed returns how long to send no requests.
 func (w *watch) Closed(now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return max(0, w.until.Sub(now))
 }
 
-// Served notes that something came through the proxy.
 func (w *watch) Served() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.served, w.row, w.rests, w.until = true, nil, 0, time.Time{}
 }
 
-// Failed notes that an exchange with a, begun at a time, failed at the proxy.
 func (w *watch) Failed(a canon.Authority, k fetch.Kind, began, now time.Time) verdict {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -354,7 +316,7 @@ func (w *watch) Failed(a canon.Authority, k fetch.Kind, began, now time.Time) ve
 	case k == fetch.Said && len(w.row) < hostsSaid, k == fetch.Odd && w.served && len(w.row) < hostsOdd:
 		return ofHost
 	case !w.served && k != fetch.Said:
-		return wayoutOver // whoever mistyped a proxy wants to know it now
+		return wayoutOver // a mistyped proxy is reported at once
 	case now.Before(w.until) || began.Before(w.began):
 		return resting // of the same outage
 	case w.rests >= maxRests:
@@ -369,48 +331,49 @@ func (w *watch) Failed(a canon.Authority, k fetch.Kind, began, now time.Time) ve
 	return first
 }
 
-// attempt is a task on its way through one exchange, and what that brought.
+// attempt is a task with its exchange.
 type attempt struct {
-	task    frontier.Task      // as its exchange treats it: what somebody names as a sitemap is one
+	task    frontier.Task      // as its exchange treats it: a URL named as a sitemap is one
 	found   frontier.Candidate // as it was found
 	verdict robots.Verdict
 	due     host.Pace // before the exchange
 	slot    *record.Slot
-	shape   bool // of its page is worth knowing
+	shape   bool // digest the shape of its page
 
-	own canon.Authority // that may be told who we are; zero for none
+	own canon.Authority // that may get credentials; zero for none
 
 	before   before
 	ex       *fetch.Exchange
 	err      error
 	panicked *panicked
 
-	// reading, if not nil, yields the page as it is read while other exchanges are handled, or nil if it is to be read then.
-	reading chan *digested
-	read    *digested // what that brought
+	reading chan *digested // if not nil, yields the page read ahead, or nil if it is to be read later
+	read    *digested      // from reading
 }
 
-// before is the archived answer of a task, as its request has to do with it. The zero value is none.
+// before is the archived response of a task, if any.
 type before struct {
 	*record.Earlier
 	conditional bool // the request was
 }
 
-// panicked is what a panic said, and where it was.
+// panicked is a panic with its stack.
 type panicked struct {
 	value any
 	stack []byte
 }
 
-// attempt begins the attempt at a task.
 func (c *Crawl) attempt(v *visit, task frontier.Task, verdict robots.Verdict, slot *record.Slot) *attempt {
-	return &attempt{
+	x := &attempt{
 		task: c.bounds.asSitemap(v, task), found: task.Candidate, verdict: verdict, due: v.due(), slot: slot, shape: v.watched(task, c.cfg.Traps),
-		own: v.trusted(),
 	}
+	if v.own { // only pages of own hosts get credentials (politeness rule 28)
+		x.own = v.turn.Authority
+	}
+	return x
 }
 
-// exchange makes the exchange of an attempt, by way of do. Whatever becomes of it is for handle to say.
+// exchange makes the exchange of an attempt by do, for handle to settle.
 func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(context.Context, fetch.Request) (*fetch.Exchange, error)) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -425,8 +388,7 @@ func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(con
 		}
 		x.before.conditional = x.task.Reason != reasonUnexpected304 && x.before.Condition(&r)
 	}
-	// An exchange that the end of the lease's time cuts is one that was cut, as at the end of the crawl. Robots.txt and proofs
-	// do without: what became of them is learned of what their errors say.
+	// An exchange cut by the end of the lease is like one cut by the end of the crawl. Robots.txt and proofs report it as an error.
 	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() {
@@ -441,7 +403,7 @@ func (c *Crawl) exchange(ctx context.Context, width int, x *attempt, do func(con
 	}
 }
 
-// readAhead waits until the page was read that an attempt brought, if that is read beside others.
+// readAhead waits for the reader of the page, if there is one.
 func (x *attempt) readAhead() *digested {
 	if x.reading != nil {
 		x.read, x.reading = <-x.reading, nil
@@ -449,11 +411,10 @@ func (x *attempt) readAhead() *digested {
 	return x.read
 }
 
-// request is what to ask for in a turn of some width.
 func (c *bounds) request(width int, task frontier.Task) fetch.Request {
 	r := fetch.Request{URL: task.URL, MaxBody: c.cfg.MaxBody, Want: c.wanted(task), Lines: width}
 	if task.Kind == frontier.KindMap {
-		// Media types that are wanted or not are those of what is kept; and the beginning of one that is too large counts.
+		// The operator's media types do not apply to sitemaps, and the beginning of a too large one counts.
 		r.Accept, r.Want, r.Partial = sitemapAccept, nil, true
 		if r.MaxBody == 0 || r.MaxBody > sitemap.MaxSize {
 			r.MaxBody = sitemap.MaxSize
@@ -469,19 +430,16 @@ func (c *bounds) request(width int, task frontier.Task) fetch.Request {
 	return r
 }
 
-// maxLeaf is how many bytes are read of what is off the scope: all of most pages, which then can be asked for on condition.
+// maxLeaf bounds the bytes of a leaf: all of most pages, for conditional requests later.
 const maxLeaf = 128 << 10
 
-// isLeaf reports whether a task lies off the scope, and is asked for all the same: nothing is read of it.
+// isLeaf reports whether a task off the scope is requested without reading its links.
 func (c *bounds) isLeaf(task frontier.Task) bool {
-	switch c.cfg.Scope.External {
-	case "", scope.ExternalNone:
-		return false
-	}
-	return c.scope.Load().Judge(InScope(task.Candidate)).Rule == scope.RuleExternal
+	external := c.cfg.Scope.External
+	return external != "" && external != scope.ExternalNone && c.scope.Load().Judge(InScope(task.Candidate)).Rule == scope.RuleExternal
 }
 
-// wanted looks at a head before its body is asked for.
+// wanted returns the fetch.Request.Want of a task.
 func (c *bounds) wanted(task frontier.Task) func(int, http.Header) string {
 	return func(status int, h http.Header) string {
 		if status < 200 || status > 299 || found.SeedChain(task.Candidate) {
@@ -494,7 +452,7 @@ func (c *bounds) wanted(task frontier.Task) func(int, http.Header) string {
 	}
 }
 
-// fetchNow makes an exchange in a slot, without a look at address or pace.
+// fetchNow makes an exchange in a slot without regard to address and delay.
 func (c *exchanger) fetchNow(ctx context.Context, slot *record.Slot, r fetch.Request) (*fetch.Exchange, error) {
 	if ex := c.notAsked(r.URL); ex != nil {
 		return ex, nil
@@ -528,5 +486,5 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *record.Slot, r fetch.Req
 	}
 }
 
-// errOutlasted ends a task's exchange with the time of its lease, so that what came until then is archived.
+// errOutlasted cuts an exchange at the end of its lease, so that what was received is archived.
 var errOutlasted = &fetch.Failure{Class: fetch.Stopped, Err: errLease}

@@ -21,7 +21,7 @@ import (
 	"curtsy/storage/script"
 )
 
-// linker is the stage that reads answers and finds URLs in them.
+// linker is the stage that reads responses and finds URLs in them.
 type linker struct {
 	cfg     *Config
 	gate    *gate.Gate
@@ -29,17 +29,16 @@ type linker struct {
 	bounds  *bounds
 	settler *settler
 	book    *seedBook
-	tried   script.Tries // of what scripts name
-	empty   examples     // pages that show nothing without JavaScript, which nobody runs here
+	tried   script.Tries // of names in scripts
+	empty   examples     // pages that show nothing without JavaScript
 }
 
-// examples are URLs of this run, the first few of a kind.
+// examples are the first URLs of a kind in this run. The ledger has all.
 type examples struct {
 	mu   sync.Mutex
 	urls []string
 }
 
-// maxExamples is how many of a kind a summary names; the ledger has all.
 const maxExamples = 5
 
 func (e *examples) add(url string) {
@@ -56,20 +55,17 @@ func (e *examples) named() []string {
 	return slices.Sorted(slices.Values(e.urls))
 }
 
-// reading is an answer as it was read.
+// reading is a response as it was read.
 type reading struct {
 	page   extract.Page
 	html   bool
-	copied bool   // the page is a copy whose links are dropped
+	copied bool   // a copy, whose links are dropped
 	listed listed // of a sitemap
 }
 
-// links reads what an answer says to robots and what it names, if it is a sitemap, a page, a style sheet or the like:
-// what is in scope becomes candidates. It returns the task as the answer makes it: what was to be a sitemap may turn out
-// to be a page.
-func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *findings) (
-	r reading, task frontier.Task, err error,
-) {
+// links reads the directives and links of a response, and makes candidates of those in scope. It returns the task, which is a
+// page if its sitemap turns out to be one.
+func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *findings) (r reading, task frontier.Task, err error) {
 	task = x.task
 	r.page.Robots = extract.HeaderDirectives(m.Header, c.cfg.Identity.Token)
 	if m.answer != host.Answered || m.Body == nil || c.bounds.isLeaf(task) {
@@ -94,10 +90,8 @@ func (c *linker) links(ctx context.Context, v *visit, x *attempt, m meaning, f *
 	return r, task, c.scripted(ctx, task, m.Exchange, &r, f)
 }
 
-// document reads a page, or what else has links.
-func (c *linker) document(
-	ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings,
-) error {
+// document reads a page, or another document with links.
+func (c *linker) document(ctx context.Context, v *visit, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings) error {
 	kind, err := c.reader.readAs(task, ex)
 	switch {
 	case err != nil:
@@ -125,7 +119,6 @@ func (c *linker) document(
 	return err
 }
 
-// takePage takes in what a page names and says.
 func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *reading, f *findings) {
 	r.page, r.html = read.page, true
 	f.unread(r.page)
@@ -140,7 +133,7 @@ func (c *linker) takePage(v *visit, task frontier.Task, read digested, r *readin
 	c.bounds.follow(task, r.page, f)
 }
 
-// scripted makes candidates of what scripts and JSON name, if the operator wants that.
+// scripted makes candidates of names in scripts and JSON, with Config.Scope.Scripts.
 func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exchange, r *reading, f *findings) error {
 	if !c.cfg.Scope.Scripts || r.copied || ex.Undecoded != "" || task.Kind == frontier.KindMap {
 		return nil
@@ -155,7 +148,7 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 	}
 	page := canon.URL{}
 	if task.Kind == frontier.KindEmbed {
-		page, _ = canon.Parse(task.Via) // one of ours
+		page, _ = canon.Parse(task.Via) // a canonical URL
 	}
 	cut, err := c.reader.extract.Scripts(ctx, c.reader.input(task, ex), kind, page, func(name string, u canon.URL) {
 		if !c.tried.Try(name, u) {
@@ -177,7 +170,7 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 	return err
 }
 
-// unread counts the mentions of URLs in a document that are no links, or that are not read.
+// unread counts what was not read of a document, and its invalid links.
 func (f *findings) unread(page extract.Page) {
 	if page.Unparsed != "" {
 		f.count(budget.PrefixUnparsed+page.Unparsed, 1)
@@ -188,7 +181,6 @@ func (f *findings) unread(page extract.Page) {
 	f.count(budget.PrefixLinks+"too many", int64(page.Dropped))
 }
 
-// follow judges the links of a page.
 func (c *bounds) follow(task frontier.Task, page extract.Page, f *findings) {
 	via := task.URL.String()
 	f.urls = slices.Grow(f.urls, len(page.Links)) // most are in scope
@@ -204,9 +196,8 @@ func (c *bounds) follow(task frontier.Task, page extract.Page, f *findings) {
 	}
 }
 
-// discover judges a discovered URL. In scope it becomes a candidate; refused for good it enters the seen-set with its
-// reason, once; refused for now it is counted and gets its line of the ledger, but another page may bring it under better
-// terms.
+// discover makes a candidate of a URL in scope. One refused for good enters the seen-set with its reason; one refused for now
+// is counted and gets a line, but another page may still add it.
 func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 	asked := InScope(next)
 	asked.NoFollow = noFollow
@@ -230,13 +221,12 @@ func (c *bounds) discover(f *findings, next frontier.Candidate, noFollow bool) {
 	}
 }
 
-// named reports whether what a rule refuses for now gets a line of the ledger: everything but the requisites of a crawl that
-// wants none.
+// named reports whether URLs that a rule refuses for now get lines: all except the requisites of a crawl without them.
 func (c *bounds) named(rule string) bool {
 	return rule != scope.RuleRequisites || c.cfg.Scope.Requisites != scope.RequisitesNone
 }
 
-// InScope is a candidate as the scope judges it.
+// InScope returns the scope's view of a candidate.
 func InScope(c frontier.Candidate) scope.Candidate {
 	return scope.Candidate{
 		URL: c.URL, Depth: c.Depth, Embeds: c.Embeds, Away: c.Away, Embed: c.Embeds > 0,
@@ -244,7 +234,7 @@ func InScope(c frontier.Candidate) scope.Candidate {
 	}
 }
 
-// refuse gives each refused URL its ledger line, unless it has one, and enters those that were refused for good.
+// refuse writes a line for each refused URL without one, and adds those refused for good to the candidates.
 func (c *settler) refuse(ctx context.Context, v *visit, f *findings) error {
 	if len(f.refused) == 0 {
 		return nil
@@ -265,7 +255,7 @@ func (c *settler) refuse(ctx context.Context, v *visit, f *findings) error {
 		if r.timeless {
 			f.urls = append(f.urls, r.Candidate)
 		}
-		// Two pages may find a URL at one time, one page find it as a link and as an image.
+		// Two pages may find a URL at the same time, or one page as a link and as an image.
 		if !c.lined.First(r.URL.Key()) {
 			f.count(budget.RefusedAgain, 1)
 			continue
@@ -280,39 +270,36 @@ func (c *settler) refuse(ctx context.Context, v *visit, f *findings) error {
 	return nil
 }
 
-// findings are what one answer brings to the crawl, links above all. They are a value apart until the answer is on
-// record: then the turn accepts them. A panic, or the end of the lease's time, lets them go; what the exchange cost is
-// counted by the visit at once.
+// findings are what one response adds to the crawl. The turn accepts them once the response is recorded. A panic, or the end
+// of the lease, drops them; the visit counts the cost of the exchange at once.
 type findings struct {
-	urls    []frontier.Candidate // in scope; those that the turn has already come first
-	refused []refusal            // found and refused, without a line of the ledger yet
-	extend  []frontier.Seed      // to what the scope was extended
-	seeds   []string             // seeds that ended without a usable answer, with why
+	urls    []frontier.Candidate // in scope; earlier ones of the turn come first
+	refused []refusal            // without a line yet
+	extend  []frontier.Seed      // of the scope
+	seeds   []string             // seeds without a usable response, with reasons
 	counts  []tallied
-	pages   int64 // 2xx HTML answers
-	added   int   // URLs that were new and did not wait for the turn's end
+	pages   int64 // 2xx HTML responses
+	added   int   // new URLs that were added before the end of the turn
 }
 
-// tallied is what a total grows by.
 type tallied struct {
 	name string
 	n    int64
 }
 
-// refusal is a discovered URL that the scope refused and that gets a line of the ledger.
+// refusal is a URL that the scope refused and that gets a line.
 type refusal struct {
 	frontier.Candidate
 	timeless bool
 }
 
-// findings begins those of one answer. They are valid until the next ones are begun.
+// findings returns empty findings, valid until the next call.
 func (v *visit) findings() *findings {
 	f := &v.spare
 	*f = findings{urls: v.result.Found, refused: f.refused[:0], counts: f.counts[:0]}
 	return f
 }
 
-// accept takes over what was found.
 func (v *visit) accept(f *findings) {
 	v.result.Found = f.urls
 	v.result.Extend = append(v.result.Extend, f.extend...)
@@ -336,20 +323,14 @@ func (f *findings) count(name string, n int64) {
 	f.counts = append(f.counts, tallied{name, n})
 }
 
-// isPage counts the answer as a page.
-func (f *findings) isPage() {
-	f.pages++
-	f.count(budget.Pages, 1)
-}
-
-// settleSeed notes what became of a seed, or of the end of its redirects.
+// settleSeed records the outcome of a seed, or of the end of its redirects.
 func (f *findings) settleSeed(b *seedBook, task frontier.Task, d decision) {
 	switch {
 	case d.outcome == frontier.Redirected:
 		return
 	case d.outcome == frontier.Fetched:
 		b.Answered(task.Seed, f.count)
-	case d.reason == scope.RuleSample: // it was not to be asked
+	case d.reason == scope.RuleSample:
 	case d.outcome == frontier.Disallowed:
 		f.unanswered(b, task.Seed, "not requested, because robots.txt forbids it")
 	default:
@@ -358,14 +339,13 @@ func (f *findings) settleSeed(b *seedBook, task frontier.Task, d decision) {
 	b.EndOfChain(task)
 }
 
-// unanswered notes that a seed got no usable answer.
 func (f *findings) unanswered(b *seedBook, seed, why string) {
 	f.seeds = append(f.seeds, seed+": "+why)
 	b.Unanswered(seed, f.count)
 }
 
-// extendTo widens the scope to where a seed's redirects ended. The links of that very page are judged by it already; it
-// becomes durable with the turn, and is said again should the turn come to nothing.
+// extendTo extends the scope to the end of a seed's redirects, before the links of that page are judged. It becomes durable
+// with the turn, and is repeated if the turn is lost.
 func (c *bounds) extendTo(f *findings, task frontier.Task) {
 	c.book.Extend(task.URL, func() bool { return c.scope.Load().Judge(scope.Candidate{URL: task.URL}).In }, func() {
 		c.scope.Load().Extend(task.URL)

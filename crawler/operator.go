@@ -20,7 +20,7 @@ import (
 	"curtsy/storage"
 )
 
-// Status is the state of this run. It may be asked for often: single hosts in it may be some seconds old.
+// Status returns the state of this run. It is cheap: data on single hosts may be some seconds old.
 func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	s, err := c.live.Status(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	s.LimitedByIP = c.exchanger.pacer.Waiting()
 	s.Elapsed = c.clock.Elapsed().Seconds()
 	s.State, s.Killed = "running", false
-	if s.Opens = c.windowGate.Until(); s.Opens != nil {
+	if s.Opens = c.windowGate.until.Load(); s.Opens != nil {
 		s.State = status.OutsideWindow
 	}
 	if c.stopper.paused() {
@@ -45,7 +45,7 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	return s, err
 }
 
-// addUncounted adds what the frontier does not count, because no turn was finished that could.
+// addUncounted adds what no turn has counted in the frontier yet.
 func (c *Crawl) addUncounted(s *status.Status) {
 	counts := map[string]int64{}
 	maps.Copy(counts, c.carried.All())
@@ -53,13 +53,13 @@ func (c *Crawl) addUncounted(s *status.Status) {
 	s.Add(counts)
 }
 
-// Estimate says how long the rest takes at least. Like Status it may be asked for often.
+// Estimate returns how long the rest takes at least. It is cheap.
 func (c *Crawl) Estimate(ctx context.Context) (status.Estimate, error) { return c.live.Estimate(ctx) }
 
-// Live is what else there is to ask about this run.
+// Live returns further data about this run.
 func (c *Crawl) Live() *status.Live { return c.live }
 
-// Pause has the run begin no turn until Pause(false): exchanges under way go on, and so does the time of Config.MaxTime.
+// Pause stops the run from beginning turns until Pause(false). Exchanges under way and the time of Config.MaxTime continue.
 func (c *Crawl) Pause(on bool) {
 	if c.stopper.paused() == on {
 		return
@@ -72,23 +72,23 @@ func (c *Crawl) Pause(on bool) {
 	}
 }
 
-// Met is what a run knows of a host.
+// Met is the state of a host in a run.
 type Met struct {
-	frontier.Host              // its condition, and why; what is pending
-	State         robots.State // of its robots.txt
-	Rules         gate.Rules
-	Own           bool
-	Pace          host.Pace     // that it gets now, for itself
-	Response      time.Duration // its usual response time
-	Spot          netip.Prefix  // the address whose pace it shares; invalid for none
-	Maps          int64         // exchanges for sitemaps
-	Left          string        // why the run leaves it alone; empty for a host that it does not, or that a dry run is done with
+	frontier.Host
+	State    robots.State // of its robots.txt
+	Rules    gate.Rules
+	Own      bool
+	Pace     host.Pace     // without that of its address
+	Response time.Duration // its usual response time
+	Spot     netip.Prefix  // the address whose delay it shares; may be invalid
+	Maps     int64         // exchanges for sitemaps
+	Left     string        // why the run leaves it alone; empty if it does not, or if a dry run has finished it
 }
 
-// Met returns what the run knows of a host, and false for one that it does not know.
+// Met returns the state of a host, and false for an unknown one.
 func (c *Crawl) Met(ctx context.Context, a canon.Authority) (Met, bool, error) {
 	var k explain.Facts
-	k.URL, _ = a.URL("/") // an authority has one
+	k.URL, _ = a.URL("/")
 	if err := c.hostFacts(ctx, &k); err != nil || !k.Known {
 		return Met{}, false, err
 	}
@@ -106,19 +106,19 @@ func (c *Crawl) Met(ctx context.Context, a canon.Authority) (Met, bool, error) {
 	return m, true, nil
 }
 
-// Steer obeys an operator's command. What it closes is told by Frontier, which was opened with record.Closed.
+// Steer obeys an operator's command. Frontier, opened with record.Closed, records what it closes.
 func (c *Crawl) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	defer c.live.Forget()
 	return c.cfg.Frontier.Steer(ctx, s)
 }
 
-// Retry opens what was closed.
+// Retry opens closed URLs and hosts.
 func (c *Crawl) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
 	defer c.live.Forget()
 	return c.cfg.Frontier.Retry(ctx, r)
 }
 
-// Add adds seeds to the run: its scope is extended to them.
+// Add adds seeds, and extends the scope to them.
 func (c *Crawl) Add(ctx context.Context, seeds []frontier.Candidate) (frontier.Added, error) {
 	for _, s := range seeds {
 		c.scope.Load().Extend(s.URL)
@@ -131,17 +131,15 @@ func (c *Crawl) Add(ctx context.Context, seeds []frontier.Candidate) (frontier.A
 	return added, err
 }
 
-// Reaches reports whether this run may reach a: the network guard is settled when a run begins, for the addresses that it
-// begins with.
+// Reaches reports whether the network guard, which is fixed when a run begins, lets this run reach a.
 func (c *Crawl) Reaches(a canon.Authority) bool { return !NotPublic(a) || c.reachable[a] }
 
-// NotPublic reports whether a is written as an address that is not public.
+// NotPublic reports whether a is localhost or a private address.
 func NotPublic(a canon.Authority) bool {
 	addr, ok := a.Addr()
 	return a.Host() == "localhost" || ok && (!addr.IsGlobalUnicast() || addr.IsPrivate())
 }
 
-// newLive returns the status of a crawl over c.Frontier; room is nil if it is not running.
 func (c Config) newLive(room status.Exchanges) *status.Live {
 	t := c.terms()
 	return status.NewLive(c.Frontier, status.Settings{
@@ -150,7 +148,7 @@ func (c Config) newLive(room status.Exchanges) *status.Live {
 	})
 }
 
-// pacing is how a host is dealt with between two turns.
+// pacing returns the delay of a host between two turns.
 func (c Config) pacing(h frontier.Host, memory *host.State) status.Pacing {
 	t := c.terms()
 	p := status.Pacing{Pace: c.floor(h.Authority), By: string(storage.ByFloor)}
@@ -165,14 +163,14 @@ func (c Config) pacing(h frontier.Host, memory *host.State) status.Pacing {
 	}
 	if h.Pace > p.Pace {
 		p.Pace, p.By = h.Pace, "required by the site"
-		if memory.Due.Pause == h.Pace.Truncate(time.Microsecond) && memory.Due.By != "" { // perhaps a --delay of the run before
+		if memory.Due.Pause == h.Pace.Truncate(time.Microsecond) && memory.Due.By != "" { // perhaps --delay of an earlier run
 			p.By = string(memory.Due.By)
 		}
 	}
 	return p
 }
 
-// need is how long what is left of the host takes at its pace. What the turn found there may be known already.
+// need returns how long the pending URLs of the host take at its delay. The turn's new ones may be known already.
 func (v *visit) need() time.Duration {
 	h := v.turn.Host
 	n := h.Queued + h.Deferred + int64(len(v.turn.Tasks)-len(v.result.Done))
@@ -184,7 +182,7 @@ func (v *visit) need() time.Duration {
 	return time.Duration(n) * v.pace.Pause
 }
 
-// Explain says all that decides about a URL now, in this run.
+// Explain returns all that decides about a URL now.
 func (c *Crawl) Explain(ctx context.Context, q explain.Question) (explain.Explanation, error) {
 	k, err := c.facts(ctx, q)
 	if err != nil {
@@ -198,8 +196,8 @@ func (c *Crawl) Explain(ctx context.Context, q explain.Question) (explain.Explan
 	return explain.Explain(k), nil
 }
 
-// ExplainStopped says the same of a crawl that is not running: as if a run began now. It reads f, and of cfg it needs neither
-// frontier nor fetcher, recorder nor ledger.
+// ExplainStopped explains as if a run of a stopped crawl began now. It only reads f; cfg needs no frontier, fetcher, recorder
+// or ledger.
 func ExplainStopped(ctx context.Context, cfg Config, f frontier.Reader, q explain.Question) (explain.Explanation, error) {
 	cfg.Frontier = readable{Reader: f}
 	c := &Crawl{cfg: cfg.withDefaults(), clock: record.Start()}
@@ -230,28 +228,29 @@ func ExplainStopped(ctx context.Context, cfg Config, f frontier.Reader, q explai
 	return explain.Explain(k), nil
 }
 
-// readable is the frontier of a crawl that does not run: it is only read, and has no engine.
+// readable is a frontier without an engine, for reading. engineless is one level deeper, so that Reader's methods apply.
 type readable struct {
 	frontier.Reader
 	engineless
 }
 
-// engineless is one level below Reader, whose methods are therefore those of a readable frontier.
 type engineless struct{ frontier.Frontier }
 
-// facts gathers what there is to know about a URL.
 func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, error) {
 	if q.Written == "" {
 		q.Written = q.URL.String()
 	}
-	k := &explain.Facts{Question: q, Settings: c.cfg.explained(), Now: time.Now().UTC(), Gate: c.gate}
+	t := c.cfg.terms()
+	k := &explain.Facts{Question: q, Now: time.Now().UTC(), Gate: c.gate, Settings: explain.Settings{
+		Traps: c.cfg.Traps, Depth: c.cfg.Scope.Depth, IPDelay: c.cfg.IPDelay, MaxPages: t.MaxPages, MaxPerHost: c.cfg.maxPerHost(q.URL.Authority()),
+		MaxPerDomain: t.MaxPerDomain, MaxPerTag: t.MaxPerTag, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime,
+	}}
 	k.Micros = c.clock.Micros(k.Now)
 	seen, err := c.cfg.Frontier.Seen(ctx, []canon.URL{q.URL})
 	if err != nil {
 		return nil, err
 	}
-	k.Seen = seen[0]
-	if k.Seen {
+	if k.Seen = seen[0]; k.Seen {
 		x, found, err := c.cfg.Frontier.Entry(ctx, q.URL)
 		if err != nil {
 			return nil, err
@@ -266,7 +265,6 @@ func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, 
 	if err := c.hostFacts(ctx, k); err != nil {
 		return nil, err
 	}
-	k.Settings.MaxPerHost = c.cfg.maxPerHost(q.URL.Authority())
 	k.Domain = c.quotas.domains.Pages(q.URL.Authority().RegistrableDomain())
 	k.OptOut = c.cfg.OptOut.URL(q.URL)
 	area := c.scope.Load()
@@ -281,7 +279,6 @@ func (c *Crawl) facts(ctx context.Context, q explain.Question) (*explain.Facts, 
 	return k, nil
 }
 
-// hostFacts are those about the host.
 func (c *Crawl) hostFacts(ctx context.Context, k *explain.Facts) (err error) {
 	a := k.URL.Authority()
 	if k.Host, k.Known, err = c.live.Host(ctx, a); err != nil {
@@ -308,13 +305,4 @@ func (c *Crawl) hostFacts(ctx context.Context, k *explain.Facts) (err error) {
 	}
 	k.Rules, err = c.gate.Of(ctx, k.State)
 	return err
-}
-
-// explained are the settings that an explanation names.
-func (c Config) explained() explain.Settings {
-	t := c.terms()
-	return explain.Settings{
-		Traps: c.Traps, Depth: c.Scope.Depth, IPDelay: c.IPDelay,
-		MaxPages: t.MaxPages, MaxPerHost: t.MaxPerHost, MaxPerDomain: t.MaxPerDomain, MaxPerTag: t.MaxPerTag, MaxBytes: t.MaxBytes, MaxTime: t.MaxTime,
-	}
 }

@@ -19,7 +19,7 @@ import (
 	"curtsy/storage"
 )
 
-// outcomes is the stage that says what an exchange means for its host and its task.
+// outcomes is the stage that decides what an exchange means for its host and its task.
 type outcomes struct {
 	cfg     *Config
 	bounds  *bounds
@@ -29,9 +29,8 @@ type outcomes struct {
 	book    *seedBook
 }
 
-// handle settles the task of an attempt whose exchange is over. A panic, or the end of the lease's time, is a failed attempt
-// of the task and no more: a page that makes a parser panic must not stop ten million others. What was found until then is
-// let go.
+// handle settles the task of an attempt whose exchange is over. A panic, or the end of the lease, is only a failed attempt: a
+// page that makes a parser panic must not stop ten million others. The findings so far are dropped.
 func (c *outcomes) handle(ctx context.Context, v *visit, x *attempt) error {
 	if errors.Is(x.err, errNotYet) {
 		return nil
@@ -70,12 +69,11 @@ func (c *outcomes) handle(ctx context.Context, v *visit, x *attempt) error {
 	return c.settler.settle(context.WithoutCancel(ctx), v, task, d, v.findings())
 }
 
-// handleResponse settles a task by what its exchange brought. An abort that comes before that was read leaves it in the
-// archive, and the task as it was.
+// handleResponse settles a task by its exchange. An abort before the response is read archives it, and leaves the task as it was.
 func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (err error) {
 	ex := x.ex
 	defer func() {
-		x.readAhead() // or the body would be closed under its reader
+		x.readAhead() // before the body is closed
 		ex.Close()
 	}()
 	if hit := entryOf(ex.Failure); hit != nil {
@@ -87,7 +85,7 @@ func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (er
 	}
 	switch {
 	case outlasted(ex) && !dialled(ex):
-		return ctx.Err() // handle says so, without an exchange
+		return ctx.Err() // handle records it without an exchange
 	case outlasted(ex):
 		v.recordExchange(ex, host.CutOff, reasonLease, heedsRetryAfter(ex))
 		if d.reason = reasonLease; d.attempt >= host.Broken.Attempts() {
@@ -107,14 +105,13 @@ func (c *outcomes) handleResponse(ctx context.Context, v *visit, x *attempt) (er
 	return err
 }
 
-// handleWhole is handleResponse for an exchange that nothing cut: what it says of host and URL, what it names, how the task
-// ends by it, and the record of that. Once it is known what to make of it, nothing keeps it from being written down.
+// handleWhole is handleResponse for an exchange that was not cut. Once the outcome is known, it is recorded even if ctx ends.
 func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d decision) (err error) {
 	m := c.meaning(x)
 	defer func() { err = errors.Join(err, m.close()) }()
 	v.recordExchange(x.ex, m.answer, m.why, host.ObeysRetryAfter(m.answer, x.ex.Status))
-	if x.task.Kind != frontier.KindMap && !c.bounds.isLeaf(x.task) {
-		v.countTurn(x.task)
+	if x.task.Kind != frontier.KindMap && !c.bounds.isLeaf(x.task) && untried(x.task) {
+		v.history.Turn(x.task.URL)
 	}
 
 	f := v.findings()
@@ -146,7 +143,8 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 		return err
 	}
 	if r.html {
-		f.isPage()
+		f.pages++
+		f.count(budget.Pages, 1)
 		if task.Tag != "" && c.cfg.tagged {
 			f.count(budget.OfTag(task.Tag), 1)
 		}
@@ -154,8 +152,7 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	return c.settler.settle(context.WithoutCancel(ctx), v, task, d, f)
 }
 
-// keepUnread archives an exchange that was cut as far as it came. The end of the lease's time is an attempt of the task, and
-// an abort leaves the task as it was. It waits for no host, so it does not matter that ctx may be over.
+// keepUnread archives a cut exchange. The end of the lease counts as an attempt; an abort leaves the task as it was.
 func (c *outcomes) keepUnread(ctx context.Context, v *visit, x *attempt, d decision) error {
 	ctx = context.WithoutCancel(ctx)
 	asks, err := c.reader.directives(ctx, x.ex)
@@ -172,7 +169,7 @@ func (c *outcomes) keepUnread(ctx context.Context, v *visit, x *attempt, d decis
 	return c.settler.line(ctx, v, x.task, d, storage.OutcomeDeferred)
 }
 
-// outcome decides how a task ends by what its exchange says and what was read of it, or that it comes again.
+// outcome decides how a task ends, or that it comes again.
 func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d *decision, f *findings) {
 	d.outcome, d.reason = frontier.Failed, m.why
 	if c.bounds.isLeaf(task) && c.leaf(m, d) {
@@ -215,8 +212,8 @@ func (c *outcomes) outcome(v *visit, task frontier.Task, m meaning, r reading, d
 	}
 }
 
-// leaf decides how a task off the scope ends, unless it ends like any other: it is asked for once, and once more by GET
-// where HEAD got no usable answer, for servers refuse that, or answer 404 to it, though the page is there.
+// leaf decides how a leaf ends, unless it ends like any other URL. After HEAD without a usable response it is requested once
+// more by GET, since some servers refuse HEAD, or return 404 for it.
 func (c *outcomes) leaf(m meaning, d *decision) (decided bool) {
 	isHead := bytes.HasPrefix(m.Request, []byte(http.MethodHead+" "))
 	switch m.answer {
@@ -240,7 +237,7 @@ func (c *outcomes) leaf(m meaning, d *decision) (decided bool) {
 	return false
 }
 
-// redirect makes the target a candidate. A target with the task's own key replaces its fetch URL once.
+// redirect makes the target a candidate. A target with the same key replaces the fetch URL once.
 func (c *bounds) redirect(task frontier.Task, location string, d *decision, f *findings) {
 	target, err := task.URL.Resolve(location)
 	switch {
@@ -259,7 +256,7 @@ func (c *bounds) redirect(task frontier.Task, location string, d *decision, f *f
 			next.Kind, next.Via = frontier.KindMap, rootSitemap(task.Candidate)
 		}
 		if task.Embeds > 0 && c.scope.Load().Covers(task.URL) && !c.scope.Load().Covers(target) {
-			next.Away++ // it was no step off the scope, and becomes one
+			next.Away++
 		}
 		if task.Kind == frontier.KindScript && !c.scope.Load().Covers(target) {
 			d.outcome, d.reason = frontier.Dropped, scope.RuleScript
@@ -270,8 +267,8 @@ func (c *bounds) redirect(task frontier.Task, location string, d *decision, f *f
 	}
 }
 
-// loops reports whether a redirect leads back to where it came from. A longer circle ends by itself, since its URLs
-// are candidates once; but that of a seed must not pass for an answer.
+// loops reports whether a redirect leads back to its origin. A longer circle ends by itself, since a URL is a candidate only
+// once; but that of a seed must not count as a response.
 func loops(task frontier.Task, target canon.URL) bool {
 	to := target.String()
 	if target.Key() == task.URL.Key() {
@@ -283,10 +280,9 @@ func loops(task frontier.Task, target canon.URL) bool {
 // maxHops is the longest chain of redirects that is followed (politeness rule 22).
 const maxHops = 10
 
-// The reasons that the story itself gives.
 const (
 	reasonHops         = "trap:redirect-chain"
-	reasonDryRun       = "dry run" // why a host is left after its robots.txt
+	reasonDryRun       = "dry run" // of a host after its robots.txt
 	reasonMaxPerHost   = "budget: max-per-host"
 	reasonPerDay       = "budget: per-host-per-day"
 	reasonHours        = "hours: closed now" // by the operator's setting for the host
@@ -304,20 +300,20 @@ func short(s string) string {
 	return s
 }
 
-// reasonUnexpected304 is why a 304 fails that there is no archived answer for: it was not asked for, or what it would confirm
-// cannot be read. The URL is asked for once more, without conditions.
+// reasonUnexpected304 is the failure of a 304 that was not requested, or whose archived response is unreadable. The URL is
+// requested once more without conditions.
 const reasonUnexpected304 = "not modified, without an archived answer"
 
-// again304 bounds the attempts at a URL that is answered with such a 304 between other failures.
+// again304 bounds the attempts at a URL that returns such a 304 between other failures.
 const again304 = 5
 
-// meaning is what an exchange says of its URL: itself or, with a 304, the archived answer that it confirms.
+// meaning is the response that counts for a URL: that of the exchange or, after a 304, the archived one.
 type meaning struct {
-	*fetch.Exchange // whose head and body speak for the URL
-	answer          host.Answer
-	why             string
-	confirmed       *storage.Original // the archived answer, which holds still; nil when the exchange speaks for itself
-	body            io.Closer         // of that
+	*fetch.Exchange
+	answer    host.Answer
+	why       string
+	confirmed *storage.Original // the archived response; nil if the exchange has its own
+	body      io.Closer         // of confirmed
 }
 
 func (m meaning) close() error {
@@ -327,7 +323,6 @@ func (m meaning) close() error {
 	return m.body.Close()
 }
 
-// meaning tells what an exchange says.
 func (c *outcomes) meaning(x *attempt) meaning {
 	ex := x.ex
 	m := meaning{Exchange: ex}
@@ -352,15 +347,15 @@ func (c *outcomes) meaning(x *attempt) meaning {
 	m.body, m.answer, m.why = closer, host.Answered, ""
 	m.confirmed = &x.before.Original
 	if want := c.bounds.request(1, x.task).Want; want != nil {
-		if rule := want(x.before.Status, header); rule != "" { // the wishes of the operator may be others by now
+		if rule := want(x.before.Status, header); rule != "" { // the settings may have changed
 			m.answer, m.why = host.Unwanted, rule
 		}
 	}
 	return m
 }
 
-// change tells what became of a URL since it was archived. Where the same body came again and the archived one cannot be
-// read, it is new: then it is archived in full (crawldir.Past).
+// change compares a URL with its archived response. The same body is new if the archived one is unreadable, so that it is
+// archived in full (crawldir.Past).
 func (c *outcomes) change(x *attempt, m meaning, now frontier.Outcome) (storage.Change, error) {
 	is := x.before.Change(now, m.confirmed != nil, m.Header, m.PayloadDigest)
 	if is != storage.ChangeUnchanged || m.confirmed != nil || now != frontier.Fetched || x.before.Body == nil {

@@ -20,44 +20,40 @@ import (
 	"curtsy/storage"
 )
 
-// Own hosts (politeness rule 18). Loopback is own. A public host that the operator names is own only while
-// https://HOST/.well-known/curtsy-owner.txt holds the operator's value for it. That file is asked for through the gate
-// like any other, at the pace of a foreign host, when the host's policy is known and before its first page, and again
-// when a day has passed. A redirect proves nothing. What is proved is that authority alone, https at its usual port:
-// whoever can put a file there need not own what answers on another.
-
-// OwnerPath is where a host holds the proof that it is the operator's own.
+// OwnerPath is the file that proves a public host to be the operator's own (politeness rule 18). The crawler requests it
+// through the gate, before the first page and again after a day; a redirect proves nothing. The proof holds for that
+// authority only, https at its default port, since another port may have another owner.
 const OwnerPath = "/.well-known/curtsy-owner.txt"
 
 const (
 	proofLife         = host.Day
-	maxProof          = 4 << 10 // octets of the file that are read
+	maxProof          = 4 << 10 // bytes of the file that are read
 	reasonProved      = "proved"
 	reasonNoProof     = "the file lacks the value"
-	reasonOwnerRobots = "robots.txt: " // in front of the verdict that forbids to ask
+	reasonOwnerRobots = "robots.txt: " // before the verdict
 )
 
-// OwnerValue is what the file of a host must hold in a line of its own: HMAC-SHA-256 of the host's name under the
-// operator's key. It says nothing of the key, and nothing for another host.
+// OwnerValue returns the line that the file of a host must contain: HMAC-SHA-256 of its name under the operator's key, which
+// it does not reveal.
 func OwnerValue(key []byte, host string) string {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte("curtsy owner\n" + host))
 	return "curtsy-owner=" + hex.EncodeToString(m.Sum(nil))
 }
 
-// claimed reports whether the operator names a as own.
+// claimed reports whether the operator claims a.
 func (c Config) claimed(a canon.Authority) bool {
 	return a.Scheme() == "https" && a.HostPort() == a.Host() && slices.Contains(c.OwnSites, a.Host())
 }
 
-// owns says whether the host of v is own now, and which floor it has.
+// owns sets whether the host is own now, and its floor.
 func (v *visit) owns(cfg *Config) {
 	a := v.turn.Authority
 	v.own = cfg.own(a) || cfg.claimed(a) && v.memory.Proved && !v.lapsed()
 	v.ownCheck = v.own && cfg.LinkCheck
 	t := cfg.terms()
 	v.set, v.raised = t.Hosts.Of(a), 0
-	if declared := cfg.Hosts.Of(a).Delay; v.set.Delay > declared { // the archive says what the run began with
+	if declared := cfg.Hosts.Of(a).Delay; v.set.Delay > declared { // warcinfo has the initial value
 		v.set.Delay, v.raised = declared, v.set.Delay
 	}
 	v.floor = max(cfg.Delay, Floor)
@@ -66,27 +62,10 @@ func (v *visit) owns(cfg *Config) {
 	}
 }
 
-// trusted is the host of v where it is own now: robots.txt and the proof itself are asked for without credentials, and so
-// is all that is asked of others (politeness rule 28).
-func (v *visit) trusted() (a canon.Authority) {
-	if v.own {
-		a = v.turn.Authority
-	}
-	return a
-}
-
-// signsIn reports whether there are credentials for a host.
 func (c Config) signsIn(a canon.Authority) bool { return c.SignsIn != nil && c.SignsIn(a) }
 
-// retry has a proof that failed in an earlier run looked for anew, where credentials wait for it: that run ended with it.
-func (v *visit) retry(cfg *Config) {
-	if v.first && !v.memory.Proved && cfg.signsIn(v.turn.Authority) {
-		v.memory.ProvedAt = 0
-	}
-}
-
-// withheld is the error that ends the run where a host that credentials are for does not prove to be the operator's own. What it
-// answers without them is none of what was asked for.
+// withheld returns the error that ends the run if a host with credentials is not proved own: without them its responses are
+// not the requested ones.
 func (c *policies) withheld(v *visit) error {
 	a := v.turn.Authority
 	if c.cfg.DryRun || v.own || v.lapsed() || !c.cfg.signsIn(a) {
@@ -96,19 +75,17 @@ func (c *policies) withheld(v *visit) error {
 		"prints, or leave out --auth and --header, then continue with curtsy resume", a.Origin(), a.Host())
 }
 
-// unproved reports whether the proof is to be looked for now.
 func (c *policies) unproved(v *visit) bool {
 	return c.cfg.claimed(v.turn.Authority) && !c.cfg.DryRun && v.lapsed()
 }
 
-// lapsed reports whether the proof was never looked for, or too long ago. Until it is looked for anew the host is a
-// foreign one.
+// lapsed reports whether the proof was never requested, or too long ago. Until then the host is third-party.
 func (v *visit) lapsed() bool {
 	since := time.Since(time.UnixMicro(v.memory.ProvedAt))
 	return v.memory.ProvedAt == 0 || since >= proofLife || since < 0
 }
 
-// prove looks for the proof. When it returns false the turn is over: it was spent on the exchange.
+// prove requests the proof. If it returns false, the turn was spent on the exchange.
 func (c *policies) prove(ctx context.Context, v *visit) (ready bool, err error) {
 	u, err := v.turn.Authority.URL(OwnerPath)
 	if err != nil {
@@ -146,7 +123,7 @@ func (c *policies) prove(ctx context.Context, v *visit) (ready bool, err error) 
 		return false, errors.Join(err, v.aborted(ctx, err, cut))
 	}
 	defer ex.Close()
-	if hit := entryOf(ex.Failure); hit != nil { // nobody was asked
+	if hit := entryOf(ex.Failure); hit != nil {
 		line = storage.Line{Time: ex.End, URL: line.URL, Decision: storage.DecisionOwner, Reason: reasonOptOut, Own: line.Own}
 		nameEntry(&line, hit)
 		c.proved(v, false, reasonOptOut)
@@ -156,9 +133,8 @@ func (c *policies) prove(ctx context.Context, v *visit) (ready bool, err error) 
 	return false, c.recordProof(ctx, v, line, ex)
 }
 
-// recordProof takes in what the exchange for the proof brought.
 func (c *policies) recordProof(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange) (err error) {
-	ctx = context.WithoutCancel(ctx) // it was made, and is kept
+	ctx = context.WithoutCancel(ctx)
 	line.Gap = v.gap(ex.Start)
 	if stopped(ex) {
 		return c.settler.writeStopped(ctx, v, line, ex, func() { v.recordExchange(ex, host.CutOff, host.Aborted, heedsRetryAfter(ex)) })
@@ -200,7 +176,7 @@ func holds(ex *fetch.Exchange, value string) (bool, error) {
 	return false, nil
 }
 
-// proved notes what became of the proof. The operator is told when that is new.
+// proved records the result of the proof, and logs a change.
 func (c *policies) proved(v *visit, ok bool, why string) {
 	news := v.memory.ProvedAt == 0 || v.memory.Proved != ok
 	v.memory.Proved, v.memory.ProvedAt = ok, time.Now().UnixMicro()

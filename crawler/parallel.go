@@ -13,14 +13,13 @@ import (
 	"curtsy/storage"
 )
 
-// A turn has one exchange. An own host whose effective pace is zero may be asked for several pages at one time (politeness
-// rule 18): then the exchanges alone run side by side, and the pages are read there; what they bring is handled one after
-// the other by the goroutine that holds the turn, so that nothing of a host needs a lock.
+// A turn has one exchange. An own host without a delay may have several at once (politeness rule 18): exchanges and reading
+// run in parallel, but the goroutine that holds the turn handles the results one by one, so that hosts need no lock.
 
-// parallelTurn bounds a turn of several exchanges: the next one serves those who need this host for their robots.txt.
+// parallelTurn bounds a turn of several exchanges: the next one serves hosts whose robots.txt redirects here.
 const parallelTurn = time.Minute
 
-// width is how many exchanges v may have in flight, as far as is known now.
+// width returns how many exchanges v may have in flight.
 func (c *Crawl) width(v *visit) int {
 	if v.own && v.pace.Pause == 0 && v.rest.Condition == frontier.Open && c.cfg.PerHost > 1 && c.cfg.Daily == nil && !v.set.Timed() {
 		return c.cfg.PerHost
@@ -28,8 +27,7 @@ func (c *Crawl) width(v *visit) int {
 	return 1
 }
 
-// widthNow is how many exchanges the turn may have in flight: what has stopped us before has its turn alone, and so has
-// what comes first after a rest.
+// widthNow returns how many exchanges the turn may have in flight: one for tasks of unclean stops, and after a back-off.
 func (c *Crawl) widthNow(v *visit, tasks []frontier.Task) int {
 	for _, t := range tasks {
 		if t.Stops > 0 {
@@ -55,16 +53,16 @@ type parallel struct {
 	done     chan *attempt
 	begun    bool           // an exchange, or more
 	closing  bool           // no further exchange is begun
-	later    bool           // a task has to wait for what other hosts bring
-	failed   bool           // an exchange made the host rest: what was in flight then counts for that one
-	rows     host.State     // with the failures in a row as they were before that exchange
-	due      time.Time      // when the host may be asked again, by all that was said in this turn
-	by       storage.PaceBy // who asked for that
+	later    bool           // a task has to wait for other hosts
+	failed   bool           // an exchange caused a back-off: those in flight count as the same failure
+	rows     host.State     // with the failures in a row before that exchange
+	due      time.Time      // of the next request, by all responses of this turn
+	by       storage.PaceBy // the reason for due
 	until    time.Time
 }
 
-// exchanges settles tasks: those that need no exchange, one after the other, and those that an exchange is made for,
-// width at one time; where width is 1 there is one in the turn. Tasks it does not come to return to their queue.
+// exchanges settles tasks without an exchange one by one, and others up to width at a time; with a width of 1 the turn has one
+// exchange. The other tasks return to their queue.
 func (c *Crawl) exchanges(ctx context.Context, v *visit, tasks []frontier.Task) (err error) {
 	whole := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -101,15 +99,15 @@ func (c *Crawl) exchanges(ctx context.Context, v *visit, tasks []frontier.Task) 
 	return nil
 }
 
-// end waits for what is in flight, and leaves the worker with the slot and the ticket that it came with. What an abort
-// left unhandled is archived, unread and so without its body, which may ask not to be (politeness rule 19).
+// end waits for the exchanges in flight, and returns further slots and tickets. What an abort left unhandled is archived
+// unread, and so without the body, which may ask for that (politeness rule 19).
 func (p *parallel) end(ctx context.Context, why error) (err error) {
 	aborted := why != nil && over(ctx, why)
 	for ; p.inFlight > 0; p.inFlight-- {
 		x := <-p.done
 		p.takeBack(x.slot)
 		p.c.quotas.give(p.v, x.task, 0)
-		x.readAhead() // or the body would be closed under its reader
+		x.readAhead() // before the body is closed
 		if aborted && err == nil && (x.ex != nil || x.err != nil) {
 			d := decision{kind: storage.DecisionAllow, verdict: x.verdict, reason: host.Aborted, attempt: x.task.Attempts + 1, pace: p.v.kept}
 			d.Exchange, d.found, d.HeadOnly = x.ex, x.found, !p.c.cfg.KeepNoArchive
@@ -128,7 +126,7 @@ func (p *parallel) end(ctx context.Context, why error) (err error) {
 	return err
 }
 
-// start begins exchanges while there is room for them, and settles on the way what needs none.
+// start begins exchanges while there is room, and settles tasks that need none.
 func (p *parallel) start(ctx context.Context) error {
 	for len(p.queue) > 0 && p.inFlight < p.width && !p.closing {
 		if p.width > 1 && ctx.Err() != nil || p.begun && p.stale() {
@@ -170,7 +168,7 @@ func (p *parallel) start(ctx context.Context) error {
 	return nil
 }
 
-// resting begins nothing further where the host asked another crawl to be left alone. A turn of one exchange sees to that itself.
+// resting closes the turn if the host asked another crawl for a back-off. With one exchange, exchanger.ask checks it.
 func (p *parallel) resting() error {
 	if p.width == 1 {
 		return nil
@@ -186,7 +184,6 @@ func (p *parallel) resting() error {
 	return err
 }
 
-// ask begins an exchange for a task: alone in the turn, or beside others.
 func (p *parallel) ask(ctx context.Context, task frontier.Task, ruling decision) {
 	p.begun = true
 	if p.width > 1 {
@@ -205,7 +202,6 @@ func (p *parallel) ask(ctx context.Context, task frontier.Task, ruling decision)
 	p.done <- x
 }
 
-// took counts an attempt that is in flight from now on.
 func (p *parallel) took(x *attempt) {
 	p.inFlight++
 	if x.task.Kind == frontier.KindMap {
@@ -213,8 +209,8 @@ func (p *parallel) took(x *attempt) {
 	}
 }
 
-// beside makes an exchange beside others, hands it in, and then reads what it brought: in what order answers came must not
-// depend on how long they take to read, since refusals and failures in a row are counted.
+// beside makes an exchange in parallel, hands it in, and then reads the page. The order of responses must not depend on
+// reading, since refusals and failures in a row count.
 func (p *parallel) beside(ctx context.Context, x *attempt) {
 	p.c.exchange(ctx, p.v.turn.Width, x, func(ctx context.Context, r fetch.Request) (*fetch.Exchange, error) {
 		return p.c.exchanger.fetchNow(ctx, x.slot, r)
@@ -230,14 +226,13 @@ func (p *parallel) beside(ctx context.Context, x *attempt) {
 	reading <- p.c.reader.ahead(ctx, task, ex, shape)
 }
 
-// stale reports whether another turn must see to the host before anything else is asked of it: its policy or its proof
-// is to be had anew.
+// stale reports whether another turn must come first, to renew the policy or the proof.
 func (p *parallel) stale() bool {
 	now, a := time.Now(), p.v.turn.Authority
 	return !now.Before(p.until) || p.c.policies.unproved(p.v) || p.c.gate.Terms.Need(p.v.state, a.Origin(), now).Action != robots.Judge
 }
 
-// hasRoom takes what one more exchange needs: a slot and a ticket. The first in flight has the worker's own.
+// hasRoom takes a slot and a ticket for one more exchange. The first has those of the worker.
 func (p *parallel) hasRoom() bool {
 	if full(int64(p.v.memory.Pages)+int64(p.inFlight), p.c.cfg.maxPerHost(p.v.turn.Authority)) {
 		return false
@@ -245,7 +240,7 @@ func (p *parallel) hasRoom() bool {
 	if len(p.free) == 0 {
 		slot := p.c.room.Try()
 		if slot == nil {
-			p.closing = p.closing || p.inFlight == 0 // a turn whose exchanges were all slow has no slot left
+			p.closing = p.closing || p.inFlight == 0 // all were slow and lost their slots
 			return false
 		}
 		p.free = append(p.free, slot)
@@ -259,14 +254,12 @@ func (p *parallel) hasRoom() bool {
 	return true
 }
 
-// takeBack takes back the slot of an exchange that is over, if it is one still.
 func (p *parallel) takeBack(slot *record.Slot) {
 	if slot.Held() {
 		p.free = append(p.free, slot)
 	}
 }
 
-// finishOne handles what an exchange brought.
 func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 	p.inFlight--
 	if x.task.Kind == frontier.KindMap {
@@ -287,13 +280,13 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 		v.cut()
 	}
 	before, rows, pages := v.rest, v.memory, v.pages
-	if p.failed { // it was in flight when the host had said so already: the row grows by one, not by all of them
+	if p.failed { // it was already in flight: all of them count as one failure
 		v.memory = v.memory.WithRowsOf(p.rows)
 	}
 	if err := p.c.outcomes.handle(ctx, v, x); err != nil {
 		return err
 	}
-	// The budget knows of each page at once, and not with the turn: other turns take their tickets meanwhile.
+	// The budget counts each page at once, since other turns take tickets meanwhile.
 	p.c.budget.Give(v.pages - pages)
 	p.tickets--
 	v.pages = pages
@@ -310,11 +303,11 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 	if v.rest.Condition != frontier.Open && !p.failed {
 		p.failed, p.rows = true, rows
 	}
-	p.closing = p.closing || p.c.width(v) == 1 // a host that rests has no width
+	p.closing = p.closing || p.c.width(v) == 1 // as in a back-off
 	return nil
 }
 
-// more hands in what is done and asks for as many tasks as there is room for.
+// more finishes what is done and claims further tasks.
 func (p *parallel) more(ctx context.Context) error {
 	if p.closing || len(p.queue) >= p.width {
 		return nil

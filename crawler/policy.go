@@ -24,17 +24,15 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// robotsAccept is what a request for robots.txt asks for.
 const robotsAccept = "text/plain, */*;q=0.5"
 
-// The patience with robots.txt: a file of a few lines, that everything else waits for.
+// The timeouts of robots.txt, a file of a few lines that everything else waits for.
 const (
 	RobotsFirstByte = 20 * time.Second
 	RobotsWhole     = 30 * time.Second
 )
 
-// policies is the stage that has the robots policy of a host, and the proof that it is the operator's own, before its URLs
-// are judged.
+// policies is the stage that gets the robots policy of a host, and the proof that it is own, before its URLs are judged.
 type policies struct {
 	cfg       *Config
 	gate      *gate.Gate
@@ -45,17 +43,16 @@ type policies struct {
 	dates     *record.Dates
 	stopper   *stopper
 	rests     record.Rests
-	maxWait   func() time.Duration // how long the run waits for a host now
+	maxWait   func() time.Duration // of Crawl
 }
 
-// admission says whether the URLs of a turn may be judged. Without it the turn is over: it was spent on fetching a policy,
-// or the policy cannot be had now, or the pace asks for more time.
+// admission is whether the URLs of a turn may be judged. Otherwise the turn is over: it was spent on the policy, or has to wait.
 type admission struct {
 	ready bool
-	then  *gate.Request // to be made once the turn is finished, under the lease of another host; nil for none
+	then  *gate.Request // to make after the turn under the lease of another host; may be nil
 }
 
-// admit sees to it that the host's robots policy is valid.
+// admit ensures that the host's robots policy is valid.
 func (c *policies) admit(ctx context.Context, v *visit) (a admission, err error) {
 	if left, ok := c.rests.Left(v.turn.Authority, &v.memory, v.clock); ok {
 		v.rest = left
@@ -69,10 +66,13 @@ func (c *policies) admit(ctx context.Context, v *visit) (a admission, err error)
 		v.leaveAlone(frontier.Parked, host.WhyUnreachable(v.state), need.After)
 		return a, nil
 	}
-	if need.Action != robots.Judge && v.unused() {
+	// A policy that no request has used yet is used once, however short-lived: with a delay longer than its life every turn
+	// would be spent on robots.txt. RFC 9309 2.4 allows 24 hours.
+	learned := v.state.Fetched()
+	if age := time.Since(learned); !learned.IsZero() && learned.UnixMicro() >= v.memory.LastEnd && age >= 0 && age < host.Day {
 		need.Action = robots.Judge
 	}
-	if need.Action != robots.Fetch { // an old policy may have been mended since
+	if need.Action != robots.Fetch { // an old policy may have changed since
 		if c.leaveIfTooSlow(v); v.rest.Condition > frontier.Parked {
 			return a, nil
 		}
@@ -99,17 +99,8 @@ func (c *policies) admit(ctx context.Context, v *visit) (a admission, err error)
 	return a, err
 }
 
-// unused reports whether nothing has been asked of the host since its policy was learned. Such a policy is used once
-// however short its life: where the pace is longer than that life, every turn would be spent on robots.txt, and none on
-// a page. RFC 9309 2.4 asks for 24 hours at most.
-func (v *visit) unused() bool {
-	learned := v.state.Fetched()
-	age := time.Since(learned)
-	return !learned.IsZero() && learned.UnixMicro() >= v.memory.LastEnd && age >= 0 && age < host.Day
-}
-
-// fetchPolicy spends the turn on robots.txt, or on a hop of its redirects. It is ready where it could not, but the policy
-// at hand holds for a while yet.
+// fetchPolicy spends the turn on robots.txt, or on a hop of its redirects. It is ready if it could not, but the current policy
+// is still valid.
 func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) (a admission, err error) {
 	u, err := canon.Parse(need.URL)
 	if err != nil {
@@ -127,8 +118,7 @@ func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) 
 	if u.Authority() != v.turn.Authority {
 		return c.fetchElsewhere(ctx, v, w)
 	}
-	// This turn brings no page: others have its ticket meanwhile. Otherwise a crawl of few pages that meets many dead hosts
-	// would wait for one after the other.
+	// This turn has no page, so others get its ticket meanwhile. Otherwise a crawl of few pages would try dead hosts one by one.
 	v.budget.Give(0)
 	defer v.budget.Hold(1)
 	got, err := c.askPolicy(ctx, v, w)
@@ -142,15 +132,15 @@ func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) 
 	return a, err
 }
 
-// policyAnswer is what an exchange for robots.txt brought.
+// policyAnswer is the result of an exchange for robots.txt.
 type policyAnswer struct {
 	gate.Answer
-	asked  bool        // else nothing was: the crawl drains, or the exchange has to wait
-	page   meaning     // what it is to a task with its URL; zero where nothing was read of it
-	optOut *optout.Hit // that kept it from being made; nil for none
+	asked  bool        // false: the crawl drains, or the exchange has to wait
+	page   meaning     // for a task with its URL; zero if nothing was read
+	optOut *optout.Hit // that prevented it; may be nil
 }
 
-// askPolicy makes one exchange for robots.txt, or a hop of it, under the lease of v, and records it.
+// askPolicy makes and records one exchange for robots.txt, or a hop of it, under the lease of v.
 func (c *policies) askPolicy(ctx context.Context, v *visit, w gate.Request) (got policyAnswer, err error) {
 	got.URL = w.Need.URL
 	if c.stopper.draining.Err() != nil {
@@ -174,10 +164,10 @@ func (c *policies) askPolicy(ctx context.Context, v *visit, w gate.Request) (got
 		return got, err
 	}
 	if err != nil {
-		return got, err // what ends with a failure of our own state says nothing of the policy
+		return got, err // a failure of curtsy's own state does not concern the policy
 	}
 	defer ex.Close()
-	ctx = context.WithoutCancel(ctx) // it was made, and is kept, though the lease's time may be over by now
+	ctx = context.WithoutCancel(ctx) // it is recorded even if the lease is over
 	line.Time = ex.End
 	if got.optOut = entryOf(ex.Failure); got.optOut != nil {
 		line.Reason, line.Attempt = reasonOptOut, 0
@@ -215,7 +205,7 @@ func (c *policies) askPolicy(ctx context.Context, v *visit, w gate.Request) (got
 	return got, err
 }
 
-// policyLine begins the line of an exchange for robots.txt. It belongs to no seed: the host's URLs may descend from many.
+// policyLine begins the line of an exchange for robots.txt. It has no seed, since many may lead to the host.
 func (c *policies) policyLine(v *visit, w gate.Request) storage.Line {
 	line := storage.Line{
 		URL: w.URL.String(), Decision: storage.DecisionRobots, Standard: c.gate.Terms.Standard.String(),
@@ -227,7 +217,7 @@ func (c *policies) policyLine(v *visit, w gate.Request) storage.Line {
 	return line
 }
 
-// robotsExchange puts an exchange as package robots wants it.
+// robotsExchange converts an exchange for package robots.
 func robotsExchange(ex *fetch.Exchange, url string) (heard robots.Exchange, err error) {
 	heard = robots.Exchange{URL: url, Status: ex.Status, Header: ex.Header, Located: true}
 	to, err := ex.URL.Resolve(ex.Header.Get("Location"))
@@ -238,7 +228,7 @@ func robotsExchange(ex *fetch.Exchange, url string) (heard robots.Exchange, err 
 	case ex.Failure != nil:
 		heard.Failure = string(ex.Failure.Class)
 	case ex.Undecoded != "" && ex.Status >= 200 && ex.Status < 300:
-		heard.Failure = string(fetch.Coding) // rules that cannot be read are not the absence of rules
+		heard.Failure = string(fetch.Coding) // unreadable rules are not missing rules
 	}
 	if ex.Body != nil {
 		if heard.Body, err = io.ReadAll(ex.Body); err != nil {
@@ -249,13 +239,13 @@ func robotsExchange(ex *fetch.Exchange, url string) (heard robots.Exchange, err 
 	return heard, nil
 }
 
-// recordPolicyExchange is recordExchange for robots.txt, where Retry-After means something with any answer (politeness rule 11).
+// recordPolicyExchange is recordExchange for robots.txt, where Retry-After counts with any status (politeness rule 11).
 func (v *visit) recordPolicyExchange(ex *fetch.Exchange, a host.Answer, why string) {
 	if a == host.Unwanted && ex.Failure != nil {
-		a = host.Unreachable // the whole time for robots.txt is over: to a page a limit of ours, here a site that cannot be asked
+		a = host.Unreachable // RobotsWhole is over: a limit of curtsy for a page, a failure here
 	}
 	if a == host.Refused || a == host.Gone {
-		a = host.Answered // robots.txt that is not to be had is no refusal of the host: RFC 9309 2.3.1.3
+		a = host.Answered // an unavailable robots.txt is not a refusal: RFC 9309 2.3.1.3
 	}
 	reason := "robots.txt"
 	if why != "" {
@@ -267,7 +257,7 @@ func (v *visit) recordPolicyExchange(ex *fetch.Exchange, a host.Answer, why stri
 	}
 }
 
-// noteRest puts into a line the rest that its exchange was followed by, as far as it is more than the pace.
+// noteRest adds the back-off of an exchange to its line.
 func (v *visit) noteRest(l *storage.Line) {
 	if v.rest.Wait <= 0 {
 		return // "Retry-After: 0" asks for no rest
@@ -278,19 +268,19 @@ func (v *visit) noteRest(l *storage.Line) {
 	}
 }
 
-// shareRest has the other members of a fleet know of a rest before the turn is finished, so that a kill in between does not
-// lose it to the next owner. Where that fails, it is left to Finish.
+// shareRest shares a back-off with the fleet before the turn ends, so that the next owner obeys it after a kill. If that fails,
+// Finish does.
 func (c *Crawl) shareRest(ctx context.Context, l storage.Line) {
 	if u, err := canon.Parse(l.URL); err == nil {
 		_, _ = c.cfg.Frontier.Steer(ctx, frontier.Steering{Act: frontier.Rest, Authority: u.Authority(), For: l.Rest})
 	}
 }
 
-// notePolicyRest puts into the line of an exchange for robots.txt how long that is left alone, where it cannot be had and its
-// schedule asks for more than the answer did (politeness rule 6).
+// notePolicyRest adds the back-off of an unreachable robots.txt to its line, if it is longer than that of the response
+// (politeness rule 6).
 func (c *policies) notePolicyRest(v *visit, l *storage.Line, w gate.Request, ex robots.Exchange) {
 	if w.From != v.turn.Authority || v.dead {
-		return // a hop: the host that it is for rests, not this one
+		return // after a hop the other host backs off, not this one
 	}
 	_, need := c.gate.Terms.Next(v.state, w.From.Origin(), ex, v.end)
 	if need.Action == robots.Wait && need.After > l.Rest {
@@ -298,7 +288,7 @@ func (c *policies) notePolicyRest(v *visit, l *storage.Line, w gate.Request, ex 
 	}
 }
 
-// learn applies what an exchange for robots.txt brought to the host's policy, and returns what is needed then.
+// learn applies an exchange for robots.txt to the host's policy, and returns what that needs next.
 func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need) {
 	before, failures := v.state.Fetched(), v.state.Failures()
 	v.state, need = c.gate.Terms.Next(v.state, v.turn.Authority.Origin(), ex.Exchange, now)
@@ -318,13 +308,13 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 		v.setRules(gate.Rules{All: all})
 	}
 	if !v.end.IsZero() {
-		v.rest.AtLeast(v.pace) // a Crawl-delay read just now binds the very next exchange
+		v.rest.AtLeast(v.pace) // a new Crawl-delay binds the next exchange
 	}
 	v.policyOver(failures, ex.Failure)
 	if need.Action == robots.Wait {
 		reason := host.WhyUnreachable(v.state)
 		v.leaveAlone(frontier.Parked, reason, need.After)
-		switch class := fetch.Class(ex.Failure); { // no waiting mends these
+		switch class := fetch.Class(ex.Failure); { // waiting does not help
 		case class == fetch.PrivateAddress:
 			v.leaveAlone(frontier.Retired, reason+" (see --allow-net)", 0)
 		case class.Ours():
@@ -336,8 +326,7 @@ func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.N
 	return need
 }
 
-// logUnreachable says that a host's robots.txt is unavailable, and when it is requested again if the run waits for that. Of a
-// host that is closed because of that, applied says so.
+// logUnreachable logs an unavailable robots.txt, and the next try if the run waits for it. Crawl.applied logs closed hosts.
 func (c *policies) logUnreachable(v *visit) {
 	if v.rest.Condition > frontier.Parked {
 		return
@@ -353,9 +342,9 @@ func (c *policies) logUnreachable(v *visit) {
 	c.cfg.Log("%s: %s%s", v.turn.Authority.Origin(), why, again)
 }
 
-// policyOver counts what a fetch of robots.txt came to, when it is over: a policy ends the failures in a row, and one that
-// cannot be had is a failure (politeness rule 12) though each of its answers was sound, as those of a circle of redirects
-// are. An exchange that failed has counted already; our own guard and an opt-out are no failures of the host.
+// policyOver counts the result of fetching robots.txt: a policy ends the failures in a row, and an unreachable one is a failure
+// (politeness rule 12), also if each response was valid, as in a circle of redirects. A failed exchange has counted already;
+// the address guard and an opt-out do not count.
 func (v *visit) policyOver(failures int, failure string) {
 	switch {
 	case v.state.Failures() > failures:
@@ -371,31 +360,30 @@ func (v *visit) policyOver(failures int, failure string) {
 	}
 }
 
-// leaveIfTooSlow leaves a host alone that asks for a longer pause than we wait for (politeness rule 7).
+// leaveIfTooSlow retires a host whose delay is above --max-crawl-delay (politeness rule 7).
 func (c *policies) leaveIfTooSlow(v *visit) {
 	if site := host.Asked(v.rules.Book); site.Pause > max(c.cfg.MaxCrawlDelay, v.floor) {
 		v.leaveAlone(frontier.Retired, fmt.Sprintf("%s %v is longer than --max-crawl-delay %v", site.By, site.Pause, c.cfg.MaxCrawlDelay), 0)
 	}
 }
 
-// digestOf is the SHA-256 of a body as the ledger writes it.
 func digestOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
 
-// isPolicy reports whether a URL is that of its authority's robots.txt, in any spelling.
+// isPolicy reports whether u is a robots.txt, in any spelling.
 func isPolicy(u canon.URL) bool { return u.Key() == gate.PolicyURL(u.Authority()) }
 
-// policyTask settles a task whose URL is that of the host's robots.txt. The robots gate makes the exchange, so that what it says
-// becomes the host's policy: the archive never has a newer one than the crawl obeys. It is the only exchange of its turn.
+// policyTask settles a task for the host's robots.txt by the gate, so that the crawl obeys the newest archived policy. It is the
+// only exchange of its turn.
 func (p *parallel) policyTask(ctx context.Context, task frontier.Task) error {
 	c, v := p.c, p.v
 	if p.begun {
 		p.closing = true
 		return nil
 	}
-	if v.state.Hops() > 0 { // the gate follows redirects of an earlier answer, by way of another host
+	if v.state.Hops() > 0 { // the gate is following redirects
 		p.later, p.closing = true, true
 		return nil
 	}
@@ -427,7 +415,7 @@ func (p *parallel) policyTask(ctx context.Context, task frontier.Task) error {
 	}
 	d.status, d.ended = got.page.Status, got.page.End
 	f := v.findings()
-	if d.outcome = frontier.Failed; got.page.answer != host.Refused { // which concerns no page
+	if d.outcome = frontier.Failed; got.page.answer != host.Refused { // which does not concern a page
 		c.outcomes.outcome(v, task, got.page, reading{}, &d, f)
 	}
 	if c.cfg.Past != nil {
@@ -444,12 +432,12 @@ func (p *parallel) policyTask(ctx context.Context, task frontier.Task) error {
 }
 
 const (
-	leastPoll   = 100 * time.Millisecond // between two looks at another authority, whatever its pace
+	leastPoll   = 100 * time.Millisecond // between two looks at another authority
 	reasonMoved = "robots.txt redirects to "
 )
 
-// fetchElsewhere sees to it that a hop which leads to another authority is made there. It is ready where that
-// cannot be now, and the policy at hand holds for a while yet.
+// fetchElsewhere arranges a hop to another authority. It is ready if that is impossible now, but the current policy is still
+// valid.
 func (c *policies) fetchElsewhere(ctx context.Context, v *visit, w gate.Request) (adm admission, err error) {
 	a := w.URL.Authority()
 	there, known, err := c.cfg.Frontier.Host(ctx, a)
@@ -459,7 +447,7 @@ func (c *policies) fetchElsewhere(ctx context.Context, v *visit, w gate.Request)
 	ready := w.Need.Action == robots.Refresh
 	again := max(there.Wait, c.cfg.floor(a), leastPoll)
 	switch {
-	case there.Elsewhere: // its owner does not lend it
+	case there.Elsewhere:
 		if !ready {
 			v.leaveAlone(frontier.Retired, reasonMoved+a.Origin()+", which another member of the fleet owns", 0)
 		}
@@ -468,8 +456,12 @@ func (c *policies) fetchElsewhere(ctx context.Context, v *visit, w gate.Request)
 			v.leaveAlone(frontier.Retired, reasonMoved+a.Origin()+", which is closed: "+there.Reason, 0)
 		}
 	case known && there.Hold.Act != 0:
-		if !ready { // it may be let go at any time
-			v.leaveAlone(frontier.Parked, reasonMoved+a.Origin()+", which the operator holds", holdRest(there.Hold))
+		if !ready {
+			rest := host.LongestRest
+			if there.Hold.Act == frontier.Park {
+				rest = min(there.Hold.Wait, rest)
+			}
+			v.leaveAlone(frontier.Parked, reasonMoved+a.Origin()+", which the operator holds", rest)
 		}
 	case known && (there.Wait > 0 || there.Leased) || !c.redirects.HasRoom():
 		c.redirects.Add(w)
@@ -484,14 +476,6 @@ func (c *policies) fetchElsewhere(ctx context.Context, v *visit, w gate.Request)
 	}
 	adm.ready = ready
 	return adm, nil
-}
-
-// holdRest is how long a host rests whose robots.txt leads to one that the operator holds.
-func holdRest(h frontier.Hold) time.Duration {
-	if h.Act == frontier.Park {
-		return min(h.Wait, host.LongestRest)
-	}
-	return host.LongestRest
 }
 
 // hop leases the authority that a request leads to and makes the exchange.
@@ -510,7 +494,7 @@ func (c *Crawl) hop(ctx context.Context, slot *record.Slot, w gate.Request) erro
 	return err
 }
 
-// serve makes the exchange of another host's request in the turn of the host that it leads to, if that is due.
+// serve makes another host's request in the turn of the host that it leads to, if that is due.
 func (c *policies) serve(ctx context.Context, there *visit, w gate.Request) error {
 	if err := c.recall(ctx, there); err != nil {
 		return err
@@ -528,7 +512,7 @@ func (c *policies) serve(ctx context.Context, there *visit, w gate.Request) erro
 	return c.fetchFor(ctx, there, w)
 }
 
-// fetchFor makes the exchange of another host's want under the lease of v.
+// fetchFor makes another host's request under the lease of v.
 func (c *policies) fetchFor(ctx context.Context, v *visit, w gate.Request) error {
 	got, err := c.askPolicy(ctx, v, w)
 	switch {
@@ -543,8 +527,8 @@ func (c *policies) fetchFor(ctx context.Context, v *visit, w gate.Request) error
 	return nil
 }
 
-// heedPace keeps the pace that the robots.txt of the host asked has, which was read for another host: the host's own policy may
-// be unknown yet, or an older one. A redirect makes it no policy (RFC 9309 2.3.1.2 speaks of the initial authority alone).
+// heedPace keeps the delay of a robots.txt that was read for another host, while the host's own policy is unknown or older. A
+// redirect does not make it the policy (RFC 9309 2.3.1.2 concerns only the initial authority).
 func (c *policies) heedPace(v *visit, w gate.Request, ex robots.Exchange) {
 	a, now := v.turn.Authority.Origin(), v.end
 	if !w.ByAsked && w.Need.URL != c.gate.Terms.Need(v.state, a, now).URL {
@@ -565,7 +549,7 @@ func (c *policies) heedPace(v *visit, w gate.Request, ex robots.Exchange) {
 	c.leaveIfTooSlow(v)
 }
 
-// hearsay forgets what robots.txt asked for when it was read for another host, if s says that no such text holds any more.
+// hearsay forgets the delay of a robots.txt read for another host, if s has replaced it.
 func (v *visit) hearsay(s robots.State, now time.Time) {
 	switch {
 	case s.Failures() > 0:

@@ -15,23 +15,22 @@ import (
 	"curtsy/storage"
 )
 
-// maxTags is how many tags are told apart where pages are counted by tag.
+// maxTags bounds the tags by which pages are counted.
 const maxTags = 1000
 
-// quotaWait is how long a host waits when other hosts may yet use up what a domain or a tag has left.
+// quotaWait is the wait of a host while pages under way may use up the budget of its domain or tag.
 const quotaWait = time.Second
 
-// quotas keep the pages of registrable domains and of tags within their budgets, and watch for the conditions under which
-// the run ends. Pages of earlier runs are read from the frontier: of a domain from its hosts, of a tag from the totals.
-// record.Pages adds those that the ledger names and the frontier does not count, so that a kill forgets no page.
+// quotas keep the pages of registrable domains and tags within their budgets, and watch Config.StopWhen. Pages of earlier runs
+// come from the frontier, and after a kill from the ledger (record.Pages).
 type quotas struct {
 	domains, tags *budget.Groups
 	watch         *budget.Watch
-	missed        map[string]int64 // pages of domains that the frontier does not count
-	held          *atomic.Bool     // a task was set aside because of its tag
+	missed        map[string]int64 // pages by domain that the frontier does not count
+	held          *atomic.Bool     // a task was held because of its tag
 }
 
-// newQuotas reads how many pages there are. The frontier has missed some, by domain; counts are with them.
+// newQuotas counts the pages. counts include those that the frontier has missed.
 func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64) (quotas, error) {
 	tags := map[string]int64{}
 	for name, n := range counts {
@@ -50,8 +49,7 @@ func newQuotas(ctx context.Context, cfg *Config, counts, missed map[string]int64
 	return q, nil
 }
 
-// countDomains counts the pages of each domain from now on, with those that the frontier has. Pages of turns under way
-// may be counted twice, or not at all.
+// countDomains counts the pages of each domain from now on. Pages of turns under way may count twice, or not at all.
 func (q *quotas) countDomains(ctx context.Context, f frontier.Reader) error {
 	q.domains.Add(q.missed)
 	pages := map[string]int64{}
@@ -69,7 +67,6 @@ func (q *quotas) countDomains(ctx context.Context, f frontier.Reader) error {
 	return errors.Join(err, bad)
 }
 
-// change has the budgets and conditions of next hold.
 func (q *quotas) change(ctx context.Context, f frontier.Reader, next *Terms) error {
 	if next.MaxPerDomain > 0 && !q.domains.Counts() {
 		if err := q.countDomains(ctx, f); err != nil {
@@ -82,12 +79,11 @@ func (q *quotas) change(ctx context.Context, f frontier.Reader, next *Terms) err
 	return nil
 }
 
-// limitsPages reports whether the crawl may have a limit of pages.
 func (c *Config) limitsPages() bool {
 	return c.MaxPages > 0 || c.MaxPerHost > 0 || c.MaxPerDomain > 0 || c.MaxPerTag > 0 || len(c.StopWhen) > 0 || len(c.Hosts) > 0
 }
 
-// checkTags refuses a limit that goes by the pages of a tag where tags are not told apart.
+// checkTags rejects limits by tag if pages are not counted by tag.
 func (t *Terms) checkTags(tagged bool) error {
 	if !tagged && (t.MaxPerTag > 0 || slices.ContainsFunc(t.StopWhen, func(s budget.Condition) bool { return s.Tag() != "" })) {
 		return fmt.Errorf("crawler: the seeds have more than %d tags: pages are counted for so many at most", maxTags)
@@ -95,22 +91,14 @@ func (t *Terms) checkTags(tagged bool) error {
 	return nil
 }
 
-// tellApart refuses more tags than are counted.
-func (c *Config) tellApart(tags map[string]bool) error {
-	delete(tags, "")
-	c.tagged = len(tags) <= maxTags
-	t := c.terms()
-	return t.checkTags(c.tagged)
-}
-
-// room is whether a page may be asked for.
+// room is whether the budgets allow another page.
 type room uint8
 
 const (
-	roomBooked room = iota // it may
-	roomLater              // pages under way may take what is left, or not
-	roomTag                // its tag has all its pages
-	roomDomain             // its domain has all its pages
+	roomBooked room = iota
+	roomLater       // depends on pages under way
+	roomTag         // its tag has all its pages
+	roomDomain      // its domain has all its pages
 )
 
 // book takes room for a task's page.
@@ -136,7 +124,7 @@ func (q *quotas) book(v *visit, task frontier.Task) room {
 	return roomLater
 }
 
-// give returns room that was booked, with the pages that came of it.
+// give returns booked room, with the pages it was used for.
 func (q *quotas) give(v *visit, task frontier.Task, pages int64) {
 	q.domains.Give(v.turn.Authority.RegistrableDomain(), pages)
 	if task.Tag != "" {
@@ -144,7 +132,7 @@ func (q *quotas) give(v *visit, task frontier.Task, pages int64) {
 	}
 }
 
-// exhausted is why a host has no turn: every page that its budgets allow is there. It is empty while there is room.
+// exhausted returns the budget whose pages a host has all, or "".
 func (q *quotas) exhausted(cfg *Config, v *visit) string {
 	switch {
 	case full(int64(v.memory.Pages), cfg.maxPerHost(v.turn.Authority)):
@@ -155,11 +143,10 @@ func (q *quotas) exhausted(cfg *Config, v *visit) string {
 	return ""
 }
 
-// full reports whether a limit is reached, of which zero is none.
+// full reports whether a limit is reached; zero is unlimited.
 func full(n, most int64) bool { return most > 0 && n >= most }
 
-// admit takes room for a task's page, or says what becomes of the task instead: ok is false, and the task stays pending or
-// is settled.
+// admit takes room for a task's page. Without room the task stays pending or is settled, and ok is false.
 func (p *parallel) admit(ctx context.Context, task frontier.Task, d decision) (ok bool, err error) {
 	switch p.c.quotas.book(p.v, task) {
 	case roomTag:
@@ -179,7 +166,7 @@ func (p *parallel) admit(ctx context.Context, task frontier.Task, d decision) (o
 	return true, nil
 }
 
-// noted tells what came of an attempt to those who count pages; the host had so many before.
+// noted counts the pages of an attempt; before is the number of pages of the host until then.
 func (p *parallel) noted(x *attempt, before uint64) {
 	pages := int64(p.v.memory.Pages - before)
 	p.c.quotas.give(p.v, x.task, pages)
@@ -192,7 +179,6 @@ func (p *parallel) noted(x *attempt, before uint64) {
 	p.c.endIfMet()
 }
 
-// endIfMet ends the run when a condition of StopWhen is met.
 func (c *Crawl) endIfMet() {
 	if why := c.quotas.watch.Met(); why != "" {
 		c.stopper.end(EndedStopWhen + why)

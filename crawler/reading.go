@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,21 +24,19 @@ import (
 	"curtsy/storage/script"
 )
 
-// pageReader reads bodies.
 type pageReader struct {
 	cfg     *Config
 	extract *extract.Extractor
 	cpu     record.CPU
 }
 
-// digested is a page: what it names, and what it says for the traps.
+// digested is a page with its digest for the traps.
 type digested struct {
 	page  extract.Page
 	says  *trap.Digester
-	shape bool // the shape of what it says is known, too
+	shape bool // says includes the shape
 }
 
-// input is what extract is to read of an answer.
 func (c *pageReader) input(task frontier.Task, ex *fetch.Exchange) extract.Input {
 	return extract.Input{
 		URL: task.URL, ContentType: mediatype.Value(ex.Header), Header: ex.Header, Previews: c.cfg.Previews,
@@ -46,8 +45,8 @@ func (c *pageReader) input(task frontier.Task, ex *fetch.Exchange) extract.Input
 	}
 }
 
-// turn waits until an answer may be read and what it names be held, which ends with release: see extract.Extractor.Turn. It is
-// called before a processor's turn, so that large pages do not keep the others from the processors.
+// turn waits until a response may be read and its links held, until release (extract.Extractor.Turn). It comes before the wait
+// for a processor, so that large pages do not keep others from it.
 func (c *pageReader) turn(ctx context.Context, task frontier.Task, ex *fetch.Exchange) (release func(), err error) {
 	if ex.Body == nil || ex.Body.Size() == 0 {
 		return func() {}, nil
@@ -62,7 +61,6 @@ func (c *pageReader) turn(ctx context.Context, task frontier.Task, ex *fetch.Exc
 	return release, nil
 }
 
-// read reads a page.
 func (c *pageReader) read(ctx context.Context, in extract.Input, shape bool) (digested, error) {
 	if err := c.cpu.Acquire(ctx); err != nil {
 		return digested{}, fmt.Errorf("crawler: read %s: %w", in.URL, err)
@@ -74,7 +72,7 @@ func (c *pageReader) read(ctx context.Context, in extract.Input, shape bool) (di
 	return digested{page, says, shape}, err
 }
 
-// readAs is what an answer is read as, and whether it is read at all.
+// readAs returns the kind of document of a response; zero is not read.
 func (c *pageReader) readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kind, error) {
 	var first [512]byte
 	n, err := ex.Body.ReadAt(first[:], 0)
@@ -84,9 +82,8 @@ func (c *pageReader) readAs(task frontier.Task, ex *fetch.Exchange) (extract.Kin
 	return c.cfg.Follow.KindOf(mediatype.Value(ex.Header), task.URL.Path(), first[:n]), nil
 }
 
-// ahead reads a page before its exchange is handled, since that is most of the work: exchanges of one turn are handled one
-// after the other, but each may be read beside the others, unless it is so large that no other may. Nil says that it is to be read when it is handled: it may be no
-// page, or something went wrong, which then goes wrong again where that is told.
+// ahead reads a page in parallel before its exchange is handled, unless it is so large that it needs its own turn. Nil means
+// that it is read later: it may not be a page, or an error occurred, which then occurs again and is reported.
 func (c *pageReader) ahead(ctx context.Context, task frontier.Task, ex *fetch.Exchange, shape bool) (r *digested) {
 	defer func() {
 		if recover() != nil {
@@ -112,19 +109,12 @@ func (c *pageReader) ahead(ctx context.Context, task frontier.Task, ex *fetch.Ex
 	return &read
 }
 
-// countTurn counts a task that was asked for.
-func (v *visit) countTurn(task frontier.Task) {
-	if untried(task) {
-		v.history.Turn(task.URL)
-	}
-}
-
-// watched reports whether the shape of a task's page is worth knowing.
+// watched reports whether the shape of a task's page counts.
 func (v *visit) watched(task frontier.Task, limits trap.Limits) bool {
 	return v.history.Watches(task.URL, limits)
 }
 
-// digest takes in what a page says, and reports whether it is a copy whose links are dropped.
+// digest adds a page to the history, and reports whether it is a copy whose links are dropped.
 func (v *visit) digest(task frontier.Task, read digested, limits trap.Limits) (copied bool) {
 	for _, l := range read.page.Links {
 		if l.Shown() {
@@ -146,18 +136,18 @@ func (v *visit) digest(task frontier.Task, read digested, limits trap.Limits) (c
 	return false
 }
 
-// undigested takes in an answer that is no HTML, or none that can be read.
+// undigested adds a response that is not readable HTML to the history.
 func (v *visit) undigested(task frontier.Task, ex *fetch.Exchange, limits trap.Limits) {
 	v.history.Brought(task.URL, trap.Shape(ex.PayloadDigest[:]), limits)
 }
 
-// Manners says which wishes a crawl met with, and which choices its operator made about them.
+// Manners are the wishes of sites in a crawl, and the operator's choices about them.
 type Manners struct {
-	OptOut    []optout.Version `json:"opt_out,omitempty"`          // the lists that were in force in this run
-	Troubles  []string         `json:"opt_out_troubles,omitempty"` // lists on disk that could not take effect at the end
-	OptedOut  int64            `json:"opted_out,omitempty"`        // URLs dropped because of them, over all runs
-	NoIndex   int64            `json:"noindex,omitempty"`          // answers, over all runs
-	NoArchive int64            `json:"noarchive,omitempty"`        // likewise
+	OptOut    []optout.Version `json:"opt_out,omitempty"`          // the lists in force in this run
+	Troubles  []string         `json:"opt_out_troubles,omitempty"` // lists on disk that could not take effect
+	OptedOut  int64            `json:"opted_out,omitempty"`        // dropped URLs, over all runs
+	NoIndex   int64            `json:"noindex,omitempty"`          // responses, over all runs
+	NoArchive int64            `json:"noarchive,omitempty"`        // responses, over all runs
 	Kept      bool             `json:"keep_noarchive"`             // Config.KeepNoArchive
 	FollowRel string           `json:"follow_rel,omitempty"`       // Config.FollowRel
 }
@@ -171,7 +161,7 @@ func (c *Crawl) manners(stats frontier.Stats) Manners {
 	}
 }
 
-// directives reads what an answer asks of robots whose links are of no use: an error page is archived, too.
+// directives reads the directives of a response whose links do not count, such as an error page.
 func (c *pageReader) directives(ctx context.Context, ex *fetch.Exchange) (extract.Directives, error) {
 	in := extract.Input{
 		URL: ex.URL, ContentType: mediatype.Value(ex.Header), Header: ex.Header, Token: c.cfg.Identity.Token,
@@ -182,7 +172,7 @@ func (c *pageReader) directives(ctx context.Context, ex *fetch.Exchange) (extrac
 	return c.extract.Directives(ctx, in)
 }
 
-// noteDirectives notes what an answer asks for, and how it may be used (politeness rules 19, 20).
+// noteDirectives records directives and usage preferences (politeness rules 19, 20).
 func (c *pageReader) noteDirectives(v *visit, ex *fetch.Exchange, asks extract.Directives, d *decision, f *findings) {
 	d.asks, d.prefs = asks, usagePrefs(v.rules.Book, ex.Header)
 	if asks.NoIndex {
@@ -194,7 +184,6 @@ func (c *pageReader) noteDirectives(v *visit, ex *fetch.Exchange, asks extract.D
 	d.HeadOnly = asks.NoArchive && !c.cfg.KeepNoArchive
 }
 
-// nameEntry makes a line name the entry that decided.
 func nameEntry(l *storage.Line, hit *optout.Hit) {
 	l.RobotsLine, l.RobotsRule, l.List = hit.Line, hit.Text, hit.SHA256()
 	if hit.Entry.Reason != "" {
@@ -202,7 +191,7 @@ func nameEntry(l *storage.Line, hit *optout.Hit) {
 	}
 }
 
-// joinLines puts statements one on a line: what breaks lines in one of them becomes a space.
+// joinLines puts each statement on a line of its own.
 func joinLines(said []string) string {
 	clean := make([]string, len(said))
 	for i, s := range said {
@@ -211,32 +200,27 @@ func joinLines(said []string) string {
 	return strings.Join(clean, "\n")
 }
 
-// CheckFollowRel says what is wrong with a Config.FollowRel, or nil.
+// CheckFollowRel rejects an invalid Config.FollowRel.
 func CheckFollowRel(words []string) error {
 	_, err := extract.ParseRels(words)
 	return err
 }
 
-// Usage preferences are what robots.txt and an answer say about how content may be used. They are
-// recorded and never guessed: nothing here knows what they mean (politeness rule 20).
-
-// The bounds of what is kept of usage preferences.
 const (
-	maxPrefs    = 16  // statements
-	maxPrefText = 256 // octets of a value
+	maxPrefs    = 16  // usage preferences of a response
+	maxPrefText = 256 // bytes of a value
 )
 
-// prefFields are the fields that carry usage preferences: draft-ietf-aipref-attach, and the TDM Reservation Protocol of
-// the W3C community group.
+// prefFields are the fields of draft-ietf-aipref-attach, and of the TDM Reservation Protocol of the W3C community group.
 var prefFields = []string{"Content-Usage", "Tdm-Reservation", "Tdm-Policy"}
 
-// pagePrefs are usage preferences as storage.Line keeps them.
+// pagePrefs are usage preferences for storage.Line.
 type pagePrefs struct {
 	said []string
 	more int
 }
 
-// usagePrefs collects what robots.txt and the answer itself say.
+// usagePrefs returns the usage preferences of robots.txt and a response, without interpretation (politeness rule 20).
 func usagePrefs(book *robots.Rulebook, h http.Header) string {
 	var p pagePrefs
 	if book != nil {
@@ -264,28 +248,23 @@ func usagePrefs(book *robots.Rulebook, h http.Header) string {
 	return strings.Join(p.said, "\n")
 }
 
-// add takes statements, each once: the policies of one robots.txt share its records.
+// add adds statements, each once, since the policies of one robots.txt share its records.
 func (p *pagePrefs) add(what string, values ...string) {
-next:
 	for _, v := range values {
 		if len(v) > maxPrefText {
 			v = strings.ToValidUTF8(v[:maxPrefText-len("…")], "") + "…"
 		}
-		s := what + ": " + strings.ReplaceAll(v, "\n", " ")
-		for _, known := range p.said {
-			if known == s {
-				continue next
-			}
-		}
-		if len(p.said) == maxPrefs {
+		switch s := what + ": " + strings.ReplaceAll(v, "\n", " "); {
+		case slices.Contains(p.said, s):
+		case len(p.said) == maxPrefs:
 			p.more++
-			continue
+		default:
+			p.said = append(p.said, s)
 		}
-		p.said = append(p.said, s)
 	}
 }
 
-// licenseLinks yields the links of a Link field (RFC 8288 3): commas part them, but not within <> and quotes.
+// licenseLinks yields the links of a Link field (RFC 8288 3), separated by commas outside <> and quotes.
 func licenseLinks(value string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		begin := 0
@@ -313,7 +292,7 @@ func licenseLinks(value string) func(yield func(string) bool) {
 	}
 }
 
-// isLicense reports whether a link's relation is license, or one of several is (RFC 8288 3.3; RFC 4946).
+// isLicense reports whether license is among the relations of a link (RFC 8288 3.3; RFC 4946).
 func isLicense(link string) bool {
 	_, params, ok := strings.Cut(link, ">")
 	if !ok || !strings.HasPrefix(link, "<") {
@@ -336,7 +315,7 @@ func isLicense(link string) bool {
 	return false
 }
 
-// cutParam splits off the first parameter, up to a semicolon that stands in no quotes.
+// cutParam splits off the first parameter, up to a semicolon outside quotes.
 func cutParam(s string) (param, rest string) {
 	quoted := false
 	for i := 0; i < len(s); i++ {

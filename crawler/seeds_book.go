@@ -1,9 +1,3 @@
-// A seedBook keeps what a run knows of its seeds beyond their tasks: which got no usable answer, where their redirects
-// led, and to what the scope is being extended because of them.
-//
-// It never counts itself: it says by how much totals of the frontier change, and learns with Applied what became
-// durable.
-
 package crawler
 
 import (
@@ -19,32 +13,31 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// The seeds that got no usable answer are totals of the frontier, each under a name of its own, so that a seed which an
-// operator has tried again is not counted twice, and no more once it is answered. The names are bounded: over that, a seed
-// stays counted once it was.
 const (
-	maxRemembered = 512
-	maxChains     = 10_000 // redirecting seeds of which the whole way is known
+	maxRemembered = 512    // unanswered seeds with their own total
+	maxChains     = 10_000 // redirecting seeds whose whole way is known
 	maxNamed      = 20     // failed seeds that a run names
 )
 
-// seedBook is what a run knows of its seeds. Its methods may be called concurrently.
+// seedBook knows which seeds have no usable response, where their redirects led, and how they extend the scope. Each unanswered
+// seed has a total in the frontier, so that a second attempt does not count twice and a response takes it back; seeds over
+// maxRemembered stay counted. The book returns changes of totals, and Applied tells it which are durable. Its methods may be
+// called concurrently.
 type seedBook struct {
 	mu        sync.Mutex
-	failed    map[string]int64    // by name of the total: more than zero while the seed is unanswered
-	chains    map[string][]string // by seed: the keys that its redirects led through in this run
-	named     []string            // seeds of this run that got no usable answer, with why
-	extending map[string]struct{} // keys that the scope was extended to in a turn that has not been applied yet
+	failed    map[string]int64    // by name of the total: above zero while the seed is unanswered
+	chains    map[string][]string // by seed: the keys of its redirects in this run
+	named     []string            // unanswered seeds of this run, with reasons
+	extending map[string]struct{} // keys by which turns under way extend the scope
 }
 
-// newSeedBook returns the book of a run that begins with those totals.
 func newSeedBook(counts map[string]int64) *seedBook {
 	b := &seedBook{failed: map[string]int64{}, chains: map[string][]string{}, extending: map[string]struct{}{}}
 	b.take(counts)
 	return b
 }
 
-// take adds what a turn changed. The caller holds mu, or is alone.
+// take adds the changes of a turn. It needs mu.
 func (b *seedBook) take(counts map[string]int64) {
 	for name, n := range counts {
 		if strings.HasPrefix(name, budget.PrefixUnanswered) {
@@ -53,7 +46,7 @@ func (b *seedBook) take(counts map[string]int64) {
 	}
 }
 
-// Applied takes over the result of a turn that is durable, and the seeds that it found to be without a usable answer.
+// Applied adds a durable turn with its unanswered seeds.
 func (b *seedBook) Applied(r frontier.Result, unanswered []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,20 +57,19 @@ func (b *seedBook) Applied(r frontier.Result, unanswered []string) {
 	b.take(r.Counts)
 }
 
-// Named are the seeds of this run that got no usable answer, with why, as many as a run names.
+// Named returns the first unanswered seeds of this run, with reasons.
 func (b *seedBook) Named() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.named
 }
 
-// totalOf is the name of a seed's total.
 func totalOf(seed string) string {
 	sum := sha256.Sum256([]byte(seed))
 	return budget.PrefixUnanswered + hex.EncodeToString(sum[:8])
 }
 
-// Unanswered gives count what changes since a seed got no usable answer.
+// Unanswered gives count the changes of totals by an unanswered seed.
 func (b *seedBook) Unanswered(seed string, count func(total string, n int64)) {
 	name := totalOf(seed)
 	b.mu.Lock()
@@ -92,7 +84,7 @@ func (b *seedBook) Unanswered(seed string, count func(total string, n int64)) {
 	}
 }
 
-// Answered gives count what changes since a seed is answered: if it was not, an operator had it tried again.
+// Answered gives count the changes of totals by a seed that has a response after all.
 func (b *seedBook) Answered(seed string, count func(total string, n int64)) {
 	name := totalOf(seed)
 	b.mu.Lock()
@@ -103,8 +95,8 @@ func (b *seedBook) Answered(seed string, count func(total string, n int64)) {
 	}
 }
 
-// Circles reports whether a seed's redirect leads back to where its redirects came from, and remembers the way if not.
-// A circle would end by itself, since each URL of it is a candidate once, but that of a seed must not pass for an answer.
+// Circles reports whether a seed's redirect leads back to one of its redirects, and otherwise adds it to the way. A circle ends
+// by itself, but must not count as a response of the seed.
 func (b *seedBook) Circles(task frontier.Task, target canon.URL) bool {
 	if !found.SeedChain(task.Candidate) {
 		return false
@@ -121,7 +113,7 @@ func (b *seedBook) Circles(task frontier.Task, target canon.URL) bool {
 	return false
 }
 
-// EndOfChain forgets the way of a seed that leads no further.
+// EndOfChain forgets the way of a seed.
 func (b *seedBook) EndOfChain(task frontier.Task) {
 	if task.Kind == frontier.KindRedirect && found.SeedChain(task.Candidate) {
 		b.mu.Lock()
@@ -130,8 +122,7 @@ func (b *seedBook) EndOfChain(task frontier.Task) {
 	}
 }
 
-// Extend calls extend, unless u is covered already and no turn under way extends the scope to it: what such a turn says may
-// come to nothing.
+// Extend calls extend, unless u is covered and not only by a turn under way, which may be lost.
 func (b *seedBook) Extend(u canon.URL, covered func() bool, extend func()) {
 	key := u.Key()
 	b.mu.Lock()

@@ -24,33 +24,33 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// decision is what became of a task in this turn.
+// decision is the result of a task in this turn.
 type decision struct {
 	kind    storage.Decision
 	reason  string
-	note    string // for the line alone, behind the reason
+	note    string // follows the reason in the line
 	verdict robots.Verdict
 	outcome frontier.Outcome // zero: it comes again
-	instead canon.URL        // with outcome zero, if not the zero URL: what is to be fetched in its place
+	instead canon.URL        // the fetch URL then, if it changes
 	entry   *optout.Hit      // of an opt-out
 
-	status int       // of an exchange that has a line of its own; zero for none
-	ended  time.Time // likewise
+	status int // with ended, of an exchange that has a line of its own
+	ended  time.Time
 
 	// With an exchange:
 	record.Evidence
 	found   frontier.Candidate // the task as it was found
 	attempt int
-	pace    host.Pace // that was to be kept before it
+	pace    host.Pace // due before it
 	gap     time.Duration
-	change  storage.Change     // of the URL, since an earlier generation
-	asks    extract.Directives // what the answer asks of robots
-	prefs   string             // usage preferences that hold for it
+	change  storage.Change // since an earlier generation
+	asks    extract.Directives
+	prefs   string // usage preferences
 
 	needsScript bool // the page is empty without its scripts
 }
 
-// settler is the stage that puts decisions on record and closes tasks by them.
+// settler is the stage that records decisions and closes tasks.
 type settler struct {
 	cfg    *Config
 	record *record.Writer
@@ -59,7 +59,7 @@ type settler struct {
 	failed examples // URLs that failed, with the reason; not seeds, which the book names
 }
 
-// settle writes a task's line and closes it with what was found, or returns it to its host to come again.
+// settle writes a task's line, and closes the task or defers it.
 func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d decision, f *findings) error {
 	if d.change != "" {
 		f.count(budget.PrefixChanges+string(d.change), 1)
@@ -88,7 +88,7 @@ func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d de
 	}
 	done := frontier.Done{Print: task.Print, Outcome: d.outcome, Reason: d.reason}
 	if d.outcome == frontier.Redirected {
-		done.Reason = "" // where it leads is of the line, not of the count
+		done.Reason = "" // only the line has the target
 	}
 	if d.outcome == frontier.Failed && task.Kind != frontier.KindSeed {
 		c.failed.add(task.URL.String() + " (" + plainly.Reason(d.reason) + ")")
@@ -98,7 +98,6 @@ func (c *settler) settle(ctx context.Context, v *visit, task frontier.Task, d de
 	return nil
 }
 
-// line writes down what became of a task.
 func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d decision, outcome storage.Outcome) error {
 	found := task.Candidate
 	if d.Exchange != nil {
@@ -137,19 +136,13 @@ func (c *settler) line(ctx context.Context, v *visit, task frontier.Task, d deci
 // lineOf begins the line of a candidate.
 func (c *settler) lineOf(v *visit, of frontier.Candidate) storage.Line {
 	l := found.Line(of)
-	l.Own = c.isOwn(v, of.URL.Authority())
+	if l.Own = v.own; of.URL.Authority() != v.turn.Authority {
+		l.Own = c.cfg.own(of.URL.Authority())
+	}
 	return l
 }
 
-// isOwn reports whether a is known to be the operator's own: the host of v, whose proof is at hand, or one that needs none.
-func (c *settler) isOwn(v *visit, a canon.Authority) bool {
-	if a == v.turn.Authority {
-		return v.own
-	}
-	return c.cfg.own(a)
-}
-
-// ruled puts a verdict of the host's policy into a line.
+// ruled adds a verdict to a line.
 func (v *visit) ruled(l *storage.Line, verdict robots.Verdict) {
 	l.RobotsLine, l.RobotsRule, l.RobotsGroup, l.RunnerUp = verdict.Line, record.Plain(verdict.Rule), record.Plain(verdict.Group), record.Plain(verdict.RunnerUp)
 	l.Standard, l.RobotsRecord = verdict.Standard.String(), v.memory.Source.Record
@@ -158,7 +151,7 @@ func (v *visit) ruled(l *storage.Line, verdict robots.Verdict) {
 	}
 }
 
-// recordBarred writes down what a turn has found and an operator has barred: many lines are counted (package refusals).
+// recordBarred writes the lines of URLs that a turn found on a host dropped by the operator.
 func (c *settler) recordBarred(ctx context.Context, v *visit, cs []frontier.Candidate, added frontier.Added) error {
 	for _, place := range added.Barred {
 		if _, err := c.record.Write(ctx, record.Dropped(c.lineOf(v, cs[place])), record.Evidence{}); err != nil {
@@ -168,10 +161,10 @@ func (c *settler) recordBarred(ctx context.Context, v *visit, cs []frontier.Cand
 	return nil
 }
 
-// recordDropped writes down what an operator's Drop closed with the Finish of a turn: what was found, and the turn's own tasks
-// that were open still. Both are decided by the frontier alone, so that their lines can only follow.
+// recordDropped writes the lines of URLs and tasks that an operator's Drop closed with the Finish of a turn. The frontier decides
+// that, so the lines come after it.
 func (c *settler) recordDropped(ctx context.Context, v *visit, finished frontier.Finished) error {
-	ctx = context.WithoutCancel(ctx) // what they tell has happened
+	ctx = context.WithoutCancel(ctx)
 	if err := c.recordBarred(ctx, v, v.result.Found, finished.Added); err != nil {
 		return err
 	}
@@ -186,18 +179,17 @@ func (c *settler) recordDropped(ctx context.Context, v *visit, finished frontier
 	return nil
 }
 
-// addGiven enters candidates that no turn has found.
+// addGiven adds candidates from outside a turn.
 func (c *settler) addGiven(ctx context.Context, cs []frontier.Candidate) (frontier.Added, error) {
 	added, err := c.cfg.Frontier.Add(ctx, cs)
 	err = errors.Join(err, c.record.Barred(ctx, cs, added))
 	return added, err
 }
 
-// reasonOptOut is why nothing is asked of what is on an opt-out list.
 const reasonOptOut = string(fetch.OptOut)
 
-// leaveOptedOut closes those of the turn's tasks that are on an opt-out list and returns the others. It comes before
-// everything else in a turn: a host that opted out is not asked for robots.txt either (politeness rule 16).
+// leaveOptedOut closes the turn's tasks on an opt-out list and returns the others. It comes first in a turn, before robots.txt
+// (politeness rule 16).
 func (c *settler) leaveOptedOut(ctx context.Context, v *visit) ([]frontier.Task, error) {
 	tasks := v.turn.Tasks
 	first := slices.IndexFunc(tasks, func(t frontier.Task) bool { return c.cfg.OptOut.URL(t.URL) != nil })
@@ -218,12 +210,11 @@ func (c *settler) leaveOptedOut(ctx context.Context, v *visit) ([]frontier.Task,
 	return left, nil
 }
 
-// optedOut is the end of a task that is under an entry.
 func optedOut(hit *optout.Hit) decision {
 	return decision{kind: storage.DecisionOptOut, reason: reasonOptOut, outcome: frontier.Dropped, entry: hit}
 }
 
-// entryOf returns the entry that kept an exchange from being made, or nil.
+// entryOf returns the opt-out entry that prevented an exchange, or nil.
 func entryOf(f *fetch.Failure) *optout.Hit {
 	if f == nil || f.Class != fetch.OptOut {
 		return nil
@@ -232,7 +223,7 @@ func entryOf(f *fetch.Failure) *optout.Hit {
 	return hit
 }
 
-// notAsked is the exchange that is not made with a URL that opted out, or nil when there is no such entry.
+// notAsked returns the prevented exchange of a URL on an opt-out list, or nil.
 func (c *exchanger) notAsked(u canon.URL) *fetch.Exchange {
 	hit := c.cfg.OptOut.URL(u)
 	if hit == nil {
@@ -242,11 +233,11 @@ func (c *exchanger) notAsked(u canon.URL) *fetch.Exchange {
 	return &fetch.Exchange{URL: u, Start: now, End: now, Failure: &fetch.Failure{Class: fetch.OptOut, Err: hit}}
 }
 
-// dropAll closes a turn's tasks whose host is at an address that opted out, which shows only once its name is resolved.
-// Nothing was asked of anybody, and nothing is learned of the host's policy: its next turn begins anew.
+// dropAll closes the turn's tasks if the address of their host is on an opt-out list, which is known only after the lookup. The
+// policy stays unknown.
 func (c *settler) dropAll(ctx context.Context, v *visit, hit *optout.Hit) error {
 	for _, task := range v.turn.Tasks {
-		if v.settled(task) {
+		if slices.ContainsFunc(v.result.Done, func(d frontier.Done) bool { return d.Print == task.Print }) {
 			continue
 		}
 		if err := c.settle(ctx, v, task, optedOut(hit), v.findings()); err != nil {
@@ -256,27 +247,17 @@ func (c *settler) dropAll(ctx context.Context, v *visit, hit *optout.Hit) error 
 	return nil
 }
 
-// settled reports whether a task is closed already in this turn.
-func (v *visit) settled(task frontier.Task) bool {
-	for _, d := range v.result.Done {
-		if d.Print == task.Print {
-			return true
-		}
-	}
-	return false
-}
-
-// bounds is the stage that says which URLs are in, and what is asked for of them.
+// bounds is the stage that decides which URLs are in scope, and how they are requested.
 type bounds struct {
 	cfg   *Config
 	scope *area
 	rels  extract.Rels   // of Config.FollowRel
-	lined *record.Recent // keys of refused URLs that have a line of the ledger
+	lined *record.Recent // keys of refused URLs with a line
 	book  *seedBook
 }
 
-// judge decides about a task before anybody is asked, by scope, robots policy, traps and what is archived, as they are now.
-// Zero as the outcome says that an exchange is to be made; inFlight is how many are made of sitemaps of this host.
+// judge decides about a task by scope, robots policy, traps and archive, as they are now. A zero outcome means that an exchange
+// is needed; inFlight is the number of exchanges for sitemaps of this host.
 func (c *bounds) judge(ctx context.Context, v *visit, task frontier.Task, inFlight int) (decision, error) {
 	judged := c.scope.Load().Judge(InScope(task.Candidate))
 	verdict := v.rules.Judge(task.URL.RequestURI())
@@ -301,20 +282,19 @@ func (c *bounds) judge(ctx context.Context, v *visit, task frontier.Task, inFlig
 	return d, err
 }
 
-// Some hosts answer 403 where there is nothing. After a few refusals in a row no name is tried that may be none, lest the
-// host be left for good (politeness rule 13) for the sake of words in its scripts.
+// Some hosts return 403 for missing files. After a few refusals in a row no further names from scripts are tried, so that words
+// in a script do not retire the host (politeness rule 13).
 const (
 	scriptRefusals      = 5
 	reasonScriptRefused = "script: refusals in a row"
 )
 
-// untried reports whether a task has its turn for the first time.
+// untried reports whether this is the first turn of a task.
 func untried(t frontier.Task) bool {
 	return t.Attempts == 0 && !t.Replaced && t.Reason != frontier.ReasonReleased
 }
 
-// held returns the trap that holds a task, or "". What the operator typed, and what it redirects to, is not held; nor is
-// what was asked for before, or released.
+// held returns the trap that holds a task, or "". Seeds, their redirects, and tasks tried before or released are not held.
 func (c *bounds) held(v *visit, task frontier.Task) string {
 	if !untried(task) || found.SeedChain(task.Candidate) || c.isLeaf(task) {
 		return ""
@@ -322,7 +302,7 @@ func (c *bounds) held(v *visit, task frontier.Task) string {
 	return v.history.Held(task.URL, c.cfg.Traps)
 }
 
-// logHeld says, once for each part of a host, that tasks are set aside.
+// logHeld logs, once for each part of a host, that tasks are held.
 func (c *settler) logHeld(task frontier.Task, rule string) {
 	if rule == reasonMaxPerTag {
 		if c.lined.First(rule + " " + task.Tag) {
@@ -339,13 +319,10 @@ func (c *settler) logHeld(task frontier.Task, rule string) {
 	}
 }
 
-// reasonFresh is why a requisite is not asked for.
 const reasonFresh = "fresh, not asked"
 
-// isFresh reports whether a requisite is not to be asked for, because the archived answer is fresh by what its server said
-// (politeness rule 21). A page is never spared the question, and nothing is guessed about what says nothing.
-//
-// What lies off the scope is fresh for ExternalAge, if it was there: nothing more is asked of it than that.
+// isFresh reports whether a requisite needs no request, because its archived response is explicitly fresh (politeness rule 21).
+// Pages always need one. A leaf that was there is fresh for ExternalAge.
 func (c *bounds) isFresh(ctx context.Context, task frontier.Task) (bool, error) {
 	isLeaf := c.isLeaf(task)
 	if c.cfg.Past == nil || task.Embeds == 0 && !isLeaf || !untried(task) {

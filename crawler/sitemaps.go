@@ -17,49 +17,42 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// Sitemaps says which sitemaps a crawl reads. The zero value is none.
+// Sitemaps are the sitemaps that a crawl reads. The zero value is none.
 //
-// A sitemap is a URL like any other: a candidate of frontier.KindMap, accepted once, which has its turn at its own
-// host, is judged there by scope and robots.txt, paced, archived, and has its line of the ledger. No budget of pages
-// counts it. What it lists are candidates of frontier.KindSitemap, or those of an index again of KindMap.
-//
-// Of a candidate of KindMap
-//
-//   - Depth is how many indexes lead to it;
-//   - Via is, as long as neither an index nor a redirect led to it, the robots.txt that named it, empty when the operator
-//     did; from then on it is the sitemap that they named.
+// A sitemap is a candidate of frontier.KindMap, with scope, robots.txt, delay, record and line like any URL, but not counted as
+// a page. Its entries are candidates of frontier.KindSitemap, or of KindMap in an index. For KindMap, Depth is the number of
+// indexes above it. Via is the robots.txt that names it, or empty if the operator does; after an index or a redirect it is the
+// sitemap named there.
 type Sitemaps struct {
-	Robots bool        // those that the robots.txt of a host names
-	URLs   []canon.URL // those that the operator names
+	Robots bool        // read those named in robots.txt
+	URLs   []canon.URL // named by the operator
 }
 
 func (s Sitemaps) any() bool { return s.Robots || len(s.URLs) > 0 }
 
-// withoutMaps reports whether a dry run asks for no sitemap.
 func (c *Config) withoutMaps() bool { return c.DryRun && c.DryMaps == 0 }
 
-// The bounds of what sitemaps may cost.
 const (
-	maxSitemaps   = 1000 // exchanges for sitemaps with one host, sitemaps that one robots.txt names, that one index lists
+	maxSitemaps   = 1000 // exchanges for sitemaps of a host, sitemaps in one robots.txt, and in one index
 	maxIndexDepth = 3    // indexes above a sitemap
-	sitemapBatch  = 4096 // what a sitemap lists is made durable in batches of so many while it is read
+	sitemapBatch  = 4096 // entries of a sitemap are added in batches of this size
 	sitemapAccept = "application/xml,text/xml,application/rss+xml;q=0.9,application/atom+xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 )
 
-// The reasons of what is not taken from sitemaps, beside those of package sitemap.
+// Reasons for dropped entries, in addition to those of package sitemap.
 const (
 	prefixSitemap    = "sitemap:"
-	reasonOtherHost  = "sitemap:other-host"    // the sitemap may not speak for the host
+	reasonOtherHost  = "sitemap:other-host"    // the sitemap may not list the host
 	reasonIndexDepth = "sitemap:index-depth"   // over maxIndexDepth
 	reasonSitemaps   = "sitemap:too many maps" // over maxSitemaps
 )
 
-// requestedSitemap reports whether c is a sitemap that the operator named, or what it redirects to.
+// requestedSitemap reports whether the operator named c, or a redirect to it.
 func requestedSitemap(c frontier.Candidate) bool {
 	return c.Kind == frontier.KindMap && c.Depth == 0 && (c.Seed == c.URL.String() || c.Seed == c.Via)
 }
 
-// rootSitemap is the sitemap that robots.txt or the operator named and that led to c.
+// rootSitemap returns the sitemap that robots.txt or the operator named and that led to c.
 func rootSitemap(c frontier.Candidate) string {
 	if c.Depth == 0 && c.Hops == 0 {
 		return c.URL.String()
@@ -67,7 +60,7 @@ func rootSitemap(c frontier.Candidate) string {
 	return c.Via
 }
 
-// addSitemaps enters the sitemaps that the operator names.
+// addSitemaps adds the sitemaps of the operator.
 func (c *settler) addSitemaps(ctx context.Context) error {
 	if len(c.cfg.Sitemaps.URLs) == 0 || c.cfg.withoutMaps() {
 		return nil
@@ -80,13 +73,16 @@ func (c *settler) addSitemaps(ctx context.Context) error {
 	return err
 }
 
-// nameSitemaps makes candidates of the sitemaps that the host's robots.txt names, when it was learned in this turn. That is
-// also done in the host's first turn of a run, because it may be the first one that reads sitemaps.
+// nameSitemaps makes candidates of the sitemaps in a new robots.txt of the host, and in the host's first turn of a run, which
+// may be the first run with sitemaps.
 func (c *linker) nameSitemaps(ctx context.Context, v *visit) error {
 	if !c.cfg.Sitemaps.Robots || c.cfg.withoutMaps() || !v.learned && !v.first {
 		return nil
 	}
-	if !c.bounds.wantsSitemapsOf(v.turn) {
+	// A host without pages in scope has no use for sitemaps. The target of a seed's redirect comes into scope only later.
+	root, err := v.turn.Authority.URL("/")
+	if (err != nil || !c.bounds.scope.Load().Reaches(root)) &&
+		!slices.ContainsFunc(v.turn.Tasks, func(task frontier.Task) bool { return found.SeedChain(task.Candidate) }) {
 		return nil
 	}
 	maps, refused := namedSitemaps(v.rules, v.turn.Authority)
@@ -108,28 +104,17 @@ func (c *linker) nameSitemaps(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// wantsSitemapsOf reports whether a host may have pages in scope. Those that are asked for requisites and for sitemaps of
-// others alone have sitemaps, too, and nothing in them would be. Where a seed redirects to comes into scope with its
-// answer, after the robots.txt.
-func (c *bounds) wantsSitemapsOf(t frontier.Turn) bool {
-	root, err := t.Authority.URL("/")
-	if err == nil && c.scope.Load().Reaches(root) {
-		return true
-	}
-	return slices.ContainsFunc(t.Tasks, func(task frontier.Task) bool { return found.SeedChain(task.Candidate) })
-}
-
-// namedSitemaps returns the sitemaps that rules of a host name, up to maxSitemaps of them, and counts those that it leaves out.
+// namedSitemaps returns up to maxSitemaps sitemaps in the rules of a host, and counts the others by reason.
 func namedSitemaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused map[string]int64) {
 	if r.Book == nil {
 		return nil, nil
 	}
 	base, err := canon.Parse(gate.PolicyURL(a))
 	if err != nil {
-		return nil, nil // an authority is one
+		return nil, nil
 	}
 	refused = map[string]int64{}
-	for _, ref := range r.Book.Policies()[0].Sitemaps() { // they belong to no group: all policies have them
+	for _, ref := range r.Book.Policies()[0].Sitemaps() { // all policies have them
 		u, err := base.Resolve(ref)
 		switch {
 		case err != nil:
@@ -145,7 +130,7 @@ func namedSitemaps(r gate.Rules, a canon.Authority) (maps []canon.URL, refused m
 	return maps, refused
 }
 
-// asSitemap makes a sitemap of a task that was found as something else, a link most likely, before anybody named it as one.
+// asSitemap makes a sitemap of a task that was found otherwise before it was named as one.
 func (c *bounds) asSitemap(v *visit, task frontier.Task) frontier.Task {
 	if task.Kind == frontier.KindMap || !c.cfg.Sitemaps.any() {
 		return task
@@ -167,11 +152,9 @@ func (c *bounds) asSitemap(v *visit, task frontier.Task) frontier.Task {
 	return task
 }
 
-// readSitemap reads a sitemap: what it lists become candidates. Those beyond the last batch of sitemapBatch are left in the
-// findings; the others are durable already, and if the turn comes to nothing they are known when it is repeated.
-func (c *linker) readSitemap(
-	ctx context.Context, v *visit, x *attempt, ex *fetch.Exchange, noFollow bool, f *findings,
-) (says listed, err error) {
+// readSitemap makes candidates of the entries of a sitemap. All but the last batch are durable at once, and known if the turn is
+// repeated.
+func (c *linker) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetch.Exchange, noFollow bool, f *findings) (says listed, err error) {
 	f.count(budget.Sitemaps, 1)
 	if ex.Undecoded != "" {
 		f.count(budget.PrefixUnparsed+"content coding", 1)
@@ -202,8 +185,8 @@ func (c *linker) readSitemap(
 	return says, nil
 }
 
-// pageInstead returns the candidate of a page where what was to be a sitemap is none and may be read as a page: sites name
-// as a sitemap what is one for people, even their front page.
+// pageInstead returns a candidate for a page that is named as a sitemap: some sites name their sitemap for people, or even the
+// front page.
 func (c *bounds) pageInstead(x *attempt, says listed) (page frontier.Candidate, is bool) {
 	page = x.found
 	if page.Kind == frontier.KindMap {
@@ -213,10 +196,10 @@ func (c *bounds) pageInstead(x *attempt, says listed) (page frontier.Candidate, 
 	return page, none && (x.found.Kind != frontier.KindMap || c.scope.Load().Judge(InScope(page)).In)
 }
 
-// listed is what the ledger says of a sitemap.
+// listed is the reason of a sitemap in the ledger.
 type listed struct{ reason, note string }
 
-// listing takes what a sitemap lists.
+// listing takes the entries of a sitemap.
 type listing struct {
 	c        *linker
 	v        *visit
@@ -224,15 +207,14 @@ type listing struct {
 	task     frontier.Task
 	noFollow bool
 
-	in    int                      // entries that became candidates, new or not
-	maps  int                      // other sitemaps that were listed
-	hosts map[canon.Authority]bool // whether the sitemap speaks for these
+	in    int                      // entries in scope, new or not
+	maps  int                      // listed sitemaps
+	hosts map[canon.Authority]bool // whether the sitemap may list these
 }
 
-// maxHosts is how many hosts a sitemap may speak for; what it lists of others is refused.
+// maxHosts bounds the hosts that a sitemap may list.
 const maxHosts = 1000
 
-// take judges one entry.
 func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 	next := frontier.Candidate{URL: e.URL, Kind: frontier.KindSitemap, Via: l.task.URL.String(), Depth: 1, Seed: l.task.Seed, Tag: l.task.Tag}
 	if e.Map {
@@ -275,7 +257,7 @@ func (l *listing) take(ctx context.Context, e sitemap.Entry) error {
 	return l.flush(ctx)
 }
 
-// flush makes what was taken so far durable.
+// flush makes the entries so far durable.
 func (l *listing) flush(ctx context.Context) error {
 	if err := l.c.settler.refuse(ctx, l.v, l.f); err != nil {
 		return err
@@ -292,8 +274,8 @@ func (l *listing) flush(ctx context.Context) error {
 	return nil
 }
 
-// speaks reports whether the sitemap speaks for a host: its own, or that of the robots.txt or the sitemap that led to
-// it, or one whose robots.txt, as it is known now, names either sitemap (sitemaps.org, "Sitemaps & Cross Submits").
+// speaks reports whether the sitemap may list a host: its own, that of the robots.txt or sitemap that led to it, or one whose
+// known robots.txt names either sitemap (sitemaps.org, "Sitemaps & Cross Submits").
 func (l *listing) speaks(ctx context.Context, a canon.Authority) (bool, error) {
 	if a.HostPort() == l.task.URL.Authority().HostPort() {
 		return true, nil

@@ -18,35 +18,35 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// Grace is how long the exchanges under way may go on once no new one may begin (politeness rule 25). What is not over
-// then is cut: archived as far as it came, and its URL stays pending.
+// Grace is how long exchanges under way may take after the last one begins (politeness rule 25). Then they are cut: what was
+// received is archived, and the URL stays pending.
 const Grace = 10 * time.Second
 
-// Why an exchange is ended from outside. The one says nothing of the host, the other counts as its failure.
+// The causes of cut exchanges. errStopped does not concern the host, errCrowded counts as its failure.
 var (
 	errStopped = &fetch.Failure{Class: fetch.Stopped, Err: errors.New("the crawl ended")}
 	errCrowded = &fetch.Failure{Class: fetch.Timeout, Err: fmt.Errorf("%w, and others waited", fetch.ErrSlow)}
 )
 
-// stopper ends a run: first no exchange is begun, and after Grace those under way are cut.
+// stopper ends a run: no exchange begins, and after Grace those under way are cut.
 type stopper struct {
 	draining context.Context // done when no new exchange may begin
 	drain    context.CancelCauseFunc
-	stopping context.Context // done when those under way are to end: Grace after draining
+	stopping context.Context // done Grace after draining, when exchanges are cut
 	stop     context.CancelFunc
 
-	member frontier.Member // nil when the frontier is not shared
+	member frontier.Member // nil if the frontier is not shared
 
 	interrupted atomic.Bool // somebody has asked for the end
 
 	mu      sync.Mutex
 	going   context.Context // done when no turn may be claimed: draining, or a pause
 	pause   context.CancelFunc
-	holds   hold          // who has the run pause
-	resumed chan struct{} // closed when a pause ends; nil while there is none
+	holds   hold          // who pauses the run
+	resumed chan struct{} // closed at the end of a pause; nil without one
 }
 
-// hold is who has a run pause: the operator, or Config.Window.
+// hold is who pauses a run: the operator, or Config.Window.
 type hold uint8
 
 const (
@@ -54,7 +54,7 @@ const (
 	byWindow
 )
 
-// How long a shared frontier may take to commit what is left, once somebody asks for the end, and asks again.
+// How long a shared frontier may take to commit the rest after the first request to end, and after the second.
 const (
 	patienceInDrain = 10 * time.Second
 	patienceInAbort = time.Second
@@ -68,7 +68,7 @@ func newStopper() *stopper {
 	return e
 }
 
-// hold begins somebody's pause, or ends it: exchanges under way go on, and no turn is claimed while there is one.
+// hold begins or ends a pause, in which no turn is claimed. Exchanges under way continue.
 func (c *stopper) hold(by hold, on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *stopper) hold(by hold, on bool) {
 	}
 }
 
-// nudge has those who wait for a turn begin anew, so that each takes another look at the budgets.
+// nudge restarts waiting claims, so that they check the budgets again.
 func (c *stopper) nudge() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,6 @@ func (c *stopper) nudge() {
 	}
 }
 
-// endOutside ends a run outside of its window, of which that is left.
 func (c *stopper) endOutside(l windowLeft, missed bool) {
 	switch {
 	case missed:
@@ -108,7 +107,7 @@ func (c *stopper) endOutside(l windowLeft, missed bool) {
 	}
 }
 
-// left returns what is left of the run, for a windowGate.
+// left returns the windowGate.Left of a run.
 func (c *Config) left(b *budget.Tickets) func(context.Context) (windowLeft, error) {
 	return func(ctx context.Context) (windowLeft, error) {
 		st, err := c.Frontier.Stats(ctx)
@@ -116,18 +115,16 @@ func (c *Config) left(b *budget.Tickets) func(context.Context) (windowLeft, erro
 	}
 }
 
-// paused reports whether there is a pause of the operator's.
+// paused reports whether the operator pauses the run.
 func (c *stopper) paused() bool { return c.held()&byOperator != 0 }
 
-// held is who has the run pause now.
 func (c *stopper) held() hold {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.holds
 }
 
-// mayClaim waits for the end of a pause, if there is one, and returns the context within which a turn may be claimed. It is
-// over at once when the run ends.
+// mayClaim waits for the end of a pause, and returns the context for claims, which is over when the run ends.
 func (c *stopper) mayClaim(ctx context.Context) context.Context {
 	for {
 		c.mu.Lock()
@@ -146,7 +143,7 @@ func (c *stopper) mayClaim(ctx context.Context) context.Context {
 	}
 }
 
-// stopAfterGrace ends what is under way when the grace is over, unless the run is first.
+// stopAfterGrace cuts the exchanges after Grace, unless the run ends first.
 func (c *stopper) stopAfterGrace(over <-chan struct{}) error {
 	defer c.stop()
 	select {
@@ -163,8 +160,7 @@ func (c *stopper) stopAfterGrace(over <-chan struct{}) error {
 	return nil
 }
 
-// abortable returns a context that is over when ctx is, for the reason that the crawl ended: what is under way then is cut as
-// at the end of the grace. release is called when the run is over.
+// abortable returns a context that ends with ctx, with the cause that cuts exchanges as Grace does. Call release after the run.
 func (c *stopper) abortable(ctx context.Context) (whole context.Context, release func()) {
 	whole, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {
@@ -180,8 +176,8 @@ func (c *stopper) abortable(ctx context.Context) (whole context.Context, release
 	}
 }
 
-// inFlight returns the context of an exchange, which ends early when the grace is over, others need the place of a slow one or
-// the member may send no more requests, and its meter. end is called when the exchange is over.
+// inFlight returns the meter of an exchange and its context, which ends early after Grace, when others need its slot, or when the
+// member may not send requests. Call end after the exchange.
 func (c *stopper) inFlight(ctx context.Context, a canon.Authority, seat *record.Slot) (flying context.Context, m *fetch.Meter, end func()) {
 	flying, cancel := context.WithCancelCause(ctx)
 	m = &fetch.Meter{}
@@ -199,17 +195,16 @@ func (c *stopper) inFlight(ctx context.Context, a canon.Authority, seat *record.
 	}
 }
 
-// dialled reports whether it came to more than a look-up: then the host may know of it, and its pace counts from there.
+// dialled reports whether there was more than a lookup, so that the host may know of it.
 func dialled(ex *fetch.Exchange) bool { return ex.Addr.IsValid() || len(ex.Request) > 0 }
 
-// outlasted reports whether the end of the lease's time cut an exchange short.
+// outlasted reports whether the end of the lease cut an exchange.
 func outlasted(ex *fetch.Exchange) bool { return stopped(ex) && errors.Is(ex.Failure, errLease) }
 
-// stopped reports whether the end of the crawl cut an exchange short: then nothing is decided by it.
+// stopped reports whether the end of the crawl or lease cut an exchange.
 func stopped(ex *fetch.Exchange) bool { return ex.Failure != nil && ex.Failure.Class == fetch.Stopped }
 
-// writeStopped writes down what came, until the crawl ended, of an exchange that is no task's. Nothing is learned from it but
-// what exchanged notes.
+// writeStopped records a cut exchange that is not for a task, after exchanged has counted it.
 func (c *settler) writeStopped(ctx context.Context, v *visit, line storage.Line, ex *fetch.Exchange, exchanged func()) error {
 	if !dialled(ex) {
 		return nil
@@ -223,7 +218,7 @@ func (c *settler) writeStopped(ctx context.Context, v *visit, line storage.Line,
 	return err
 }
 
-// heedsRetryAfter reports whether the head of an exchange that was cut off is of those with which Retry-After counts.
+// heedsRetryAfter reports whether Retry-After counts with the status of a cut exchange.
 func heedsRetryAfter(ex *fetch.Exchange) bool {
 	whole := *ex
 	whole.Failure = nil
@@ -231,18 +226,18 @@ func heedsRetryAfter(ex *fetch.Exchange) bool {
 	return host.ObeysRetryAfter(a, ex.Status)
 }
 
-// errShut says that no request may be sent any more: the window closed, or other members may own the host by now.
+// errShut means that no request may be sent: the window is closed, or another member may own the host.
 var errShut = errors.New("crawler: outside of the window, or without the frontier's server")
 
-// aMoment is how long a turn is put off that the window's end came upon: no turn is claimed before it opens.
+// aMoment delays a turn that the end of the window interrupts; no turn is claimed before it opens.
 const aMoment = time.Second
 
-// windowGate pauses a run outside its window, or ends it. Begin with newWindowGate, and set the fields before it is used.
+// windowGate pauses a run outside its window, or ends it. Set the exported fields before use.
 type windowGate struct {
-	Member  frontier.Member                               // nil when the frontier is not shared
-	MaxWait time.Duration                                 // the longest that an opening is waited for
-	Dates   *record.Dates                                 // of the archive, so that an audit can tell, be the clock set back meanwhile
-	Hold    func(on bool)                                 // begins the pause, or ends it
+	Member  frontier.Member                               // nil if the frontier is not shared
+	MaxWait time.Duration                                 // for an opening
+	Dates   *record.Dates                                 // of the archive, which an audit checks, even if the clock was set back
+	Hold    func(on bool)                                 // begins or ends the pause
 	Left    func(ctx context.Context) (windowLeft, error) // what is left of the run
 	End     func(l windowLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
 	Log     func(format string, args ...any)
@@ -250,25 +245,24 @@ type windowGate struct {
 	window atomic.Pointer[hostrule.Spans]
 	moved  chan struct{} // has a value after Move
 
-	busy   bool // something was under way at the last look
-	until  atomic.Pointer[time.Time]
-	missed atomic.Pointer[time.Time]
+	busy   bool                      // there were exchanges at the last Look
+	until  atomic.Pointer[time.Time] // the opening that the run waits for
+	missed atomic.Pointer[time.Time] // the opening that the run ended instead of waiting for
 }
 
 // windowLeft is what is left of a run.
 type windowLeft struct {
 	InFlight, Queued int64
-	Spent            string // the budget that is used up; empty for none
+	Spent            string // the budget that is used up; may be empty
 }
 
-// newWindowGate returns the gate of a window; its fields are not set.
 func newWindowGate(w hostrule.Spans) *windowGate {
 	s := &windowGate{moved: make(chan struct{}, 1)}
 	s.window.Store(&w)
 	return s
 }
 
-// Move sets another window. It counts at once; Keep looks at it next.
+// Move sets another window, at once.
 func (s *windowGate) Move(w hostrule.Spans) {
 	s.window.Store(&w)
 	select {
@@ -279,12 +273,6 @@ func (s *windowGate) Move(w hostrule.Spans) {
 
 func (s *windowGate) spans() hostrule.Spans { return *s.window.Load() }
 
-// Until is when the window opens that the run waits for; nil while it does not.
-func (s *windowGate) Until() *time.Time { return s.until.Load() }
-
-// Missed is when the window opens that the run ended instead of waiting for; nil for none.
-func (s *windowGate) Missed() *time.Time { return s.missed.Load() }
-
 func (s *windowGate) now() time.Time { return s.Dates.Of(time.Now()) }
 
 // Open reports whether an exchange may begin now.
@@ -293,8 +281,7 @@ func (s *windowGate) Open() bool {
 	return (len(w) == 0 || w.Open(s.now())) && (s.Member == nil || s.Member.MayAsk() == nil)
 }
 
-// Within is r, sent within the window, and while the member may send requests, or not at all: an address may have been waited
-// for, or a connection. The error is errShut then.
+// Within returns r with a last check before it is sent, after the waits for address and connection. Its error is errShut.
 func (s *windowGate) Within(r fetch.Request) fetch.Request {
 	if len(s.spans()) == 0 && s.Member == nil {
 		return r
@@ -310,15 +297,14 @@ func (s *windowGate) Within(r fetch.Request) fetch.Request {
 			return nil
 		}
 		if begun != nil {
-			begun() // it will not, and whoever waits for it goes on
+			begun() // it will not, so that others need not wait for it
 		}
 		return errShut
 	}
 	return r
 }
 
-// Keep looks again when the window closes, opens or moves, and each minute: a computer may sleep. It returns when one of the
-// channels is closed.
+// Keep calls Look when the window closes, opens or moves, and each minute, since a computer may sleep, until a channel is closed.
 func (s *windowGate) Keep(ctx context.Context, over, draining <-chan struct{}) error {
 	for {
 		again := time.NewTimer(s.next())
@@ -342,7 +328,6 @@ func (s *windowGate) Keep(ctx context.Context, over, draining <-chan struct{}) e
 	}
 }
 
-// next is how long to wait for the next look.
 func (s *windowGate) next() time.Duration {
 	w, now, until := s.spans(), s.now(), s.until.Load()
 	switch {
@@ -358,8 +343,8 @@ func (s *windowGate) next() time.Duration {
 	return min(max(until.Sub(now), time.Millisecond), time.Minute)
 }
 
-// Look begins the pause or ends it. What is under way goes on; when that is over, the run ends if there is nothing to wait for, or
-// the next opening is too far away.
+// Look begins or ends the pause. When no exchange is under way, the run ends if there is nothing to wait for, or if the next
+// opening is too far away.
 func (s *windowGate) Look(ctx context.Context) error {
 	w := s.spans()
 	if len(w) == 0 {
@@ -383,7 +368,11 @@ func (s *windowGate) Look(ctx context.Context) error {
 	s.busy = left.InFlight > 0
 	waits := ok && at.Sub(now) <= s.MaxWait
 	if first && (s.busy || left.Queued > 0) {
-		s.Log("outside its window (%s): no request starts; %s", w, afterClosing(w, waits, at))
+		then := "continues at " + w.Clock(at)
+		if !waits {
+			then = "the crawl ends, because it opens at " + w.Clock(at) + ", later than --max-wait"
+		}
+		s.Log("outside its window (%s): no request starts; %s", w, then)
 	}
 	switch {
 	case s.busy:
@@ -394,12 +383,4 @@ func (s *windowGate) Look(ctx context.Context) error {
 		s.End(left, true)
 	}
 	return nil
-}
-
-// afterClosing is what comes after the window has closed.
-func afterClosing(w hostrule.Spans, waits bool, at time.Time) string {
-	if waits {
-		return "continues at " + w.Clock(at)
-	}
-	return "the crawl ends, because it opens at " + w.Clock(at) + ", later than --max-wait"
 }

@@ -26,19 +26,18 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// errEnd says that the frontier has no more turns for this run.
+// errEnd means that the frontier has no further turns for this run.
 var errEnd = errors.New("crawler: end of the run")
 
-// oneTurn claims a turn, as long as going lasts, and takes it. It returns how many pages the turn brought.
-//
-// leave is called when its exchange is slow: another worker goes on then.
+// oneTurn claims a turn, as long as going lasts, and takes it. It returns its number of pages, and calls leave if its exchange
+// is slow, so that another worker continues.
 func (c *Crawl) oneTurn(ctx, going context.Context, leave func()) (pages int64, err error) {
 	claimed, err := c.cfg.Frontier.Claim(going, frontier.Want{Hosts: 1, Tasks: claimTasks, MaxWait: c.maxWait()})
 	switch {
 	case err != nil:
 		return 0, err
 	case len(claimed.Turns) > 0:
-		slot, err := c.room.Take(ctx) // at most Workers exchanges that are not slow, those of wide turns among them
+		slot, err := c.room.Take(ctx) // at most Workers exchanges that are not slow
 		if err != nil {
 			return 0, err
 		}
@@ -46,7 +45,7 @@ func (c *Crawl) oneTurn(ctx, going context.Context, leave func()) (pages int64, 
 		slot.OnLoss(leave)
 		return c.take(ctx, slot, claimed.Turns[0], c.story)
 	case claimed.State == frontier.Waiting && claimed.Due <= c.maxWait():
-		return 0, nil // the first answer of all came in meanwhile: there is something to wait for
+		return 0, nil // the first response of the run came meanwhile, so that maxWait has grown
 	case claimed.State == frontier.Drained:
 		c.stopper.end(EndedDrained)
 	case claimed.State == frontier.Full:
@@ -57,11 +56,8 @@ func (c *Crawl) oneTurn(ctx, going context.Context, leave func()) (pages int64, 
 	return 0, errEnd
 }
 
-// take takes a claimed turn: what happens in it is told by story. The turn is finished whatever happens, unless our
-// own state fails.
-//
-// The story's context ends at two thirds of the lease, so that its exchange is over, and there is time left to keep
-// it, before anybody else may ask the host.
+// take runs story in a claimed turn, and always finishes the turn, unless curtsy's own state fails. The context of story ends at
+// two thirds of the lease, so that its exchange is recorded before anybody else may send a request to the host.
 func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, story func(context.Context, *visit) (*gate.Request, error)) (pages int64, err error) {
 	v, err := c.visit(t)
 	if err != nil {
@@ -76,26 +72,30 @@ func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, st
 		return err
 	})
 	if err != nil && late(within, err) {
-		// The lease's time was over in the middle of something: what is done is kept, the rest is for the next turn.
+		// The lease is over: the turn keeps what is done.
 		v.cut()
 		err = nil
 	}
 	switch {
 	case was:
-		// Not over one task (see outcomes.handle) but over what all of them need: the host is left for this run.
-		v.forget()
+		// A panic outside a task (see outcomes.handle): the host is retired for this run.
+		counts := v.result.Counts // costs and pages are kept, the rest of the result is dropped
+		maps.DeleteFunc(counts, func(name string, _ int64) bool { return !budget.IsCost(name) && !budget.IsPages(name) })
+		v.state, v.memory.Source = v.start.state, v.start.source
+		v.begin()
+		v.result.Counts = counts
 		v.cut()
 		v.leaveAlone(frontier.Retired, reasonPanic, 0)
 	case err != nil && !over(ctx, err):
 		return 0, errors.Join(fmt.Errorf("crawler: %s: %w", v.turn.Authority, err), c.exchanger.unlock(v))
 	}
-	// Cut short by an abort, the turn is finished all the same: its wait must not be forgotten.
+	// An aborted turn is also finished: its wait must not be forgotten.
 	applied, ferr := c.finish(context.WithoutCancel(ctx), v)
 	if ferr != nil {
 		return 0, ferr
 	}
 	v.buffer.Wipe(v.result)
-	c.buffers.Put(v.buffer)
+	c.buffers.free.Put(v.buffer)
 	if !applied {
 		return 0, err
 	}
@@ -105,8 +105,8 @@ func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, st
 	return v.pages, err
 }
 
-// story is what happens in one turn, from the robots gate to the outcome of at most one URL that needs an exchange.
-// Tasks it does not come to return to the head of their queue.
+// story is one turn, from the robots gate to the outcome of at most one URL that needs an exchange. The other tasks return to
+// the head of their queue.
 func (c *Crawl) story(ctx context.Context, v *visit) (then *gate.Request, err error) {
 	if err := c.policies.recall(ctx, v); err != nil {
 		return nil, err
@@ -133,8 +133,7 @@ func (c *Crawl) story(ctx context.Context, v *visit) (then *gate.Request, err er
 	return nil, c.exchanges(ctx, v, tasks)
 }
 
-// look is what happens in a turn of a dry run, once its host's policy is known: a sitemap is asked for, or the host is left
-// when there is none to ask for. Sitemaps come before seeds in the order by depth alone.
+// look is a turn of a dry run after the policy: it requests a sitemap, or retires the host if there are no more.
 func (c *Crawl) look(ctx context.Context, v *visit, tasks []frontier.Task) error {
 	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t frontier.Task) bool { return t.Kind != frontier.KindMap })
 	named := slices.ContainsFunc(v.result.Found, func(n frontier.Candidate) bool {
@@ -150,8 +149,7 @@ func (c *Crawl) look(ctx context.Context, v *visit, tasks []frontier.Task) error
 	return nil
 }
 
-// guardPanic calls run and reports whether it panicked: what a site sends must not stop the crawl of all others, even
-// when it finds a defect of ours.
+// guardPanic reports whether run panicked: no response may stop the crawl of other sites, even if it finds a bug.
 func (c *outcomes) guardPanic(what fmt.Stringer, run func() error) (was bool, err error) {
 	defer func() {
 		p := recover()
@@ -159,7 +157,7 @@ func (c *outcomes) guardPanic(what fmt.Stringer, run func() error) (was bool, er
 			return
 		}
 		stack := debug.Stack()
-		if before, ok := p.(*panicked); ok { // it has happened beside this goroutine
+		if before, ok := p.(*panicked); ok { // in another goroutine
 			p, stack = before.value, before.stack
 		}
 		c.cfg.Log("%s: a bug in curtsy, please report it: panic: %v\n%s", what, p, stack)
@@ -168,25 +166,23 @@ func (c *outcomes) guardPanic(what fmt.Stringer, run func() error) (was bool, er
 	return false, run()
 }
 
-// errLease is why a turn's context ends before its lease does.
+// errLease ends the context of a turn before its lease does.
 var errLease = errors.New("crawler: the lease is nearly over")
 
-// late reports whether err means that the lease's time is over, and not that somebody aborts.
+// late reports whether err means the end of the lease, not an abort.
 func late(ctx context.Context, err error) bool {
 	return over(ctx, err) && errors.Is(context.Cause(ctx), errLease)
 }
 
-// aborted has a line written for an exchange that an abort cut short: the host was asked, though nothing came of it, and
-// its own log may say so.
+// aborted calls line for an exchange that an abort cut, since the host may have logged it.
 func (v *visit) aborted(ctx context.Context, err error, line func(context.Context) error) error {
 	if err == nil || !over(ctx, err) || v.end.IsZero() {
-		return nil // nobody was asked, or it is a failure of our own state
+		return nil // no request was sent, or it is a failure of curtsy's own state
 	}
 	return line(context.WithoutCancel(ctx))
 }
 
-// visit is one turn in the making: the lease, what is known of the host, what the turn's exchanges mean for it, and the
-// result that the turn will finish with.
+// visit is a turn under way.
 type visit struct {
 	turn frontier.Turn
 	slot *record.Slot // for its exchanges
@@ -195,51 +191,50 @@ type visit struct {
 	yield
 }
 
-// site is what is known of a visit's host.
+// site is the state of a visit's host.
 type site struct {
 	clock    record.Clock
-	own      bool // the operator's
+	own      bool
 	ownCheck bool // its failing pages are findings: see Config.LinkCheck
-	brief    bool // only links off the scope lead to it: likewise
+	brief    bool // only links off the scope lead to it: see Config.LinkCheck
 	floor    time.Duration
-	set      hostrule.Overrides // what the operator sets for it
-	raised   time.Duration      // to what an operator has raised its pace since the run began; zero where that was not done
+	set      hostrule.Overrides
+	raised   time.Duration // the delay to which the operator has raised set in this run; zero for none
 	memory   host.State
-	history  trap.History // as memory.History has it
+	history  trap.History // of memory.History
 	state    robots.State
 	rules    gate.Rules
-	pace     host.Pace // as it was when the turn began; anew once there are new rules, or a new response time
+	pace     host.Pace // with the current rules and response time
 	first    bool      // this is the host's first turn of the run
 	learned  bool      // a robots.txt was learned in this turn
 }
 
 // rested is what the turn's exchanges mean for the host's next one.
 type rested struct {
-	end     time.Time // of the last exchange; zero when there was none
+	end     time.Time // of the last exchange; zero if there was none
 	rest    host.Rest
-	kept    host.Pace // that was kept before the exchange, the address's included
+	kept    host.Pace // before the exchange, including that of the address
 	blamed  bool      // the last exchange counts as a failure of the host
 	finding bool      // it failed, and that is a finding
-	dead    bool      // no connection was made: the schedule of a link check holds, not that of robots.txt
+	dead    bool      // no connection: the schedule of a link check applies, not that of robots.txt
 	locks   hostLocks // may be nil
-	locked  bool      // the host's lock is ours
-	untold  error     // why other crawls do not know what the host asked for
+	locked  bool      // the turn has the host's lock
+	untold  error     // of sharing a back-off with other crawls
 	budget  *budget.Tickets
 }
 
-// yield is what a turn brings.
+// yield is the result of a turn.
 type yield struct {
 	result frontier.Result
-	buffer *resultBuffer // that it is written on
+	buffer *resultBuffer // of result
 	start  handedIn
-	seeds  []string // seeds that ended without a usable answer, with why
-	pages  int64    // 2xx HTML answers
-	text   uint64   // digest of what the last page says; 0 for none
-	added  int      // URLs that were new and did not wait for the turn's end
-	spare  findings // the last ones, to be begun again
+	seeds  []string // seeds without a usable response, with reasons
+	pages  int64    // 2xx HTML responses
+	text   uint64   // digest of the last page; may be 0
+	added  int      // new URLs that were added before the end of the turn
+	spare  findings // reused
 }
 
-// visit opens a claimed turn.
 func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 	v := &visit{turn: t, site: site{clock: c.clock}, rested: rested{budget: c.budget, locks: c.cfg.HostLocks}, yield: yield{buffer: c.buffers.Get()}}
 	var err error
@@ -251,7 +246,7 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 		return nil, fmt.Errorf("crawler: %s: %w", t.Authority, err)
 	}
 	v.memory.Lost = v.memory.Lost || v.first && c.unclean
-	if t.Host.Moved { // another archive has its policy, and a run that is not ours had the last exchange
+	if t.Host.Moved { // another member had the policy and the last exchange
 		v.memory.Source, v.memory.Proved, v.memory.ProvedAt, v.memory.Lost = host.Source{}, false, 0, true
 	}
 	v.memory.Begin(c.run, c.clock.Micros(time.Now()))
@@ -261,18 +256,19 @@ func (c *Crawl) visit(t frontier.Turn) (*visit, error) {
 			return nil, fmt.Errorf("crawler: %s: robots state: %w", t.Authority, err)
 		}
 	}
-	v.retry(&c.cfg)
+	if v.first && !v.memory.Proved && c.cfg.signsIn(t.Authority) { // a missing proof ended the last run
+		v.memory.ProvedAt = 0
+	}
 	v.owns(&c.cfg)
 	v.setRules(gate.Rules{})
 	v.begin()
-	if v.first { // a turn of this run that was applied has counted them, even if it has not heard of that yet
+	if v.first { // later turns have counted them
 		c.pages.Recollect(t.Authority, &v.memory, c.clock, v.result.Counts, c.cfg.tagged)
 	}
 	return v, nil
 }
 
-// recall sets the rules that the host's state holds, be they valid still or to be asked for anew: the pace that they
-// ask for is kept until others are known.
+// recall sets the rules of the host's state, valid or not: their delay holds until there are others.
 func (c *policies) recall(ctx context.Context, v *visit) error {
 	r, err := c.gate.Of(ctx, v.state)
 	if err == nil {
@@ -281,32 +277,29 @@ func (c *policies) recall(ctx context.Context, v *visit) error {
 	return err
 }
 
-// setRules sets the rules that hold for the host from now on.
 func (v *visit) setRules(r gate.Rules) {
 	v.rules = r
 	v.pace = v.terms().Pace(&v.memory, v.clock.Micros(time.Now()))
 }
 
-// terms are those that hold for the host now.
 func (v *visit) terms() host.Terms {
 	return host.Terms{Floor: v.floor, Set: v.set.Delay, Raised: v.raised, Own: v.own, Rules: v.rules.Book}
 }
 
-// owed is what is left of the pace. A claim comes when the host's wait is over; but rules that came by way of another
-// host, or a longer --delay than that of the last run, ask for more than was waited for. It is never more than the pace,
-// though the clock was set back since the last run: host.State.Begin sees to that.
+// owed returns what is left of the delay. It may be longer than the wait before the claim, by rules read for another host or a
+// longer --delay than in the last run. host.State.Begin bounds it if the clock was set back.
 func (v *visit) owed() time.Duration {
 	if v.memory.LastEnd == 0 {
 		return 0
 	}
 	since := time.Duration(v.clock.Micros(time.Now())-v.memory.LastEnd) * time.Microsecond
-	if owed := v.pace.Pause - since; owed > time.Microsecond { // what rounding may leave
+	if owed := v.pace.Pause - since; owed > time.Microsecond { // more than rounding
 		return owed
 	}
 	return 0
 }
 
-// cut notes that an exchange was cut short, unless it is over: the pace is kept all the same.
+// cut records that an exchange was cut, unless it is over. The delay counts from now.
 func (v *visit) cut() {
 	if !v.end.IsZero() {
 		return
@@ -316,13 +309,12 @@ func (v *visit) cut() {
 	v.rest.AtLeast(v.pace)
 }
 
-// recordExchange notes that the turn's exchange is over and what it means for the host. obey says that Retry-After means
-// something with this answer.
+// recordExchange applies the turn's exchange to the host. obey means that Retry-After counts.
 func (v *visit) recordExchange(ex *fetch.Exchange, a host.Answer, why string, obey bool) {
 	v.applySignal(ex, host.Signal{Answer: a, Why: why}, obey)
 }
 
-// applySignal is recordExchange for what was said of a page or of robots.txt.
+// applySignal is recordExchange for a page or robots.txt.
 func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	if ex.End.After(v.end) {
 		v.end = ex.End
@@ -337,7 +329,7 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	x.Brief = v.brief && x.Robots && len(ex.Request) == 0 && x.Answer.IsFailure()
 	v.finding, v.dead = x.Finding, x.Brief
 	v.memory, v.rest = host.After(v.memory, x, v.terms())
-	if asked := v.rest.Asked; asked.Wait > 0 && v.locks != nil { // before anything is written of it: a kill may come at any time
+	if asked := v.rest.Asked; asked.Wait > 0 && v.locks != nil { // before any record, since a kill may come at any time
 		wish := hostlock.Wish{Wait: asked.Wait, Status: ex.Status, Field: asked.Field}
 		v.untold = errors.Join(v.untold, v.locks.Rest(v.turn.Authority, ex.End, wish))
 	}
@@ -349,7 +341,7 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 		v.count(budget.OddRetryAfter, 1)
 	}
 	if len(ex.Request) == 0 {
-		return // no connection came about: nothing was asked of anybody
+		return // no request was sent
 	}
 	var octets int64
 	if ex.Response != nil {
@@ -367,8 +359,7 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	v.budget.Spend(octets, answered)
 }
 
-// gap is the time from the end of the host's previous exchange to start; 0 when there was none that is known, or when they
-// overlapped.
+// gap returns the time from the end of the host's previous exchange to start; 0 if that is unknown, or if they overlapped.
 func (v *visit) gap(start time.Time) time.Duration {
 	if v.memory.Lost {
 		return 0
@@ -376,7 +367,7 @@ func (v *visit) gap(start time.Time) time.Duration {
 	return v.since(start)
 }
 
-// since is gap as far as is remembered.
+// since is gap, even if an exchange may be missing in the host's state.
 func (v *visit) since(start time.Time) time.Duration {
 	if v.memory.LastEnd == 0 {
 		return 0
@@ -384,30 +375,15 @@ func (v *visit) since(start time.Time) time.Duration {
 	return max(time.Duration(v.clock.Micros(start)-v.memory.LastEnd)*time.Microsecond, 0)
 }
 
-// due is the pause that must lie between the host's last exchange and its next one: the pace, or the rest that the last
-// exchange was followed by.
+// due returns the time from the host's last exchange to the next one: the delay, or the back-off after the last exchange.
 func (v *visit) due() host.Pace { return v.pace.AtLeast(v.memory.Due.Pause, v.memory.Due.By) }
 
-// leaveAlone makes the host rest beyond what the exchange asks for; a wait is one for its robots.txt.
+// leaveAlone backs off from the host beyond the last exchange; wait is for its robots.txt.
 func (v *visit) leaveAlone(condition frontier.Condition, reason string, wait time.Duration) {
 	if condition >= v.rest.Condition {
 		v.rest.Condition, v.rest.Reason = condition, reason
 	}
 	v.rest.AtLeast(host.Pace{Pause: wait, By: storage.ByRobots})
-}
-
-// wait is how long the host waits for its next turn, from now: its rest counts from the end of the exchange.
-func (v *visit) wait() time.Duration {
-	if v.end.IsZero() {
-		return v.rest.Wait
-	}
-	return v.rest.Wait - time.Since(v.end)
-}
-
-// dry reports whether nothing of the host is left to do, as far as this turn knows; it has found so many new URLs.
-func (v *visit) dry(found int) bool {
-	h := v.turn.Host
-	return len(v.turn.Tasks) > 0 && len(v.result.Done) == len(v.turn.Tasks) && h.Queued+h.Deferred == 0 && found+v.added == 0
 }
 
 func (v *visit) count(name string, n int64) {
@@ -416,33 +392,22 @@ func (v *visit) count(name string, n int64) {
 	}
 }
 
-// handedIn is what a result starts from: what the turn may change of it counts only with the result.
+// handedIn is the state at the begin of a result, to return to.
 type handedIn struct {
 	state  robots.State
 	source host.Source
 }
 
-// begin begins the result of the turn, or of what is left of it.
 func (v *visit) begin() {
 	v.result = v.buffer.Begin(v.turn)
 	v.start, v.seeds = handedIn{v.state, v.memory.Source}, nil
 }
 
-// forget drops all that the turn brought and is not handed in, but not what it cost, nor its pages.
-func (v *visit) forget() {
-	counts := v.result.Counts
-	maps.DeleteFunc(counts, func(name string, _ int64) bool { return !budget.IsCost(name) && !budget.IsPages(name) })
-	v.state, v.memory.Source = v.start.state, v.start.source
-	v.begin()
-	v.result.Counts = counts
-}
-
-// resultPool lends the memory that the result of a turn is written on, and takes it back when the turn is finished,
-// so that the next turn needs no new one. That is safe because a frontier keeps nothing of a result that it was given.
-// Its methods may be called concurrently.
+// resultPool reuses the memory of results, which is safe because a frontier keeps nothing of one. Its methods may be called
+// concurrently.
 type resultPool struct{ free sync.Pool }
 
-// resultBuffer is what the result of a turn is written on.
+// resultBuffer is the memory of a result.
 type resultBuffer struct {
 	found           []frontier.Candidate
 	counts          map[string]int64
@@ -450,11 +415,9 @@ type resultBuffer struct {
 	memory          []byte
 }
 
-// maxFound bounds the candidates that a buffer which is not in use has room for: those of some dozens of pages, which a
-// wide turn hands in together. A turn that finds more has a larger one, once.
+// maxFound bounds the candidates of a pooled buffer: those of some dozens of pages, which a wide turn hands in together.
 const maxFound = 2048
 
-// Get returns a buffer for one turn.
 func (p *resultPool) Get() *resultBuffer {
 	if b, ok := p.free.Get().(*resultBuffer); ok {
 		return b
@@ -462,15 +425,12 @@ func (p *resultPool) Get() *resultBuffer {
 	return &resultBuffer{counts: map[string]int64{}}
 }
 
-// Put takes b back. Nothing that was written on it may be used any more.
-func (p *resultPool) Put(b *resultBuffer) { p.free.Put(b) }
-
-// Begin begins the result of a turn, or of what is left of it.
+// Begin returns an empty result for a turn.
 func (b *resultBuffer) Begin(t frontier.Turn) frontier.Result {
 	return frontier.Result{Authority: t.Authority, Token: t.Token, Found: b.found, Counts: b.counts}
 }
 
-// Update writes into u what is known of the host: its robots state, and the memory with the history in it.
+// Update writes the robots state and the memory with the history into u.
 func (b *resultBuffer) Update(u *frontier.HostUpdate, s robots.State, memory host.State, history trap.History) error {
 	var err error
 	if b.robots, err = s.AppendBinary(b.robots[:0]); err != nil {
@@ -483,7 +443,7 @@ func (b *resultBuffer) Update(u *frontier.HostUpdate, s robots.State, memory hos
 	return nil
 }
 
-// Wipe takes back what r was written on, once it is finished.
+// Wipe takes back the memory of r, which must not be used afterwards.
 func (b *resultBuffer) Wipe(r frontier.Result) {
 	b.found = nil
 	if cap(r.Found) <= maxFound {
@@ -494,7 +454,7 @@ func (b *resultBuffer) Wipe(r frontier.Result) {
 	b.counts = r.Counts
 }
 
-// finish ends the turn: everything it brought is applied in one step, or, when the lease has run out, nothing.
+// finish applies the whole turn in one step or, if the lease has expired, nothing.
 func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) {
 	if err := c.hostOf(v); err != nil {
 		return false, err
@@ -530,14 +490,14 @@ func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) 
 	if err := c.settler.recordDropped(ctx, v, finished[0]); err != nil {
 		return false, err
 	}
-	if v.dry(finished[0].Added.New) {
+	if h, n := v.turn.Host, len(v.turn.Tasks); n > 0 && n == len(v.result.Done) && h.Queued+h.Deferred == 0 && finished[0].Added.New+v.added == 0 {
 		c.cfg.Fetcher.CloseIdle(v.turn.Authority)
 	}
 	c.applied(v)
 	return true, nil
 }
 
-// hostOf puts what is known of the host, and how long it waits, into the result.
+// hostOf adds the host's state and wait to the result.
 func (c *Crawl) hostOf(v *visit) error {
 	if !v.end.IsZero() {
 		v.memory.Due = host.Pace{Pause: v.rest.Wait.Truncate(time.Microsecond), By: v.rest.By}
@@ -548,11 +508,14 @@ func (c *Crawl) hostOf(v *visit) error {
 	if err := v.buffer.Update(v.result.Host, v.state, v.memory, v.history); err != nil {
 		return fmt.Errorf("crawler: %s: %w", v.turn.Authority, err)
 	}
-	v.result.Wait = v.wait()
+	v.result.Wait = v.rest.Wait
+	if !v.end.IsZero() { // the back-off counts from the end of the exchange
+		v.result.Wait -= time.Since(v.end)
+	}
 	return nil
 }
 
-// applied takes over what may count only now: a turn whose lease ran out has not happened.
+// applied counts a turn that was applied.
 func (c *Crawl) applied(v *visit) {
 	if v.rest.Condition > frontier.Parked && v.rest.Reason != reasonDryRun && !strings.HasPrefix(v.rest.Reason, storage.RuleOfBudget) { // the status counts those
 		switch n := c.closings.count(v.rest.Condition); {
@@ -568,10 +531,10 @@ func (c *Crawl) applied(v *visit) {
 	c.book.Applied(v.result, v.seeds)
 }
 
-// mostClosings is how many retired hosts the log names, and how many refused ones.
+// mostClosings bounds the retired hosts that the log names, and the refused ones.
 const mostClosings = 5
 
-// closings counts closed hosts. Its zero value is ready for use, also concurrently.
+// closings counts closed hosts. The zero value is ready, and may be used concurrently.
 type closings struct {
 	mu sync.Mutex
 	by map[frontier.Condition]int
@@ -587,7 +550,7 @@ func (c *closings) count(as frontier.Condition) int {
 	return c.by[as]
 }
 
-// extendTurn finishes what a turn has brought so far and keeps its lease. ok is false when that is lost.
+// extendTurn finishes the turn so far and keeps its lease. ok is false if that is lost.
 func (c *Crawl) extendTurn(ctx context.Context, v *visit, want int) (tasks []frontier.Task, ok bool, err error) {
 	if err := c.hostOf(v); err != nil {
 		return nil, false, err
@@ -598,7 +561,7 @@ func (c *Crawl) extendTurn(ctx context.Context, v *visit, want int) (tasks []fro
 	case err != nil:
 		return nil, false, err
 	case finished[0].Err != nil:
-		v.result.Keep, v.result.Want = false, 0 // the end of the turn is answered likewise, and says what that means
+		v.result.Keep, v.result.Want = false, 0 // the end of the turn gets the same error and handles it
 		return nil, false, nil
 	}
 	if err := c.settler.recordDropped(ctx, v, finished[0]); err != nil {
@@ -613,7 +576,7 @@ func (c *Crawl) extendTurn(ctx context.Context, v *visit, want int) (tasks []fro
 	return finished[0].Tasks, true, nil
 }
 
-// unsettled are the tasks that r does not name.
+// unsettled returns the tasks that are not in r.
 func unsettled(tasks []frontier.Task, r frontier.Result) (left []frontier.Task) {
 	named := map[frontier.Fingerprint]bool{}
 	for _, d := range r.Done {
