@@ -14,7 +14,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// lease is a turn that is out. Nothing of it is on the server.
+// lease is a turn that is out. It is only in memory.
 type lease struct {
 	authority canon.Authority
 	key       int64 // of the host
@@ -24,13 +24,12 @@ type lease struct {
 	ending    bool // its Finish is being committed
 }
 
-// task is one of a lease.
 type task struct {
 	frontier.Task
 	deferred bool
 }
 
-// clock is the argument of statements that need the time.
+// clock returns the argument of statements that need the time.
 func (r *reader) clock() any {
 	if r.now == nil {
 		return nil
@@ -38,7 +37,7 @@ func (r *reader) clock() any {
 	return r.now()
 }
 
-// Claim implements frontier.Engine. One claim at a time looks, and waits; the others wait for it.
+// Claim implements frontier.Engine. Only one claim at a time reads and waits; the others wait for it.
 func (f *Frontier) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed, error) {
 	if err := ctx.Err(); err != nil {
 		return frontier.Claimed{}, err
@@ -82,7 +81,7 @@ func (f *Frontier) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed
 	}
 }
 
-// call is do on the connection of claims and questions, as long as f is usable.
+// call is do on the connection of claims and questions, while f is usable.
 func (f *Frontier) call(ctx context.Context, do func(ctx context.Context, c *pgx.Conn) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -99,7 +98,7 @@ func (f *Frontier) call(ctx context.Context, do func(ctx context.Context, c *pgx
 	return err
 }
 
-// patience is how long a claim waits before it looks again, unless something changes.
+// patience returns how long a claim waits before it reads again, unless something changes.
 func (f *Frontier) patience(due time.Duration) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +114,7 @@ func (f *Frontier) patience(due time.Duration) time.Duration {
 	return wait
 }
 
-// expireLeases ends the leases whose time is over. The caller holds mu.
+// expireLeases ends the leases that have expired. The caller holds mu.
 func (f *Frontier) expireLeases() {
 	now := time.Now()
 	for a, l := range f.leases {
@@ -127,7 +126,7 @@ func (f *Frontier) expireLeases() {
 	}
 }
 
-// out lists the hosts whose turn is out. The caller holds mu.
+// out lists the hosts that are leased. The caller holds mu.
 func (f *Frontier) out() (keys []int64) {
 	keys = []int64{}
 	for _, l := range f.leases {
@@ -150,7 +149,7 @@ var retrySQL = at(`SELECT h.id, q.* FROM unnest($2::bigint[]) h(id),
 	LATERAL (SELECT r.fp, u.u, u.c, r.attempts, r.reason, r.replaced FROM retry r JOIN url u USING(host,fp)
 		WHERE r.host=h.id AND r.due<=NOW ORDER BY u.seq LIMIT $3) q`)
 
-// claim leases hosts of the own slots that are due. It writes nothing.
+// claim leases due hosts of the member's slots. It writes nothing.
 func (f *Frontier) claim(ctx context.Context, c *pgx.Conn, hosts, tasks int) ([]frontier.Turn, error) {
 	f.mu.Lock()
 	f.expireLeases()
@@ -166,7 +165,7 @@ func (f *Frontier) claim(ctx context.Context, c *pgx.Conn, hosts, tasks int) ([]
 		h frontier.Host
 	}
 	var all []found
-	var lacking []int64 // hosts with room for tasks that were deferred
+	var lacking []int64 // hosts with room for deferred tasks
 	byKey := map[int64]*lease{}
 	var v view
 	var fps []int64
@@ -218,7 +217,7 @@ func (f *Frontier) claim(ctx context.Context, c *pgx.Conn, hosts, tasks int) ([]
 	return turns, nil
 }
 
-// learn calls onSeed with the seeds that are new.
+// learn calls onSeed with the new seeds.
 func (f *Frontier) learn(ctx context.Context, c *pgx.Conn) error {
 	for {
 		seeds, last, err := seedsAfter(ctx, c, f.seeds)
@@ -234,7 +233,7 @@ func (f *Frontier) learn(ctx context.Context, c *pgx.Conn) error {
 	}
 }
 
-// retries adds the tasks that were deferred and are due, behind all that were never tried.
+// retries adds the deferred tasks that are due, after all that were never tried.
 func retries(ctx context.Context, c *pgx.Conn, now any, hosts []int64, tasks int, of map[int64]*lease) error {
 	rows, err := c.Query(ctx, retrySQL, now, hosts, tasks)
 	if err != nil {
@@ -279,7 +278,7 @@ func (f *Frontier) grant(l *lease, h frontier.Host) frontier.Turn {
 	return t
 }
 
-// minus takes the tasks that are out off the counts of a host. The caller holds mu.
+// minus subtracts the leased tasks from the counts of a host. The caller holds mu.
 func (f *Frontier) minus(h *frontier.Host) {
 	l := f.leases[h.Authority]
 	if l == nil {
@@ -300,7 +299,8 @@ var stateSQL = at(`SELECT (SELECT min(greatest(h.due, s.gate+h.pace, CASE h.hold
 		FROM host h JOIN slot s ON s.id=h.slot WHERE queued+deferred>0 AND cond<2 AND hold<>2 AND NOT h.id=ANY($2)),
 	(SELECT coalesce(sum(n),0)::bigint FROM tally WHERE name='pending')`)
 
-// state decides how the crawl stands, when nothing is due here. What another member has out is pending and due.
+// state returns the state of the crawl when nothing is due here. Tasks that another member has leased are pending and
+// due.
 func (r *reader) state(ctx context.Context, c *pgx.Conn) (frontier.State, time.Duration, error) {
 	var due *int64
 	var pending int64
@@ -385,7 +385,6 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (t fro
 const knowSQL = `WITH n AS (INSERT INTO host(id,slot,auth,pace) SELECT DISTINCT ON (l.id) * FROM unnest($1::bigint[],$2::smallint[],$3::text[],$4::bigint[]) l(id,slot,auth,pace)
 	ORDER BY l.id ON CONFLICT DO NOTHING RETURNING id) INSERT INTO hrec(id) SELECT id FROM n`
 
-// know makes one host known.
 func (f *Frontier) know(ctx context.Context, c *pgx.Conn, a canon.Authority) error {
 	_, err := c.Exec(ctx, knowSQL, columns([]knownHost{f.knownHost(a)})...)
 	if err != nil {
@@ -394,7 +393,7 @@ func (f *Frontier) know(ctx context.Context, c *pgx.Conn, a canon.Authority) err
 	return nil
 }
 
-// knownHost returns a as it becomes known. Its pace, in microseconds, holds until its first turn says another.
+// knownHost returns a as a new host. Its pace, in microseconds, holds until its first turn sets another.
 func (f *Frontier) knownHost(a canon.Authority) knownHost {
 	return knownHost{hostKey(f.secret, a), a.Slot(), a.String(), f.o.RestartPace(a).Microseconds()}
 }
@@ -415,7 +414,7 @@ var steerSQL = map[frontier.Act]string{
 		SELECT changed FROM b`),
 }
 
-// Steer implements frontier.Operator, all of it but Drop. It reaches the owner with its next claim.
+// Steer implements frontier.Operator except for Drop. It reaches the owner with its next claim.
 func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (did frontier.Steered, err error) {
 	if err := s.Check(); err != nil {
 		return did, fmt.Errorf("frontier/postgres: steer: %w", err)

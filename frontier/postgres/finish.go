@@ -16,13 +16,13 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// job is what one call has committed. Jobs that come while another is being committed are committed together.
+// job is the work of one call. Jobs that come during a commit are committed together.
 type job struct {
 	parts []*part
 	done  chan error
 }
 
-// part is one result, or the candidates of an Add, in the form of the statements' arguments.
+// part is one result, or the candidates of an Add, as arguments of the statements.
 type part struct {
 	lease   *lease // nil for an Add
 	begun   time.Time
@@ -31,7 +31,7 @@ type part struct {
 	ends    []ending
 	retries []retry
 	links   []link1
-	of      []canon.Authority // the links
+	of      []canon.Authority // of links
 	seeds   []frontier.Seed
 	blobs   [][]byte
 	counts  map[string]int64 // of tallies
@@ -39,7 +39,7 @@ type part struct {
 	added frontier.Added
 }
 
-// The rows that a batch sends, each a struct whose fields are the columns: see columns.
+// The rows of a batch; each field is a column: see columns.
 type (
 	// ending is a task that is closed or deferred.
 	ending struct {
@@ -48,7 +48,6 @@ type (
 		Reason      *string
 	}
 
-	// retry is when a task comes again.
 	retry struct {
 		Host, Print, Wait int64
 		Attempts          int32
@@ -56,12 +55,11 @@ type (
 		Replaced          *string
 	}
 
-	// link1 is a candidate.
 	link1 struct {
 		Host, Print int64
 		State       int16
 		Why, Target *string
-		Rest        []byte // what pack wrote
+		Rest        []byte // by pack
 	}
 
 	knownHost struct {
@@ -99,7 +97,7 @@ type (
 	}
 )
 
-// columns returns the arguments of a statement: those given, then an array for each field of the rows.
+// columns returns the arguments of a statement: args, then an array for each field of the rows.
 func columns[T any](rows []T, args ...any) []any {
 	v, row := reflect.ValueOf(rows), reflect.TypeFor[T]()
 	for i := range row.NumField() {
@@ -128,7 +126,6 @@ func (f *Frontier) Add(ctx context.Context, cs []frontier.Candidate) (frontier.A
 	return p.added, err
 }
 
-// link turns candidates into arguments.
 func (f *Frontier) link(p *part, cs []frontier.Candidate) {
 	hosts := map[canon.Authority]int64{}
 	for _, c := range cs {
@@ -159,7 +156,7 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 	f.mu.Lock()
 	err := f.usable()
 	if errors.Is(err, frontier.ErrLost) {
-		err = nil // and so every result is stale
+		err = nil // every result is stale
 	}
 	if err != nil {
 		f.mu.Unlock()
@@ -221,7 +218,7 @@ func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier
 	return answers, nil
 }
 
-// repeat answers a result that is under no lease: nil when it is the last that was applied.
+// repeat answers a result without a lease: nil when it is the last that was applied.
 func (f *Frontier) repeat(ctx context.Context, r frontier.Result, answer *frontier.Finished) error {
 	return f.call(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		var last int64
@@ -236,7 +233,7 @@ func (f *Frontier) repeat(ctx context.Context, r frontier.Result, answer *fronti
 	})
 }
 
-// encode turns a result into arguments. What the caller does to r later is its own affair.
+// encode turns a result into arguments, sharing nothing with r.
 func (f *Frontier) encode(p *part, r frontier.Result) {
 	tasks := map[frontier.Fingerprint]task{}
 	for _, t := range p.lease.tasks {
@@ -253,13 +250,14 @@ func (f *Frontier) encode(p *part, r frontier.Result) {
 			continue
 		}
 		delete(tasks, d.Print)
-		e := ending{Host: p.lease.key, Print: int64(d.Print), State: int16(d.Outcome)}
+		e, name := ending{Host: p.lease.key, Print: int64(d.Print), State: int16(d.Outcome)}, fmt.Sprint(tallyOutcome, int(d.Outcome))
 		if d.Reason != "" {
 			e.Reason = new(text(d.Reason))
+			name += "/" + *e.Reason
 		}
 		p.ends = append(p.ends, e)
 		p.counts[tallyPending]--
-		p.close(d.Outcome, text(d.Reason))
+		p.counts[name]++
 	}
 	for _, d := range r.Deferred {
 		t, ok := tasks[d.Print]
@@ -289,16 +287,6 @@ func (f *Frontier) encode(p *part, r frontier.Result) {
 	}
 }
 
-// close counts a closed URL.
-func (p *part) close(o frontier.Outcome, reason string) {
-	name := fmt.Sprint(tallyOutcome, int(o))
-	if reason != "" {
-		name += "/" + reason
-	}
-	p.counts[name]++
-}
-
-// commit has a job committed, and waits for it.
 func (f *Frontier) commit(ctx context.Context, j *job) error {
 	j.done = make(chan error, 1)
 	if err := ctx.Err(); err != nil {
@@ -321,7 +309,7 @@ func (f *Frontier) commit(ctx context.Context, j *job) error {
 	}
 }
 
-// write commits what is asked for, until f is released.
+// write commits jobs until f is released.
 func (f *Frontier) write() {
 	for {
 		var batch []*job
@@ -345,7 +333,7 @@ func (f *Frontier) write() {
 	}
 }
 
-// apply commits parts, and takes their leases back.
+// apply commits parts, and ends their leases.
 func (f *Frontier) apply(parts []*part) error {
 	f.mu.Lock()
 	err, expired := f.err, f.expired
@@ -379,7 +367,6 @@ func (f *Frontier) apply(parts []*part) error {
 	return err
 }
 
-// batch is one transaction.
 type batch struct {
 	f       *Frontier
 	parts   []*part
@@ -392,8 +379,8 @@ type place1 struct{ part, link int }
 var findSQL = `SELECT l.i FROM unnest($1::bigint[],$2::bigint[]) WITH ORDINALITY l(h,fp,i)
 	WHERE NOT EXISTS(SELECT 1 FROM url WHERE host=l.h AND fp=l.fp)`
 
-// linkSQL enters links, in one order so that two members cannot wait for each other. Their numbers keep the order in
-// which they were found.
+// linkSQL inserts links, in one order so that two members cannot wait for each other. Their numbers keep the order of
+// discovery.
 var linkSQL = at(`WITH b AS MATERIALIZED (SELECT nextval('batch')<<24 n),
 	i AS (INSERT INTO url(host,fp,seq,st,why,u,c) SELECT l.host,l.fp,b.n|l.i,l.st,l.why,l.u,l.c
 		FROM b, unnest($2::bigint[],$3::bigint[],$4::smallint[],$5::text[],$6::text[],$7::bytea[]) WITH ORDINALITY l(host,fp,st,why,u,c,i)
@@ -424,7 +411,7 @@ var turnSQL = at(`UPDATE host SET cond=coalesce(t.cond,host.cond), pace=coalesce
 var recordSQL = `UPDATE hrec SET reason=l.reason, width=l.width, robots=l.robots, memory=l.memory
 	FROM unnest($1::bigint[],$2::text[],$3::int[],$4::bytea[],$5::bytea[]) l(id,reason,width,robots,memory) WHERE hrec.id=l.id`
 
-// run commits the batch on a connection. A repeat after a COMMIT without a reply finds in F2 what was applied.
+// run commits the batch on a connection. A repeat after a COMMIT without a reply finds the applied tokens in F2.
 func (b *batch) run(ctx context.Context, c *pgx.Conn) error {
 	links, err := b.unknown(ctx, c)
 	if err != nil {
@@ -437,7 +424,7 @@ func (b *batch) run(ctx context.Context, c *pgx.Conn) error {
 	if err != nil {
 		return errors.Join(err, b.rollback(ctx, c))
 	}
-	if applied { // and the answers are those of that attempt
+	if applied { // the answers are those of that attempt
 		return b.rollback(ctx, c)
 	}
 	q := &pgx.Batch{}
@@ -451,8 +438,8 @@ func (b *batch) rollback(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
-// unknown returns the candidates that are not known yet, each key once (P). No transaction: most links are known, and
-// lock nothing.
+// unknown returns the candidates that are not known yet, each key once (P). It uses no transaction: most links are
+// known, and lock nothing.
 func (b *batch) unknown(ctx context.Context, c *pgx.Conn) (links []place1, err error) {
 	met := map[[2]int64]bool{}
 	var hosts, prints []int64
@@ -484,7 +471,7 @@ func (b *batch) unknown(ctx context.Context, c *pgx.Conn) (links []place1, err e
 	return some, err
 }
 
-// enter checks the fence (F0), makes hosts known (F1), locks them (F2) and enters the links (F3).
+// enter checks the fence (F0), makes hosts known (F1), locks them (F2) and inserts the links (F3).
 func (b *batch) enter(ctx context.Context, c *pgx.Conn, links []place1) (applied bool, fresh map[[2]int64]bool, err error) {
 	q := &pgx.Batch{}
 	fresh = map[[2]int64]bool{}
@@ -544,7 +531,7 @@ func (b *batch) enter(ctx context.Context, c *pgx.Conn, links []place1) (applied
 	return applied, fresh, nil
 }
 
-// settle queues what depends on the links that were new: outcomes and turns (F4), then records and totals (F5).
+// settle queues the statements that depend on the new links: outcomes and turns (F4), then records and totals (F5).
 func (b *batch) settle(q *pgx.Batch, links []place1, fresh map[[2]int64]bool) {
 	first := map[[2]int64]place1{}
 	for _, x := range links {
@@ -604,7 +591,6 @@ func (b *batch) settle(q *pgx.Batch, links []place1, fresh map[[2]int64]bool) {
 	b.rest(q, counts)
 }
 
-// rest queues blobs, seeds and totals.
 func (b *batch) rest(q *pgx.Batch, counts map[string]int64) {
 	var blobs []blob
 	var seeds []seed
@@ -623,7 +609,7 @@ func (b *batch) rest(q *pgx.Batch, counts map[string]int64) {
 	if len(blobs) > 0 {
 		q.Queue("INSERT INTO blob SELECT * FROM unnest($1::bytea[],$2::bytea[]) l(sha,body) ORDER BY sha ON CONFLICT DO NOTHING", columns(blobs)...)
 	}
-	if len(seeds) > 0 { // one at a time: who has read the last number lacks none before it
+	if len(seeds) > 0 { // one at a time: so a reader of the last number lacks none before it
 		q.Queue("LOCK TABLE seed IN SHARE ROW EXCLUSIVE MODE")
 		q.Queue(`INSERT INTO seed(url,tag,from_url) SELECT url, coalesce(tag,''), from_url
 			FROM unnest($1::text[],$2::bytea[],$3::text[]) WITH ORDINALITY l(url,tag,from_url,i) ORDER BY i`, columns(seeds)...)
@@ -651,7 +637,7 @@ func (f *Frontier) Sync(ctx context.Context) error {
 	return f.commit(ctx, &job{})
 }
 
-// Quarantined implements frontier.Engine: nothing is put in quarantine yet.
+// Quarantined implements frontier.Engine: nothing is quarantined yet.
 func (f *Frontier) Quarantined(context.Context) ([]frontier.Candidate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// instant is a time of the monotonic clock, which stops while the computer sleeps, and of the one that does not.
+// instant is a time of the monotonic clock, which stops while the computer sleeps, and of CLOCK_BOOTTIME, which does
+// not.
 type instant struct {
 	time time.Time
 	boot time.Duration
@@ -24,5 +25,4 @@ func sinceBoot() time.Duration {
 
 func (i instant) add(d time.Duration) instant { return instant{i.time.Add(d), i.boot + d} }
 
-// left is how long it is until then.
 func (i instant) left() time.Duration { return min(time.Until(i.time), i.boot-sinceBoot()) }

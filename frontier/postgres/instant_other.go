@@ -11,5 +11,4 @@ func instantNow() instant { return instant{time.Now()} }
 
 func (i instant) add(d time.Duration) instant { return instant{i.time.Add(d)} }
 
-// left is how long it is until then.
 func (i instant) left() time.Duration { return time.Until(i.time) }

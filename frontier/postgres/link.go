@@ -18,10 +18,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Scheme begins the locators of this engine.
+// Scheme starts the locators of this engine.
 const Scheme = "postgres://"
 
-// place is where a crawl is kept: how to connect, and its name there.
+// place is the location of a crawl: the server and the crawl's name.
 type place struct {
 	config *pgx.ConnConfig
 	crawl  string
@@ -53,19 +53,17 @@ func parse(locator string) (place, error) {
 	return p, nil
 }
 
-// drop is the statement that removes the crawl.
 func (p place) drop() string { return "DROP SCHEMA curtsy_" + p.crawl + " CASCADE" }
 
 var errReadOnly = errors.New("the server is read-only: name the primary")
 
 var errExists = errors.New("exists: use curtsy join, or another name")
 
-// server names the server for people.
 func (p place) server() string {
 	return net.JoinHostPort(p.config.Host, fmt.Sprint(p.config.Port))
 }
 
-// explain turns an error of the server into what a user can act on.
+// explain adds advice to an error of the server.
 func (p place) explain(err error) error {
 	var pg *pgconn.PgError
 	var connect *pgconn.ConnectError
@@ -78,7 +76,7 @@ func (p place) explain(err error) error {
 		}
 		return err
 	}
-	if pg.Code == "42P06" || pg.ConstraintName == "pg_namespace_nspname_index" { // two create it at one time
+	if pg.Code == "42P06" || pg.ConstraintName == "pg_namespace_nspname_index" { // two processes create it at once
 		return fmt.Errorf("crawl %q %w", p.crawl, errExists)
 	}
 	switch pg.Code {
@@ -98,7 +96,7 @@ func (p place) explain(err error) error {
 	return err
 }
 
-// cause is what the system says, or else the last error in a chain.
+// cause returns the system's error, or else the last one in the chain.
 func cause(err error) error {
 	var system syscall.Errno
 	if errors.As(err, &system) {
@@ -111,7 +109,7 @@ func cause(err error) error {
 }
 
 // passing reports whether a call that failed may succeed later: the connection broke, the server restarts, is full or
-// turned into a standby, or another transaction was in the way.
+// became a standby, or another transaction was in the way.
 func passing(err error) bool {
 	var pg *pgconn.PgError
 	var broken net.Error
@@ -126,12 +124,12 @@ func passing(err error) bool {
 	return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "25006" || pg.Code == "25P03"
 }
 
-// link is one connection, which one call at a time uses.
+// link is one connection, used by one call at a time.
 type link struct {
 	place place
 	hurry *hurry
-	free  chan struct{} // holds one token when nobody uses the connection
-	conn  *pgx.Conn     // nil: to be made
+	free  chan struct{} // holds one token while the connection is idle
+	conn  *pgx.Conn     // nil: not connected
 }
 
 func newLink(p place, h *hurry) *link {
@@ -140,8 +138,7 @@ func newLink(p place, h *hurry) *link {
 	return l
 }
 
-// callTime is how long one attempt of a call may take.
-const callTime = 10 * time.Second
+const callTime = 10 * time.Second // for one attempt of a call
 
 // hurry bounds how long calls wait for the server; nil does not.
 type hurry struct {
@@ -150,13 +147,12 @@ type hurry struct {
 	calls map[*int]context.CancelFunc
 
 	say    func(format string, args ...any)
-	waiter *link // that has said that it waits
+	waiter *link // the link that has reported its wait
 }
 
-// sayAfter is how long a call fails until somebody hears of it.
-const sayAfter = 5 * time.Second
+const sayAfter = 5 * time.Second // how long a call fails before it is reported
 
-// waits says that a link waits for the server, because of err, or with nil that it does so no longer.
+// waits reports that a link waits for the server, because of err, or with nil that it no longer does.
 func (h *hurry) waits(l *link, err error) {
 	if h == nil || h.say == nil {
 		return
@@ -204,7 +200,7 @@ func (h *hurry) bound(ctx context.Context) (bounded context.Context, done func()
 	}
 }
 
-// set sets the bound, unless it is lower, for calls under way and for others.
+// set sets the bound, unless it is lower already, for current and later calls.
 func (h *hurry) set(most time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -217,7 +213,7 @@ func (h *hurry) set(most time.Duration) {
 	}
 }
 
-// do calls f with the connection, and again with a new one while the error may pass, until ctx ends or the bound is
+// do calls f with the connection, and again with a new one while the error is passing, until ctx ends or the bound is
 // reached.
 func (l *link) do(ctx context.Context, f func(ctx context.Context, c *pgx.Conn) error) error {
 	bounded, done := l.hurry.bound(ctx)
@@ -252,7 +248,7 @@ func (l *link) do(ctx context.Context, f func(ctx context.Context, c *pgx.Conn) 
 	}
 }
 
-// away is the error of a call that reached the bound. last is that of its last attempt, or nil.
+// away returns the error of a call that reached the bound. last is that of its last attempt, or nil.
 func (l *link) away(last error) error {
 	if last == nil {
 		return fmt.Errorf("%w at %s", errAway, l.place.server())
@@ -260,7 +256,7 @@ func (l *link) away(last error) error {
 	return fmt.Errorf("%w at %s (%w)", errAway, l.place.server(), cause(last))
 }
 
-// sure is do for the beginning: it does not wait for a server that is away.
+// sure is do for an opening: it does not wait for a server that is away.
 func (l *link) sure(ctx context.Context, f func(ctx context.Context, c *pgx.Conn) error) error {
 	<-l.free
 	defer func() { l.free <- struct{}{} }()
@@ -270,7 +266,7 @@ func (l *link) sure(ctx context.Context, f func(ctx context.Context, c *pgx.Conn
 	return nil
 }
 
-// once is one attempt of do. A connection on which something failed is not used again. The caller holds the token.
+// once is one attempt of do. It drops the connection after an error. The caller holds the token.
 func (l *link) once(ctx context.Context, f func(ctx context.Context, c *pgx.Conn) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -281,34 +277,29 @@ func (l *link) once(ctx context.Context, f func(ctx context.Context, c *pgx.Conn
 		}
 	}
 	if err = f(ctx, l.conn); err != nil {
-		l.drop()
+		c := l.conn.PgConn()
+		_ = c.Conn().Close()
+		_ = l.conn.Close(context.Background()) // does not wait: the socket is closed
+		<-c.CleanupDone()
+		l.conn = nil
 	}
 	return err
 }
 
-// close ends the connection. Nobody uses it any more.
+// close ends the connection, which is not used any more.
 func (l *link) close() {
 	<-l.free
 	defer func() { l.free <- struct{}{} }()
 	if l.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = l.conn.Close(ctx) // there is nothing left to lose
+		_ = l.conn.Close(ctx) // nothing can be lost
 		<-l.conn.PgConn().CleanupDone()
 		l.conn = nil
 	}
 }
 
-// drop gives the connection up without a word to the server. The caller holds the token.
-func (l *link) drop() {
-	c := l.conn.PgConn()
-	_ = c.Conn().Close()
-	_ = l.conn.Close(context.Background()) // of a socket that is closed: it does not wait
-	<-c.CleanupDone()
-	l.conn = nil
-}
-
-// at puts the time into a statement: its first argument, or the server's clock when that is null.
+// at replaces NOW in a statement by its first argument, or the server's clock when that is null.
 func at(sql string) string {
 	return strings.ReplaceAll(sql, "NOW", "coalesce($1::bigint,(extract(epoch from statement_timestamp())*1000000)::bigint)")
 }

@@ -16,7 +16,7 @@ import (
 
 var errExpired = errors.New("the session has expired")
 
-// beat keeps the member alive and its slots in balance, until f is released.
+// beat keeps the member alive and its slots balanced, until f is released.
 func (f *Frontier) beat() {
 	seen, last := map[int64]sighting{}, time.Now()
 	for {
@@ -32,7 +32,7 @@ func (f *Frontier) beat() {
 			return
 		}
 		err := f.beats.do(f.ctx, func(ctx context.Context, c *pgx.Conn) error {
-			if time.Since(last) > f.t.ttl/3 { // in an outage the others were silent, too
+			if time.Since(last) > f.t.ttl/3 { // in an outage the others were silent as well
 				clear(seen)
 			}
 			if err := f.pulse(ctx, c); err != nil {
@@ -45,7 +45,7 @@ func (f *Frontier) beat() {
 		case f.ctx.Err() != nil:
 			return
 		case errors.Is(err, errExpired):
-			_ = f.lose() // it is kept
+			_ = f.lose() // f keeps it
 			return
 		case err != nil:
 			f.fail(err)
@@ -54,15 +54,14 @@ func (f *Frontier) beat() {
 	}
 }
 
-// lose ends everything when the session has expired.
 func (f *Frontier) lose() error {
 	err := fmt.Errorf("%s was silent for %v, other members own its hosts: run curtsy resume %s: %w", f.member.Name, f.t.ttl, f.member.Name, frontier.ErrLost)
 	f.fail(err)
 	return err
 }
 
-// pulse is one heartbeat (B1) and what follows from the number of members: free slots are taken (B3), and those above
-// the fair share given (B4), if no turn of theirs is out. What the server says is what the member owns.
+// pulse is one heartbeat (B1) and its consequences: it takes free slots (B3), and gives those above the fair share (B4)
+// that have no lease out. The member owns the slots that the server returns.
 func (f *Frontier) pulse(ctx context.Context, c *pgx.Conn) error {
 	sent := instantNow()
 	n, err := c.Exec(ctx, "UPDATE member SET beat=beat+1 WHERE id=$1 AND state=0", f.me)
@@ -72,7 +71,10 @@ func (f *Frontier) pulse(ctx context.Context, c *pgx.Conn) error {
 	if n.RowsAffected() == 0 {
 		return errExpired
 	}
-	f.asking.extend(sent, f.t.ttl*2/3)
+	f.asking.mu.Lock()
+	f.asking.until = sent.add(f.t.ttl * 2 / 3)
+	f.asking.arm()
+	f.asking.mu.Unlock()
 	_, err = c.Exec(ctx, at(`WITH fair AS (SELECT ceil(256.0/greatest(count(*),1))::int n FROM member WHERE state=0),
 		free AS (SELECT s.id, s.owner FROM slot s WHERE s.owner IS NULL OR EXISTS(SELECT 1 FROM member d WHERE d.id=s.owner AND d.state<>0)
 			ORDER BY random() LIMIT greatest((SELECT n FROM fair)-(SELECT count(*) FROM slot WHERE owner=$2),0) FOR UPDATE OF s SKIP LOCKED)
@@ -105,7 +107,7 @@ func (f *Frontier) pulse(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
-// members returns the directories of sessions that Options.Shared was not told of, with their names.
+// members returns the directories and names of sessions that Options.Shared does not know.
 func (f *Frontier) members(ctx context.Context, c *pgx.Conn) (map[string]string, error) {
 	rows, err := c.Query(ctx, "SELECT dir::text, name FROM member WHERE id>$1", f.known)
 	if err != nil {
@@ -117,8 +119,8 @@ func (f *Frontier) members(ctx context.Context, c *pgx.Conn) (map[string]string,
 	return all, err
 }
 
-// owns compares what the server says that the member owns with what it uses, and returns what is to be given. That it
-// uses no more: a claim under way discards their hosts.
+// owns compares the slots that the member owns by the server with those that it uses, and returns the surplus. It stops
+// using these: a claim under way discards their hosts.
 func (f *Frontier) owns(share *frontier.Share, all []int, members int) (surplus []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,7 +146,7 @@ func (f *Frontier) owns(share *frontier.Share, all []int, members int) (surplus 
 	return surplus
 }
 
-// tell tells Options.Shared of a change. When it is told, the member uses what it has taken.
+// tell calls Options.Shared with a change. Afterwards the member uses the slots that it has taken.
 func (f *Frontier) tell(share frontier.Share) bool {
 	told := f.o.Shared == nil || f.o.Shared(share)
 	f.mu.Lock()
@@ -161,7 +163,6 @@ func (f *Frontier) tell(share frontier.Share) bool {
 	return true
 }
 
-// sighting is a beat of another member, and since when it is the same.
 type sighting struct {
 	beat  int64
 	since time.Time
@@ -192,7 +193,7 @@ func (f *Frontier) expire(ctx context.Context, c *pgx.Conn, seen map[int64]sight
 	return err
 }
 
-// asking is until when the member may send requests. It starts with a heartbeat that the server has confirmed.
+// asking is the time until which the member may send requests, counted from a heartbeat that the server has confirmed.
 type asking struct {
 	mu      sync.Mutex
 	until   instant
@@ -204,15 +205,7 @@ type asking struct {
 
 var errSilent = errors.New("no reply from the frontier's server")
 
-// extend lets requests be sent until d after an instant.
-func (a *asking) extend(from instant, d time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.until = from.add(d)
-	a.arm()
-}
-
-// arm has the exchanges under way ended when the time is over. The caller holds mu.
+// arm ends the exchanges under way at until. The caller holds mu.
 func (a *asking) arm() {
 	if a.timer != nil {
 		a.timer.Stop()
@@ -224,32 +217,15 @@ func (a *asking) arm() {
 		case a.stopped:
 		case a.until.left() <= 0:
 			a.cancel(errSilent)
-		default: // extended meanwhile, or the clocks differ by a moment
+		default: // extended, or the clocks differ by a moment
 			a.arm()
 		}
 	})
 }
 
-// end ends them for good.
-func (a *asking) end(why error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.lost = why
-	a.cancel(why)
-}
-
 func (a *asking) cancel(why error) {
 	for _, end := range a.ends {
 		end(why)
-	}
-}
-
-// stop ends the timer.
-func (a *asking) stop() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.stopped = true; a.timer != nil {
-		a.timer.Stop()
 	}
 }
 

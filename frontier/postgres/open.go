@@ -17,16 +17,15 @@ import (
 // Dir identifies the crawl directory of a member.
 type Dir [16]byte
 
-// timing is how often a member calls the server.
 type timing struct {
 	ttl  time.Duration // a member whose beat did not change for so long is expired by another
-	beat time.Duration // between heartbeats
+	beat time.Duration // microseconds; nil for the server's clock. Tests use virtual time
 	poll time.Duration // longest time between two looks of a claim that waits
 	now  func() int64  // microseconds; nil for the server's clock. Tests are in virtual time
 }
 
-// TTL is how long a member may be silent before others expire it. All members of a crawl must have the same. It is no
-// constant so that tests of processes need not wait for it.
+// TTL is how long a member may be silent before others expire it, the same for all members of a crawl. Tests shorten
+// it.
 var TTL = 15 * time.Second
 
 // Frontier is a session of one member.
@@ -37,16 +36,16 @@ type Frontier struct {
 	member Member
 
 	beats, claims, writes *link
-	hurry                 *hurry // of all three
+	hurry                 *hurry // shared by the three
 
-	ctx   context.Context // of everything that goes on by itself
+	ctx   context.Context // of the goroutines
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 
 	claiming chan struct{} // holds one token when no claim waits
 	jobs     chan *job     // for the writer
 
-	mu      sync.Mutex // never held across a call of the server
+	mu      sync.Mutex // not held during calls of the server
 	own     map[int]uint64
 	taken   uint64 // counts the slots that became own
 	leases  map[canon.Authority]*lease
@@ -55,12 +54,12 @@ type Frontier struct {
 	err     error // why everything ends
 	closed  bool
 	changed chan struct{} // closed, and replaced, at every change that a claim may wait for
-	sharing bool          // the share of slots is not the fair one yet, or not told
+	sharing bool          // the share of slots is not the fair one yet, or not reported
 
-	known int64 // the last session that Options.Shared was told of; of the heartbeat
+	known int64 // the last session that Options.Shared knows; used by the heartbeat
 
 	onSeed func(canon.URL)
-	seeds  int64 // the number of the last seed that it was called with; of whoever claims
+	seeds  int64 // number of the last seed that onSeed was called with; used by the claim
 	asking asking
 }
 
@@ -69,14 +68,14 @@ var (
 	_ frontier.Member   = (*Frontier)(nil)
 )
 
-// Check refuses a locator that cannot be one.
+// Check returns an error for an invalid locator.
 func Check(locator string) error {
 	_, err := parse(locator)
 	return err
 }
 
-// Create makes the crawl that the locator of its first member names, with the settings of all members. Until enter has
-// entered the seeds, nobody else can open the crawl; an error of enter removes it. Without enter there are no seeds.
+// Create makes the crawl of a locator, with the settings of all members. Until enter has added the seeds, nobody else
+// can open the crawl; an error of enter removes it. Without enter there are no seeds.
 func Create(ctx context.Context, m Member, settings []byte, enter func(*Frontier) error) error {
 	p, err := parse(m.Locator)
 	if err != nil {
@@ -122,7 +121,6 @@ func Create(ctx context.Context, m Member, settings []byte, enter func(*Frontier
 	return err
 }
 
-// enter opens the crawl before it has all its seeds.
 func (m Member) enter(enter func(*Frontier) error) error {
 	m.entering = true
 	f, err := Open(m, frontier.Options{})
@@ -135,7 +133,6 @@ func (m Member) enter(enter func(*Frontier) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// Settings returns the settings that the crawl of a locator was created with.
 func Settings(ctx context.Context, locator string) (settings []byte, err error) {
 	p, err := parse(locator)
 	if err != nil {
@@ -156,7 +153,7 @@ func Settings(ctx context.Context, locator string) (settings []byte, err error) 
 	})
 }
 
-// head reads what a crawl begins with, and refuses one that this version cannot take part in.
+// head reads the head of a crawl, and refuses one that this version cannot take part in.
 func head(ctx context.Context, c interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }, entering bool) (secret, settings []byte, err error) {
@@ -189,15 +186,15 @@ type Member struct {
 	Dir     Dir
 	Name    string // for messages
 
-	// Place is the machine and the path. Who opens a directory holds it, so that a session that began at the same place and
-	// did not end is that of a process that is gone.
+	// Place is the machine and the path. A process that opens a directory holds it, so a session of the same place that
+	// did not end belongs to a process that has died.
 	Place string
 
 	entering bool // seeds may be missing
 }
 
-// Open begins a session of a member. One of the same directory that has not ended is expired at once if it began at the
-// same place, and else when it has been silent for the usual time; frontier.ErrInUse says that it is not silent.
+// Open begins a session of a member. A session of the same directory that has not ended is expired at once if its place
+// is the same, and else after TTL of silence; frontier.ErrInUse reports that it is not silent.
 func Open(m Member, o frontier.Options) (*Frontier, error) {
 	return open(m, o, timing{ttl: TTL, beat: 500 * time.Millisecond, poll: 500 * time.Millisecond})
 }
@@ -234,7 +231,7 @@ func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
 	return f, nil
 }
 
-// supported refuses options that would hold for each member by itself.
+// supported refuses options that would hold only for each member by itself.
 func supported(o frontier.Options) error {
 	switch {
 	case o.MaxURLs > 0 || o.MaxURLsPerDomain > 0 || o.MaxURLsPerAuthority > 0:
@@ -280,7 +277,7 @@ func (f *Frontier) join(ctx context.Context) error {
 	return f.beats.do(ctx, f.pulse)
 }
 
-// silent returns when a session has been silent for the usual time, and an error when it is not.
+// silent returns nil when a session has been silent for a TTL, and an error when it is not.
 func (f *Frontier) silent(ctx context.Context, id, beat int64) error {
 	for begin := time.Now(); time.Since(begin) < f.t.ttl; {
 		select {
@@ -302,15 +299,15 @@ func (f *Frontier) silent(ctx context.Context, id, beat int64) error {
 	return nil
 }
 
-// begin inserts the session, after the one before it of the same directory.
+// begin inserts the session, after it has expired the one before of the same directory.
 func (f *Frontier) begin(ctx context.Context, tx pgx.Tx, before int64) error {
-	if _, err := tx.Exec(ctx, "SELECT FROM crawl FOR UPDATE"); err != nil { // one joins at a time
+	if _, err := tx.Exec(ctx, "SELECT FROM crawl FOR UPDATE"); err != nil { // one join at a time
 		return err
 	}
 	if _, err := tx.Exec(ctx, "UPDATE member SET state=2 WHERE id=$1 AND state=0", before); err != nil {
 		return err
 	}
-	// With no other member alive this is a new run: hosts that were retired in the one before take part again.
+	// With no other member alive this is a new run, which opens retired hosts.
 	_, err := tx.Exec(ctx, `WITH u AS (UPDATE crawl SET run=run+1 WHERE NOT EXISTS(SELECT FROM member WHERE state=0) RETURNING 1),
 		r AS (UPDATE host SET cond=0 FROM u WHERE cond=2 RETURNING id)
 		UPDATE hrec SET reason='' FROM r WHERE hrec.id=r.id`)
@@ -338,7 +335,7 @@ func (f *Frontier) broadcast() {
 	f.changed = make(chan struct{})
 }
 
-// fail ends everything with an error of the member's own state.
+// fail ends all use of f with an error of the member's own state.
 func (f *Frontier) fail(err error) {
 	f.mu.Lock()
 	if f.err == nil {
@@ -346,10 +343,13 @@ func (f *Frontier) fail(err error) {
 	}
 	f.broadcast()
 	f.mu.Unlock()
-	f.asking.end(err)
+	f.asking.mu.Lock()
+	defer f.asking.mu.Unlock()
+	f.asking.lost = err
+	f.asking.cancel(err)
 }
 
-// uncommitted adds to the error of a server that is away what that means. The caller holds mu.
+// uncommitted adds the consequences to the error of a server that is away. The caller holds mu.
 func (f *Frontier) uncommitted(err error) error {
 	if !errors.Is(err, errAway) {
 		return err
@@ -385,8 +385,8 @@ func (f *Frontier) Close() error {
 	return err
 }
 
-// leave waits for what is being committed, then ends the session. An operator's session leaves an unclean stop before
-// it to the run that follows.
+// leave commits all jobs, then ends the session. An operator's session leaves an unclean stop before it to the next
+// run.
 func (f *Frontier) leave() error {
 	if err := f.commit(f.ctx, &job{}); err != nil {
 		return err
@@ -401,21 +401,23 @@ func (f *Frontier) leave() error {
 	})
 }
 
-// release ends what goes on by itself, and the connections.
+// release ends the goroutines and the connections.
 func (f *Frontier) release() {
 	f.stop()
 	f.tasks.Wait()
-	f.asking.stop()
+	f.asking.mu.Lock()
+	if f.asking.stopped = true; f.asking.timer != nil {
+		f.asking.timer.Stop()
+	}
+	f.asking.mu.Unlock()
 	for _, l := range []*link{f.beats, f.claims, f.writes} {
 		l.close()
 	}
 }
 
-// format is the number of the schema that this version writes.
-const format = 1
+const format = 1 // of the schema
 
-// schemaSQL makes the tables of a crawl in its own schema, which is the search path. Times are microseconds of the
-// server's clock.
+// schemaSQL makes the tables of a crawl in its own schema. Times are microseconds of the server's clock.
 const schemaSQL = `
 CREATE TABLE crawl(one bool PRIMARY KEY DEFAULT true CHECK(one), format int NOT NULL, id uuid NOT NULL DEFAULT gen_random_uuid(),
   secret bytea NOT NULL, settings bytea NOT NULL, run bigint NOT NULL DEFAULT 0,
@@ -442,14 +444,13 @@ CREATE TABLE tally(member bigint, name text, n bigint NOT NULL, PRIMARY KEY(memb
 CREATE TABLE seed(n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, url text NOT NULL, tag bytea NOT NULL, from_url text NOT NULL);
 CREATE TABLE blob(sha bytea PRIMARY KEY, body bytea NOT NULL);`
 
-// The states of a URL beside the outcomes, which are 1 to 7.
+// The states of a URL, besides the outcomes 1 to 7.
 const (
 	urlQueued   = 0
 	urlDeferred = 8
 	urlRefused  = 10
 )
 
-// The states of a member.
 const (
 	alive   = 0
 	left    = 1

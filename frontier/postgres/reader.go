@@ -16,20 +16,19 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// reader answers questions. It is all of a frontier that is open for reading only.
+// reader answers questions. A frontier that is open for reading is only this.
 type reader struct {
 	link   *link
 	secret []byte
 	dir    Dir
 	me     int64
 	now    func() int64
-	local  *Frontier // what is known only in memory; nil for a reader
+	local  *Frontier // has the state in memory; nil for a reader
 
 	unclean  bool
 	restarts int64
 }
 
-// ask calls do with the connection.
 func (r *reader) ask(ctx context.Context, do func(ctx context.Context, c *pgx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -47,7 +46,6 @@ func (r *reader) ask(ctx context.Context, do func(ctx context.Context, c *pgx.Co
 	return r.local.call(ctx, do)
 }
 
-// view is a row of a host.
 type view struct {
 	id               int64
 	auth             string
@@ -64,7 +62,6 @@ func (v *view) columns() []any {
 	return []any{&v.id, &v.auth, &v.queued, &v.deferred, &v.cond, &v.pace, &v.ends, &v.reason, &v.width, &v.memory, &v.robots, &v.moved}
 }
 
-// host returns what the row says.
 func (v *view) host() (h frontier.Host, err error) {
 	if h.Authority, err = canon.ParseAuthority(v.auth); err != nil {
 		return h, fmt.Errorf("%w: %w", err, frontier.ErrDamaged)
@@ -193,11 +190,11 @@ func (r *reader) Survey(ctx context.Context, n int) (v frontier.Survey, err erro
 	return v, err
 }
 
-// Names of tallies. Each member adds to rows of its own.
+// Names of tallies. Each member adds to its own rows.
 const (
 	tallyPending = "pending"
-	tallyOutcome = "o/" // and the outcome's number, and with another slash a reason
-	tallyCount   = "c/" // and the name of a count
+	tallyOutcome = "o/" // then the outcome's number, and after another slash a reason
+	tallyCount   = "c/" // then the name of a count
 )
 
 // Stats implements frontier.Reader.
@@ -275,7 +272,8 @@ func tallied(st *frontier.Stats, name string, n int64) {
 	st.Reasons[o][reason] = n
 }
 
-// Seen implements frontier.Reader. It errs towards false: asking the server for each link would cost more than it saves.
+// Seen implements frontier.Reader. It always returns false: asking the server for each link would cost more than it
+// saves.
 func (r *reader) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 	return make([]bool, len(us)), r.ask(ctx, func(context.Context, *pgx.Conn) error { return nil })
 }
@@ -343,8 +341,8 @@ func (r *reader) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error] {
 	}
 }
 
-// seedsAfter returns some seeds after number n, and the number of the last of them. They are committed in the order of their
-// numbers: see batch.rest.
+// seedsAfter returns some seeds after number n, and the number of the last of them. They are committed in the order of
+// their numbers: see batch.rest.
 func seedsAfter(ctx context.Context, c *pgx.Conn, n int64) (page []frontier.Seed, last int64, err error) {
 	rows, err := c.Query(ctx, "SELECT n, url, tag, from_url FROM seed WHERE n>$1 ORDER BY n LIMIT 1000", n)
 	if err != nil {
@@ -379,12 +377,12 @@ func (r *reader) Blob(ctx context.Context, sum [32]byte) (body []byte, err error
 	return body, err
 }
 
-// Stored is a frontier that is open for reading. The crawl may go on meanwhile.
+// Stored is a frontier that is open for reading. The crawl may continue meanwhile.
 type Stored struct{ reader }
 
 var _ frontier.Stored = (*Stored)(nil)
 
-// OpenReadOnly opens the frontier that a locator names for reading, as the member with that directory sees it.
+// OpenReadOnly opens the frontier of a locator for reading, as the member with that directory sees it.
 func OpenReadOnly(locator string, dir Dir) (*Stored, error) {
 	p, err := parse(locator)
 	if err != nil {
@@ -421,8 +419,8 @@ func (s *Stored) List(ctx context.Context, yield func(frontier.Item) error) erro
 	return s.Export(ctx, yield)
 }
 
-// pack writes what a candidate has beside its URL: kind, depth, hops, embeds, away, then via, seed and tag with their
-// lengths, as uvarints.
+// pack encodes a candidate without its URL: kind, depth, hops, embeds, away, then via, seed and tag with their lengths,
+// as uvarints.
 func pack(c frontier.Candidate) []byte {
 	b := make([]byte, 0, 16+len(c.Via)+len(c.Seed)+len(c.Tag))
 	for _, n := range [...]int{int(c.Kind), c.Depth, c.Hops, c.Embeds, c.Away} {
@@ -434,7 +432,7 @@ func pack(c frontier.Candidate) []byte {
 	return b
 }
 
-// unpack reads a candidate: the authority of its URL, its request target, and what pack wrote.
+// unpack decodes a candidate from the authority of its URL, its request target, and pack's bytes.
 func unpack(a canon.Authority, target string, b []byte) (c frontier.Candidate, err error) {
 	damaged := func() (frontier.Candidate, error) {
 		return c, fmt.Errorf("a URL of %s: %w", a, frontier.ErrDamaged)
@@ -461,12 +459,12 @@ func unpack(a canon.Authority, target string, b []byte) (c frontier.Candidate, e
 	return c, nil
 }
 
-// text is s as the server takes it: UTF-8 without NUL.
+// text returns s as the server accepts it: UTF-8 without NUL.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// hostKey is the identity of a host: the fingerprint of its root.
+// hostKey returns the identity of a host: the fingerprint of its root.
 func hostKey(secret []byte, a canon.Authority) int64 {
 	u, err := a.URL("/")
 	if err != nil {
