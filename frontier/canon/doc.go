@@ -1,18 +1,17 @@
-// Package canon parses URLs into canonical form, or returns the reason why it cannot. A URL can be made here alone, so
-// whoever holds one need not check it again; below this package no function takes a URL as a string.
+// Package canon parses URLs into canonical form, or returns the reason why it cannot. Only this package makes a URL, so
+// a URL is always valid; no function above it takes a URL as a string.
 //
 // # Two spellings
 //
-// A URL holds two spellings, because a crawler asks two questions of it.
+// A URL holds two spellings:
 //
-//   - The fetch URL (String) is what the site wrote, read as a browser reads it: the URL Standard
-//     (https://url.spec.whatwg.org/) without fragment and userinfo. Its path and query (RequestURI) are the octets
-//     that are sent, and so the octets that robots rules are judged against. They are not "improved": a server may
-//     tell %7E from ~, a robots rule may name either, and a URL with its query sorted is another URL.
-//   - The key (Key) is the URL's identity in the frontier. It goes as far as RFC 3986 6.2.2 lets spellings be equal
-//     whatever the server: %xx in upper case, unreserved octets (2.3) decoded, an empty query dropped. It is
-//     loss-free: nothing is removed that could name another resource (no default document, no slash, no parameter,
-//     no "www").
+//   - The fetch URL (String) is the site's spelling, read as a browser reads it: the URL Standard
+//     (https://url.spec.whatwg.org/) without fragment and userinfo. Its path and query (RequestURI) are the bytes that
+//     are sent, and that robots rules are matched against. They are not "improved": a server may tell %7E from ~, a
+//     robots rule may name either, and a URL with its query sorted is another URL.
+//   - The key (Key) is the URL's identity in the frontier, normalised as far as RFC 3986 6.2.2 allows for any server:
+//     %xx in upper case, unreserved characters (2.3) decoded, an empty query dropped. It is loss-free: nothing is
+//     removed that could name another resource (no default document, no slash, no parameter, no "www").
 //
 // Both are built in one pass and share memory when they are equal, as they nearly always are.
 //
@@ -55,28 +54,26 @@
 //  7. The query of a page in a legacy encoding is encoded as UTF-8, as it is for a page in UTF-8: the encoding is
 //     no argument here.
 //
-// # Why the parser is our own
+// # Why it has its own parser
 //
-// The grammar left for two schemes is small, and it is run for every link of every page. So there is one path for
-// all URLs; only hosts outside plain ASCII leave it, for x/net/idna. The WHATWG parser at hand
-// (github.com/nlnwa/whatwg-url v0.6.2) is the oracle of the tests and not a part of the program. Measured beside
-// this package (BenchmarkParse, BenchmarkResolve) it takes 6 to 25 times as long (twice where a name needs IDNA),
-// with 17 to 90 allocations where this package makes 0 to 3, before its result is a string. It is quadratic in the
-// number of "@" and of slashes: 32,000 "@" in one link cost 0.6 s. And it departs from the Standard where that
-// matters here: it leaves "^" in a path (in the path percent-encode set since 2025, whatwg/url pull request 846),
-// reads the host "-256" as 255.255.255.0 and "[[::1]]" as [::1], refuses "_" beside a label that is not ASCII, looks into
-// the A-labels of hosts in ASCII (not so since June 2026, pull request 914), and takes "ẞ" for "ss".
-// The tests compare every URL with it, these six set apart.
+// The grammar for two schemes is small, and runs for every link of every page. Only hosts outside plain ASCII need
+// x/net/idna. The WHATWG parser github.com/nlnwa/whatwg-url v0.6.2 is the oracle of the tests. It takes 6 to 25 times
+// as long (BenchmarkParse, BenchmarkResolve), with 17 to 90 allocations where this package makes 0 to 3, and is
+// quadratic in the number of "@" and of slashes. It also departs from the Standard: it leaves "^" in a path (in the
+// path percent-encode set since 2025, whatwg/url pull request 846), reads the host "-256" as 255.255.255.0 and
+// "[[::1]]" as [::1], refuses "_" beside a label that is not ASCII, looks into the A-labels of hosts in ASCII (not so
+// since June 2026, pull request 914), and takes "ẞ" for "ss". The tests compare every URL with it, except for these
+// six.
 //
-// net/url is not used either: url.URL.EscapedPath encodes the whole path anew as soon as one octet displeases it,
-// so that /a%2fb" becomes /a/b%22, a path that robots.txt may judge otherwise.
+// net/url is not used either: url.URL.EscapedPath encodes the whole path again because of one character, so that
+// /a%2fb" becomes /a/b%22, a path that robots.txt may judge otherwise.
 //
-// # What it costs
+// # Cost
 //
-// Parse makes two allocations (some ten where a name needs IDNA), the URL and its authority. They are kept apart so
-// that an authority, which lives as long as the crawl, does not hold the first URL that named it. Resolve makes one
-// when the authority is its base's, and none for a mere fragment. A key that differs from the fetch URL is one
-// more. Nothing is cached and nothing is shared: all functions may be called concurrently.
+// Parse makes two allocations (some ten where a name needs IDNA), the URL and its authority: an authority, which lives
+// as long as the crawl, must not hold the first URL that named it. Resolve makes one when the authority is its base's,
+// and none for a mere fragment. A key that differs from the fetch URL is one more. All functions are safe for
+// concurrent use.
 //
 // # What the package never does
 //

@@ -10,12 +10,11 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// MaxHost is the longest host in octets: a domain name of 255 octets in a DNS message (RFC 1035 2.3.4) written
-// with dots.
+// MaxHost is the longest host in bytes: a domain name of 255 bytes in a DNS message (RFC 1035 2.3.4) written with dots.
 const MaxHost = 253
 
-// maxHostInput is the longest spelling of a domain that is looked at. Escaped UTF-8 takes up to nine octets where
-// its A-label takes two or three. The limit also bounds the work of Punycode, which is quadratic in a label.
+// maxHostInput is the longest accepted spelling of a domain. Escaped UTF-8 takes up to nine bytes where its A-label
+// takes two or three. The limit also bounds the work of Punycode, which is quadratic in a label.
 const maxHostInput = 1024
 
 // appendSite appends host and port (host state and port state). The default port is dropped.
@@ -78,9 +77,9 @@ func appendHost(b []byte, host string) ([]byte, error) {
 	return appendDomain(b, host)
 }
 
-// isPlain reports whether domain to ASCII (URL Standard 3.3) does no more to host than fold its case: it is ASCII and has
-// no forbidden code point. A-labels are not looked into, since June 2026 (whatwg/url#914): hosts exist whose A-labels UTS
-// #46 would not have, and they are those that DNS knows.
+// isPlain reports whether domain to ASCII (URL Standard 3.3) only folds the case of host: it is ASCII and has no
+// forbidden code point. A-labels are not checked, since June 2026 (whatwg/url#914): DNS has hosts whose A-labels UTS
+// #46 rejects.
 func isPlain(host string) bool {
 	for i := range len(host) {
 		if octets[host[i]]&domain == 0 {
@@ -90,11 +89,11 @@ func isPlain(host string) bool {
 	return true
 }
 
-// profile is what URL Standard 3.3 asks of UTS #46: all checks but those of hyphens, of STD3 and of lengths.
+// profile has the checks of UTS #46 that URL Standard 3.3 requires: all but those of hyphens, of STD3 and of lengths.
 var profile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.CheckHyphens(false),
 	idna.CheckJoiners(true), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
-// toASCII returns the domain that host, escaped or not in ASCII or with A-labels, stands for.
+// toASCII returns the domain of a host that is escaped, not ASCII, or has A-labels.
 func toASCII(host string) (string, error) {
 	if len(host) > maxHostInput {
 		return "", errHostLong
@@ -107,13 +106,14 @@ func toASCII(host string) (string, error) {
 		return host, nil
 	}
 	if strings.Contains(host, "\u1E9E") {
-		// Capital sharp s maps to "ß" since Unicode 15.1; to the tables of x/net/idna it is "ss", which is another host.
+		// Capital sharp s maps to "ß" since Unicode 15.1; the tables of x/net/idna map it to "ss", which is another
+		// host.
 		host = strings.ReplaceAll(host, "\u1E9E", "ß")
 	}
 	name, err := profile.ToASCII(host)
 	if err == nil && name != host {
-		// x/net/idna (v0.62.0) applies the Bidi rule by what was written, not by what it maps to ("aℵb", U+2135 to
-		// Hebrew alef), so that an A-label may come out that it refuses itself.
+		// x/net/idna (v0.62.0) applies the Bidi rule before mapping ("aℵb", U+2135 to Hebrew alef), so that an A-label
+		// may come out that it refuses itself.
 		name, err = profile.ToASCII(name)
 	}
 	if err != nil {
@@ -125,7 +125,6 @@ func toASCII(host string) (string, error) {
 	return name, nil
 }
 
-// unescapeAll decodes all escapes of s.
 func unescapeAll(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
@@ -143,8 +142,8 @@ func unescapeAll(s string) string {
 	return string(b)
 }
 
-// appendDomain appends an ASCII domain in lower case without its trailing dot, or the IPv4 address it is. A domain
-// is held to the lengths of RFC 1035 2.3.4.
+// appendDomain appends an ASCII domain in lower case without its trailing dot, or its IPv4 address. It enforces the
+// lengths of RFC 1035 2.3.4.
 func appendDomain(b []byte, host string) ([]byte, error) {
 	host = strings.TrimSuffix(host, ".")
 	if endsInNumber(host) {
@@ -184,7 +183,7 @@ func endsInNumber(host string) bool {
 }
 
 // appendIPv4 is the IPv4 parser of URL Standard 3.5: one to four numbers, decimal, octal or hexadecimal, the last of
-// which fills the octets that are left.
+// which fills the remaining bytes.
 func appendIPv4(b []byte, host string) ([]byte, error) {
 	var addr uint64
 	for n := 1; ; n++ {
@@ -230,8 +229,8 @@ func ipv4Number(s string) (v uint64, ok bool) {
 	return v, true
 }
 
-// appendIPv6 reads an address in brackets. netip agrees with the Standard's parser but for zones, which it knows
-// and the Standard does not, and for how an IPv4-mapped address is written.
+// appendIPv6 reads an address in brackets. netip agrees with the Standard's parser except for zones, which the Standard
+// does not allow, and the spelling of IPv4-mapped addresses.
 func appendIPv6(b []byte, host string) ([]byte, error) {
 	text, ok := strings.CutSuffix(host[1:], "]")
 	if !ok || strings.IndexByte(text, '%') >= 0 {
@@ -254,11 +253,9 @@ func appendIPv6(b []byte, host string) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// Most links of a site are plain: a path on it, and perhaps a query, of octets that stay as they are. For these the
-// parser's work comes down to one look at each octet.
-
-// resolvePlain is Resolve for a reference that is plain: "/path", "path" and what begins with the site of u as u spells it,
-// without escapes, dot segments, colons, and anything that would be trimmed, removed or encoded. ok is false for all others.
+// resolvePlain is Resolve for most links of a site, with one look at each byte: "/path", "path" and a URL with the site
+// of u as u spells it, without escapes, dot segments, colons, and bytes to trim, remove or encode. ok is false for all
+// others.
 func (u URL) resolvePlain(ref string) (v URL, ok bool) {
 	if ref == "" || u.IsZero() {
 		return URL{}, false
@@ -285,7 +282,7 @@ func (u URL) resolvePlain(ref string) (v URL, ok bool) {
 	return URL{fetch: fetch, key: keyOf(fetch, u.root), auth: u.auth, root: u.root}, true
 }
 
-// staysAsPath reports whether a path, and a query behind it, stays as it is.
+// staysAsPath reports whether parsing leaves a path with its query unchanged.
 func staysAsPath(s string) bool {
 	segment := true // begins here
 	for i := range len(s) {
@@ -304,7 +301,7 @@ func staysAsPath(s string) bool {
 	return true
 }
 
-// staysAsQuery is staysAsPath for what stands behind the question mark. An empty query is not in the key.
+// staysAsQuery is staysAsPath for the query. An empty query is not in the key.
 func staysAsQuery(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; octets[c]&verbatim == 0 && c != '/' && c != '.' && c != '?' {
@@ -314,13 +311,13 @@ func staysAsQuery(s string) bool {
 	return s != ""
 }
 
-// Suffix is where the part of a host name ends that registries give away (https://publicsuffix.org), and the name with
-// one label more. Domain is empty where the host is the suffix itself. The zero Suffix is that of an address, and of a
-// name whose last label the list has not.
+// Suffix is a public suffix (https://publicsuffix.org) of a host, and the domain with one label more. Domain is empty
+// where the host is the suffix itself. The zero Suffix is that of an address, and of a name whose last label is not in
+// the list.
 type Suffix struct{ Suffix, Domain string }
 
-// Suffixes returns the public suffix of the host by the rules of registries alone, and by all rules: those of services
-// that give names to their users, such as github.io, among them.
+// Suffixes returns the public suffix of the host by the rules of registries only, and by all rules, including those of
+// services that give names to their users, such as github.io.
 func (a Authority) Suffixes() (registry, private Suffix) {
 	host := a.Host()
 	if _, ok := a.Addr(); ok || host == "" {
@@ -328,7 +325,7 @@ func (a Authority) Suffixes() (registry, private Suffix) {
 	}
 	suffix, managed := publicsuffix.PublicSuffix(host)
 	if !managed && !strings.Contains(suffix, ".") {
-		return Suffix{}, Suffix{} // no rule but the one for all
+		return Suffix{}, Suffix{} // only the default rule
 	}
 	private = under(host, suffix)
 	for !managed {
@@ -341,7 +338,7 @@ func (a Authority) Suffixes() (registry, private Suffix) {
 	return under(host, suffix), private
 }
 
-// under is a suffix of host, with the domain below it that host is in.
+// under returns a suffix of host, with the domain of host below it.
 func under(host, suffix string) Suffix {
 	rest, ok := strings.CutSuffix(host, "."+suffix)
 	if !ok {

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// shortURL is the length up to which a URL is put together on the stack. Few are longer.
-const shortURL = 512
+const shortURL = 512 // bytes of a URL that is put together on the stack; few are longer
 
-// parse is the basic URL parser (URL Standard 4.4) as far as its result is http or https. The state machine is
-// unrolled: for these two schemes every state is entered at most once, in a fixed order.
+// parse is the basic URL parser (URL Standard 4.4) for http and https. For these two schemes every state is entered at
+// most once, in a fixed order.
 func parse(raw string, base URL) (URL, error) {
 	u, e := parseTrimmed(trim(raw), base)
 	if e != nil {
@@ -25,7 +24,7 @@ func parseTrimmed(s string, base URL) (URL, *Error) {
 	}
 	long := len(s) > maxInput
 	if long {
-		s = s[:maxInput] // the scheme may still be the better reason: think of data:
+		s = s[:maxInput] // the scheme may still be the better reason, such as data:
 	}
 	s = stripBreaks(s)
 	scheme, rest, ok := cutScheme(s)
@@ -46,7 +45,7 @@ func parseTrimmed(s string, base URL) (URL, *Error) {
 	return relative(rest, base)
 }
 
-// relative reads what follows the scheme, or all of a reference without one. Relative state and relative slash state.
+// relative reads the part after the scheme, or a reference without one. Relative state and relative slash state.
 func relative(s string, base URL) (URL, *Error) {
 	var stack [shortURL]byte
 	b := stack[:0]
@@ -67,8 +66,8 @@ func relative(s string, base URL) (URL, *Error) {
 	return seal(appendTarget(b, base.root, s), base.root, base.auth)
 }
 
-// absolute reads host, port, path and query from s. The slashes before the host may be of any number and kind
-// (special authority ignore slashes state). A site that is spelt like the base's is not read again.
+// absolute reads host, port, path and query from s, after any number of slashes of either kind (special authority
+// ignore slashes state). It does not parse a site that is spelt like the base's.
 func absolute(scheme, s string, base URL) (URL, *Error) {
 	for s != "" && isSlash(s[0]) {
 		s = s[1:]
@@ -87,7 +86,7 @@ func absolute(scheme, s string, base URL) (URL, *Error) {
 
 	var stack [shortURL]byte
 	b := stack[:0]
-	if scheme == base.Scheme() && site == base.site() {
+	if scheme == base.Scheme() && site == base.fetch[len(scheme)+len("://"):base.root] {
 		b = append(b, base.fetch[:base.root]...)
 		return seal(appendTarget(b, base.root, target), base.root, base.auth)
 	}
@@ -148,7 +147,7 @@ func cutScheme(s string) (scheme, rest string, ok bool) {
 	return "", s, false
 }
 
-// webScheme returns an ASCII scheme in lower case if it is one of ours, else "".
+// webScheme returns "http" or "https" for an ASCII scheme in any case, else "".
 func webScheme(s string) string {
 	switch {
 	case strings.EqualFold(s, "https"):
@@ -159,15 +158,15 @@ func webScheme(s string) string {
 	return ""
 }
 
-// What an octet is, as bits. The percent-encode sets are those of URL Standard 1.3.
+// Classes of bytes. The percent-encode sets are those of URL Standard 1.3.
 const (
 	encodeInPath  = 1 << iota // in the path percent-encode set
 	encodeInQuery             // in the special-query percent-encode set
-	slash                     // ends a path segment: "/" and, since our schemes are special, "\"
+	slash                     // ends a path segment: "/" and, since the schemes are special, "\"
 	unreserved                // RFC 3986 2.3
 	hex                       // a hexadecimal digit
-	verbatim                  // stays as it is wherever it stands behind the host, but for dots and what separates
-	domain                    // ASCII that may stand in a domain: no forbidden domain code point (URL Standard 3.2)
+	verbatim                  // unchanged anywhere after the host, except dots and separators
+	domain                    // ASCII that is no forbidden domain code point (URL Standard 3.2)
 )
 
 var octets = classify()
@@ -201,8 +200,8 @@ func isSlash(c byte) bool { return octets[c]&slash != 0 }
 
 const upperHex = "0123456789ABCDEF"
 
-// appendTarget appends path and query to b, whose octets from root on are the path so far ("" or "/a/b"). s begins
-// behind a slash, and its query, if any, at the first "?".
+// appendTarget appends path and query to b, whose bytes from root on are the path so far ("" or "/a/b"). s begins after
+// a slash, and its query, if any, at the first "?".
 func appendTarget(b []byte, root int, s string) []byte {
 	query := ""
 	if i := strings.IndexByte(s, '?'); i >= 0 {
@@ -211,8 +210,8 @@ func appendTarget(b []byte, root int, s string) []byte {
 	return appendQuery(appendPath(b, root, s), query)
 }
 
-// appendPath is the path state of URL Standard 4.4. The Standard's list of segments is held as "/" + segment each,
-// so that removing the last one is a cut at the last slash.
+// appendPath is the path state of URL Standard 4.4. The list of segments is "/" + segment each, so that removing the
+// last one is a cut at the last slash.
 func appendPath(b []byte, root int, s string) []byte {
 	for {
 		end := 0
@@ -241,8 +240,8 @@ func appendPath(b []byte, root int, s string) []byte {
 // appendQuery appends s, which is "" or begins with "?".
 func appendQuery(b []byte, s string) []byte { return appendEncoded(b, s, encodeInQuery) }
 
-// appendEncoded appends s, the octets of the set percent-encoded. Octet by octet, which for text is the same as the
-// Standard's code point by code point, and leaves what is not UTF-8 as it is.
+// appendEncoded appends s with the bytes of the set percent-encoded. For text that equals the Standard's encoding by
+// code points; bytes that are not UTF-8 are encoded each.
 func appendEncoded(b []byte, s string, set uint8) []byte {
 	start := 0
 	for i := range len(s) {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// URL is a canonical http or https URL in two spellings, the fetch URL and the key; see the package comment. The
-// zero URL is no URL; Parse, Resolve, Authority.URL and UnmarshalText are the only ways to make another. URLs
-// can be compared with ==, which compares fetch URLs; Key compares identities.
+// URL is a canonical http or https URL in two spellings, the fetch URL and the key; see the package comment. The zero
+// URL is not a URL; only Parse, Resolve, Authority.URL and UnmarshalText make others. URLs can be compared with ==,
+// which compares fetch URLs; Key compares identities.
 type URL struct {
 	fetch string
 	key   string
@@ -19,11 +19,11 @@ type URL struct {
 	root  int // offset of the path in fetch, and in key
 }
 
-// Parse reads an absolute URL. The error is an *Error. The URL does not hold on to the memory of raw.
+// Parse reads an absolute URL. The error is an *Error. The URL does not retain raw.
 func Parse(raw string) (URL, error) { return parse(raw, URL{}) }
 
-// Resolve reads ref, as found in a page or a Location field, relative to u. The error is an *Error. The zero URL
-// resolves absolute references only.
+// Resolve reads ref, as found in a page or a Location field, relative to u. The error is an *Error. The zero URL only
+// resolves absolute references.
 func (u URL) Resolve(ref string) (URL, error) {
 	if v, ok := u.resolvePlain(ref); ok {
 		return v, nil
@@ -31,32 +31,32 @@ func (u URL) Resolve(ref string) (URL, error) {
 	return parse(ref, u)
 }
 
-// String returns the fetch URL: what the site wrote, read by the URL Standard. The zero URL gives "".
+// String returns the fetch URL. The zero URL gives "".
 func (u URL) String() string { return u.fetch }
 
-// Key returns the URL's identity: the fetch URL normalised further without loss. The zero URL gives "".
+// Key returns the URL's identity. The zero URL gives "".
 func (u URL) Key() string { return u.key }
 
 // IsZero reports whether u is the zero URL.
 func (u URL) IsZero() bool { return u.fetch == "" }
 
-// RequestURI returns the request target of RFC 9112 3.2.1: path and query, octet for octet as they are sent
-// and as robots rules are judged against.
+// RequestURI returns the request target of RFC 9112 3.2.1: path and query, exactly as they are sent and as robots rules
+// are matched against.
 func (u URL) RequestURI() string { return u.fetch[u.root:] }
 
-// Path returns the path of the fetch URL. It begins with a slash.
+// Path returns the path of the fetch URL, which begins with a slash.
 func (u URL) Path() string {
 	path, _, _ := strings.Cut(u.RequestURI(), "?")
 	return path
 }
 
-// Query returns the query of the fetch URL without "?"; "" when it is empty and when there is none.
+// Query returns the query of the fetch URL without "?"; "" when it is empty or missing.
 func (u URL) Query() string {
 	_, query, _ := strings.Cut(u.RequestURI(), "?")
 	return query
 }
 
-// Authority returns scheme, host and port. It does not hold on to the memory of u.
+// Authority returns scheme, host and port. It does not retain u.
 func (u URL) Authority() Authority { return u.auth }
 
 // Scheme returns "http" or "https".
@@ -65,13 +65,13 @@ func (u URL) Scheme() string { return u.auth.Scheme() }
 // Host returns the host name or address, IPv6 in brackets.
 func (u URL) Host() string { return u.auth.Host() }
 
-// RegistrableDomain returns what Authority.RegistrableDomain returns.
+// RegistrableDomain returns u.Authority().RegistrableDomain().
 func (u URL) RegistrableDomain() string { return u.auth.RegistrableDomain() }
 
-// MarshalText returns the fetch URL. The zero URL gives no octets.
+// MarshalText returns the fetch URL. The zero URL gives no bytes.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.fetch), nil }
 
-// UnmarshalText is Parse. No octets give the zero URL.
+// UnmarshalText is Parse. No bytes give the zero URL.
 func (u *URL) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*u = URL{}
@@ -85,11 +85,8 @@ func (u *URL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// site returns host and port as they stand in the fetch URL.
-func (u URL) site() string { return u.fetch[len(u.auth.Scheme())+len("://") : u.root] }
-
-// keyOf returns the key of a fetch URL whose path begins at root (RFC 3986 6.2.2.1 and 6.2.2.2). It is the same
-// string where nothing is to be done.
+// keyOf returns the key of a fetch URL whose path begins at root (RFC 3986 6.2.2.1 and 6.2.2.2), the same string where
+// nothing changes.
 func keyOf(fetch string, root int) string {
 	target := fetch[root:]
 	if strings.IndexByte(target, '?') == len(target)-1 {
@@ -120,7 +117,7 @@ func keyOf(fetch string, root int) string {
 	return string(b)
 }
 
-// Unescape returns the byte that the percent-encoding at the start of s stands for.
+// Unescape returns the byte of the percent-encoding at the start of s.
 func Unescape(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' || octets[s[1]]&octets[s[2]]&hex == 0 {
 		return 0, false
@@ -128,8 +125,8 @@ func Unescape(s string) (c byte, ok bool) {
 	return unhex(s[1])<<4 | unhex(s[2]), true
 }
 
-// completes reports whether c, appended to b as it is, would become part of an escape that b ends with the beginning
-// of. Such a beginning is a stray "%" of the input, since the escapes in b are whole.
+// completes reports whether c, appended to b, would complete an escape that a stray "%" of the input begins at the end
+// of b.
 func completes(b []byte, c byte) bool {
 	n := len(b) // at least scheme, host and slash
 	return octets[c]&hex != 0 && (b[n-1] == '%' || b[n-2] == '%' && octets[b[n-1]]&hex != 0)
@@ -142,11 +139,10 @@ func unhex(c byte) byte {
 	return c | 0x20 - 'a' + 10
 }
 
-// Slots is the number of groups that Slot divides hosts into.
-const Slots = 256
+const Slots = 256 // number of groups of hosts: see Authority.Slot
 
-// Slot returns the group of a host, whose members of a fleet have it together. http and https, and a name with and without
-// www, share one; each port of an address or of localhost has its own.
+// Slot returns the group of a host: only one member of a fleet has it at a time. http and https, and a name with and
+// without www, share one; each port of an address or of localhost has its own.
 func (a Authority) Slot() int {
 	key := strings.TrimPrefix(a.Host(), "www.")
 	if _, ok := a.Addr(); ok || key == "localhost" {
@@ -160,13 +156,12 @@ func (a Authority) Slot() int {
 }
 
 // Authority is scheme, host and port, the unit of robots policy and of pace (RFC 9309 2.3), written
-// "scheme://host:port": lower case, A-label, no trailing dot, the port always present. It is at most 267 octets
-// long. The zero Authority is none. Authorities can be compared with == and used as map keys; the order of their
-// strings is their order.
+// "scheme://host:port": lower case, A-label, no trailing dot, the port always present, at most 267 bytes. The zero
+// Authority is none. Authorities can be compared with == and used as map keys, and are ordered by their strings.
 type Authority struct{ s string }
 
-// ParseAuthority reads the form that String writes. Like Parse it takes other spellings of scheme, host and port,
-// and a port that is left out, but nothing else: no path, not even "/", and no userinfo. The error is an *Error.
+// ParseAuthority reads the form of String. Like Parse it accepts other spellings of scheme, host and port, and a
+// missing port, but no path, not even "/", and no userinfo. The error is an *Error.
 func ParseAuthority(s string) (Authority, error) {
 	_, rest, ok := strings.Cut(s, "://")
 	if !ok || strings.ContainsAny(rest, `/\?#@`) {
@@ -176,7 +171,7 @@ func ParseAuthority(s string) (Authority, error) {
 	return u.auth, err
 }
 
-// newAuthority returns the authority of a fetch URL up to its path. The text is a copy: authorities outlive URLs.
+// newAuthority returns the authority of a fetch URL up to its path. It copies the text: authorities outlive URLs.
 func newAuthority(origin string) Authority {
 	host := strings.TrimPrefix(origin, "http://")
 	port := ":80"
@@ -222,8 +217,8 @@ func (a Authority) HostPort() string {
 	return ""
 }
 
-// URL returns the URL of a request target at a: path and query, as RequestURI gives them. The target begins with a
-// slash; "//x" is a path here. The error is an *Error.
+// URL returns the URL of a request target at a: path and query, as in RequestURI. The target begins with a slash; "//x"
+// is a path here. The error is an *Error.
 func (a Authority) URL(target string) (URL, error) {
 	if a.IsZero() {
 		return URL{}, &Error{Reason: NoHost, URL: excerpt(target)}
@@ -231,11 +226,11 @@ func (a Authority) URL(target string) (URL, error) {
 	if !strings.HasPrefix(target, "/") {
 		return URL{}, &Error{Reason: Malformed, URL: excerpt(target), Cause: errTarget}
 	}
-	return Parse(a.Scheme() + "://" + a.HostPort() + target) // joined once: there is one for each task that is claimed
+	return Parse(a.Scheme() + "://" + a.HostPort() + target) // joined once: this runs for each claimed task
 }
 
-// Addr returns the address when the host is a literal one; ok is false when it is a name. An IPv4-mapped IPv6
-// address is returned as it stands, not unmapped.
+// Addr returns the address when the host is a literal one; ok is false when it is a name. An IPv4-mapped IPv6 address
+// is not unmapped.
 func (a Authority) Addr() (addr netip.Addr, ok bool) {
 	host := a.Host()
 	if host == "" {
@@ -244,25 +239,25 @@ func (a Authority) Addr() (addr netip.Addr, ok bool) {
 	switch last := host[len(host)-1]; {
 	case last == ']':
 		host = host[1 : len(host)-1]
-	case last < '0' || last > '9': // names come first: ParseAddr would allocate an error for each
+	case last < '0' || last > '9': // ParseAddr would allocate an error for each name
 		return netip.Addr{}, false
 	}
 	addr, err := netip.ParseAddr(host)
 	return addr, err == nil
 }
 
-// Loopback reports whether the host is written as an address of loopback, or as localhost.
+// Loopback reports whether the host is a loopback address, or localhost.
 func (a Authority) Loopback() bool {
 	addr, ok := a.Addr()
 	return ok && addr.IsLoopback() || a.Host() == "localhost"
 }
 
-// Origin is a as people write it, and as robots.txt goes by: scheme and host, the port only if it is not the default.
+// Origin returns scheme and host, and the port if it is not the default, as people and robots.txt write it.
 func (a Authority) Origin() string { return a.Scheme() + "://" + a.HostPort() }
 
 // RegistrableDomain returns the public suffix of the host with one label more (https://publicsuffix.org, private
-// suffixes included, so that each user of a hosting service counts for itself), and the host itself when there is
-// no such label, as with a single label, or when the host is an address. It is looked up at each call.
+// suffixes included, so that each user of a hosting service counts for itself), or the host itself without such a
+// label, or when it is an address. Each call looks it up.
 func (a Authority) RegistrableDomain() string {
 	host := a.Host()
 	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
@@ -271,10 +266,10 @@ func (a Authority) RegistrableDomain() string {
 	return host
 }
 
-// MarshalText returns what String returns. The zero Authority gives no octets.
+// MarshalText returns String as bytes. The zero Authority gives no bytes.
 func (a Authority) MarshalText() ([]byte, error) { return []byte(a.s), nil }
 
-// UnmarshalText is ParseAuthority. No octets give the zero Authority.
+// UnmarshalText is ParseAuthority. No bytes give the zero Authority.
 func (a *Authority) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*a = Authority{}
@@ -288,7 +283,7 @@ func (a *Authority) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Reason says why a string is no canonical URL. Reasons are stable: they are counted and written to the ledger.
+// Reason is why a string is not a canonical URL. Reasons are stable: they are counted and written to the ledger.
 type Reason string
 
 // The reasons.
@@ -299,21 +294,20 @@ const (
 	TooLong   Reason = "url too long" // over MaxLength octets
 )
 
-// MaxLength is the longest canonical URL in octets (politeness rule 22).
+// MaxLength is the longest canonical URL in bytes (politeness rule 22).
 const MaxLength = 8192
 
-// maxInput is the longest input that is looked at, its fragment aside: what dot segments, userinfo, tabs and line
-// breaks may add to a URL of MaxLength is allowed for, and no more.
+// maxInput is the longest accepted input without its fragment: dot segments, userinfo, tabs and line breaks may add
+// some to a URL of MaxLength.
 const maxInput = 4 * MaxLength
 
-// maxShown is how much of a URL or a cause an Error holds and shows, in octets.
-const maxShown = 256
+const maxShown = 256 // bytes of a URL or a cause that an Error holds and shows
 
-// Error is a string that is no canonical URL.
+// Error is a string that is not a canonical URL.
 type Error struct {
 	Reason Reason
-	URL    string // what was given, cut to 256 octets
-	Cause  error  // what is wrong with it in detail; nil when Reason says it all
+	URL    string // the input, cut to 256 bytes
+	Cause  error  // details; nil when Reason is enough
 }
 
 // Error returns text that is safe to print to a terminal: the URL is quoted, and everything is cut.
@@ -336,7 +330,7 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// excerpt cuts s to maxShown octets. The copy lets go of the rest, which may be a data: URL of a megabyte.
+// excerpt cuts s to maxShown bytes, as a copy that does not retain the rest, which may be a data: URL of a megabyte.
 func excerpt(s string) string {
 	if len(s) <= maxShown {
 		return s
