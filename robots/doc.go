@@ -1,17 +1,17 @@
 // Package robots parses robots.txt (RFC 9309), matches request targets, and tracks the policy of an authority. It does
-// no I/O, has no clock, and imports the standard library alone; whoever fetches brings the octets and the time.
+// no I/O, has no clock, and imports only the standard library; the caller supplies bytes and time.
 //
 // # A policy
 //
-// Parse turns a body into a Policy for one product token. It goes through the text once and keeps only the rules that
-// bind that token: those of all groups that name it, or else those of all groups of "*". A Policy is immutable.
-// ParseAll keeps everything instead, and warns of what does not do what its author may think.
+// Parse turns a body into a Policy for one product token. It reads the text once and keeps only the rules that bind
+// that token: those of all groups that name it, or else those of all groups of "*". A Policy is immutable. ParseAll
+// keeps everything instead, and warns of lines whose effect their author may not expect.
 //
-// Match answers with a Verdict, which names the deciding line, so that anyone who has the file can check it. Rules and
-// targets are compared in one canonical spelling (see canonicalTarget), which never changes which resource is meant.
-// Plain rules are found by one search and links from each rule to its longest proper prefix; rules with "*" or "$" are
-// tried in the order of their rank, piece by piece from the left. Neither needs an allocation for a target that is
-// canonical already, and the time is linear in the lengths of rules and target, whatever a host writes.
+// Match returns a Verdict, which names the deciding line, so that it can be checked against the file. Rules and targets
+// are compared in one canonical spelling (see canonicalTarget), which never changes the resource that is meant. Plain
+// rules are found by one search and links from each rule to its longest proper prefix; rules with "*" or "$" are tried
+// in the order of their rank, piece by piece from the left. Neither allocates for a canonical target, and the time is
+// linear in the lengths of rules and target.
 //
 // # Where the RFC leaves a choice
 //
@@ -62,8 +62,8 @@
 //
 // # The life of a policy
 //
-// A State is what is known of an authority. Need says what must be done before a URL of it may be judged, and Next
-// takes in what an exchange brought:
+// A State is the knowledge about an authority. Need returns what must be done before one of its URLs may be judged, and
+// Next takes the result of an exchange:
 //
 //	                  ┌── 2xx ──────────────▶ a body decides ── 24 h or less ──┐
 //	nothing known ── fetch ── 4xx ──────────▶ all allowed    ── 24 h ──────────┼──▶ refresh past 90 %, fetch past expiry
@@ -71,9 +71,9 @@
 //	       │          └── else ─────────────▶ nothing allowed ── 1 min … 1 h ──┘
 //	       └────────────── an answer from the future is no answer
 //
-// Terms say by which standard that goes, and with which of its liberties. The draft has one answer more: with 401 and
-// 403 access is restricted, which forbids all for a week. Strict terms take the sterner of their own outcome and that
-// of RFC 9309 with the defaults, so that an old standard can only add refusals; their Rulebook likewise judges by both.
+// Terms select the standard, and its liberties. The draft has one more answer: 401 and 403 restrict access, which
+// forbids all for a week. Strict terms take the sterner of their own outcome and that of RFC 9309 with the defaults, so
+// that an old standard can only add refusals; their Rulebook also judges by both.
 //
 // Invariants:
 //
@@ -89,5 +89,5 @@
 //   - An encoded State never exceeds MaxState octets.
 //
 // The package never fetches, sleeps, logs, or decides about a host's pace: CrawlDelay, RequestRate and the Retry-After
-// in a State's retry time are what the site asks; what is kept is the crawler's matter.
+// in a State's retry time are requests of the site, which the crawler weighs.
 package robots

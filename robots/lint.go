@@ -11,23 +11,22 @@ import (
 	"unicode/utf8"
 )
 
-// File is everything that a robots.txt says, to whomever: what people who write one want to see. ParseAll makes it.
-// To judge a target takes a Policy.
+// File is the whole content of a robots.txt, for its authors. ParseAll makes it. Judging a target takes a Policy.
 type File struct {
 	Groups   []Group
 	Sitemaps []Record
 	Licenses []Record
-	Unknown  []Record  // records of other fields, and those that need a group and stand before the first
+	Unknown  []Record  // records of other fields, and those that need a group and come before the first
 	Warnings []Warning // in the order of the lines
 	Flags    Flags
 	Lines    int      // of the part that was read
-	Digest   [32]byte // SHA-256 of the body, all of it
+	Digest   [32]byte // SHA-256 of the whole body
 }
 
-// Group is a run of user-agent lines and what is said to them (RFC 9309 2.1). Groups of one product token bind it
-// together (2.2.1); here they stand as in the file.
+// Group is a run of user-agent lines with their records (RFC 9309 2.1). Groups of one product token bind it together
+// (2.2.1); here they are separate.
 type Group struct {
-	Agents         []Record // none when the lines that name them are invalid: the group is nobody's
+	Agents         []Record // none when the lines that name them are invalid: the group binds nobody
 	Rules          []Rule
 	CrawlDelays    []Record
 	RequestRates   []Record
@@ -40,18 +39,17 @@ type Group struct {
 type Rule struct {
 	Allow        bool
 	Path         string
-	Line, Column int // of the path, from 1; columns count octets
+	Line, Column int // of the path, from 1; columns count bytes
 }
 
 // Record is a line of another field. Key and Value are as written.
 type Record struct {
 	Key, Value   string
-	Line, Column int // of the value, from 1; columns count octets
+	Line, Column int // of the value, from 1; columns count bytes
 }
 
-// ParseAll reads a robots.txt by the grammar of RFC 9309 2.2, with the leniencies of Parse, and says what is wrong with
-// it. Like Parse it never fails, and it keeps nothing of body. Lines with a value that is invalid are warned of and not
-// in the File.
+// ParseAll reads a robots.txt by the grammar of RFC 9309 2.2, with the leniencies of Parse, and warns of faults. Like
+// Parse it never fails, and it does not retain body. Lines with an invalid value are not in the File.
 func ParseAll(body []byte) *File {
 	l := linter{
 		text: textOf(body), wide: utf16Order(body) != nil,
@@ -62,17 +60,23 @@ func ParseAll(body []byte) *File {
 		l.warnAt(l.file.Lines+1, 1, "oversize", "the file is longer than %d bytes; a crawler with the limit of RFC 9309 2.5 reads nothing after line %d: shorten it", MaxBody, l.file.Lines)
 	}
 	l.judge()
-	l.finish()
+	slices.SortStableFunc(l.file.Warnings, func(a, b Warning) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	if l.more > 0 {
+		l.file.Warnings = append(l.file.Warnings,
+			Warning{max(l.file.Lines, 1), 1, "more", fmt.Sprintf("%d more warnings are left out: fix these first", l.more)})
+	}
 	return l.file
 }
 
-// linter goes through a file once, as parser does, but keeps everything.
+// linter reads a file once, as parser does, but keeps everything.
 type linter struct {
 	text   string
 	file   *File
 	wide   bool // the file is in UTF-16
-	number int  // of the line that is being read
-	start  span // that line
+	number int  // of the current line
+	start  span // the current line
 	more   int  // warnings beyond maxWarnings
 
 	group   *Group // the last one; nil before the first
@@ -99,25 +103,35 @@ func (l *linter) parse() {
 	}
 }
 
-// record files one record under its group, or with the file.
 func (l *linter) record(r record) {
 	if !l.legible(r) {
 		switch r.field {
 		case allow, disallow:
 			l.heading = false
 		case userAgent:
-			l.begin() // of agents that are not known: the rules that follow are not those of the group above
+			l.begin() // of unknown agents: the rules that follow are not those of the group above
 		}
 		return
 	}
-	out := l.recordOf(r)
+	out := Record{ // with copies, so that a short value does not keep the whole file
+		Key: strings.Clone(r.key.in(l.text)), Value: strings.Clone(r.value.in(l.text)),
+		Line: l.number, Column: l.column(r.value.from),
+	}
 	switch r.field {
 	case userAgent:
-		l.agent(r, out)
+		l.begin()
+		if l.delayed {
+			l.warn(r.written, "delay-between-agents", "the delay above applies to the agents above it, not to %s: write it below all User-agent lines of the group", quote(out.Value))
+			l.delayed = false
+		}
+		l.group.Agents = append(l.group.Agents, out)
+		l.checkAgent(r)
 		return
 	case sitemap:
 		l.file.Sitemaps = append(l.file.Sitemaps, out)
-		l.checkSitemap(r)
+		if u, err := url.Parse(out.Value); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+			l.warn(r.value, "bad-sitemap", "%s is not an absolute URL, and most crawlers ignore it: write it with http:// or https:// and the host", quote(out.Value))
+		}
 		return
 	case license:
 		l.file.Licenses = append(l.file.Licenses, out)
@@ -159,17 +173,7 @@ func (l *linter) record(r record) {
 	}
 }
 
-// agent reads a User-agent line, which begins a group unless only such lines have come since the last one did.
-func (l *linter) agent(r record, out Record) {
-	l.begin()
-	if l.delayed {
-		l.warn(r.written, "delay-between-agents", "the delay above applies to the agents above it, not to %s: write it below all User-agent lines of the group", quote(out.Value))
-		l.delayed = false
-	}
-	l.group.Agents = append(l.group.Agents, out)
-	l.checkAgent(r)
-}
-
+// begin begins a group unless only agent lines have come since the last one did.
 func (l *linter) begin() {
 	if l.heading {
 		return
@@ -179,18 +183,9 @@ func (l *linter) begin() {
 	l.heading, l.delayed = true, false
 }
 
-func (l *linter) recordOf(r record) Record {
-	return Record{
-		Key:    string([]byte(r.key.in(l.text))), // a copy, so that a short value does not keep the whole file
-		Value:  string([]byte(r.value.in(l.text))),
-		Line:   l.number,
-		Column: l.column(r.value.from),
-	}
-}
-
 func (l *linter) column(at uint32) int { return int(at-l.start.from) + 1 }
 
-// first looks at the file as a whole.
+// first warns about the file as a whole.
 func (l *linter) first() {
 	f := l.file.Flags
 	if f&BOM != 0 {
@@ -208,7 +203,7 @@ func (l *linter) first() {
 	}
 }
 
-// legible looks at a line as such, and reports whether its value is valid.
+// legible warns about a line as such, and reports whether its value is valid.
 func (l *linter) legible(r record) bool {
 	written, value := r.written.in(l.text), r.value.in(l.text)
 	for i := 0; i < len(value); i++ {
@@ -297,13 +292,6 @@ func (l *linter) checkDelay(r record, d delay, code, want string) {
 	}
 }
 
-func (l *linter) checkSitemap(r record) {
-	u, err := url.Parse(r.value.in(l.text))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		l.warn(r.value, "bad-sitemap", "%s is not an absolute URL, and most crawlers ignore it: write it with http:// or https:// and the host", quote(r.value.in(l.text)))
-	}
-}
-
 func (l *linter) checkUnknown(r record) {
 	if l.file.Flags&(HTML|Binary) != 0 || len(l.file.Warnings) == maxWarnings {
 		return
@@ -318,9 +306,8 @@ func (l *linter) checkUnknown(r record) {
 	l.warn(r.key, "unknown-key", "%s is ignored: RFC 9309 has no such field", quote(key))
 }
 
-// near reports whether a and b are at most two insertions, deletions or changes of a byte apart. Commands measure the
-// names of their flags with another distance, which counts swapped letters once; this package imports the standard
-// library alone.
+// near reports whether a and b are at most two insertions, deletions or changes of a byte apart. Commands compare flags
+// with another distance, outside of the standard library.
 func near(a, b string) bool {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -341,7 +328,7 @@ func near(a, b string) bool {
 	return row[len(b)] <= 2
 }
 
-// judge looks at groups once they are whole.
+// judge warns about whole groups.
 func (l *linter) judge() {
 	named := make(map[string]int) // in how many groups
 	for _, g := range l.file.Groups {
@@ -360,7 +347,7 @@ func (l *linter) judge() {
 	}
 }
 
-// tokens returns whom the group is for, in lower case, each once.
+// tokens returns the agents of the group, in lower case, each once.
 func (g *Group) tokens() []string {
 	var all []string
 	for _, a := range g.Agents {
@@ -373,8 +360,8 @@ func (g *Group) tokens() []string {
 	return each(all)
 }
 
-// compare looks for rules of a group that say what another has said. Whether one is shadowed can only be told if its
-// agents are named in no other group, whose rules would bind them too.
+// compare warns of repeated rules of a group. Shadowed ones can only be found if its agents are named in no other
+// group, whose rules would also bind them.
 func (l *linter) compare(all []Rule, alone bool) {
 	var text []byte
 	var rules []rule
@@ -407,7 +394,7 @@ func (l *linter) compare(all []Rule, alone bool) {
 	}
 }
 
-// shadowed warns of plain rules whose next shorter one says the same, unless a pattern of the other kind may come
+// shadowed warns of plain rules whose next shorter one has the same effect, unless a pattern of the other kind may come
 // between the two.
 func (l *linter) shadowed(all []Rule, s ruleset) {
 	for _, r := range s.plain {
@@ -423,8 +410,8 @@ func (l *linter) shadowed(all []Rule, s ruleset) {
 	}
 }
 
-// Warning is something in a robots.txt that does not do what its author may think. Text says what was ignored or how it
-// was read, why, and what to write instead. Code is stable, and one of these:
+// Warning is a part of a robots.txt whose effect its author may not expect. Text has what was ignored or how it was
+// read, why, and what to write instead. Code is stable, and one of these:
 //
 //	bom                   the file begins with a byte order mark, which is passed over
 //	utf-16                the file is in UTF-16, which few read
@@ -456,16 +443,15 @@ func (l *linter) shadowed(all []Rule, s ruleset) {
 //	shadowed-rule         a rule that changes no answer, because a shorter one says the same
 //	more                  there are more warnings than a File keeps
 type Warning struct {
-	Line, Column int // from 1; columns count octets
+	Line, Column int // from 1; columns count bytes
 	Code         string
 	Text         string
 }
 
-// maxWarnings bounds the warnings of a File: a hostile one could have a hundred octets of warning for two of its own.
+// maxWarnings bounds the warnings of a File: a hostile one could have a hundred bytes of warning for each two of the file.
 const maxWarnings = 1000
 
-// quoted is how much of a line a warning repeats, in octets.
-const quoted = 60
+const quoted = 60 // bytes of a line that a warning repeats
 
 func (l *linter) warn(at span, code, format string, args ...any) {
 	l.warnAt(l.number, l.column(at.from), code, format, args...)
@@ -477,17 +463,6 @@ func (l *linter) warnAt(line, column int, code, format string, args ...any) {
 		return
 	}
 	l.file.Warnings = append(l.file.Warnings, Warning{line, column, code, fmt.Sprintf(format, args...)})
-}
-
-// finish puts the warnings into the order of the file.
-func (l *linter) finish() {
-	slices.SortStableFunc(l.file.Warnings, func(a, b Warning) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	if l.more > 0 {
-		l.file.Warnings = append(l.file.Warnings,
-			Warning{max(l.file.Lines, 1), 1, "more", fmt.Sprintf("%d more warnings are left out: fix these first", l.more)})
-	}
 }
 
 func quote(s string) string {

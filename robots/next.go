@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// maxHops is how many redirects in a row are followed at most, whatever the terms.
+// maxHops bounds the redirects in a row, whatever the terms.
 const maxHops = 10
 
-// The longest texts that a State keeps, in octets.
+// The longest texts of a State, in bytes.
 const (
 	maxURL       = 2048
 	maxValidator = 1024
 	maxFailure   = 200
 )
 
-// Exchange is what one request for a robots.txt, or for a redirect's target on the way to it, brought.
+// Exchange is the result of one request for a robots.txt, or for a redirect's target on the way to it.
 type Exchange struct {
-	URL      string              // as it was asked, against which a redirect is resolved; empty means Need.URL
+	URL      string              // as requested, the base of a redirect; empty means Need.URL
 	Status   int                 // 0 when there was no complete response
-	Header   map[string][]string // with canonical names, as net/http has them
-	Body     []byte              // decoded; of a longer one at least MaxBody+1 octets
-	Oversize bool                // the body went on beyond Body
-	Located  bool                // who asked has read the Location, as it reads other URLs: Location is what came of it
-	Location string              // with Located: the absolute URL that a redirect leads to; empty when it leads to none
+	Header   map[string][]string // with canonical names, as in net/http
+	Body     []byte              // decoded; of a longer one at least MaxBody+1 bytes
+	Oversize bool                // the body is longer than Body
+	Located  bool                // the caller has resolved the redirect: Location is the result
+	Location string              // with Located: the absolute URL of the redirect; empty when it is invalid
 	Failure  string              // why there is no complete response ("dns", "timeout", …); empty when there is one
 }
 
@@ -37,8 +37,7 @@ func Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
 	return Terms{}.Next(s, origin, ex, now)
 }
 
-// Next returns what is known of origin after an exchange that its State needed, and what is needed then. It does
-// nothing else, and the same arguments give the same result.
+// Next returns the State of origin after an exchange that it needed, and the next Need. It is pure.
 func (t Terms) Next(s State, origin string, ex Exchange, now time.Time) (State, Need) {
 	t = t.withDefaults()
 	n := now.UnixMicro()
@@ -74,7 +73,7 @@ func (t Terms) Next(s State, origin string, ex Exchange, now time.Time) (State, 
 	return s, t.Need(s, origin, now)
 }
 
-// outcome is what an exchange is to the policy.
+// outcome is the effect of an exchange on the policy.
 type outcome uint8
 
 const (
@@ -83,10 +82,10 @@ const (
 	absent                   // "unavailable"
 	closed                   // "access restrictions"
 	moved                    // a redirect
-	broken                   // "unreachable"; in the words of 1996, a temporary failure, for which visits are deferred
+	broken                   // "unreachable"; in 1996 a temporary failure, for which visits are deferred
 )
 
-// classify says which outcome an exchange is, and why if it is broken.
+// classify returns the outcome of an exchange, and why if it is broken.
 func (t Terms) classify(ex Exchange, due Need) (o outcome, why string) {
 	status := "status " + strconv.Itoa(ex.Status)
 	switch s := ex.Status; {
@@ -94,7 +93,7 @@ func (t Terms) classify(ex Exchange, due Need) (o outcome, why string) {
 		return broken, ex.Failure
 	case s == 0:
 		return broken, "no response"
-	case s == 206: // no range was asked for
+	case s == 206: // no range was requested
 		return broken, "partial content"
 	case s >= 200 && s < 300:
 		return t.classifyBody(ex)
@@ -103,8 +102,7 @@ func (t Terms) classify(ex Exchange, due Need) (o outcome, why string) {
 	case s == 301 || s == 302 || s == 303 || s == 307 || s == 308:
 		return moved, ""
 	case (s == 429 || s == 408 || s == 425) && t.TooMany == Deny:
-		// By the letter of RFC 9309 2.3.1.3 these are "unavailable". They say that the server cannot serve us now, which
-		// is not that there are no rules.
+		// By the letter of RFC 9309 2.3.1.3 these are "unavailable". But a server that cannot serve now may have rules.
 		return broken, status
 	case (s == 401 || s == 403) && t.Forbidden == Deny:
 		return closed, ""
@@ -119,7 +117,7 @@ func (t Terms) classifyBody(ex Exchange) (outcome, string) {
 	case len(ex.Body) == 0 && t.Standard == Std1994 && !t.Strict:
 		return absent, "" // "it will be treated as if it was not present"
 	case ex.Oversize && len(ex.Body) <= MaxBody:
-		// Parse could not tell that the last line may be half a line.
+		// Parse could not tell whether the last line is whole.
 		return broken, "incomplete"
 	case bytes.HasPrefix(ex.Body, []byte("\x1F\x8B")):
 		return broken, "compressed, but not declared"
@@ -138,7 +136,7 @@ func (s *State) keep(ex Exchange, from string, n int64, life time.Duration) {
 	s.decide(ruled, from, n, life)
 }
 
-// renew makes the stored body the policy again, after a 304. Its header replaces the stored one (RFC 9111 4.3.4).
+// renew makes the stored body the policy again, after a 304, whose header replaces the stored one (RFC 9111 4.3.4).
 func (s *State) renew(ex Exchange, from string, n int64, life time.Duration) {
 	if v := validator(ex, "Etag"); v != "" {
 		s.etag = v
@@ -149,8 +147,8 @@ func (s *State) renew(ex Exchange, from string, n int64, life time.Duration) {
 	s.decide(ruled, from, n, life)
 }
 
-// release forgets the body: the server says that there is no robots.txt for us (RFC 9309 2.3.1.3), or that there is
-// nothing for us at all (1996 3.1).
+// release forgets the body: there is no robots.txt for the crawler (RFC 9309 2.3.1.3), or access is forbidden
+// altogether (1996 3.1).
 func (s *State) release(k kind, from string, n int64, life time.Duration) {
 	s.forget()
 	s.decide(k, from, n, life)
@@ -168,8 +166,8 @@ func (s *State) decide(k kind, from string, n int64, life time.Duration) {
 	s.failures, s.firstFailure, s.retry = 0, 0, 0
 }
 
-// fail disallows everything (RFC 9309 2.3.1.4), except while stated rules are fresh: those were had, and hold until
-// they expire. An answer that there are no rules does not outlive a failure.
+// fail disallows everything (RFC 9309 2.3.1.4), except while stated rules are fresh, which hold until they expire. An
+// answer that there are no rules does not outlive a failure.
 func (t Terms) fail(s *State, origin, why string, asked time.Duration, n int64) {
 	fresh := s.kind == ruled && t.valid(*s, n)
 	s.failure = why[:min(len(why), maxFailure)]
@@ -183,7 +181,7 @@ func (t Terms) fail(s *State, origin, why string, asked time.Duration, n int64) 
 	}
 }
 
-// endure decides what holds in an outage, when no rules are fresh.
+// endure decides the policy of an outage without fresh rules.
 func (t Terms) endure(s *State, n int64) {
 	const month = int64(outage / time.Microsecond)
 	long := n-s.firstFailure >= month
@@ -200,8 +198,8 @@ func (t Terms) endure(s *State, n int64) {
 	}
 }
 
-// follow takes a redirect. The rules at its end bind the authority that was asked first (RFC 9309 2.3.1.2). One too
-// many counts as unavailable, or unreachable; a redirect that leads nowhere or in a circle, as unreachable.
+// follow takes a redirect. The rules at its end bind the first authority (RFC 9309 2.3.1.2). Too many count as
+// unavailable, or unreachable; a redirect that leads nowhere or in a circle, as unreachable.
 func (t Terms) follow(s *State, origin string, ex Exchange, n int64) (outcome, string) {
 	target, why := redirect(ex)
 	if why != "" {
@@ -233,7 +231,7 @@ func (t Terms) follow(s *State, origin string, ex Exchange, n int64) (outcome, s
 	return moved, ""
 }
 
-// redirect returns the URL that an exchange redirects to, or why it is none.
+// redirect returns the URL that an exchange redirects to, or why there is none.
 func redirect(ex Exchange) (target, why string) {
 	location := header(ex.Header).get("Location")
 	switch {
@@ -271,7 +269,7 @@ func redirect(ex Exchange) (target, why string) {
 	return target, ""
 }
 
-// validator returns a field for later use in a conditional request; empty when there is none that can be kept whole.
+// validator returns a field for a conditional request, empty when it is missing, too long or invalid.
 func validator(ex Exchange, name string) string {
 	v := header(ex.Header).get(name)
 	if len(v) > maxValidator || hasControl(v) {
@@ -280,7 +278,7 @@ func validator(ex Exchange, name string) string {
 	return v
 }
 
-// flagsOf says what is odd about a body.
+// flagsOf returns the oddities of a body.
 func flagsOf(ex Exchange) (f Flags) {
 	media, _, _ := strings.Cut(header(ex.Header).get("Content-Type"), ";")
 	media = strings.ToLower(strings.TrimSpace(media))
@@ -308,12 +306,11 @@ type Action uint8
 // The actions. The zero Action permits nothing.
 const (
 	Fetch   Action = iota // there is no valid policy: fetch Need.URL with this turn
-	Refresh               // the policy is valid, but near its end: fetch Need.URL with this turn all the same
+	Refresh               // the policy is valid, but near its end: fetch Need.URL with this turn
 	Judge                 // the policy is valid
 	Wait                  // unreachable: nothing may be fetched for Need.After
 )
 
-// String returns the action's name.
 func (a Action) String() string {
 	if int(a) < len(actionNames) {
 		return actionNames[a]
@@ -323,13 +320,13 @@ func (a Action) String() string {
 
 var actionNames = [...]string{"fetch", "refresh", "judge", "wait"}
 
-// Need says what the holder of an authority's turn must do before it may judge a URL.
+// Need is an Action with its details.
 type Need struct {
 	Action Action
 
-	// With Fetch and Refresh: the URL to ask, which is the authority's /robots.txt or the target of a redirect from it,
-	// perhaps on another authority, and then due under its turn and pace; how many redirects led there; and the
-	// values of the request's conditional fields (RFC 9110 13.1), empty for none.
+	// With Fetch and Refresh: the URL to request, which is the authority's /robots.txt or the target of a redirect from
+	// it, perhaps on another authority, and then due under its turn and pace; the number of redirects before it; and
+	// the values of the request's conditional fields (RFC 9110 13.1), empty for none.
 	URL             string
 	Hop             int
 	IfNoneMatch     string
@@ -342,11 +339,10 @@ type Need struct {
 // Need is the Need of the zero Terms: RFC 9309 with the defaults.
 func (s State) Need(origin string, now time.Time) Need { return Terms{}.Need(s, origin, now) }
 
-// Need says what must be done at the instant now with a URL of origin, written "scheme://host" or
+// Need returns what must be done at the instant now with a URL of origin, written "scheme://host" or
 // "scheme://host:port".
 //
-// A clock that was set back does not lengthen a life: an answer from the future is no answer, and a failure from the
-// future does not make anyone wait.
+// A clock that was set back does not lengthen a life: an answer or a failure from the future is ignored.
 func (t Terms) Need(s State, origin string, now time.Time) Need {
 	n := now.UnixMicro()
 	may := s.failures == 0 || n >= s.retry || n < s.tried
@@ -357,7 +353,7 @@ func (t Terms) Need(s State, origin string, now time.Time) Need {
 	case !valid:
 		return s.ask(Fetch, origin, n)
 	case may && (s.failures > 0 || n >= s.expires-(s.expires-s.fetched)/10):
-		return s.ask(Refresh, origin, n) // near the end of its life, or used because nothing better can be had
+		return s.ask(Refresh, origin, n) // near the end of its life, or used for want of a better one
 	}
 	return Need{Action: Judge}
 }
@@ -380,19 +376,15 @@ func (t Terms) valid(s State, n int64) bool {
 // ask returns the Need for the exchange that is due.
 func (s State) ask(a Action, origin string, n int64) Need {
 	need := Need{Action: a, URL: robotsURL(origin)}
-	if s.chain.alive(n) {
+	// A redirect that was left for a day is begun again.
+	if c := s.chain; c.hops > 0 && c.since <= n && n-c.since < maxLife.Microseconds() {
 		need.URL, need.Hop = s.chain.next, s.chain.hops
 	}
-	// Validators are those of one resource (RFC 9110 8.8): they are shown to no other.
+	// Validators belong to one resource (RFC 9110 8.8): no other gets them.
 	if s.hasBody && need.URL == s.final {
 		need.IfNoneMatch, need.IfModifiedSince = s.etag, s.modified
 	}
 	return need
-}
-
-// alive reports whether the chain is to be followed at n. One that was left lying for a day is begun anew.
-func (c chain) alive(n int64) bool {
-	return c.hops > 0 && c.since <= n && n-c.since < maxLife.Microseconds()
 }
 
 // robotsURL returns the URL of an authority's robots.txt (RFC 9309 2.3), without a default port.
@@ -403,17 +395,16 @@ func robotsURL(origin string) string {
 	return strings.TrimSuffix(origin, ":80") + ownPath
 }
 
-// How long answers are used, and how long a failure makes wait.
+// How long answers are used, and how long a failure delays.
 const (
-	maxLife    = 24 * time.Hour  // RFC 9309 2.4: a copy should not be used for longer
-	minLife    = 5 * time.Minute // so that a server that forbids caching is not asked twice for each page
-	firstRetry = time.Minute     // doubled with each failure in a row
-	maxRetry   = time.Hour
-	// what a server may ask for here; a longer rest of the whole host is the crawler's matter
-	maxRetryAfter = 24 * time.Hour
+	maxLife       = 24 * time.Hour  // RFC 9309 2.4: a copy should not be used for longer
+	minLife       = 5 * time.Minute // so that a server that forbids caching is not asked twice for each page
+	firstRetry    = time.Minute     // doubled with each failure in a row
+	maxRetry      = time.Hour
+	maxRetryAfter = 24 * time.Hour // a longer rest of the whole host is the crawler's matter
 )
 
-// header is what net/http calls Header: canonical names, a value per line.
+// header is net/http's Header: canonical names, a value per line.
 type header map[string][]string
 
 func (h header) get(name string) string {
@@ -423,10 +414,9 @@ func (h header) get(name string) string {
 	return ""
 }
 
-// life returns how long an answer that came at now may be used: what its header says (RFC 9111 4.2), for a private
-// cache, within minLife and most; most when it says nothing.
-//
-// A robots.txt under no-store is used for minLife. It is kept beyond that, but as evidence only.
+// life returns how long an answer that came at now may be used by its header (RFC 9111 4.2), for a private cache,
+// within minLife and most; most without a lifetime. A robots.txt under no-store is used for minLife, and kept beyond
+// that only as evidence.
 func (h header) life(now time.Time, most time.Duration) time.Duration {
 	fresh, ok := h.cacheControl()
 	if !ok {
@@ -438,7 +428,7 @@ func (h header) life(now time.Time, most time.Duration) time.Duration {
 		if !ok {
 			date = now
 		}
-		fresh = 0 // what is no date has expired (RFC 9111 5.3)
+		fresh = 0 // an invalid date has expired (RFC 9111 5.3)
 		if t, ok := httpDate(expires); ok {
 			fresh = t.Sub(date)
 		}
@@ -449,8 +439,8 @@ func (h header) life(now time.Time, most time.Duration) time.Duration {
 	return min(max(fresh, minLife), most)
 }
 
-// cacheControl returns the freshness lifetime that Cache-Control gives; ok is false when it gives none. Where it says
-// several things the shortest counts, and what cannot be read means stale (RFC 9111 4.2.1).
+// cacheControl returns the freshness lifetime of Cache-Control; ok is false when it gives none. The shortest of several
+// counts, and an invalid one means stale (RFC 9111 4.2.1).
 func (h header) cacheControl() (fresh time.Duration, ok bool) {
 	fresh = 10 * 365 * 24 * time.Hour
 	for _, line := range h["Cache-Control"] {
@@ -468,8 +458,8 @@ func (h header) cacheControl() (fresh time.Duration, ok bool) {
 	return fresh, ok
 }
 
-// retryAfter returns the rest that Retry-After asks for (RFC 9110 10.2.3), at most maxRetryAfter; 0 without one. A
-// value that cannot be read asks for maxRetryAfter.
+// retryAfter returns the delay of Retry-After (RFC 9110 10.2.3), at most maxRetryAfter; 0 without one. An invalid value
+// counts as maxRetryAfter.
 func (h header) retryAfter(now time.Time) time.Duration {
 	v := h.get("Retry-After")
 	if v == "" {
@@ -486,8 +476,8 @@ func (h header) retryAfter(now time.Time) time.Duration {
 	return min(max(d, 0), maxRetryAfter)
 }
 
-// backoff returns the pause after so many failures in a row. Up to a fifth is added, which depends on the origin, so
-// that hosts that failed at one time do not all come back at one time.
+// backoff returns the delay after so many failures in a row. Up to a fifth is added, by origin, so that hosts that
+// failed together do not all come back together.
 func backoff(origin string, failures int) time.Duration {
 	d := firstRetry
 	for range failures - 1 {
@@ -505,7 +495,7 @@ func hash(s string) uint64 {
 	return h.Sum64()
 }
 
-// digits reads a number of seconds. More than ten years are ten years.
+// digits reads a number of seconds, at most ten years.
 func digits(s string) (time.Duration, bool) {
 	n, rest := leadingDigits(s)
 	if s == "" || rest != "" {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Parse reads a robots.txt for one crawler. It never fails: what can be read is used, the rest is passed over
-// (RFC 9309 2.3.1.5). A body over MaxBody is cut at its last whole line. The policy does not keep body.
+// Parse reads a robots.txt for one crawler. It never fails: it uses the readable lines and passes over the rest (RFC
+// 9309 2.3.1.5). A body over MaxBody is cut at its last whole line. The policy does not retain body.
 func Parse(body []byte, o Options) *Policy {
 	if !o.Standard.inRecords() {
 		o.Standard = RFC9309
@@ -34,19 +34,19 @@ func Parse(body []byte, o Options) *Policy {
 	}
 }
 
-// parser goes through a file once and keeps only what may bind the crawler: its own groups, and those of "*" for as
-// long as no own one has come.
+// parser reads a file once and keeps only records that may bind the crawler: of its own groups, and of those of "*"
+// until an own one comes.
 type parser struct {
 	token    string
 	standard Standard
 	text     string
-	spelled  []byte // patterns whose canonical spelling differs from the file's; spans beyond text lie here
+	spelled  []byte // patterns whose canonical spelling differs from the file's, for spans beyond text
 	rules    []rule
-	names    []string // of the agent lines whose groups the rules stand in
+	names    []string // of the agent lines of the groups of rules
 	file     records
 	own, all groups // all is those of "*"
 
-	// The group that is being read.
+	// The current group.
 	heading      bool // only agent lines have come so far, and other records
 	inOwn, inAll bool // it names the crawler; it names "*"
 	binds        bool // its rules are kept
@@ -56,15 +56,15 @@ type parser struct {
 func newParser(body []byte, o Options) parser {
 	p := parser{token: o.Token, standard: o.Standard, text: textOf(body)}
 	if ValidToken(p.token) != nil {
-		p.token = "" // which no line names
+		p.token = "" // no line names it
 	}
 	return p
 }
 
-// groups is what the groups of one name have in common, once merged (RFC 9309 2.2.1).
+// groups are the merged groups of one name (RFC 9309 2.2.1).
 type groups struct {
-	name  string // as first written; empty when there is no such group
-	met   string // as written in the record that is being read, which may yet come to bind
+	name  string // as first written; empty when there is none
+	met   string // as written in the current record, which may yet come to bind
 	delay delay
 	rate  delay
 	notes notes
@@ -100,7 +100,7 @@ func (p *parser) parse() {
 func (p *parser) record(r record) {
 	value := r.value.in(p.text)
 	if hasControl(value) {
-		value = "" // an invalid value is none (RFC 9309 3)
+		value = "" // an invalid value is ignored (RFC 9309 3)
 	}
 	switch r.field {
 	case userAgent:
@@ -123,12 +123,13 @@ func (p *parser) record(r record) {
 	}
 }
 
-// agent reads a user-agent line. After a rule it begins a group, whatever its value is.
+// agent reads a user-agent line. After a rule it begins a group, whatever its value.
 func (p *parser) agent(value string) {
 	if !p.heading {
 		p.heading, p.inOwn, p.inAll, p.binds = true, false, false, false
 	}
-	own := p.names9309(value)
+	token := leadingToken(value)
+	own := token != "" && strings.EqualFold(token, p.token) // RFC 9309 2.2.1
 	if p.standard.inRecords() {
 		own = p.names1996(value)
 	}
@@ -146,20 +147,14 @@ func (p *parser) agent(value string) {
 	}
 }
 
-// names9309 reports whether the value of a user-agent line names the crawler by RFC 9309 2.2.1.
-func (p *parser) names9309(value string) bool {
-	token := leadingToken(value)
-	return token != "" && strings.EqualFold(token, p.token)
-}
-
-// isStar reports whether the value of a user-agent line is "*". Text that follows it after a blank is read past.
+// isStar reports whether the value of a user-agent line is "*", perhaps with text after a blank.
 func isStar(value string) bool {
 	return value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t")
 }
 
-// meet takes note that the group names the crawler, or "*". Under RFC 9309 that binds at once: all groups of a name
-// are merged, those of "*" for as long as no own one has come, after which they are forgotten (2.2.1). A record of the
-// older standards binds with its first rule; see begin.
+// meet records that the group names the crawler, or "*". Under RFC 9309 that binds at once: all groups of a name are
+// merged, those of "*" until an own one comes, after which they are forgotten (2.2.1). A record of the older standards
+// binds with its first rule; see begin.
 func (p *parser) meet(g *groups, value string) {
 	if p.standard.inRecords() {
 		g.met = value
@@ -183,7 +178,7 @@ func (p *parser) enter(name string) {
 	p.name = int32(len(p.names) - 1)
 }
 
-// rule reads an Allow or Disallow line. Any ends the list of agents, one without a usable path too.
+// rule reads an Allow or Disallow line. Any ends the list of agents, even without a usable path.
 func (p *parser) rule(r record, line int) {
 	if r.field == allow && p.standard == Std1994 {
 		return // "Unrecognised headers are ignored."
@@ -194,7 +189,7 @@ func (p *parser) rule(r record, line int) {
 	p.heading = false
 	value := r.value.in(p.text)
 	if !p.binds || value == "" || value[0] != '/' && (value[0] != '*' || p.standard.inRecords()) {
-		return // no path begins otherwise, so that the rule can match none
+		return // such a rule matches no path
 	}
 	pattern := r.value
 	if !isCanonicalPattern(value, p.standard) {
@@ -218,7 +213,7 @@ func (p *parser) rule(r record, line int) {
 	})
 }
 
-// mostRules returns how many rules a text may hold: no more than lines, and none is shorter than "allow:/" with its
+// mostRules returns an upper bound of the rules in a text: no more than lines, none shorter than "allow:/" with its
 // end. A file that mixes its line ends may hold more.
 func mostRules(text string) int {
 	n := strings.Count(text, "\n")
@@ -267,9 +262,8 @@ func appendValue(all []string, value string) []string {
 }
 
 // The standards before RFC 9309 divide a file into records by blank lines. One record binds: the first that names the
-// crawler, or else the first of "*" (1996 3.2.1). An agent line after a rule begins a record as well, as robots have
-// read it since libwww-perl. A record without a rule is none: both documents demand one. (To pass over it, and to look
-// for another, never permits more.)
+// crawler, or else the first of "*" (1996 3.2.1). An agent line after a rule also begins a record, as in libwww-perl. A
+// record without a rule does not count, since both documents demand one; passing over it never permits more.
 
 // names1996 reports whether the value of a user-agent line contains the crawler's name.
 func (p *parser) names1996(value string) bool {
@@ -282,8 +276,7 @@ func (p *parser) names1996(value string) bool {
 	return false
 }
 
-// begin is called with the first rule of a record, and decides whether the record binds, for as long as no better one
-// comes.
+// begin decides at the first rule of a record whether the record binds, until a better one comes.
 func (p *parser) begin() {
 	switch {
 	case p.inOwn && p.own.name == "":
@@ -297,20 +290,20 @@ func (p *parser) begin() {
 	}
 }
 
-// lines walks over a text line by line. Lines end in CR, LF or CRLF, mixed at will (RFC 9309 2.2, NL).
+// lines iterates over the lines of a text, which end in CR, LF or CRLF, even mixed (RFC 9309 2.2, NL).
 type lines struct {
 	text   string
-	pos    int // where the next line begins
+	pos    int // start of the next line
 	cr, lf int // the first of each at or after pos; len(text) when there is none left
-	number int // of the line last returned, from 1
+	number int // of the last line, from 1
 }
 
 func newLines(text string) lines {
 	return lines{text: text, pos: len(text) - len(strings.TrimPrefix(text, byteOrderMark)), cr: -1, lf: -1}
 }
 
-// next returns the next line without its end. Each octet is looked at once for CR and once for LF, whatever ends
-// the lines: the position of either is kept while the other comes before it.
+// next returns the next line without its end. It scans each byte once for CR and once for LF: the position of either is
+// kept while the other comes before it.
 func (l *lines) next() (line span, ok bool) {
 	if l.pos >= len(l.text) {
 		return span{}, false
@@ -330,7 +323,7 @@ func (l *lines) next() (line span, ok bool) {
 	return line, true
 }
 
-// find returns where c stands at or after pos, or len(text).
+// find returns the position of c at or after pos, or len(text).
 func (l *lines) find(c byte) int {
 	if i := strings.IndexByte(l.text[l.pos:], c); i >= 0 {
 		return l.pos + i
@@ -338,16 +331,15 @@ func (l *lines) find(c byte) int {
 	return len(l.text)
 }
 
-// record is one line that says something: a field and its value.
+// record is one line with a field and its value.
 type record struct {
 	field     field
-	key       span // without the white space around it
-	value     span // likewise; may be empty
-	written   span // the line without the white space around it and without a comment
+	key       span // without surrounding white space
+	value     span // without surrounding white space; may be empty
+	written   span // the line without surrounding white space and comment
 	forgotten bool // the colon is missing
 }
 
-// withoutComment returns a line up to the "#" (RFC 9309 2.2, EOL).
 func (s span) withoutComment(text string) span {
 	if i := strings.IndexByte(s.in(text), '#'); i >= 0 {
 		s.to = s.from + uint32(i)
@@ -355,8 +347,8 @@ func (s span) withoutComment(text string) span {
 	return s
 }
 
-// read takes a line without comment apart. A line without a colon is accepted if it is a field that we know and one
-// more word: people forget it, and to miss a Disallow is the worse error.
+// read parses a line without its comment. It accepts a line without a colon if it is a known field and one more word: a
+// missed Disallow is the worse error.
 func read(text string, line span) (r record, ok bool) {
 	r.written = line.trim(text)
 	if r.written.len() == 0 {
@@ -375,7 +367,6 @@ func read(text string, line span) (r record, ok bool) {
 	return r, !r.forgotten || r.field != unknown && !strings.ContainsAny(r.value.in(text), " \t")
 }
 
-// field is the name of a record.
 type field uint8
 
 const (
@@ -392,14 +383,13 @@ const (
 	license // Really Simple Licensing
 )
 
-// fieldNames are the names in their right spelling.
 var fieldNames = [...]string{"", "User-agent", "Allow", "Disallow", "Crawl-delay", "Request-rate", "Visit-time",
 	"Content-Usage", "Content-Signal", "Sitemap", "License"}
 
 func (f field) String() string { return fieldNames[f] }
 
-// spellings are the fields by their names in small letters, with the misspellings that are common in the wild (the ones
-// that google/robotstxt knows, and Crawldelay).
+// spellings are the fields by their names in lower case, with common misspellings (those of google/robotstxt, and
+// Crawldelay).
 var spellings = map[string]field{
 	"user-agent": userAgent, "useragent": userAgent, "user agent": userAgent,
 	"allow":    allow,
@@ -411,7 +401,7 @@ var spellings = map[string]field{
 	"sitemap": sitemap, "site-map": sitemap, "license": license,
 }
 
-// fieldOf recognises a field name in any case. It compares whole names: "Disallowed" is none.
+// fieldOf returns the field of a name in any case. It compares whole names: "Disallowed" is unknown.
 func fieldOf(name string) field {
 	var small [len("content-signal")]byte
 	if len(name) > len(small) {
@@ -425,10 +415,9 @@ func fieldOf(name string) field {
 	return spellings[string(small[:len(name)])]
 }
 
-// maxDelay is the longest delay that is told apart: whoever asks for more gets a year.
-const maxDelay = 365 * 24 * time.Hour
+const maxDelay = 365 * 24 * time.Hour // longer delays count as this
 
-// delay is a time that may not be given at all.
+// delay is a time that may be missing.
 type delay struct {
 	d  time.Duration
 	ok bool
@@ -445,7 +434,7 @@ func (a delay) or(b delay) delay {
 }
 
 // readDelay reads the value of a Crawl-delay: decimal digits, perhaps a point and more digits, then the end, white
-// space or a unit (s, m, h, d; seconds without one). Anything else, like "-5", "nan", "1/10" or ".5", is no delay.
+// space or a unit (s, m, h, d; seconds without one). Anything else, like "-5", "nan", "1/10" or ".5", is invalid.
 func readDelay(value string) delay {
 	d, rest, ok := readSeconds(value)
 	if !ok {
@@ -467,9 +456,8 @@ func readDelay(value string) delay {
 	return delay{}
 }
 
-// readRate reads the value of a Request-rate, "n/t" with a unit after t as in readDelay: n exchanges in each t. It
-// returns the delay t/n, rounded up. A time of day after it, which some files have, is passed over: the rate is kept
-// all day.
+// readRate reads the value of a Request-rate, "n/t" with a unit after t as in readDelay, as the delay t/n, rounded up.
+// A time of day after it, which some files have, is ignored.
 func readRate(value string) delay {
 	count, period, _ := strings.Cut(value, "/")
 	n, rest := leadingDigits(strings.Trim(count, " \t"))
@@ -512,7 +500,6 @@ func readSeconds(s string) (d time.Duration, rest string, ok bool) {
 	return min(d, maxDelay), rest, true
 }
 
-// scale returns d × n, at most maxDelay.
 func scale(d time.Duration, n uint64) time.Duration {
 	if hi, lo := bits.Mul64(uint64(d), n); hi == 0 && lo < uint64(maxDelay) {
 		return time.Duration(lo)
@@ -520,7 +507,7 @@ func scale(d time.Duration, n uint64) time.Duration {
 	return maxDelay
 }
 
-// leadingDigits reads the decimal number that s begins with, at most 1<<62; rest is s when there is none.
+// leadingDigits reads the decimal number at the start of s, at most 1<<62; rest is s without one.
 func leadingDigits(s string) (n uint64, rest string) {
 	for s != "" && '0' <= s[0] && s[0] <= '9' {
 		if n < 1<<58 {

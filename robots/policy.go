@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Policy is what a robots.txt says to one crawler. It is immutable and may be shared without a lock. Parse makes it.
+// Policy is a robots.txt as it binds one crawler. It is immutable and safe for concurrent use. Parse makes it.
 type Policy struct {
 	token    string
 	standard Standard
 	digest   [32]byte
 	named    bool     // a group names the token; otherwise those of "*" bind, if any
 	group    string   // the value of the first agent line of the groups that bind; empty when no group does
-	names    []string // of the groups that rules stand in
+	names    []string // of the groups of rules
 	rules    ruleset
 	wait     delay
 	rate     delay
@@ -29,10 +29,9 @@ type records struct {
 	sitemaps, licenses []string
 }
 
-// notes are those of a group.
 type notes struct{ visitTimes, usages, signals []string }
 
-// records returns them, none if there are none.
+// records returns p.more, empty for nil.
 func (p *Policy) records() records {
 	if p.more == nil {
 		return records{}
@@ -40,7 +39,7 @@ func (p *Policy) records() records {
 	return *p.more
 }
 
-// The memory that a policy and a rule take, about, beside the texts that they refer to.
+// The approximate memory of a policy and a rule, without their texts.
 const (
 	policySize = 480
 	ruleSize   = 32
@@ -48,16 +47,17 @@ const (
 
 const ownPath = "/robots.txt"
 
-// Match judges a target: path and query, octet for octet as they will stand on the request line.
+// Match judges a target: path and query, exactly as on the request line.
 //
 // The target "/robots.txt", in any equivalent spelling, is always allowed (RFC 9309 2.2.2: "the /robots.txt URI"; 1996
 // 3.2.2). With a query it is another URI, and the rules decide.
 func (p *Policy) Match(target string) (v Verdict) {
-	best, next, own := p.decide(target)
 	v.Allowed, v.Digest, v.Standard = true, p.digest, p.standard
-	switch {
-	case own:
+	if target = canonicalTarget(target, p.standard); target == ownPath {
 		v.Reason = RobotsItself
+		return v
+	}
+	switch best, next := p.rules.decide(target); {
 	case best != nil:
 		if v.Reason = AllowRule; !best.allow {
 			v.Reason, v.Allowed = DisallowRule, false
@@ -74,25 +74,14 @@ func (p *Policy) Match(target string) (v Verdict) {
 	return v
 }
 
-// decide returns the rule that decides and the one that would without it; own is true when the target is that of the
-// robots.txt itself, and no rule matters.
-func (p *Policy) decide(target string) (best, next *rule, own bool) {
-	target = canonicalTarget(target, p.standard)
-	if target == ownPath {
-		return nil, nil, true
-	}
-	best, next = p.rules.decide(target)
-	return best, next, false
-}
-
-// CrawlDelay returns the pause that the site asks for between two requests, at most a year; ok is false when it asks
-// for none. The longest of several values counts; a crawler that is named in a group without one gets that of "*".
+// CrawlDelay returns the delay between two requests that the site requests, at most a year; ok is false without one.
+// The longest of several values counts; a crawler that is named in a group without one gets that of "*".
 func (p *Policy) CrawlDelay() (d time.Duration, ok bool) { return p.wait.d, p.wait.ok }
 
-// RequestRate returns the pause that follows from Request-rate, chosen like CrawlDelay.
+// RequestRate returns the delay that follows from Request-rate, chosen like CrawlDelay.
 func (p *Policy) RequestRate() (d time.Duration, ok bool) { return p.rate.d, p.rate.ok }
 
-// AskedDelay returns the pause that a site asks for, by Crawl-delay or Request-rate; the longer of the two.
+// AskedDelay returns the longer of CrawlDelay and RequestRate.
 func (p *Policy) AskedDelay() (d time.Duration, ok bool) {
 	return max(p.wait.d, p.rate.d), p.wait.ok || p.rate.ok
 }
@@ -100,8 +89,8 @@ func (p *Policy) AskedDelay() (d time.Duration, ok bool) {
 // Sitemaps returns the values of the Sitemap records as written, in order, each once.
 func (p *Policy) Sitemaps() []string { return each(p.records().sitemaps) }
 
-// ResolveSitemaps returns the sitemaps as absolute URLs, each once. Relative ones are resolved against base,
-// the URL of the robots.txt; what is no http or https URL is left out.
+// ResolveSitemaps returns the sitemaps as absolute http and https URLs, each once, relative ones resolved against base,
+// the URL of the robots.txt. Others are left out.
 func (p *Policy) ResolveSitemaps(base string) []string {
 	b, err := url.Parse(base)
 	if err != nil {
@@ -118,7 +107,6 @@ func (p *Policy) ResolveSitemaps(base string) []string {
 	return each(out)
 }
 
-// each returns a copy of s without repetitions.
 func each(s []string) []string {
 	seen := make(map[string]bool, len(s))
 	var out []string
@@ -135,7 +123,7 @@ func each(s []string) []string {
 func (p *Policy) VisitTimes() []string { return slices.Clone(p.records().visitTimes) }
 
 // ContentUsage returns the values of the Content-Usage records of the groups that bind, as written, in order
-// (draft-ietf-aipref-attach). They say what may be done with what is fetched, and change no verdict.
+// (draft-ietf-aipref-attach). They restrict the use of fetched content, and change no verdict.
 func (p *Policy) ContentUsage() []string { return slices.Clone(p.records().usages) }
 
 // ContentSignals returns the values of the Content-Signal records of the groups that bind, as written, in order. They
@@ -151,7 +139,7 @@ func (p *Policy) Named() bool { return p.named }
 // Standard returns the standard that the policy was read by.
 func (p *Policy) Standard() Standard { return p.standard }
 
-// Size returns about how many octets of memory the policy holds, for caches that are bounded in octets.
+// Size returns the approximate memory of the policy in bytes, for bounded caches.
 func (p *Policy) Size() int {
 	more := p.records()
 	values := len(p.names) + len(more.sitemaps) + len(more.licenses) + len(more.visitTimes) + len(more.usages) +
@@ -159,8 +147,8 @@ func (p *Policy) Size() int {
 	return policySize + len(p.rules.text) + (len(p.rules.plain)+len(p.rules.wild))*ruleSize + values*16
 }
 
-// String returns the policy as a robots.txt that says the same to the same crawler, by the same standard, and nothing
-// else: one group, its rules in canonical spelling and in the order of the file, then the other records.
+// String returns the policy as an equivalent robots.txt for the same crawler and standard: one group, its rules in
+// canonical spelling and in the order of the file, then the other records.
 func (p *Policy) String() string {
 	var b strings.Builder
 	put := func(key string, values ...string) {
@@ -174,12 +162,16 @@ func (p *Policy) String() string {
 		put("user-agent", "*")
 	}
 	if p.group != "" && p.rules.empty() && p.standard.inRecords() {
-		put("disallow", "") // without a rule it would be no record
+		put("disallow", "") // a record needs a rule
 	}
 	rules := slices.Concat(p.rules.plain, p.rules.wild)
 	slices.SortFunc(rules, func(a, b rule) int { return int(a.line - b.line) })
 	for _, r := range rules {
-		put(r.key(), r.pattern.in(p.rules.text))
+		key := "disallow"
+		if r.allow {
+			key = "allow"
+		}
+		put(key, r.pattern.in(p.rules.text))
 	}
 	if p.wait.ok {
 		put("crawl-delay", seconds(p.wait.d))
@@ -195,15 +187,7 @@ func (p *Policy) String() string {
 	return b.String()
 }
 
-// key returns the field of the rule.
-func (r rule) key() string {
-	if r.allow {
-		return "allow"
-	}
-	return "disallow"
-}
-
-// seconds writes d in seconds, as exactly as it is.
+// seconds formats d in seconds, exactly.
 func seconds(d time.Duration) string {
 	s := strconv.FormatInt(int64(d/time.Second), 10)
 	if f := d % time.Second; f > 0 {
@@ -213,11 +197,11 @@ func seconds(d time.Duration) string {
 	return s
 }
 
-// Rulebook judges by every document and for every product token that binds a crawler. It is immutable.
+// Rulebook judges by all documents and product tokens that bind a crawler. It is immutable.
 type Rulebook struct{ policies []*Policy }
 
-// Parse reads a body for each token by the standard of the terms and, when they are strict and it is another, by RFC
-// 9309 first. Without a token the groups of "*" bind.
+// Parse reads a body for each token by the standard of the terms; strict terms of another standard also read it by RFC
+// 9309, first. Without a token the groups of "*" bind.
 func (t Terms) Parse(body []byte, tokens ...string) *Rulebook {
 	standards := []Standard{t.Standard}
 	if t.Strict && t.Standard != RFC9309 {
@@ -235,7 +219,7 @@ func (t Terms) Parse(body []byte, tokens ...string) *Rulebook {
 	return b
 }
 
-// Match judges a target, as Policy.Match does. The verdict is the first refusal, or else that for the first token.
+// Match judges a target, as Policy.Match does. It returns the first refusal, or else the verdict for the first token.
 func (b *Rulebook) Match(target string) Verdict {
 	first := b.policies[0].Match(target)
 	if !first.Allowed {
@@ -249,16 +233,15 @@ func (b *Rulebook) Match(target string) Verdict {
 	return first
 }
 
-// Policies returns the policies that the rulebook consists of: by each document in turn, for each token in turn. The
-// slice is the rulebook's own.
+// Policies returns the rulebook's policies: by each document in turn, for each token in turn. Do not change the slice.
 func (b *Rulebook) Policies() []*Policy { return b.policies }
 
-// CrawlDelay returns the longest of the policies' delays; ok is false when none has one.
+// CrawlDelay returns the longest of the policies' delays; ok is false without one.
 func (b *Rulebook) CrawlDelay() (d time.Duration, ok bool) {
 	return b.longest(func(p *Policy) delay { return p.wait })
 }
 
-// RequestRate returns the longest of the pauses that follow from the policies' Request-rates.
+// RequestRate returns the longest of the delays that follow from the policies' Request-rates.
 func (b *Rulebook) RequestRate() (d time.Duration, ok bool) {
 	return b.longest(func(p *Policy) delay { return p.rate })
 }
@@ -271,7 +254,7 @@ func (b *Rulebook) longest(of func(*Policy) delay) (time.Duration, bool) {
 	return all.d, all.ok
 }
 
-// Size returns about how many octets of memory the rulebook holds, for caches that are bounded in octets.
+// Size returns the approximate memory of the rulebook in bytes, for bounded caches.
 func (b *Rulebook) Size() (n int) {
 	for _, p := range b.policies {
 		n += p.Size()
@@ -279,20 +262,19 @@ func (b *Rulebook) Size() (n int) {
 	return n
 }
 
-// Verdict is the answer to whether a target may be fetched, and why. It says enough for anyone who holds the file
-// to check it.
+// Verdict is whether a target may be fetched, and why, with enough detail to check it against the file.
 type Verdict struct {
 	Allowed  bool
 	Reason   Reason
-	Line     int      // of the deciding rule in the file, from 1; 0 when no rule decided
+	Line     int      // of the deciding rule, from 1; 0 when no rule decided
 	Rule     string   // the deciding rule as written, e.g. "Disallow: /private/"; empty when no rule decided
-	Group    string   // the value of the user-agent line whose group decided, as written; empty when no group is concerned
+	Group    string   // the value of the user-agent line whose group decided, as written; empty without one
 	RunnerUp string   // the next best matching rule as written; empty when there is none
 	Digest   [32]byte // SHA-256 of the file; zero when there is none
 	Standard Standard
 }
 
-// Reason says in stable words what decided. The words stand in ledger and reports.
+// Reason is what decided, in stable words for ledger and reports.
 type Reason string
 
 // The reasons.
@@ -303,23 +285,23 @@ const (
 	AllowRule    Reason = "allow rule"        // the most specific match is an Allow
 	DisallowRule Reason = "disallow rule"     // the most specific match is a Disallow
 	RobotsItself Reason = "robots.txt itself" // always allowed (2.2.2)
-	Unavailable  Reason = "unavailable"       // the server says that there is no robots.txt for us: allowed (2.3.1.3)
-	Unreachable  Reason = "unreachable"       // robots.txt could not be had: disallowed (2.3.1.4)
-	Restricted   Reason = "restricted"        // robots.txt is forbidden, and so is all else (1996 3.1)
+	Unavailable  Reason = "unavailable"       // the server reports no robots.txt for the crawler: allowed (2.3.1.3)
+	Unreachable  Reason = "unreachable"       // robots.txt cannot be fetched: disallowed (2.3.1.4)
+	Restricted   Reason = "restricted"        // access to robots.txt is forbidden, and so to all else (1996 3.1)
 )
 
-// Explanation is all that a policy has to say about a target: the verdict, and how it came about.
+// Explanation is a verdict with its derivation.
 type Explanation struct {
 	Verdict Verdict
 	Token   string // the product token that the policy was read for
 	Named   bool   // a group names that token; otherwise those of "*" bind, if there are any
 	Group   string // the value of the first user-agent line of the groups that bind; empty when none does
-	Target  string // the target in the spelling that rules are compared with
-	Rules   int    // how many rules bind, repetitions left out
+	Target  string // in the spelling that rules are compared with
+	Rules   int    // number of rules that bind, without repetitions
 
-	// Candidates are the rules that match, the one that decides first, then each by what would decide without those
-	// before it: by length under RFC 9309 (2.2.2), by their place in the file under the older standards. There are none
-	// when the target is that of the robots.txt itself.
+	// Candidates are the matching rules, the deciding one first, each before the one that would decide without it: by
+	// length under RFC 9309 (2.2.2), by place in the file under the older standards. There are none for the robots.txt
+	// itself.
 	Candidates []Candidate
 }
 
@@ -327,14 +309,13 @@ type Explanation struct {
 type Candidate struct {
 	Line    int
 	Rule    string // as written
-	Group   string // the value of the user-agent line of its group, as written
+	Group   string // the value of its group's user-agent line, as written
 	Pattern string // in the spelling that is compared with targets
-	Length  int    // octets of Pattern, "*" and "$" counted: the most specific match is the one with the most (2.2.2)
+	Length  int    // bytes of Pattern, "*" and "$" counted: the longest match decides (2.2.2)
 	Allow   bool
 }
 
-// Explain judges a target as Match does and tells everything that spoke for or against. It costs more than Match: it is
-// for people.
+// Explain judges a target as Match does and returns all matching rules. It costs more than Match: it is for people.
 func (p *Policy) Explain(target string) Explanation {
 	e := Explanation{
 		Verdict: p.Match(target), Token: p.token, Named: p.named, Group: p.group,
@@ -352,7 +333,7 @@ func (p *Policy) Explain(target string) Explanation {
 	return e
 }
 
-// matching returns all rules that match a canonical target, the one that decides first.
+// matching returns all rules that match a canonical target, the deciding one first.
 func (s *ruleset) matching(target string) []*rule {
 	var all []*rule
 	for i := s.longest(target); i >= 0; i = int(s.plain[i].parent) {
@@ -372,7 +353,7 @@ func (s *ruleset) matching(target string) []*rule {
 	return all
 }
 
-// Explain has each policy of the rulebook explain itself, in the order of Policies.
+// Explain returns the explanation of each policy, in the order of Policies.
 func (b *Rulebook) Explain(target string) []Explanation {
 	all := make([]Explanation, len(b.policies))
 	for i, p := range b.policies {

@@ -14,15 +14,14 @@ type rule struct {
 	pattern span // canonical
 	line    int32
 	group   int32 // index of its group's name
-	parent  int32 // among plain rules: the next best of those that match whatever this one matches; -1 for none
+	parent  int32 // among plain rules: the next best of those that match all that this one matches; -1 for none
 	allow   bool
 }
 
-// outranks reports whether a decides when both match.
 func outranks(a, b *rule) bool { return byRank(*a, *b) < 0 }
 
-// byRank puts first the rule with more octets, then the Allow (RFC 9309 2.2.2), then the first in the file, which
-// changes no answer but says which line is named.
+// byRank puts first the rule with more bytes, then the Allow (RFC 9309 2.2.2), then the first in the file, which only
+// affects the line that is named.
 func byRank(a, b rule) int {
 	return cmp.Or(cmp.Compare(b.pattern.len(), a.pattern.len()), cmp.Compare(b.access(), a.access()),
 		cmp.Compare(a.line, b.line))
@@ -35,23 +34,22 @@ func (r rule) access() int {
 	return 0
 }
 
-// ruleset answers which rule decides about a target.
+// ruleset finds the rule that decides about a target.
 //
 // Plain rules, which match by prefix, are sorted by pattern. All plain rules that match a target are prefixes of one
-// another, and they lie on the chain of parents of the last rule that does not sort after the target: so one search
-// and a walk over links find them, however many rules there are.
+// another, and they are on the chain of parents of the last rule that does not sort after the target: one search and a
+// walk over links find them. By RFC 9309 the longest on the chain decides; by the older standards the first in the file
+// does.
 //
-// By RFC 9309 the longest on the chain decides; by the older standards the first in the file does.
-//
-// Rules with "*" or "$" are sorted by rank and tried one after the other, until no rule left could be even second.
+// Rules with "*" or "$" are sorted by rank and tried one after the other, until no remaining rule could be even second.
 type ruleset struct {
-	text    string // the spans of the rules are parts of it
+	text    string // for the spans of the rules
 	plain   []rule
 	wild    []rule
-	inOrder bool // the first in the file decides, and no octet is special
+	inOrder bool // the first in the file decides, and no byte is special
 }
 
-// newRuleset takes the rules over.
+// newRuleset takes over rules.
 func newRuleset(text string, rules []rule, standard Standard) ruleset {
 	s := ruleset{text: text, plain: rules, inOrder: standard.inRecords()}
 	if !s.inOrder {
@@ -74,10 +72,8 @@ func newRuleset(text string, rules []rule, standard Standard) ruleset {
 	return s
 }
 
-// empty reports whether there are no rules.
 func (s *ruleset) empty() bool { return len(s.plain)+len(s.wild) == 0 }
 
-// link sets the parents of the sorted plain rules.
 func (s *ruleset) link() {
 	for i := range s.plain {
 		r := &s.plain[i]
@@ -133,9 +129,9 @@ func isWild(pattern string) bool {
 	return strings.IndexByte(pattern, '*') >= 0 || strings.HasSuffix(pattern, "$")
 }
 
-// matches reports whether a canonical pattern with "*" or a final "$" matches a canonical target (RFC 9309 2.2.3).
-// The text before the first "*" must stand at the start, each later piece is taken where it first occurs, and the last
-// piece before "$" must stand at the end. Nothing is ever tried twice, so that the time is linear in the lengths.
+// matches reports whether a canonical pattern with "*" or a final "$" matches a canonical target (RFC 9309 2.2.3). The
+// text before the first "*" must start the target, each later piece is taken where it first occurs, and the last piece
+// before "$" must end the target. Nothing is tried twice, so the time is linear.
 func matches(pattern, target string) bool {
 	ends := pattern[len(pattern)-1] == '$'
 	if ends {
@@ -172,7 +168,7 @@ func (s *ruleset) longest(target string) int {
 	if i < 0 {
 		return -1
 	}
-	// Parents are prefixes of i, so that a parent matches if it is no longer than what i shares with the target.
+	// Parents are prefixes of i: a parent matches if it is no longer than the common prefix with the target.
 	pattern, shared := s.pattern(i), 0
 	for shared < min(len(pattern), len(target)) && pattern[shared] == target[shared] {
 		shared++
@@ -185,8 +181,8 @@ func (s *ruleset) longest(target string) int {
 
 func (s *ruleset) pattern(i int) string { return s.plain[i].pattern.in(s.text) }
 
-// sortRules puts rules into the order of their patterns, the Disallow before the Allow of the same one, and removes
-// repetitions, of which the first in the file stays (RFC 9309 2.2.2 permits it).
+// sortRules sorts rules by their patterns, the Disallow before the Allow of the same one, and removes repetitions
+// except the first in the file (RFC 9309 2.2.2 permits it).
 func sortRules(text string, rules []rule) []rule {
 	slices.SortFunc(rules, func(a, b rule) int {
 		if order := strings.Compare(a.pattern.in(text), b.pattern.in(text)); order != 0 {

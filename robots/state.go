@@ -8,28 +8,26 @@ import (
 	"time"
 )
 
-// State is what is kept of an authority's robots policy between its turns. It is a value: Next makes a new one, it
-// can be compared with ==, and AppendBinary and UnmarshalBinary carry it through storage. The zero State is that of
-// an authority of which nothing is known.
+// State is the robots policy of an authority between its turns. It is a value: Next makes a new one, it can be compared
+// with ==, and AppendBinary and UnmarshalBinary store it. In the zero State nothing is known.
 //
 // Times are kept to the microsecond.
 type State struct {
 	kind kind
 
-	// The answer that made kind what it is.
+	// The answer that determines kind.
 	fetched int64 // when it came or was last confirmed; microseconds since 1970, 0 for never; so all times here
 	expires int64
 	final   string // the URL that gave it
 	flags   Flags
 
-	// The last robots.txt that was had. It outlives an outage, so that it can be confirmed by a 304, but not an answer
-	// that there is none.
+	// The last robots.txt. It outlives an outage, so that a 304 can confirm it, but not an answer that there is none.
 	hasBody  bool
 	digest   [32]byte
 	etag     string
 	modified string
 
-	// The last fetch, and the run of failures that it may belong to.
+	// The last fetch, and its run of failures.
 	tried        int64
 	status       int
 	failure      string
@@ -40,36 +38,36 @@ type State struct {
 	chain chain
 }
 
-// kind says what decides about the URLs of an authority. The numbers are stable on disk.
+// kind is what decides about the URLs of an authority. The numbers are stable on disk.
 type kind uint8
 
 const (
 	unfetched   kind = 0
-	ruled       kind = 1 // the body does
-	unavailable kind = 2 // there is none: all is allowed (RFC 9309 2.3.1.3)
-	unreachable kind = 3 // it cannot be had: nothing is allowed (2.3.1.4)
+	ruled       kind = 1 // the body
+	unavailable kind = 2 // there is no robots.txt: all is allowed (RFC 9309 2.3.1.3)
+	unreachable kind = 3 // it cannot be fetched: nothing is allowed (2.3.1.4)
 	restricted  kind = 4 // it is forbidden, and so is all else (1996 3.1)
 	kinds            = 5
 )
 
-// chain is a run of redirects that is being followed, a hop per turn. The zero chain is none.
+// chain is a run of redirects that is being followed, a hop per turn. The zero chain is empty.
 type chain struct {
 	hops  int                 // redirects followed
 	next  string              // the URL that is due
-	since int64               // when the last redirect came
-	seen  [maxHops + 1]uint64 // digests of the URLs asked so far, seen[hops] that of next
+	since int64               // time of the last redirect
+	seen  [maxHops + 1]uint64 // digests of the URLs requested so far, seen[hops] that of next
 	down  bool                // from https to http at some hop
 }
 
-// Flags tell people what was odd about a robots.txt. They change no verdict. The numbers are stable on disk.
+// Flags are oddities of a robots.txt, for people. They change no verdict. The numbers are stable on disk.
 type Flags uint8
 
 // The flags.
 const (
-	HTML       Flags = 1 << iota // it was served as HTML, or looks like it
-	Truncated                    // it is longer than MaxBody
-	BOM                          // it begins with a byte order mark
-	Binary                       // it looks like no text at all
+	HTML       Flags = 1 << iota // served as HTML, or looks like it
+	Truncated                    // longer than MaxBody
+	BOM                          // begins with a byte order mark
+	Binary                       // does not look like text
 	Downgraded                   // a redirect led from https to http
 	flagsEnd
 )
@@ -85,8 +83,8 @@ func (f Flags) String() string {
 	return strings.Join(names, " ")
 }
 
-// Body returns the SHA-256 of the body that decides, which must be kept for as long as the State is; ok is false
-// when none does.
+// Body returns the SHA-256 of the body that decides, which must be kept as long as the State; ok is false when none
+// does.
 func (s State) Body() (digest [32]byte, ok bool) {
 	if s.kind != ruled {
 		return [32]byte{}, false
@@ -108,39 +106,39 @@ func (s State) Verdict() (v Verdict, ok bool) {
 	return Verdict{}, false
 }
 
-// Fetched returns when the answer that decides came or was last confirmed, or was given up for lost
-// (Terms.After30Days); zero when there was none.
+// Fetched returns when the answer that decides came or was last confirmed, or was given up (Terms.After30Days); zero
+// without one.
 func (s State) Fetched() time.Time { return instant(s.fetched) }
 
-// Expires returns when that answer may no longer be used.
+// Expires returns when that answer expires.
 func (s State) Expires() time.Time { return instant(s.expires) }
 
-// Flags returns what was odd about the body that decides.
+// Flags returns the oddities of the body that decides.
 func (s State) Flags() Flags { return s.flags }
 
-// FinalURL returns the URL that gave the answer, at the end of all redirects; empty when there was none.
+// FinalURL returns the URL that gave the answer, after all redirects; empty without one.
 func (s State) FinalURL() string { return s.final }
 
-// Hops returns how many redirects have been followed in the fetch that is under way; 0 when none is.
+// Hops returns the number of redirects followed in the current fetch; 0 when there is none.
 func (s State) Hops() int { return s.chain.hops }
 
-// Passed reports whether the redirects that are being followed have led to a URL, be that the one that is due.
+// Passed reports whether the redirects of the current fetch have led to a URL, including the one that is due.
 func (s State) Passed(url string) bool { return slices.Contains(s.chain.asked(), hash(url)) }
 
-// Status returns the HTTP status that the last exchange brought; 0 for none.
+// Status returns the HTTP status of the last exchange; 0 for none.
 func (s State) Status() int { return s.status }
 
 // Failure returns why the last fetch failed; empty when it did not.
 func (s State) Failure() string { return s.failure }
 
-// Failures returns how many fetches have failed in a row.
+// Failures returns the number of failed fetches in a row.
 func (s State) Failures() int { return s.failures }
 
-// FirstFailure returns when the unbroken run of failures began, zero when there is none: RFC 9309 2.3.1.4 sees a
-// robots.txt in another light when it has been undefined for long.
+// FirstFailure returns when the unbroken run of failures began, zero when there is none: RFC 9309 2.3.1.4 permits other
+// rules after a long outage.
 func (s State) FirstFailure() time.Time { return instant(s.firstFailure) }
 
-// Retry returns when a fetch may be tried again after a failure; zero when none has failed.
+// Retry returns when a fetch may be retried after a failure; zero when none has failed.
 func (s State) Retry() time.Time { return instant(s.retry) }
 
 func instant(micros int64) time.Time {
@@ -150,13 +148,11 @@ func instant(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// MaxState is the length in octets that an encoded State never exceeds.
-const MaxState = 8 << 10
+const MaxState = 8 << 10 // bytes that an encoded State never exceeds
 
-// stateVersion is the first octet of an encoded State.
-const stateVersion = 1
+const stateVersion = 1 // first byte of an encoded State
 
-// AppendBinary appends s in the form that UnmarshalBinary reads, at most MaxState octets. The error is always nil.
+// AppendBinary appends the encoding of s, at most MaxState bytes. The error is always nil.
 func (s State) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, stateVersion, byte(s.kind), byte(s.flags), bit(s.hasBody)|bit(s.chain.down)<<1)
 	for _, v := range s.times() {
@@ -178,7 +174,7 @@ func (s State) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary reads what AppendBinary wrote. No octets at all give the zero State. On an error s is unchanged.
+// UnmarshalBinary decodes s. No bytes give the zero State. On an error s is unchanged.
 func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		*s = State{}
@@ -219,7 +215,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// times, counts and texts list the fields that are encoded alike, in the order of the format.
+// times, counts and texts list the fields of each encoding, in the order of the format.
 func (s *State) times() [6]*int64 {
 	return [...]*int64{&s.fetched, &s.expires, &s.tried, &s.firstFailure, &s.retry, &s.chain.since}
 }
@@ -230,7 +226,7 @@ func (s *State) texts() [5]*string {
 	return [...]*string{&s.final, &s.etag, &s.modified, &s.failure, &s.chain.next}
 }
 
-// asked returns the part of seen that is in use.
+// asked returns the used part of seen.
 func (c *chain) asked() []uint64 {
 	if c.hops == 0 {
 		return nil
@@ -238,7 +234,7 @@ func (c *chain) asked() []uint64 {
 	return c.seen[:c.hops+1]
 }
 
-// sound reports whether s could have been made by Next.
+// sound reports whether Next could have made s.
 func (s *State) sound() bool {
 	return s.kind < kinds && s.flags < flagsEnd &&
 		(s.kind != ruled || s.hasBody) &&
@@ -254,7 +250,7 @@ func bit(b bool) byte {
 	return 0
 }
 
-// decoder takes a State apart. After the first thing that is not there, bad is set and all else is zero.
+// decoder decodes a State. After the first failure, bad is set and all else is zero.
 type decoder struct {
 	b   []byte
 	bad bool

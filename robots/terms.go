@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Terms say by which document, and with which of its liberties, a policy lives. The zero Terms are RFC 9309 with the
-// defaults of package robots. They can be compared with ==.
+// Terms select a document, and its liberties, for a policy. The zero Terms are RFC 9309 with the defaults of package
+// robots. They can be compared with ==.
 //
-// A State belongs to its terms: other terms take effect with the next fetch, except that no answer is ever used for
-// longer than the terms of the moment permit.
+// Other terms take effect with the next fetch of a State, except that the lifetime of an answer changes at once.
 type Terms struct {
 	Standard Standard
 
-	// Strict makes an older standard add refusals alone: a fetch has the sterner of the two outcomes, that of these terms
-	// and that of the zero Terms, a life is the shorter, and a Rulebook judges by both documents. It is how to crawl by
-	// an older standard, or with options, and break none of RFC 9309's rules.
+	// Strict makes an older standard only add refusals: a fetch has the sterner of the two outcomes, that of these
+	// terms and that of the zero Terms, a life is the shorter, and a Rulebook judges by both documents. So a crawl by
+	// an older standard, or with options, breaks none of RFC 9309's rules.
 	Strict bool
 
-	RedirectOverflow Choice // a redirect too many; Default: RFC9309 Allow (2.3.1.2), the others Deny
+	RedirectOverflow Choice // too many redirects; Default: RFC9309 Allow (2.3.1.2), the others Deny
 	Forbidden        Choice // status 401 and 403; Default: Draft1996 Deny (3.1), the others Allow (RFC 9309 2.3.1.3)
 	TooMany          Choice // status 429, 408, 425; Default: Deny. By the letter of RFC 9309 2.3.1.3 it is Allow
 	StaleIfError     Choice // rules that expired in an outage; Default: Deny; UseStale keeps them for 30 days (2.4)
 	After30Days      Choice // an outage of 30 days; Default: Deny; Allow or UseStale, if there are rules (2.3.1.4)
 }
 
-// Choice is what an option of Terms says. The zero Choice is Default, and so is one that an option has no use for.
+// Choice is the value of an option of Terms. The zero Choice is Default, and an option treats an unsuitable one as
+// Default.
 type Choice uint8
 
 // The choices.
 const (
-	Default  Choice = iota // what the standard says, or what package robots says where it leaves the choice
+	Default  Choice = iota // by the standard, or by package robots where it leaves the choice
 	Allow                  // everything is allowed
 	Deny                   // nothing is allowed
-	UseStale               // the last rules that were had stay in use
+	UseStale               // the last known rules stay in use
 )
 
 // String returns the choice's name: default, allow, deny or stale.
@@ -47,10 +47,8 @@ func (c Choice) String() string {
 
 var choiceNames = [...]string{"default", "allow", "deny", "stale"}
 
-// outage is how long a robots.txt must have been undefined for RFC 9309 2.3.1.4 to see it in another light.
-const outage = 30 * 24 * time.Hour
+const outage = 30 * 24 * time.Hour // after which RFC 9309 2.3.1.4 permits other rules
 
-// withDefaults returns the terms with each Default replaced.
 func (t Terms) withDefaults() Terms {
 	old := t.Standard.inRecords()
 	t.RedirectOverflow = choose(t.RedirectOverflow, old, Allow, Deny)
@@ -66,7 +64,7 @@ func (t Terms) withDefaults() Terms {
 	return t
 }
 
-// choose returns c if it is one of the two, or else deny where that is the default, and permit where it is not.
+// choose returns c if it is one of the two, or else the default.
 func choose(c Choice, denies bool, permit, deny Choice) Choice {
 	switch {
 	case c == permit || c == deny:
@@ -77,8 +75,8 @@ func choose(c Choice, denies bool, permit, deny Choice) Choice {
 	return permit
 }
 
-// maxLife returns how long an answer may be used: a day (RFC 9309 2.4), or a week (1996 3.4). The 1994 document is
-// silent, and has the day.
+// maxLife returns how long an answer may be used: a day (RFC 9309 2.4), or a week (1996 3.4). The 1994 document sets no
+// limit, and has the day.
 func (t Terms) maxLife() time.Duration {
 	if t.Standard == Draft1996 && !t.Strict {
 		return 7 * maxLife
@@ -86,8 +84,8 @@ func (t Terms) maxLife() time.Duration {
 	return maxLife
 }
 
-// maxHops returns how many redirects in a row are followed. RFC 9309 2.3.1.2 asks for five at least; 1996 3.1 for as
-// many as it takes, which must end somewhere.
+// maxHops returns how many redirects in a row are followed. RFC 9309 2.3.1.2 requires at least five; 1996 3.1 any
+// number, which must be bounded.
 func (t Terms) maxHops() int {
 	if t.Standard == Draft1996 {
 		return maxHops
@@ -95,11 +93,11 @@ func (t Terms) maxHops() int {
 	return 5
 }
 
-// MaxBody is how many octets of a decoded body are parsed: 500 KiB, the least that RFC 9309 2.5 permits as a limit.
+// MaxBody is how many bytes of a decoded body are parsed: 500 KiB, the lowest limit that RFC 9309 2.5 permits.
 const MaxBody = 500 * 1024
 
-// Standard selects the document by which a robots.txt is read. The zero Standard is RFC9309, and any value that is
-// not one of the constants is read as that.
+// Standard selects the document by which a robots.txt is read. The zero Standard is RFC9309, and unknown values count
+// as that.
 type Standard uint8
 
 // The standards. The numbers are stable on disk.
@@ -112,7 +110,7 @@ const (
 // Standards returns all standards, the newest first.
 func Standards() []Standard { return []Standard{RFC9309, Draft1996, Std1994} }
 
-// String returns the name that configuration, ledger and reports use.
+// String returns the name in configuration, ledger and reports.
 func (s Standard) String() string {
 	switch s {
 	case RFC9309:
@@ -125,7 +123,7 @@ func (s Standard) String() string {
 	return fmt.Sprintf("standard %d", uint8(s))
 }
 
-// ParseStandard returns the standard of that name, as String gives it.
+// ParseStandard returns the standard of a name as in String.
 func ParseStandard(name string) (Standard, error) {
 	var names []string
 	for _, s := range Standards() {
@@ -137,14 +135,14 @@ func ParseStandard(name string) (Standard, error) {
 	return RFC9309, fmt.Errorf("robots: no standard %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// inRecords reports whether blank lines divide the file into records of which one binds, as before RFC 9309, and no
-// octet of a path is special.
+// inRecords reports whether blank lines divide the file into records, one of which binds, as before RFC 9309, and no
+// byte of a path is special.
 func (s Standard) inRecords() bool { return s == Draft1996 || s == Std1994 }
 
-// Options say for whom, and by which standard, a robots.txt is read.
+// Options select the crawler and the standard for a robots.txt.
 type Options struct {
-	// Token is the crawler's product token (RFC 9309 2.2.1). One that ValidToken refuses names no group, so that
-	// only the groups of "*" bind.
+	// Token is the crawler's product token (RFC 9309 2.2.1). An invalid one names no group, so that only the groups of
+	// "*" bind.
 	Token    string
 	Standard Standard
 }
@@ -160,8 +158,8 @@ func ValidToken(token string) error {
 	return nil
 }
 
-// leadingToken returns the product token that a user-agent line's value begins with. The rest, a version or
-// a comment ("Name/2.1", "Name 2.1", "Name*"), is not in the grammar and is read past.
+// leadingToken returns the product token at the start of a user-agent line's value. The rest, a version or a comment
+// ("Name/2.1", "Name 2.1", "Name*"), is not in the grammar and is ignored.
 func leadingToken(value string) string {
 	for i := 0; i < len(value); i++ {
 		if octets[value[i]]&inToken == 0 {

@@ -11,9 +11,8 @@ import (
 
 const byteOrderMark = "\xEF\xBB\xBF"
 
-// textOf returns what is read of a body: UTF-8, or what ought to be, without what lies beyond MaxBody. RFC 9309 2.3
-// asks for UTF-8; a file in UTF-16 is read as well, for otherwise every line of it would be none, and all would be
-// allowed.
+// textOf returns the text of a body without the part beyond MaxBody. RFC 9309 2.3 requires UTF-8; UTF-16 is also read,
+// for otherwise no line of it would count, and all would be allowed.
 func textOf(body []byte) string {
 	order := utf16Order(body)
 	if order == nil {
@@ -37,7 +36,7 @@ func textOf(body []byte) string {
 	return string(bytes.TrimPrefix(text, []byte(byteOrderMark)))
 }
 
-// utf16Order tells a body in UTF-16 by its byte order mark or, without one, by its first two characters being ASCII;
+// utf16Order detects a body in UTF-16 by its byte order mark or, without one, by its first two characters being ASCII;
 // nil for any other.
 func utf16Order(body []byte) binary.ByteOrder {
 	if len(body) < 4 {
@@ -53,8 +52,8 @@ func utf16Order(body []byte) binary.ByteOrder {
 	return nil
 }
 
-// cut returns body without what lies beyond limit. A line that the limit divides is dropped whole: half a rule is
-// another rule, and "Disallow: /" may be all that is left of "Disallow: /tmp/". A line whose end follows the limit is whole.
+// cut returns body up to limit. A line that the limit divides is dropped whole: "Disallow: /" may be the rest of
+// "Disallow: /tmp/". A line whose end follows the limit is whole.
 func cut(body []byte, limit int) []byte {
 	if len(body) <= limit {
 		return body
@@ -65,7 +64,6 @@ func cut(body []byte, limit int) []byte {
 	return body[:bytes.LastIndexAny(body[:limit], "\r\n")+1]
 }
 
-// span is a part of a text, which is at most a few times MaxBody long.
 type span struct{ from, to uint32 }
 
 func (s span) in(text string) string { return text[s.from:s.to] }
@@ -73,7 +71,7 @@ func (s span) in(text string) string { return text[s.from:s.to] }
 func (s span) len() int { return int(s.to - s.from) }
 
 // trim returns s without the white space at both ends: that of RFC 9309 2.2 (WS: space and tab), and the spaces of
-// Unicode, which come with text that was copied from a page and which no path was meant to begin or end with.
+// Unicode, which come with text copied from a page and never belong to a path.
 func (s span) trim(text string) span {
 	for s.from < s.to {
 		n := blankAtStart(s.in(text))
@@ -94,7 +92,7 @@ func (s span) trim(text string) span {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// blankAtStart returns how many octets the space is long that s, which is not empty, begins with; 0 for none.
+// blankAtStart returns the length of the space at the start of s, which is not empty; 0 for none.
 func blankAtStart(s string) uint32 {
 	if s[0] < utf8.RuneSelf {
 		if isBlank(s[0]) {
@@ -125,17 +123,16 @@ func widthOfSpace(r rune, n int, octet byte) uint32 {
 	return 0
 }
 
-// The classes of octets. The letters of RFC 3986 2.2 and 2.3.
+// Classes of bytes, by RFC 3986 2.2 and 2.3.
 const (
 	inToken     = 1 << iota // product token, RFC 9309 2.2.1
 	unreserved              // RFC 3986 2.3
-	stands                  // stands in a canonical target as it is: unreserved, or reserved but none of "*", "$", "#"
+	stands                  // unchanged in a canonical target: unreserved, or reserved except "*", "$", "#"
 	control                 // not in the grammar of RFC 9309 2.2: below space, and not a tab
-	plain1996               // stands in the spelling of the 1996 draft as it is: as stands, "*" and "$" too
-	decoded1996             // stands there even if it was escaped: as plain1996, but not "/"
+	plain1996               // unchanged in the spelling of the 1996 draft, also "*" and "$"
+	decoded1996             // unchanged there even if it was escaped, except "/"
 )
 
-// octets classifies each octet by the constants above.
 var octets = octetClasses()
 
 func octetClasses() (t [256]uint8) {
@@ -158,16 +155,16 @@ func octetClasses() (t [256]uint8) {
 	return t
 }
 
-// spelling says how octets are written where they are compared, so that octets that mean the same are written the same.
+// spelling is how bytes are written for comparison, so that equivalent ones are equal.
 type spelling struct {
-	plain   uint8 // what stands as it is
-	decoded uint8 // of what was escaped, that which is decoded; all else is escaped, in upper case
-	special bool  // "*", and "$" at the end, stand for something else
+	plain   uint8 // unchanged bytes
+	decoded uint8 // decoded bytes, if escaped; all others are escaped, in upper case
+	special bool  // "*", and "$" at the end, are special
 }
 
-// spelling returns that of patterns or of targets. RFC 9309 2.2.2 decodes what RFC 3986 has as unreserved, and keeps
-// reserved octets and their escapes apart. The 1996 draft decodes all but "/" (3.2.2); what would make the result hard
-// to read back, like a "%", is escaped again. In 1994 octets are compared as they are, and there is no spelling.
+// spelling returns that of patterns or of targets. RFC 9309 2.2.2 decodes the unreserved bytes of RFC 3986, and keeps
+// reserved ones and their escapes apart. The 1996 draft decodes all but "/" (3.2.2); ambiguous bytes, like "%", are
+// escaped again. In 1994 bytes are compared as they are, without a spelling.
 func (s Standard) spelling(pattern bool) spelling {
 	if s == Draft1996 {
 		return spelling{plain: plain1996, decoded: decoded1996}
@@ -175,7 +172,7 @@ func (s Standard) spelling(pattern bool) spelling {
 	return spelling{plain: stands, decoded: unreserved, special: pattern}
 }
 
-// hasControl reports whether a value holds an octet that makes its line invalid (RFC 9309 3, "Invalid characters").
+// hasControl reports whether a value holds a byte that makes its line invalid (RFC 9309 3, "Invalid characters").
 func hasControl(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if octets[s[i]]&control != 0 {
@@ -185,13 +182,13 @@ func hasControl(s string) bool {
 	return false
 }
 
-// canonicalTarget returns the spelling of a request target under which all equivalent ones are compared (RFC 9309
-// 2.2.2): an escaped unreserved octet is decoded, other escapes are in upper case, and an octet that may not stand in
-// a URI is escaped. Reserved octets are left as they are, escaped or not, because the two mean different
-// resources; except that "*" and "$" are escaped (2.2.3), so that in a pattern those two can only be special.
+// canonicalTarget returns the spelling of a request target in which all equivalent ones are compared (RFC 9309 2.2.2):
+// an escaped unreserved byte is decoded, other escapes are in upper case, and a byte that a URI must not have is
+// escaped. Reserved bytes are unchanged, escaped or not, because the two mean different resources; except that "*" and
+// "$" are escaped (2.2.3), so that in a pattern those two can only be special.
 //
-// A target that is canonical already, as most are, is returned as it is. A fragment is no part of a request and is
-// dropped. A target without a path has the path "/". The older standards have spellings of their own.
+// A canonical target, as most are, is returned unchanged. A fragment is not part of a request and is dropped. A target
+// without a path has the path "/". The older standards have their own spellings.
 func canonicalTarget(target string, s Standard) string {
 	if target == "" || target[0] != '/' {
 		target = "/" + target
@@ -208,7 +205,7 @@ func canonicalTarget(target string, s Standard) string {
 	return string(how.append(make([]byte, 0, len(target)+32), target))
 }
 
-// isCanonicalPattern reports whether the value of a rule is spelled as appendPattern spells it, and valid.
+// isCanonicalPattern reports whether the value of a rule is valid and spelled as by appendPattern.
 func isCanonicalPattern(value string, s Standard) bool {
 	if s == Std1994 {
 		return !hasControl(value)
@@ -224,25 +221,18 @@ func appendPattern(b []byte, value string, s Standard) []byte {
 	return s.spelling(true).append(b, value)
 }
 
-// has reports whether s is spelled so.
 func (how spelling) has(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if octets[c]&how.plain != 0 || how.special && (c == '*' || c == '$' && i == len(s)-1) {
 			continue
 		}
-		if c != '%' || !how.hasEscape(s[i:]) {
+		if e, ok := unescape(s[i:]); c != '%' || !ok || octets[e]&how.decoded != 0 || s[i+1] >= 'a' || s[i+2] >= 'a' {
 			return false
 		}
 		i += 2
 	}
 	return true
-}
-
-// hasEscape reports whether s begins with an escape that is spelled so.
-func (how spelling) hasEscape(s string) bool {
-	c, ok := unescape(s)
-	return ok && octets[c]&how.decoded == 0 && s[1] < 'a' && s[2] < 'a'
 }
 
 func (how spelling) append(b []byte, s string) []byte {
@@ -254,7 +244,7 @@ func (how spelling) append(b []byte, s string) []byte {
 			continue
 		}
 		if c == '%' {
-			// A "%" that begins no escape is none of RFC 3986's and is escaped itself.
+			// A "%" that begins no escape is escaped itself.
 			if d, ok := unescape(s[i:]); ok {
 				i += 2
 				if c = d; octets[c]&how.decoded != 0 {
@@ -268,7 +258,7 @@ func (how spelling) append(b []byte, s string) []byte {
 	return b
 }
 
-// unescape returns the octet whose escape s begins with.
+// unescape returns the byte of the escape at the start of s, whose first byte is "%".
 func unescape(s string) (c byte, ok bool) {
 	if len(s) < 3 {
 		return 0, false

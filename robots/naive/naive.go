@@ -9,13 +9,13 @@ const (
 	plain            = unreservedOctets + ":/?[]@!&'()+,;=" // stand for themselves unless escaped (RFC 3986 2.2)
 )
 
-// Delay returns the seconds of the Crawl-delay that the crawler is asked to keep.
+// Delay returns the Crawl-delay of the crawler in seconds.
 func Delay(body []byte, token string) (seconds float64, ok bool) {
 	_, d, _ := read(body, token)
 	return max(d, 0), d >= 0
 }
 
-// read returns the rules that bind the crawler, and the seconds that Crawl-delay and Request-rate ask of it, -1 for none.
+// read returns the rules that bind the crawler, and its Crawl-delay and Request-rate in seconds, -1 for none.
 func read(body []byte, token string) (_ []Rule, delay, each float64) {
 	var rules [2][]Rule // those of "*", those of the token
 	delays, rates := [2]float64{-1, -1}, [2]float64{-1, -1}
@@ -64,8 +64,8 @@ func read(body []byte, token string) (_ []Rule, delay, each float64) {
 	return rules[named], delays[1], rates[1]
 }
 
-// lines cuts a body at CR, LF and CRLF. In a body of more than 500 KiB, nothing counts behind the last line
-// that is whole within them; its end may be the byte after them.
+// lines splits a body at CR, LF and CRLF. In a body of more than 500 KiB, only the lines count that are whole within
+// them, also one whose end is the byte after them.
 func lines(body []byte) (all []string) {
 	start, limit := 0, 500*1024
 	whole := len(body) <= limit
@@ -112,8 +112,8 @@ func split(line string) (key, value string) {
 	return key, value
 }
 
-// spell writes a path as it is compared: each octet in unreservedOctets or as "%" and two digits, never both ways. In a pattern
-// "*" and a last "$" are special; elsewhere they are octets like others.
+// spell writes a path for comparison: each byte in unreservedOctets or as "%" and two digits, never both ways. In a
+// pattern "*" and a last "$" are special.
 func spell(s string, pattern bool) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -133,7 +133,7 @@ func spell(s string, pattern bool) string {
 	return string(out)
 }
 
-// number reads digits[.digits] and perhaps a unit as seconds; -1 when s is nothing of the kind.
+// number reads digits[.digits] and perhaps a unit as seconds; -1 when s is invalid.
 func number(s string) (n float64) {
 	whole, place := span(s, digits), 1.0
 	end := whole
@@ -156,7 +156,6 @@ func number(s string) (n float64) {
 	return -1
 }
 
-// nibble returns the value of a hexadecimal digit.
 func nibble(c byte) byte {
 	if c >= 'A' {
 		return c&7 + 9
@@ -164,7 +163,7 @@ func nibble(c byte) byte {
 	return c & 15
 }
 
-// cut returns what stands before and after the first octet of s that is in set.
+// cut splits s at its first byte that is in set.
 func cut(s, set string) (before, after string, found bool) {
 	for i := range len(s) {
 		if span(s[i:i+1], set) > 0 {
@@ -174,7 +173,7 @@ func cut(s, set string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// span returns how many octets at the start of s are in set.
+// span returns how many bytes at the start of s are in set.
 func span(s, set string) (n int) {
 	for k := 0; n < len(s) && k < len(set); k++ {
 		if s[n] == set[k] {

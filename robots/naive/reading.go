@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Reading is what one document makes of a body for one crawler. It is asked about many targets.
+// Reading is a body as one document reads it for one crawler.
 type Reading struct {
 	standard string
-	rules    []Rule // in the order in which the first that fits decides
+	rules    []Rule // the first that fits decides
 }
 
 // Read reads body for the crawler of that product token by one of the three documents: "draft1996" is "A Method for Web
@@ -22,11 +22,11 @@ func Read(standard string, body []byte, token string) *Reading {
 		for i := range r.rules {
 			r.rules[i].Pattern = decode(r.rules[i].Pattern)
 		}
-	case "std1994": // it knows no Allow, and compares octets as they are
+	case "std1994": // it has no Allow, and compares bytes as they are
 		r.rules = binding(records(body, "disallow"), token)
 	default:
 		r.rules, _, _ = read(body, token)
-		// RFC 9309 2.2.2: the longest wins, and allow a tie; of what is left the first.
+		// RFC 9309 2.2.2: the longest wins, and allow a tie; then the first.
 		slices.SortStableFunc(r.rules, func(a, b Rule) int {
 			if d := cmp.Compare(len(b.Pattern), len(a.Pattern)); d != 0 || a.Allow == b.Allow {
 				return d
@@ -43,7 +43,7 @@ func Read(standard string, body []byte, token string) *Reading {
 	return r
 }
 
-// target writes a target as the document compares it with the patterns of its rules.
+// target spells a target for comparison with patterns.
 func (r *Reading) target(target string) string {
 	switch r.standard {
 	case "draft1996":
@@ -54,7 +54,7 @@ func (r *Reading) target(target string) string {
 	return spell(request(target), false)
 }
 
-// Size is about how many octets of memory a Reading holds.
+// Size returns the approximate memory of a Reading in bytes.
 func (r *Reading) Size() (n int) {
 	for _, rule := range r.rules {
 		n += 40 + len(rule.Pattern)
@@ -62,8 +62,8 @@ func (r *Reading) Size() (n int) {
 	return n
 }
 
-// Allowed reports whether the crawler may fetch target (path and query, as on the request line), and the line of the body
-// that decided, from 1; 0 when none did.
+// Allowed reports whether the crawler may fetch target (path and query, as on the request line), and the line that
+// decided, from 1; 0 when none did.
 func (r *Reading) Allowed(target string) (allowed bool, line int) {
 	if best, _ := r.deciding(target); best != nil {
 		return best.Allow, best.Line
@@ -71,8 +71,8 @@ func (r *Reading) Allowed(target string) (allowed bool, line int) {
 	return true, 0
 }
 
-// RunnerUp is the line of the rule that would decide about target if the one that does, and its repetitions, were not
-// there; 0 when there is none.
+// RunnerUp returns the line of the rule that would decide about target without the one that does, and its repetitions;
+// 0 when there is none.
 func (r *Reading) RunnerUp(target string) (line int) {
 	best, rest := r.deciding(target)
 	target = r.target(target)
@@ -84,7 +84,7 @@ func (r *Reading) RunnerUp(target string) (line int) {
 	return 0
 }
 
-// deciding is the first rule that fits, and those behind it; nil where none decides. "/robots.txt" is always allowed.
+// deciding returns the first rule that fits, and those behind it; nil without one. "/robots.txt" is always allowed.
 func (r *Reading) deciding(target string) (*Rule, []Rule) {
 	if target = r.target(target); target == "/robots.txt" {
 		return nil, nil
@@ -97,8 +97,7 @@ func (r *Reading) deciding(target string) (*Rule, []Rule) {
 }
 
 // fits reports whether a pattern matches target. By RFC 9309 it is cut at each "*": its first piece begins the target,
-// each piece after it is looked for behind the one before, as early as it can be, and with "$" the last one ends the
-// target.
+// each later piece is found as early as possible behind the one before, and with "$" the last one ends the target.
 func (r *Reading) fits(pattern, target string) bool {
 	if r.standard == "draft1996" || r.standard == "std1994" { // "any URL that starts with this value"
 		return strings.HasPrefix(target, pattern)

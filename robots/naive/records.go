@@ -1,13 +1,12 @@
 package naive
 
-// recordOf is a record: whom it is for, and its rules.
 type recordOf struct {
 	agents []string
 	rules  []Rule
 }
 
-// records returns the records of a file. A blank line ends one, and so does a user-agent line after a rule. Text that
-// is said before the first user-agent line of a record is said to nobody. With also "disallow" only that is a rule.
+// records returns the records of a file. A blank line ends one, and so does a user-agent line after a rule. Rules
+// before the first user-agent line of a record bind nobody. With also "disallow" only that is a rule.
 func records(body []byte, also string) (all []recordOf) {
 	var r recordOf
 	for i, line := range lines(body) {
@@ -51,7 +50,7 @@ func binding(all []recordOf, token string) []Rule {
 	return nil
 }
 
-// decode turns all escapes into octets but that of "/", and so that no octet can be taken for part of an escape.
+// decode decodes all escapes but that of "/", so that no byte can be taken for part of an escape.
 func decode(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -73,7 +72,6 @@ func decode(s string) string {
 	return string(out)
 }
 
-// request returns a target without a fragment, and with a path.
 func request(target string) string {
 	target, _, _ = cut(target, "#")
 	if target == "" || target[0] != '/' {
@@ -82,11 +80,9 @@ func request(target string) string {
 	return target
 }
 
-func begins(s, start string) bool { return len(s) >= len(start) && s[:len(start)] == start }
-
 func contains(s, part string) bool {
 	for i := 0; i+len(part) <= len(s); i++ {
-		if begins(s[i:], part) {
+		if s[i:i+len(part)] == part {
 			return true
 		}
 	}

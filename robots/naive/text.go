@@ -1,26 +1,21 @@
 package naive
 
-// ends reports whether the last character of s is c; octets that are no UTF-8 are U+FFFD.
-func ends(s string, c rune) bool {
-	all := []rune(s)
-	return all[len(all)-1] == c
-}
+import "strings"
 
-// blanks are what is taken off the ends of fields and values: white space (RFC 9309 2.2, WS), and the spaces of
-// Unicode.
+// blanks are trimmed off fields and values: white space (RFC 9309 2.2, WS), and the spaces of Unicode.
 var blanks = []string{
 	" ", "\t", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007",
-	"\u2008",
-	"\u2009", "\u200A", "\u202F", "\u205F", "\u3000",
-	"\xA0", // of ISO 8859, unless it is the end of a character
+	"\u2008", "\u2009", "\u200A", "\u202F", "\u205F", "\u3000",
+	"\xA0", // of ISO 8859, unless it ends a character
 }
 
-// narrow returns a body in UTF-16 as UTF-8, without its mark. It is told by its mark, or by two letters of ASCII.
+// narrow returns a body in UTF-16 as UTF-8, without its mark. It detects UTF-16 by the mark, or by two ASCII
+// characters.
 func narrow(body []byte) (text []byte, ok bool) {
 	if len(body) < 4 {
 		return nil, false
 	}
-	first := 0 // which octet of two is the greater
+	first := 0 // index of the high byte of two
 	switch {
 	case body[0] == 0xFE && body[1] == 0xFF:
 	case body[0] == 0xFF && body[1] == 0xFE:
@@ -43,17 +38,17 @@ func narrow(body []byte) (text []byte, ok bool) {
 	if all[0] == 0xFEFF {
 		all = all[1:]
 	}
-	return []byte(string(all)), true // a surrogate alone becomes U+FFFD
+	return []byte(string(all)), true // a lone surrogate becomes U+FFFD
 }
 
 func trim(s string) string {
 	for again := true; again; {
 		again = false
 		for _, b := range blanks {
-			if begins(s, b) {
+			if strings.HasPrefix(s, b) {
 				s, again = s[len(b):], true
 			}
-			if len(s) >= len(b) && s[len(s)-len(b):] == b && (len(b) > 1 || b[0] < 0x80 || ends(s, '\uFFFD')) {
+			if strings.HasSuffix(s, b) && (len(b) > 1 || b[0] < 0x80 || strings.HasSuffix(string([]rune(s)), "\uFFFD")) {
 				s, again = s[:len(s)-len(b)], true
 			}
 		}

@@ -1,7 +1,6 @@
 package naive
 
-// Written returns a line of body, from 1, without its comment and the white space around it: a rule as its author wrote
-// it.
+// Written returns a line of body, from 1, as its author wrote it, without its comment and surrounding white space.
 func Written(body []byte, line int) string {
 	all := lines(body)
 	if line < 1 || line > len(all) {
@@ -12,7 +11,7 @@ func Written(body []byte, line int) string {
 }
 
 // Group returns the value of the user-agent line that makes a rule bind the crawler by RFC 9309, the first of its group
-// that does; for line 0, of the first group that binds it at all. It is empty where none does.
+// that does; for line 0, of the first group that binds it at all. It is empty without one.
 func Group(body []byte, token string, line int) string {
 	own := Named(body, token)
 	heading, first, of := false, "", ""
