@@ -8,25 +8,25 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Act is what an operator commands. The numbers are stable on disk.
+// Act is an operator's command. The numbers are stable on disk.
 type Act uint8
 
 // The acts.
 const (
-	// Park gives the host no turn until Resume, or until Steering.For is over. Its URLs stay pending, and it keeps
-	// taking new ones. A host that is not known is known from then on, and so with Drop.
+	// Park gives the host no turn until Resume, or for Steering.For. Its URLs stay pending, and it accepts new ones.
+	// Park and Drop make an unknown host known.
 	Park Act = 1
 
-	// Drop closes the pending URLs of the host as Dropped with ReasonOperator, gives it no turn, and treats those found
-	// later as refused for that reason, until Resume. With Steering.URLs it closes these alone, and later ones are accepted as before.
+	// Drop closes the pending URLs of the host as Dropped with ReasonOperator, gives it no turn, and refuses later ones
+	// for that reason, until Resume. With Steering.URLs it only closes these, and later URLs are accepted as before.
 	Drop Act = 2
 
-	// Resume ends a Park or a Drop and opens a host that is Retired or Refused. The wait that the host is owed is not
-	// shortened, and what was dropped stays closed until Retry.
+	// Resume ends a Park or a Drop and opens a host that is Retired or Refused. It does not shorten the host's wait,
+	// and dropped URLs stay closed until Retry.
 	Resume Act = 3
 
-	// Rest has the host wait for Steering.For at least, as Result.Wait does: it is owed that, and no turn has told of it. It is
-	// no hold, and takes the place of none. A host that is not known is known from then on.
+	// Rest has the host wait at least for Steering.For, as Result.Wait does. It is not a hold, and replaces none. It
+	// makes an unknown host known.
 	Rest Act = 4
 )
 
@@ -34,9 +34,9 @@ const (
 type Steering struct {
 	Act       Act
 	Authority canon.Authority // the host, known or not
-	URLs      []canon.URL     // with Drop: these of the host, and no others
+	URLs      []canon.URL     // with Drop: only these, of the host
 	For       time.Duration   // with Park and Rest: how long; zero means until Resume, and nothing with Rest
-	Reason    string          // with Park and Drop of a host: kept in Hold.Reason, for people
+	Reason    string          // with Park and Drop of a host: for people, in Hold.Reason
 }
 
 // Check returns why an engine refuses s, or nil.
@@ -59,30 +59,30 @@ func (s Steering) Check() error {
 	return nil
 }
 
-// Steered says what a Steering did.
+// Steered is the result of a Steering.
 type Steered struct {
-	Changed bool  // the host was not as commanded before, or waits longer now; false with Steering.URLs
-	URLs    int64 // closed at once; those under a lease are closed when it ends, unless its holder has closed them: Finished.Dropped
+	Changed bool  // the host was not as commanded before, or waits longer; false with Steering.URLs
+	URLs    int64 // closed at once; leased ones are closed when the lease ends, unless its holder closes them: Finished.Dropped
 }
 
-// Closings are what a commit closes with ReasonOperator, but for what the answer to a Finish or an Add names.
+// Closings are the URLs that a commit closes with ReasonOperator, except those in a Finished or an Added.
 type Closings struct {
-	// URLs are those that a Drop named, and those that were under a lease at a Drop of theirs or of their host, when that
+	// URLs are those that a Drop named, and those that were leased at a Drop of theirs or of their host, when the lease
 	// has expired or the frontier has stopped. They are as they were accepted.
 	URLs []Candidate
 
-	Hosts map[canon.Authority]int64 // how many others, of hosts that were dropped
+	Hosts map[canon.Authority]int64 // number of other URLs, of dropped hosts
 }
 
-// Hold is what an operator commanded about a host, and what holds. The zero value is nothing. It outlives restarts and
-// is not touched by what turns say of the host.
+// Hold is an operator's command about a host that applies. The zero value is nothing. It outlives restarts, and turns
+// do not change it.
 type Hold struct {
 	Act    Act // Park, Drop, or zero
 	Reason string
-	Wait   time.Duration // with Park: until it ends by itself, as of the answer; Never without an end
+	Wait   time.Duration // with Park: until it ends by itself; Never without an end
 }
 
-// Survey is what stands out among all hosts. The hosts in it come without Robots and Memory.
+// Survey is an overview of all hosts. Its hosts lack Robots and Memory.
 type Survey struct {
 	// Longest are the hosts with the most pending URLs, most first.
 	Longest []Host
@@ -91,17 +91,17 @@ type Survey struct {
 	// pending first.
 	Shut []Host
 
-	// Why counts all hosts that are not Open by condition and reason, Holds those that an operator holds by act, whatever
-	// their condition.
+	// Why counts all hosts that are not Open by condition and reason, Holds those that an operator holds by act,
+	// whatever their condition.
 	Why   map[Condition]map[string]int64
 	Holds map[Act]int64
 }
 
 // Retrial is an operator's command to try again what was closed. See Frontier.Retry.
 type Retrial struct {
-	// Outcome says which closed URLs are pending again: Disallowed, Failed, Gone, Dropped or Held. Zero means none, which
-	// makes sense with Hosts only. What was Fetched or Redirected is not to be had this way: to look for a newer
-	// version of it is another matter. A task that was Held comes with ReasonReleased, so that it is not held again.
+	// Outcome is the outcome of the closed URLs to retry: Disallowed, Failed, Gone, Dropped or Held. Zero means none,
+	// for use with Hosts. Fetched and Redirected URLs cannot be retried. A task that was Held comes with
+	// ReasonReleased, so that it is not held again.
 	Outcome Outcome
 
 	// Reason limits the command to URLs that were closed with this reason. Empty means all.
@@ -113,9 +113,9 @@ type Retrial struct {
 	// Hosts also opens the hosts that are Refused or Retired. They are due when their wait is over, as before.
 	Hosts bool
 
-	// Robots also forgets the robots state of every host of which a URL is tried again, and of every one that is
-	// opened. So its robots.txt is fetched before any page, and what has changed in it takes effect at once; without,
-	// the policy that is kept would close a disallowed URL again until it has expired.
+	// Robots also forgets the robots state of every host with a retried URL, and of every opened host. So its
+	// robots.txt is fetched before any page; otherwise the stored policy would close a disallowed URL again until it
+	// expires.
 	Robots bool
 }
 
@@ -135,7 +135,7 @@ func (r Retrial) Check() error {
 	return fmt.Errorf("no outcome %d", r.Outcome)
 }
 
-// Retried says what a Retrial did.
+// Retried is the result of a Retrial.
 type Retried struct {
 	URLs  int64 // pending again
 	Hosts int64 // opened

@@ -24,14 +24,14 @@ type Lease struct {
 	Width     int           // most exchanges at one time under this lease; 1 unless Keep is in use
 }
 
-// Want says what a Claim asks for.
+// Want is what a Claim requests.
 type Want struct {
 	Hosts   int           // most authorities; zero means 1
 	Tasks   int           // most tasks each; zero means 1
 	MaxWait time.Duration // give up when nothing is due within this time; zero means give up unless something is due now
 }
 
-// Claimed is the answer to a Claim: turns, or the state that ended it.
+// Claimed is the result of a Claim: turns, or the state that ended it.
 type Claimed struct {
 	Turns []Turn
 	State State
@@ -46,13 +46,13 @@ const (
 	Busy    State = iota // a lease is out, or something is due, or soon
 	Drained              // nothing is pending and no lease is out
 	Waiting              // no lease is out and everything pending is waiting
-	Full                 // Options.MaxSize is reached: no turn is given any more, whatever is pending or out
+	Full                 // Options.MaxSize is reached: no turn is given, whatever is pending or out
 )
 
-// Never is the Due of a frontier in which nothing will become due in this run.
+// Never is the Due of a frontier in which nothing will be due in this run.
 const Never = time.Duration(1<<63 - 1)
 
-// Turn is a lease with what its holder needs.
+// Turn is a lease with its host and tasks.
 type Turn struct {
 	Lease
 	Host  Host
@@ -69,7 +69,7 @@ type Task struct {
 	Stops     int         // unclean stops at which it was in flight: more than zero marks a suspect
 }
 
-// Condition says whether a host takes part in the run. The numbers are stable on disk.
+// Condition determines whether a host takes part in the run. The numbers are stable on disk.
 type Condition uint8
 
 // The conditions.
@@ -84,18 +84,18 @@ const (
 type HostUpdate struct {
 	Condition Condition     // of the host itself; an operator's command is in Host.Hold
 	Reason    string        // why it is not Open
-	Pace      time.Duration // what is kept between exchanges now; obeyed anew after a restart
+	Pace      time.Duration // between exchanges; applies again after a restart
 	Width     int           // of later leases; zero means 1
 	Robots    []byte        // robots state, opaque to the frontier, ≤ MaxRobots
 	Memory    []byte        // the crawler's own notes, opaque, ≤ MaxMemory
 }
 
-// Host is what a frontier keeps of an authority. It is data, not a goroutine, and outlives idleness and restart.
+// Host is the state of an authority. It is data, not a goroutine, and outlives idleness and restart.
 type Host struct {
 	Authority canon.Authority
 	HostUpdate
 	Hold     Hold
-	Wait     time.Duration // until it is due, as of the answer, an operator's park apart; zero when due
+	Wait     time.Duration // until it is due, without an operator's park; zero when due
 	Leased   bool
 	Queued   int64 // pending, neither leased nor deferred
 	InFlight int64 // leased
@@ -106,7 +106,6 @@ type Host struct {
 	Elsewhere bool // another member owns it: ClaimAuthority returns ErrNotDue
 }
 
-// Pending returns how many URLs of the host are not closed.
 func (h Host) Pending() int64 { return h.Queued + h.InFlight + h.Deferred }
 
 // Outcome is how a URL ended. The numbers are stable on disk; the list is closed.
@@ -114,13 +113,13 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Fetched    Outcome = 1 // an answer that is kept: any 2xx, and statuses that are an answer in themselves
+	Fetched    Outcome = 1 // a stored response: any 2xx, and statuses that are a response in themselves
 	Redirected Outcome = 2 // its target is a candidate of its own
 	Disallowed Outcome = 3 // robots.txt, judged at its turn
-	Failed     Outcome = 4 // attempts exhausted, or an answer that no retry mends
+	Failed     Outcome = 4 // attempts exhausted, or a response that no retry changes
 	Gone       Outcome = 5 // 404, 410
 	Dropped    Outcome = 6 // refused by scope, trap, budget, opt-out or operator
-	Held       Outcome = 7 // set aside by a trap's rule, its reason; not an end, an operator may release it: Retry
+	Held       Outcome = 7 // set aside by a trap's rule, its reason; an operator may release it: Retry
 )
 
 // Outcomes counts URLs by Outcome; index 0 is unused.
@@ -134,16 +133,16 @@ type Result struct {
 	Done     []Done      // tasks that are closed
 	Deferred []Deferral  // tasks that come again
 	Found    []Candidate // links, of any authority, accepted if new
-	Extend   []Seed      // extensions of the scope, entered in the list of seeds
+	Extend   []Seed      // extensions of the scope, added to the list of seeds
 
 	Host *HostUpdate   // nil keeps what is stored
-	Wait time.Duration // until the next turn; zero or less means due at once, and does not shorten a wait that is stored
+	Wait time.Duration // until the next turn; zero or less means due at once, and does not shorten a stored wait
 
 	Blobs  [][]byte         // bodies to keep under their SHA-256, once each
 	Counts map[string]int64 // added to the totals of those names
 
-	// Keep holds the lease beyond this Finish and asks for up to Want more tasks under it. Tasks that the Result does
-	// not name stay in flight; names that are not under the lease are ignored.
+	// Keep extends the lease beyond this Finish and requests up to Want more tasks under it. Tasks that the Result does
+	// not name stay in flight; unknown names are ignored.
 	Keep bool
 	Want int
 }
@@ -190,10 +189,10 @@ type Done struct {
 	Reason  string // counted per outcome and reason; empty for a plain one
 }
 
-// Deferral returns a task to its host to be tried again.
+// Deferral returns a task to its host for another attempt.
 type Deferral struct {
 	Print  Fingerprint
-	After  time.Duration // earliest next attempt, from now; other tasks of the host go on meanwhile
+	After  time.Duration // earliest next attempt, from now; other tasks of the host may come first
 	Reason string
 
 	// URL, if not zero, replaces the task's fetch URL: a redirect led to the task's own key. No attempt is counted.
@@ -203,11 +202,11 @@ type Deferral struct {
 // Finished is the answer to a Result.
 type Finished struct {
 	Err   error  // nil (applied now or before), or ErrStale
-	Added Added  // what became of Result.Found
+	Added Added  // of Result.Found
 	Tasks []Task // with Keep: more tasks
 
-	// Dropped are the tasks of the turn that an operator's Drop closed at this Finish: those that it defers, and at the
-	// end of the lease those that it left open. Their order is the engine's.
+	// Dropped are the tasks of the turn that an operator's Drop closed at this Finish: deferred ones, and at the end of
+	// the lease open ones. Their order is arbitrary.
 	Dropped []Fingerprint
 }
 
@@ -228,9 +227,9 @@ type Stats struct {
 	Parked   int64 // of these, Parked, Retired, Refused
 	Retired  int64
 	Refused  int64
-	Stopped  int64         // of these, parked or dropped by an operator, whatever their condition
+	Stopped  int64         // of these, parked or dropped by an operator
 	Suspects int64         // pending tasks that were in flight at an unclean stop
-	Size     int64         // octets that the engine keeps, as Options.MaxSize counts them
+	Size     int64         // bytes, as Options.MaxSize counts them
 	Leases   int64         // out
 	State    State         // of the frontier as a whole
 	Due      time.Duration // with Waiting, as in Claimed
@@ -238,7 +237,7 @@ type Stats struct {
 	Restarts int64         // opens before this one
 }
 
-// Kind says how a URL was discovered. The numbers are stable on disk.
+// Kind is how a URL was discovered. The numbers are stable on disk.
 type Kind uint8
 
 // The kinds.
@@ -249,7 +248,7 @@ const (
 	KindEmbed    Kind = 4 // a requisite of a page: image, style, script, font, media, frame
 	KindSitemap  Kind = 5 // listed in a sitemap
 	KindMap      Kind = 6 // a sitemap or an index of them
-	KindScript   Kind = 7 // what a script names: it looks like a file, and need not be one
+	KindScript   Kind = 7 // a string in a script that looks like a file
 )
 
 // Candidate is a discovered URL.
@@ -260,12 +259,12 @@ type Candidate struct {
 	Depth  int    // links from the seed, redirects and requisites not counted
 	Hops   int    // redirects in a row that led here
 	Embeds int    // requisite steps in a row that led here
-	Away   int    // those of them that led to what is off the scope
-	Seed   string // fetch URL of the seed it descends from; a seed's own
+	Away   int    // of these, steps out of the scope
+	Seed   string // fetch URL of its seed; a seed's own
 	Tag    string // the seed's tag
 
-	// Refused, if not empty, is the reason of a timeless refusal (out of scope by scheme or pattern, a trap's
-	// shape). The candidate enters the seen-set and is counted as Dropped with this reason; it never becomes a task.
+	// Refused, if not empty, is the reason of a timeless refusal (out of scope by scheme or pattern, a trap's shape).
+	// The candidate enters the seen-set and is counted as Dropped with this reason; it never becomes a task.
 	Refused string
 }
 
@@ -276,36 +275,33 @@ type Seed struct {
 	From string // fetch URL of the seed that led here; empty for a seed
 }
 
-// Added says what became of candidates.
+// Added counts the fates of candidates.
 type Added struct {
 	New     int // accepted as pending
 	Refused int // entered as Dropped: Candidate.Refused was set, or an operator has dropped the host
 	Known   int // seen before
 	Capped  int // over a cap; not marked seen
 
-	// Barred are, of Refused, those of hosts that an operator has dropped: their places among the candidates, in order.
+	// Barred are the indices of refused candidates of hosts that an operator has dropped, in order.
 	Barred []int
 }
 
-// Fingerprint identifies a canonical key within one crawl: 64 bits of a keyed digest, so that nobody can prepare
-// two URLs that collide. See Print.
+// Fingerprint identifies a canonical key within one crawl: 64 bits of a keyed digest, so that nobody can prepare two
+// URLs that collide. See Print.
 type Fingerprint uint64
 
-// Print returns the fingerprint of a key: the first eight octets, big-endian, of HMAC-SHA-256(secret, key). Zero is
-// never returned (it is mapped to 1), so that a table may use it for "empty". With n URLs the chance that any two
-// collide is about n²/2⁶⁵: 3 in a million at ten million URLs.
+// Print returns the fingerprint of a key: the first eight bytes, big-endian, of HMAC-SHA-256(secret, key). Zero is
+// mapped to 1, so that a table may use it for "empty". With n URLs the chance that any two collide is about n²/2⁶⁵: 3
+// in a million at ten million URLs.
 func Print(secret []byte, u canon.URL) Fingerprint {
 	m := hmac.New(sha256.New, secret)
 	m.Write([]byte(u.Key()))
 	var sum [sha256.Size]byte
 	p := Fingerprint(binary.BigEndian.Uint64(m.Sum(sum[:0])))
-	if p == 0 {
-		return 1
-	}
-	return p
+	return max(p, 1)
 }
 
-// SeedsOf returns all that AllSeeds yields.
+// SeedsOf returns all seeds of AllSeeds.
 func SeedsOf(ctx context.Context, f interface {
 	AllSeeds(ctx context.Context) iter.Seq2[Seed, error]
 }) (seeds []Seed, err error) {
@@ -318,7 +314,7 @@ func SeedsOf(ctx context.Context, f interface {
 	return seeds, nil
 }
 
-// The words of the closed lists, by number. Ledger, exports, reports and metrics use the same.
+// The words of the closed lists, by number, as in ledger, exports, reports and metrics.
 var (
 	kindWords      = []string{"", "seed", "link", "redirect", "embed", "sitemap", "map", "script"}
 	outcomeWords   = []string{"", "fetched", "redirected", "disallowed", "failed", "gone", "dropped", "held"}

@@ -1,11 +1,11 @@
 // Package durable creates and replaces files that survive a power failure, without following links out of a directory.
 //
-// os.File.Sync makes durable what is in a file. That the file is there, or has another name, or is gone, is made so by
-// syncing the directory that holds the name (fsync(2), POSIX.1-2024). File does both.
+// os.File.Sync makes the contents of a file durable. That the file exists, is renamed or removed becomes durable by
+// syncing its directory (fsync(2), POSIX.1-2024). File does both.
 //
-// Open, Create, OpenFile, ReadFile and MakeFolder are those of package os for regular files and folders alone: links
-// are not followed, pipes and devices not opened, and a file that has a name elsewhere is not written to. Inspect looks
-// at a whole directory. All files of a crawl directory are opened through these.
+// Open, Create, OpenFile, ReadFile and MakeFolder are those of package os for regular files and folders only: links are
+// not followed, pipes and devices not opened, and a file with a name elsewhere is not written to. Inspect checks a
+// whole directory. All files of a crawl directory are opened through these.
 package durable
 
 import (
@@ -23,20 +23,19 @@ import (
 	"syscall"
 )
 
-// File writes a file of a crawl directory, which others may read, whole and durable; or leaves what was there as it
-// was. Anything else at that place is ErrForeign. Errors name the path, not the file that is written first; what a kill
-// left of that is removed by the next File of the same path.
+// File writes a file of a crawl directory, readable by others, whole and durable; or leaves the old one unchanged.
+// Anything but a regular file at path is ErrForeign. Errors name path, not the draft; the next File of the same path
+// removes the draft of a killed one.
 func File(path string, write func(io.Writer) error) error {
 	return replace(path, 0o666, write, Names)
 }
 
-// WriteFile is File of bytes that are at hand, with the permissions of a new file.
+// WriteFile is File for bytes, with the permissions of a new file.
 func WriteFile(path string, b []byte, perm fs.FileMode) error {
 	return replace(path, perm, func(w io.Writer) error { _, err := w.Write(b); return err }, Names)
 }
 
-// Output is File for a path that a user names. A link is replaced; something else that is no regular file, such as a
-// device or a pipe, is written to as it is.
+// Output is File for a path that a user names. A link is replaced; a device, a pipe or the like is written to directly.
 func Output(path string, write func(io.Writer) error) error {
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() && !fi.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -51,14 +50,13 @@ func Output(path string, write func(io.Writer) error) error {
 	return File(path, write)
 }
 
-// New is File with which nothing is replaced, and whose file nobody else may read: a path where something stands is
-// fs.ErrExist, and of two that make a file at one time one succeeds.
+// New is File for a private file that must not exist: else it returns fs.ErrExist, and of two concurrent calls one
+// succeeds.
 func New(path string, write func(io.Writer) error) error {
 	return beside(path, 0o600, write, link, Names)
 }
 
-// Publish gives a file that is durable its name, which nothing may have, or it is fs.ErrExist. It makes that durable:
-// of a file whose name is lost, everything is.
+// Publish gives a durable file the name path, which must not exist (fs.ErrExist), and makes that durable.
 func Publish(fresh, path string) error {
 	if err := link(fresh, path); err != nil {
 		return err
@@ -66,24 +64,24 @@ func Publish(fresh, path string) error {
 	return Names(filepath.Dir(path))
 }
 
-// link gives a file another name, and takes the one that it had: a link, unlike a rename, never replaces a file.
+// link renames a file by a link and a removal: a link, unlike a rename, never replaces a file.
 func link(fresh, path string) error {
 	err := os.Link(fresh, path)
 	switch {
 	case err == nil:
-		_ = os.Remove(fresh) // a second name that stays does no harm
+		_ = os.Remove(fresh) // a second name does no harm
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return err
 	}
-	// A file system without links: the next best.
+	// A file system without links.
 	if _, none := os.Lstat(path); !errors.Is(none, fs.ErrNotExist) {
 		return cmp.Or(none, fs.ErrExist)
 	}
 	return os.Rename(fresh, path)
 }
 
-// replace is File with permissions and a way to make names durable.
+// replace is File with permissions and a function that makes names durable.
 func replace(path string, perm fs.FileMode, write func(io.Writer) error, names func(dir string) error) error {
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() && !fi.IsDir() {
 		return foreign("write", path, kind(fi.Mode()))
@@ -91,7 +89,7 @@ func replace(path string, perm fs.FileMode, write func(io.Writer) error, names f
 	return beside(path, perm, write, os.Rename, names)
 }
 
-// beside writes a file under another name, and has place give it its own.
+// beside writes a draft, and has place rename it.
 func beside(
 	path string, perm fs.FileMode, write func(io.Writer) error,
 	place func(fresh, path string) error, names func(dir string) error,
@@ -108,10 +106,9 @@ func beside(
 	return d.Commit()
 }
 
-// draftSuffix ends the names of drafts: a dot, the name, a dot, letters, and it.
-const draftSuffix = ".new"
+const draftSuffix = ".new" // a draft is called .NAME.LETTERS.new
 
-// draft makes the file that will be renamed to path, and takes away those that nobody is at work on.
+// draft makes the draft of path, and removes abandoned ones.
 func draft(path string, perm fs.FileMode) (*os.File, error) {
 	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
 	entries, err := os.ReadDir(dir)
@@ -136,18 +133,18 @@ func draft(path string, perm fs.FileMode) (*os.File, error) {
 				return f, nil
 			}
 		}
-		_ = f.Close() // another removes it: it was not locked yet
+		_ = f.Close() // another draft removes it: it was not locked yet
 	}
 }
 
-// abandoned removes a draft unless somebody is at work on it.
+// abandoned removes a draft unless it is in use.
 func abandoned(path string) {
 	f, err := OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return
 	}
 	mine := lock(f)
-	if mine && runtime.GOOS != "windows" { // which removes none that is open, by us or by another
+	if mine && runtime.GOOS != "windows" { // which removes no open file
 		_ = os.Remove(path) // it is in nobody's way
 	}
 	_ = f.Close()
@@ -164,7 +161,6 @@ func buffered(f *os.File, write func(io.Writer) error) error {
 	return w.Flush()
 }
 
-// of makes an error about another file one about path.
 func of(path string, err error) error {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		return &fs.PathError{Op: "write", Path: path, Err: p.Err}
@@ -178,8 +174,8 @@ func of(path string, err error) error {
 	return nil
 }
 
-// Names makes the names in dir durable. Windows has no such call and needs none; a file system that refuses it (some
-// over a network do) keeps names in a way of its own.
+// Names makes the names in dir durable. Windows has no such call and needs none; file systems that refuse it (some
+// network ones do) keep names in their own way.
 func Names(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -195,8 +191,8 @@ func Names(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// Draft is a file that is being written beside its place, for who cannot do that in one function, as File asks for. It
-// has its name after Commit, whole and durable; until then, and after Abort, nothing has changed at that place.
+// Draft is a file that is being written beside its place, where File does not fit. Commit makes it durable and renames
+// it; until then, and after Abort, nothing has changed at that place.
 type Draft struct {
 	*os.File
 	path  string
@@ -205,7 +201,7 @@ type Draft struct {
 	ended bool
 }
 
-// Begin begins the file that will stand at path, under the rules of File.
+// Begin begins the draft of path, under the rules of File.
 func Begin(path string) (*Draft, error) {
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() && !fi.IsDir() {
 		return nil, foreign("write", path, kind(fi.Mode()))
@@ -217,14 +213,13 @@ func Begin(path string) (*Draft, error) {
 	return &Draft{File: f, path: path, place: os.Rename, names: Names}, nil
 }
 
-// Commit makes the file durable and gives it its name. After an error nothing is left, except where the file has its name
-// and the folder could not be synced.
+// Commit makes the file durable and gives it its name. After an error nothing is left, unless only the sync of the
+// folder failed.
 func (d *Draft) Commit() error {
 	if d.ended {
 		return of(d.path, os.ErrClosed)
 	}
-	// Windows renames no open file. Elsewhere its lock, which says that somebody is at work, is kept until it has its
-	// name.
+	// Windows renames no open file. Elsewhere the file keeps its lock until it has its name.
 	err := d.Sync()
 	if err == nil && runtime.GOOS == "windows" {
 		err = d.Close()
@@ -249,18 +244,17 @@ func (d *Draft) Abort() {
 		return
 	}
 	d.ended = true
-	_ = errors.Join(d.Close(), os.Remove(d.Name())) // closed twice, maybe; the next draft of the path removes it
+	_ = errors.Join(d.Close(), os.Remove(d.Name())) // may be closed already; the next draft of the path removes it
 }
 
-// Wrong says which file an error is about: the one that the draft will be.
+// Wrong makes an error about the draft one about its path.
 func (d *Draft) Wrong(err error) error { return of(d.path, err) }
 
-// ErrHeld says that another process holds a folder, or another part of this one.
+// ErrHeld reports that another process, or another part of this one, holds a folder.
 var ErrHeld = errors.New("another process is at work in it")
 
-// Hold takes a folder for one process alone, until it is closed or the process ends, however that ends. Another that
-// wants to have it gets ErrHeld and is not kept waiting. It keeps out those only who Hold, too. A file system without
-// locks keeps out nobody.
+// Hold locks a folder for one caller until it is closed or the process ends. Another Hold returns ErrHeld at once. The
+// lock is advisory, and absent on a file system without locks.
 func Hold(dir string) (io.Closer, error) {
 	f, alone, err := hold(dir)
 	switch {

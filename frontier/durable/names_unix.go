@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// nonblock opens a pipe that took a file's place without waiting for its other end. It changes nothing for a file.
+// nonblock opens a pipe that replaced the file without waiting for its other end. It changes nothing for a file.
 const nonblock = syscall.O_NONBLOCK
 
-// names returns how many names a file has.
 func names(_ *os.File, fi fs.FileInfo) (int, error) {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return int(st.Nlink), nil
@@ -20,13 +19,13 @@ func names(_ *os.File, fi fs.FileInfo) (int, error) {
 	return 1, nil
 }
 
-// lock marks a file as being worked on, for as long as it is open. It reports false if another has done so.
+// lock locks a file while it is open. It returns false if it is locked already.
 func lock(f *os.File) bool {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	return !errors.Is(err, syscall.EWOULDBLOCK) // where there are no locks, all are at work
+	return !errors.Is(err, syscall.EWOULDBLOCK) // without locks, all succeed
 }
 
-// hold locks a folder itself, for as long as the file is open.
+// hold locks the folder itself while the file is open.
 func hold(dir string) (f *os.File, alone bool, err error) {
 	if f, err = os.Open(dir); err != nil {
 		return nil, false, err

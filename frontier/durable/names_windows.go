@@ -10,7 +10,6 @@ import (
 
 const nonblock = 0
 
-// names returns how many names a file has.
 func names(f *os.File, _ fs.FileInfo) (int, error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -24,10 +23,10 @@ func names(f *os.File, _ fs.FileInfo) (int, error) {
 	return int(info.NumberOfLinks), failed
 }
 
-// lock has nothing to do: Windows removes no open file.
+// lock does nothing: Windows removes no open file.
 func lock(*os.File) bool { return true }
 
-// hold opens a file in a folder that nobody else can open meanwhile: a folder cannot be locked here.
+// hold opens a file in the folder exclusively: folders cannot be locked here.
 func hold(dir string) (f *os.File, alone bool, err error) {
 	path := filepath.Join(dir, "held.lock")
 	name, err := syscall.UTF16PtrFromString(path)

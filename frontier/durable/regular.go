@@ -13,16 +13,15 @@ import (
 	"syscall"
 )
 
-// ErrForeign says that what stands under a name of a crawl directory is not the crawl's own: a link, a pipe, a socket,
-// a device, or a file that is to be written to and has another name outside of its folder.
+// ErrForeign reports that a name of a crawl directory is not the crawl's own: a link, a pipe, a socket, a device, or a
+// file to write to that has another name outside of its folder.
 var ErrForeign = errors.New("a crawl directory holds regular files and folders only")
 
-// foreign is the error of a path that has something else.
 func foreign(op, path, what string) error {
 	return &fs.PathError{Op: op, Path: path, Err: fmt.Errorf("it is %s, but %w: remove it, or replace it with a copy of its target", what, ErrForeign)}
 }
 
-// kind names what mode says that a file is, if that is neither a regular file nor a folder.
+// kind names the type of a file that is neither a regular file nor a folder.
 func kind(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:
@@ -37,18 +36,17 @@ func kind(mode fs.FileMode) string {
 	return "no regular file"
 }
 
-// Open is os.Open for a regular file, and for nothing that leads elsewhere or keeps its reader waiting: whoever was
-// given a crawl directory does not know what stands in it. The folder that path names is not looked at; Folder is for
-// that.
+// Open is os.Open for a regular file: it follows no link and blocks on no pipe, since a crawl directory may come from
+// others. It does not check the folder of path, which Folder does.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
-// Create is os.Create under the same rules. A file of that name that has others besides keeps what it has under those.
+// Create is os.Create under the same rules. If the file has other names, those keep its content.
 func Create(path string) (*os.File, error) {
 	return OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// OpenFile is os.OpenFile under the same rules. A file that is opened to be written to, and not made anew, has no name
-// outside of its folder: else what is written here would change a file elsewhere.
+// OpenFile is os.OpenFile under the same rules. An existing file that is opened for writing must have no name outside
+// of its folder: writing would change a file elsewhere.
 func OpenFile(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
@@ -68,12 +66,10 @@ func OpenFile(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-// patience is how often a file is looked for that others make, replace or remove while it is opened.
-const patience = 100
+const patience = 100 // attempts to open a file that others create, replace or remove meanwhile
 
 var errMoved = errors.New("another file takes its place again and again")
 
-// opening is a file that is opened.
 type opening struct {
 	root       *os.Root
 	path, name string
@@ -108,8 +104,7 @@ func (o *opening) try() (*os.File, error) {
 	return f, nil
 }
 
-// settle makes sure that f is what was looked at, that writing to it changes nothing elsewhere, and that it is empty if
-// that is wanted.
+// settle checks that f is the file before, that writing to it changes nothing elsewhere, and truncates it if requested.
 func (o *opening) settle(f *os.File, before fs.FileInfo) error {
 	fi, err := f.Stat()
 	if err != nil {
@@ -128,17 +123,15 @@ func (o *opening) settle(f *os.File, before fs.FileInfo) error {
 	case elsewhere && o.flag&os.O_TRUNC == 0:
 		return foreign("open", o.path, "one file with another outside of its folder (a hard link)")
 	case elsewhere:
-		return o.failed(cmp.Or(o.root.Remove(o.name), errMoved)) // and it is made, next time
+		return o.failed(cmp.Or(o.root.Remove(o.name), errMoved)) // the next attempt creates it
 	case o.flag&os.O_TRUNC != 0:
 		return o.failed(f.Truncate(0))
 	}
 	return nil
 }
 
-// failed makes an error of a name in a folder one of the path.
 func (o *opening) failed(err error) error { return about(o.path, err) }
 
-// namedElsewhere reports whether f has a name outside of the folder root.
 func namedElsewhere(root *os.Root, f *os.File, fi fs.FileInfo) (bool, error) {
 	names, err := names(f, fi)
 	if names <= 1 || err != nil {
@@ -161,7 +154,7 @@ func namedElsewhere(root *os.Root, f *os.File, fi fs.FileInfo) (bool, error) {
 	return names > 0, nil
 }
 
-// about makes an error of a name in a folder one of path.
+// about replaces the name in err by path.
 func about(path string, err error) error {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		return &fs.PathError{Op: "open", Path: path, Err: p.Err}
@@ -172,7 +165,6 @@ func about(path string, err error) error {
 	return err
 }
 
-// ReadFile is os.ReadFile under the rules of Open.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -182,7 +174,7 @@ func ReadFile(path string) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// Folder refuses what is no folder, or a link to one. It returns fs.ErrNotExist of nothing.
+// Folder returns an error unless path is a folder, and not a link to one; fs.ErrNotExist when nothing is there.
 func Folder(path string) error {
 	fi, err := os.Lstat(path)
 	switch {
@@ -194,7 +186,7 @@ func Folder(path string) error {
 	return foreign("open", path, kind(fi.Mode()))
 }
 
-// MakeFolder makes a folder and those above it, durably, unless it is there.
+// MakeFolder makes a folder and its parents, durably, unless it exists.
 func MakeFolder(path string) error {
 	err := Folder(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -206,8 +198,8 @@ func MakeFolder(path string) error {
 	return Names(filepath.Dir(path))
 }
 
-// Inspect refuses a crawl directory in which, or in a folder of which, something other than files and folders stands.
-// It looks into the folders named alone: others may be large.
+// Inspect returns ErrForeign if a crawl directory, or one of the named folders in it, has anything but files and
+// folders. Other folders, which may be large, are not read.
 func Inspect(dir string, folders ...string) error {
 	if err := inspect(dir); err != nil {
 		return err
@@ -229,7 +221,7 @@ func inspect(dir string) error {
 		if t := e.Type(); t.IsDir() || t.IsRegular() {
 			continue
 		}
-		// Files that come and go while a crawl runs are looked at again: some file systems do not say it at once.
+		// Some file systems report the type of a file that is replaced meanwhile late.
 		path := filepath.Join(dir, e.Name())
 		if fi, err := os.Lstat(path); err == nil && !fi.IsDir() && !fi.Mode().IsRegular() {
 			return foreign("open", path, kind(fi.Mode()))
@@ -238,7 +230,7 @@ func inspect(dir string) error {
 	return err
 }
 
-// Digest reads a file, as Open opens it, for its size and its SHA-256.
+// Digest returns the size and the SHA-256 of a file, which it opens as Open does.
 func Digest(ctx context.Context, path string) (size int64, sum [sha256.Size]byte, err error) {
 	f, err := Open(path)
 	if err != nil {

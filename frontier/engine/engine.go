@@ -2,18 +2,18 @@
 //
 // # The locator
 //
-// A locator says where a frontier is: a crawl directory, whose frontier is the file FileName in it, or such a file
-// itself, as a snapshot is, or a frontier that is built beside another. Both are of the embedded engine, frontier/bolt.
+// A locator is a crawl directory, whose frontier is the file FileName in it, or such a file, such as a snapshot or a
+// rebuilt frontier. Both use the embedded engine, frontier/bolt.
 //
 // A locator with the scheme postgres:// is a frontier on a server, frontier/postgres, that several processes share: its
 // members. Create makes it, Join adds a member. In the crawl directory of a member the file FileName is text that names
-// the shared frontier, so that the directory is opened like any other.
+// the shared frontier, so that the directory opens like any other.
 //
 // # The lock
 //
-// An open frontier is locked: one Open, or several OpenReadOnly, at a time. Its lock is that of the crawl directory:
-// who changes archive, index or ledger of a stopped crawl holds its frontier meanwhile. frontier.ErrInUse says that
-// somebody else does. Of a frontier on a server each member locks its own directory.
+// An open frontier is locked: one Open, or several OpenReadOnly, at a time. Its lock is that of the crawl directory: a
+// process that changes archive, index or ledger of a stopped crawl holds its frontier meanwhile. Others get
+// frontier.ErrInUse. With a frontier on a server each member locks its own directory.
 //
 // # Maintenance
 //
@@ -41,9 +41,8 @@ import (
 // FileName is the name of the frontier in a crawl directory.
 const FileName = "frontier.db"
 
-// Open opens a frontier for a run, or makes it: in a directory that has none, or as the file that is not there. Errors
-// are frontier.ErrInUse, ErrNewer, ErrOlder and ErrDamaged, or those of the file system; after an error nothing has
-// been changed.
+// Open opens a frontier for a run, or creates it in the directory or as the file. Errors are frontier.ErrInUse,
+// ErrNewer, ErrOlder and ErrDamaged, or those of the file system; after an error nothing has been changed.
 func Open(locator string, o frontier.Options) (frontier.Frontier, error) {
 	path, err := file(locator)
 	if err != nil {
@@ -62,10 +61,8 @@ func Open(locator string, o frontier.Options) (frontier.Frontier, error) {
 	return f, nil
 }
 
-// OpenReadOnly opens a frontier for a look, without taking part in a crawl. Several may do so at a time, none while a
-// crawl runs.
-//
-// Of a frontier on a server (a locator with a scheme) anybody may have a look at any time.
+// OpenReadOnly opens a frontier for reading. Several may do so at a time, none while a crawl runs. A frontier on a
+// server (a locator with a scheme) can be read at any time.
 func OpenReadOnly(locator string) (frontier.Stored, error) {
 	if strings.HasPrefix(locator, postgres.Scheme) {
 		s, err := postgres.OpenReadOnly(locator, postgres.Dir{})
@@ -91,20 +88,20 @@ func OpenReadOnly(locator string) (frontier.Stored, error) {
 	return f, nil
 }
 
-// file returns the file that a locator names.
+// file returns the file of a locator.
 func file(locator string) (string, error) {
 	fi, err := os.Stat(locator)
 	if err == nil && fi.IsDir() {
 		return filepath.Join(locator, FileName), nil
 	}
 	scheme, _, ok := strings.Cut(locator, "://")
-	if ok && err != nil && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz") == "" { // no path looks like it, or it is there
+	if ok && err != nil && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz") == "" { // no path looks like it, unless it exists
 		return "", fmt.Errorf("frontier/engine: no engine for %s://: name a crawl directory", scheme)
 	}
 	return locator, nil
 }
 
-// own is file for what needs a frontier of the embedded engine.
+// own is file for a frontier of the embedded engine.
 func own(locator string) (string, error) {
 	path, err := file(locator)
 	if err == nil {
@@ -115,8 +112,7 @@ func own(locator string) (string, error) {
 	return path, err
 }
 
-// Import makes a frontier of the items that next gives, up to io.EOF, where there must be none. It appears whole or not
-// at all.
+// Import makes a frontier, which must not exist, from the items of next, up to io.EOF. It appears whole or not at all.
 func Import(locator string, next func() (frontier.Item, error)) error {
 	path, err := own(locator)
 	if err != nil {
@@ -125,8 +121,8 @@ func Import(locator string, next func() (frontier.Item, error)) error {
 	return repair.Import(path, next)
 }
 
-// Check examines a frontier that no crawl holds and returns what is wrong with it. It changes nothing. The error says
-// that it could not be examined.
+// Check examines a frontier that no crawl holds and returns its faults. It changes nothing. The error reports that it
+// could not be examined.
 func Check(locator string) ([]string, error) {
 	path, err := own(locator)
 	if err != nil {
@@ -135,8 +131,7 @@ func Check(locator string) ([]string, error) {
 	return bolt.Check(path)
 }
 
-// CutShort reports whether a commit was cut short, as by a power cut: what it was about to say is not there, and that
-// is no damage.
+// CutShort reports whether the last commit was cut short, as by a power failure: it is missing, which is no damage.
 func CutShort(locator string) (bool, error) {
 	path, err := own(locator)
 	if err != nil {
@@ -145,8 +140,8 @@ func CutShort(locator string) (bool, error) {
 	return bolt.CutShort(path)
 }
 
-// Compact writes a frontier that no crawl holds anew without what no longer counts, with forget without the texts of
-// URLs that nobody will ask for again, and returns its size before and after.
+// Compact rewrites a frontier that no crawl holds without superseded records, with forget also without the texts of
+// URLs that are done for good, and returns its size before and after.
 func Compact(ctx context.Context, locator string, forget bool) (before, after int64, err error) {
 	path, err := own(locator)
 	if err != nil {
@@ -155,14 +150,12 @@ func Compact(ctx context.Context, locator string, forget bool) (before, after in
 	return bolt.Compact(ctx, path, forget)
 }
 
-// Salvage is what Rebuild has found and what it has lost.
 type Salvage = repair.Salvage
 
-// Ended is how a URL ended, as a ledger tells.
 type Ended = repair.Ended
 
-// Rebuild makes a new frontier, in the file to, of what is readable of a damaged one and of the endings that ended
-// gives, up to io.EOF. The damaged one stays as it is.
+// Rebuild makes a new frontier, in the file to, from the readable parts of a damaged one and the endings of ended, up
+// to io.EOF. The damaged one does not change.
 func Rebuild(ctx context.Context, locator, to string, ended func() (Ended, error)) (Salvage, error) {
 	path, err := own(locator)
 	if err != nil {
@@ -171,18 +164,17 @@ func Rebuild(ctx context.Context, locator, to string, ended func() (Ended, error
 	return repair.Rebuild(ctx, path, to, ended)
 }
 
-// memberHead begins the file that stands for the frontier in the crawl directory of a fleet's member. Two lines follow:
+// memberHead starts the file that replaces the frontier in the crawl directory of a fleet's member. Two lines follow:
 // the locator of the shared frontier, without a password, and the identity of the directory.
 const memberHead = "curtsy member 1\n"
 
-// maxMember is more than such a file has.
-const maxMember = 8 << 10
+const maxMember = 8 << 10 // bytes of such a file
 
-// CheckShared refuses a locator that is none of a frontier on a server. It contacts nobody.
+// CheckShared returns an error unless locator is that of a frontier on a server. It contacts nobody.
 func CheckShared(locator string) error { return postgres.Check(locator) }
 
-// Create makes the frontier that a locator on a server names, with the settings of all its members, and makes dir the
-// directory of the first. Others can join when enter has entered the seeds; an error of it removes the frontier.
+// Create makes the frontier of a locator on a server, with the settings of all its members, and makes dir the directory
+// of the first. Others can join when enter has added the seeds; an error of it removes the frontier.
 func Create(ctx context.Context, locator, dir string, settings []byte, enter func(frontier.Frontier) error) error {
 	id := uuid.New()
 	m := postgres.Member{Locator: locator, Dir: postgres.Dir(id), Name: dir, Place: place(dir)}
@@ -191,7 +183,7 @@ func Create(ctx context.Context, locator, dir string, settings []byte, enter fun
 	})
 }
 
-// Join makes dir the directory of one more member of the crawl that a locator names, and returns the settings of all.
+// Join makes dir the directory of another member of the crawl of a locator, and returns the settings of all.
 func Join(ctx context.Context, locator, dir string) (settings []byte, err error) {
 	if settings, err = postgres.Settings(ctx, locator); err != nil {
 		return nil, err
@@ -203,10 +195,10 @@ func writeMember(locator, dir string, id uuid.UUID) error {
 	return durable.WriteFile(filepath.Join(dir, FileName), []byte(memberHead+locator+"\n"+id.String()+"\n"), 0o666)
 }
 
-// member reads the file of a member; ok is false when path is another file, or none.
+// member reads the file of a member; ok is false when path is another file, or does not exist.
 func member(path string) (m postgres.Member, ok bool, err error) {
 	if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() { // opening a pipe would wait
-		return m, false, nil // the embedded engine says why
+		return m, false, nil // the embedded engine reports why
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -233,13 +225,13 @@ func member(path string) (m postgres.Member, ok bool, err error) {
 	return postgres.Member{Locator: lines[0], Dir: postgres.Dir(id), Name: dir, Place: place(dir)}, true, nil
 }
 
-// Locator returns the locator of the shared frontier of the crawl directory dir, and empty when it has its own.
+// Locator returns the locator of the shared frontier of the crawl directory dir, empty when it has its own.
 func Locator(dir string) string {
 	m, _, _ := member(filepath.Join(dir, FileName))
 	return m.Locator
 }
 
-// MemberID returns what identifies the crawl directory dir in its shared frontier, and empty when it has its own.
+// MemberID returns the identity of the crawl directory dir in its shared frontier, empty when it has its own.
 func MemberID(dir string) string {
 	m, shared, err := member(filepath.Join(dir, FileName))
 	if !shared || err != nil {
@@ -258,7 +250,7 @@ func place(dir string) string {
 	return host + " " + strings.TrimSpace(string(boot)) + " " + dir
 }
 
-// held is a frontier on a server whose directory is held as long as it is open.
+// held is a frontier on a server whose directory is held while it is open.
 type held struct {
 	frontier.Frontier
 	frontier.Member
@@ -267,7 +259,7 @@ type held struct {
 
 func (h held) Close() error { return errors.Join(h.Frontier.Close(), h.hold.Close()) }
 
-// heldStored is held for a frontier that is open for reading.
+// heldStored is held for reading.
 type heldStored struct {
 	frontier.Stored
 	hold io.Closer
@@ -275,7 +267,6 @@ type heldStored struct {
 
 func (h heldStored) Close() error { return errors.Join(h.Stored.Close(), h.hold.Close()) }
 
-// hold takes the directory of a member.
 func hold(m postgres.Member) (io.Closer, error) {
 	c, err := durable.Hold(m.Name)
 	if errors.Is(err, durable.ErrHeld) {
@@ -284,7 +275,6 @@ func hold(m postgres.Member) (io.Closer, error) {
 	return c, err
 }
 
-// openMember begins a session of a member.
 func openMember(m postgres.Member, o frontier.Options) (frontier.Frontier, error) {
 	c, err := hold(m)
 	if err != nil {
@@ -297,7 +287,6 @@ func openMember(m postgres.Member, o frontier.Options) (frontier.Frontier, error
 	return held{f, f, c}, nil
 }
 
-// readMember opens the frontier of a member for reading.
 func readMember(m postgres.Member) (frontier.Stored, error) {
 	c, err := hold(m)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package ndjson writes and reads a whole frontier as lines of JSON. The form depends on no engine: it is how a crawl
-// moves to another one, and how other programs look at a crawl.
+// Package ndjson writes and reads a whole frontier as lines of JSON. The form is independent of the engine: for a crawl
+// that moves to another engine, and for other programs.
 //
 // # Lines
 //
@@ -20,10 +20,9 @@
 //
 // # Damage
 //
-// A Reader believes nothing: a line that is not what it should be is a LineError with its number, an export without its
-// end is ErrCut, and one of which the digest differs is ErrChanged. Those who want what is left all the same set
-// Reader.Damaged: then each of these is told and passed over. A line is never believed in part.
+// A Reader trusts nothing: a bad line is a LineError with its number, an export without its end is ErrCut, and one with
+// another digest is ErrChanged. With Reader.Damaged each of these is reported and skipped. A line is never taken in
+// part.
 //
-// The file holds the crawl's secret, and what sites and the operator would rather keep to themselves: whoever writes
-// one keeps it from others.
+// The file has the crawl's secret, and confidential data of sites and the operator: keep it private.
 package ndjson

@@ -17,17 +17,16 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// MaxLine is the longest line that is read, in bytes. A blob of 16 MiB fits.
-const MaxLine = 24 << 20
+const MaxLine = 24 << 20 // bytes of a line; a blob of 16 MiB fits
 
-// Errors of a Reader, to be asked for with errors.Is.
+// Errors of a Reader, for errors.Is.
 var (
 	ErrCut     = errors.New("the export is cut off: its last line is missing")
 	ErrChanged = errors.New("the export was changed after it was written: its digest or its counts differ")
 	ErrFormat  = errors.New("the export has a format that this version does not read")
 )
 
-// LineError is what is wrong with a line.
+// LineError is an error in a line.
 type LineError struct {
 	Line int64 // from 1
 	Err  error
@@ -38,9 +37,9 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // Reader reads an export.
 type Reader struct {
-	// Damaged, if not nil, is told of each piece of damage, and the reader goes on without it: a URL whose host is lost
-	// gets one that is not known yet, and lost totals are empty. Without it the first damage is the answer of Next.
-	// A damaged head is always: without the secret no URL can be told from another.
+	// Damaged, if not nil, is called with each fault, and the reader continues without the line: a URL whose host is
+	// lost gets a new one, and lost totals are empty. Nil means that Next returns the first fault. A damaged head is
+	// always an error: without the secret no URL can be told from another.
 	Damaged func(*LineError)
 
 	in      *bufio.Reader
@@ -56,7 +55,6 @@ type Reader struct {
 	held    *frontier.Item               // to be returned next
 }
 
-// NewReader returns a reader of r.
 func NewReader(r io.Reader) *Reader {
 	return &Reader{
 		in: bufio.NewReaderSize(r, 64<<10), sum: sha256.New(),
@@ -64,11 +62,10 @@ func NewReader(r io.Reader) *Reader {
 	}
 }
 
-// Counts are what has been read so far.
 func (r *Reader) Counts() Ended { return r.ended }
 
-// Next returns the next item, or io.EOF after the last when the whole export was as it was written. The totals are held
-// back until that is known. The error is a *LineError, or that of the reader beneath.
+// Next returns the next item, or io.EOF after the last of an undamaged export. It holds the totals back until the end
+// has been checked. The error is a *LineError, or that of the underlying reader.
 func (r *Reader) Next() (frontier.Item, error) {
 	if r.held != nil {
 		i := *r.held
@@ -96,7 +93,7 @@ func (r *Reader) Next() (frontier.Item, error) {
 	}
 	if t := r.total; t != nil {
 		r.total = nil
-		if r.damages > 0 { // the sums may no longer be those of the lines: what was refused counts as of no host
+		if r.damages > 0 { // the sums may not match the lines: refused URLs count for no host
 			t.Refused, t.Reasons, t.Strange = nil, nil, r.ended.Refused
 		}
 		return frontier.Item{Totals: t}, nil
@@ -104,7 +101,7 @@ func (r *Reader) Next() (frontier.Item, error) {
 	return frontier.Item{}, io.EOF
 }
 
-// read returns the next line, without its end.
+// read returns the next line.
 func (r *Reader) read() ([]byte, error) {
 	var b []byte
 	long := false // the rest of the line is skipped
@@ -119,7 +116,11 @@ func (r *Reader) read() ([]byte, error) {
 		case err == nil && long:
 			return nil, r.wrong(fmt.Errorf("it is longer than %d bytes", MaxLine))
 		case errors.Is(err, io.EOF):
-			return nil, r.cut() // the writer ends each line: this one is torn, or missing
+			r.finish() // the writer ends each line: this one is torn, or missing
+			if !r.begun {
+				return nil, r.wrong(fmt.Errorf("it is empty, or no export: %w", ErrCut))
+			}
+			return nil, r.wrong(ErrCut)
 		case err != nil:
 			return nil, fmt.Errorf("frontier/ndjson: read line %d: %w", r.n, err)
 		default:
@@ -130,16 +131,7 @@ func (r *Reader) read() ([]byte, error) {
 
 func (r *Reader) wrong(err error) error { return &LineError{r.n, err} }
 
-// cut ends an export that has no end. The totals that there are go to those who want them all the same.
-func (r *Reader) cut() error {
-	r.finish()
-	if !r.begun {
-		return r.wrong(fmt.Errorf("it is empty, or no export: %w", ErrCut))
-	}
-	return r.wrong(ErrCut)
-}
-
-// finish ends the reading; what is told of totals is theirs.
+// finish ends the reading; the tally belongs to the totals.
 func (r *Reader) finish() {
 	r.over = true
 	if r.total == nil {
@@ -148,26 +140,26 @@ func (r *Reader) finish() {
 	r.total.Refused = r.tally
 }
 
-// take reads a line. ok says that it gives an item.
+// take reads a line. ok is false when it gives no item.
 func (r *Reader) take(b []byte) (i frontier.Item, ok bool, err error) {
 	var l line
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		r.hash(b)
+		r.sum.Write(b)
 		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return i, false, r.wrong(errors.New("not a line of an export: not JSON"))
 		}
 		return i, false, r.wrong(fmt.Errorf("not a line of an export: %w", notEnd{err}))
 	}
 	if d.InputOffset() != int64(len(bytes.TrimRight(b, "\r\n"))) {
-		r.hash(b)
+		r.sum.Write(b)
 		return i, false, r.wrong(errors.New("there is text after its object"))
 	}
 	if l.End != nil {
 		return i, false, r.end(l.End)
 	}
-	r.hash(b)
+	r.sum.Write(b)
 	if i, ok, err = r.item(l); err != nil {
 		return frontier.Item{}, false, r.wrong(err)
 	}
@@ -175,9 +167,7 @@ func (r *Reader) take(b []byte) (i frontier.Item, ok bool, err error) {
 	return i, ok, nil
 }
 
-func (r *Reader) hash(b []byte) { r.sum.Write(b) }
-
-// end compares an export with what its last line says.
+// end compares an export with its last line.
 func (r *Reader) end(e *end) error {
 	r.finish()
 	if _, err := r.in.ReadByte(); err == nil {
@@ -189,23 +179,19 @@ func (r *Reader) end(e *end) error {
 	return nil
 }
 
-// notEnd hides that an empty line is io.EOF to package json: it is not the end of the export.
+// notEnd hides that package json returns io.EOF for an empty line: it is not the end of the export.
 type notEnd struct{ error }
 
-// members counts the members of a line that are set.
-func (l line) members() (n int) {
+// item turns a line into an item. ok is false for a part of the totals.
+func (r *Reader) item(l line) (i frontier.Item, ok bool, err error) {
+	members := 0
 	for _, v := range reflect.ValueOf(l).Fields() {
 		if !v.IsNil() {
-			n++
+			members++
 		}
 	}
-	return n
-}
-
-// item turns a line into an item. A part of the totals gives none yet.
-func (r *Reader) item(l line) (i frontier.Item, ok bool, err error) {
 	switch {
-	case l.members() != 1:
+	case members != 1:
 		return i, false, errors.New("a line has one member")
 	case !r.begun && l.Head == nil:
 		return i, false, errors.New("not an export, or one without the head that it starts with")
@@ -276,7 +262,7 @@ func (r *Reader) host(l *host) (i frontier.Item, ok bool, err error) {
 	return frontier.Item{Host: h}, true, nil
 }
 
-// url returns a URL. One whose host was lost comes after a host of its own.
+// url returns a URL, or first a new host when its own was lost.
 func (r *Reader) url(l *entry) (i frontier.Item, ok bool, err error) {
 	e, err := l.item()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Writer writes an export. After an error it is of no use.
+// Writer writes an export. It is unusable after an error.
 type Writer struct {
 	out   *bufio.Writer
 	json  *json.Encoder
@@ -37,7 +37,7 @@ func NewWriter(w io.Writer) *Writer {
 	return n
 }
 
-// Write writes the next item, in the order that frontier.Item demands.
+// Write writes the next item, in the order of frontier.Item.
 func (w *Writer) Write(i frontier.Item) error {
 	if w.whole {
 		return errors.New("frontier/ndjson: write: an item after the totals")
@@ -88,7 +88,6 @@ func (w *Writer) totals(t *frontier.Totals) error {
 	return w.line(line{Totals: &totals{t.Strange, t.Reasons, t.Capped, t.Counts}})
 }
 
-// line writes one line and counts it.
 func (w *Writer) line(l line) error {
 	w.ended.Lines++
 	if err := w.json.Encode(l); err != nil {
@@ -97,8 +96,8 @@ func (w *Writer) line(l line) error {
 	return nil
 }
 
-// Close writes the last line, by which a reader knows that all is there, and returns its counts. Nothing is closed
-// beneath.
+// Close writes the last line, which marks the export as complete, and returns its counts. It does not close the
+// underlying writer.
 func (w *Writer) Close() (Ended, error) {
 	if !w.whole {
 		return w.ended, errors.New("frontier/ndjson: close: the totals were not written: the export is not whole")
@@ -113,11 +112,9 @@ func (w *Writer) Close() (Ended, error) {
 	return ended, nil
 }
 
-// Format is the number of the form that this package writes, and the only one that it reads.
-const Format = 1
+const Format = 1 // the only number that this package writes and reads
 
-// maxList is how many fingerprints, or hosts of a tally, stand in a line.
-const maxList = 1000
+const maxList = 1000 // fingerprints, or hosts of a tally, in a line
 
 // line is a line. One member is set.
 type line struct {
@@ -193,7 +190,7 @@ type entry struct {
 	Alone    int           `json:"alone,omitempty"`
 }
 
-// state is the outcome of a closed URL, or how a pending one waits.
+// state is the outcome of a closed URL, or whether a pending one is deferred.
 type state struct {
 	outcome  frontier.Outcome
 	deferred bool
@@ -206,7 +203,7 @@ type totals struct {
 	Counts  sums  `json:"counts,omitempty"`
 }
 
-// Ended are the counts of a whole export, as its last line has them.
+// Ended are the counts of a whole export, in its last line.
 type Ended struct {
 	Lines   int64 `json:"lines"` // before the last
 	Seeds   int64 `json:"seeds"`
@@ -221,7 +218,7 @@ type end struct {
 	SHA256 string `json:"sha256"`
 }
 
-// text is a string that need not be UTF-8: JSON would alter it.
+// text is a string that may be invalid UTF-8, which JSON would alter.
 type text string
 
 type octets struct {
@@ -252,7 +249,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// span is a duration, written as Go writes it: exact, and readable.
+// span is a duration in Go's format: exact, and readable.
 type span time.Duration
 
 func (d span) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
@@ -263,7 +260,7 @@ func (d *span) UnmarshalText(b []byte) error {
 	return err
 }
 
-// print is a fingerprint in hexadecimal: JSON numbers above 2⁵³ are not safe with every reader.
+// print is a fingerprint in hexadecimal: some readers lose precision of JSON numbers above 2⁵³.
 type print frontier.Fingerprint
 
 func (p print) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x", uint64(p)), nil }
@@ -311,7 +308,7 @@ func (s *state) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// sums are numbers by name, where the name may be any bytes: a list, in the order of the names.
+// sums are numbers by name, which may be any bytes: a list, in the order of the names.
 type sums map[string]int64
 
 type sum struct {

@@ -1,6 +1,5 @@
-// Package meter reports the progress of long operations through a context. Whoever waits listens with With; whoever
-// works says with Of how much there is to do in all and with Add how much more is done. Where nobody listens, both cost
-// a look into the context.
+// Package meter reports the progress of long operations through a context. With registers a listener; Of reports work
+// to do and Add work done. Without a listener, both cost a look into the context.
 package meter
 
 import (
@@ -8,32 +7,32 @@ import (
 	"io"
 )
 
-// Listener hears how far a work is. Its functions are called by the work's own goroutines, and return at once.
+// Listener receives progress. The operation's goroutines call its functions, which must return at once.
 type Listener struct {
-	Of  func(more int64) // there is so much more to do in all
-	Add func(done int64) // so much more is done
+	Of  func(more int64) // more work to do
+	Add func(done int64) // more work done
 }
 
 type key struct{}
 
-// With returns a context whose work l hears.
+// With returns a context whose progress l receives.
 func With(ctx context.Context, l Listener) context.Context { return context.WithValue(ctx, key{}, l) }
 
-// Of says that there is so much more to do in all.
+// Of reports more work to do.
 func Of(ctx context.Context, more int64) {
 	if l, ok := ctx.Value(key{}).(Listener); ok {
 		l.Of(more)
 	}
 }
 
-// Add says that so much more is done.
+// Add reports more work done.
 func Add(ctx context.Context, done int64) {
 	if l, ok := ctx.Value(key{}).(Listener); ok {
 		l.Add(done)
 	}
 }
 
-// Reader returns r, and each byte that is read of it is done.
+// Reader returns r with Add called for each byte that is read.
 func Reader(ctx context.Context, r io.Reader) io.Reader {
 	l, ok := ctx.Value(key{}).(Listener)
 	if !ok {
