@@ -79,16 +79,14 @@ func crawl(t *testing.T, s *site, options ...func(*crawldir.Settings)) (dir, bas
 	require.NoError(t, err)
 	run := func() {
 		t.Helper()
-		if _, err := crawldir.Run(t.Context(), dir, crawldir.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := crawldir.Run(t.Context(), dir, crawldir.Options{})
+		require.NoError(t, err)
 	}
 	run()
 	return dir, server.URL, func() {
 		t.Helper()
-		if _, err := crawldir.Update(t.Context(), dir, &set, &set); err != nil {
-			t.Fatal(err)
-		}
+		_, err := crawldir.Update(t.Context(), dir, &set, &set)
+		require.NoError(t, err)
 		run()
 	}
 }
@@ -173,9 +171,7 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	s.set("/swap", typed("application/zip", "PK\x03\x04"))
 	again()
 	r := compare(t, dir, changes.Options{})
-	if r.From.Number != 1 || r.To.Number != 2 || !r.Complete || r.LeftOut+r.NoDiffs+r.BadLines != 0 {
-		t.Errorf("%+v", r)
-	}
+	assert.Truef(t, r.From.Number == 1 && r.To.Number == 2 && r.Complete && r.LeftOut+r.NoDiffs+r.BadLines == 0, "%+v", r)
 	for path, want := range map[string]changes.Change{
 		"/":           {Change: changes.Changed, Kind: changes.Text, Page: true}, // one link less
 		"/text":       {Change: changes.Changed, Kind: changes.Text, Page: true},
@@ -198,9 +194,8 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
-	if a := of(t, r, base+"/away"); a.After == nil || a.After.Location != "/same" || a.Before.Status != 200 {
-		t.Errorf("away: %+v", a.After)
-	}
+	a := of(t, r, base+"/away")
+	assert.Truef(t, a.After != nil && a.After.Location == "/same" && a.Before.Status == 200, "away: %+v", a.After)
 	assert.Equal(t, "@line 1| a|-b|+B| c It is so.|@line 3| It is so.|-It is one.|+It is two.| Yes.|@line 4| so|-one|+two| yes", strings.Join(lines(of(t, r, base+"/plain").Diff), "|"), "plain")
 	d := of(t, r, base+"/text").Diff
 	if d == nil || d.Of != "main" || d.Added != 1 || d.Removed != 1 || !strings.Contains(strings.Join(lines(d), "\n"), "+The bakery opens at seven in") {
@@ -209,17 +204,15 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	if d := of(t, r, base+"/around").Diff; d == nil || d.Of != "whole" || !strings.Contains(strings.Join(lines(d), "\n"), "-Monday\n+Tuesday") {
 		t.Errorf("around: %q", lines(d))
 	}
-	if n := of(t, r, base+"/new"); n.Title != "A new one" || n.Diff == nil || n.Diff.Added == 0 {
-		t.Errorf("new: %+v", n)
-	}
+	n := of(t, r, base+"/new")
+	assert.Truef(t, n.Title == "A new one" && n.Diff != nil && n.Diff.Added != 0, "new: %+v", n)
 	assert.Equal(t, "-what was here", strings.Join(lines(of(t, r, base+"/gone").Diff), "|"), "gone")
 	if c := r.Counts; c[changes.Unchanged].Pages != 2 || c[changes.Changed].All() != 8 || c[changes.New].Pages != 2 || r.Moved != 1 {
 		t.Errorf("%+v, %d moved", c, r.Moved)
 	}
 	var back map[string]any
-	if b, err := json.Marshal(r); err != nil || json.Unmarshal(b, &back) != nil || !strings.Contains(string(b), `"+B"`) {
-		t.Errorf("%s, %v", b, err)
-	}
+	b, err := json.Marshal(r)
+	assert.Truef(t, err == nil && json.Unmarshal(b, &back) == nil && strings.Contains(string(b), `"+B"`), "%s, %v", b, err)
 }
 
 // If the main text is a small part of a page, the whole text decides the kind of a change, and so the exit code.
@@ -313,9 +306,8 @@ func TestChanged_GoldStandard(t *testing.T) {
 	}
 	around := counts()
 	t.Logf("%d pages: a sentence of the main text %v, of what is around it %v", len(all), main, around)
-	if least := len(all) * 17 / 18; len(all) < 60 || main[changes.Text] < least || around[changes.Around] < least {
-		t.Error("it was better")
-	}
+	least := len(all) * 17 / 18
+	assert.True(t, len(all) >= 60 && main[changes.Text] >= least && around[changes.Around] >= least, "it was better")
 }
 
 // Revisits stand for what they refer to, in whatever generation that is; what lies between two generations does not show.
@@ -330,9 +322,8 @@ func TestBodiesOfRevisitsAreFoundAcrossGenerations(t *testing.T) {
 		"/": page("<a href=/a>a</a> <a href=/b>b</a>"), "/a": tagged(`"1"`, "<p>one"), "/b": page("<p>first"),
 	}}
 	dir, base, again := crawl(t, s)
-	if _, err := changes.Compare(t.Context(), dir, changes.Options{Temp: t.TempDir()}); !errors.Is(err, changes.ErrOne) {
-		t.Errorf("of one generation: %v", err)
-	}
+	_, err := changes.Compare(t.Context(), dir, changes.Options{Temp: t.TempDir()})
+	assert.ErrorIs(t, err, changes.ErrOne, "of one generation")
 	again() // all the same
 	s.set("/b", page("<p>second"))
 	again()
@@ -340,20 +331,16 @@ func TestBodiesOfRevisitsAreFoundAcrossGenerations(t *testing.T) {
 	s.set("/b", page("<p>first")) // as it was
 	again()
 	r := compare(t, dir, changes.Options{})
-	if got := lines(of(t, r, base+"/a").Diff); strings.Join(got, "|") != "@line 1|-one|+two" || r.From.Number != 3 {
-		t.Errorf("generation %d: %q", r.From.Number, got)
-	}
+	got := lines(of(t, r, base+"/a").Diff)
+	assert.Truef(t, strings.Join(got, "|") == "@line 1|-one|+two" && r.From.Number == 3, "generation %d: %q", r.From.Number, got)
 	assert.Equal(t, "@line 1|-second|+first", strings.Join(lines(of(t, r, base+"/b").Diff), "|"))
-	if r := compare(t, dir, changes.Options{From: 1, To: 2}); len(r.Changes) != 0 || r.Counts[changes.Unchanged].Pages != 3 {
-		t.Errorf("1 and 2: %+v", r)
-	}
-	if r := compare(t, dir, changes.Options{From: 1, To: 4}); len(r.Changes) != 1 || r.Changes[0].URL != base+"/a" {
-		t.Errorf("1 and 4: %+v", r.Changes)
-	}
+	r = compare(t, dir, changes.Options{From: 1, To: 2})
+	assert.Truef(t, len(r.Changes) == 0 && r.Counts[changes.Unchanged].Pages == 3, "1 and 2: %+v", r)
+	r = compare(t, dir, changes.Options{From: 1, To: 4})
+	assert.Truef(t, len(r.Changes) == 1 && r.Changes[0].URL == base+"/a", "1 and 4: %+v", r.Changes)
 	for _, o := range []changes.Options{{From: 2, To: 2}, {From: 3, To: 1}, {To: 5}, {From: -1}, {To: 1}} {
-		if _, err := changes.Compare(t.Context(), dir, o); !errors.Is(err, changes.ErrGeneration) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		_, err := changes.Compare(t.Context(), dir, o)
+		assert.ErrorIsf(t, err, changes.ErrGeneration, "%+v: %v", o, err)
 	}
 }
 

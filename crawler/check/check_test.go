@@ -97,9 +97,7 @@ func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
 		}
 		want[a] = true
 	}
-	if len(want) != 93 || len(kinds) != 31 {
-		t.Fatalf("%d faults of %d kinds are planted", len(want), len(kinds))
-	}
+	require.Truef(t, len(want) == 93 && len(kinds) == 31, "%d faults of %d kinds are planted", len(want), len(kinds))
 	take := func(what string, f check.Finding) {
 		for _, p := range f.On {
 			got[at{what, f.URL, p.Page, p.Line}] = true
@@ -123,9 +121,7 @@ func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
 	if len(r.Untested) != 1 || r.Untested[0].URL != base+"/private/secret.html" || r.Untested[0].Reason != "robots.txt forbids it" {
 		t.Errorf("not tested: %+v", r.Untested)
 	}
-	if len(r.Insecure)+len(r.Mixed) > 0 || r.External != 1 || r.Unread != 0 {
-		t.Errorf("%+v", r)
-	}
+	assert.Truef(t, len(r.Insecure)+len(r.Mixed) == 0 && r.External == 1 && r.Unread == 0, "%+v", r)
 }
 
 // A million links to one broken URL are one finding: all are counted, some are kept.
@@ -138,9 +134,8 @@ func TestAMillionLinksToOneBrokenURLAreCountedAndBounded(t *testing.T) {
 	if len(r.Broken) != 1 || r.Broken[0].URL != base+"/x" || r.Broken[0].Count != int64(many) || r.Mentions != int64(many) {
 		t.Fatalf("%d findings, %d mentions", len(r.Broken), r.Mentions)
 	}
-	if n := len(r.Broken[0].On); n == 0 || n > 100 {
-		t.Errorf("%d places of one page", n)
-	}
+	n := len(r.Broken[0].On)
+	assert.Truef(t, n != 0 && n <= 100, "%d places of one page", n)
 }
 
 // What a site has too much of is left out and counted: its findings take no memory without a bound.
@@ -150,9 +145,7 @@ func TestFindingsAboutWhatNobodyAskedForAreBounded(t *testing.T) {
 		fmt.Fprintf(&b, "<a href='http://[%d'>", n)
 	}
 	r, _ := checked(t, pages{"/": b.String()})
-	if len(r.Broken) != 10_000 || r.Left != 20_000 {
-		t.Errorf("%d findings, %d left out", len(r.Broken), r.Left)
-	}
+	assert.Truef(t, len(r.Broken) == 10_000 && r.Left == 20_000, "%d findings, %d left out", len(r.Broken), r.Left)
 }
 
 // A page with more ids than are kept counts as unread: no fragment of it is missing.
@@ -187,13 +180,11 @@ func TestUnread_CountsDamagedRecords(t *testing.T) {
 			b[l.Offset+l.Length-8] ^= 1
 		}
 	}
-	if r := judged(t, dir); r.Unread != 0 || r.Documents != 1 {
-		t.Errorf("before: %d unread, %d read", r.Unread, r.Documents)
-	}
+	r := judged(t, dir)
+	assert.Truef(t, r.Unread == 0 && r.Documents == 1, "before: %d unread, %d read", r.Unread, r.Documents)
 	require.NoError(t, os.WriteFile(path, b, 0o600))
-	if r := judged(t, dir); r.Unread != 1 || r.Documents != 0 {
-		t.Errorf("%d unread, %d read", r.Unread, r.Documents)
-	}
+	r = judged(t, dir)
+	assert.Truef(t, r.Unread == 1 && r.Documents == 0, "%d unread, %d read", r.Unread, r.Documents)
 }
 
 // Links that a page has and the crawl did not come to are told as not tested, with the reason, and break nothing.

@@ -68,17 +68,13 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 				wantFindings(t, "broken", r.Broken, "http://b.test/gone 404 status 404 external 2", "http://d.test/robots.txt 404 status 404 external 2", "http://never.test/x 0 nxdomain external 2")
 				wantFindings(t, "not told", r.Undecided, "http://b.test/bot 403 status 403 link 2", "http://c.test/999 999 status 999 link 2")
 				wantFindings(t, "untested", r.Untested, "http://b.test/private/x 0 robots.txt forbids it link 2")
-				if r.External != 0 || len(r.Redirects) != 1 || r.Documents != 2 || r.Mentions != 21 {
-					t.Errorf("%+v", r)
-				}
+				assert.Truef(t, r.External == 0 && len(r.Redirects) == 1 && r.Documents == 2 && r.Mentions == 21, "%+v", r)
 				first := requests(web, "")
 				want := map[string][]string{
 					"head": {"GET /bot", "GET /gone", "GET /robots.txt", "GET /robots.txt", "HEAD /bot", "HEAD /gone", "HEAD /moved", "HEAD /ok", "HEAD /pic.png"},
 					"get":  {"GET /bot", "GET /gone", "GET /moved", "GET /ok", "GET /pic.png", "GET /robots.txt", "GET /robots.txt"},
 				}[how]
-				if got := requests(web, "b.test"); !slices.Equal(got, want) {
-					t.Errorf("asked of b.test: %q", got)
-				}
+				assert.Equal(t, want, requests(web, "b.test"), "asked of b.test")
 				time.Sleep(25 * time.Hour) // in the time of the bubble
 				if _, err = crawldir.Update(t.Context(), dir, &s, &s); err == nil {
 					_, err = crawldir.Run(t.Context(), dir, o)
@@ -91,9 +87,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 					}
 				}
 				for _, x := range []string{"/ok", "/pic.png"} {
-					if n := strings.Count(strings.Join(requests(web, "b.test"), "\n")+"\n", " "+x+"\n"); n != 1 {
-						t.Errorf("%s was asked for %d times", x, n)
-					}
+					assert.Equal(t, 1, strings.Count(strings.Join(requests(web, "b.test"), "\n")+"\n", " "+x+"\n"), x)
 				}
 				assert.Greater(t, len(requests(web, "")), len(first), "what was broken was not asked for again")
 			})
@@ -103,9 +97,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 
 func wantFindings(t *testing.T, what string, all []check.Finding, want ...string) {
 	t.Helper()
-	if got := of(all); !slices.Equal(got, want) {
-		t.Errorf("%s: %q, want %q", what, got, want)
-	}
+	assert.Equal(t, want, of(all), what)
 }
 
 // requests are those to a host; empty stands for any.
@@ -123,7 +115,6 @@ func requests(web *crawltest.Web, host string) (all []string) {
 func TestAnotherWayToAskElsewhereIsRefused(t *testing.T) {
 	s := crawldir.Defaults()
 	s.External, s.Contact = "post", "crawl@library.org"
-	if err := s.Check(nil); err == nil || !strings.Contains(err.Error(), "want none, head or get") {
-		t.Error(err)
-	}
+	err := s.Check(nil)
+	assert.ErrorContains(t, err, "want none, head or get")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,9 +35,7 @@ func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
 	for _, i := range r.Ignored {
 		ignored = append(ignored, i.URL+" "+i.Why)
 	}
-	if got := fmt.Sprint(len(r.Broken), len(r.Mixed), len(r.Untested), len(r.Redirects), ignored, len(r.Unused), r.Unused[0].Line, r.Unused[1].Line); got != "1 0 1 0 [/old/a why /old/b why] 2 2 3" {
-		t.Error(got)
-	}
+	assert.Equal(t, "1 0 1 0 [/old/a why /old/b why] 2 2 3", fmt.Sprint(len(r.Broken), len(r.Mixed), len(r.Untested), len(r.Redirects), ignored, len(r.Unused), r.Unused[0].Line, r.Unused[1].Line))
 }
 
 // An interrupted check may not have come to what was broken before, and one with too many findings does not have all.

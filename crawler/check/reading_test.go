@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -17,9 +18,8 @@ func line(t *testing.T, text string) *storage.Line {
 	t.Helper()
 	f := strings.SplitN(text, " ", 5)
 	l := storage.Line{Decision: storage.Decision(f[0]), Outcome: storage.Outcome(f[1]), URL: f[3], Kind: storage.KindLink, Via: "https://site.test/", Depth: 1}
-	if _, err := fmt.Sscan(f[2], &l.Status); err != nil || len(f) < 5 {
-		t.Fatal(text, err)
-	}
+	_, err := fmt.Sscan(f[2], &l.Status)
+	require.Truef(t, err == nil && len(f) >= 5, "%v %v", text, err)
 	l.Reason = f[4]
 	return &l
 }
@@ -69,9 +69,7 @@ func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
 			if s := ledgerOf(t, tt.lines...).of(u); s != nil {
 				got, why = s.verdict, s.why
 			}
-			if got != tt.want || why != tt.why {
-				t.Errorf("%q: %d %q, want %d %q", tt.lines, got, why, tt.want, tt.why)
-			}
+			assert.Truef(t, got == tt.want && why == tt.why, "%q: %d %q, want %d %q", tt.lines, got, why, tt.want, tt.why)
 		})
 	}
 }
@@ -157,7 +155,6 @@ func TestFindings_AboutURLsOfTheLedgerAreBounded(t *testing.T) {
 	for _, f := range j.findings {
 		places, mentions = places+len(f.On), mentions+f.Count
 	}
-	if n := len(j.findings); places != n+maxRepeated || mentions != int64(2*pagePlaces*n) {
-		t.Errorf("%d places of %d findings, %d mentions", places, n, mentions)
-	}
+	n := len(j.findings)
+	assert.Truef(t, places == n+maxRepeated && mentions == int64(2*pagePlaces*n), "%d places of %d findings, %d mentions", places, n, mentions)
 }

@@ -36,12 +36,10 @@ func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 		}
 		first, second := <-errs, <-errs
 		assert.NotEqualf(t, (second == nil), (first == nil), "exists %v: %v and %v", exists, first, second)
-		if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
-			t.Errorf("exists %v: beside it: %v %v", exists, left, err)
-		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) != 5 {
-			t.Errorf("exists %v: it holds %v %v", exists, left, err)
-		}
+		left, err := os.ReadDir(parent)
+		assert.Truef(t, err == nil && len(left) == 1, "exists %v: beside it: %v %v", exists, left, err)
+		left, err = os.ReadDir(dir)
+		assert.Truef(t, err == nil && len(left) == 5, "exists %v: it holds %v %v", exists, left, err)
 	}
 }
 
@@ -70,9 +68,8 @@ func TestCreate_SharedFrontierWhole(t *testing.T) {
 		return nil, cut
 	})
 	require.ErrorIs(t, err, cut)
-	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
-		t.Errorf("left: %v %v", left, err)
-	}
+	left, err := os.ReadDir(parent)
+	assert.Truef(t, err == nil && len(left) == 0, "left: %v %v", left, err)
 	require.NoError(t, CreateUnchecked(t.Context(), dir("w1"), &s, Given([]frontier.Candidate{seed})))
 	require.NoError(t, Join(t.Context(), dir("w2"), s.Fleet))
 }
@@ -94,8 +91,7 @@ func TestFleet_RefusesWhatItLists(t *testing.T) {
 			value = "true"
 		}
 		require.NoError(t, Assign(k, value), u.Name)
-		if err := f.check(&s, nil); err == nil || !strings.Contains(err.Error(), u.Name+": not supported in a fleet yet") {
-			t.Errorf("%s: %v", u.Name, err)
-		}
+		err := f.check(&s, nil)
+		assert.ErrorContainsf(t, err, u.Name+": not supported in a fleet yet", "%s: %v", u.Name, err)
 	}
 }

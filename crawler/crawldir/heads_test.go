@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -25,9 +26,8 @@ func noteOf(t *testing.T, origin string, size int64) *checkpoint.Note {
 func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
 	t.Parallel()
 	h := HeadsBeside(filepath.Join(t.TempDir(), "curtsy", "ledger.key"))
-	if got, err := h.Of("curtsy-1/a"); got != nil || err != nil {
-		t.Errorf("%+v %v of nothing", got, err)
-	}
+	got, err := h.Of("curtsy-1/a")
+	assert.Truef(t, got == nil && err == nil, "%+v %v of nothing", got, err)
 	for _, n := range []*checkpoint.Note{noteOf(t, "curtsy-1/a", 3), noteOf(t, "curtsy-1/b", 7), noteOf(t, "curtsy-1/a", 9)} {
 		require.NoError(t, h.Keep("/crawls/"+n.Origin, n))
 	}
@@ -36,16 +36,13 @@ func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
 		if err != nil || got.Size != size || got.Origin != origin || got.Dir != "/crawls/"+origin || len(got.Signatures) != 1 {
 			t.Fatalf("%s: %+v %v", origin, got, err)
 		}
-		if at, file, err := h.At(got.Dir); err != nil || at != origin || file == "" {
-			t.Errorf("%s: %+v %v", got.Dir, at, err)
-		}
-		if fi, err := os.Stat(got.File); err != nil || fi.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%v %v", fi, err)
-		}
+		at, file, err := h.At(got.Dir)
+		assert.Truef(t, err == nil && at == origin && file != "", "%s: %+v %v", got.Dir, at, err)
+		fi, err := os.Stat(got.File)
+		assert.Truef(t, err == nil && fi.Mode().Perm()&0o077 == 0, "%v %v", fi, err)
 		require.NoError(t, os.WriteFile(got.File, []byte("{}"), 0o600))
-		if got, err := h.Of(origin); err == nil {
-			t.Errorf("a damaged file is read as %+v", got)
-		}
+		got, err = h.Of(origin)
+		assert.Errorf(t, err, "a damaged file is read as %+v", got)
 	}
 	require.NoError(t, h.Begin("/crawls/curtsy-1/a", "curtsy-1/c"))
 	at, _, err := h.At("/crawls/curtsy-1/a")
@@ -66,10 +63,8 @@ func TestLedgerSigner_AKeyThatCannotBeMadeIsAnError(t *testing.T) {
 	if err := os.Symlink("nowhere", path); err != nil {
 		t.Skip("no symbolic links:", err)
 	}
-	if signer, _, err := LedgerSigner(true); err == nil {
-		t.Errorf("made: %v without an error", signer)
-	}
-	if signer, _, err := LedgerSigner(false); signer != nil || err != nil {
-		t.Errorf("read: %v, %v", signer, err)
-	}
+	signer, _, err := LedgerSigner(true)
+	assert.Errorf(t, err, "made: %v without an error", signer)
+	signer, _, err = LedgerSigner(false)
+	assert.Truef(t, signer == nil && err == nil, "read: %v, %v", signer, err)
 }

@@ -121,12 +121,9 @@ func TestResume_RequiresTheCheckpointKeptBesideTheKey(t *testing.T) {
 				before, err := ledger.Origin(in(dir, LedgerName))
 				require.NoError(t, err)
 				err = goOn()
-				if c.goesOn && err != nil || !c.goesOn && !errors.Is(err, ErrNotKept) {
-					t.Error(err)
-				}
-				if after, err := ledger.Origin(in(dir, LedgerName)); !c.goesOn && (after != before || err != nil) {
-					t.Errorf("the log %q became %q: %v", before, after, err)
-				}
+				assert.Truef(t, (!c.goesOn || err == nil) && (c.goesOn || errors.Is(err, ErrNotKept)), "%v", err)
+				after, err := ledger.Origin(in(dir, LedgerName))
+				assert.Truef(t, c.goesOn || after == before && err == nil, "the log %q became %q: %v", before, after, err)
 			}
 		})
 	}
@@ -141,9 +138,8 @@ func TestResume_ANewLedgerNeedsNoCheckpoint(t *testing.T) {
 	defer w.Close()
 	err = w.Append(t.Context(), storage.Line{Time: time.Now(), URL: "http://bakery.test/", Decision: storage.DecisionRefuse, Reason: "scope"})
 	require.NoError(t, errors.Join(err, w.Sync(t.Context())))
-	if origin, err := ledger.Origin(in(dir, LedgerName)); err != nil || origin == "" {
-		t.Fatalf("%q, %v", origin, err)
-	}
+	origin, err := ledger.Origin(in(dir, LedgerName))
+	require.Truef(t, err == nil && origin != "", "%q, %v", origin, err)
 	assert.NoError(t, requireKept(dir))
 	edit(t, dir, func(lines [][]byte) [][]byte {
 		lines[0] = regexp.MustCompile(`"origin":"[^"]*"`).ReplaceAll(lines[0], []byte(`"origin":"curtsy/0123456789abcdef"`))
@@ -157,39 +153,29 @@ func TestResume_RefusesTheOlderOfTwoCopies(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 5))
 	older := copyOf(t, dir)
 	for range 2 {
-		if _, err := Update(t.Context(), dir, nil, defaults()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Run(t.Context(), dir, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, one(Update(t.Context(), dir, nil, defaults())))
+		ran(t, dir, Options{})
 	}
 	_, err := Run(t.Context(), older, Options{})
-	if !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), dir) {
-		t.Fatal(err)
-	}
+	require.Truef(t, errors.Is(err, ErrNotKept) && strings.Contains(err.Error(), dir), "%v", err)
 	kept, err := KeptHead(older)
 	require.NoError(t, err)
 	require.NotNil(t, kept)
 	if err := os.Remove(kept.File); err != nil { // as the error says
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), older, Options{}); err != nil {
-		t.Error(err)
-	}
+	ran(t, older, Options{})
 }
 
 // An audit of a ledger that does not tell its origin names the damage, and needs no checkpoint for that.
 func TestKeptHead_OfADamagedLedgerIsNone(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 2))
-	if kept, err := KeptHead(dir); kept == nil || err != nil {
-		t.Fatal(kept, err)
-	}
+	kept, err := KeptHead(dir)
+	require.Truef(t, kept != nil && err == nil, "%v %v", kept, err)
 	bare(t, dir, 0)
 	edit(t, dir, func(lines [][]byte) [][]byte { return append([][]byte{[]byte("{\n")}, lines...) })
-	if kept, err := KeptHead(dir); kept != nil || err != nil {
-		t.Error(kept, err)
-	}
+	kept, err = KeptHead(dir)
+	assert.Truef(t, kept == nil && err == nil, "%v %v", kept, err)
 }
 
 func defaults() *Settings {

@@ -59,13 +59,10 @@ func TestARotationIsSignedByBothKeysAndDestroysTheOldSecret(t *testing.T) {
 		t.Errorf("%+v, %+v, now %s", first, second, now)
 	}
 	got, err := Rotations(path, now)
-	if err != nil || len(got) != 2 || got[0].Rotation != first.Rotation || got[1].Rotation != second.Rotation {
-		t.Errorf("%+v, %v", got, err)
-	}
+	assert.Truef(t, err == nil && len(got) == 2 && got[0].Rotation == first.Rotation && got[1].Rotation == second.Rotation, "%+v, %v", got, err)
 	for _, r := range got {
-		if parsed, err := checkpoint.ParseRotation(r.Note); err != nil || parsed != r.Rotation {
-			t.Errorf("%+v, %v", parsed, err)
-		}
+		parsed, err := checkpoint.ParseRotation(r.Note)
+		assert.Truef(t, err == nil && parsed == r.Rotation, "%+v, %v", parsed, err)
 	}
 	err = filepath.WalkDir(filepath.Dir(path), func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -100,9 +97,8 @@ func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
 			if kept.note {
 				from, _ := checkpoint.NewSigner(secret)
 				to, _ := checkpoint.NewSigner(next)
-				if _, err := write(path, 0, from, to, noon); err != nil {
-					t.Fatal(err)
-				}
+				_, err := write(path, 0, from, to, noon)
+				require.NoError(t, err)
 			}
 			if led, err := Rotations(path, old); err != nil || len(led) != 0 || keyOf(t, secretIn(t, path)) != old {
 				t.Errorf("after the kill: %d rotations to the old key, %v", len(led), err)
@@ -112,12 +108,10 @@ func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
 				t.Errorf("another rotation was made: %+v", r.Rotation)
 			}
 			now := keyOf(t, secretIn(t, path))
-			if led, err := Rotations(path, now); err != nil || len(led) != 1 || r.New != now {
-				t.Errorf("%d rotations, %v", len(led), err)
-			}
-			if _, err := os.Stat(path + nextSuffix); !os.IsNotExist(err) {
-				t.Errorf("the next secret is left over: %v", err)
-			}
+			led, err := Rotations(path, now)
+			assert.Truef(t, err == nil && len(led) == 1 && r.New == now, "%d rotations, %v", len(led), err)
+			_, err = os.Stat(path + nextSuffix)
+			assert.Truef(t, os.IsNotExist(err), "the next secret is left over: %v", err)
 		})
 	}
 }
@@ -135,24 +129,20 @@ func TestADamagedNoteIsNamed(t *testing.T) {
 		"huge": strings.Repeat("a", 2*checkpoint.MaxNote),
 	} {
 		require.NoError(t, os.WriteFile(note, []byte(damaged), 0o600))
-		if _, err := Rotations(path, keyOf(t, before)); err == nil || !strings.Contains(err.Error(), "000001.note") {
-			t.Errorf("%s: %v", what, err)
-		}
-		if _, err := Rotate(path, before, noon); err == nil || string(secretIn(t, path)) != string(before) {
-			t.Errorf("%s: rotated all the same: %v", what, err)
-		}
+		_, err := Rotations(path, keyOf(t, before))
+		assert.ErrorContainsf(t, err, "000001.note", "%s: %v", what, err)
+		_, err = Rotate(path, before, noon)
+		assert.Truef(t, err != nil && string(secretIn(t, path)) == string(before), "%s: rotated all the same: %v", what, err)
 	}
 	require.NoError(t, os.WriteFile(path+nextSuffix, []byte("no key"), 0o600))
-	if _, err := Rotate(path, before, noon); err == nil || !strings.Contains(err.Error(), ".next is damaged: remove it, and rotate again") {
-		t.Errorf("a damaged secret: %v", err)
-	}
+	_, err = Rotate(path, before, noon)
+	assert.ErrorContainsf(t, err, ".next is damaged: remove it, and rotate again", "a damaged secret: %v", err)
 }
 
 // A note of somebody else's keys leads nowhere.
 func TestRotationsOfOtherKeysArePassedOver(t *testing.T) {
 	path, _ := keyFile(t)
 	rotate(t, path, noon)
-	if led, err := Rotations(path, keyOf(t, []byte(strings.Repeat("x", 32)))); err != nil || len(led) != 0 {
-		t.Errorf("%d, %v", len(led), err)
-	}
+	led, err := Rotations(path, keyOf(t, []byte(strings.Repeat("x", 32))))
+	assert.Truef(t, err == nil && len(led) == 0, "%d, %v", len(led), err)
 }

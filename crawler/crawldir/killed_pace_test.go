@@ -48,9 +48,7 @@ func TestRule17_TheRunAfterAKillKeepsThePaceOfItsSettings(t *testing.T) {
 				o.Settings = &s
 				ran(t, dir, o)
 				all := web.Referee().Requests()
-				if asked == 0 || len(all) == asked {
-					t.Fatalf("%d requests before the kill, %d in all", asked, len(all))
-				}
+				require.Truef(t, asked != 0 && len(all) != asked, "%d requests before the kill, %d in all", asked, len(all))
 				if gap := all[asked].Start.Sub(all[asked-1].End); gap < c.least || gap > c.least+time.Second {
 					t.Errorf("%s came %v after the last request before the kill, want %v", all[asked].Target, gap, c.least)
 				}
@@ -78,9 +76,7 @@ func TestRule17_TheNextRunKeepsThePaceOfAnAddress(t *testing.T) {
 			o.Settings = &s
 			ran(t, dir, o)
 			all := web.Referee().Requests()
-			if asked == 0 || len(all) == asked {
-				t.Fatalf("%d requests before the stop, %d in all", asked, len(all))
-			}
+			require.Truef(t, asked != 0 && len(all) != asked, "%d requests before the stop, %d in all", asked, len(all))
 			if gap := all[asked].Start.Sub(all[asked-1].Start); gap < s.IPDelay {
 				t.Errorf("killed: %v: %s of %s came %v after the last request before, want %v", kill, all[asked].Target, all[asked].Host, gap, s.IPDelay)
 			}

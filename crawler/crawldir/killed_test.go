@@ -119,12 +119,8 @@ func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
 	more.MaxPages = 2
 	killedRun(t, dir, &more, Options{})
 	asked := len(web.Referee().Requests())
-	if last := web.Referee().Requests()[asked-1].Target; last != "/busy" {
-		t.Fatalf("the run that is killed asked for %s last", last)
-	}
-	if _, err := Update(t.Context(), dir, &s, &s); err != nil {
-		t.Fatal(err)
-	}
+	require.Equal(t, "/busy", web.Referee().Requests()[asked-1].Target, "the last request of the killed run")
+	require.NoError(t, one(Update(t.Context(), dir, &s, &s)))
 	r, err := Run(t.Context(), dir, Options{})
 	if err != nil || r.EndedBy != crawler.EndedWaiting || r.Status.Exchanges != 0 {
 		t.Errorf("ended by %s after %d exchanges, %v", r.EndedBy, r.Status.Exchanges, err)
@@ -160,9 +156,8 @@ func TestRule15_PagesBeforeAKillCount(t *testing.T) {
 				t.Errorf("%s %d: ended by %s with %d pages, asked for %d, %v", name, most, r.EndedBy, r.Status.Pages, pages(), err)
 			}
 		}
-		if _, err := Update(t.Context(), dir, &s, &s); err != nil {
-			t.Errorf("%s: update: %v", name, err)
-		}
+		_, err := Update(t.Context(), dir, &s, &s)
+		assert.NoErrorf(t, err, "%s: update: %v", name, err)
 	}
 }
 
@@ -172,9 +167,7 @@ func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	s, err := ReadSettings(dir)
 	require.NoError(t, err)
 	s.MaxPages = 2
-	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, one(Update(t.Context(), dir, nil, &s)))
 	var image []byte // of the frontier, as a kill at the end of the run would leave it
 	once, err := Run(t.Context(), dir, Options{Attend: func(ctx context.Context, start Start) (crawler.Summary, error) {
 		summary, err := start.Crawl.Run(ctx)
@@ -226,9 +219,8 @@ func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, file := range []string{"warc/curtsy-00000.warc.gz", "index/curtsy-00000.cdxj"} {
-				if n := bytes.Count(b, []byte(`"name":"`+file+`"`)); n != 1 {
-					t.Errorf("%s: %d marks of %s", name, n, file)
-				}
+				n := bytes.Count(b, []byte(`"name":"`+file+`"`))
+				assert.Truef(t, n == 1, "%s: %d marks of %s", name, n, file)
 			}
 		}
 	}
@@ -305,9 +297,7 @@ func TestRule17_KeepRestsOutlivesTheLines(t *testing.T) {
 			require.NoError(t, f.KeepRests(t.Context(), c.gone))
 		}
 		h, known, err := f.Host(t.Context(), u.Authority())
-		if err != nil || known != c.known || h.Hold.Act != 0 {
-			t.Errorf("%s: known %v, held by %d, %v", c.name, known, h.Hold.Act, err)
-		}
+		assert.Truef(t, err == nil && known == c.known && h.Hold.Act == 0, "%s: known %v, held by %d, %v", c.name, known, h.Hold.Act, err)
 		if c.want == 0 && h.Wait > before.Wait || c.want > 0 && (h.Wait > c.want || h.Wait < c.want-time.Minute) {
 			t.Errorf("%s: it waits %v, and %v before; want %v", c.name, h.Wait, before.Wait, c.want)
 		}

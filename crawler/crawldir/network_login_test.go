@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -79,7 +80,6 @@ func TestPathsOfCredentialsAreMadeAbsolute(t *testing.T) {
 	require.NoError(t, s.absolute())
 	here, err := os.Getwd()
 	require.NoError(t, err)
-	if want := []string{"own.test.org=" + filepath.Join(here, "a/b"), "own.test.org=" + filepath.Join(here, "c")}; !slices.Equal(append(s.Auth, s.Header...), want) {
-		t.Errorf("%q %q, want %q", s.Auth, s.Header, want)
-	}
+	want := []string{"own.test.org=" + filepath.Join(here, "a/b"), "own.test.org=" + filepath.Join(here, "c")}
+	assert.Truef(t, slices.Equal(append(s.Auth, s.Header...), want), "%q %q, want %q", s.Auth, s.Header, want)
 }

@@ -100,24 +100,19 @@ func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 			assert.Equal(t, "scope:exclude", e.Scope.Rule, e.Scope)
 			time.Sleep(time.Minute)
 			for _, r := range web.Referee().Requests()[asked:] {
-				if n := len(r.Target); r.Target != "/robots.txt" && (r.Target[n-6]-'0')%2 == 1 {
-					t.Errorf("%s was asked for", r.Target)
-				}
+				n := len(r.Target)
+				assert.Truef(t, r.Target == "/robots.txt" || (r.Target[n-6]-'0')%2 != 1, "%s was asked for", r.Target)
 			}
 		})
 		if tried.URLs == 0 || tried.URLs != done.URLs || !tried.Known || tried.Pending <= tried.URLs || len(tried.Examples) != int(tried.URLs) {
 			t.Errorf("%+v, and %+v", tried, done)
 		}
 		want := []string{fmt.Sprintf(`exclude: added /p\d*[13579]\.html (%d) odd pages are a calendar`, done.URLs)}
-		if got := acts(t, dir); !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
-		}
-		if n := refusals(t, dir)["scope:exclude"]; n < done.URLs {
-			t.Errorf("%d lines of what is excluded, and %d were queued", n, done.URLs)
-		}
-		if s, err := ReadSettings(dir); err != nil || len(s.Exclude) != 1 {
-			t.Errorf("%q, %v", s.Exclude, err)
-		}
+		assert.Equal(t, want, acts(t, dir))
+		n := refusals(t, dir)["scope:exclude"]
+		assert.Truef(t, n >= done.URLs, "%d lines of what is excluded, and %d were queued", n, done.URLs)
+		s, err := ReadSettings(dir)
+		assert.Truef(t, err == nil && len(s.Exclude) == 1, "%q, %v", s.Exclude, err)
 		audited(t, dir)
 	})
 }
@@ -147,9 +142,8 @@ func TestAChangeOutlivesAKill(t *testing.T) {
 		if n := len(web.Referee().Requests()); n > asked+1 { // the seed or robots.txt may be asked for once more
 			t.Errorf("%d requests after a kill, though all is excluded", n-asked)
 		}
-		if got := acts(t, dir); len(got) != 2 || !strings.HasPrefix(got[0], "exclude: added html") || got[1] != "max-pages: 100, was 8 (0)" {
-			t.Errorf("%q", got)
-		}
+		got := acts(t, dir)
+		assert.Truef(t, len(got) == 2 && strings.HasPrefix(got[0], "exclude: added html") && got[1] == "max-pages: 100, was 8 (0)", "%q", got)
 		audited(t, dir)
 	})
 }
@@ -189,9 +183,7 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir, _, _, sum := steered(t, c.set, func(_ *crawltest.Web, o control.Crawl) {
 					for _, change := range c.change {
-						if _, err := o.Change(t.Context(), change); err != nil {
-							t.Error(err)
-						}
+						assert.NoError(t, one(o.Change(t.Context(), change)))
 					}
 				})
 				if sum.EndedBy != c.ended || sum.Status.Pages < c.pages || sum.Status.Pages > c.pages+3 {
@@ -220,9 +212,7 @@ func TestRule15_AnOperatorNarrowsTheWindow(t *testing.T) {
 				good   bool
 			}{{"none", false}, {"00:00-06:01", false}, {"Sat 13:00-19:00 Europe/Berlin", false}, {"00:00-00:00", false}, {"x", false}, {"Sat-Sun 00:00-06:00", true}} {
 				_, err := o.Change(t.Context(), control.Change{Setting: control.SetWindow, Value: c.window})
-				if (err == nil) != c.good || err != nil && !control.BadOrder(err) {
-					t.Errorf("%s: %v", c.window, err)
-				}
+				assert.Truef(t, (err == nil) == c.good && (err == nil || control.BadOrder(err)), "%s: %v", c.window, err)
 			}
 		})
 		if s, err := ReadSettings(dir); err != nil || !slices.Equal(s.Window, []string{"Sat-Sun 00:00-06:00"}) || sum.EndedBy != crawler.EndedDrained {
@@ -262,22 +252,18 @@ func TestRule9_AnOperatorRaisesThePaceAndNeverLowersIt(t *testing.T) {
 					good  bool
 				}{{"900ms", false}, {"0s", false}, {"1s", false}, {"-3s", false}, {"x", false}, {"4s", true}, {"3s", false}} {
 					_, err := o.Change(t.Context(), control.Change{Setting: control.SetDelay, Value: c.delay, Host: host})
-					if (err == nil) != c.good || err != nil && !control.BadOrder(err) {
-						t.Errorf("%s of %q: %v", c.delay, host, err)
-					}
+					assert.Truef(t, (err == nil) == c.good && (err == nil || control.BadOrder(err)), "%s of %q: %v", c.delay, host, err)
 				}
 				was := len(web.Referee().Requests())
 				time.Sleep(time.Minute)
 				all := web.Referee().Requests()
 				for i := was; i < len(all); i++ {
-					if gap := all[i].Start.Sub(all[i-1].End); gap < 4*time.Second {
-						t.Errorf("a pause of %v", gap)
-					}
+					gap := all[i].Start.Sub(all[i-1].End)
+					assert.Truef(t, gap >= 4*time.Second, "a pause of %v", gap)
 				}
 			})
-			if s, err := ReadSettings(dir); err != nil || len(s.Hosts) != 1 || s.Hosts[0].Delay != 4*time.Second {
-				t.Errorf("%+v, %v", s.Hosts, err)
-			}
+			s, err := ReadSettings(dir)
+			assert.Truef(t, err == nil && len(s.Hosts) == 1 && s.Hosts[0].Delay == 4*time.Second, "%+v, %v", s.Hosts, err)
 			audited(t, dir)
 		})
 	}
@@ -315,9 +301,7 @@ func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
 		} {
 			assert.Containsf(t, got, want, "no %q in\n%s", want, got)
 		}
-		if n := strings.Count(got, "\n") + 1; n != 8 {
-			t.Errorf("%d acts:\n%s", n, got)
-		}
+		assert.Equal(t, 8, strings.Count(got, "\n")+1, got)
 		audited(t, dir)
 	})
 }
@@ -334,9 +318,8 @@ func TestAChangeThatMakesNoSenseIsRefused(t *testing.T) {
 				{Setting: control.SetExclude}, {Setting: control.SetExclude, Value: "x", Remove: true}, {Setting: control.SetInclude, Value: strings.Repeat("x", maxPattern+1)},
 				{Setting: control.SetDelay, Value: "5s", Host: "http://bakery.test/"},
 			} {
-				if _, err := o.Change(t.Context(), c); !control.BadOrder(err) {
-					t.Errorf("%+v: %v", c, err)
-				}
+				_, err := o.Change(t.Context(), c)
+				assert.Truef(t, control.BadOrder(err), "%+v: %v", c, err)
 			}
 		})
 		now, err := ReadSettings(dir)

@@ -42,9 +42,7 @@ func TestUpdate_ArchivesWhatCannotBeRead(t *testing.T) {
 			}
 			dir := crawled(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{"/": page, "/b": page}})
 			first := captures(t, dir)
-			if len(first) != 2 || first[0].Mime == "warc/revisit" || first[1].Mime != "warc/revisit" {
-				t.Fatalf("%+v", first)
-			}
+			require.Truef(t, len(first) == 2 && first[0].Mime != "warc/revisit" && first[1].Mime == "warc/revisit", "%+v", first)
 			path := in(dir, ArchiveName+"/"+first[0].Filename)
 			b, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -66,9 +64,7 @@ func updated(t *testing.T, dir string, want map[string]int64) {
 	t.Helper()
 	s, err := ReadSettings(dir)
 	require.NoError(t, err)
-	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, one(Update(t.Context(), dir, nil, &s)))
 	r := ran(t, dir, Options{})
 	for change, n := range r.Changes.Counts {
 		assert.Equal(t, want[change], n, change)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -28,15 +29,12 @@ func TestPast_ReadsItsOwnArchiveOnly(t *testing.T) {
 		Before: time.Now().AddDate(9999, 0, 0), MaxBody: 1 << 20, Damaged: func(string, error) { said++ },
 	}
 	e, err := p.Last(t.Context(), u)
-	if err != nil || e == nil || e.Body == nil || said != 0 {
-		t.Fatalf("%+v %v, %d complaints", e, err, said)
-	}
+	require.Truef(t, err == nil && e != nil && e.Body != nil && said == 0, "%+v %v, %d complaints", e, err, said)
 	// The index knows seconds; what is of the past is told to the microsecond.
 	for later, had := range map[time.Duration]bool{0: false, time.Microsecond: true} {
 		p.Before = e.Date.Add(later)
-		if e, err := p.Last(t.Context(), u); err != nil || (e != nil) != had {
-			t.Errorf("%v later: %+v %v", later, e, err)
-		}
+		e, err := p.Last(t.Context(), u)
+		assert.Truef(t, err == nil && (e != nil) == had, "%v later: %+v %v", later, e, err)
 	}
 	p.Before = e.Date.Add(time.Microsecond)
 	another := regexp.MustCompile(`(?m)^.*"http://[^/"]+/p1.html".*$`).FindString(index)
@@ -47,8 +45,7 @@ func TestPast_ReadsItsOwnArchiveOnly(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
 		said = 0
-		if e, err := p.Last(t.Context(), u); err != nil || e != nil || said == 0 {
-			t.Errorf("%s: %+v %v, %d complaints", what, e, err, said)
-		}
+		e, err := p.Last(t.Context(), u)
+		assert.Truef(t, err == nil && e == nil && said != 0, "%s: %+v %v, %d complaints", what, e, err, said)
 	}
 }

@@ -124,17 +124,12 @@ func TestRule27_EveryRequestGoesThroughTheProxy(t *testing.T) {
 		dir, lines, err := crawlThrough(t, &p)
 		require.NoError(t, err)
 		for at := range p.dialed {
-			if at != proxyAt && at != "look-up of proxy.library.org" {
-				t.Errorf("%s", at)
-			}
+			assert.Truef(t, at == proxyAt || at == "look-up of proxy.library.org", "%s", at)
 		}
-		if got := strings.Join(p.requests, " "); len(p.requests) < 18 || !strings.Contains(got, "http://mill.test/robots.txt") {
-			t.Errorf("%d requests: %s", len(p.requests), got)
-		}
+		got := strings.Join(p.requests, " ")
+		assert.Truef(t, len(p.requests) >= 18 && strings.Contains(got, "http://mill.test/robots.txt"), "%d requests: %s", len(p.requests), got)
 		for _, r := range p.requests {
-			if !strings.HasPrefix(r, "http://bakery.test/") && !strings.HasPrefix(r, "http://mill.test/") {
-				t.Errorf("the proxy was asked for %s", r)
-			}
+			assert.Truef(t, strings.HasPrefix(r, "http://bakery.test/") || strings.HasPrefix(r, "http://mill.test/"), "the proxy was asked for %s", r)
 		}
 		for i, h := range p.heads {
 			if h != "Basic am86czNjcjN0" {
@@ -146,9 +141,7 @@ func TestRule27_EveryRequestGoesThroughTheProxy(t *testing.T) {
 			if l.Outcome == storage.OutcomeFetched {
 				fetched++
 			}
-			if l.Status != 0 && l.Proxy != "http://proxy.library.org:3128" || l.Addr.IsValid() {
-				t.Errorf("%+v", l)
-			}
+			assert.Truef(t, (l.Status == 0 || l.Proxy == "http://proxy.library.org:3128") && !l.Addr.IsValid(), "%+v", l)
 		}
 		assert.GreaterOrEqual(t, fetched, 16, "pages")
 		audited(t, dir)
@@ -185,9 +178,7 @@ func TestRule27_AProxyThatIsGoneForAWhileFailsNothing(t *testing.T) {
 				t.Errorf("%+v", l)
 			}
 		}
-		if fetched < 16 || time.Since(began) < time.Minute {
-			t.Errorf("%d pages in %v", fetched, time.Since(began))
-		}
+		assert.Truef(t, fetched >= 16 && time.Since(began) >= time.Minute, "%d pages in %v", fetched, time.Since(began))
 	})
 }
 
@@ -202,9 +193,7 @@ func TestRule27_AProxyThatIsGoneEndsTheRun(t *testing.T) {
 			}
 			of, _, _ := stored(t, dir)
 			for path, e := range of {
-				if e.Outcome == frontier.Failed || e.Attempts > 0 {
-					t.Errorf("%s: %v after %d attempts", path, e.Outcome, e.Attempts)
-				}
+				assert.Truef(t, e.Outcome != frontier.Failed && e.Attempts <= 0, "%s: %v after %d attempts", path, e.Outcome, e.Attempts)
 			}
 		}
 	})

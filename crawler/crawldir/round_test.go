@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/budget"
@@ -34,9 +35,8 @@ func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, 
 		return nil
 	})
 	require.NoError(t, err)
-	if found, err := engine.Check(dir); err != nil || len(found) > 0 {
-		t.Fatalf("%v %v", found, err)
-	}
+	found, err := engine.Check(dir)
+	require.Truef(t, err == nil && len(found) == 0, "%v %v", found, err)
 	return of, seeds, g
 }
 
@@ -65,9 +65,7 @@ func TestRound_AsksForWhatIsDueAlone(t *testing.T) {
 		}
 	}
 	g, err := BeginRound(t.Context(), dir, nil, roundOf(due))
-	if err != nil || g.Number != 2 || !g.Round {
-		t.Fatal(g, err)
-	}
+	require.Truef(t, err == nil && g.Number == 2 && g.Round, "%v %v", g, err)
 	after, nowSeeds, stays := stored(t, dir)
 	if nowSeeds != seeds || stays != g || len(after) != len(before) {
 		t.Errorf("%d seeds of %d, %d URLs of %d, generation %+v", nowSeeds, seeds, len(after), len(before), stays)
@@ -90,23 +88,16 @@ func TestRound_AsksForWhatIsDueAlone(t *testing.T) {
 	if err != nil || asked != 1 || r.Changes == nil || !r.Changes.Round || r.Changes.Counts["unchanged"] != 1 {
 		t.Errorf("%d URLs were asked for, %+v, %v", asked, r.Changes, err)
 	}
-	if left, err := filepath.Glob(in(dir, "frontier*")); err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
-	}
+	left, err := filepath.Glob(in(dir, "frontier*"))
+	assert.Truef(t, err == nil && len(left) == 1, "%v %v", left, err)
 }
 
 // What a stopped crawl has pending stays pending in a round, and the round after it is compared with both.
 func TestRound_CannotBeginBeforeTheEnd(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
-	if _, err := BeginRound(t.Context(), dir, nil, roundOf("/")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := BeginRound(t.Context(), dir, nil, roundOf("/")); err == nil {
-		t.Error("a round began before the end of the one before")
-	}
-	if _, err := Run(t.Context(), dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, one(BeginRound(t.Context(), dir, nil, roundOf("/"))))
+	assert.Error(t, one(BeginRound(t.Context(), dir, nil, roundOf("/"))), "a round began before the end of the one before")
+	ran(t, dir, Options{})
 	first, err := BeginRound(t.Context(), dir, nil, roundOf("/"))
 	if err != nil || first.Before != 0 || first.Number != 3 {
 		t.Errorf("%+v %v: an update after rounds must be compared with all since the last update", first, err)
@@ -119,13 +110,10 @@ func TestRound_ThatCannotBeginLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := roundOf("/")
 	r.Due = func(frontier.Entry) bool { cancel(); return true }
-	if _, err := BeginRound(ctx, dir, nil, r); err == nil {
-		t.Fatal("it began")
-	}
-	if left, err := filepath.Glob(in(dir, "frontier*")); err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
-	}
-	if _, _, g := stored(t, dir); g.Number != 1 {
-		t.Errorf("%+v", g)
-	}
+	_, err := BeginRound(ctx, dir, nil, r)
+	require.Error(t, err, "it began")
+	left, err := filepath.Glob(in(dir, "frontier*"))
+	assert.Truef(t, err == nil && len(left) == 1, "%v %v", left, err)
+	_, _, g := stored(t, dir)
+	assert.Truef(t, g.Number == 1, "%+v", g)
 }

@@ -1,8 +1,9 @@
 package crawldir_test
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"curtsy/crawler/crawldir"
 )
@@ -24,9 +25,7 @@ func TestSeedsMustBeWrittenOut(t *testing.T) {
 	} {
 		c, err := crawldir.Seed(tt.in, "")
 		if tt.bad != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.bad) {
-				t.Errorf("%q: %v; want an error with %q", tt.in, err, tt.bad)
-			}
+			assert.ErrorContainsf(t, err, tt.bad, "%q: %v; want an error with %q", tt.in, err, tt.bad)
 			continue
 		}
 		if err != nil || c.URL.String() != tt.want || c.Seed != tt.want {

@@ -157,7 +157,6 @@ func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 	}
 	more := uint64(counts[1] - counts[0])
 	assert.LessOrEqualf(t, began[1], began[0]+each*more, "to begin: %d octets for %d URLs", began, counts)
-	if most := uint64(3 * SortedMemory); slices.Max(compared) > most {
-		t.Errorf("to compare: %d octets for %d URLs, more than %d", compared, counts, most)
-	}
+	most := uint64(3 * SortedMemory)
+	assert.Truef(t, slices.Max(compared) <= most, "to compare: %d octets for %d URLs, more than %d", compared, counts, most)
 }

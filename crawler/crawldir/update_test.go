@@ -73,9 +73,7 @@ func generationOf(t *testing.T, dir string) int64 {
 	require.NoError(t, err)
 	defer f.Close()
 	st, err := f.Stats(t.Context())
-	if err != nil || st.Queued+st.InFlight+st.Deferred > 0 {
-		t.Errorf("%+v %v: it is not finished", st, err)
-	}
+	assert.Truef(t, err == nil && st.Queued+st.InFlight+st.Deferred <= 0, "%+v %v: it is not finished", st, err)
 	return budget.GenerationOf(st.Counts).Number
 }
 
@@ -83,21 +81,15 @@ func generationOf(t *testing.T, dir string) int64 {
 func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	full := errors.New("no space left")
-	if _, err := begin(t.Context(), dir, nil, nil, func() error { return full }); !errors.Is(err, full) {
-		t.Fatal(err)
-	}
-	if left, err := filepath.Glob(in(dir, "frontier*")); err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
-	}
+	_, err := begin(t.Context(), dir, nil, nil, func() error { return full })
+	require.ErrorIs(t, err, full)
+	left, err := filepath.Glob(in(dir, "frontier*"))
+	assert.Truef(t, err == nil && len(left) == 1, "%v %v", left, err)
 	assert.EqualValues(t, 1, generationOf(t, dir), "generation")
 	s, err := ReadSettings(dir)
 	require.NoError(t, err)
-	if _, err := Update(t.Context(), dir, nil, &s); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(t.Context(), dir, Options{}); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, one(Update(t.Context(), dir, nil, &s)))
+	ran(t, dir, Options{})
 	assert.EqualValues(t, 2, generationOf(t, dir), "generation")
 }
 
@@ -120,10 +112,7 @@ func TestRule21_AnInterruptedUpdateDoesNotCompare(t *testing.T) {
 			return start.Crawl.Run(ctx)
 		},
 	})
-	if err != nil || r.EndedBy != crawler.EndedMaxTime || r.Changes != nil {
-		t.Errorf("ended by %q, changes %v, %v", r.EndedBy, r.Changes, err)
-	}
-	if r, err := Run(t.Context(), dir, Options{}); err != nil || r.Changes == nil {
-		t.Errorf("%+v %v", r, err)
-	}
+	assert.Truef(t, err == nil && r.EndedBy == crawler.EndedMaxTime && r.Changes == nil, "ended by %q, changes %v, %v", r.EndedBy, r.Changes, err)
+	r, err = Run(t.Context(), dir, Options{})
+	assert.Truef(t, err == nil && r.Changes != nil, "%+v %v", r, err)
 }

@@ -3,6 +3,8 @@ package crawldir
 import (
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestDurationsInGoSyntaxBareZeroAllowedOtherBareNumbersNot(t *testing.T) {
@@ -51,9 +53,7 @@ func TestSizesWithUnits(t *testing.T) {
 	} {
 		var z Size
 		err := z.Set(tt.in)
-		if (err != nil) != tt.bad || int64(z) != tt.want {
-			t.Errorf("%q: %d, %v; want %d, an error: %v", tt.in, int64(z), err, tt.want, tt.bad)
-		}
+		assert.Truef(t, (err != nil) == tt.bad && int64(z) == tt.want, "%q: %d, %v; want %d, an error: %v", tt.in, int64(z), err, tt.want, tt.bad)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/crawltest"
@@ -41,9 +42,8 @@ func TestAWindowIsKeptThroughTheChangeOfTheClocks(t *testing.T) {
 			require.GreaterOrEqual(t, len(all), 100, "requests")
 			for _, r := range all {
 				at := r.Start.In(berlin)
-				if m := at.Hour()*60 + at.Minute(); m < 90 || m >= 190 {
-					t.Errorf("%s at %v", r.Target, at)
-				}
+				m := at.Hour()*60 + at.Minute()
+				assert.Truef(t, m >= 90 && m < 190, "%s at %v", r.Target, at)
 			}
 			audited(t, dir)
 		})

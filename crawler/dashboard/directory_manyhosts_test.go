@@ -77,9 +77,8 @@ func manyHosts(t testing.TB, hosts int) *many {
 			batch = append(batch, frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String()})
 		}
 		if len(batch) >= 5000 || n == hosts-1 {
-			if _, err := f.Add(t.Context(), batch); err != nil {
-				t.Fatal(err)
-			}
+			_, err := f.Add(t.Context(), batch)
+			require.NoError(t, err)
 			batch = batch[:0]
 		}
 	}
@@ -111,9 +110,7 @@ func asking(t testing.TB, m *many) func(path string) string {
 		defer resp.Body.Close()
 		b, err := io.ReadAll(resp.Body)
 		require.NoError(t, err)
-		if path != "/readyz" && resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s: status %d: %s", path, resp.StatusCode, b)
-		}
+		require.Truef(t, path == "/readyz" || resp.StatusCode == http.StatusOK, "%s: status %d: %s", path, resp.StatusCode, b)
 		return string(b)
 	}
 	for !strings.HasPrefix(ask("/readyz"), "ok") {
@@ -135,30 +132,24 @@ func TestAPageOfManyHostsIsBounded(t *testing.T) {
 		"hosts?state=due&from=50": 50,
 	} {
 		page := ask("/crawl/0/" + path)
-		if got := strings.Count(page, `<a href="host?name=`); got != rows {
-			t.Errorf("%s: %d rows, want %d", path, got, rows)
-		}
+		assert.Equal(t, rows, strings.Count(page, `<a href="host?name=`), path)
 		assert.LessOrEqualf(t, len(page), 64<<10, "%s: %d bytes", path, len(page))
 	}
-	if page := ask("/crawl/0/"); len(page) > 32<<10 {
-		t.Errorf("the overview has %d bytes", len(page))
-	}
+	page := ask("/crawl/0/")
+	assert.Truef(t, len(page) <= 32<<10, "the overview has %d bytes", len(page))
 	// Pages beside each other have every host once, in the order that is asked for.
 	last, seen := "", 0
 	for from := 0; from < 200; from += 50 {
 		p, err := m.Hosts(t.Context(), status.Query{Sort: "host", Up: true, Offset: from, Limit: 50})
 		require.NoError(t, err)
 		for _, r := range p.Rows {
-			if r.Host <= last {
-				t.Fatalf("%s after %s", r.Host, last)
-			}
+			require.Truef(t, r.Host > last, "%s after %s", r.Host, last)
 			last = r.Host
 			seen++
 		}
 	}
-	if want := "https://host-000199.example.org"; last != want || seen != 200 {
-		t.Errorf("%d hosts up to %s, want %s", seen, last, want)
-	}
+	want := "https://host-000199.example.org"
+	assert.Truef(t, last == want && seen == 200, "%d hosts up to %s, want %s", seen, last, want)
 }
 
 // What a page costs with 100,000 hosts. The first asks the frontier; the others have what it said, for fifty times as long as that

@@ -91,29 +91,24 @@ func TestActsReachARunningCrawl(t *testing.T) {
 		} {
 			assert.Contains(t, do(d, x.act), x.want, x.act)
 		}
-		if done, err := d.Try(t.Context(), control.Change{Setting: "exclude", Value: "p3", Remove: true}); err != nil || done.Before != "p3" {
-			t.Errorf("%+v, %v", done, err)
-		}
-		if _, err := d.Do(t.Context(), Act{Verb: "obey"}); err == nil {
-			t.Error("an act that there is not was obeyed")
-		}
-		if s, err := d.Settings(t.Context()); err != nil || s.Budgets["max-pages"] != "5" || len(s.Exclude) != 1 || s.Delay == "" {
-			t.Errorf("%+v, %v", s, err)
-		}
+		done, err := d.Try(t.Context(), control.Change{Setting: "exclude", Value: "p3", Remove: true})
+		assert.Truef(t, err == nil && done.Before == "p3", "%+v, %v", done, err)
+		_, err = d.Do(t.Context(), Act{Verb: "obey"})
+		assert.Error(t, err, "an act that there is not was obeyed")
+		s, err := d.Settings(t.Context())
+		assert.Truef(t, err == nil && s.Budgets["max-pages"] == "5" && len(s.Exclude) == 1 && s.Delay != "", "%+v, %v", s, err)
 		do(d, Act{Verb: ActDrop, Host: a, Reason: "enough"})
 		do(d, Act{Verb: ActDrain})
 	})
-	if _, _, err := d.Decisions(100); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := d.Decisions(100)
+	require.NoError(t, err)
 	var words []string
 	for _, m := range d.Acts() { // the newest first
 		words = append([]string{m.Operator.Act}, words...)
 	}
 	assert.Equal(t, "add seeds, add seeds, park, release, max-pages, exclude, opt-out, unpause, pause, drop, drain", strings.Join(words, ", "))
-	if o := d.Acts()[8].Operator; o.Act != "park" || o.About != a.Origin() || o.Note != "asked by phone" || o.URLs != 2 {
-		t.Errorf("%+v", o)
-	}
+	o := d.Acts()[8].Operator
+	assert.Truef(t, o.Act == "park" && o.About == a.Origin() && o.Note == "asked by phone" && o.URLs == 2, "%+v", o)
 }
 
 // A crawl that does not run is shown, and takes no orders.
@@ -123,24 +118,18 @@ func TestAStoppedCrawlIsShownAndTakesNoOrders(t *testing.T) {
 	if err != nil || look.Running || look.Status.State != "stopped" || look.Waits.Permitted != 0 || look.Disk.Frontier == 0 {
 		t.Errorf("%+v, %v", look, err)
 	}
-	if p, err := d.Hosts(t.Context(), status.Query{Limit: 10}); err != nil || len(p.Rows) != 1 || p.Rows[0].Pending != 1 {
-		t.Errorf("%+v, %v", p, err)
-	}
-	if o, err := d.Host(t.Context(), a); err != nil || !o.Known || o.Pending != 1 {
-		t.Errorf("%+v, %v", o, err)
-	}
+	p, err := d.Hosts(t.Context(), status.Query{Limit: 10})
+	assert.Truef(t, err == nil && len(p.Rows) == 1 && p.Rows[0].Pending == 1, "%+v, %v", p, err)
+	o, err := d.Host(t.Context(), a)
+	assert.Truef(t, err == nil && o.Known && o.Pending == 1, "%+v, %v", o, err)
 	u, err := a.URL("/")
 	require.NoError(t, err)
-	if e, err := d.Explain(t.Context(), u); err != nil || e.Crawl != "stopped" {
-		t.Errorf("%+v, %v", e, err)
-	}
-	if _, err := d.Do(t.Context(), Act{Verb: ActPark, Host: a}); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("%v", err)
-	}
-	if _, err := d.Try(t.Context(), control.Change{Setting: "exclude", Value: "x"}); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("%v", err)
-	}
-	if gaps, err := d.Gaps(t.Context(), a, 10); err != nil || len(gaps) != 0 {
-		t.Errorf("%+v, %v", gaps, err)
-	}
+	e, err := d.Explain(t.Context(), u)
+	assert.Truef(t, err == nil && e.Crawl == "stopped", "%+v, %v", e, err)
+	_, err = d.Do(t.Context(), Act{Verb: ActPark, Host: a})
+	assert.ErrorIs(t, err, ErrReadOnly)
+	_, err = d.Try(t.Context(), control.Change{Setting: "exclude", Value: "x"})
+	assert.ErrorIs(t, err, ErrReadOnly)
+	gaps, err := d.Gaps(t.Context(), a, 10)
+	assert.Truef(t, err == nil && len(gaps) == 0, "%+v, %v", gaps, err)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const testToken = "0123456789abcdef0123456789abcdef"
@@ -51,9 +52,7 @@ func guarded(t *testing.T) (s *Server, c *fakeCrawl, cookie string) {
 	s = New(Options{Sources: []Source{c}, Token: testToken, Names: []string{"crawl.example.org"}, Profile: true})
 	s.watchers[0].once(t.Context(), firstRead)
 	resp := asked(t, s, "GET", "/?token="+testToken, "")
-	if resp.StatusCode != http.StatusSeeOther || len(resp.Cookies) != 1 {
-		t.Fatalf("%d, %v", resp.StatusCode, resp.Cookies)
-	}
+	require.Truef(t, resp.StatusCode == http.StatusSeeOther && len(resp.Cookies) == 1, "%d, %v", resp.StatusCode, resp.Cookies)
 	return s, c, "Cookie: " + resp.Cookies[0].Name + "=" + resp.Cookies[0].Value
 }
 
@@ -61,9 +60,7 @@ func TestTheTokenOpensThePageAndLeavesTheAddress(t *testing.T) {
 	s, _, _ := guarded(t)
 	resp := asked(t, s, "GET", "/crawl/0/hosts?q=a&token="+testToken, "")
 	c := resp.Cookies[0]
-	if to := resp.Header.Get("Location"); to != "/crawl/0/hosts?q=a" {
-		t.Errorf("it leads to %q", to)
-	}
+	assert.Equal(t, "/crawl/0/hosts?q=a", resp.Header.Get("Location"))
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || strings.Contains(c.Value, testToken) || c.Name != "curtsy_8800" {
 		t.Errorf("%+v", c)
 	}
@@ -72,9 +69,8 @@ func TestTheTokenOpensThePageAndLeavesTheAddress(t *testing.T) {
 		r.Host, r.URL = "127.0.0.1", &url.URL{Path: strings.TrimSuffix(target, "?token="), RawQuery: "token=" + testToken}
 		w := httptest.NewRecorder()
 		s.guard.ServeHTTP(w, r)
-		if to := w.Result().Header.Get("Location"); strings.HasPrefix(to, "//") || strings.HasPrefix(to, "/\\") || strings.Contains(to, "://") {
-			t.Errorf("%s leads to %q", target, to)
-		}
+		to := w.Result().Header.Get("Location")
+		assert.Truef(t, !strings.HasPrefix(to, "//") && !strings.HasPrefix(to, "/\\") && !strings.Contains(to, "://"), "%s leads to %q", target, to)
 	}
 }
 
@@ -180,14 +176,11 @@ func TestTheGuardLetsIn(t *testing.T) {
 		{"a profile with the token", "GET", "/debug/pprof/cmdline", "", []string{cookie}, 200},
 	} {
 		t.Run(a.rule, func(t *testing.T) {
-			if resp := asked(t, s, a.method, a.target, a.body, a.fields...); resp.StatusCode != a.status {
-				t.Errorf("status %d, want %d", resp.StatusCode, a.status)
-			}
+			resp := asked(t, s, a.method, a.target, a.body, a.fields...)
+			assert.Truef(t, resp.StatusCode == a.status, "status %d, want %d", resp.StatusCode, a.status)
 		})
 	}
-	if len(c.acts) != 2 || c.acts[0].Verb != ActPause {
-		t.Errorf("%+v", c.acts)
-	}
+	assert.Truef(t, len(c.acts) == 2 && c.acts[0].Verb == ActPause, "%+v", c.acts)
 }
 
 // Every answer, refusals among them, forbids what no page of ours needs.
@@ -221,18 +214,15 @@ func TestAFormLeadsBackToItsOwnCrawl(t *testing.T) {
 		"//evil.test/crawl/0/": "/crawl/0/?did=7", "/crawl/01/": "/crawl/0/?did=7", "/crawl/0/../../x": "/crawl/0/?did=7", "\x00": "/crawl/0/?did=7",
 		"javascript:alert(1)": "/crawl/0/?did=7",
 	} {
-		if got := back(text, 0, paramDid, "7", ""); got != want {
-			t.Errorf("%q leads to %q, want %q", text, got, want)
-		}
+		assert.Equal(t, want, back(text, 0, paramDid, "7", ""), text)
 	}
 }
 
 // Politeness is raised or left alone: there is no verb that lowers a pace, skips a rest or overrules a robots.txt.
 func TestPoliteness_NoActLowersIt(t *testing.T) {
 	for _, verb := range []string{"", "pace", "delay", "faster", "ignore robots", "robots", "Park", "PAUSE", "release all"} {
-		if a, err := actOf(url.Values{"verb": {verb}, "host": {"http://a.test"}}); err == nil {
-			t.Errorf("%q is obeyed: %+v", verb, a)
-		}
+		a, err := actOf(url.Values{"verb": {verb}, "host": {"http://a.test"}})
+		assert.Errorf(t, err, "%q is obeyed: %+v", verb, a)
 	}
 	for text, wrong := range map[string]url.Values{
 		"a time that is none":     {"verb": {"park"}, "host": {"http://a.test"}, "for": {"soon"}},
@@ -241,8 +231,7 @@ func TestPoliteness_NoActLowersIt(t *testing.T) {
 		"a seed that is no URL":   {"verb": {"seed"}, "seed": {"ftp://a.test/"}},
 		"a reason without an end": {"verb": {"park"}, "host": {"http://a.test"}, "reason": {strings.Repeat("x", 201)}},
 	} {
-		if a, err := actOf(wrong); err == nil {
-			t.Errorf("%s: %+v", text, a)
-		}
+		a, err := actOf(wrong)
+		assert.Errorf(t, err, "%s: %+v", text, a)
 	}
 }

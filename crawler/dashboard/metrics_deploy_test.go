@@ -39,9 +39,7 @@ func expressions(t *testing.T) (all []string) {
 	d := json.NewDecoder(bytes.NewReader(deployed(t, "grafana.json")))
 	require.NoError(t, d.Decode(&board))
 	for _, p := range board.Panels {
-		if p.Type != "row" && len(p.Targets) == 0 {
-			t.Errorf("%s shows nothing", p.Title)
-		}
+		assert.Truef(t, p.Type == "row" || len(p.Targets) != 0, "%s shows nothing", p.Title)
 		for _, target := range p.Targets {
 			all = append(all, target.Expr)
 		}

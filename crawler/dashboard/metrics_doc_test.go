@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // The table of docs/reference/metrics.md is that of the code: copy what is printed when it is not.
@@ -32,9 +34,7 @@ func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
 func TestEachMetricStandsOnceAndIsNamedAsOthersAre(t *testing.T) {
 	met := map[string]bool{}
 	for _, m := range All() {
-		if met[m.Name] || !strings.HasPrefix(m.Name, "curtsy_") || m.Label == labelCrawl || !strings.HasSuffix(m.Help, ".") {
-			t.Errorf("%+v", m)
-		}
+		assert.Truef(t, !met[m.Name] && strings.HasPrefix(m.Name, "curtsy_") && m.Label != labelCrawl && strings.HasSuffix(m.Help, "."), "%+v", m)
 		met[m.Name] = true
 	}
 }

@@ -106,9 +106,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	for i := range 200 {
 		g.Status.Links[fmt.Sprintf("rule %03d", i)] = int64(1000 + i) // the last are the most now
 	}
-	if again := series(); !slices.Equal(again, first) {
-		t.Errorf("%q after %q", again, first)
-	}
+	assert.Equal(t, first, series())
 }
 
 // Names and words that Prometheus cannot tell apart do not take the whole scrape away.
@@ -124,10 +122,6 @@ func TestNamesThatAreAlikeAreToldApart(t *testing.T) {
 // What Go and the system know is said of the process of a crawl, and not of one that shows the crawls of others.
 func TestTheProcessOfACrawlIsSeen(t *testing.T) {
 	own, other := scrape(t, MetricsOptions{Version: "1.2.3", Process: true}), scrape(t, MetricsOptions{Version: "1.2.3"})
-	if !strings.Contains(own, "\ngo_goroutines ") || strings.Contains(other, "\ngo_goroutines ") {
-		t.Error(own, other)
-	}
-	if !strings.Contains(other, `curtsy_build_info{goversion="go1.`) || !strings.Contains(other, `version="1.2.3"`) {
-		t.Error(other)
-	}
+	assert.Truef(t, strings.Contains(own, "\ngo_goroutines ") && !strings.Contains(other, "\ngo_goroutines "), "%v %v", own, other)
+	assert.Truef(t, strings.Contains(other, `curtsy_build_info{goversion="go1.`) && strings.Contains(other, `version="1.2.3"`), "%v", other)
 }

@@ -43,9 +43,8 @@ func (p *pipes) ask(t *testing.T, target, fields string) net.Conn {
 	t.Helper()
 	here, there := net.Pipe()
 	p.to <- there
-	if _, err := fmt.Fprintf(here, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:8800\r\nAuthorization: Bearer %s\r\n%s\r\n", target, testToken, fields); err != nil {
-		t.Fatal(err)
-	}
+	_, err := fmt.Fprintf(here, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:8800\r\nAuthorization: Bearer %s\r\n%s\r\n", target, testToken, fields)
+	require.NoError(t, err)
 	return here
 }
 
@@ -101,19 +100,13 @@ func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
 		before := crawl.asked()
 		time.Sleep(10 * time.Second) // virtual
 		synctest.Wait()
-		if n := crawl.asked() - before; n != 10 {
-			t.Errorf("the crawl was asked %d times in ten seconds", n)
-		}
-		if n := len(events); n < 5 {
-			t.Errorf("who reads got %d updates in ten seconds", n)
-		}
+		assert.EqualValues(t, 10, crawl.asked()-before, "requests to the crawl in ten seconds")
+		assert.GreaterOrEqual(t, len(events), 5, "updates in ten seconds for a browser that reads")
 		assert.Equal(t, mostStreams, len(s.streams), "browsers listen")
 		assert.Equal(t, http.StatusServiceUnavailable, statusOf(t, at.ask(t, "/crawl/0/", listens)), "one more is answered")
 		time.Sleep(writeTime)
 		synctest.Wait()
-		if n := len(s.streams); n != 1 {
-			t.Errorf("after %v %d browsers listen", writeTime, n)
-		}
+		assert.Lenf(t, s.streams, 1, "browsers after %v", writeTime)
 		for _, c := range append(stalled, reader) {
 			c.Close()
 		}

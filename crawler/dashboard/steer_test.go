@@ -48,12 +48,8 @@ func TestSteer_APatternIsShownBeforeItCounts(t *testing.T) {
 	form.Set("reason", "a calendar")
 	form.Set("back", to)
 	to, page = posted(t, s, form)
-	if len(c.acts) != 1 || c.acts[0].Change.Value != "/cal/" || c.acts[0].Reason != "a calendar" {
-		t.Fatalf("%+v", c.acts)
-	}
-	if strings.Contains(to, "try=") || !strings.Contains(page, "done") || strings.Contains(page, `id="concerned"`) {
-		t.Errorf("%s:\n%s", to, page)
-	}
+	require.Truef(t, len(c.acts) == 1 && c.acts[0].Change.Value == "/cal/" && c.acts[0].Reason == "a calendar", "%+v", c.acts)
+	assert.Truef(t, !strings.Contains(to, "try=") && strings.Contains(page, "done") && !strings.Contains(page, `id="concerned"`), "%s:\n%s", to, page)
 }
 
 // A form of another page, and one that is too long, changes nothing and is not tried.
@@ -68,9 +64,8 @@ func TestSteer_FormsAreGuarded(t *testing.T) {
 		"too long":      {"form": {s.guard.formToken()}, "verb": {"change"}, "setting": {"exclude"}, "value": {strings.Repeat("x", maxChange+1)}},
 		"a long reason": {"form": {s.guard.formToken()}, "verb": {"change"}, "setting": {"exclude"}, "value": {"x"}, "reason": {strings.Repeat("x", maxSearch+1)}},
 	} {
-		if _, page := posted(t, s, form); len(c.acts)+len(c.tried) > 0 {
-			t.Errorf("%s: %+v, %+v; %s", what, c.acts, c.tried, page)
-		}
+		_, page := posted(t, s, form)
+		assert.Truef(t, len(c.acts)+len(c.tried) == 0, "%s: %+v, %+v; %s", what, c.acts, c.tried, page)
 	}
 }
 

@@ -17,13 +17,9 @@ func TestATallyIsBounded(t *testing.T) {
 	for n := range 3 * keptLines {
 		x.add(storage.Line{Time: testTime, URL: fmt.Sprintf("http://a.test/%d", n), Attempt: 1, Reason: fmt.Sprintf("reason %d", n), Outcome: storage.OutcomeFailed})
 	}
-	if len(x.last) > 2*keptLines || len(x.errors) > keptClasses+1 {
-		t.Errorf("%d lines, %d classes", len(x.last), len(x.errors))
-	}
+	assert.Truef(t, len(x.last) <= 2*keptLines && len(x.errors) <= keptClasses+1, "%d lines, %d classes", len(x.last), len(x.errors))
 	got := x.newest(2, func(l *storage.Line) bool { return strings.HasSuffix(l.URL, "8") })
-	if len(got) != 2 || got[0].URL != "http://a.test/5998" || got[1].URL != "http://a.test/5988" {
-		t.Errorf("%+v", got)
-	}
+	assert.Truef(t, len(got) == 2 && got[0].URL == "http://a.test/5998" && got[1].URL == "http://a.test/5988", "%+v", got)
 	for _, f := range x.failures() {
 		assert.LessOrEqualf(t, len(f.Examples), keptExamples, "%d examples of %s", len(f.Examples), f.Class)
 	}
@@ -38,7 +34,6 @@ func TestAHistogramCountsWhatIsShorterThanWasDue(t *testing.T) {
 	if h.Shorter != 1 || h.N != 3 || sum != 3 || h.Pace != time.Second || h.Least != 999*time.Millisecond || h.By != "floor" {
 		t.Errorf("%+v", h)
 	}
-	if svg := string(histogramOf(nil).SVG()); !strings.HasPrefix(svg, "<svg") {
-		t.Errorf("%s", svg)
-	}
+	svg := string(histogramOf(nil).SVG())
+	assert.Truef(t, strings.HasPrefix(svg, "<svg"), "%s", svg)
 }

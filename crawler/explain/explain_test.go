@@ -202,9 +202,7 @@ func TestExplainTellsWhichTrapHolds(t *testing.T) {
 		over(k)
 		k.Found.Kind = frontier.KindSeed
 	})
-	if e.Answer.Word != AnswerMay || !slices.Contains(e.Traps, Rule{"trap:template", trapExempt}) {
-		t.Errorf("%+v %+v", e.Answer, e.Traps)
-	}
+	assert.Truef(t, e.Answer.Word == AnswerMay && slices.Contains(e.Traps, Rule{"trap:template", trapExempt}), "%+v %+v", e.Answer, e.Traps)
 }
 
 // By an older standard, and under another name, every document and every token has its say.
@@ -218,15 +216,12 @@ func TestExplainShowsEveryPolicyThatBinds(t *testing.T) {
 	for _, p := range e.Robots.Policies {
 		who = append(who, p.Token+" "+p.Standard)
 	}
-	if want := []string{"robin rfc9309", "curtsy rfc9309", "robin std1994", "curtsy std1994"}; !slices.Equal(who, want) {
-		t.Errorf("%q, want %q", who, want)
-	}
-	if v := e.Robots.Verdict; v.Allow || v.Token != "curtsy" || v.Standard != "rfc9309" || e.Answer.Word != AnswerDisallowed {
-		t.Errorf("%+v %+v", v, e.Answer)
-	}
-	if p := e.Robots.Policies[0]; !p.Allow || !p.Named || p.Candidates[0].Line != 5 || len(p.Candidates) != 2 {
-		t.Errorf("%+v", p)
-	}
+	want := []string{"robin rfc9309", "curtsy rfc9309", "robin std1994", "curtsy std1994"}
+	assert.Truef(t, slices.Equal(who, want), "%q, want %q", who, want)
+	v := e.Robots.Verdict
+	assert.Truef(t, !v.Allow && v.Token == "curtsy" && v.Standard == "rfc9309" && e.Answer.Word == AnswerDisallowed, "%+v %+v", v, e.Answer)
+	p := e.Robots.Policies[0]
+	assert.Truef(t, p.Allow && p.Named && p.Candidates[0].Line == 5 && len(p.Candidates) == 2, "%+v", p)
 }
 
 func TestExplainShowsWhatCanonicalisationChanged(t *testing.T) {
@@ -239,9 +234,7 @@ func TestExplainShowsWhatCanonicalisationChanged(t *testing.T) {
 		{"http://u:p@a.test", []string{"http://u:p@a.test becomes http://a.test/"}},
 		{"http://a.test/%7ex?%e4", []string{"key: http://a.test/%7ex?%e4 becomes http://a.test/~x?%E4"}},
 	} {
-		if got := explainURL(c.written, parse(t, c.written)).Changes; !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.written, got, c.want)
-		}
+		assert.Equal(t, c.want, explainURL(c.written, parse(t, c.written)).Changes, c.written)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables"
@@ -37,9 +38,8 @@ func TestRowsAreBoundedAndSaySo(t *testing.T) {
 		var got tables.Row
 		out := NewOut(wide, func(r tables.Row) error { got = r; return wide.Check(r) })
 		require.NoError(t, out.Row(c.row))
-		if n := sizes(got); n > maxRow+len(ProblemCut) || c.want == "" && n != before {
-			t.Errorf("%s: %d bytes of %d", name, n, before)
-		}
+		n := sizes(got)
+		assert.Truef(t, n <= maxRow+len(ProblemCut) && (c.want != "" || n == before), "%s: %d bytes of %d", name, n, before)
 		if got[7].Text() != c.want || c.want != "" && out.Problems[c.want] != 1 {
 			t.Errorf("%s: %q, %v; want %q", name, got[7].Text(), out.Problems, c.want)
 		}
@@ -48,14 +48,11 @@ func TestRowsAreBoundedAndSaySo(t *testing.T) {
 				t.Errorf("%s: column %d has %d bytes", name, i, n)
 			}
 		}
-		if sizes(c.row) != before && c.want != ProblemCut {
-			t.Errorf("%s: the row itself was changed", name)
-		}
+		assert.Truef(t, sizes(c.row) == before || c.want == ProblemCut, "%s: the row itself was changed", name)
 	}
 	none := NewOut(&tables.Table{Name: "none", Columns: []tables.Column{{Name: "a"}}}, func(tables.Row) error { return nil })
-	if err := none.Row(tables.Row{long}); err != nil || none.Problems[ProblemCut] != 1 {
-		t.Errorf("a table without the column: %v, %v", none.Problems, err)
-	}
+	require.NoError(t, none.Row(tables.Row{long}))
+	assert.EqualValues(t, 1, none.Problems[ProblemCut], "a table without the column")
 }
 
 func sizes(r tables.Row) (n int) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,9 +41,8 @@ func TestDuplicatesOfACrawl(t *testing.T) {
 	if strings.Join(got, "\n") != want {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
-	if n := m.Lefts; n[leftShort] != 1 || n[leftAlone] != 2 {
-		t.Errorf("left: %v", n)
-	}
+	n := m.Lefts
+	assert.Truef(t, n[leftShort] == 1 && n[leftAlone] == 2, "left: %v", n)
 	in, err := Open(t.Context(), t.TempDir(), crawled(t, w, "third"))
 	require.NoError(t, err)
 	defer in.Close()
@@ -60,7 +60,5 @@ func TestDuplicatesOfACrawl(t *testing.T) {
 			hashes[strings.TrimPrefix(r[p.table.Index("url")].Text(), w.URL)] = h.Number()
 		}
 	}
-	if hashes["/a"] == 0 || hashes["/a"] != hashes["/pic"] || hashes["/a"] == hashes["/other"] {
-		t.Errorf("%v", hashes)
-	}
+	assert.Truef(t, hashes["/a"] != 0 && hashes["/a"] == hashes["/pic"] && hashes["/a"] != hashes["/other"], "%v", hashes)
 }

@@ -125,9 +125,8 @@ func makeTable(t *testing.T, name string, dirs ...string) *made {
 		places := s.Table.Places()
 		m.Out = NewOut(s.Table, func(r tables.Row) error {
 			assert.NoError(t, s.Table.Check(r))
-			if n := len(m.rows); n > 0 && tables.Keyed(places, m.rows[n-1], r) > 0 {
-				t.Errorf("row %d is out of order", n)
-			}
+			n := len(m.rows)
+			assert.Truef(t, n <= 0 || tables.Keyed(places, m.rows[n-1], r) <= 0, "row %d is out of order", n)
 			m.rows = append(m.rows, append(tables.Row(nil), r...))
 			return nil
 		})

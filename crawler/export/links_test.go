@@ -104,9 +104,7 @@ func TestRows_ScopeIsTheCrawlers(t *testing.T) {
 			t.Errorf("the crawl fetched it, the table says %s by %s", f[2], f[3])
 		}
 	}
-	if n["refuse"] < 50 || n["allow"] < 50 {
-		t.Errorf("too little to compare: %v", n)
-	}
+	assert.Truef(t, n["refuse"] >= 50 && n["allow"] >= 50, "too little to compare: %v", n)
 }
 
 // What is not read of a document is a row that says why.
@@ -123,9 +121,8 @@ func TestRows_SayWhatIsNotRead(t *testing.T) {
 	for path, want := range map[string]string{"/": extract.UnparsedDeep, "/a": extract.UnparsedTags} {
 		dir := crawledFrom(t, s.URL+path, "links", func(s *crawldir.Settings) { s.Scope, s.MaxPages = "seeds", 1 })
 		got := rowsOf(t, dir, s.URL, "kind", "why_not", "position", "followed", "target_written")
-		if last := got[len(got)-1]; !strings.HasPrefix(last, "unread | "+want+" | "+fmt.Sprint(len(got))+" | false | -") {
-			t.Errorf("%s: %s of %d", path, last, len(got))
-		}
+		last := got[len(got)-1]
+		assert.Truef(t, strings.HasPrefix(last, "unread | "+want+" | "+fmt.Sprint(len(got))+" | false | -"), "%s: %s of %d", path, last, len(got))
 	}
 }
 
@@ -165,17 +162,15 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > joinMemory+8<<20 {
-		t.Errorf("%d MiB are held", grown>>20)
-	}
+	grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	assert.Truef(t, grown <= joinMemory+8<<20, "%d MiB are held", grown>>20)
 	n := 0
 	why := map[string]int{}
 	err := all.Rows(t.Context(), func(r tables.Row) error {
 		if n%1000 == 0 {
 			m := named(r)
-			if want := fmt.Sprintf("http://h.test/%d/%d", n/each, n%each); m["target_url"] != want || m["position"] != fmt.Sprint(n%each+1) {
-				t.Fatalf("row %d: %v", n, m)
-			}
+			want := fmt.Sprintf("http://h.test/%d/%d", n/each, n%each)
+			require.Truef(t, m["target_url"] == want && m["position"] == fmt.Sprint(n%each+1), "row %d: %v", n, m)
 			why[m["why_not"]]++
 		}
 		n++
@@ -183,9 +178,8 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equalf(t, pages*each, n, "%d rows, %v", n, err)
-	if want := (map[string]int{"no decision": pages * 6, "too many": pages * (each/1000 - 6)}); !maps.Equal(why, want) {
-		t.Errorf("%v, want %v", why, want)
-	}
+	want := (map[string]int{"no decision": pages * 6, "too many": pages * (each/1000 - 6)})
+	assert.Truef(t, maps.Equal(why, want), "%v, want %v", why, want)
 }
 
 // A line of the ledger meets the mentions of its URL, by whatever spelling, and no others; the latest line counts.
@@ -210,9 +204,7 @@ func TestJoin_TheLatestLineOfATarget(t *testing.T) {
 		return nil
 	}))
 	want := []string{"a true  gone 404", "%61 true  gone 404", "robots.txt false no decision  ", "b false no decision  ", "c true  disallowed "}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	assert.Truef(t, slices.Equal(got, want), "%q, want %q", got, want)
 }
 
 // What a site writes into a mention is in the row as any text of a table is: a run of bytes that are no UTF-8 is one U+FFFD.

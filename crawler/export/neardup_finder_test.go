@@ -45,9 +45,7 @@ func find(t testing.TB, memory int, pages ...neardupText) (all []member) {
 		require.NoError(t, err)
 		row := m.Row()
 		assert.NoError(t, tables.Duplicates.Check(row))
-		if last != nil && tables.Keyed(keys, last, row) > 0 {
-			t.Errorf("%v comes before %v", last, row)
-		}
+		assert.Truef(t, last == nil || tables.Keyed(keys, last, row) <= 0, "%v comes before %v", last, row)
 		last = row
 		all = append(all, m)
 	}
@@ -168,9 +166,8 @@ func TestClustersDependOnThePagesAlone(t *testing.T) {
 	require.GreaterOrEqual(t, len(want), 100, "pages have duplicates")
 	for _, memory := range []int{5000, 1 << 20} {
 		r.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
-		if got := told(find(t, memory, pages...)); !reflect.DeepEqual(got, want) {
-			t.Fatalf("with %d bytes: %d pages, want %d, or others", memory, len(got), len(want))
-		}
+		got := told(find(t, memory, pages...))
+		require.Truef(t, reflect.DeepEqual(got, want), "with %d bytes: %d pages, want %d, or others", memory, len(got), len(want))
 	}
 }
 
@@ -260,8 +257,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	t.Logf("%d pages, %d with duplicates: live heap %d KiB filled, %d KiB read, from the system %d KiB; %.1f s", n,
 		members, before.HeapAlloc>>10, after.HeapAlloc>>10, after.Sys>>10, time.Since(began).Seconds())
-	if live := max(before.HeapAlloc, after.HeapAlloc); live > uint64(2*memory+32*n) {
-		t.Errorf("%d bytes for %d pages", live, n)
-	}
+	live := max(before.HeapAlloc, after.HeapAlloc)
+	assert.Truef(t, live <= uint64(2*memory+32*n), "%d bytes for %d pages", live, n)
 	assert.GreaterOrEqual(t, members, n/3, "pages have duplicates")
 }

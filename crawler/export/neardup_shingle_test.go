@@ -39,9 +39,7 @@ func TestAPageIsTheSetOfItsShingles(t *testing.T) {
 		}
 		want := shinglesOf(words)
 		got := page.shingles.set()
-		if len(got) != len(want) || !slices.IsSorted(got) {
-			t.Fatalf("%q: %d shingles, want %d", words, len(got), len(want))
-		}
+		require.Truef(t, len(got) == len(want) && slices.IsSorted(got), "%q: %d shingles, want %d", words, len(got), len(want))
 		for _, h := range got {
 			require.Truef(t, want[h], "%q: a shingle too many", words)
 		}
@@ -78,9 +76,7 @@ func TestOnlyTheFirstWordsOfAHugePageCount(t *testing.T) {
 		t.Errorf("%d words, %d hashes", r.shingles.words, cap(r.shingles.hashes))
 	}
 	s := r.Sketch(nil)
-	if s.Shingles != 6 || s.Words != maxWords {
-		t.Errorf("%d shingles of %d words", s.Shingles, s.Words)
-	}
+	assert.Truef(t, s.Shingles == 6 && s.Words == maxWords, "%d shingles of %d words", s.Shingles, s.Words)
 }
 
 // vector are the shingles of the sentence below.
@@ -92,11 +88,7 @@ var vector = []uint64{
 func TestSketchesStayTheSame(t *testing.T) {
 	r := newNeardupReader(parse(t, "http://h.test/page"))
 	r.Text("the quick brown fox jumps over the lazy dog")
-	if got := r.shingles.set(); !slices.Equal(got, vector) {
-		t.Errorf("%#x", got)
-	}
+	assert.Equal(t, vector, r.shingles.set())
 	s := r.Sketch(nil)
-	if got := [...]uint64{s.Digest, s.Simhash, s.bands[0], uint64(s.least[0])}; got != [...]uint64{0xa0c1c2b69180339d, 0xf115623482174590, 0x21edafde2a92061d, 0x3215ea3a} {
-		t.Errorf("%#x", got)
-	}
+	assert.Equal(t, []uint64{0xa0c1c2b69180339d, 0xf115623482174590, 0x21edafde2a92061d, 0x3215ea3a}, []uint64{s.Digest, s.Simhash, s.bands[0], uint64(s.least[0])})
 }

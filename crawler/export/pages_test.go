@@ -33,9 +33,7 @@ func TestPages(t *testing.T) {
 	w := bakery(t)
 	dir := crawled(t, w, "bakery")
 	m := makeTable(t, "pages", dir)
-	if m.Rows != 8 || len(m.Problems) != 0 || len(m.Lefts) != 0 {
-		t.Errorf("%d rows, %v, %v", m.Rows, m.Problems, m.Lefts)
-	}
+	assert.Truef(t, m.Rows == 8 && len(m.Problems) == 0 && len(m.Lefts) == 0, "%d rows, %v, %v", m.Rows, m.Problems, m.Lefts)
 	at := strings.TrimPrefix(w.URL, "http://127.0.0.1")
 	columns := []string{"url_path", "url_query", "fetch_status", "content_mime_type", "content_mime_detected", "subset", "title",
 		"description", "canonical_link", "charset", "content_charset", "text_length", "depth", "kind", "outcome", "robots_verdict",
@@ -56,9 +54,8 @@ func TestPages(t *testing.T) {
 		w.URL+"/a?x=1&y= | bakery/warc/curtsy-00000.warc.gz | curtsy-00000 | bakery | "+at[1:]+" | 127.0.0.1 | -"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := m.show(m.rows[0], "url_surtkey"); got != "1,0,0,127"+at+")/" {
-		t.Errorf("the first row is that of %s", got)
-	}
+	got := m.show(m.rows[0], "url_surtkey")
+	assert.Truef(t, got == "1,0,0,127"+at+")/", "the first row is that of %s", got)
 }
 
 // TestPagesOfAnUpdate (robots.txt holds for a day, and is not asked for again): an answer that is as it was is a row without a body, which names the one that has it; rows say of
@@ -69,9 +66,7 @@ func TestPagesOfAnUpdate(t *testing.T) {
 	w.change("/latin", "<title>New</title>")
 	updated(t, dir)
 	m := makeTable(t, "pages", dir)
-	if m.Rows != 15 || len(m.Problems) != 0 {
-		t.Errorf("%d rows, %v", m.Rows, m.Problems)
-	}
+	assert.Truef(t, m.Rows == 15 && len(m.Problems) == 0, "%d rows, %v", m.Rows, m.Problems)
 	var got []string
 	for _, r := range m.rows {
 		if u := m.show(r, "url"); strings.HasSuffix(u, "/latin") || strings.HasSuffix(u, "y=") {
@@ -84,9 +79,7 @@ func TestPagesOfAnUpdate(t *testing.T) {
 		"/latin | 1 | - | false | warc | \u00e4\uFFFD\u00ff | -",
 		"/latin | 2 | changed | false | warc | New | -",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant\n%q", got, want)
-	}
+	assert.Truef(t, slices.Equal(got, want), "%q\nwant\n%q", got, want)
 
 	both := makeTable(t, "pages", dir, other)
 	crawls := map[string]int{}
@@ -94,9 +87,7 @@ func TestPagesOfAnUpdate(t *testing.T) {
 		crawls[both.show(r, "crawl")]++
 	}
 	of := func(dir string) string { return filepath.Base(filepath.Dir(dir)) + "/bakery" }
-	if both.Rows != 23 || crawls[of(dir)] != 15 || crawls[of(other)] != 8 {
-		t.Errorf("%d rows: %v", both.Rows, crawls)
-	}
+	assert.Truef(t, both.Rows == 23 && crawls[of(dir)] == 15 && crawls[of(other)] == 8, "%d rows: %v", both.Rows, crawls)
 }
 
 // TestPagesOfADamagedArchive: a record that cannot be read, or whose file is not there, has its row, which says so.
@@ -138,9 +129,7 @@ func TestPagesOfADamagedArchive(t *testing.T) {
 		c.harm(t, segment, at, length)
 		m = makeTable(t, "pages", dir)
 		assert.Equal(t, c.row, m.show(m.find(t, "url", w.URL+"/a?x=1&y="), "url_path", "fetch_status", "problem"), c.name)
-		if m.Rows != 8 || c.others != nil && !maps.Equal(m.Problems, c.others) {
-			t.Errorf("%s: %d rows, %v", c.name, m.Rows, m.Problems)
-		}
+		assert.Truef(t, m.Rows == 8 && (c.others == nil || maps.Equal(m.Problems, c.others)), "%s: %d rows, %v", c.name, m.Rows, m.Problems)
 	}
 }
 
@@ -149,9 +138,7 @@ func TestAnIndexThatIsMissing(t *testing.T) {
 	dir := crawled(t, bakery(t), "bakery")
 	require.NoError(t, os.Remove(filepath.Join(dir, "index", "curtsy-00000.cdxj")))
 	_, err := Open(t.Context(), "", dir)
-	if !errors.Is(err, ErrNoIndex) || !strings.Contains(err.Error(), "curtsy warc index "+dir) {
-		t.Error(err)
-	}
+	assert.Truef(t, errors.Is(err, ErrNoIndex) && strings.Contains(err.Error(), "curtsy warc index "+dir), "%v", err)
 }
 
 // TestPagesOfAStrangeIndex: lines that are none are counted, and a line leads out of the archive nowhere.
@@ -165,9 +152,7 @@ func TestPagesOfAStrangeIndex(t *testing.T) {
 		`a,b)/`+"\xff\x00"+` 20260101000000 {"url":"http://b.a/\u0000\ud800","status":"99999","length":"1","offset":"7","filename":"../../secret"}`+"\n"+
 		`a,c)/ 20260101000000 {"url":"http://c.a/","status":"200","length":"4294967296","offset":"4294967296","filename":"curtsy-00000.warc.gz"}`+"\n"), b...))
 	m := makeTable(t, "pages", dir)
-	if m.Rows != 10 || m.Lefts[badLine] != 2 || m.Lefts[sameLine] != 1 {
-		t.Errorf("%d rows, %v", m.Rows, m.Lefts)
-	}
+	assert.Truef(t, m.Rows == 10 && m.Lefts[badLine] == 2 && m.Lefts[sameLine] == 1, "%d rows, %v", m.Rows, m.Lefts)
 	for url, want := range map[string]string{
 		"http://b.a/\x00\uFFFD": "a,b)/\uFFFD\uFFFD | -1 | bakery/warc/../../secret | 7 | no-file",
 		"http://c.a/":           "a,c)/ | 200 | bakery/warc/curtsy-00000.warc.gz | -1 | damaged",
@@ -207,9 +192,7 @@ func TestLanguage_SameInPagesAndText(t *testing.T) {
 	for path, want := range map[string]string{"/menu": "en | eng", "/late": "en | eng,fra", "/large": "en | eng", "/plain": "fr | fra"} {
 		inPages := pages.show(pages.find(t, "url", w.URL+path), "language", "content_languages")
 		inText := texts.show(texts.find(t, "url", w.URL+path), "language", "content_languages")
-		if inPages != want || inText != want {
-			t.Errorf("%s: pages %s, text %s, want %s", path, inPages, inText, want)
-		}
+		assert.Truef(t, inPages == want && inText == want, "%s: pages %s, text %s, want %s", path, inPages, inText, want)
 	}
 	assert.Equal(t, "- | -", pages.show(pages.find(t, "url", w.URL+"/robots.txt"), "language", "content_languages"), "robots.txt")
 }

@@ -58,7 +58,6 @@ func TestARobotsTxtOfManyAgentsAndRulesIsNoBomb(t *testing.T) {
 	if agents := r[at("agents")].List(); !slices.Equal(agents, []string{"ab", "ba"}) || r[at("problem")].Text() != ProblemCut {
 		t.Errorf("agents %q, problem %q", agents, r[at("problem")].Text())
 	}
-	if rules := r[at("rules")].List(); len(rules) == 0 || !strings.HasSuffix(rules[0], " allow: /") {
-		t.Errorf("%d rules", len(rules))
-	}
+	rules := r[at("rules")].List()
+	assert.Truef(t, len(rules) != 0 && strings.HasSuffix(rules[0], " allow: /"), "%d rules", len(rules))
 }

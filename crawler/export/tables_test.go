@@ -30,9 +30,8 @@ func TestDecisions(t *testing.T) {
 	dir := crawled(t, w, "bakery")
 	updated(t, dir)
 	m := makeTable(t, "decisions", dir)
-	if lines := linesOf(t, dir); m.Rows != lines || len(m.Lefts) != 0 {
-		t.Errorf("%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
-	}
+	lines := linesOf(t, dir)
+	assert.Truef(t, m.Rows == lines && len(m.Lefts) == 0, "%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
 	kinds := map[string]int{}
 	for i, r := range m.rows {
 		assert.Equalf(t, valueText(tables.Long(int64(i))), m.show(r, "entry"), "the entry of row %d", i)
@@ -72,16 +71,12 @@ func TestDecisionsOfADamagedLedger(t *testing.T) {
 	all[5] = `{"redacted":"` + strings.Repeat("0a", 32) + "\"}\n"
 	write(t, path, []byte(strings.Join(all, "")+`{"time":"20`))
 	m := makeTable(t, "decisions", dir)
-	if m.Rows != lines || m.Lefts[tornLine] != 1 || len(m.Lefts) != 1 {
-		t.Errorf("%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
-	}
+	assert.Truef(t, m.Rows == lines && m.Lefts[tornLine] == 1 && len(m.Lefts) == 1, "%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
 	for i, want := range map[int]string{3: "unreadable", 5: "redacted"} {
 		assert.Equal(t, want+" | - | -", m.show(m.rows[i], "line_kind", "url", "time"), i)
 	}
 	h := makeTable(t, "hosts", dir)
-	if h.Lefts[unread] != 1 || h.Lefts[redacted] != 1 || h.Lefts[mark] == 0 || h.Lefts[tornLine] != 1 {
-		t.Errorf("%v", h.Lefts)
-	}
+	assert.Truef(t, h.Lefts[unread] == 1 && h.Lefts[redacted] == 1 && h.Lefts[mark] != 0 && h.Lefts[tornLine] == 1, "%v", h.Lefts)
 	// An end that is cut off leaves no gap, nor what remains a trace of it: the checkpoint says how many lines there were.
 	for _, keep := range []int{len(all) / 2, 0} {
 		cut := strings.Join(all[:keep], "")
@@ -90,9 +85,8 @@ func TestDecisionsOfADamagedLedger(t *testing.T) {
 		}
 		write(t, path, []byte(cut))
 		m = makeTable(t, "decisions", dir)
-		if whole := m.Rows + m.Lefts[LostLines] + m.Lefts[tornLine]; m.Rows != int64(keep) || whole != lines {
-			t.Errorf("%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
-		}
+		whole := m.Rows + m.Lefts[LostLines] + m.Lefts[tornLine]
+		assert.Truef(t, m.Rows == int64(keep) && whole == lines, "%d rows of %d lines, %v", m.Rows, lines, m.Lefts)
 	}
 }
 
@@ -164,9 +158,7 @@ func TestRobots(t *testing.T) {
 		"\nUser-agent: *\nDisallow: /\nAllow: /$\nSitemap: "+w.URL+"/map.xml\nLicense: https://l.example/\nnonsense\n")
 	dir := crawled(t, w, "bakery")
 	m := makeTable(t, "robots", dir)
-	if m.Rows != 1 || len(m.Problems) != 0 {
-		t.Fatalf("%d rows, %v", m.Rows, m.Problems)
-	}
+	require.Truef(t, m.Rows == 1 && len(m.Problems) == 0, "%d rows, %v", m.Rows, m.Problems)
 	r := m.rows[0]
 	got := m.show(r, "valid_to", "exchanges", "url", "status", "groups", "agents", "rules", "delays", "sitemaps", "preferences", "warc_filename")
 	want := "- | 1 | " + w.URL + "/robots.txt | 200 | 2 | curtsy; other; * | curtsy,other disallow: /ovens/; * disallow: /; * allow: /$ | " +
@@ -176,9 +168,8 @@ func TestRobots(t *testing.T) {
 	if a, b := p.show(p.find(t, "url", w.URL+"/"), "robots_sha256"), m.show(r, "sha256"); a != b {
 		t.Errorf("pages go by %s, the version is %s", a, b)
 	}
-	if warned := r[m.table.Index("warnings")].Number(); warned < 1 {
-		t.Errorf("%d warnings", warned)
-	}
+	warned := r[m.table.Index("warnings")].Number()
+	assert.Truef(t, warned >= 1, "%d warnings", warned)
 }
 
 // TestRobotsVersions: answers in a row that say the same are one version, a 304 says what was said before, and each ends
@@ -192,9 +183,7 @@ func TestRobotsVersions(t *testing.T) {
 	want := []string{
 		"404 | 2 | 0s | 1s | 2s | -", "200 | 3 | 2s | 4s | 5s | aa", "200 | 1 | 5s | 5s | 6s | bb", "200 | 1 | 6s | 6s | - | aa",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant\n%q", got, want)
-	}
+	assert.Truef(t, slices.Equal(got, want), "%q\nwant\n%q", got, want)
 }
 
 // TestHeaders: each line of each head is a row, in the order of the archive.
@@ -213,9 +202,7 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	want := []string{"request | - | GET /to HTTP/1.1", "request | Host | " + strings.TrimPrefix(w.URL, "http://"), "response | - | HTTP/1.1 302 Found", `response | X-Odd | a, "b"`}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant\n%q", got, want)
-	}
+	assert.Truef(t, slices.Equal(got, want), "%q\nwant\n%q", got, want)
 }
 
 // TestFieldsOfAHead: RFC 9112: lines that go on, names with blanks behind them, what is no field.
@@ -231,7 +218,5 @@ func TestFieldsOfAHead(t *testing.T) {
 		require.NoError(t, f.row().fields(head, out))
 	}
 	want := []string{"0 | - | HTTP/1.1 200 OK", "1 | A | b c", "2 | - | no field", "3 | - | x", "4 | E | "}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant\n%q", got, want)
-	}
+	assert.Truef(t, slices.Equal(got, want), "%q\nwant\n%q", got, want)
 }

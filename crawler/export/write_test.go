@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/tables/sink"
@@ -25,18 +26,14 @@ func TestWrite_AFileIsCompleteOrNotThere(t *testing.T) {
 	broken := whole
 	broken.Rows = func(ctx context.Context, in *Inputs, to *Out) error {
 		err := whole.Rows(ctx, in, to)
-		if _, there := os.Stat(path); !errors.Is(there, fs.ErrNotExist) || to.Rows == 0 {
-			t.Errorf("after %d rows: %v", to.Rows, there)
-		}
+		_, there := os.Stat(path)
+		assert.Truef(t, errors.Is(there, fs.ErrNotExist) && to.Rows != 0, "after %d rows: %v", to.Rows, there)
 		return errors.Join(err, killed)
 	}
 	for _, s := range []Source{broken, whole} {
 		m, err := Write(t.Context(), in, Options{Dir: out, Format: sink.JSONL, Sources: []Source{s}})
-		if s.Count != nil && m != nil && !m.Tables[0].Check.Agrees() || m == nil && !errors.Is(err, killed) {
-			t.Errorf("%+v, %v", m, err)
-		}
-		if left, err := filepath.Glob(filepath.Join(out, "*.jsonl")); err != nil || len(left) != map[bool]int{true: 1}[m != nil] {
-			t.Errorf("%q, %v", left, err)
-		}
+		assert.Truef(t, (s.Count == nil || m == nil || m.Tables[0].Check.Agrees()) && (m != nil || errors.Is(err, killed)), "%+v, %v", m, err)
+		left, err := filepath.Glob(filepath.Join(out, "*.jsonl"))
+		assert.Truef(t, err == nil && len(left) == map[bool]int{true: 1}[m != nil], "%q, %v", left, err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 var wide = Policy{Min: time.Minute, Max: 1000 * day, Enough: 0.9999}
@@ -34,9 +36,7 @@ func TestAllot_IsTheOptimum(t *testing.T) {
 		budget := 5 + 40*rng.Float64()
 		all := wide.Allot(pages, budget)
 		fresh, spent := sumOf(pages, all)
-		if spent > budget*1.0001 || spent < budget*0.99 {
-			t.Errorf("%g of %g are spent", spent, budget)
-		}
+		assert.Truef(t, spent <= budget*1.0001 && spent >= budget*0.99, "%g of %g are spent", spent, budget)
 		for range 200 {
 			i, j := rng.IntN(len(pages)), rng.IntN(len(pages))
 			fi, fj := visits(all[i]), visits(all[j])
@@ -75,9 +75,7 @@ func TestAllot_KeepsItsBounds(t *testing.T) {
 		}
 	}
 	for _, iv := range p.Allot(make([]Page, 100), 5) { // 100 pages, 5 visits a day: one in 20 days
-		if iv.Every.Round(time.Minute) != 20*day || iv.By != ByBudget {
-			t.Errorf("%+v", iv)
-		}
+		assert.Truef(t, iv.Every.Round(time.Minute) == 20*day && iv.By == ByBudget, "%+v", iv)
 	}
 }
 
@@ -119,9 +117,8 @@ func TestDue_AListedChangeBringsAVisitForward(t *testing.T) {
 			t.Errorf("listed at %v: due at %v, want %v", listed, due.Sub(begin), want)
 		}
 	}
-	if due, by := p.Due(time.Time{}, iv, time.Time{}, now); due != now || by != ByNew {
-		t.Errorf("never visited: %v %s", due, by)
-	}
+	due, by := p.Due(time.Time{}, iv, time.Time{}, now)
+	assert.Truef(t, due == now && by == ByNew, "never visited: %v %s", due, by)
 	if !Believed(10, 20) || !Believed(100, 1000) || Believed(11, 20) || Believed(1000, 1000) {
 		t.Error("a site that lists each page as changed is believed, or one that lists few is not")
 	}

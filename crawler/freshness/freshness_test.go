@@ -36,9 +36,8 @@ func TestRate_IsTheMeanOfThePosterior(t *testing.T) {
 		changed[0] = true
 		b := float64(still)
 		want := (1/(b*b) - 1/((b+1)*(b+1))) / (1/b - 1/(b+1))
-		if got := visited(1, changed...).Rate(flat); !near(got, want, 0.005) {
-			t.Errorf("one change in %d visits: %g, want %g", still+1, got, want)
-		}
+		got := visited(1, changed...).Rate(flat)
+		assert.Truef(t, near(got, want, 0.005), "one change in %d visits: %g, want %g", still+1, got, want)
 	}
 	// without a change the posterior is Gamma(a, b+U)
 	if got, want := visited(2, false, false, false).Rate(Unknown), 0.5/13; !near(got, want, 1e-9) {
@@ -66,9 +65,8 @@ func TestRate_FindsTheRateFromIrregularVisits(t *testing.T) {
 			sum += h.Rate(Unknown)
 			require.LessOrEqualf(t, len(h.between), 12, "a history of %d spans", len(h.between))
 		}
-		if mean := sum / float64(n); !near(mean, rate, within) {
-			t.Errorf("rate %g: %g on the average", rate, mean)
-		}
+		mean := sum / float64(n)
+		assert.Truef(t, near(mean, rate, within), "rate %g: %g on the average", rate, mean)
 	}
 }
 
@@ -79,13 +77,9 @@ func TestRate_IsFiniteAndAboveZero(t *testing.T) {
 		always[i] = true
 	}
 	often, seldom := visited(1, always...).Rate(Unknown), visited(1, never...).Rate(Unknown)
-	if often < 2 || often > 10 || seldom <= 0 || seldom > 0.001 {
-		t.Errorf("%g and %g", often, seldom)
-	}
+	assert.Truef(t, often >= 2 && often <= 10 && seldom > 0 && seldom <= 0.001, "%g and %g", often, seldom)
 	odd := (&History{}).Rate(Prior{})
-	if math.IsNaN(odd) || odd < leastRate || odd > mostRate {
-		t.Errorf("nothing at all: %g", odd)
-	}
+	assert.Truef(t, !math.IsNaN(odd) && odd >= leastRate && odd <= mostRate, "nothing at all: %g", odd)
 }
 
 // More changes mean a higher rate, more time without one a lower.
@@ -125,16 +119,14 @@ func TestVisit_ADatedChangeSaysMore(t *testing.T) {
 	}
 	var old History
 	old.Visit(begin, false, begin.Add(-3*365*day))
-	if r := old.Rate(Unknown); !near(r, 1.5/(7+3*365), 1e-9) {
-		t.Errorf("three years old at the first visit: %g", r)
-	}
+	r := old.Rate(Unknown)
+	assert.Truef(t, near(r, 1.5/(7+3*365), 1e-9), "three years old at the first visit: %g", r)
 	var listed History
 	listed.Visit(begin, false, time.Time{})
 	listed.Listed(begin.Add(-100 * day))
 	listed.Listed(begin.Add(-10 * day))
-	if r := listed.Rate(Unknown); !near(r, 1.5/107, 1e-9) {
-		t.Errorf("listed as 100 days old: %g", r)
-	}
+	r = listed.Rate(Unknown)
+	assert.Truef(t, near(r, 1.5/107, 1e-9), "listed as 100 days old: %g", r)
 }
 
 // A visit that is not later than the one before says nothing: a clock was set back.
@@ -142,16 +134,13 @@ func TestVisit_TimeOnlyGrows(t *testing.T) {
 	h := visited(1, true, false)
 	was := h.Rate(Unknown)
 	h.Visit(begin, true, time.Time{})
-	if h.Visits != 3 || h.Rate(Unknown) != was {
-		t.Errorf("%+v", h)
-	}
+	assert.Truef(t, h.Visits == 3 && h.Rate(Unknown) == was, "%+v", h)
 }
 
 func TestSaid_AHintCountsForOneChange(t *testing.T) {
 	for frequency, every := range map[string]float64{"always": 1. / 24, "daily": 1, "never": 3650, "": 14, "often": 14} {
-		if p := Said(frequency); !near(p.Days/p.Events, every, 1e-9) || p.Events > 1 {
-			t.Errorf("%q: %+v", frequency, p)
-		}
+		p := Said(frequency)
+		assert.Truef(t, near(p.Days/p.Events, every, 1e-9) && p.Events <= 1, "%q: %+v", frequency, p)
 	}
 	always := visited(1, make([]bool, 30)...).Rate(Said("always"))
 	assert.LessOrEqual(t, always, 1./30, "a page that always changes, they say, and did not in 30 days")

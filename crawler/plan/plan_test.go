@@ -180,9 +180,7 @@ func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
 				got := p.Estimate
 				within := func(what string, estimated, was float64) {
 					t.Logf("%s: %.1f estimated, %.1f was; %s", what, estimated, was, got.By)
-					if estimated > 2*was || was > 2*estimated {
-						t.Errorf("%s: %v estimated, %v was: %+v", what, estimated, was, got)
-					}
+					assert.Truef(t, estimated <= 2*was && was <= 2*estimated, "%s: %v estimated, %v was: %+v", what, estimated, was, got)
 				}
 				within("seconds", got.Takes, took.Seconds())
 				if got.By != plan.DecidedByTime { // how far it comes by then is not reckoned
@@ -261,15 +259,12 @@ func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
 		if h := hosts["http://a.test"]; h.Pace != 3 || h.PaceBy != storage.ByCrawlDelay || h.Seeds != 6 || h.Forbidden != 2 || h.Maps != 1 || h.MapsLeft || h.Listed != 14 || h.Disallow != 10 {
 			t.Errorf("a: %+v", h)
 		}
-		if h := hosts["http://b.test"]; h.Maps != 4 || !h.MapsLeft || h.Listed != 3 || h.Robots != "rules" {
-			t.Errorf("b: %+v", h)
-		}
-		if h := hosts["http://c.test"]; h.Left == "" || h.Requests != 0 || h.Status != 503 {
-			t.Errorf("c: %+v", h)
-		}
-		if h := hosts["http://d.test"]; h.Robots != "none: everything is allowed" || h.Pages != 1 {
-			t.Errorf("d: %+v", h)
-		}
+		h := hosts["http://b.test"]
+		assert.Truef(t, h.Maps == 4 && h.MapsLeft && h.Listed == 3 && h.Robots == "rules", "b: %+v", h)
+		h = hosts["http://c.test"]
+		assert.Truef(t, h.Left != "" && h.Requests == 0 && h.Status == 503, "c: %+v", h)
+		h = hosts["http://d.test"]
+		assert.Truef(t, h.Robots == "none: everything is allowed" && h.Pages == 1, "d: %+v", h)
 		assert.EqualValues(t, 3, p.Elsewhere, "listed out of scope")
 	})
 }

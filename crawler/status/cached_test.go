@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // An answer that costs the crawl time is given again for a while, but not after an operator has changed what it is about.
@@ -20,9 +22,8 @@ func TestAnOperatorsOrderHasTheNextLookTakenAnew(t *testing.T) {
 			if i == 2 {
 				l.forget()
 			}
-			if got, err := l.get(t.Context(), find); err != nil || got != want {
-				t.Errorf("question %d: %d, %v, want %d", i, got, err, want)
-			}
+			got, err := l.get(t.Context(), find)
+			assert.Truef(t, err == nil && got == want, "question %d: %d, %v, want %d", i, got, err, want)
 		}
 	})
 }

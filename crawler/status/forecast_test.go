@@ -195,9 +195,7 @@ func TestOnceATenthIsDoneTheEndIsKnownWithinAFifth(t *testing.T) {
 					if -0.2 <= off && off <= 0.2 {
 						within++
 					}
-					if x.open && !e.Open {
-						t.Errorf("an end is made up: %+v", e)
-					}
+					assert.Truef(t, !x.open || e.Open, "an end is made up: %+v", e)
 					assert.LessOrEqualf(t, e.Left, left+left/5, "at least %v, and it took %v", e.Left, left)
 					return
 				}

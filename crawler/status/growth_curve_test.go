@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // grow tells a curve of n pages, and returns what it expects once so many are done.
@@ -21,16 +23,13 @@ func TestACurveThatLevelsOffIsFollowedToItsEnd(t *testing.T) {
 	for _, links := range []float64{3, 6, 12, 30} { // that a page has, to pages drawn from 1000
 		at := func(done float64) float64 { return 1000 * (1 - math.Exp(-links*(done+1)/1000)) }
 		total, open, now := grow(100, at)
-		if open || total < 850 || total > 1150 {
-			t.Errorf("%v links a page: %d of 1000 expected, open %t, %d known", links, total, open, now)
-		}
+		assert.Truef(t, !open && total >= 850 && total <= 1150, "%v links a page: %d of 1000 expected, open %t, %d known", links, total, open, now)
 	}
 }
 
 func TestWhatFindsNothingMoreIsAllThereIs(t *testing.T) {
-	if total, open, _ := grow(30, func(float64) float64 { return 400 }); open || total != 400 {
-		t.Errorf("%d, open %t", total, open)
-	}
+	total, open, _ := grow(30, func(float64) float64 { return 400 })
+	assert.Truef(t, !open && total == 400, "%d, open %t", total, open)
 }
 
 // A tree, and lists turned over page by page, find as many as ever until the last page: no figure is made up.
@@ -40,9 +39,8 @@ func TestWhatShowsNoEndIsOpen(t *testing.T) {
 		"lists of ten": func(done float64) float64 { return 12 + 11*math.Floor(done/11) },
 		"chain":        func(done float64) float64 { return 1 + done },
 	} {
-		if total, open, now := grow(60, known); !open || total != now {
-			t.Errorf("%s: %d expected, %d known, open %t", name, total, now, open)
-		}
+		total, open, now := grow(60, known)
+		assert.Truef(t, open && total == now, "%s: %d expected, %d known, open %t", name, total, now, open)
 	}
 }
 
@@ -94,9 +92,8 @@ func TestExpectation_DoesNotJump(t *testing.T) {
 
 // Half as many as are done, again and again: what is pending brings as much again in all.
 func TestWhatGrowsLessThanItIsDoneEnds(t *testing.T) {
-	if total, open, now := grow(100, func(done float64) float64 { return 300 + done/2 }); open || total != now+250 {
-		t.Errorf("%d expected, %d known, open %t", total, now, open)
-	}
+	total, open, now := grow(100, func(done float64) float64 { return 300 + done/2 })
+	assert.Truef(t, !open && total == now+250, "%d expected, %d known, open %t", total, now, open)
 }
 
 func TestACurveIsOfBoundedSizeAndBeginsAnewWhenItGoesBack(t *testing.T) {
@@ -104,9 +101,7 @@ func TestACurveIsOfBoundedSizeAndBeginsAnewWhenItGoesBack(t *testing.T) {
 	for i := range int64(1_000_000) {
 		c.Note(i, 2*i)
 	}
-	if c.n > points || int64(c.at[c.n-1].done) < 900_000 || c.at[c.n/2].done > 700_000 {
-		t.Errorf("%+v", c)
-	}
+	assert.Truef(t, c.n <= points && int64(c.at[c.n-1].done) >= 900_000 && c.at[c.n/2].done <= 700_000, "%+v", c)
 	if c.Note(5, 10); c.n != 1 || c.step != 1 {
 		t.Errorf("%+v", c)
 	}
@@ -114,12 +109,10 @@ func TestACurveIsOfBoundedSizeAndBeginsAnewWhenItGoesBack(t *testing.T) {
 
 func TestTooLittleToSayIsOpenWhereItGrows(t *testing.T) {
 	var c growthCurve
-	if total, open := c.Expect(3, 9); total != 9 || open {
-		t.Errorf("of nothing: %d, open %t", total, open)
-	}
+	total, open := c.Expect(3, 9)
+	assert.Truef(t, total == 9 && !open, "of nothing: %d, open %t", total, open)
 	c.Note(0, 1)
 	c.Note(2, 30)
-	if total, open := c.Expect(2, 30); total != 30 || !open {
-		t.Errorf("%d, open %t", total, open)
-	}
+	total, open = c.Expect(2, 30)
+	assert.Truef(t, total == 30 && open, "%d, open %t", total, open)
 }

@@ -18,12 +18,10 @@ func TestRatesAreOfWhatWasSeen(t *testing.T) {
 	if len(s.all) != 10 || s.Span() != 9*time.Second {
 		t.Errorf("%d samples over %v", len(s.all), s.Span())
 	}
-	if r := s.Over(5 * time.Second); r.Pages != 2 || r.Permitted != 4 {
-		t.Errorf("%+v", r)
-	}
-	if c := s.Course(3); len(c) != 3 || c[0].Pages != 2 {
-		t.Errorf("%+v", c)
-	}
+	r := s.Over(5 * time.Second)
+	assert.Truef(t, r.Pages == 2 && r.Permitted == 4, "%+v", r)
+	c := s.Course(3)
+	assert.Truef(t, len(c) == 3 && c[0].Pages == 2, "%+v", c)
 	s.Add(Sample{At: begin.Add(time.Minute)}) // a new generation counts from zero
 	assert.EqualValues(t, 0, s.Over(time.Second).Pages)
 }

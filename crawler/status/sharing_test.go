@@ -39,9 +39,8 @@ func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
 		for _, p := range c.paces {
 			starts += 1 / max(p, all.pause(addr)).Seconds()
 		}
-		if full := math.Abs(starts-2) < 1e-6; starts > 2+1e-6 || c.want > 0 && !full {
-			t.Errorf("%s: %v starts a second", name, starts)
-		}
+		full := math.Abs(starts-2) < 1e-6
+		assert.Truef(t, starts <= 2+1e-6 && (c.want <= 0 || full), "%s: %v starts a second", name, starts)
 	}
 }
 
@@ -58,8 +57,7 @@ func TestForecast_BudgetOfUnknownSizeIsABound(t *testing.T) {
 	for likely, want := range map[float64]string{1: "at most 1 h 30 min left, by --max-time", 1e6: "about 1 h 30 min left, by --max-time"} {
 		f, e := forecast{parts: []part{{turn: 1, likely: likely, open: true}}}, Estimate{}
 		l.foretell(&f, frontier.Stats{}, &e)
-		if left, more := e.RestText(); left+more != want {
-			t.Errorf("%v requests are known: %q, want %q", likely, left+more, want)
-		}
+		left, more := e.RestText()
+		assert.Truef(t, left+more == want, "%v requests are known: %q, want %q", likely, left+more, want)
 	}
 }

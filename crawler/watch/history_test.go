@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -69,9 +70,7 @@ func TestHistory_GoneAgainIsNoChange(t *testing.T) {
 		v.At = at.Add(time.Duration(i) * day)
 		p.add(v)
 	}
-	if p.history.Visits != 4 || p.history.Changes != 1 {
-		t.Errorf("%d visits, %d changes", p.history.Visits, p.history.Changes)
-	}
+	assert.Truef(t, p.history.Visits == 4 && p.history.Changes == 1, "%d visits, %d changes", p.history.Visits, p.history.Changes)
 }
 
 // A 304 that does not say how long the answer holds leaves what was said; a new answer takes its place.

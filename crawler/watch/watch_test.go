@@ -236,9 +236,7 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 		if records["/never"]["response"] != 1 || records["/never"]["revisit"] != n("/never")-1 {
 			t.Errorf("%d visits of a page that never changes: %v", n("/never"), records["/never"])
 		}
-		if rounds < 10 || len(l.web.Referee().Requests()) > 17*100 {
-			t.Errorf("%d rounds", rounds)
-		}
+		assert.Truef(t, rounds >= 10 && len(l.web.Referee().Requests()) <= 17*100, "%d rounds", rounds)
 		t.Logf("%d rounds, %d requests; daily %d, never %d, held %d, forever %d visits", rounds, len(l.web.Referee().Requests()), n("/daily"), n("/never"), n("/held"), n("/forever"))
 	})
 }
@@ -261,18 +259,14 @@ func TestWatch_TheArchiveGrowsByWhatChanged(t *testing.T) {
 			rounds := l.watch(2 * day)
 			_, after := l.records()
 			requests := len(l.web.Referee().Requests()) - was
-			if rounds < 6 || requests < 6 {
-				t.Fatalf("%d rounds, %d requests", rounds, requests)
-			}
+			require.Truef(t, rounds >= 6 && requests >= 6, "%d rounds, %d requests", rounds, requests)
 			perVisit = (after - before) / int64(requests)
 		})
 		return perVisit
 	}
 	small, large := grown(1<<10), grown(1<<18)
 	t.Logf("%d bytes a visit of a page of 1 KiB, %d of one of 256 KiB", small, large)
-	if large > small+300 || large > 8<<10 {
-		t.Errorf("a visit of an unchanged page of 1 KiB added %d bytes, of one of 256 KiB %d", small, large)
-	}
+	assert.Truef(t, large <= small+300 && large <= 8<<10, "a visit of an unchanged page of 1 KiB added %d bytes, of one of 256 KiB %d", small, large)
 }
 
 // A budget that is too small for the pages is kept, too, over days, with new pages and robots.txt.
@@ -294,9 +288,8 @@ func TestWatch_TheBudgetIsNeverExceeded(t *testing.T) {
 		for path := range pages {
 			assert.NotEmptyf(t, of[path], "%s was never asked for", path)
 		}
-		if n := len(l.web.Referee().Requests()); n < 12*4 || n > 12*5+5 {
-			t.Errorf("%d requests in 12 days, 5 a day", n)
-		}
+		n := len(l.web.Referee().Requests())
+		assert.Truef(t, n >= 12*4 && n <= 12*5+5, "%d requests in 12 days, 5 a day", n)
 	})
 }
 
@@ -328,9 +321,8 @@ func TestWatch_HostileSitemapsAreBounded(t *testing.T) {
 		visits := l.visits()
 		for path, at := range visits {
 			for i := 1; i < len(at); i++ {
-				if gap := at[i].Sub(at[i-1]); path != "/robots.txt" && gap < 6*time.Hour {
-					t.Errorf("%s: %v from one visit to the next", path, gap)
-				}
+				gap := at[i].Sub(at[i-1])
+				assert.Truef(t, path == "/robots.txt" || gap >= 6*time.Hour, "%s: %v from one visit to the next", path, gap)
 			}
 		}
 		late, early := 0, 0
@@ -344,9 +336,7 @@ func TestWatch_HostileSitemapsAreBounded(t *testing.T) {
 			}
 		}
 		t.Logf("%d visits in 5 days, %d in the 5 after", early, late)
-		if late >= early || late == 0 {
-			t.Errorf("%d visits in 5 days, %d in the 5 after, of pages that never change", early, late)
-		}
+		assert.Truef(t, late < early && late != 0, "%d visits in 5 days, %d in the 5 after, of pages that never change", early, late)
 	})
 }
 
@@ -379,12 +369,10 @@ func TestWatch_SleepEndsWithTheContext(t *testing.T) {
 		began := time.Now()
 		time.AfterFunc(time.Minute, cancel)
 		w := Watch{Dir: l.dir, Settings: &l.s}
-		if more, err := w.Next(ctx); more || !errors.Is(err, context.Canceled) || time.Since(began) != time.Minute {
-			t.Errorf("%v %v after %v", more, err, time.Since(began))
-		}
+		more, err := w.Next(ctx)
+		assert.Truef(t, !more && errors.Is(err, context.Canceled) && time.Since(began) == time.Minute, "%v %v after %v", more, err, time.Since(began))
 		w.Once = true
-		if more, err := w.Next(t.Context()); more || err != nil {
-			t.Errorf("%v %v: nothing was due", more, err)
-		}
+		more, err = w.Next(t.Context())
+		assert.Truef(t, !more && err == nil, "%v %v: nothing was due", more, err)
 	})
 }

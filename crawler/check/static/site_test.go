@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,9 +64,7 @@ func TestPathsAreAnsweredAsAStaticServerDoes(t *testing.T) {
 			if w.Code == http.StatusMovedPermanently {
 				body = w.Header().Get("Location")
 			}
-			if w.Code != tt.status || body != tt.body {
-				t.Errorf("%s: %d %q, want %d %q", tt.path, w.Code, body, tt.status, tt.body)
-			}
+			assert.Truef(t, w.Code == tt.status && body == tt.body, "%s: %d %q, want %d %q", tt.path, w.Code, body, tt.status, tt.body)
 		})
 	}
 }
@@ -77,21 +74,18 @@ func TestPagesAreAllThatAreThere(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	got, err := s.Pages()
-	if want := []string{"/p/b/c%20d.HTM", "/p/b/", "/p/"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v", got, err)
-	}
+	want := []string{"/p/b/c%20d.HTM", "/p/b/", "/p/"}
+	assert.Truef(t, err == nil && slices.Equal(got, want), "%q, %v", got, err)
 	for path, want := range map[string]string{"/p/b/": "b/index.html", "/p/b/c%20d.HTM": "b/c d.HTM", "/p/none": "", "/x.txt": ""} {
-		if name, ok := s.File(path); name != want && ok {
-			t.Errorf("%s is %q, %v", path, name, ok)
-		}
+		name, ok := s.File(path)
+		assert.Truef(t, name == want || !ok, "%s is %q, %v", path, name, ok)
 	}
 }
 
 func TestABaseIsAPath(t *testing.T) {
 	for _, base := range []string{"docs", "/docs", "docs/", "//", "/a/../b/"} {
-		if s, err := Open(t.TempDir(), Options{Base: base}); err == nil || !strings.Contains(err.Error(), "like /docs/") {
-			t.Errorf("%q: %v, %v", base, s, err)
-		}
+		s, err := Open(t.TempDir(), Options{Base: base})
+		assert.ErrorContainsf(t, err, "like /docs/", "%q: %v, %v", base, s, err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package userfile
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -54,28 +53,23 @@ func TestOnlyWhatIsOursIsWrittenOver(t *testing.T) {
 		path := file(t, "x.html", c.text)
 		for k, want := range map[string]string{mark: c.page, "": c.nobody} {
 			err := Kind{Name: page.Name, Mark: k}.Writable(path, nowhere)
-			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", c.name, err, want)
-			}
+			assert.Truef(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)), "%s: %v, want %q", c.name, err, want)
 		}
-		if b, err := os.ReadFile(path); string(b) != c.text || err != nil {
-			t.Errorf("%s: it was changed: %v", c.name, err)
-		}
+		b, err := os.ReadFile(path)
+		assert.Truef(t, string(b) == c.text && err == nil, "%s: it was changed: %v", c.name, err)
 	}
 }
 
 func TestWhatIsNoFileIsNotWrittenOver(t *testing.T) {
 	dir := t.TempDir()
 	assert.NoError(t, page.Writable(filepath.Join(dir, "new"), nowhere), "a new file")
-	if err := page.Writable(dir, nowhere); err == nil || !strings.Contains(err.Error(), "is a folder") {
-		t.Errorf("a folder: %v", err)
-	}
+	err := page.Writable(dir, nowhere)
+	assert.ErrorContainsf(t, err, "is a folder", "a folder: %v", err)
 	assert.NoError(t, page.Writable(os.DevNull, nowhere), "the device that is empty")
 	dangling := filepath.Join(dir, "link")
 	link(t, filepath.Join(dir, "gone"), dangling)
-	if err := page.Writable(dangling, nowhere); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
-		t.Errorf("a link that leads nowhere: %v", err)
-	}
+	err = page.Writable(dangling, nowhere)
+	assert.ErrorContainsf(t, err, "leads nowhere", "a link that leads nowhere: %v", err)
 }
 
 // What is a crawl's own is told by the name and by what the folder is, in whatever way a path leads there.
@@ -111,9 +105,8 @@ func TestNothingIsWrittenIntoWhatIsACrawlsOwn(t *testing.T) {
 		path := root + string(filepath.Separator) + filepath.FromSlash(c.path)
 		assert.Equal(t, c.other, (page.Outside(path, p) == nil), c.path)
 		assert.Equalf(t, c.report, (own.Outside(path, p) == nil), "%s, by who owns the report", c.path)
-		if err := page.Writable(path, p); !c.other && err == nil {
-			t.Errorf("%s may be written to", c.path)
-		}
+		err := page.Writable(path, p)
+		assert.Truef(t, c.other || err != nil, "%s may be written to", c.path)
 	}
 }
 
@@ -121,16 +114,12 @@ func TestReadAllReadsSoManyBytesAndNoMore(t *testing.T) {
 	path := file(t, "list", "12345")
 	for most, ok := range map[int64]bool{4: false, 5: true, 6: true} {
 		b, err := ReadAll(path, most)
-		if (err == nil) != ok || ok && string(b) != "12345" {
-			t.Errorf("at most %d: %q, error %v", most, b, err)
-		}
+		assert.Truef(t, (err == nil) == ok && (!ok || string(b) == "12345"), "at most %d: %q, error %v", most, b, err)
 	}
-	if _, err := ReadAll(path+"x", 5); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
-	}
-	if b, err := ReadAll(os.DevNull, 5); len(b) > 0 || err != nil {
-		t.Errorf("the device that is empty: %q, error %v", b, err)
-	}
+	_, err := ReadAll(path+"x", 5)
+	assert.ErrorIs(t, err, fs.ErrNotExist, "a file that is not there")
+	b, err := ReadAll(os.DevNull, 5)
+	assert.Truef(t, len(b) == 0 && err == nil, "the device that is empty: %q, error %v", b, err)
 }
 
 // A device that never ends is refused before a byte is read.
@@ -143,12 +132,10 @@ func TestADeviceThatNeverEndsIsNotRead(t *testing.T) {
 	alias := filepath.Join(dir, "seeds")
 	link(t, zeros, alias)
 	for _, path := range []string{zeros, alias} {
-		if err := Readable(path); err == nil || !strings.Contains(err.Error(), "is a device") {
-			t.Errorf("%s: %v", path, err)
-		}
-		if _, err := ReadAll(path, 5); err == nil || !strings.Contains(err.Error(), "is a device") {
-			t.Errorf("%s: read: %v", path, err)
-		}
+		err := Readable(path)
+		assert.ErrorContainsf(t, err, "is a device", "%s: %v", path, err)
+		_, err = ReadAll(path, 5)
+		assert.ErrorContainsf(t, err, "is a device", "%s: read: %v", path, err)
 	}
 }
 
@@ -160,8 +147,7 @@ func TestReadableSaysNothingOfWhatIsNoDevice(t *testing.T) {
 	}
 	f, err := Open(path)
 	require.NoError(t, err)
-	if b, err := io.ReadAll(f); len(b) > 0 || err != nil {
-		t.Errorf("%q, error %v", b, err)
-	}
+	b, err := io.ReadAll(f)
+	assert.Truef(t, len(b) == 0 && err == nil, "%q, error %v", b, err)
 	assert.NoError(t, f.Close())
 }
