@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// site is a site whose answers can be replaced between generations.
+// site is a site whose responses can be replaced between generations.
 type site struct {
 	mu    sync.Mutex
 	pages map[string]func(w http.ResponseWriter)
@@ -61,7 +61,7 @@ func to(place string) func(http.ResponseWriter) {
 	}
 }
 
-// crawl crawls a site that is served, and returns what crawls it again.
+// crawl crawls a site, and returns a function that updates the crawl.
 func crawl(t *testing.T, s *site, options ...func(*crawldir.Settings)) (dir, base string, again func()) {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -99,7 +99,6 @@ func compare(t *testing.T, dir string, o changes.Options) *changes.Result {
 	return r
 }
 
-// of is what became of a path.
 func of(t *testing.T, r *changes.Result, url string) changes.Change {
 	t.Helper()
 	for _, c := range r.Changes {
@@ -111,7 +110,6 @@ func of(t *testing.T, r *changes.Result, url string) changes.Change {
 	return changes.Change{}
 }
 
-// lines are the lines of a diff.
 func lines(d *changes.Diff) (all []string) {
 	if d != nil {
 		for _, l := range d.Lines {
@@ -125,12 +123,11 @@ const story = "<p>The bakery opens at six in the morning, and has bread of rye, 
 	"<p>There is a stove in the corner, where people from the village sit and talk until the last loaf is sold, which may be late.</p>" +
 	"<p>Nobody knows how old the oven is: the grandmother of the baker said that it was always there, and always warm, in winter too.</p>"
 
-// article is a page with a main text and a menu.
+// article is a page with a menu and a main text.
 func article(menu, main string) string {
 	return "<!DOCTYPE html><html><head><title>Bakery</title></head><body><nav><ul><li><a href=/>" + menu + "</a></li></ul></nav><article><h1>Bread</h1>" + main + "</article></body></html>"
 }
 
-// Each way in which a URL can change is told apart, and each URL counts once.
 func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	links := func(names string) func(http.ResponseWriter) {
 		b := "<h1>All</h1>"
@@ -207,15 +204,14 @@ func TestWhatBecameOfEachURLIsTold(t *testing.T) {
 	n := of(t, r, base+"/new")
 	assert.Truef(t, n.Title == "A new one" && n.Diff != nil && n.Diff.Added != 0, "new: %+v", n)
 	assert.Equal(t, "-what was here", strings.Join(lines(of(t, r, base+"/gone").Diff), "|"), "gone")
-	if c := r.Counts; c[changes.Unchanged].Pages != 2 || c[changes.Changed].All() != 8 || c[changes.New].Pages != 2 || r.Moved != 1 {
-		t.Errorf("%+v, %d moved", c, r.Moved)
-	}
+	c := r.Counts
+	assert.Truef(t, c[changes.Unchanged].Pages == 2 && c[changes.Changed].All() == 8 && c[changes.New].Pages == 2 && r.Moved == 1, "%+v, %d moved", c, r.Moved)
 	var back map[string]any
 	b, err := json.Marshal(r)
 	assert.Truef(t, err == nil && json.Unmarshal(b, &back) == nil && strings.Contains(string(b), `"+B"`), "%s, %v", b, err)
 }
 
-// If the main text is a small part of a page, the whole text decides the kind of a change, and so the exit code.
+// If the main text is a small part of a page, the whole text determines the kind of a change, and so the exit code.
 func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 	aside := "<aside class=sidebar><p>The mill grinds rye on Mondays and wheat on Thursdays, and its wheel is older than the road that leads to it.</p></aside>"
 	long := strings.Replace(aside, "<p>", "<p>The mill is red. "+strings.Repeat("Its yard is on the road to the river and is open on all days. ", 2), 1)
@@ -251,8 +247,8 @@ func TestChanged_SmallMainTextWholeTextDecides(t *testing.T) {
 	}
 }
 
-// A sentence in the main text of real pages is a change of the text, one in the footer is not, except in pages of which the main
-// text is not known well. A third of the pages is tried, all of them with CURTSY_LONG.
+// Edits of main texts of real pages are changes of the text, edits of footers are not, except for pages with an uncertain main
+// text. It tries a third of the pages, or all with CURTSY_LONG.
 func TestChanged_GoldStandard(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "storage", "text", "testdata", "gold.json"))
 	var trees []struct {
@@ -310,7 +306,6 @@ func TestChanged_GoldStandard(t *testing.T) {
 	assert.True(t, len(all) >= 60 && main[changes.Text] >= least && around[changes.Around] >= least, "it was better")
 }
 
-// Revisits stand for what they refer to, in whatever generation that is; what lies between two generations does not show.
 func TestBodiesOfRevisitsAreFoundAcrossGenerations(t *testing.T) {
 	tagged := func(tag, body string) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
@@ -324,7 +319,7 @@ func TestBodiesOfRevisitsAreFoundAcrossGenerations(t *testing.T) {
 	dir, base, again := crawl(t, s)
 	_, err := changes.Compare(t.Context(), dir, changes.Options{Temp: t.TempDir()})
 	assert.ErrorIs(t, err, changes.ErrOne, "of one generation")
-	again() // all the same
+	again() // unchanged
 	s.set("/b", page("<p>second"))
 	again()
 	s.set("/a", tagged(`"2"`, "<p>two"))
@@ -344,7 +339,6 @@ func TestBodiesOfRevisitsAreFoundAcrossGenerations(t *testing.T) {
 	}
 }
 
-// What the archive has lost is told and counted; all else is compared.
 func TestBodiesThatAreMissingHaveAReason(t *testing.T) {
 	s := &site{pages: map[string]func(http.ResponseWriter){
 		"/": page("<a href=/a>a</a>"), "/a": page("<p>one"),

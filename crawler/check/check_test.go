@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// checked crawls a site from its root, and judges it.
+// checked crawls a site and judges it.
 func checked(t *testing.T, site http.Handler) (r *check.Result, base string) {
 	t.Helper()
 	server := httptest.NewServer(site)
@@ -34,7 +34,6 @@ func checked(t *testing.T, site http.Handler) (r *check.Result, base string) {
 	return judged(t, dir), server.URL
 }
 
-// settings are those of a site of one's own.
 func settings() *crawldir.Settings {
 	s := crawldir.Defaults()
 	s.Delay = 0
@@ -61,7 +60,6 @@ func judged(t *testing.T, dir string) *check.Result {
 	return r
 }
 
-// pages is a site of pages by their paths.
 type pages map[string]string
 
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +72,6 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, page)
 }
 
-// Each of the 93 faults is found where it stands, and nothing else is.
 func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
 	site := crawltest.NewFaultySite()
 	r, base := checked(t, site)
@@ -124,7 +121,6 @@ func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
 	assert.Truef(t, len(r.Insecure)+len(r.Mixed) == 0 && r.External == 1 && r.Unread == 0, "%+v", r)
 }
 
-// A million links to one broken URL are one finding: all are counted, some are kept.
 func TestAMillionLinksToOneBrokenURLAreCountedAndBounded(t *testing.T) {
 	many := 1_000_000
 	if testing.Short() {
@@ -138,7 +134,6 @@ func TestAMillionLinksToOneBrokenURLAreCountedAndBounded(t *testing.T) {
 	assert.Truef(t, n != 0 && n <= 100, "%d places of one page", n)
 }
 
-// What a site has too much of is left out and counted: its findings take no memory without a bound.
 func TestFindingsAboutWhatNobodyAskedForAreBounded(t *testing.T) {
 	var b strings.Builder
 	for n := range 30_000 {
@@ -148,7 +143,6 @@ func TestFindingsAboutWhatNobodyAskedForAreBounded(t *testing.T) {
 	assert.Truef(t, len(r.Broken) == 10_000 && r.Left == 20_000, "%d findings, %d left out", len(r.Broken), r.Left)
 }
 
-// A page with more ids than are kept counts as unread: no fragment of it is missing.
 func TestAnchors_OfAPageAreBounded(t *testing.T) {
 	for ids, unread := range map[int]int64{1 << 16: 0, 1<<16 + 1: 1} {
 		var b strings.Builder
@@ -162,7 +156,7 @@ func TestAnchors_OfAPageAreBounded(t *testing.T) {
 	}
 }
 
-// A page whose record is damaged counts as unread, also when only the checksum behind it tells.
+// Even damage that only the checksum shows counts.
 func TestUnread_CountsDamagedRecords(t *testing.T) {
 	server := httptest.NewServer(pages{"/": "<p>one"})
 	t.Cleanup(server.Close)
@@ -187,7 +181,6 @@ func TestUnread_CountsDamagedRecords(t *testing.T) {
 	assert.Truef(t, r.Unread == 1 && r.Documents == 0, "%d unread, %d read", r.Unread, r.Documents)
 }
 
-// Links that a page has and the crawl did not come to are told as not tested, with the reason, and break nothing.
 func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
 	server := httptest.NewServer(pages{"/": "<a href=a><a href=b><img src=c.png>", "/a": "a"})
 	defer server.Close()
@@ -220,7 +213,6 @@ func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
 	}
 }
 
-// After an update the latest generation counts: a repaired URL is not broken, and one that is no longer linked is not reported.
 func TestOnlyTheLatestGenerationCounts(t *testing.T) {
 	var repaired atomic.Bool
 	before := pages{"/": "<a href=gone><a href=stays><a href=page>", "/page": "<a href=lost>"}
@@ -252,7 +244,6 @@ func TestOnlyTheLatestGenerationCounts(t *testing.T) {
 	}
 }
 
-// broken are the paths that are.
 func broken(r *check.Result, base string) []string {
 	paths := map[string]bool{}
 	for _, f := range r.Broken {

@@ -17,7 +17,7 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// elsewhere is a site whose pages link to others, and those.
+// elsewhere is a site with links to others, and those.
 func elsewhere() *crawltest.Web {
 	page := func(status int) crawltest.Page { return crawltest.Page{Status: status, Body: "x"} }
 	links := []string{"http://b.test/ok", "http://b.test/gone", "http://b.test/bot", "http://b.test/moved", "http://b.test/private/x",
@@ -43,8 +43,8 @@ func of(all []check.Finding) (urls []string) {
 	return urls
 }
 
-// Each link to another host is asked for once, as a leaf: its robots.txt holds, nothing in it is followed, and what turns
-// robots away is not broken. A day later only what was not there is asked for again.
+// External links get one request: robots.txt applies, links in them are not followed, and rejecting robots is not broken. A day
+// later only failed ones are requested again.
 func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 	for _, how := range []string{"head", "get"} {
 		t.Run(how, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 					"get":  {"GET /bot", "GET /gone", "GET /moved", "GET /ok", "GET /pic.png", "GET /robots.txt", "GET /robots.txt"},
 				}[how]
 				assert.Equal(t, want, requests(web, "b.test"), "asked of b.test")
-				time.Sleep(25 * time.Hour) // in the time of the bubble
+				time.Sleep(25 * time.Hour) // virtual
 				if _, err = crawldir.Update(t.Context(), dir, &s, &s); err == nil {
 					_, err = crawldir.Run(t.Context(), dir, o)
 				}
@@ -100,7 +100,7 @@ func wantFindings(t *testing.T, what string, all []check.Finding, want ...string
 	assert.Equal(t, want, of(all), what)
 }
 
-// requests are those to a host; empty stands for any.
+// requests returns those to a host, or to any if it is empty.
 func requests(web *crawltest.Web, host string) (all []string) {
 	for _, r := range web.Referee().Requests() {
 		if host == "" || r.Host == host {
@@ -111,7 +111,6 @@ func requests(web *crawltest.Web, host string) (all []string) {
 	return all
 }
 
-// No method but these is asked by.
 func TestAnotherWayToAskElsewhereIsRefused(t *testing.T) {
 	s := crawldir.Defaults()
 	s.External, s.Contact = "post", "crawl@library.org"

@@ -38,7 +38,7 @@ func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
 	assert.Equal(t, "1 0 1 0 [/old/a why /old/b why] 2 2 3", fmt.Sprint(len(r.Broken), len(r.Mixed), len(r.Untested), len(r.Redirects), ignored, len(r.Unused), r.Unused[0].Line, r.Unused[1].Line))
 }
 
-// An interrupted check may not have come to what was broken before, and one with too many findings does not have all.
+// An interrupted check may not have reached what was broken, and one with too many findings lacks some.
 func TestPartialResult_MendsNothing(t *testing.T) {
 	for _, tt := range []struct {
 		partial  bool
@@ -52,8 +52,8 @@ func TestPartialResult_MendsNothing(t *testing.T) {
 	}
 }
 
-// A link is repaired if it was tested, or a page that had it was, or such a page is gone from a host that was crawled. What
-// was refused tells nothing.
+// A link is repaired if it, or a page with it, was requested, or if such a page is gone from a crawled host, but not if it was
+// refused.
 func TestSince_OnlyWhatWasTestedIsRepaired(t *testing.T) {
 	t.Parallel()
 	const lost, page = "http://a.test/lost", "http://a.test/page"

@@ -13,7 +13,7 @@ import (
 	"curtsy/storage"
 )
 
-// line is a line of a ledger, as "DECISION OUTCOME STATUS URL REASON".
+// line parses a ledger line like "DECISION OUTCOME STATUS URL REASON".
 func line(t *testing.T, text string) *storage.Line {
 	t.Helper()
 	f := strings.SplitN(text, " ", 5)
@@ -24,7 +24,7 @@ func line(t *testing.T, text string) *storage.Line {
 	return &l
 }
 
-// ledgerOf is what such lines say, behind that of a seed.
+// ledgerOf returns the state after such lines, and one of a seed before them.
 func ledgerOf(t *testing.T, lines ...string) *told {
 	t.Helper()
 	told := newTold()
@@ -74,7 +74,6 @@ func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
 	}
 }
 
-// What a page says is found without regard to what the ledger does not know: places by element, line and column.
 func TestFindingsOfOnePage(t *testing.T) {
 	told := ledgerOf(t, "allow fetched 200 http://site.test/both x", "allow fetched 200 https://site.test/both x", "allow fetched 200 http://site.test/plain x",
 		"allow gone 404 https://site.test/gone status 404")
@@ -121,8 +120,6 @@ func TestFindingsOfOnePage(t *testing.T) {
 	}
 }
 
-// URLs of the ledger that something is amiss with are bounded, and the rest is counted. Redirects crowd out nothing that is
-// broken.
 func TestFindings_AboutURLsOfTheLedgerAreBounded(t *testing.T) {
 	const beyond = 100
 	url := func(kind, n int) string { return fmt.Sprintf("https://site.test/%d/%d", kind, n) }

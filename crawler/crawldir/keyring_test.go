@@ -55,9 +55,7 @@ func TestARotationIsSignedByBothKeysAndDestroysTheOldSecret(t *testing.T) {
 	first := rotate(t, path, noon)
 	second := rotate(t, path, noon.Add(time.Hour))
 	now := keyOf(t, secretIn(t, path))
-	if first.Old != keyOf(t, secret) || first.New != second.Old || second.New != now || !first.At.Equal(noon) {
-		t.Errorf("%+v, %+v, now %s", first, second, now)
-	}
+	assert.Truef(t, first.Old == keyOf(t, secret) && first.New == second.Old && second.New == now && first.At.Equal(noon), "%+v, %+v, now %s", first, second, now)
 	got, err := Rotations(path, now)
 	assert.Truef(t, err == nil && len(got) == 2 && got[0].Rotation == first.Rotation && got[1].Rotation == second.Rotation, "%+v, %v", got, err)
 	for _, r := range got {
@@ -100,15 +98,12 @@ func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
 				_, err := write(path, 0, from, to, noon)
 				require.NoError(t, err)
 			}
-			if led, err := Rotations(path, old); err != nil || len(led) != 0 || keyOf(t, secretIn(t, path)) != old {
-				t.Errorf("after the kill: %d rotations to the old key, %v", len(led), err)
-			}
+			led, err := Rotations(path, old)
+			assert.Truef(t, err == nil && len(led) == 0 && keyOf(t, secretIn(t, path)) == old, "after the kill: %d rotations to the old key, %v", len(led), err)
 			r := rotate(t, path, noon.Add(time.Minute))
-			if kept.secret && r.New != keyOf(t, next) || kept.note && !r.At.Equal(noon) {
-				t.Errorf("another rotation was made: %+v", r.Rotation)
-			}
+			assert.Truef(t, (!kept.secret || r.New == keyOf(t, next)) && (!kept.note || r.At.Equal(noon)), "another rotation was made: %+v", r.Rotation)
 			now := keyOf(t, secretIn(t, path))
-			led, err := Rotations(path, now)
+			led, err = Rotations(path, now)
 			assert.Truef(t, err == nil && len(led) == 1 && r.New == now, "%d rotations, %v", len(led), err)
 			_, err = os.Stat(path + nextSuffix)
 			assert.Truef(t, os.IsNotExist(err), "the next secret is left over: %v", err)

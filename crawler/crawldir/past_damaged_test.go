@@ -51,9 +51,7 @@ func TestUpdate_ArchivesWhatCannotBeRead(t *testing.T) {
 			updated(t, dir, map[string]int64{string(storage.ChangeNew): 2})
 			later := captures(t, dir)[len(first):]
 			later = slices.DeleteFunc(later, func(l cdxj.Line) bool { return l.Status == 304 })
-			if len(later) != 2 || later[0].Mime != "text/html" || later[1].Mime != "warc/revisit" {
-				t.Errorf("of two pages with one body %+v", later)
-			}
+			assert.Truef(t, len(later) == 2 && later[0].Mime == "text/html" && later[1].Mime == "warc/revisit", "of two pages with one body %+v", later)
 			updated(t, dir, map[string]int64{string(storage.ChangeUnchanged): 2})
 		})
 	}

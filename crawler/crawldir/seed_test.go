@@ -28,8 +28,6 @@ func TestSeedsMustBeWrittenOut(t *testing.T) {
 			assert.ErrorContainsf(t, err, tt.bad, "%q: %v; want an error with %q", tt.in, err, tt.bad)
 			continue
 		}
-		if err != nil || c.URL.String() != tt.want || c.Seed != tt.want {
-			t.Errorf("%q: %q of seed %q, %v; want %q", tt.in, c.URL, c.Seed, err, tt.want)
-		}
+		assert.Truef(t, err == nil && c.URL.String() == tt.want && c.Seed == tt.want, "%q: %q of seed %q, %v; want %q", tt.in, c.URL, c.Seed, err, tt.want)
 	}
 }

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// crawled has a crawl of a host with 40 pages run until its operator has met it, and returns the source of its directory.
+// crawled runs a crawl of 40 pages until meet returns, and returns the source of its directory.
 func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directory, canon.Authority) {
 	t.Helper()
 	web := crawltest.New(crawltest.Tree("bakery.test", 40))
@@ -43,13 +43,13 @@ func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directo
 	d, a := NewDirectory(dir), root.Authority()
 	_, err = crawldir.Run(t.Context(), dir, crawldir.Options{Attend: func(ctx context.Context, start crawldir.Start) (sum crawler.Summary, err error) {
 		var run errgroup.Group
-		start.Crawl.Pause(true) // so that there is something left to steer
+		start.Crawl.Pause(true) // leaves URLs to steer
 		run.Go(func() error {
 			sum, err = start.Crawl.Run(ctx)
 			return err
 		})
 		for err := control.ErrNotRunning; errors.Is(err, control.ErrNotRunning) && ctx.Err() == nil; {
-			_, err = control.Ask(ctx, dir) // it begins to listen beside us
+			_, err = control.Ask(ctx, dir) // until it listens
 		}
 		meet(d, a)
 		start.Crawl.Drain()
@@ -59,7 +59,6 @@ func crawled(t *testing.T, meet func(d *directory, a canon.Authority)) (*directo
 	return d, a
 }
 
-// What the page does reaches the crawl that runs, and is told in words; the ledger has it, and so the page.
 func TestActsReachARunningCrawl(t *testing.T) {
 	do := func(d *directory, a Act) string {
 		said, err := d.Do(t.Context(), a)
@@ -68,9 +67,7 @@ func TestActsReachARunningCrawl(t *testing.T) {
 	}
 	d, a := crawled(t, func(d *directory, a canon.Authority) {
 		look, err := d.Look(t.Context())
-		if err != nil || !look.Running || look.Status.State != "paused" || look.Waits.Hosts != 1 || look.Waits.Looked != 1 {
-			t.Errorf("%+v, %v", look, err)
-		}
+		assert.Truef(t, err == nil && look.Running && look.Status.State == "paused" && look.Waits.Hosts == 1 && look.Waits.Looked == 1, "%+v, %v", look, err)
 		seed, err := canon.Parse(a.Origin() + "/p3.html")
 		require.NoError(t, err)
 		for _, x := range []struct {
@@ -111,13 +108,10 @@ func TestActsReachARunningCrawl(t *testing.T) {
 	assert.Truef(t, o.Act == "park" && o.About == a.Origin() && o.Note == "asked by phone" && o.URLs == 2, "%+v", o)
 }
 
-// A crawl that does not run is shown, and takes no orders.
 func TestAStoppedCrawlIsShownAndTakesNoOrders(t *testing.T) {
 	d, a := crawled(t, func(*directory, canon.Authority) {})
 	look, err := d.Look(t.Context())
-	if err != nil || look.Running || look.Status.State != "stopped" || look.Waits.Permitted != 0 || look.Disk.Frontier == 0 {
-		t.Errorf("%+v, %v", look, err)
-	}
+	assert.Truef(t, err == nil && !look.Running && look.Status.State == "stopped" && look.Waits.Permitted == 0 && look.Disk.Frontier != 0, "%+v, %v", look, err)
 	p, err := d.Hosts(t.Context(), status.Query{Limit: 10})
 	assert.Truef(t, err == nil && len(p.Rows) == 1 && p.Rows[0].Pending == 1, "%+v, %v", p, err)
 	o, err := d.Host(t.Context(), a)

@@ -13,7 +13,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// fakeCrawl is a crawl that answers from memory, and keeps what it is ordered.
+// fakeCrawl is a crawl in memory that records acts.
 type fakeCrawl struct {
 	name  string
 	look  Look

@@ -14,7 +14,7 @@ import (
 
 const testToken = "0123456789abcdef0123456789abcdef"
 
-// asked is what the dashboard answers to a request: a method, a target, and header fields as "Name: value".
+// asked returns the response to a request with fields like "Name: value".
 func asked(t *testing.T, s *Server, method, target, body string, fields ...string) reply {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
@@ -37,7 +37,6 @@ func asked(t *testing.T, s *Server, method, target, body string, fields ...strin
 	return reply{resp.StatusCode, resp.Header, w.Body, resp.Cookies()}
 }
 
-// reply is an answer that was read to its end.
 type reply struct {
 	StatusCode int
 	Header     http.Header
@@ -45,7 +44,7 @@ type reply struct {
 	Cookies    []*http.Cookie
 }
 
-// guarded is a dashboard of one crawl, with the cookie that opens it.
+// guarded returns a dashboard of one crawl, with its cookie.
 func guarded(t *testing.T) (s *Server, c *fakeCrawl, cookie string) {
 	t.Helper()
 	c = &fakeCrawl{name: "news"}
@@ -74,7 +73,6 @@ func TestTheTokenOpensThePageAndLeavesTheAddress(t *testing.T) {
 	}
 }
 
-// Each attempt is refused with its own answer, and the crawl hears nothing of it.
 func TestTheGuardRefuses(t *testing.T) {
 	s, c, cookie := guarded(t)
 	form := url.Values{"form": {s.guard.formToken()}, "verb": {"pause"}}.Encode()
@@ -183,7 +181,6 @@ func TestTheGuardLetsIn(t *testing.T) {
 	assert.Truef(t, len(c.acts) == 2 && c.acts[0].Verb == ActPause, "%+v", c.acts)
 }
 
-// Every answer, refusals among them, forbids what no page of ours needs.
 func TestEveryAnswerHasThePolicy(t *testing.T) {
 	s, _, cookie := guarded(t)
 	for _, target := range []string{"/crawl/0/", "/crawl/0/hosts", "/crawl/0/decisions", "/crawl/9/", "/api/status", "/assets/page.js", "/assets/none", "/none"} {
@@ -194,7 +191,7 @@ func TestEveryAnswerHasThePolicy(t *testing.T) {
 				t.Errorf("%s: %q", target, csp)
 			}
 			for field, want := range map[string]string{
-				"Referrer-Policy":              "same-origin", // an address, which may have the token, goes to nobody else
+				"Referrer-Policy":              "same-origin", // the address may have the token
 				"Cross-Origin-Opener-Policy":   "same-origin",
 				"Cross-Origin-Resource-Policy": "same-origin",
 			} {
@@ -207,7 +204,6 @@ func TestEveryAnswerHasThePolicy(t *testing.T) {
 	}
 }
 
-// A form leads back to a page of its crawl, wherever it says it was.
 func TestAFormLeadsBackToItsOwnCrawl(t *testing.T) {
 	for text, want := range map[string]string{
 		"/crawl/0/hosts?q=x&did=5": "/crawl/0/hosts?did=7&q=x", "": "/crawl/0/?did=7", "https://evil.test/crawl/0/": "/crawl/0/?did=7",
@@ -218,7 +214,6 @@ func TestAFormLeadsBackToItsOwnCrawl(t *testing.T) {
 	}
 }
 
-// Politeness is raised or left alone: there is no verb that lowers a pace, skips a rest or overrules a robots.txt.
 func TestPoliteness_NoActLowersIt(t *testing.T) {
 	for _, verb := range []string{"", "pace", "delay", "faster", "ignore robots", "robots", "Park", "PAUSE", "release all"} {
 		a, err := actOf(url.Values{"verb": {verb}, "host": {"http://a.test"}})

@@ -23,8 +23,8 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// payloads are what a hostile site may write wherever it writes anything. In each a script would set window.planted. A line of
-// the file is one, as a string of JSON; the trial in a browser (cmd/curtsy) has the same.
+// payloads returns hostile texts, one JSON string a line. Each sets window.planted if it runs; the browser test in cmd/curtsy
+// uses the same file.
 func payloads(t *testing.T) (all []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "payloads.jsonl"))
@@ -37,7 +37,7 @@ func payloads(t *testing.T) (all []string) {
 	return all
 }
 
-// planted is a crawl in which a text stands at each place that the web, or a file from elsewhere, can write to.
+// planted returns a crawl with p in each field that the web, or a file from elsewhere, can set.
 func planted(p string) *fakeCrawl {
 	path := "http://a.test/" + p
 	line := storage.Line{
@@ -73,7 +73,7 @@ func planted(p string) *fakeCrawl {
 	}
 }
 
-// views are the pages on which a planted text may show.
+// views returns the pages that may show p.
 func views(p string) []string {
 	q := url.QueryEscape(p)
 	return []string{
@@ -84,7 +84,6 @@ func views(p string) []string {
 	}
 }
 
-// A text from the web is text on every page: it makes no element and no attribute that is not ours.
 func TestXSS_APlantedTextMakesNoElement(t *testing.T) {
 	require.Equal(t, 40, len(payloads(t)), "payloads")
 	for _, p := range payloads(t) {
@@ -122,7 +121,7 @@ func TestXSS_APlantedTextMakesNoElement(t *testing.T) {
 	}
 }
 
-// foreign are the elements, attributes and links of a page that our templates do not make.
+// foreign returns the elements, attributes and links that no template of the dashboard makes.
 func foreign(page string) (problems []string) {
 	z := html.NewTokenizer(strings.NewReader(page))
 	for {
@@ -138,7 +137,7 @@ func foreign(page string) (problems []string) {
 		case "iframe", "object", "embed", "img", "base", "style", "video", "source", "math", "animate", "mtext", "audio":
 			problems = append(problems, "element "+t.Data)
 		}
-		if t.Data == "textarea" && !strings.Contains(t.String(), ` name="value" required`) { // ours are empty forms for lists
+		if t.Data == "textarea" && !strings.Contains(t.String(), ` name="value" required`) { // the forms for lists
 			problems = append(problems, "element "+t.Data)
 		}
 		for _, a := range t.Attr {

@@ -20,10 +20,9 @@ func deployed(t *testing.T, name string) []byte {
 	return b
 }
 
-// metricNames are the names of series in a text, in any order.
 var metricNames = regexp.MustCompile(`\b(curtsy|process|go)_[a-z0-9_]+\b`)
 
-// expressions are what the panels and variables of the Grafana file ask for.
+// expressions returns the queries of the Grafana file.
 func expressions(t *testing.T) (all []string) {
 	t.Helper()
 	var board struct {
@@ -53,7 +52,6 @@ func expressions(t *testing.T) (all []string) {
 	return all
 }
 
-// Each metric that the alerts or the Grafana file name exists.
 func TestDeploy_MetricsThatAreNamedExist(t *testing.T) {
 	text := scrape(t, MetricsOptions{Version: "1.2.3", Process: true}, running("news"))
 	had := map[string]bool{}
@@ -70,7 +68,7 @@ func TestDeploy_MetricsThatAreNamedExist(t *testing.T) {
 	}
 }
 
-// Each alert has a case in its test without the alert and one with it.
+// Each alert needs a case that raises it and one that does not.
 func TestDeploy_TheAlertsAreThoseOfTheirTest(t *testing.T) {
 	tests := string(deployed(t, "alerts_test.yml"))
 	for _, m := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(string(deployed(t, "alerts.yml")), -1) {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The table of docs/reference/metrics.md is that of the code: copy what is printed when it is not.
 func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| metric | type | label | what |\n|---|---|---|---|\n")

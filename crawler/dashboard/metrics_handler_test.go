@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/status"
 )
 
-// scrape is what a Prometheus is answered about crawls.
 func scrape(t *testing.T, o MetricsOptions, crawls ...Glance) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -66,7 +66,6 @@ func TestACrawlThatDoesNotAnswerHasNoRates(t *testing.T) {
 	assert.NotContains(t, text, "curtsy_permitted_exchanges_per_second{")
 }
 
-// When the window opens is said while the crawl waits for it, and never else: 0 would be a time.
 func TestACrawlThatWaitsForItsWindowSaysWhenItOpens(t *testing.T) {
 	const name = "curtsy_window_opens_timestamp_seconds{"
 	g := running("news")
@@ -82,8 +81,7 @@ func TestACrawlThatWasNotSeenYetHasNoCounts(t *testing.T) {
 	assert.NotContains(t, text, "curtsy_pages_total{")
 }
 
-// Whatever a label could be, there are fifty values of it and the rest, and none ever goes from one to the other: a counter
-// that goes down would be taken for a restart.
+// A label has at most fifty values and the rest. A value never moves to the rest: the falling counter would look like a restart.
 func TestSeriesAreBounded(t *testing.T) {
 	g := running("news")
 	g.Status.Links = map[string]int64{}
@@ -100,16 +98,13 @@ func TestSeriesAreBounded(t *testing.T) {
 		return all
 	}
 	first := series()
-	if len(first) != mostWords+1 || !slices.Contains(first, others) || !slices.Contains(first, "rule 000") {
-		t.Fatalf("%d series: %q", len(first), first)
-	}
+	require.Truef(t, len(first) == mostWords+1 && slices.Contains(first, others) && slices.Contains(first, "rule 000"), "%d series: %q", len(first), first)
 	for i := range 200 {
 		g.Status.Links[fmt.Sprintf("rule %03d", i)] = int64(1000 + i) // the last are the most now
 	}
 	assert.Equal(t, first, series())
 }
 
-// Names and words that Prometheus cannot tell apart do not take the whole scrape away.
 func TestNamesThatAreAlikeAreToldApart(t *testing.T) {
 	g := running("a\xff \"s\"\nx")
 	g.Status.Links = map[string]int64{"\xfe": 3, "\xfd": 4}
@@ -119,7 +114,6 @@ func TestNamesThatAreAlikeAreToldApart(t *testing.T) {
 		`curtsy_links_not_followed_total{crawl="a`+"\uFFFD"+` \"s\"\nx",rule="`+"\uFFFD"+`"} 7`)
 }
 
-// What Go and the system know is said of the process of a crawl, and not of one that shows the crawls of others.
 func TestTheProcessOfACrawlIsSeen(t *testing.T) {
 	own, other := scrape(t, MetricsOptions{Version: "1.2.3", Process: true}), scrape(t, MetricsOptions{Version: "1.2.3"})
 	assert.Truef(t, strings.Contains(own, "\ngo_goroutines ") && !strings.Contains(other, "\ngo_goroutines "), "%v %v", own, other)

@@ -12,7 +12,6 @@ import (
 	"curtsy/crawler/status"
 )
 
-// The page says what is likely, in the words of the terminal, and where nobody can know, at least how long it takes.
 func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
 	for _, tt := range []struct {
 		e    status.Estimate

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// promtool runs the tool of Prometheus, and returns what it says.
 func promtool(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("promtool"); err != nil { // of Debian's package prometheus
@@ -31,14 +30,12 @@ func promtool(t *testing.T, in string, args ...string) string {
 	return string(out)
 }
 
-// Prometheus accepts the metrics of a crawl, the alerts, and the cases of their test.
 func TestPeers_PrometheusReadsMetricsAndAlerts(t *testing.T) {
 	assert.Empty(t, promtool(t, scrape(t, MetricsOptions{Version: "1.2.3", Process: true}, running("news")), "check", "metrics"))
 	promtool(t, "", "check", "rules", "alerts.yml")
 	promtool(t, "", "test", "rules", "alerts_test.yml")
 }
 
-// Each expression of the Grafana file is one that Prometheus can read, with the variables filled in.
 func TestPeers_ExpressionsForGrafanaAreSound(t *testing.T) {
 	fill := strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$crawl", ".*")
 	var rules strings.Builder

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes is a listener of connections without a buffer: what nobody reads, nobody has written.
+// pipes is a listener of unbuffered connections.
 type pipes struct {
 	to     chan net.Conn
 	closed chan struct{}
@@ -38,7 +38,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8800} }
 
-// ask opens a connection and sends a request, as a browser that is let in.
+// ask opens an authorised connection and sends a request.
 func (p *pipes) ask(t *testing.T, target, fields string) net.Conn {
 	t.Helper()
 	here, there := net.Pipe()
@@ -50,7 +50,7 @@ func (p *pipes) ask(t *testing.T, target, fields string) net.Conn {
 
 const listens = "Accept: text/event-stream\r\n"
 
-// counted is a crawl that counts how often it is asked, and of which something changes each time.
+// counted is a crawl that counts its queries and changes each time.
 type counted struct {
 	fakeCrawl
 	mu    sync.Mutex
@@ -72,8 +72,7 @@ func (c *counted) asked() int64 {
 	return c.looks
 }
 
-// Browsers that read nothing take their places, hold up neither the dashboard nor who reads, and are left after a while. A
-// crawl is asked as often as without them, and by the watcher alone.
+// Browsers that do not read delay neither the dashboard nor other browsers, and are disconnected. They cause no queries.
 func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		crawl, at := &counted{fakeCrawl: fakeCrawl{name: "news"}}, newPipes()
@@ -83,7 +82,7 @@ func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
 		go func() { served <- s.Serve(ctx, at) }()
 
 		var stalled []net.Conn
-		for range mostStreams - 1 { // with the one that reads, all there are
+		for range mostStreams - 1 { // all streams, with reader
 			stalled = append(stalled, at.ask(t, "/crawl/0/", listens))
 		}
 		reader := at.ask(t, "/crawl/0/", listens)
@@ -117,7 +116,6 @@ func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
 	})
 }
 
-// statusOf is that of an answer.
 func statusOf(t *testing.T, c net.Conn) int {
 	t.Helper()
 	defer c.Close()

@@ -14,7 +14,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// posted sends a form as a browser does, and returns where it leads and what stands there.
+// posted sends a form as a browser does, and returns the page that it leads to.
 func posted(t *testing.T, s *Server, form url.Values) (to, page string) {
 	t.Helper()
 	cookie := "Cookie: curtsy_8800=" + s.guard.session()
@@ -28,8 +28,7 @@ func posted(t *testing.T, s *Server, form url.Values) (to, page string) {
 	return to, string(b)
 }
 
-// A pattern is tried first: the page says how many queued URLs it concerns, names some, and has a form that applies it. It needs
-// no script, and nothing is changed before.
+// Without a script, trying a pattern shows how many queued URLs it concerns, and a form to apply it. It changes nothing.
 func TestSteer_APatternIsShownBeforeItCounts(t *testing.T) {
 	c := &fakeCrawl{name: "news", would: control.Changed{Known: true, URLs: 1234, Pending: 56789, Examples: []string{"http://a.test/cal/1"}}}
 	c.look.Running = true
@@ -37,9 +36,7 @@ func TestSteer_APatternIsShownBeforeItCounts(t *testing.T) {
 	s.watchers[0].once(t.Context(), firstRead)
 	form := url.Values{"form": {s.guard.formToken()}, "verb": {"change"}, "setting": {"exclude"}, "value": {"/cal/"}, "try": {"1"}}
 	to, page := posted(t, s, form)
-	if len(c.acts) > 0 || len(c.tried) != 1 || c.tried[0] != (control.Change{Setting: "exclude", Value: "/cal/"}) {
-		t.Fatalf("%+v, tried %+v", c.acts, c.tried)
-	}
+	require.Truef(t, len(c.acts) == 0 && len(c.tried) == 1 && c.tried[0] == (control.Change{Setting: "exclude", Value: "/cal/"}), "%+v, tried %+v", c.acts, c.tried)
 	for _, want := range []string{`<strong id="concerned">1,234</strong> of 56,789 queued URLs are closed`, "http://a.test/cal/1", `name="value" value="/cal/"`, "Apply", s.guard.formToken()} {
 		assert.Containsf(t, strings.ReplaceAll(page, "\u202f", ","), want, "%s has no %q:\n%s", to, want, page)
 	}
@@ -52,7 +49,6 @@ func TestSteer_APatternIsShownBeforeItCounts(t *testing.T) {
 	assert.Truef(t, !strings.Contains(to, "try=") && strings.Contains(page, "done") && !strings.Contains(page, `id="concerned"`), "%s:\n%s", to, page)
 }
 
-// A form of another page, and one that is too long, changes nothing and is not tried.
 func TestSteer_FormsAreGuarded(t *testing.T) {
 	c := &fakeCrawl{name: "news"}
 	c.look.Running = true
@@ -69,7 +65,6 @@ func TestSteer_FormsAreGuarded(t *testing.T) {
 	}
 }
 
-// What operators did stands on the page; of a crawl that does not run there are no forms, and it says how to go on.
 func TestSteer_SaysWhatOperatorsDid(t *testing.T) {
 	c := &fakeCrawl{name: "news", did: []ledger.Mark{{Time: testTime, Operator: &ledger.Operator{Act: ledger.ActPark, About: "https://a.test", URLs: 7, Note: "asked by phone"}}}}
 	c.settings = Settings{Budgets: map[string]string{"max-pages": "500", "max-bytes": "0", "stop-when": "errors>5%\npages=9"}, Exclude: []string{"/cal/"}, Delay: "1s"}

@@ -11,7 +11,6 @@ import (
 	"curtsy/storage"
 )
 
-// What is kept of decisions is bounded, whatever words the world has.
 func TestATallyIsBounded(t *testing.T) {
 	x := newTally()
 	for n := range 3 * keptLines {
@@ -31,9 +30,7 @@ func TestAHistogramCountsWhatIsShorterThanWasDue(t *testing.T) {
 	for _, n := range h.Counts {
 		sum += n
 	}
-	if h.Shorter != 1 || h.N != 3 || sum != 3 || h.Pace != time.Second || h.Least != 999*time.Millisecond || h.By != "floor" {
-		t.Errorf("%+v", h)
-	}
+	assert.Truef(t, h.Shorter == 1 && h.N == 3 && sum == 3 && h.Pace == time.Second && h.Least == 999*time.Millisecond && h.By == "floor", "%+v", h)
 	svg := string(histogramOf(nil).SVG())
 	assert.Truef(t, strings.HasPrefix(svg, "<svg"), "%s", svg)
 }

@@ -21,7 +21,6 @@ import (
 	"curtsy/storage/optout"
 )
 
-// The pace of an explanation is that of the crawl, whoever asks for how much.
 func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	won := map[string]int{}
@@ -54,7 +53,7 @@ func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 	assert.Len(t, won, 5, "who won")
 }
 
-// explanationOf explains a URL that is in scope, allowed and queued, unless change does something to it.
+// explanationOf explains a URL that is in scope, allowed and queued, after change.
 func explanationOf(t *testing.T, change func(*Facts)) Explanation {
 	t.Helper()
 	u := parse(t, "http://a.test/x")
@@ -68,7 +67,7 @@ func explanationOf(t *testing.T, change func(*Facts)) Explanation {
 	return Explain(k)
 }
 
-// ruled gives the host a robots.txt, had an hour ago.
+// ruled gives the host a robots.txt that was fetched an hour ago.
 func ruled(k *Facts, body []byte) {
 	ex := robots.Exchange{Status: 200, Body: body}
 	k.State, _ = k.Gate.Terms.Next(robots.State{}, k.URL.Authority().Origin(), ex, k.Now.Add(-time.Hour))
@@ -76,7 +75,7 @@ func ruled(k *Facts, body []byte) {
 	k.Rules = gate.Rules{Book: k.Gate.Learn(digest, body)}
 }
 
-// failed gives the host an answer for robots.txt without a body.
+// failed gives the host a response for robots.txt without a body.
 func failed(k *Facts, ex robots.Exchange) {
 	k.State, _ = k.Gate.Terms.Next(robots.State{}, k.URL.Authority().Origin(), ex, k.Now.Add(-time.Second))
 	k.Rules = gate.Rules{}
@@ -183,7 +182,6 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 	}
 }
 
-// A trap that would hold the URL when its turn comes is told before, but not of what is exempt.
 func TestExplainTellsWhichTrapHolds(t *testing.T) {
 	over := func(k *Facts) {
 		k.Settings.Traps.Template = 3
@@ -205,7 +203,6 @@ func TestExplainTellsWhichTrapHolds(t *testing.T) {
 	assert.Truef(t, e.Answer.Word == AnswerMay && slices.Contains(e.Traps, Rule{"trap:template", trapExempt}), "%+v %+v", e.Answer, e.Traps)
 }
 
-// By an older standard, and under another name, every document and every token has its say.
 func TestExplainShowsEveryPolicyThatBinds(t *testing.T) {
 	body := []byte("User-agent: curtsy\nDisallow: /\n\nUser-agent: robin\nAllow: /x\nDisallow: /\n")
 	e := explanationOf(t, func(k *Facts) {
@@ -238,7 +235,6 @@ func TestExplainShowsWhatCanonicalisationChanged(t *testing.T) {
 	}
 }
 
-// A hostile robots.txt has thousands of rules that match: the explanation stays small and says how many there are.
 func TestExplainBoundsTheCandidates(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")

@@ -37,9 +37,7 @@ func TestDecisions(t *testing.T) {
 		assert.Equalf(t, valueText(tables.Long(int64(i))), m.show(r, "entry"), "the entry of row %d", i)
 		kinds[m.show(r, "line_kind")+" "+m.show(r, "generation")]++
 	}
-	if kinds["decision 1"] == 0 || kinds["decision 2"] == 0 || kinds["decision -"] != 0 || kinds["mark 1"] == 0 || len(kinds) > 5 {
-		t.Errorf("%v", kinds)
-	}
+	assert.Truef(t, kinds["decision 1"] != 0 && kinds["decision 2"] != 0 && kinds["decision -"] == 0 && kinds["mark 1"] != 0 && len(kinds) <= 5, "%v", kinds)
 	r := m.find(t, "url", w.URL+"/ovens/1")
 	if got, want := m.show(r, "kind", "depth", "decision", "reason", "line", "rule", "via", "seed", "attempt", "pace_ms"),
 		"link | 1 | disallow | disallow rule | 2 | Disallow: /ovens/ | "+w.URL+"/ | "+w.URL+"/ | - | -"; got != want {

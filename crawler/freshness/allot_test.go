@@ -13,29 +13,20 @@ var wide = Policy{Min: time.Minute, Max: 1000 * day, Enough: 0.9999}
 
 func visits(iv Interval) float64 { return 1 / Days(iv.Every) }
 
-func somePages(rng *rand.Rand, n int) (pages []Page) {
-	for range n {
-		pages = append(pages, Page{Rate: math.Exp(2 * rng.NormFloat64())})
-	}
-	return pages
-}
-
-func sumOf(pages []Page, all []Interval) (fresh, spent float64) {
-	for i, iv := range all {
-		fresh += Fresh(pages[i].Rate, visits(iv))
-		spent += visits(iv)
-	}
-	return fresh, spent
-}
-
-// The budget is spent and not exceeded, and no shift of visits from one page to another makes the sum fresher.
+// The budget is spent, and moving visits between pages does not increase the sum of freshness.
 func TestAllot_IsTheOptimum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 30 {
-		pages := somePages(rng, 40)
-		budget := 5 + 40*rng.Float64()
+		pages, budget := make([]Page, 40), 5+40*rng.Float64()
+		for i := range pages {
+			pages[i].Rate = math.Exp(2 * rng.NormFloat64())
+		}
 		all := wide.Allot(pages, budget)
-		fresh, spent := sumOf(pages, all)
+		fresh, spent := 0., 0.
+		for i, iv := range all {
+			fresh += Fresh(pages[i].Rate, visits(iv))
+			spent += visits(iv)
+		}
 		assert.Truef(t, spent <= budget*1.0001 && spent >= budget*0.99, "%g of %g are spent", spent, budget)
 		for range 200 {
 			i, j := rng.IntN(len(pages)), rng.IntN(len(pages))
@@ -52,7 +43,7 @@ func TestAllot_IsTheOptimum(t *testing.T) {
 	}
 }
 
-// Cho and Garcia-Molina 2003, table I: five pages that change 1 to 5 times a day, and five visits a day.
+// Cho and Garcia-Molina 2003, table I: five pages with 1 to 5 changes a day, and five visits a day.
 func TestAllot_AsInTheArticle(t *testing.T) {
 	pages := []Page{{Rate: 1}, {Rate: 2}, {Rate: 3}, {Rate: 4}, {Rate: 5}}
 	want := []float64{1.15, 1.36, 1.35, 1.14, 0.00}
@@ -63,7 +54,6 @@ func TestAllot_AsInTheArticle(t *testing.T) {
 	}
 }
 
-// No interval leaves the bounds, whatever is said of a page, unless the budget is too small for the longest.
 func TestAllot_KeepsItsBounds(t *testing.T) {
 	p := Policy{Min: time.Hour, Max: 10 * day}
 	hostile := []Page{{Rate: math.Inf(1)}, {Rate: 1e9}, {Rate: 0}, {Rate: 1e-12}, {Rate: 1, Holds: 8000 * day}, {Rate: 1e6, Holds: time.Second}, {Rate: 50}}
@@ -105,8 +95,7 @@ func TestAllot_SaysWhy(t *testing.T) {
 	}
 }
 
-// A sitemap that says a page changed brings its visit forward, as far as the shortest interval allows; what lies in the
-// future, or before the last visit, says nothing.
+// A lastmod in the future or before the last visit does not count.
 func TestDue_AListedChangeBringsAVisitForward(t *testing.T) {
 	p, iv := Policy{Min: time.Hour}, Interval{5 * day, ByRate}
 	now := begin.Add(2 * day)

@@ -12,7 +12,7 @@ import (
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// visited makes a history of visits so many days apart, the first at begin, that each told of a change or not.
+// visited returns a history of evenly spaced visits, the first at begin, with or without changes.
 func visited(days float64, changed ...bool) *History {
 	var h History
 	h.Visit(begin, false, time.Time{})
@@ -26,9 +26,7 @@ func near(a, b, within float64) bool {
 	return math.Abs(a-b) <= within*math.Max(math.Abs(a), math.Abs(b))
 }
 
-// With regular visits and a flat prior the mode of the posterior is −ln(1−X/n)·f (Cho and Garcia-Molina 2003, 4.2), and the
-// mean must be on the side of it that a Gamma function says. Here the mean is known: with the density e^(−bλ)·(1−e^(−λ))
-// it is (1/b² − 1/(b+1)²) / (1/b − 1/(b+1)).
+// With regular visits and a flat prior the density is e^(−bλ)·(1−e^(−λ)), whose mean is (1/b² − 1/(b+1)²) / (1/b − 1/(b+1)).
 func TestRate_IsTheMeanOfThePosterior(t *testing.T) {
 	flat := Prior{Events: 1, Days: 0}
 	for still := 1; still <= 20; still++ {
@@ -45,7 +43,7 @@ func TestRate_IsTheMeanOfThePosterior(t *testing.T) {
 	}
 }
 
-// Cho and Garcia-Molina 2003, figure 8: the naive X/T stops at the rate of the visits; the estimator does not.
+// Cho and Garcia-Molina 2003, figure 8: the naive X/T is bounded by the rate of visits, the estimator is not.
 func TestRate_FindsTheRateFromIrregularVisits(t *testing.T) {
 	for rate, within := range map[float64]float64{0.02: 0.1, 0.1: 0.1, 0.5: 0.1, 2: 0.1, 5: 0.25} { // the prior pulls at the fast ones
 		sum, n := 0., 200
@@ -70,7 +68,6 @@ func TestRate_FindsTheRateFromIrregularVisits(t *testing.T) {
 	}
 }
 
-// A page that changed at each visit has a finite rate, and one that never did has one above zero.
 func TestRate_IsFiniteAndAboveZero(t *testing.T) {
 	always, never := make([]bool, 500), make([]bool, 500)
 	for i := range always {
@@ -82,7 +79,6 @@ func TestRate_IsFiniteAndAboveZero(t *testing.T) {
 	assert.Truef(t, !math.IsNaN(odd) && odd >= leastRate && odd <= mostRate, "nothing at all: %g", odd)
 }
 
-// More changes mean a higher rate, more time without one a lower.
 func TestRate_GrowsWithChangesAndFallsWithTime(t *testing.T) {
 	last := 0.
 	for n := range 12 {
@@ -102,7 +98,7 @@ func TestRate_GrowsWithChangesAndFallsWithTime(t *testing.T) {
 	}
 }
 
-// Last-Modified dates a change (section 5). A date that cannot be the change's says nothing.
+// Last-Modified dates a change (section 5), unless it is impossible.
 func TestVisit_ADatedChangeSaysMore(t *testing.T) {
 	rate := func(modified time.Duration) float64 {
 		var h History
@@ -129,7 +125,7 @@ func TestVisit_ADatedChangeSaysMore(t *testing.T) {
 	assert.Truef(t, near(r, 1.5/107, 1e-9), "listed as 100 days old: %g", r)
 }
 
-// A visit that is not later than the one before says nothing: a clock was set back.
+// The clock was set back.
 func TestVisit_TimeOnlyGrows(t *testing.T) {
 	h := visited(1, true, false)
 	was := h.Rate(Unknown)

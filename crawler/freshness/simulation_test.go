@@ -1,6 +1,7 @@
 package freshness
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A made-up host: when each of its pages changes, in days, for so many days, and how fast on the average.
+// madeUp is a simulated host: the times of changes of its pages, in days, and their average rates.
 type madeUp struct {
 	name    string
 	changes [][]float64
@@ -23,11 +24,10 @@ type madeUp struct {
 const (
 	simPages = 200
 	simDays  = 120
-	simFrom  = 30 // the day from which freshness and cost count
+	simFrom  = 30 // first day that counts
 	simStep  = 1. / 24
 )
 
-// poisson is a page that changes at a rate.
 func poisson(rng *rand.Rand, rate float64) (at []float64) {
 	for t := rng.ExpFloat64() / rate; t < simDays; t += rng.ExpFloat64() / rate {
 		at = append(at, t)
@@ -35,7 +35,7 @@ func poisson(rng *rand.Rand, rate float64) (at []float64) {
 	return at
 }
 
-// gamma draws from a Gamma distribution (Marsaglia and Tsang 2000).
+// gamma samples a Gamma distribution (Marsaglia and Tsang 2000).
 func gamma(rng *rand.Rand, shape float64) float64 {
 	if shape < 1 {
 		return gamma(rng, shape+1) * math.Pow(rng.Float64(), 1/shape)
@@ -54,7 +54,7 @@ func gamma(rng *rand.Rand, shape float64) float64 {
 	}
 }
 
-// bursts is a page that changes ten times as fast for two days in twenty, and hardly else: no Poisson process.
+// bursts is a page with ten times as many changes in two days of twenty, and few in the others: not a Poisson process.
 func bursts(rng *rand.Rand, rate float64) (at []float64) {
 	shift := 20 * rng.Float64()
 	for t := 0.; t < simDays; {
@@ -70,7 +70,6 @@ func bursts(rng *rand.Rand, rate float64) (at []float64) {
 	return at
 }
 
-// madeUpHosts are hosts of different manners.
 func madeUpHosts(seed uint64) []madeUp {
 	kinds := []struct {
 		name string
@@ -108,12 +107,12 @@ func madeUpHosts(seed uint64) []madeUp {
 	return hosts
 }
 
-// watching visits the pages of a host when plan says so, and measures for how long they are fresh.
+// watching simulates visits by a plan, and measures freshness.
 type watching struct {
 	host    madeUp
-	last    []float64 // the last visit
-	phase   []float64 // how much of its first interval has passed already: not all pages are due at one time
-	next    []int     // the first change after it
+	last    []float64 // last visit
+	phase   []float64 // elapsed part of the first interval, so that not all pages are due at once
+	next    []int     // first change after the last visit
 	fresh   float64   // page days
 	visits  int
 	perDay  []int
@@ -140,7 +139,7 @@ func watch(h madeUp, budget float64, plan func(w *watching, now float64) []Inter
 				due = append(due, i)
 			}
 		}
-		slices.SortFunc(due, func(a, b int) int { return compare(w.overdue(b, intervals, now), w.overdue(a, intervals, now)) })
+		slices.SortFunc(due, func(a, b int) int { return cmp.Compare(w.overdue(b, intervals, now), w.overdue(a, intervals, now)) })
 		for _, i := range due {
 			if budget > 0 && float64(w.perDay[int(now)]) >= budget {
 				break
@@ -154,23 +153,12 @@ func watch(h madeUp, budget float64, plan func(w *watching, now float64) []Inter
 	return w
 }
 
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 func (w *watching) overdue(i int, all []Interval, now float64) float64 {
 	return (now-w.last[i]+simStep/2)/Days(all[i].Every) + w.phase[i]
 }
 
 func moment(days float64) time.Time { return begin.Add(time.Duration(days * float64(day))) }
 
-// count adds the time that a page was fresh since its last visit.
 func (w *watching) count(i int, now float64) {
 	end := now
 	if at := w.next[i]; at < len(w.host.changes[i]) {
@@ -197,7 +185,7 @@ func (w *watching) freshness() float64 { return w.fresh / simPages / (simDays - 
 
 func (w *watching) cost() float64 { return float64(w.visits) / (simDays - simFrom) }
 
-// estimated is the plan of curtsy: it knows what its visits told.
+// estimated is curtsy's plan, from the visits.
 func estimated(p Policy, budget float64) func(*watching, float64) []Interval {
 	var pages []Page
 	var seen []int
@@ -214,7 +202,7 @@ func estimated(p Policy, budget float64) func(*watching, float64) []Interval {
 	}
 }
 
-// known is the plan of who knows the rates.
+// known is the plan with known rates.
 func known(p Policy, rates []float64, budget float64) func(*watching, float64) []Interval {
 	pages := make([]Page, simPages)
 	for i, r := range rates {
@@ -224,7 +212,6 @@ func known(p Policy, rates []float64, budget float64) func(*watching, float64) [
 	return func(*watching, float64) []Interval { return all }
 }
 
-// fixed visits all pages equally often.
 func fixed(every float64) func(*watching, float64) []Interval {
 	all := make([]Interval, simPages)
 	for i := range all {
@@ -233,8 +220,7 @@ func fixed(every float64) func(*watching, float64) []Interval {
 	return func(*watching, float64) []Interval { return all }
 }
 
-// A budget that nothing else needs finds within a week which of 50 pages changes often, and how often. The others, which
-// change once in 100 days, are visited less and less.
+// Within a week, idle budget finds a fast page among 50 and its rate. The others, with a change in 100 days, get fewer visits.
 func TestSimulation_IdleBudgetFindsAFastPage(t *testing.T) {
 	for _, c := range []struct{ rate, visits float64 }{{24, 22}, {4, 7}} {
 		rng := rand.New(rand.NewPCG(1, 1))
@@ -261,8 +247,8 @@ func TestSimulation_IdleBudgetFindsAFastPage(t *testing.T) {
 	}
 }
 
-// Freshness at equal cost: curtsy's plan, which learns the rates on its visits, against visits at fixed intervals, and
-// against the best plan of who knows the rates. docs/guides/watch.md has the result.
+// The freshness at equal cost of curtsy's plan, of fixed intervals, and of the best plan with known rates.
+// docs/guides/watch.md has the result.
 func TestSimulation_FreshnessAtEqualCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")

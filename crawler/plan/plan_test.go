@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
@@ -24,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// mapped is a site of n pages whose sitemap lists them all.
+// mapped is a site of n pages with a sitemap.
 func mapped(name string, n int, robots string) *crawltest.Site {
 	s := crawltest.Tree(name, n)
 	var b strings.Builder
@@ -36,7 +37,7 @@ func mapped(name string, n int, robots string) *crawltest.Site {
 	return s
 }
 
-// world is a web in virtual time, and the settings of crawls there: it belongs into a synctest bubble.
+// world is a web in virtual time, for a synctest bubble, and the settings of crawls in it.
 type world struct {
 	t        *testing.T
 	web      *crawltest.Web
@@ -57,9 +58,7 @@ func (w *world) seeds(urls ...string) (seeds []frontier.Candidate) {
 	w.t.Helper()
 	for _, u := range urls {
 		c, err := crawldir.Seed(u, "")
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		seeds = append(seeds, c)
 	}
 	return seeds
@@ -69,23 +68,18 @@ func (w *world) options() crawldir.Options {
 	return crawldir.Options{Unheard: true, Resolve: w.web.Resolve, Dial: w.web.Dial}
 }
 
-// plan makes the plan of a crawl.
 func (w *world) plan(maps int, e plan.Expect, urls ...string) *plan.Plan {
 	w.t.Helper()
 	p, err := plan.Make(w.t.Context(), &w.settings, w.seeds(urls...), plan.Options{Maps: maps, Expect: e, Crawl: w.options()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	return p
 }
 
-// crawl crawls, and returns how long that took and how many requests it made.
+// crawl returns the duration and the number of requests of a crawl.
 func (w *world) crawl(urls ...string) (time.Duration, int64) {
 	w.t.Helper()
 	dir := w.t.TempDir()
-	if err := crawldir.CreateUnchecked(w.t.Context(), dir, &w.settings, crawldir.Given(w.seeds(urls...))); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, crawldir.CreateUnchecked(w.t.Context(), dir, &w.settings, crawldir.Given(w.seeds(urls...))))
 	start := time.Now()
 	var took time.Duration
 	o := w.options()
@@ -96,13 +90,10 @@ func (w *world) crawl(urls ...string) (time.Duration, int64) {
 		return summary, err
 	}
 	r, err := crawldir.Run(w.t.Context(), dir, o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	return took, r.Status.Exchanges
 }
 
-// The estimate is within a factor of two of what the crawl takes, and of its requests, on webs of many kinds.
 func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures estimates, for long under the race detector")
@@ -192,7 +183,6 @@ func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
 	}
 }
 
-// A plan asks for robots.txt and for sitemaps, as many as it may, under the rules of a crawl, and for nothing else.
 func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
 	config := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", config)

@@ -26,7 +26,7 @@ func path(i int) string {
 	return fmt.Sprintf("/p%d.html", i)
 }
 
-// woven is a site of n pages: a tree in which a page has fan children, and beside them links to so many pages drawn from all.
+// woven is a tree of n pages with fan children each, and drawn links from each page to random others.
 func woven(name string, n, fan, drawn int) *crawltest.Site {
 	r := rand.New(rand.NewPCG(uint64(n), uint64(len(name))))
 	s := &crawltest.Site{Name: name, Pages: map[string]crawltest.Page{}}
@@ -43,7 +43,7 @@ func woven(name string, n, fan, drawn int) *crawltest.Site {
 	return s
 }
 
-// listed is a site whose pages stand in lists of ten, each of which leads to the next one.
+// listed is a site of pages in lists of ten, each with a link to the next.
 func listed(name string, n int) *crawltest.Site {
 	s := &crawltest.Site{Name: name, Pages: map[string]crawltest.Page{}}
 	for at := 0; at < n; at += 10 {
@@ -61,7 +61,7 @@ func listed(name string, n int) *crawltest.Site {
 	return s
 }
 
-// mapped has a site list all of its pages.
+// mapped adds a sitemap of all pages.
 func mapped(s *crawltest.Site) *crawltest.Site {
 	var b strings.Builder
 	for path := range s.Pages {
@@ -82,7 +82,6 @@ func slow(s *crawltest.Site, latency time.Duration) *crawltest.Site {
 	return s
 }
 
-// many are sites of differing sizes, and their seeds.
 func many(n int) (sites []*crawltest.Site) {
 	for i := range n {
 		sites = append(sites, woven(fmt.Sprintf("m%d.test", i), 20+7*i, 3, 6))
@@ -97,7 +96,6 @@ type trial struct {
 	open  bool // nothing shows its end
 }
 
-// trials are ten crawls that differ in how large their hosts are, in their paces, and in how pages are found.
 func trials() []trial {
 	return []trial{
 		{name: "a host, 40 links a page", sites: []*crawltest.Site{woven("a.test", 600, 10, 30)}},
@@ -113,14 +111,13 @@ func trials() []trial {
 	}
 }
 
-// look is what was estimated while a crawl went on.
 type look struct {
 	at        time.Duration
 	exchanges int64
 	estimate  status.Estimate
 }
 
-// looks crawls, and returns what was estimated on the way, how long it took, and how many exchanges.
+// looks crawls, and returns the estimates on the way, the duration, and the number of exchanges.
 func (x trial) looks(t *testing.T) (all []look, took time.Duration, exchanges int64) {
 	web := crawltest.New(x.sites...)
 	web.StartPipe()
@@ -170,8 +167,7 @@ func (x trial) looks(t *testing.T) (all []look, took time.Duration, exchanges in
 	return all, took, r.Status.Exchanges
 }
 
-// A crawl of which a tenth is done says within a fifth when it will be over, unless nothing about it shows its end: then it
-// says that.
+// After a tenth of a crawl the estimate is within a fifth, unless the crawl shows no end: then it says so.
 func TestOnceATenthIsDoneTheEndIsKnownWithinAFifth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten crawls")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// grow tells a curve of n pages, and returns what it expects once so many are done.
+// grow returns the expectation of a curve after n pages.
 func grow(n int, known func(done float64) float64) (total int64, open bool, now int64) {
 	var c growthCurve
 	for done := range n + 1 {
@@ -20,7 +20,7 @@ func grow(n int, known func(done float64) float64) (total int64, open bool, now 
 }
 
 func TestACurveThatLevelsOffIsFollowedToItsEnd(t *testing.T) {
-	for _, links := range []float64{3, 6, 12, 30} { // that a page has, to pages drawn from 1000
+	for _, links := range []float64{3, 6, 12, 30} { // of each page to random ones of 1000
 		at := func(done float64) float64 { return 1000 * (1 - math.Exp(-links*(done+1)/1000)) }
 		total, open, now := grow(100, at)
 		assert.Truef(t, !open && total >= 850 && total <= 1150, "%v links a page: %d of 1000 expected, open %t, %d known", links, total, open, now)
@@ -32,7 +32,7 @@ func TestWhatFindsNothingMoreIsAllThereIs(t *testing.T) {
 	assert.Truef(t, !open && total == 400, "%d, open %t", total, open)
 }
 
-// A tree, and lists turned over page by page, find as many as ever until the last page: no figure is made up.
+// These find as many URLs as before until the last page.
 func TestWhatShowsNoEndIsOpen(t *testing.T) {
 	for name, known := range map[string]func(float64) float64{
 		"tree":         func(done float64) float64 { return 1 + 4*done },
@@ -44,8 +44,7 @@ func TestWhatShowsNoEndIsOpen(t *testing.T) {
 	}
 }
 
-// From one line of the progress to the next, five pages later, an end that is estimated does not move by factors, whatever the shape of
-// the site; and one without an end never has one.
+// Five pages later an estimated end has not moved by factors; a site without an end never has one.
 func TestExpectation_DoesNotJump(t *testing.T) {
 	least := func(pages float64, known func(float64) float64) func(float64) float64 {
 		return func(done float64) float64 { return min(pages, known(done)) }
@@ -64,7 +63,7 @@ func TestExpectation_DoesNotJump(t *testing.T) {
 		{"links to pages drawn from all", 1000, func(done float64) float64 { return 1000 * (1 - math.Exp(-6*(done+1)/1000)) }, 60},
 	} {
 		var c growthCurve
-		was := 0.0 // left, by the line before, less what was done since; 0 where that named no end
+		was := 0.0 // pages left by the last estimate, less those done since; 0 without an end
 		for done := 1; done < cmp.Or(site.pages, 600); done++ {
 			known := int64(site.known(float64(done)))
 			c.Note(int64(done), known)
@@ -90,7 +89,6 @@ func TestExpectation_DoesNotJump(t *testing.T) {
 	}
 }
 
-// Half as many as are done, again and again: what is pending brings as much again in all.
 func TestWhatGrowsLessThanItIsDoneEnds(t *testing.T) {
 	total, open, now := grow(100, func(done float64) float64 { return 300 + done/2 })
 	assert.Truef(t, !open && total == now+250, "%d expected, %d known, open %t", total, now, open)

@@ -12,8 +12,6 @@ import (
 	"curtsy/frontier"
 )
 
-// Each host at an address gets as many starts as the others, or as many as its own pace lets it have; of what is left over
-// the others have more.
 func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
 	addr := host.Network(netip.MustParseAddr("192.0.2.1"))
 	const s = time.Second
@@ -51,7 +49,7 @@ func repeated(d time.Duration, n int) (all []time.Duration) {
 	return all
 }
 
-// A budget that ends a crawl of unknown size is a bound of what is left; one that known URLs exceed is not.
+// A budget bounds a crawl of unknown size, unless the known URLs already exceed it.
 func TestForecast_BudgetOfUnknownSizeIsABound(t *testing.T) {
 	l := NewLive(nil, Settings{Workers: 1, Budget: Budget{MaxTime: 90 * time.Minute}})
 	for likely, want := range map[float64]string{1: "at most 1 h 30 min left, by --max-time", 1e6: "about 1 h 30 min left, by --max-time"} {

@@ -36,5 +36,7 @@ func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
 		if time.Sleep(100 * time.Millisecond); ask() != 2 {
 			t.Error("an old answer")
 		}
+		l.forget()
+		assert.Equal(t, 3, ask(), "after an operator's change")
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// What a line of the ledger says of a page: whether it was visited, and whether it had changed.
 func TestHistory_LinesBecomeVisits(t *testing.T) {
 	first := visit{Outcome: storage.OutcomeFetched, Status: 200, HTML: true, Payload: "aa"}
 	for _, c := range []struct {
@@ -43,7 +42,6 @@ func TestHistory_LinesBecomeVisits(t *testing.T) {
 	}
 }
 
-// A sitemap that has a page modified in a year that JSON cannot write says nothing of when it was.
 func TestHint_YearsWithoutJSON(t *testing.T) {
 	u, err := canon.Parse("http://h.test/")
 	require.NoError(t, err)
@@ -58,7 +56,6 @@ func TestHint_YearsWithoutJSON(t *testing.T) {
 	}
 }
 
-// A page that is gone stays unchanged while it is, and has changed when it is there again.
 func TestHistory_GoneAgainIsNoChange(t *testing.T) {
 	var p page
 	at := time.Unix(1_800_000_000, 0)
@@ -73,7 +70,7 @@ func TestHistory_GoneAgainIsNoChange(t *testing.T) {
 	assert.Truef(t, p.history.Visits == 4 && p.history.Changes == 1, "%d visits, %d changes", p.history.Visits, p.history.Changes)
 }
 
-// A 304 that does not say how long the answer holds leaves what was said; a new answer takes its place.
+// A 304 without a lifetime keeps the old one; a new response replaces it.
 func TestHistory_HoldsIsOfTheLastAnswer(t *testing.T) {
 	var p page
 	at := time.Unix(1_800_000_000, 0)

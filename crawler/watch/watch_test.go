@@ -1,11 +1,14 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,7 +30,7 @@ func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 const day = 24 * time.Hour
 
-// living is a site whose pages change by the clock.
+// living is a crawl of a site that changes with the clock.
 type living struct {
 	t       *testing.T
 	web     *crawltest.Web
@@ -36,7 +39,7 @@ type living struct {
 	options Options
 }
 
-// changing is a page: its text at a time, and its fields.
+// changing is a page: its text at a time, and its header fields.
 type changing struct {
 	text   func(at time.Time) string
 	fields http.Header
@@ -48,30 +51,21 @@ func every(d time.Duration) func(time.Time) string {
 
 func always(text string) func(time.Time) string { return func(time.Time) string { return text } }
 
-// crawled crawls a site of such pages once, within a bubble of virtual time.
+// crawled crawls such pages once in virtual time.
 func crawled(t *testing.T, pages map[string]changing, set func(*crawldir.Settings)) *living {
 	t.Helper()
 	site := &crawltest.Site{Name: "a.test", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, ok := pages[r.URL.Path]
-		if !ok {
-			http.NotFound(w, r)
-			return
+		text := ""
+		if p, ok := pages[r.URL.Path]; ok {
+			maps.Copy(w.Header(), p.fields)
+			text = p.text(time.Now())
 		}
-		text := p.text(time.Now())
 		if text == "" {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", "text/html")
-		if strings.HasSuffix(r.URL.Path, ".xml") {
-			w.Header().Set("Content-Type", "application/xml")
-		}
-		if strings.HasSuffix(r.URL.Path, ".txt") {
-			w.Header().Set("Content-Type", "text/plain")
-		}
-		for name, values := range p.fields {
-			w.Header()[name] = values
-		}
+		types := map[string]string{".xml": "application/xml", ".txt": "text/plain"}
+		w.Header().Set("Content-Type", cmp.Or(types[path.Ext(r.URL.Path)], "text/html"))
 		tag := fmt.Sprintf(`"%x"`, text)
 		if len(tag) > 200 {
 			tag = tag[:100] + tag[len(tag)-100:]
@@ -105,20 +99,16 @@ func (l *living) run() {
 	_, err := crawldir.Run(l.t.Context(), l.dir, crawldir.Options{
 		Settings: &l.s, Resolve: l.web.Resolve, Dial: l.web.Dial, Unheard: true,
 	})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 }
 
-// watch watches for some time, and returns how many rounds there were.
+// watch watches for some time, and returns the number of rounds.
 func (l *living) watch(lasts time.Duration) (rounds int) {
 	l.t.Helper()
 	w := Watch{Dir: l.dir, Settings: &l.s, Options: l.options, End: time.Now().Add(lasts)}
 	for {
 		more, err := w.Next(l.t.Context())
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, err)
 		if !more {
 			return rounds
 		}
@@ -127,7 +117,7 @@ func (l *living) watch(lasts time.Duration) (rounds int) {
 	}
 }
 
-// visits are when each path was asked for.
+// visits returns when each path was requested.
 func (l *living) visits() map[string][]time.Time {
 	of := map[string][]time.Time{}
 	for _, r := range l.web.Referee().Requests() {
@@ -136,7 +126,7 @@ func (l *living) visits() map[string][]time.Time {
 	return of
 }
 
-// withinBudget checks that no 24 hours had more requests than the budget, and that the pace was kept.
+// withinBudget checks the requests in any 24 hours, and the delays between them.
 func (l *living) withinBudget() {
 	l.t.Helper()
 	all := l.web.Referee().Requests()
@@ -150,23 +140,17 @@ func (l *living) withinBudget() {
 	}
 }
 
-// records counts the archived records of a path by type, and the bytes of the archive.
+// records counts the archived records by path and type, and the bytes of the archive.
 func (l *living) records() (of map[string]map[string]int, size int64) {
 	l.t.Helper()
 	files, err := filepath.Glob(filepath.Join(l.dir, crawldir.ArchiveName, "*.warc.gz"))
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	of = map[string]map[string]int{}
 	for _, name := range files {
 		f, err := os.Open(name)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, err)
 		fi, err := f.Stat()
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, err)
 		size += fi.Size()
 		for r := warc.NewReader(f); ; {
 			rec, err := r.Next()
@@ -184,8 +168,6 @@ func (l *living) records() (of map[string]map[string]int, size int64) {
 	return of, size
 }
 
-// Days of virtual time: a page that changes daily is visited more often than one that never does, pages that are new are
-// found, hints are obeyed within the bounds, and the budget and the pace are kept.
 func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it crawls for days, for long under the race detector")
@@ -218,7 +200,7 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 			t.Errorf("the new page was found %v", of["/born"])
 		}
 		for i := 1; i < n("/held"); i++ {
-			if gap := of["/held"][i].Sub(of["/held"][i-1]); gap < 3*day-time.Microsecond { // the ledger has microseconds
+			if gap := of["/held"][i].Sub(of["/held"][i-1]); gap < 3*day-time.Microsecond { // ledgers have microseconds
 				t.Errorf("a page that holds for three days was asked for after %v", gap)
 			}
 		}
@@ -227,9 +209,8 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 		}
 		for path, at := range of {
 			for i := 1; i < len(at); i++ {
-				if gap := at[i].Sub(at[i-1]); path != "/robots.txt" && (gap < 2*time.Hour || gap > 8*day+6*time.Hour) {
-					t.Errorf("%s: %v from one visit to the next", path, gap)
-				}
+				gap := at[i].Sub(at[i-1])
+				assert.Truef(t, path == "/robots.txt" || gap >= 2*time.Hour && gap <= 8*day+6*time.Hour, "%s: %v from one visit to the next", path, gap)
 			}
 		}
 		records, _ := l.records()
@@ -241,7 +222,6 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 	})
 }
 
-// What did not change adds a reference to the archive, whose size does not depend on that of the page.
 func TestWatch_TheArchiveGrowsByWhatChanged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it crawls for days, for long under the race detector")
@@ -269,7 +249,6 @@ func TestWatch_TheArchiveGrowsByWhatChanged(t *testing.T) {
 	assert.Truef(t, large <= small+300 && large <= 8<<10, "a visit of an unchanged page of 1 KiB added %d bytes, of one of 256 KiB %d", small, large)
 }
 
-// A budget that is too small for the pages is kept, too, over days, with new pages and robots.txt.
 func TestWatch_TheBudgetIsNeverExceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := map[string]changing{}
@@ -293,7 +272,7 @@ func TestWatch_TheBudgetIsNeverExceeded(t *testing.T) {
 	})
 }
 
-// Sitemaps that lie are believed within the bounds: changefreq always, lastmod in the future or always new.
+// The sitemap has lastmods in the future or always new, and changefreq always.
 func TestWatch_HostileSitemapsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := map[string]changing{
@@ -340,7 +319,6 @@ func TestWatch_HostileSitemapsAreBounded(t *testing.T) {
 	})
 }
 
-// A watch that sleeps names its next round, or its end if that comes first.
 func TestWatch_SleepNamesTheNextRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := crawled(t, map[string]changing{"/": {always("front"), nil}}, nil)
@@ -361,7 +339,6 @@ func TestWatch_SleepNamesTheNextRound(t *testing.T) {
 	})
 }
 
-// A watch that sleeps ends with its context at once.
 func TestWatch_SleepEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := crawled(t, map[string]changing{"/": {always("front"), nil}}, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// folder makes files, whose contents are their names.
+// folder makes files with their names as content.
 func folder(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -89,7 +89,6 @@ func TestABaseIsAPath(t *testing.T) {
 	}
 }
 
-// A file that stands in the folder by a link out of it is not served, and yet is there: nobody says that it is missing.
 func TestWhatALinkOutOfTheFolderLeadsToIsThere(t *testing.T) {
 	dir, elsewhere := folder(t, "index.html", "a.html"), folder(t, "x/jquery.js")
 	for name, to := range map[string]string{
