@@ -16,7 +16,6 @@ import (
 	"curtsy/frontier/frontiertest"
 )
 
-// Two that make the same directory at once: one has it, the other is told, and nothing of the loser is left.
 func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 	c, err := Seed("http://127.0.0.1:9/", "")
 	require.NoError(t, err)
@@ -43,7 +42,7 @@ func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
 	}
 }
 
-// A shared frontier can be joined when its last seed is entered. Without that one, an error removes it.
+// A shared frontier can be joined once its last seed is entered. An error before removes it.
 func TestCreate_SharedFrontierWhole(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
@@ -74,7 +73,6 @@ func TestCreate_SharedFrontierWhole(t *testing.T) {
 	require.NoError(t, Join(t.Context(), dir("w2"), s.Fleet))
 }
 
-// A fleet refuses each setting that it lists as refused.
 func TestFleet_RefusesWhatItLists(t *testing.T) {
 	f := Fleet{Locator: "postgres://curtsy@127.0.0.1/postgres?crawl=a"}
 	others := map[string]string{"order": "depth", "stop-when": "pages > 5", "max-bytes": "100MiB", "max-db-size": "100MiB"}

@@ -10,7 +10,6 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// After a kill a host whose pace the operator has lengthened waits for that, and no other host does.
 func TestAfterAKillAHostSettingHolds(t *testing.T) {
 	s := Defaults()
 	s.Hosts = hostrule.Rules{{Match: "a.test", Delay: 20 * time.Second}}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everything is what the files of a folder say, by their paths: those that are compressed as they are, and what is in them.
+// everything returns the contents of a folder's files by path, compressed ones also decompressed.
 func everything(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

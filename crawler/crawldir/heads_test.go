@@ -11,7 +11,6 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// noteOf is a signed checkpoint.
 func noteOf(t *testing.T, origin string, size int64) *checkpoint.Note {
 	t.Helper()
 	s, err := checkpoint.NewSigner(make([]byte, 32))
@@ -50,7 +49,6 @@ func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
 	require.Equal(t, "curtsy-1/c", at)
 }
 
-// A key that can neither be read nor made is an error; only who does not ask for one gets none.
 func TestLedgerSigner_AKeyThatCannotBeMadeIsAnError(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {
 		t.Setenv(name, t.TempDir())

@@ -12,8 +12,7 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// Hours and requests in a day that are set for a host are kept, over a stop and a kill as well, and the audit, which the archive
-// tells of them, finds nothing.
+// The run is stopped, and then killed. The archive declares the limits to the audit.
 func TestHoursAndRequestsInADayAreKeptAndDeclared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, s, o := piped(t, crawltest.Tree("bakery.test", 30))

@@ -18,7 +18,6 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// copyOf is a copy of a crawl directory elsewhere.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := in(t.TempDir(), "copy")
@@ -26,7 +25,7 @@ func copyOf(t *testing.T, dir string) string {
 	return to
 }
 
-// edit changes the lines of the only segment of a ledger.
+// edit changes the only segment of a ledger.
 func edit(t *testing.T, dir string, change func(lines [][]byte) [][]byte) {
 	t.Helper()
 	segment := in(dir, LedgerName+"/000000.jsonl")
@@ -37,7 +36,7 @@ func edit(t *testing.T, dir string, change func(lines [][]byte) [][]byte) {
 	require.NoError(t, err)
 }
 
-// bare takes away whatever follows from the lines, and all checkpoints but the first few.
+// bare removes everything derived from the lines, and all checkpoints but the first few.
 func bare(t *testing.T, dir string, checkpoints int) {
 	t.Helper()
 	book := in(dir, LedgerName)
@@ -61,7 +60,7 @@ func bare(t *testing.T, dir string, checkpoints int) {
 	}
 }
 
-// forged changes a line of an exchange, and drops what would show it: the end of the run, and the checkpoints since it began.
+// forged changes the line of an exchange, and removes the evidence: the end of the run and its checkpoints.
 func forged(t *testing.T, dir string) {
 	edit(t, dir, func(lines [][]byte) [][]byte {
 		for i, l := range lines {
@@ -76,8 +75,7 @@ func forged(t *testing.T, dir string) {
 	bare(t, dir, 1)
 }
 
-// Whoever keeps a crawl directory cannot have the operator sign what was changed in it: the newest checkpoint is kept
-// beside the key. What the ledger has behind it, or has lost of it by a kill, is no reason to refuse.
+// The holder of a crawl directory cannot make the operator sign changes. Lines after the kept checkpoint may be lost by a kill.
 func TestResume_RequiresTheCheckpointKeptBesideTheKey(t *testing.T) {
 	origin := regexp.MustCompile(`"origin":"[^"]*"`)
 	for name, c := range map[string]struct {
@@ -129,7 +127,7 @@ func TestResume_RequiresTheCheckpointKeptBesideTheKey(t *testing.T) {
 	}
 }
 
-// A new ledger that a kill ends before its first checkpoint is not taken for another one in the place of the last.
+// A kill may come before the first checkpoint of a new ledger.
 func TestResume_ANewLedgerNeedsNoCheckpoint(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 5))
 	require.NoError(t, os.RemoveAll(in(dir, LedgerName)))
@@ -148,7 +146,7 @@ func TestResume_ANewLedgerNeedsNoCheckpoint(t *testing.T) {
 	assert.ErrorIs(t, requireKept(dir), ErrNotKept, "another ledger in its place")
 }
 
-// Of two copies of a directory one can go on: the other would be a second history under the same name.
+// Continuing the other copy would create a second history under the same name.
 func TestResume_RefusesTheOlderOfTwoCopies(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 5))
 	older := copyOf(t, dir)
@@ -167,7 +165,7 @@ func TestResume_RefusesTheOlderOfTwoCopies(t *testing.T) {
 	ran(t, older, Options{})
 }
 
-// An audit of a ledger that does not tell its origin names the damage, and needs no checkpoint for that.
+// An audit of such a ledger names the damage without a checkpoint.
 func TestKeptHead_OfADamagedLedgerIsNone(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 2))
 	kept, err := KeptHead(dir)

@@ -17,7 +17,6 @@ import (
 
 var noon = time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
 
-// keyFile is the file of a key in a folder of its own, and the secret in it.
 func keyFile(t *testing.T) (path string, secret []byte) {
 	t.Helper()
 	path, secret = filepath.Join(t.TempDir(), "ledger.key"), []byte(strings.Repeat("s", 32))
@@ -48,8 +47,6 @@ func rotate(t *testing.T, path string, at time.Time) Rotation {
 	return r
 }
 
-// Each rotation is signed by the old key and by the new, the old secret is nowhere any more, and nobody else may read
-// what is left.
 func TestARotationIsSignedByBothKeysAndDestroysTheOldSecret(t *testing.T) {
 	path, secret := keyFile(t)
 	first := rotate(t, path, noon)
@@ -76,7 +73,6 @@ func TestARotationIsSignedByBothKeysAndDestroysTheOldSecret(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// A kill leaves the old key in force, and the next rotation goes on with what the one before began.
 func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
 	for _, kept := range []struct {
 		name         string
@@ -111,7 +107,6 @@ func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
 	}
 }
 
-// Of a note that is damaged it is said which one it is, and the key stays.
 func TestADamagedNoteIsNamed(t *testing.T) {
 	path, _ := keyFile(t)
 	rotate(t, path, noon)
@@ -134,7 +129,6 @@ func TestADamagedNoteIsNamed(t *testing.T) {
 	assert.ErrorContainsf(t, err, ".next is damaged: remove it, and rotate again", "a damaged secret: %v", err)
 }
 
-// A note of somebody else's keys leads nowhere.
 func TestRotationsOfOtherKeysArePassedOver(t *testing.T) {
 	path, _ := keyFile(t)
 	rotate(t, path, noon)

@@ -15,9 +15,8 @@ import (
 	"curtsy/storage/audit/reconcile"
 )
 
-// A kill makes the frontier forget whom the crawl has just asked, and when. The run that follows at once keeps its own pace
-// with each host all the same (politeness rules 9 and 17): the floor of a second with one that is not the operator's own,
-// however short --delay is, and a --delay that is longer than that of the run which was killed.
+// After a kill the frontier lacks the last requests, but the next run keeps its delays (politeness rules 9 and 17): at least a
+// second for third-party hosts, and a longer --delay even if that of the killed run was shorter.
 func TestRule17_TheRunAfterAKillKeepsThePaceOfItsSettings(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -58,8 +57,7 @@ func TestRule17_TheRunAfterAKillKeepsThePaceOfItsSettings(t *testing.T) {
 	}
 }
 
-// An address rests between two runs like a host, whatever host is asked there, though the locks that crawls of one machine
-// share are not there (politeness rules 10 and 17).
+// The delay of an address applies between runs even without the machine's host locks (politeness rules 10 and 17).
 func TestRule17_TheNextRunKeepsThePaceOfAnAddress(t *testing.T) {
 	for _, kill := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -84,7 +82,6 @@ func TestRule17_TheNextRunKeepsThePaceOfAnAddress(t *testing.T) {
 	}
 }
 
-// audited fails unless an audit finds nothing in the crawl in dir.
 func audited(t *testing.T, dir string) {
 	t.Helper()
 	temp := t.TempDir()

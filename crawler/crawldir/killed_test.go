@@ -23,7 +23,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// ownLocks gives the test host locks of its own: they keep what a host asks for, and a later test may have its port.
+// ownLocks gives the test its own host locks, because a later test may reuse a port.
 func ownLocks(t *testing.T) {
 	t.Helper()
 	cache := t.TempDir()
@@ -32,7 +32,7 @@ func ownLocks(t *testing.T) {
 	}
 }
 
-// busy is a web whose one host answers with 503, and asks for a rest.
+// busy is a web with one host that answers 503 with Retry-After.
 func busy(t *testing.T, rest time.Duration) *crawltest.Web {
 	t.Helper()
 	ownLocks(t)
@@ -41,8 +41,8 @@ func busy(t *testing.T, rest time.Duration) *crawltest.Web {
 	}})
 }
 
-// killed is the directory of a crawl as a kill between two commits leaves it: archive and ledger have its answer, the
-// frontier is that of before.
+// killed returns the directory of a crawl killed between two commits: archive and ledger have the response, the frontier does
+// not.
 func killed(t *testing.T, web *crawltest.Web) (dir string) {
 	t.Helper()
 	s := Defaults()
@@ -52,7 +52,7 @@ func killed(t *testing.T, web *crawltest.Web) (dir string) {
 	return dir
 }
 
-// killedRun runs the crawl in dir, and has its frontier forget the run.
+// killedRun runs a crawl, and restores its frontier from before the run.
 func killedRun(t *testing.T, dir string, s *Settings, o Options) {
 	t.Helper()
 	var before []byte
@@ -71,8 +71,6 @@ func killedRun(t *testing.T, dir string, s *Settings, o Options) {
 	require.NoError(t, err)
 }
 
-// A kill makes the frontier forget an answer that asks for a rest; the ledger knows it. The run that follows keeps the
-// rest, also when an operator changed the stopped crawl in between.
 func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 	for name, operate := range map[string]func(f Stopped) error{
 		"nobody": nil,
@@ -103,8 +101,7 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 	}
 }
 
-// A crawl whose budget is spent can be updated, though its last run was killed. The update keeps a rest that the ledger
-// alone knows of.
+// A killed crawl with a spent budget can be updated. Only its ledger knows of the backoff.
 func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
 	ownLocks(t)
 	web := served(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
@@ -130,7 +127,6 @@ func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
 	}
 }
 
-// Politeness rule 15: pages that a kill kept from the frontier count for the runs that follow, and for an update.
 func TestRule15_PagesBeforeAKillCount(t *testing.T) {
 	for name, budget := range map[string]func(s *Settings, most int64){
 		"max-pages":    func(s *Settings, most int64) { s.MaxPages = most },
@@ -161,7 +157,6 @@ func TestRule15_PagesBeforeAKillCount(t *testing.T) {
 	}
 }
 
-// An update that is killed counts its own exchanges, and not those of the generations before: budgets count anew.
 func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 20))
 	s, err := ReadSettings(dir)
@@ -188,8 +183,7 @@ func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	}
 }
 
-// A kill may come between a file and its mark. The run that follows makes it, or an operator's change; one
-// that is there is not made again.
+// A kill may come between a file and its mark.
 func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
 	for name, goOn := range map[string]func(dir string) error{
 		"a run": func(dir string) error {
@@ -226,7 +220,7 @@ func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
 	}
 }
 
-// uncommit takes away the checkpoints of more entries than there are.
+// uncommit removes the checkpoints of more than size entries.
 func uncommit(t *testing.T, dir string, size int) {
 	t.Helper()
 	all, err := Entries(ledger.CheckpointFolderOf(in(dir, LedgerName)), "", "")
@@ -249,8 +243,7 @@ func uncommit(t *testing.T, dir string, size int) {
 	require.NoError(t, err)
 }
 
-// Who takes lines away has the frontier keep the rests that only lines of a killed run tell of, and no longer ones than are
-// left. A frontier that knows nothing of a host does not learn of it from what is taken away.
+// KeepRests shortens no backoff and lengthens none, and adds no unknown host that is to be forgotten.
 func TestRule17_KeepRestsOutlivesTheLines(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -74,7 +74,6 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 	}
 }
 
-// resume may be called elsewhere.
 func TestPathsOfCredentialsAreMadeAbsolute(t *testing.T) {
 	s := Settings{Auth: []string{"own.test.org=a/b"}, Header: []string{"own.test.org=c"}}
 	require.NoError(t, s.absolute())

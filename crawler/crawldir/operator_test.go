@@ -24,7 +24,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// steered runs a crawl of 60 pages that an operator meets after some exchanges, and returns its directory.
+// steered runs a crawl of 60 pages, and calls meet after some exchanges.
 func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o control.Crawl)) (dir string, s Settings, o Options, sum crawler.Summary) {
 	t.Helper()
 	web, s, o := piped(t, crawltest.Tree("bakery.test", 60), crawltest.Tree("mill.test", 9))
@@ -53,7 +53,6 @@ func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o 
 	return dir, s, o, ran(t, dir, met).Summary
 }
 
-// acts are the acts that the ledger in dir tells of.
 func acts(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for m, err := range ledger.Marks(in(dir, LedgerName)) {
@@ -65,7 +64,6 @@ func acts(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// refusals counts the lines of the ledger in dir by reason.
 func refusals(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	by := map[string]int64{}
@@ -76,8 +74,7 @@ func refusals(t *testing.T, dir string) map[string]int64 {
 	return by
 }
 
-// An operator is told how many queued URLs a pattern would close; each of them then gets its line, and nobody is asked; links
-// that are found later are judged by it, too; an explanation says so; and resume keeps it.
+// The change reports how many queued URLs it closes, and each gets a line. It also applies to later links and to resume.
 func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tried, done control.Changed
@@ -117,7 +114,7 @@ func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 	})
 }
 
-// What an operator changed holds after a kill: the settings are in their file before the ledger says so.
+// The settings file is written before the ledger's mark.
 func TestAChangeOutlivesAKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, s, o := piped(t, crawltest.Tree("bakery.test", 40))
@@ -148,7 +145,6 @@ func TestAChangeOutlivesAKill(t *testing.T) {
 	})
 }
 
-// Budgets go up and down while a crawl runs: one that is used up already ends it at once.
 func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -195,7 +191,7 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 	}
 }
 
-// slowMill is set with a second host that outlasts the first one.
+// slowMill adds a second host that outlasts the first.
 func slowMill(set func(*Settings)) func(*Settings) {
 	return func(s *Settings) {
 		s.Hosts = hostrule.Rules{{Match: "mill.test", Delay: 10 * time.Second}}
@@ -203,7 +199,7 @@ func slowMill(set func(*Settings)) func(*Settings) {
 	}
 }
 
-// A window only becomes narrower while a crawl runs: its archive declares the one that the run began with.
+// The archive declares the window of the run's start, so a change may only narrow it.
 func TestRule15_AnOperatorNarrowsTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, _, _, sum := steered(t, func(s *Settings) { s.Window = []string{"00:00-06:00", "12:00-18:00"} }, func(_ *crawltest.Web, o control.Crawl) {
@@ -222,7 +218,6 @@ func TestRule15_AnOperatorNarrowsTheWindow(t *testing.T) {
 	})
 }
 
-// What a budget held in a crawl that is stopped is queued again when the budget is raised.
 func TestARaisedBudgetReleasesWhatItHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, _, o, sum := steered(t, func(s *Settings) { s.MaxPerTag = 3 }, func(*crawltest.Web, control.Crawl) {})
@@ -241,7 +236,6 @@ func TestARaisedBudgetReleasesWhatItHeld(t *testing.T) {
 	})
 }
 
-// A delay only becomes longer, of all hosts and of one, and the next exchange keeps it.
 func TestRule9_AnOperatorRaisesThePaceAndNeverLowersIt(t *testing.T) {
 	for _, host := range []string{"", "bakery.test", "*.test", "Bakery.TEST", "*.TEST"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -269,8 +263,6 @@ func TestRule9_AnOperatorRaisesThePaceAndNeverLowersIt(t *testing.T) {
 	}
 }
 
-// Each act that changed something has its mark, with the host, the URLs that it concerned and the note; one that changed
-// nothing has none.
 func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, _, _, _ := steered(t, func(*Settings) {}, func(_ *crawltest.Web, o control.Crawl) {
@@ -308,7 +300,6 @@ func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
 
 func one[T any](_ T, err error) error { return err }
 
-// What makes no sense is refused, as the fault of who asks, and nothing is changed.
 func TestAChangeThatMakesNoSenseIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, s, _, _ := steered(t, func(s *Settings) { s.MaxPages = 6 }, func(_ *crawltest.Web, o control.Crawl) {

@@ -17,8 +17,6 @@ import (
 	"curtsy/storage/cdxj"
 )
 
-// A page whose archived response cannot be read is archived in full again, and is new; what repeats it refers to the new
-// response, and so does a later update.
 func TestUpdate_ArchivesWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -57,7 +55,6 @@ func TestUpdate_ArchivesWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// updated makes an update, and compares what changed.
 func updated(t *testing.T, dir string, want map[string]int64) {
 	t.Helper()
 	s, err := ReadSettings(dir)
@@ -69,7 +66,7 @@ func updated(t *testing.T, dir string, want map[string]int64) {
 	}
 }
 
-// captures are the lines of a directory's index about pages, in the order of their requests.
+// captures returns the index lines of pages in the order of their requests.
 func captures(t *testing.T, dir string) (all []cdxj.Line) {
 	t.Helper()
 	paths, err := filepath.Glob(in(dir, IndexName+"/*.cdxj"))

@@ -14,7 +14,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// An index of the past is not trusted: a name in it can lead neither to a file elsewhere nor to another URL's response.
+// The index may be hostile: names in it must not lead to other files or to responses of other URLs.
 func TestPast_ReadsItsOwnArchiveOnly(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	path := in(dir, IndexName+"/curtsy-00000.cdxj")
@@ -30,7 +30,7 @@ func TestPast_ReadsItsOwnArchiveOnly(t *testing.T) {
 	}
 	e, err := p.Last(t.Context(), u)
 	require.Truef(t, err == nil && e != nil && e.Body != nil && said == 0, "%+v %v, %d complaints", e, err, said)
-	// The index knows seconds; what is of the past is told to the microsecond.
+	// The index has seconds, records have microseconds.
 	for later, had := range map[time.Duration]bool{0: false, time.Microsecond: true} {
 		p.Before = e.Date.Add(later)
 		e, err := p.Last(t.Context(), u)

@@ -23,7 +23,7 @@ import (
 	"curtsy/storage"
 )
 
-// recordingProxy leads to the hosts of a web, and notes who dials what.
+// recordingProxy is a proxy to the hosts of a web that records dials and requests.
 type recordingProxy struct {
 	web  *crawltest.Web
 	down func(requests int) bool // no connection to the proxy comes about
@@ -66,7 +66,7 @@ func (p *recordingProxy) dial(ctx context.Context, _, address string) (net.Conn,
 	return near, nil
 }
 
-// forward asks the web, and reports whether the connection goes on.
+// forward sends a request to the web, and reports whether the connection remains open.
 func (p *recordingProxy) forward(far net.Conn, r *http.Request) bool {
 	p.mu.Lock()
 	p.requests = append(p.requests, r.RequestURI)
@@ -96,7 +96,6 @@ func (p *recordingProxy) forward(far net.Conn, r *http.Request) bool {
 	return false
 }
 
-// crawlThrough crawls a web of two hosts through p.
 func crawlThrough(t *testing.T, p *recordingProxy) (dir string, lines []storage.Line, err error) {
 	t.Helper()
 	p.web = crawltest.New(crawltest.Tree("bakery.test", 8), crawltest.Tree("mill.test", 8))
@@ -117,7 +116,6 @@ func crawlThrough(t *testing.T, p *recordingProxy) (dir string, lines []storage.
 	return dir, lines, err
 }
 
-// Politeness rule 27: whatever a crawl asks for goes through the proxy. No other host is dialled, and no name looked up.
 func TestRule27_EveryRequestGoesThroughTheProxy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p recordingProxy
@@ -149,7 +147,7 @@ func TestRule27_EveryRequestGoesThroughTheProxy(t *testing.T) {
 	})
 }
 
-// nowhere checks that no file of a crawl directory has any of these texts, as it is or decompressed.
+// nowhere checks that no file of a crawl directory contains the secrets, also after decompression.
 func nowhere(t *testing.T, dir string, secrets ...string) {
 	t.Helper()
 	files := 0
@@ -162,7 +160,6 @@ func nowhere(t *testing.T, dir string, secrets ...string) {
 	assert.GreaterOrEqual(t, files, 5, "files")
 }
 
-// A proxy that is gone for a while costs no URL its attempts: the crawl rests, and goes on.
 func TestRule27_AProxyThatIsGoneForAWhileFailsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -182,7 +179,6 @@ func TestRule27_AProxyThatIsGoneForAWhileFailsNothing(t *testing.T) {
 	})
 }
 
-// One that does not come back ends the run, with an error that names it and not its password, and leaves all URLs pending.
 func TestRule27_AProxyThatIsGoneEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, after := range []int{0, 6} {

@@ -16,7 +16,7 @@ import (
 	"curtsy/storage"
 )
 
-// stored is what the frontier of a stopped crawl has: its URLs by path, and which generation it is in.
+// stored returns a stopped frontier's URLs by path, its number of seeds, and its generation.
 func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, g budget.Generation) {
 	t.Helper()
 	f, err := engine.OpenReadOnly(dir)
@@ -40,7 +40,6 @@ func stored(t *testing.T, dir string) (of map[string]frontier.Entry, seeds int, 
 	return of, seeds, g
 }
 
-// roundOf asks for some paths.
 func roundOf(paths ...string) Round {
 	due := map[string]bool{}
 	for _, p := range paths {
@@ -53,7 +52,6 @@ func roundOf(paths ...string) Round {
 	}
 }
 
-// A round makes what is due pending, and leaves all else as it ended: its run asks for nothing more.
 func TestRound_AsksForWhatIsDueAlone(t *testing.T) {
 	site := crawltest.Tree("bakery.test", 12)
 	dir := crawled(t, site)
@@ -92,7 +90,6 @@ func TestRound_AsksForWhatIsDueAlone(t *testing.T) {
 	assert.Truef(t, err == nil && len(left) == 1, "%v %v", left, err)
 }
 
-// What a stopped crawl has pending stays pending in a round, and the round after it is compared with both.
 func TestRound_CannotBeginBeforeTheEnd(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	require.NoError(t, one(BeginRound(t.Context(), dir, nil, roundOf("/"))))
@@ -104,7 +101,6 @@ func TestRound_CannotBeginBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// A round that cannot begin leaves the crawl as it was, and nothing beside it.
 func TestRound_ThatCannotBeginLeavesNothing(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	ctx, cancel := context.WithCancel(t.Context())

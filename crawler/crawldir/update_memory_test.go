@@ -21,7 +21,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// weighing is a context that looks at the heap from time to time: whoever reads a ledger asks it at each line.
+// weighing is a context that measures the heap now and then: readers of ledgers check it for each line.
 type weighing struct {
 	context.Context
 	most     uint64 // of the heap that was live
@@ -42,7 +42,7 @@ func (w *weighing) Err() error {
 	return w.Context.Err()
 }
 
-// vast is the crawl directory of an ended crawl of so many URLs of a thousand hosts: a frontier and a ledger.
+// vast returns the directory of an ended crawl of many URLs on a thousand hosts.
 func vast(t *testing.T, urls int) (dir string) {
 	t.Helper()
 	dir = created(t, defaults(), "http://127.0.0.1:9/")
@@ -92,7 +92,7 @@ func parsedURL(t *testing.T, s string) canon.URL {
 	return u
 }
 
-// tellURLs adds a line for each URL to the ledger: each was fetched, and nothing changed.
+// tellURLs adds a ledger line for each URL: fetched and unchanged.
 func tellURLs(t *testing.T, dir string, urls int) {
 	t.Helper()
 	w, err := ledger.Open(ledger.Options{Dir: in(dir, LedgerName), SegmentSize: 64 << 20})
@@ -108,8 +108,7 @@ func tellURLs(t *testing.T, dir string, urls int) {
 	require.NoError(t, w.Close())
 }
 
-// updating begins an update of so many URLs, and says what changed when it is done. It returns the most that the live heap
-// grew by in either.
+// updating begins and compares an update, and returns the growth of the live heap in each.
 func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	t.Helper()
 	dir := vast(t, urls)
@@ -139,8 +138,7 @@ func updating(t *testing.T, urls int) (beginning, comparing uint64) {
 	return beginning, w.most - base
 }
 
-// What an update takes of memory beyond its crawl grows by what the frontier before, which is open while the next one is
-// built, has for each URL in memory, and by nothing else. A million URLs with CURTSY_LONG=1: the figures of docs/guides/watch.md.
+// The memory of an update grows only with the open old frontier. CURTSY_LONG=1 tests a million URLs, as in docs/guides/watch.md.
 func TestRule21_AnUpdateOfManyURLsTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")

@@ -17,7 +17,6 @@ import (
 	"curtsy/storage"
 )
 
-// crawled is the directory of an ended crawl of a site.
 func crawled(t *testing.T, site *crawltest.Site) (dir string) {
 	t.Helper()
 	s := Defaults()
@@ -27,7 +26,6 @@ func crawled(t *testing.T, site *crawltest.Site) (dir string) {
 	return dir
 }
 
-// created is the directory of a new crawl from some URLs.
 func created(t *testing.T, s *Settings, urls ...string) (dir string) {
 	t.Helper()
 	dir = in(t.TempDir(), "d")
@@ -39,7 +37,6 @@ func created(t *testing.T, s *Settings, urls ...string) (dir string) {
 	return dir
 }
 
-// ran is the result of a run that must not fail.
 func ran(t *testing.T, dir string, o Options) Result {
 	t.Helper()
 	r, err := Run(t.Context(), dir, o)
@@ -47,7 +44,6 @@ func ran(t *testing.T, dir string, o Options) Result {
 	return r
 }
 
-// served serves sites on loopback.
 func served(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 	t.Helper()
 	web := crawltest.New(sites...)
@@ -56,7 +52,7 @@ func served(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 	return web
 }
 
-// piped serves sites in memory, for a crawl in virtual time, and returns what a crawl needs to reach them.
+// piped serves sites in memory for a crawl in virtual time.
 func piped(t *testing.T, sites ...*crawltest.Site) (web *crawltest.Web, s Settings, o Options) {
 	t.Helper()
 	web, s = crawltest.New(sites...), Defaults()
@@ -66,7 +62,6 @@ func piped(t *testing.T, sites ...*crawltest.Site) (web *crawltest.Web, s Settin
 	return web, s, Options{Unheard: true, Resolve: web.Resolve, Dial: web.Dial}
 }
 
-// generationOf is the generation that a stopped crawl is in.
 func generationOf(t *testing.T, dir string) int64 {
 	t.Helper()
 	f, err := engine.OpenReadOnly(dir)
@@ -77,7 +72,6 @@ func generationOf(t *testing.T, dir string) int64 {
 	return budget.GenerationOf(st.Counts).Number
 }
 
-// An update that cannot begin leaves the crawl as it was, and nothing beside it: here the settings cannot be written.
 func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	full := errors.New("no space left")
@@ -93,7 +87,7 @@ func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
 	assert.EqualValues(t, 2, generationOf(t, dir), "generation")
 }
 
-// Whoever interrupts an update does not wait for what changed, also when its time was over already; the next run says it.
+// The next run compares instead.
 func TestRule21_AnInterruptedUpdateDoesNotCompare(t *testing.T) {
 	site := crawltest.Tree("bakery.test", 1)
 	site.Latency = 1500 * time.Millisecond

@@ -57,7 +57,7 @@ func TestSizesWithUnits(t *testing.T) {
 	}
 }
 
-// A written setting reads back as what it was: crawl.toml depends on it.
+// crawl.toml depends on this.
 func TestSizesAndDurationsReadWhatTheyWrite(t *testing.T) {
 	for _, n := range []int64{0, 1, 1023, 1024, 1025, 100 << 20, 1<<30 + 1, 3 << 29} {
 		z := Size(n)

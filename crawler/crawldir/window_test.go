@@ -13,7 +13,7 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// windowed is a crawl of a hundred pages, a minute each, that is to begin at an instant.
+// windowed is a crawl of a hundred pages, a minute each, from an instant on.
 func windowed(t *testing.T, at time.Time, windows ...string) (web *crawltest.Web, dir string, s Settings, o Options) {
 	t.Helper()
 	time.Sleep(time.Until(at))
@@ -22,8 +22,7 @@ func windowed(t *testing.T, at time.Time, windows ...string) (web *crawltest.Web
 	return web, created(t, &s, "http://bakery.test/"), s, o
 }
 
-// A window is kept through the hours that a clock leaves out and shows twice, over a kill as well, and the audit, which the
-// archive tells of it, finds nothing.
+// The run is killed in between. The archive declares the window to the audit.
 func TestAWindowIsKeptThroughTheChangeOfTheClocks(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)
@@ -50,7 +49,6 @@ func TestAWindowIsKeptThroughTheChangeOfTheClocks(t *testing.T) {
 	}
 }
 
-// A run that would begin outside of its window, and wait for longer than it is to, is refused with the next opening.
 func TestARunOutsideOfItsWindowIsRefusedWithTheNextOpening(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 20, 0, 0, time.UTC)
 	for _, tt := range []struct {

@@ -20,11 +20,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// web is a site on loopback whose answers change.
 type web struct {
 	*httptest.Server
 	mu    sync.Mutex
-	pages map[string]string // whole answers: fields, an empty line, the body; the first line is a status
+	pages map[string]string // a status, header fields, an empty line, and the body; or only the body
 }
 
 func newWeb(t *testing.T, pages map[string]string) *web {
@@ -66,7 +65,6 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(rw, body)
 }
 
-// crawled crawls a site into a new directory of a name.
 func crawled(t *testing.T, w *web, name string, with ...func(*crawldir.Settings)) (dir string) {
 	t.Helper()
 	return crawledFrom(t, w.URL+"/", name, with...)
@@ -91,7 +89,6 @@ func crawledFrom(t *testing.T, seed, name string, with ...func(*crawldir.Setting
 	return dir
 }
 
-// updated crawls again.
 func updated(t *testing.T, dir string) {
 	t.Helper()
 	s, err := crawldir.ReadSettings(dir)
@@ -104,14 +101,13 @@ func updated(t *testing.T, dir string) {
 	require.NoError(t, err)
 }
 
-// made is a table as it was made.
 type made struct {
 	table *tables.Table
 	rows  []tables.Row
 	*Out
 }
 
-// makeTable makes a table of crawls, and holds its rows to their kinds and their order.
+// makeTable makes a table of crawls, and checks kinds and order of its rows.
 func makeTable(t *testing.T, name string, dirs ...string) *made {
 	t.Helper()
 	in, err := Open(t.Context(), t.TempDir(), dirs...)
@@ -137,7 +133,7 @@ func makeTable(t *testing.T, name string, dirs ...string) *made {
 	return nil
 }
 
-// show is some columns of a row, null as "-".
+// show formats some columns of a row, null as "-".
 func (m *made) show(r tables.Row, columns ...string) string {
 	var all []string
 	for _, name := range columns {
@@ -168,7 +164,6 @@ func valueText(v tables.Value) string {
 	return fmt.Sprint(v.Number())
 }
 
-// find is the row whose column has that text.
 func (m *made) find(t *testing.T, column, value string) tables.Row {
 	t.Helper()
 	for _, r := range m.rows {

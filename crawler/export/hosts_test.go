@@ -9,7 +9,7 @@ import (
 	"curtsy/storage"
 )
 
-// The hosts table counts requests that were sent: an attempt that reached nobody is in the errors table only.
+// An attempt without a connection is only in the errors table.
 func TestHosts_CountSentRequests(t *testing.T) {
 	t.Parallel()
 	var h host

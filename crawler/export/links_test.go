@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ import (
 	"curtsy/storage/tables"
 )
 
-// rowsOf are the rows of a crawl, each as the named columns, with the site's address left out.
+// rowsOf returns some columns of the rows, without the site's address.
 func rowsOf(t *testing.T, dir, base string, columns ...string) (lines []string) {
 	t.Helper()
 	m := makeTable(t, "links", dir)
@@ -30,7 +29,6 @@ func rowsOf(t *testing.T, dir, base string, columns ...string) (lines []string) 
 	return lines
 }
 
-// named are the values of a row by their columns, without nulls.
 func named(r tables.Row) map[string]string {
 	m := map[string]string{}
 	for i, v := range r {
@@ -41,7 +39,6 @@ func named(r tables.Row) map[string]string {
 	return m
 }
 
-// Each mention has a row, with what it says, whether the scope takes it, and what became of its target.
 func TestRows_OfACrawl(t *testing.T) {
 	s := newWeb(t, map[string]string{
 		"/robots.txt": "Content-Type: text/plain\n\nUser-agent: *\nDisallow: /no",
@@ -74,12 +71,9 @@ func TestRows_OfACrawl(t *testing.T) {
 		"/deep | 1 | link | a | href | - | false | false | d | /deeper | /deeper | true | false | scope:depth | false | scope:depth | dropped | -",
 		"/moved | 1 | redirect | - | Location | - | false | false | - | /a?x | /a?x | true | true | scope:host | true | - | fetched | 200",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	assert.Equal(t, want, got)
 }
 
-// The crawler's own verdicts are the test of ours: whatever it refused or took is so in the table.
 func TestRows_ScopeIsTheCrawlers(t *testing.T) {
 	pages := map[string]string{}
 	for i := range 30 {
@@ -107,7 +101,6 @@ func TestRows_ScopeIsTheCrawlers(t *testing.T) {
 	assert.Truef(t, n["refuse"] >= 50 && n["allow"] >= 50, "too little to compare: %v", n)
 }
 
-// What is not read of a document is a row that says why.
 func TestRows_SayWhatIsNotRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
@@ -126,7 +119,6 @@ func TestRows_SayWhatIsNotRead(t *testing.T) {
 	}
 }
 
-// linksRead reads one page that was never crawled.
 func linksRead(t *testing.T, r *linksReader, url, body string) *linksDocument {
 	t.Helper()
 	d, err := r.Read(t.Context(), source{Key: url, URL: url, Time: time.Unix(1e9, 0), Status: 200,
@@ -135,7 +127,6 @@ func linksRead(t *testing.T, r *linksReader, url, body string) *linksDocument {
 	return d
 }
 
-// All mentions of a page have rows, however many there are, in memory that does not depend on it.
 func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
@@ -178,11 +169,9 @@ func TestRows_OfAPageWithVeryManyLinks(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equalf(t, pages*each, n, "%d rows, %v", n, err)
-	want := (map[string]int{"no decision": pages * 6, "too many": pages * (each/1000 - 6)})
-	assert.Truef(t, maps.Equal(why, want), "%v, want %v", why, want)
+	assert.Equal(t, map[string]int{"no decision": pages * 6, "too many": pages * (each/1000 - 6)}, why)
 }
 
-// A line of the ledger meets the mentions of its URL, by whatever spelling, and no others; the latest line counts.
 func TestJoin_TheLatestLineOfATarget(t *testing.T) {
 	r := &linksReader{[]crawl{{Name: "one"}, {Name: "two"}}, t.TempDir(), extract.New()}
 	all := newTable(r)
@@ -207,7 +196,6 @@ func TestJoin_TheLatestLineOfATarget(t *testing.T) {
 	assert.Truef(t, slices.Equal(got, want), "%q, want %q", got, want)
 }
 
-// What a site writes into a mention is in the row as any text of a table is: a run of bytes that are no UTF-8 is one U+FFFD.
 func TestDocument_KeepsWhatASiteWrites(t *testing.T) {
 	r := &linksReader{[]crawl{{Name: "c"}}, t.TempDir(), extract.New()}
 	all := newTable(r)

@@ -13,7 +13,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// neardupText is a page: its URL and its words.
 type neardupText struct {
 	url   string
 	words []string
@@ -26,7 +25,6 @@ func parse(t testing.TB, raw string) canon.URL {
 	return u
 }
 
-// read is the shingles and the digest of a text.
 func (p *neardupText) read(t testing.TB) (set []uint64, words int, digest uint64) {
 	r := newNeardupReader(parse(t, p.url))
 	for _, w := range p.words {
@@ -36,7 +34,7 @@ func (p *neardupText) read(t testing.TB) (set []uint64, words int, digest uint64
 	return r.shingles.set(), r.shingles.words, digest
 }
 
-// madeUp are n pages of made-up text, of 30 to 3,000 words.
+// madeUp returns n pages of 30 to 3,000 words.
 func madeUp(r *rand.Rand, n int) (all []neardupText) {
 	for i := range n {
 		p := neardupText{url: fmt.Sprintf("http://made-up.test/%d", i)}
@@ -48,7 +46,7 @@ func madeUp(r *rand.Rand, n int) (all []neardupText) {
 	return all
 }
 
-// changed appends n copies of pages, each changed in one of the ways that pages of the web are.
+// changed appends n copies of pages with typical changes.
 func changed(r *rand.Rand, all []neardupText, n int) []neardupText {
 	menu := strings.Fields(crawltest.Paragraphs(r, nil) + crawltest.Paragraphs(r, nil) + crawltest.Paragraphs(r, nil))
 	from := len(all)
@@ -60,9 +58,9 @@ func changed(r *rand.Rand, all []neardupText, n int) []neardupText {
 			c.words = append(slices.Clone(p.words), "Seen", "on", fmt.Sprint(i), "by", "many")
 		case 1: // a site's own menu before it
 			c.words = append(slices.Clone(menu[:r.IntN(len(menu))]), p.words...)
-		case 2: // the end is left out
+		case 2: // the end is missing
 			c.words = slices.Clone(p.words[:len(p.words)-r.IntN(len(p.words)/2+1)])
-		case 3: // two parts in another order
+		case 3: // two parts are swapped
 			at := r.IntN(len(p.words) + 1)
 			c.words = append(slices.Clone(p.words[at:]), p.words[:at]...)
 		default:
@@ -73,7 +71,7 @@ func changed(r *rand.Rand, all []neardupText, n int) []neardupText {
 	return all
 }
 
-// edited is a text in which a share of the words is replaced, left out or followed by another one.
+// edited replaces, drops or doubles a share of the words.
 func edited(r *rand.Rand, words []string, share float64) (out []string) {
 	for _, w := range words {
 		if r.Float64() >= share {
@@ -88,10 +86,4 @@ func edited(r *rand.Rand, words []string, share float64) (out []string) {
 		}
 	}
 	return out
-}
-
-func sortedSet(set []uint64) []uint64 {
-	set = slices.Clone(set)
-	slices.Sort(set)
-	return slices.Compact(set)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shinglesOf is the definition, word by word: docs/guides/export.md has the same in Python.
+// shinglesOf is the definition: docs/guides/export.md has it in Python.
 func shinglesOf(words []string) map[uint64]bool {
 	set := map[uint64]bool{}
 	for i := range max(len(words)-width+1, 0) {
@@ -23,7 +23,6 @@ func shinglesOf(words []string) map[uint64]bool {
 	return set
 }
 
-// A page is the set of its shingles, however its text is cut into pieces.
 func TestAPageIsTheSetOfItsShingles(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -66,29 +65,23 @@ func TestWhatAWordIs(t *testing.T) {
 	}
 }
 
-// A page of any length takes bounded memory.
 func TestOnlyTheFirstWordsOfAHugePageCount(t *testing.T) {
 	r := newNeardupReader(parse(t, "http://h.test/"))
 	for range 3 {
 		r.Text(strings.Repeat("a b c d e f ", maxWords/6))
 	}
-	if r.shingles.words != maxWords || cap(r.shingles.hashes) > 2*maxWords {
-		t.Errorf("%d words, %d hashes", r.shingles.words, cap(r.shingles.hashes))
-	}
+	assert.Truef(t, r.shingles.words == maxWords && cap(r.shingles.hashes) <= 2*maxWords, "%d words, %d hashes", r.shingles.words, cap(r.shingles.hashes))
 	s := r.Sketch(nil)
 	assert.Truef(t, s.Shingles == 6 && s.Words == maxWords, "%d shingles of %d words", s.Shingles, s.Words)
 }
 
-// vector are the shingles of the sentence below.
-var vector = []uint64{
-	0x3215ea3aab1f95bb, 0x534c46e1871501f1, 0xadb15376f497431e, 0xd317a144d617dcc4, 0xe956f39c30ece4b6, 0xf5773ab542d24790,
-}
-
-// The numbers are in tables that people keep: docs/guides/export.md has these, too.
+// Tables of users contain these numbers, and so does docs/guides/export.md.
 func TestSketchesStayTheSame(t *testing.T) {
 	r := newNeardupReader(parse(t, "http://h.test/page"))
 	r.Text("the quick brown fox jumps over the lazy dog")
-	assert.Equal(t, vector, r.shingles.set())
+	assert.Equal(t, []uint64{
+		0x3215ea3aab1f95bb, 0x534c46e1871501f1, 0xadb15376f497431e, 0xd317a144d617dcc4, 0xe956f39c30ece4b6, 0xf5773ab542d24790,
+	}, r.shingles.set())
 	s := r.Sketch(nil)
 	assert.Equal(t, []uint64{0xa0c1c2b69180339d, 0xf115623482174590, 0x21edafde2a92061d, 0x3215ea3a}, []uint64{s.Digest, s.Simhash, s.bands[0], uint64(s.least[0])})
 }

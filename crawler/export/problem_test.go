@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A page whose record is damaged is damaged, whatever its text is found to be before the end is reached.
 func TestCapture_DamageExplainsAllElse(t *testing.T) {
 	for _, c := range []struct {
 		noted []string

@@ -2,7 +2,6 @@ package export
 
 import (
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"curtsy/storage/tables"
 )
 
-// versionsOf makes rows of sights that are a second apart each.
+// versionsOf makes rows of sights one second apart.
 func versionsOf(t *testing.T, sights []sight) (got []string) {
 	t.Helper()
 	all := sorted.NewRows[*sight](t.TempDir(), 1<<20)
@@ -22,8 +21,7 @@ func versionsOf(t *testing.T, sights []sight) (got []string) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i, s := range sights {
 		s.Began = start.Add(time.Duration(i) * time.Second)
-		err := all.Add(keyOf("k", "http://a:80", "c", s.Began.Format(time.RFC3339)), &s)
-		require.NoError(t, err)
+		require.NoError(t, all.Add(keyOf("k", "http://a:80", "c", s.Began.Format(time.RFC3339)), &s))
 	}
 	m := &made{table: &tables.Robots}
 	since := func(v tables.Value) string {
@@ -43,7 +41,7 @@ func versionsOf(t *testing.T, sights []sight) (got []string) {
 	return got
 }
 
-// Half of a robots.txt may name agents and the other half say something to all of them: the row is no product of both.
+// Half of the file names agents and the other half has rules for all of them; the row must not be the product of both.
 func TestARobotsTxtOfManyAgentsAndRulesIsNoBomb(t *testing.T) {
 	body := strings.Repeat("User-agent: ab\nUser-agent: ba\n", 8<<10) + strings.Repeat("Allow:/\n", 16<<10) + strings.Repeat("Crawl-delay:1\n", 8<<10)
 	var before, after runtime.MemStats
@@ -52,12 +50,10 @@ func TestARobotsTxtOfManyAgentsAndRulesIsNoBomb(t *testing.T) {
 	r := v.row(newFiller(&tables.Robots), time.Time{})
 	runtime.ReadMemStats(&after)
 	at := tables.Robots.Index
-	if all := (after.TotalAlloc - before.TotalAlloc) >> 20; all > 64 || sizes(r) > maxRow {
-		t.Errorf("%d MiB in all for a row of %d bytes", all, sizes(r))
-	}
-	if agents := r[at("agents")].List(); !slices.Equal(agents, []string{"ab", "ba"}) || r[at("problem")].Text() != ProblemCut {
-		t.Errorf("agents %q, problem %q", agents, r[at("problem")].Text())
-	}
+	all := (after.TotalAlloc - before.TotalAlloc) >> 20
+	assert.Truef(t, all <= 64 && sizes(r) <= maxRow, "%d MiB in all for a row of %d bytes", all, sizes(r))
+	assert.Equal(t, []string{"ab", "ba"}, r[at("agents")].List())
+	assert.Equal(t, ProblemCut, r[at("problem")].Text())
 	rules := r[at("rules")].List()
 	assert.Truef(t, len(rules) != 0 && strings.HasSuffix(rules[0], " allow: /"), "%d rules", len(rules))
 }

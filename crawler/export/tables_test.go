@@ -14,7 +14,6 @@ import (
 	"curtsy/storage/tables"
 )
 
-// linesOf counts the lines of a ledger as they stand in its files.
 func linesOf(t *testing.T, dir string) (n int64) {
 	t.Helper()
 	for _, err := range ledger.Texts(filepath.Join(dir, crawldir.LedgerName)) {
@@ -24,7 +23,6 @@ func linesOf(t *testing.T, dir string) (n int64) {
 	return n
 }
 
-// TestDecisions: there is a row for each line of the ledger, which says all that the line says.
 func TestDecisions(t *testing.T) {
 	w := bakery(t)
 	dir := crawled(t, w, "bakery")
@@ -39,10 +37,8 @@ func TestDecisions(t *testing.T) {
 	}
 	assert.Truef(t, kinds["decision 1"] != 0 && kinds["decision 2"] != 0 && kinds["decision -"] == 0 && kinds["mark 1"] != 0 && len(kinds) <= 5, "%v", kinds)
 	r := m.find(t, "url", w.URL+"/ovens/1")
-	if got, want := m.show(r, "kind", "depth", "decision", "reason", "line", "rule", "via", "seed", "attempt", "pace_ms"),
-		"link | 1 | disallow | disallow rule | 2 | Disallow: /ovens/ | "+w.URL+"/ | "+w.URL+"/ | - | -"; got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, "link | 1 | disallow | disallow rule | 2 | Disallow: /ovens/ | "+w.URL+"/ | "+w.URL+"/ | - | -",
+		m.show(r, "kind", "depth", "decision", "reason", "line", "rule", "via", "seed", "attempt", "pace_ms"))
 	r = m.find(t, "mark", string(textOf(t, dir, 0)))
 	assert.Equal(t, "mark | - | 0", m.show(r, "line_kind", "url", "entry"))
 }
@@ -58,8 +54,6 @@ func textOf(t *testing.T, dir string, index int64) []byte {
 	return nil
 }
 
-// TestDecisionsOfADamagedLedger: what cannot be read has a row that says so, what was forgotten too, and what is torn is
-// counted.
 func TestDecisionsOfADamagedLedger(t *testing.T) {
 	dir := crawled(t, bakery(t), "bakery")
 	lines := linesOf(t, dir)
@@ -75,7 +69,7 @@ func TestDecisionsOfADamagedLedger(t *testing.T) {
 	}
 	h := makeTable(t, "hosts", dir)
 	assert.Truef(t, h.Lefts[unread] == 1 && h.Lefts[redacted] == 1 && h.Lefts[mark] != 0 && h.Lefts[tornLine] == 1, "%v", h.Lefts)
-	// An end that is cut off leaves no gap, nor what remains a trace of it: the checkpoint says how many lines there were.
+	// The checkpoint has the number of lines before the end was cut off.
 	for _, keep := range []int{len(all) / 2, 0} {
 		cut := strings.Join(all[:keep], "")
 		if keep > 0 {
@@ -88,7 +82,6 @@ func TestDecisionsOfADamagedLedger(t *testing.T) {
 	}
 }
 
-// TestHosts: the lines of the ledger add up, and none is missing.
 func TestHosts(t *testing.T) {
 	w := bakery(t)
 	w.change("/none", "503\nRetry-After: 0\n\n")
@@ -104,26 +97,22 @@ func TestHosts(t *testing.T) {
 		}
 	}
 	r := m.rows[0]
-	if r[m.table.Index("decisions")].Number() != decisions || r[m.table.Index("octets")].Number() != octets {
-		t.Errorf("%s; want %d lines, %d octets", m.show(r, "decisions", "octets"), decisions, octets)
-	}
+	assert.Equal(t, decisions, r[m.table.Index("decisions")].Number(), "lines")
+	assert.Equal(t, octets, r[m.table.Index("octets")].Number(), "octets")
 	got := m.show(r, "host_surtkey", "authority", "host", "scheme", "own", "fetched", "redirected", "disallowed", "robots_exchanges",
 		"status_3xx", "no_answer", "registered_domain", "crawl")
 	port := strings.TrimPrefix(w.URL, "http://127.0.0.1")
 	want := "1,0,0,127" + port + ")/ | http://127.0.0.1" + port + " | 127.0.0.1 | http | true | 4 | 1 | 1 | 1 | 1 | 0 | - | bakery"
-	assert.Equalf(t, want, got, "%s\nwant\n%s", got, want)
+	assert.Equal(t, want, got)
 
 	e := makeTable(t, "errors", dir)
 	f := e.find(t, "class", "status 503")
-	if got, want := e.show(f, "authority", "robots", "example_url", "crawl", "meaning"), "http://127.0.0.1"+port+" | false | "+w.URL+"/none | bakery | the server was broken or busy, and the crawl backed off"; got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-	if n := f[e.table.Index("count")].Number(); n < 1 || f[e.table.Index("deferred")].Number() > n {
-		t.Errorf("%s", e.show(f, "count", "deferred"))
-	}
+	assert.Equal(t, "http://127.0.0.1"+port+" | false | "+w.URL+"/none | bakery | the server was broken or busy, and the crawl backed off",
+		e.show(f, "authority", "robots", "example_url", "crawl", "meaning"))
+	n := f[e.table.Index("count")].Number()
+	assert.Truef(t, n >= 1 && f[e.table.Index("deferred")].Number() <= n, "%s", e.show(f, "count", "deferred"))
 }
 
-// TestSumsSpill: sums are the same whether they fit into memory or not, and come in the order of the parts of their keys.
 func TestSumsSpill(t *testing.T) {
 	in := &Inputs{temp: t.TempDir()}
 	s := newSums(in, func(to, more *int) { *to += *more })
@@ -137,19 +126,14 @@ func TestSumsSpill(t *testing.T) {
 	}
 	seen, last := 0, []string{}
 	err := s.all(func(key []string, sum *int) error {
-		if *sum != 6 || slices.Compare(last, key) >= 0 {
-			t.Fatalf("%q behind %q: %d", key, last, *sum)
-		}
+		require.Truef(t, *sum == 6 && slices.Compare(last, key) < 0, "%q behind %q: %d", key, last, *sum)
 		seen, last = seen+1, key
 		return nil
 	})
-	if err = s.close(err); err != nil || seen != keys {
-		t.Errorf("%d keys, %v", seen, err)
-	}
+	require.NoError(t, s.close(err))
+	assert.Equal(t, keys, seen)
 }
 
-// TestRobots: a version is a row from when it was seen until the next one was; its digest is that by which the ledger
-// names it.
 func TestRobots(t *testing.T) {
 	w := bakery(t)
 	w.change("/robots.txt", "Content-Type: text/plain\n\nUser-agent: Curtsy\nUser-agent: other\nDisallow: /ovens/\nCrawl-delay: 0\nContent-Signal: search=yes\n"+
@@ -161,17 +145,13 @@ func TestRobots(t *testing.T) {
 	got := m.show(r, "valid_to", "exchanges", "url", "status", "groups", "agents", "rules", "delays", "sitemaps", "preferences", "warc_filename")
 	want := "- | 1 | " + w.URL + "/robots.txt | 200 | 2 | curtsy; other; * | curtsy,other disallow: /ovens/; * disallow: /; * allow: /$ | " +
 		"curtsy,other crawl-delay: 0 | " + w.URL + "/map.xml | curtsy,other content-signal: search=yes; * license: https://l.example/ | bakery/warc/curtsy-00000.warc.gz"
-	assert.Equalf(t, want, got, "%s\nwant\n%s", got, want)
+	assert.Equal(t, want, got)
 	p := makeTable(t, "pages", dir)
-	if a, b := p.show(p.find(t, "url", w.URL+"/"), "robots_sha256"), m.show(r, "sha256"); a != b {
-		t.Errorf("pages go by %s, the version is %s", a, b)
-	}
-	warned := r[m.table.Index("warnings")].Number()
-	assert.Truef(t, warned >= 1, "%d warnings", warned)
+	assert.Equal(t, m.show(r, "sha256"), p.show(p.find(t, "url", w.URL+"/"), "robots_sha256"))
+	assert.NotZero(t, r[m.table.Index("warnings")].Number(), "warnings")
 }
 
-// TestRobotsVersions: answers in a row that say the same are one version, a 304 says what was said before, and each ends
-// where the next begins, within one authority.
+// A 304 continues a version.
 func TestRobotsVersions(t *testing.T) {
 	sights := []sight{
 		{Status: 404}, {Status: 404}, {Status: 200, SHA256: "aa", Body: []byte("User-agent: *\nDisallow: /\n")}, {Status: 304},
@@ -181,10 +161,9 @@ func TestRobotsVersions(t *testing.T) {
 	want := []string{
 		"404 | 2 | 0s | 1s | 2s | -", "200 | 3 | 2s | 4s | 5s | aa", "200 | 1 | 5s | 5s | 6s | bb", "200 | 1 | 6s | 6s | - | aa",
 	}
-	assert.Truef(t, slices.Equal(got, want), "%q\nwant\n%q", got, want)
+	assert.Equal(t, want, got)
 }
 
-// TestHeaders: each line of each head is a row, in the order of the archive.
 func TestHeaders(t *testing.T) {
 	w := bakery(t)
 	w.change("/to", "302\nLocation: /a?x=1&y=\nX-Odd: a, \"b\"\n\n")
@@ -200,10 +179,10 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	want := []string{"request | - | GET /to HTTP/1.1", "request | Host | " + strings.TrimPrefix(w.URL, "http://"), "response | - | HTTP/1.1 302 Found", `response | X-Odd | a, "b"`}
-	assert.Truef(t, slices.Equal(got, want), "%q\nwant\n%q", got, want)
+	assert.Equal(t, want, got)
 }
 
-// TestFieldsOfAHead: RFC 9112: lines that go on, names with blanks behind them, what is no field.
+// RFC 9112: folded lines, names with trailing blanks, invalid fields.
 func TestFieldsOfAHead(t *testing.T) {
 	var got []string
 	f := newFiller(&tables.Headers)
@@ -216,5 +195,5 @@ func TestFieldsOfAHead(t *testing.T) {
 		require.NoError(t, f.row().fields(head, out))
 	}
 	want := []string{"0 | - | HTTP/1.1 200 OK", "1 | A | b c", "2 | - | no field", "3 | - | x", "4 | E | "}
-	assert.Truef(t, slices.Equal(got, want), "%q\nwant\n%q", got, want)
+	assert.Equal(t, want, got)
 }

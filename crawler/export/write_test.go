@@ -14,8 +14,6 @@ import (
 	"curtsy/storage/tables/sink"
 )
 
-// A file has its name when it is complete: a table that ends in the midst has none, whatever ended it, and the next export makes
-// it.
 func TestWrite_AFileIsCompleteOrNotThere(t *testing.T) {
 	dir := crawled(t, newWeb(t, map[string]string{"/": "<title>Bakery</title>"}), "bakery")
 	in, err := Open(t.Context(), t.TempDir(), dir)

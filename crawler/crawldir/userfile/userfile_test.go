@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// file makes a file below a new folder.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -21,7 +20,6 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// link makes a symbolic link, where the system lets people do so.
 func link(t *testing.T, to, path string) {
 	t.Helper()
 	if err := os.Symlink(to, path); err != nil {
@@ -38,7 +36,6 @@ const mark = "<!-- curtsy audit -->"
 
 var page = Kind{Name: "an audit page", Mark: mark}
 
-// No option replaces a file that it has not made.
 func TestOnlyWhatIsOursIsWrittenOver(t *testing.T) {
 	for _, c := range []struct {
 		name, text   string
@@ -72,7 +69,6 @@ func TestWhatIsNoFileIsNotWrittenOver(t *testing.T) {
 	assert.ErrorContainsf(t, err, "leads nowhere", "a link that leads nowhere: %v", err)
 }
 
-// What is a crawl's own is told by the name and by what the folder is, in whatever way a path leads there.
 func TestNothingIsWrittenIntoWhatIsACrawlsOwn(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"crawl/warc/deep", "crawl/notes", "folder/warc"} {
@@ -122,7 +118,6 @@ func TestReadAllReadsSoManyBytesAndNoMore(t *testing.T) {
 	assert.Truef(t, len(b) == 0 && err == nil, "the device that is empty: %q, error %v", b, err)
 }
 
-// A device that never ends is refused before a byte is read.
 func TestADeviceThatNeverEndsIsNotRead(t *testing.T) {
 	const zeros = "/dev/zero"
 	if fi, err := os.Stat(zeros); err != nil || fi.Mode()&fs.ModeCharDevice == 0 {
@@ -139,7 +134,6 @@ func TestADeviceThatNeverEndsIsNotRead(t *testing.T) {
 	}
 }
 
-// Readable leaves it to others to say that a file is not there, and takes what may be read.
 func TestReadableSaysNothingOfWhatIsNoDevice(t *testing.T) {
 	path := file(t, "x", "")
 	for _, path := range []string{path, path + "x", filepath.Dir(path), os.DevNull} {
