@@ -371,8 +371,7 @@ func (r *reading) rest(in io.Reader, sum hash.Hash) error {
 	return err
 }
 
-// differ compares two texts; nil if they are equal. For very different texts the search is bounded, and shows more lines than
-// necessary.
+// differ compares two texts; nil if they are equal. Its search is bounded, so very different texts show more lines.
 func differ(before, after string) *Diff {
 	if before == after {
 		return nil

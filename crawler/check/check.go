@@ -21,8 +21,7 @@ import (
 	"curtsy/storage"
 )
 
-// Judge checks the links of a generation of the crawl in dir; 0 is the latest. Temporary files go to temp; empty means the
-// system's folder.
+// Judge checks the links of a generation of the crawl in dir; 0 is the latest. An empty temp is the system's folder.
 func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, err error) {
 	in, err := export.Open(ctx, temp, dir)
 	if err != nil {
@@ -173,8 +172,7 @@ func (j *judging) unmentioned() {
 	}
 }
 
-// result sorts the findings into lists. unfetched reports why a URL that the ledger lacks was not requested; nil for earlier
-// generations, whose frontier is gone.
+// result sorts the findings into lists. unfetched explains URLs that the ledger lacks; nil for earlier generations.
 func (j *judging) result(unfetched func(canon.URL, bool) (string, error)) (*Result, error) {
 	r := j.r
 	for s, f := range j.findings {
@@ -278,16 +276,14 @@ const (
 	EarlierBaseline Earlier = "the baseline"
 )
 
-// Compare compares the broken links with those of the previous generation, unless nothing was tested. URLs that could not be
-// tested are neither repaired nor still broken.
+// Compare compares the broken links with those of the previous generation, unless nothing was tested.
 func (r *Result) Compare(before *Result) {
 	if r.Checked > 0 {
 		r.Since, _ = r.since(before.Broken, EarlierCrawl)
 	}
 }
 
-// tested reports whether a broken URL was requested now, or a page that mentioned it, or whether such a page is gone from a
-// crawled host. untold are URLs of unknown state.
+// tested reports whether a broken URL, or a page with it, was requested, or a page with it is gone from a crawled host.
 func (r *Result) tested(f *Finding, untold map[string]bool) bool {
 	if r.asked == nil || r.asked(f.URL) {
 		return r.Checked > 0
@@ -422,8 +418,7 @@ func ParseIgnores(name, text string) ([]Ignore, error) {
 	return all, errors.Join(wrong...)
 }
 
-// Ignore removes findings by the first matching line, except for untested URLs. Broken links move to Ignored, with the reason
-// of the line.
+// Ignore removes findings by the first matching line, except for untested URLs. Broken links move to Ignored.
 func (r *Result) Ignore(lines []Ignore) {
 	first := func(f *Finding) *Ignore {
 		for i := range lines {
@@ -564,8 +559,7 @@ const (
 	maxRepeated = 100000 // places after the first of each finding
 )
 
-// Within converts the result of a folder served at origin: URLs become paths, and pages become the file names that file
-// returns for their paths.
+// Within converts the result of a folder served at origin: URLs become paths, and pages the file names from file.
 func (r *Result) Within(origin string, file func(path string) string) {
 	r.asked, r.crawled = nil, nil
 	short := func(s string) string { return strings.ReplaceAll(s, origin, "") }

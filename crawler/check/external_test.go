@@ -43,8 +43,7 @@ func of(all []check.Finding) (urls []string) {
 	return urls
 }
 
-// External links get one request: robots.txt applies, links in them are not followed, and rejecting robots is not broken. A day
-// later only failed ones are requested again.
+// Links in external pages are not followed. A day later only failed ones are requested again.
 func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 	for _, how := range []string{"head", "get"} {
 		t.Run(how, func(t *testing.T) {

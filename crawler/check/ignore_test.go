@@ -52,8 +52,7 @@ func TestPartialResult_MendsNothing(t *testing.T) {
 	}
 }
 
-// A link is repaired if it, or a page with it, was requested, or if such a page is gone from a crawled host, but not if it was
-// refused.
+// A link is repaired if it, or a page with it, was requested, or if such a page is gone from a crawled host.
 func TestSince_OnlyWhatWasTestedIsRepaired(t *testing.T) {
 	t.Parallel()
 	const lost, page = "http://a.test/lost", "http://a.test/page"

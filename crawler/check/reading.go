@@ -335,8 +335,7 @@ func (d *document) fragment(u canon.URL, r markup.Ref, at *markup.Place) {
 		mentioned{key: d.told.anchor(page, name), page: page, kind: KindFragment, reason: "no element has this id or name"}, r, at)
 }
 
-// fragments joins fragments and anchors in bounded memory. Rows have a digest of page and name as their key. An anchor's row is
-// nil and precedes its fragments.
+// fragments joins fragments and anchors by a digest of page and name. An anchor's row is nil and precedes its fragments.
 type fragments struct {
 	rows  *sorted.Rows[*wanted]
 	pages map[uint64]struct{} // with known anchors

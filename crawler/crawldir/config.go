@@ -216,8 +216,7 @@ func (s *Settings) WARCInfo() warc.Info {
 	}
 }
 
-// FrontierOptions returns the options of the frontier. After a kill, each host waits for its shortest delay: the floor for a
-// third-party host, possibly less for an own one.
+// FrontierOptions returns the options of the frontier. After a kill, each host waits for its shortest delay.
 func (s *Settings) FrontierOptions() frontier.Options {
 	paces := crawler.Config{Delay: s.crawlerDelay(), LoopbackForeign: s.LoopbackForeign(), Hosts: s.Hosts}
 	longest := max(crawler.Floor, s.Delay)

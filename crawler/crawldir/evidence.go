@@ -159,8 +159,7 @@ func (e *evidence) close() error {
 	return errors.Join(errs...)
 }
 
-// OpenIndex opens the index of the crawl in dir, and those of earlier crawls. ctx may interrupt rebuilding it. It reports
-// each complete file to finished, unless that is nil.
+// OpenIndex opens the index of the crawl in dir, and those of earlier crawls. finished receives each complete file; it may be nil.
 func OpenIndex(ctx context.Context, dir string, earlier []string, finished func(string, int64, [32]byte) error,
 	say func(Note)) (*cdxj.Store, error) {
 	var files []string

@@ -231,8 +231,7 @@ const (
 	placeSuffix = ".dir"  // of the file of a crawl directory, which holds the origin of its ledger
 )
 
-// Heads keeps the newest checkpoint of each ledger beside the key that signed it. A holder of the crawl directory can remove
-// checkpoints from the directory, but not from here.
+// Heads keeps the newest checkpoint of each ledger beside its key, where a holder of the crawl directory cannot remove it.
 type Heads struct{ dir string }
 
 // HeadsBeside returns the heads beside the key at path.
@@ -276,8 +275,7 @@ func (h Heads) Of(origin string) (*Head, error) {
 	return nil, fmt.Errorf("newest checkpoint of a ledger: %s is damaged: put its copy back, or remove it", file)
 }
 
-// At returns the last origin of the ledger in the crawl directory dir, an absolute path, and the file that records it; empty
-// if none is kept.
+// At returns the last origin of the ledger in dir, an absolute path, and the file that records it; empty if none is kept.
 func (h Heads) At(dir string) (origin, file string, err error) {
 	file = h.file(dir, placeSuffix)
 	b, err := bounded(file)
@@ -302,8 +300,7 @@ func (h Heads) Keep(dir string, n *checkpoint.Note) error {
 	return h.Begin(dir, n.Origin)
 }
 
-// Begin stores the origin of the ledger in the crawl directory dir, an absolute path, so that another ledger in its place is
-// refused even before its first checkpoint.
+// Begin stores the origin of the ledger in dir, an absolute path, to refuse another ledger even before its first checkpoint.
 func (h Heads) Begin(dir, origin string) error {
 	place, line := h.file(dir, placeSuffix), []byte(origin+"\n")
 	if was, err := bounded(place); err == nil && string(was) == string(line) {

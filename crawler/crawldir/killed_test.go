@@ -41,8 +41,7 @@ func busy(t *testing.T, rest time.Duration) *crawltest.Web {
 	}})
 }
 
-// killed returns the directory of a crawl killed between two commits: archive and ledger have the response, the frontier does
-// not.
+// killed returns the directory of a crawl killed between two commits: the frontier lacks the response.
 func killed(t *testing.T, web *crawltest.Web) (dir string) {
 	t.Helper()
 	s := Defaults()

@@ -211,8 +211,7 @@ func (s *Settings) credentials() (*fetch.Set, error) {
 	return set, nil
 }
 
-// loginAt reads HOST=FILE. A bare name means https at port 443, which a public host can prove; http is only for loopback, and
-// only if written.
+// loginAt reads HOST=FILE. A bare name means https at port 443, which a public host can prove; http is only for loopback.
 func (s *Settings) loginAt(flag, given string) (a canon.Authority, path string, err error) {
 	host, path, ok := strings.Cut(given, "=")
 	if !ok || host == "" || path == "" {

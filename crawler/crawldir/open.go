@@ -185,8 +185,7 @@ func (d *Dir) guards(o *frontier.Options) (opened func()) {
 	return sync.OnceFunc(func() { close(ready) })
 }
 
-// Close makes everything durable and releases the directory. The frontier closes first, because its last commit syncs archive
-// and ledger through the barrier.
+// Close makes everything durable. The frontier closes first, because its last commit syncs archive and ledger.
 func (d *Dir) Close() error {
 	if d.Frontier == nil {
 		return nil
@@ -196,8 +195,7 @@ func (d *Dir) Close() error {
 
 func (d *Dir) say(format string, args ...any) { plain(d.options.Say)(format, args...) }
 
-// Inspect refuses a directory that contains a link, a pipe or the like: a third party may have put it there for the crawler
-// to follow, or to block on.
+// Inspect refuses a directory with a link, a pipe or the like, which a third party may have put there.
 func Inspect(dir string) error {
 	err := durable.Inspect(dir, ArchiveName, LedgerName, IndexName, SpoolName)
 	if errors.Is(err, durable.ErrForeign) {
@@ -226,8 +224,7 @@ func Require(dir string) error {
 	return nil
 }
 
-// RequireWhole is Require, but also refuses a crawl with missing parts: ErrIncomplete. If a run silently recreated them, lost
-// evidence would go unnoticed.
+// RequireWhole is Require, but also refuses a crawl with missing parts (ErrIncomplete), which a run would silently recreate.
 func RequireWhole(dir string) error {
 	if err := Require(dir); err != nil {
 		return err
@@ -247,8 +244,7 @@ func RequireWhole(dir string) error {
 	return nil
 }
 
-// RequireReachable refuses a crawl that served its own pages from a folder: its address is closed, or belongs to another
-// program, and every page would look broken.
+// RequireReachable refuses a crawl that served its own pages from a folder: its address is closed, so all would look broken.
 func RequireReachable(dir string) error {
 	b, err := durable.ReadFile(in(dir, ServedName))
 	switch {
@@ -427,8 +423,7 @@ type Result struct {
 	Changes *Changes // of an update; otherwise nil
 }
 
-// Run runs a new, stopped or killed crawl until its end: nothing left is due soon, a budget is spent, or ctx ends. It leaves
-// a finished crawl alone.
+// Run runs a new, stopped or killed crawl until nothing left is due soon, a budget is spent, or ctx ends.
 func Run(ctx context.Context, dir string, o Options) (_ Result, err error) {
 	d, err := Open(ctx, dir, o)
 	if err != nil {
@@ -557,8 +552,7 @@ func (h heard) Append(ctx context.Context, l storage.Line) error {
 	return h.Ledger.Append(ctx, l)
 }
 
-// HostLocks opens the locks that all crawls of this user share, so that no two request a host at once (politeness rule 17).
-// They cannot be turned off.
+// HostLocks opens the locks that keep crawls of this user from requesting a host at once (politeness rule 17).
 func HostLocks(say func(string, ...any)) (*hostlock.Locks, error) {
 	path, err := hostlock.Path()
 	var locks *hostlock.Locks

@@ -311,8 +311,7 @@ func pattern(o control.Change, list *[]string) (before, after string, err error)
 	return "", o.Value, nil
 }
 
-// everyHost matches all hosts. A delay raised during a run becomes a host rule, because the archive states --delay at the
-// start of a run.
+// everyHost matches all hosts. A delay raised during a run becomes such a rule: the archive states --delay at the start.
 const everyHost = "*"
 
 func (s *Settings) lengthen(o control.Change) (before, after string, err error) {
@@ -629,8 +628,7 @@ func (f Stopped) Find(ctx context.Context, host string) ([]canon.Authority, erro
 	return control.Find(ctx, f.Frontier, host)
 }
 
-// tell opens the evidence to write lines. It repairs torn ends as a run does; with a nil say it reports nothing, and the next
-// run finds the same.
+// tell opens the evidence to write lines, and repairs torn ends as a run does.
 func (f Stopped) tell(ctx context.Context, say func(Note), do func(e *evidence) error) (err error) {
 	info, err := f.settings.archiveInfo(f.dir, nil, false)
 	if err != nil {
@@ -651,8 +649,7 @@ func (f Stopped) tellQuarantined(ctx context.Context) error {
 	return f.tell(ctx, nil, func(e *evidence) error { return e.tellQuarantined(ctx, f.Frontier) })
 }
 
-// Mend completes what a kill left open of archive, index and ledger, as a run does, with notes on torn ends. If nothing is
-// open it does nothing.
+// Mend completes what a kill left open of archive, index and ledger, as a run does, with notes on torn ends.
 func (f Stopped) Mend(ctx context.Context, say func(Note)) error {
 	open, err := Entries(in(f.dir, ArchiveName), "", ".warc.gz.open")
 	if err != nil || len(open) == 0 {

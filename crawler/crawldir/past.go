@@ -43,8 +43,7 @@ type Past struct {
 	void sync.Map // the places of unreadable records
 }
 
-// Last implements record.Past. It reports what is unreadable and falls back to older records: a damaged archive makes an
-// update more expensive, not impossible.
+// Last implements record.Past. It reports unreadable records and falls back to older ones, which only makes an update slower.
 func (p *Past) Last(ctx context.Context, u canon.URL) (*record.Earlier, error) {
 	url := u.String()
 	var found []cdxj.Line
@@ -140,8 +139,7 @@ func (p *Past) head(l cdxj.Line) (c capture, err error) {
 	return c, nil
 }
 
-// leftOut returns the digest of a body that asked not to be archived. The metadata record after the response has it
-// (docs/reference/archives.md).
+// leftOut returns the digest of an unarchived body from the metadata record after the response (docs/reference/archives.md).
 func (p *Past) leftOut(l cdxj.Line, of string) (d [32]byte, ok bool) {
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset+l.Length)
 	if err != nil {

@@ -270,8 +270,7 @@ func (s *Settings) flags() *pflag.FlagSet {
 	return fs
 }
 
-// HostFlags declares the keys of a host table as flags that set r, named after the settings that they tighten. Each usage
-// begins with an example value.
+// HostFlags declares the keys of a host table as flags that set r. Each usage begins with an example value.
 func HostFlags(r *hostrule.Rule) *pflag.FlagSet {
 	fs := pflag.NewFlagSet(HostTable, pflag.ContinueOnError)
 	fs.SortFlags = false

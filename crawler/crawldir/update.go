@@ -239,8 +239,7 @@ func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Ge
 	return errors.Join(err, f.Close())
 }
 
-// nextItems yields the parts of the next frontier: the hosts with their politeness state and robots.txt files, each file once,
-// but no URLs.
+// nextItems yields the parts of the next frontier: the hosts with their politeness state, each robots.txt once, but no URLs.
 func nextItems(ctx context.Context, old frontier.Reader, g budget.Generation) iter.Seq2[frontier.Item, error] {
 	return func(yield func(frontier.Item, error) bool) {
 		secret := make([]byte, 32)
@@ -285,8 +284,7 @@ func nextItems(ctx context.Context, old frontier.Reader, g budget.Generation) it
 	}
 }
 
-// A round is a generation that requests only some pages, and new links on them. All other URLs stay closed, so that links to
-// them cause no requests. Pending URLs stay pending.
+// A round requests only some pages, and new links on them. All other closed URLs stay closed, and pending ones pending.
 
 // A Round selects what a round requests.
 type Round struct {

@@ -385,8 +385,7 @@ type Source interface {
 	Hosts(ctx context.Context, q status.Query) (status.Page, error)
 	Host(ctx context.Context, a canon.Authority) (status.One, error)
 	Explain(ctx context.Context, u canon.URL) (explain.Explanation, error)
-	// Decisions returns new decisions, the last ones if there are more than most, and how many it skipped. Only one goroutine
-	// calls it.
+	// Decisions returns new decisions, at most the last most, and how many it skipped. Only one goroutine calls it.
 	Decisions(most int) (lines []storage.Line, passed int64, err error)
 	// Gaps returns the delays between requests to a host, the last ones if there are more than most.
 	Gaps(ctx context.Context, a canon.Authority, most int) ([]Gap, error)

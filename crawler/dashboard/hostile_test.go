@@ -23,8 +23,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// payloads returns hostile texts, one JSON string a line. Each sets window.planted if it runs; the browser test in cmd/curtsy
-// uses the same file.
+// payloads returns hostile texts, which set window.planted if they run. The browser test in cmd/curtsy uses the same file.
 func payloads(t *testing.T) (all []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "payloads.jsonl"))

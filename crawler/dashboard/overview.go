@@ -188,8 +188,7 @@ func (v *view) Why() string {
 	return v.Waits.Why(v.Status.State, v.Minute.Exchanges, v.Minute.Permitted)
 }
 
-// Charts are SVG without scripts or styles of their own: the style sheet colours them. They contain numbers, classes, and
-// words that template.HTMLEscapeString has escaped.
+// Charts are SVG that the style sheet colours: numbers, classes, and words that template.HTMLEscapeString has escaped.
 
 const (
 	chartWidth  = 720

@@ -266,8 +266,7 @@ func (s *Server) make(r *http.Request, x *watcher, n int, show func(r *http.Requ
 // mostKept is the longest time that a page is cached.
 const mostKept = 30 * time.Second
 
-// kept caches pages for all listening browsers: for a second, or for fifty times as long as making the page took, which limits
-// it to 2 % of a processor.
+// kept caches pages for a second, or for fifty times as long as making them took, which limits that to 2 % of a processor.
 func (s *Server) kept(key string, make func() *made) *made {
 	s.mu.Lock()
 	m := s.pages[key]
@@ -558,8 +557,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// heads sets the fields of every response: nothing loads from elsewhere, only the embedded script runs, and pages can be
-// neither framed nor stored.
+// heads sets fields of every response: nothing loads from elsewhere, only the embedded script runs, no frames, no caching.
 func heads(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types curtsy")

@@ -256,8 +256,7 @@ func (e *Explanation) TakePolicy(g *gate.Gate, u canon.URL, s robots.State, body
 	e.Conclude()
 }
 
-// AsOf makes e an explanation of an earlier instant, and drops what is only known of the present. TakeLine, TakePolicy and
-// TakeResponses then set the rest.
+// AsOf makes e an explanation of an earlier instant, without what is only known of the present.
 func (e *Explanation) AsOf(at time.Time) {
 	at = at.UTC()
 	e.At = &at

@@ -16,8 +16,7 @@ const (
 	leftAlone = "no-duplicates"
 )
 
-// Duplicates finds the pages of all crawls with the same or nearly the same text. It counts other captures in out, which may
-// be nil. The caller closes the result.
+// Duplicates finds similar pages of all crawls. It counts other captures in out, which may be nil.
 func (in *Inputs) Duplicates(ctx context.Context, out *Out) (f *finder, pages int64, err error) {
 	if out == nil {
 		out = NewOut(&tables.Duplicates, nil)

@@ -29,8 +29,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// linksTable makes the rows: call Line for all ledger lines, then Add for all documents, then Rows once, all from one
-// goroutine.
+// linksTable makes the rows: call Line for all ledger lines, Add for all documents, then Rows, from one goroutine.
 type linksTable struct {
 	reader    *linksReader
 	byTarget  *sorted.Rows[linkRow] // by crawl and target: ledger lines, then places of mentions
@@ -423,8 +422,7 @@ const (
 
 const maxWritten = 2 << 10 // bytes of a reference or a rel
 
-// Read reads the mentions of a response; nil if there are none. Errors are those of the disk, of ctx, or of reading a body,
-// but not damage in the archive.
+// Read reads the mentions of a response; nil if there are none. Damage in the archive is not an error.
 func (r *linksReader) Read(ctx context.Context, s source) (*linksDocument, error) {
 	url, err := canon.Parse(s.URL)
 	if err != nil {

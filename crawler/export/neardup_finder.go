@@ -74,8 +74,7 @@ type finder struct {
 	buf     []byte
 }
 
-// newFinder returns a finder that uses about memory bytes (0 = usual), plus 24 for each page, and files in dir; empty = the
-// system's folder.
+// newFinder returns a finder that uses about memory bytes (0 = usual), plus 24 for each page, and files in dir.
 func newFinder(dir string, memory int) *finder {
 	if memory <= 0 {
 		memory = usual
@@ -591,8 +590,7 @@ const (
 
 // Sketch represents a page for comparison.
 type Sketch struct {
-	// Digest is the digest that trap:copy compares: equal for pages with the same words and pictures. Zero means that the
-	// page has too few words to compare.
+	// Digest is that of trap:copy: equal for pages with the same words and pictures; zero for pages with too few words.
 	Digest uint64
 	// Simhash is Charikar's, of the shingles. Zero for a page without any.
 	Simhash uint64
@@ -659,8 +657,7 @@ func minima(set []uint64) (least [bands * neardupRows]uint64) {
 	return least
 }
 
-// similarity estimates the share of common shingles of two pages (Jaccard's coefficient) from the least hashes of both
-// together (Broder 1997). It is exact for few shingles.
+// similarity estimates the Jaccard coefficient of two pages from their least hashes (Broder 1997); exact for few shingles.
 func similarity(a, b []uint32) float64 {
 	both, union := 0, 0
 	for i, j := 0, 0; union < kept && (i < len(a) || j < len(b)); union++ {

@@ -234,8 +234,7 @@ func (c *Crawl) Decisions(ctx context.Context, see func(l *storage.Line, generat
 	return c.decided(ctx, nobody(), func(e *entry) error { return see(&e.Line, e.generation) })
 }
 
-// Visit has workers read the captures whose index lines are wanted, and passes the results of work to take, in the order of
-// SURT and time. Several goroutines call work at once.
+// Visit has workers call work for the wanted captures, and passes the results to take in the order of SURT and time.
 func Visit[T any](ctx context.Context, in *Inputs, wants func(cdxj.Line) bool, work func(context.Context, *Capture) ([]T, error), take func(T) error) error {
 	return visit(ctx, in, nobody(), visitor[T]{size: fewRows, wants: wants, work: work, take: take})
 }
@@ -260,8 +259,7 @@ func (c *Capture) Whole(most int64) (a *answer.Answer, body io.Reader, done func
 	return of.Answer, body, done, nil
 }
 
-// All reads a body, at most extract.MaxParse bytes. A large one waits for its turn, which release ends; a small one is valid
-// until the worker reads another.
+// All reads up to extract.MaxParse bytes of a body. A large one takes a turn until release; a small one is soon reused.
 func (c *Capture) All(ctx context.Context, body io.Reader) (all []byte, release func(), err error) {
 	if c.r.body == nil {
 		c.r.body = make([]byte, smallPage)

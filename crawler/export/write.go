@@ -40,8 +40,7 @@ type Options struct {
 // ErrOthers means that a file to write exists that no export made.
 var ErrOthers = errors.New("export: a file is in the way that no export made")
 
-// Write makes a file for each table, unless the manifest in the folder names it for the same inputs and options. It returns
-// the new manifest.
+// Write makes a file for each table that the manifest lacks for these inputs and options, and returns the new manifest.
 func Write(ctx context.Context, in *Inputs, o Options) (*Manifest, error) {
 	inputs, identity, err := in.identify()
 	if err != nil {
@@ -202,8 +201,7 @@ type Input struct {
 type File struct {
 	Name   string `json:"name"` // relative to the crawl directory
 	Octets int64  `json:"octets"`
-	// SHA256 is from the ledger's mark of the file; empty for an unfinished file or one without a mark, which then has Time,
-	// that of its last change.
+	// SHA256 is from the ledger's mark of the file. Without a mark it is empty, and Time is that of the last change.
 	SHA256 string `json:"sha256,omitempty"`
 	Time   string `json:"time,omitempty"`
 }
@@ -542,8 +540,7 @@ func (r row) set(name string, v tables.Value) {
 	r.r[i] = v
 }
 
-// Bounds of a row, because formats hold values several times over: Parquet seven times. Only hostile pages or ledgers reach
-// them.
+// Bounds of a row, because formats hold values several times over. Only hostile pages or ledgers reach them.
 const (
 	maxValue = 2 << 20 // bytes of a string, or of all strings of a list: as many as a text has
 	maxRow   = 8 << 20 // bytes of all values together

@@ -64,8 +64,7 @@ type share struct {
 	by          By // of most
 }
 
-// Allot divides a budget of visits per day among pages; zero or less is unlimited. Idle budget is spent on learning which
-// pages change faster than their Rate.
+// Allot divides a budget of visits per day among pages; zero or less is unlimited. Idle budget goes into learning rates.
 func (p Policy) Allot(pages []Page, budget float64) []Interval {
 	p = p.WithDefaults()
 	shares := make([]share, len(pages))

@@ -247,7 +247,6 @@ func TestSimulation_IdleBudgetFindsAFastPage(t *testing.T) {
 	}
 }
 
-// The freshness at equal cost of curtsy's plan, of fixed intervals, and of the best plan with known rates.
 // docs/guides/watch.md has the result.
 func TestSimulation_FreshnessAtEqualCost(t *testing.T) {
 	if testing.Short() {

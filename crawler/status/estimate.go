@@ -24,8 +24,7 @@ type Estimate struct {
 	PaceBy string        // what demands that delay
 	Host   string        // that host
 
-	// Likely also counts the URLs that will probably be found, by the growth of the hosts. Open means that the growth shows
-	// no end.
+	// Likely also counts URLs that will probably be found, by the growth of hosts. Open means that the growth shows no end.
 	Likely   time.Duration
 	Expected int64 // URLs in total by then
 	Open     bool
@@ -514,8 +513,7 @@ func fit(xs, ys []float64) (more float64, ok bool) {
 	return math.Exp(sum / weights), ok
 }
 
-// sawn reports whether the pending URLs fell by half and rose again, as when pages are found list by list. A curve that
-// levels off rises and falls only once.
+// sawn reports whether the pending URLs fell by half and rose again, as with lists of pages. Other curves fall only once.
 func sawn(xs, ys []float64) bool {
 	peak, trough := 0.0, math.Inf(1)
 	for i := range xs {

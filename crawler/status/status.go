@@ -213,8 +213,7 @@ func (s *Status) Add(counts map[string]int64) {
 	}
 }
 
-// Tell corrects the status of a killed crawl by its ledger, which knows of exchanges that the frontier lost. The next run
-// counts them.
+// Tell corrects the status of a killed crawl by its ledger, which knows exchanges that the frontier lost.
 func (s *Status) Tell(a storage.Asked) {
 	for name, n := range a.Kinds {
 		if class, ok := strings.CutPrefix(name, storage.PrefixStatus); ok {
@@ -468,8 +467,7 @@ type Waits struct {
 	Operator int64 `json:"operator"` // held by the operator
 	Shut     int64 `json:"shut"`     // retired or refused
 
-	// Permitted is the permitted rate in exchanges per second: the sum over the hosts that are not left alone, with one rate
-	// for hosts at one address.
+	// Permitted is the permitted rate per second: the sum over all hosts in their turns, with one rate for each address.
 	Permitted float64 `json:"permitted_per_s"`
 }
 

@@ -238,8 +238,7 @@ type Plan struct {
 	asked      map[string]bool           // URLs of Due
 }
 
-// MakePlan plans the requests of the crawl in dir, which no process holds. It calls each for all watched URLs, host by host;
-// each may be nil.
+// MakePlan plans the requests of the crawl in dir, which no process holds. each receives all watched URLs; it may be nil.
 func MakePlan(ctx context.Context, dir string, o Options, each func(Entry) error) (_ *Plan, err error) {
 	o = o.withDefaults()
 	m := &making{

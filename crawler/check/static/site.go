@@ -49,8 +49,7 @@ const (
 	notFound = "404.html"
 )
 
-// Pages returns the paths of all pages of the site, except for the 404 page: the folder's for an index, and the clean form if
-// possible.
+// Pages returns the paths of all pages except the 404 page: the folder's for an index, and the clean form if possible.
 func (s *Site) Pages() (paths []string, err error) {
 	err = fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -86,8 +85,7 @@ func (s *Site) File(escaped string) (name string, ok bool) {
 	return name, err == nil && name != ""
 }
 
-// LeadsOut reports whether an escaped path is that of a file outside the folder, by a symbolic link. The site does not serve
-// such files, and this does not read them.
+// LeadsOut reports whether an escaped path is that of a file outside the folder, by a symbolic link. It does not read it.
 func (s *Site) LeadsOut(escaped string) bool {
 	plain, err := url.PathUnescape(escaped)
 	if err != nil {

@@ -91,8 +91,7 @@ type Place struct {
 // markWithin is how many bytes of a file may precede the end of its mark.
 const markWithin = 1 << 10
 
-// Writable refuses an existing file that is not of this kind, and a path inside a crawl's own files. A missing or empty file,
-// a pipe, a terminal, or the like may be written.
+// Writable refuses an existing non-empty file of another kind, and a path inside a crawl's own files.
 func (k Kind) Writable(path string, p Place) error {
 	if err := k.Outside(path, p); err != nil {
 		return err
