@@ -227,9 +227,7 @@ func TestOnlyTheLatestGenerationCounts(t *testing.T) {
 	defer server.Close()
 	dir := filepath.Join(t.TempDir(), "crawl")
 	crawled(t, dir, server.URL+"/")
-	if got, want := broken(judged(t, dir), server.URL), []string{"/gone", "/lost", "/stays"}; !slices.Equal(got, want) {
-		t.Errorf("%q at first", got)
-	}
+	assert.Equal(t, []string{"/gone", "/lost", "/stays"}, broken(judged(t, dir), server.URL), "at first")
 	repaired.Store(true)
 	was, err := crawldir.ReadSettings(dir)
 	if err == nil {
@@ -239,9 +237,7 @@ func TestOnlyTheLatestGenerationCounts(t *testing.T) {
 		_, err = crawldir.Run(t.Context(), dir, crawldir.Options{})
 	}
 	require.NoError(t, err)
-	if got, want := broken(judged(t, dir), server.URL), []string{"/new", "/stays"}; !slices.Equal(got, want) {
-		t.Errorf("%q afterwards", got)
-	}
+	assert.Equal(t, []string{"/new", "/stays"}, broken(judged(t, dir), server.URL), "afterwards")
 }
 
 func broken(r *check.Result, base string) []string {

@@ -81,9 +81,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 				require.NoError(t, err)
 				again := judged(t, dir)
 				for _, same := range [][2][]check.Finding{{r.Broken, again.Broken}, {r.Undecided, again.Undecided}, {r.Untested, again.Untested}} {
-					if !slices.Equal(of(same[0]), of(same[1])) {
-						t.Errorf("a day later: %q, before: %q", of(same[1]), of(same[0]))
-					}
+					assert.Equal(t, of(same[0]), of(same[1]), "a day later")
 				}
 				for _, x := range []string{"/ok", "/pic.png"} {
 					assert.Equal(t, 1, strings.Count(strings.Join(requests(web, "b.test"), "\n")+"\n", " "+x+"\n"), x)
@@ -113,6 +111,5 @@ func requests(web *crawltest.Web, host string) (all []string) {
 func TestAnotherWayToAskElsewhereIsRefused(t *testing.T) {
 	s := crawldir.Defaults()
 	s.External, s.Contact = "post", "crawl@library.org"
-	err := s.Check(nil)
-	assert.ErrorContains(t, err, "want none, head or get")
+	assert.ErrorContains(t, s.Check(nil), "want none, head or get")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
@@ -25,9 +26,8 @@ func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "| `%s` | gauge | `version`, `goversion` | %s |\n\n", buildInfo, buildHelp)
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
-	if err != nil || !strings.Contains(string(page), "\n"+b.String()) {
-		t.Errorf("%v; docs/reference/metrics.md lacks the table\n%s", err, b.String())
-	}
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "\n"+b.String(), "docs/reference/metrics.md lacks the table")
 }
 
 func TestEachMetricStandsOnceAndIsNamedAsOthersAre(t *testing.T) {

@@ -168,18 +168,14 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 		if e.Answer.Next != nil {
 			next = e.Answer.Next.Sub(e.Now)
 		}
-		if c.word == AnswerUnreachable { // a retry has its jitter
-			if next > 0 {
-				next = time.Minute
-			}
+		if c.word == AnswerUnreachable && next > 0 { // a retry has its jitter
+			next = time.Minute
 		}
 		if e.Answer.Word != c.word || !strings.Contains(e.Answer.Text, c.text) || next != c.next {
 			t.Errorf("%q: %q, next in %v; want %q: %q, %v", e.Answer.Word, e.Answer.Text, next, c.word, c.text, c.next)
 		}
 	}
-	if len(said) != len(Answers()) {
-		t.Errorf("the cases say %v of %v", said, Answers())
-	}
+	assert.Len(t, said, len(Answers()), "words of the cases")
 }
 
 func TestExplainTellsWhichTrapHolds(t *testing.T) {
@@ -214,7 +210,7 @@ func TestExplainShowsEveryPolicyThatBinds(t *testing.T) {
 		who = append(who, p.Token+" "+p.Standard)
 	}
 	want := []string{"robin rfc9309", "curtsy rfc9309", "robin std1994", "curtsy std1994"}
-	assert.Truef(t, slices.Equal(who, want), "%q, want %q", who, want)
+	assert.Equal(t, want, who)
 	v := e.Robots.Verdict
 	assert.Truef(t, !v.Allow && v.Token == "curtsy" && v.Standard == "rfc9309" && e.Answer.Word == AnswerDisallowed, "%+v %+v", v, e.Answer)
 	p := e.Robots.Policies[0]

@@ -240,9 +240,7 @@ func TestSimulation_IdleBudgetFindsAFastPage(t *testing.T) {
 		})
 		seventh, last := of[7]-of[6], of[len(of)-1]-of[len(of)-2]
 		t.Logf("%v changes a day: %d visits on day 7, %d on the last; of all pages %v", c.rate, seventh, last, w.perDay[:40])
-		if float64(seventh) < c.visits || float64(last) < c.visits {
-			t.Errorf("a page with %v changes a day has %d visits on day 7, %d on the last", c.rate, seventh, last)
-		}
+		assert.GreaterOrEqual(t, float64(min(seventh, last)), c.visits, "visits on day 7 and on the last")
 		assert.LessOrEqual(t, w.perDay[simDays-1]-last, 25, "visits a day of pages that hardly ever change")
 	}
 }
@@ -276,7 +274,5 @@ func TestSimulation_FreshnessAtEqualCost(t *testing.T) {
 		}
 	}
 	t.Log(table.String())
-	if sums[1] <= sums[0] {
-		t.Errorf("fixed intervals are no worse: %.3f, curtsy %.3f", sums[0], sums[1])
-	}
+	assert.Greater(t, sums[1], sums[0], "curtsy's plan, and fixed intervals")
 }

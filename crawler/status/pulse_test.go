@@ -15,9 +15,8 @@ func TestRatesAreOfWhatWasSeen(t *testing.T) {
 		s.Add(Sample{At: begin.Add(time.Duration(n) * time.Second), Pages: int64(2 * n), Permitted: 4})
 		s.Add(Sample{At: begin.Add(time.Duration(n)*time.Second + 1), Pages: 1 << 40}) // too soon after it
 	}
-	if len(s.all) != 10 || s.Span() != 9*time.Second {
-		t.Errorf("%d samples over %v", len(s.all), s.Span())
-	}
+	assert.Len(t, s.all, 10)
+	assert.Equal(t, 9*time.Second, s.Span())
 	r := s.Over(5 * time.Second)
 	assert.Truef(t, r.Pages == 2 && r.Permitted == 4, "%+v", r)
 	c := s.Course(3)

@@ -193,20 +193,15 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 		l.withinBudget()
 		of := l.visits()
 		n := func(path string) int { return len(of[path]) }
-		if n("/daily") < 2*n("/never") || n("/never") < 3 || n("/daily") < 10 {
-			t.Errorf("%d visits of the page that changes daily, %d of the one that never does", n("/daily"), n("/never"))
-		}
-		if n("/born") == 0 || of["/born"][0].Sub(born) > 8*day {
-			t.Errorf("the new page was found %v", of["/born"])
-		}
-		for i := 1; i < n("/held"); i++ {
+		daily, never, held, forever := n("/daily"), n("/never"), n("/held"), n("/forever")
+		assert.Truef(t, daily >= 2*never && never >= 3 && daily >= 10, "%d visits of the page that changes daily, %d of the one that never does", daily, never)
+		assert.Truef(t, n("/born") > 0 && of["/born"][0].Sub(born) <= 8*day, "the new page was found %v", of["/born"])
+		for i := 1; i < held; i++ {
 			if gap := of["/held"][i].Sub(of["/held"][i-1]); gap < 3*day-time.Microsecond { // ledgers have microseconds
 				t.Errorf("a page that holds for three days was asked for after %v", gap)
 			}
 		}
-		if n("/held") < 4 || n("/forever") < 2 {
-			t.Errorf("%d and %d visits of pages that are said to hold", n("/held"), n("/forever"))
-		}
+		assert.Truef(t, held >= 4 && forever >= 2, "%d and %d visits of pages that are said to hold", held, forever)
 		for path, at := range of {
 			for i := 1; i < len(at); i++ {
 				gap := at[i].Sub(at[i-1])
@@ -214,11 +209,10 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 			}
 		}
 		records, _ := l.records()
-		if records["/never"]["response"] != 1 || records["/never"]["revisit"] != n("/never")-1 {
-			t.Errorf("%d visits of a page that never changes: %v", n("/never"), records["/never"])
-		}
+		assert.Equal(t, 1, records["/never"]["response"])
+		assert.Equal(t, never-1, records["/never"]["revisit"])
 		assert.Truef(t, rounds >= 10 && len(l.web.Referee().Requests()) <= 17*100, "%d rounds", rounds)
-		t.Logf("%d rounds, %d requests; daily %d, never %d, held %d, forever %d visits", rounds, len(l.web.Referee().Requests()), n("/daily"), n("/never"), n("/held"), n("/forever"))
+		t.Logf("%d rounds, %d requests; daily %d, never %d, held %d, forever %d visits", rounds, len(l.web.Referee().Requests()), daily, never, held, forever)
 	})
 }
 
