@@ -255,9 +255,7 @@ func TestChanged_GoldStandard(t *testing.T) {
 		Sentence, Around string // tags at the beginning of a sentence and of the last part that is not the main text
 		Pages            []string
 	}
-	if err = errors.Join(err, json.Unmarshal(b, &trees)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, json.Unmarshal(b, &trees)))
 	type edited struct{ path, main, both string }
 	var all []edited
 	s, links := &site{pages: map[string]func(http.ResponseWriter){}}, ""
@@ -350,7 +348,6 @@ func TestBodiesThatAreMissingHaveAReason(t *testing.T) {
 	require.GreaterOrEqual(t, len(files), 2, files)
 	require.NoError(t, os.Remove(files[0]))
 	r := compare(t, dir, changes.Options{From: 1, To: 2})
-	if got := of(t, r, base+"/a"); got.Change != changes.Changed || got.Kind != changes.Unread || got.Missing != changes.NoRecord || r.Missing[changes.NoRecord] != 1 {
-		t.Errorf("%+v, %v", got, r.Missing)
-	}
+	got := of(t, r, base+"/a")
+	assert.Truef(t, got.Change == changes.Changed && got.Kind == changes.Unread && got.Missing == changes.NoRecord && r.Missing[changes.NoRecord] == 1, "%+v, %v", got, r.Missing)
 }

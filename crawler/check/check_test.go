@@ -115,9 +115,7 @@ func TestAllPlantedFaultsAreFoundAndNoneInvented(t *testing.T) {
 	for a := range got {
 		assert.Truef(t, want[a], "invented: %+v", a)
 	}
-	if len(r.Untested) != 1 || r.Untested[0].URL != base+"/private/secret.html" || r.Untested[0].Reason != "robots.txt forbids it" {
-		t.Errorf("not tested: %+v", r.Untested)
-	}
+	assert.Truef(t, len(r.Untested) == 1 && r.Untested[0].URL == base+"/private/secret.html" && r.Untested[0].Reason == "robots.txt forbids it", "not tested: %+v", r.Untested)
 	assert.Truef(t, len(r.Insecure)+len(r.Mixed) == 0 && r.External == 1 && r.Unread == 0, "%+v", r)
 }
 
@@ -150,9 +148,8 @@ func TestAnchors_OfAPageAreBounded(t *testing.T) {
 			fmt.Fprintf(&b, "<p id=%x>", n)
 		}
 		r, _ := checked(t, pages{"/": "<a href=many#last><a href=#10000>", "/many": b.String()})
-		if missing := int64(len(r.Broken)); missing != 2-unread || r.Unread != unread {
-			t.Errorf("%d ids: %d fragments missing, %d documents unread; want %d, %d", ids, missing, r.Unread, 2-unread, unread)
-		}
+		missing := int64(len(r.Broken))
+		assert.Truef(t, missing == 2-unread && r.Unread == unread, "%d ids: %d fragments missing, %d documents unread; want %d, %d", ids, missing, r.Unread, 2-unread, unread)
 	}
 }
 

@@ -11,9 +11,7 @@ import (
 
 func TestIgnoresAreReadWithTheirReasons(t *testing.T) {
 	all, err := ParseIgnores("ignore.txt", "\uFEFF# comment\r\n\r\n/old/  moves next month\r\n^http://x\\.test/\tnot ours\n")
-	if err != nil || len(all) != 2 || all[0].Pattern != "/old/" || all[0].Why != "moves next month" || all[0].Line != 3 || all[1].Why != "not ours" {
-		t.Errorf("%+v, %v", all, err)
-	}
+	assert.Truef(t, err == nil && len(all) == 2 && all[0].Pattern == "/old/" && all[0].Why == "moves next month" && all[0].Line == 3 && all[1].Why == "not ours", "%+v, %v", all, err)
 	_, err = ParseIgnores("ignore.txt", "ok fine\nalone\n( bad\n"+strings.Repeat("(\tx\n", 100))
 	if err == nil || !strings.Contains(err.Error(), "ignore.txt:2: no reason") || !strings.Contains(err.Error(), "ignore.txt:3: error parsing regexp") || strings.Count(err.Error(), "\n") != maxComplaints-1 {
 		t.Errorf("%v", err)

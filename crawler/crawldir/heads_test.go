@@ -32,9 +32,7 @@ func TestHeads_KeepTheNewestOfEachLedger(t *testing.T) {
 	}
 	for origin, size := range map[string]int64{"curtsy-1/a": 9, "curtsy-1/b": 7} {
 		got, err := h.Of(origin)
-		if err != nil || got.Size != size || got.Origin != origin || got.Dir != "/crawls/"+origin || len(got.Signatures) != 1 {
-			t.Fatalf("%s: %+v %v", origin, got, err)
-		}
+		require.Truef(t, err == nil && got.Size == size && got.Origin == origin && got.Dir == "/crawls/"+origin && len(got.Signatures) == 1, "%s: %+v %v", origin, got, err)
 		at, file, err := h.At(got.Dir)
 		assert.Truef(t, err == nil && at == origin && file != "", "%s: %+v %v", got.Dir, at, err)
 		fi, err := os.Stat(got.File)

@@ -58,9 +58,8 @@ func killedRun(t *testing.T, dir string, s *Settings, o Options) {
 	o.Settings = s
 	o.Attend = func(ctx context.Context, start Start) (crawler.Summary, error) {
 		var err error
-		if before, err = os.ReadFile(in(dir, FrontierName)); err != nil {
-			t.Fatal(err)
-		}
+		before, err = os.ReadFile(in(dir, FrontierName))
+		require.NoError(t, err)
 		return start.Crawl.Run(ctx)
 	}
 	_, err := Run(t.Context(), dir, o)
@@ -94,9 +93,7 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 		r, err := Run(t.Context(), dir, Options{})
 		require.NoError(t, err)
 		assert.Equalf(t, crawler.EndedWaiting, r.EndedBy, "%s: ended by %s, %v", name, r.EndedBy, err)
-		if more := web.Referee().Requests()[asked:]; len(more) > 0 {
-			t.Errorf("%s: asked for %s before the rest was over", name, more[0].Target)
-		}
+		assert.Emptyf(t, web.Referee().Requests()[asked:], "%s: requests during the backoff", name)
 	}
 }
 
@@ -118,12 +115,8 @@ func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
 	require.Equal(t, "/busy", web.Referee().Requests()[asked-1].Target, "the last request of the killed run")
 	require.NoError(t, one(Update(t.Context(), dir, &s, &s)))
 	r, err := Run(t.Context(), dir, Options{})
-	if err != nil || r.EndedBy != crawler.EndedWaiting || r.Status.Exchanges != 0 {
-		t.Errorf("ended by %s after %d exchanges, %v", r.EndedBy, r.Status.Exchanges, err)
-	}
-	if more := web.Referee().Requests()[asked:]; len(more) > 0 {
-		t.Errorf("the update asked for %s before the rest was over", more[0].Target)
-	}
+	assert.Truef(t, err == nil && r.EndedBy == crawler.EndedWaiting && r.Status.Exchanges == 0, "ended by %s after %d exchanges, %v", r.EndedBy, r.Status.Exchanges, err)
+	assert.Empty(t, web.Referee().Requests()[asked:], "requests during the backoff")
 }
 
 func TestRule15_PagesBeforeAKillCount(t *testing.T) {
@@ -208,9 +201,8 @@ func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
 		uncommit(t, dir, size)
 		for range 2 {
 			require.NoError(t, goOn(dir), name)
-			if b, err = os.ReadFile(segment); err != nil {
-				t.Fatal(err)
-			}
+			b, err = os.ReadFile(segment)
+			require.NoError(t, err)
 			for _, file := range []string{"warc/curtsy-00000.warc.gz", "index/curtsy-00000.cdxj"} {
 				n := bytes.Count(b, []byte(`"name":"`+file+`"`))
 				assert.Truef(t, n == 1, "%s: %d marks of %s", name, n, file)

@@ -36,9 +36,7 @@ func steered(t *testing.T, set func(*Settings), meet func(web *crawltest.Web, o 
 	if len(s.Hosts) == 0 {
 		given = given[:1]
 	}
-	if err = errors.Join(err, bad, Create(t.Context(), dir, &s, Given(given))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, bad, Create(t.Context(), dir, &s, Given(given))))
 	met := o
 	met.Attend = func(ctx context.Context, start Start) (sum crawler.Summary, err error) {
 		var run errgroup.Group
@@ -82,13 +80,11 @@ func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 		none := func(*Settings) {}
 		dir, _, _, _ := steered(t, none, func(web *crawltest.Web, o control.Crawl) {
 			var err error
-			if tried, err = o.Change(t.Context(), control.Change{Setting: control.SetExclude, Value: `/p\d*[13579]\.html`, Try: true}); err != nil {
-				t.Error(err)
-			}
+			tried, err = o.Change(t.Context(), control.Change{Setting: control.SetExclude, Value: `/p\d*[13579]\.html`, Try: true})
+			assert.NoError(t, err)
 			ctx := control.Noted(t.Context(), "odd pages are a calendar")
-			if done, err = o.Change(ctx, control.Change{Setting: control.SetExclude, Value: `/p\d*[13579]\.html`}); err != nil {
-				t.Error(err)
-			}
+			done, err = o.Change(ctx, control.Change{Setting: control.SetExclude, Value: `/p\d*[13579]\.html`})
+			assert.NoError(t, err)
 			asked = len(web.Referee().Requests())
 			u, err := canon.Parse("http://bakery.test/p59.html")
 			require.NoError(t, err)
@@ -101,9 +97,7 @@ func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 				assert.Truef(t, r.Target == "/robots.txt" || (r.Target[n-6]-'0')%2 != 1, "%s was asked for", r.Target)
 			}
 		})
-		if tried.URLs == 0 || tried.URLs != done.URLs || !tried.Known || tried.Pending <= tried.URLs || len(tried.Examples) != int(tried.URLs) {
-			t.Errorf("%+v, and %+v", tried, done)
-		}
+		assert.Truef(t, tried.URLs != 0 && tried.URLs == done.URLs && tried.Known && tried.Pending > tried.URLs && len(tried.Examples) == int(tried.URLs), "%+v, and %+v", tried, done)
 		want := []string{fmt.Sprintf(`exclude: added /p\d*[13579]\.html (%d) odd pages are a calendar`, done.URLs)}
 		assert.Equal(t, want, acts(t, dir))
 		n := refusals(t, dir)["scope:exclude"]
@@ -182,9 +176,7 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 						assert.NoError(t, one(o.Change(t.Context(), change)))
 					}
 				})
-				if sum.EndedBy != c.ended || sum.Status.Pages < c.pages || sum.Status.Pages > c.pages+3 {
-					t.Errorf("ended by %s with %d pages", sum.EndedBy, sum.Status.Pages)
-				}
+				assert.Truef(t, sum.EndedBy == c.ended && sum.Status.Pages >= c.pages && sum.Status.Pages <= c.pages+3, "ended by %s with %d pages", sum.EndedBy, sum.Status.Pages)
 				audited(t, dir)
 			})
 		})
@@ -211,9 +203,8 @@ func TestRule15_AnOperatorNarrowsTheWindow(t *testing.T) {
 				assert.Truef(t, (err == nil) == c.good && (err == nil || control.BadOrder(err)), "%s: %v", c.window, err)
 			}
 		})
-		if s, err := ReadSettings(dir); err != nil || !slices.Equal(s.Window, []string{"Sat-Sun 00:00-06:00"}) || sum.EndedBy != crawler.EndedDrained {
-			t.Errorf("%q, %v; ended by %s", s.Window, err, sum.EndedBy)
-		}
+		s, err := ReadSettings(dir)
+		assert.Truef(t, err == nil && slices.Equal(s.Window, []string{"Sat-Sun 00:00-06:00"}) && sum.EndedBy == crawler.EndedDrained, "%q, %v; ended by %s", s.Window, err, sum.EndedBy)
 		audited(t, dir)
 	})
 }

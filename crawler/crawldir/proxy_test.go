@@ -130,9 +130,7 @@ func TestRule27_EveryRequestGoesThroughTheProxy(t *testing.T) {
 			assert.Truef(t, strings.HasPrefix(r, "http://bakery.test/") || strings.HasPrefix(r, "http://mill.test/"), "the proxy was asked for %s", r)
 		}
 		for i, h := range p.heads {
-			if h != "Basic am86czNjcjN0" {
-				t.Errorf("%s: %q", p.requests[i], h)
-			}
+			assert.Equal(t, "Basic am86czNjcjN0", h, p.requests[i])
 		}
 		fetched := 0
 		for _, l := range lines {
@@ -184,9 +182,7 @@ func TestRule27_AProxyThatIsGoneEndsTheRun(t *testing.T) {
 		for _, after := range []int{0, 6} {
 			p := recordingProxy{down: func(n int) bool { return n >= after }}
 			dir, _, err := crawlThrough(t, &p)
-			if err == nil || !strings.Contains(err.Error(), "the proxy http://proxy.library.org:3128") || strings.Contains(err.Error(), "s3cr3t") {
-				t.Fatalf("%v", err)
-			}
+			require.Truef(t, err != nil && strings.Contains(err.Error(), "the proxy http://proxy.library.org:3128") && !strings.Contains(err.Error(), "s3cr3t"), "%v", err)
 			of, _, _ := stored(t, dir)
 			for path, e := range of {
 				assert.Truef(t, e.Outcome != frontier.Failed && e.Attempts <= 0, "%s: %v after %d attempts", path, e.Outcome, e.Attempts)

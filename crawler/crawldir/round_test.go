@@ -65,17 +65,13 @@ func TestRound_AsksForWhatIsDueAlone(t *testing.T) {
 	g, err := BeginRound(t.Context(), dir, nil, roundOf(due))
 	require.Truef(t, err == nil && g.Number == 2 && g.Round, "%v %v", g, err)
 	after, nowSeeds, stays := stored(t, dir)
-	if nowSeeds != seeds || stays != g || len(after) != len(before) {
-		t.Errorf("%d seeds of %d, %d URLs of %d, generation %+v", nowSeeds, seeds, len(after), len(before), stays)
-	}
+	assert.Truef(t, nowSeeds == seeds && stays == g && len(after) == len(before), "%d seeds of %d, %d URLs of %d, generation %+v", nowSeeds, seeds, len(after), len(before), stays)
 	for path, e := range after {
 		want := before[path]
 		if path == due {
 			want.Outcome, want.Reason = 0, ""
 		}
-		if e.Outcome != want.Outcome || e.Reason != want.Reason || e.Print != want.Print || e.Depth != want.Depth || e.Attempts != 0 {
-			t.Errorf("%s: %+v, want %+v", path, e, want)
-		}
+		assert.Truef(t, e.Outcome == want.Outcome && e.Reason == want.Reason && e.Print == want.Print && e.Depth == want.Depth && e.Attempts == 0, "%s: %+v, want %+v", path, e, want)
 	}
 	asked := 0
 	r, err := Run(t.Context(), dir, Options{Line: func(l storage.Line) {
@@ -83,9 +79,7 @@ func TestRound_AsksForWhatIsDueAlone(t *testing.T) {
 			asked++
 		}
 	}})
-	if err != nil || asked != 1 || r.Changes == nil || !r.Changes.Round || r.Changes.Counts["unchanged"] != 1 {
-		t.Errorf("%d URLs were asked for, %+v, %v", asked, r.Changes, err)
-	}
+	assert.Truef(t, err == nil && asked == 1 && r.Changes != nil && r.Changes.Round && r.Changes.Counts["unchanged"] == 1, "%d URLs were asked for, %+v, %v", asked, r.Changes, err)
 	left, err := filepath.Glob(in(dir, "frontier*"))
 	assert.Truef(t, err == nil && len(left) == 1, "%v %v", left, err)
 }
@@ -96,9 +90,7 @@ func TestRound_CannotBeginBeforeTheEnd(t *testing.T) {
 	assert.Error(t, one(BeginRound(t.Context(), dir, nil, roundOf("/"))), "a round began before the end of the one before")
 	ran(t, dir, Options{})
 	first, err := BeginRound(t.Context(), dir, nil, roundOf("/"))
-	if err != nil || first.Before != 0 || first.Number != 3 {
-		t.Errorf("%+v %v: an update after rounds must be compared with all since the last update", first, err)
-	}
+	assert.Truef(t, err == nil && first.Before == 0 && first.Number == 3, "%+v %v: an update after rounds must be compared with all since the last update", first, err)
 }
 
 func TestRound_ThatCannotBeginLeavesNothing(t *testing.T) {

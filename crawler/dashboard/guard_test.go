@@ -60,9 +60,7 @@ func TestTheTokenOpensThePageAndLeavesTheAddress(t *testing.T) {
 	resp := asked(t, s, "GET", "/crawl/0/hosts?q=a&token="+testToken, "")
 	c := resp.Cookies[0]
 	assert.Equal(t, "/crawl/0/hosts?q=a", resp.Header.Get("Location"))
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || strings.Contains(c.Value, testToken) || c.Name != "curtsy_8800" {
-		t.Errorf("%+v", c)
-	}
+	assert.Truef(t, c.HttpOnly && c.SameSite == http.SameSiteStrictMode && c.Path == "/" && !strings.Contains(c.Value, testToken) && c.Name == "curtsy_8800", "%+v", c)
 	for _, target := range []string{"//evil.test/?token=", "/\\evil.test?token="} {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
 		r.Host, r.URL = "127.0.0.1", &url.URL{Path: strings.TrimSuffix(target, "?token="), RawQuery: "token=" + testToken}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -102,9 +101,7 @@ func TestWhatIsADuplicate(t *testing.T) {
 			{"http://a.test/", long}, {"http://b.test/", long}, {"http://a.test/", words(500, 100)},
 		}, nil},
 	} {
-		if got := told(find(t, 0, c.pages...)); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
-		}
+		assert.Equal(t, c.want, told(find(t, 0, c.pages...)), c.name)
 	}
 }
 
@@ -164,7 +161,7 @@ func TestClustersDependOnThePagesAlone(t *testing.T) {
 	for _, memory := range []int{5000, 1 << 20} {
 		r.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
 		got := told(find(t, memory, pages...))
-		require.Truef(t, reflect.DeepEqual(got, want), "with %d bytes: %d pages, want %d, or others", memory, len(got), len(want))
+		require.Equalf(t, want, got, "with %d bytes", memory)
 	}
 }
 

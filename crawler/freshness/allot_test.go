@@ -89,9 +89,7 @@ func TestAllot_SaysWhy(t *testing.T) {
 		{Page{Rate: 1, Quick: 24}, 2, 12 * time.Hour, ByBudget},
 	} {
 		iv := p.Allot([]Page{c.page}, c.budget)[0]
-		if iv.By != c.by || math.Abs(float64(iv.Every-c.every)) > float64(c.every)/200 {
-			t.Errorf("%+v of %g: %+v, want %v by %s", c.page, c.budget, iv, c.every, c.by)
-		}
+		assert.Truef(t, iv.By == c.by && math.Abs(float64(iv.Every-c.every)) <= float64(c.every)/200, "%+v of %g: %+v, want %v by %s", c.page, c.budget, iv, c.every, c.by)
 	}
 }
 

@@ -223,9 +223,7 @@ func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
 			}
 		}
 		for _, row := range w.web.Referee().Judge(crawltest.Rules{Seeds: seeds, Pace: crawler.Floor}).Rows {
-			if row.Rule != crawltest.Scope && row.Rule != crawltest.Coverage && row.Verdict == crawltest.Broken {
-				t.Errorf("the referee on %s: %v", row.Rule, row.Findings)
-			}
+			assert.Truef(t, row.Rule == crawltest.Scope || row.Rule == crawltest.Coverage || row.Verdict != crawltest.Broken, "the referee on %s: %v", row.Rule, row.Findings)
 		}
 		by := map[string]string{}
 		for _, f := range p.Forbidden {
@@ -237,9 +235,7 @@ func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
 			"http://c.test/":        "robots.txt: unreachable 0 ",
 		}
 		for u, why := range want {
-			if by[u] != why {
-				t.Errorf("%s is forbidden by %q, want %q", u, by[u], why)
-			}
+			assert.Equal(t, why, by[u], u)
 		}
 		assert.Equalf(t, len(want), len(by), "forbidden: %q", by)
 		hosts := map[string]plan.Host{}
