@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit/evidence"
@@ -197,12 +198,9 @@ func TestEachArchiveIsJudged(t *testing.T) {
 			if r.Clean && got != "" {
 				got = "(" + got + ")" // notes alone
 			}
-			if got != c.codes {
-				t.Errorf("found %q, want %q%s", got, c.codes, shown(r))
-			}
-			if _, want := values(t, c.options[0])["unprovable"]; want != (r.Totals.Unprovable > 0) {
-				t.Errorf("%d are unprovable%s", r.Totals.Unprovable, shown(r))
-			}
+			assert.Equal(t, c.codes, got, shown(r))
+			_, want := values(t, c.options[0])["unprovable"]
+			assert.Equalf(t, want, r.Totals.Unprovable > 0, "%d are unprovable%s", r.Totals.Unprovable, shown(r))
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"curtsy/storage"
 	"curtsy/storage/audit/finding"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
@@ -27,11 +29,11 @@ func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 				before.add(answered([]string{"/robots.txt", "/1", "/2"}[i], at, first, ""))
 				at += 30 * s
 			}
-			then, by := ours(t), storage.ByFloor
+			then, by := before.after(), storage.ByFloor
 			if c.pace > s {
 				by = storage.ByResponseTime
 			}
-			then.n, at = before.n, at-back
+			at -= back
 			then.add(answered("/robots.txt", at, s/10, ""))
 			then.add(fetch{url: site + "/y", at: at + s/10 + 10*time.Millisecond + c.pace, meta: fmt.Sprintf("gapMs: %d\r\n", c.pace/time.Millisecond) + saysPace(c.pace, by)})
 			r := then.audit(Options{Files: []string{before.file()}})
@@ -51,15 +53,12 @@ func TestAStepOfTheClockLeavesTheCrawlDelayBeforeIt(t *testing.T) {
 		for i := range 3 { // so that no kill takes it back
 			before.add(fetch{url: site + "/" + fmt.Sprint(i), at: time.Hour + time.Duration(i+1)*6*s, meta: five})
 		}
-		then := ours(t)
-		then.n = before.n
+		then := before.after()
 		then.add(fetch{url: site + "/robots.txt", meta: five})
 		for i := range pages {
 			then.add(fetch{url: site + "/x", at: time.Duration(i+1) * 6 * s, meta: five})
 		}
-		if r := then.audit(Options{Files: []string{before.file()}}); codes(r) != want {
-			t.Errorf("%d pages: found %q, want %q%s", pages, codes(r), want, shown(r))
-		}
+		expect(t, want, then.audit(Options{Files: []string{before.file()}}), pages)
 	}
 }
 
@@ -68,15 +67,12 @@ func TestForgottenRulesBindNoPauseUntilTheyAreHadAgain(t *testing.T) {
 	for page, want := range map[time.Duration]string{250 * s: "", 220 * s: "gap"} {
 		before := ours(t)
 		before.robots(delay)
-		then := ours(t)
-		then.n = before.n
+		then := before.after()
 		then.add(fetch{url: site + "/robots.txt", at: 100 * s, status: 500})
 		then.add(fetch{url: site + "/robots.txt", at: 140 * s, status: 500})
 		then.add(fetch{url: site + "/robots.txt", at: 180 * s, body: delay})
 		then.add(fetch{url: site + "/y", at: page})
-		if r := then.audit(Options{Files: []string{before.file()}}); codes(r) != want {
-			t.Errorf("a page at %v: found %q, want %q%s", page, codes(r), want, shown(r))
-		}
+		expect(t, want, then.audit(Options{Files: []string{before.file()}}), page)
 	}
 }
 
@@ -89,10 +85,7 @@ type lives struct {
 
 func (l *lives) next(at time.Duration) *archive {
 	l.end()
-	l.now = &archive{t: l.t, n: l.n, form: "2006-01-02T15:04:05.000000Z"}
-	block := "software: curtsy/1.0\r\nhttp-header-user-agent: " + lantern + "\r\nproduct-token: Lantern\r\npace-floor-ms: 1000\r\nip-delay-ms: 500\r\nrobots: rfc9309\r\n" +
-		"run-began: " + day0.Add(at).Format("2006-01-02T15:04:05.000000Z") + "\r\n"
-	l.now.info = l.now.record("warcinfo", "", day0.Add(at), "WARC-Filename: test-00000.warc.gz\r\nContent-Type: application/warc-fields", block)
+	l.now = oursFrom(l.t, l.n, day0.Add(at), "run-began: "+day0.Add(at).Format("2006-01-02T15:04:05.000000Z"))
 	return l.now
 }
 
@@ -114,6 +107,9 @@ func by(record, text string) string {
 
 func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 	const h, old, fresh = time.Hour, "User-agent: *\nDisallow: /old\n", "User-agent: *\nDisallow: /new\nCrawl-delay: 9\n"
+	robots := func(body string) func(a *archive, first string) {
+		return func(a *archive, _ string) { a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: body}) }
+	}
 	for name, c := range map[string]struct {
 		between func(a *archive, first string) // what the host was asked while the clock was behind
 		at      time.Duration                  // of the page behind it
@@ -121,21 +117,13 @@ func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 		latest  bool // that page goes by the robots.txt that was had last
 		want    string
 	}{
-		"the host was not asked meanwhile":       {at: h},
-		"and its robots.txt is old by all dates": {at: 25 * h, want: "robots-expired"},
-		"nor is it older than it was":            {at: -h / 2, want: "robots-expired"},
-		"a kill took what it was asked meanwhile": {between: func(a *archive, _ string) {
-			a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: old})
-		}, at: h},
-		"and robots.txt was another meanwhile": {between: func(a *archive, _ string) {
-			a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: fresh})
-		}, at: h, path: "/new"},
-		"what the old one forbids": {between: func(a *archive, _ string) {
-			a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: fresh})
-		}, at: h, path: "/old", want: "disallowed verdict"},
-		"the one of meanwhile is old": {between: func(a *archive, _ string) {
-			a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: old})
-		}, at: h, latest: true, want: "robots-expired"},
+		"the host was not asked meanwhile":        {at: h},
+		"and its robots.txt is old by all dates":  {at: 25 * h, want: "robots-expired"},
+		"nor is it older than it was":             {at: -h / 2, want: "robots-expired"},
+		"a kill took what it was asked meanwhile": {between: robots(old), at: h},
+		"and robots.txt was another meanwhile":    {between: robots(fresh), at: h, path: "/new"},
+		"what the old one forbids":                {between: robots(fresh), at: h, path: "/old", want: "disallowed verdict"},
+		"the one of meanwhile is old":             {between: robots(old), at: h, latest: true, want: "robots-expired"},
 		"more than a kill takes was asked meanwhile": {between: func(a *archive, _ string) {
 			id := a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: old})
 			for i := range 2 {
@@ -169,9 +157,7 @@ func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 		}
 		three.add(fetch{url: site + c.path, at: c.at, meta: by(last, old)})
 		r := l.audit()
-		if got := strings.TrimSpace(strings.ReplaceAll(codes(r), string(finding.ClockStep), "")); got != c.want {
-			t.Errorf("%s: found %q, want %q%s", name, got, c.want, shown(r))
-		}
+		assert.Equalf(t, c.want, strings.TrimSpace(strings.ReplaceAll(codes(r), string(finding.ClockStep), "")), "%s%s", name, shown(r))
 	}
 }
 
@@ -208,8 +194,6 @@ func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
 			three.add(fetch{url: own + "/x", at: c.at + 200*time.Millisecond*time.Duration(i+1)})
 		}
 		r := l.audit()
-		if got := strings.TrimSpace(strings.ReplaceAll(codes(r), string(finding.ClockStep), "")); got != c.want {
-			t.Errorf("%s: found %q, want %q%s", name, got, c.want, shown(r))
-		}
+		assert.Equalf(t, c.want, strings.TrimSpace(strings.ReplaceAll(codes(r), string(finding.ClockStep), "")), "%s%s", name, shown(r))
 	}
 }

@@ -89,9 +89,8 @@ func check(t *testing.T, r *Result, limit int) {
 	if unproved != r.Totals.Unprovable || pages != r.Totals.Exchanges {
 		t.Fatalf("hosts have %d unprovable and %d exchanges, totals say %+v", unproved, pages, r.Totals)
 	}
-	if _, err := json.Marshal(r); err != nil {
-		t.Fatal(err)
-	}
+	_, err := json.Marshal(r)
+	require.NoError(t, err)
 }
 
 type world struct {
@@ -247,9 +246,7 @@ func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
 			at := int64(len(good))
 			plant(w, a, s)
 			r := a.audit(Options{})
-			if codes(r) != string(code) {
-				t.Fatalf("seed %d: planted %s, found %q%s", seed, code, codes(r), shown(r))
-			}
+			require.Equalf(t, string(code), codes(r), "seed %d%s", seed, shown(r))
 			if f := r.Findings[0]; f.Offset < at || f.Authority == "" || f.Record == "" || f.Required == "" || f.Observed == "" {
 				t.Fatalf("seed %d: %s does not say where: %+v", seed, code, f)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,9 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
+	"curtsy/storage/audit/finding"
 	"curtsy/storage/scratch"
 )
 
@@ -49,12 +53,17 @@ type archive struct {
 const lantern = "Lantern/1 (+https://lantern.test/bot)"
 
 func ours(t testing.TB, fields ...string) *archive {
-	a := &archive{t: t, form: "2006-01-02T15:04:05.000000Z"}
+	return oursFrom(t, 0, day0, fields...)
+}
+
+// oursFrom is ours of a run that began at a time; n records were written before it.
+func oursFrom(t testing.TB, n int, at time.Time, fields ...string) *archive {
+	a := &archive{t: t, n: n, form: "2006-01-02T15:04:05.000000Z"}
 	block := "software: curtsy/1.0\r\nhttp-header-user-agent: " + lantern + "\r\nproduct-token: Lantern\r\npace-floor-ms: 1000\r\nip-delay-ms: 500\r\nrobots: rfc9309\r\n"
 	for _, f := range fields {
 		block += f + "\r\n"
 	}
-	a.info = a.record("warcinfo", "", day0, "WARC-Filename: test-00000.warc.gz\r\nContent-Type: application/warc-fields", block)
+	a.info = a.record("warcinfo", "", at, "WARC-Filename: test-00000.warc.gz\r\nContent-Type: application/warc-fields", block)
 	return a
 }
 
@@ -68,14 +77,13 @@ func foreign(t testing.TB) *archive {
 func (a *archive) record(kind, uri string, at time.Time, extra, block string) string {
 	a.n++
 	id := fmt.Sprintf("urn:test:%d", a.n)
-	sum := sha256.Sum256([]byte(block))
 	var b strings.Builder
 	fmt.Fprintf(&b, "WARC/1.1\r\nWARC-Type: %s\r\nWARC-Record-ID: <%s>\r\nWARC-Date: %s\r\n", kind, id, at.UTC().Format(a.form))
 	if uri != "" {
 		fmt.Fprintf(&b, "WARC-Target-URI: %s\r\n", uri)
 	}
 	if !strings.Contains(extra, "WARC-Block-Digest") {
-		fmt.Fprintf(&b, "WARC-Block-Digest: sha256:%s\r\n", hex.EncodeToString(sum[:]))
+		fmt.Fprintf(&b, "WARC-Block-Digest: sha256:%s\r\n", sha(block))
 	}
 	if a.info != "" {
 		fmt.Fprintf(&b, "WARC-Warcinfo-ID: <%s>\r\n", a.info)
@@ -167,8 +175,7 @@ func (a *archive) add(f fetch) string {
 		if f.noReq {
 			names = to(told)
 		}
-		sum := sha256.Sum256([]byte(f.body))
-		extra := ip + "Content-Type: application/http; msgtype=response\r\nWARC-Payload-Digest: sha256:" + hex.EncodeToString(sum[:]) + names
+		extra := ip + "Content-Type: application/http; msgtype=response\r\nWARC-Payload-Digest: sha256:" + sha(f.body) + names
 		if f.extra != "" {
 			extra += "\r\n" + f.extra
 		}
@@ -199,6 +206,19 @@ func (a *archive) audit(o Options) *Result {
 	return r
 }
 
+// expect compares the codes of what was found with those that are wanted.
+func expect(t testing.TB, want string, r *Result, of ...any) {
+	t.Helper()
+	assert.Equalf(t, want, codes(r), "%v%s", of, shown(r))
+}
+
+// after is a file of ours that was written behind a.
+func (a *archive) after() *archive {
+	next := ours(a.t)
+	next.n = a.n
+	return next
+}
+
 func codes(r *Result) string {
 	var s []string
 	for _, c := range r.Counts {
@@ -217,6 +237,16 @@ func shown(r *Result) string {
 	}
 	return b.String()
 }
+
+// idle is a witness that says nothing.
+type idle struct{}
+
+func (idle) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
+func (idle) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
+	return nil
+}
+func (idle) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
+func (idle) Close(context.Context, *Result, finding.Report) error       { return nil }
 
 func sha(s string) string {
 	sum := sha256.Sum256([]byte(s))

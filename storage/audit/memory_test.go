@@ -3,8 +3,6 @@ package audit
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"curtsy/storage"
 	"curtsy/storage/audit/evidence"
 	"curtsy/storage/audit/finding"
 )
 
 type scales struct {
+	idle
 	n, most uint64
 }
 
@@ -36,20 +34,12 @@ func (s *scales) Exchange(context.Context, *evidence.Exchange, finding.Report) e
 	return nil
 }
 
-func (s *scales) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
-	return nil
-}
-func (s *scales) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
-func (s *scales) Close(context.Context, *Result, finding.Report) error       { return nil }
-
 func weighed(t *testing.T, size int64) (most, exchanges uint64) {
 	t.Helper()
 	s := &scales{}
 	r, err := Run(t.Context(), Options{Files: []string{bulk(t, size)}, TempDir: t.TempDir(), Witnesses: []Witness{s}})
 	require.NoError(t, err)
-	if !r.Clean {
-		t.Fatalf("the archive is not clean%s", shown(r))
-	}
+	require.True(t, r.Clean, shown(r))
 	return s.most, s.n
 }
 
@@ -97,15 +87,12 @@ func bulk(t testing.TB, size int64) string {
 		words[i] = strconv.FormatUint(r.Uint64()>>20, 36)
 	}
 	pages := make([]string, 64)
-	sums := make([]string, 64)
 	for i := range pages {
 		var b bytes.Buffer
 		for b.Len() < 20<<10 {
 			fmt.Fprintf(&b, "<p><a href=\"/%s\">%s</a> ", words[r.IntN(2000)], words[r.IntN(2000)])
 		}
 		pages[i] = b.String()
-		sum := sha256.Sum256(b.Bytes())
-		sums[i] = hex.EncodeToString(sum[:])
 	}
 	a := ours(t, "ip-delay-ms: 0")
 	written := int64(0)
@@ -114,10 +101,9 @@ func bulk(t testing.TB, size int64) string {
 	for n := 0; written < size; n++ {
 		host := fmt.Sprintf("https://host%d.test", n%hosts)
 		at := time.Duration(n/hosts) * 2 * time.Second
-		switch {
-		case n/hosts%30000 == 0:
+		if n/hosts%30000 == 0 {
 			a.add(fetch{url: host + "/robots.txt", at: at, body: rules})
-		default:
+		} else {
 			a.add(fetch{url: host + "/" + words[n%2000] + "/" + strconv.Itoa(n), at: at, body: pages[n%64], meta: "decision: allow\r\nrobotsSha256: " + sha(rules) + "\r\n"})
 		}
 		m, err := f.Write(a.b.Bytes())

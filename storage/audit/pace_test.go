@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -72,9 +72,7 @@ func TestWhoAskedIsRecomputed(t *testing.T) {
 				want = ""
 			}
 			kept(a, by)
-			if r := a.audit(Options{}); codes(r) != want {
-				t.Errorf("%s in place of %s: found %q, want %q%s", by, right, codes(r), want, shown(r))
-			}
+			expect(t, want, a.audit(Options{}), by, right)
 		}
 	}
 }
@@ -99,13 +97,10 @@ func TestANewFileMayNotKnowOfTheLastAnswers(t *testing.T) {
 			before.add(f)
 			at += first + 12*s
 		}
-		then := ours(t)
-		then.n = before.n
+		then := before.after()
 		then.add(fetch{url: site + "/z", at: at - 9*s})
 		r := then.audit(Options{Files: []string{before.file()}})
-		if codes(r) != c.want {
-			t.Errorf("%s: found %q, want %q%s", name, codes(r), c.want, shown(r))
-		}
+		expect(t, c.want, r, name)
 	}
 }
 
@@ -114,14 +109,11 @@ func TestAPaceOfAnyAnswersThatAKillMayHaveLeftIsRight(t *testing.T) {
 		before := ours(t)
 		before.add(answered("/robots.txt", 0, s/10, ""))
 		before.add(answered("/1", 12*s, 2*s, ""))
-		then := ours(t)
-		then.n = before.n
+		then := before.after()
 		then.add(answered("/y", 40*s, s/10, ""))
 		then.add(fetch{url: site + "/z", at: 60 * s, meta: "gapMs: 19890\r\n" + saysPace(pace, storage.ByResponseTime)})
 		r := then.audit(Options{Files: []string{before.file()}})
-		if codes(r) != want {
-			t.Errorf("%v: found %q, want %q%s", pace, codes(r), want, shown(r))
-		}
+		expect(t, want, r, pace)
 	}
 }
 
@@ -162,9 +154,7 @@ func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
 		}
 	}
 	ours := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots}
-	if !slices.Equal(words, ours) {
-		t.Errorf("%q, want %q", words, ours)
-	}
+	assert.Equal(t, ours, words)
 }
 
 // speeds are crawls of others at a known speed, with dates of whole seconds and no ends, as wget writes them.
@@ -205,9 +195,7 @@ func TestPausesAreHeldToTheirSum(t *testing.T) {
 			for _, i := range order {
 				a.add(fetch{url: fmt.Sprintf("%s/%d", site, i), at: time.Duration(i) * c.step, meta: "none"})
 			}
-			if r := a.audit(Options{Floor: c.floor}); codes(r) != c.codes {
-				t.Errorf("found %q, want %q%s", codes(r), c.codes, shown(r))
-			}
+			expect(t, c.codes, a.audit(Options{Floor: c.floor}))
 		})
 	}
 }
@@ -223,9 +211,7 @@ func TestTheHalvesOfAnExchangeAreOne(t *testing.T) {
 			a.record("response", fmt.Sprintf("%s/%d", site, i), at, head, "HTTP/1.1 200 OK\r\n\r\n")
 		}
 	}
-	if r := a.audit(Options{Floor: s}); codes(r) != "" {
-		t.Errorf("found %q%s", codes(r), shown(r))
-	}
+	expect(t, "", a.audit(Options{Floor: s}))
 }
 
 func zipped(text string) string {
@@ -266,9 +252,8 @@ func TestAPoliteCrawlOfOthersKeepsOurRules(t *testing.T) {
 		for range 10 + w.r.IntN(60) {
 			w.step(a)
 		}
-		if r := a.audit(Options{Strict: true}); !r.Clean {
-			t.Errorf("seed %d, dates like %s: %q%s", seed, a.form, codes(r), shown(r))
-		}
+		r := a.audit(Options{Strict: true})
+		assert.Truef(t, r.Clean, "seed %d, dates like %s: %q%s", seed, a.form, codes(r), shown(r))
 	}
 }
 
@@ -278,7 +263,5 @@ func TestOurRulesNeedNoWarcinfo(t *testing.T) {
 	for i := range 50 {
 		a.add(fetch{url: fmt.Sprintf("%s/%d", site, i), at: time.Duration(i) * s / 5, meta: "none"})
 	}
-	if r := a.audit(Options{Strict: true}); codes(r) != "gap" {
-		t.Errorf("found %q%s", codes(r), shown(r))
-	}
+	expect(t, "gap", a.audit(Options{Strict: true}))
 }

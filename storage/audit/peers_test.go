@@ -54,9 +54,8 @@ func TestPeers_ArchivesOfWgetAreJudgedByWhatItDid(t *testing.T) {
 			}
 			cmd := exec.CommandContext(t.Context(), wget, append(args, c.flags...)...)
 			cmd.Env = []string{"http_proxy=" + web.URL, "no_proxy=127.0.0.1"}
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-			}
+			out, err := cmd.CombinedOutput()
+			require.NoErrorf(t, err, "%v\n%s", cmd.Args, out)
 			r, err := Run(t.Context(), Options{Files: []string{path + ".warc.gz"}, TempDir: t.TempDir()})
 			require.NoError(t, err)
 			if codes(r) != c.codes || r.Totals.Robots != 1 || r.Totals.Pages < int64(c.pages) {

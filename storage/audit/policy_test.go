@@ -42,9 +42,8 @@ func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 		x.Answer.Date.Value, x.Answer.Expires.Value = c.date, c.expires
 		j := judge{m: promised}
 		assert.Equal(t, c.want, j.life(x, day0), c)
-		if j.m = (evidence.Measure{}); j.life(x, day0) != day {
-			t.Errorf("%+v: RFC 9309 does not ask it of others", c)
-		}
+		j.m = evidence.Measure{}
+		assert.Equalf(t, day, j.life(x, day0), "%+v: RFC 9309 does not ask it of others", c)
 	}
 }
 
@@ -53,9 +52,8 @@ func TestAFailureBehindAStepOfTheClockEndsTheText(t *testing.T) {
 	for at, want := range map[time.Duration]policyKind{time.Hour + time.Minute: unreachable, 2*time.Hour + time.Minute: ruled} {
 		host := policyHost{policy: policy{kind: ruled, since: day0.Add(2 * time.Hour), expires: day0.Add(26 * time.Hour)}}
 		host.SetBack(day0.Add(time.Hour))
-		if j.fail(&host, day0.Add(at), ""); host.policy.kind != want {
-			t.Errorf("503 after %v: %s, want %s", at, host.Kind(), want)
-		}
+		j.fail(&host, day0.Add(at), "")
+		assert.Equalf(t, want, host.policy.kind, "503 after %v", at)
 	}
 }
 
@@ -75,14 +73,10 @@ func TestARedirectMayBeFollowedAgainInAnotherFileOfOurs(t *testing.T) {
 		a.add(fetch{url: site + "/rules", at: 2 * s, body: text})
 		var o Options
 		if c.another {
-			before := a
-			o.Files, a = []string{before.file()}, ours(t)
-			a.n = before.n
+			o.Files, a = []string{a.file()}, a.after()
 		}
 		a.add(fetch{url: site + "/rules", at: 60 * s, body: text, meta: c.meta})
-		if r := a.audit(o); codes(r) != c.codes {
-			t.Errorf("another file %t, %q: %q, want %q%s", c.another, c.meta, codes(r), c.codes, shown(r))
-		}
+		expect(t, c.codes, a.audit(o), c.another, c.meta)
 	}
 }
 
@@ -115,12 +109,10 @@ func TestAKillForgetsOnlyWhatWasJustLearned(t *testing.T) {
 		if host.forgot != (heard <= evidence.AtKill) || host.policy.used != (heard > evidence.AtKill+1) {
 			t.Errorf("after %d exchanges: forgotten %v, used %v", heard, host.forgot, host.policy.used)
 		}
-		if host.Heard(true); host.forgot != (heard <= evidence.AtKill) {
-			t.Errorf("after %d exchanges: a robots.txt alone does not use what was forgotten", heard)
-		}
-		if host.Heard(false); host.forgot {
-			t.Errorf("after %d exchanges: a page was asked for since", heard)
-		}
+		host.Heard(true)
+		assert.Equalf(t, heard <= evidence.AtKill, host.forgot, "after %d exchanges: a robots.txt alone does not use what was forgotten", heard)
+		host.Heard(false)
+		assert.Falsef(t, host.forgot, "after %d exchanges: a page was asked for since", heard)
 	}
 }
 
@@ -166,9 +158,8 @@ func TestARedirectOfRobotsToAForbiddenPageIsNamed(t *testing.T) {
 				}
 			}
 			a.add(fetch{url: site + one.path + "0", at: 60 * s, meta: "none"})
-			if r := a.audit(Options{}); r.Clean != (one.want == "") {
-				t.Errorf("%s, %d hosts, and once more: %q%s", name, accomplices, codes(r), shown(r))
-			}
+			r := a.audit(Options{})
+			assert.Equalf(t, one.want == "", r.Clean, "%s, %d hosts, and once more: %q%s", name, accomplices, codes(r), shown(r))
 		}
 	}
 }

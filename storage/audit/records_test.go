@@ -147,9 +147,7 @@ func TestBodiesAreDecoded(t *testing.T) {
 		if name == "of something else" {
 			want = "disallowed digest"
 		}
-		if r := a.audit(Options{}); codes(r) != want {
-			t.Errorf("%s: %q%s", name, codes(r), shown(r))
-		}
+		expect(t, want, a.audit(Options{}), name)
 	}
 }
 
@@ -183,12 +181,10 @@ func TestTornFile(t *testing.T) {
 func TestNothingToAudit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.warc.gz")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	if _, err := Run(t.Context(), Options{Files: []string{path}}); err != ErrNothing {
-		t.Errorf("an empty file: %v", err)
-	}
-	if _, err := Run(t.Context(), Options{Files: []string{path + ".not"}}); err == nil {
-		t.Error("a file that is not there is no error")
-	}
+	_, err := Run(t.Context(), Options{Files: []string{path}})
+	assert.ErrorIs(t, err, ErrNothing)
+	_, err = Run(t.Context(), Options{Files: []string{path + ".not"}})
+	assert.Error(t, err, "a file that is not there is no error")
 }
 
 func TestJSONNamesAreDocumented(t *testing.T) {
@@ -272,9 +268,7 @@ func TestDamagedRecord_ExplainsNoOtherExchange(t *testing.T) {
 			t.Errorf("the record at %d is blamed for what another exchange lacks%s", damaged, shown(r))
 		}
 	}
-	if !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.URL == site+"/c" }) {
-		t.Errorf("nothing says what /c lacks%s", shown(r))
-	}
+	assert.Truef(t, slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.URL == site+"/c" }), "nothing says what /c lacks%s", shown(r))
 }
 
 func (a *archive) sameAs(path string, at time.Duration, fields ...string) {
@@ -335,9 +329,7 @@ func TestRobots_ARevisitHasTheRulesOfItsOriginal(t *testing.T) {
 		id := a.add(fetch{url: site + "/robots.txt", body: rules})
 		a.sameAs("/robots.txt", 25*time.Hour, "WARC-Refers-To: <"+id+">", "WARC-Payload-Digest: sha256:"+sha(payload))
 		a.add(fetch{url: site + "/private/x", at: 26 * time.Hour})
-		if r := a.audit(Options{}); codes(r) != want {
-			t.Errorf("payload %q: %q, want %q%s", payload, codes(r), want, shown(r))
-		}
+		expect(t, want, a.audit(Options{}), payload)
 	}
 }
 
@@ -465,20 +457,15 @@ func TestALongHeadIsRead(t *testing.T) {
 				t.Errorf("%s: %q%s", name, codes(r), shown(r))
 			}
 			a.add(fetch{url: site + "/private/x", at: 20 * 60 * s})
-			if r := a.audit(Options{}); codes(r) != "robots-expired disallowed" {
-				t.Errorf("%s: %q%s", name, codes(r), shown(r))
-			}
+			expect(t, "robots-expired disallowed", a.audit(Options{}), name)
 		}
 	}
 }
 
 type since struct {
-	Witness
+	idle
 	b strings.Builder
 }
-
-func (s *since) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
-func (s *since) Close(context.Context, *Result, finding.Report) error       { return nil }
 
 func (s *since) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Report) error {
 	if !e.Since.IsZero() {

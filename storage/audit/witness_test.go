@@ -69,17 +69,14 @@ GET https://bakery.test/a 404 robots=false ended=false untold 0s
 refused https://bakery.test/b refuse in a record: true
 GET https://bakery.test/c 0 robots=false ended=true  100ms
 `
-	if got := d.b.String(); got != want {
-		t.Errorf("the witness saw\n%swant\n%s", got, want)
-	}
+	assert.Equal(t, want, d.b.String())
 	if codes(r) != "record log-missing crash-in-flight" || r.Totals.Violations != 2 || // an exchange has no metadata
 		r.Totals.Notes != 1 || r.Level != ConfirmedByLog || r.Hosts[0].Violations != 2 {
 		t.Errorf("%q, %+v", codes(r), r.Totals)
 	}
 	d.fail = errors.New("the witness left")
-	if _, err := Run(t.Context(), Options{Files: []string{a.file()}, TempDir: t.TempDir(), Witnesses: []Witness{d}}); !errors.Is(err, d.fail) {
-		t.Errorf("a witness failed, and the audit: %v", err)
-	}
+	_, err := Run(t.Context(), Options{Files: []string{a.file()}, TempDir: t.TempDir(), Witnesses: []Witness{d}})
+	assert.ErrorIs(t, err, d.fail)
 }
 
 func TestCancelledAuditIsNoResult(t *testing.T) {
@@ -94,6 +91,7 @@ func TestCancelledAuditIsNoResult(t *testing.T) {
 
 // takedowns has the targets before which something was redacted, and how much.
 type takedowns struct {
+	idle
 	before map[string]int
 	all    int
 }
@@ -101,13 +99,6 @@ type takedowns struct {
 func (t takedowns) Taken(e *evidence.Exchange) pacing.Taken {
 	return pacing.Taken{Before: t.before[e.Target], InAll: t.all}
 }
-
-func (takedowns) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }
-func (takedowns) Refused(context.Context, *storage.Line, finding.Place, finding.Report) error {
-	return nil
-}
-func (takedowns) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
-func (takedowns) Close(context.Context, *Result, finding.Report) error       { return nil }
 
 type step struct {
 	pause, first time.Duration
@@ -122,7 +113,9 @@ func TestWhatWasTakenDownMayHaveSetThePace(t *testing.T) {
 	floor := func(pause, first time.Duration, head string) step {
 		return step{pause, first, head, s, storage.ByFloor}
 	}
-	before := func(target string, n, all int) takedowns { return takedowns{map[string]int{target: n}, all} }
+	before := func(target string, n, all int) takedowns {
+		return takedowns{before: map[string]int{target: n}, all: all}
+	}
 	for name, c := range map[string]struct {
 		rules      string
 		steps      []step // robots.txt, /1, /2, …
@@ -138,7 +131,7 @@ func TestWhatWasTakenDownMayHaveSetThePace(t *testing.T) {
 		"three of the last five": {steps: []step{{first: late}, {10 * s, late, "", 10 * s, storage.ByResponseTime}, {10 * s, late, "", 10 * s, storage.ByResponseTime}, floor(s, fast, "")},
 			gone: before("/2", 3, 3), unprovable: 1},
 		"in three places, and one in all": {steps: []step{{first: late}, {10 * s, late, "", 10 * s, storage.ByResponseTime}, {10 * s, late, "", 10 * s, storage.ByResponseTime}, floor(s, fast, "")},
-			gone: takedowns{map[string]int{"/1": 3, "/2": 3, "/3": 3}, 1}, want: "gap gap-told"},
+			gone: takedowns{before: map[string]int{"/1": 3, "/2": 3, "/3": 3}, all: 1}, want: "gap gap-told"},
 		"answers that were slow":           {steps: []step{first, {10 * s, fast, "", 10 * s, storage.ByResponseTime}}, gone: before("/1", 2, 2)},
 		"answers that were slow, and none": {steps: []step{first, {10 * s, fast, "", 10 * s, storage.ByResponseTime}}, want: "gap-told"},
 		"a shorter RateLimit":              {steps: []step{{first: fast, head: fiveSeconds}, floor(2*s, fast, "")}, gone: before("/1", 1, 1), unprovable: 1},
@@ -243,9 +236,8 @@ func TestFleet_Together(t *testing.T) {
 				tt.marks(&f)
 			}
 			for i, a := range order {
-				if r := a.audit(Options{}); !r.Clean {
-					t.Errorf("%s: member %d by itself: %s", tt.name, i, shown(r))
-				}
+				r := a.audit(Options{})
+				assert.Truef(t, r.Clean, "%s: member %d by itself: %s", tt.name, i, shown(r))
 				f.Member, f.Last = map[*archive]string{tt.first: "w1", tt.second: "w2"}[a], i == 1
 				all += " " + codes(a.audit(Options{Witnesses: []Witness{&f}}))
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -206,9 +207,7 @@ func TestScanNamesFaults(t *testing.T) {
 			for _, p := range problems {
 				got = append(got, fmt.Sprintf("%s %d:%d", p.Fault, p.Segment, p.Row))
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%q, want %q\n%v", got, c.want, problems)
-			}
+			assert.Equal(t, c.want, got, problems)
 		})
 	}
 }

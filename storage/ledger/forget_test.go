@@ -44,9 +44,7 @@ func TestForgottenLinesBecomeStubs(t *testing.T) {
 	var gone []int64
 	for p, err := range Places(dir) {
 		require.NoError(t, err)
-		if was[p.Index].Line.URL != p.Line.URL {
-			t.Fatalf("entry %d is of %s, and said to be of %s", p.Index, was[p.Index].Line.URL, p.Line.URL)
-		}
+		require.Equalf(t, was[p.Index].Line.URL, p.Line.URL, "entry %d", p.Index)
 		if p.Index%3 == 0 {
 			gone = append(gone, p.Index)
 		}

@@ -127,9 +127,8 @@ func TestBombs(t *testing.T) {
 			require.NoError(t, err)
 			z, err := zstd.NewWriter(f, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(c.window), zstd.WithEncoderLevel(zstd.SpeedFastest))
 			require.NoError(t, err)
-			if _, err := io.Copy(z, &endless{c.pattern, c.size}); err != nil {
-				t.Fatal(err)
-			}
+			_, err = io.Copy(z, &endless{c.pattern, c.size})
+			require.NoError(t, err)
 			require.NoError(t, z.Close())
 			require.NoError(t, f.Close())
 			var before, after runtime.MemStats

@@ -74,8 +74,6 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		marks := bytes.Count(append([]byte("\n"), text[:bytes.LastIndexByte(text, '\n')+1]...), append([]byte("\n"), markStart...))
-		if n != bytes.Count(text, []byte("\n"))-marks {
-			t.Fatalf("%d results of %d lines, %d of them marks", n, bytes.Count(text, []byte("\n")), marks)
-		}
+		require.Equalf(t, bytes.Count(text, []byte("\n"))-marks, n, "results, beside %d marks", marks)
 	})
 }

@@ -55,9 +55,8 @@ func unpacked(t testing.TB, dir string) {
 		}
 		z, err := zstd.NewReader(nil)
 		require.NoError(t, err)
-		if b, err = z.DecodeAll(b, nil); err != nil {
-			t.Fatal(err)
-		}
+		b, err = z.DecodeAll(b, nil)
+		require.NoError(t, err)
 		z.Close()
 		require.NoError(t, os.WriteFile(path(dir, n), b, 0o644))
 		require.NoError(t, os.Remove(path(dir, n)+packedSuffix))

@@ -89,9 +89,7 @@ func ls(t testing.TB, dir string) (names []string) {
 
 func equal(t testing.TB, what string, got, want []string) {
 	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Fatalf("%s:\n got %q\nwant %q", what, got, want)
-	}
+	require.Equal(t, want, got, what)
 }
 
 func TestGoesOn(t *testing.T) {
@@ -287,9 +285,7 @@ func TestAFaultOfTheDiskStays(t *testing.T) {
 			assert.ErrorContains(t, first, "000000.jsonl")
 			d.syncErr, d.left = nil, 1<<20
 			for _, err := range []error{w.Sync(t.Context()), w.Append(t.Context(), numbered(3)), w.Close()} {
-				if err != first {
-					t.Errorf("then %v", err)
-				}
+				assert.Equal(t, first, err)
 			}
 			closing(t, open(t, Options{Dir: dir}))
 			assert.Contains(t, urls(t, dir), "http://a.test/1")
@@ -384,9 +380,7 @@ func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
 			got = append(got, "line")
 		}
 	}
-	if want := []string{"begin", "run" + bound, "hosts", string(NoStop), "run killed", "hosts", "line", "stop", "hosts"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	assert.Equal(t, []string{"begin", "run" + bound, "hosts", string(NoStop), "run killed", "hosts", "line", "stop", "hosts"}, got)
 	if _, err := Open(Options{Dir: dir, Warcinfo: "0B"}); err == nil {
 		t.Error("what is no digest was taken")
 	}
@@ -401,9 +395,7 @@ func TestAppendSyncsBeforeTooManyExchangesAreLoose(t *testing.T) {
 		l := numbered(i)
 		l.Record = "urn:uuid:of-an-exchange"
 		write(t, w, l)
-		if want := (i + 1) / MaxUnsynced; d.syncs != want {
-			t.Fatalf("%d syncs after %d exchanges, want %d", d.syncs, i+1, want)
-		}
+		require.Equalf(t, (i+1)/MaxUnsynced, d.syncs, "syncs after %d exchanges", i+1)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger/checkpoint"
@@ -54,7 +55,5 @@ func TestARedactionIsNamedBehindItsLine(t *testing.T) {
 	h, _ := row.hash()
 	lines[2] = Row{row.Index, fmt.Appendf(nil, `{"redacted":"%x"}`, h[:])}.append(nil)
 	m[linesName] = bytes.Join(lines, nil)
-	if r := verified(t, m.packed(t), Options{}); r.Counts[Unredacted] != 1 {
-		t.Errorf("%+v", r.Findings)
-	}
+	assert.EqualValues(t, 1, verified(t, m.packed(t), Options{}).Counts[Unredacted])
 }

@@ -83,9 +83,7 @@ func TestABundleNamesNobodyElse(t *testing.T) {
 	for _, name := range []string{`name-(\d{4})`, `path-(\d{4})`} {
 		found := regexp.MustCompile(name).FindAllStringSubmatch(all.String(), -1)
 		for _, f := range found {
-			if f[1] != "0500" {
-				t.Errorf("%s is in it", f[0])
-			}
+			assert.Equal(t, "0500", f[1], f[0])
 		}
 		assert.GreaterOrEqualf(t, len(found), 90, "%s: found %d times: is it looked for in the right place?", name, len(found))
 	}

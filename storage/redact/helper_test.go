@@ -119,8 +119,21 @@ func crawled(t testing.TB, pages []page, refused []string) string {
 	return dir
 }
 
+func crawledShop(t testing.TB) string {
+	t.Helper()
+	pages, refused := shop()
+	return crawled(t, pages, refused)
+}
+
 func subject(prefix string) Subject {
 	return Subject{Text: prefix, Covers: func(url string) bool { return strings.HasPrefix(url, prefix) }}
+}
+
+// site is all of a prefix, and of a host if whole is set.
+func site(prefix string, whole bool) Subject {
+	s := subject(prefix)
+	s.Host = whole
+	return s
 }
 
 func files(t testing.TB, dir string) map[string][]byte {
@@ -210,6 +223,11 @@ func entries(t testing.TB, dir string) (all []ledger.Entry) {
 	return all
 }
 
+func entriesWhere(t testing.TB, dir string, is func(e ledger.Entry) bool) []ledger.Entry {
+	t.Helper()
+	return slices.DeleteFunc(entries(t, dir), func(e ledger.Entry) bool { return !is(e) })
+}
+
 func sound(t *testing.T, dir string) {
 	t.Helper()
 	names, err := segments(dir)
@@ -230,9 +248,7 @@ func sound(t *testing.T, dir string) {
 		assert.Equalf(t, want.String(), string(got), "the index of %s is not of it", name)
 	}
 	c.Finish(func(file int, f warc.Finding) {
-		if !f.Note() {
-			t.Errorf("%s: %s", names[file], f)
-		}
+		assert.Truef(t, f.Note(), "%s: %s", names[file], f)
 	})
 	marks, err := Marks(t.Context(), dir)
 	require.NoError(t, err)

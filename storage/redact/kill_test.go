@@ -45,7 +45,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "crawl")
 			require.NoError(t, os.CopyFS(dir, os.DirFS(template)))
 			d, steps := dying(dir, left)
-			err := forgetOn(t, d, Request{Dir: dir, Subject: host("http://a.test/"), All: all})
+			err := forgetOn(t, d, Request{Dir: dir, Subject: site("http://a.test/", true), All: all})
 			if err == nil {
 				if afters < 5 || befores < 5 {
 					t.Fatalf("%s: %d before, %d after: %q", what, befores, afters, *steps)
@@ -110,8 +110,7 @@ func isTile(name string) bool {
 }
 
 func TestAMarkIsWrittenOnce(t *testing.T) {
-	pages, refused := shop()
-	dir := crawled(t, pages, refused)
+	dir := crawledShop(t)
 	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/"), All: true})
 	require.NoError(t, err)
 	w, err := hands(t, dir).Ledger()
@@ -119,13 +118,7 @@ func TestAMarkIsWrittenOnce(t *testing.T) {
 	err = w.Redact(t.Context(), ledger.Redaction{Extent: j.Extent, Subject: j.Digest, Records: j.Records, Entries: j.Entries, Files: j.Files})
 	require.NoError(t, err)
 	require.NoError(t, j.Finish(t.Context(), dir, hands(t, dir)))
-	marks := 0
-	for _, e := range entries(t, dir) {
-		if e.Mark != nil && e.Mark.Kind == ledger.KindRedaction {
-			marks++
-		}
-	}
-	assert.Equal(t, 1, marks, "marks")
+	assert.Len(t, entriesWhere(t, dir, func(e ledger.Entry) bool { return e.Mark != nil && e.Mark.Kind == ledger.KindRedaction }), 1)
 	sound(t, dir)
 	if err := w.Close(); err == nil {
 		t.Log("the first writer closed after the second: it is for the test alone")
@@ -166,12 +159,11 @@ func TestAJournalLeadsNowhereElse(t *testing.T) {
 }
 
 func TestWhatIsPreparedMustBeThere(t *testing.T) {
-	pages, refused := shop()
 	for _, damage := range []func(path string) error{
 		os.Remove,
 		func(path string) error { return os.WriteFile(path, []byte("other"), 0o666) },
 	} {
-		dir := crawled(t, pages, refused)
+		dir := crawledShop(t)
 		j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/")})
 		require.NoError(t, err)
 		require.NoError(t, damage(filepath.Join(dir, PreparedName, filepath.FromSlash(j.Files[0].Name))))
@@ -214,10 +206,4 @@ func FuzzJournal(f *testing.F) {
 			}
 		}
 	})
-}
-
-func host(prefix string) Subject {
-	s := subject(prefix)
-	s.Host = true
-	return s
 }

@@ -65,9 +65,7 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 		covered := m.TargetURI() != "" && r.Subject.Covers(m.TargetURI())
 		switch {
 		case covered && r.All:
-			if there {
-				t.Errorf("the %s record of %s is there", m.Type, m.TargetURI())
-			}
+			assert.Falsef(t, there, "the %s record of %s is there", m.Type, m.TargetURI())
 		case covered && m.Type == "response":
 			head, _ := warc.HTTPHead(bytes.NewReader(m.block))
 			if !there || !bytes.Equal(is.block, head) || is.Fields.Get("WARC-Truncated") != "unspecified" || is.Fields.Get("WARC-Payload-Digest") != "" {
@@ -111,9 +109,7 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 			}
 		}
 	}
-	if found := holding(t, dir, j.Salt); len(found) > 0 {
-		t.Errorf("the salt is in %v", found)
-	}
+	assert.Empty(t, holding(t, dir, j.Salt), "holds the salt")
 }
 
 func coversLine(s Subject, line string) bool {
@@ -124,13 +120,11 @@ func coversLine(s Subject, line string) bool {
 }
 
 func TestURLPartAndHost(t *testing.T) {
-	pages, refused := shop()
 	for _, prefix := range []string{"http://a.test/x/0", "http://a.test/y/", "http://a.test/", "http://b.test/"} {
 		for _, all := range []bool{false, true} {
 			t.Run(prefix+" "+extents[all], func(t *testing.T) {
-				dir := crawled(t, pages, refused)
-				s := subject(prefix)
-				s.Host = strings.Count(prefix, "/") == 3
+				dir, whole := crawledShop(t), strings.Count(prefix, "/") == 3
+				s := site(prefix, whole)
 				if inner := s.Covers; !all {
 					s.Covers = func(url string) bool { return inner(url) && !strings.HasSuffix(url, "/robots.txt") }
 				}
@@ -143,38 +137,27 @@ func TestURLPartAndHost(t *testing.T) {
 					}
 				}
 				want := 3
-				if all && strings.Count(prefix, "/") == 3 {
+				if all && whole {
 					want = 2
 				}
-				assert.Equalf(t, want, names, "%d hosts have names, want %d", names, want)
+				assert.Equal(t, want, names)
 			})
 		}
 	}
 }
 
 func TestRobotsGoesWithAllOfItsHostOnly(t *testing.T) {
-	pages, refused := shop()
 	for _, c := range []struct {
 		host, all bool
 		kept      int64
 	}{
 		{false, false, 1}, {true, false, 1}, {false, true, 1}, {true, true, 0},
 	} {
-		dir := crawled(t, pages, refused)
-		s := subject("http://a.test/")
-		s.Host = c.host
-		j := forget(t, Request{Dir: dir, Subject: s, All: c.all})
+		dir := crawledShop(t)
+		j := forget(t, Request{Dir: dir, Subject: site("http://a.test/", c.host), All: c.all})
 		assert.Equalf(t, c.kept, j.Found.Robots, "%+v: %+v", c, j.Found)
-		if found := holding(t, dir, "# a.test"); (len(found) > 0) != (c.kept > 0) {
-			t.Errorf("%+v: robots.txt is in %v", c, found)
-		}
-		lines := 0
-		for _, e := range entries(t, dir) {
-			if e.Line.URL == "http://a.test/robots.txt" {
-				lines++
-			}
-		}
-		assert.Equalf(t, int(c.kept), lines, "%+v: %d lines are of robots.txt", c, lines)
+		assert.Equalf(t, c.kept > 0, len(holding(t, dir, "# a.test")) > 0, "%+v: robots.txt is there", c)
+		assert.Len(t, entriesWhere(t, dir, func(e ledger.Entry) bool { return e.Line.URL == "http://a.test/robots.txt" }), int(c.kept), c)
 		sound(t, dir)
 	}
 }
@@ -183,11 +166,8 @@ func TestTheRobotsOfAnotherHostStays(t *testing.T) {
 	pages, refused := shop()
 	pages = append(pages, page{"http://a.test/rules", "User-agent: *\n# of b.test", storage.DecisionRobots, "http://b.test/robots.txt"})
 	dir := crawled(t, pages, refused)
-	s := subject("http://a.test/")
-	s.Host = true
-	if j := forget(t, Request{Dir: dir, Subject: s, All: true}); j.Found.Robots != 1 {
-		t.Errorf("%+v", j.Found)
-	}
+	j := forget(t, Request{Dir: dir, Subject: site("http://a.test/", true), All: true})
+	assert.EqualValues(t, 1, j.Found.Robots)
 	if len(holding(t, dir, "# of b.test")) == 0 || len(holding(t, dir, "# a.test")) > 0 {
 		t.Error("the wrong one went")
 	}
@@ -208,23 +188,14 @@ func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
 			page{"http://b.test/rules", "User-agent: *\n# of sub", storage.DecisionRobots, "http://sub.a.test/robots.txt"},
 			page{"http://b.test/found", "# a page", "", "http://a.test/robots.txt"})
 		dir := crawled(t, pages, refused)
-		s := subject("http://a.test/")
-		s.Host = c.host
-		before, lines := len(members(t, dir)), len(entries(t, dir))
-		j := forget(t, Request{Dir: dir, Subject: s, All: c.all})
+		before := len(members(t, dir))
+		j := forget(t, Request{Dir: dir, Subject: site("http://a.test/", c.host), All: c.all})
 		sound(t, dir)
-		if found := holding(t, dir, "# of a.test"); (len(found) == 0) != c.gone {
-			t.Errorf("%+v: the rules that it redirected to are in %v", c, found)
-		}
+		assert.Equalf(t, c.gone, len(holding(t, dir, "# of a.test")) == 0, "%+v: the rules that it redirected to are gone", c)
 		for _, text := range []string{"# of both", "# of sub", "# a page"} {
 			assert.NotEmptyf(t, holding(t, dir, text), "%+v: %s is gone", c, text)
 		}
-		stubs := 0
-		for _, e := range entries(t, dir)[:lines] {
-			if e.Forgotten {
-				stubs++
-			}
-		}
+		stubs := len(entriesWhere(t, dir, func(e ledger.Entry) bool { return e.Forgotten }))
 		if gone := before - len(members(t, dir)); int64(gone) != j.Found.Records || stubs != len(j.Entries) || c.all && stubs != len(j.Records)+2 {
 			t.Errorf("%+v: %d records went and %d lines; %+v, %d records and %d entries are told", c, gone, stubs, j.Found, len(j.Records), len(j.Entries))
 		}
@@ -237,9 +208,7 @@ func TestARefusedRedirectGoesFromBothOrNone(t *testing.T) {
 			pages, refused := shop()
 			refused = append(refused, "http://a.test/robots.txt", "http://a.test/rules")
 			dir := crawled(t, pages, refused)
-			s := subject(host)
-			s.Host = whole
-			j := forget(t, Request{Dir: dir, Subject: s, All: true})
+			j := forget(t, Request{Dir: dir, Subject: site(host, whole), All: true})
 			sound(t, dir)
 			inLedger, inArchive := map[string]bool{}, map[string]bool{}
 			for _, e := range entries(t, dir) {
@@ -264,8 +233,7 @@ func TestARefusedRedirectGoesFromBothOrNone(t *testing.T) {
 }
 
 func TestRepeatsAreCounted(t *testing.T) {
-	pages, refused := shop()
-	dir := crawled(t, pages, refused)
+	dir := crawledShop(t)
 	f, err := Find(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/0")})
 	if err != nil || f.Repeats != 1 || f.Elsewhere != 0 || f.Bodies != 1 {
 		t.Errorf("%+v, %v", f, err)
@@ -277,9 +245,8 @@ func TestRepeatsAreCounted(t *testing.T) {
 }
 
 func TestTwiceIsOnce(t *testing.T) {
-	pages, refused := shop()
 	for _, all := range []bool{false, true} {
-		dir := crawled(t, pages, refused)
+		dir := crawledShop(t)
 		r := Request{Dir: dir, Subject: subject("http://a.test/x/"), All: all}
 		forget(t, r)
 		was := files(t, dir)
@@ -287,13 +254,11 @@ func TestTwiceIsOnce(t *testing.T) {
 		if all {
 			want = ErrNothing
 		}
-		if _, err := Prepare(t.Context(), r); !errors.Is(err, want) {
-			t.Errorf("all %v: %v, want %v", all, err, want)
-		}
+		_, err := Prepare(t.Context(), r)
+		assert.ErrorIsf(t, err, want, "all %v", all)
 		r.Subject = subject("http://never.test/")
-		if _, err := Prepare(t.Context(), r); !errors.Is(err, ErrNothing) {
-			t.Errorf("all %v: %v", all, err)
-		}
+		_, err = Prepare(t.Context(), r)
+		assert.ErrorIsf(t, err, ErrNothing, "all %v", all)
 		assert.True(t, maps.EqualFunc(files(t, dir), was, bytes.Equal), "it changed something")
 		// And everything can follow on bodies.
 		if !all {
@@ -305,8 +270,7 @@ func TestTwiceIsOnce(t *testing.T) {
 }
 
 func TestADamagedArchiveIsRefused(t *testing.T) {
-	pages, refused := shop()
-	dir := crawled(t, pages, refused)
+	dir := crawledShop(t)
 	path := filepath.Join(dir, archiveDir, "curtsy-00001.warc.gz")
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -321,8 +285,7 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 }
 
 func TestCopiesGo(t *testing.T) {
-	pages, refused := shop()
-	dir := crawled(t, pages, refused)
+	dir := crawledShop(t)
 	gone := []string{"warc/curtsy-00000.warc.gz.cut", "warc/curtsy.123.spool", "spool/x", "report.html", "report.json", "report-a.test.html", "audit.json", "changes.json"}
 	stay := []string{"crawl.toml", "warc/notes.txt", "reports.txt"}
 	for _, name := range append(slices.Clone(gone), stay...) {
@@ -332,13 +295,9 @@ func TestCopiesGo(t *testing.T) {
 	forget(t, Request{Dir: dir, Subject: subject("http://a.test/")})
 	now := files(t, dir)
 	for _, name := range gone {
-		if _, there := now[name]; there {
-			t.Errorf("%s is there", name)
-		}
+		assert.NotContains(t, now, name)
 	}
 	for _, name := range stay {
-		if _, there := now[name]; !there {
-			t.Errorf("%s is gone", name)
-		}
+		assert.Contains(t, now, name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -57,9 +58,8 @@ func TestAClientLearnsWhatTheWitnessHas(t *testing.T) {
 			t.Fatalf("%d: %v %v, asked for %v", size, sigs, err, asked)
 		}
 		n.Add(sigs[0])
-		if _, ok := n.Cosigned(w.Key()); !ok {
-			t.Errorf("%d: not cosigned", size)
-		}
+		_, ok := n.Cosigned(w.Key())
+		assert.Truef(t, ok, "%d: not cosigned", size)
 	}
 	_, err = c.Cosign(t.Context(), note(t, h.checkpoint(8), op), nil)
 	if !errors.Is(err, ErrAhead) || !strings.Contains(err.Error(), "20 entries, and this has 8") {
@@ -67,9 +67,8 @@ func TestAClientLearnsWhatTheWitnessHas(t *testing.T) {
 	}
 	broken := errors.New("no tiles")
 	longer := newHistory(t, h.origin, 21, 21, 0)
-	if _, err = c.Cosign(t.Context(), note(t, longer.checkpoint(21), op), func(int64) (tlog.TreeProof, error) { return nil, broken }); !errors.Is(err, broken) {
-		t.Errorf("no proof: %v", err)
-	}
+	_, err = c.Cosign(t.Context(), note(t, longer.checkpoint(21), op), func(int64) (tlog.TreeProof, error) { return nil, broken })
+	assert.ErrorIs(t, err, broken)
 	_, err = c.Cosign(t.Context(), note(t, longer.checkpoint(21), signer(t, 2)), func(int64) (tlog.TreeProof, error) { return nil, nil })
 	if s := (*StatusError)(nil); !errors.As(err, &s) || s.Status != http.StatusForbidden || !strings.Contains(err.Error(), "trusts none") {
 		t.Errorf("a stranger: %v", err)
@@ -118,15 +117,13 @@ func TestAClientBearsAnyAnswer(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
-			if _, err := c.Latest(t.Context(), n.Origin); err == nil {
-				t.Error("it has a checkpoint")
-			}
+			_, err = c.Latest(t.Context(), n.Origin)
+			assert.Error(t, err, "it has a checkpoint")
 		})
 	}
 	for _, bad := range []string{"", "witness.example", "ftp://witness.example", "http://", "http://a/?q", "http://a/#f", "http://a b", "://"} {
-		if _, err := NewClient(nil, bad); err == nil {
-			t.Errorf("%q is a URL of a witness", bad)
-		}
+		_, err := NewClient(nil, bad)
+		assert.Errorf(t, err, "%q is a URL of a witness", bad)
 	}
 }
 

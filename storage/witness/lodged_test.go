@@ -25,6 +25,14 @@ func lodged(t *testing.T, h *history, by *checkpoint.Signer, sizes ...int) (dir 
 	return dir
 }
 
+// nine is a history of nine lines of an operator, whose checkpoints of some sizes are lodged.
+func nine(t *testing.T, sizes ...int) (op *checkpoint.Signer, h *history, dir string) {
+	t.Helper()
+	op = signer(t, 1)
+	h = newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
+	return op, h, lodged(t, h, op, sizes...)
+}
+
 func put(t *testing.T, path string, b []byte) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -53,9 +61,8 @@ func cosignature(t *testing.T, by *checkpoint.Signer, n *checkpoint.Note) checkp
 }
 
 func TestACosignatureIsKeptInTheStoredNote(t *testing.T) {
-	op, w := signer(t, 1), witnessSigner(t, "w.test")
-	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
-	dir := lodged(t, h, op, 5, 9)
+	w := witnessSigner(t, "w.test")
+	op, h, dir := nine(t, 5, 9)
 	latest := filepath.Join(dir, ledger.CheckpointName)
 	for _, tt := range []struct {
 		size   int
@@ -88,35 +95,26 @@ func TestACosignatureIsKeptInTheStoredNote(t *testing.T) {
 		"another checkpoint": {n, w.Key(), cosignature(t, w, note(t, h.checkpoint(5), op))},
 		"another history":    {note(t, fork.checkpoint(9), op), w.Key(), cosignature(t, w, note(t, fork.checkpoint(9), op))},
 	} {
-		if _, err := Keep(t.Context(), dir, tt.n, tt.by, tt.sig); err == nil {
-			t.Errorf("%s: kept", name)
-		}
+		_, err := Keep(t.Context(), dir, tt.n, tt.by, tt.sig)
+		assert.Error(t, err, name)
 	}
 	assert.Equal(t, before, read(t, latest).Marshal(), "it was changed")
 }
 
 // It proves more than a later one.
 func TestTheEarlierCosignatureStays(t *testing.T) {
-	op, w := signer(t, 1), witnessSigner(t, "w.test")
-	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
-	dir := lodged(t, h, op, 9)
+	w := witnessSigner(t, "w.test")
+	_, _, dir := nine(t, 9)
 	n := read(t, ledger.CheckpointPath(dir, 9))
-	first := cosignature(t, w, n)
-	first.Octets = bytes.Clone(first.Octets)
 	for range 2 {
-		if _, err := Keep(t.Context(), dir, n, w.Key(), cosignature(t, w, n)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Keep(t.Context(), dir, n, w.Key(), cosignature(t, w, n))
+		require.NoError(t, err)
 	}
-	if stored := read(t, ledger.CheckpointPath(dir, 9)); len(stored.Signatures) != 2 {
-		t.Errorf("stored is\n%s", stored.Marshal())
-	}
+	assert.Len(t, read(t, ledger.CheckpointPath(dir, 9)).Signatures, 2)
 }
 
 func TestCosignaturesOfOneTimeAreAllKept(t *testing.T) {
-	op := signer(t, 1)
-	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
-	dir := lodged(t, h, op, 9)
+	_, _, dir := nine(t, 9)
 	n := read(t, ledger.CheckpointPath(dir, 9))
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -131,16 +129,12 @@ func TestCosignaturesOfOneTimeAreAllKept(t *testing.T) {
 	}
 	all.Wait()
 	for _, path := range []string{ledger.CheckpointPath(dir, 9), filepath.Join(dir, ledger.CheckpointName)} {
-		if stored := read(t, path); len(stored.Signatures) != 9 {
-			t.Errorf("%d signatures in\n%s", len(stored.Signatures), stored.Marshal())
-		}
+		assert.Len(t, read(t, path).Signatures, 9)
 	}
 }
 
 func TestTheLatestStaysTheLatest(t *testing.T) {
-	op := signer(t, 1)
-	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 9, 9, 0)
-	dir := lodged(t, h, op, 5, 9)
+	op, h, dir := nine(t, 5, 9)
 	path := filepath.Join(dir, ledger.CheckpointName)
 	put(t, path, note(t, h.checkpoint(5), op).Marshal()) // as it was when lodge read it
 	n := read(t, path)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -60,8 +61,7 @@ func TestEntriesThatCannotBeReadProveNothing(t *testing.T) {
 		"fork, first":  {bad(h, 9), view(t, fork, 20, true)},
 		"fork, second": {view(t, fork, 9, true), bad(h, 9)},
 	} {
-		if v, err := Relate(pair[0], pair[1]); !errors.Is(err, torn) {
-			t.Errorf("%s: %+v %v", name, v, err)
-		}
+		v, err := Relate(pair[0], pair[1])
+		assert.ErrorIsf(t, err, torn, "%s: %+v", name, v)
 	}
 }

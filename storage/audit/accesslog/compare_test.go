@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -23,8 +24,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 func TestLogAndArchiveTellTheSame(t *testing.T) {
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(s float64) time.Time { return noon.Add(time.Duration(s * float64(time.Second))) }
 	robots, one, two, end := asked("http://a.test/robots.txt", at(0), time.Second, 200), asked("http://a.test/1", at(20), time.Second, 200),
 		asked("http://a.test/2?x", at(40), time.Second, 404), asked("http://a.test/end", at(60), time.Second, 200)
@@ -94,10 +96,7 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 				o.Logs = []Log{{}}
 			}
 			o.Logs = []Log{{o.Logs[0].Host, logFile(t, c.log)}}
-			level := c.level
-			if level == "" {
-				level = audit.SelfConsistent
-			}
+			level := cmp.Or(c.level, audit.SelfConsistent)
 			r, found := witnessed(t, Compare(o), append([]*evidence.Exchange{two, robots, one, end}, c.more...)...)
 			if got := codesOf(found); got != c.want || r.Level != level {
 				t.Errorf("%s: %q, %s; want %q, %s\n%+v\n%+v", name, got, r.Level, c.want, level, found, r.Logs[0])
@@ -144,7 +143,6 @@ func TestAFileThatIsNoLogIsSaid(t *testing.T) {
 
 func TestAsManyAgreeAsCan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for range 500 {
 		var es []*evidence.Exchange
 		var text strings.Builder
@@ -207,9 +205,7 @@ func TestProductsAreNamedWhole(t *testing.T) {
 		"curtsy/1": true, "Curtsy": true, "mybot/2 (x) curtsy/1": true, "Mozilla/5.0 (compatible; curtsy/1)": true,
 		"curtsybot/1": false, "not-curtsy/1": false, "notcurtsy curtsy_x": false, "": false,
 	} {
-		if namesProduct(agent, "curtsy") != want {
-			t.Errorf("%q: %v", agent, !want)
-		}
+		assert.Equal(t, want, namesProduct(agent, "curtsy"), agent)
 	}
 }
 
@@ -240,6 +236,15 @@ func witnessed(t testing.TB, w audit.Witness, es ...*evidence.Exchange) (*audit.
 	return r, found
 }
 
+// logFiles are logs of lines.
+func logFiles(t testing.TB, files ...[]string) (logs []Log) {
+	t.Helper()
+	for _, lines := range files {
+		logs = append(logs, Log{Path: logFile(t, strings.Join(lines, ""))})
+	}
+	return logs
+}
+
 func logFile(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "access.log")
@@ -264,7 +269,6 @@ func codesOf(found []finding.Finding) string {
 // nginx 1.22 wrote these lines: the part of an overlong request line in its buffer, nothing of an invalid one, and in JSON
 // ($request_uri, $host) less than that.
 func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	long := "/" + strings.Repeat("a", 9000)
 	at := func(s int, rest string) string {
 		return "192.0.2.9 - - [" + noon.Add(time.Duration(s)*time.Second).Format(timeForm) + "] " + rest + "\n"
@@ -370,7 +374,6 @@ func TestALogAloneHoldsNoRulesAgainstARequestThatWasCut(t *testing.T) {
 }
 
 func twoHosts() (es []*evidence.Exchange, log []string) {
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, path := range []string{"/robots.txt", "/1", "/2", "/3", "/4", "/5"} {
 		for j, host := range []string{"http://a.test", "http://b.test"} {
 			e := asked(host+path, noon.Add(time.Duration(20*i+2*j)*time.Second), time.Second, 200)
@@ -440,7 +443,6 @@ func TestALogOfOneHostIsNotTakenForAShared(t *testing.T) {
 }
 
 func TestManyHostsShareALog(t *testing.T) {
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o, text := Options{TempDir: t.TempDir()}, ""
 	var es []*evidence.Exchange
 	for i := range 200 {
@@ -479,8 +481,7 @@ func TestAPartOfACrawlIsHeldByEachHost(t *testing.T) {
 		}
 		path := logFile(t, text)
 		o := Options{TempDir: t.TempDir(), Whole: c.whole, Logs: []Log{{"a.test", path}, {"b.test", path}}}
-		if _, found := witnessed(t, Compare(o), part...); codesOf(found) != c.want {
-			t.Errorf("%s: %q, want %q\n%+v", name, codesOf(found), c.want, found)
-		}
+		_, found := witnessed(t, Compare(o), part...)
+		assert.Equalf(t, c.want, codesOf(found), "%s: %+v", name, found)
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 // aDay is a crawl of a host, and its log, with another client in it.
 func aDay() (es []*evidence.Exchange, log []string) {
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i := range 60 {
 		at := noon.Add(time.Duration(i) * 20 * time.Second)
 		e := asked(fmt.Sprintf("http://a.test/%d", i), at, time.Second, 200)
@@ -64,10 +63,7 @@ func TestLinesThatOverlapCountOnce(t *testing.T) {
 		"taken out of the first":       {files: [][]string{slices.Delete(cut(0, 80), 20, 21), cut(50, 120)}, want: "log-missing", agree: 59},
 		"added to both":                {files: [][]string{append(cut(0, 80), log[4]), append([]string{log[78], log[79], log[4]}, log[80:]...)}, want: "log-extra", agree: 60},
 	} {
-		o := Options{TempDir: t.TempDir(), Memory: 1000, Whole: true}
-		for _, f := range c.files {
-			o.Logs = append(o.Logs, Log{Path: logFile(t, strings.Join(f, ""))})
-		}
+		o := Options{TempDir: t.TempDir(), Memory: 1000, Whole: true, Logs: logFiles(t, c.files...)}
 		r, found := witnessed(t, Compare(o), es...)
 		if h := r.Logs[0]; codesOf(found) != c.want || h.Agree != c.agree || h.Uncovered > 0 {
 			t.Errorf("%s: %q, want %q; %+v\n%+v", name, codesOf(found), c.want, h, found)
@@ -78,10 +74,7 @@ func TestLinesThatOverlapCountOnce(t *testing.T) {
 func TestALineThatTwoFilesMayShareAccusesNobody(t *testing.T) {
 	es, log := aDay()
 	es = slices.Insert(es, 30, es[30])
-	o := Options{TempDir: t.TempDir()}
-	for _, f := range [][]string{log[:61], log[60:]} {
-		o.Logs = append(o.Logs, Log{Path: logFile(t, strings.Join(f, ""))})
-	}
+	o := Options{TempDir: t.TempDir(), Logs: logFiles(t, log[:61], log[60:])}
 	if r, found := witnessed(t, Compare(o), es...); len(found) > 0 || r.Logs[0].Agree != 61 {
 		t.Errorf("%+v %+v", found, r.Logs[0])
 	}
@@ -95,11 +88,7 @@ func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
 	}{
 		"overlapping": {files: [][]string{log[:80], log[50:]}}, "asked twice": {files: [][]string{slices.Insert(slices.Clone(log), 60, log[60], log[60], log[60])}, gaps: true},
 	} {
-		o := JudgeOptions{Token: "curtsy", Floor: 10 * time.Second, TempDir: t.TempDir()}
-		for _, f := range c.files {
-			o.Logs = append(o.Logs, Log{Path: logFile(t, strings.Join(f, ""))})
-		}
-		r, err := Judge(t.Context(), o)
+		r, err := Judge(t.Context(), JudgeOptions{Token: "curtsy", Floor: 10 * time.Second, TempDir: t.TempDir(), Logs: logFiles(t, c.files...)})
 		require.NoError(t, err)
 		if found := slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.Gap }); found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps {
 			t.Errorf("%s: %v, want %v; %+v", name, found, c.gaps, r.Totals)

@@ -1,13 +1,12 @@
 package accesslog
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -31,15 +30,8 @@ type told struct {
 }
 
 func (l told) String() string {
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	or := func(s, other string) string {
-		if s == "" {
-			return other
-		}
-		return s
-	}
-	return fmt.Sprintf("%s - - [%s] \"%s %s HTTP/1.1\" %d 5 \"-\" %q\n", or(l.client, "192.0.2.9"), noon.Add(time.Duration(l.at*1e9)).Format(timeForm),
-		or(l.method, "GET"), l.target, l.status, or(l.agent, "Otherbot/2 (+https://o.example)"))
+	return fmt.Sprintf("%s - - [%s] \"%s %s HTTP/1.1\" %d 5 \"-\" %q\n", cmp.Or(l.client, "192.0.2.9"), noon.Add(time.Duration(l.at*1e9)).Format(timeForm),
+		cmp.Or(l.method, "GET"), l.target, l.status, cmp.Or(l.agent, "Otherbot/2 (+https://o.example)"))
 }
 
 func text(lines ...told) string {
@@ -52,9 +44,7 @@ func text(lines ...told) string {
 
 func judged(t *testing.T, log string, change func(*JudgeOptions)) *audit.Result {
 	t.Helper()
-	robots := filepath.Join(t.TempDir(), "robots.txt")
-	require.NoError(t, os.WriteFile(robots, []byte(botRobots), 0o600))
-	o := JudgeOptions{Logs: []Log{{Path: logFile(t, log)}}, Robots: []Robots{{Path: robots}}, Token: "otherbot", TempDir: t.TempDir()}
+	o := JudgeOptions{Logs: []Log{{Path: logFile(t, log)}}, Robots: []Robots{{Path: logFile(t, botRobots)}}, Token: "otherbot", TempDir: t.TempDir()}
 	if change != nil {
 		change(&o)
 	}
@@ -121,15 +111,13 @@ func TestALogAloneIsJudged(t *testing.T) {
 		if r.Level != audit.LogAlone || r.Clean != (c.want == "") || len(r.CannotShow) < 4 || len(r.Measures) < 3 {
 			t.Errorf("%s: %+v", name, r)
 		}
-		if _, err := json.Marshal(r); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := json.Marshal(r)
+		assert.NoError(t, err, name)
 	}
 }
 
 func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
-	robots := filepath.Join(t.TempDir(), "robots.txt")
-	require.NoError(t, os.WriteFile(robots, []byte("User-agent: curtsy\nCrawl-delay: 1\nDisallow: /no\n"), 0o600))
+	robots := logFile(t, "User-agent: curtsy\nCrawl-delay: 1\nDisallow: /no\n")
 	for seed := range trials(100) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 15))
 		_, log := crawlAndLog(rng, time.Duration(rng.IntN(100))*time.Hour, 5+rng.IntN(100), 20)

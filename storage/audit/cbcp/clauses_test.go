@@ -30,15 +30,11 @@ func TestAPoliteCrawlKeepsWhatCanBeShown(t *testing.T) {
 		}
 		t.Errorf("kept %q\nnot provable %q\nbroken %d", r.in(Kept), r.in(NotProvable), r.Broken)
 	}
-	if r.Kept+r.Unknown != len(Clauses()) {
-		t.Errorf("%d kept, %d not provable of %d", r.Kept, r.Unknown, len(Clauses()))
-	}
+	assert.Len(t, Clauses(), r.Kept+r.Unknown)
 }
 
 func TestAnArchiveWithoutExchangesProvesNothing(t *testing.T) {
-	if r := judge(t, nil); r.Unknown != len(Clauses()) {
-		t.Errorf("kept %q, broken %q", r.in(Kept), r.in(Broken))
-	}
+	assert.Len(t, Clauses(), judge(t, nil).Unknown)
 }
 
 func TestWithoutRequestsWhoAskedIsNotProvable(t *testing.T) {
@@ -48,9 +44,7 @@ func TestWithoutRequestsWhoAskedIsNotProvable(t *testing.T) {
 	}
 	r := judge(t, all)
 	for _, id := range strings.Fields("identifiable unique-name description-url visit-log access get caching https") {
-		if c := r.of(t, id); c.State != NotProvable {
-			t.Errorf("%s: %s, %s", id, c.State, c.Evidence)
-		}
+		assert.Equal(t, NotProvable, r.of(t, id).State, id)
 	}
 }
 
@@ -59,9 +53,7 @@ func TestWithoutEndsOneAtATimeIsNotProvable(t *testing.T) {
 	for i := range all {
 		all[i].took = -1
 	}
-	if c := judge(t, all).of(t, "one-at-a-time"); c.State != NotProvable {
-		t.Errorf("%s, %s", c.State, c.Evidence)
-	}
+	assert.Equal(t, NotProvable, judge(t, all).of(t, "one-at-a-time").State)
 }
 
 func more(all ...fetch) []fetch { return append(polite(), all...) }
@@ -153,16 +145,14 @@ func TestWhatIsNotBroken(t *testing.T) {
 		{"caching", "it was stale", more(fetch{at: later, path: "/oven", head: "Cache-Control: max-age=60\r\n"}, fetch{at: 2 * later, path: "/oven"})},
 		{"caching", "it was old when it came", more(fetch{at: later, path: "/oven", head: "Cache-Control: max-age=600\r\nAge: 550\r\n"}, fetch{at: 2 * later, path: "/oven"})},
 	} {
-		if c := judge(t, row.crawl).of(t, row.clause); c.State != Kept {
-			t.Errorf("%s, %s: %s, %s %v", row.clause, row.name, c.State, c.Evidence, c.Examples)
-		}
+		c := judge(t, row.crawl).of(t, row.clause)
+		assert.Equalf(t, Kept, c.State, "%s, %s: %s %v", row.clause, row.name, c.Evidence, c.Examples)
 	}
 }
 
 func TestCookiesMakeAccessNotProvable(t *testing.T) {
-	if c := judge(t, more(fetch{at: later, path: "/oven", sent: "Cookie: a=b\r\n"})).of(t, "access"); c.State != NotProvable {
-		t.Errorf("%s, %s", c.State, c.Evidence)
-	}
+	c := judge(t, more(fetch{at: later, path: "/oven", sent: "Cookie: a=b\r\n"})).of(t, "access")
+	assert.Equal(t, NotProvable, c.State, c.Evidence)
 }
 
 func TestTheTableOfClausesIsWhole(t *testing.T) {
@@ -179,9 +169,7 @@ func TestTheTableOfClausesIsWhole(t *testing.T) {
 	if len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) || strings.Join(ids, " ") == "" {
 		t.Errorf("%q", ids)
 	}
-	if got := len(strings.Fields(provable)) + len(strings.Fields(hidden)); got != len(ids) {
-		t.Errorf("the tests know %d of %d clauses", got, len(ids))
-	}
+	assert.Len(t, ids, len(strings.Fields(provable))+len(strings.Fields(hidden)), "the clauses that the tests know")
 }
 
 func good() Published {

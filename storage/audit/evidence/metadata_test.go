@@ -37,9 +37,7 @@ func TestTheWordsAreThoseOfTheDocs(t *testing.T) {
 		have := slices.Concat(c.have[1:], c.other)
 		slices.Sort(have)
 		slices.Sort(want)
-		if !slices.Equal(have, want) {
-			t.Errorf("%s: %q, want %q", name, have, want)
-		}
+		assert.Equal(t, want, have, name)
 	}
 }
 
@@ -117,9 +115,7 @@ func TestAWindowIsReadByTheClockOfItsPlace(t *testing.T) {
 	} {
 		at, err := time.Parse(time.RFC3339, tt.at)
 		require.NoError(t, err)
-		if tt.in.Outside(at) == tt.open {
-			t.Errorf("%v at %s: open %v, want %v", tt.in.Fields, tt.at, !tt.open, tt.open)
-		}
+		assert.NotEqualf(t, tt.open, tt.in.Outside(at), "%v at %s", tt.in.Fields, tt.at)
 	}
 }
 
@@ -151,9 +147,7 @@ func FuzzParse(f *testing.F) {
 		if (err == nil) != (err2 == nil) || err == nil && (q.Key != to.Key() || q.Authority+q.Target != to.String()) {
 			t.Fatalf("%q from %s is %s (%v), and %+v (%v)", ref, u, to, err, q, err2)
 		}
-		if q := asked(p.Authority, p.Target); q != p {
-			t.Fatalf("asked for %+v, not %+v", q, p)
-		}
+		require.Equal(t, p, asked(p.Authority, p.Target))
 	})
 }
 

@@ -488,9 +488,8 @@ func TestATakedownAccusesNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			taken++
-			if r := directory(after).judge(t); !r.Clean {
-				t.Errorf("%s, all of it %v: %v%s", s.Text, all, violations(r), findings(r))
-			}
+			r := directory(after).judge(t)
+			assert.Truef(t, r.Clean, "%s, all of it %v: %v%s", s.Text, all, violations(r), findings(r))
 		}
 	}
 	assert.GreaterOrEqualf(t, taken, least, "%d of %d subjects were taken down", taken, len(subjects))

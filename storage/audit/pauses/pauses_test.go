@@ -68,9 +68,8 @@ func TestWhoKeepsEveryPauseIsNotAccused(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		_, all := crawl(r, 2+r.IntN(200), 1, seed%2 == 0, seed%3 == 0)
-		if i := first(all); i >= 0 {
-			t.Fatalf("seed %d: accused at %d: %+v", seed, i, all[:i+1])
-		}
+		i := first(all)
+		require.Negativef(t, i, "seed %d: accused of %+v", seed, all)
 	}
 }
 
@@ -149,16 +148,13 @@ func TestAClockSetBackAccusesNobody(t *testing.T) {
 		}
 		at = at.Add(time.Second)
 	}
-	if s, short := row.Whole(); short {
-		t.Errorf("accused as a whole: %+v", s)
-	}
+	s, short := row.Whole()
+	assert.Falsef(t, short, "accused as a whole: %+v", s)
 }
 
 func TestAddAllocatesNothing(t *testing.T) {
 	_, all := crawl(rand.New(rand.NewPCG(1, 5)), 100, 1, true, false)
-	if n := testing.AllocsPerRun(10, func() { first(all) }); n > 0 {
-		t.Errorf("%v allocations for 100 exchanges", n)
-	}
+	assert.Zero(t, testing.AllocsPerRun(10, func() { first(all) }))
 }
 
 func TestMedian(t *testing.T) {

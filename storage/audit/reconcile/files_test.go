@@ -3,6 +3,7 @@ package reconcile
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ func newDirectory(t *testing.T) *directory {
 	}}
 	d.files.take(1, &ledger.Mark{Kind: ledger.KindRun, Settings: sum("before")})
 	d.files.take(2, &ledger.Mark{Kind: ledger.KindRun, Settings: sum("settings")})
-	for i, name := range d.names() {
+	for i, name := range slices.Sorted(maps.Keys(d.texts)) {
 		d.put(name, d.texts[name])
 		if strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".cdxj") {
 			d.mark(int64(i), name, "earlier") // the last mark of a name counts
@@ -42,14 +43,6 @@ func newDirectory(t *testing.T) *directory {
 		}
 	}
 	return d
-}
-
-func (d *directory) names() (names []string) {
-	for name := range d.texts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (d *directory) put(name, text string) {

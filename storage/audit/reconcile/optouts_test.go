@@ -39,17 +39,14 @@ func TestLinesNameOptOutListsThatWereInForce(t *testing.T) {
 		"one of several that changed": {mark: several, told: []string{digest("a"), digest("b")}, change: digest("e"), named: digest("c")},
 	} {
 		dir := filepath.Join(t.TempDir(), "ledger")
-		w, err := ledger.Open(ledger.Options{Dir: dir, Warcinfo: infoOf("a.warc.gz"), OptOutsSHA256: c.mark})
-		require.NoError(t, err)
-		require.NoError(t, w.Begin(t.Context()))
+		w := beginRun(t, ledger.Options{Dir: dir, Warcinfo: infoOf("a.warc.gz"), OptOutsSHA256: c.mark})
 		if c.change != "" {
 			require.NoError(t, w.OptOuts(t.Context(), c.change, 3))
 		}
 		refused := storage.Line{Time: time.Now().Truncate(time.Microsecond), URL: "http://a.test/", Decision: storage.DecisionRefuse, List: c.named}
 		require.NoError(t, w.Append(t.Context(), refused))
 		require.NoError(t, w.Close())
-		l, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-		require.NoError(t, err)
+		l := witness(t, Options{Dir: dir})
 		in := &evidence.Info{Place: finding.Place{File: "a.warc.gz"}, SHA256: infoOf("a.warc.gz")}
 		for _, s := range c.told {
 			in.Fields = append(in.Fields, [2]string{"opt-out-sha256", s})
@@ -57,9 +54,8 @@ func TestLinesNameOptOutListsThatWereInForce(t *testing.T) {
 		fail := func(f finding.Finding) { t.Errorf("%s: %+v", name, f) }
 		require.NoError(t, l.Info(t.Context(), in, fail))
 		require.NoError(t, l.Refused(t.Context(), &refused, in.Place, fail))
-		if _, found := witnessed(t, l); codesOf(found) != c.want {
-			t.Errorf("%s: %q, want %q: %+v", name, codesOf(found), c.want, found)
-		}
+		_, found := witnessed(t, l)
+		assert.Equalf(t, c.want, codesOf(found), "%s: %+v", name, found)
 	}
 }
 

@@ -37,11 +37,11 @@ func TestAMarkExplainsABodyAndNothingElse(t *testing.T) {
 		do   func(l *storage.Line, e *evidence.Exchange)
 		want bool
 	}{
-		{"as the mark says", mark(bodies), func(*storage.Line, *evidence.Exchange) {}, true},
-		{"no mark", &ledger.Mark{Kind: ledger.KindStop, Time: minute(1)}, func(*storage.Line, *evidence.Exchange) {}, false},
-		{"a mark of another record", mark(ledger.Redaction{Extent: ledger.ExtentBodies, Records: []ledger.RedactedRecord{{ID: "urn:uuid:2", Blocks: blocks}}}), func(*storage.Line, *evidence.Exchange) {}, false},
-		{"a mark of other blocks", mark(ledger.Redaction{Extent: ledger.ExtentBodies, Records: []ledger.RedactedRecord{{ID: id, Blocks: "x"}}}), func(*storage.Line, *evidence.Exchange) {}, false},
-		{"a mark that the record is gone", mark(ledger.Redaction{Extent: ledger.ExtentAll, Records: bodies.Records}), func(*storage.Line, *evidence.Exchange) {}, false},
+		{"as the mark says", mark(bodies), nil, true},
+		{"no mark", &ledger.Mark{Kind: ledger.KindStop, Time: minute(1)}, nil, false},
+		{"a mark of another record", mark(ledger.Redaction{Extent: ledger.ExtentBodies, Records: []ledger.RedactedRecord{{ID: "urn:uuid:2", Blocks: blocks}}}), nil, false},
+		{"a mark of other blocks", mark(ledger.Redaction{Extent: ledger.ExtentBodies, Records: []ledger.RedactedRecord{{ID: id, Blocks: "x"}}}), nil, false},
+		{"a mark that the record is gone", mark(ledger.Redaction{Extent: ledger.ExtentAll, Records: bodies.Records}), nil, false},
 		{"another body in its place", mark(bodies), func(_ *storage.Line, e *evidence.Exchange) { e.Cut, e.Payload = "", "sha256:cd" }, false},
 		{"another head", mark(bodies), func(_ *storage.Line, e *evidence.Exchange) { e.Heads = "5ead" }, false},
 		{"another status", mark(bodies), func(_ *storage.Line, e *evidence.Exchange) { e.Status = 404 }, false},
@@ -51,19 +51,18 @@ func TestAMarkExplainsABodyAndNothingElse(t *testing.T) {
 		var r redacted
 		r.mark(c.mark)
 		l, e := line, record()
-		c.do(&l, e)
+		if c.do != nil {
+			c.do(&l, e)
+		}
 		a, b := lineRow("segment 0 line 1", &l), recordRow(e)
 		require.NotEmptyf(t, differences(&a, &b), "%s: nothing differs", c.what)
-		if got := r.body(&a, &b); got != c.want {
-			t.Errorf("%s: explained %v (%s)", c.what, got, differences(&a, &b))
-		}
+		assert.Equalf(t, c.want, r.body(&a, &b), "%s: explained (%s)", c.what, differences(&a, &b))
 	}
 }
 
 func TestStubsAreOfTheTimeOfTheirNeighbours(t *testing.T) {
 	var r redacted
 	r.time(minute(10))
-	r.pending = true
 	r.pending = true
 	r.time(minute(12))
 	r.time(minute(20))
@@ -136,17 +135,16 @@ func takenDown(t *testing.T, urls string, killed bool) (w *Ledger, of map[string
 		}
 	}
 	if len(gone) > 0 {
-		book, err := ledger.Open(ledger.Options{Dir: dir, Signer: testSigner()})
+		book, err := ledger.Open(ledger.Options{Dir: dir, Signer: signer(t, "me")})
 		require.NoError(t, err)
 		require.NoError(t, book.Redact(t.Context(), r))
 		require.NoError(t, book.Close())
 		require.NoError(t, ledger.Forget(dir, r.Entries))
 	}
-	w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-	require.NoError(t, err)
+	w = witness(t, Options{Dir: dir})
 	t.Cleanup(func() { w.all.Close() })
 	of, es = map[string]pacing.Taken{}, map[string]*evidence.Exchange{}
-	_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: "a.warc.gz"}, SHA256: infoOf("a.warc.gz")}, func(f finding.Finding) { t.Error(f) })
+	inform(t, w, "a.warc.gz")
 	for _, e := range kept {
 		url := strings.TrimPrefix(e.URL, "http://")
 		if of[url], es[url] = w.Taken(e), e; of[url] == (pacing.Taken{}) {
@@ -193,9 +191,7 @@ func TestATakedownExplainsAPauseOfItsHostAlone(t *testing.T) {
 		e.Since = e.Began.Add(-4 * time.Second)
 		said := false
 		w.hides(e, func(finding.Finding) { said = true })
-		if said == want {
-			t.Errorf("%s: explained %v", urls, !said)
-		}
+		assert.NotEqualf(t, want, said, "%s: explained", urls)
 	}
 	w, _, es := takenDown(t, "a.test/1 a.test/2 a.test/3!? a.test/4?", true)
 	e := es["a.test/4"]

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -40,7 +39,7 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 		synctest.Test(t, func(t *testing.T) { // a bubble of its own: its clock begins anew, and can be set
 			time.Sleep(one.at)
 			file := fmt.Sprintf("%d.warc.gz", i)
-			o := ledger.Options{Dir: dir, Signer: testSigner(), Warcinfo: infoOf(file)}
+			o := ledger.Options{Dir: dir, Signer: signer(t, "me"), Warcinfo: infoOf(file)}
 			if one.fresh {
 				next, err := checkpoint.NewSigner(bytes.Repeat([]byte{1}, 32))
 				require.NoError(t, err)
@@ -48,11 +47,7 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 				require.NoError(t, err)
 				o.Signer, o.Rotations = next, [][]byte{note}
 			}
-			w, err := ledger.Open(o)
-			if err == nil {
-				err = w.Begin(t.Context())
-			}
-			require.NoError(t, err)
+			w := beginRun(t, o)
 			for k := range one.n {
 				e, l := pair(begun+k, time.Now())
 				e.File = file
@@ -65,14 +60,10 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 				time.Sleep(time.Second)
 			}
 			if one.killed {
-				err = w.Sync(t.Context())
-				if err == nil {
-					err = os.CopyFS(next, os.DirFS(dir)) // as a killed process leaves it
-				}
+				require.NoError(t, w.Sync(t.Context()))
+				require.NoError(t, os.CopyFS(next, os.DirFS(dir))) // as a killed process leaves it
 			}
-			if err = errors.Join(err, w.Close()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Close())
 		})
 		if one.killed {
 			dir = next
@@ -80,6 +71,19 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 		begun += one.n
 	}
 	return dir, es
+}
+
+// missing counts the records of no line; what else is found must be a note.
+func missing(t *testing.T, found []finding.Finding) (n int) {
+	t.Helper()
+	for _, f := range found {
+		if f.Code == finding.LedgerMissing {
+			n++
+		} else if !f.Note {
+			t.Errorf("%+v", f)
+		}
+	}
+	return n
 }
 
 func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
@@ -104,15 +108,7 @@ func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			dir, es := lived(t, c.lives...)
 			r, found := compared(t, Options{Dir: dir}, es, nil)
-			absent := 0
-			for _, f := range found {
-				if f.Code == finding.LedgerMissing {
-					absent++
-				} else if !f.Note {
-					t.Errorf("%+v", f)
-				}
-			}
-			if absent != c.absent || r.Ledger.InFlight != int64(c.crash) {
+			if absent := missing(t, found); absent != c.absent || r.Ledger.InFlight != int64(c.crash) {
 				t.Errorf("%d missing, %d in flight; want %d and %d: %+v", absent, r.Ledger.InFlight, c.absent, c.crash, found)
 			}
 		})
@@ -184,15 +180,13 @@ func TestAroundAKill(t *testing.T) {
 		assert.Equalf(t, want, r.around(at(n), at(n)), "at %d s", n)
 	}
 	for span, want := range map[[2]int]bool{{90, 109}: false, {90, 110}: true, {105, 130}: true, {119, 130}: true, {121, 130}: false} {
-		if got := r.around(at(span[0]), at(span[1])); got != want {
-			t.Errorf("from %d to %d s: %v", span[0], span[1], got)
-		}
+		assert.Equalf(t, want, r.around(at(span[0]), at(span[1])), "from %d to %d s", span[0], span[1])
 	}
 }
 
 func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 	const most = ledger.MaxUnsynced + usualAtOnce
-	base := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+	base := soon()
 	for name, c := range map[string]struct {
 		n       int           // exchanges without a line
 		at      time.Duration // when they begin, behind the last line
@@ -216,21 +210,13 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 				es = append(es, e)
 			}
 			_, found := compared(t, Options{Dir: written(t, !c.ended, l)}, es, nil)
-			missing := 0
-			for _, f := range found {
-				if f.Code == finding.LedgerMissing {
-					missing++
-				} else if !f.Note {
-					t.Errorf("%+v", f)
-				}
-			}
-			assert.Equalf(t, c.missing, missing, "%d are missing, want %d", missing, c.missing)
+			assert.Equal(t, c.missing, missing(t, found))
 		})
 	}
 }
 
 func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
-	at := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+	at := soon()
 	for name, c := range map[string]struct {
 		files []string // as they say; each has an exchange, whose line is in the run of the same place
 		step  int      // before which file the clock is said to have been set back
@@ -248,19 +234,14 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 			dir := t.TempDir()
 			var es []*evidence.Exchange
 			for i := range c.files {
-				w, err := ledger.Open(ledger.Options{Dir: dir, Warcinfo: infoOf([]string{"1", "2"}[i])})
-				if err == nil {
-					err = w.Begin(t.Context())
-				}
+				w := beginRun(t, ledger.Options{Dir: dir, Warcinfo: infoOf([]string{"1", "2"}[i])})
 				e, l := pair(i, at.Add(time.Duration(i)*time.Minute))
 				e.File, e.Stepped = "file "+string(rune('a'+i)), i > 0 && c.step == i
 				es = append(es, e)
-				for _, failed := range []error{err, w.Append(t.Context(), l), w.Close()} {
-					require.NoError(t, failed)
-				}
+				require.NoError(t, w.Append(t.Context(), l))
+				require.NoError(t, w.Close())
 			}
-			w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-			require.NoError(t, err)
+			w := witness(t, Options{Dir: dir})
 			var found []finding.Finding
 			say := func(f finding.Finding) { found = append(found, f) }
 			for i, e := range es {
@@ -268,28 +249,23 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 				require.NoError(t, w.Exchange(t.Context(), e, say))
 			}
 			require.NoError(t, w.Close(t.Context(), &audit.Result{}, say))
-			if got := codesOf(found); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			assert.Equal(t, c.want, codesOf(found))
 		})
 	}
 }
 
 func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
-	e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
+	e, l := pair(0, soon())
 	dir := t.TempDir()
-	book, err := ledger.Open(ledger.Options{Dir: dir, Warcinfo: infoOf(e.File)})
-	require.NoError(t, err)
+	book := beginRun(t, ledger.Options{Dir: dir, Warcinfo: infoOf(e.File)})
 	defer book.Close()
-	require.NoError(t, book.Begin(t.Context()))
 	tell := func(l storage.Line) {
 		require.NoError(t, book.Append(t.Context(), l))
 		require.NoError(t, book.Sync(t.Context()))
 	}
 	tell(l)
-	w, err := Open(t.Context(), Options{Dir: dir, TempDir: t.TempDir()})
-	require.NoError(t, err)
-	_ = w.Info(t.Context(), &evidence.Info{Place: e.Place, SHA256: infoOf(e.File)}, func(f finding.Finding) { t.Error(f) })
+	w := witness(t, Options{Dir: dir})
+	inform(t, w, e.File)
 	es := []*evidence.Exchange{e}
 	for i := range ledger.MaxUnsynced + usualAtOnce + 1 {
 		e, l := pair(i+1, e.Began.Add(time.Second+time.Duration(i)*time.Millisecond))
@@ -298,17 +274,14 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 		}
 	}
 	_, found := witnessed(t, w, es...)
-	if slices.ContainsFunc(found, func(f finding.Finding) bool { return !f.Note }) {
-		t.Errorf("%s", codesOf(found))
-	}
+	assert.Zero(t, missing(t, found))
 }
 
 func TestChange_NeedsAnEarlierRun(t *testing.T) {
 	for file, want := range map[string]string{"a.warc.gz": "ledger-lines", "older.warc.gz": ""} {
-		e, l := pair(0, time.Now().Add(time.Hour).Truncate(time.Microsecond))
+		e, l := pair(0, soon())
 		l.Change = storage.ChangeUnchanged
-		w, err := Open(t.Context(), Options{Dir: written(t, true, l), TempDir: t.TempDir()})
-		require.NoError(t, err)
+		w := witness(t, Options{Dir: written(t, true, l)})
 		got := ""
 		say := func(f finding.Finding) {
 			if f.Code == finding.LedgerLines {

@@ -33,9 +33,7 @@ func signer(t *testing.T, name string) *checkpoint.Signer {
 
 func ledgerRun(t *testing.T, o ledger.Options, urls ...string) {
 	t.Helper()
-	w, err := ledger.Open(o)
-	require.NoError(t, err)
-	require.NoError(t, w.Begin(t.Context()))
+	w := beginRun(t, o)
 	for _, url := range urls {
 		require.NoError(t, w.Append(t.Context(), storage.Line{Time: time.Now(), URL: url, Decision: "allow", Attempt: 1}))
 	}
@@ -73,6 +71,25 @@ func latest(t *testing.T, dir string) (*checkpoint.Note, string) {
 	n, err := ledger.Latest(dir)
 	require.NoError(t, err)
 	return n, ledger.CheckpointPath(dir, n.Size)
+}
+
+func witnessSigner(t *testing.T) *checkpoint.Signer {
+	t.Helper()
+	seed := sha256.Sum256([]byte("witness"))
+	w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
+	require.NoError(t, err)
+	return w
+}
+
+// cosigned adds the cosignature of a witness to the latest checkpoint of a ledger.
+func cosigned(t *testing.T, dir string, w *checkpoint.Signer) *checkpoint.Note {
+	t.Helper()
+	n, path := latest(t, dir)
+	sig, err := w.Cosign(n)
+	require.NoError(t, err)
+	require.True(t, n.Add(sig))
+	require.NoError(t, os.WriteFile(path, n.Marshal(), 0o644))
+	return n
 }
 
 func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
@@ -147,24 +164,12 @@ func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
 func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		me := signer(t, "me")
-		seed := sha256.Sum256([]byte("witness"))
-		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
-		require.NoError(t, err)
-		dir := filepath.Join(t.TempDir(), "ledger")
-		cosign := func(dir string) (at time.Time) {
-			t.Helper()
-			n, path := latest(t, dir)
-			sig, err := w.Cosign(n)
-			if err != nil || !n.Add(sig) {
-				t.Fatal(err)
-			}
-			require.NoError(t, os.WriteFile(path, n.Marshal(), 0o644))
-			return time.Now()
-		}
+		w, dir := witnessSigner(t), filepath.Join(t.TempDir(), "ledger")
 		var times []time.Time
 		for i := range 3 {
 			ledgerRun(t, ledger.Options{Dir: dir, Signer: me}, fmt.Sprintf("http://a.test/%d", i))
-			times = append(times, cosign(dir))
+			cosigned(t, dir, w)
+			times = append(times, time.Now())
 			time.Sleep(time.Hour)
 		}
 		o := Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}}
@@ -184,7 +189,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		require.NoError(t, os.CopyFS(fork, os.DirFS(dir)))
 		ledgerRun(t, ledger.Options{Dir: fork, Signer: me}, "http://a.test/fork")
 		ledgerRun(t, ledger.Options{Dir: dir, Signer: me}, "http://a.test/here")
-		cosign(fork)
+		cosigned(t, fork, w)
 		theirs, path := latest(t, fork)
 		here, _ := latest(t, dir)
 		require.Equal(t, here.Size, theirs.Size, "the forks are not as long as each other")
@@ -213,25 +218,13 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 
 func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		seed := sha256.Sum256([]byte("witness"))
-		w, err := checkpoint.WitnessSigner("witness.test/w", seed[:])
-		require.NoError(t, err)
-		dir := filepath.Join(t.TempDir(), "ledger")
+		w, dir := witnessSigner(t), filepath.Join(t.TempDir(), "ledger")
 		ledgerRun(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/", "http://a.test/2")
-		n, path := latest(t, dir)
-		sig, err := w.Cosign(n)
-		if err != nil || !n.Add(sig) {
-			t.Fatal(err)
-		}
+		n := cosigned(t, dir, w)
 		segment := filepath.Join(dir, "000000.jsonl")
 		b, err := os.ReadFile(segment)
-		if err == nil {
-			err = os.WriteFile(path, n.Marshal(), 0o644)
-		}
-		if err == nil {
-			err = os.WriteFile(segment, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1], 0o644)
-		}
 		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(segment, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1], 0o644))
 		v, codes := vouchedFor(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}, Heads: []checkpoint.Checkpoint{n.Checkpoint}})
 		if codes != "ledger-head" || len(v.Lodged) > 0 {
 			t.Errorf("%+v, %q", v, codes)
@@ -246,19 +239,16 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 		var logs [2]*vouched
 		for i := range logs {
 			var err error
-			if logs[i], err = newVouched(&Options{Dir: dir}); err != nil {
-				t.Fatal(err)
-			}
+			logs[i], err = newVouched(&Options{Dir: dir})
+			require.NoError(t, err)
 		}
 		ledgerRun(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/")
 		if _, codes := closed(t, logs[0]); codes != "" {
 			t.Errorf("%q", codes)
 		}
 		sizes, err := ledger.Checkpoints(dir)
-		if err == nil {
-			err = os.Remove(ledger.CheckpointPath(dir, sizes[0]))
-		}
 		require.NoError(t, err)
+		require.NoError(t, os.Remove(ledger.CheckpointPath(dir, sizes[0])))
 		if _, codes := closed(t, logs[1]); codes != "ledger-root" {
 			t.Errorf("taken away: %q", codes)
 		}
@@ -306,14 +296,9 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 					if i == len(c.pauses) {
 						l.Began, l.Ahead = l.Began.Add(c.moved), c.ahead
 					}
-					if err == nil {
-						err = w.Append(t.Context(), l)
-					}
+					err = errors.Join(err, w.Append(t.Context(), l))
 				}
-				if err == nil {
-					err = w.Sync(t.Context())
-				}
-				require.NoError(t, err)
+				require.NoError(t, errors.Join(err, w.Sync(t.Context())))
 				if c.stops {
 					require.NoError(t, w.Close())
 				} else {

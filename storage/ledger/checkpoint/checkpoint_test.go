@@ -33,9 +33,8 @@ func TestACheckpointIsASignedNoteThatOthersRead(t *testing.T) {
 	require.NoError(t, err)
 	v, err := note.NewVerifier(s.VerifierKey())
 	require.NoError(t, err)
-	if _, err := note.Open(b, note.VerifierList(v)); err != nil {
-		t.Errorf("the signed-note library: %v", err)
-	}
+	_, err = note.Open(b, note.VerifierList(v))
+	assert.NoError(t, err, "the signed-note library")
 	want := some.Origin + "\n42\n" + some.Root.String() + "\n\n\u2014 " + s.Name() + " "
 	assert.Truef(t, strings.HasPrefix(string(b), want), "%s\nwant it to begin with\n%s", b, want)
 	n, err := Parse(b)
@@ -61,13 +60,11 @@ func TestAKeyHasOneName(t *testing.T) {
 		t.Errorf("%v, %v", w, err)
 	}
 	for _, name := range []string{"", "a b", "a+b", "a\nb", "\u2014", strings.Repeat("a", 300)} {
-		if _, err := WitnessSigner(name, seed(1)); err == nil {
-			t.Errorf("%q is taken for a name", name)
-		}
+		_, err := WitnessSigner(name, seed(1))
+		assert.Errorf(t, err, "%q is taken for a name", name)
 	}
-	if _, err := NewSigner(seed(1)[1:]); err == nil {
-		t.Error("31 octets make a key")
-	}
+	_, err = NewSigner(seed(1)[1:])
+	assert.Error(t, err, "31 octets make a key")
 }
 
 func TestAWitnessKeyHasTwoForms(t *testing.T) {
@@ -82,13 +79,10 @@ func TestAWitnessKeyHasTwoForms(t *testing.T) {
 	require.NoError(t, err)
 	sig, err := w.Cosign(n)
 	require.NoError(t, err)
-	if id := fmt.Sprintf("%08x", sig.Hash); !strings.Contains(text, "+"+id+"+") {
-		t.Errorf("the cosignature has the key id %s, and the key is %s", id, text)
-	}
+	assert.Contains(t, text, fmt.Sprintf("+%08x+", sig.Hash), "the key id of the cosignature")
 	for _, bad := range []string{text[:len(text)-4], strings.Replace(text, "+", "+0", 1), "x" + text} {
-		if k, err := ParseKey(bad); err == nil {
-			t.Errorf("%q is %v", bad, k)
-		}
+		k, err := ParseKey(bad)
+		assert.Errorf(t, err, "%q is %v", bad, k)
 	}
 	assert.Empty(t, (Key{}).Cosigner(), "no key has a form")
 }
@@ -97,9 +91,8 @@ func TestWhatIsNoVerifierKeyIsSaid(t *testing.T) {
 	right := signer(t, 1).VerifierKey()
 	for _, text := range []string{"", "a", right[1:], right[:len(right)-4], right + "AAAA", strings.Repeat("a", 2000), "PRIVATE+KEY+" + right,
 		strings.Replace(right, "+", "+0", 1), right + "\n" + right, "x\x00" + right} {
-		if k, err := ParseKey(text); err == nil {
-			t.Errorf("%q is %v", text, k)
-		}
+		k, err := ParseKey(text)
+		assert.Errorf(t, err, "%q is %v", text, k)
 	}
 }
 
@@ -220,16 +213,13 @@ func TestARotationIsSignedByBothKeys(t *testing.T) {
 		"too long":        string(b) + strings.Repeat(lines[5], 2000),
 		"to the same key": strings.Replace(string(b), lines[2], lines[1], 1),
 	} {
-		if r, err := ParseRotation([]byte(text)); err == nil {
-			t.Errorf("%s: %+v", name, r)
-		}
+		r, err := ParseRotation([]byte(text))
+		assert.Errorf(t, err, "%s: %+v", name, r)
 	}
-	if _, err := Rotate(signer(t, 1), signer(t, 1), at); err == nil {
-		t.Error("a key rotates to itself")
-	}
-	if _, err := Rotate(nil, signer(t, 1), at); err == nil {
-		t.Error("no key rotates")
-	}
+	_, err = Rotate(signer(t, 1), signer(t, 1), at)
+	assert.Error(t, err, "a key rotates to itself")
+	_, err = Rotate(nil, signer(t, 1), at)
+	assert.Error(t, err, "no key rotates")
 }
 
 func FuzzParse(f *testing.F) {

@@ -131,16 +131,13 @@ func TestAChangedProofFails(t *testing.T) {
 func TestEntriesOutOfOrderAreRefused(t *testing.T) {
 	all := made(rand.New(rand.NewPCG(7, 8)), 20)
 	all[3], all[4] = all[4], all[3]
-	if _, _, err := Root(Each(all)); err == nil {
-		t.Error("Root takes entries out of order")
-	}
-	if _, _, err := Prove(Each(all), all[9].Key); err == nil {
-		t.Error("Prove takes entries out of order")
-	}
+	_, _, err := Root(Each(all))
+	assert.Error(t, err, "Root takes entries out of order")
+	_, _, err = Prove(Each(all), all[9].Key)
+	assert.Error(t, err, "Prove takes entries out of order")
 	twice := []Entry{all[0], all[0]}
-	if _, _, err := Root(Each(twice)); err == nil {
-		t.Error("Root takes an entry twice")
-	}
+	_, _, err = Root(Each(twice))
+	assert.Error(t, err, "Root takes an entry twice")
 }
 
 func TestDigestOfEntries(t *testing.T) {

@@ -127,9 +127,8 @@ func TestAStatedSizeCostsNothing(t *testing.T) {
 
 func TestIndexesAscend(t *testing.T) {
 	for _, indexes := range [][]int64{{3, 3}, {4, 3}, {-1}, {9}} {
-		if _, err := ProveMany(oracle(t, 9), 9, indexes); err == nil {
-			t.Errorf("%v is proven", indexes)
-		}
+		_, err := ProveMany(oracle(t, 9), 9, indexes)
+		assert.Errorf(t, err, "%v is proven", indexes)
 		assert.Errorf(t, CheckMany(nil, 9, tlog.Hash{}, indexes, make([]tlog.Hash, len(indexes))), "%v passes", indexes)
 	}
 }
@@ -148,9 +147,8 @@ func TestConsistencyOfTwoSizes(t *testing.T) {
 			require.NoErrorf(t, tlog.CheckTree(p, to, root(t, s, to), from, root(t, s, from)), "%d to %d", from, to)
 		}
 	}
-	if _, err := Consistency(s, 5, 4); err == nil {
-		t.Error("a smaller tree continues a larger one")
-	}
+	_, err := Consistency(s, 5, 4)
+	assert.Error(t, err, "a smaller tree continues a larger one")
 }
 
 func TestTilesAreReadAgainAtEachSize(t *testing.T) {
@@ -167,9 +165,8 @@ func TestTilesAreReadAgainAtEachSize(t *testing.T) {
 			require.NoError(t, w.Append(leaf(at)))
 		}
 		require.NoError(t, w.Flush())
-		if w, err = OpenTiles(dir, at, root(t, s, at)); err != nil {
-			t.Fatal(err)
-		}
+		w, err = OpenTiles(dir, at, root(t, s, at))
+		require.NoError(t, err)
 		sizes = append(sizes, at)
 	}
 	for _, size := range sizes { // those of before, too
@@ -222,9 +219,8 @@ func TestATornOrChangedTileIsFoundAndMadeAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if _, err := Rebuild(dir, entries); err != nil {
-				t.Fatal(err)
-			}
+			_, err := Rebuild(dir, entries)
+			require.NoError(t, err)
 			of := root(t, s, n)
 			for _, tile := range []string{"tile/0/001", "tile/0/002.p/188", "tile/1/000.p/2"} {
 				require.NoError(t, harm(filepath.Join(dir, filepath.FromSlash(tile))))
@@ -249,9 +245,8 @@ func TestATornOrChangedTileIsFoundAndMadeAnew(t *testing.T) {
 func TestRebuildEndsAtAnError(t *testing.T) {
 	bad := errors.New("bad")
 	var hashes iter.Seq2[tlog.Hash, error] = func(yield func(tlog.Hash, error) bool) { yield(tlog.Hash{}, bad) }
-	if _, err := Rebuild(t.TempDir(), hashes); !errors.Is(err, bad) {
-		t.Error(err)
-	}
+	_, err := Rebuild(t.TempDir(), hashes)
+	assert.ErrorIs(t, err, bad)
 }
 
 func TestPublicFormLeavesOutWhatLeadsElsewhere(t *testing.T) {
@@ -259,9 +254,7 @@ func TestPublicFormLeavesOutWhatLeadsElsewhere(t *testing.T) {
 	line := `{"url":"http://a.test/","reason":"a \",\"salt\":\" in a string",` + withheld + `}`
 	sum := sha256.Sum256([]byte(withheld))
 	want := `{"url":"http://a.test/","reason":"a \",\"salt\":\" in a string","withheld":"` + hex.EncodeToString(sum[:]) + `"}`
-	if got := string(Public(nil, []byte(line))); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, want, string(Public(nil, []byte(line))))
 	if EntryHash([]byte(line)) != EntryHash([]byte(want)) || EntryHash([]byte(want)) != tlog.RecordHash([]byte(want)) {
 		t.Error("line and public form have two hashes")
 	}
@@ -274,7 +267,5 @@ func TestPublicFormLeavesOutWhatLeadsElsewhere(t *testing.T) {
 
 func TestHashingAnEntryDoesNotAllocate(t *testing.T) {
 	h, line := NewHasher(), []byte(`{"url":"http://a.test/","salt":"00ff","via":"http://other.test/"}`)
-	if n := testing.AllocsPerRun(100, func() { h.Entry(line) }); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
+	assert.Zero(t, testing.AllocsPerRun(100, func() { h.Entry(line) }))
 }
