@@ -43,24 +43,20 @@ func TestWords_AreStable(t *testing.T) {
 		if err != nil || string(text) != v.word || v.n.String() != v.word || fmt.Sprintf("%d", v.n) != fmt.Sprint(v.number) {
 			t.Errorf("%T %d is %q (%v), want %d to be %q", v.n, v.n, text, err, v.number, v.word)
 		}
-		if err := v.back.UnmarshalText(text); err != nil || v.back.String() != v.word {
-			t.Errorf("%T %q comes back as %q (%v)", v.n, v.word, v.back, err)
-		}
+		err = v.back.UnmarshalText(text)
+		assert.Truef(t, err == nil && v.back.String() == v.word, "%T %q comes back as %q (%v)", v.n, v.word, v.back, err)
 	}
 	for _, v := range []word{frontier.Kind(0), frontier.Kind(8), frontier.Outcome(0), frontier.Outcome(8), frontier.Condition(4), frontier.Act(0), frontier.Act(5)} {
-		if text, err := v.MarshalText(); err == nil {
-			t.Errorf("%T %d has the word %q", v, v, text)
-		}
+		text, err := v.MarshalText()
+		assert.Errorf(t, err, "%T %d has the word %q", v, v, text)
 	}
 	for _, text := range []string{"", "Seed", "page"} {
 		var k frontier.Kind
-		if err := k.UnmarshalText([]byte(text)); err == nil || k != 0 {
-			t.Errorf("%q is kind %d", text, k)
-		}
+		err := k.UnmarshalText([]byte(text))
+		assert.Truef(t, err != nil && k == 0, "%q is kind %d", text, k)
 	}
-	if n := len(frontier.Outcomes{}); n != len(frontier.OutcomeWords())+1 {
-		t.Errorf("Outcomes counts %d outcomes of %d", n-1, len(frontier.OutcomeWords()))
-	}
+	n := len(frontier.Outcomes{})
+	assert.Truef(t, n == len(frontier.OutcomeWords())+1, "Outcomes counts %d outcomes of %d", n-1, len(frontier.OutcomeWords()))
 }
 
 // Ledger lines have the same words.

@@ -49,9 +49,8 @@ func TestStateComesBackFromStorage(t *testing.T) {
 		b = b[len("before"):]
 		assert.LessOrEqualf(t, len(b), MaxState, "state %d: %d octets, want at most %d", i, len(b), MaxState)
 		var back State
-		if err := back.UnmarshalBinary(b); err != nil || back != s {
-			t.Errorf("state %d: %+v came back as %+v, %v", i, s, back, err)
-		}
+		err = back.UnmarshalBinary(b)
+		assert.Truef(t, err == nil && back == s, "state %d: %+v came back as %+v, %v", i, s, back, err)
 		for n := 1; n < len(b); n++ {
 			require.Errorf(t, back.UnmarshalBinary(b[:n]), "state %d: the first %d of %d octets are accepted", i, n, len(b))
 		}
@@ -70,12 +69,10 @@ func TestStateRefusesGarbage(t *testing.T) {
 		"text":                 func([]byte) []byte { return []byte("\x01state of mind") },
 	} {
 		var s State
-		if err := s.UnmarshalBinary(change(bytes.Clone(good))); err == nil || s != (State{}) {
-			t.Errorf("%s: %v, %+v", name, err, s)
-		}
+		err := s.UnmarshalBinary(change(bytes.Clone(good)))
+		assert.Truef(t, err != nil && s == (State{}), "%s: %v, %+v", name, err, s)
 	}
 	s := sampleStates()[3]
-	if err := s.UnmarshalBinary(nil); err != nil || s != (State{}) {
-		t.Errorf("nothing at all is the zero State: %+v, %v", s, err)
-	}
+	err := s.UnmarshalBinary(nil)
+	assert.Truef(t, err == nil && s == (State{}), "nothing at all is the zero State: %+v, %v", s, err)
 }

@@ -60,9 +60,7 @@ func TestConformance_EverySentenceIsTested(t *testing.T) {
 		for _, test := range s.tests {
 			assert.Truef(t, known[test], "%s %q: no test %s", s.section, s.text, test)
 		}
-		if !shown[i] && len(s.tests) == 0 {
-			t.Errorf("%s %q: neither case nor test", s.section, s.text)
-		}
+		assert.Truef(t, shown[i] || len(s.tests) != 0, "%s %q: neither case nor test", s.section, s.text)
 	}
 }
 
@@ -125,9 +123,7 @@ func TestConformance_LintCodesAreDocumented(t *testing.T) {
 	codes := lintCode.FindAllSubmatch(source, -1)
 	require.GreaterOrEqualf(t, len(codes), 20, "found %d codes in lint.go", len(codes))
 	for _, m := range codes {
-		if !bytes.Contains(page, []byte("`"+string(m[1])+"`")) {
-			t.Errorf("docs/reference/robots.md does not tell of %s", m[1])
-		}
+		assert.Truef(t, bytes.Contains(page, []byte("`"+string(m[1])+"`")), "docs/reference/robots.md does not tell of %s", m[1])
 	}
 }
 
@@ -143,9 +139,8 @@ func TestConformance_2_2_1_ProductToken(t *testing.T) {
 func TestConformance_2_2_1_Figure2_TheMergedGroup(t *testing.T) {
 	two := "user-agent: ExampleBot\ndisallow: /foo\ndisallow: /bar\n\nuser-agent: ExampleBot\ndisallow: /baz\n"
 	one := "user-agent: ExampleBot\ndisallow: /foo\ndisallow: /bar\ndisallow: /baz\n"
-	if got := Parse([]byte(two), Options{Token: "ExampleBot"}).String(); got != one {
-		t.Errorf("merged:\n%swant:\n%s", got, one)
-	}
+	got := Parse([]byte(two), Options{Token: "ExampleBot"}).String()
+	assert.Truef(t, got == one, "merged:\n%swant:\n%s", got, one)
 }
 
 // The URIs of octets that may not stand in one (RFC 3986 2) have one spelling, the escaped one.
@@ -155,9 +150,8 @@ func TestConformance_2_2_2_IllegalOctetsEqualTheirEscapes(t *testing.T) {
 		for _, rule := range []string{raw, escaped} {
 			p := Parse([]byte("user-agent: *\ndisallow: "+rule+"\n"), Options{Token: "curtsy"})
 			for _, target := range []string{raw, escaped} {
-				if v := p.Match(target); v.Allowed || v.Line != 2 {
-					t.Errorf("rule %q, target %q: %+v", rule, target, v)
-				}
+				v := p.Match(target)
+				assert.Truef(t, !v.Allowed && v.Line == 2, "rule %q, target %q: %+v", rule, target, v)
 			}
 		}
 	}

@@ -20,9 +20,8 @@ func TestCorpus(t *testing.T) {
 				for _, e := range x.expect {
 					for _, s := range e.standards {
 						total++
-						if why := x.judge(s, e); why != "" {
-							t.Errorf("%s.txt:%d: %v: %s\n%s", c.name, e.at, s, why, shortened(x.body))
-						}
+						why := x.judge(s, e)
+						assert.Truef(t, why == "", "%s.txt:%d: %v: %s\n%s", c.name, e.at, s, why, shortened(x.body))
 					}
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/temoto/robotstxt"
 
@@ -138,13 +139,10 @@ func exclusions() []exclusion {
 func TestTemoto_1_1_EachExclusionIsNeeded(t *testing.T) {
 	for _, e := range exclusions() {
 		allowed := Parse([]byte(e.file), Options{Token: sampleToken}).Match(e.target).Allowed
-		if want, _ := naive.Read("rfc9309", []byte(e.file), sampleToken).Allowed(e.target); allowed != want {
-			t.Errorf("%s: %v, naive says %v", e.name, allowed, want)
-		}
+		want, _ := naive.Read("rfc9309", []byte(e.file), sampleToken).Allowed(e.target)
+		assert.Truef(t, allowed == want, "%s: %v, naive says %v", e.name, allowed, want)
 		theirs, err := robotstxt.FromBytes([]byte(e.file))
-		if err == nil && theirs.TestAgent(e.target, sampleToken) == allowed {
-			t.Errorf("%s (%s): temoto says the same of %q", e.name, e.reason, e.file)
-		}
+		assert.Truef(t, err != nil || theirs.TestAgent(e.target, sampleToken) != allowed, "%s (%s): temoto says the same of %q", e.name, e.reason, e.file)
 	}
 }
 
@@ -200,13 +198,9 @@ func TestTemoto_1_1_EqualOnTheSafeClass(t *testing.T) {
 	}
 	t.Logf("%d files, %d verdicts compared", files, safe)
 	for _, e := range classes {
-		if e.applies != nil && excluded[e.name] == 0 {
-			t.Errorf("nothing falls into %q: the files do not try it", e.name)
-		}
+		assert.Truef(t, e.applies == nil || excluded[e.name] != 0, "nothing falls into %q: the files do not try it", e.name)
 	}
-	if safe < files/2 {
-		t.Errorf("only %d of %d verdicts were compared", safe, files*perFile)
-	}
+	assert.Truef(t, safe >= files/2, "only %d of %d verdicts were compared", safe, files*perFile)
 }
 
 var (

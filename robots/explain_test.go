@@ -13,24 +13,20 @@ import (
 func TestRFC9309_2_2_2_ExplainNamesEveryCandidateAndItsLength(t *testing.T) {
 	p := Parse([]byte("User-agent: *\nDisallow: /\n\nUser-agent: curtsy\nDisallow: /a\nAllow: /a/b\nDisallow: /*.gif$\nAllow: /a/b\nDisallow: /z\n"), Options{Token: "curtsy"})
 	e := p.Explain("/a/b/c.gif")
-	if !e.Named || e.Group != "curtsy" || e.Token != "curtsy" || e.Rules != 4 || e.Target != "/a/b/c.gif" {
-		t.Errorf("%+v", e)
-	}
+	assert.Truef(t, e.Named && e.Group == "curtsy" && e.Token == "curtsy" && e.Rules == 4 && e.Target == "/a/b/c.gif", "%+v", e)
 	var got []string
 	for _, c := range e.Candidates {
 		got = append(got, fmt.Sprintf("%d %s %d %v", c.Line, c.Rule, c.Length, c.Allow))
 	}
 	want := "7 Disallow: /*.gif$ 7 false; 6 Allow: /a/b 4 true; 5 Disallow: /a 2 false"
-	if s := strings.Join(got, "; "); s != want {
-		t.Errorf("%s\nwant %s", s, want)
-	}
+	s := strings.Join(got, "; ")
+	assert.Truef(t, s == want, "%s\nwant %s", s, want)
 }
 
 func TestExplainOfTheRobotsTxtItselfHasNoCandidate(t *testing.T) {
 	p := Parse([]byte("User-agent: *\nDisallow: /\n"), Options{Token: "curtsy"})
-	if e := p.Explain("/robots%2Etxt"); e.Verdict.Reason != RobotsItself || !e.Verdict.Allowed || len(e.Candidates) != 0 {
-		t.Errorf("%+v", e)
-	}
+	e := p.Explain("/robots%2Etxt")
+	assert.Truef(t, e.Verdict.Reason == RobotsItself && e.Verdict.Allowed && len(e.Candidates) == 0, "%+v", e)
 	if e := p.Explain("/x"); e.Named || e.Group != "*" || e.Verdict.Allowed || len(e.Candidates) != 1 {
 		t.Errorf("%+v", e)
 	}
@@ -45,16 +41,12 @@ func holds(t *testing.T, p *Policy, target string) (candidates int) {
 	first, second, line := "", "", 0
 	if len(e.Candidates) > 0 {
 		first, line = e.Candidates[0].Rule, e.Candidates[0].Line
-		if v.Allowed != e.Candidates[0].Allow {
-			t.Fatalf("%s: the first candidate is %+v, the verdict %+v", target, e.Candidates[0], v)
-		}
+		require.Truef(t, v.Allowed == e.Candidates[0].Allow, "%s: the first candidate is %+v, the verdict %+v", target, e.Candidates[0], v)
 	}
 	if len(e.Candidates) > 1 {
 		second = e.Candidates[1].Rule
 	}
-	if first != v.Rule || line != v.Line || second != v.RunnerUp {
-		t.Fatalf("%s by %v: candidates %+v, verdict %+v", target, p.Standard(), e.Candidates, v)
-	}
+	require.Truef(t, first == v.Rule && line == v.Line && second == v.RunnerUp, "%s by %v: candidates %+v, verdict %+v", target, p.Standard(), e.Candidates, v)
 	return len(e.Candidates)
 }
 

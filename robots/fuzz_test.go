@@ -54,15 +54,11 @@ func FuzzMatchEqualsNaive(f *testing.F) {
 		want, ok := naive.Delay(body, token)
 		d, has := p.CrawlDelay()
 		want = min(want, maxDelay.Seconds())
-		if has != ok || math.Abs(d.Seconds()-want) > 1e-9+want*1e-9 {
-			t.Errorf("%q: Crawl-delay %v, %v; naive: %v s, %v", body, d, has, want, ok)
-		}
+		assert.Truef(t, has == ok && math.Abs(d.Seconds()-want) <= 1e-9+want*1e-9, "%q: Crawl-delay %v, %v; naive: %v s, %v", body, d, has, want, ok)
 		want, ok = naive.Rate(body, token)
 		d, has = p.RequestRate()
 		want = min(want, maxDelay.Seconds())
-		if has != ok || math.Abs(d.Seconds()-want) > 2e-9+want*1e-9 {
-			t.Errorf("%q: Request-rate %v, %v; naive: %v s, %v", body, d, has, want, ok)
-		}
+		assert.Truef(t, has == ok && math.Abs(d.Seconds()-want) <= 2e-9+want*1e-9, "%q: Request-rate %v, %v; naive: %v s, %v", body, d, has, want, ok)
 	})
 }
 
@@ -126,15 +122,11 @@ func FuzzCutNeverInventsARule(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, limit uint16) {
 		part := cut(body, int(limit))
-		if len(part) > int(limit) && len(part) != len(body) || !bytes.HasPrefix(body, part) {
-			t.Fatalf("cut(%q, %d) = %q", body, limit, part)
-		}
+		require.Truef(t, (len(part) <= int(limit) || len(part) == len(body)) && bytes.HasPrefix(body, part), "cut(%q, %d) = %q", body, limit, part)
 		all, kept := linesOf(string(body)), linesOf(string(part))
 		require.LessOrEqualf(t, len(kept), len(all), "cut at %d: %q has more lines than %q", limit, part, body)
 		for i, line := range kept {
-			if line != all[i] {
-				t.Errorf("cut at %d: line %d is %q, was %q", limit, i+1, line, all[i])
-			}
+			assert.Truef(t, line == all[i], "cut at %d: line %d is %q, was %q", limit, i+1, line, all[i])
 		}
 	})
 }
@@ -170,18 +162,16 @@ func FuzzCanonical(f *testing.F) {
 	f.Add("/%%34%31*$%2a%7e")
 	f.Fuzz(func(t *testing.T, s string) {
 		once := canonicalTarget(s, RFC9309)
-		if twice := canonicalTarget(once, RFC9309); twice != once {
-			t.Errorf("target %q: canonical %q, again %q", s, once, twice)
-		}
+		twice := canonicalTarget(once, RFC9309)
+		assert.Truef(t, twice == once, "target %q: canonical %q, again %q", s, once, twice)
 		pattern := canonicalPattern(s)
 		if again := canonicalPattern(pattern); again != pattern || !isCanonicalPattern(pattern, RFC9309) {
 			t.Errorf("pattern %q: canonical %q, again %q", s, pattern, again)
 		}
 		assert.Equalf(t, (s == pattern), isCanonicalPattern(s, RFC9309), "pattern %q: canonical %q", s, pattern)
 		for i := range len(once) {
-			if c := once[i]; octets[c]&stands == 0 && c != '%' {
-				t.Errorf("target %q: canonical %q holds %q", s, once, c)
-			}
+			c := once[i]
+			assert.Truef(t, octets[c]&stands != 0 || c == '%', "target %q: canonical %q holds %q", s, once, c)
 		}
 		if strings.ContainsAny(s, "*$#") || !strings.HasPrefix(s, "/") {
 			return
@@ -207,16 +197,14 @@ func FuzzState(f *testing.F) {
 		require.NoError(t, err)
 		require.LessOrEqualf(t, len(out), MaxState, "%x: encoded to %d octets, %v", b, len(out), err)
 		var again State
-		if err := again.UnmarshalBinary(out); err != nil || again != s {
-			t.Errorf("%+v came back as %+v, %v", s, again, err)
-		}
+		err = again.UnmarshalBinary(out)
+		assert.Truef(t, err == nil && again == s, "%+v came back as %+v, %v", s, again, err)
 		// Whatever was stored, nothing may be judged by it without an answer.
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		_, body := s.Body()
 		_, verdict := s.Verdict()
-		if n := s.Need("http://example.com:80", now); n.Action == Judge && !body && !verdict {
-			t.Errorf("%+v: %v", s, n.Action)
-		}
+		n := s.Need("http://example.com:80", now)
+		assert.Truef(t, n.Action != Judge || body || verdict, "%+v: %v", s, n.Action)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/robots/naive"
@@ -32,9 +33,7 @@ func TestRealFiles(t *testing.T) {
 			}
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
-			if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-				t.Errorf("%s differs; the difference begins with\n%s", golden, difference(got, string(want)))
-			}
+			assert.Truef(t, got == strings.ReplaceAll(string(want), "\r\n", "\n"), "%s differs; the difference begins with\n%s", golden, difference(got, string(want)))
 		})
 	}
 }

@@ -75,9 +75,7 @@ func TestLintWarnings(t *testing.T) {
 		for _, w := range ParseAll([]byte(c.file)).Warnings {
 			got = append(got, fmt.Sprintf("%d:%d %s", w.Line, w.Column, w.Code))
 			seen[w.Code] = true
-			if w.Text == "" || strings.Contains(w.Text, "%!") {
-				t.Errorf("%s: text %q", w.Code, w.Text)
-			}
+			assert.Truef(t, w.Text != "" && !strings.Contains(w.Text, "%!"), "%s: text %q", w.Code, w.Text)
 		}
 		assert.Equalf(t, c.want, strings.Join(got, ", "), "%.80q", c.file)
 	}
@@ -87,22 +85,16 @@ func TestLintWarnings(t *testing.T) {
 	var listed []string
 	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+)  `).FindAllStringSubmatch(string(source), -1) {
 		listed = append(listed, m[1])
-		if !seen[m[1]] {
-			t.Errorf("no file earns %q", m[1])
-		}
+		assert.Truef(t, seen[m[1]], "no file earns %q", m[1])
 		delete(seen, m[1])
 	}
-	if len(listed) < 20 || len(seen) > 0 {
-		t.Errorf("%d codes are listed, and these are not: %v", len(listed), seen)
-	}
+	assert.Truef(t, len(listed) >= 20 && len(seen) == 0, "%d codes are listed, and these are not: %v", len(listed), seen)
 }
 
 func TestLintKeepsABoundedNumberOfWarnings(t *testing.T) {
 	f := ParseAll([]byte(strings.Repeat("x\n", 5000)))
 	last := f.Warnings[len(f.Warnings)-1]
-	if len(f.Warnings) != maxWarnings+1 || last.Code != "more" || !strings.HasPrefix(last.Text, "4000 ") {
-		t.Errorf("%d warnings, the last %+v", len(f.Warnings), last)
-	}
+	assert.Truef(t, len(f.Warnings) == maxWarnings+1 && last.Code == "more" && strings.HasPrefix(last.Text, "4000 "), "%d warnings, the last %+v", len(f.Warnings), last)
 }
 
 func TestParseAllKeepsEverything(t *testing.T) {
@@ -118,16 +110,13 @@ func TestParseAllKeepsEverything(t *testing.T) {
 		ContentUsages:  []Record{{"content-usage", "train-ai=n", 9, 16}},
 		ContentSignals: []Record{{"content-signal", "search=yes", 10, 17}},
 	}, {Agents: []Record{{"user-agent", "*", 12, 13}}}}
-	if got := fmt.Sprint(f.Groups); got != fmt.Sprint(want) {
-		t.Errorf("groups %v,\nwant %v", got, want)
-	}
+	got := fmt.Sprint(f.Groups)
+	assert.Truef(t, got == fmt.Sprint(want), "groups %v,\nwant %v", got, want)
 	if !slices.Equal(f.Sitemaps, []Record{{"sitemap", "/s", 11, 10}}) || !slices.Equal(f.Licenses, []Record{{"license", "/l", 13, 10}}) ||
 		!slices.Equal(f.Unknown, []Record{{"Noindex", "/x", 1, 10}}) {
 		t.Errorf("sitemaps %v, licenses %v, unknown %v", f.Sitemaps, f.Licenses, f.Unknown)
 	}
-	if f.Lines != 13 || f.Digest != sha256.Sum256(body) || f.Flags != 0 {
-		t.Errorf("%d lines, digest %x, flags %v", f.Lines, f.Digest, f.Flags)
-	}
+	assert.Truef(t, f.Lines == 13 && f.Digest == sha256.Sum256(body) && f.Flags == 0, "%d lines, digest %x, flags %v", f.Lines, f.Digest, f.Flags)
 }
 
 func FuzzParseAllAgreesWithParse(f *testing.F) {
@@ -166,17 +155,14 @@ func FuzzParseAllAgreesWithParse(f *testing.F) {
 		for _, r := range p.rules {
 			want = append(want, int(r.line))
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: rules on lines %v bind; Parse says %v", body, got, want)
-		}
+		assert.Truef(t, slices.Equal(got, want), "%q: rules on lines %v bind; Parse says %v", body, got, want)
 		for _, w := range all.Warnings {
 			if w.Line < 1 || w.Line > all.Lines+1 || w.Column < 1 || w.Column > 2*len(body)+1 { // UTF-16 is decoded
 				t.Errorf("%q: a warning at %d:%d", body, w.Line, w.Column)
 			}
 		}
-		if n := len(all.Warnings) * int(unsafe.Sizeof(Warning{})); n > 600*len(body)+1024 {
-			t.Errorf("%d octets have %d octets of warnings", len(body), n)
-		}
+		n := len(all.Warnings) * int(unsafe.Sizeof(Warning{}))
+		assert.Truef(t, n <= 600*len(body)+1024, "%d octets have %d octets of warnings", len(body), n)
 	})
 }
 

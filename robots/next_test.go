@@ -42,9 +42,7 @@ func runBy(t *testing.T, terms Terms, s State, exchanges ...Exchange) (State, Ne
 	t.Helper()
 	need := terms.Need(s, site, noon)
 	for i, ex := range exchanges {
-		if need.Action != Fetch && need.Action != Refresh {
-			t.Fatalf("before exchange %d: %v", i+1, need.Action)
-		}
+		require.Truef(t, need.Action == Fetch || need.Action == Refresh, "before exchange %d: %v", i+1, need.Action)
 		ex.URL = need.URL
 		s, need = terms.Next(s, site, ex, noon)
 	}
@@ -143,18 +141,14 @@ func TestOutcome_3_1(t *testing.T) {
 					s, need := runBy(t, terms, State{}, row.exchanges...)
 					expect(t, s, need, want)
 					last := row.exchanges[len(row.exchanges)-1]
-					if digest, _ := s.Body(); want == "RULES" && digest != sha256.Sum256(last.Body) {
-						t.Errorf("digest %x is not that of the body", digest)
-					}
+					digest, _ := s.Body()
+					assert.Truef(t, want != "RULES" || digest == sha256.Sum256(last.Body), "digest %x is not that of the body", digest)
 					if standard == RFC9309 && (s.Flags() != row.flags || s.Failure() != row.failure) {
 						t.Errorf("flags %q, failure %q; want %q, %q", s.Flags(), s.Failure(), row.flags, row.failure)
 					}
-					if s.Hops() != 0 {
-						t.Errorf("the chain of redirects is still there: %d hops", s.Hops())
-					}
-					if again, _ := runBy(t, terms, State{}, row.exchanges...); again != s {
-						t.Errorf("not pure: %+v, then %+v", s, again)
-					}
+					assert.Truef(t, s.Hops() == 0, "the chain of redirects is still there: %d hops", s.Hops())
+					again, _ := runBy(t, terms, State{}, row.exchanges...)
+					assert.Truef(t, again == s, "not pure: %+v, then %+v", s, again)
 				})
 			}
 		}
@@ -192,17 +186,13 @@ func TestRedirects_3_1_AHopPerTurn(t *testing.T) {
 			{"http://[2001:db8::1]:80/r", "http://[2001:db8::1]/r"},
 		} {
 			s, need = Next(s, site, Exchange{URL: need.URL, Status: status, Header: fields("Location", hop.location)}, noon)
-			if need != (Need{Action: Fetch, URL: hop.url, Hop: i + 1}) || s.Hops() != i+1 {
-				t.Fatalf("%d, hop %d to %s: %+v", status, i+1, hop.location, need)
-			}
+			require.Truef(t, need == (Need{Action: Fetch, URL: hop.url, Hop: i + 1}) && s.Hops() == i+1, "%d, hop %d to %s: %+v", status, i+1, hop.location, need)
 			if !s.Passed("http://bakery.test/robots.txt") || !s.Passed("https://www.bakery.test/") || !s.Passed(hop.url) || s.Passed("https://www.bakery.test") {
 				t.Fatalf("%d, hop %d: the URLs that were asked for are not known", status, i+1)
 			}
 		}
 		s, need = Next(s, site, Exchange{URL: need.URL, Status: 200, Body: rules}, noon)
-		if need.Action != Judge || s.FinalURL() != "http://[2001:db8::1]/r" {
-			t.Fatalf("%d, in the end: %+v, %s", status, need, s.FinalURL())
-		}
+		require.Truef(t, need.Action == Judge && s.FinalURL() == "http://[2001:db8::1]/r", "%d, in the end: %+v, %s", status, need, s.FinalURL())
 		require.Falsef(t, s.Passed("http://bakery.test/robots.txt"), "%d: no redirects are followed any more", status)
 	}
 }
@@ -211,9 +201,8 @@ func TestRedirects_3_1_AChainLeftLyingIsBegunAnew(t *testing.T) {
 	s, _ := run(t, State{}, moveTo("/a"))
 	assert.Equal(t, 1, s.Need(site, noon.Add(23*time.Hour)).Hop, "after 23 h")
 	for _, at := range []time.Time{noon.Add(25 * time.Hour), noon.Add(-time.Hour)} {
-		if need := s.Need(site, at); need.Hop != 0 || need.URL != "http://bakery.test/robots.txt" {
-			t.Errorf("at %v: %+v", at, need)
-		}
+		need := s.Need(site, at)
+		assert.Truef(t, need.Hop == 0 && need.URL == "http://bakery.test/robots.txt", "at %v: %+v", at, need)
 		// What is now asked is the first hop again, and not a loop.
 		if s, need := Next(s, site, moveTo("/a"), at); need.Hop != 1 || s.Failure() != "" {
 			t.Errorf("at %v, after a redirect: %+v, %s", at, need, s.Failure())
@@ -224,9 +213,7 @@ func TestRedirects_3_1_AChainLeftLyingIsBegunAnew(t *testing.T) {
 // fresh is a state of RULES with validators, got at noon, good for a day.
 func fresh(t *testing.T) State {
 	s, need := run(t, State{}, Exchange{Status: 200, Body: rules, Header: fields("Etag", `"v1"`, "Last-Modified", "Sun, 01 Mar 2026 00:00:00 GMT")})
-	if need.Action != Judge || !s.Fetched().Equal(noon) || !s.Expires().Equal(noon.Add(24*time.Hour)) {
-		t.Fatalf("%+v, %+v", s, need)
-	}
+	require.Truef(t, need.Action == Judge && s.Fetched().Equal(noon) && s.Expires().Equal(noon.Add(24*time.Hour)), "%+v, %+v", s, need)
 	return s
 }
 
@@ -255,12 +242,9 @@ func TestRevalidation_3_2_304Renews(t *testing.T) {
 	s := fresh(t)
 	for name, at := range map[string]time.Time{"refreshed": noon.Add(23 * time.Hour), "expired": noon.Add(50 * time.Hour)} {
 		n, need := Next(s, site, Exchange{Status: 304, Header: fields("Etag", `"v2"`)}, at)
-		if digest, ok := n.Body(); !ok || digest != sha256.Sum256(rules) || need.Action != Judge {
-			t.Errorf("%s: %+v, %+v", name, n, need)
-		}
-		if !n.Fetched().Equal(at) || !n.Expires().Equal(at.Add(24*time.Hour)) {
-			t.Errorf("%s at %v: fetched %v, expires %v", name, at, n.Fetched(), n.Expires())
-		}
+		digest, ok := n.Body()
+		assert.Truef(t, ok && digest == sha256.Sum256(rules) && need.Action == Judge, "%s: %+v, %+v", name, n, need)
+		assert.Truef(t, n.Fetched().Equal(at) && n.Expires().Equal(at.Add(24*time.Hour)), "%s at %v: fetched %v, expires %v", name, at, n.Fetched(), n.Expires())
 		if need := n.Need(site, n.Expires()); need.IfNoneMatch != `"v2"` || need.IfModifiedSince == "" {
 			t.Errorf("%s, next time: %+v", name, need)
 		}
@@ -271,13 +255,9 @@ func TestRevalidation_3_2_ValidatorsAreShownOnlyWhereTheyCameFrom(t *testing.T) 
 	s, _ := run(t, State{}, moveTo("http://other.test/r"), Exchange{Status: 200, Body: rules, Header: fields("Etag", `"v1"`)})
 	later := noon.Add(30 * time.Hour)
 	need := s.Need(site, later)
-	if need.Action != Fetch || need.Hop != 0 || need.IfNoneMatch != "" {
-		t.Fatalf("first hop: %+v", need)
-	}
+	require.Truef(t, need.Action == Fetch && need.Hop == 0 && need.IfNoneMatch == "", "first hop: %+v", need)
 	s, need = Next(s, site, moveTo("http://other.test/r"), later)
-	if need.Hop != 1 || need.IfNoneMatch != `"v1"` {
-		t.Fatalf("second hop: %+v", need)
-	}
+	require.Truef(t, need.Hop == 1 && need.IfNoneMatch == `"v1"`, "second hop: %+v", need)
 	if s, need = Next(s, site, Exchange{Status: 304}, later); need.Action != Judge || s.FinalURL() != "http://other.test/r" {
 		t.Fatalf("304: %+v, %+v", s, need)
 	}
@@ -285,9 +265,8 @@ func TestRevalidation_3_2_ValidatorsAreShownOnlyWhereTheyCameFrom(t *testing.T) 
 
 func TestRevalidation_3_2_WhatCannotBeKeptWholeIsNotKept(t *testing.T) {
 	s, _ := run(t, State{}, Exchange{Status: 200, Body: rules, Header: fields("Etag", `"`+strings.Repeat("x", maxValidator)+`"`, "Last-Modified", "a\r\nb")})
-	if need := s.Need(site, s.Expires()); need.IfNoneMatch != "" || need.IfModifiedSince != "" {
-		t.Errorf("%+v", need)
-	}
+	need := s.Need(site, s.Expires())
+	assert.Truef(t, need.IfNoneMatch == "" && need.IfModifiedSince == "", "%+v", need)
 }
 
 // "Refresh fails with last-good RULES": while the copy is fresh it is used; past expiry all is denied, and the copy can
@@ -296,40 +275,32 @@ func TestLifetime_3_2_OutageWithLastGoodRules(t *testing.T) {
 	s := fresh(t)
 	at := noon.Add(22 * time.Hour)
 	s, need := Next(s, site, Exchange{Status: 500}, at)
-	if _, ok := s.Body(); !ok || need.Action != Judge || s.Failures() != 1 {
-		t.Fatalf("while fresh: %+v, %+v", s, need)
-	}
+	_, ok := s.Body()
+	require.Truef(t, ok && need.Action == Judge && s.Failures() == 1, "while fresh: %+v, %+v", s, need)
 	assert.Equal(t, Refresh, s.Need(site, s.Retry()).Action, "when a retry is due")
 	assert.Equal(t, Fetch, s.Need(site, noon.Add(24*time.Hour)).Action, "past expiry")
 	s, need = Next(s, site, Exchange{Failure: "timeout"}, noon.Add(24*time.Hour))
 	expect(t, s, need, "DENY")
-	if !s.FirstFailure().Equal(at) || s.Failures() != 2 {
-		t.Errorf("the run of failures: %d since %v", s.Failures(), s.FirstFailure())
-	}
+	assert.Truef(t, s.FirstFailure().Equal(at) && s.Failures() == 2, "the run of failures: %d since %v", s.Failures(), s.FirstFailure())
 	if need = s.Need(site, s.Retry()); need.Action != Fetch || need.IfNoneMatch != `"v1"` {
 		t.Errorf("retry: %+v", need)
 	}
 	s, need = Next(s, site, Exchange{Status: 304}, s.Retry())
 	expect(t, s, need, "RULES")
-	if s.Failures() != 0 || !s.FirstFailure().IsZero() || !s.Retry().IsZero() {
-		t.Errorf("the run of failures did not end: %+v", s)
-	}
+	assert.Truef(t, s.Failures() == 0 && s.FirstFailure().IsZero() && s.Retry().IsZero(), "the run of failures did not end: %+v", s)
 }
 
 // A failure that is not yet due again when the rules expire leaves nothing that may be judged by.
 func TestLifetime_3_2_RulesThatExpireDuringBackOff(t *testing.T) {
 	s, _ := Next(fresh(t), site, Exchange{Status: 503, Header: fields("Retry-After", "36000")}, noon.Add(23*time.Hour))
-	if need := s.Need(site, noon.Add(25*time.Hour)); need.Action != Wait || need.After != 8*time.Hour {
-		t.Errorf("%+v", need)
-	}
+	need := s.Need(site, noon.Add(25*time.Hour))
+	assert.Truef(t, need.Action == Wait && need.After == 8*time.Hour, "%+v", need)
 }
 
 func TestLifetime_3_2_OutageAfterAllowDenies(t *testing.T) {
 	s, need := run(t, State{}, Exchange{Status: 404})
 	expect(t, s, need, "ALLOW")
-	if !s.Expires().Equal(noon.Add(24 * time.Hour)) {
-		t.Errorf("expires %v", s.Expires())
-	}
+	assert.Truef(t, s.Expires().Equal(noon.Add(24*time.Hour)), "expires %v", s.Expires())
 	s, need = Next(s, site, Exchange{Status: 500}, noon.Add(22*time.Hour))
 	expect(t, s, need, "DENY")
 	// And the rules that were there before the 404 are forgotten.
@@ -350,9 +321,7 @@ func TestLifetime_3_2_30DaysKeepDeny(t *testing.T) {
 		expect(t, s, need, "DENY")
 		at = at.Add(need.After)
 	}
-	if !s.FirstFailure().Equal(noon) || s.Failures() != n {
-		t.Errorf("%d failures since %v, want %d since %v", s.Failures(), s.FirstFailure(), n, noon)
-	}
+	assert.Truef(t, s.FirstFailure().Equal(noon) && s.Failures() == n, "%d failures since %v, want %d since %v", s.Failures(), s.FirstFailure(), n, noon)
 }
 
 func TestLifetime_3_2_RetryAfterOneMinuteDoubledToAnHour(t *testing.T) {
@@ -368,9 +337,8 @@ func TestLifetime_3_2_RetryAfterOneMinuteDoubledToAnHour(t *testing.T) {
 			t.Errorf("after %d failures, just before the retry: %+v", s.Failures(), before)
 		}
 		at = s.Retry()
-		if due := s.Need(site, at); due.Action != Fetch {
-			t.Errorf("after %d failures, at the retry: %+v", s.Failures(), due)
-		}
+		due := s.Need(site, at)
+		assert.Truef(t, due.Action == Fetch, "after %d failures, at the retry: %+v", s.Failures(), due)
 	}
 	// Hosts that fail together do not come back together.
 	waits := make(map[time.Duration]bool)
@@ -385,9 +353,7 @@ func TestLifetime_3_2_ClockSetBackEndsAWait(t *testing.T) {
 	s, _ := run(t, State{}, Exchange{Status: 500})
 	assert.Equal(t, Fetch, s.Need(site, noon.Add(-time.Hour)).Action)
 	s, _ = Next(s, site, Exchange{Status: 500}, noon.Add(-time.Hour))
-	if !s.FirstFailure().Equal(noon.Add(-time.Hour)) {
-		t.Errorf("first failure %v is in the future", s.FirstFailure())
-	}
+	assert.Truef(t, s.FirstFailure().Equal(noon.Add(-time.Hour)), "first failure %v is in the future", s.FirstFailure())
 }
 
 func TestLifetime_3_2_RetryAfter(t *testing.T) {
@@ -452,8 +418,7 @@ func TestNeedOfEachOrigin(t *testing.T) {
 		"http://a.test:80": "http://a.test/robots.txt", "http://a.test": "http://a.test/robots.txt", "http://a.test:443": "http://a.test:443/robots.txt",
 		"https://a.test:443": "https://a.test/robots.txt", "https://a.test:80": "https://a.test:80/robots.txt", "http://[::1]:8080": "http://[::1]:8080/robots.txt",
 	} {
-		if got := (State{}).Need(origin, noon); got.URL != want || got.Action != Fetch {
-			t.Errorf("%s: %+v", origin, got)
-		}
+		got := (State{}).Need(origin, noon)
+		assert.Truef(t, got.URL == want && got.Action == Fetch, "%s: %+v", origin, got)
 	}
 }

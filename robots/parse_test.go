@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/robots/naive"
 )
@@ -30,9 +31,7 @@ func TestVerdictSaysWhy(t *testing.T) {
 		assert.Equal(t, w.Verdict, p.Match(w.target), w.target)
 	}
 	none := Parse([]byte("user-agent: curtsy\nuser-agent: *\n"), Options{Token: "curtsy"}).Match("/a")
-	if none.Reason != NoRules || none.Group != "curtsy" || !none.Allowed {
-		t.Errorf("an empty group: %+v", none)
-	}
+	assert.Truef(t, none.Reason == NoRules && none.Group == "curtsy" && none.Allowed, "an empty group: %+v", none)
 	if none = Parse(nil, Options{Token: "curtsy"}).Match("/a"); none.Reason != NoRules || none.Group != "" || !none.Allowed {
 		t.Errorf("no group: %+v", none)
 	}
@@ -50,9 +49,8 @@ func TestCrawlDelay(t *testing.T) {
 	} {
 		body := []byte("user-agent: *\ncrawl-delay: " + value + "\ndisallow: /a")
 		p := Parse(body, Options{Token: "curtsy"})
-		if d, ok := p.CrawlDelay(); ok != (want >= 0) || ok && d != want {
-			t.Errorf("Crawl-delay %q: %v, %v; want %v", value, d, ok, want)
-		}
+		d, ok := p.CrawlDelay()
+		assert.Truef(t, ok == (want >= 0) && (!ok || d == want), "Crawl-delay %q: %v, %v; want %v", value, d, ok, want)
 		if n, ok := naive.Delay(body, "curtsy"); ok != (want >= 0) || ok && !sameDelay(n, want) {
 			t.Errorf("Crawl-delay %q: naive: %v s, %v; want %v", value, n, ok, want)
 		}
@@ -96,9 +94,7 @@ func TestRequestRate(t *testing.T) {
 	} {
 		body := []byte("user-agent: *\nrequest-rate: " + value)
 		d, ok := Parse(body, Options{Token: "curtsy"}).RequestRate()
-		if ok != (want >= 0) || ok && d != want {
-			t.Errorf("Request-rate %q: %v, %v; want %v", value, d, ok, want)
-		}
+		assert.Truef(t, ok == (want >= 0) && (!ok || d == want), "Request-rate %q: %v, %v; want %v", value, d, ok, want)
 		if n, ok := naive.Rate(body, "curtsy"); ok != (want >= 0) || ok && !sameDelay(n, want) {
 			t.Errorf("Request-rate %q: naive: %v s, %v; want %v", value, n, ok, want)
 		}
@@ -106,9 +102,8 @@ func TestRequestRate(t *testing.T) {
 	const file = "user-agent: *\nrequest-rate: 1/9\nrequest-rate: 1/5\nuser-agent: z\nrequest-rate: 1/3\ndisallow: /\nuser-agent: x\nallow: /\nuser-agent: y\nrequest-rate: 1/2\n"
 	for token, want := range map[string]time.Duration{"x": 9 * time.Second, "y": 2 * time.Second, "z": 3 * time.Second, "other": 9 * time.Second} {
 		d, _ := Parse([]byte(file), Options{Token: token}).RequestRate()
-		if n, _ := naive.Rate([]byte(file), token); d != want || !sameDelay(n, want) {
-			t.Errorf("%s: %v, naive %v s; want %v", token, d, n, want)
-		}
+		n, _ := naive.Rate([]byte(file), token)
+		assert.Truef(t, d == want && sameDelay(n, want), "%s: %v, naive %v s; want %v", token, d, n, want)
 	}
 }
 
@@ -116,9 +111,8 @@ func TestSitemaps(t *testing.T) {
 	p := Parse([]byte("sitemap: http://a.example/1.xml\nuser-agent: x\nsite-map: /2.xml # two\nSitemap:\nsitemap: http://a.example/1.xml\nsitemap: ftp://a.example/3.xml\n"+
 		"sitemap: //b.example/4.xml\nsitemap: http://\nsitemap: ht tp:%zz\nsitemap: 5\x00.xml\nsitemap: http://a.example/2.xml\n"), Options{Token: "curtsy"})
 	written := []string{"http://a.example/1.xml", "/2.xml", "ftp://a.example/3.xml", "//b.example/4.xml", "http://", "ht tp:%zz", "http://a.example/2.xml"}
-	if got := p.Sitemaps(); !slices.Equal(got, written) {
-		t.Errorf("as written: %q, want %q", got, written)
-	}
+	got := p.Sitemaps()
+	assert.Truef(t, slices.Equal(got, written), "as written: %q, want %q", got, written)
 	resolved := []string{"http://a.example/1.xml", "http://a.example/2.xml", "http://b.example/4.xml"}
 	if got := p.ResolveSitemaps("http://a.example/robots.txt"); !slices.Equal(got, resolved) {
 		t.Errorf("resolved: %q, want %q", got, resolved)
@@ -136,9 +130,7 @@ func TestPolicyKeepsNothingOfTheBody(t *testing.T) {
 	for i := range body {
 		body[i] = 'x'
 	}
-	if p.String() != before || p.Match("/a").Rule != "disallow: /a" {
-		t.Errorf("after the body was overwritten: %s", p)
-	}
+	assert.Truef(t, p.String() == before && p.Match("/a").Rule == "disallow: /a", "after the body was overwritten: %s", p)
 }
 
 // A naive search for "LF, else CR" reads the whole rest of a CR-only file for each line. The time cannot be asserted;
@@ -146,16 +138,13 @@ func TestPolicyKeepsNothingOfTheBody(t *testing.T) {
 func TestLinesFindEachLFOnce(t *testing.T) {
 	l := newLines(strings.Repeat("x\r", 1000) + "y\nz\r")
 	for range 1000 {
-		if line, ok := l.next(); line.in(l.text) != "x" || !ok || l.lf != 2001 {
-			t.Fatalf("line %d: %q, %v, next LF at %d", l.number, line.in(l.text), ok, l.lf)
-		}
+		line, ok := l.next()
+		require.Truef(t, line.in(l.text) == "x" && ok && l.lf == 2001, "line %d: %q, %v, next LF at %d", l.number, line.in(l.text), ok, l.lf)
 	}
 	for i, want := range []string{"y", "z"} {
-		if line, ok := l.next(); line.in(l.text) != want || !ok || l.number != 1001+i {
-			t.Fatalf("line %d: %q, %v", l.number, line.in(l.text), ok)
-		}
+		line, ok := l.next()
+		require.Truef(t, line.in(l.text) == want && ok && l.number == 1001+i, "line %d: %q, %v", l.number, line.in(l.text), ok)
 	}
-	if line, ok := l.next(); ok {
-		t.Fatalf("after the end: %+v", line)
-	}
+	line, ok := l.next()
+	require.Falsef(t, ok, "after the end: %+v", line)
 }

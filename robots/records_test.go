@@ -14,14 +14,12 @@ func file(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 func TestStandardNames(t *testing.T) {
 	assert.Len(t, Standards(), 3)
 	for _, s := range Standards() {
-		if got, err := ParseStandard(s.String()); got != s || err != nil {
-			t.Errorf("%v: %v, %v", s, got, err)
-		}
+		got, err := ParseStandard(s.String())
+		assert.Truef(t, got == s && err == nil, "%v: %v, %v", s, got, err)
 	}
 	_, err := ParseStandard("rfc2616")
-	if want := `robots: no standard "rfc2616"; there are rfc9309, draft1996, std1994`; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
+	want := `robots: no standard "rfc2616"; there are rfc9309, draft1996, std1994`
+	assert.Truef(t, err != nil && err.Error() == want, "%v, want %s", err, want)
 	assert.Equal(t, RFC9309, Parse(nil, Options{Standard: 77}).Standard(), "what an unknown standard is read as")
 }
 
@@ -41,9 +39,7 @@ func TestRecordsOfBindingGroups(t *testing.T) {
 			{"signals", p.ContentSignals(), []string{"ai-train=no"}},
 			{"licenses", p.Licenses(), []string{"/l"}},
 		} {
-			if !slices.Equal(c.got, c.want) {
-				t.Errorf("%v: %s %q, want %q", s, c.name, c.got, c.want)
-			}
+			assert.Truef(t, slices.Equal(c.got, c.want), "%v: %s %q, want %q", s, c.name, c.got, c.want)
 		}
 		d, _ := p.CrawlDelay()
 		r, _ := p.RequestRate()
@@ -78,23 +74,17 @@ func TestRulebook(t *testing.T) {
 	} {
 		b := c.terms.Parse(f, c.tokens...)
 		for target, s := range c.refused {
-			if v := b.Match(target); v.Allowed || v.Standard != s {
-				t.Errorf("%s, %s: %+v", c.name, target, v)
-			}
+			v := b.Match(target)
+			assert.Truef(t, !v.Allowed && v.Standard == s, "%s, %s: %+v", c.name, target, v)
 		}
 		for _, target := range c.open {
-			if v := b.Match(target); !v.Allowed || v.Standard != b.Policies()[0].Standard() {
-				t.Errorf("%s, %s: %+v", c.name, target, v)
-			}
+			v := b.Match(target)
+			assert.Truef(t, v.Allowed && v.Standard == b.Policies()[0].Standard(), "%s, %s: %+v", c.name, target, v)
 		}
-		if len(b.Policies()) != c.n || b.Size() < c.n*policySize {
-			t.Errorf("%s: %d policies, want %d; size %d", c.name, len(b.Policies()), c.n, b.Size())
-		}
-		if d, ok := b.CrawlDelay(); !ok || d.Seconds() != 3 {
-			t.Errorf("%s: Crawl-delay %v, %v", c.name, d, ok)
-		}
+		assert.Truef(t, len(b.Policies()) == c.n && b.Size() >= c.n*policySize, "%s: %d policies, want %d; size %d", c.name, len(b.Policies()), c.n, b.Size())
+		d, ok := b.CrawlDelay()
+		assert.Truef(t, ok && d.Seconds() == 3, "%s: Crawl-delay %v, %v", c.name, d, ok)
 	}
-	if d, ok := (Terms{}).Parse(f, "x", "friend").RequestRate(); !ok || d.Seconds() != 7 {
-		t.Errorf("Request-rate %v, %v", d, ok)
-	}
+	d, ok := (Terms{}).Parse(f, "x", "friend").RequestRate()
+	assert.Truef(t, ok && d.Seconds() == 7, "Request-rate %v, %v", d, ok)
 }

@@ -40,9 +40,7 @@ func TestOutcome_3_1_RedirectsInARow(t *testing.T) {
 		over := hopsTo(c.most, moveTo("http://hop.test/last"))
 		s, need = runBy(t, c.terms, State{}, over...)
 		expect(t, s, need, c.then)
-		if c.then == "DENY" && s.Failure() != "too many redirects" {
-			t.Errorf("%+v: failure %q", c.terms, s.Failure())
-		}
+		assert.Truef(t, c.then != "DENY" || s.Failure() == "too many redirects", "%+v: failure %q", c.terms, s.Failure())
 	}
 }
 
@@ -164,9 +162,8 @@ func TestLifetime_3_2_StaleIfErrorKeepsRulesFor30Days(t *testing.T) {
 				t.Errorf("a retry is due: %+v", need)
 			}
 			s = failUntil(c.terms, s, at, noon.Add(30*day))
-			if _, ok := s.Body(); !ok || !s.Fetched().Equal(noon) || !s.Expires().Equal(noon.Add(30*day)) {
-				t.Errorf("within 30 days: %+v", s)
-			}
+			_, ok := s.Body()
+			assert.Truef(t, ok && s.Fetched().Equal(noon) && s.Expires().Equal(noon.Add(30*day)), "within 30 days: %+v", s)
 			if need := (Terms{}).Need(s, site, noon.Add(29*day)); need.Action == Judge || need.Action == Refresh {
 				t.Errorf("by the zero Terms: %v", need.Action)
 			}
@@ -215,9 +212,7 @@ func TestLifetime_3_2_After30Days(t *testing.T) {
 					t.Errorf("%v after the first failure: %v", at.Sub(first), need.Action)
 				}
 			}
-			if !s.FirstFailure().Equal(first) {
-				t.Errorf("the run of failures began %v, then %v", first, s.FirstFailure())
-			}
+			assert.Truef(t, s.FirstFailure().Equal(first), "the run of failures began %v, then %v", first, s.FirstFailure())
 		})
 	}
 }
@@ -230,9 +225,7 @@ func TestDraft1996_3_1_AccessRestrictions(t *testing.T) {
 	at := noon.Add(7 * 24 * time.Hour)
 	s, need = draft.Next(s, site, Exchange{Status: 401}, at)
 	expect(t, s, need, "CLOSED")
-	if s.Failures() != 0 || s.hasBody || !s.Expires().Equal(at.Add(7*24*time.Hour)) {
-		t.Errorf("%+v", s)
-	}
+	assert.Truef(t, s.Failures() == 0 && !s.hasBody && s.Expires().Equal(at.Add(7*24*time.Hour)), "%+v", s)
 	s, need = draft.Next(s, site, Exchange{Status: 500}, at.Add(6*24*time.Hour+20*time.Hour))
 	expect(t, s, need, "DENY")
 }

@@ -10,8 +10,7 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// few fails unless step allocates so often at most, however often it is repeated. A commit of the engine may fall into
-// one of the repetitions, which the average does not show.
+// few fails if step allocates more than most times on average.
 func few(t *testing.T, name string, most float64, step func()) {
 	t.Helper()
 	step() // what is made once
@@ -39,7 +38,6 @@ func TestAllocs_ReadCell(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Links that are known cost a page one slice, however many there are.
 func TestAllocs_FinishOfKnownLinks(t *testing.T) {
 	if racing {
 		t.Skip("allocations are more under the race detector")
@@ -59,7 +57,6 @@ func TestAllocs_FinishOfKnownLinks(t *testing.T) {
 	few(t, "400 known links", none+2, page(links[:400]))
 }
 
-// A turn of a host whose record is remembered, and its end.
 func TestAllocs_ClaimAndFinish(t *testing.T) {
 	if racing {
 		t.Skip("allocations are more under the race detector")

@@ -55,7 +55,6 @@ func TestCounts_OctetsOfDiskPerURL(t *testing.T) {
 	})
 }
 
-// bigHost returns a frontier with one host that has so many pending URLs.
 func bigHost(t *testing.T, urls int) *Frontier {
 	f := opened(t, filepath.Join(t.TempDir(), "frontier.db"))
 	t.Cleanup(func() {
@@ -76,7 +75,6 @@ func TestBigHost_TakesTwoOctetsPerPendingURL(t *testing.T) {
 	}
 }
 
-// A turn of a host costs the same whatever the host has: so it is said in allocations.
 func TestBigHost_ATurnCostsNoMoreThanOfASmallOne(t *testing.T) {
 	turn := func(urls int) float64 {
 		f := bigHost(t, urls)
@@ -88,8 +86,7 @@ func TestBigHost_ATurnCostsNoMoreThanOfASmallOne(t *testing.T) {
 	assert.LessOrEqualf(t, big, small+8, "%.0f allocations a turn with 50,000 URLs, %.0f with 1,000", big, small)
 }
 
-// All deferred tasks of a host come due in one instant: the turn that sees it gives what it was asked for, in order,
-// and what is kept for them is gone when they are.
+// All deferred tasks of a host come due at once: the turn gives them in order, and their retries are gone afterwards.
 func TestBigHost_ManyDeferredTasksComeDueAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tasks := 100_000

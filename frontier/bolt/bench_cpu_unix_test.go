@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time of this process so far, in user and system mode; ok is false where it cannot be had.
 func cpuTime() (t time.Duration, ok bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -20,13 +20,12 @@ var (
 	figureRounds = flag.Int("rounds", 5, "rounds of the table of figures, of which it has the medians")
 )
 
-// figures is the table.
 type figures struct {
 	*testing.T
 	rows [][4]string
 }
 
-// row adds a figure; bar is the most it may be, or with atLeast the least. A bar of zero is none.
+// row adds a figure; bar is its maximum, or with atLeast its minimum; zero is no bar.
 func (f *figures) row(name, form string, got, bar float64, atLeast bool) {
 	r := [4]string{name, fmt.Sprintf(form, got), "", ""}
 	if bar > 0 {
@@ -49,7 +48,6 @@ func (f *figures) print() {
 	fmt.Println()
 }
 
-// median returns the median of what of gives for each of the costs.
 func median(cs []cost, of func(cost) float64) float64 {
 	xs := make([]float64, len(cs))
 	for i, c := range cs {
@@ -63,7 +61,6 @@ func wall(c cost) float64   { return c.perPage(c.wall) }
 func cpu(c cost) float64    { return c.perPage(c.cpu) }
 func octets(c cost) float64 { return c.written() }
 
-// measured is a frontier of one size, measured.
 type measured struct {
 	seen, hosts   int
 	batch, single []cost    // two workers, 32 turns to a call; one, one
@@ -73,7 +70,7 @@ type measured struct {
 	heap          int64
 }
 
-// TestFigures prints the figures of docs/dev/performance.md. It takes minutes, and asserts nothing: times are for reading.
+// TestFigures prints the figures of docs/dev/performance.md. It takes minutes, and asserts nothing.
 func TestFigures(t *testing.T) {
 	if !*showFigures {
 		t.Skip("for the table of figures: -figures")
@@ -88,7 +85,6 @@ func TestFigures(t *testing.T) {
 	f.print()
 }
 
-// size adds the figures of one size.
 func (f *figures) size(m measured) {
 	at := func(s string) string { return fmt.Sprintf("%s at %s", s, short(m.seen)) }
 	f.row(at("links/s, two workers, 32 turns a call"), "%.0f", median(m.batch, cost.links), 1e6, true)
@@ -110,7 +106,7 @@ func (f *figures) size(m measured) {
 	}
 }
 
-// reopenBar is what an opening may take: 0.4 s for a million, 2.5 s for ten million.
+// reopenBar is 0.4 s for a million, 2.5 s for ten million.
 func reopenBar(seen int) float64 { return 0.4 + 2.1*max(float64(seen)-1e6, 0)/9e6 }
 
 func medianOf(xs []float64) float64 {
@@ -128,7 +124,6 @@ func short(n int) string {
 	return fmt.Sprint(n)
 }
 
-// figurePath is where the frontier of a size is.
 func figurePath(t *testing.T, seen int) string {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("curtsy-figures-%d-%d", os.Getpid(), seen))
 	require.NoError(t, os.MkdirAll(dir, 0o700))
@@ -136,8 +131,8 @@ func figurePath(t *testing.T, seen int) string {
 	return filepath.Join(dir, "frontier.db")
 }
 
-// measure fills a frontier and measures it. Before it closes, its heap is that of a crawl; after, that of an opening:
-// the larger one counts.
+// measure fills a frontier and measures it. The heap is the larger of that of a crawl, before a Close, and of an
+// opening.
 func measure(t *testing.T, seen int) measured {
 	m := measured{seen: seen, hosts: *benchHosts}
 	if seen != *benchSeen {
@@ -179,7 +174,6 @@ func measure(t *testing.T, seen int) measured {
 	return m
 }
 
-// diskSize returns the octets of the file that are used.
 func diskSize(t testing.TB, f *Frontier) float64 {
 	tx, err := f.db.Begin(false)
 	require.NoError(t, err)
@@ -187,8 +181,7 @@ func diskSize(t testing.TB, f *Frontier) float64 {
 	return float64(tx.Size())
 }
 
-// claimCost returns the microseconds of a Claim per task, the text of tasks decoded, with the blocks cold that a host's
-// turn finds cold.
+// claimCost returns the microseconds of a Claim per task, with texts decoded from cold blocks.
 func claimCost(t *testing.T, m measured, tasks int) float64 {
 	f := opened(t, filepath.Join(os.TempDir(), fmt.Sprintf("curtsy-figures-%d-%d", os.Getpid(), m.seen), "frontier.db"))
 	defer f.Close()

@@ -13,7 +13,7 @@ import (
 	"curtsy/frontier"
 )
 
-// load is a crawl without its crawler: turns are claimed and finished at once, with what a real turn brings.
+// load is a crawl without its crawler: turns are claimed and finished at once, with realistic results.
 //
 //	page      one task is fetched; its links are those of web
 //	host      each Finish says what the host is like: the pace, a robots state that does not change, and 24 octets of
@@ -34,7 +34,6 @@ type load struct {
 	chunk   int // zero means chunk
 }
 
-// cost is what a number of pages has cost.
 type cost struct {
 	pages, commits int64
 	wall, cpu      time.Duration // of Claim, Finish and Sync, with the commits
@@ -46,10 +45,8 @@ func (c cost) perPage(d time.Duration) float64 { return d.Seconds() * 1e6 / floa
 func (c cost) links() float64                  { return float64(c.pages) * pageLinks / c.wall.Seconds() }
 func (c cost) written() float64                { return float64(c.octets) / float64(c.pages) }
 
-// chunk is how many pages are generated, with the clock stopped, before they are put through the frontier.
 const chunk = 2000
 
-// run puts pages through the frontier.
 func (l *load) run(pages int) cost {
 	c := cost{pages: int64(pages)}
 	octets, commits := l.written()
@@ -76,7 +73,7 @@ func (l *load) run(pages int) cost {
 	return c
 }
 
-// share has the workers put pages with these links through the frontier.
+// share distributes pages with these links to the workers.
 func (l *load) share(links []frontier.Candidate) {
 	if l.workers < 2 {
 		l.pages(links)
@@ -103,16 +100,13 @@ func (l *load) pages(links []frontier.Candidate) {
 			turns = min(turns, synced+l.group-l.page)
 		}
 		c, err := l.f.Claim(ctx, frontier.Want{Hosts: turns, Tasks: l.tasks, MaxWait: time.Hour})
-		if err != nil || len(c.Turns) == 0 {
-			l.Fatalf("Claim: %d turns, state %d, error %v", len(c.Turns), c.State, err)
-		}
+		require.Truef(l, err == nil && len(c.Turns) != 0, "Claim: %d turns, state %d, error %v", len(c.Turns), c.State, err)
 		rs := make([]frontier.Result, len(c.Turns))
 		for i := range c.Turns {
 			links = l.finish(&rs[i], &c.Turns[i], links)
 		}
-		if _, err := l.f.Finish(ctx, rs); err != nil {
-			l.Fatal(err)
-		}
+		_, err = l.f.Finish(ctx, rs)
+		require.NoError(l, err)
 		if l.group > 0 && l.page-synced == l.group {
 			synced = l.page
 			l.sync()
@@ -125,7 +119,7 @@ func (l *load) sync() {
 	require.NoError(l, l.f.Sync(context.Background()))
 }
 
-// finish makes the result of a turn and returns the links that are left.
+// finish makes the result of a turn and returns the remaining links.
 func (l *load) finish(r *frontier.Result, t *frontier.Turn, links []frontier.Candidate) []frontier.Candidate {
 	x := &t.Tasks[0]
 	*r = frontier.Result{Authority: t.Authority, Token: t.Token, Wait: l.wait, Host: hostAfter(l.page)}
@@ -139,7 +133,6 @@ func (l *load) finish(r *frontier.Result, t *frontier.Turn, links []frontier.Can
 	return links[pageLinks:]
 }
 
-// hostAfter is what a turn says of its host.
 func hostAfter(page int) *frontier.HostUpdate {
 	var memory []byte
 	for i := range 3 {
@@ -148,7 +141,6 @@ func hostAfter(page int) *frontier.HostUpdate {
 	return &frontier.HostUpdate{Pace: time.Second, Robots: make([]byte, 300), Memory: memory}
 }
 
-// written returns the octets that commits have written so far, and the number of commits.
 func (l *load) written() (octets, commits int64) {
 	tx, err := l.f.db.Begin(false)
 	require.NoError(l, err)
@@ -157,7 +149,6 @@ func (l *load) written() (octets, commits int64) {
 	return s.GetPageAlloc() + int64(tx.ID())*int64(l.f.db.Info().PageSize), int64(tx.ID())
 }
 
-// fill adds links until so many are seen.
 func (l *load) fill() {
 	var cs []frontier.Candidate
 	for n := 0; n < l.seen; {
@@ -165,22 +156,18 @@ func (l *load) fill() {
 		for ; n < l.seen && len(cs) < 1<<14; n++ {
 			cs = append(cs, l.web.link(l, n))
 		}
-		if _, err := l.f.Add(context.Background(), cs); err != nil {
-			l.Fatal(err)
-		}
+		_, err := l.f.Add(context.Background(), cs)
+		require.NoError(l, err)
 	}
 }
 
-// closeHalf gives each host a turn in which half of its tasks are closed.
 func (l *load) closeHalf() {
 	ctx := context.Background()
 	st, err := l.f.Stats(ctx)
 	require.NoError(l, err)
 	for left := int(st.Pending); left > 0; {
 		c, err := l.f.Claim(ctx, frontier.Want{Hosts: min(left, 64), Tasks: 1})
-		if err != nil || len(c.Turns) == 0 {
-			l.Fatalf("Claim: %d turns, error %v", len(c.Turns), err)
-		}
+		require.Truef(l, err == nil && len(c.Turns) != 0, "Claim: %d turns, error %v", len(c.Turns), err)
 		left -= len(c.Turns)
 		first := make([]frontier.Result, len(c.Turns))
 		for i, t := range c.Turns {
@@ -193,9 +180,8 @@ func (l *load) closeHalf() {
 			c.Turns[i].Tasks = more[i].Tasks
 			first[i] = fetched(c.Turns[i])
 		}
-		if _, err := l.f.Finish(ctx, first); err != nil {
-			l.Fatal(err)
-		}
+		_, err = l.f.Finish(ctx, first)
+		require.NoError(l, err)
 	}
 	l.sync()
 }

@@ -8,7 +8,7 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// scheduled returns a frontier in RAM alone, with hosts that have something to give and are due a nanosecond apart.
+// scheduled returns a frontier in RAM, with hosts that have a task and are due a nanosecond apart.
 func scheduled(hosts int) *Frontier {
 	f := newFrontier("", nil, frontier.Options{})
 	for i := range hosts {
@@ -20,7 +20,7 @@ func scheduled(hosts int) *Frontier {
 	return f
 }
 
-// rotate takes out the host that is due first, and puts it back to be due after all others.
+// rotate takes out the host that is due first, and puts it back behind all others.
 func (f *Frontier) rotate() {
 	now := int64(time.Hour)
 	h := f.scheduler.next(now)
@@ -31,7 +31,6 @@ func (f *Frontier) rotate() {
 	f.scheduler.enter(h, 0)
 }
 
-// schedule adds the figures of the schedule.
 func (f *figures) schedule() {
 	for i, hosts := range []int{100_000, 1_000_000} {
 		s := scheduled(hosts)

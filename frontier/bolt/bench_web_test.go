@@ -11,8 +11,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// web generates the links of a crawl, as many as one likes and always the same ones. It keeps nothing, so that what is
-// measured of memory and CPU is the frontier's.
+// web generates the links of a crawl, deterministically. It keeps nothing, so that memory and CPU are the frontier's.
 //
 //	URLs    about 70 octets, two directories and a file with its number in its name
 //	hosts   Zipf: the chance of host k is as 1/(k+10); of 100,000 hosts the first has 1 URL in 100, the median one in
@@ -45,7 +44,6 @@ func (w *web) host(n int) int {
 	return int(zipfFlat * (math.Pow(1+float64(w.hosts)/zipfFlat, u) - 1))
 }
 
-// link returns link n.
 func (w *web) link(tb testing.TB, n int) frontier.Candidate {
 	h := w.host(n)
 	w.text = appendSite(w.text[:0], h)
@@ -80,7 +78,7 @@ func appendPath(b []byte, n int) []byte {
 	return append(strconv.AppendInt(b, int64(n), 10), ".html"...)
 }
 
-// links returns those of a page, the new ones first: page p of a crawl that had seen so many URLs before.
+// links returns the links of page p, the new ones first, after so many seen URLs.
 func (w *web) links(tb testing.TB, b []frontier.Candidate, seen, p int) []frontier.Candidate {
 	for i := range pageFresh {
 		b = append(b, w.link(tb, seen+pageFresh*p+i))

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"errors"
 	"os"
 	"testing"
 
@@ -13,7 +12,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// used makes a closed frontier that has much in it that no longer counts.
+// used makes a closed frontier with many superseded records.
 func used(t testing.TB) string {
 	t.Helper()
 	e := newEngine(t, t.TempDir(), frontier.Options{})
@@ -46,17 +45,14 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 		path := used(t)
 		want := tell(t, path)
 		before, after, err := Compact(t.Context(), path, forget)
-		if err != nil || after >= before || after != int64(len(read(t, path))) {
-			t.Fatalf("Compact: %d, %d octets, error %v", before, after, err)
-		}
+		require.Truef(t, err == nil && after < before && after == int64(len(read(t, path))), "Compact: %d, %d octets, error %v", before, after, err)
 		checkClean(t, path)
 		assert.Equal(t, want, tell(t, path))
 		e := &engine{TB: t, file: path}
 		e.start()
 		for _, c := range e.links("a", 0, 2000) {
-			if seen, err := e.Seen(t.Context(), []canon.URL{c.URL}); err != nil || !seen[0] {
-				t.Fatalf("%s: %v, %v", c.URL, seen, err)
-			}
+			seen, err := e.Seen(t.Context(), []canon.URL{c.URL})
+			require.Truef(t, err == nil && seen[0], "%s: %v, %v", c.URL, seen, err)
 		}
 		assert.Equal(t, 2000, e.add(e.links("a", 0, 2000)).Known)
 		assert.Equal(t, want.stats.Outcomes[frontier.Failed], e.retry(frontier.Retrial{Outcome: frontier.Failed}).URLs)
@@ -65,7 +61,6 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 	}
 }
 
-// What is forgotten stays counted and seen, through a second rewriting and a fold too.
 func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	path := used(t)
 	want := tell(t, path)
@@ -75,9 +70,7 @@ func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.Lessf(t, forgot, kept, "%d octets with texts, %d without, error %v", kept, forgot, err)
 	before, again, err := Compact(t.Context(), path, true)
-	if err != nil || before != forgot || again != forgot {
-		t.Fatalf("%d, then %d and %d octets, error %v", forgot, before, again, err)
-	}
+	require.Truef(t, err == nil && before == forgot && again == forgot, "%d, then %d and %d octets, error %v", forgot, before, again, err)
 	assert.Equal(t, want, tell(t, path))
 }
 
@@ -86,28 +79,23 @@ func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
 	before := string(read(t, path))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Compact(ctx, path, true); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if _, _, err := Compact(t.Context(), path+"x", true); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("none: %v", err)
-	}
+	_, _, err := Compact(ctx, path, true)
+	assert.ErrorIs(t, err, context.Canceled, "cancelled")
+	_, _, err = Compact(t.Context(), path+"x", true)
+	assert.ErrorIs(t, err, os.ErrNotExist, "none")
 	assert.Equal(t, before, string(read(t, path)), "the file has been changed")
 	f := opened(t, path)
-	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrInUse) {
-		t.Errorf("in use: %v", err)
-	}
+	_, _, err = Compact(t.Context(), path, true)
+	assert.ErrorIs(t, err, frontier.ErrInUse, "in use")
 	f.Close()
 	require.NoError(t, os.Truncate(path, 40_000))
-	if _, _, err := Compact(t.Context(), path, true); !errors.Is(err, frontier.ErrDamaged) {
-		t.Errorf("cut off: %v", err)
-	}
-	if _, err := os.Stat(path + ".new"); err == nil {
-		t.Error("something was left beside it")
-	}
+	_, _, err = Compact(t.Context(), path, true)
+	assert.ErrorIs(t, err, frontier.ErrDamaged, "cut off")
+	_, err = os.Stat(path + ".new")
+	assert.Error(t, err, "something was left beside it")
 }
 
-// forgetful makes a closed frontier that has forgotten 512 URLs of host a; three are left, one of them pending.
+// forgetful makes a closed frontier that has forgotten 512 URLs of host a; three remain, one of them pending.
 func forgetful(t testing.TB) string {
 	t.Helper()
 	e := newEngine(t, t.TempDir(), frontier.Options{})
@@ -119,13 +107,11 @@ func forgetful(t testing.TB) string {
 	r.Done[1].Outcome = frontier.Gone
 	e.finish(r)
 	e.shut()
-	if _, _, err := Compact(t.Context(), e.file, true); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := Compact(t.Context(), e.file, true)
+	require.NoError(t, err)
 	return e.file
 }
 
-// A command that looks for texts passes over those that are forgotten: they are of URLs that are closed.
 func TestCompact_WhatIsForgottenIsNotInTheWayOfADrop(t *testing.T) {
 	e := &engine{TB: t, file: forgetful(t)}
 	e.start()
@@ -138,7 +124,6 @@ func TestCompact_WhatIsForgottenIsNotInTheWayOfADrop(t *testing.T) {
 	assert.Equal(t, frontier.Drained, e.stats().State)
 }
 
-// An export no longer names what is forgotten, but its fingerprints stay: it is not accepted again after an import.
 func TestCompact_WhatIsForgottenStaysSeenThroughAnExport(t *testing.T) {
 	path := forgetful(t)
 	want := tell(t, path).stats

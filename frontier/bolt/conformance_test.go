@@ -16,7 +16,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// harness is how the conformance suite handles this engine.
 func harness() frontiertest.Harness {
 	return frontiertest.Harness{
 		Open: func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
@@ -33,7 +32,6 @@ func harness() frontiertest.Harness {
 	}
 }
 
-// checkClean fails the test when Check finds something.
 func checkClean(t testing.TB, path string) {
 	t.Helper()
 	found, err := Check(path)

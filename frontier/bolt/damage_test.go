@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -17,8 +18,8 @@ import (
 	"curtsy/frontier/bolt/repair"
 )
 
-// reading makes the calls that must not change a file, and fails the test if one does, or answers in another way than
-// by an error of ours. It returns whether Check found the file good.
+// reading makes the calls that must not change a file. They must succeed or return an error of package frontier. It
+// returns whether Check found the file good.
 func reading(t testing.TB, path string, b []byte) (good bool) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, b, 0o600))
@@ -33,28 +34,22 @@ func reading(t testing.TB, path string, b []byte) (good bool) {
 		f.Close()
 	}
 	good = err == nil && len(found) == 0
-	if good && roErr != nil {
-		t.Fatalf("Check finds nothing, and OpenReadOnly: %v", roErr)
-	}
+	require.Truef(t, !good || roErr == nil, "Check finds nothing, and OpenReadOnly: %v", roErr)
 	require.Equal(t, string(b), string(read(t, path)), "the file was changed")
 	return good
 }
 
-// opening opens the file for a run and reads it. A refusal must be one of ours, and change nothing.
+// opening opens the file for a run and reads it. A refusal must be an error of package frontier, and change nothing.
 func opening(t testing.TB, path string, b []byte) error {
 	t.Helper()
 	f, err := Open(path, frontier.Options{})
 	if err == nil {
 		err := readAll(f)
-		if err != nil && !errors.Is(err, frontier.ErrDamaged) {
-			t.Fatal(err)
-		}
+		require.True(t, err == nil || errors.Is(err, frontier.ErrDamaged), err)
 		f.Close()
 		return err
 	}
-	if !errors.Is(err, frontier.ErrDamaged) && !errors.Is(err, frontier.ErrNewer) && !errors.Is(err, frontier.ErrOlder) {
-		t.Fatalf("Open: %v", err)
-	}
+	require.Truef(t, errors.Is(err, frontier.ErrDamaged) || errors.Is(err, frontier.ErrNewer) || errors.Is(err, frontier.ErrOlder), "Open: %v", err)
 	require.Equal(t, string(b), string(read(t, path)), "Open has refused the file and changed it")
 	return err
 }
@@ -63,9 +58,8 @@ func opening(t testing.TB, path string, b []byte) error {
 func small(t testing.TB) string {
 	t.Helper()
 	path := makeFile(t)
-	if _, _, err := Compact(t.Context(), path, false); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := Compact(t.Context(), path, false)
+	require.NoError(t, err)
 	return path
 }
 
@@ -86,15 +80,14 @@ func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
 				continue
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			if s, err := repair.Rebuild(t.Context(), path, out, nil); err == nil && s.Whole() {
-				t.Fatalf("cut off at %d, and Rebuild finds it whole", size)
-			}
+			s, err := repair.Rebuild(t.Context(), path, out, nil)
+			require.Truef(t, err != nil || !s.Whole(), "cut off at %d, and Rebuild finds it whole", size)
 		}
 	}
 }
 
-// Whatever is spoilt, in a meta page too, is without effect, or found and said: by Open, by Check, or by the call that reads it. It
-// never ends the process, and Check finds whatever a call stumbles over.
+// Damage anywhere, also in a meta page, has no effect, or Open, Check or a reading call reports it. It never ends the
+// process, and Check finds all damage that a call reports.
 func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 	path := makeFile(t)
 	whole := read(t, path)
@@ -111,17 +104,12 @@ func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 		if err != nil {
 			refused++
 		}
-		if good && err != nil {
-			t.Fatalf("round %d: Check finds nothing, and %v", round, err)
-		}
+		require.Truef(t, !good || err == nil, "round %d: Check finds nothing, and %v", round, err)
 	}
-	if refused < 30 || found < 60 {
-		t.Fatalf("%d of 300 refused, Check found something in %d: the test does not hit", refused, found)
-	}
+	require.Truef(t, refused >= 30 && found >= 60, "%d of 300 refused, Check found something in %d: the test does not hit", refused, found)
 }
 
-// Of a page that is not one of the two meta pages, a spoilt octet is either where nothing is, and then every answer is
-// as before, or it is said.
+// Damage outside of the meta pages is either in unused bytes, and then every answer is as before, or reported.
 func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it opens the file again for each page, for long under the race detector")
@@ -147,9 +135,7 @@ func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
 			opening(t, path, b)
 		}
 	}
-	if said < len(whole)/4096/2 {
-		t.Errorf("%d of %d said: the test does not hit", said, each*len(whole)/4096)
-	}
+	assert.Truef(t, said >= len(whole)/4096/2, "%d of %d said: the test does not hit", said, each*len(whole)/4096)
 }
 
 func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
@@ -160,12 +146,9 @@ func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
 		b := bytes.Clone(whole)
 		b[i*m.PageSize+40]++
 		require.NoError(t, os.WriteFile(path, b, 0o600))
-		if short, err := CutShort(path); err != nil || !short {
-			t.Errorf("meta page %d: %v, %v", i, short, err)
-		}
+		short, err := CutShort(path)
+		assert.Truef(t, err == nil && short, "meta page %d: %v, %v", i, short, err)
 	}
 	s, err := repair.Rebuild(t.Context(), path, path+".out", nil)
-	if err != nil || s.Whole() || !s.MetaSpoilt {
-		t.Errorf("%v, %v", s, err)
-	}
+	assert.Truef(t, err == nil && !s.Whole() && s.MetaSpoilt, "%v, %v", s, err)
 }

@@ -12,8 +12,8 @@ import (
 	"curtsy/frontier"
 )
 
-// A Drop of a host with more URLs than one group takes is committed in several. Whatever of it a death leaves undone,
-// the next opening does: nobody has to repeat the command, and nothing stays pending on a host that gets no turn.
+// A Drop of a host with more URLs than a group is committed in several. After a crash in between, the next opening does
+// the rest.
 func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")
@@ -37,15 +37,13 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		e.add(e.links("b", 0, 1))
 		armed.Store(2)
 		s := frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a"), Reason: "legal"}
-		if _, err := e.Steer(context.Background(), s); !errors.Is(err, dead) {
-			t.Fatalf("Steer: %v", err)
-		}
+		_, err := e.Steer(context.Background(), s)
+		require.ErrorIs(t, err, dead, "Steer")
 		e.kill()
 		armed.Store(0)
 		if way == "export" {
-			if st := tell(t, e.file).stats; st.Outcomes[frontier.Dropped] == 0 || st.Queued < 2 {
-				t.Fatalf("the death was not in the middle: %+v", st)
-			}
+			st := tell(t, e.file).stats
+			require.Truef(t, st.Outcomes[frontier.Dropped] != 0 && st.Queued >= 2, "the death was not in the middle: %+v", st)
 			move(t, e.file)
 		}
 		e.start()
@@ -72,7 +70,7 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 	}
 }
 
-// The caller of a Drop may go away; the Drop goes on to its end.
+// The caller of a Drop may go away; the Drop continues to its end.
 func TestSteer_ADropThatHasBegunIsNotCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var armed atomic.Bool
@@ -85,16 +83,12 @@ func TestSteer_ADropThatHasBegunIsNotCancelled(t *testing.T) {
 	e.add(e.links("a", 0, maxPrints+100))
 	armed.Store(true)
 	_, err := e.Steer(ctx, frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a")})
-	if err != nil && !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	if st := e.stats(); st.Queued != 0 || st.State != frontier.Drained {
-		t.Errorf("%d are still queued", st.Queued)
-	}
+	require.True(t, err == nil || errors.Is(err, context.Canceled), err)
+	st := e.stats()
+	assert.Truef(t, st.Queued == 0 && st.State == frontier.Drained, "%d are still queued", st.Queued)
 }
 
-// Between two batches of a Drop nothing can be given, and yet the crawl has not come to wait for anything: a claim that
-// looks just then must not end as if it had.
+// Between two batches of a Drop nothing can be given, and yet the frontier is Busy: a claim must not end then.
 func TestSteer_ADropUnderWayIsBusy(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 3))
@@ -107,7 +101,5 @@ func TestSteer_ADropUnderWayIsBusy(t *testing.T) {
 	e.dropBatch(h)
 	after, _ := e.scheduler.summary(now)
 	e.mu.Unlock()
-	if under != frontier.Busy || after != frontier.Drained {
-		t.Errorf("state %d under way, then %d; want %d, then %d", under, after, frontier.Busy, frontier.Drained)
-	}
+	assert.Truef(t, under == frontier.Busy && after == frontier.Drained, "state %d under way, then %d; want %d, then %d", under, after, frontier.Busy, frontier.Drained)
 }

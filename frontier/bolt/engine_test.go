@@ -12,8 +12,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// engine is a frontier in a directory of its own, for tests that look inside. Calls fail the test on an error, and the
-// file is checked whenever the frontier is closed or killed.
+// engine is a frontier in its own directory, for tests that look inside. Calls fail the test on an error, and the file
+// is checked whenever the frontier is closed or killed.
 type engine struct {
 	testing.TB
 	*Frontier
@@ -39,18 +39,14 @@ func (e *engine) start() {
 	e.Frontier = f
 }
 
-// shut closes the frontier.
 func (e *engine) shut() {
 	e.Helper()
 	f := e.Frontier
 	e.Frontier = nil
-	if err := f.Close(); err != nil {
-		e.Fatalf("Close: %v", err)
-	}
+	require.NoError(e, f.Close(), "Close")
 	checkClean(e, e.file)
 }
 
-// die ends the frontier as the death of the process would.
 func (e *engine) die() {
 	e.Helper()
 	e.Frontier.kill()
@@ -58,7 +54,6 @@ func (e *engine) die() {
 	checkClean(e, e.file)
 }
 
-// links returns n candidates of one host: /from, /from+1, …
 func (e *engine) links(host string, from, n int) []frontier.Candidate {
 	e.Helper()
 	cs := make([]frontier.Candidate, n)
@@ -74,23 +69,17 @@ func (e *engine) links(host string, from, n int) []frontier.Candidate {
 func (e *engine) add(cs []frontier.Candidate) frontier.Added {
 	e.Helper()
 	n, err := e.Add(context.Background(), cs)
-	if err != nil {
-		e.Fatalf("Add: %v", err)
-	}
+	require.NoError(e, err, "Add")
 	return n
 }
 
-// turn claims the one host that is due first.
 func (e *engine) turn(tasks int) frontier.Turn {
 	e.Helper()
 	c, err := e.Claim(context.Background(), frontier.Want{Tasks: tasks})
-	if err != nil || len(c.Turns) != 1 {
-		e.Fatalf("Claim: %d turns, state %d, error %v", len(c.Turns), c.State, err)
-	}
+	require.Truef(e, err == nil && len(c.Turns) == 1, "Claim: %d turns, state %d, error %v", len(c.Turns), c.State, err)
 	return c.Turns[0]
 }
 
-// fetched returns a result that closes all tasks of a turn.
 func fetched(t frontier.Turn) frontier.Result {
 	r := frontier.Result{Authority: t.Authority, Token: t.Token}
 	for _, x := range t.Tasks {
@@ -102,34 +91,25 @@ func fetched(t frontier.Turn) frontier.Result {
 func (e *engine) finish(rs ...frontier.Result) []frontier.Finished {
 	e.Helper()
 	fs, err := e.Finish(context.Background(), rs)
-	if err != nil {
-		e.Fatalf("Finish: %v", err)
-	}
+	require.NoError(e, err, "Finish")
 	for _, f := range fs {
-		if f.Err != nil {
-			e.Fatalf("Finish: %v", f.Err)
-		}
+		require.Truef(e, f.Err == nil, "Finish: %v", f.Err)
 	}
 	return fs
 }
 
 func (e *engine) sync() {
 	e.Helper()
-	if err := e.Sync(context.Background()); err != nil {
-		e.Fatalf("Sync: %v", err)
-	}
+	require.NoError(e, e.Sync(context.Background()), "Sync")
 }
 
 func (e *engine) stats() frontier.Stats {
 	e.Helper()
 	st, err := e.Stats(context.Background())
-	if err != nil {
-		e.Fatalf("Stats: %v", err)
-	}
+	require.NoError(e, err, "Stats")
 	return st
 }
 
-// transactions returns the number of transactions that have been committed to the file.
 func (e *engine) transactions() uint64 {
 	e.Helper()
 	e.db.Sync()
@@ -146,7 +126,6 @@ func mustURL(t testing.TB, raw string) canon.URL {
 	return u
 }
 
-// reader opens a file to read it.
 func reader(t testing.TB, path string) *Frontier {
 	t.Helper()
 	f, err := OpenReadOnly(path)
@@ -154,7 +133,6 @@ func reader(t testing.TB, path string) *Frontier {
 	return f
 }
 
-// opened opens a file for a run.
 func opened(t testing.TB, path string) *Frontier {
 	t.Helper()
 	f, err := Open(path, frontier.Options{})

@@ -15,7 +15,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// busy does something of everything with e, so that no field of an export is empty. It is the same for the same seed.
+// busy does something of everything with e, deterministically, so that no field of an export is empty.
 func (e *engine) busy(seed uint64, rounds int) {
 	e.Helper()
 	rng := rand.New(rand.NewPCG(seed, 5))
@@ -82,7 +82,6 @@ func (e *engine) anything(rng *rand.Rand, turn frontier.Turn, round int) frontie
 	return r
 }
 
-// exported is an export taken apart. The order is checked on the way.
 type exported struct {
 	head    frontier.Head
 	seeds   []frontier.Seed
@@ -132,24 +131,21 @@ func TestExport_OfACrawlIsRefusedAndAnErrorEndsIt(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 300))
 	none := func(frontier.Item) error { return nil }
-	if err := e.Export(context.Background(), none); err == nil || errors.Is(err, frontier.ErrReadOnly) {
-		t.Errorf("of a running crawl: %v", err)
-	}
+	err := e.Export(context.Background(), none)
+	assert.Truef(t, err != nil && !errors.Is(err, frontier.ErrReadOnly), "of a running crawl: %v", err)
 	e.stats() // it goes on
 	e.shut()
 	f := reader(t, e.file)
 	defer f.Close()
 	full := errors.New("disk full")
 	items := 0
-	err := f.Export(context.Background(), func(frontier.Item) error {
+	err = f.Export(context.Background(), func(frontier.Item) error {
 		if items++; items == 100 {
 			return full
 		}
 		return nil
 	})
-	if !errors.Is(err, full) || items != 100 {
-		t.Errorf("%v after %d items", err, items)
-	}
+	assert.Truef(t, errors.Is(err, full) && items == 100, "%v after %d items", err, items)
 	ctx, cancel := context.WithCancel(context.Background())
 	items = 0
 	err = f.Export(ctx, func(frontier.Item) error {
@@ -158,8 +154,6 @@ func TestExport_OfACrawlIsRefusedAndAnErrorEndsIt(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, context.Canceled) || items != 50 {
-		t.Errorf("%v after %d items", err, items)
-	}
+	assert.Truef(t, errors.Is(err, context.Canceled) && items == 50, "%v after %d items", err, items)
 	assert.NoError(t, f.Export(context.Background(), none), "and after that")
 }

@@ -22,7 +22,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// makeFile makes a closed frontier with something in every bucket, and returns its path.
+// makeFile makes a closed frontier with something in every bucket.
 func makeFile(t testing.TB) string {
 	t.Helper()
 	e := newEngine(t, t.TempDir(), frontier.Options{})
@@ -48,7 +48,7 @@ func read(t testing.TB, path string) []byte {
 	return b
 }
 
-// openAll opens the file in all three ways, and returns the errors. The file must not be changed by a refusal.
+// openAll opens the file in all three ways, and returns the errors. A refusal must not change the file.
 func openAll(t testing.TB, path string) map[string]error {
 	t.Helper()
 	before := read(t, path)
@@ -89,9 +89,8 @@ func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 		for call, err := range openAll(t, path) {
 			assert.ErrorIsf(t, err, frontier.ErrDamaged, "%s %s: %v, want frontier.ErrDamaged", call, path, err)
 		}
-		if _, err := Open(path, frontier.Options{}); err == nil {
-			t.Errorf("%s is opened", path)
-		}
+		_, err := Open(path, frontier.Options{})
+		assert.Errorf(t, err, "%s is opened", path)
 	}
 	if _, err := Open(dir, frontier.Options{}); err == nil || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("a directory: %v", err)
@@ -102,19 +101,15 @@ func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
 	for _, open := range []func(string) error{
 		func(p string) error { _, err := OpenReadOnly(p); return err }, func(p string) error { _, err := Check(p); return err },
 	} {
-		if err := open(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("no file: %v, want ErrNotExist", err)
-		}
+		assert.ErrorIs(t, open(filepath.Join(dir, "none")), os.ErrNotExist, "no file")
 	}
-	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
-		t.Error("reading has made a file")
-	}
-	if _, err := Open(filepath.Join(dir, "x"), frontier.Options{Pace: -1}); err == nil {
-		t.Error("a negative option is taken")
-	}
+	_, err = os.Stat(filepath.Join(dir, "none"))
+	assert.Error(t, err, "reading has made a file")
+	_, err = Open(filepath.Join(dir, "x"), frontier.Options{Pace: -1})
+	assert.Error(t, err, "a negative option is taken")
 }
 
-// setFormat makes the file of a frontier say that it is of that format. A file that is not there is made, and holds nothing else.
+// setFormat sets the format number of a file, which it makes if need be.
 func setFormat(t *testing.T, path string, n uint32) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, nil)
@@ -134,13 +129,11 @@ func TestOpen_ANewerFormatIsRefused(t *testing.T) {
 	setFormat(t, path, layout.Format+1)
 	errs := openAll(t, path)
 	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
-		if !errors.Is(errs[call], frontier.ErrNewer) {
-			t.Errorf("%s: %v, want frontier.ErrNewer", call, errs[call])
-		}
+		assert.ErrorIsf(t, errs[call], frontier.ErrNewer, "%s: %v, want frontier.ErrNewer", call, errs[call])
 	}
 }
 
-// No release wrote an older format. Whoever has such a file is told, and it stays as it is.
+// No release wrote an older format. The error says what to do, and the file stays as it is.
 func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 	path, only := makeFile(t), filepath.Join(t.TempDir(), "frontier.db")
 	setFormat(t, path, layout.Format-1)
@@ -155,9 +148,7 @@ func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 		}
 	}
 	for _, call := range []string{"Open", "OpenReadOnly", "Check", "Compact"} {
-		if !strings.Contains(errs[call].Error(), "start the crawl again") {
-			t.Errorf("%s does not say what to do: %v", call, errs[call])
-		}
+		assert.Truef(t, strings.Contains(errs[call].Error(), "start the crawl again"), "%s does not say what to do: %v", call, errs[call])
 	}
 	assert.Equal(t, string(before), string(read(t, path)), "the file has been changed")
 }
@@ -167,9 +158,7 @@ func TestOpen_AFileInUseIsRefused(t *testing.T) {
 	f := opened(t, path)
 	errs := openAll(t, path)
 	for _, call := range []string{"Open", "OpenReadOnly", "Check"} {
-		if !errors.Is(errs[call], frontier.ErrInUse) {
-			t.Errorf("%s: %v, want frontier.ErrInUse", call, errs[call])
-		}
+		assert.ErrorIsf(t, errs[call], frontier.ErrInUse, "%s: %v, want frontier.ErrInUse", call, errs[call])
 	}
 	require.NoError(t, f.Close())
 	one := reader(t, path)
@@ -177,12 +166,11 @@ func TestOpen_AFileInUseIsRefused(t *testing.T) {
 	two, err := OpenReadOnly(path)
 	require.NoError(t, err, "a second reader")
 	defer two.Close()
-	if _, err := Open(path, frontier.Options{}); !errors.Is(err, frontier.ErrInUse) {
-		t.Fatalf("Open while it is read: %v, want frontier.ErrInUse", err)
-	}
+	_, err = Open(path, frontier.Options{})
+	require.ErrorIs(t, err, frontier.ErrInUse, "Open while it is read")
 }
 
-// readAll makes every call that reads, and claims what is due.
+// readAll makes every call that reads, and claims due tasks.
 func readAll(f *Frontier) error {
 	ctx := context.Background()
 	if _, err := frontier.SeedsOf(ctx, f); err != nil {
@@ -224,13 +212,11 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 			t.Fatalf("Host %s: %+v, %v, error %v", w.Authority, h, ok, err)
 		}
 	}
-	if seeds, err := frontier.SeedsOf(ctx, f); err != nil || len(seeds) != 1 {
-		t.Fatalf("Seeds: %v, error %v", seeds, err)
-	}
+	seeds, err := frontier.SeedsOf(ctx, f)
+	require.Truef(t, err == nil && len(seeds) == 1, "Seeds: %v, error %v", seeds, err)
 	known, unknown := mustURL(t, "http://a.test/1"), mustURL(t, "http://a.test/none")
-	if seen, err := f.Seen(ctx, []canon.URL{known, unknown, known}); err != nil || !seen[0] || seen[1] || !seen[2] {
-		t.Fatalf("Seen: %v, error %v", seen, err)
-	}
+	seen, err := f.Seen(ctx, []canon.URL{known, unknown, known})
+	require.Truef(t, err == nil && seen[0] && !seen[1] && seen[2], "Seen: %v, error %v", seen, err)
 	for call, err := range writeCalls(f) {
 		assert.ErrorIsf(t, err, frontier.ErrReadOnly, "%s: %v, want frontier.ErrReadOnly", call, err)
 	}
@@ -238,7 +224,7 @@ func TestReadOnly_ReadsWithoutTakingPart(t *testing.T) {
 	require.Equal(t, string(before), string(read(t, path)), "the file has been changed")
 }
 
-// writeCalls makes every call that changes something, and returns the errors.
+// writeCalls makes every call that writes, and returns the errors.
 func writeCalls(f *Frontier) map[string]error {
 	ctx, errs := context.Background(), map[string]error{}
 	_, errs["Add"] = f.Add(ctx, nil)
@@ -252,7 +238,7 @@ func writeCalls(f *Frontier) map[string]error {
 }
 
 // bbolt looks for the first key of a page in the branch above it, and spoils the tree when it writes the page and has
-// not found it. A branch from before a page was written anew may say less.
+// not found it. An outdated branch may have a smaller key.
 func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)
@@ -283,8 +269,8 @@ func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
 	assert.ErrorIs(t, dbfile.Check(bytes.NewReader(b)), frontier.ErrDamaged, "pages.Check")
 }
 
-// After a panic in the middle of a write bbolt may hold its own locks: neither Close nor an opening that fails waits
-// for them. After one in the middle of a read it holds none, and the file is released at once.
+// After a panic in a write bbolt may hold its own locks: neither Close nor a failed opening waits for them. After one
+// in a read it holds none, and the file is released at once.
 func TestGuard_APanicIsNoHang(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)

@@ -16,7 +16,7 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// A crawl that closes more than foldAt folds by itself, and nothing is different after it.
+// A crawl that closes enough URLs folds by itself, and nothing is different after it.
 func TestFold_InACrawl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("closes 70,000 URLs")
@@ -41,9 +41,8 @@ func TestFold_InACrawl(t *testing.T) {
 		}
 		e.sync()
 		before := e.stats()
-		if w := e.writer; w.folded < 1<<16 || w.unfolded >= 1<<16 {
-			t.Fatalf("%d folded, %d not: there was no fold", w.folded, w.unfolded)
-		}
+		w := e.writer
+		require.Truef(t, w.folded >= 1<<16 && w.unfolded < 1<<16, "%d folded, %d not: there was no fold", w.folded, w.unfolded)
 		e.shut()
 		e.start()
 		after := e.stats()
@@ -53,7 +52,7 @@ func TestFold_InACrawl(t *testing.T) {
 	})
 }
 
-// The cell journal stays in proportion to what counts in it, and every state survives the moves.
+// The cell journal stays in proportion to its current records, and every state survives the moves.
 func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,14 +114,11 @@ func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
 		for a := range robots {
 			h := e.Frontier.hosts.byName[mustURL(t, a).Authority()]
 			v, ok, err := e.Host(context.Background(), h.authority)
-			if err != nil || !ok || string(v.Robots) != robots[a] || string(v.Memory) != memory[a] {
-				t.Fatalf("%s after a crash: %v, error %v", a, ok, err)
-			}
+			require.Truef(t, err == nil && ok && string(v.Robots) == robots[a] && string(v.Memory) == memory[a], "%s after a crash: %v, error %v", a, ok, err)
 		}
 	})
 }
 
-// Readers find cells while these are being moved about.
 func TestSweep_UnderReaders(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	const hosts = 20
@@ -165,7 +161,5 @@ func TestSweep_UnderReaders(t *testing.T) {
 	}
 	close(stop)
 	require.NoError(t, <-ended)
-	if e.writer.sweeper.Base == 0 {
-		t.Fatal("no cycle of the sweeper has ended: the test does not test it")
-	}
+	require.True(t, e.writer.sweeper.Base != 0, "no cycle of the sweeper has ended: the test does not test it")
 }

@@ -59,7 +59,6 @@ func items(t testing.TB) []frontier.Item {
 	}
 }
 
-// from returns items one by one, and then err.
 func from(is []frontier.Item, err error) func() (frontier.Item, error) {
 	return func() (frontier.Item, error) {
 		if len(is) == 0 {
@@ -82,9 +81,7 @@ func TestImport_MakesTheFrontierThatTheItemsTell(t *testing.T) {
 		st.Capped[frontier.ReasonCapCrawl] != 3 || st.Reasons[frontier.Gone]["status 410"] != 1 || st.Reasons[frontier.Dropped]["trap"] != 1 {
 		t.Errorf("%+v", st)
 	}
-	if len(w.seeds) != 2 || w.seeds[1].From != "http://a.test:80" && w.seeds[1].From != "http://a.test/" {
-		t.Errorf("seeds %+v", w.seeds)
-	}
+	assert.Truef(t, len(w.seeds) == 2 && (w.seeds[1].From == "http://a.test:80" || w.seeds[1].From == "http://a.test/"), "seeds %+v", w.seeds)
 	if len(w.hosts) != 2 || string(w.hosts[0].Robots) != "r" || w.hosts[0].Outcomes[frontier.Dropped] != 1 || w.hosts[1].Condition != frontier.Parked {
 		t.Errorf("hosts %+v", w.hosts)
 	}
@@ -95,12 +92,9 @@ func TestImport_MakesTheFrontierThatTheItemsTell(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	turn := e.turn(10)
-	if len(turn.Tasks) != 1 || turn.Tasks[0].URL.String() != "https://b.test:8443/moved/" || !turn.Tasks[0].Replaced || turn.Token>>32 != 8 {
-		t.Errorf("%+v", turn)
-	}
-	if h, _, err := e.Host(t.Context(), mustURL(t, "http://a.test/").Authority()); err != nil || h.Wait < 59*time.Minute || h.Width != 2 {
-		t.Errorf("%+v, %v", h, err)
-	}
+	assert.Truef(t, len(turn.Tasks) == 1 && turn.Tasks[0].URL.String() == "https://b.test:8443/moved/" && turn.Tasks[0].Replaced && turn.Token>>32 == 8, "%+v", turn)
+	h, _, err := e.Host(t.Context(), mustURL(t, "http://a.test/").Authority())
+	assert.Truef(t, err == nil && h.Wait >= 59*time.Minute && h.Width == 2, "%+v, %v", h, err)
 	if b, err := e.Blob(t.Context(), layout.MakeBlobs([][]byte{make([]byte, 10_000)})[0].Sum); err != nil || len(b) != 10_000 {
 		t.Errorf("blob of %d octets, %v", len(b), err)
 	}
@@ -176,21 +170,17 @@ func TestImport_WhatIsNotWholeNamesTheItemAndLeavesNoFile(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "frontier.db")
 		err := repair.Import(path, from(c.spoil(items(t)), io.EOF))
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: error %v, want %q", name, err, c.want)
-		}
-		if left, _ := filepath.Glob(path + "*"); len(left) > 0 {
-			t.Errorf("%s: left %v", name, left)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), path), "%s: error %v, want %q", name, err, c.want)
+		left, _ := filepath.Glob(path + "*")
+		assert.Truef(t, len(left) == 0, "%s: left %v", name, left)
 	}
 }
 
 func TestImport_RefusesAnExistingFileAndPassesOnErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	broken := errors.New("line 7 is not JSON")
-	if err := repair.Import(path, from(items(t)[:6], broken)); !errors.Is(err, broken) || !strings.Contains(err.Error(), "item 7:") {
-		t.Errorf("%v", err)
-	}
+	err := repair.Import(path, from(items(t)[:6], broken))
+	assert.Truef(t, errors.Is(err, broken) && strings.Contains(err.Error(), "item 7:"), "%v", err)
 	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
 	assert.ErrorIs(t, repair.Import(path, from(items(t), io.EOF)), os.ErrExist)
 	assert.Equal(t, "mine", string(read(t, path)), "the file has been changed")

@@ -11,7 +11,6 @@ import (
 	"curtsy/frontier"
 )
 
-// Leases expire when their time is over and not before, each once, and their tokens are never the same.
 func TestLeases_EqualAMap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	var hs hosts
@@ -40,9 +39,8 @@ func TestLeases_EqualAMap(t *testing.T) {
 			now += rng.Int64N(5)
 		case 3:
 			for h := ls.expired(now); h != nil; h = ls.expired(now) {
-				if at, ok := out[h.id]; !ok || at > now {
-					t.Fatalf("at %d the lease of host %d is over, which ends at %d, %v", now, h.id, at, ok)
-				}
+				at, ok := out[h.id]
+				require.Truef(t, ok && at <= now, "at %d the lease of host %d is over, which ends at %d, %v", now, h.id, at, ok)
 				ls.end(h)
 				delete(out, h.id)
 			}
@@ -60,7 +58,6 @@ func TestLeases_EqualAMap(t *testing.T) {
 	}
 }
 
-// A lease that ends before its time leaves no entry behind for good.
 func TestLeases_EndedOnesAreForgotten(t *testing.T) {
 	h := host{}
 	ls := leases{hosts: &hosts{all: []*host{&h}}, length: time.Hour}

@@ -10,9 +10,9 @@ import (
 	"curtsy/frontier/bolt/layout"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// task is what a simple queue knows of a reference.
 type task struct {
 	ref     layout.Ref
 	due     int64
@@ -20,13 +20,12 @@ type task struct {
 	suspect bool
 }
 
-// simpleQueue is a queue as one would write it first: a slice, sorted for each question.
+// simpleQueue is the obvious queue: a slice, sorted for each question.
 type simpleQueue struct {
 	deep  bool
 	tasks []task
 }
 
-// ready returns what can be given at a time, in order.
 func (m *simpleQueue) ready(now int64) (refs []layout.Ref) {
 	var all []task
 	for _, t := range m.tasks {
@@ -56,7 +55,6 @@ func (m *simpleQueue) compare(a, b layout.Ref) int {
 	return cmp.Compare(a, b)
 }
 
-// suspect returns the first suspect, zero for none.
 func (m *simpleQueue) suspect() (first layout.Ref) {
 	for _, t := range m.tasks {
 		if t.suspect && (first == 0 || m.compare(t.ref, first) < 0) {
@@ -66,12 +64,10 @@ func (m *simpleQueue) suspect() (first layout.Ref) {
 	return first
 }
 
-// remove takes references out.
 func (m *simpleQueue) remove(refs []layout.Ref) {
 	m.tasks = slices.DeleteFunc(m.tasks, func(t task) bool { return slices.Contains(refs, t.ref) })
 }
 
-// all returns the references, in ascending order.
 func (m *simpleQueue) all() (refs []layout.Ref) {
 	for _, t := range m.tasks {
 		refs = append(refs, t.ref)
@@ -80,7 +76,7 @@ func (m *simpleQueue) all() (refs []layout.Ref) {
 	return refs
 }
 
-// trial is a queue and its model, and what both have given.
+// trial is a queue and its model.
 type trial struct {
 	*testing.T
 	rng  *rand.Rand
@@ -130,9 +126,8 @@ func (x *trial) step() {
 		x.giveBack()
 	case 5:
 		if r := x.m.suspect(); r != 0 {
-			if got := x.q.Suspect(); got != r {
-				x.Fatalf("Suspect: %v, want %v", got, r)
-			}
+			got := x.q.Suspect()
+			require.Truef(x, got == r, "Suspect: %v, want %v", got, r)
 			x.taken([]layout.Ref{x.q.TakeSuspect()})
 		}
 	case 6:
@@ -145,17 +140,14 @@ func (x *trial) step() {
 		got := x.q.TakeThese(refs)
 		slices.Sort(got)
 		want := slices.DeleteFunc(refs, func(r layout.Ref) bool { return !slices.Contains(x.m.all(), r) })
-		if !slices.Equal(got, want) {
-			x.Fatalf("TakeThese: %v, want %v", got, want)
-		}
+		require.Truef(x, slices.Equal(got, want), "TakeThese: %v, want %v", got, want)
 		x.m.remove(want)
 	case 7:
 		x.now += int64(x.rng.IntN(10))
 	}
 }
 
-// taken notes what was given. A task that was deferred stays tried or untried: the engine says which when it comes
-// back.
+// taken records given references. Whether a deferred task was tried is set when it comes back.
 func (x *trial) taken(refs []layout.Ref) {
 	for _, r := range refs {
 		x.out = append(x.out, task{ref: r})
@@ -163,7 +155,7 @@ func (x *trial) taken(refs []layout.Ref) {
 	x.m.remove(refs)
 }
 
-// giveBack returns one of those that are out, in one of the ways that there are.
+// giveBack returns one of the given references, in a random way.
 func (x *trial) giveBack() {
 	if len(x.out) == 0 {
 		return
@@ -186,7 +178,7 @@ func (x *trial) giveBack() {
 	x.m.tasks = append(x.m.tasks, t)
 }
 
-// check holds what can be asked without a change against the model.
+// check compares q with the model, without a change.
 func (x *trial) check() {
 	at, ok := x.q.Available(x.now)
 	want, some := int64(0), false
@@ -195,12 +187,8 @@ func (x *trial) check() {
 			want, some = due, true
 		}
 	}
-	if ok != some || ok && max(at, x.now) != want {
-		x.Fatalf("Available(%d): %d, %v; want %d, %v", x.now, at, ok, want, some)
-	}
-	if x.q.Suspected() != (x.m.suspect() != 0) {
-		x.Fatalf("Suspected: %v", x.q.Suspected())
-	}
+	require.Truef(x, ok == some && (!ok || max(at, x.now) == want), "Available(%d): %d, %v; want %d, %v", x.now, at, ok, want, some)
+	require.Truef(x, x.q.Suspected() == (x.m.suspect() != 0), "Suspected: %v", x.q.Suspected())
 }
 
 // drain takes the rest in batches, due or not; an empty queue holds no memory.
@@ -214,15 +202,10 @@ func (x *trial) drain() {
 		}
 	}
 	slices.Sort(got)
-	if !slices.Equal(got, x.m.all()) {
-		x.Fatalf("TakeAny: %v, want %v", got, x.m.all())
-	}
-	if !x.q.Plain() || x.q.Runs() != 0 {
-		x.Fatalf("an empty queue holds memory: %+v", x.q)
-	}
+	require.Truef(x, slices.Equal(got, x.m.all()), "TakeAny: %v, want %v", got, x.m.all())
+	require.Truef(x, x.q.Plain() && x.q.Runs() == 0, "an empty queue holds memory: %+v", x.q)
 }
 
-// What is used up does not pile up before the head.
 func TestQueue_MemoryFollowsWhatIsInIt(t *testing.T) {
 	var q runs
 	for i := range 100_000 {

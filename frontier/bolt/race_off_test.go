@@ -2,5 +2,4 @@
 
 package bolt
 
-// racing says that the race detector is on, under which pools forget and allocations are more.
 const racing = false

@@ -22,7 +22,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// texts returns all URLs with their endings, by key.
+// texts returns all URLs with their outcomes.
 func texts(t testing.TB, path string) map[string]frontier.Outcome {
 	t.Helper()
 	f := reader(t, path)
@@ -80,16 +80,13 @@ func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
 	for name, path := range map[string]string{"made": makeFile(t), "used": used(t), "compacted": compacted, "folded": folded.file} {
 		before := read(t, path)
 		want := tell(t, path)
-		if cut, err := CutShort(path); err != nil || cut {
-			t.Errorf("%s: cut short %v, error %v", name, cut, err)
-		}
+		cut, err := CutShort(path)
+		assert.Truef(t, err == nil && !cut, "%s: cut short %v, error %v", name, cut, err)
 		out, s, err := rebuild(t, path, nil)
 		require.NoError(t, err)
 		require.Truef(t, s.Whole(), "%s: %v", name, s)
 		got := tell(t, out)
-		if !got.stats.Unclean || got.stats.Restarts != want.stats.Restarts+1 {
-			t.Errorf("%s: %+v", name, got.stats)
-		}
+		assert.Truef(t, got.stats.Unclean && got.stats.Restarts == want.stats.Restarts+1, "%s: %+v", name, got.stats)
 		got.stats.Unclean, got.stats.Restarts = want.stats.Unclean, want.stats.Restarts
 		assert.Equal(t, want, got, name)
 		assert.Equalf(t, texts(t, path), texts(t, out), "%s: the URLs differ", name)
@@ -130,8 +127,8 @@ func retried(t testing.TB) string {
 	return e.file
 }
 
-// Whatever is spoilt: nothing panics, the original stays, the new file is whole in itself, no URL is invented, and what
-// differs from the truth is counted.
+// After any damage nothing panics, the original stays, the new file is sound, no URL is invented, and all losses are
+// counted.
 func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it opens the file again for each page, for long under the race detector")
@@ -152,20 +149,15 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 		require.Equalf(t, string(b), string(read(t, path)), "round %d: the original was touched", round)
 		if err != nil {
 			refused++
-			if !errors.Is(err, frontier.ErrDamaged) && !errors.Is(err, frontier.ErrNewer) {
-				t.Fatalf("round %d: %v", round, err)
-			}
+			require.Truef(t, errors.Is(err, frontier.ErrDamaged) || errors.Is(err, frontier.ErrNewer), "round %d: %v", round, err)
 			continue
 		}
 		got := texts(t, out)
 		for u, o := range got {
-			if was, ok := truth[u]; !ok || o != was && s.Whole() {
-				t.Fatalf("round %d: %s is %v, was %v, known %v\n%v", round, u, o, was, ok, s)
-			}
+			was, ok := truth[u]
+			require.Truef(t, ok && (o == was || !s.Whole()), "round %d: %s is %v, was %v, known %v\n%v", round, u, o, was, ok, s)
 		}
-		if len(got) < len(truth) && s.Whole() {
-			t.Fatalf("round %d: %d URLs of %d\n%v", round, len(got), len(truth), s)
-		}
+		require.Truef(t, len(got) >= len(truth) || !s.Whole(), "round %d: %d URLs of %d\n%v", round, len(got), len(truth), s)
 		if f, err := Open(out, frontier.Options{}); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		} else if err := errors.Join(readAll(f), f.Close()); err != nil {
@@ -173,12 +165,9 @@ func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 		}
 		kept += len(got)
 	}
-	if refused > rounds/12 || kept < rounds*len(truth)*7/10 {
-		t.Errorf("%d refused, %d URLs kept of %d in %d rounds", refused, kept, len(truth), rounds)
-	}
+	assert.Truef(t, refused <= rounds/12 && kept >= rounds*len(truth)*7/10, "%d refused, %d URLs kept of %d in %d rounds", refused, kept, len(truth), rounds)
 }
 
-// spoil returns a spoilt copy of a file.
 func spoil(whole []byte, m dbfile.Meta, rnd *rand.Rand, round int) []byte {
 	b := append([]byte(nil), whole...)
 	page := rnd.Uint64N(m.Pages) * m.PageSize
@@ -213,13 +202,10 @@ func TestRebuild_WithoutMetaPagesOrBranches(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	out, s, err := rebuild(t, path, nil)
-	if err != nil || !s.MetaSpoilt || s.Whole() {
-		t.Fatalf("%v, error %v", s, err)
-	}
+	require.Truef(t, err == nil && s.MetaSpoilt && !s.Whole(), "%v, error %v", s, err)
 	assert.Equalf(t, truth, texts(t, out), "%v", s)
 }
 
-// lines returns a ledger.
 func lines(es []repair.Ended) func() (repair.Ended, error) {
 	return func() (repair.Ended, error) {
 		if len(es) == 0 {
@@ -231,13 +217,13 @@ func lines(es []repair.Ended) func() (repair.Ended, error) {
 	}
 }
 
-// wipe clears all values of a journal, wherever they are, except those that keep says.
+// wipe clears all values of a journal, in all copies, except those for which keep is true.
 func wipe(t testing.TB, path string, j layout.Journal, keep func(seq uint64) bool) {
 	t.Helper()
 	clearValues(t, path, string(j), func(key []byte) bool { return !keep(binary.BigEndian.Uint64(key)) })
 }
 
-// clearValues clears the values of a bucket that which names, and all copies of them in the file.
+// clearValues clears all copies of the values of a bucket for which which is true.
 func clearValues(t testing.TB, path, bucket string, which func(key []byte) bool) {
 	t.Helper()
 	b := string(read(t, path))
@@ -294,8 +280,8 @@ func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
 	}
 }
 
-// Each page of the file in turn is lost. What Check calls good answers as before. What Rebuild makes invents nothing, and
-// says so if it lacks anything; with a ledger no URL is fetched twice.
+// Each page of the file in turn is lost. If Check finds nothing, the answers are as before. Rebuild invents nothing,
+// and reports losses; with a ledger no URL is fetched twice.
 func TestRebuild_MakesUpForEachLostPage(t *testing.T) {
 	path := small(t)
 	whole, truth := read(t, path), texts(t, path)
@@ -320,21 +306,18 @@ func TestRebuild_MakesUpForEachLostPage(t *testing.T) {
 		require.NoErrorf(t, err, "page %d", at/size)
 		got := texts(t, out)
 		for raw, o := range got {
-			if was, ok := truth[raw]; !ok || was != o && s.Whole() {
-				t.Errorf("page %d: %s is %v", at/size, raw, o)
-			}
+			was, ok := truth[raw]
+			assert.Truef(t, ok && (was == o || !s.Whole()), "page %d: %s is %v", at/size, raw, o)
 		}
 		for raw, o := range truth {
-			if o == frontier.Fetched && got[raw] != o || got[raw] != o && s.Whole() {
-				t.Errorf("page %d: %s is %v, was %v", at/size, raw, got[raw], o)
-			}
+			assert.Truef(t, (o != frontier.Fetched || got[raw] == o) && (got[raw] == o || !s.Whole()), "page %d: %s is %v, was %v", at/size, raw, got[raw], o)
 		}
 	}
 	assert.GreaterOrEqual(t, lost, 3, "too few pages were missed")
 }
 
-// A URL that was closed, folded and opened again is pending: the older words, which free pages may still hold, do not
-// count, and neither does the ledger.
+// A URL that was closed, folded and opened again is pending: older words, which free pages may still hold, do not
+// count, nor does the ledger.
 func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 200))
@@ -361,7 +344,7 @@ func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
 	assert.Equalf(t, truth, texts(t, out), "the endings differ\n%v", s)
 }
 
-// A site's octets are kept in blobs as they came. They must not be taken for elements of a page.
+// Blobs hold a site's bytes. They must not be taken for elements of a page.
 func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 5))
@@ -390,9 +373,7 @@ func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
 	clear(b[:8192]) // both meta pages: nothing is live
 	require.NoError(t, os.WriteFile(e.file, b, 0o600))
 	out, s, err := rebuild(t, e.file, nil)
-	if err != nil || s.LostValues+s.LostEndings+s.Ambiguous > 0 || s.Blobs != 16 {
-		t.Fatalf("%v, error %v", s, err)
-	}
+	require.Truef(t, err == nil && s.LostValues+s.LostEndings+s.Ambiguous == 0 && s.Blobs == 16, "%v, error %v", s, err)
 	for u, o := range texts(t, out) {
 		assert.Equal(t, frontier.Fetched, o, u)
 	}
@@ -403,46 +384,37 @@ func TestRebuild_ALostSecretIsMadeAnew(t *testing.T) {
 	truth := texts(t, path)
 	clearValues(t, path, layout.MetaBucket, func(key []byte) bool { return string(key) == layout.SecretKey })
 	out, found, err := rebuild(t, path, nil)
-	if err != nil || !found.NewSecret || found.Refused != 0 {
-		t.Fatalf("%v, error %v", found, err)
-	}
+	require.Truef(t, err == nil && found.NewSecret && found.Refused == 0, "%v, error %v", found, err)
 	assert.Equal(t, truth, texts(t, out))
 }
 
 func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
 	path := used(t)
-	if _, err := repair.Rebuild(t.Context(), path, path, nil); !errors.Is(err, os.ErrExist) {
-		t.Errorf("onto itself: %v", err)
-	}
-	if _, err := repair.Rebuild(t.Context(), path+"x", path+"y", nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("none: %v", err)
-	}
+	_, err := repair.Rebuild(t.Context(), path, path, nil)
+	assert.ErrorIs(t, err, os.ErrExist, "onto itself")
+	_, err = repair.Rebuild(t.Context(), path+"x", path+"y", nil)
+	assert.ErrorIs(t, err, os.ErrNotExist, "none")
 	f := opened(t, path)
-	if _, err := repair.Rebuild(t.Context(), path, path+"y", nil); !errors.Is(err, frontier.ErrInUse) {
-		t.Errorf("in use: %v", err)
-	}
+	_, err = repair.Rebuild(t.Context(), path, path+"y", nil)
+	assert.ErrorIs(t, err, frontier.ErrInUse, "in use")
 	f.Close()
 	text := filepath.Join(t.TempDir(), "text")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600))
-	if _, err := repair.Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
-		t.Errorf("text: %v", err)
-	}
+	_, err = repair.Rebuild(t.Context(), text, path+"y", nil)
+	assert.ErrorIs(t, err, frontier.ErrDamaged, "text")
 	require.NoError(t, os.WriteFile(text, nil, 0o600))
-	if _, err := repair.Rebuild(t.Context(), text, path+"y", nil); !errors.Is(err, frontier.ErrDamaged) {
-		t.Errorf("empty: %v", err)
-	}
+	_, err = repair.Rebuild(t.Context(), text, path+"y", nil)
+	assert.ErrorIs(t, err, frontier.ErrDamaged, "empty")
 	wrong := func() (repair.Ended, error) { return repair.Ended{}, io.ErrUnexpectedEOF }
-	if _, err := repair.Rebuild(t.Context(), path, path+"y", wrong); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a ledger that fails: %v", err)
-	}
+	_, err = repair.Rebuild(t.Context(), path, path+"y", wrong)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF, "a ledger that fails")
 	for _, left := range []string{path + "y"} {
-		if all, _ := filepath.Glob(left + "*"); len(all) > 0 {
-			t.Errorf("%s was left", left)
-		}
+		all, _ := filepath.Glob(left + "*")
+		assert.Truef(t, len(all) == 0, "%s was left", left)
 	}
 }
 
-// sealed returns key and value of a journal as a file has them.
+// sealed returns key and value of a journal as they are stored.
 func sealed(t *testing.T, j layout.Journal, seq uint64, body []byte) (key, value []byte) {
 	t.Helper()
 	db, err := dbfile.Open(filepath.Join(t.TempDir(), "x.db"), layout.Create)

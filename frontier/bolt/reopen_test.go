@@ -13,7 +13,6 @@ import (
 	"curtsy/frontier"
 )
 
-// closeAll closes all that is pending, many at a time.
 func (e *engine) closeAll(o frontier.Outcome) (n int64) {
 	e.Helper()
 	for e.stats().Queued > 0 {
@@ -30,13 +29,11 @@ func (e *engine) closeAll(o frontier.Outcome) (n int64) {
 func (e *engine) retry(r frontier.Retrial) frontier.Retried {
 	e.Helper()
 	n, err := e.Retry(context.Background(), r)
-	if err != nil {
-		e.Fatalf("Retry: %v", err)
-	}
+	require.NoError(e, err, "Retry")
 	return n
 }
 
-// More than a batch, and so many words that the done journal is folded between closing and opening, and again after.
+// More than a batch, with so many words that the done journal is folded between closing and opening, and again after.
 func TestRetry_BatchesAndFoldsSurviveADeath(t *testing.T) {
 	const urls = maxPrints + 5000
 	e := newEngine(t, t.TempDir(), frontier.Options{})
@@ -49,14 +46,11 @@ func TestRetry_BatchesAndFoldsSurviveADeath(t *testing.T) {
 		e.die()
 		e.start()
 		st := e.stats()
-		if st.Discovered != urls || st.Queued != urls || st.Outcomes != (frontier.Outcomes{}) {
-			t.Fatalf("after the death: %+v", st)
-		}
+		require.Truef(t, st.Discovered == urls && st.Queued == urls && st.Outcomes == (frontier.Outcomes{}), "after the death: %+v", st)
 	}
 	for i, x := range e.turn(300).Tasks {
-		if got, want := x.URL.Path(), fmt.Sprintf("/%d", i); got != want {
-			t.Fatalf("task %d is %s", i, got)
-		}
+		got, want := x.URL.Path(), fmt.Sprintf("/%d", i)
+		require.Truef(t, got == want, "task %d is %s", i, got)
 	}
 }
 
@@ -70,9 +64,7 @@ func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
 		turn := e.turn(urls)
 		r := frontier.Result{Authority: turn.Authority, Token: turn.Token}
 		for _, x := range turn.Tasks {
-			if x.Attempts != 0 || x.Reason != "" {
-				t.Fatalf("round %d: %+v", round, x)
-			}
+			require.Truef(t, x.Attempts == 0 && x.Reason == "", "round %d: %+v", round, x)
 			r.Deferred = append(r.Deferred, frontier.Deferral{Print: x.Print, Reason: strings.Repeat("reason ", 100)})
 		}
 		e.finish(r)
@@ -80,17 +72,15 @@ func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
 			e.sync()
 		}
 		turn = e.turn(urls)
-		if x := turn.Tasks[0]; len(turn.Tasks) != urls || x.Attempts != 1 {
-			t.Fatalf("round %d: %d tasks, %+v", round, len(turn.Tasks), x)
-		}
+		x := turn.Tasks[0]
+		require.Truef(t, len(turn.Tasks) == urls && x.Attempts == 1, "round %d: %d tasks, %+v", round, len(turn.Tasks), x)
 		r = fetched(turn)
 		for i := range r.Done {
 			r.Done[i].Outcome = frontier.Disallowed
 		}
 		e.finish(r)
-		if n := e.retry(frontier.Retrial{Outcome: frontier.Disallowed}).URLs; n != urls {
-			t.Fatalf("round %d: %d URLs", round, n)
-		}
+		n := e.retry(frontier.Retrial{Outcome: frontier.Disallowed}).URLs
+		require.Truef(t, n == urls, "round %d: %d URLs", round, n)
 		if e.writer.sweeper.Next != 0 {
 			cycles++
 		}
@@ -100,12 +90,11 @@ func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
 		}
 	}
 	require.NotEqual(t, 0, cycles, "no cycle of the sweeper was under way: the test does not test it")
-	if st := e.stats(); st.Queued != urls || st.Deferred != 0 {
-		t.Fatalf("%+v", st)
-	}
+	st := e.stats()
+	require.Truef(t, st.Queued == urls && st.Deferred == 0, "%+v", st)
 }
 
-// Each closed URL is opened by one of those who ask for it at the same time, while turns go on.
+// Concurrent calls of Retry open each closed URL once, while turns continue.
 func TestRetry_SeveralAtATimeOpenEachURLOnce(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	const urls, hosts = 200, 6
@@ -150,7 +139,5 @@ func TestRetry_SeveralAtATimeOpenEachURLOnce(t *testing.T) {
 	if st.Discovered != urls*hosts || st.Outcomes[frontier.Gone] != closed-opened || st.Queued != urls*hosts-closed+opened {
 		t.Fatalf("%d closed, %d opened, %+v", closed, opened, st)
 	}
-	if opened == 0 {
-		t.Fatal("nothing was opened: the test does not test it")
-	}
+	require.True(t, opened != 0, "nothing was opened: the test does not test it")
 }

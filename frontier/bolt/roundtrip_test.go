@@ -19,8 +19,7 @@ import (
 	"curtsy/frontier/ndjson"
 )
 
-// anew is a harness in which the file is written anew in some way whenever a frontier is opened again, after a close
-// and after a crash alike. The model knows nothing of it, and must not see a difference.
+// anew is a harness that rewrites the file whenever a frontier is opened again. The model must not see a difference.
 func anew(write func(t testing.TB, path string)) frontiertest.Harness {
 	h := harness()
 	open := h.Open
@@ -39,7 +38,6 @@ func anew(write func(t testing.TB, path string)) frontiertest.Harness {
 	return h
 }
 
-// move exports a frontier to lines of JSON, and imports them in its place.
 func move(t testing.TB, path string) {
 	t.Helper()
 	f := reader(t, path)
@@ -62,8 +60,8 @@ func seeds(n uint64) uint64 {
 	return n
 }
 
-// What the contract shows, and how the crawl goes on, is the same after an export and an import as before: holds, drops
-// under a lease, deferrals, suspects with their stops, caps, released tasks.
+// An export and an import change nothing: holds, drops under a lease, deferrals, suspects with their stops, caps,
+// released tasks.
 func TestWorkload_ExportAndImportChangeNothing(t *testing.T) {
 	for seed := range seeds(6) {
 		frontiertest.Workload(t, seed, 250, anew(move))
@@ -73,17 +71,15 @@ func TestWorkload_ExportAndImportChangeNothing(t *testing.T) {
 func TestWorkload_CompactChangesNothing(t *testing.T) {
 	compact := func(t testing.TB, path string) {
 		t.Helper()
-		if _, _, err := Compact(t.Context(), path, false); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := Compact(t.Context(), path, false)
+		require.NoError(t, err)
 	}
 	for seed := range seeds(4) {
 		frontiertest.Workload(t, seed, 200, anew(compact))
 	}
 }
 
-// What an operator commanded, what he released, and what is suspected, stand in a file that is rebuilt as in the old
-// one.
+// Holds, released tasks and suspects survive a rebuild.
 func TestRebuild_KeepsHoldsMarksAndStops(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	for _, h := range []string{"a", "b", "c", "d"} {

@@ -8,13 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// simple is a schedule as one would write it first: a map, looked through whole.
+// simple is the obvious schedule: a map, searched whole.
 type simple struct {
 	due  map[uint32]int64
 	turn map[uint32]uint32
 }
 
-// first returns the id that leaves first.
 func (m *simple) first() (first uint32, ok bool) {
 	for id := range m.due {
 		if !ok || m.before(id, first) {
@@ -81,7 +80,7 @@ func TestSchedule_EqualsAMap(t *testing.T) {
 	}
 }
 
-// check holds what can be asked without a change against the model, and the heap against its bound.
+// check compares s with the model, and the heap with its bound.
 func check(t *testing.T, s *schedule, m *simple, id uint32) {
 	t.Helper()
 	earliest := int64(math.MaxInt64)

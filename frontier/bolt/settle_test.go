@@ -13,8 +13,8 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// A commit that is durable is seen by Retry before the writer has told so: the deferral that was kept until then is of
-// the past, and one that comes after the Retry is not.
+// Retry sees a durable commit before the writer has settled it: the deferral of before is dropped, and one that comes
+// after the Retry is not.
 func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	gated := false
@@ -62,13 +62,11 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	require.NoError(t, <-synced)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.retries.of[of] != anew {
-		t.Error("the settlement of an older commit has dropped a newer deferral")
-	}
+	assert.True(t, e.retries.of[of] == anew, "the settlement of an older commit has dropped a newer deferral")
 	delete(e.retries.of, of) // there was none in truth
 }
 
-// What was kept of a deferral is dropped when the URL is closed for good, but not before that is durable.
+// The retry of a URL is dropped when it is closed, but not before that is durable.
 func TestSettle_DropsTheDeferralsOfClosedURLs(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	const urls = 10

@@ -13,7 +13,7 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// crawlUntilFull crawls a web that never ends, 20 turns at a time, and returns the pages.
+// crawlUntilFull crawls an endless web, 20 turns at a time, and returns the number of links.
 func (e *engine) crawlUntilFull(w *web, from int) int {
 	e.Helper()
 	n := from
@@ -21,9 +21,7 @@ func (e *engine) crawlUntilFull(w *web, from int) int {
 		c, err := e.Claim(context.Background(), frontier.Want{Hosts: 20, Tasks: 4})
 		require.NoError(e, err)
 		if len(c.Turns) == 0 {
-			if c.State != frontier.Full {
-				e.Fatalf("state %d after %d pages, want Full", c.State, pages)
-			}
+			require.Truef(e, c.State == frontier.Full, "state %d after %d pages, want Full", c.State, pages)
 			return n
 		}
 		for _, t := range c.Turns {
@@ -39,8 +37,8 @@ func (e *engine) crawlUntilFull(w *web, from int) int {
 	}
 }
 
-// With a bound the crawl ends as Full with the file below it, what is out is finished whole, and with a larger bound
-// it goes on where it was.
+// With a bound the crawl ends as Full with the file below it, turns that are out finish, and with a larger bound it
+// continues.
 func TestMaxSize_HoldsAndNothingIsLost(t *testing.T) {
 	for _, most := range []int64{1 << 20, 2 << 20} {
 		e := newEngine(t, t.TempDir(), frontier.Options{MaxSize: most})
@@ -48,14 +46,11 @@ func TestMaxSize_HoldsAndNothingIsLost(t *testing.T) {
 		e.add([]frontier.Candidate{w.link(t, 0)})
 		n := e.crawlUntilFull(w, 1)
 		st := e.stats()
-		if st.State != frontier.Full || st.Size > most {
-			t.Fatalf("state %d, %d octets of %d", st.State, st.Size, most)
-		}
+		require.Truef(t, st.State == frontier.Full && st.Size <= most, "state %d, %d octets of %d", st.State, st.Size, most)
 		assert.GreaterOrEqualf(t, st.Size, most/2, "full with %d octets of %d", st.Size, most)
 		e.shut()
-		if info, err := os.Stat(e.file); err != nil || info.Size() > most {
-			t.Fatalf("the file has %d octets of %d, error %v", info.Size(), most, err)
-		}
+		info, err := os.Stat(e.file)
+		require.Truef(t, err == nil && info.Size() <= most, "the file has %d octets of %d, error %v", info.Size(), most, err)
 		e.start()
 		if got := e.stats(); got.State != frontier.Full || got.Discovered != st.Discovered || got.Outcomes != st.Outcomes {
 			t.Fatalf("reopened: %+v; was %+v", got, st)
@@ -68,7 +63,7 @@ func TestMaxSize_HoldsAndNothingIsLost(t *testing.T) {
 	}
 }
 
-// A fold, which needs room for all endings, is put off when there is none.
+// A fold, which needs room for all endings, waits for it.
 func TestMaxSize_FoldingDoesNotOvershoot(t *testing.T) {
 	w := writer{size: 10 << 20, folded: 1 << 20, unfolded: 1 << 19, sizes: make(layout.Sizes, 1<<14)}
 	for most, want := range map[int64]bool{0: true, 12 << 20: false, 40 << 20: true} {

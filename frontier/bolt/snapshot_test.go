@@ -20,8 +20,7 @@ import (
 	"curtsy/frontier"
 )
 
-// A copy that is taken in the middle of a workload opens, is clean by Check, and is what the death of the process would
-// have left: all that had been applied, and an unclean stop.
+// A copy taken during a workload opens, is clean by Check, and has everything that was applied, and an unclean stop.
 func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 	for seed := range uint64(3) {
 		synctest.Test(t, func(t *testing.T) {
@@ -40,9 +39,7 @@ func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 				checkClean(t, copied)
 				got, gotStats := export(t, copied)
 				want, wantStats := export(t, e.file)
-				if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotStats, wantStats) {
-					t.Errorf("the copy differs:\n%+v\n%+v", gotStats, wantStats)
-				}
+				assert.Truef(t, reflect.DeepEqual(got, want) && reflect.DeepEqual(gotStats, wantStats), "the copy differs:\n%+v\n%+v", gotStats, wantStats)
 				assert.True(t, gotStats.Unclean, "the copy of a running crawl tells of a clean stop")
 				e.start()
 			}
@@ -52,7 +49,6 @@ func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 	}
 }
 
-// Turns go on while copies are made, and every copy is clean.
 func TestSnapshot_WhileTurnsGoOn(t *testing.T) {
 	dir := t.TempDir()
 	e := newEngine(t, dir, frontier.Options{})

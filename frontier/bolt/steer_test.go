@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 	"curtsy/frontier/canon"
@@ -16,18 +17,14 @@ import (
 func (e *engine) steer(s frontier.Steering) frontier.Steered {
 	e.Helper()
 	n, err := e.Steer(context.Background(), s)
-	if err != nil {
-		e.Fatalf("Steer %+v: %v", s, err)
-	}
+	require.NoErrorf(e, err, "Steer %+v", s)
 	return n
 }
 
-// authority is that of links.
 func authority(t testing.TB, host string) canon.Authority {
 	return mustURL(t, "http://"+host+".test/").Authority()
 }
 
-// Parks and resumes leave one entry of a host in the schedule, not one each.
 func TestSteer_TheScheduleKeepsOneEntryPerHost(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	for h := range 5 {
@@ -41,7 +38,7 @@ func TestSteer_TheScheduleKeepsOneEntryPerHost(t *testing.T) {
 	assert.Equal(t, 5, len(e.scheduler.due.heap), "entries")
 }
 
-// A drop of more than a batch survives, and costs one word of eight octets per URL and next to nothing else.
+// A drop of more than a batch survives, and costs little more than one word of eight bytes per URL.
 func TestSteer_TheOctetsOfADrop(t *testing.T) {
 	const urls = maxPrints + 1000
 	e := newEngine(t, t.TempDir(), frontier.Options{})
@@ -50,17 +47,14 @@ func TestSteer_TheOctetsOfADrop(t *testing.T) {
 	}
 	before := e.transactions()
 	assert.EqualValues(t, urls, e.steer(frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a")}).URLs)
-	if n := e.transactions() - before; n > 3 {
-		t.Errorf("%d transactions", n)
-	}
-	if f, u := e.writer.folded, e.writer.unfolded; f+u != urls {
-		t.Errorf("%d words", f+u)
-	}
+	n := e.transactions() - before
+	assert.Truef(t, n <= 3, "%d transactions", n)
+	f, u := e.writer.folded, e.writer.unfolded
+	assert.Truef(t, f+u == urls, "%d words", f+u)
 	e.die()
 	e.start()
-	if st := e.stats(); st.Outcomes[frontier.Dropped] != urls || st.State != frontier.Drained {
-		t.Errorf("%+v", st)
-	}
+	st := e.stats()
+	assert.Truef(t, st.Outcomes[frontier.Dropped] == urls && st.State == frontier.Drained, "%+v", st)
 }
 
 func TestOperator_AnEndedContextChangesNothing(t *testing.T) {
@@ -70,13 +64,10 @@ func TestOperator_AnEndedContextChangesNothing(t *testing.T) {
 	e.add(e.links("b", 0, 3))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := e.Steer(ctx, frontier.Steering{Act: frontier.Drop, Authority: authority(t, "b")}); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if n, err := e.Retry(ctx, frontier.Retrial{Outcome: frontier.Gone}); !errors.Is(err, context.Canceled) || n.URLs != 0 {
-		t.Errorf("%+v, %v", n, err)
-	}
-	if st := e.stats(); st.Queued != 3 || st.Stopped != 0 || st.Outcomes[frontier.Gone] != 3 {
-		t.Errorf("%+v", st)
-	}
+	_, err := e.Steer(ctx, frontier.Steering{Act: frontier.Drop, Authority: authority(t, "b")})
+	assert.ErrorIs(t, err, context.Canceled)
+	n, err := e.Retry(ctx, frontier.Retrial{Outcome: frontier.Gone})
+	assert.Truef(t, errors.Is(err, context.Canceled) && n.URLs == 0, "%+v, %v", n, err)
+	st := e.stats()
+	assert.Truef(t, st.Queued == 3 && st.Stopped == 0 && st.Outcomes[frontier.Gone] == 3, "%+v", st)
 }

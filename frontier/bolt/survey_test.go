@@ -14,7 +14,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// hosts pages through all hosts.
 func (e *engine) hosts(limit int, between func()) (all []frontier.Host) {
 	e.Helper()
 	var last canon.Authority
@@ -30,7 +29,7 @@ func (e *engine) hosts(limit int, between func()) (all []frontier.Host) {
 	}
 }
 
-// Hosts that become known while somebody pages through come in their place, if it is not past, and no host comes twice.
+// Hosts that become known during paging come in their place, if it is not past, and no host comes twice.
 func TestHosts_PagesAreInOrderWhileHostsBecomeKnown(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	rng := rand.New(rand.NewPCG(8, 9))
@@ -51,16 +50,12 @@ func TestHosts_PagesAreInOrderWhileHostsBecomeKnown(t *testing.T) {
 	for i, h := range all {
 		names[i] = h.Authority.String()
 	}
-	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) || rounds < 10 {
-		t.Errorf("%d pages: %v", rounds, names)
-	}
+	assert.Truef(t, slices.IsSorted(names) && len(slices.Compact(slices.Clone(names))) == len(names) && rounds >= 10, "%d pages: %v", rounds, names)
 	again := e.hosts(1<<40, func() {})
-	if int64(len(again)) != e.stats().Hosts {
-		t.Errorf("%d hosts of %d", len(again), e.stats().Hosts)
-	}
+	assert.Truef(t, int64(len(again)) == e.stats().Hosts, "%d hosts of %d", len(again), e.stats().Hosts)
 }
 
-// However many pages are asked for while hosts become known, an entry of the large part moves a few times only.
+// However many pages are read while hosts become known, an entry of the large part moves only a few times.
 func TestHosts_TheIndexIsNotMadeAnewForEachPage(t *testing.T) {
 	var n names
 	var hosts []*host

@@ -16,7 +16,7 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// recorded returns what the file says is in flight.
+// recorded returns the tasks in flight by the file.
 func (e *engine) recorded() layout.InFlight {
 	e.Helper()
 	var r layout.InFlight
@@ -28,8 +28,7 @@ func (e *engine) recorded() layout.InFlight {
 	return r
 }
 
-// The record names the first task of each lease that is not settled, is written when it has changed and at no other
-// time, and a Close clears it.
+// The record names the first unsettled task of each lease, is written only when it has changed, and a Close clears it.
 func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(append(e.links("a", 0, 3), e.links("b", 0, 3)...))
@@ -82,7 +81,7 @@ func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
 	})
 }
 
-// Being careful ends: after as many results as there were hosts, and a group more, claims wait for no commit.
+// After as many results as there were hosts, and a group more, claims wait for no commit.
 func TestClaim_IsCarefulForSoManyResults(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +103,6 @@ func TestClaim_IsCarefulForSoManyResults(t *testing.T) {
 	})
 }
 
-// The list of quarantined URLs can be read while hosts are added.
 func TestQuarantined_WhileHostsAreAdded(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 1))

@@ -7,7 +7,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// what a reader is told of a frontier, times apart.
+// told is the public state of a frontier, without times.
 type told struct {
 	stats frontier.Stats
 	hosts []frontier.Host

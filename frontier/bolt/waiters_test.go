@@ -13,7 +13,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// claimers starts n claims that wait, and returns where their answers come.
+// claimers starts n waiting claims, and returns the channel of their answers.
 func (e *engine) claimers(ctx context.Context, n int, maxWait time.Duration) chan error {
 	answers := make(chan error, n)
 	for range n {
@@ -29,14 +29,12 @@ func (e *engine) claimers(ctx context.Context, n int, maxWait time.Duration) cha
 	return answers
 }
 
-// waiting returns how many claims wait.
 func (e *engine) waiting() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.Frontier.waiting.list)
 }
 
-// token returns the token of the lease of a that is out.
 func (e *engine) token(a canon.Authority) frontier.Token {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -45,7 +43,7 @@ func (e *engine) token(a canon.Authority) frontier.Token {
 
 var errEnded = errors.New("the claim ended without a turn")
 
-// One timer serves all that wait, and a host that becomes due wakes one of them.
+// One timer serves all waiting claims, and a host that becomes due wakes one of them.
 func TestClaim_OneAlarmForTheWholeLine(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -60,14 +58,12 @@ func TestClaim_OneAlarmForTheWholeLine(t *testing.T) {
 			r.Wait = time.Second
 			e.finish(r)
 			synctest.Wait()
-			if waiting := e.waiting(); waiting != n-round || len(answers) != 0 {
-				t.Fatalf("round %d: %d wait, %d answers", round, waiting, len(answers))
-			}
+			waiting := e.waiting()
+			require.Truef(t, waiting == n-round && len(answers) == 0, "round %d: %d wait, %d answers", round, waiting, len(answers))
 			time.Sleep(time.Second)
 			synctest.Wait()
-			if err := <-answers; err != nil || len(answers) != 0 {
-				t.Fatalf("round %d: error %v, %d more answers", round, err, len(answers))
-			}
+			err := <-answers
+			require.Truef(t, err == nil && len(answers) == 0, "round %d: error %v, %d more answers", round, err, len(answers))
 			other.Token, other.Tasks = e.token(other.Authority), nil
 		}
 		r := fetched(held)
@@ -81,14 +77,13 @@ func TestClaim_OneAlarmForTheWholeLine(t *testing.T) {
 			t.Fatalf("%d answers, %d still wait, when nothing is due for two hours", len(answers), waiting)
 		}
 		for range n - 20 {
-			if err := <-answers; err != errEnded {
-				t.Fatal(err)
-			}
+			err := <-answers
+			require.True(t, err == errEnded, err)
 		}
 	})
 }
 
-// Whoever leaves the head of the line leaves somebody else to watch.
+// A claim that leaves the head of the line passes the alarm on.
 func TestClaim_TheHeadMayGo(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,13 +98,12 @@ func TestClaim_TheHeadMayGo(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-first, context.Canceled)
 		begin := time.Now()
-		if err := <-second; err != nil || time.Since(begin) != time.Minute {
-			t.Fatalf("after %v: %v", time.Since(begin), err)
-		}
+		err := <-second
+		require.Truef(t, err == nil && time.Since(begin) == time.Minute, "after %v: %v", time.Since(begin), err)
 	})
 }
 
-// Claims with less patience do not hold up, nor end, those with more.
+// Claims with less patience neither delay nor end those with more.
 func TestClaim_EachItsOwnPatience(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,14 +116,12 @@ func TestClaim_EachItsOwnPatience(t *testing.T) {
 		r.Wait = time.Minute
 		e.finish(r)
 		synctest.Wait()
-		if len(hasty) != 3 || len(patient) != 0 {
-			t.Fatalf("%d of 3 have ended, %d of the patient", len(hasty), len(patient))
-		}
+		require.Truef(t, len(hasty) == 3 && len(patient) == 0, "%d of 3 have ended, %d of the patient", len(hasty), len(patient))
 		require.NoError(t, <-patient)
 	})
 }
 
-// A token never comes twice: rather than that, claims end.
+// A token never comes twice: claims end before.
 func TestToken_DoesNotRunOver(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,12 +129,10 @@ func TestToken_DoesNotRunOver(t *testing.T) {
 		e.add(e.links("a", 0, 2))
 		e.leases.claims = ^uint32(0) - 1<<20
 		turn := e.turn(1)
-		if _, err := e.Claim(t.Context(), frontier.Want{}); err == nil {
-			t.Fatal("a claim beyond the last token")
-		}
-		if _, err := e.ClaimAuthority(t.Context(), mustURL(t, "http://b.test/").Authority()); err == nil {
-			t.Fatal("a claim beyond the last token")
-		}
+		_, err := e.Claim(t.Context(), frontier.Want{})
+		require.Error(t, err, "a claim beyond the last token")
+		_, err = e.ClaimAuthority(t.Context(), mustURL(t, "http://b.test/").Authority())
+		require.Error(t, err, "a claim beyond the last token")
 		e.finish(fetched(turn))
 	})
 }

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"curtsy/frontier"
 )
 
-// Results that come within GroupDelay of the first are one transaction; the next begins with the next result.
+// Results within GroupDelay of the first are one transaction; the next begins with the next result.
 func TestGroup_OneTransactionPerDelay(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +60,6 @@ func TestGroup_OneTransactionPerThousandPages(t *testing.T) {
 	})
 }
 
-// Sync, Add and Close do not wait for the delay, and reading costs no transaction.
 func TestGroup_SyncAddAndCloseCommitAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +79,7 @@ func TestGroup_SyncAddAndCloseCommitAtOnce(t *testing.T) {
 	})
 }
 
-// Applying goes on while a commit hangs, up to eight groups; then Finish waits, and can be cancelled.
+// Applying continues while a commit hangs, up to eight groups; then Finish waits, and can be cancelled.
 func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,9 +98,8 @@ func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if _, err := e.Finish(ctx, group[:1]); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("Finish behind %d groups: %v, want it to wait", maxQueued, err)
-		}
+		_, err := e.Finish(ctx, group[:1])
+		require.ErrorIsf(t, err, context.DeadlineExceeded, "Finish behind %d groups: %v, want it to wait", maxQueued, err)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -115,7 +112,7 @@ func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
 	})
 }
 
-// An update that its holder has made in the slices that the turn came with is an update.
+// An update made in the slices of the turn counts.
 func TestFinish_AnUpdateInPlace(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +137,7 @@ func TestFinish_AnUpdateInPlace(t *testing.T) {
 	})
 }
 
-// What is deferred, sealed and closed again before the first commit is closed after a crash, and has no retry left.
+// A task that is deferred, sealed and closed again before the first commit is closed after a crash, without a retry.
 func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +160,6 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 	})
 }
 
-// What is on disk is read from there: nothing of it stays in RAM.
 func TestSync_LeavesNothingOfTheGroupInRAM(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

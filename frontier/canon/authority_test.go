@@ -34,9 +34,8 @@ func TestAuthority_Parts(t *testing.T) {
 		got := []string{a.String(), a.Scheme(), a.Host(), a.Port(), a.HostPort(), addr}
 		want := []string{tt.s, tt.scheme, tt.host, tt.port, tt.hostPort, tt.addr}
 		assert.Equalf(t, strings.Join(want, " "), strings.Join(got, " "), "%s:\n got %q\nwant %q", tt.in, got, want)
-		if b, err := ParseAuthority(a.String()); err != nil || a != b {
-			t.Errorf("%s came back as %q, %v", a, b, err)
-		}
+		b, err := ParseAuthority(a.String())
+		assert.Truef(t, err == nil && a == b, "%s came back as %q, %v", a, b, err)
 	}
 }
 
@@ -44,12 +43,9 @@ func TestAuthority_TheZeroAuthorityIsEmptyAndSafe(t *testing.T) {
 	var a Authority
 	_, isAddr := a.Addr()
 	got := a.String() + a.Scheme() + a.Host() + a.Port() + a.HostPort() + a.RegistrableDomain()
-	if !a.IsZero() || isAddr || got != "" {
-		t.Errorf("zero Authority: IsZero %t, address %t, %q", a.IsZero(), isAddr, got)
-	}
-	if u, err := a.URL("/"); ReasonOf(err) != NoHost {
-		t.Errorf("its URL: %q, %v", u, err)
-	}
+	assert.Truef(t, a.IsZero() && !isAddr && got == "", "zero Authority: IsZero %t, address %t, %q", a.IsZero(), isAddr, got)
+	u, err := a.URL("/")
+	assert.Truef(t, ReasonOf(err) == NoHost, "its URL: %q, %v", u, err)
 }
 
 func TestAuthority_IsEqualHoweverItWasMade(t *testing.T) {
@@ -67,9 +63,7 @@ func TestAuthority_IsEqualHoweverItWasMade(t *testing.T) {
 	for _, a := range made {
 		count[a]++
 	}
-	if len(count) != 1 || count[made[0]] != 9 {
-		t.Errorf("one authority was counted as %v", count)
-	}
+	assert.Truef(t, len(count) == 1 && count[made[0]] == 9, "one authority was counted as %v", count)
 }
 
 func TestParseAuthority_TakesAnOriginAndNoMore(t *testing.T) {
@@ -77,18 +71,16 @@ func TestParseAuthority_TakesAnOriginAndNoMore(t *testing.T) {
 		"http://h:80": "http://h:80", "https://H": "https://h:443", "HTTP://bücher.test.:81": "http://xn--bcher-kva.test:81",
 		"http://[::1]": "http://[::1]:80",
 	} {
-		if a, err := ParseAuthority(in); err != nil || a.String() != want {
-			t.Errorf("%q: %q, %v; want %q", in, a, err, want)
-		}
+		a, err := ParseAuthority(in)
+		assert.Truef(t, err == nil && a.String() == want, "%q: %q, %v; want %q", in, a, err, want)
 	}
 	for in, want := range map[string]Reason{
 		"": Malformed, "h": Malformed, "h:80": Malformed, "http:h": Malformed, "http://h/": Malformed, "http://h?": Malformed,
 		"http://h#": Malformed, "http://u@h": Malformed, `http://h\`: Malformed, "http://": NoHost, "ftp://h": Scheme,
 		"http://h:x": Malformed, " ://": Malformed,
 	} {
-		if a, err := ParseAuthority(in); ReasonOf(err) != want || !a.IsZero() {
-			t.Errorf("%q: %q, %v; want %s", in, a, err, want)
-		}
+		a, err := ParseAuthority(in)
+		assert.Truef(t, ReasonOf(err) == want && a.IsZero(), "%q: %q, %v; want %s", in, a, err, want)
 	}
 }
 
@@ -104,14 +96,11 @@ func TestAuthority_URL_TheTargetIsAPathWhateverItLooksLike(t *testing.T) {
 		"/http://evil/": "https://h:8443/http://evil/",
 	} {
 		u, err := a.URL(target)
-		if err != nil || u.String() != want || u.Authority() != a {
-			t.Errorf("URL(%q) = %q, %v; want %q", target, u, err, want)
-		}
+		assert.Truef(t, err == nil && u.String() == want && u.Authority() == a, "URL(%q) = %q, %v; want %q", target, u, err, want)
 	}
 	for _, target := range []string{"", "a", "@evil/", ".evil/", ":80/", "?a", `\a`, " /a"} {
-		if u, err := a.URL(target); ReasonOf(err) != Malformed {
-			t.Errorf("URL(%q) = %q, %v; want %s", target, u, err, Malformed)
-		}
+		u, err := a.URL(target)
+		assert.Truef(t, ReasonOf(err) == Malformed, "URL(%q) = %q, %v; want %s", target, u, err, Malformed)
 	}
 }
 
@@ -154,12 +143,9 @@ func TestJSON_ValuesMapKeysAndZeros(t *testing.T) {
 	}
 	var out line
 	require.NoError(t, json.Unmarshal(text, &out))
-	if out.URL != in.URL || out.Authority != in.Authority || out.Hosts[u.Authority()] != 1 || !out.None.IsZero() {
-		t.Errorf("came back as %+v", out)
-	}
+	assert.Truef(t, out.URL == in.URL && out.Authority == in.Authority && out.Hosts[u.Authority()] == 1 && out.None.IsZero(), "came back as %+v", out)
 	assert.Equal(t, Malformed, ReasonOf(json.Unmarshal([]byte(`{"Authority":"http://h/a"}`), &out)), "an authority with a path")
 	a := u.Authority()
-	if err := a.UnmarshalText(nil); err != nil || !a.IsZero() {
-		t.Errorf("no octets gave %q, %v; want the zero Authority", a, err)
-	}
+	err = a.UnmarshalText(nil)
+	assert.Truef(t, err == nil && a.IsZero(), "no octets gave %q, %v; want the zero Authority", a, err)
 }

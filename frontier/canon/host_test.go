@@ -147,9 +147,8 @@ func TestHost_EverySpellingOfAHostGivesOneAuthority(t *testing.T) {
 		"http://xn--bcher-kva.test.x:443": {"http://bücher。test。x:443"},
 	} {
 		for _, s := range spellings {
-			if u, err := Parse(s); err != nil || u.Authority().String() != want {
-				t.Errorf("%q: authority %q, %v; want %q", s, u.Authority(), err, want)
-			}
+			u, err := Parse(s)
+			assert.Truef(t, err == nil && u.Authority().String() == want, "%q: authority %q, %v; want %q", s, u.Authority(), err, want)
 		}
 	}
 }
@@ -163,9 +162,8 @@ func TestHost_WhatAnyCodePointIsMappedToIsStable(t *testing.T) {
 				continue
 			}
 			names++
-			if v, err := Parse(u.String()); err != nil || v != u {
-				t.Errorf("%U in %q: %q gives %q, %v", r, host, u, v, err)
-			}
+			v, err := Parse(u.String())
+			assert.Truef(t, err == nil && v == u, "%U in %q: %q gives %q, %v", r, host, u, v, err)
 		}
 	}
 	assert.GreaterOrEqualf(t, names, 100_000, "only %d names were accepted", names)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -155,9 +156,7 @@ func TestOracle_AgreesWithRandomURLs(t *testing.T) {
 			return
 		}
 	}
-	if accepted < runs {
-		t.Errorf("only %d of %d were URLs: the pieces do not fit together", accepted, 3*runs)
-	}
+	assert.Truef(t, accepted >= runs, "only %d of %d were URLs: the pieces do not fit together", accepted, 3*runs)
 }
 
 // maxFuzzed bounds what is given to the oracle, which is quadratic in places.

@@ -148,9 +148,8 @@ func TestRFC3986_5_4_ReferencesResolveAsInTheExamples(t *testing.T) {
 		"g/./h": "http://a/b/c/g/h", "g/../h": "http://a/b/c/h", "g;x=1/./y": "http://a/b/c/g;x=1/y",
 		"g;x=1/../y": "http://a/b/c/y", "g?y/./x": "http://a/b/c/g?y/./x", "http:g": "http://a/b/c/g",
 	} {
-		if u, err := base.Resolve(ref); err != nil || u.String() != want {
-			t.Errorf("Resolve(%q) = %q, %v; want %q", ref, u, err, want)
-		}
+		u, err := base.Resolve(ref)
+		assert.Truef(t, err == nil && u.String() == want, "Resolve(%q) = %q, %v; want %q", ref, u, err, want)
 	}
 }
 
@@ -159,9 +158,8 @@ func TestResolve_TheZeroURLResolvesAbsoluteReferencesOnly(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equalf(t, "http://h/a", u.String(), "absolute: got %q", u)
 	for _, ref := range []string{"", "a", "/a", "//h/a", "?a", "#a"} {
-		if u, err := (URL{}).Resolve(ref); ReasonOf(err) != Malformed || !u.IsZero() {
-			t.Errorf("Resolve(%q) = %q, %v; want %s", ref, u, err, Malformed)
-		}
+		u, err := (URL{}).Resolve(ref)
+		assert.Truef(t, ReasonOf(err) == Malformed && u.IsZero(), "Resolve(%q) = %q, %v; want %s", ref, u, err, Malformed)
 	}
 }
 
@@ -183,9 +181,7 @@ func TestURL_PartsOfTheRequest(t *testing.T) {
 func TestURL_TheZeroURLIsEmptyAndSafe(t *testing.T) {
 	var u URL
 	got := u.String() + u.Key() + u.RequestURI() + u.Path() + u.Query() + u.Scheme() + u.Host() + u.RegistrableDomain() + u.Authority().String()
-	if !u.IsZero() || got != "" {
-		t.Errorf("zero URL: IsZero %t, %q", u.IsZero(), got)
-	}
+	assert.Truef(t, u.IsZero() && got == "", "zero URL: IsZero %t, %q", u.IsZero(), got)
 }
 
 func TestURL_TextRoundTrip(t *testing.T) {
@@ -195,27 +191,20 @@ func TestURL_TextRoundTrip(t *testing.T) {
 		text, err := u.MarshalText()
 		require.NoError(t, err)
 		v := URL{fetch: "left over"}
-		if err := v.UnmarshalText(text); err != nil || v != u {
-			t.Errorf("%q came back as %q, %v", u, v, err)
-		}
+		err = v.UnmarshalText(text)
+		assert.Truef(t, err == nil && v == u, "%q came back as %q, %v", u, v, err)
 	}
 	u := URL{fetch: "left over"}
-	if err := u.UnmarshalText(nil); err != nil || u != (URL{}) {
-		t.Errorf("no octets gave %v, %v; want the zero URL", u, err)
-	}
-	if err := u.UnmarshalText([]byte("mailto:a")); ReasonOf(err) != Scheme {
-		t.Errorf("mailto: gave %v; want %s", err, Scheme)
-	}
+	err := u.UnmarshalText(nil)
+	assert.Truef(t, err == nil && u == (URL{}), "no octets gave %v, %v; want the zero URL", u, err)
+	err = u.UnmarshalText([]byte("mailto:a"))
+	assert.Truef(t, ReasonOf(err) == Scheme, "mailto: gave %v; want %s", err, Scheme)
 }
 
 func TestParse_NothingHoldsOnToTheMemoryItCameFrom(t *testing.T) {
 	page := strings.Repeat("http://h:81/a ", 1000) // a link cut out of a page must not keep the page
 	u, err := Parse(page[:13])
 	require.NoError(t, err)
-	if unsafe.StringData(u.String()) == unsafe.StringData(page) {
-		t.Error("the URL is a part of its input")
-	}
-	if unsafe.StringData(u.Authority().String()) == unsafe.StringData(u.String()) {
-		t.Error("the authority is a part of the URL")
-	}
+	assert.True(t, unsafe.StringData(u.String()) != unsafe.StringData(page), "the URL is a part of its input")
+	assert.True(t, unsafe.StringData(u.Authority().String()) != unsafe.StringData(u.String()), "the authority is a part of the URL")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,9 +29,8 @@ func FuzzResolve_PlainOnesEqualTheParser(f *testing.F) {
 		if !ok {
 			return
 		}
-		if want, err := parse(ref, b); err != nil || got != want {
-			t.Errorf("%q at %s: %+v; the parser says %+v, %v", ref, base, got, want, err)
-		}
+		want, err := parse(ref, b)
+		assert.Truef(t, err == nil && got == want, "%q at %s: %+v; the parser says %+v, %v", ref, base, got, want, err)
 	})
 }
 
@@ -43,11 +43,9 @@ func TestResolve_MostLinksArePlain(t *testing.T) {
 		"": false, "//h.test/x": false, "/x/../y": false, "./x": false, "/x%20y": false, "/x y": false, "x:y": false, "#x": false, "?x": false,
 		"/x?": false, "https://h.test/x": false, "/ä": false, "\\x": false,
 	} {
-		if _, ok := base.resolvePlain(ref); ok != want {
-			t.Errorf("%q: plain %t, want %t", ref, ok, want)
-		}
+		_, ok := base.resolvePlain(ref)
+		assert.Truef(t, ok == want, "%q: plain %t, want %t", ref, ok, want)
 	}
-	if _, ok := (URL{}).resolvePlain("/x"); ok {
-		t.Error("the zero URL resolves a path")
-	}
+	_, ok := (URL{}).resolvePlain("/x")
+	assert.False(t, ok, "the zero URL resolves a path")
 }

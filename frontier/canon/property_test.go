@@ -18,15 +18,13 @@ func FuzzURL_Invariants(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		u, err := Parse(raw)
 		if err != nil {
-			if e, ok := err.(*Error); !ok || e.Reason == "" || !u.IsZero() {
-				t.Fatalf("%q: refused with %#v, URL %#v", raw, err, u)
-			}
+			e, ok := err.(*Error)
+			require.Truef(t, ok && e.Reason != "" && u.IsZero(), "%q: refused with %#v, URL %#v", raw, err, u)
 			return
 		}
 		checkForm(t, u)
-		if v, err := Parse(u.String()); err != nil || v != u {
-			t.Errorf("Parse(String): %#v, %v; was %#v", v, err, u)
-		}
+		v, err := Parse(u.String())
+		assert.Truef(t, err == nil && v == u, "Parse(String): %#v, %v; was %#v", v, err, u)
 		if v, err := Parse(u.Key()); err != nil || v.String() != u.Key() || v.Key() != u.Key() {
 			t.Errorf("Parse(Key): %#v, %v; was %#v", v, err, u)
 		}
@@ -53,23 +51,15 @@ func checkForm(t *testing.T, u URL) {
 	t.Helper()
 	s, a := u.String(), u.Authority()
 	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			t.Fatalf("%q holds octet %#x", s, s[i])
-		}
+		require.Truef(t, s[i] > ' ' && s[i] <= '~', "%q holds octet %#x", s, s[i])
 	}
-	if len(s) > MaxLength || len(a.Host()) > MaxHost || !fetchForm.MatchString(s) || dotSegment.MatchString(u.Path()) {
-		t.Errorf("%q is not in canonical form", s)
-	}
-	if len(u.Key()) > len(s) || dotSegment.MatchString(u.Key()[u.root:]) && !strings.Contains(u.Key(), "?") {
-		t.Errorf("key %q of %q", u.Key(), s)
-	}
+	assert.Truef(t, len(s) <= MaxLength && len(a.Host()) <= MaxHost && fetchForm.MatchString(s) && !dotSegment.MatchString(u.Path()), "%q is not in canonical form", s)
+	assert.Truef(t, len(u.Key()) <= len(s) && (!dotSegment.MatchString(u.Key()[u.root:]) || strings.Contains(u.Key(), "?")), "key %q of %q", u.Key(), s)
 	if !authorityForm.MatchString(a.String()) || strings.HasSuffix(a.Host(), ".") || u.Scheme()+"://"+a.HostPort()+u.RequestURI() != s {
 		t.Errorf("authority %q of %q", a, s)
 	}
 	domain := u.RegistrableDomain()
-	if domain == "" || !strings.HasSuffix(a.Host(), domain) {
-		t.Errorf("registrable domain %q of %q", domain, s)
-	}
+	assert.Truef(t, domain != "" && strings.HasSuffix(a.Host(), domain), "registrable domain %q of %q", domain, s)
 }
 
 // naivePath and naiveQuery spell the percent-encode sets of URL Standard 1.3 out, octet by octet.

@@ -38,13 +38,11 @@ func TestFileIsWrittenWholeOrLeftAsItWas(t *testing.T) {
 		if err := durable.File(path, c.write); !errors.Is(err, c.err) || err != nil && !strings.Contains(err.Error(), "page.html:") {
 			t.Errorf("%v, want %v", err, c.err)
 		}
-		if b, _ := os.ReadFile(path); string(b) != c.want {
-			t.Errorf("%q, want %q", b, c.want)
-		}
+		b, _ := os.ReadFile(path)
+		assert.Truef(t, string(b) == c.want, "%q, want %q", b, c.want)
 	}
-	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
-		t.Errorf("%v, %v: something is left over", names, err)
-	}
+	names, err := os.ReadDir(dir)
+	assert.Truef(t, err == nil && len(names) == 1, "%v, %v: something is left over", names, err)
 	none := filepath.Join(dir, "none", "x")
 	if err := durable.File(none, say("", nil)); !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), none+": no such file or directory") && runtime.GOOS != "windows" {
 		t.Error(err)
@@ -59,9 +57,7 @@ func TestNamesOfADirectoryThatIsNotThereAreAnError(t *testing.T) {
 	dir := t.TempDir()
 	assert.NoError(t, durable.Names(dir))
 	err := durable.Names(filepath.Join(dir, "none"))
-	if runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	assert.True(t, runtime.GOOS == "windows" || errors.Is(err, fs.ErrNotExist), err)
 }
 
 // A new file never takes the place of another, is for its owner alone, and of several that are made at one time there is
@@ -87,15 +83,11 @@ func TestNewReplacesNothing(t *testing.T) {
 		}
 	}
 	b, err := os.ReadFile(path)
-	if err != nil || made != 1 || len(b) != 9000 || strings.Trim(string(b), string(b[:1])) != "" {
-		t.Errorf("%d made, %d bytes, error %v", made, len(b), err)
-	}
-	if fi, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
-		t.Errorf("%v, error %v", fi.Mode(), err)
-	}
+	assert.Truef(t, err == nil && made == 1 && len(b) == 9000 && strings.Trim(string(b), string(b[:1])) == "", "%d made, %d bytes, error %v", made, len(b), err)
+	fi, err := os.Stat(path)
+	assert.Truef(t, err == nil && (runtime.GOOS == "windows" || fi.Mode().Perm() == 0o600), "%v, error %v", fi.Mode(), err)
 	failed := errors.New("failed")
 	assert.ErrorIs(t, durable.New(filepath.Join(dir, "x"), func(io.Writer) error { return failed }), failed)
-	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
-		t.Errorf("%v, %v: something is left over", names, err)
-	}
+	names, err := os.ReadDir(dir)
+	assert.Truef(t, err == nil && len(names) == 1, "%v, %v: something is left over", names, err)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,16 +27,13 @@ func TestTheFolderIsSyncedBehindTheRename(t *testing.T) {
 		synced = append(synced, dir, string(b))
 		return errors.Join(err, failed)
 	})
-	if !errors.Is(err, failed) || !slices.Equal(synced, []string{dir, "whole"}) {
-		t.Errorf("%v, synced %q", err, synced)
-	}
+	assert.Truef(t, errors.Is(err, failed) && slices.Equal(synced, []string{dir, "whole"}), "%v, synced %q", err, synced)
 	err = replace(path, 0o666, func(io.Writer) error { return failed }, func(string) error {
 		t.Error("synced though nothing was written")
 		return nil
 	})
-	if b, _ := os.ReadFile(path); !errors.Is(err, failed) || string(b) != "whole" {
-		t.Errorf("%v, %q", err, b)
-	}
+	b, _ := os.ReadFile(path)
+	assert.Truef(t, errors.Is(err, failed) && string(b) == "whole", "%v, %q", err, b)
 }
 
 // What a kill leaves of a File is removed by the next one of its path; what another is at work on is not, nor what is
@@ -65,7 +63,5 @@ func TestWhatAKillLeftIsRemovedAndNothingElse(t *testing.T) {
 		left = append(left, e.Name())
 	}
 	slices.Sort(want)
-	if err != nil || !slices.Equal(left, want) {
-		t.Errorf("%v, %v is left, want %v", err, left, want)
-	}
+	assert.Truef(t, err == nil && slices.Equal(left, want), "%v, %v is left, want %v", err, left, want)
 }

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"errors"
 	"io/fs"
 	"path/filepath"
 	"testing"
@@ -18,12 +17,10 @@ func TestAFolderIsHeldByOneAtATime(t *testing.T) {
 	for range 3 {
 		held, err := Hold(dir)
 		require.NoError(t, err)
-		if _, err := Hold(dir); !errors.Is(err, ErrHeld) {
-			t.Errorf("it is held twice: %v", err)
-		}
+		_, err = Hold(dir)
+		assert.ErrorIs(t, err, ErrHeld, "it is held twice")
 		assert.NoError(t, held.Close())
 	}
-	if _, err := Hold(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no folder: %v", err)
-	}
+	_, err = Hold(filepath.Join(dir, "none"))
+	assert.ErrorIs(t, err, fs.ErrNotExist, "no folder")
 }

@@ -66,13 +66,11 @@ func TestALinkIsNotFollowed(t *testing.T) {
 				t.Errorf("%s, a link to %s: %v", way, to, err)
 			}
 			for _, there := range []string{file, filepath.Join(dir, "inside")} {
-				if b, err := os.ReadFile(there); err != nil || string(b) != secret {
-					t.Errorf("%s, a link to %s: %s holds %q now, %v", way, to, there, b, err)
-				}
+				b, err := os.ReadFile(there)
+				assert.Truef(t, err == nil && string(b) == secret, "%s, a link to %s: %s holds %q now, %v", way, to, there, b, err)
 			}
-			if _, err := os.Lstat(filepath.Join(filepath.Dir(file), "nothing")); err == nil {
-				t.Errorf("%s, a link to %s: something was made outside", way, to)
-			}
+			_, err = os.Lstat(filepath.Join(filepath.Dir(file), "nothing"))
+			assert.Errorf(t, err, "%s, a link to %s: something was made outside", way, to)
 		}
 	}
 }
@@ -92,9 +90,8 @@ func TestAHardLinkDoesNotCarryWhatIsWritten(t *testing.T) {
 		}
 		want := map[string]error{"append": durable.ErrForeign, "edit": durable.ErrForeign, "exclusive": fs.ErrExist}[way]
 		assert.ErrorIs(t, err, want, way)
-		if b, err := os.ReadFile(file); err != nil || string(b) != secret {
-			t.Errorf("%s: the other file holds %q, %v", way, b, err)
-		}
+		b, err := os.ReadFile(file)
+		assert.Truef(t, err == nil && string(b) == secret, "%s: the other file holds %q, %v", way, b, err)
 		if b, err := os.ReadFile(path); way == "create" && (err != nil || string(b) != "inside") {
 			t.Errorf("%s: %q, %v", way, b, err)
 		}
@@ -127,24 +124,19 @@ func TestARegularFileIsOpenedAsEver(t *testing.T) {
 		f, err := openings[c.way](path)
 		require.NoError(t, err, c.way)
 		assert.Equalf(t, path, f.Name(), "%s: its name", c.way)
-		if _, err := io.WriteString(f, c.write); err != nil {
-			t.Error(err)
-		}
+		_, err = io.WriteString(f, c.write)
+		assert.NoError(t, err)
 		f.Close()
-		if b, err := durable.ReadFile(path); err != nil || string(b) != c.want {
-			t.Errorf("%s: %q, %v; want %q", c.way, b, err, c.want)
-		}
+		b, err := durable.ReadFile(path)
+		assert.Truef(t, err == nil && string(b) == c.want, "%s: %q, %v; want %q", c.way, b, err, c.want)
 	}
-	if _, err := openings["exclusive"](path); !errors.Is(err, fs.ErrExist) {
-		t.Error(err)
-	}
-	if _, err := durable.Open(dir); err == nil || errors.Is(err, durable.ErrForeign) {
-		t.Errorf("a folder: %v", err)
-	}
+	_, err := openings["exclusive"](path)
+	assert.ErrorIs(t, err, fs.ErrExist)
+	_, err = durable.Open(dir)
+	assert.Truef(t, err != nil && !errors.Is(err, durable.ErrForeign), "a folder: %v", err)
 	t.Chdir(dir)
-	if b, err := durable.ReadFile("x"); err != nil || string(b) != "new" {
-		t.Errorf("by its bare name: %q, %v", b, err)
-	}
+	b, err := durable.ReadFile("x")
+	assert.Truef(t, err == nil && string(b) == "new", "by its bare name: %q, %v", b, err)
 }
 
 // Others who make, replace and remove a file while it is opened make no errors of it.
@@ -191,9 +183,8 @@ func TestAFolderIsNoLink(t *testing.T) {
 	for range 2 {
 		assert.NoError(t, durable.MakeFolder(made))
 	}
-	if err := durable.Inspect(dir); !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), link) {
-		t.Error(err)
-	}
+	err := durable.Inspect(dir)
+	assert.True(t, errors.Is(err, durable.ErrForeign) && strings.Contains(err.Error(), link), err)
 }
 
 func TestInspectLooksIntoTheFoldersThatAreNamed(t *testing.T) {
@@ -205,7 +196,6 @@ func TestInspectLooksIntoTheFoldersThatAreNamed(t *testing.T) {
 		t.Skip(err)
 	}
 	assert.NoError(t, durable.Inspect(dir, "other", "none"))
-	if err := durable.Inspect(dir, "other", "warc"); !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), filepath.Join("warc", "x")) {
-		t.Error(err)
-	}
+	err := durable.Inspect(dir, "other", "warc")
+	assert.True(t, errors.Is(err, durable.ErrForeign) && strings.Contains(err.Error(), filepath.Join("warc", "x")), err)
 }

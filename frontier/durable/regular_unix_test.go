@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"curtsy/frontier/durable"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Whoever opens a pipe waits until another opens its other end: nobody does.
@@ -32,12 +34,9 @@ func TestAPipeKeepsNobodyWaiting(t *testing.T) {
 			if err == nil {
 				f.Close()
 			}
-			if !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), what) {
-				t.Errorf("%s %s: %v", way, path, err)
-			}
+			assert.Truef(t, errors.Is(err, durable.ErrForeign) && strings.Contains(err.Error(), what), "%s %s: %v", way, path, err)
 		}
 	}
-	if err := durable.Inspect(dir); !errors.Is(err, durable.ErrForeign) || !strings.Contains(err.Error(), pipe) {
-		t.Error(err)
-	}
+	err = durable.Inspect(dir)
+	assert.True(t, errors.Is(err, durable.ErrForeign) && strings.Contains(err.Error(), pipe), err)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -29,29 +30,23 @@ func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, locator := range []string{dir, filepath.Join(dir, engine.FileName)} {
-		if _, err := engine.Open(locator, frontier.Options{}); !errors.Is(err, frontier.ErrInUse) {
-			t.Errorf("%s is open, and open again: %v", locator, err)
-		}
-		if _, err := engine.OpenReadOnly(locator); !errors.Is(err, frontier.ErrInUse) {
-			t.Errorf("%s is open, and open to be read: %v", locator, err)
-		}
+		_, err := engine.Open(locator, frontier.Options{})
+		assert.ErrorIsf(t, err, frontier.ErrInUse, "%s is open, and open again", locator)
+		_, err = engine.OpenReadOnly(locator)
+		assert.ErrorIsf(t, err, frontier.ErrInUse, "%s is open, and open to be read", locator)
 	}
 	require.NoError(t, f.Close())
 	for _, locator := range []string{dir, filepath.Join(dir, engine.FileName)} {
 		s, err := engine.OpenReadOnly(locator)
 		require.NoError(t, err)
 		seeds, err := frontier.SeedsOf(t.Context(), s)
-		if err != nil || len(seeds) != 1 || seeds[0].URL != u {
-			t.Errorf("%s: seeds %v, %v", locator, seeds, err)
-		}
+		assert.Truef(t, err == nil && len(seeds) == 1 && seeds[0].URL == u, "%s: seeds %v, %v", locator, seeds, err)
 		require.NoError(t, s.Close())
-		if found, err := engine.Check(locator); err != nil || len(found) > 0 {
-			t.Errorf("%s: Check: %q, %v", locator, found, err)
-		}
+		found, err := engine.Check(locator)
+		assert.Truef(t, err == nil && len(found) == 0, "%s: Check: %q, %v", locator, found, err)
 	}
-	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
-		t.Errorf("%v in the directory, %v", names, err)
-	}
+	names, err := os.ReadDir(dir)
+	assert.Truef(t, err == nil && len(names) == 1, "%v in the directory, %v", names, err)
 }
 
 func TestALocatorOfAnEngineThatThereIsNotIsRefused(t *testing.T) {
@@ -60,9 +55,7 @@ func TestALocatorOfAnEngineThatThereIsNotIsRefused(t *testing.T) {
 	_, errs["Open"] = engine.Open(locator, frontier.Options{})
 	_, errs["OpenReadOnly"] = engine.OpenReadOnly(locator)
 	for call, err := range errs {
-		if err == nil || !strings.Contains(err.Error(), "no engine for redis://") {
-			t.Errorf("%s: %v", call, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "no engine for redis://"), "%s: %v", call, err)
 	}
 }
 
@@ -83,9 +76,8 @@ func noSeeds(frontier.Frontier) error { return nil }
 func TestAMemberOfASharedFrontier(t *testing.T) {
 	t.Parallel()
 	locator, w1, w2 := frontiertest.Start(t).Locator(), t.TempDir(), t.TempDir()
-	if _, err := engine.Join(t.Context(), locator, w2); err == nil || !strings.Contains(err.Error(), "no crawl") {
-		t.Errorf("Join before Create: %v", err)
-	}
+	_, err := engine.Join(t.Context(), locator, w2)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "no crawl"), "Join before Create: %v", err)
 	twice := make(chan error)
 	for range 2 {
 		go func() { twice <- engine.Create(t.Context(), locator, w1, []byte("settings"), noSeeds) }()
@@ -96,9 +88,8 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 	if err := engine.Create(t.Context(), locator, w2, nil, noSeeds); err == nil || !strings.Contains(err.Error(), "exists: use curtsy join") {
 		t.Errorf("Create again: %v", err)
 	}
-	if settings, err := engine.Join(t.Context(), locator, w2); err != nil || string(settings) != "settings" {
-		t.Fatalf("Join: %q, %v", settings, err)
-	}
+	settings, err := engine.Join(t.Context(), locator, w2)
+	require.Truef(t, err == nil && string(settings) == "settings", "Join: %q, %v", settings, err)
 	u, err := canon.Parse("http://a.test/")
 	require.NoError(t, err)
 	a, err := engine.Open(w1, frontier.Options{})
@@ -108,9 +99,8 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 	if _, err := engine.Open(w2, frontier.Options{}); !errors.Is(err, frontier.ErrInUse) {
 		t.Errorf("open, and open again: %v", err)
 	}
-	if _, ok := a.(frontier.Member); !ok {
-		t.Error("it is no frontier.Member")
-	}
+	_, ok := a.(frontier.Member)
+	assert.True(t, ok, "it is no frontier.Member")
 	if _, err := a.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed}}); err != nil {
 		t.Fatal(err)
 	}
@@ -121,15 +111,12 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 	for _, from := range []string{w1, locator} {
 		s, err := engine.OpenReadOnly(from)
 		require.NoError(t, err)
-		if st, err := s.Stats(t.Context()); err != nil || st.Queued != 1 || st.Unclean {
-			t.Errorf("%s: %+v, %v", from, st, err)
-		}
+		st, err := s.Stats(t.Context())
+		assert.Truef(t, err == nil && st.Queued == 1 && !st.Unclean, "%s: %+v, %v", from, st, err)
 		require.NoError(t, s.Close())
 	}
 	for call, err := range maintained(t, w1) {
-		if err == nil || !strings.Contains(err.Error(), "pg_dump") {
-			t.Errorf("%s: %v", call, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "pg_dump"), "%s: %v", call, err)
 	}
 }
 
@@ -144,11 +131,8 @@ func TestLocatorsThatCannotBe(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		err := engine.Create(t.Context(), locator, dir, nil, noSeeds)
-		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", locator, err)
-		}
-		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
-			t.Errorf("%s: %v in the directory, %v", locator, names, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), says) && !strings.Contains(err.Error(), "secret"), "%s: %v", locator, err)
+		names, err := os.ReadDir(dir)
+		assert.Truef(t, err == nil && len(names) == 0, "%s: %v in the directory, %v", locator, names, err)
 	}
 }

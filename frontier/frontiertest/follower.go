@@ -92,21 +92,16 @@ func (f *follower) Lease(t frontier.Turn, most int) {
 	f.Helper()
 	now := f.now()
 	h := f.hosts[t.Authority]
-	if h == nil || h.lease != nil {
-		f.Fatalf("%s is leased, but it is leased already, or unknown: %v", t.Authority, h == nil)
-	}
-	if at, ok := h.due(); !ok || at.After(now) {
-		f.Fatalf("%s is leased, %v before it is due (at all: %v)", t.Authority, at.Sub(now), ok)
-	}
+	require.Truef(f, h != nil && h.lease == nil, "%s is leased, but it is leased already, or unknown: %v", t.Authority, h == nil)
+	at, ok := h.due()
+	require.Truef(f, ok && !at.After(now), "%s is leased, %v before it is due (at all: %v)", t.Authority, at.Sub(now), ok)
 	innocent, suspects := f.ready(h, now)
 	offered := min(most, len(innocent))
 	if len(innocent) == 0 {
 		offered = min(1, len(suspects))
 	}
 	f.want("number of tasks", len(t.Tasks), offered)
-	if !f.room(t.Tasks[0].Stops) {
-		f.Fatalf("%s, a suspect of %d stops, is given beside other leases, or beside one of a suspect", t.Tasks[0].URL, t.Tasks[0].Stops)
-	}
+	require.Truef(f, f.room(t.Tasks[0].Stops), "%s, a suspect of %d stops, is given beside other leases, or beside one of a suspect", t.Tasks[0].URL, t.Tasks[0].Stops)
 	r := soon
 	// Soon after an unclean stop, turns must be recorded before they are given.
 	if f.unclean && f.results < f.known+frontier.GroupPages || t.Tasks[0].Stops > 0 {
@@ -146,15 +141,13 @@ func (f *follower) taken(h *host, given []frontier.Task, now time.Time) (ps []fr
 	}
 	for _, x := range given {
 		t := first(ready, func(t *task) bool { return t.URL.Key() == x.URL.Key() })
-		if t == nil {
-			f.Fatalf("%s: task %s is not ready, or was given twice, or is a suspect that comes too early", h.authority, x.URL)
-		}
+		require.Truef(f, t != nil, "%s: task %s is not ready, or was given twice, or is a suspect that comes too early", h.authority, x.URL)
 		same := t.Task
 		same.Print = x.Print // keyed by the engine's own secret
 		f.want("the task", fmt.Sprintf("%+v", x), fmt.Sprintf("%+v", same))
 		before := first(ready, func(o *task) bool { return t.Attempts > 0 && o.Attempts == 0 || !t.deferred && !o.deferred })
-		if t.Stops == 0 && before != nil && before != t {
-			f.Fatalf("%s: task %s, tried %d times, comes before %s", h.authority, x.URL, t.Attempts, before.URL)
+		if t.Stops == 0 && before != nil {
+			require.Equalf(f, t.URL, before.URL, "%s: task tried %d times comes before another", h.authority, t.Attempts)
 		}
 		ready = slices.DeleteFunc(slices.Clone(ready), func(o *task) bool { return o == t })
 		do(f, perhaps, func(s *state, _ time.Time) bool { s.hosts[h.authority].named(x.URL).Print = x.Print; return true })
@@ -177,9 +170,7 @@ func (f *follower) Nothing(begin time.Time, w frontier.Want) {
 		f.Fatalf("Claim waits, although %s is due", due[0].authority)
 	}
 	state, due := f.summary(f.now())
-	if state == frontier.Drained || state == frontier.Waiting && due > w.MaxWait {
-		f.Fatalf("Claim waits, although the frontier is in state %d, due %v", state, due)
-	}
+	require.Truef(f, state != frontier.Drained && (state != frontier.Waiting || due <= w.MaxWait), "Claim waits, although the frontier is in state %d, due %v", state, due)
 }
 
 func (f *follower) Ended(w frontier.Want, c frontier.Claimed) {
@@ -196,9 +187,7 @@ func (f *follower) Authority(a canon.Authority, t frontier.Turn, err error) {
 	h := f.hosts[a]
 	from, ok := h.from()
 	due := ok && !from.After(now) && h.lease == nil && f.room(0)
-	if due != (err == nil) {
-		f.Fatalf("ClaimAuthority %s: error %v, want it to be leased: %v", a, err, due)
-	}
+	require.Truef(f, due == (err == nil), "ClaimAuthority %s: error %v, want it to be leased: %v", a, err, due)
 	if due {
 		f.want("tasks of ClaimAuthority", len(t.Tasks), 0)
 		f.granted(h, t, now, perhaps) // nothing is in flight under it
@@ -210,9 +199,7 @@ func (f *follower) Finish(r frontier.Result, got frontier.Finished) {
 	now := f.now()
 	h := f.hosts[r.Authority]
 	held := h != nil && h.lease != nil && h.lease.token == r.Token
-	if held != (got.Err == nil) || !held && !errors.Is(got.Err, frontier.ErrStale) {
-		f.Fatalf("Finish %s: %v, want it to be applied: %v", r.Authority, got.Err, held)
-	}
+	require.Truef(f, held == (got.Err == nil) && (held || errors.Is(got.Err, frontier.ErrStale)), "Finish %s: %v, want it to be applied: %v", r.Authority, got.Err, held)
 	if !held {
 		return
 	}

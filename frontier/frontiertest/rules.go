@@ -642,9 +642,8 @@ var orderRules = []rule{
 					ended <- c.Turns[0] // before Finish: from then on another may own it
 					r := Fetched(c.Turns[0])
 					r.Wait = time.Duration(n%3) * 5 * time.Millisecond
-					if fs, err := s.Frontier.Finish(s.Context(), []frontier.Result{r}); err != nil || fs[0].Err != nil {
-						s.Errorf("Finish: %v, %v", fs, err)
-					}
+					fs, err := s.Frontier.Finish(s.Context(), []frontier.Result{r})
+					assert.Truef(s, err == nil && fs[0].Err == nil, "Finish: %v, %v", fs, err)
 				}
 			}()
 		}
@@ -654,9 +653,7 @@ var orderRules = []rule{
 			case a := <-begun:
 				if len(a.t.Tasks) == 0 {
 					working--
-					if a.err != nil {
-						s.Errorf("Claim: %v", a.err)
-					}
+					assert.Truef(s, a.err == nil, "Claim: %v", a.err)
 					continue
 				}
 				if h := a.t.Authority.String(); owned[h] || tokens[a.t.Token] || a.t.Token == 0 {
@@ -707,9 +704,7 @@ var leaseRules = []rule{
 				for {
 					c, err := s.Frontier.Claim(s.Context(), frontier.Want{MaxWait: time.Second})
 					if err != nil || len(c.Turns) == 0 {
-						if err != nil || c.State != frontier.Drained {
-							s.Errorf("Claim ends with state %d, error %v; want Drained", c.State, err)
-						}
+						assert.Truef(s, err == nil && c.State == frontier.Drained, "Claim ends with state %d, error %v; want Drained", c.State, err)
 						return
 					}
 					u := Short(c.Turns[0].Tasks[0].URL)
@@ -718,9 +713,7 @@ var leaseRules = []rule{
 					mu.Unlock()
 					_, path, _ := strings.Cut(u, "/")
 					n, err := strconv.Atoi(path)
-					if err != nil {
-						s.Errorf("task %s was never added", u)
-					}
+					assert.Truef(s, err == nil, "task %s was never added", u)
 					time.Sleep(time.Duration(n%5) * time.Millisecond)
 					r := Fetched(c.Turns[0])
 					r.Wait = time.Duration(n%3) * time.Millisecond
@@ -729,9 +722,8 @@ var leaseRules = []rule{
 							r.Found = append(r.Found, s.Links(page(link))...)
 						}
 					}
-					if fs, err := s.Frontier.Finish(s.Context(), []frontier.Result{r}); err != nil || fs[0].Err != nil {
-						s.Errorf("Finish: %v, %v", fs, err)
-					}
+					fs, err := s.Frontier.Finish(s.Context(), []frontier.Result{r})
+					assert.Truef(s, err == nil && fs[0].Err == nil, "Finish: %v, %v", fs, err)
 				}
 			})
 		}

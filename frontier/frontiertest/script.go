@@ -290,9 +290,7 @@ func (s *script) play(lines []line) {
 		if times, ok := strings.CutPrefix(lines[i].text, "times "); ok {
 			length := slices.IndexFunc(lines[i:], func(l line) bool { return l.text == "end" })
 			n := s.number(times)
-			if length < 0 || n < 1 {
-				s.Fatalf("nothing is played: there is no end, or a number below 1")
-			}
+			require.True(s, length >= 0 && n >= 1, "nothing is played: there is no end, or a number below 1")
 			for range n {
 				s.play(lines[i+1 : i+length])
 			}
@@ -346,18 +344,14 @@ func (s *script) open(args string) string {
 func (s *script) turnOf(name string) frontier.Turn {
 	s.Helper()
 	t, ok := s.turns[name]
-	if !ok {
-		s.Fatalf("no turn %s was given", name)
-	}
+	require.Truef(s, ok, "no turn %s was given", name)
 	return t
 }
 
 func (s *script) task(url string) frontier.Task {
 	s.Helper()
 	x, ok := s.tasks[url]
-	if !ok {
-		s.Fatalf("the task %s was not given", url)
-	}
+	require.Truef(s, ok, "the task %s was not given", url)
 	return x
 }
 
@@ -443,9 +437,7 @@ func (s *script) cutReason(text string) (words []string, reason string) {
 	s.Helper()
 	text, reason, found := strings.Cut(strings.TrimSpace(text), "(")
 	reason, closed := strings.CutSuffix(reason, ")")
-	if found != closed {
-		s.Fatalf("a reason does not end with a parenthesis")
-	}
+	require.True(s, found == closed, "a reason does not end with a parenthesis")
 	return strings.Fields(text), reason
 }
 
@@ -501,9 +493,7 @@ func (s *script) claim(args string) string {
 		Want(s.Stage, "state and due of Stats", fmt.Sprint(st.State, st.Due), fmt.Sprint(c.State, c.Due))
 	}
 	text := s.claimed(c)
-	if len(c.Turns) == 0 && !s.checked {
-		s.Fatalf("no turn: %s", text)
-	}
+	require.Truef(s, len(c.Turns) != 0 || s.checked, "no turn: %s", text)
 	return text
 }
 
@@ -769,13 +759,10 @@ func (s *script) facts(of any, facts string) {
 	s.Helper()
 	for _, fact := range strings.Split(facts, ", ") {
 		i := strings.LastIndex(fact, "=")
-		if i < 0 {
-			s.Fatalf("%s is not a fact", fact)
-		}
+		require.Truef(s, i >= 0, "%s is not a fact", fact)
 		name, want := fact[:i], fact[i+1:]
-		if got := factOf(of, name); got != want {
-			s.Fatalf("%s is %q", name, got)
-		}
+		got := factOf(of, name)
+		require.Truef(s, got == want, "%s is %q", name, got)
 	}
 }
 

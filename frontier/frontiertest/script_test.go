@@ -89,9 +89,7 @@ func TestScript_RuleWithoutNameOrCommandsPanics(t *testing.T) {
 	for _, text := range []string{"add a/0\n", "== a\n== b\nadd a/0\n", "== a\nwith Pace=1s\n", "== a\nadd a/0\n== a\nadd b/0\n"} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%q makes rules", text)
-				}
+				assert.Truef(t, recover() != nil, "%q makes rules", text)
 			}()
 			rulesOf("rule.txt", text)
 		}()

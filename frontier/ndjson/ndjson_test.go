@@ -59,9 +59,8 @@ func written(t testing.TB, items []frontier.Item) []byte {
 	for _, i := range items {
 		require.NoError(t, w.Write(i))
 	}
-	if _, err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Close()
+	require.NoError(t, err)
 	return b.Bytes()
 }
 
@@ -110,9 +109,7 @@ func TestManyFingerprintsAndHostsStandInShortLines(t *testing.T) {
 	for _, i := range got {
 		prints = append(prints, i.Refused...)
 	}
-	if !reflect.DeepEqual(prints, many) || !reflect.DeepEqual(got[len(got)-1].Totals.Refused, tally) {
-		t.Error("something is missing")
-	}
+	assert.True(t, reflect.DeepEqual(prints, many) && reflect.DeepEqual(got[len(got)-1].Totals.Refused, tally), "something is missing")
 }
 
 func itoa(n int) string {
@@ -127,9 +124,8 @@ func TestAnExportThatIsCutAnywhereIsRefused(t *testing.T) {
 	b := written(t, whole(t))
 	for n := range len(b) {
 		var e *LineError
-		if _, err := read(b[:n], nil); !errors.As(err, &e) {
-			t.Fatalf("cut after %d of %d octets: %v", n, len(b), err)
-		}
+		_, err := read(b[:n], nil)
+		require.Truef(t, errors.As(err, &e), "cut after %d of %d octets: %v", n, len(b), err)
 	}
 }
 
@@ -138,14 +134,12 @@ func TestAnyChangedOctetIsFound(t *testing.T) {
 	for n := range b {
 		c := bytes.Clone(b)
 		c[n] ^= 1
-		if _, err := read(c, nil); err == nil {
-			t.Errorf("octet %d changed from %q to %q: no error", n, b[n], c[n])
-		}
+		_, err := read(c, nil)
+		assert.Errorf(t, err, "octet %d changed from %q to %q: no error", n, b[n], c[n])
 	}
 	for _, more := range []string{"\n", "{}\n", string(b)} {
-		if _, err := read(append(bytes.Clone(b), more...), nil); !errors.Is(err, ErrChanged) {
-			t.Errorf("with %.20q behind it: %v", more, err)
-		}
+		_, err := read(append(bytes.Clone(b), more...), nil)
+		assert.ErrorIsf(t, err, ErrChanged, "with %.20q behind it", more)
 	}
 }
 
@@ -161,25 +155,21 @@ func TestWithDamagedTheRestIsReadAndEachDamageIsTold(t *testing.T) {
 		var told []int64
 		got, err := read(all, func(e *LineError) { told = append(told, e.Line) })
 		require.NoErrorf(t, err, "line %d", n+1)
-		if len(told) == 0 || told[0] != int64(n+1) {
-			t.Errorf("line %d was spoilt, and lines %d were told", n+1, told)
-		}
-		if last := got[len(got)-1]; last.Totals == nil {
-			t.Errorf("line %d: the last item is %+v, want totals", n+1, last)
-		}
+		assert.Truef(t, len(told) != 0 && told[0] == int64(n+1), "line %d was spoilt, and lines %d were told", n+1, told)
+		last := got[len(got)-1]
+		assert.Truef(t, last.Totals != nil, "line %d: the last item is %+v, want totals", n+1, last)
 		known := map[canon.Authority]bool{}
 		for _, i := range got {
 			if i.Host != nil {
 				known[i.Host.Authority] = true
 			}
-			if i.URL != nil && !known[i.URL.URL.Authority()] {
-				t.Errorf("line %d: %s comes before its host", n+1, i.URL.URL)
+			if i.URL != nil {
+				assert.Truef(t, known[i.URL.URL.Authority()], "line %d: %s comes before its host", n+1, i.URL.URL)
 			}
 		}
 	}
-	if _, err := read(bytes.Join(lines[1:], nil), func(*LineError) {}); err == nil {
-		t.Error("without its head an export was read")
-	}
+	_, err := read(bytes.Join(lines[1:], nil), func(*LineError) {})
+	assert.Error(t, err, "without its head an export was read")
 }
 
 func TestForeignOrFaultyLinesAreRefusedWithTheirNumber(t *testing.T) {
@@ -206,9 +196,7 @@ func TestForeignOrFaultyLinesAreRefusedWithTheirNumber(t *testing.T) {
 	} {
 		_, err := read([]byte(c.lines), nil)
 		var e *LineError
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%q: %v, want %q", c.lines, err, c.says)
-		}
+		assert.Truef(t, errors.As(err, &e) && strings.Contains(err.Error(), c.says), "%q: %v, want %q", c.lines, err, c.says)
 	}
 }
 
@@ -227,9 +215,7 @@ func TestALineThatIsTooLongIsPassedOver(t *testing.T) {
 		require.NoError(t, err)
 		n++
 	}
-	if n != 2 || len(told) != 2 || told[0] != 2 {
-		t.Errorf("%d items, told %v; want head and totals, told of line 2 and of the missing end", n, told)
-	}
+	assert.Truef(t, n == 2 && len(told) == 2 && told[0] == 2, "%d items, told %v; want head and totals, told of line 2 and of the missing end", n, told)
 }
 
 type xs struct{}
@@ -242,9 +228,8 @@ func (xs) Read(b []byte) (int, error) {
 }
 
 func TestAnExportWithoutItsTotalsIsNotClosed(t *testing.T) {
-	if _, err := NewWriter(io.Discard).Close(); err == nil {
-		t.Error("no error")
-	}
+	_, err := NewWriter(io.Discard).Close()
+	assert.Error(t, err, "no error")
 }
 
 // Whatever is read can be written, and reads the same.
@@ -258,8 +243,7 @@ func FuzzWhatIsReadIsWrittenAndReadAgain(f *testing.F) {
 		}
 		again, err := read(written(t, items), nil)
 		require.NoError(t, err)
-		if first, second := written(t, items), written(t, again); !bytes.Equal(first, second) {
-			t.Errorf("%s\nand then\n%s", first, second)
-		}
+		first, second := written(t, items), written(t, again)
+		assert.Truef(t, bytes.Equal(first, second), "%s\nand then\n%s", first, second)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -127,9 +128,8 @@ func fleetOwner(f fleet) {
 		for _, s := range []*frontiertest.Stage{f.Stage, f.second} {
 			for _, t := range s.Claim(100, 1).Turns {
 				host := t.Authority.Host()
-				if o := owners[host]; o != nil && o != s {
-					f.Fatalf("%s has two owners", host)
-				}
+				o := owners[host]
+				require.Truef(f, o == nil || o == s, "%s has two owners", host)
 				owners[host] = s
 				for _, x := range t.Tasks {
 					claimed[frontiertest.Short(x.URL)]++
@@ -164,9 +164,7 @@ func fleetDrained(f fleet) {
 	f.Finish(r)
 	f.Sleep(time.Second)
 	c, err := answer()
-	if err != nil || len(c.Turns) != 1 || frontiertest.Names(c.Turns[0].Tasks) != there {
-		f.Fatalf("Claim: %+v, error %v; want %s", c, err, there)
-	}
+	require.Truef(f, err == nil && len(c.Turns) == 1 && frontiertest.Names(c.Turns[0].Tasks) == there, "Claim: %+v, error %v; want %s", c, err, there)
 	waits := f.Waiting(frontier.Want{})
 	f.second.Finish(frontiertest.Fetched(c.Turns[0]))
 	f.Sleep(time.Second)
@@ -181,9 +179,8 @@ func fleetWakes(f fleet) {
 	answer := f.second.Waiting(frontier.Want{MaxWait: time.Hour})
 	f.Add(f.Links(hostOf(f.second, 0) + "/0"))
 	f.Sleep(time.Second)
-	if c, err := answer(); err != nil || len(c.Turns) != 1 {
-		f.Fatalf("Claim: %+v, error %v; want a turn", c, err)
-	}
+	c, err := answer()
+	require.Truef(f, err == nil && len(c.Turns) == 1, "Claim: %+v, error %v; want a turn", c, err)
 }
 
 func fleetNewOnce(f fleet) {
@@ -194,15 +191,11 @@ func fleetNewOnce(f fleet) {
 	first := make(chan frontier.Added)
 	go func() {
 		n, err := f.Frontier.Add(f.Context(), forward)
-		if err != nil {
-			f.Error(err)
-		}
+		assert.NoError(f, err)
 		first <- n
 	}()
 	b, err := f.second.Frontier.Add(f.Context(), backward)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	a := <-first
 	frontiertest.Want(f.Stage, "New, Known", [2]int{a.New + b.New, a.Known + b.Known}, [2]int{50, 50})
 	frontiertest.Want(f.Stage, "Queued", f.Stats().Queued, 50)
@@ -214,24 +207,18 @@ func fleetExpired(f fleet) {
 	t := f.Turn(1)
 	thaw := freeze(f.Stage)
 	f.Sleep(10 * time.Second)
-	if member(f.Stage).MayAsk() == nil {
-		f.Fatal("it may ask although its last heartbeat is two thirds of the TTL ago")
-	}
+	require.True(f, member(f.Stage).MayAsk() != nil, "it may ask although its last heartbeat is two thirds of the TTL ago")
 	f.Sleep(7 * time.Second)
 	before := f.second.Picture()
 	fs, err := f.Frontier.Finish(f.Context(), []frontier.Result{frontiertest.FullResult(f.Stage, t)})
-	if err != nil || !errors.Is(fs[0].Err, frontier.ErrStale) {
-		f.Fatalf("Finish: %+v, error %v; want ErrStale", fs, err)
-	}
-	if diff := before.Diff(f.second.Picture()); diff != "" {
-		f.Fatalf("something has changed: %s", diff)
-	}
+	require.Truef(f, err == nil && errors.Is(fs[0].Err, frontier.ErrStale), "Finish: %+v, error %v; want ErrStale", fs, err)
+	diff := before.Diff(f.second.Picture())
+	require.Truef(f, diff == "", "something has changed: %s", diff)
 	frontiertest.Want(f.Stage, "tasks of the next owner", frontiertest.Names(f.second.Turn(5).Tasks), name+"/0 "+name+"/1")
 	thaw()
 	f.Sleep(time.Second)
-	if _, err := f.Frontier.Claim(f.Context(), frontier.Want{}); !errors.Is(err, frontier.ErrLost) {
-		f.Fatalf("Claim: %v, want ErrLost", err)
-	}
+	_, err = f.Frontier.Claim(f.Context(), frontier.Want{})
+	require.ErrorIs(f, err, frontier.ErrLost, "Claim")
 }
 
 func fleetSilent(f fleet) {
@@ -275,9 +262,8 @@ func fleetHurry(f fleet) {
 	m.Hurry(10 * time.Second)
 	m.Hurry(time.Second)
 	begin := time.Now()
-	if err := <-ended; !errors.Is(err, errAway) || time.Since(begin) != time.Second {
-		f.Fatalf("Finish after %v: %v", time.Since(begin), err)
-	}
+	err := <-ended
+	require.Truef(f, errors.Is(err, errAway) && time.Since(begin) == time.Second, "Finish after %v: %v", time.Since(begin), err)
 	m.writes.free <- struct{}{}
 	f.Close()
 	f.Sleep(time.Minute)
@@ -303,9 +289,7 @@ func fleetMoved(f fleet) {
 	r.Host = &frontier.HostUpdate{Robots: []byte("robots"), Memory: []byte("memory"), Pace: time.Second}
 	f.Finish(r)
 	h, ok, err := f.second.Frontier.Host(f.Context(), f.Authority(name))
-	if err != nil || !ok || !h.Elsewhere {
-		f.Fatalf("Host: %+v, known %v, error %v; want it elsewhere", h, ok, err)
-	}
+	require.Truef(f, err == nil && ok && h.Elsewhere, "Host: %+v, known %v, error %v; want it elsewhere", h, ok, err)
 	f.second.NotDue("it is another's", name)
 	f.Close()
 	f.Sleep(3 * time.Second)
@@ -336,9 +320,8 @@ func fleetGate(f fleet) {
 	f.join = nil
 	c := f.second.ClaimWithin(1, 1, time.Hour)
 	frontiertest.Want(f.Stage, "turns", len(c.Turns), 1)
-	if d := time.Since(begin); d < 15*time.Second+3*time.Second || d > 20*time.Second {
-		f.Fatalf("claimed %v after the kill: want the TTL and the pace", d)
-	}
+	d := time.Since(begin)
+	require.Truef(f, d >= 15*time.Second+3*time.Second && d <= 20*time.Second, "claimed %v after the kill: want the TTL and the pace", d)
 }
 
 func fleetResumed(f fleet) {
@@ -348,9 +331,8 @@ func fleetResumed(f fleet) {
 	begin := time.Now()
 	f.Crash()
 	frontiertest.Want(f.Stage, "tasks", frontiertest.Names(f.ClaimWithin(1, 1, time.Hour).Turns[0].Tasks), name+"/0")
-	if d := time.Since(begin); d < time.Second || d > 12*time.Second {
-		f.Fatalf("claimed %v after the kill: want the pace, and not the TTL", d)
-	}
+	d := time.Since(begin)
+	require.Truef(f, d >= time.Second && d <= 12*time.Second, "claimed %v after the kill: want the pace, and not the TTL", d)
 }
 
 func fleetExtends(f fleet) {
@@ -388,9 +370,7 @@ func fleetShared(f fleet) {
 		known = s.Members
 		return true
 	}}, member(f.Stage).t)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	defer second.Close()
 	own := func(m *Frontier) map[int]bool {
 		m.mu.Lock()

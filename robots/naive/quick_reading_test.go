@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // fitsByOctets reports whether pattern matches target from the first octet on. After each octet of the pattern, at[i]
@@ -48,9 +49,8 @@ func TestMatchingByPiecesIsMatchingByOctets(t *testing.T) {
 		for _, end := range []string{"", "$"} {
 			for _, target := range targets {
 				pattern, target := "/"+pattern+end, "/"+target
-				if want := fitsByOctets(pattern, target); r.fits(pattern, target) != want {
-					t.Fatalf("%q on %q: octet by octet %v", pattern, target, want)
-				}
+				want := fitsByOctets(pattern, target)
+				require.Truef(t, r.fits(pattern, target) == want, "%q on %q: octet by octet %v", pattern, target, want)
 				n++
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestGuard_APanicOfBboltIsDamage(t *testing.T) {
@@ -14,7 +16,6 @@ func TestGuard_APanicOfBboltIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	boom := errors.New("boom")
-	if err := Guard(func() error { return boom }); err != boom {
-		t.Fatal(err)
-	}
+	err := Guard(func() error { return boom })
+	require.True(t, err == boom, err)
 }

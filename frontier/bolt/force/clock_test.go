@@ -49,9 +49,8 @@ func sleepThenWrite(t *testing.T, file string, late time.Duration, killed bool) 
 			default:
 				r.Deferred = []frontier.Deferral{{Print: print, After: deferredFor, Reason: "status 500"}}
 			}
-			if _, err := f.Finish(ctx, []frontier.Result{r}); err != nil {
-				t.Fatal(err)
-			}
+			_, err = f.Finish(ctx, []frontier.Result{r})
+			require.NoError(t, err)
 		}
 		require.NoError(t, f.Sync(ctx))
 		if !killed {
@@ -92,9 +91,8 @@ func claims(t *testing.T, f *bolt.Frontier) map[string]time.Duration {
 			given[x.URL.String()] = time.Since(began)
 			r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
 		}
-		if _, err := f.Finish(t.Context(), []frontier.Result{r}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = f.Finish(t.Context(), []frontier.Result{r})
+		require.NoError(t, err)
 	}
 }
 
@@ -145,17 +143,13 @@ func TestClock_AParkIsNotProlongedByOpeningsInARow(t *testing.T) {
 		for {
 			f := mustOpen(t, file)
 			h, ok, err := f.Host(t.Context(), parse("http://parked.test/").Authority())
-			if err != nil || !ok {
-				t.Fatal(err)
-			}
+			require.True(t, err == nil && ok, err)
 			time.Sleep(50 * time.Minute)
 			mustClose(t, f)
 			if h.Wait <= time.Minute {
 				break
 			}
-			if time.Since(began) > 2*parked {
-				t.Fatalf("parked for %s, and %s after the first opening for %s longer", parked, time.Since(began), h.Wait)
-			}
+			require.Truef(t, time.Since(began) <= 2*parked, "parked for %s, and %s after the first opening for %s longer", parked, time.Since(began), h.Wait)
 		}
 	})
 }
@@ -206,7 +200,6 @@ func stepClock(ctx context.Context, file string) error {
 
 func TestClock_AStepWithinARunMovesNoHost(t *testing.T) {
 	p := start(t, hookedBinary(t), "step", filepath.Join(t.TempDir(), "frontier.db"), nil)
-	if err := p.wait(); err != nil || p.steps != 5 || p.errors.Len() > 0 {
-		t.Fatalf("%d steps, child: %v\n%s", p.steps, err, p.errors.String())
-	}
+	err := p.wait()
+	require.Truef(t, err == nil && p.steps == 5 && p.errors.Len() == 0, "%d steps, child: %v\n%s", p.steps, err, p.errors.String())
 }

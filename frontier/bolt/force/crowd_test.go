@@ -169,7 +169,5 @@ func TestCrowd_EachCommitFindsWhatWasAcknowledged(t *testing.T) {
 		closed += len(so.closed)
 	}
 	t.Logf("crowd: %d commits, %d URLs, %d closed", len(c.images), len(c.so.attempts), len(c.so.closed))
-	if closed == 0 || len(c.images) < 100 {
-		t.Errorf("%d images with %d closed URLs prove nothing", len(c.images), closed)
-	}
+	assert.Truef(t, closed != 0 && len(c.images) >= 100, "%d images with %d closed URLs prove nothing", len(c.images), closed)
 }

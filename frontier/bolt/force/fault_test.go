@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -57,9 +58,7 @@ func eachFault(t *testing.T, key string, judge func(p *process, file string, abo
 		for n := first; ; n += step {
 			file := filepath.Join(t.TempDir(), "frontier.db")
 			p := ran(t, binary, "script", file, fmt.Sprintf("%s=%s:%d", key, kind, n))
-			if p.errors.Len() > 0 {
-				t.Fatalf("%s at %d: %s", kind, n, p.errors.String())
-			}
+			require.Truef(t, p.errors.Len() == 0, "%s at %d: %s", kind, n, p.errors.String())
 			runs++
 			if p.refused != "" {
 				refusals++
@@ -72,9 +71,7 @@ func eachFault(t *testing.T, key string, judge func(p *process, file string, abo
 		}
 	}
 	t.Logf("fault: %d runs, of up to %d writes, syncs and truncations: %d refused with an error", runs, most, refusals)
-	if refusals == 0 || runs-refusals <= len(kinds()) || most < 20 {
-		t.Error("so little was hit that it proves nothing")
-	}
+	assert.True(t, refusals != 0 && runs-refusals > len(kinds()) && most >= 20, "so little was hit that it proves nothing")
 }
 
 // Every write, sync and truncation of a handful of commits meets every kind of fault.

@@ -62,9 +62,7 @@ func limited(ctx context.Context, file string) error {
 func runLimited(t *testing.T, file, advice string, env ...string) (steps int) {
 	t.Helper()
 	p := ran(t, "", "limit", file, env...)
-	if p.errors.Len() > 0 {
-		t.Fatalf("child: %s", p.errors.String())
-	}
+	require.Truef(t, p.errors.Len() == 0, "child: %s", p.errors.String())
 	if p.unpoisoned != "" || !strings.Contains(p.refused, advice) || !strings.Contains(p.refused, file) {
 		t.Fatalf("the child was refused for %q, want %q; then %s", p.refused, advice, p.unpoisoned)
 	}
@@ -75,9 +73,8 @@ func runLimited(t *testing.T, file, advice string, env ...string) (steps int) {
 	clean(t, file)
 	s := look(t, file, urls)
 	for _, u := range urls {
-		if _, pending := s.pending[u]; !pending || !s.seen[u] {
-			t.Fatalf("%.40s is lost", u)
-		}
+		_, pending := s.pending[u]
+		require.Truef(t, pending && s.seen[u], "%.40s is lost", u)
 	}
 	return p.steps
 }

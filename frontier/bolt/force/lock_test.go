@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 	"curtsy/frontier/bolt"
@@ -68,13 +69,11 @@ func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
 	}
 	assert.Equal(t, before, mustRead(t, file), "the file was changed by a process that was refused")
 	p.in.Close()
-	if err := p.wait(); err != nil {
-		t.Fatalf("the first process: %v\n%s", err, p.errors.String())
-	}
+	err := p.wait()
+	require.Truef(t, err == nil, "the first process: %v\n%s", err, p.errors.String())
 	clean(t, file)
-	if list, urls := commits(t); !look(t, file, urls).same(list[1].is) {
-		t.Error("the file lacks something that the first process did")
-	}
+	list, urls := commits(t)
+	assert.True(t, look(t, file, urls).same(list[1].is), "the file lacks something that the first process did")
 	for call, open := range ways() {
 		assert.NoErrorf(t, open(file), "%s after the first process has ended", call)
 	}

@@ -88,13 +88,11 @@ func (s *sight) empty(t *testing.T, file string, urls []string) {
 		for _, turn := range c.Turns {
 			rs = append(rs, s.take(t, turn))
 		}
-		if _, err := f.Finish(ctx, rs); err != nil {
-			t.Fatal(err)
-		}
+		_, err = f.Finish(ctx, rs)
+		require.NoError(t, err)
 	}
-	if n := int64(len(s.pending)); n != st.Queued+st.Deferred {
-		t.Errorf("%d URLs were given, and %d were pending", n, st.Queued+st.Deferred)
-	}
+	n := int64(len(s.pending))
+	assert.Truef(t, n == st.Queued+st.Deferred, "%d URLs were given, and %d were pending", n, st.Queued+st.Deferred)
 }
 
 // take closes the tasks of a turn.
@@ -102,9 +100,8 @@ func (s *sight) take(t *testing.T, turn frontier.Turn) frontier.Result {
 	r := frontier.Result{Authority: turn.Authority, Token: turn.Token}
 	for _, x := range turn.Tasks {
 		u := x.URL.String()
-		if _, twice := s.pending[u]; twice {
-			t.Errorf("%s was given, closed, and given again", u)
-		}
+		_, twice := s.pending[u]
+		assert.Falsef(t, twice, "%s was given, closed, and given again", u)
 		s.pending[u] = x.Attempts
 		r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
 	}

@@ -91,9 +91,8 @@ func (o *overlaid) module(t *testing.T, tool, dir, mod string) {
 	for _, c := range changes() {
 		file := filepath.Join(dir, c.file)
 		text := mustRead(t, file)
-		if n := strings.Count(text, c.from); n != 1 {
-			t.Fatalf("%s has %q %d times, and the hook was written for one", c.file, c.from, n)
-		}
+		n := strings.Count(text, c.from)
+		require.Truef(t, n == 1, "%s has %q %d times, and the hook was written for one", c.file, c.from, n)
 		mustWrite(t, file, strings.ReplaceAll(text, c.from, c.to))
 	}
 	mustWrite(t, filepath.Join(dir, "force_hook.go"), mustRead(t, filepath.Join("testdata", "hook.go.txt")))
@@ -121,9 +120,7 @@ func overlayClock(t *testing.T, put func(original, text string)) {
 			}
 		}
 	}
-	if !changed[dir] || !changed[filepath.Join(dir, "layout")] {
-		t.Fatal("the engine asks no clock: the overlay has nothing to replace")
-	}
+	require.True(t, changed[dir] && changed[filepath.Join(dir, "layout")], "the engine asks no clock: the overlay has nothing to replace")
 	clock := mustRead(t, filepath.Join("testdata", "clock.go.txt"))
 	for folder := range changed {
 		put(filepath.Join(folder, "force_clock.go"), strings.Replace(clock, "package bolt", "package "+filepath.Base(folder), 1))

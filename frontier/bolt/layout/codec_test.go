@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -45,30 +46,24 @@ func FuzzRecord_RoundTrip(f *testing.F) {
 			if id < 0 {
 				id, hosts = len(hosts), append(hosts, u.Authority())
 			}
-			if place := r.Add(uint32(id), c, 1); place != len(r.Entries)-1 {
-				t.Fatalf("place %d of entry %d", place, len(r.Entries)-1)
-			}
+			place := r.Add(uint32(id), c, 1)
+			require.Truef(t, place == len(r.Entries)-1, "place %d of entry %d", place, len(r.Entries)-1)
 		}
 		if len(r.Entries) == 0 {
 			return
 		}
 		b, err := ParseBlock(r.AppendTo(nil, zip), unzip)
 		require.NoError(t, err)
-		if b.Len() != len(r.Entries) {
-			t.Fatalf("%d entries, want %d", b.Len(), len(r.Entries))
-		}
+		require.Truef(t, b.Len() == len(r.Entries), "%d entries, want %d", b.Len(), len(r.Entries))
 		for place, want := range r.Entries {
 			id, ok := b.Host(place)
-			if !ok || hosts[id] != want.URL.Authority() {
-				t.Fatalf("entry %d: host %d, %v", place, id, ok)
-			}
+			require.Truef(t, ok && hosts[id] == want.URL.Authority(), "entry %d: host %d, %v", place, id, ok)
 			got, err := b.Entry(place, hosts[id])
 			require.NoError(t, err)
 			require.Equalf(t, want, got, "entry %d: %+v, error %v; want %+v", place, got, err, want)
 		}
-		if _, ok := b.Host(b.Len()); ok {
-			t.Fatal("there is a host beyond the last entry")
-		}
+		_, ok := b.Host(b.Len())
+		require.False(t, ok, "there is a host beyond the last entry")
 	})
 }
 
@@ -114,13 +109,9 @@ func TestTotals_RoundTrip(t *testing.T) {
 	}
 	a.Capped, a.Strangers, a.Counts = map[string]int64{frontier.ReasonCapHost: 7, frontier.ReasonCapSize: 1}, 3, map[string]int64{"octets": 1 << 60, "below": -5, "": 1}
 	b, ok := ParseTotals(a.AppendTo(nil))
-	if !ok || !reflect.DeepEqual(a, b) {
-		t.Fatalf("%+v, %v; want %+v", b, ok, a)
-	}
+	require.Truef(t, ok && reflect.DeepEqual(a, b), "%+v, %v; want %+v", b, ok, a)
 	require.Equal(t, b.AppendTo(nil), a.AppendTo(nil), "equal totals are not equal octets")
-	if a.Closed() != 30 {
-		t.Fatalf("closed %d, want 30", a.Closed())
-	}
+	require.Truef(t, a.Closed() == 30, "closed %d, want 30", a.Closed())
 }
 
 // A crawler that puts free text into reasons costs counts, not memory, and no count is lost.
@@ -128,18 +119,12 @@ func TestTotals_ReasonsAreBounded(t *testing.T) {
 	a := NewTotals()
 	for i := range 2000 {
 		e := a.Close(frontier.Failed, strings.Repeat("x", i+1))
-		if e.Outcome() != frontier.Failed || e.Reason() == 0 || e.Reason() > maxReasons {
-			t.Fatalf("ending %d of reason %d", e, i)
-		}
+		require.Truef(t, e.Outcome() == frontier.Failed && e.Reason() != 0 && e.Reason() <= maxReasons, "ending %d of reason %d", e, i)
 	}
 	m := a.ByReason()[frontier.Failed]
-	if len(m) != maxReasons || m["xxx"] != 1 || m[otherReasons] != 2000-(maxReasons-1) {
-		t.Fatalf("%d reasons, %d others", len(m), m[otherReasons])
-	}
+	require.Truef(t, len(m) == maxReasons && m["xxx"] == 1 && m[otherReasons] == 2000-(maxReasons-1), "%d reasons, %d others", len(m), m[otherReasons])
 	b, ok := ParseTotals(a.AppendTo(nil))
-	if !ok || b.Close(frontier.Failed, "one more").Reason() != maxReasons || b.Number("xxx") != a.Number("xxx") {
-		t.Fatal("reasons have other numbers after a reopen")
-	}
+	require.True(t, ok && b.Close(frontier.Failed, "one more").Reason() == maxReasons && b.Number("xxx") == a.Number("xxx"), "reasons have other numbers after a reopen")
 }
 
 // politeness rule 17: no park is forgotten. And none lasts longer than it was to.
@@ -160,9 +145,8 @@ func TestWait_WhateverTheClockDoesBetweenRuns(t *testing.T) {
 				wrote := Clock{Began: time.Now()}
 				p := parser{b: wrote.appendWait(nil, 1000, After(1000, c.wait))}
 				read := Clock{Began: wrote.Began.Add(c.step)}
-				if got := time.Duration(read.parseWait(&p)); !p.done() || got != c.left {
-					t.Fatalf("%v left, want %v", got, c.left)
-				}
+				got := time.Duration(read.parseWait(&p))
+				require.Truef(t, p.done() && got == c.left, "%v left, want %v", got, c.left)
 			})
 		})
 	}
@@ -172,9 +156,8 @@ func TestWait_WhateverTheClockDoesBetweenRuns(t *testing.T) {
 func TestWait_WithoutEnd(t *testing.T) {
 	now := Clock{Began: time.Now()}
 	p := parser{b: now.appendWait(nil, 5, After(5, frontier.Never))}
-	if left := time.Duration(now.parseWait(&p)); !p.done() || left < 100*365*24*time.Hour {
-		t.Fatalf("%v left", left)
-	}
+	left := time.Duration(now.parseWait(&p))
+	require.Truef(t, p.done() && left >= 100*365*24*time.Hour, "%v left", left)
 }
 
 func FuzzEndings_RoundTrip(f *testing.F) {
@@ -189,9 +172,7 @@ func FuzzEndings_RoundTrip(f *testing.F) {
 		}
 		p := parser{b: append(appendEndings(nil, es), "behind it"...)}
 		got := make([]Ending, len(es))
-		if !p.endings(got) || !slices.Equal(got, es) || string(p.b) != "behind it" {
-			t.Fatalf("%v, %q left; want %v", got, p.b, es)
-		}
+		require.Truef(t, p.endings(got) && slices.Equal(got, es) && string(p.b) == "behind it", "%v, %q left; want %v", got, p.b, es)
 	})
 }
 func TestRef_OrderIsRecordThenPlace(t *testing.T) {
@@ -199,25 +180,20 @@ func TestRef_OrderIsRecordThenPlace(t *testing.T) {
 	for record := uint64(1); record < 4; record++ {
 		for place := range MaxPlaces {
 			r := MakeRef(record, place)
-			if r.Record() != record || r.Place() != place {
-				t.Fatalf("makeRef(%d, %d) is (%d, %d)", record, place, r.Record(), r.Place())
-			}
+			require.Truef(t, r.Record() == record && r.Place() == place, "makeRef(%d, %d) is (%d, %d)", record, place, r.Record(), r.Place())
 			require.Greaterf(t, r, last, "makeRef(%d, %d) = %d, not beyond %d", record, place, r, last)
 			last = r
 		}
 	}
-	if r := MakeRef(1<<(refBits-placeBits)-1, MaxPlaces-1); r != 1<<refBits-1 {
-		t.Fatalf("the last reference is %x", uint64(r))
-	}
+	r := MakeRef(1<<(refBits-placeBits)-1, MaxPlaces-1)
+	require.Truef(t, r == 1<<refBits-1, "the last reference is %x", uint64(r))
 }
 
 func TestDone_PacksReferenceAndEnding(t *testing.T) {
 	for _, r := range []Ref{MakeRef(1, 0), MakeRef(77, 127), 1<<refBits - 1} {
 		for _, e := range []Ending{MakeEnding(1, 0), MakeEnding(6, maxReasons), MakeEnding(5, 1)} {
 			d := MakeDone(r, e)
-			if d.Ref() != r || d.Ending() != e {
-				t.Errorf("done of (%d, %d) is (%d, %d)", r, e, d.Ref(), d.Ending())
-			}
+			assert.Truef(t, d.Ref() == r && d.Ending() == e, "done of (%d, %d) is (%d, %d)", r, e, d.Ref(), d.Ending())
 		}
 	}
 }
@@ -228,14 +204,11 @@ func TestFlight_RoundTrip(t *testing.T) {
 		{Leases: 900, Refs: []Ref{MakeRef(1, 0), MakeRef(1, 1), MakeRef(1, 127), MakeRef(2, 0), MakeRef(1<<40, 5)}},
 	} {
 		got, ok := parseInFlight(r.AppendTo(nil))
-		if !ok || got.Leases != r.Leases || !slices.Equal(got.Refs, r.Refs) {
-			t.Errorf("%+v, %v; want %+v", got, ok, r)
-		}
+		assert.Truef(t, ok && got.Leases == r.Leases && slices.Equal(got.Refs, r.Refs), "%+v, %v; want %+v", got, ok, r)
 	}
 	for _, b := range [][]byte{{}, {1, 0}, {1, 0x80}} {
-		if r, ok := parseInFlight(b); ok {
-			t.Errorf("%x is read as %+v", b, r)
-		}
+		r, ok := parseInFlight(b)
+		assert.Falsef(t, ok, "%x is read as %+v", b, r)
 	}
 }
 

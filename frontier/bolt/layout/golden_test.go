@@ -74,12 +74,9 @@ func TestFormat2_Names(t *testing.T) {
 		"blobs", "cells", "done", "flight", "folded", "meta", "  clean", "  epoch", "  format", "  secret", "  stamp", "  totals",
 		"  wall", "records", "seeds", "seen",
 	}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, error %v", got, err)
-	}
+	assert.Truef(t, err == nil && slices.Equal(got, want), "%q, error %v", got, err)
 	assert.EqualValues(t, 0x150000000000184, uint64(MakeDone(MakeRef(3, 4), MakeEnding(frontier.Gone, 2))), "a word of the done journal")
 	u, err := canon.Parse("http://a.test/")
-	if p := NewPrinter(make([]byte, 32)).Print(u); err != nil || p != frontier.Print(make([]byte, 32), u) {
-		t.Errorf("the fingerprint is %x", p)
-	}
+	p := NewPrinter(make([]byte, 32)).Print(u)
+	assert.Truef(t, err == nil && p == frontier.Print(make([]byte, 32), u), "the fingerprint is %x", p)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
@@ -55,12 +56,9 @@ func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
 			if round%3 == 1 {
 				return all.Fold(tx)
 			}
-			if round%3 == 2 && unfolded != int64(len(ds)) {
-				t.Errorf("%d words since the fold, want %d", unfolded, len(ds))
-			}
-			if closed := count(want); round%3 == 2 && folded > int64(closed)+int64(len(ds)) {
-				t.Errorf("%d folded of %d", folded, closed)
-			}
+			assert.Truef(t, round%3 != 2 || unfolded == int64(len(ds)), "%d words since the fold, want %d", unfolded, len(ds))
+			closed := count(want)
+			assert.Truef(t, round%3 != 2 || folded <= int64(closed)+int64(len(ds)), "%d folded of %d", folded, closed)
 			return nil
 		})
 		require.NoError(t, err)
@@ -131,7 +129,5 @@ func TestJournal_KeysOnlyGrow(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	if !slices.IsSorted(keys) || len(slices.Compact(keys)) != 12 {
-		t.Fatalf("keys %v", keys)
-	}
+	require.Truef(t, slices.IsSorted(keys) && len(slices.Compact(keys)) == 12, "keys %v", keys)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"curtsy/frontier"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestPrinter_EqualsPrint(t *testing.T) {
@@ -12,8 +14,7 @@ func TestPrinter_EqualsPrint(t *testing.T) {
 	p := NewPrinter(secret)
 	for i := range 100 {
 		u := mustURL(t, fmt.Sprintf("https://www.site-%d.example/a/%%7Eb?c=%d", i%7, i))
-		if got, want := p.Print(u), frontier.Print(secret, u); got != want {
-			t.Fatalf("%s: %x, want %x", u, got, want)
-		}
+		got, want := p.Print(u), frontier.Print(secret, u)
+		require.Truef(t, got == want, "%s: %x, want %x", u, got, want)
 	}
 }

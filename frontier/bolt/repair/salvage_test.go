@@ -13,9 +13,7 @@ import (
 // Each loss alone makes a Salvage less than whole, and each figure that is not of the new file is told.
 func TestEveryLossIsToldAndSpoilsTheWhole(t *testing.T) {
 	none := repair.Salvage{}
-	if !none.Whole() || !strings.HasSuffix(none.String(), "nothing was lost") {
-		t.Errorf("of no loss: %q", none)
-	}
+	assert.Truef(t, none.Whole() && strings.HasSuffix(none.String(), "nothing was lost"), "of no loss: %q", none)
 	made := map[string]bool{"Pages": true, "Hosts": true, "URLs": true, "Closed": true, "Refused": true, "Seeds": true,
 		"Blobs": true, "LetGo": true, "LedgerClosed": true, "LedgerAdded": true, "LedgerUnneeded": true}
 	for i := range reflect.TypeFor[repair.Salvage]().NumField() {
@@ -28,8 +26,7 @@ func TestEveryLossIsToldAndSpoilsTheWhole(t *testing.T) {
 			v.SetInt(1)
 		}
 		assert.Equalf(t, made[name], s.Whole(), "%s: whole", name)
-		if told := s.String() != none.String(); !told && name != "Pages" && name != "LedgerUnneeded" {
-			t.Errorf("%s is not told", name)
-		}
+		told := s.String() != none.String()
+		assert.Truef(t, told || name == "Pages" || name == "LedgerUnneeded", "%s is not told", name)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestWhatIsReadIsDone(t *testing.T) {
@@ -20,7 +22,6 @@ func TestWhatIsReadIsDone(t *testing.T) {
 func TestNobodyListens(t *testing.T) {
 	Of(t.Context(), 1)
 	Add(t.Context(), 1)
-	if r := strings.NewReader(""); Reader(t.Context(), r) != io.Reader(r) {
-		t.Error("a reader more")
-	}
+	r := strings.NewReader("")
+	assert.True(t, Reader(t.Context(), r) == io.Reader(r), "a reader more")
 }
