@@ -10,12 +10,12 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// The vectors are documented values: an engine, or a program in another language, that computes others is wrong. They
-// were made with the command-line tool of OpenSSL, for the secret 6b, which is the letter k:
+// The vectors are documented values for engines, and programs in other languages. They were made with OpenSSL, for the
+// secret 6b, the letter k:
 //
 //	printf %s http://example.com/ | openssl dgst -sha256 -mac HMAC -macopt hexkey:6b
 //
-// of whose output they are the first sixteen digits.
+// They are the first sixteen digits of its output.
 func TestPrintVectors(t *testing.T) {
 	const long = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 	for _, v := range []struct {

@@ -59,7 +59,6 @@ func TestWords_AreStable(t *testing.T) {
 	assert.Truef(t, n == len(frontier.OutcomeWords())+1, "Outcomes counts %d outcomes of %d", n-1, len(frontier.OutcomeWords()))
 }
 
-// Ledger lines have the same words.
 func TestWords_AreThoseOfTheLedger(t *testing.T) {
 	for i, o := range []storage.Outcome{
 		storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeDisallowed, storage.OutcomeFailed, storage.OutcomeGone, storage.OutcomeDropped, storage.OutcomeHeld,

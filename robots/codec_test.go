@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sampleStates returns states of every kind, with every field in use somewhere.
 func sampleStates() []State {
 	all := []State{{}}
 	s := State{}

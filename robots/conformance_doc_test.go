@@ -11,7 +11,7 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// temoto lets temoto/robotstxt judge what the case expects under RFC 9309, and counts its differences.
+// temoto runs temoto/robotstxt on the case under RFC 9309, and counts its differences.
 func (c corpusCase) temoto() (differ, of int) {
 	for _, x := range c.examples {
 		theirs, err := robotstxt.FromBytes(x.body)
@@ -28,7 +28,7 @@ func (c corpusCase) temoto() (differ, of int) {
 	return differ, of
 }
 
-// agrees reports whether temoto answers as expected. It knows no Crawl-delay from one of zero.
+// agrees reports whether temoto answers as expected. It does not distinguish a missing Crawl-delay from zero.
 func agrees(theirs *robotstxt.RobotsData, e expectation) bool {
 	switch e.kind {
 	case "delay":
@@ -40,7 +40,6 @@ func agrees(theirs *robotstxt.RobotsData, e expectation) bool {
 	return theirs.TestAgent(e.target, e.agent) == e.allowed
 }
 
-// conformanceDocument writes docs/trust/robots-conformance.md.
 func conformanceDocument(t *testing.T, all []sentence, cases []corpusCase) []byte {
 	var b bytes.Buffer
 	b.WriteString(conformanceHead)
@@ -72,7 +71,6 @@ const conformanceHead = "# Conformance with the robots.txt standards\n\n" +
 	"`testdata/robots/README.md` describes the cases, which are text files. You can also test any case on the command line:\n\n" +
 	"```console\n$ printf 'user-agent: *\\ndisallow: /*.gif$\\n' | curtsy robots check --file - --agent curtsy --all-standards https://bakery.test/a.gif/b.gif\n```\n\n"
 
-// writeReaders writes the table of what other readers answer.
 func writeReaders(b *bytes.Buffer, cases []corpusCase) {
 	b.WriteString("## Differences from other parsers\n\n" +
 		"The tests run temoto/robotstxt v1.1.2; its column counts the verdicts under RFC 9309 that differ. The last column\n" +
@@ -101,7 +99,6 @@ func writeReaders(b *bytes.Buffer, cases []corpusCase) {
 	b.WriteByte('\n')
 }
 
-// writeSentences writes the sentences of the documents, and what shows each.
 func writeSentences(b *bytes.Buffer, all []sentence, cases []corpusCase) {
 	section := ""
 	for _, s := range all {
@@ -132,7 +129,6 @@ func writeSentences(b *bytes.Buffer, all []sentence, cases []corpusCase) {
 	b.WriteByte('\n')
 }
 
-// writeExclusions writes what is set apart in the comparison with temoto.
 func writeExclusions(b *bytes.Buffer) {
 	b.WriteString("## The comparison with temoto\n\n" +
 		"Both judge random files and must agree, except in these classes. The tests check that temoto/robotstxt v1.1.2 departs\n" +
@@ -151,7 +147,7 @@ func (c corpusCase) link() string {
 	return fmt.Sprintf("[%s](../../testdata/robots/cases/%s.txt)", c.name, c.name)
 }
 
-// cell makes text fit for a table of Markdown. What stands between backticks is code, in which only the bar counts.
+// cell escapes text for a table of Markdown. Between backticks only the bar is special.
 func cell(s string) string {
 	text := strings.NewReplacer("<", "&lt;", "*", `\*`, "_", `\_`)
 	parts := strings.Split(s, "`")

@@ -13,13 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sentence is one of testdata/robots/sentences.txt, and the Go tests that show what no case can.
+// sentence is one of testdata/robots/sentences.txt, and the Go tests for it.
 type sentence struct {
 	section, text string
 	tests         []string // package.Test
 }
 
-// sentences reads what the documents say.
 func sentences(t *testing.T) (all []sentence) {
 	t.Helper()
 	text, err := os.ReadFile("../testdata/robots/sentences.txt")
@@ -39,7 +38,7 @@ func sentences(t *testing.T) (all []sentence) {
 	return all
 }
 
-// A case cites sentences that the documents have, and every sentence has a case, or a Go test that exists.
+// A case cites existing sentences, and every sentence has a case, or a Go test.
 func TestConformance_EverySentenceIsTested(t *testing.T) {
 	all := sentences(t)
 	shown := make([]bool, len(all))
@@ -66,7 +65,6 @@ func TestConformance_EverySentenceIsTested(t *testing.T) {
 
 var goTestName = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 
-// goTests returns the names of the tests that sentences may name.
 func goTests(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
@@ -85,7 +83,7 @@ func goTests(t *testing.T) map[string]bool {
 	return known
 }
 
-// docs/trust/robots-conformance.md is made from the cases. go test ./robots -run Conformance -update writes it.
+// go test ./robots -run Conformance -update writes docs/trust/robots-conformance.md.
 func TestConformance_TheDocumentIsUpToDate(t *testing.T) {
 	const path = "../docs/trust/robots-conformance.md"
 	got := conformanceDocument(t, sentences(t), corpus(t))
@@ -99,7 +97,7 @@ func TestConformance_TheDocumentIsUpToDate(t *testing.T) {
 	}
 }
 
-// What a case says of temoto is true: it names it if, and only if, that answers otherwise.
+// A case names temoto if, and only if, temoto answers differently.
 func TestConformance_WhatTheCasesSayOfTemoto(t *testing.T) {
 	for _, c := range corpus(t) {
 		differ, of := c.temoto()
@@ -114,7 +112,7 @@ func TestConformance_WhatTheCasesSayOfTemoto(t *testing.T) {
 
 var lintCode = regexp.MustCompile(`(?m)^//\t([a-z0-9-]+) {2,}`)
 
-// docs/reference/robots.md tells of every code of a Warning.
+// docs/reference/robots.md lists every code of a Warning.
 func TestConformance_LintCodesAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("lint.go")
 	require.NoError(t, err)
@@ -143,7 +141,7 @@ func TestConformance_2_2_1_Figure2_TheMergedGroup(t *testing.T) {
 	assert.Truef(t, got == one, "merged:\n%swant:\n%s", got, one)
 }
 
-// The URIs of octets that may not stand in one (RFC 3986 2) have one spelling, the escaped one.
+// Bytes that a URI must not have (RFC 3986 2) have one spelling, the escaped one.
 func TestConformance_2_2_2_IllegalOctetsEqualTheirEscapes(t *testing.T) {
 	for _, c := range []byte("\"<>\\^`{|}\x7F ") {
 		raw, escaped := fmt.Sprintf("/a%cb", c), fmt.Sprintf("/a%%%02Xb", c)

@@ -25,17 +25,14 @@ type corpusCase struct {
 	examples []corpusExample
 }
 
-// citation is a sentence of a document, or a part of one.
 type citation struct{ section, quote string }
 
-// corpusExample is a robots.txt and what is expected of it.
 type corpusExample struct {
 	label  string
 	body   []byte
 	expect []expectation
 }
 
-// expectation is a line of a verdicts section.
 type expectation struct {
 	at        int // its line in the case file
 	standards []Standard
@@ -52,7 +49,7 @@ const judged = ""
 // otherReaders are those that a case may name, in the order of the table.
 var otherReaders = []string{"google", "temoto", "grobotstxt", "protego", "crawler-commons", "robots-parser"}
 
-// corpus reads all cases, and fails if there are next to none.
+// corpus reads all cases, and fails if there are too few.
 func corpus(tb testing.TB) []corpusCase {
 	tb.Helper()
 	files, err := filepath.Glob("../testdata/robots/cases/*.txt")
@@ -193,7 +190,6 @@ func readExpectation(line string) (e expectation, err error) {
 
 var escapeSyntax = regexp.MustCompile(`\\(?:[nrt\\]|x[0-9A-Fa-f]{2}|\(\d+\*[^)]*\)|)`)
 
-// unescapeCase reads the escapes of a case file.
 func unescapeCase(s string) (string, error) {
 	var err error
 	return escapeSyntax.ReplaceAllStringFunc(s, func(e string) string {

@@ -10,7 +10,7 @@ import (
 	"curtsy/robots/naive"
 )
 
-// Every case, under every standard that it speaks of, judged by this package and by naive.
+// Every case, under each of its standards, for this package and for naive.
 func TestCorpus(t *testing.T) {
 	const least = 400 // verdicts; a loop over nothing passes
 	total := 0
@@ -31,7 +31,7 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d expectations", total)
 }
 
-// judge says what is wrong with the answers to e; nothing when they are as expected.
+// judge returns how the answers to e differ from the expected ones.
 func (x corpusExample) judge(s Standard, e expectation) string {
 	p := Parse(x.body, Options{Token: e.agent, Standard: s})
 	switch e.kind {

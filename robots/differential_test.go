@@ -14,7 +14,7 @@ import (
 	"curtsy/robots/naive"
 )
 
-// sample is a random file, as the lines that it is made of, and a target.
+// sample is a random file, by lines, and a target.
 type sample struct {
 	lines  []sampleLine
 	eol    string
@@ -62,9 +62,9 @@ func (s sample) binding() (all, matching []boundRule) {
 
 const sampleToken = "curtsy"
 
-// exclusion is a class of input on which temoto/robotstxt v1.1.2 answers otherwise than RFC 9309, so that it cannot be
-// an oracle there. The numbers are those of table 1.1 of the policy. Each has an example on which it is wrong; what
-// falls into a class is compared with package naive only.
+// exclusion is a class of input on which temoto/robotstxt v1.1.2 differs from RFC 9309, so that it cannot be an oracle
+// there. The numbers are those of table 1.1 of the policy. Each has an example. Files of a class are compared with
+// package naive only.
 type exclusion struct {
 	name    string
 	reason  string
@@ -146,7 +146,7 @@ func TestTemoto_1_1_EachExclusionIsNeeded(t *testing.T) {
 	}
 }
 
-// agreeInWords holds what a verdict says of itself to what package naive makes of the same.
+// agreeInWords compares the details of a verdict with those of package naive.
 func agreeInWords(t *testing.T, body []byte, target string, v Verdict) {
 	t.Helper()
 	second := naive.Read("rfc9309", body, sampleToken).RunnerUp(target)
@@ -214,7 +214,7 @@ var (
 
 func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// draw makes a file. One in eight lines has something about it that puts the file out of the safe class.
+// draw makes a file. One in eight lines puts it out of the safe class.
 func draw(r *rand.Rand) sample {
 	s := sample{eol: pick(r, []string{"\n", "\r", "\r\n"}), ended: r.IntN(4) > 0, bom: r.IntN(8) == 0}
 	s.odd = r.IntN(2) == 0

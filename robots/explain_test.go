@@ -32,8 +32,7 @@ func TestExplainOfTheRobotsTxtItselfHasNoCandidate(t *testing.T) {
 	}
 }
 
-// holds is what must be true of every explanation: its first candidate is the rule of Match and its second the runner-up,
-// whatever the standard.
+// holds checks an explanation, for any standard: its first candidate is the rule of Match and its second the runner-up.
 func holds(t *testing.T, p *Policy, target string) (candidates int) {
 	t.Helper()
 	e, v := p.Explain(target), p.Match(target)

@@ -13,7 +13,7 @@ import (
 	"curtsy/robots/naive"
 )
 
-// What other readers of robots.txt ask of themselves. Package naive, which was written apart, answers each question too.
+// Cases of other readers of robots.txt, which package naive also answers.
 func TestRobotsAnswersWhatOtherReadersAsk(t *testing.T) {
 	for _, name := range []string{"crawler-commons-robots", "google-robots", "protego", "reppy", "robots-parser"} {
 		foreigntest.Run(t, name, func(asked []string) string {
@@ -27,7 +27,7 @@ func TestRobotsAnswersWhatOtherReadersAsk(t *testing.T) {
 	}
 }
 
-// foreignBody reads a robots.txt as the cases have it: what is no UTF-8 stands there in hexadecimal digits.
+// foreignBody reads a robots.txt of the cases, which have bytes that are not UTF-8 in hexadecimal digits.
 func foreignBody(t *testing.T, text string) []byte {
 	digits, ok := strings.CutPrefix(text, "hex:")
 	if !ok {
@@ -38,7 +38,7 @@ func foreignBody(t *testing.T, text string) []byte {
 	return body
 }
 
-// foreignAnswer is what package robots says to a question of the cases: of a URL, of its line, or of another record.
+// foreignAnswer is the answer of package robots about a URL, its line, or another record.
 func foreignAnswer(body []byte, agent, question string) string {
 	p := Parse(body, Options{Token: agent})
 	switch question {
@@ -63,7 +63,7 @@ func foreignAnswer(body []byte, agent, question string) string {
 	return verdictText(v.Allowed, v.Line, line)
 }
 
-// naiveAnswer is what package naive says to it; empty when it has nothing to say.
+// naiveAnswer is the answer of package naive; empty when it has none.
 func naiveAnswer(body []byte, agent, question string) string {
 	if ValidToken(agent) != nil {
 		agent = "" // which package robots refuses, and package naive does not look at
@@ -98,7 +98,6 @@ func verdictText(allowed bool, n int, line bool) string {
 	return "disallowed"
 }
 
-// pathOf returns path and query of a URL, octet for octet.
 func pathOf(url string) string {
 	url, _, _ = strings.Cut(url, "#")
 	if _, rest, ok := strings.Cut(url, "://"); ok && !strings.HasPrefix(url, "/") {

@@ -62,7 +62,6 @@ func FuzzMatchEqualsNaive(f *testing.F) {
 	})
 }
 
-// The runner-up is what decides once the deciding rule and its duplicates are gone.
 func FuzzRunnerUpDecidesWithoutTheWinner(f *testing.F) {
 	for _, s := range seeds {
 		for _, t := range targets {

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// The real files, by all three standards: what binds a crawler, and the verdicts on a few targets and on some made from
-// the file's own rules. testdata says where the files come from.
+// The real files (see testdata), by all three standards: the binding group, and the verdicts on some targets, also some
+// made from the file's own rules.
 func TestRealFiles(t *testing.T) {
 	files, err := filepath.Glob("../testdata/robots/real/*.txt")
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// describe writes what a file says, by each standard, to a crawler of our name and to some others that it names.
+// describe writes the content of a file, by each standard, for the crawler's name and for some others in it.
 func describe(t *testing.T, body []byte) string {
 	var b strings.Builder
 	for _, s := range Standards() {
@@ -67,7 +67,6 @@ func answerOf(v Verdict) string {
 	return "deny "
 }
 
-// reasonOf says why a verdict is what it is.
 func reasonOf(v Verdict) string {
 	why := string(v.Reason)
 	if v.Line > 0 {
@@ -93,7 +92,6 @@ func targetsOf(body []byte) []string {
 	return each(all)
 }
 
-// difference returns the first line that differs.
 func difference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {

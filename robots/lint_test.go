@@ -59,7 +59,7 @@ var lintCases = []struct{ file, want string }{
 	{"", ""},
 }
 
-// wide is a text in ASCII and a mark as UTF-16.
+// wide returns ASCII text and a mark as UTF-16.
 func wide(s string) string {
 	var b []byte
 	for _, r := range s {
@@ -166,7 +166,7 @@ func FuzzParseAllAgreesWithParse(f *testing.F) {
 	})
 }
 
-// Whoever removes a rule that is warned of as a duplicate or shadowed changes no answer.
+// Removing a rule that is reported as a duplicate or shadowed changes no answer.
 func TestLintShadowedRulesChangeNothing(t *testing.T) {
 	files, err := filepath.Glob("../testdata/robots/real/*.txt")
 	require.NoError(t, err)

@@ -18,7 +18,6 @@ var (
 	rules = []byte("user-agent: *\ndisallow: /private/\n")
 )
 
-// fields makes a header from names and values.
 func fields(kv ...string) map[string][]string {
 	h := make(map[string][]string)
 	for i := 0; i < len(kv); i += 2 {
@@ -31,13 +30,12 @@ func moveTo(location string) Exchange {
 	return Exchange{Status: 301, Header: fields("Location", location)}
 }
 
-// run lets exchanges follow each other at noon, each for what was needed, and returns what comes of them.
+// run makes exchanges at noon, each for the need before it, and returns the result.
 func run(t *testing.T, s State, exchanges ...Exchange) (State, Need) {
 	t.Helper()
 	return runBy(t, Terms{}, s, exchanges...)
 }
 
-// runBy does so by other terms.
 func runBy(t *testing.T, terms Terms, s State, exchanges ...Exchange) (State, Need) {
 	t.Helper()
 	need := terms.Need(s, site, noon)
@@ -49,8 +47,8 @@ func runBy(t *testing.T, terms Terms, s State, exchanges ...Exchange) (State, Ne
 	return s, need
 }
 
-// The rows of the outcome table, section 3.1 of the policy, for a host of which nothing is known, by each standard; and
-// strictly, where the sterner of a standard's column and that of RFC 9309 holds.
+// The rows of the outcome table, section 3.1 of the policy, for an unknown host, by each standard; and strictly, where
+// the sterner of a standard's column and that of RFC 9309 holds.
 func TestOutcome_3_1(t *testing.T) {
 	ok := func(body string, kv ...string) Exchange {
 		return Exchange{Status: 200, Body: []byte(body), Header: fields(kv...)}
@@ -269,8 +267,8 @@ func TestRevalidation_3_2_WhatCannotBeKeptWholeIsNotKept(t *testing.T) {
 	assert.Truef(t, need.IfNoneMatch == "" && need.IfModifiedSince == "", "%+v", need)
 }
 
-// "Refresh fails with last-good RULES": while the copy is fresh it is used; past expiry all is denied, and the copy can
-// still be confirmed.
+// "Refresh fails with last-good RULES": a fresh copy is used; past expiry all is denied, and the copy can still be
+// confirmed.
 func TestLifetime_3_2_OutageWithLastGoodRules(t *testing.T) {
 	s := fresh(t)
 	at := noon.Add(22 * time.Hour)
@@ -290,7 +288,7 @@ func TestLifetime_3_2_OutageWithLastGoodRules(t *testing.T) {
 	assert.Truef(t, s.Failures() == 0 && s.FirstFailure().IsZero() && s.Retry().IsZero(), "the run of failures did not end: %+v", s)
 }
 
-// A failure that is not yet due again when the rules expire leaves nothing that may be judged by.
+// When the rules expire before a failed fetch is due again, nothing may be judged by.
 func TestLifetime_3_2_RulesThatExpireDuringBackOff(t *testing.T) {
 	s, _ := Next(fresh(t), site, Exchange{Status: 503, Header: fields("Retry-After", "36000")}, noon.Add(23*time.Hour))
 	need := s.Need(site, noon.Add(25*time.Hour))

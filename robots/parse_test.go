@@ -80,7 +80,7 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
-// sameDelay reports whether package naive, which knows no bound of a pause, has the same number of seconds.
+// sameDelay reports whether package naive, which does not bound a delay, has the same number of seconds.
 func sameDelay(seconds float64, want time.Duration) bool {
 	return math.Abs(min(seconds, maxDelay.Seconds())-want.Seconds()) < 1e-6
 }
@@ -133,8 +133,8 @@ func TestPolicyKeepsNothingOfTheBody(t *testing.T) {
 	assert.Truef(t, p.String() == before && p.Match("/a").Rule == "disallow: /a", "after the body was overwritten: %s", p)
 }
 
-// A naive search for "LF, else CR" reads the whole rest of a CR-only file for each line. The time cannot be asserted;
-// that each octet is visited a bounded number of times can: the scanner never goes back, and keeps the LF it found.
+// A naive search for "LF, else CR" reads the whole rest of a CR-only file for each line. Instead of the time, the test
+// asserts that the scanner never goes back, and keeps the LF it found.
 func TestLinesFindEachLFOnce(t *testing.T) {
 	l := newLines(strings.Repeat("x\r", 1000) + "y\nz\r")
 	for range 1000 {

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// file joins lines.
 func file(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
 func TestStandardNames(t *testing.T) {

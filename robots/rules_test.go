@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/temoto/robotstxt"
 
 	"curtsy/robots/naive"
 )
 
-// The search over sorted rules against a look at every rule, on rules that share prefixes and whole chains of parents.
+// The search over sorted rules equals a look at every rule, on rules that share prefixes and whole chains of parents.
 func TestDecideEqualsALookAtEveryRule(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	word := func(letters string, most int) string {
@@ -87,8 +88,7 @@ type benchFile struct {
 	targets []string // in turn; all canonical
 }
 
-// benchFiles are the files of the benchmarks: a small one, a real one, one of 500 KiB, and the worst that a host could
-// think of.
+// benchFiles are the files of the benchmarks: a small one, a real one, one of 500 KiB, and the worst case.
 func benchFiles(tb testing.TB) []benchFile {
 	google, err := os.ReadFile("../testdata/robots/real/www.google.com.txt")
 	require.NoError(tb, err)
@@ -128,9 +128,7 @@ func BenchmarkMatch(b *testing.B) {
 			benchTargets(b, f.targets, func(target string) bool { return p.Match(target).Allowed })
 		})
 		theirs, err := robotstxt.FromBytes(f.body)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		b.Run(f.name+"/temoto", func(b *testing.B) {
 			benchTargets(b, f.targets, func(target string) bool { return theirs.TestAgent(target, "curtsy") })
 		})
@@ -148,9 +146,7 @@ func benchTargets(b *testing.B, targets []string, allowed func(string) bool) {
 			next = 0
 		}
 	}
-	if n == 0 || n == b.N && b.N > len(targets) && len(targets) > 1 {
-		b.Errorf("%d of %d are allowed: hits and misses should be mixed", n, b.N)
-	}
+	assert.Truef(b, n != 0 && (n != b.N || b.N <= len(targets) || len(targets) <= 1), "%d of %d are allowed: hits and misses should be mixed", n, b.N)
 }
 
 // The worst case: it doubles when the target doubles, and when the pattern does.
@@ -180,9 +176,8 @@ func BenchmarkParse(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(f.body)))
 			for range b.N {
-				if _, err := robotstxt.FromBytes(f.body); err != nil {
-					b.Fatal(err)
-				}
+				_, err := robotstxt.FromBytes(f.body)
+				require.NoError(b, err)
 			}
 		})
 	}
@@ -256,14 +251,13 @@ func TestRFC9309_2_5_LineEndsAtLimit(t *testing.T) {
 					}
 				}
 			}
-			if rules := len(ParseAll([]byte(c.body)).Groups[0].Rules); (rules == 0) != c.allowed {
-				t.Errorf("ParseAll has %d rules", rules)
-			}
+			rules := len(ParseAll([]byte(c.body)).Groups[0].Rules)
+			assert.Truef(t, (rules == 0) == c.allowed, "ParseAll has %d rules", rules)
 		})
 	}
 }
 
-// utf16LE returns text, which is ASCII, in UTF-16 without a byte order mark.
+// utf16LE returns ASCII text in UTF-16 without a byte order mark.
 func utf16LE(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -273,7 +267,6 @@ func utf16LE(text string) string {
 	return b.String()
 }
 
-// Half a byte order mark, and a single zero byte, are no UTF-16.
 func TestUTF16_NeedsItsWholeMark(t *testing.T) {
 	const rules = "User-agent: *\nDisallow: /a\n"
 	for body, want := range map[string]bool{
@@ -287,11 +280,8 @@ func TestUTF16_NeedsItsWholeMark(t *testing.T) {
 		utf16LE(rules):                       true,
 		"\xFE\xFF" + "\x00" + utf16LE(rules): true, // the same bytes read as big-endian, with one more at the end
 	} {
-		if got := utf16Order([]byte(body)) != nil; got != want {
-			t.Errorf("%q is UTF-16: %v, want %v", body, got, want)
-		}
-		if Parse([]byte(body), Options{Token: "curtsy"}).Match("/a").Allowed {
-			t.Errorf("%q: /a is allowed", body)
-		}
+		got := utf16Order([]byte(body)) != nil
+		assert.Truef(t, got == want, "%q is UTF-16: %v, want %v", body, got, want)
+		assert.Truef(t, !Parse([]byte(body), Options{Token: "curtsy"}).Match("/a").Allowed, "%q: /a is allowed", body)
 	}
 }

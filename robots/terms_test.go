@@ -17,7 +17,7 @@ func hopsTo(n int, last Exchange) (all []Exchange) {
 }
 
 // RFC 9309 follows five redirects, and then the file counts as unavailable; the draft follows "until a resource can be
-// found", which is ten here; the 1994 document is silent, and follows five.
+// found", which is ten here; the 1994 document sets no limit, and follows five.
 func TestOutcome_3_1_RedirectsInARow(t *testing.T) {
 	good := Exchange{Status: 200, Body: rules}
 	for _, c := range []struct {
@@ -110,7 +110,6 @@ func TestLifetime_3_2_AllStandards(t *testing.T) {
 	}
 }
 
-// A state that the draft gave a week is good for a day in the eyes of RFC 9309.
 func TestLifetime_3_2_TheTermsOfTheMomentBoundALife(t *testing.T) {
 	s, _ := runBy(t, Terms{Standard: Draft1996}, State{}, Exchange{Status: 200, Body: rules})
 	at := noon.Add(25 * time.Hour)
@@ -122,7 +121,7 @@ func TestLifetime_3_2_TheTermsOfTheMomentBoundALife(t *testing.T) {
 	}
 }
 
-// fail lets a fetch fail every time one is due, from at until end, and returns the state.
+// fail lets each due fetch fail, from at until end, and returns the state.
 func failUntil(terms Terms, s State, at, end time.Time) State {
 	for at.Before(end) {
 		if need := terms.Need(s, site, at); need.Action == Judge || need.Action == Wait {
@@ -217,7 +216,7 @@ func TestLifetime_3_2_After30Days(t *testing.T) {
 	}
 }
 
-// A kind of answer that only the draft knows: all is forbidden, and that is an answer, with a life and no retries.
+// Only the draft has this answer: all is forbidden, with a life and no retries.
 func TestDraft1996_3_1_AccessRestrictions(t *testing.T) {
 	draft := Terms{Standard: Draft1996}
 	s, need := runBy(t, draft, State{}, Exchange{Status: 200, Body: rules})

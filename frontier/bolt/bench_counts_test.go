@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
 )
@@ -70,9 +71,8 @@ func bigHost(t *testing.T, urls int) *Frontier {
 func TestBigHost_TakesTwoOctetsPerPendingURL(t *testing.T) {
 	const urls = 100_000
 	f := bigHost(t, urls)
-	if n := f.hosts.all[0].queue.Runs() * 8; n > urls*2 {
-		t.Errorf("%d octets of queue for %d URLs", n, urls)
-	}
+	n := f.hosts.all[0].queue.Runs() * 8
+	assert.Truef(t, n <= urls*2, "%d octets of queue for %d URLs", n, urls)
 }
 
 func TestBigHost_ATurnCostsNoMoreThanOfASmallOne(t *testing.T) {
@@ -105,17 +105,13 @@ func TestBigHost_ManyDeferredTasksComeDueAtOnce(t *testing.T) {
 		for i := 0; i < tasks; {
 			turn := e.turn(1000)
 			for _, x := range turn.Tasks {
-				if x.Print != first.Tasks[i].Print || x.Attempts != 1 {
-					t.Fatalf("task %d is %s, attempts %d, want %s", i, x.URL, x.Attempts, first.Tasks[i].URL)
-				}
+				require.Truef(t, x.Print == first.Tasks[i].Print && x.Attempts == 1, "task %d is %s, attempts %d, want %s", i, x.URL, x.Attempts, first.Tasks[i].URL)
 				i++
 			}
 			e.finish(fetched(turn))
 		}
 		e.sync()
-		if !f.hosts.all[0].queue.Plain() || len(f.retries.of) != 0 {
-			t.Errorf("plain %v, %d retries are left", f.hosts.all[0].queue.Plain(), len(f.retries.of))
-		}
+		assert.Truef(t, f.hosts.all[0].queue.Plain() && len(f.retries.of) == 0, "plain %v, %d retries are left", f.hosts.all[0].queue.Plain(), len(f.retries.of))
 		if c, err := f.Claim(context.Background(), frontier.Want{}); err != nil || c.State != frontier.Drained {
 			t.Errorf("state %d, error %v, want Drained", c.State, err)
 		}

@@ -3,6 +3,7 @@ package bolt
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -113,9 +114,7 @@ func forgetful(t testing.TB) string {
 }
 
 func TestCompact_WhatIsForgottenIsNotInTheWayOfADrop(t *testing.T) {
-	e := &engine{TB: t, file: forgetful(t)}
-	e.start()
-	defer e.shut()
+	e := newEngine(t, filepath.Dir(forgetful(t)), frontier.Options{})
 	s := frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a")}
 	for _, c := range e.links("a", 500, 15) {
 		s.URLs = append(s.URLs, c.URL)
@@ -137,8 +136,6 @@ func TestCompact_WhatIsForgottenStaysSeenThroughAnExport(t *testing.T) {
 	if st.Discovered != want.Discovered || st.Outcomes != (frontier.Outcomes{frontier.Fetched: 1, frontier.Gone: 1, frontier.Dropped: 512}) || st.Queued != 1 {
 		t.Errorf("%+v", st)
 	}
-	e := &engine{TB: t, file: path}
-	e.start()
-	defer e.shut()
+	e := newEngine(t, filepath.Dir(path), frontier.Options{})
 	assert.Equal(t, 515, e.add(e.links("a", 0, 515)).Known)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,6 +33,12 @@ func newEngine(t testing.TB, dir string, o frontier.Options) *engine {
 	return e
 }
 
+// bubble runs a test with an engine in virtual time.
+func bubble(t *testing.T, o frontier.Options, test func(t *testing.T, e *engine)) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) { test(t, newEngine(t, dir, o)) })
+}
+
 func (e *engine) start() {
 	e.Helper()
 	f, err := Open(e.file, e.o)
@@ -52,6 +59,12 @@ func (e *engine) die() {
 	e.Frontier.kill()
 	e.Frontier = nil
 	checkClean(e, e.file)
+}
+
+func (e *engine) crash() {
+	e.Helper()
+	e.die()
+	e.start()
 }
 
 func (e *engine) links(host string, from, n int) []frontier.Candidate {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,9 +20,7 @@ func TestFold_InACrawl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("closes 70,000 URLs")
 	}
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		const n = 70_000
 		e.add(e.links("a", 0, n))
 		turn := e.turn(1000)
@@ -54,9 +51,7 @@ func TestFold_InACrawl(t *testing.T) {
 
 // The cell journal stays in proportion to its current records, and every state survives the moves.
 func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		const hosts = 40
 		var all []frontier.Candidate
 		for i := range hosts {
@@ -109,8 +104,7 @@ func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equalf(t, e.writer.sweeper.Bytes, held, "%d octets in the journal, and the sweeper counts %d; error %v", held, e.writer.sweeper.Bytes, err)
-		e.die()
-		e.start()
+		e.crash()
 		for a := range robots {
 			h := e.Frontier.hosts.byName[mustURL(t, a).Authority()]
 			v, ok, err := e.Host(context.Background(), h.authority)

@@ -85,9 +85,7 @@ func TestImport_MakesTheFrontierThatTheItemsTell(t *testing.T) {
 	if len(w.hosts) != 2 || string(w.hosts[0].Robots) != "r" || w.hosts[0].Outcomes[frontier.Dropped] != 1 || w.hosts[1].Condition != frontier.Parked {
 		t.Errorf("hosts %+v", w.hosts)
 	}
-	e := &engine{TB: t, file: path}
-	e.start()
-	defer e.shut()
+	e := newEngine(t, filepath.Dir(path), frontier.Options{})
 	if n := e.add([]frontier.Candidate{{URL: mustURL(t, "http://out.test/")}, {URL: mustURL(t, "http://a.test/trap")}, {URL: mustURL(t, "http://a.test/done")}}); n.Known != 3 {
 		t.Errorf("%+v", n)
 	}
@@ -117,9 +115,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 	all[5].Host.Wait = 0
 	require.NoError(t, repair.Import(path, from(append(all, tail...), io.EOF)))
 	checkClean(t, path)
-	e := &engine{TB: t, file: path, o: frontier.Options{}}
-	e.start()
-	defer e.shut()
+	e := newEngine(t, filepath.Dir(path), frontier.Options{})
 	assert.EqualValues(t, 1667, e.retry(frontier.Retrial{Outcome: frontier.Failed}).URLs)
 	e.mu.Lock()
 	for _, h := range e.Frontier.hosts.all {

@@ -43,8 +43,7 @@ func TestRetry_BatchesAndFoldsSurviveADeath(t *testing.T) {
 	for range 2 {
 		require.EqualValues(t, urls, e.closeAll(frontier.Failed), "closed")
 		require.Equal(t, (frontier.Retried{URLs: urls}), e.retry(frontier.Retrial{Outcome: frontier.Failed}), "Retried")
-		e.die()
-		e.start()
+		e.crash()
 		st := e.stats()
 		require.Truef(t, st.Discovered == urls && st.Queued == urls && st.Outcomes == (frontier.Outcomes{}), "after the death: %+v", st)
 	}
@@ -85,8 +84,7 @@ func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
 			cycles++
 		}
 		if round%4 == 3 {
-			e.die()
-			e.start()
+			e.crash()
 		}
 	}
 	require.NotEqual(t, 0, cycles, "no cycle of the sweeper was under way: the test does not test it")

@@ -44,9 +44,7 @@ func TestSchedule_EqualsAMap(t *testing.T) {
 		switch rng.IntN(7) {
 		case 0, 1:
 			changed := !in || at < was
-			if s.Enter(id, at) != changed {
-				t.Fatalf("Enter(%d, %d): %v; it was due at %d, %v", id, at, !changed, was, in)
-			}
+			require.Truef(t, s.Enter(id, at) == changed, "Enter(%d, %d): %v; it was due at %d, %v", id, at, !changed, was, in)
 			if changed {
 				m.due[id] = at
 			}
@@ -87,16 +85,12 @@ func check(t *testing.T, s *schedule, m *simple, id uint32) {
 	if first, ok := m.first(); ok {
 		earliest = m.due[first]
 	}
-	if got := s.Earliest(); got != earliest {
-		t.Fatalf("Earliest: %d, want %d", got, earliest)
-	}
+	got := s.Earliest()
+	require.Truef(t, got == earliest, "Earliest: %d, want %d", got, earliest)
 	due, waiting := s.Due(id)
-	if want, in := m.due[id]; waiting != in || in && due != want {
-		t.Fatalf("Due(%d): %d, %v; want %d, %v", id, due, waiting, want, in)
-	}
-	if len(s.heap) > 2*len(m.due)+64 && len(s.heap) > 2*50+64 {
-		t.Fatalf("%d entries for %d ids", len(s.heap), len(m.due))
-	}
+	want, in := m.due[id]
+	require.Truef(t, waiting == in && (!in || due == want), "Due(%d): %d, %v; want %d, %v", id, due, waiting, want, in)
+	require.Truef(t, len(s.heap) <= 2*len(m.due)+64 || len(s.heap) <= 2*50+64, "%d entries for %d ids", len(s.heap), len(m.due))
 }
 
 func TestSchedule_NoAllocationsOnceItHasRoom(t *testing.T) {

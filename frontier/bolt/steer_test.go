@@ -51,8 +51,7 @@ func TestSteer_TheOctetsOfADrop(t *testing.T) {
 	assert.Truef(t, n <= 3, "%d transactions", n)
 	f, u := e.writer.folded, e.writer.unfolded
 	assert.Truef(t, f+u == urls, "%d words", f+u)
-	e.die()
-	e.start()
+	e.crash()
 	st := e.stats()
 	assert.Truef(t, st.Outcomes[frontier.Dropped] == urls && st.State == frontier.Drained, "%+v", st)
 }

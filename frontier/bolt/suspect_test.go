@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -60,9 +59,7 @@ func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 
 // A claim that waits for its record holds no lock, and when its caller gives up the tasks are free at once.
 func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 2))
 		e.die()
 		hold := make(chan struct{})
@@ -83,12 +80,9 @@ func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
 
 // After as many results as there were hosts, and a group more, claims wait for no commit.
 func TestClaim_IsCarefulForSoManyResults(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(append(e.links("a", 0, 1), e.links("b", 0, 1)...))
-		e.die()
-		e.start()
+		e.crash()
 		results := 0
 		for {
 			before := e.transactions()
@@ -109,8 +103,7 @@ func TestQuarantined_WhileHostsAreAdded(t *testing.T) {
 	for range frontier.QuarantineStops {
 		e.turn(1)
 		e.sync()
-		e.die()
-		e.start()
+		e.crash()
 	}
 	var all sync.WaitGroup
 	all.Go(func() {

@@ -45,9 +45,7 @@ var errEnded = errors.New("the claim ended without a turn")
 
 // One timer serves all waiting claims, and a host that becomes due wakes one of them.
 func TestClaim_OneAlarmForTheWholeLine(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(append(e.links("a", 0, 100), e.links("b", 0, 100)...))
 		held := e.turn(1) // keeps the frontier busy
 		other := e.turn(1)
@@ -85,9 +83,7 @@ func TestClaim_OneAlarmForTheWholeLine(t *testing.T) {
 
 // A claim that leaves the head of the line passes the alarm on.
 func TestClaim_TheHeadMayGo(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 2))
 		r := fetched(e.turn(1))
 		r.Wait = time.Minute
@@ -105,9 +101,7 @@ func TestClaim_TheHeadMayGo(t *testing.T) {
 
 // Claims with less patience neither delay nor end those with more.
 func TestClaim_EachItsOwnPatience(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 2))
 		turn := e.turn(1)
 		patient := e.claimers(t.Context(), 1, time.Hour)
@@ -123,9 +117,7 @@ func TestClaim_EachItsOwnPatience(t *testing.T) {
 
 // A token never comes twice: claims end before.
 func TestToken_DoesNotRunOver(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 2))
 		e.leases.claims = ^uint32(0) - 1<<20
 		turn := e.turn(1)

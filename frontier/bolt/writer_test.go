@@ -13,9 +13,7 @@ import (
 
 // Results within GroupDelay of the first are one transaction; the next begins with the next result.
 func TestGroup_OneTransactionPerDelay(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 100))
 		before := e.transactions()
 		for range 20 {
@@ -38,9 +36,7 @@ func TestGroup_OneTransactionPerDelay(t *testing.T) {
 
 // At most GroupPages results are in one transaction, and that many wait for nothing.
 func TestGroup_OneTransactionPerThousandPages(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 3))
 		before := e.transactions()
 		turn := e.turn(1)
@@ -114,9 +110,7 @@ func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
 
 // An update made in the slices of the turn counts.
 func TestFinish_AnUpdateInPlace(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 1))
 		turn := e.turn(1)
 		e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token,
@@ -128,8 +122,7 @@ func TestFinish_AnUpdateInPlace(t *testing.T) {
 			e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token, Host: &turn.Host.HostUpdate})
 			e.sync()
 		}
-		e.die()
-		e.start()
+		e.crash()
 		h, _, err := e.Host(t.Context(), turn.Authority)
 		if err != nil || string(h.Robots) != "robots 3" || string(h.Memory) != "memory 3" {
 			t.Fatalf("robots %q, memory %q, error %v; want those of the second update", h.Robots, h.Memory, err)
@@ -139,9 +132,7 @@ func TestFinish_AnUpdateInPlace(t *testing.T) {
 
 // A task that is deferred, sealed and closed again before the first commit is closed after a crash, without a retry.
 func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 1))
 		turn := e.turn(1)
 		e.finish(frontier.Result{Authority: turn.Authority, Token: turn.Token,
@@ -152,8 +143,7 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 		e.add(e.links("a", 1, 1))
 		e.sync()
 		require.Empty(t, e.retries.of, "retries are kept of closed tasks")
-		e.die()
-		e.start()
+		e.crash()
 		if st := e.stats(); st.Outcomes[frontier.Fetched] != 1 || st.Deferred != 0 || st.Queued != 1 || len(e.retries.of) != 0 {
 			t.Fatalf("%+v, %d retries", st, len(e.retries.of))
 		}
@@ -161,9 +151,7 @@ func TestFinish_DeferredAndClosedInOneGroup(t *testing.T) {
 }
 
 func TestSync_LeavesNothingOfTheGroupInRAM(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, dir, frontier.Options{})
+	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 300))
 		r := fetched(e.turn(10))
 		r.Found = e.links("b", 0, 300)

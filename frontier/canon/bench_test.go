@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// costs are inputs with the allocations that Parse may make for them: the URL, its authority, and where the key
-// differs the key. More only for hosts outside plain ASCII.
+// costs are inputs with the allocations of Parse: the URL, its authority, and a key that differs. Only hosts outside
+// plain ASCII take more.
 var costs = []struct {
 	name, in string
 	allocs   float64
@@ -39,7 +39,7 @@ func TestParse_Allocations(t *testing.T) {
 	}
 }
 
-// refs are references of a page at benchBase, with the allocations that Resolve may make for them.
+// refs are references of a page at benchBase, with the allocations of Resolve.
 var refs = []struct {
 	name, ref string
 	allocs    float64
@@ -75,7 +75,6 @@ func TestResolve_Allocations(t *testing.T) {
 	}
 }
 
-// BenchmarkParse compares the parser with the oracle and, for scale, with net/url.
 func BenchmarkParse(b *testing.B) {
 	for _, tt := range costs {
 		b.Run("canon/"+tt.name, func(b *testing.B) {
@@ -99,7 +98,6 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkResolve compares the resolver with the oracle, whose base is parsed once, as ours is.
 func BenchmarkResolve(b *testing.B) {
 	base, err := Parse(benchBase)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// hosts are hosts as written and as they must come out, or "" when the URL must be refused as Malformed.
+// hosts are hosts as written and their canonical form, or "" when the URL must be refused as Malformed.
 var hosts = []struct{ rule, in, host string }{
 	{"3.3 lower case", "EXAMPLE.Com", "example.com"},
 	{"3.3 underscore", "foo_bar.example", "foo_bar.example"},

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The oracle is an independent implementation of the URL Standard. It is taught the caret, which the Standard put
-// into the path percent-encode set in 2025 (whatwg/url pull request 846).
+// The oracle is an independent implementation of the URL Standard, with the caret added to the path percent-encode set
+// (2025, whatwg/url pull request 846).
 var oracleParser = whatwg.NewParser(whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')))
 
-// oracle returns the fetch URL of ref, resolved against base ("" for none), as the oracle has it, with those
-// differences of the package comment applied that change a URL rather than refuse it.
+// oracle returns the oracle's fetch URL of ref, resolved against base ("" for none), with those differences of the
+// package comment applied that change a URL rather than refuse it.
 func oracle(base, ref string) (fetch string, ok bool) {
 	u, err := oracleParser.ParseRef(base, escapeNonText(ref))
 	if err != nil || u.Scheme() != "http" && u.Scheme() != "https" {
@@ -37,7 +37,6 @@ func oracle(base, ref string) (fetch string, ok bool) {
 	return fetch, true
 }
 
-// escapeNonText percent-encodes the octets of s that are not UTF-8.
 func escapeNonText(s string) string {
 	var b strings.Builder
 	for s != "" {
@@ -64,24 +63,21 @@ var (
 	strictName = regexp.MustCompile(`^[a-z0-9.-]*$`)
 )
 
-// isOurRefusal reports whether err refuses what the Standard accepts: differences 1, 4 and 5.
 func isOurRefusal(err error) bool {
 	e := err.(*Error)
 	return e.Reason == Scheme || e.Reason == TooLong || e.Cause == errLabel || e.Cause == errHostLong
 }
 
-// isSigned reports whether err refuses a host for a signed number, as in "+127.0.0.1".
 func isSigned(err error, ref string) bool {
 	return err.(*Error).Cause == errIPv4 && strings.ContainsAny(unescapeAll(ref), "+-＋－")
 }
 
-// isFolded reports whether a reference writes A-labels out: in ASCII they are folded and no more since June 2026.
+// isFolded reports whether a reference has A-labels: in ASCII they are only folded since June 2026.
 func isFolded(u URL, ref string) bool {
 	return strings.Contains(u.Host(), "xn--") && strings.Contains(strings.ToLower(stripBreaks(unescapeAll(ref))), "xn--")
 }
 
-// agree fails t unless u and err are what the oracle says of ref, as far as the oracle is right. The base was made by
-// Parse, or is zero.
+// agree fails t unless u and err agree with the oracle, where it is right. The base was made by Parse, or is zero.
 func agree(t *testing.T, base URL, ref string, u URL, err error) {
 	t.Helper()
 	_, known := oracle("", base.String())
@@ -118,8 +114,7 @@ func TestOracle_AgreesWithTheTables(t *testing.T) {
 	}
 }
 
-// TestOracle_AgreesWithRandomURLs puts URLs together of the pieces that the parser gives a meaning to, which random
-// octets seldom hit.
+// TestOracle_AgreesWithRandomURLs joins pieces that the parser gives a meaning to, which random bytes seldom hit.
 func TestOracle_AgreesWithRandomURLs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")
@@ -159,7 +154,6 @@ func TestOracle_AgreesWithRandomURLs(t *testing.T) {
 	assert.Truef(t, accepted >= runs, "only %d of %d were URLs: the pieces do not fit together", accepted, 3*runs)
 }
 
-// maxFuzzed bounds what is given to the oracle, which is quadratic in places.
 const maxFuzzed = 512
 
 func addSeeds(f *testing.F) {
@@ -174,7 +168,6 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// FuzzParse_EqualsTheURLStandard: the hand-written parser and the oracle give the same fetch URL, or both refuse.
 func FuzzParse_EqualsTheURLStandard(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -185,8 +178,7 @@ func FuzzParse_EqualsTheURLStandard(f *testing.F) {
 	})
 }
 
-// FuzzResolve_EqualsTheURLStandard: likewise for references. Besides, resolving against a URL that was itself
-// resolved is the same as against its text, and an absolute reference does not depend on the base.
+// Resolving against a resolved URL equals resolving against its text, and an absolute reference ignores the base.
 func FuzzResolve_EqualsTheURLStandard(f *testing.F) {
 	for _, base := range []string{resolveBase, "https://example.com", "http://[::1]/a//b/../?", "https://xn--bcher-kva.test/%2E/%7e/x?/y/z"} {
 		for _, tt := range resolved {

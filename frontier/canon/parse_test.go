@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// accepted are absolute URLs and the fetch URLs that they must give, by the section of the URL Standard that says so.
+// accepted are absolute URLs and their fetch URLs, by section of the URL Standard.
 var accepted = []struct{ rule, in, fetch string }{
 	{"canonical", "https://example.com/a/b?c=d", "https://example.com/a/b?c=d"},
 	{"4.4 trim C0 and space", "\x00\x1f \t http://h/a \r\n\x01", "http://h/a"},
@@ -85,7 +85,7 @@ func TestRobotsHole_AQuoteDoesNotReencodeThePath_AsItDoesInNetURL(t *testing.T) 
 	}
 }
 
-// resolved are references and what they give with resolveBase.
+// resolved are references and their URLs against resolveBase.
 var resolved = []struct{ rule, ref, fetch string }{
 	{"4.4 no scheme: empty", "", "http://h:81/a/b;c/d?q"},
 	{"4.4 relative: fragment", "#f", "http://h:81/a/b;c/d?q"},

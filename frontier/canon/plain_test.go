@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A reference that passes for plain is resolved as the parser does it.
 func FuzzResolve_PlainOnesEqualTheParser(f *testing.F) {
 	for _, base := range []string{"http://h.test/a/b?c", "https://h.test:8443/", "http://h.test/%7ea/b", "http://[::1]/x//y"} {
 		for _, ref := range []string{
@@ -34,7 +33,7 @@ func FuzzResolve_PlainOnesEqualTheParser(f *testing.F) {
 	})
 }
 
-// Which references are plain, so that the way beside the parser is not lost unnoticed.
+// Most links take the way beside the parser.
 func TestResolve_MostLinksArePlain(t *testing.T) {
 	base, err := Parse("http://h.test/a/b?c")
 	require.NoError(t, err)

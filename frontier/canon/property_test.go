@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzURL_Invariants: those of the package comment, and the canonical form.
 func FuzzURL_Invariants(f *testing.F) {
 	addSeeds(f)
 	for _, s := range []string{"http://h/%%34%31", "http://h/%4%31?%", "http://h/%%%2565", "http://h/%2%65%2f.%%2e", "http://h/%25%32%65"} {
@@ -46,7 +45,7 @@ var (
 	dotSegment    = regexp.MustCompile(`(?i)/(\.|%2e){1,2}(/|$)`)
 )
 
-// checkForm holds u to "Canonical form" of the package comment.
+// checkForm checks u against "Canonical form" of the package comment.
 func checkForm(t *testing.T, u URL) {
 	t.Helper()
 	s, a := u.String(), u.Authority()
@@ -62,7 +61,7 @@ func checkForm(t *testing.T, u URL) {
 	assert.Truef(t, domain != "" && strings.HasSuffix(a.Host(), domain), "registrable domain %q of %q", domain, s)
 }
 
-// naivePath and naiveQuery spell the percent-encode sets of URL Standard 1.3 out, octet by octet.
+// naivePath and naiveQuery have the percent-encode sets of URL Standard 1.3, byte by byte.
 func naivePath(s string) string  { return naiveEncode(s, " \"#<>?^`{}") }
 func naiveQuery(s string) string { return naiveEncode(s, " \"#<>'") }
 
@@ -78,9 +77,8 @@ func naiveEncode(s, set string) string {
 	return out
 }
 
-// FuzzParse_OctetsOfPathAndQueryAreNeverChangedBeyondTheRules: without what the Standard gives a meaning to (dot
-// segments, backslashes, breaks, "#", and "?" in the path), path and query are sent as they were written but for
-// the percent-encode sets. In particular all escapes are left alone, and what is not UTF-8 too.
+// Without the characters with a meaning in the Standard (dot segments, backslashes, breaks, "#", and "?" in the path),
+// path and query are sent as written except for the percent-encode sets. In particular all escapes stay.
 func FuzzParse_OctetsOfPathAndQueryAreNeverChangedBeyondTheRules(f *testing.F) {
 	f.Add(`a%2fb"`, "a=%2f'&&b")
 	f.Add("//%7e/%C3%a9/\xff", "\xe9=%e9;a=?+")
@@ -112,8 +110,8 @@ func FuzzParse_OctetsOfPathAndQueryAreNeverChangedBeyondTheRules(f *testing.F) {
 
 var anyEscape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// FuzzKey_EqualsTheNaiveOne: the key is the fetch URL with each escape replaced by itself alone, where there are
-// no broken escapes for which that would be wrong.
+// The key is the fetch URL with each escape normalised by itself, without broken escapes, for which that would be
+// wrong.
 func FuzzKey_EqualsTheNaiveOne(f *testing.F) {
 	f.Add("a%7e%2f%41%c3%a9", "%3d=%30")
 	oneUnreserved := regexp.MustCompile(`^[A-Za-z0-9._~-]$`)

@@ -57,9 +57,8 @@ func TestReason_OfEveryRefusal(t *testing.T) {
 		{strings.Repeat("a", 1<<20), TooLong},
 	} {
 		u, err := Parse(tt.in)
-		if got := ReasonOf(err); got != tt.want || !u.IsZero() {
-			t.Errorf("Parse(%.60q) = %.60q, %.100v; want %s", tt.in, u, err, tt.want)
-		}
+		got := ReasonOf(err)
+		assert.Truef(t, got == tt.want && u.IsZero(), "Parse(%.60q) = %.60q, %.100v; want %s", tt.in, u, err, tt.want)
 	}
 }
 
@@ -70,9 +69,8 @@ func TestRule22_8192OctetsAreAccepted(t *testing.T) {
 		"http://h:80/" + path, // longer as written
 		"http://user:password@h/./b/../" + path + "#" + strings.Repeat("f", 1<<20),
 	} {
-		if u, err := Parse(in); err != nil || len(u.String()) != MaxLength {
-			t.Errorf("%.40s…: %d octets, %v", in, len(u.String()), err)
-		}
+		u, err := Parse(in)
+		assert.Truef(t, err == nil && len(u.String()) == MaxLength, "%.40s…: %d octets, %v", in, len(u.String()), err)
 	}
 }
 
@@ -111,9 +109,7 @@ func TestError_TextIsSafeForATerminal(t *testing.T) {
 		require.Errorf(t, err, "%q was accepted", in)
 		text := err.Error()
 		for _, r := range text {
-			if r < ' ' || 0x7f <= r && r <= 0x9f || r == '\u202e' || r == '\ufffd' {
-				t.Errorf("%.60q: the text holds %U: %q", in, r, text)
-			}
+			assert.Truef(t, r >= ' ' && (0x7f > r || r > 0x9f) && r != '\u202e' && r != '\ufffd', "%.60q: the text holds %U: %q", in, r, text)
 		}
 		if e := err.(*Error); len(e.URL) > maxShown || len(text)-len(strconv.Quote(e.URL)) > maxShown+100 {
 			t.Errorf("%.60q: the URL has %d octets, the text %d", in, len(e.URL), len(text))
@@ -129,8 +125,7 @@ func TestError_SaysWhatIsWrong(t *testing.T) {
 		"http://a..b/": `canon: "http://a..b/": malformed: the host has a label that is empty or over 63 bytes`,
 	} {
 		_, err := Parse(in)
-		if got := fmt.Sprint(err); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		got := fmt.Sprint(err)
+		assert.Truef(t, got == want, "got  %s\nwant %s", got, want)
 	}
 }

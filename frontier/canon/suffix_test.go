@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSuffixes: rules of registries and of services are told apart, as Common Crawl's index does
-// (crawler-commons EffectiveTldFinder, excludePrivate).
+// Rules of registries and of services are distinguished as in Common Crawl's index (crawler-commons EffectiveTldFinder,
+// excludePrivate).
 func TestSuffixes(t *testing.T) {
 	for _, c := range []struct {
 		url               string

@@ -60,8 +60,7 @@ func TestNamesOfADirectoryThatIsNotThereAreAnError(t *testing.T) {
 	assert.True(t, runtime.GOOS == "windows" || errors.Is(err, fs.ErrNotExist), err)
 }
 
-// A new file never takes the place of another, is for its owner alone, and of several that are made at one time there is
-// one, whole.
+// A new file replaces nothing, is private, and of several made at once there is one, whole.
 func TestNewReplacesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "own.key")

@@ -16,7 +16,7 @@ func say(text string) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 }
 
-// A file whose name is lost is lost: the folder is synced after the file has its name, and an error of that is one.
+// The folder is synced after the rename, and an error of that is reported.
 func TestTheFolderIsSyncedBehindTheRename(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -36,8 +36,7 @@ func TestTheFolderIsSyncedBehindTheRename(t *testing.T) {
 	assert.Truef(t, errors.Is(err, failed) && string(b) == "whole", "%v, %q", err, b)
 }
 
-// What a kill leaves of a File is removed by the next one of its path; what another is at work on is not, nor what is
-// called a little otherwise.
+// The draft of a killed File is removed by the next one of its path; drafts in use, and similar names, stay.
 func TestWhatAKillLeftIsRemovedAndNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.wacz")

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// openedOtherwise are the places in the packages that work on a crawl directory where a file is opened by package os, and
-// why that leads nowhere.
+// openedOtherwise are the functions of the packages for crawl directories that open a file by package os, and why that
+// is safe.
 var openedOtherwise = map[string]string{
 	"storage/warc/reader.go:LenientAt":      "a path that a user names, or one of a directory that was inspected",
 	"storage/warc/reader.go:Lenient":        "a path of a directory that was inspected, or that a user names",
@@ -34,7 +34,6 @@ var openedOtherwise = map[string]string{
 	"storage/optout/watch.go:read":          "a user's list, or one that was inspected",
 }
 
-// Files of a crawl directory are opened through package durable, which follows no link and waits for no pipe.
 func TestFilesOfACrawlDirectoryAreOpenedHere(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -70,7 +69,6 @@ func TestFilesOfACrawlDirectoryAreOpenedHere(t *testing.T) {
 	}
 }
 
-// opens reports whether a function opens files that may be there by package os.
 func opens(fn *ast.FuncDecl) (found bool) {
 	ast.Inspect(fn, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)

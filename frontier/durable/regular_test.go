@@ -17,10 +17,9 @@ import (
 	"curtsy/frontier/durable"
 )
 
-// secret is what stands outside of the folder, and must be neither read nor changed.
+// secret is the content of files outside of the folder, which must be neither read nor changed.
 const secret = "outside"
 
-// openings are the ways to open a file.
 var openings = map[string]func(path string) (*os.File, error){
 	"open":   durable.Open,
 	"create": durable.Create,
@@ -33,7 +32,7 @@ var openings = map[string]func(path string) (*os.File, error){
 	},
 }
 
-// outside returns a folder in another one that has a file and a folder beside it.
+// outside returns a folder in another one that also has a file and a folder.
 func outside(t *testing.T) (dir, file, folder string) {
 	t.Helper()
 	top := t.TempDir()
@@ -44,7 +43,6 @@ func outside(t *testing.T) (dir, file, folder string) {
 	return dir, file, folder
 }
 
-// A path that leads elsewhere is neither read nor written to, whether there is something behind it or not.
 func TestALinkIsNotFollowed(t *testing.T) {
 	for way, open := range openings {
 		for _, to := range []string{"file", "folder", "nothing", "inside"} {
@@ -75,7 +73,7 @@ func TestALinkIsNotFollowed(t *testing.T) {
 	}
 }
 
-// A file that has another name elsewhere may be read; what is made anew takes its name only; it is not written to.
+// A file with another name elsewhere may be read; a new one takes only its name; it is not written to.
 func TestAHardLinkDoesNotCarryWhatIsWritten(t *testing.T) {
 	for way, open := range openings {
 		dir, file, _ := outside(t)
@@ -98,7 +96,7 @@ func TestAHardLinkDoesNotCarryWhatIsWritten(t *testing.T) {
 	}
 }
 
-// Two names of one file in one folder lead nowhere: an update keeps the old frontier so.
+// Two names of one file in one folder are allowed: an update keeps the old frontier so.
 func TestASecondNameInTheSameFolderIsNoWayOut(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -111,7 +109,6 @@ func TestASecondNameInTheSameFolderIsNoWayOut(t *testing.T) {
 	f.Close()
 }
 
-// What is regular is opened as package os does, errors included.
 func TestARegularFileIsOpenedAsEver(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -139,7 +136,7 @@ func TestARegularFileIsOpenedAsEver(t *testing.T) {
 	assert.Truef(t, err == nil && string(b) == "new", "by its bare name: %q, %v", b, err)
 }
 
-// Others who make, replace and remove a file while it is opened make no errors of it.
+// Others who make, replace and remove a file while it is opened cause no errors.
 func TestAFileThatOthersReplaceIsStillOpened(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")

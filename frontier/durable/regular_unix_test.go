@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Whoever opens a pipe waits until another opens its other end: nobody does.
+// Opening a pipe would block until another process opens its other end.
 func TestAPipeKeepsNobodyWaiting(t *testing.T) {
 	dir := t.TempDir()
 	pipe, sock := filepath.Join(dir, "pipe"), filepath.Join(dir, "s")

@@ -59,7 +59,7 @@ func TestALocatorOfAnEngineThatThereIsNotIsRefused(t *testing.T) {
 	}
 }
 
-// maintained are the errors of what only the embedded engine does.
+// maintained returns the errors of the calls for the embedded engine.
 func maintained(t *testing.T, locator string) map[string]error {
 	errs := map[string]error{}
 	_, errs["Check"] = engine.Check(locator)
@@ -72,7 +72,7 @@ func maintained(t *testing.T, locator string) map[string]error {
 
 func noSeeds(frontier.Frontier) error { return nil }
 
-// A member's directory is opened like any other; who has it open locks it, and a server that is not there is named.
+// A member's directory opens like any other, under a lock.
 func TestAMemberOfASharedFrontier(t *testing.T) {
 	t.Parallel()
 	locator, w1, w2 := frontiertest.Start(t).Locator(), t.TempDir(), t.TempDir()

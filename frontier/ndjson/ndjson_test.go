@@ -23,7 +23,7 @@ func mustParse(t testing.TB, raw string) canon.URL {
 	return u
 }
 
-// whole is a frontier with everything in it that an item can say.
+// whole is a frontier with every field of an item.
 func whole(t testing.TB) []frontier.Item {
 	seed, page := mustParse(t, "https://a.test/"), mustParse(t, "https://a.test/p?q=1&r=<2>")
 	a := seed.Authority()
@@ -51,7 +51,6 @@ func whole(t testing.TB) []frontier.Item {
 	}
 }
 
-// written is the export of items.
 func written(t testing.TB, items []frontier.Item) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -119,7 +118,6 @@ func itoa(n int) string {
 	return itoa(n/10) + string(rune('0'+n%10))
 }
 
-// An export that lost its tail, wherever, is told from a whole one.
 func TestAnExportThatIsCutAnywhereIsRefused(t *testing.T) {
 	b := written(t, whole(t))
 	for n := range len(b) {
@@ -143,7 +141,7 @@ func TestAnyChangedOctetIsFound(t *testing.T) {
 	}
 }
 
-// Each line may be lost or spoilt; the rest is read, and the damage is told by its number.
+// Each line may be lost or spoilt; the rest is read, and the fault is reported by its line.
 func TestWithDamagedTheRestIsReadAndEachDamageIsTold(t *testing.T) {
 	items := whole(t)
 	lines := bytes.SplitAfter(written(t, items), []byte("\n"))
@@ -200,7 +198,6 @@ func TestForeignOrFaultyLinesAreRefusedWithTheirNumber(t *testing.T) {
 	}
 }
 
-// A line without an end must not fill the memory.
 func TestALineThatIsTooLongIsPassedOver(t *testing.T) {
 	long := io.MultiReader(strings.NewReader(`{"head":{"format":1,"secret":"AAAA","openings":1}}`+"\n"), io.LimitReader(xs{}, MaxLine+1<<20), strings.NewReader("\n{\"totals\":{}}\n"))
 	r := NewReader(long)
@@ -232,7 +229,6 @@ func TestAnExportWithoutItsTotalsIsNotClosed(t *testing.T) {
 	assert.Error(t, err, "no error")
 }
 
-// Whatever is read can be written, and reads the same.
 func FuzzWhatIsReadIsWrittenAndReadAgain(f *testing.F) {
 	f.Add(written(f, whole(f)))
 	f.Add([]byte(`{"head":{"format":1,"secret":"AAAA","openings":1}}` + "\n" + `{"totals":{"counts":[{"name":{"octets":"/w=="},"n":-1}]}}` + "\n"))

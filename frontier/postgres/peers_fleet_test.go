@@ -21,14 +21,13 @@ import (
 	"curtsy/frontier/frontiertest"
 )
 
-// fleet is a crawl of two members, each on a stage of its own. Their sums are checked after each step.
+// fleet is a crawl of two members, each on its own stage. Their sums are checked after each step.
 type fleet struct {
 	*frontiertest.Stage // the first member
 	second              *frontiertest.Stage
 	join                func() *frontiertest.Stage
 }
 
-// member is the engine below a stage.
 func member(s *frontiertest.Stage) *Frontier { return s.Frontier.(*Frontier) }
 
 // freeze stops the heartbeat of a member, as a SIGSTOP would, until thaw is called.
@@ -40,7 +39,6 @@ func freeze(s *frontiertest.Stage) (thaw func()) {
 	return thaw
 }
 
-// hostOf returns a host that a member owns.
 func hostOf(s *frontiertest.Stage, nth int) string {
 	s.Helper()
 	for i := range 10000 {

@@ -17,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// still is a timing in which nothing happens by itself: an hour of virtual time would be 7,200 heartbeats.
+// still is a timing without heartbeats: an hour of virtual time would have 7,200.
 var still = timing{ttl: 1e6 * time.Hour, beat: 1e5 * time.Hour, poll: 1e5 * time.Hour, now: func() int64 { return time.Now().UnixMicro() }}
 
-// harness is how the conformance suite handles this engine: the crawl of a directory is made at its first opening.
+// harness makes the crawl of a directory at its first opening.
 func harness(s *frontiertest.Server) frontiertest.Harness {
 	type home struct {
 		locator string

@@ -19,7 +19,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// The oracle is worth something as long as each file can be read at one sitting and leans on nothing.
+// The oracle must be readable at one sitting, without dependencies.
 func TestNaiveIsSmallAndImportsNothing(t *testing.T) {
 	// Lines that are empty, comment, or nothing but closing brackets do not count.
 	idle := regexp.MustCompile(`^\s*(//.*|[})]*)\s*$`)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// large are bodies of nearly 500 KiB that ask much of a matcher, and a target for each.
+// large are bodies of nearly 500 KiB that are hard to match, and a target for each.
 func large() map[string][2]string {
 	fill := func(line func(i int) string) string {
 		var b strings.Builder
@@ -35,7 +35,6 @@ func large() map[string][2]string {
 	}
 }
 
-// A question about 20,000 rules allocates next to nothing.
 func TestReading_LargeBody(t *testing.T) {
 	for name, c := range large() {
 		r := Read("rfc9309", []byte(c[0]), "a")

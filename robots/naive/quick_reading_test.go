@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fitsByOctets reports whether pattern matches target from the first octet on. After each octet of the pattern, at[i]
-// says that what was read of it can match the first i octets of target.
+// fitsByOctets reports whether pattern matches target from its first byte. After each byte of the pattern, at[i] is
+// whether its part so far can match the first i bytes of target.
 func fitsByOctets(pattern, target string) bool {
 	at := make([]bool, len(target)+1)
 	at[0] = true
@@ -29,7 +29,7 @@ func fitsByOctets(pattern, target string) bool {
 	return false
 }
 
-// Matching by pieces is matching octet by octet, for all short patterns of a small alphabet.
+// Matching by pieces equals matching byte by byte, for all short patterns of a small alphabet.
 func TestMatchingByPiecesIsMatchingByOctets(t *testing.T) {
 	every := func(alphabet string, n int) []string {
 		all := []string{""}
@@ -58,7 +58,7 @@ func TestMatchingByPiecesIsMatchingByOctets(t *testing.T) {
 	assert.GreaterOrEqualf(t, n, 20000, "only %d cases", n)
 }
 
-// FuzzMatchingByPieces states the same of any octets.
+// FuzzMatchingByPieces states the same of any bytes.
 func FuzzMatchingByPieces(f *testing.F) {
 	f.Add("/*a*b$", "/aab")
 	f.Add("/*a/$", "/a/")

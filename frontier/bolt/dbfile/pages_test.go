@@ -10,8 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// known is the version of bbolt whose page format this package reads. Before it is raised: are internal/common/meta.go,
-// page.go, bucket.go and inode.go of the new version what they were?
+// known is the version of bbolt whose page format (internal/common: meta, page, bucket, inode) this package reads.
 const known = "go.etcd.io/bbolt v1.5.0"
 
 func TestTheFormatIsThatOfTheBboltInUse(t *testing.T) {
@@ -20,7 +19,7 @@ func TestTheFormatIsThatOfTheBboltInUse(t *testing.T) {
 	assert.Containsf(t, string(mod), "\t"+known+"\n", "go.mod does not have %s: hold this package against the sources of the version that it has", known)
 }
 
-// What is read of the meta pages is what bbolt says of the file, and every page that it writes passes.
+// The meta pages that this package reads are those of bbolt, and every page that bbolt writes passes.
 func TestWhatBboltWroteIsRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true})

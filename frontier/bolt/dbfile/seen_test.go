@@ -24,9 +24,7 @@ func TestSeen_EqualsAMap(t *testing.T) {
 			p = frontier.Fingerprint(rnd.Uint64())
 		}
 		p = max(p, 1)
-		if s.Has(p) != m[p] {
-			t.Fatalf("has(%x) = %v", p, !m[p])
-		}
+		require.Truef(t, s.Has(p) == m[p], "has(%x) = %v", p, !m[p])
 		struck := []frontier.Fingerprint{p}
 		if s.Strike(struck); (struck[0] == 0) != m[p] {
 			t.Fatalf("strike(%x) = %x", p, struck[0])
@@ -34,15 +32,13 @@ func TestSeen_EqualsAMap(t *testing.T) {
 		require.NotEqualf(t, m[p], s.Add(p), "Add(%x)", p)
 		m[p] = true
 	}
-	if s.Len() != len(m) {
-		t.Fatalf("%d, want %d", s.Len(), len(m))
-	}
+	require.Truef(t, s.Len() == len(m), "%d, want %d", s.Len(), len(m))
 	for p := range m {
 		require.Truef(t, s.Has(p), "%x is lost", p)
 	}
 }
 
-// Looks need no lock: what has been added is found, whatever grows meanwhile, and what was not is not.
+// Looks need no lock: added fingerprints are found while the tables grow, and others are not.
 func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
 	var s Set
 	var added atomic.Uint64
@@ -76,7 +72,6 @@ func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
 	assert.True(t, s.Has(frontier.Fingerprint(mix(all-1)|1)), "the last one is not found")
 }
 
-// The tables take at most 12.5 octets for each fingerprint, once they are not tiny, whether they grew or were made.
 func TestSeen_Memory(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 3))
 	var grown, made Set
@@ -86,14 +81,12 @@ func TestSeen_Memory(t *testing.T) {
 		grown.Add(p)
 		made.Add(p)
 		if n%50_000 == 0 {
-			if octets := 8 * slotsOf(&grown); float64(octets) > 13*float64(n) {
-				t.Errorf("%d octets for %d fingerprints", octets, n)
-			}
+			octets := 8 * slotsOf(&grown)
+			assert.Truef(t, float64(octets) <= 13*float64(n), "%d octets for %d fingerprints", octets, n)
 		}
 	}
-	if a, b := 8*slotsOf(&made), 13*400_000; a > b {
-		t.Errorf("%d octets for 400,000 fingerprints that were announced", a)
-	}
+	a, b := 8*slotsOf(&made), 13*400_000
+	assert.Truef(t, a <= b, "%d octets for 400,000 fingerprints that were announced", a)
 }
 
 func slotsOf(s *Set) int {
@@ -122,8 +115,7 @@ func TestAllocs_SeenCheck(t *testing.T) {
 	few(t, "add of one that is there", 0, func() { s.Add(known[7]) })
 }
 
-// few fails unless step allocates so often at most, however often it is repeated. A commit of the engine may fall into
-// one of the repetitions, which the average does not show.
+// few fails if step allocates more than most times on average.
 func few(t *testing.T, name string, most float64, step func()) {
 	t.Helper()
 	step() // what is made once

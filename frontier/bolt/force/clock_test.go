@@ -15,13 +15,13 @@ import (
 	"curtsy/frontier/bolt"
 )
 
-// The clock of a bubble begins at the same instant each time: what is written late in one and read early in the next
+// The clock of a bubble begins at the same instant each time: a file written late in one and read early in the next
 // sees the wall clock go back.
 
 const parked, deferredFor = 3 * time.Hour, 2 * time.Hour
 
-// sleepThenWrite makes a file in which one host is parked, another keeps a pace of a minute, and a third has a task
-// that is deferred, at a time of the wall clock that is late by so much.
+// sleepThenWrite makes a file with a parked host, a host with a pace of a minute, and a deferred task, at a late
+// wall-clock time.
 func sleepThenWrite(t *testing.T, file string, late time.Duration, killed bool) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func mustClose(t *testing.T, f *bolt.Frontier) {
 	require.NoError(t, f.Close())
 }
 
-// claims takes turns until the frontier is drained and returns when each URL was given, from the opening on.
+// claims takes turns until the frontier is drained and returns when each URL was given, since the opening.
 func claims(t *testing.T, f *bolt.Frontier) map[string]time.Duration {
 	t.Helper()
 	began, given := time.Now(), map[string]time.Duration{}
@@ -96,8 +96,7 @@ func claims(t *testing.T, f *bolt.Frontier) map[string]time.Duration {
 	}
 }
 
-// Between two runs the wall clock has gone from late to early: -late+early is the step, and nothing tells it from time
-// that has passed when it is forward.
+// Between two runs the wall clock steps by -late+early; a step forward looks like time that has passed.
 func TestClock_AStepBetweenRunsMakesNoBurstAndProlongsNoPark(t *testing.T) {
 	tests := []struct {
 		name                    string
@@ -134,7 +133,7 @@ func TestClock_AStepBetweenRunsMakesNoBurstAndProlongsNoPark(t *testing.T) {
 	}
 }
 
-// When the clock was set back by more than a park is long, openings in a row must not begin the park anew each time.
+// When the clock was set back by more than the length of a park, openings in a row must not restart it each time.
 func TestClock_AParkIsNotProlongedByOpeningsInARow(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "frontier.db")
 	sleepThenWrite(t, file, 1000*time.Hour, true)
@@ -154,7 +153,7 @@ func TestClock_AParkIsNotProlongedByOpeningsInARow(t *testing.T) {
 	})
 }
 
-// stepClock steps the wall clock in a child while a frontier is open in which one host waits for an hour, and four are due.
+// stepClock steps the wall clock in a child while one host waits for an hour, and four are due.
 func stepClock(ctx context.Context, file string) error {
 	f, err := opened(file)
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"curtsy/frontier/bolt"
 )
 
-// ledger is what calls have acknowledged: URLs that are known, and how often a known one was deferred. Closed ones are closed.
+// ledger is what calls have acknowledged: known URLs, and the deferrals of each.
 type ledger struct {
 	attempts map[string]int
 	closed   map[string]bool
 }
 
-// crowd is several workers on one frontier, and images of its file: each as a commit finds it, with what was acknowledged then.
+// crowd is several workers on one frontier, and images of its file at each commit, with the acknowledged calls.
 type crowd struct {
 	*bolt.Frontier
 	mu     sync.Mutex
@@ -37,7 +37,6 @@ type crowd struct {
 	}
 }
 
-// shoot is the barrier of each commit.
 func (c *crowd) shoot(t *testing.T) {
 	c.mu.Lock()
 	so := ledger{maps.Clone(c.so.attempts), maps.Clone(c.so.closed)}
@@ -48,7 +47,6 @@ func (c *crowd) shoot(t *testing.T) {
 	}{[]byte(mustRead(t, c.file)), so})
 }
 
-// work adds, claims, finishes, and syncs or does what an operator does.
 func (c *crowd) work(ctx context.Context, rnd *rand.Rand) error {
 	urls := func(n int) (us []string) {
 		for range n {
@@ -129,8 +127,7 @@ func (c *crowd) work(ctx context.Context, rnd *rand.Rand) error {
 	return nil
 }
 
-// Whatever was acknowledged to one of several workers before a commit is in the file as the commit finds it: a kill at any instant
-// leaves no less.
+// All calls acknowledged before a commit are in the file as the commit finds it: a kill at any instant leaves no less.
 func TestCrowd_EachCommitFindsWhatWasAcknowledged(t *testing.T) {
 	c := &crowd{so: ledger{map[string]int{}, map[string]bool{}}, file: filepath.Join(t.TempDir(), "frontier.db")}
 	seed := rand.Uint64()

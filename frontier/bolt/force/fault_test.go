@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kinds are what may happen to a write, sync or truncation. See testdata/hook.go.txt.
+// kinds are the faults of a write, sync or truncation. See testdata/hook.go.txt.
 func kinds() []string {
 	return []string{
 		"abort", "full", "abort-half", "broken", "abort-head", "short", "full-half", "short-head", "broken-after", "abort-after",
 	}
 }
 
-// judge checks the file that a child left, and that the error says what happened where and what to do.
+// judge checks the file of a child, and that the error has the place and advice.
 func (p *process) judge(t *testing.T, file string, list []commit, urls []string, aborts bool) {
 	t.Helper()
 	switch {
@@ -41,11 +41,11 @@ func (p *process) judge(t *testing.T, file string, list []commit, urls []string,
 	}
 }
 
-// adviceMark stands in every error of a write: the rest depends on the cause.
+// adviceMark is in every error of a write: the rest depends on the cause.
 const adviceMark = "then continue: acknowledged work is in the file"
 
-// eachFault has a child run the script with each kind of fault at each place, or at some of the places and each place of one kind,
-// until it comes to its end.
+// eachFault has a child run the script with each kind of fault at each place, or at some of the places and each place
+// of one kind, until it ends.
 func eachFault(t *testing.T, key string, judge func(p *process, file string, aborts bool, where string)) {
 	t.Helper()
 	binary := hookedBinary(t)
@@ -74,7 +74,6 @@ func eachFault(t *testing.T, key string, judge func(p *process, file string, abo
 	assert.True(t, refusals != 0 && runs-refusals > len(kinds()) && most >= 20, "so little was hit that it proves nothing")
 }
 
-// Every write, sync and truncation of a handful of commits meets every kind of fault.
 func TestFault_AtEveryWriteOfACommitLosesNothingAcknowledged(t *testing.T) {
 	list, urls := commits(t)
 	eachFault(t, armKey, func(p *process, file string, aborts bool, where string) {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The child is killed while it does a step, whichever it is.
 func TestKill_NothingAcknowledgedIsLostAndNothingFinishedComesAgain(t *testing.T) {
 	list, urls := commits(t)
 	killed := 0

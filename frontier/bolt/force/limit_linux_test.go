@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// filling are URLs of a batch, the same in every process, which nothing compresses: the file grows fast.
+// filling are incompressible URLs of a batch, the same in every process.
 func filling(batch int) (urls []string) {
 	rnd := rand.NewChaCha8([32]byte{byte(batch)})
 	for range 1000 {
@@ -27,8 +27,7 @@ func filling(batch int) (urls []string) {
 	return urls
 }
 
-// limited fills the file in a child until a limit of the system stops it: limitKey has one if the file may not grow as large as
-// its file system.
+// limited fills the file in a child until a limit of the system stops it: that of limitKey, or the file system.
 func limited(ctx context.Context, file string) error {
 	f, err := opened(file)
 	if err != nil {
@@ -57,8 +56,7 @@ func limited(ctx context.Context, file string) error {
 	return f.Close()
 }
 
-// runLimited runs the child and checks that it was refused for a reason that tells what to do, and that all that was acknowledged
-// is in the file.
+// runLimited checks that the child was refused with advice, and that all acknowledged URLs are in the file.
 func runLimited(t *testing.T, file, advice string, env ...string) (steps int) {
 	t.Helper()
 	p := ran(t, "", "limit", file, env...)
@@ -79,7 +77,6 @@ func runLimited(t *testing.T, file, advice string, env ...string) (steps int) {
 	return p.steps
 }
 
-// goesOn opens the file once more and enters something.
 func goesOn(t *testing.T, file string) {
 	t.Helper()
 	f := mustOpen(t, file)
@@ -129,7 +126,7 @@ func TestLimit_AFullFileSystemIsAnErrorAndNothingIsLost(t *testing.T) {
 	t.Logf("limit: %d file systems filled, %d calls acknowledged, none lost", len(sizesOf), steps)
 }
 
-// cannotMount skips the test where root may not mount, in a container say. Elsewhere it must.
+// cannotMount skips the test where root may not mount, as in a container.
 func cannotMount(t *testing.T, err error) {
 	t.Helper()
 	if err == syscall.EPERM || err == syscall.EACCES {

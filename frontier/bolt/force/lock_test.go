@@ -34,7 +34,6 @@ func holdFile(ctx context.Context, file string) error {
 	return f.Close()
 }
 
-// held starts a child that holds the file.
 func held(t *testing.T, file string) *process {
 	t.Helper()
 	ready := make(chan struct{})
@@ -79,7 +78,7 @@ func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
 	}
 }
 
-// ways are those of opening a file; what is opened is closed.
+// ways are those of opening a file and closing it.
 func ways() map[string]func(string) error {
 	return map[string]func(string) error{
 		"Open": func(file string) error {
@@ -103,7 +102,7 @@ func ways() map[string]func(string) error {
 	}
 }
 
-// The lock is that of a process: when it is killed, the next one opens the file at once.
+// The lock belongs to a process: when it is killed, the next one opens the file at once.
 func TestLock_AKilledProcessLeavesNoLock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "frontier.db")
 	for range 2 {

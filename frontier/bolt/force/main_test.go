@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The environment of a child.
 const (
 	roleKey  = "CURTSY_FORCE_ROLE"  // what the child does; not set in the parent
 	fileKey  = "CURTSY_FORCE_FILE"  // the frontier
@@ -53,7 +52,6 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// say tells the parent.
 func say(word string, more ...any) {
 	text := strings.ReplaceAll(fmt.Sprint(more...), "\n", " ")
 	if _, err := fmt.Println(word, text); err != nil {
@@ -61,7 +59,7 @@ func say(word string, more ...any) {
 	}
 }
 
-// told is what a child has said.
+// told is the output of a child.
 type told struct {
 	opened, armed, done bool
 	steps               int    // acknowledged
@@ -87,7 +85,6 @@ func (d *told) hear(line string) {
 	}
 }
 
-// process is a child as its parent sees it.
 type process struct {
 	told
 	cmd    *exec.Cmd
@@ -97,7 +94,8 @@ type process struct {
 	in     io.Closer
 }
 
-// start starts binary, or this one when it is empty, as a child. hear is called after each line that it says; it may be nil.
+// start starts binary, or this one when it is empty, as a child. hear is called after each line of its output; it may
+// be nil.
 func start(t testing.TB, binary, role, file string, hear func(p *process), env ...string) *process {
 	t.Helper()
 	if binary == "" {
@@ -126,7 +124,6 @@ func start(t testing.TB, binary, role, file string, hear func(p *process), env .
 	return p
 }
 
-// ran starts a child and waits until it ends by itself.
 func ran(t testing.TB, binary, role, file string, env ...string) *process {
 	t.Helper()
 	p := start(t, binary, role, file, nil, env...)
@@ -134,7 +131,7 @@ func ran(t testing.TB, binary, role, file string, env ...string) *process {
 	return p
 }
 
-// kill kills the process, unless it has ended, and waits for it and for what it said.
+// kill kills the process, unless it has ended, and waits for its end and its output.
 func (p *process) kill() {
 	p.once.Do(func() {
 		p.cmd.Process.Kill()
@@ -143,7 +140,6 @@ func (p *process) kill() {
 	})
 }
 
-// wait waits until the process ends by itself.
 func (p *process) wait() (err error) {
 	p.once.Do(func() {
 		watch := time.AfterFunc(2*time.Minute, func() { p.cmd.Process.Kill() }) // a child that hangs must not hang the test
@@ -154,10 +150,8 @@ func (p *process) wait() (err error) {
 	return err
 }
 
-// long reports whether the full sizes are asked for.
 func long() bool { return os.Getenv("CURTSY_LONG") != "" }
 
-// sizes returns the size for a run.
 func sizes(short, full int) int {
 	if long() {
 		return full
@@ -165,7 +159,7 @@ func sizes(short, full int) int {
 	return short
 }
 
-// cannot skips a test that this machine cannot run, unless it must.
+// cannot skips a test that this machine cannot run, unless CURTSY_MUST_RUN is set.
 func cannot(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CURTSY_MUST_RUN") != "" {

@@ -17,7 +17,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// sight is what a file holds.
+// sight is the content of a file.
 type sight struct {
 	seen     map[string]bool
 	pending  map[string]int // attempts
@@ -25,7 +25,6 @@ type sight struct {
 	hosts    map[string]frontier.Host // as they are stored
 }
 
-// clean fails the test when Check finds something.
 func clean(t testing.TB, file string) {
 	t.Helper()
 	found, err := bolt.Check(file)
@@ -33,7 +32,7 @@ func clean(t testing.TB, file string) {
 	require.Empty(t, found, "Check found damage")
 }
 
-// look returns what the file holds about URLs. The file stays as it is: a copy is emptied, in virtual time.
+// look returns the content of the file about URLs. It empties a copy, in virtual time.
 func look(t *testing.T, file string, urls []string) *sight {
 	t.Helper()
 	s := &sight{seen: map[string]bool{}, pending: map[string]int{}, hosts: map[string]frontier.Host{}}
@@ -60,7 +59,6 @@ func (s *sight) lookAtHosts(t *testing.T, file string) {
 	}
 }
 
-// empty claims all that is pending.
 func (s *sight) empty(t *testing.T, file string, urls []string) {
 	ctx := context.Background()
 	f := mustOpen(t, file)
@@ -95,7 +93,6 @@ func (s *sight) empty(t *testing.T, file string, urls []string) {
 	assert.Truef(t, n == st.Queued+st.Deferred, "%d URLs were given, and %d were pending", n, st.Queued+st.Deferred)
 }
 
-// take closes the tasks of a turn.
 func (s *sight) take(t *testing.T, turn frontier.Turn) frontier.Result {
 	r := frontier.Result{Authority: turn.Authority, Token: turn.Token}
 	for _, x := range turn.Tasks {
@@ -108,7 +105,6 @@ func (s *sight) take(t *testing.T, turn frontier.Turn) frontier.Result {
 	return r
 }
 
-// same reports whether two files hold the same.
 func (s *sight) same(o *sight) bool {
 	if len(s.hosts) != len(o.hosts) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// overlaid is this test binary with a hook below bbolt and one below the engine's clock. It is built when first asked for.
+// overlaid is this test binary with a hook below bbolt and one below the engine's clock, built on first use.
 type overlaid struct {
 	once   sync.Once
 	path   string
@@ -23,7 +23,6 @@ type overlaid struct {
 
 var hooked overlaid
 
-// hookedBinary returns the path of a binary with the hooks.
 func hookedBinary(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -38,8 +37,7 @@ func hookedBinary(t *testing.T) string {
 	return hooked.path
 }
 
-// change is text to be replaced in a source file, which must stand there once: a new version of bbolt that
-// writes in another way must fail the test and not pass it.
+// change is text to replace in a source file, where it must be unique: a new version of bbolt must fail the test.
 type change struct {
 	file, from, to string
 }
@@ -78,8 +76,7 @@ func (o *overlaid) build(t *testing.T, tool string) {
 	o.output, o.err = cmd.CombinedOutput()
 }
 
-// module writes a copy of bbolt with the hook, and a go.mod that has it in the place of bbolt: what lies in the module
-// cache may not be overlaid.
+// module writes a copy of bbolt with the hook, and a go.mod that uses it: the module cache cannot be overlaid.
 func (o *overlaid) module(t *testing.T, tool, dir, mod string) {
 	find := func(format string, args ...string) string {
 		out, err := exec.Command(tool, append([]string{"list", "-m", "-f", format}, args...)...).Output()
@@ -100,7 +97,7 @@ func (o *overlaid) module(t *testing.T, tool, dir, mod string) {
 	mustWrite(t, strings.TrimSuffix(mod, "mod")+"sum", mustRead(t, strings.TrimSuffix(ours, "mod")+"sum"))
 }
 
-// overlayClock has the engine, and the packages below it that ask for the time, read it from a clock that can be stepped.
+// overlayClock has the engine, and the packages below it, read the time from a clock that can be stepped.
 func overlayClock(t *testing.T, put func(original, text string)) {
 	dir, err := filepath.Abs("..")
 	require.NoError(t, err)

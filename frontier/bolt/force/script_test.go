@@ -17,16 +17,13 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// script is a row of commits, the same in every process.
 type script struct {
 	urls  []string // all that it adds or finds
 	steps []func(ctx context.Context, f *bolt.Frontier) error
 }
 
-// firstURLs is how many URLs the first step adds.
 const firstURLs = 200
 
-// armedAt is the step from which on faults are injected: there is something to lose.
 const armedAt = 2
 
 func newScript() *script {
@@ -41,7 +38,6 @@ func newScript() *script {
 	return s
 }
 
-// pace is what a host waits after an unclean stop.
 const pace = 36 * time.Millisecond
 
 func options() frontier.Options { return frontier.Options{Pace: pace} }
@@ -105,7 +101,6 @@ func (s *script) retry() {
 	})
 }
 
-// steer parks a host for an hour.
 func (s *script) steer(round int) {
 	s.do(func(ctx context.Context, f *bolt.Frontier) error {
 		_, err := f.Steer(ctx, frontier.Steering{Act: frontier.Park, Authority: parse(fmt.Sprintf("http://h%d.test/", 2*round)).Authority(), For: time.Hour, Reason: fmt.Sprint("repairs ", round)})
@@ -129,7 +124,7 @@ func candidates(urls []string) []frontier.Candidate {
 	return cs
 }
 
-// opened opens a frontier and says so.
+// opened opens a frontier and reports it.
 func opened(file string) (*bolt.Frontier, error) {
 	f, err := bolt.Open(file, options())
 	if err != nil {
@@ -140,7 +135,7 @@ func opened(file string) (*bolt.Frontier, error) {
 	return f, nil
 }
 
-// runScript does the script in a child, and says what came of it.
+// runScript runs the script in a child, and reports the result.
 func runScript(ctx context.Context, file string) error {
 	f, err := opened(file)
 	if err != nil {
@@ -167,7 +162,7 @@ func runScript(ctx context.Context, file string) error {
 	return nil
 }
 
-// refuse says that a call was refused, and whether the frontier takes a further one or answers it with another error.
+// refuse reports that a call was refused, and whether the frontier takes a further one.
 func refuse(ctx context.Context, f *bolt.Frontier, first error) {
 	say("refused", first)
 	_, add := f.Add(ctx, candidates([]string{"http://late.test/"}))
@@ -181,14 +176,14 @@ func refuse(ctx context.Context, f *bolt.Frontier, first error) {
 	}
 }
 
-// commit is a file before and after one step, and what it holds then.
+// commit is a file before and after one step, and its contents.
 type commit struct {
 	before, after []byte
 	was, is       *sight
 	changed       []int // pages, the two meta pages apart
 }
 
-// commits runs the script and returns what each step, and then the close, made of the file.
+// commits runs the script and returns the commit of each step, and of the close.
 func commits(t *testing.T) (list []commit, urls []string) {
 	t.Helper()
 	s, file := newScript(), filepath.Join(t.TempDir(), "frontier.db")

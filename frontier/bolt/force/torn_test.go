@@ -66,7 +66,7 @@ func half(rnd *rand.Rand, pages []int) (some []int) {
 	return some
 }
 
-// A power cut before the first sync of a commit leaves any of its data pages, and the old meta page.
+// A power failure before the first sync of a commit leaves any of its data pages, and the old meta page.
 func TestTorn_AnyHalfOfTheDataPagesLeavesWhatWasAcknowledged(t *testing.T) {
 	list, urls := commits(t)
 	rnd := rand.New(rand.NewPCG(1, rand.Uint64()))
@@ -83,7 +83,7 @@ func TestTorn_AnyHalfOfTheDataPagesLeavesWhatWasAcknowledged(t *testing.T) {
 	assert.GreaterOrEqual(t, pages, images, "so few pages were torn that it proves nothing")
 }
 
-// A disk that lies has the new meta page and not all data pages. The file is then told to be damaged, or it is right.
+// A faulty disk has the new meta page and not all data pages. The file is then damaged, or right.
 func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T) {
 	list, urls := commits(t)
 	rnd := rand.New(rand.NewPCG(2, rand.Uint64()))

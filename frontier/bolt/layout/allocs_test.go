@@ -23,8 +23,8 @@ func TestChecksum_IsThatOfTheThreeTogether(t *testing.T) {
 	few(t, "checksum", 0, func() { checksum("records", key, body) })
 }
 
-// A record is unpacked into the memory of the one before: an entry of a record that is not remembered allocates what one
-// of a remembered record does, its strings.
+// A record is unpacked into the memory of the one before: an entry of a new record allocates only its strings, as one
+// of a cached record does.
 func TestAllocs_ColdRecord(t *testing.T) {
 	if racing {
 		t.Skip("allocations are more under the race detector")
@@ -79,7 +79,6 @@ func TestAllocs_Print(t *testing.T) {
 	few(t, "print", 0, func() { p.Print(u) })
 }
 
-// few fails when a step allocates more than that.
 func few(t *testing.T, name string, most float64, step func()) {
 	t.Helper()
 	step() // what is made once

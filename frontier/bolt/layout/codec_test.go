@@ -17,7 +17,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// A record gives back what was put into it: every entry, with its host.
 func FuzzRecord_RoundTrip(f *testing.F) {
 	f.Add("a", "/b?c", "http://via.example/", "http://seed.example/", "tag", 3, 1, 2, uint8(100))
 	f.Add("xn--bcher-kva", "/%7e//..;/%zz?%%", "", "", "", math.MaxInt, 0, -1, uint8(1))
@@ -67,7 +66,7 @@ func FuzzRecord_RoundTrip(f *testing.F) {
 	})
 }
 
-// Whatever the octets, reading them ends in an error or an answer, and asks for no more memory than there is.
+// Reading arbitrary bytes ends in an error or an answer, and takes bounded memory.
 func FuzzParsers_NeverPanic(f *testing.F) {
 	zip, unzip, err := NewZip()
 	require.NoError(f, err)
@@ -114,7 +113,7 @@ func TestTotals_RoundTrip(t *testing.T) {
 	require.Truef(t, a.Closed() == 30, "closed %d, want 30", a.Closed())
 }
 
-// A crawler that puts free text into reasons costs counts, not memory, and no count is lost.
+// Free text in reasons costs counts, not memory, and no count is lost.
 func TestTotals_ReasonsAreBounded(t *testing.T) {
 	a := NewTotals()
 	for i := range 2000 {
@@ -127,7 +126,7 @@ func TestTotals_ReasonsAreBounded(t *testing.T) {
 	require.True(t, ok && b.Close(frontier.Failed, "one more").Reason() == maxReasons && b.Number("xxx") == a.Number("xxx"), "reasons have other numbers after a reopen")
 }
 
-// politeness rule 17: no park is forgotten. And none lasts longer than it was to.
+// politeness rule 17: no park is forgotten, and none lasts longer than its length.
 func TestWait_WhateverTheClockDoesBetweenRuns(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
@@ -152,7 +151,6 @@ func TestWait_WhateverTheClockDoesBetweenRuns(t *testing.T) {
 	}
 }
 
-// A wait without end does not run over the end of time.
 func TestWait_WithoutEnd(t *testing.T) {
 	now := Clock{Began: time.Now()}
 	p := parser{b: now.appendWait(nil, 5, After(5, frontier.Never))}

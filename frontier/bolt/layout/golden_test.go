@@ -15,8 +15,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// The format has a number, and under that number no byte of it changes: what is written today is read by every version that
-// knows the number. A line that differs here is another format.
+// Under one format number no byte of the format changes: later versions read every file. A line that differs here is
+// another format.
 func TestFormat2_EveryByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it is midnight, and the year 2000 begins
 		c := Clock{Began: time.Now()}
@@ -60,7 +60,6 @@ func TestFormat2_EveryByte(t *testing.T) {
 	})
 }
 
-// The names of buckets and of the keys of the meta bucket, and the words of the done journal.
 func TestFormat2_Names(t *testing.T) {
 	db := makeDB(t)
 	var got []string

@@ -35,7 +35,7 @@ func TestState_RoundTrip(t *testing.T) {
 	})
 }
 
-// A host without a hold is written as it was before there were holds, and such a cell reads as none.
+// A host without a hold is written as before there were holds.
 func TestHost_AStateCellWithoutAHoldHasNone(t *testing.T) {
 	var c Clock
 	h := HostState{Width: 3, Reason: "why", Refused: 7}

@@ -15,7 +15,6 @@ import (
 	"curtsy/frontier/bolt/dbfile"
 )
 
-// makeDB makes a database with empty buckets.
 func makeDB(t testing.TB) *bbolt.DB {
 	t.Helper()
 	db, err := dbfile.Open(filepath.Join(t.TempDir(), "x.db"), Create)
@@ -24,7 +23,7 @@ func makeDB(t testing.TB) *bbolt.DB {
 	return db
 }
 
-// Whatever has been folded and whatever came since, the endings are those of the last word on each entry.
+// The endings after folds are those of the last word on each entry.
 func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
 	db := makeDB(t)
 	rnd := rand.New(rand.NewPCG(5, 5))
@@ -90,7 +89,7 @@ func count(m map[Ref]Ending) (n int) {
 	return n
 }
 
-// Appending to a key that is not beyond all others is refused: bbolt would overwrite.
+// Append refuses a key that is not beyond all others: bbolt would overwrite.
 func TestJournal_NeverOverwrites(t *testing.T) {
 	db := makeDB(t)
 	err := db.Update(func(tx *bbolt.Tx) error {

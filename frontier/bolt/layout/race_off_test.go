@@ -2,5 +2,4 @@
 
 package layout
 
-// racing says that the race detector is on, under which pools forget and allocations are more.
 const racing = false

@@ -10,7 +10,7 @@ import (
 	"curtsy/frontier/bolt/repair"
 )
 
-// Each loss alone makes a Salvage less than whole, and each figure that is not of the new file is told.
+// Each loss makes a Salvage less than whole, and is reported.
 func TestEveryLossIsToldAndSpoilsTheWhole(t *testing.T) {
 	none := repair.Salvage{}
 	assert.Truef(t, none.Whole() && strings.HasSuffix(none.String(), "nothing was lost"), "of no loss: %q", none)
