@@ -110,21 +110,6 @@ func TestConformance_WhatTheCasesSayOfTemoto(t *testing.T) {
 	}
 }
 
-var lintCode = regexp.MustCompile(`(?m)^//\t([a-z0-9-]+) {2,}`)
-
-// docs/reference/robots.md lists every code of a Warning.
-func TestConformance_LintCodesAreDocumented(t *testing.T) {
-	source, err := os.ReadFile("lint.go")
-	require.NoError(t, err)
-	page, err := os.ReadFile("../docs/reference/robots.md")
-	require.NoError(t, err)
-	codes := lintCode.FindAllSubmatch(source, -1)
-	require.GreaterOrEqualf(t, len(codes), 20, "found %d codes in lint.go", len(codes))
-	for _, m := range codes {
-		assert.Truef(t, bytes.Contains(page, []byte("`"+string(m[1])+"`")), "docs/reference/robots.md does not tell of %s", m[1])
-	}
-}
-
 func TestConformance_2_2_1_ProductToken(t *testing.T) {
 	for token, valid := range map[string]bool{
 		"ExampleBot": true, "a": true, "Google-bot_x": true,

@@ -79,13 +79,16 @@ func TestLintWarnings(t *testing.T) {
 		}
 		assert.Equalf(t, c.want, strings.Join(got, ", "), "%.80q", c.file)
 	}
-	// The list of codes in the documentation is the list of codes.
+	// The comment of Warning and the reference list all codes.
 	source, err := os.ReadFile("lint.go")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../docs/reference/robots.md")
 	require.NoError(t, err)
 	var listed []string
 	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+)  `).FindAllStringSubmatch(string(source), -1) {
 		listed = append(listed, m[1])
 		assert.Truef(t, seen[m[1]], "no file earns %q", m[1])
+		assert.Contains(t, string(page), "`"+m[1]+"`", "docs/reference/robots.md")
 		delete(seen, m[1])
 	}
 	assert.Truef(t, len(listed) >= 20 && len(seen) == 0, "%d codes are listed, and these are not: %v", len(listed), seen)

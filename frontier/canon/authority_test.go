@@ -24,8 +24,7 @@ func TestAuthority_Parts(t *testing.T) {
 		{"http://a1/", "http://a1:80", "http", "a1", "80", "a1", ""},
 		{"http://fe80.example.x1/", "http://fe80.example.x1:80", "http", "fe80.example.x1", "80", "fe80.example.x1", ""},
 	} {
-		u, err := Parse(tt.in)
-		require.NoError(t, err)
+		u := mustParse(t, tt.in)
 		a := u.Authority()
 		addr := ""
 		if ip, ok := a.Addr(); ok {
@@ -51,8 +50,7 @@ func TestAuthority_TheZeroAuthorityIsEmptyAndSafe(t *testing.T) {
 func TestAuthority_IsEqualHoweverItWasMade(t *testing.T) {
 	var made []Authority
 	for _, in := range []string{"http://h", "HTTP://H:80/b", "http://u@h./c?d"} {
-		u, err := Parse(in)
-		require.NoError(t, err)
+		u := mustParse(t, in)
 		v, err := u.Resolve("../x")
 		require.NoError(t, err)
 		w, err := u.Resolve("//h:080/y")
@@ -121,8 +119,7 @@ func TestRegistrableDomain_IsThePublicSuffixAndOneLabel(t *testing.T) {
 		"http://[2001:db8::1]":          "[2001:db8::1]",
 		"http://under_score.example.de": "example.de",
 	} {
-		u, err := Parse(in)
-		require.NoError(t, err)
+		u := mustParse(t, in)
 		assert.Equal(t, want, u.RegistrableDomain(), in)
 	}
 }
@@ -134,8 +131,7 @@ func TestJSON_ValuesMapKeysAndZeros(t *testing.T) {
 		Hosts     map[Authority]int
 		None      URL
 	}
-	u, err := Parse("http://H./%7e?")
-	require.NoError(t, err)
+	u := mustParse(t, "http://H./%7e?")
 	in := line{URL: u, Authority: u.Authority(), Hosts: map[Authority]int{u.Authority(): 1}}
 	text, err := json.Marshal(in)
 	if want := `{"URL":"http://h/%7e?","Authority":"http://h:80","Hosts":{"http://h:80":1},"None":""}`; err != nil || string(text) != want {

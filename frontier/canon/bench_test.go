@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // costs are inputs with the allocations of Parse: the URL, its authority, and a key that differs. Only hosts outside
@@ -58,8 +57,7 @@ var refs = []struct {
 const benchBase = "https://www.example.com/section/2024/05/article-name.html?id=12345"
 
 func TestResolve_Allocations(t *testing.T) {
-	base, err := Parse(benchBase)
-	require.NoError(t, err)
+	base := mustParse(t, benchBase)
 	for _, tt := range refs {
 		got := testing.AllocsPerRun(100, func() {
 			if _, err := base.Resolve(tt.ref); err != nil {

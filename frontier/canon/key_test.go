@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestKey_IsNormalisedWithoutLoss(t *testing.T) {
@@ -33,8 +32,7 @@ func TestKey_IsNormalisedWithoutLoss(t *testing.T) {
 		{"behind a broken escape other octets are decoded", "http://h/%%7e%4%7e", "http://h/%~%4~"},
 		{"what was not UTF-8", "http://h/\xe9", "http://h/%E9"},
 	} {
-		u, err := Parse(tt.in)
-		require.NoError(t, err)
+		u := mustParse(t, tt.in)
 		assert.Equalf(t, tt.key, u.Key(), "%s: %q", tt.rule, tt.in)
 	}
 }

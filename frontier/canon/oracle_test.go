@@ -106,8 +106,7 @@ func TestOracle_AgreesWithTheTables(t *testing.T) {
 		u, err := Parse(in)
 		agree(t, URL{}, in, u, err)
 	}
-	base, err := Parse(resolveBase)
-	require.NoError(t, err)
+	base := mustParse(t, resolveBase)
 	for _, tt := range resolved {
 		u, err := base.Resolve(tt.ref)
 		agree(t, base, tt.ref, u, err)
@@ -195,8 +194,7 @@ func FuzzResolve_EqualsTheURLStandard(f *testing.F) {
 		if err != nil {
 			return
 		}
-		v, err := Parse(u.String())
-		require.NoError(t, err)
+		v := mustParse(t, u.String())
 		require.Equalf(t, u, v, "%q against %q: %#v; its text: %#v, %v", ref, base, u, v, err)
 		if v, err = base.Resolve(u.String()); err != nil || v != u {
 			t.Fatalf("%q against %q: %#v; resolved again: %#v, %v", ref, base, u, v, err)

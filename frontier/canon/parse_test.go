@@ -10,6 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func mustParse(t *testing.T, raw string) URL {
+	t.Helper()
+	u, err := Parse(raw)
+	require.NoError(t, err)
+	return u
+}
+
 // accepted are absolute URLs and their fetch URLs, by section of the URL Standard.
 var accepted = []struct{ rule, in, fetch string }{
 	{"canonical", "https://example.com/a/b?c=d", "https://example.com/a/b?c=d"},
@@ -68,16 +75,14 @@ var accepted = []struct{ rule, in, fetch string }{
 
 func TestURLStandard_Accepted(t *testing.T) {
 	for _, tt := range accepted {
-		u, err := Parse(tt.in)
-		require.NoError(t, err)
+		u := mustParse(t, tt.in)
 		assert.Equalf(t, tt.fetch, u.String(), "%s: Parse(%q)\n got %q", tt.rule, tt.in, u)
 	}
 }
 
 func TestRobotsHole_AQuoteDoesNotReencodeThePath_AsItDoesInNetURL(t *testing.T) {
 	const in = `http://h/a%2fb"`
-	u, err := Parse(in)
-	require.NoError(t, err)
+	u := mustParse(t, in)
 	assert.Equalf(t, "/a%2fb%22", u.RequestURI(), "%s: target", in)
 	v, err := url.Parse(in)
 	if err != nil || v.EscapedPath() != "/a/b%22" {
@@ -124,8 +129,7 @@ var resolved = []struct{ rule, ref, fetch string }{
 const resolveBase = "http://user@h:81/a/b;c/d?q#f"
 
 func TestURLStandard_Resolved(t *testing.T) {
-	base, err := Parse(resolveBase)
-	require.NoError(t, err)
+	base := mustParse(t, resolveBase)
 	for _, tt := range resolved {
 		u, err := base.Resolve(tt.ref)
 		require.NoError(t, err)
@@ -134,8 +138,7 @@ func TestURLStandard_Resolved(t *testing.T) {
 }
 
 func TestRFC3986_5_4_ReferencesResolveAsInTheExamples(t *testing.T) {
-	base, err := Parse("http://a/b/c/d;p?q")
-	require.NoError(t, err)
+	base := mustParse(t, "http://a/b/c/d;p?q")
 	// 5.4.1 and 5.4.2, fragments dropped; "http:g" in the way of 5.4.2's "for backward compatibility".
 	for ref, want := range map[string]string{
 		"g": "http://a/b/c/g", "./g": "http://a/b/c/g", "g/": "http://a/b/c/g/", "/g": "http://a/g", "//g": "http://g/",
@@ -186,8 +189,7 @@ func TestURL_TheZeroURLIsEmptyAndSafe(t *testing.T) {
 
 func TestURL_TextRoundTrip(t *testing.T) {
 	for _, tt := range accepted {
-		u, err := Parse(tt.in)
-		require.NoError(t, err)
+		u := mustParse(t, tt.in)
 		text, err := u.MarshalText()
 		require.NoError(t, err)
 		v := URL{fetch: "left over"}
@@ -203,8 +205,7 @@ func TestURL_TextRoundTrip(t *testing.T) {
 
 func TestParse_NothingHoldsOnToTheMemoryItCameFrom(t *testing.T) {
 	page := strings.Repeat("http://h:81/a ", 1000) // a link cut out of a page must not keep the page
-	u, err := Parse(page[:13])
-	require.NoError(t, err)
+	u := mustParse(t, page[:13])
 	assert.True(t, unsafe.StringData(u.String()) != unsafe.StringData(page), "the URL is a part of its input")
 	assert.True(t, unsafe.StringData(u.Authority().String()) != unsafe.StringData(u.String()), "the authority is a part of the URL")
 }

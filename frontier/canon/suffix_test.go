@@ -2,8 +2,6 @@ package canon
 
 import (
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // Rules of registries and of services are distinguished as in Common Crawl's index (crawler-commons EffectiveTldFinder,
@@ -25,8 +23,7 @@ func TestSuffixes(t *testing.T) {
 		{"http://127.0.0.1:8080/", Suffix{}, Suffix{}},
 		{"http://[::1]/", Suffix{}, Suffix{}},
 	} {
-		u, err := Parse(c.url)
-		require.NoError(t, err)
+		u := mustParse(t, c.url)
 		if registry, private := u.Authority().Suffixes(); registry != c.registry || private != c.private {
 			t.Errorf("%s: %+v %+v, want %+v %+v", c.url, registry, private, c.registry, c.private)
 		}
