@@ -14,7 +14,6 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// A bomb is small on the wire and goes off: it is what its coding says, of the size that it claims.
 func TestBombs(t *testing.T) {
 	size := 3 * crawltest.BombBlock
 	if !testing.Short() {

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// mustKeep fails the test with the table when a rule was broken.
 func mustKeep(t *testing.T, r Report) {
 	t.Helper()
 	if !r.OK() {
@@ -20,8 +20,10 @@ func table(t *testing.T, r Report) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, r.WriteTable(&b))
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		assert.LessOrEqual(t, len([]rune(line)), Columns, line)
+	}
 	return b.String()
 }
 
-// second is the pace of most tests.
 const second = time.Second

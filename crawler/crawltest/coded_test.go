@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-// Bodies are sent coded to those alone who accept that, and come to the same.
 func TestCodedPages(t *testing.T) {
 	body := strings.Repeat("bread ", 500)
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/gzip": {Body: body, Gzip: true}, "/br": {Body: body, Brotli: true}}})

@@ -8,7 +8,6 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// A crawler that fetches one page, and forgets something.
 func Example() {
 	web := crawltest.New(&crawltest.Site{
 		Name:   "bakery.test",

@@ -16,7 +16,6 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-// Each case is a crawl of a site with one expectation: the referee must see when it is not met, and name no other row.
 func TestExpectationsAreJudged(t *testing.T) {
 	const rule = Rule("hostile: x")
 	slow := Page{Raw: Drip(10*time.Second, Head(), "x", time.Second)}
@@ -73,8 +72,7 @@ func TestExpectationsAreJudged(t *testing.T) {
 	}
 }
 
-// A site at an address that is not public: whoever comes has gone too far, however he was led there; but over loopback,
-// where crawlers without hooks come, all addresses are alike.
+// Over loopback, where crawlers without hooks come, all addresses are equal.
 func TestExpectClosed(t *testing.T) {
 	private := netip.MustParseAddr("10.0.0.1")
 	for _, tc := range []struct {
@@ -116,7 +114,6 @@ func TestExpectClosed(t *testing.T) {
 	}
 }
 
-// A Raw is told when its client leaves, and Close does not wait for one that never ends.
 func TestRawEndsWithItsClientAndWithTheWeb(t *testing.T) {
 	for name, run := range map[string]func(*testing.T, visitor.Web, func(*visitor.Client)){"pipes": visitor.Bubble, "sockets": visitor.Sockets} {
 		t.Run(name, func(t *testing.T) {

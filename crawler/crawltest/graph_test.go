@@ -1,12 +1,11 @@
 package crawltest
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
-// What a style sheet, a picture of SVG or a web manifest names is within reach; what text or an error page says it has
-// is not.
 func TestReach_RequisitesOfWhatIsNoPage(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{
 		"/":               {Embeds: []string{"/s/a.css", "/m.webmanifest", "/i.svg", "/t.txt", "/gone.css"}},
@@ -27,7 +26,5 @@ func TestReach_RequisitesOfWhatIsNoPage(t *testing.T) {
 	for i := range want {
 		want[i] = "http://a.test" + want[i]
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
-	}
+	assert.Equal(t, want, got)
 }

@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-// references returns the links that may be followed and the requisites of a page, resolved.
 func references(t *testing.T, u *url.URL, a visitor.Answer) (links, embeds []string) {
 	body, err := charset.NewReader(bytes.NewReader([]byte(a.Body)), a.Header.Get("Content-Type"))
 	require.NoError(t, err)

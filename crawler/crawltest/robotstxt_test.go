@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-// chain makes n robots.txt redirects within a.test, the last to a file.
 func chain(n int) *Site {
 	s := &Site{Name: "a.test", Robots: Robots{Redirect: "/1"}, Pages: map[string]Page{}}
 	for i := 1; i < n; i++ {
@@ -23,8 +22,7 @@ func chain(n int) *Site {
 	return s
 }
 
-// What a robots.txt comes to (RFC 9309 2.3.1), as the log shows it to one who follows redirects, and as the site's own
-// description says before anybody has asked.
+// RFC 9309 2.3.1, by the log and by the site's description.
 func TestRobotsPolicyByAnswer(t *testing.T) {
 	rules := "User-agent: *\nDisallow: /x\n"
 	status := func(s int) *Site { return &Site{Name: "a.test", Robots: Robots{Status: s, Body: rules}} }
@@ -58,14 +56,10 @@ func TestRobotsPolicyByAnswer(t *testing.T) {
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			web := New(tc.site)
-			if got := web.configured(web.order[0], nil); got.kind != tc.want {
-				t.Errorf("as described: kind %d, want %d", got.kind, tc.want)
-			}
+			assert.Equal(t, tc.want, web.configured(web.order[0], nil).kind, "as described")
 			visitor.Bubble(t, web, func(c *visitor.Client) { askRobots(c, "http://a.test/robots.txt") })
 			held := web.policies(web.Referee().exchanges())["a.test"]
-			if got := held[len(held)-1]; got.kind != tc.want {
-				t.Errorf("as served: kind %d (%s), want %d", got.kind, got.why, tc.want)
-			}
+			assert.Equal(t, tc.want, held[len(held)-1].kind, "as served")
 			if got := held[len(held)-1]; got.kind == ruled && strings.Contains(string(got.body), "Disallow") && got.disallows([]string{"any"}, "/x") == "" {
 				t.Errorf("the rules are lost: %q", got.body)
 			}
@@ -73,7 +67,6 @@ func TestRobotsPolicyByAnswer(t *testing.T) {
 	}
 }
 
-// askRobots follows redirects as far as RFC 9309 2.3.1.2 goes.
 func askRobots(c *visitor.Client, raw string) {
 	for range maxRobotsHops + 1 {
 		a := c.Get(raw)
@@ -89,7 +82,6 @@ func askRobots(c *visitor.Client, raw string) {
 	}
 }
 
-// RFC 9309 2.4: what was stated holds for a day, also while it cannot be had anew.
 func TestRFC9309_2_4_FreshCopyOutlivesAFailure(t *testing.T) {
 	rules := "User-agent: *\nDisallow: /x\n"
 	for _, tc := range []struct {
@@ -124,7 +116,7 @@ func TestRFC9309_2_4_FreshCopyOutlivesAFailure(t *testing.T) {
 	}
 }
 
-// RFC 9309 2.4, RFC 9110 15.4.5: a 304 makes the copy fresh for another day.
+// RFC 9309 2.4, RFC 9110 15.4.5.
 func TestNotModifiedRefreshesTheRules(t *testing.T) {
 	web := New(&Site{Name: "a.test", Robots: Robots{Body: "User-agent: *\nDisallow: /x\n"}})
 	visitor.Bubble(t, web, func(c *visitor.Client) {
@@ -141,7 +133,6 @@ func TestNotModifiedRefreshesTheRules(t *testing.T) {
 	}
 }
 
-// A redirect of robots.txt that led to an error counts no more once robots.txt is there: its target is a page again.
 func TestRobotsAskedAnewForgetsTheOldRedirect(t *testing.T) {
 	web := New(&Site{Name: "a.test", Robots: Robots{Redirect: "/1"}, Pages: map[string]Page{"/": {}, "/1": {FailFirst: 1}}})
 	visitor.Bubble(t, web, func(c *visitor.Client) {
@@ -157,7 +148,7 @@ func TestRobotsAskedAnewForgetsTheOldRedirect(t *testing.T) {
 	}
 }
 
-// A robots.txt that was broken off cannot be relied on (RFC 9309 2.3.1.4 by way of 2.3: it was not fetched).
+// RFC 9309 2.3.1.4.
 func TestRobotsBrokenOffIsDown(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{"/": {}}, Handler: http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {

@@ -69,7 +69,7 @@ func TestCharset_UTF16ByItsDeclaration(t *testing.T) {
 			}
 		}
 	}
-	// What is no UTF-16, though a meta element or the declaration says so, is UTF-8 (13.2.3.2; the bytes were read as ASCII).
+	// UTF-16 that only a meta element or the declaration claims means UTF-8 (13.2.3.2).
 	for contentType, body := range map[string]string{"text/html": "<meta charset=utf-16be><a href=/日>", xhtmlType: page} {
 		if p := extractAs(t, contentType, body); p.Charset != "utf-8" || lines(p) != "a href /%E6%97%A5" {
 			t.Errorf("%s: %s, %q", contentType, p.Charset, lines(p))

@@ -6,20 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
-
-func flags(d Directives) string {
-	var fs []string
-	for _, f := range []struct {
-		on   bool
-		name string
-	}{{d.NoIndex, "noindex"}, {d.NoFollow, "nofollow"}, {d.NoArchive, "noarchive"}} {
-		if f.on {
-			fs = append(fs, f.name)
-		}
-	}
-	return strings.Join(fs, " ")
-}
 
 // The forms that the search engines' pages on X-Robots-Tag show, and what sites make of them; fields end with "\n".
 // https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag
@@ -97,9 +85,9 @@ func TestXRobotsTag_FieldsAreReadOneByOne(t *testing.T) {
 	h.Add("x-robots-tag", "nofollow") // not otherbot's
 	h.Add("X-Robots-Tag", "curtsy: noarchive")
 	d := HeaderDirectives(h, "mybot")
-	assert.Equal(t, "nofollow noarchive", flags(d))
+	assert.Equal(t, "nofollow, noarchive", d.String())
 	assert.Equalf(t, "X-Robots-Tag: nofollow|X-Robots-Tag: curtsy: noarchive", strings.Join(d.Raw, "|"), "Raw %q", d.Raw)
-	if d := HeaderDirectives(nil, ""); flags(d) != "" || d.Raw != nil {
+	if d := HeaderDirectives(nil, ""); d.String() != "" || d.Raw != nil {
 		t.Errorf("no header: %+v", d)
 	}
 }
@@ -134,19 +122,17 @@ func TestMetaRobots_Rule19(t *testing.T) {
 		assert.Equalf(t, tt.want, extract(t, tt.html).Robots.String(), "%s: %s", tt.rule, tt.html)
 	}
 	page := extract(t, `<meta name=robots content=nofollow>`, "X-Robots-Tag", "noarchive")
-	assert.Equal(t, "nofollow noarchive", flags(page.Robots), "element and field")
+	assert.Equal(t, "nofollow, noarchive", page.Robots.String(), "element and field")
 	assert.Equalf(t, "X-Robots-Tag: noarchive|meta robots: nofollow", strings.Join(page.Robots.Raw, "|"), "Raw %q", page.Robots.Raw)
 }
 
 func TestDirectives_RawIsBoundedAndTheRestStillBinds(t *testing.T) {
 	html := strings.Repeat(`<meta name=robots content="`+strings.Repeat("é", 5000)+`">`, 100) + `<meta name=robots content=noarchive>`
 	d := extract(t, html).Robots
-	if flags(d) != "noarchive" || len(d.Raw) != maxRaw {
-		t.Errorf("%q, %d texts", flags(d), len(d.Raw))
-	}
+	assert.Equal(t, "noarchive", d.String())
+	assert.Len(t, d.Raw, maxRaw)
 	for _, r := range d.Raw {
-		if len(r) > maxRawText || !strings.HasSuffix(r, "é") {
-			t.Fatalf("%d octets: %q", len(r), r)
-		}
+		require.LessOrEqual(t, len(r), maxRawText)
+		require.True(t, strings.HasSuffix(r, "é"))
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// distinct writes pieces of text, each with another word in it, until they are so many bytes.
 func distinct(most int, open, piece, end string) string {
 	var b strings.Builder
 	b.WriteString(open)
@@ -21,7 +20,6 @@ func distinct(most int, open, piece, end string) string {
 	return b.String()
 }
 
-// hostileDistinct are pages in which everything that a page can have many of is another each time.
 func hostileDistinct() map[string]Input {
 	const most = MaxParse - 1<<10
 	pages := map[string]string{
@@ -61,9 +59,7 @@ func hostileDistinct() map[string]Input {
 	return all
 }
 
-// What one page costs is bounded by its bytes, whatever it has many of that is another each time: tags, attributes, names,
-// words, queries. Each is of the largest size that is read. Everything that is ever allocated counts, garbage too: what is
-// held at one time is less.
+// Everything that is ever allocated counts, also garbage.
 func TestHostile_DistinctThingsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")

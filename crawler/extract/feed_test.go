@@ -14,16 +14,14 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// feedLinks are the links of a feed.
 func feedLinks(t *testing.T, body string) (Page, []string) {
 	t.Helper()
 	page, err := New().Parts(t.Context(), Input{URL: parse(t, "http://a.test/blog/feed"), Body: strings.NewReader(body)}, KindFeed)
 	require.NoError(t, err)
 	var links []string
 	for _, l := range page.Links {
-		if l.Embed || l.Element != elementFeed {
-			t.Errorf("%+v", l)
-		}
+		assert.False(t, l.Embed)
+		assert.Equal(t, elementFeed, l.Element)
 		links = append(links, strings.TrimPrefix(l.URL.String(), "http://a.test"))
 	}
 	return page, links
@@ -86,13 +84,11 @@ func TestFeed_IsBounded(t *testing.T) {
 	}
 	b.WriteString("</channel></rss>")
 	page, got := feedLinks(t, b.String())
-	if len(got) != MaxLinks || page.Dropped != 60_000-MaxLinks {
-		t.Errorf("%d links, %d dropped", len(got), page.Dropped)
-	}
+	assert.Len(t, got, MaxLinks)
+	assert.Equal(t, 60_000-MaxLinks, page.Dropped)
 	page, got = feedLinks(t, `{"items":[{"url":"/1"}],"x":"`+strings.Repeat("x", MaxParse)+`"}`)
-	if page.Unparsed != UnparsedLong || len(got) > 0 {
-		t.Errorf("%q %q", page.Unparsed, got)
-	}
+	assert.Equal(t, UnparsedLong, page.Unparsed)
+	assert.LessOrEqual(t, len(got), 0)
 }
 
 func TestFeed_AFaultOfTheBodyIsAnError(t *testing.T) {

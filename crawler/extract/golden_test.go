@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden reads whole pages and compares all that was found.
 func TestGolden(t *testing.T) {
 	pages, err := filepath.Glob("testdata/*.html")
 	require.NoError(t, err)
@@ -34,16 +34,14 @@ func TestGolden(t *testing.T) {
 			}
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
-			if want := strings.ReplaceAll(string(want), "\r\n", "\n"); got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
+			assert.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), got)
 		})
 	}
 }
 
 func show(p Page) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "title    %q\nbase     %s\ncharset  %s by %s\nrobots   %s %q\n", p.Title, p.Base, p.Charset, p.CharsetBy, flags(p.Robots), p.Robots.Raw)
+	fmt.Fprintf(&b, "title    %q\nbase     %s\ncharset  %s by %s\nrobots   %s %q\n", p.Title, p.Base, p.Charset, p.CharsetBy, p.Robots.String(), p.Robots.Raw)
 	fmt.Fprintf(&b, "counts   %d links, %d repeats, %d dropped, refused %v\n", len(p.Links), p.Repeats, p.Dropped, p.Refused)
 	for _, l := range p.Links {
 		fmt.Fprintln(&b, line(l))

@@ -27,13 +27,11 @@ func parse(t testing.TB, raw string) canon.URL {
 	return u
 }
 
-// extract reads a page in UTF-8 at pageURL.
 func extract(t testing.TB, body string, header ...string) Page {
 	t.Helper()
 	return extractAs(t, "text/html; charset=utf-8", body, header...)
 }
 
-// unpruned reads a page by its whole tree.
 func unpruned(t testing.TB, body string) Page {
 	t.Helper()
 	return read(input(t, []byte(body)), []byte(body), &coding.Limited{Ctx: t.Context(), R: strings.NewReader(""), Left: MaxParse}, nil)
@@ -79,7 +77,6 @@ func lines(p Page) string {
 	return strings.Join(ls, "; ")
 }
 
-// mentions is how many mentions of URLs a page accounts for.
 func mentions(p Page) int {
 	n := len(p.Links) + p.Repeats + p.Dropped
 	for _, k := range p.Refused {
@@ -88,7 +85,6 @@ func mentions(p Page) int {
 	return n
 }
 
-// faulty fails after some bytes.
 type faulty struct {
 	r   io.Reader
 	err error

@@ -29,10 +29,9 @@ func TestRule22_LinksBeyondTheLimitAreCounted(t *testing.T) {
 	if len(page.Links) != MaxLinks || page.Links[MaxLinks-1].URL.Path() != "/5999" {
 		t.Errorf("%d links, the last %s", len(page.Links), page.Links[len(page.Links)-1].URL)
 	}
-	// A requisite of a page that is full is dropped too, a further mention of a link is none the less a repeat.
-	if page.Dropped != 100_000-MaxLinks+2 || page.Repeats != 1 {
-		t.Errorf("%d dropped, %d repeats", page.Dropped, page.Repeats)
-	}
+	// A requisite of a full page is also dropped; a further mention of a link is still a repeat.
+	assert.Equal(t, 100_000-MaxLinks+2, page.Dropped)
+	assert.Equal(t, 1, page.Repeats)
 }
 
 func TestRefused_AreCountedOnceTheLimitOfMemoryIsReachedToo(t *testing.T) {
@@ -58,7 +57,7 @@ func TestUnparsed_TooDeep(t *testing.T) {
 		if page.Unparsed != UnparsedDeep || len(page.Links) != 0 || page.Base.String() != pageURL || page.Charset != "utf-8" {
 			t.Errorf("%d: %q, %q, %s, %s", n, page.Unparsed, lines(page), page.Base, page.Charset)
 		}
-		assert.Equalf(t, "noindex noarchive", flags(page.Robots), "%d: what the page asks is forgotten", n)
+		assert.Equalf(t, "noindex, noarchive", page.Robots.String(), "%d: what the page asks is forgotten", n)
 	}
 	if page := extract(t, strings.Repeat("<div>", 500)+"<a href=x>"); page.Unparsed != "" || len(page.Links) != 1 {
 		t.Errorf("500 elements: %q, %d links", page.Unparsed, len(page.Links))
@@ -163,7 +162,6 @@ type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestLargeTrees_WaitBySize: large pages and pages of unknown size wait for each other, small ones for nobody.
 func TestLargeTrees_WaitBySize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := New()
@@ -209,8 +207,7 @@ func TestLargeTrees_WaitBySize(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		if done.Load() != 6 || most.Load() != 1 {
-			t.Errorf("%d of 6 pages read, at most %d at once", done.Load(), most.Load())
-		}
+		assert.EqualValues(t, 6, done.Load())
+		assert.EqualValues(t, 1, most.Load())
 	})
 }

@@ -175,8 +175,6 @@ func TestRefresh_HTML_4_2_5_3(t *testing.T) {
 func TestRefresh_ElementAndField(t *testing.T) {
 	const want = "Refresh /dir/a refresh; a href /dir/b; meta content /dir/c refresh"
 	page := extract(t, `<a href=b><meta http-equiv=REFRESH content="0;url=c"><meta http-equiv=refresh content=5><meta name=refresh content="0;d">`, "Refresh", "0; url=a")
-	if got := lines(page); got != want {
-		t.Errorf(" got %q\nwant %q", got, want)
-	}
+	assert.Equal(t, want, lines(page))
 	assert.Equal(t, "a href /dir/b refresh", lines(extract(t, `<a href=b><meta http-equiv=refresh content="0;url=b">`)), "a link that is a refresh as well")
 }

@@ -12,13 +12,11 @@ import (
 	"curtsy/storage/markup"
 )
 
-// byMarkup returns what package markup has as links and requisites of a page, by key.
 func byMarkup(t testing.TB, body string) []string {
 	t.Helper()
 	return marked(t, markup.HTML, "text/html; charset=utf-8", body)
 }
 
-// marked is byMarkup for documents that are rewritten by in.
 func marked(t testing.TB, in func([]byte, markup.Options, markup.Visit) ([]byte, error), contentType, body string) (out []string) {
 	t.Helper()
 	o := markup.Options{URL: parse(t, pageURL), ContentType: contentType, Previews: true}
@@ -47,15 +45,13 @@ func byExtract(t testing.TB, body string) []string {
 	return keysOf(page)
 }
 
-// tableElements are elements that may refer to something, and some that cannot.
 var tableElements = []string{"a", "amp-iframe", "amp-img", "applet", "area", "audio", "b", "bgsound", "blockquote", "button", "del", "div", "embed", "font", "form", "iframe",
 	"image", "img", "input", "input type=image", "ins", "link", "link rel=stylesheet", "link rel=next", "link rel=manifest", "link rel=preconnect",
 	"link rel=preload", "meta", "meta property=og:image", "meta http-equiv=refresh", "object", "p", "q", "script", "source", "span", "track", "video",
 	"svg", "svg><a", "svg><image", "svg><use", "svg><feImage", "svg><linearGradient", "svg><rect", "svg><script", "math", "math><a", "math><mi", "noframes><a",
 	"table", "table><tbody", "table><tr", "table><tr><td", "table><tr><th", "table><thead", "table><tfoot"}
 
-// This package reads a tree, and package markup leaves bytes as they are. Here each attribute is tried on each element: both find the same, of the same kind. Otherwise a mirror would keep
-// what it does not link to, or lack what it shows.
+// Otherwise a mirror would keep what it does not link to, or lack what it shows.
 func TestTables_EqualThoseOfMarkup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
@@ -77,9 +73,7 @@ func TestTables_EqualThoseOfMarkup(t *testing.T) {
 			for _, value := range values {
 				body := fmt.Sprintf(`<body><%s %s="%s">`, element, attr, strings.ReplaceAll(value, "<", "&lt;"))
 				ours, theirs := byExtract(t, body), byMarkup(t, body)
-				if !slices.Equal(ours, theirs) {
-					t.Errorf("%s\nextract %q\n markup %q", body, ours, theirs)
-				}
+				assert.Equal(t, theirs, ours)
 				n += len(ours)
 			}
 		}

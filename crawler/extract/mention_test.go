@@ -18,7 +18,6 @@ import (
 
 var fates = map[Fate]string{Listed: "listed", Repeat: "repeat", TooMany: "too many", Refused: "refused", Within: "within", Inert: "inert"}
 
-// told reads a page with its mentions, each as "fate link raw 'text' rel".
 func told(t testing.TB, contentType, body string, header ...string) (Page, []Mention, []string) {
 	t.Helper()
 	in := Input{URL: parse(t, pageURL), ContentType: contentType, Header: http.Header{}, Body: strings.NewReader(body), Size: int64(len(body)), Token: "mybot"}
@@ -50,7 +49,6 @@ func told(t testing.TB, contentType, body string, header ...string) (Page, []Men
 	return page, all, shown
 }
 
-// Every mention is told, in document order, with what became of it.
 func TestMention_TellsAll(t *testing.T) {
 	const html = "text/html; charset=utf-8"
 	for _, c := range []struct {
@@ -71,7 +69,7 @@ func TestMention_TellsAll(t *testing.T) {
 		{"pictures in place of text", html, `x<a href=a> <img src=i alt="the &lt;one"><img src=j alt=other></a><a href=b><img src=i alt=no>yes</a>`,
 			[]string{"listed a href /dir/a a 'the <one other'", "listed +img src /dir/i i", "listed +img src /dir/j j", "listed a href /dir/b b 'yes'", "repeat +img src /dir/i i"}},
 		{"area", html, `x<map><area href=a alt=" x  y "></map>`, []string{"listed area href /dir/a a 'x y'"}},
-		// HTML Standard 13.2.4.3: what stands behind a block is in a link of its own, of the same tag.
+		// HTML Standard 13.2.4.3: text after a block is in a re-opened link.
 		{"a link that the parser opens anew is one", html, `<template></template><p><a href=aa>one<p>two</p>three</p>`, []string{"listed a href /dir/aa aa 'one'"}},
 		{"and all of its text is found where the tree is pruned", html, `<p>x<a href=aa>one<p>two</p>three</p>`, []string{"listed a href /dir/aa aa 'one two three'"}},
 		{"the same tag twice is two", html, `x<p><a href=aa>one</a></p><p><a href=aa>two</a></p>`, []string{"listed a href /dir/aa aa 'one'", "repeat a href /dir/aa aa 'two'"}},
@@ -82,7 +80,7 @@ func TestMention_TellsAll(t *testing.T) {
 		{"a style sheet", "text/css", `@import "a"; p { background: url(#x) url(b) url(a) }`, []string{"listed +import /dir/a a", "listed +url /dir/b b", "repeat +url /dir/a a"}},
 		{"links of a picture", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg"><a href="l"/><image href="i"/></svg>`, []string{"listed a href /dir/l l", "listed +image href /dir/i i"}},
 		{"XML", "application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><a href="a">x<b>y</b></a><a href="a"/></html>`, []string{"listed a href /dir/a a 'xy'", "repeat a href /dir/a a"}},
-		// Read as XML and as HTML: each tag once, and what only the XML has at the end.
+		// Read as XML and as HTML: each tag once, then what only the XML has.
 		{"XML with an error", "application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><a href="a">x</a><script/><a href="b">y</a><p></html>`,
 			[]string{"listed a href /dir/a a 'x'", "listed a href /dir/b http://h.test/dir/b"}},
 	} {
@@ -94,14 +92,12 @@ func TestMention_TellsAll(t *testing.T) {
 	}
 }
 
-// The header's Refresh is a mention that no element has.
 func TestMention_OfTheHeader(t *testing.T) {
 	if _, _, got := told(t, "text/html", "", "Refresh", "0; url=x"); !slices.Equal(got, []string{"listed Refresh /dir/x refresh x"}) {
 		t.Errorf("%q", got)
 	}
 }
 
-// Links beyond those that are listed are told, with their URLs.
 func TestMention_TellsWhatIsTooMuch(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("x")
@@ -118,7 +114,6 @@ func TestMention_TellsWhatIsTooMuch(t *testing.T) {
 	}
 }
 
-// The text of a link is bounded, whatever is in it, and so is the work for it.
 func TestMention_TextIsBounded(t *testing.T) {
 	_, all, _ := told(t, "text/html", `x<a href=a>`+strings.Repeat("ä\xff ", 5000)+`</a>`)
 	if len(all) != 1 || len(all[0].Text) > MaxAnchor || len(all[0].Text) < MaxAnchor-4 || strings.ToValidUTF8(all[0].Text, "") != all[0].Text {
@@ -130,7 +125,6 @@ func TestMention_TextIsBounded(t *testing.T) {
 	}
 }
 
-// tally holds what was told to what the page says of it.
 func tally(t testing.TB, body string, page Page, all []Mention, copies bool) {
 	t.Helper()
 	n := map[Fate]int{}
@@ -164,8 +158,7 @@ func tally(t testing.TB, body string, page Page, all []Mention, copies bool) {
 	}
 }
 
-// FuzzMention_TellsOfThePageThatIsRead: to be told each mention changes nothing of the page, and what is told is what the
-// page counts, but for links that the parser opens anew.
+// Input.Mention changes nothing of the page, and counts as the page does, except for re-opened links.
 func FuzzMention_TellsOfThePageThatIsRead(f *testing.F) {
 	for _, seed := range []string{
 		`x<a href=aa>1<p>2</p>3<table><a href=bb>4<tr><td>5</a><svg><a href=cc>6`,
@@ -184,7 +177,6 @@ func FuzzMention_TellsOfThePageThatIsRead(f *testing.F) {
 	})
 }
 
-// unchanged fails unless a page that is told says what it says otherwise.
 func unchanged(t testing.TB, body string) {
 	t.Helper()
 	want := extractAs(t, "text/html; charset=utf-8", body)
@@ -198,7 +190,6 @@ func unchanged(t testing.TB, body string) {
 	tally(t, body, page, all, true)
 }
 
-// The same holds of pages that nest, misnest, end nothing and never end.
 func TestMention_RandomPages(t *testing.T) {
 	pages := 1000
 	switch {
@@ -221,7 +212,6 @@ func savedPages(t testing.TB) []string {
 	return paths
 }
 
-// In pages as they are, what is told is what is counted, to the last one.
 func TestMention_CountsWhatThePageCounts(t *testing.T) {
 	for _, path := range savedPages(t) {
 		body, err := os.ReadFile(path)

@@ -42,7 +42,6 @@ func TestKindOf_ATypeThatIsNamedIsBelieved(t *testing.T) {
 	}
 }
 
-// parts reads a document of a kind at pageURL.
 func parts(t testing.TB, kind Kind, contentType, body string) Page {
 	t.Helper()
 	in := Input{URL: parse(t, pageURL), ContentType: contentType, Header: http.Header{"X-Robots-Tag": {"nofollow"}}, Body: strings.NewReader(body), Size: int64(len(body)), Token: "mybot"}
@@ -82,9 +81,8 @@ func TestParts_ByKind(t *testing.T) {
 			}
 			got = lines(page)
 		}
-		if got != tt.want || page.Unparsed != "" {
-			t.Errorf("%s: %s\n got %q, %q\nwant %q", tt.rule, tt.body, got, page.Unparsed, tt.want)
-		}
+		assert.Equal(t, tt.want, got, tt.rule)
+		assert.Empty(t, page.Unparsed, tt.rule)
 	}
 }
 
@@ -106,9 +104,8 @@ func TestRule22_PartsAreBoundedLikePages(t *testing.T) {
 	}
 	first := "a{background:url(/first)}"
 	page = parts(t, KindStyle, "text/css", first+strings.Repeat(" ", MaxParse-len(first))+"a{background:url(/last)}")
-	if lines(page) != "+url /first" || page.Unparsed != UnparsedLong {
-		t.Errorf("%s, %q", lines(page), page.Unparsed)
-	}
+	assert.Equal(t, "+url /first", lines(page))
+	assert.Equal(t, UnparsedLong, page.Unparsed)
 }
 
 func TestParts_ErrorsAreOursAlone(t *testing.T) {
@@ -147,7 +144,6 @@ func TestSrcdoc_IsReadThreeDeep(t *testing.T) {
 	}
 }
 
-// FuzzStyle_ElementAndFile: what a style sheet names does not depend on where it stands.
 func FuzzStyle_ElementAndFile(f *testing.F) {
 	f.Add(`@import "a"; p { background: url(b) } @font-face { src: url("c") }`)
 	f.Add(`p{background:image-set("a" 1x,url(b) 2x)} /* url(c) */ url(`)
@@ -157,9 +153,8 @@ func FuzzStyle_ElementAndFile(f *testing.F) {
 		}
 		file := parts(t, KindStyle, "text/css; charset=utf-8", sheet)
 		page := extract(t, "<style>"+sheet+"</style>")
-		if len(file.Links) != len(page.Links) || mentions(file) != mentions(page) {
-			t.Fatalf("file %s, page %s", lines(file), lines(page))
-		}
+		require.Len(t, file.Links, len(page.Links))
+		require.Equal(t, mentions(page), mentions(file))
 		for i, l := range file.Links {
 			if o := page.Links[i]; o.URL != l.URL || !o.Embed || !l.Embed || o.Attr != l.Attr {
 				t.Fatalf("file %s, page %s", lines(file), lines(page))
@@ -168,7 +163,6 @@ func FuzzStyle_ElementAndFile(f *testing.F) {
 	})
 }
 
-// What a tag may cost is bounded, whatever stands in its attributes: the page is read, and all of it.
 func TestHostile_ManyStylesAndPagesInAttributes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the page is as large as the limit")

@@ -17,16 +17,15 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/foreigntest"
 	"curtsy/storage/markup"
 )
 
-// stated is a mention as another parser has it.
 type stated struct{ tag, attr, value, text string }
 
-// corpus is the pages of testdata, and where corpora are at hand those of a well-kept manual.
 func corpus(t *testing.T) (paths []string) {
 	t.Helper()
 	if foreigntest.HasCorpora() {
@@ -42,7 +41,6 @@ func corpus(t *testing.T) (paths []string) {
 	return append(paths, savedPages(t)...)
 }
 
-// ours are the mentions that are told of a page, as far as the others look for them: of attributes with one URL each.
 func ours(t *testing.T, body string) (all []stated) {
 	t.Helper()
 	_, ms, _ := told(t, "text/html; charset=utf-8", body)
@@ -59,7 +57,6 @@ var sought = map[string][]string{
 	"video": {"src", "poster"}, "audio": {"src"}, "embed": {"src"}, "object": {"data"}, "track": {"src"},
 }
 
-// inkOf is a text without white space, as far as a Mention surely has it.
 func inkOf(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -70,7 +67,6 @@ func inkOf(s string) string {
 	return s[:min(len(s), MaxAnchor/4)]
 }
 
-// oneOf takes the first path of every n, and all of them in full size.
 func oneOf(n int, paths []string) []string {
 	if os.Getenv("CURTSY_LONG") != "" {
 		return paths
@@ -88,7 +84,6 @@ func firstDifference(a, b []stated) []stated {
 	return nil
 }
 
-// Every mention that another parser finds in a page is told, once, in their order, with the texts of links, and nothing else is.
 func TestPeers_MentionsAsPythonHasThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
@@ -102,7 +97,7 @@ func TestPeers_MentionsAsPythonHasThem(t *testing.T) {
 	for _, path := range corpus(t) {
 		body, err := os.ReadFile(path)
 		require.NoError(t, err)
-		// It has no idea of templates, and takes noframes, which is text for who knows frames, for elements.
+		// Python's parser has no templates and reads noframes as elements.
 		low := bytes.ToLower(body)
 		if !bytes.Contains(low, []byte("<template")) && !bytes.Contains(low, []byte("<noframes")) {
 			paths = append(paths, path)
@@ -136,9 +131,7 @@ func TestPeers_MentionsAsPythonHasThem(t *testing.T) {
 			}
 			want = append(want, s)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %d mentions, want %d: %q", path, len(got), len(want), firstDifference(got, want))
-		}
+		assert.Equal(t, want, got, path)
 		n += len(got)
 	}
 	t.Logf("%d pages: %d mentions alike, with their texts; %d texts are those of pictures", len(paths), n, pictures)

@@ -21,7 +21,6 @@ import (
 	"curtsy/storage/markup"
 )
 
-// both reads a page by the pruned tree and by the whole one.
 func both(t testing.TB, in Input, body []byte) (pruned, whole Page, said [2]string, used bool) {
 	t.Helper()
 	read1 := func(p *prune.Pruner, to *string) Page {
@@ -39,7 +38,7 @@ func both(t testing.TB, in Input, body []byte) (pruned, whole Page, said [2]stri
 	return pruned, whole, said, !p.Tail && p.Prune(string(body))
 }
 
-// inked returns the characters of a text in an order that does not depend on that of the pieces: in tables, text is moved.
+// inked sorts the characters: in tables, text is moved.
 func inked(s string) string {
 	rs := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == 0 || r == '\ufffd' {
@@ -51,8 +50,7 @@ func inked(s string) string {
 	return string(rs)
 }
 
-// same fails unless a pruned tree says what the whole one does. How often a link is opened anew, and so mentioned again,
-// depends on what it stands in, and differs.
+// same compares the pruned with the whole tree. How often the parser re-opens a link differs.
 func same(t testing.TB, in Input, body []byte) (used bool) {
 	t.Helper()
 	pruned, whole, said, used := both(t, in, body)
@@ -89,7 +87,7 @@ func FuzzPrune_EqualsTheWholeTree(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Add(string(usual()))
-	// Where tagLimit puts another name in front of attributes, a first one that begins with "=" is taken for that name's value.
+	// tagLimit may put a name before attributes; a first one that begins with "=" would become its value.
 	nameless := regexp.MustCompile(`<[^>]*?[\s/]+=`)
 	f.Fuzz(func(t *testing.T, body string) {
 		if !nameless.MatchString(body) && !strings.Contains(body, mark) {
@@ -107,7 +105,6 @@ func TestPrune_EqualsTheWholeTree(t *testing.T) {
 	assert.True(t, same(t, input(t, usual()), usual()), "a usual page is not pruned")
 }
 
-// TestPrune_RandomPages reads pages made of pieces that nest, misnest, end nothing and never end.
 func TestPrune_RandomPages(t *testing.T) {
 	pages, used := 2_000, 0
 	switch {
@@ -170,7 +167,6 @@ func randomPage(r *rand.Rand) []byte {
 	return b.Bytes()
 }
 
-// prunable has pages of which each is a case of its own for the pruner.
 func prunable(t testing.TB) (pages []string) {
 	t.Helper()
 	text, err := os.ReadFile("prune/testdata/pages.txt")
@@ -183,7 +179,6 @@ func prunable(t testing.TB) (pages []string) {
 	return pages
 }
 
-// TestPrune_NoDullElementLeadsAnywhere: what the walker reads of elements by their names is no attribute of a dull one.
 func TestPrune_NoDullElementLeadsAnywhere(t *testing.T) {
 	read := strings.Fields("a area link meta title input style base iframe template noframes")
 	for _, name := range append(read, tableElements...) {
@@ -194,7 +189,6 @@ func TestPrune_NoDullElementLeadsAnywhere(t *testing.T) {
 	}
 }
 
-// TestPrune_DeepPages: what only nests does not make a page too deep.
 func TestPrune_DeepPages(t *testing.T) {
 	page, err := New().HTML(t.Context(), input(t, []byte(strings.Repeat("<div>x", 5000)+"<a href=1>")))
 	if err != nil || len(page.Links) != 1 || page.Unparsed != "" {

@@ -3,7 +3,6 @@ package extract
 import (
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,13 +40,11 @@ func TestScripts_NamesOfPagesScriptsAndJSON(t *testing.T) {
 		{in("/js/s.js", "text/javascript", `go("a.js")`), 0, canon.URL{}, []string{"a.js /js/a.js"}},
 	} {
 		got, cut := scripts(t, tt.in, tt.kind, tt.page)
-		if !slices.Equal(got, tt.want) || cut != "" {
-			t.Errorf("%s: %q, cut %q; want %q", tt.in.URL, got, cut, tt.want)
-		}
+		assert.Equal(t, tt.want, got)
+		assert.Empty(t, cut)
 	}
 }
 
-// endless is a script without an end, and counts what is taken of it.
 type endless struct{ taken int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -65,8 +62,7 @@ func TestScripts_AScriptOf50MBIsReadToItsBound(t *testing.T) {
 	e := &endless{}
 	body := io.MultiReader(strings.NewReader(`go("a.js");`), e)
 	got, cut := scripts(t, Input{URL: parse(t, "http://h.test/s.js"), Body: io.LimitReader(body, 50<<20), Size: 50 << 20}, 0, canon.URL{})
-	if len(got) != 1 || cut != script.CutLong {
-		t.Errorf("%q, cut %q", got, cut)
-	}
+	assert.Len(t, got, 1)
+	assert.Equal(t, script.CutLong, cut)
 	assert.LessOrEqual(t, e.taken, script.MaxRead+1<<20, "bytes are read")
 }

@@ -13,10 +13,9 @@ import (
 	"curtsy/crawler/foreigntest"
 )
 
-// oneLink follows each input, so that there is something to lose.
 const oneLink = `<a href="/last"><img src="/picture">`
 
-// linksOf lists what a tree links to, each once, template contents left out: where elements stand is another matter.
+// linksOf lists the links of a tree without template contents.
 func linksOf(n *html.Node, all map[string]bool) {
 	if n.Type == html.ElementNode && n.Data == "template" && n.Namespace == "" {
 		return
@@ -35,7 +34,6 @@ func linksOf(n *html.Node, all map[string]bool) {
 	}
 }
 
-// sameLinks fails unless the limited tree of a page has the links that the whole one has.
 func sameLinks(t *testing.T, page string) {
 	t.Helper()
 	if strings.Contains(page, mark) {
@@ -81,7 +79,6 @@ func FuzzTame_LinksEqualThoseOfTheWholeTree(f *testing.F) {
 	})
 }
 
-// Inputs of html5lib, two to four in a row, with a link behind each.
 func TestTame_HasTheLinksOfForeignPagesInARow(t *testing.T) {
 	pages := foreignPages(t)
 	random := rand.New(rand.NewPCG(1, 4))

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// HTML Standard 13.2.4.3: formatting elements that were left open are opened anew in each paragraph. Fourteen KiB of
-// that would be 800,000 nodes.
+// HTML Standard 13.2.4.3: fourteen KiB of re-opened formatting elements would be 800,000 nodes.
 func TestTame_NoTreeOutOfProportion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
@@ -80,8 +79,7 @@ func TestUnparsed_TooManyTags(t *testing.T) {
 	}
 }
 
-// Tags in a link count more, for the parser may open it again behind each. Whatever the page, a link that is open for the
-// parser is open for the limit.
+// The parser may re-open a link after each tag. A link that is open for the parser must be open for the limit.
 func TestTagLimit_TagsInLinksCountMore(t *testing.T) {
 	for page, want := range map[string]int{
 		`<a href=1>x</a><p><p>`: 3, `<a 1 2 3><p><p>x</p></a>`: 1 + 2 + 2 + 2, `<a 1 2 3 4><p>`: 1 + 3, `<a 1><p><a 2><p>`: 1 + 2 + 2 + 2,
@@ -122,7 +120,6 @@ func TestTagLimit_TagsInLinksCountMore(t *testing.T) {
 	assert.GreaterOrEqualf(t, open, 1000, "only %d pages with an open link", open)
 }
 
-// What is no tag is what the site wrote: values of attributes, the title.
 func TestTame_LeavesValuesAlone(t *testing.T) {
 	page := extract(t, `<title>a <b> c</title><base href="/d<i>/"><a href="x?q=<b>y<em/z&lt;b>">`)
 	plain := extract(t, `<title>a &lt;b> c</title><base href="/d&lt;i>/"><a href="x?q=&lt;b>y&lt;em/z&lt;b>">`)
@@ -131,7 +128,6 @@ func TestTame_LeavesValuesAlone(t *testing.T) {
 	}
 }
 
-// The tree of a page is what it would be without the change: what a page says and links to is nowhere else.
 func TestTame_LinksStayWhatTheyAre(t *testing.T) {
 	heavy := ` class=c id=i title=t lang=l dir=ltr tabindex=1 data-x='{"a": "<b>"}' `
 	for _, tt := range []struct{ rule, body, want string }{
@@ -149,12 +145,11 @@ func TestTame_LinksStayWhatTheyAre(t *testing.T) {
 		assert.Equal(t, tt.want, lines(extract(t, tt.body)), tt.rule)
 	}
 	page := extract(t, `<b name=robots content=noindex><i title='><meta name=robots content=nofollow>'><meta name=robots content='noarchive,<b>'>`)
-	if flags(page.Robots) != "noarchive" || len(page.Robots.Raw) != 1 || page.Robots.Raw[0] != "meta robots: noarchive,<b>" {
-		t.Errorf("directives %q, %q", flags(page.Robots), page.Robots.Raw)
+	if page.Robots.String() != "noarchive" || len(page.Robots.Raw) != 1 || page.Robots.Raw[0] != "meta robots: noarchive,<b>" {
+		t.Errorf("directives %q, %q", page.Robots.String(), page.Robots.Raw)
 	}
 }
 
-// endOf counts as the parser does.
 func FuzzEndOf(f *testing.F) {
 	f.Add(" href=x b='>' c=\"d\"e / /=f =g>")
 	f.Add(" a b c d e f g>")
@@ -169,12 +164,8 @@ func FuzzEndOf(f *testing.F) {
 		}
 		raw := len(z.Raw())
 		end, attrs := endOf(tag, 2)
-		if end != raw-1 {
-			t.Errorf("%q ends at %d, want %d", tag, end, raw-1)
-		}
-		if n := len(z.Token().Attr); n > attrs {
-			t.Errorf("%q has %d attributes, not %d", tag, n, attrs)
-		}
+		assert.Equal(t, raw-1, end, tag)
+		assert.LessOrEqual(t, len(z.Token().Attr), attrs, tag)
 	})
 }
 
@@ -199,9 +190,7 @@ func FuzzTame(f *testing.F) {
 				t.Fatalf("%s: %q, %v; before it was %q", name, got, err, first)
 			}
 			first = string(got)
-			if back := restore(first); back != page {
-				t.Fatalf("%s: restored to %q; want %q", name, back, page)
-			}
+			require.Equal(t, page, restore(first), name)
 		}
 	})
 }

@@ -3,6 +3,8 @@ package extract
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestTextIsWhatAReaderSees(t *testing.T) {
@@ -25,9 +27,7 @@ func TestTextIsWhatAReaderSees(t *testing.T) {
 			if _, err := New().HTML(t.Context(), in); err != nil {
 				t.Fatal(err)
 			}
-			if text := strings.Join(got, "|"); text != tt.want {
-				t.Errorf("%q, want %q", text, tt.want)
-			}
+			assert.Equal(t, tt.want, strings.Join(got, "|"))
 		})
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// code returns s in a content coding.
 func code(coding, s string) string {
 	var b bytes.Buffer
 	var w io.WriteCloser
@@ -45,7 +44,6 @@ func code(coding, s string) string {
 
 var codings = []string{"gzip", "br", "zstd"}
 
-// Politeness rule 24: what is offered is decoded; the payload stays as it was sent.
 func TestCodingsAreDecoded(t *testing.T) {
 	page := strings.Repeat("<p>bread and butter</p>\n", 5000)
 	for _, coding := range codings {
@@ -68,7 +66,6 @@ func TestCodingsAreDecoded(t *testing.T) {
 	}
 }
 
-// A damaged body is of class coding, came whole, and spoils neither its decoder nor its connection's successor.
 func TestDamagedCodingIsCoding(t *testing.T) {
 	page := strings.Repeat("bread and butter, ", 500)
 	for _, coding := range codings {
@@ -116,7 +113,7 @@ func TestDamagedCodingIsCoding(t *testing.T) {
 	}
 }
 
-// A bomb stops at MaxBody, and is cut by us: no failure of the host's. What it costs is the cap and a window.
+// A bomb costs at most the cap and a window.
 func TestBombsStopAtMaxBody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
@@ -134,9 +131,7 @@ func TestBombsStopAtMaxBody(t *testing.T) {
 				x := get(t, f, "http://a.test/")
 				runtime.ReadMemStats(&after)
 				expect(t, x, "", CutLength)
-				if x.Body.Size() != most {
-					t.Errorf("body of %d octets", x.Body.Size())
-				}
+				assert.EqualValues(t, most, x.Body.Size())
 				if grown := after.TotalAlloc - before.TotalAlloc; grown > 40<<20 {
 					t.Errorf("allocated %d MiB", grown>>20)
 				}

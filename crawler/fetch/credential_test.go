@@ -72,7 +72,6 @@ func TestFieldsBelongToOneAuthority(t *testing.T) {
 	}
 }
 
-// No verb of fmt, no JSON and no log line shows a value, however deep it lies.
 func TestNoPrintingShowsAValue(t *testing.T) {
 	f, err := ParseAuth("jo:" + password)
 	require.NoError(t, err)

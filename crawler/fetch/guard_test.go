@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -43,9 +44,8 @@ func TestRefusedAddresses(t *testing.T) {
 		"ff02::1": "multicast",
 	} {
 		got := refusal(netip.MustParseAddr(addr))
-		if (want == "") != (got == "") || !strings.HasPrefix(got, want) {
-			t.Errorf("%s: refused as %q, want %q", addr, got, want)
-		}
+		assert.Equal(t, (got == ""), (want == ""), addr)
+		assert.True(t, strings.HasPrefix(got, want), addr)
 	}
 }
 
@@ -89,8 +89,6 @@ func TestExemptions(t *testing.T) {
 	}
 }
 
-// The guard judges what the name resolves to, and exactly that is dialled: once resolved, never again. Of many addresses
-// few are kept, of the chosen family only.
 func TestOnlyGuardedAddressesAreDialled(t *testing.T) {
 	const four, six = "93.184.215.14", "2606:2800:21f::1"
 	for _, c := range []struct {
@@ -136,9 +134,7 @@ func TestOnlyGuardedAddressesAreDialled(t *testing.T) {
 			url := cmp.Or(c.url, "http://a.test/")
 			x := get(t, f, url)
 			expect(t, x, c.class, "")
-			if first := c.want[:min(1, len(c.want))]; !slices.Equal(w.dialed, first) {
-				t.Errorf("dialled %v, want %v", w.dialed, first)
-			}
+			assert.Equal(t, c.want[:min(1, len(c.want))], w.dialed)
 			all, err := f.Addresses(t.Context(), authority(t, url))
 			var got []string
 			for _, a := range all {
@@ -155,8 +151,7 @@ func TestOnlyGuardedAddressesAreDialled(t *testing.T) {
 	}
 }
 
-// TestNextAddressOnlyWithoutConnection has some addresses lead nowhere, because the network refuses at once or swallows
-// what is sent. RFC 8305 4: a host with many addresses of both kinds is reached where one kind leads nowhere.
+// RFC 8305 4: a host with many addresses of both families is reached where one family leads nowhere.
 func TestNextAddressOnlyWithoutConnection(t *testing.T) {
 	six := []string{"2606:2800:220:1::1", "2606:2800:220:1::2", "2606:2800:220:1::3", "2606:2800:220:1::4"}
 	four := []string{"8.8.8.1", "8.8.8.2", "8.8.8.3", "8.8.8.4"}
@@ -228,7 +223,7 @@ func TestLookUpFailures(t *testing.T) {
 	}
 }
 
-// RFC 6761 6.3: localhost is never looked up. Other names are, and that can be cancelled.
+// RFC 6761 6.3: localhost is never looked up.
 func TestSystemResolver(t *testing.T) {
 	found, err := lookUpBySystem(t.Context(), "localhost")
 	if err != nil || len(found) != 2 || !found[0].IsLoopback() || !found[1].IsLoopback() {
@@ -239,7 +234,6 @@ func TestSystemResolver(t *testing.T) {
 	}
 }
 
-// Running out of files says nothing about the host.
 func TestTooManyOpenFilesIsOurs(t *testing.T) {
 	f := mustNew(t, Config{Resolve: resolveTo("8.8.8.8", "8.8.4.4"), Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: syscall.EMFILE}
@@ -249,7 +243,6 @@ func TestTooManyOpenFilesIsOurs(t *testing.T) {
 	}
 }
 
-// far is a connection that claims to lead to an address.
 type far struct {
 	net.Conn
 	addr string
@@ -257,7 +250,7 @@ type far struct {
 
 func (c far) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.addr)) }
 
-// Politeness rule 2: without a contact nothing is asked of any host but loopback, whatever the caller forgot.
+// Politeness rule 2.
 func TestWithoutContactOnlyLoopbackIsAsked(t *testing.T) {
 	for _, c := range []struct {
 		contact, addr string

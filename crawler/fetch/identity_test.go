@@ -123,7 +123,6 @@ func TestListOfTokens(t *testing.T) {
 			seen[line] = true
 		}
 	}
-	if len(seen) < 100 || len(parts) < 6 {
-		t.Errorf("%d tokens in %d parts", len(seen), len(parts))
-	}
+	assert.GreaterOrEqual(t, len(seen), 100)
+	assert.GreaterOrEqual(t, len(parts), 6)
 }

@@ -8,22 +8,21 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
 )
 
-// What a network without IPv4 makes of the address of a host is that host's address: for paces, and for who opted out.
 func TestLeadsTo(t *testing.T) {
 	for addr, want := range map[string]string{
 		"8.8.8.8": "8.8.8.8", "::ffff:8.8.8.8": "8.8.8.8", "64:ff9b::8.8.8.8": "8.8.8.8", "2002:808:808::1": "8.8.8.8",
 		"64:ff9b:1::8.8.8.8": "64:ff9b:1::808:808", "2606:2800:220:1::1": "2606:2800:220:1::1", "fe80::1%eth0": "fe80::1",
 		"2001:0:4136:e378:8000:63bf:f7f7:f7f7": "2001:0:4136:e378:8000:63bf:f7f7:f7f7",
 	} {
-		if got := LeadsTo(netip.MustParseAddr(addr)); got.String() != want {
-			t.Errorf("%s leads to %s, want %s", addr, got, want)
-		}
+		assert.Equal(t, want, LeadsTo(netip.MustParseAddr(addr)).String(), addr)
 	}
 }
 
-// A server on [::1] is found by the name localhost, whose two addresses no resolver is asked for (RFC 6761 6.3).
+// RFC 6761 6.3: localhost has two addresses without a lookup.
 func TestLocalhostIsFoundOnIPv6Only(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{serve: answering(ok("bread"))}

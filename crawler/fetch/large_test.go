@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// live returns the octets of the heap that are in use.
 func live() int64 {
 	runtime.GC()
 	runtime.GC() // what a pool let go of at the first
@@ -26,7 +25,7 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Hosts that ask for a large window and then send nothing more cost no window: forty of them would cost 640 MiB.
+// Forty windows would take 640 MiB.
 func TestSlowBodiesWithLargeWindowsCostNoWindows(t *testing.T) {
 	const hosts, most = 40, 64 << 20
 	// 24 bits of window, a block of 16 MiB that is not compressed, and the beginning of it.
@@ -57,7 +56,6 @@ func TestSlowBodiesWithLargeWindowsCostNoWindows(t *testing.T) {
 	}
 }
 
-// What is decoded once it is here is the same, whole or cut off, as what is decoded while it comes.
 func TestBodiesWithLargeAndSmallWindowsAreDecoded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")

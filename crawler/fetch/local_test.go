@@ -9,13 +9,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// known can be written to, so that it may ask any host.
 var known = Identity{Contact: "https://lab.dev/bot"}
 
-// A connection leaves from the address that was chosen.
 func TestBind_IsWhereConnectionsLeaveFrom(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -39,20 +38,12 @@ func TestBind_IsWhereConnectionsLeaveFrom(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close(); <-served })
 	at := netip.MustParseAddrPort(l.Addr().String())
 	f := mustNew(t, Config{Bind: from, AllowAddr: []netip.AddrPort{at}})
-	if x := get(t, f, "http://"+at.String()+"/"); x.Status != 200 {
-		t.Fatalf("%+v", x.Failure)
-	}
-	if got := <-seen; got != from.String() {
-		t.Errorf("the connection came from %s, want %s", got, from)
-	}
+	require.Equal(t, 200, get(t, f, "http://"+at.String()+"/").Status)
+	assert.Equal(t, from.String(), <-seen)
 }
 
-// A local address that cannot be had is told before anything is asked; one that is lost later is our own fault, and
-// condemns no host.
 func TestBind_AddressThatIsNotHere(t *testing.T) {
-	if err := CheckLocal(netip.MustParseAddr("192.0.2.7")); err == nil || !strings.Contains(err.Error(), "192.0.2.7") {
-		t.Errorf("192.0.2.7: %v", err)
-	}
+	assert.ErrorContains(t, CheckLocal(netip.MustParseAddr("192.0.2.7")), "192.0.2.7")
 	w := &world{}
 	gone := func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: &net.OpError{Op: "bind", Err: syscall.EADDRNOTAVAIL}}

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// asker is a resolver that takes a second, or a little less, and counts who asks.
 type asker struct {
 	prompt bool
 
@@ -46,7 +45,6 @@ func public(int64, string) ([]netip.Addr, error) {
 	return resolveTo("8.8.8.8")(context.Background(), "")
 }
 
-// Concurrent calls for one name make one look-up; of many names at most 64 are looked up at once.
 func TestLookUpsAreSharedAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &asker{answer: public, prompt: true}
@@ -59,13 +57,11 @@ func TestLookUpsAreSharedAndBounded(t *testing.T) {
 			})
 		}
 		require.NoError(t, g.Wait())
-		if r.asked.Load() != 128 || r.most.Load() != maxLookups {
-			t.Errorf("128 names: %d look-ups, %d at once", r.asked.Load(), r.most.Load())
-		}
+		assert.EqualValues(t, 128, r.asked.Load(), "128 names")
+		assert.EqualValues(t, maxLookups, r.most.Load(), "128 names")
 	})
 }
 
-// Answers are kept for a minute, failures not at all, but for those who waited for them.
 func TestAnswersAreKeptForAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &asker{answer: public}
@@ -78,9 +74,7 @@ func TestAnswersAreKeptForAMinute(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
-		if want := int64(time.Since(begin)/nameLife) + 1; r.asked.Load() != want {
-			t.Errorf("%d look-ups within %v, want %d", r.asked.Load(), time.Since(begin), want)
-		}
+		assert.Equal(t, int64(time.Since(begin)/nameLife)+1, r.asked.Load())
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := &asker{answer: func(int64, string) ([]netip.Addr, error) { return nil, &net.DNSError{IsTimeout: true} }}
@@ -95,14 +89,11 @@ func TestAnswersAreKeptForAMinute(t *testing.T) {
 			if err := g.Wait(); !errors.As(err, &failure) || failure.Class != DNS {
 				t.Errorf("%v", err)
 			}
-			if r.asked.Load() != n+1 {
-				t.Errorf("%d look-ups, want %d: ten callers share a failure, and it is not kept", r.asked.Load(), n+1)
-			}
+			assert.Equal(t, n+1, r.asked.Load())
 		}
 	})
 }
 
-// A look-up that its first caller gives up is made by another one.
 func TestLookUpGivenUpIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &asker{answer: public}
@@ -126,7 +117,6 @@ func TestLookUpGivenUpIsTakenOver(t *testing.T) {
 	})
 }
 
-// What is remembered is bounded, whatever a crawl of a million hosts asks.
 func TestRememberedNamesAreBounded(t *testing.T) {
 	n := newNames(resolveTo("8.8.8.8"), time.Minute)
 	for i := range 2*maxNames + 10 {
@@ -138,7 +128,7 @@ func TestRememberedNamesAreBounded(t *testing.T) {
 	assert.Empty(t, n.under, "look-ups under way")
 }
 
-// Politeness rule 23: public at the first look-up, private at the second.
+// Politeness rule 23: public at the first lookup, private at the second.
 func TestRebindingIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &asker{answer: func(n int64, _ string) ([]netip.Addr, error) {
@@ -159,7 +149,6 @@ func TestRebindingIsRefused(t *testing.T) {
 	})
 }
 
-// Request.Addr is where the exchange goes, and nowhere else; the guard judges it again.
 func TestExchangeGoesToItsAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{serve: always(ok("bread"))}
@@ -180,13 +169,10 @@ func TestExchangeGoesToItsAddress(t *testing.T) {
 			x := do(t, f, Request{URL: mustURL(t, "http://b.test/"), Addr: netip.MustParseAddrPort(private)})
 			expect(t, x, PrivateAddress, "")
 		}
-		if len(w.dialed) != before {
-			t.Errorf("dialled %v", w.dialed[before:])
-		}
+		assert.Len(t, w.dialed, before)
 	})
 }
 
-// With Request.Addr no other address is tried, and what is known of the name is forgotten.
 func TestNoOtherAddressThanAsked(t *testing.T) {
 	asked, dialed := 0, []string{}
 	f := mustNew(t, Config{
@@ -205,9 +191,8 @@ func TestNoOtherAddressThanAsked(t *testing.T) {
 		require.NoError(t, err)
 		expect(t, do(t, f, Request{URL: u, Addr: addrs[1]}), Connect, "")
 	}
-	if asked != 2 || !slices.Equal(dialed, []string{"8.8.4.4:80", "8.8.4.4:80"}) {
-		t.Errorf("%d look-ups, dialled %v", asked, dialed)
-	}
+	assert.Equal(t, 2, asked)
+	assert.Equal(t, []string{"8.8.4.4:80", "8.8.4.4:80"}, dialed)
 }
 
 func TestUnmadeIsAnExchangeThatFailed(t *testing.T) {
@@ -223,7 +208,6 @@ func TestUnmadeIsAnExchangeThatFailed(t *testing.T) {
 	}
 }
 
-// An answer of the DNS has room for thousands of addresses, and names cost nothing to who has a wildcard.
 func TestNames_RememberFewAddresses(t *testing.T) {
 	all := make([]netip.Addr, 4000)
 	for i := range all {
@@ -236,8 +220,7 @@ func TestNames_RememberFewAddresses(t *testing.T) {
 	}
 }
 
-// Politeness rule 25: a thousand name servers that do not answer neither keep a good name from being looked up nor make its
-// look-up fail.
+// Politeness rule 25.
 func TestRule25_SlowLookUpsHoldNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := mustNew(t, Config{Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {

@@ -48,7 +48,7 @@ func TestRequestOctetsPlain(t *testing.T) {
 	assert.Equalf(t, want, string(got), "got %q", got)
 }
 
-// The robots verdict is on RequestURI, so those and no other octets must cross the connection (politeness rule 5).
+// The robots.txt verdict is on RequestURI, so exactly those bytes must be sent (politeness rule 5).
 func TestRequestTargetIsThatOfCanon(t *testing.T) {
 	for _, raw := range []string{
 		`http://a.test/a%2fb"`, `http://a.test/a%2Fb`, "http://a.test/ä/ö?ü=ß", "http://a.test/a b?c d", "http://a.test//x///y",
@@ -69,9 +69,7 @@ func TestRequestTargetIsThatOfCanon(t *testing.T) {
 			assert.Equalf(t, string(x.Request), seen, "%s: Exchange.Request is not what crossed the connection", raw)
 			want := "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Authority().HostPort() + "\r\n"
 			assert.Truef(t, strings.HasPrefix(seen, want), "%s: sent %q, want it to begin %q", raw, seen, want)
-			if n := strings.Count(seen, "\r\n"); n != 6 {
-				t.Errorf("%s: %d lines in %q", raw, n, seen)
-			}
+			assert.Equal(t, 6, strings.Count(seen, "\r\n"), raw)
 		})
 	}
 }
@@ -137,9 +135,8 @@ func TestRedirectsAreNotFollowedAndCookiesNotKept(t *testing.T) {
 		}}
 		f := w.fetcher(t, Config{})
 		x := get(t, f, "http://a.test/")
-		if x.Status != http.StatusFound || x.Header.Get("Location") != "/elsewhere" {
-			t.Errorf("status %d, header %v", x.Status, x.Header)
-		}
+		assert.Equal(t, http.StatusFound, x.Status)
+		assert.Equal(t, "/elsewhere", x.Header.Get("Location"))
 		get(t, f, "http://a.test/")
 		closed(t, f)
 		w.wg.Wait()

@@ -8,7 +8,6 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Each class of failure has plain words, which a command takes for the class, too.
 func TestEachClassOfFailureHasPlainWords(t *testing.T) {
 	t.Parallel()
 	for _, class := range []fetch.Class{

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No error, and no way to print a proxy, has its password.
 func TestParse_TellsNoPassword(t *testing.T) {
 	const secret = "s3cr3t"
 	for _, c := range []struct{ raw, want, wrong string }{

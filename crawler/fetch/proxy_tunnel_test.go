@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// through has a proxy at raw lead to target, its far end played by serve, within ten seconds. It returns the connection.
 func through(t *testing.T, raw, target string, serve func(net.Conn)) (near net.Conn, err error) {
 	t.Helper()
 	p, perr := Parse(raw)
@@ -27,7 +26,6 @@ func through(t *testing.T, raw, target string, serve func(net.Conn)) (near net.C
 	return near, p.Tunnel(near, target, "curtsy/0.1.0")
 }
 
-// head reads a request.
 func head(conn net.Conn) *http.Request {
 	r, err := http.ReadRequest(bufio.NewReader(conn))
 	if err != nil {
@@ -54,7 +52,6 @@ func TestConnect_LeadsToTheTarget(t *testing.T) {
 	}
 }
 
-// Whatever a proxy does instead of leading there is a fault of bounded size and time, tells no secret, and says whom to blame.
 func TestConnect_HostileProxies(t *testing.T) {
 	after := func(answer string) func(net.Conn) {
 		return func(far net.Conn) { head(far); say(far, answer) }
@@ -115,7 +112,6 @@ func TestConnect_HostileProxies(t *testing.T) {
 	}
 }
 
-// fault checks that err is a Fault that names the proxy and tells no secret.
 func fault(t *testing.T, err error, k Kind, text string) {
 	t.Helper()
 	var f *Fault
@@ -128,7 +124,7 @@ func fault(t *testing.T, err error, k Kind, text string) {
 	}
 }
 
-// script plays a SOCKS proxy: it reads so many octets, says something, and so on.
+// script plays a SOCKS proxy: it reads so many bytes, or writes a string.
 func script(steps ...any) func(net.Conn) {
 	return func(far net.Conn) {
 		for _, s := range steps {

@@ -23,7 +23,6 @@ const (
 	early   = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 )
 
-// response is sent as head and payload, and what an exchange makes of it.
 type response struct {
 	name, interim, head, sent string
 	payload                   string // empty: sent
@@ -35,9 +34,6 @@ type response struct {
 	body                           string // not compared in a failure
 }
 
-// TestResponses serves one response after the other. Whatever parsing makes of them, what is kept are the octets that
-// crossed the connection, and the payload's digest is that of the archive. One of class protocol is recognized by its
-// octets, without the connection's end, and ends the connection.
 func TestResponses(t *testing.T) {
 	for _, group := range [][]response{wellFormed(), codedBodies(), notHTTP(), headLimits(), bodyCaps()} {
 		for _, a := range group {
@@ -65,9 +61,7 @@ func (a response) check(t *testing.T) {
 	if !strings.HasPrefix(a.interim+whole, got) && !strings.HasPrefix(whole, got) || got == "" || a.class+Class(a.truncated) == "" && got != whole {
 		t.Errorf("response %.200q, want %.200q", got, whole)
 	}
-	if bound := 2*most + 2*headLimit + readBuffer; len(got) > bound {
-		t.Errorf("%d octets taken, bound %d", len(got), bound)
-	}
+	assert.LessOrEqual(t, len(got), 2*most+2*headLimit+readBuffer)
 	version := "http/1.1"
 	if strings.HasPrefix(a.head, "HTTP/1.0") {
 		version = "http/1.0"
@@ -86,9 +80,8 @@ func (a response) check(t *testing.T) {
 		assert.False(t, get(t, f, "http://a.test/").Reused, "the connection was used again")
 		return
 	}
-	if x.HeadSize != int64(len(a.head)) || x.Interim != strings.Count(a.interim, "HTTP/") {
-		t.Errorf("head of %d octets, %d interim responses; want %d, %d", x.HeadSize, x.Interim, len(a.head), strings.Count(a.interim, "HTTP/"))
-	}
+	assert.Equal(t, int64(len(a.head)), x.HeadSize)
+	assert.Equal(t, strings.Count(a.interim, "HTTP/"), x.Interim)
 	if a.class == "" && (text(t, x.Body) != a.body || x.Unwanted != a.unwanted || x.Undecoded != a.undecoded) {
 		t.Errorf("body %.200q (unwanted %q, undecoded %q), want %.200q (%q, %q)",
 			text(t, x.Body), x.Unwanted, x.Undecoded, a.body, a.unwanted, a.undecoded)
@@ -103,7 +96,6 @@ func (a response) check(t *testing.T) {
 	}
 }
 
-// coded is the head of a response with a body of size octets in a content coding.
 func coded(coding string, size int) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n", coding, size)
 }
@@ -134,8 +126,7 @@ func wellFormed() []response {
 	}
 }
 
-// codedBodies are bodies in content codings. What is not a coding (RFC 9110 8.4.1 lists them) is ignored, what was not
-// offered is undone all the same, and what cannot be undone stays and is named.
+// What is not a coding (RFC 9110 8.4.1) is ignored, and what cannot be undone stays and is named.
 func codedBodies() []response {
 	var all []response
 	for value, sent := range map[string]string{
@@ -148,16 +139,14 @@ func codedBodies() []response {
 	for _, value := range []string{"sdch", "compress", "gzip, compress", "dcb", "dcz", "gzip, gzip, gzip, gzip, gzip"} {
 		all = append(all, response{name: "coding " + value, head: coded(value, 6), sent: "octets", body: "octets", undecoded: value})
 	}
-	// RFC 9659 3: a window of 8 MiB is the most that a zstd body may ask for. RFC 8878 3.1.1: magic, frame header
-	// descriptor, window descriptor; then one raw block, the last one.
+	// RFC 9659 3: 8 MiB is the largest window. RFC 8878 3.1.1: magic, frame header, window; then one raw, last block.
 	for log, class := range map[byte]Class{20: "", 23: "", 24: Coding, 27: Coding, 41: Coding} {
 		frame := "\x28\xb5\x2f\xfd\x00" + string([]byte{(log - 10) << 3, 5<<3 | 1, 0, 0}) + "bread"
 		all = append(all, response{name: fmt.Sprint("zstd window of 2^", log), head: coded("zstd", len(frame)), sent: frame, class: class, body: "bread"})
 	}
 	// A frame of a single segment has a window of its whole size.
 	segment := string(binary.LittleEndian.AppendUint32([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0}, 1<<24)) + string([]byte{5<<3 | 1, 0, 0}) + "bread"
-	// "Large window brotli" is not a content coding: RFC 7932 9.1 ends at 24 bits. The first octet 0x11 is the pattern
-	// that RFC 7932 leaves invalid and large windows use; 30 bits follow.
+	// RFC 7932 9.1 ends at 24 bits: 0x11 is the invalid pattern that large window brotli uses, and 30 bits follow.
 	const large = "\x11\x1e\x8b\x02\x80bread\x03"
 	return append(all,
 		response{name: "zstd of a single segment", head: coded("zstd", len(segment)), sent: segment, class: Coding},
@@ -195,7 +184,7 @@ func notHTTP() []response {
 		response{name: "interim flood", interim: interim(1 << 16), class: Protocol, truncated: CutOther})
 }
 
-// headLimits are heads about the limit of politeness rule 24: 64 KiB, exactly.
+// Politeness rule 24: 64 KiB, exactly.
 func headLimits() []response {
 	head := func(size int) string {
 		const begin, end = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ", "\r\n\r\n"
@@ -212,8 +201,7 @@ func headLimits() []response {
 	}
 }
 
-// bodyCaps are bodies about the cap of politeness rule 24, which is on decoded octets. There is another on what is
-// taken from the connection.
+// Politeness rule 24: the cap is on decoded bytes; another is on bytes read.
 func bodyCaps() []response {
 	full, over := strings.Repeat("b", most), strings.Repeat("b", most+1)
 	length := func(n int) string { return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", n) }
@@ -259,7 +247,6 @@ func TestNoBodyByStatus(t *testing.T) {
 	}
 }
 
-// small are responses that tell their own end.
 var small = map[string]string{
 	"length":             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbread",
 	"chunked":            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked("bread", 2),
@@ -269,8 +256,7 @@ var small = map[string]string{
 	"no body":            "HTTP/1.1 204 No Content\r\nX: y\r\n\r\n",
 }
 
-// TestResponseCutAtEveryOctet ends a response, or stops sending it, at every octet: that is never a success. An end is
-// of class reset or incomplete, a stop a timeout, and what came is kept.
+// An end is of class reset or incomplete, a stop a timeout, and the bytes before it are kept.
 func TestResponseCutAtEveryOctet(t *testing.T) {
 	for name, whole := range small {
 		final := max(strings.Index(whole, "HTTP/1.1 200"), 0)

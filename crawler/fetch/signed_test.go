@@ -8,17 +8,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
-// stamp is a Signer that shows what it was told.
 type stamp struct{}
 
 func (stamp) Append(head []byte, authority string, at time.Time) []byte {
 	return fmt.Appendf(head, "Signature: %s at %d\r\n", authority, at.UnixMilli())
 }
 
-// A signature says when it was made: it must be made when the request goes out, after look-up, connection, handshake
-// and whatever Begin waits for; and anew where a kept connection proves dead and the request goes over a fresh one.
+// A signature must be made after lookup, connection, handshake and Begin, and again on a fresh connection.
 func TestSignatureIsMadeAtTheMomentOfSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
@@ -41,9 +41,8 @@ func TestSignatureIsMadeAtTheMomentOfSending(t *testing.T) {
 		}
 		closed(t, f)
 		w.wg.Wait()
-		if begins != 3 || len(seen) != 2 {
-			t.Fatalf("Begin was called %d times, and %d requests came: no connection proved dead", begins, len(seen))
-		}
+		require.Equal(t, 3, begins)
+		require.Len(t, seen, 2)
 		for i, x := range all {
 			want := fmt.Sprintf("\r\nSignature: bakery.test:8080 at %d\r\n\r\n", x.Start.UnixMilli())
 			if !strings.HasSuffix(seen[i], want) || string(x.Request) != seen[i] || strings.Count(seen[i], "\r\n\r\n") != 1 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Property: an answer comes whole if no span of its own could have had too little, and fails if all of them had.
+// Property: a response is complete if no span could have had too little, and fails if all had.
 func TestRule25_LeastSpeedOfRandomAnswers(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 1))
 	for range 40 {
@@ -44,7 +44,6 @@ func TestRule25_LeastSpeedOfRandomAnswers(t *testing.T) {
 	}
 }
 
-// Waiting for our own rate is not the host's slowness.
 func TestRule25_OurOwnRateIsNotTheHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{serve: answering(ok(strings.Repeat("b", 3000)))}

@@ -26,9 +26,8 @@ func TestSpoolGoesToDiskAndAway(t *testing.T) {
 			w := &world{serve: answering(response)}
 			x := get(t, w.fetcher(t, Config{SpoolDir: dir}), "http://a.test/")
 			expect(t, x, "", "")
-			if text(t, x.Response) != response || text(t, x.Body) != page {
-				t.Errorf("%s: %d octets of response, %d of body", name, x.Response.Size(), x.Body.Size())
-			}
+			assert.Equal(t, response, text(t, x.Response), name)
+			assert.Equal(t, page, text(t, x.Body), name)
 			assert.NoError(t, errors.Join(x.Close(), x.Close()))
 			if _, err := x.Body.ReadAt(make([]byte, 1), 0); !errors.Is(err, os.ErrClosed) {
 				t.Errorf("%s: reading after Close: %v", name, err)
@@ -40,7 +39,6 @@ func TestSpoolGoesToDiskAndAway(t *testing.T) {
 	})
 }
 
-// A full or missing disk is our failure, not the host's.
 func TestSpoolFailureIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := t.TempDir() + "/gone"
@@ -59,7 +57,7 @@ func TestSpoolFailureIsAnError(t *testing.T) {
 	})
 }
 
-// Politeness rule 24: every crawled string is hostile in a terminal, and parsers quote what they were given.
+// Politeness rule 24: parsers quote what the host sent.
 func TestFailureTextIsHarmless(t *testing.T) {
 	f := &Failure{Protocol, errors.New("got \x1b[2J\r\n\u202e\xff" + strings.Repeat("ä", 1<<16))}
 	if got, want := f.Error(), "fetch: protocol: got ?[2J????ää"; !strings.HasPrefix(got, want) || len(got) > 300 || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä…") {

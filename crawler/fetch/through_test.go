@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// by has a proxy lead to all hosts.
 func by(t testing.TB, raw string) *Chooser {
 	t.Helper()
 	p, err := Parse(raw)
@@ -24,7 +23,6 @@ func by(t testing.TB, raw string) *Chooser {
 	return Always(p)
 }
 
-// unresolved fails the test when a name other than the proxy's is looked up.
 func unresolved(t testing.TB) func(context.Context, string) ([]netip.Addr, error) {
 	return func(_ context.Context, host string) ([]netip.Addr, error) {
 		assert.Equal(t, "proxy.lab.dev", host, "another name is looked up")
@@ -34,7 +32,6 @@ func unresolved(t testing.TB) func(context.Context, string) ([]netip.Addr, error
 
 const hidden = "am86czNjcjN0" // jo:s3cr3t
 
-// A request for an http URL goes to the proxy with the whole URL. Who we are to the proxy is kept nowhere.
 func TestProxy_ForwardsHTTP(t *testing.T) {
 	var heads []string
 	w := &world{serve: func(_ int, conn net.Conn) {
@@ -56,15 +53,13 @@ func TestProxy_ForwardsHTTP(t *testing.T) {
 	}
 	closed(t, f)
 	w.wg.Wait()
-	if strings.Join(w.dialed, " ") != "10.9.8.7:3128" || len(heads) != 2 {
-		t.Errorf("dialled %q for %d requests", w.dialed, len(heads))
-	}
+	assert.Equal(t, "10.9.8.7:3128", strings.Join(w.dialed, " "))
+	assert.Len(t, heads, 2)
 	for _, head := range heads {
 		assert.Contains(t, head, "Proxy-Authorization: Basic "+hidden+"\r\n", "the proxy is not told who we are")
 	}
 }
 
-// Over CONNECT, and over SOCKS, TLS is that of the target: the proxy's password never gets there.
 func TestProxy_LeadsToTLS(t *testing.T) {
 	srv, roots := secure(t)
 	for _, c := range []struct {
@@ -100,14 +95,11 @@ func TestProxy_LeadsToTLS(t *testing.T) {
 			if x.Failure != nil || text(t, x.Body) != "example.com http/1.1 HTTP/1.1" || x.Addr.IsValid() != c.addr || strings.Contains(string(x.Request), hidden) {
 				t.Fatalf("%+v: %v", x, x.Failure)
 			}
-			if got := <-asked; got != c.asked {
-				t.Errorf("asked for %q, want %q", got, c.asked)
-			}
+			assert.Equal(t, c.asked, <-asked)
 		})
 	}
 }
 
-// byCONNECT plays a proxy that leads somewhere.
 func byCONNECT(conn net.Conn) string {
 	r, err := http.ReadRequest(bufio.NewReader(conn))
 	if err != nil {
@@ -129,7 +121,6 @@ func bySOCKS(conn net.Conn) string {
 	return "address"
 }
 
-// Where a proxy looks names up, a target is judged by its name. What is private is refused by it, and nobody is dialled.
 func TestProxy_PrivateNamesAreRefused(t *testing.T) {
 	for _, url := range []string{
 		"http://127.0.0.1/", "http://127.0.0.1:8080/", "http://[::1]/", "http://localhost/", "http://a.localhost/", "http://localhost./",
@@ -150,7 +141,6 @@ func TestProxy_PrivateNamesAreRefused(t *testing.T) {
 	}
 }
 
-// What goes wrong before a proxy leads to a host is the proxy's failure, and names it.
 func TestProxy_FailuresAreTheProxys(t *testing.T) {
 	for _, c := range []struct {
 		name, proxy, url string
@@ -179,15 +169,13 @@ func TestProxy_FailuresAreTheProxys(t *testing.T) {
 	}
 }
 
-// A proxy that is not there is its own failure, and nobody is asked without a contact.
 func TestProxy_NotThere(t *testing.T) {
 	refuse := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") }
 	f := mustNew(t, Config{Identity: known, Proxy: by(t, "http://jo:s3cr3t@proxy.lab.dev"), Resolve: unresolved(t), Dial: refuse})
 	x := get(t, f, "http://www.example.org/")
 	var fault *Fault
-	if !errors.As(x.Failure, &fault) || fault.Kind != Down {
-		t.Errorf("%v", x.Failure)
-	}
+	assert.True(t, errors.As(x.Failure, &fault))
+	assert.Equal(t, Down, fault.Kind)
 	w := &world{}
 	f = w.fetcher(t, Config{Proxy: by(t, "http://proxy.lab.dev"), Resolve: unresolved(t)})
 	if _, err := f.Do(t.Context(), Request{URL: mustURL(t, "http://www.example.org/")}); err == nil || !strings.Contains(err.Error(), "contact") || len(w.dialed) > 0 {
@@ -195,7 +183,6 @@ func TestProxy_NotThere(t *testing.T) {
 	}
 }
 
-// A request that was cut is kept up to its first secret at most.
 func TestWire_KeepsNoPartOfASecret(t *testing.T) {
 	l := &connection{authority: mustURL(t, "http://www.example.org/").Authority(), proxy: by(t, "http://jo:s3cr3t@proxy.lab.dev").For(mustURL(t, "http://www.example.org/").Authority())}
 	w := l.wire([]byte("GET / HTTP/1.1\r\nHost: www.example.org\r\n\r\n"), nil)

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drip writes s octet by octet, every d, until the other side closes.
 func drip(conn net.Conn, s string, d time.Duration) {
 	for i := range len(s) {
 		time.Sleep(d)
@@ -28,7 +27,6 @@ func drip(conn net.Conn, s string, d time.Duration) {
 	drain(conn)
 }
 
-// hang returns when ctx ends.
 func hang[T any](ctx context.Context) (none T, err error) {
 	<-ctx.Done()
 	return none, ctx.Err()
@@ -40,9 +38,7 @@ func hangInLookUp(ctx context.Context, _ string) ([]netip.Addr, error) {
 func hangInDial(ctx context.Context, _, _ string) (net.Conn, error) { return hang[net.Conn](ctx) }
 func at(octetsPerSecond time.Duration) time.Duration                { return time.Second / octetsPerSecond }
 
-// TestTimeouts holds the timeouts of politeness rule 15 (connect 10 s, first byte 60 s, idle 20 s, whole 20 min), those
-// that one request brings, as robots.txt does, and the least speed of rule 25: what comes more slowly is cut when a span
-// is over, wherever in the response that is, and what comes a little faster is not.
+// Politeness rules 15 (connect 10 s, first byte 60 s, idle 20 s, whole 20 min) and 25, and the timeouts of a request.
 func TestTimeouts(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n"
 	const interim = "HTTP/1.1 102 Processing\r\n\r\n"
@@ -108,9 +104,7 @@ func TestTimeouts(t *testing.T) {
 			begin := time.Now()
 			x := do(t, f, c.request)
 			took := time.Since(begin)
-			if x.End.Sub(begin) != took {
-				t.Errorf("End after %v, took %v", x.End.Sub(begin), took)
-			}
+			assert.Equal(t, took, x.End.Sub(begin))
 			if c.after == 0 {
 				expect(t, x, "", "")
 				return
@@ -124,17 +118,14 @@ func TestTimeouts(t *testing.T) {
 				took = took.Round(time.Second) // of an octet
 			}
 			assert.Equalf(t, c.after, took, "took %v, want %v", took, c.after)
-			if errors.Is(x.Failure, ErrWhole) != (c.err == ErrWhole) || errors.Is(x.Failure, ErrSlow) != (c.err == ErrSlow) {
-				t.Errorf("%v, want it to be %v", x.Failure, c.err)
-			}
-			if c.kept != (x.Response != nil) {
-				t.Errorf("kept %q", text(t, x.Response))
-			}
+			assert.Equal(t, (c.err == ErrWhole), errors.Is(x.Failure, ErrWhole))
+			assert.Equal(t, (c.err == ErrSlow), errors.Is(x.Failure, ErrSlow))
+			assert.Equal(t, (x.Response != nil), c.kept)
 		})
 	}
 }
 
-// Politeness rule 9: request sent to first octet, without look-up, connect and TLS.
+// Politeness rule 9: from request sent to first byte, without lookup, connect and TLS.
 func TestResponseTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{serve: func(_ int, conn net.Conn) {
@@ -160,24 +151,18 @@ func TestResponseTime(t *testing.T) {
 		x := get(t, f, "http://a.test/")
 		expect(t, x, "", "")
 		assert.Equalf(t, 500*time.Millisecond, x.ResponseTime, "response time %v: the final response counts", x.ResponseTime)
-		if x.Start.Sub(begin) != 5*time.Second || x.End.Sub(x.Start) != 4500*time.Millisecond {
-			t.Errorf("started after %v, took %v", x.Start.Sub(begin), x.End.Sub(x.Start))
-		}
+		assert.Equal(t, 5*time.Second, x.Start.Sub(begin))
+		assert.Equal(t, 4500*time.Millisecond, x.End.Sub(x.Start))
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{serve: answering(ok("b"))}
-		if x := get(t, w.fetcher(t, Config{}), "http://a.test/"); x.ResponseTime != 1 {
-			t.Errorf("an answer at once has response time %v, want 1ns", x.ResponseTime)
-		}
+		assert.Equal(t, time.Duration(1), get(t, w.fetcher(t, Config{}), "http://a.test/").ResponseTime)
 		w.serve = answering("")
-		if x := get(t, w.fetcher(t, Config{}), "http://a.test/"); x.ResponseTime != 0 {
-			t.Errorf("no answer has response time %v, want 0", x.ResponseTime)
-		}
+		assert.Zero(t, get(t, w.fetcher(t, Config{}), "http://a.test/").ResponseTime)
 	})
 }
 
-// TestStop ends an exchange, whatever it waits for. Cancellation leaves no exchange; a cause that is a *Failure leaves
-// one with what came.
+// Cancellation leaves no exchange; a cause that is a *Failure leaves one with the bytes before it.
 func TestStop(t *testing.T) {
 	enough := &Failure{Stopped, errors.New("enough")}
 	serve := func(part string) func(net.Conn) {
@@ -214,9 +199,8 @@ func TestStop(t *testing.T) {
 				x, err := f.Do(ctx, Request{URL: mustURL(t, c.url)})
 				assert.Equal(t, 5*time.Second, time.Since(begin), "the time it took")
 				if cause != enough {
-					if x != nil || !errors.Is(err, context.Canceled) {
-						t.Errorf("%v, %v", x, err)
-					}
+					assert.Nil(t, x)
+					assert.ErrorIs(t, err, context.Canceled)
 					return
 				}
 				require.NoError(t, err)
@@ -232,9 +216,8 @@ func TestStop(t *testing.T) {
 		}
 	}
 	x, err := mustNew(t, Config{}).Do(canceled(), Request{URL: mustURL(t, "http://a.test/")})
-	if x != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("before it began: %v, %v", x, err)
-	}
+	assert.Nil(t, x, "before it began")
+	assert.ErrorIs(t, err, context.Canceled, "before it began")
 }
 
 func canceled() context.Context {

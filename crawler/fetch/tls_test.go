@@ -33,7 +33,6 @@ func secure(t *testing.T) (srv *httptest.Server, roots *x509.CertPool) {
 	return srv, roots
 }
 
-// TLS is verified for the host of the URL, whatever address it is at, and speaks HTTP/1.1 though the server knows more.
 func TestTLS(t *testing.T) {
 	srv, roots := secure(t)
 	at := func(context.Context, string, string) (net.Conn, error) {
@@ -61,9 +60,7 @@ func TestTLS(t *testing.T) {
 				assert.Nilf(t, x.Request, "sent %q to a host that is not verified", x.Request)
 				return
 			}
-			if got := text(t, x.Body); got != c.body {
-				t.Errorf("body %q, want %q", got, c.body)
-			}
+			assert.Equal(t, c.body, text(t, x.Body))
 			if got := text(t, x.Response); !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, c.body) {
 				t.Errorf("response %q is not above TLS", got)
 			}
@@ -97,8 +94,7 @@ func TestPlainAnswerToTLS(t *testing.T) {
 	})
 }
 
-// RFC 9112 9.8: a body that only the end of the connection delimits is complete only with a closure alert. With other
-// framing it needs none.
+// RFC 9112 9.8: a body that only the end of the connection delimits needs a closure alert.
 func TestTLSEndWithoutClosureAlert(t *testing.T) {
 	srv, roots := secure(t)
 	for _, c := range []struct {
@@ -129,7 +125,7 @@ func TestTLSEndWithoutClosureAlert(t *testing.T) {
 	}
 }
 
-// With TLS 1.3 a server that wants a certificate of ours says so only after our handshake is over.
+// With TLS 1.3 a server requires a client certificate only after the client's handshake is over.
 func TestLateAlertIsTLS(t *testing.T) {
 	srv, roots := secure(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -143,7 +139,7 @@ func TestLateAlertIsTLS(t *testing.T) {
 	})
 }
 
-// unblocked writes while the other end writes too, as a socket's buffer allows and a pipe does not.
+// unblocked writes while the other end writes, as a socket's buffer allows and a pipe does not.
 type unblocked struct {
 	net.Conn
 	wg *sync.WaitGroup

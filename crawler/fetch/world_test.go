@@ -24,8 +24,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// world is a fake Internet: every name is at one public address, and every connection is a net.Pipe whose far end
-// serve plays. The n-th connection, from 0, is told its number. wait returns when all far ends are done.
+// world is a fake Internet: every name has one public address, and serve plays the far end of the n-th connection.
 type world struct {
 	serve func(n int, conn net.Conn)
 
@@ -47,7 +46,6 @@ func (w *world) dial(_ context.Context, _, address string) (net.Conn, error) {
 	return near, nil
 }
 
-// fetcher returns a Fetcher in w, c's other settings kept.
 func (w *world) fetcher(t testing.TB, c Config) *Fetcher {
 	t.Helper()
 	if c.Resolve == nil {
@@ -79,7 +77,6 @@ func closed(t testing.TB, c io.Closer) {
 	assert.NoError(t, c.Close())
 }
 
-// say writes what the other side may no longer want, drain reads until it has gone.
 func say(w io.Writer, s string) { _, _ = io.WriteString(w, s) }
 func drain(r io.Reader)         { _, _ = io.Copy(io.Discard, r) }
 
@@ -105,7 +102,6 @@ func authority(t testing.TB, url string) canon.Authority {
 	return mustURL(t, url).Authority()
 }
 
-// get makes one exchange that must not be an error, closed at the end of the test.
 func get(t testing.TB, f *Fetcher, url string) *Exchange {
 	t.Helper()
 	return do(t, f, Request{URL: mustURL(t, url)})
@@ -119,7 +115,6 @@ func do(t testing.TB, f *Fetcher, r Request) *Exchange {
 	return x
 }
 
-// request reads one request head; it is empty when the connection ended.
 func request(conn io.Reader) string {
 	r := bufio.NewReader(conn)
 	var b strings.Builder
@@ -133,7 +128,6 @@ func request(conn io.Reader) string {
 	return b.String()
 }
 
-// answering serves each request with the same octets, and then closes.
 func answering(response string) func(int, net.Conn) {
 	return func(_ int, conn net.Conn) {
 		if request(conn) != "" {
@@ -142,7 +136,6 @@ func answering(response string) func(int, net.Conn) {
 	}
 }
 
-// always serves every request of a connection with the same octets.
 func always(response string) func(int, net.Conn) {
 	return func(_ int, conn net.Conn) {
 		for request(conn) != "" {
@@ -167,7 +160,6 @@ func zip(parts ...string) string {
 	return b.String()
 }
 
-// chunked cuts body into chunks of at most n octets.
 func chunked(body string, n int) string {
 	var b strings.Builder
 	for len(body) > 0 {
@@ -178,7 +170,6 @@ func chunked(body string, n int) string {
 	return b.String() + "0\r\n\r\n"
 }
 
-// bubble runs a subtest in virtual time.
 func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
@@ -203,12 +194,10 @@ func class(x *Exchange) Class {
 	return x.Failure.Class
 }
 
-// expect compares what an exchange says of its end.
 func expect(t testing.TB, x *Exchange, c Class, truncated string) {
 	t.Helper()
-	if class(x) != c || x.Truncated != truncated {
-		t.Fatalf("failure %v, truncated %q; want class %q, truncated %q", x.Failure, x.Truncated, c, truncated)
-	}
+	require.Equal(t, c, class(x))
+	require.Equal(t, truncated, x.Truncated)
 }
 
 func nets(ss ...string) []netip.Prefix {

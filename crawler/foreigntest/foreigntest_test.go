@@ -15,7 +15,6 @@ var update = flag.Bool("update", false, "write docs/dev/foreign-tests.md")
 
 const page = "../../docs/dev/foreign-tests.md"
 
-// docs/dev/foreign-tests.md is made of the files of cases. Each difference that a file numbers is there in a case.
 func TestTheDocumentSaysWhatTheFilesSay(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Tests of other projects

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seeds adds the golden files of an ending, and their beginnings.
 func seeds(f *testing.F, ending string, add func([]byte)) {
 	f.Helper()
 	names, err := filepath.Glob(filepath.Join("testdata", "*"+ending))
@@ -42,17 +41,15 @@ func FuzzReadPage(f *testing.F) {
 		for what, values := range p.Marked {
 			for _, v := range values {
 				size += len(v)
-				if !utf8.ValidString(v) || v != squeeze(v) {
-					t.Errorf("%q: %q", what, v)
-				}
+				assert.True(t, utf8.ValidString(v))
+				assert.Equal(t, squeeze(v), v)
 				if got, ok := p.says(what, v); !ok {
 					t.Errorf("%q says %q, and %q does not agree", what, got, v)
 				}
 			}
 		}
-		if !utf8.ValidString(p.Text) || size > 4*len(b)+4 {
-			t.Errorf("%d bytes of values, out of %d", size, len(b))
-		}
+		assert.True(t, utf8.ValidString(p.Text))
+		assert.LessOrEqual(t, size, 4*len(b)+4)
 		for rel := range p.Links {
 			if to := p.link(rel, "https://www.library.org/"); to != "" && !strings.HasPrefix(to, "http://") && !strings.HasPrefix(to, "https://") {
 				t.Errorf("%q leads to %q", rel, to)
@@ -77,9 +74,8 @@ func FuzzReadRanges(f *testing.F) {
 		}
 		assert.Equalf(t, len(r.Services), len(r.Prefixes), "%d prefixes, %d services", len(r.Prefixes), len(r.Services))
 		for _, p := range r.Prefixes {
-			if !p.IsValid() || p != p.Masked() {
-				t.Errorf("%v", p)
-			}
+			assert.True(t, p.IsValid())
+			assert.Equal(t, p.Masked(), p)
 		}
 	})
 }

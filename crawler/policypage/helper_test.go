@@ -19,7 +19,6 @@ var noon = time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
 
 const verifier = "curtsy-0a1b2c3d+9f8e7d6c+AQECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g"
 
-// statement is that of a library.
 func statement() Statement {
 	return Statement{
 		Token: "libbot", UserAgent: "libbot/0.1.0 (+https://www.library.org/bot/) curtsy/0.1.0", Operator: "The Library",
@@ -30,7 +29,6 @@ func statement() Statement {
 	}
 }
 
-// golden holds b against a file of testdata.
 func golden(t *testing.T, name string, b []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -42,7 +40,6 @@ func golden(t *testing.T, name string, b []byte) {
 	assert.Equalf(t, string(want), string(b), "%s is another; -update writes it:\n%s", path, b)
 }
 
-// site is what is published: by URL, what an answer holds.
 type site map[string]Answer
 
 func (s site) ask(_ context.Context, url string) (Answer, error) {
@@ -53,7 +50,6 @@ func (s site) ask(_ context.Context, url string) (Answer, error) {
 	return a, nil
 }
 
-// publish puts the three documents of s where s says that they are.
 func publish(t *testing.T, s Statement) site {
 	t.Helper()
 	made := site{}
@@ -67,7 +63,6 @@ func publish(t *testing.T, s Statement) site {
 	return made
 }
 
-// wanted is what the settings say that published s.
 func wanted(s Statement) Wanted {
 	return Wanted{Statement: s, Carried: s.URL, RangesKept: true, Now: noon.Add(time.Hour)}
 }
@@ -79,7 +74,6 @@ func look(t *testing.T, s site, w Wanted) Findings {
 	return f
 }
 
-// disagreements are the checks that found one, as DOCUMENT SUBJECT RESULT.
 func disagreements(f Findings) (all []string) {
 	for _, c := range f.Checks {
 		if c.Result == Differs || c.Result == Missing {

@@ -29,7 +29,6 @@ func TestWhatIsPublishedAsWrittenAgrees(t *testing.T) {
 	}
 }
 
-// Each single disagreement is found, and no other with it.
 func TestEachDisagreementIsFound(t *testing.T) {
 	const page, ranges, card = "https://www.library.org/bot/", "https://www.library.org/bot/crawler-ranges.json", "https://www.library.org/bot/agent-card.json"
 	replaced := func(url, old, new string) func(*testing.T, site, *Wanted) {
@@ -115,7 +114,6 @@ func TestEachDisagreementIsFound(t *testing.T) {
 	}
 }
 
-// The settings of somebody who never said a thing are no disagreement with a page that says it.
 func TestWhatTheSettingsDoNotSayIsUnknown(t *testing.T) {
 	s := statement()
 	f, err := Look(t.Context(), s.URL, Wanted{Now: noon}, publish(t, s).ask)
@@ -131,7 +129,6 @@ func TestWhatTheSettingsDoNotSayIsUnknown(t *testing.T) {
 	assert.True(t, f.Agree, "a disagreement")
 }
 
-// A page that somebody wrote by hand agrees when it says the same.
 func TestAPageOfOnesOwnMakingAgrees(t *testing.T) {
 	s := statement()
 	made := publish(t, s)
@@ -139,16 +136,13 @@ func TestAPageOfOnesOwnMakingAgrees(t *testing.T) {
 <body>The  Library sends libbot. A yearly archive of the region's
 websites, for readers and researchers. <p hidden>` + s.Retention + `</p> <a href="mailto:crawl@library.org">mail</a>
 Key: ` + verifier + `.</body>`)}
-	if f := look(t, made, wanted(s)); !f.Agree {
-		t.Errorf("%q: %+v", disagreements(f), f)
-	}
+	assert.True(t, look(t, made, wanted(s)).Agree)
 	hidden := made[s.URL]
 	hidden.Body = []byte(strings.Replace(string(hidden.Body), "The  Library sends libbot", "<script>The Library sends libbot</script> The Library sends libbots, libbot-two", 1))
 	made[s.URL] = hidden
 	assert.Equal(t, "page token missing", strings.Join(disagreements(look(t, made, wanted(s))), ", "))
 }
 
-// Redirects of the page are told, and what stands beside it is sought where they end.
 func TestRedirectsOfThePageAreReported(t *testing.T) {
 	s := statement()
 	made := publish(t, s)
@@ -163,7 +157,6 @@ func TestRedirectsOfThePageAreReported(t *testing.T) {
 	}
 }
 
-// The card's keys are looked at, or those of the directory that it names.
 func TestTheKeyDirectoryIsLookedAt(t *testing.T) {
 	const at = "https://www.library.org/.well-known/http-message-signatures-directory"
 	const x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"     // RFC 8037 A.2
@@ -213,15 +206,13 @@ func TestTheKeyDirectoryIsLookedAt(t *testing.T) {
 	}
 }
 
-// An old list is a note: the addresses in it are right.
 func TestAnOldListIsNoted(t *testing.T) {
 	w := wanted(statement())
 	w.Now = noon.Add(50 * time.Hour)
 	w.Addresses = []netip.Addr{netip.MustParseAddr("192.0.2.17"), netip.MustParseAddr("::ffff:192.0.2.17"), netip.MustParseAddr("2001:db8:5::9")}
 	f := look(t, publish(t, statement()), w)
-	if !f.Agree || !strings.Contains(strings.Join(f.Notes, "\n"), "2 days old") {
-		t.Errorf("%+v", f)
-	}
+	assert.True(t, f.Agree)
+	assert.Contains(t, strings.Join(f.Notes, "\n"), "2 days old")
 }
 
 func TestAFailureOfTheAskerIsAnError(t *testing.T) {
@@ -246,8 +237,6 @@ func TestExpectedUserAgentsMatchByTheirBeginning(t *testing.T) {
 		agent: true, "libbot/": true, "libbot/*": true, "libbot/*curtsy/": true, "*": true, "libbot/*(+https://www.library.org/*": true,
 		"": false, "lib/": false, "libbot/9*": false, "libbot/*google": false, "curtsy": false, agent + "x": false,
 	} {
-		if matches(pattern, agent) != want {
-			t.Errorf("%q: %v", pattern, !want)
-		}
+		assert.Equal(t, want, matches(pattern, agent))
 	}
 }

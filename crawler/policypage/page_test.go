@@ -31,7 +31,6 @@ func TestThePageAndItsDocuments(t *testing.T) {
 	}
 }
 
-// Whatever an answer holds, the page has the elements and attributes of any other, and the answer reads back as it was.
 func TestHostileAnswersStandOnThePageAsText(t *testing.T) {
 	plain := statement()
 	plain.Earlier = []EarlierKey{{Key: verifier, Until: noon}}
@@ -67,7 +66,6 @@ func TestHostileAnswersStandOnThePageAsText(t *testing.T) {
 	}
 }
 
-// shape is a page without its texts and its links' addresses.
 func shape(t *testing.T, b []byte) string {
 	t.Helper()
 	var said strings.Builder
@@ -92,7 +90,6 @@ func shape(t *testing.T, b []byte) string {
 	}
 }
 
-// A page loads nothing and runs nothing.
 func TestThePageStandsAlone(t *testing.T) {
 	s := statement()
 	b, err := s.Page()
@@ -115,7 +112,6 @@ func TestThePageStandsAlone(t *testing.T) {
 	}
 }
 
-// Text refuses what no page shows, and each bound holds to the character.
 func TestTextIsOneParagraphOfPrintableCharacters(t *testing.T) {
 	for _, c := range []struct {
 		in  string
@@ -146,9 +142,7 @@ func TestThePagesURLNamesItsFileAndWhatStandsBeside(t *testing.T) {
 	} {
 		s := Statement{URL: c.url}
 		assert.Equalf(t, c.name, s.PageName(), "%s: the file", c.url)
-		if got := s.beside(CardName); got != c.card {
-			t.Errorf("%s: the card is at %q, want %q", c.url, got, c.card)
-		}
+		assert.Equal(t, c.card, s.beside(CardName), c.url)
 		if c.url != "" {
 			assert.NoError(t, PageURL(c.url), c.url)
 		}
@@ -177,7 +171,6 @@ func TestARangeIsAnAddressOrANetwork(t *testing.T) {
 	assert.Equal(t, "192.0.2.0/28, 2001:db8::/48", list(got), got)
 }
 
-// A page that was changed by hand is told from one that was not, wherever the change is.
 func TestAChangeByHandIsSeen(t *testing.T) {
 	s := statement()
 	b, err := s.Page()
@@ -193,7 +186,6 @@ func TestAChangeByHandIsSeen(t *testing.T) {
 	}
 }
 
-// The same ranges give the same token, others another one (JAFAR 2.1).
 func TestTheSyncTokenChangesWithTheRangesAlone(t *testing.T) {
 	token := func(s Statement) string {
 		b, err := s.RangesJSON()

@@ -11,7 +11,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// What stands around an address, or in it by a name that nobody defined, makes no other address of it.
 func TestNoAddressIsMadeUp(t *testing.T) {
 	at, err := canon.Parse("https://bakery.test/dir/sitemap.xml")
 	require.NoError(t, err)
@@ -43,7 +42,7 @@ func TestNoAddressIsMadeUp(t *testing.T) {
 	}
 }
 
-// RFC 822 5.1: the day of the week and the seconds may be left out; years have two digits, or four (RFC 2822).
+// RFC 822 5.1: the day of the week and the seconds are optional; years have two digits, or four (RFC 2822).
 func TestDatesOfFeeds(t *testing.T) {
 	want := time.Date(2003, 6, 3, 9, 39, 0, 0, time.UTC)
 	for _, day := range []string{"", "Tue, "} {
@@ -51,9 +50,7 @@ func TestDatesOfFeeds(t *testing.T) {
 			for _, seconds := range []string{"", ":00"} {
 				for _, zone := range []string{"GMT", "+0000"} {
 					s := day + "3 Jun " + year + " 09:39" + seconds + " " + zone
-					if got := dateOf(s); !got.Equal(want) {
-						t.Errorf("%q: %v", s, got)
-					}
+					assert.True(t, dateOf(s).Equal(want))
 				}
 			}
 		}

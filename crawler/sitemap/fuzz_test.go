@@ -12,15 +12,15 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
 )
 
-// written is a sitemap that a test has written, with what is in it.
 type written struct {
 	body string
 	urls []string
 }
 
-// write makes a file of any format, in the variety that files are found in.
 func write(r *rand.Rand) written {
 	var w written
 	for range r.IntN(40) {
@@ -77,8 +77,7 @@ func write(r *rand.Rand) written {
 	return w
 }
 
-// FuzzRead_FindsAllThatIsListed: whatever the format and its spelling, the addresses of a file come out, in order; and
-// of a file that is cut, a beginning of them.
+// A file that is cut gives a beginning of its addresses.
 func FuzzRead_FindsAllThatIsListed(f *testing.F) {
 	for seed := range uint64(64) {
 		f.Add(seed, seed*977)
@@ -100,7 +99,6 @@ func FuzzRead_FindsAllThatIsListed(f *testing.F) {
 	})
 }
 
-// FuzzRead_DoesNotDependOnHowTheOctetsCome: whatever they are. What is reported adds up, too.
 func FuzzRead_DoesNotDependOnHowTheOctetsCome(f *testing.F) {
 	for seed := range uint64(16) {
 		f.Add([]byte(write(rand.New(rand.NewPCG(seed, 2))).body), "text/xml")
@@ -112,9 +110,7 @@ func FuzzRead_DoesNotDependOnHowTheOctetsCome(f *testing.F) {
 		slow, one := read(t, string(body), contentType)
 		var whole []string
 		report, err := Read(Input{URL: urlOf(t, at), ContentType: contentType, Body: iotest.DataErrReader(bytes.NewReader(body))}, func(e Entry) error {
-			if urlOf(t, e.URL.String()) != e.URL {
-				t.Fatalf("%+v", e)
-			}
+			require.Equal(t, e.URL, urlOf(t, e.URL.String()))
 			whole = append(whole, e.URL.String())
 			return nil
 		})
@@ -127,8 +123,7 @@ func FuzzRead_DoesNotDependOnHowTheOctetsCome(f *testing.F) {
 	})
 }
 
-// flood is an large file: a beginning, and then the same piece over and over. At every MiB it looks at what the
-// program holds.
+// flood is a large file: begin, then piece repeated. At every MiB it measures the heap.
 type flood struct {
 	begin, piece string
 	size         int64

@@ -16,7 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestRead_FilesAsSitesHaveThem reads each file of the corpus whole; its golden file says all that comes of it.
 func TestRead_FilesAsSitesHaveThem(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sitemap", "*"))
 	require.NoError(t, err)

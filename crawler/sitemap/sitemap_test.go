@@ -30,7 +30,6 @@ func urlOf(t testing.TB, s string) canon.URL {
 	return u
 }
 
-// read reads a file, and returns the addresses that it gives out.
 func read(t testing.TB, body, contentType string) ([]string, Report) {
 	t.Helper()
 	got, report := entriesOf(t, body, contentType)
@@ -54,7 +53,6 @@ func entriesOf(t testing.TB, body, contentType string) ([]Entry, Report) {
 	return got, report
 }
 
-// text is a report on one line.
 func text(urls []string, r Report) string {
 	s := fmt.Sprintf("%s %s", r.Format, strings.Join(urls, " "))
 	for _, reason := range slices.Sorted(maps.Keys(r.Refused)) {
@@ -248,7 +246,6 @@ func TestRead_LimitsOfTheProtocol(t *testing.T) {
 	if err != nil || n != MaxEntries || report.Refused[ReasonTooMany] != 10 || report.Finding != nil {
 		t.Errorf("%d entries, %+v, %v", n, report, err)
 	}
-	// Of a file that is too large, what stands within the limit.
 	body := io.MultiReader(strings.NewReader(set+`<url><loc>http://a.test/1</loc></url>`), io.LimitReader(blanks{}, MaxSize), strings.NewReader(`<url><loc>http://a.test/2</loc></url></urlset>`))
 	if testing.Short() {
 		return
@@ -260,7 +257,6 @@ func TestRead_LimitsOfTheProtocol(t *testing.T) {
 	}
 }
 
-// blanks is white space in small pieces of text, which no token is too long for.
 type blanks struct{}
 
 var piece = "<x/>" + strings.Repeat(" ", 252)
@@ -282,9 +278,7 @@ func TestRead_WhatTheSiteSaysOfAnEntry(t *testing.T) {
 	for i := range got {
 		got[i].URL = canon.URL{}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	assert.Equal(t, want, got)
 	for in, want := range map[string]string{
 		"2024": "2024-01-01 00:00:00", "2024-05": "2024-05-01 00:00:00", "2024-05-06": "2024-05-06 00:00:00",
 		"2024-05-06T07:08Z": "2024-05-06 07:08:00", "2024-05-06T07:08:09.5-02:00": "2024-05-06 09:08:09.5",
@@ -311,8 +305,7 @@ func TestRead_OnlyOurOwnFailuresAreErrors(t *testing.T) {
 	for _, body := range []string{oneURL, "http://a.test/1\nhttp://a.test/2"} {
 		n := 0
 		_, err := Read(Input{URL: urlOf(t, at), Body: strings.NewReader(body)}, func(Entry) error { n++; return stop })
-		if !errors.Is(err, stop) || n != 1 {
-			t.Errorf("%q: %v after %d", body, err, n)
-		}
+		assert.ErrorIs(t, err, stop, body)
+		assert.Equal(t, 1, n, body)
 	}
 }

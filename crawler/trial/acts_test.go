@@ -16,8 +16,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// operate is an operator who meets the crawl of a life now and then, and does this and that: as package crawldir has it,
-// settings are kept first, then the ledger says so, then the crawl obeys; all other acts come in front of their marks.
+// As in package crawldir, settings are stored first, then the ledger, then the crawl; other acts precede their marks.
 func (x *trial) operate(ctx context.Context, t *testing.T, c *crawl, life int, most time.Duration) {
 	d := throw(x.web.seed, "acts", strconv.Itoa(life))
 	if !d.in(2) {

@@ -12,9 +12,6 @@ import (
 	"time"
 )
 
-const httpTime = http.TimeFormat
-
-// answer is what is sent for a request.
 type answer struct {
 	status  int
 	media   string
@@ -36,7 +33,6 @@ type answer struct {
 
 func (a *answer) field(name, value string) { fmt.Fprintf(&a.head, "%s: %s\r\n", name, value) }
 
-// page is what a host answers for anything but its rules.
 func (h *trialHost) content(target string, now time.Time, n int) *answer {
 	d := throw(h.w.seed, "content", h.name, target)
 	t := throw(h.w.seed, "content", h.name, target, now.Truncate(time.Minute).String())
@@ -77,7 +73,6 @@ func (h *trialHost) content(target string, now time.Time, n int) *answer {
 	return a
 }
 
-// html is a page with links.
 func (h *trialHost) html(d dice) []byte {
 	var b bytes.Buffer
 	if d.in(10) {
@@ -115,13 +110,12 @@ func (h *trialHost) location(d dice) string {
 	return h.link(d, h, d.IntN(h.pages))
 }
 
-// retry is the value of a Retry-After.
 func (h *trialHost) retry(d dice, now time.Time) string {
 	switch d.IntN(6) {
 	case 0:
 		return d.one("soon", "", "-5", "+7", "1.5", "7, 8", "5;q=1", "0")
 	case 1:
-		return now.Add(time.Duration(d.IntN(90)-5) * time.Second).UTC().Format(d.one(httpTime, httpTime, time.ANSIC, "Monday, 02-Jan-06 15:04:05 GMT"))
+		return now.Add(time.Duration(d.IntN(90)-5) * time.Second).UTC().Format(d.one(http.TimeFormat, http.TimeFormat, time.ANSIC, "Monday, 02-Jan-06 15:04:05 GMT"))
 	case 2:
 		if !h.w.calm {
 			return d.one("86400", "3000", "99999999999", "31536001")
@@ -130,10 +124,9 @@ func (h *trialHost) retry(d dice, now time.Time) string {
 	return fmt.Sprint(d.IntN(20))
 }
 
-// dress adds fields that a head may have, and gives it a form.
 func (h *trialHost) dress(d dice, a *answer) {
 	if d.in(3) {
-		a.field("Date", time.Date(2026, 1, 1+d.IntN(28), d.IntN(24), 0, 0, 0, time.UTC).Format(httpTime))
+		a.field("Date", time.Date(2026, 1, 1+d.IntN(28), d.IntN(24), 0, 0, 0, time.UTC).Format(http.TimeFormat))
 	}
 	if d.in(12) {
 		a.field("RateLimit", d.one(`"default";r=0;t=5`, `"a";r=3;t=12, "b";r=1;t=2`, `"x";r=5`, `nonsense`, `"d";r=100;t=9`, `"q";r=1;t=40`))
@@ -170,7 +163,6 @@ func (h *trialHost) dress(d dice, a *answer) {
 	a.drip = d.in(10)
 }
 
-// code puts a content coding on the body, or says so.
 func (a *answer) code(d dice) {
 	coding := d.one("gzip", "gzip", "x-gzip", "GZIP", "deflate", "identity", "utf-8", "gzip, gzip", "none", "gzip,", "br")
 	var b bytes.Buffer
@@ -195,7 +187,6 @@ func (a *answer) code(d dice) {
 	a.field("Content-Encoding", coding)
 }
 
-// faults are what goes wrong, for good or at this time.
 func (h *trialHost) faults(d, t dice, a *answer) {
 	switch {
 	case d.in(60):

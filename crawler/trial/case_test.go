@@ -26,7 +26,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// trial is a case: a crawl of a web, in several lives.
 type trial struct {
 	web   *web
 	seeds int // hosts that are seeds
@@ -54,7 +53,6 @@ type trial struct {
 	result    *audit.Result
 }
 
-// size says how large the cases are.
 type size struct {
 	cases, hosts, kills int
 	lasts               time.Duration // of the last life, at most
@@ -70,9 +68,6 @@ func sizeOf() size {
 	return size{6, 20, 2, 5 * time.Minute}
 }
 
-// A polite crawl is audited clean, whatever web it met, however often it was killed and whatever its clock was set to,
-// whatever was taken down of it and however often its operator's key was rotated. The owner of each host gets a bundle that
-// holds.
 func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	s := sizeOf()
 	var sum struct{ hosts, exchanges, kills, judged, gaps, unprovable, steps, logs, confirmed, uncovered, own, rotations, takedowns, updates, gone, bundles, acts, raised int64 }
@@ -129,7 +124,6 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 	}
 }
 
-// try lives the lives of a case.
 func (x *trial) try(t *testing.T, s size) {
 	t.Helper()
 	root := t.TempDir()
@@ -177,7 +171,6 @@ func (x *trial) try(t *testing.T, s size) {
 	x.prove(t, root)
 }
 
-// lasts is how long a life lasts: often so short that kills follow each other within seconds.
 func (x *trial) lasts() time.Duration {
 	switch x.dice.IntN(4) {
 	case 0:
@@ -190,10 +183,10 @@ func (x *trial) lasts() time.Duration {
 	return time.Duration(x.dice.IntN(8000)) * time.Millisecond
 }
 
-// began is when the first life begins, by the right clock. Bubbles begin at the turn of the century.
+// began is when the first life begins by the right clock. Bubbles begin in the year 2000.
 const began = 100 * 24 * time.Hour
 
-// live is one life, in a bubble of its own: its clock is the right one plus offset.
+// live runs one life in a bubble whose clock is the right one plus offset.
 func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Duration, killed bool) {
 	time.Sleep(began + x.elapsed + offset)
 	start := time.Now()
@@ -253,7 +246,6 @@ func (x *trial) live(t *testing.T, life int, next string, offset, lasts time.Dur
 	s.wg.Wait()
 }
 
-// judge lets the audit judge what is there.
 func (x *trial) judge(t *testing.T, at, root string) {
 	t.Helper()
 	temp := filepath.Join(root, "temp")
@@ -302,8 +294,7 @@ func (x *trial) judge(t *testing.T, at, root string) {
 	x.result = r
 }
 
-// counted checks that the status of a crawl has each exchange which the ledger tells of, and that the audit has them but for
-// those which a failure of the computer took from the archive, and beside them those which no line tells of.
+// counted compares the exchanges of status, ledger and audit, except those lost in a kill or without a ledger line.
 func (x *trial) counted(t *testing.T) {
 	t.Helper()
 	var told int64
@@ -314,13 +305,11 @@ func (x *trial) counted(t *testing.T) {
 		}
 	}
 	l, audited := x.result.Ledger, x.result.Totals.Exchanges
-	// What of the lines that a kill left to count was taken down before the next run, nobody counts. The status is that of the
-	// last generation.
+	// Lines that a takedown removed before the next run counted them are in no count. The status is of the last generation.
 	if x.asked < told-x.before || x.asked > told-x.before+x.gone || audited < told-l.InFlight || audited > told+l.Untold {
 		t.Errorf("%d exchanges by the status, %d by the ledger, where %d were taken down, %d by the audit, which misses %d and has up to %d that no line tells of",
 			x.asked, told, x.gone, audited, l.InFlight, l.Untold)
 	}
 }
 
-// maxSaid is how many findings of a case are shown.
 const maxSaid = 3

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier"
@@ -20,7 +21,6 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// slowDisk is an archive that now and then takes longer than a lease lasts.
 type slowDisk struct {
 	storage.Recorder
 	lease time.Duration
@@ -41,10 +41,8 @@ func (s *slowDisk) Record(ctx context.Context, r storage.Record) (storage.Receip
 	return s.Recorder.Record(ctx, r)
 }
 
-// dropCounts is how many URLs an operator has dropped, as each of three sees it.
 type dropCounts struct{ status, list, ledger int64 }
 
-// countDrops counts in the directory of a crawl that is stopped.
 func countDrops(t *testing.T, dir string) (n dropCounts) {
 	t.Helper()
 	f, err := bolt.OpenReadOnly(filepath.Join(dir, "frontier.db"))
@@ -92,7 +90,6 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 	return n
 }
 
-// After any sequence of drops, expired leases, kills and openings, status, ledger and the list of URLs count the same.
 func TestStatusLedgerAndListCountTheSameDrops(t *testing.T) {
 	cases := uint64(12)
 	switch {
@@ -116,7 +113,6 @@ func TestStatusLedgerAndListCountTheSameDrops(t *testing.T) {
 	}
 }
 
-// tryDrops lives the lives of a case, of which all but the last end by a kill.
 func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
 	t.Helper()
 	root := t.TempDir()
@@ -139,9 +135,8 @@ func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
 			synctest.Test(t, func(t *testing.T) { x.look(t) })
 		}
 		got := countDrops(t, x.dir)
-		if got.status != got.list || got.status != got.ledger {
-			t.Errorf("case %d, life %d: %+v", n, life, got)
-		}
+		assert.Equal(t, got.list, got.status)
+		assert.Equal(t, got.ledger, got.status)
 		dropped = got.status
 		if t.Failed() {
 			return dropped, expired
@@ -150,7 +145,7 @@ func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
 	return dropped, expired
 }
 
-// look opens the directory after a kill, as any command does that changes something.
+// look opens the directory after a kill, as any command that changes something.
 func (x *trial) look(t *testing.T) {
 	time.Sleep(began + x.elapsed)
 	c, err := open(t.Context(), x.dir, x.set, &server{w: x.web}, 0)
@@ -158,8 +153,7 @@ func (x *trial) look(t *testing.T) {
 	require.NoError(t, c.close())
 }
 
-// liveDropping is one life in which an operator drops and resumes hosts, and drops single URLs. It ends by a kill that leaves
-// next, or with an empty next by itself.
+// liveDropping ends by a kill that leaves next, or by itself if next is empty.
 func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 	time.Sleep(began + x.elapsed)
 	start := time.Now()
@@ -196,7 +190,6 @@ func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 	return st.Counts[frontier.ReasonExpired]
 }
 
-// command is one of an operator's.
 func (x *trial) command(ctx context.Context, f frontier.Frontier) error {
 	u, err := canon.Parse(fmt.Sprintf("http://%s%s", x.web.host(x.dice.IntN(x.web.hosts)).name, x.dice.one("/", "/1", "/a")))
 	if err != nil {

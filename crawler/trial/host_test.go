@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// web is a made-up web. It holds nothing but its number and its size.
 type web struct {
 	seed  uint64
 	hosts int
@@ -18,7 +17,6 @@ type web struct {
 	fixed func(h *trialHost, target string, n int) *answer // to request n for a target; nil for what chance says
 }
 
-// trialHost is what is given of a trialHost.
 type trialHost struct {
 	w     *web
 	n     int
@@ -47,10 +45,8 @@ func (w *web) host(n int) *trialHost {
 	return h
 }
 
-// localNet begins the names of hosts on loopback.
 const localNet = "127.0.0."
 
-// named returns the host of a Host field.
 func (w *web) named(name string) *trialHost {
 	name, _, _ = strings.Cut(name, ":")
 	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, "h"), ".test"))
@@ -68,7 +64,6 @@ func (w *web) named(name string) *trialHost {
 	return h
 }
 
-// addr is where a host is. Some share an address.
 func (w *web) addr(n int) netip.Addr {
 	if d := throw(w.seed, "address", strconv.Itoa(n)); d.in(6) {
 		n = d.IntN(max(n, 1))
@@ -76,7 +71,6 @@ func (w *web) addr(n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{20, byte(n >> 16), byte(n >> 8), byte(n)})
 }
 
-// page is the target of a page.
 func (h *trialHost) page(k int) string {
 	if k == 0 {
 		return "/"
@@ -88,7 +82,6 @@ func (h *trialHost) page(k int) string {
 	return d.target()
 }
 
-// link is a reference to a page, as some page has it.
 func (h *trialHost) link(d dice, to *trialHost, k int) string {
 	target := to.page(k)
 	host := to.name

@@ -37,7 +37,6 @@ import (
 
 var identity = fetch.Identity{Token: "curtsy", Version: "1", Contact: "mailbox@trial.example.net"}
 
-// crawl is an open crawl directory, and the crawl in it.
 type crawl struct {
 	dir     string
 	front   *bolt.Frontier
@@ -53,7 +52,6 @@ type crawl struct {
 	synced map[string]int64 // sizes of files after the last sync
 }
 
-// settings are those of a crawl, the same in all its lives but for the delay.
 type settings struct {
 	standard robots.Standard
 	delay    time.Duration
@@ -86,8 +84,7 @@ func draw(seed uint64) settings {
 	return s
 }
 
-// ownWeb has some hosts of a web on loopback, and the crawl take them for its operator's own, asked with little delay or
-// none. Now and then it is told to take them for foreign ones after all.
+// ownWeb puts some hosts on loopback, which the crawl usually takes for the operator's.
 func (o *settings) ownWeb(w *web) {
 	w.local = true
 	d := throw(w.seed, "own")
@@ -97,7 +94,6 @@ func (o *settings) ownWeb(w *web) {
 	}
 }
 
-// resettle gives a life another delay than the one before, now and then: people do with resume.
 func (o *settings) resettle(seed uint64, life int) {
 	d := throw(seed, "delay", strconv.Itoa(life))
 	if life == 0 || !d.in(4) {
@@ -106,10 +102,6 @@ func (o *settings) resettle(seed uint64, life int) {
 	o.delay = time.Duration(d.IntN(4000)) * time.Millisecond
 }
 
-// floor is the pause that a host gets which is not the operator's own.
-func (o *settings) floor() time.Duration { return max(o.delay, crawler.Floor) }
-
-// signer is the operator's key, and the notes that led to it.
 func (o *settings) signer() (*checkpoint.Signer, [][]byte, error) {
 	if o.keyFile == "" {
 		s, err := checkpoint.NewSigner(make([]byte, 32))
@@ -139,7 +131,6 @@ func secretIn(path string) ([]byte, error) {
 	return hex.DecodeString(strings.TrimSpace(string(b)))
 }
 
-// open opens a crawl directory in the web that s serves.
 func open(ctx context.Context, dir string, o settings, s *server, lasts time.Duration) (c *crawl, err error) {
 	c = &crawl{dir: dir, synced: map[string]int64{}, ready: make(chan struct{})}
 	defer func() {
@@ -209,7 +200,7 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 		return err
 	}
 	ms := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
-	fields := warc.Fields{{Name: "product-token", Value: identity.Token}, {Name: "pace-floor-ms", Value: ms(o.floor())},
+	fields := warc.Fields{{Name: "product-token", Value: identity.Token}, {Name: "pace-floor-ms", Value: ms(max(o.delay, crawler.Floor))},
 		{Name: "ip-delay-ms", Value: ms(o.ipDelay)}, {Name: "own-sites", Value: o.own}, {Name: "run-began", Value: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")}}
 	for _, r := range o.hosts {
 		fields = append(fields, warc.Field{Name: "host-delay-ms", Value: ms(r.Delay) + " " + r.Name()})
@@ -248,7 +239,6 @@ func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	return record.Quarantined(ctx, c.archive, book{c.ledger, c}, quarantined)
 }
 
-// barrier is the frontier's, and notes what is durable.
 func (c *crawl) barrier(ctx context.Context) error {
 	if <-c.ready; c.archive == nil || c.ledger == nil {
 		return nil
@@ -260,7 +250,6 @@ func (c *crawl) barrier(ctx context.Context) error {
 	return nil
 }
 
-// durable notes that files are durable as they are.
 func (c *crawl) durable(paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,7 +260,6 @@ func (c *crawl) durable(paths []string) {
 	}
 }
 
-// book is the ledger of a crawl, of which each sync is noted.
 type book struct {
 	*ledger.Writer
 	c *crawl
@@ -287,7 +275,6 @@ func (b book) noted(err error) error {
 	return err
 }
 
-// tell is the frontier's.
 func (c *crawl) tell(ctx context.Context, closed frontier.Closings) error {
 	if <-c.ready; c.archive == nil || c.ledger == nil {
 		return errors.New("no ledger")
@@ -295,7 +282,6 @@ func (c *crawl) tell(ctx context.Context, closed frontier.Closings) error {
 	return record.Closed(c.archive, book{c.ledger, c})(ctx, closed)
 }
 
-// evidence are the files that archive and ledger append to.
 func evidence(dir string) []string {
 	open, _ := filepath.Glob(filepath.Join(dir, "warc", "*.open")) // the pattern is no bad one
 	return append(open, ledgerFiles(dir)...)
@@ -339,8 +325,7 @@ func (c *crawl) close() error {
 	return errors.Join(errs...)
 }
 
-// leave puts into next what a kill leaves of the directory, the ends of what was being written cut at random behind the
-// last sync, or not.
+// leave copies the directory as a kill leaves it: unsynced ends of files may be cut at random.
 func (c *crawl) leave(t *testing.T, next string, d dice) {
 	t.Helper()
 	require.NoError(t, os.CopyFS(next, os.DirFS(c.dir)))
@@ -360,8 +345,7 @@ func (c *crawl) leave(t *testing.T, next string, d dice) {
 	}
 }
 
-// uncommit takes those checkpoints away whose lines were cut off: they are made of lines that are durable, so a kill that
-// takes these comes before them.
+// uncommit removes checkpoints whose lines were cut off: a kill that loses those lines comes before the checkpoint.
 func (c *crawl) uncommit(t *testing.T, next string) {
 	t.Helper()
 	book := filepath.Join(next, "ledger")

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A robots.txt that a crawl meets as a link, a redirect, an entry of a sitemap or a seed is the policy from then on: the crawl
-// obeys what its archive has, and the audit accuses nobody.
+// The crawl obeys the latest robots.txt in its archive, however it was fetched.
 func TestRFC9309_2_4_LinkedRobotsRenews(t *testing.T) {
 	const first = "User-agent: *\nDisallow: /no\nSitemap: /sitemap.xml\n"
 	body := func(text string) func(*answer) { return func(a *answer) { a.body = []byte(text) } }

@@ -20,14 +20,12 @@ import (
 	"curtsy/storage/audit/reconcile"
 )
 
-// logged is a line of a host's access log, with the instant at which it was written by the right clock.
 type logged struct {
 	at   time.Time
 	text string
 }
 
-// line is what the host's server writes of an exchange that began and ended at these instants. Its clock is wrong by less
-// than the audit takes for usual.
+// The server's clock is wrong by less than the audit allows.
 func (h *trialHost) line(began, ended time.Time, method, target string, status, size int, agent string) logged {
 	stamp := began
 	if h.after {
@@ -39,7 +37,7 @@ func (h *trialHost) line(began, ended time.Time, method, target string, status, 
 		method, escaped(target), status, size, escaped(agent))}
 }
 
-// told is the status that a server writes of what it sent, 0 if it writes none.
+// told returns the status in the server's log; 0 for none.
 func (a *answer) told() int {
 	status := 0
 	switch {
@@ -55,14 +53,12 @@ func (a *answer) told() int {
 	return status
 }
 
-// log is one log of a server: of a host, or of several.
 type log struct {
 	hosts []string
 	lines []logged
 }
 
-// logsOf are the logs of some hosts, or of all, in the order in which they were written. Some servers write one log for
-// several hosts, with the host before each line, under its name or the server's own, or without.
+// logsOf returns logs of some or all hosts. Some servers share one log, with or without the host before each line.
 func (x *trial) logsOf(d dice) (all []*log) {
 	some, groups := d.in(2), 1+d.IntN(4)
 	shared := map[int]*log{}
@@ -100,8 +96,7 @@ func (x *trial) logsOf(d dice) (all []*log) {
 	return all
 }
 
-// cutLogs writes logs: any contiguous part of each, in any number of files, of which some are lost, some begin with the
-// last lines of the one before, some are there twice, and some are compressed.
+// cutLogs writes contiguous parts of logs: files may be lost, overlap, repeat, or be compressed.
 func (x *trial) cutLogs(t *testing.T, dir string, d dice) (files []accesslog.Log) {
 	t.Helper()
 	for k, l := range x.logsOf(d) {
@@ -154,8 +149,7 @@ func write(t *testing.T, path string, lines []logged, packed bool) {
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 }
 
-// witness is what the logs say, nil without any. A crawl whose clock was set is not held against logs: its dates are others
-// than theirs by hours, and nothing in either says so.
+// A crawl whose clock was set is not compared with logs: dates differ by hours.
 func (x *trial) witness(t *testing.T, temp string, book *reconcile.Ledger) audit.Witness {
 	t.Helper()
 	d := throw(x.web.seed, "logs", fmt.Sprint(x.kills))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// dice are what chance says of something: the same for the same number and words, in every life and process.
+// dice are the same for the same seed and words, in every life and process.
 type dice struct{ *rand.Rand }
 
 func throw(seed uint64, words ...string) dice {
@@ -18,13 +18,10 @@ func throw(seed uint64, words ...string) dice {
 	return dice{rand.New(rand.NewPCG(seed, h.Sum64()))}
 }
 
-// in reports true once in n times.
 func (d dice) in(n int) bool { return d.IntN(n) == 0 }
 
-// one returns one of the texts.
 func (d dice) one(texts ...string) string { return texts[d.IntN(len(texts))] }
 
-// some joins up to n of the texts.
 func (d dice) some(n int, texts ...string) string {
 	var b strings.Builder
 	for range d.IntN(n + 1) {
@@ -33,7 +30,6 @@ func (d dice) some(n int, texts ...string) string {
 	return b.String()
 }
 
-// octets are any n octets but those that end a line.
 func (d dice) octets(n int) string {
 	b := make([]byte, n)
 	for i := range b {
@@ -44,7 +40,6 @@ func (d dice) octets(n int) string {
 	return string(b)
 }
 
-// target is path and query as pages, Location fields and robots.txt may have them.
 func (d dice) target() string {
 	const most = 7000
 	pieces := []string{

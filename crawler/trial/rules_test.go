@@ -2,11 +2,11 @@ package trial
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 )
 
-// robots is what a host answers for its robots.txt, at a time.
 func (h *trialHost) robots(now time.Time, n int) *answer {
 	d := throw(h.w.seed, "robots", h.name)
 	t := throw(h.w.seed, "robots", h.name, now.Truncate(3*time.Minute).String())
@@ -58,7 +58,7 @@ func (h *trialHost) robots(now time.Time, n int) *answer {
 	if rules == "short" || d.in(4) {
 		a.field("Cache-Control", d.one("max-age=1", "no-store", "max-age=0, must-revalidate", "max-age=400", "max-age=abc", "public, max-age=\"86400\"", "max-age=99999999999999999999", "private"))
 		if d.in(2) {
-			a.field(d.one("Expires", "Age"), d.one("0", "1000", "Thu, 01 Jan 1998 00:00:00 GMT", now.Add(time.Hour).UTC().Format(httpTime)))
+			a.field(d.one("Expires", "Age"), d.one("0", "1000", "Thu, 01 Jan 1998 00:00:00 GMT", now.Add(time.Hour).UTC().Format(http.TimeFormat)))
 		}
 	}
 	if d.in(3) {
@@ -67,10 +67,8 @@ func (h *trialHost) robots(now time.Time, n int) *answer {
 	return a
 }
 
-// tail is where rules are found that were moved; the hop that leads on is in it.
 func (h *trialHost) tail(d dice, hop int) string { return fmt.Sprintf("/%d", hop) + d.target() }
 
-// moved is what a host answers for rules that were moved: more hops, or the rules.
 func (h *trialHost) moved(target string) *answer {
 	var hop int
 	fmt.Sscanf(target, "/rules/%d", &hop)
@@ -91,7 +89,6 @@ func (h *trialHost) moved(target string) *answer {
 	return a
 }
 
-// text is a robots.txt.
 func (h *trialHost) text(d dice) string {
 	end := d.one("\n", "\n", "\r\n", "\r")
 	var b strings.Builder
@@ -119,7 +116,6 @@ func (h *trialHost) text(d dice) string {
 	return b.String()
 }
 
-// linkedRules is a reference to the robots.txt of some host.
 func (h *trialHost) linkedRules(d dice) string {
 	to := h
 	if d.in(3) {
@@ -132,7 +128,6 @@ func (h *trialHost) linkedRules(d dice) string {
 	return "http://" + to.name + path
 }
 
-// sitemap lists pages, and robots.txt as a page or as another sitemap.
 func (h *trialHost) sitemap(d dice) *answer {
 	a := &answer{status: 200, media: "application/xml", latency: h.slow}
 	list, entry := d.one("urlset", "sitemapindex"), "url"

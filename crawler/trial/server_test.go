@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// server is the web while a crawl visits it: what is dialled is a pipe whose far end it plays.
+// server plays the far ends of the pipes that a crawl dials.
 type server struct {
 	w    *web
 	true func() time.Time // the right time, whatever the crawl's clock says
@@ -30,7 +30,6 @@ type server struct {
 
 var errRefused = errors.New("connection refused")
 
-// resolve is a crawl's resolver.
 func (s *server) resolve(_ context.Context, name string) ([]netip.Addr, error) {
 	h := s.w.named(name)
 	if h == nil || throw(s.w.seed, "dns", name).in(40) {
@@ -39,7 +38,6 @@ func (s *server) resolve(_ context.Context, name string) ([]netip.Addr, error) {
 	return []netip.Addr{s.w.addr(h.n)}, nil
 }
 
-// dial is a crawl's dialler.
 func (s *server) dial(_ context.Context, _, address string) (net.Conn, error) {
 	if throw(s.w.seed, "dial", address).in(40) {
 		return nil, &net.OpError{Op: "dial", Err: errRefused}
@@ -54,7 +52,6 @@ func (s *server) dial(_ context.Context, _, address string) (net.Conn, error) {
 	return near, nil
 }
 
-// exchange answers one request. It reports whether the connection may carry another.
 func (s *server) exchange(conn net.Conn, in *bufio.Reader) bool {
 	method, target, fields, ok := readRequest(in)
 	if !ok {
@@ -64,8 +61,9 @@ func (s *server) exchange(conn net.Conn, in *bufio.Reader) bool {
 	if h == nil {
 		return false
 	}
-	now, gone := s.true(), s.dead()
+	now := s.true()
 	s.mu.Lock()
+	gone := s.killed
 	s.served++
 	key := h.name + target
 	n := s.asked[key]
@@ -105,13 +103,6 @@ func (s *server) exchange(conn net.Conn, in *bufio.Reader) bool {
 	return keep
 }
 
-func (s *server) dead() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.killed
-}
-
-// escaped writes octets as Apache does.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -128,7 +119,6 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// readRequest reads a request's head.
 func readRequest(in *bufio.Reader) (method, target string, fields map[string]string, ok bool) {
 	first, err := in.ReadString('\n')
 	if err != nil {
@@ -149,7 +139,6 @@ func readRequest(in *bufio.Reader) (method, target string, fields map[string]str
 	}
 }
 
-// octets are what crosses the connection for a, and whether it may carry another answer.
 func (a *answer) octets() (string, bool) {
 	if a.hangUp {
 		return "", false

@@ -23,10 +23,8 @@ import (
 	"curtsy/storage/redact"
 )
 
-// optOutName is where a crawl directory lists what it leaves alone.
 const optOutName = "optout.txt"
 
-// firstKey gives the operator a key, and the auditor its verifier key.
 func (x *trial) firstKey(t *testing.T, root string) {
 	t.Helper()
 	x.set.keyFile = filepath.Join(root, "keys", "ledger.key")
@@ -38,7 +36,6 @@ func (x *trial) firstKey(t *testing.T, root string) {
 	x.known = s.Key()
 }
 
-// rotate changes the operator's key now and then, also twice before the next run.
 func (x *trial) rotate(t *testing.T, life int, offset time.Duration) {
 	t.Helper()
 	d := throw(x.web.seed, "rotate", strconv.Itoa(life))
@@ -53,7 +50,6 @@ func (x *trial) rotate(t *testing.T, life int, offset time.Duration) {
 	}
 }
 
-// forget takes down a URL or a host of the stopped crawl now and then, as curtsy redact does.
 func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 	t.Helper()
 	d := throw(x.web.seed, "forget", strconv.Itoa(life))
@@ -88,7 +84,6 @@ func (x *trial) forget(t *testing.T, life int, offset time.Duration) {
 	x.gone += before - x.exchanges(t)
 }
 
-// operated completes what a kill left open of the stopped crawl, and returns its settings for an operator.
 func (x *trial) operated(t *testing.T) settings {
 	t.Helper()
 	set := x.set
@@ -98,7 +93,6 @@ func (x *trial) operated(t *testing.T) settings {
 	return set
 }
 
-// update begins the next generation of the stopped crawl, as curtsy update does, whatever was left to do.
 func (x *trial) update(t *testing.T, offset time.Duration) {
 	t.Helper()
 	time.Sleep(began + x.elapsed + offset)
@@ -113,7 +107,6 @@ func (x *trial) update(t *testing.T, offset time.Duration) {
 	x.before = x.exchanges(t)
 }
 
-// subject is some URL that the ledger tells of, or its host.
 func (x *trial) subject(t *testing.T, d dice) (s redact.Subject, entry string, ok bool) {
 	t.Helper()
 	var all []canon.URL
@@ -149,7 +142,6 @@ func (x *trial) subject(t *testing.T, d dice) (s redact.Subject, entry string, o
 	return s, s.Text, true
 }
 
-// exchanges counts those that the ledger tells of.
 func (x *trial) exchanges(t *testing.T) (n int64) {
 	t.Helper()
 	for l, err := range ledger.Read(filepath.Join(x.dir, "ledger")) {
@@ -161,7 +153,6 @@ func (x *trial) exchanges(t *testing.T) (n int64) {
 	return n
 }
 
-// prove makes the bundles of two hosts for their owners, who know the operator's first key. They must hold.
 func (x *trial) prove(t *testing.T, root string) {
 	t.Helper()
 	index, err := filepath.Glob(filepath.Join(x.dir, "index", "*.cdxj"))
@@ -179,13 +170,10 @@ func (x *trial) prove(t *testing.T, root string) {
 	}
 }
 
-// bundle makes the bundle of a host, and checks it.
 func (x *trial) bundle(t *testing.T, c proof.Crawl, host string) *proof.Result {
 	t.Helper()
 	g, err := proof.Of(t.Context(), c, host)
-	if err != nil {
-		t.Fatal(fmt.Errorf("case %d, %s: %w", x.web.seed, host, err))
-	}
+	require.NoError(t, err)
 	defer g.Close()
 	var b bytes.Buffer
 	if _, err := proof.Make(t.Context(), &b, g.Source); err != nil {

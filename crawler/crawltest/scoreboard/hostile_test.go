@@ -10,7 +10,6 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-// A web of hostile sites can be served, and a crawl that asked nothing has shown nothing.
 func TestSitesAreUnshownUntilAsked(t *testing.T) {
 	web := crawltest.New(append(Sites(0), Guarded()...)...)
 	visitor.Bubble(t, web, func(*visitor.Client) {})
@@ -23,7 +22,6 @@ func TestSitesAreUnshownUntilAsked(t *testing.T) {
 	assert.GreaterOrEqual(t, rows, 50, "rows")
 }
 
-// Every ill site can be found from the first one.
 func TestSitesAreLinkedFromTheirIndex(t *testing.T) {
 	for _, sites := range [][]*crawltest.Site{Sites(0), Guarded()} {
 		links := strings.Join(sites[0].Pages["/"].Links, " ") + " "

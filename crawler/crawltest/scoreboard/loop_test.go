@@ -7,8 +7,7 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-// A robots.txt that redirects in a circle was never had: who asks for it again has not failed to keep it, and who follows
-// the circle comes by it again. A redirect that was not followed, and a file that was had, are asked for once.
+// Only a known robots.txt must not be requested again; one in a redirect loop is not known.
 func TestScoreboardForgivesARobotsThatNobodyCanHave(t *testing.T) {
 	board := New("", true)
 	visitor.Bubble(t, board.Web, func(c *visitor.Client) {
@@ -21,7 +20,6 @@ func TestScoreboardForgivesARobotsThatNobodyCanHave(t *testing.T) {
 	}
 }
 
-// A header that never comes to its end is a failure of the host: who leaves it alone for a while has done well.
 func TestScoreboardForgivesARestAfterASlowHeader(t *testing.T) {
 	board := New("", true)
 	visitor.Bubble(t, board.Web, func(c *visitor.Client) {

@@ -14,7 +14,6 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-// Each row of the scoreboard can be lost, each by one fault of a crawl, and the evidence says where.
 func TestScoreboardCatches(t *testing.T) {
 	get := func(urls ...string) func(c *visitor.Client) {
 		return func(c *visitor.Client) {
@@ -30,7 +29,6 @@ func TestScoreboardCatches(t *testing.T) {
 			}
 		}
 	}
-	// with sends a header field with a request for robots.txt.
 	with := func(field, value string) func(c *visitor.Client) {
 		return func(c *visitor.Client) {
 			get("cookies.test/robots.txt")(c)
@@ -109,7 +107,6 @@ func TestScoreboardCatches(t *testing.T) {
 	}
 }
 
-// A host that refuses ten pages in a row has said enough.
 func TestScoreboardCatchesTheEleventhRequestAtAWall(t *testing.T) {
 	board := New("", false)
 	visitor.Bubble(t, board.Web, func(c *visitor.Client) {
@@ -123,7 +120,6 @@ func TestScoreboardCatchesTheEleventhRequestAtAWall(t *testing.T) {
 	}
 }
 
-// Who has shown nothing has broken nothing; a crawl that was cut short is told that, and what it missed is forgiven.
 func TestScoreboardOfNothing(t *testing.T) {
 	board := New("examplebot", true)
 	for _, row := range board.Judge(Ending{Cut: time.Minute}).Rows {
@@ -135,18 +131,12 @@ func TestScoreboardOfNothing(t *testing.T) {
 	}
 }
 
-// A web that nobody has visited has nothing to say; a crawl that asked for nothing has missed all of it.
 func TestScoreboardWithoutAVisitor(t *testing.T) {
 	board := New("", false)
-	if score := board.Judge(Ending{}); !score.OK() {
-		t.Errorf("served in vain: %+v", score.Row(crawltest.Coverage))
-	}
-	if score := board.Judge(Ending{Shown: true}); score.Row(crawltest.Coverage).Verdict != crawltest.Broken {
-		t.Errorf("a crawl of nothing: %+v", score.Row(crawltest.Coverage))
-	}
+	assert.True(t, board.Judge(Ending{}).OK(), "served in vain")
+	assert.Equal(t, crawltest.Broken, board.Judge(Ending{Shown: true}).Row(crawltest.Coverage).Verdict, "a crawl of nothing")
 }
 
-// The own group is that of the token given, and every row has a name of its own, a source and room in the table.
 func TestScoreboardTable(t *testing.T) {
 	board := New("examplebot2", true)
 	visitor.Bubble(t, board.Web, func(c *visitor.Client) {
@@ -170,8 +160,6 @@ func TestScoreboardTable(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, score.WriteTable(&b))
 	for line := range strings.SplitSeq(b.String(), "\n") {
-		if n := len([]rune(line)); n > 100 {
-			t.Errorf("%d columns: %s", n, line)
-		}
+		assert.LessOrEqual(t, len([]rune(line)), 100, line)
 	}
 }

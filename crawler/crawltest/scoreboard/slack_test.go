@@ -10,7 +10,6 @@ import (
 	"curtsy/storage/audit/pauses"
 )
 
-// The scoreboard forgives of a pause what an audit forgives, to the microsecond, and says so.
 func TestScoreboardForgivesOfAPauseWhatAnAuditDoes(t *testing.T) {
 	const host = "own.test"
 	for _, tc := range []struct {

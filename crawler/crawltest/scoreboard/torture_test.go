@@ -16,8 +16,6 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// Whatever the pages refer to is there, unless it is said to be absent; and whatever is there is referred
-// to.
 func TestOrdealLacksNothingAndHasNothingToSpare(t *testing.T) {
 	o := NewTorture()
 	absent := map[string]bool{}
@@ -61,7 +59,6 @@ func TestOrdealLacksNothingAndHasNothingToSpare(t *testing.T) {
 	}
 }
 
-// All pages in scope can be reached from the seed by links and embeds.
 func TestOrdealIsReachedFromItsSeed(t *testing.T) {
 	o := NewTorture()
 	reached := o.Reach("curtsy", "http://"+tortureHost+"/")
@@ -75,7 +72,6 @@ func TestOrdealIsReachedFromItsSeed(t *testing.T) {
 	assert.GreaterOrEqual(t, len(reached), 300, "URLs")
 }
 
-// What tells a picture from all others is so.
 func TestOrdealsPicturesAreWhatPagesExpect(t *testing.T) {
 	r := newBuilder(tortureHost)
 	seen := map[string]place{}
@@ -122,7 +118,6 @@ func TestOrdealsDrawingsAreXML(t *testing.T) {
 	assert.GreaterOrEqual(t, n, 5, "drawings")
 }
 
-// The names are what they are there for: each a page of its own, and hard in all the ways that are promised.
 func TestOrdealsNamesAreHard(t *testing.T) {
 	var targets []string
 	for k := range NewTorture().Web.Pages(tortureHost) {
@@ -159,7 +154,6 @@ func TestOrdealsNamesAreHard(t *testing.T) {
 	}
 }
 
-// Two webs are alike to the byte: what is said of one holds of the next.
 func TestOrdealIsTheSameEachTime(t *testing.T) {
 	a, b := NewTorture(), NewTorture()
 	for _, h := range a.Hosts() {

@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler/foreigntest"
 )
 
-// No page of these manuals needs JavaScript.
 func TestNeedsScript_DebianManuals(t *testing.T) {
 	for pkg, folder := range map[string]string{"python3-doc": "doc/python3/html", "installation-guide-amd64": "doc/installation-guide-amd64"} {
 		t.Run(pkg, func(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"curtsy/crawler/extract/prune"
 )
 
-// A page that shows nothing without its scripts is known; one that shows anything, or leads elsewhere, is not accused.
 func TestAPageThatNeedsItsScriptsIsKnown(t *testing.T) {
 	const load = `<script type="module" src="/main.js"></script>`
 	long := strings.Repeat("word ", 60)
@@ -49,13 +48,11 @@ func TestAPageThatNeedsItsScriptsIsKnown(t *testing.T) {
 	}
 }
 
-// Nobody pays for the question: no page has an allocation more.
 func TestWhetherAPageNeedsItsScriptsTakesNoAllocation(t *testing.T) {
 	page := `<div id="root"></div><script src=x></script>`
 	assert.EqualValues(t, 0, testing.AllocsPerRun(100, func() { prune.NeedsScript(page) }), "allocations")
 }
 
-// Whatever the page is, the answer comes, and a link or a sentence in front keeps it from being accused.
 func FuzzNeedsScript(f *testing.F) {
 	for _, s := range []string{"<script src=x>", "<noscript><a href=x></noscript>", "<!--", "</", "<script src=x></script", "<meta", "<a b='"} {
 		f.Add(s)

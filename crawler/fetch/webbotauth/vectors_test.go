@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rfcKey is test-key-ed25519 (RFC 9421 B.1.4), with which the drafts' vectors are signed, too.
+// rfcKey is test-key-ed25519 (RFC 9421 B.1.4), which also signed the drafts' vectors.
 const rfcKey = "n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU"
 
 func key(t testing.TB, seed string) *Key {
@@ -30,12 +30,10 @@ func agent(t testing.TB, url string) Agent {
 
 func TestRFC8037_A_3_Thumbprint(t *testing.T) {
 	k := key(t, "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A")
-	if k.x != "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" || k.ID() != "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k" {
-		t.Errorf("x %s, thumbprint %s", k.x, k.ID())
-	}
+	assert.Equal(t, "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", k.x)
+	assert.Equal(t, "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k", k.ID())
 }
 
-// The RFC's own message, signed through the same function as requests are.
 func TestRFC9421_B_2_6_Ed25519(t *testing.T) {
 	input, signature := key(t, rfcKey).sign(`;created=1618884473;keyid="test-key-ed25519"`,
 		covered{`"date"`, "Tue, 20 Apr 2021 02:07:55 GMT"}, covered{`"@method"`, "POST"}, covered{`"@path"`, "/foo"},
@@ -43,13 +41,11 @@ func TestRFC9421_B_2_6_Ed25519(t *testing.T) {
 		covered{`"content-length"`, "18"})
 	const wantInput = `("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"`
 	const want = ":wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==:"
-	if input != wantInput || signature != want {
-		t.Errorf("%s\n%s", input, signature)
-	}
+	assert.Equal(t, wantInput, input)
+	assert.Equal(t, want, signature)
 }
 
-// Of the drafts' vectors for Ed25519, those of the forms that are sent: their label, key of the member and end are put
-// in the place of ours.
+// The vectors' labels, keys of the member and ends replace the signer's.
 func TestDraft_TestVectors_EdDSA(t *testing.T) {
 	const keyid = `;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519"`
 	for _, v := range []struct {
@@ -88,17 +84,14 @@ func TestDraft_TestVectors_SignedDirectoryResponse(t *testing.T) {
 	require.NoError(t, err)
 	const body = `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","use":"sig"}]}`
 	const digest = "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:"
-	if string(p.Body) != body || p.Fields[2] != (Field{"Content-Digest", digest}) {
-		t.Errorf("%s\n%v", p.Body, p.Fields)
-	}
-	// The vector counts for a century, which is not to be had.
+	assert.Equal(t, body, string(p.Body))
+	assert.Equal(t, (Field{"Content-Digest", digest}), p.Fields[2])
+	// The vector is valid for a century, which Publish does not allow.
 	input, signature := k.sign(`;created=1735689600;expires=4889289600;keyid="`+k.ID()+`";tag="http-message-signatures-directory"`,
 		covered{`"@authority";req`, "signature-agent.test"}, covered{`"content-digest"`, digest})
 	const want = ":l6P8R67tm3kujAxbHWio7ll01qrEZ0dKD/WWlGhNYEmTnFZM8Wt0VQ9zqGfvo7T/UMkBxsigzChM1Gpz7gOVBg==:"
 	assert.Equal(t, want, signature, input)
 	short, _ := k.sign(`;created=1735689600;expires=1767312000;keyid="`+k.ID()+`";tag="http-message-signatures-directory"`,
 		covered{`"@authority";req`, ""}, covered{`"content-digest"`, ""})
-	if got := p.Fields[3]; got != (Field{"Signature-Input", "binding=" + short}) {
-		t.Errorf("%v, want %s (of %d s)", got, short, life)
-	}
+	assert.Equal(t, (Field{"Signature-Input", "binding=" + short}), p.Fields[3])
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The whole of what a request carries, for each draft.
 func TestDraft_FormOfSignatureAgent(t *testing.T) {
 	const date = 1760000000
 	keyid := `;created=1760000000;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=1760000300`
@@ -33,9 +32,8 @@ func TestDraft_FormOfSignatureAgent(t *testing.T) {
 		if !ok || !strings.HasSuffix(rest, `;tag="web-bot-auth"`) || strings.Contains(rest, ";nonce=") != tc.nonce {
 			t.Errorf("%s: %s", tc.draft, lines[2])
 		}
-		if !strings.HasPrefix(lines[3], "Signature: sig1=:") || !strings.HasSuffix(lines[3], ":") {
-			t.Errorf("%s: %s", tc.draft, lines[3])
-		}
+		assert.True(t, strings.HasPrefix(lines[3], "Signature: sig1=:"), tc.draft)
+		assert.True(t, strings.HasSuffix(lines[3], ":"), tc.draft)
 	}
 }
 
@@ -72,9 +70,8 @@ func TestAgent_IsTheURLOfAKeyDirectory(t *testing.T) {
 	} {
 		a, err := ParseAgent(text)
 		if want == "" {
-			if err == nil || !strings.Contains(err.Error(), "signature agent") {
-				t.Errorf("%q: %s, %v", text, a.URL(), err)
-			}
+			assert.Error(t, err)
+			assert.Contains(t, err.Error(), "signature agent")
 			continue
 		}
 		require.NoError(t, err)
@@ -92,18 +89,16 @@ func TestAgent_IsTheURLOfAKeyDirectory(t *testing.T) {
 func TestBadInputIsRefused(t *testing.T) {
 	k, a := key(t, rfcKey), agent(t, "https://crawl.library.org")
 	for _, life := range []time.Duration{0, LeastLife - 1, MostLife + 1, -time.Hour} {
-		if _, err := New(k, a, IETF01, life); err == nil || !strings.Contains(err.Error(), "10s is the least") {
-			t.Errorf("life %v: %v", life, err)
-		}
+		_, err := New(k, a, IETF01, life)
+		assert.ErrorContains(t, err, "10s is the least")
 	}
 	for _, life := range []time.Duration{0, LeastDirectoryLife - 1, MostDirectoryLife + 1} {
 		if _, err := Publish(k, a, IETF01, time.Now(), life); err == nil {
 			t.Errorf("directory for %v", life)
 		}
 	}
-	if _, err := New(k, a, "ietf-99", DefaultLife); err == nil || !strings.Contains(err.Error(), "ietf-01, ietf-00") {
-		t.Errorf("%v", err)
-	}
+	_, err := New(k, a, "ietf-99", DefaultLife)
+	assert.ErrorContains(t, err, "ietf-01, ietf-00")
 	if _, err := NewKey(make([]byte, 31)); err == nil {
 		t.Error("a key of 31 bytes")
 	}
