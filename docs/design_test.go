@@ -22,18 +22,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A house is the program as it stands in the files, tests apart: package by package, named by its folder.
+// house has the packages of the program by folder, without tests.
 type house map[string]*room
 
-// A room is one package.
 type room struct {
 	synopsis string            // the first sentence of its documentation, without "Package name"
-	imports  map[string]string // import path, without the module's name → one file that has it
+	imports  map[string]string // import path, without the module's name → one file with it
 }
 
 const module = "curtsy/"
 
-// readHouse reads the head of every file that a build could hold, for whatever system.
+// readHouse reads the head of every file, for any system.
 var readHouse = sync.OnceValues(func() (house, error) {
 	root := ".."
 	h := house{}
@@ -87,7 +86,7 @@ func (r *room) add(f *ast.File, path string) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// words are the names in backquotes of a cell.
+// words returns the names in backquotes.
 func words(cell string) (ws []string) {
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
 		ws = append(ws, m[1])
@@ -95,18 +94,8 @@ func words(cell string) (ws []string) {
 	return ws
 }
 
-// table reads the first table below a heading of a page of docs: its rows without the head, each as its cells. It has a row
-// at least.
+// table returns the rows of the first table below a heading, without its head. There must be one.
 func table(t *testing.T, page, heading string) (rows [][]string) {
-	t.Helper()
-	if rows = rowsOf(t, page, heading); len(rows) == 0 {
-		t.Fatalf("docs/%s: the table below %q is empty", page, heading)
-	}
-	return rows
-}
-
-// rowsOf is table for one that may be empty.
-func rowsOf(t *testing.T, page, heading string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
@@ -122,7 +111,7 @@ func rowsOf(t *testing.T, page, heading string) (rows [][]string) {
 			}
 			rows = append(rows, cells)
 		case len(rows) > 0 || strings.HasPrefix(line, "## "):
-			require.GreaterOrEqualf(t, len(rows), 2, "docs/%s: no table below %q", page, heading)
+			require.Greaterf(t, len(rows), 2, "docs/%s: no table below %q", page, heading)
 			return rows[2:]
 		}
 	}
@@ -130,11 +119,11 @@ func rowsOf(t *testing.T, page, heading string) (rows [][]string) {
 	return nil
 }
 
-// The files that docs/dev/design.md sends people to are there.
+// The files that docs/dev/design.md names exist.
 func TestAChangeGoesWhereThereIsSomething(t *testing.T) {
 	for _, row := range table(t, filepath.Join("dev", "design.md"), "## Where a change goes") {
 		for _, path := range words(row[1]) {
-			if !strings.Contains(path, "/") { // beside the one before it
+			if !strings.Contains(path, "/") { // in the folder of the one before
 				continue
 			}
 			if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(path))); err != nil {
@@ -144,8 +133,7 @@ func TestAChangeGoesWhereThereIsSomething(t *testing.T) {
 	}
 }
 
-// docs/dev/packages.md lists each package with what it imports of ours: a new import shows in a change of that page. With
-// -update it is written anew.
+// docs/dev/packages.md lists the packages and their imports, so that a new import shows there.
 func TestPackages_ListedAsTheyAre(t *testing.T) {
 	const path = "dev/packages.md"
 	h := theHouse(t)
@@ -172,7 +160,7 @@ func TestPackages_ListedAsTheyAre(t *testing.T) {
 	assert.Truef(t, b.String() == string(page), "docs/%s does not list the packages as they are; go test ./docs -update writes it", path)
 }
 
-// docs/dependencies.md says which package is the home of each library: no other imports it, and that one does.
+// docs/dependencies.md names the home of each library: only that package imports it, and it does.
 func TestDependencies_StayAtHome(t *testing.T) {
 	h, homes := theHouse(t), libraries(t)
 	for pkg, r := range h {
@@ -193,13 +181,13 @@ func TestDependencies_StayAtHome(t *testing.T) {
 	}
 }
 
-// within reports whether a package is the one that home names, or, where it ends in "/...", one below.
+// within reports whether home names a package, or with "/..." one above it.
 func within(pkg, home string) bool {
 	above, all := strings.CutSuffix(home, "/...")
 	return pkg == above || all && strings.HasPrefix(pkg, above+"/")
 }
 
-// libraries reads which packages of ours import each package of others.
+// libraries returns the packages that import each third-party package.
 func libraries(t *testing.T) map[string][]string {
 	homes := map[string][]string{}
 	for _, row := range table(t, "dependencies.md", "# Dependencies") {
@@ -213,7 +201,7 @@ func libraries(t *testing.T) map[string][]string {
 	return homes
 }
 
-// Some imports would break what a package promises, through whatever other packages they come.
+// Some imports would break the promise of a package, also indirectly.
 func TestNoPackageReachesWhatItForswears(t *testing.T) {
 	h := theHouse(t)
 	for _, row := range table(t, filepath.Join("dev", "design.md"), "### What a package never imports") {
@@ -237,7 +225,7 @@ func TestNoPackageReachesWhatItForswears(t *testing.T) {
 	}
 }
 
-// reaches reports whether pkg, or a package of ours that it needs, imports another, and which file does.
+// reaches returns the file through which pkg imports another, directly or not.
 func (h house) reaches(pkg, other string, met map[string]bool) (file string, ok bool) {
 	if file, ok = h[pkg].imports[other]; ok {
 		return file, true

@@ -16,7 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "write the tables that follow from the code anew")
 
-// docs/reference/fields.md has the table of storage.Fields, in their order.
 func TestFields_FollowTheSchema(t *testing.T) {
 	const head = "| ledger | WARC metadata | type | meaning |"
 	var b strings.Builder
@@ -39,7 +38,6 @@ func TestFields_FollowTheSchema(t *testing.T) {
 	holds(t, filepath.Join("reference", "fields.md"), head, b.String())
 }
 
-// docs/guides/fleet.md lists what crawls with a shared frontier refuse.
 func TestFleet_ListsWhatIsRefused(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| setting or command | why |\n|---|---|\n")
@@ -49,7 +47,7 @@ func TestFleet_ListsWhatIsRefused(t *testing.T) {
 	holds(t, "guides/fleet.md", "| setting or command | why |", table.String())
 }
 
-// holds fails unless a page has the table that begins with head as it should be. With -update it writes the page.
+// holds fails unless a page has the table that begins with head. With -update it writes the page.
 func holds(t *testing.T, page, head, want string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

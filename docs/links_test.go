@@ -19,7 +19,6 @@ import (
 	"curtsy/crawler/scope"
 )
 
-// pagesOf returns README and the pages of docs, by their paths from here.
 func pagesOf(t *testing.T) (pages []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -35,7 +34,7 @@ func pagesOf(t *testing.T) (pages []string) {
 
 var link = regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)]*)?\)`)
 
-// Every link within the repository leads to a file, and its fragment to a heading of that file.
+// Every link within the repository leads to an existing file and heading.
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	links, headings := 0, map[string]map[string]bool{}
@@ -66,7 +65,6 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	assert.GreaterOrEqualf(t, links, 100, "only %d links", links)
 }
 
-// headingsOf returns the fragments of a page's headings.
 func headingsOf(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	b, err := os.ReadFile(page)
@@ -93,7 +91,6 @@ func headingsOf(t *testing.T, page string) map[string]bool {
 	return ids
 }
 
-// Each trap is documented by its name and its limit.
 func TestEveryTrapIsDocumented(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("guides", "research-crawl.md"))
@@ -107,7 +104,6 @@ func TestEveryTrapIsDocumented(t *testing.T) {
 	}
 }
 
-// The page for users of other crawlers has the table of options as it is.
 func TestComingFrom_HasTheTableOfOptions(t *testing.T) {
 	const head = "| option | program | in curtsy | notes |"
 	var b strings.Builder

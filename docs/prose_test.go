@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unidiomatic lists the expressions that texts for readers do not use, and what to write instead.
+// unidiomatic lists unidiomatic expressions, with better ones.
 var unidiomatic = []struct {
 	name, write string
 	pattern     *regexp.Regexp
@@ -45,8 +45,8 @@ var unidiomatic = []struct {
 	{"in vain", "without success", regexp.MustCompile(`\bin vain\b|\bhardly any\b|\bsay for\b|\bneed be\b|\bmay be of\b`)},
 }
 
-// TestProse_PlainEnglish checks pages, help, messages and templates against unidiomatic. testdata/prose.txt lists what is left of
-// earlier texts: how often an expression is used may only become less, and -update lowers it.
+// TestProse_PlainEnglish checks pages, help, messages and templates against unidiomatic. testdata/prose.txt allows those of earlier
+// texts; -update lowers the numbers.
 func TestProse_PlainEnglish(t *testing.T) {
 	t.Parallel()
 	const list = "testdata/prose.txt"
@@ -98,13 +98,12 @@ func TestProse_PlainEnglish(t *testing.T) {
 	}
 }
 
-// word is the name of the expression that an entry counts.
 func word(entry string) string {
 	name, _, _ := strings.Cut(entry, "\t")
 	return name
 }
 
-// prose returns the texts of each file: whole pages and templates, and the string literals of Go files, tests excepted.
+// prose returns the texts of each file: pages, templates, and the string literals of Go files.
 func prose(t *testing.T) map[string][]string {
 	t.Helper()
 	texts := map[string][]string{}

@@ -16,7 +16,6 @@ import (
 
 const tablesHead = "## The tables\n\n"
 
-// docs/reference/tables.md has each table and column as the code has it. With -update they are written anew.
 func TestThePageHasTheTablesOfTheCode(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("reference", "tables.md"))
 	require.NoError(t, err)
@@ -60,5 +59,4 @@ func describe(b *strings.Builder, table *tables.Table) {
 	b.WriteString("\n")
 }
 
-// quote lists names as code.
 func quote(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }

@@ -14,7 +14,7 @@ import (
 
 const base = "http://127.0.0.1:9"
 
-// all is what somebody would print who found each fault, but for those of a kind.
+// all is the output of a checker that finds each fault except those of a kind.
 func all(site *crawltest.FaultySite, but crawltest.FaultKind) string {
 	var b strings.Builder
 	for _, f := range site.Faults() {
@@ -47,7 +47,7 @@ func TestAGoodPageThatIsNamedIsInvented(t *testing.T) {
 	assert.Equal(t, []string{"/sub/good.html"}, s.Invented)
 }
 
-// Ours has to say what is wrong: a page that is gone is no redirect.
+// curtsy must report the kind of fault: a missing page is not a redirect.
 func TestOursIsFoundInTheRightListOnly(t *testing.T) {
 	site := crawltest.NewFaultySite()
 	var right, wrong check.Result

@@ -18,7 +18,7 @@ import (
 	"curtsy/storage/scratch"
 )
 
-// asBench in the environment makes the test binary be bench.
+// asBench in the environment makes the test binary run as bench.
 const asBench = "BENCH_TEST_AS_BENCH"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(scratch.Run(m.Run))
 }
 
-// ran runs bench as a process and checks its exit code, and that standard error contains all of says.
+// ran runs bench as a process, and checks its exit code and standard error.
 func ran(t *testing.T, code int, says []string, args ...string) (out string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
@@ -55,7 +55,6 @@ func ran(t *testing.T, code int, says []string, args ...string) (out string) {
 	return stdout.String()
 }
 
-// benched runs one round and decodes the result.
 func benched(t *testing.T, args ...string) (r result) {
 	t.Helper()
 	out := ran(t, cli.ExitDone, nil, append([]string{"--json", "--rounds", "1", "--dir", t.TempDir()}, args...)...)

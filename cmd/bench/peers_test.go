@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// script writes a program that runs as a peer.
+// script writes a peer.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	if _, err := exec.LookPath("wget"); err != nil {

@@ -9,7 +9,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// rowsOf are rounds of a contender that fetched everything, at these speeds.
+// rowsOf has the rounds of a contender that fetched everything.
 func rowsOf(name string, pagesPerS ...float64) rows {
 	c := rows{Name: name, Peer: name == "wget"}
 	for _, x := range pagesPerS {
@@ -30,8 +30,7 @@ func TestConclude_MediansAndRatios(t *testing.T) {
 	}
 }
 
-// A violation by curtsy is a finding, and one by another program is not. A bare loop that omits pages would flatter curtsy:
-// the run is void.
+// Only a violation by curtsy is a finding. A bare loop that omits pages would flatter curtsy: the run is void.
 func TestVerdict(t *testing.T) {
 	broken := func(c rows, change func(*round)) rows {
 		change(&c.Rounds[1])

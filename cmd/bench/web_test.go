@@ -99,8 +99,8 @@ func TestBare_FetchesEachPageOnce(t *testing.T) {
 	require.ErrorContains(t, err, "/broken: 404")
 }
 
-// BenchmarkBare compares the bare loop, by the page, with what every crawler must do: read pages over one connection, parse
-// them and resolve their links. A loop that takes much longer would flatter curtsy. Its processor time includes the servers'.
+// BenchmarkBare compares the bare loop with the parts that every crawler needs: reading pages over one connection, parsing them and
+// resolving links. A much slower loop would flatter curtsy. The processor time includes the servers'.
 func BenchmarkBare(b *testing.B) {
 	const pages = 500
 	w, err := startWeb(webConfig{Hosts: 1, Pages: pages})
@@ -144,7 +144,7 @@ func readAndParse(b *testing.B, seed, path string) {
 
 const ms = time.Millisecond
 
-// judgedOf is the report of the servers on the logs of hosts.
+// judgedOf is the servers' report on logs.
 func judgedOf(c webConfig, logs ...[]request) refereed {
 	w := &web{cfg: c, hosts: make([]hostLog, len(logs))}
 	for i, log := range logs {
@@ -183,7 +183,7 @@ func TestReferee_FindsEachFault(t *testing.T) {
 	}
 }
 
-// hosts ÷ (pace + exchange) is permitted; the first request of a host ends no delay and is not counted.
+// hosts ÷ (pace + exchange) is permitted, without the first request of each host.
 func TestReferee_RatioToWhatIsPermitted(t *testing.T) {
 	var log []request
 	for i := range 11 {
@@ -196,7 +196,7 @@ func TestReferee_RatioToWhatIsPermitted(t *testing.T) {
 	}
 }
 
-// turns is the log of a host that is requested every 500 ms from a time on: a delay of 400 ms, responses of 100 ms.
+// turns is the log of a host with a request every 500 ms: a delay of 400 ms, responses of 100 ms.
 func turns(from time.Duration, n int) (log []request) {
 	for i := range n {
 		start := from + time.Duration(i)*500*ms

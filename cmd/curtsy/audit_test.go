@@ -8,7 +8,6 @@ import (
 	"curtsy/storage/audit"
 )
 
-// audited runs audit --json in this process.
 func audited(t *testing.T, args ...string) (*audit.Result, int) {
 	t.Helper()
 	r := shared(t, append([]string{"audit", "--json"}, args...)...)
@@ -19,7 +18,6 @@ func audited(t *testing.T, args ...string) (*audit.Result, int) {
 	return &got, r.code
 }
 
-// clean fails unless an audit finds nothing.
 func clean(t *testing.T, args ...string) *audit.Result {
 	t.Helper()
 	r, exit := audited(t, args...)

@@ -13,14 +13,13 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// small serves a site of three pages on a loopback port.
 func small(t *testing.T) (seed string, web *crawltest.Web) {
 	t.Helper()
 	web = webOf(t, crawltest.Tree("bakery.test", 3))
 	return web.LoopbackURL("bakery.test"), web
 }
 
-// mounted mounts a tiny tmpfs, as root on Linux only: a mode bit proves nothing to root.
+// mounted mounts a tiny tmpfs, as root on Linux only: mode bits do not stop root.
 func mounted(t *testing.T, options string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {

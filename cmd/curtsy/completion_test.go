@@ -15,7 +15,7 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// completed asks as a shell does in a folder. The last argument is the word to complete.
+// completed completes the last argument, as a shell does in a folder.
 func completed(t *testing.T, place string, args ...string) (words []string, then int) {
 	t.Helper()
 	cmd := curtsy(t, append([]string{"__complete"}, args...)...)
@@ -32,7 +32,7 @@ func completed(t *testing.T, place string, args ...string) (words []string, then
 	return words, then
 }
 
-// crawlsAtHand makes a place with crawls in it, "news" and "new year", and a folder and a file that are none.
+// crawlsAtHand makes a folder with the crawls "news" and "new year", and other entries.
 func crawlsAtHand(t *testing.T) (place string) {
 	t.Helper()
 	web := webOf(t, crawltest.Tree("bakery.test", 2), crawltest.Tree("library.test", 2))
@@ -45,8 +45,7 @@ func crawlsAtHand(t *testing.T) (place string) {
 	return place
 }
 
-// Every command that takes a crawl directory first completes one, and no other does. A command is asked by its usage line,
-// so one that is added is in.
+// Every command with DIR as its first argument completes crawl directories, and no other does.
 func TestCompletionOfEveryCommandOffersCrawlsWhereItTakesOne(t *testing.T) {
 	t.Parallel()
 	place, n := crawlsAtHand(t), 0

@@ -15,8 +15,7 @@ import (
 	"curtsy/crawler/crawldir"
 )
 
-// The file that init writes has every setting and every key of a table for some hosts; as it is, it says nothing, and with
-// its settings set free it says the defaults.
+// The file of config init has every setting and every key of [[host]] as comments, with the defaults.
 func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "c.toml")

@@ -17,17 +17,17 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// oursPolite is how curtsy is run on the scoreboard: with the pace for strangers, on loopback.
+// oursPolite runs curtsy on the scoreboard with the delays of third-party hosts, on loopback.
 var oursPolite = []string{
 	"crawl", "--dir", "{dir}", "--scope", "any", "--max-time", "4m", "--max-wait", "25s", "--max-body", "16MiB",
 	"--own-site", "none", "--ip-delay", "100ms", "--allow-net", "127.0.0.0/8", "--contact", "https://crawler-contact.org/bot", "{seed}",
 }
 
-// scoredAs is scored by a user with such an environment.
+// scoredAs runs crawltest score with an environment, and reads its JSON.
 func scoredAs(t *testing.T, env []string, args ...string) (scoreJSON, result) {
 	t.Helper()
 	one := curtsy(t, append([]string{"crawltest", "score", "--json"}, args...)...)
-	cmd := exec.CommandContext(t.Context(), one.Path, one.Args[1:]...) // other crawlers take longer than a command of ours may
+	cmd := exec.CommandContext(t.Context(), one.Path, one.Args[1:]...) // without the time limit: other crawlers are slow
 	cmd.Env = append(one.Env, env...)
 	r := ended(t, cmd)
 	var score scoreJSON
@@ -37,7 +37,6 @@ func scoredAs(t *testing.T, env []string, args ...string) (scoreJSON, result) {
 	return score, r
 }
 
-// verdictsOf returns the rules by verdict.
 func verdictsOf(s scoreJSON) map[string][]string {
 	m := map[string][]string{}
 	for _, r := range s.Rules {
@@ -46,8 +45,8 @@ func verdictsOf(s scoreJSON) map[string][]string {
 	return m
 }
 
-// Ours, over sockets and in real time, at one exchange a second, breaks no rule, and the audit agrees. In full size every row is
-// shown, those of all that misbehaves too; crawler has the others in virtual time.
+// curtsy over sockets breaks no rule in real time, and the audit agrees. In full size every row is shown; package crawler has the
+// others in virtual time.
 func TestScoreOfOursIsAllKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes as long as politeness does")
@@ -63,7 +62,7 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	crawl[slices.Index(crawl, "{dir}")] = dir
 	if full() {
 		own = append(own, "--all-hostile", "--timeout", "6m")
-	} else { // less than a minute ends before each page of the web is due
+	} else {
 		own = append(own, "--rules", "identity,contact,signatures,cookies,get and head,robots.txt first,robots.txt cached,pace,one request,crawl ends")
 		crawl = slices.Insert(crawl, len(crawl)-1, "--max-pages", "60")
 	}
@@ -79,8 +78,6 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	clean(t, dir)
 }
 
-// serving starts crawltest serve, and reads where everything is. done interrupts it and reads what came of it: a visitor that asked
-// for a page before robots.txt.
 func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 	t.Helper()
 	needsSignals(t)
@@ -101,7 +98,6 @@ func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
 	}
 }
 
-// The command that serve prints is one that curtsy takes, with a contact.
 func TestCrawltestServe_PrintsCommand(t *testing.T) {
 	t.Parallel()
 	board, err := startBoard("curtsy", "", false)
@@ -118,7 +114,6 @@ func TestCrawltestServe_PrintsCommand(t *testing.T) {
 	}
 }
 
-// serve says where everything is, serves it, and at the end says what came of it.
 func TestCrawltestServe(t *testing.T) {
 	t.Parallel()
 	var board boardMap

@@ -15,7 +15,7 @@ import (
 
 const unit = "curtsy@.service"
 
-// The first start makes the crawl, the next goes on with it.
+// The first start makes the crawl, the next resumes it.
 func TestTheUnitBeginsACrawlAndGoesOnWithIt(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "sh")

@@ -23,7 +23,6 @@ var (
 	shellWord   = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"|<>;&]+|[|<>;&]`)
 )
 
-// pagesOf returns README and the pages of docs, by their paths from here.
 func pagesOf(t *testing.T) (pages []string) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -38,8 +37,7 @@ func pagesOf(t *testing.T) (pages []string) {
 	return append(pages, filepath.Join(root, "README.md"))
 }
 
-// Each command of a console block parses: it exists, has the flags it is given, with values they take, and as many arguments.
-// Commands and flags in the text of README and of the page for webmasters exist.
+// Each command of a console block parses. Commands and flags in the text of README and of the page for webmasters exist.
 func TestDocumentedCommands_Parse(t *testing.T) {
 	t.Parallel()
 	fresh := func() *cobra.Command {
@@ -98,7 +96,7 @@ func TestDocumentedCommands_Parse(t *testing.T) {
 	assert.GreaterOrEqual(t, parsed, 80, "commands")
 }
 
-// argsOf splits a command as a shell does, up to a comment, a pipe or a redirection.
+// argsOf splits a command as a shell does, up to a comment, pipe or redirection.
 func argsOf(line string) (args []string) {
 	for _, w := range shellWord.FindAllString(line, -1) {
 		switch {
@@ -112,7 +110,7 @@ func argsOf(line string) (args []string) {
 	return args
 }
 
-// codeOf returns what is code in a text: spans, and the commands of its console blocks, each on one line.
+// codeOf returns the code spans of a text, and the commands of its console blocks.
 func codeOf(text string) (spans, commands []string) {
 	for i, part := range strings.Split(text, "```") {
 		if i%2 == 0 {

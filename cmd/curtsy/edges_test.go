@@ -12,7 +12,7 @@ import (
 	"curtsy/frontier/engine"
 )
 
-// Another command on a stopped crawl has its frontier: that is no running crawl.
+// Another command on a stopped crawl holds its frontier; status does not take it for a crawl.
 func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
 	t.Parallel()
 	dir := unanswered(t)

@@ -22,7 +22,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// noon is when each crawl began.
+// noon is the start of each crawl.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 const (
@@ -32,7 +32,7 @@ const (
 
 func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 
-// crawl writes the ledger of a crawl and returns its directory.
+// crawl writes a ledger and returns its directory.
 func crawl(t *testing.T, dir string, lines ...storage.Line) string {
 	t.Helper()
 	w, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, crawldir.LedgerName)})
@@ -44,8 +44,7 @@ func crawl(t *testing.T, dir string, lines ...storage.Line) string {
 	return dir
 }
 
-// explainArchived puts exchanges for robots.txt, one a minute, into the archive below dir, and returns their lines. An empty
-// text is the status 404.
+// explainArchived archives exchanges for robots.txt, one a minute, and returns their lines. "" is status 404.
 func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage.Line) {
 	t.Helper()
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, crawldir.ArchiveName), Name: "crawl"})
@@ -68,7 +67,6 @@ func explainArchived(t *testing.T, dir string, texts ...string) (lines []storage
 	return lines
 }
 
-// explainOf reads what a crawl has of page at an instant; zero is now.
 func explainOf(t *testing.T, dir string, x explainSubject) *view {
 	t.Helper()
 	u, err := canon.Parse(historyPage)
@@ -80,7 +78,6 @@ func explainOf(t *testing.T, dir string, x explainSubject) *view {
 	return l
 }
 
-// past is the explanation as of an instant.
 func past(t *testing.T, dir string, until time.Time) (l *view, e explain.Explanation) {
 	t.Helper()
 	l = explainOf(t, dir, explainSubject{At: until})
@@ -88,12 +85,10 @@ func past(t *testing.T, dir string, until time.Time) (l *view, e explain.Explana
 	return l, e
 }
 
-// decided is a line of the crawl on a URL.
 func decided(minutes int, url string, kind storage.Kind, outcome storage.Outcome) storage.Line {
 	return storage.Line{Time: at(minutes), URL: url, Kind: kind, Decision: storage.DecisionAllow, Outcome: outcome}
 }
 
-// What was decided at an instant belongs to it; what came later does not, nor what was decided on other URLs.
 func TestAHistoryEndsAtItsInstant(t *testing.T) {
 	t.Parallel()
 	dir := crawl(t, t.TempDir(),
@@ -133,7 +128,6 @@ func TestAHistoryEndsAtItsInstant(t *testing.T) {
 	}
 }
 
-// However long a ledger is, its last lines are kept, and all are counted.
 func TestTheLastLinesAreKept(t *testing.T) {
 	t.Parallel()
 	var lines []storage.Line
@@ -155,7 +149,6 @@ func TestTheLastLinesAreKept(t *testing.T) {
 	assert.Truef(t, l.ended.Equal(at(maxHistory+4).Add(time.Second)), "the last exchange ended at %v", l.ended)
 }
 
-// An exchange is for a host's robots.txt by its own URL, or as a hop of its redirects: by where that began.
 func TestWhichExchangesAreForTheRobotsTxtOfAHost(t *testing.T) {
 	t.Parallel()
 	const other = "http://b.test/robots.txt"
@@ -174,7 +167,6 @@ func TestWhichExchangesAreForTheRobotsTxtOfAHost(t *testing.T) {
 	}
 }
 
-// What robots.txt said at an instant is what the archive has of the exchanges until then.
 func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -203,7 +195,6 @@ func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
 	}
 }
 
-// A record that is gone is no answer: what was known stays, and a note says what is missing.
 func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -216,7 +207,7 @@ func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
 	}
 }
 
-// A line in the index, or in a ledger that somebody has changed, leads to no file outside of the archive.
+// A forged line of the index or ledger opens no file outside of the archive.
 func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,7 +20,6 @@ import (
 	"curtsy/robots"
 )
 
-// explainedAs asks for an explanation as JSON.
 func explainedAs(t *testing.T, args ...string) explanation {
 	t.Helper()
 	r := inside(t, append([]string{"explain", "--json"}, args...)...)
@@ -41,7 +40,7 @@ func TestAtIsReadInEveryForm(t *testing.T) {
 	}
 }
 
-// jsonNames are the names of a type's fields in JSON, those of the types within included.
+// jsonNames collects the JSON names of a type's fields, nested types included.
 func jsonNames(of reflect.Type, names map[string]bool) {
 	switch of.Kind() {
 	case reflect.Pointer, reflect.Slice:
@@ -64,7 +63,6 @@ func jsonNames(of reflect.Type, names map[string]bool) {
 	}
 }
 
-// The page has every field of the JSON and every word of the answer.
 func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 	t.Parallel()
 	b := fileOf(t, filepath.Join("..", "..", "docs", "guides", "report.md"))
@@ -83,7 +81,7 @@ func TestExplainDocHasTheFieldsAndTheWords(t *testing.T) {
 	}
 }
 
-// robotsServers are servers whose robots.txt is had, or not had, in every way.
+// robotsServers are servers with every kind of robots.txt response.
 func robotsServers(t *testing.T) map[string]string {
 	t.Helper()
 	urls := map[string]string{}
@@ -138,7 +136,7 @@ func robotsServers(t *testing.T) map[string]string {
 	return urls
 }
 
-// The archive gives the same robots.txt policy, lifetime, failures and redirects as the memory of the crawl.
+// The archive gives the same robots.txt policy as the memory of the crawl.
 func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 	t.Parallel()
 	urls := robotsServers(t)
@@ -172,9 +170,8 @@ func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 	}
 }
 
-// onOneClock makes instants of one event the same instant. What a crawl remembers must mean something to the next process,
-// and is of the wall clock; the dates of its archive are of a steady one. While the wall clock is slewed they drift apart, by
-// some microseconds a second.
+// onOneClock equates instants of one event: the crawl remembers the wall clock, the archive has a steady one, and while the wall
+// clock is slewed they drift apart.
 func onOneClock(kept, then *explain.Robots) {
 	for _, at := range []struct{ kept, then **time.Time }{
 		{&kept.Fetched, &then.Fetched}, {&kept.Expires, &then.Expires}, {&kept.Retry, &then.Retry},

@@ -17,7 +17,7 @@ import (
 	"curtsy/crawler/export"
 )
 
-// The command exports any number of pages in 200 MiB of memory: 100,000, or as many as CURTSY_EXPORT_PAGES says, at least 100.
+// Exports stay below 200 MiB for 100,000 pages, or as many as CURTSY_EXPORT_PAGES says, at least 100.
 func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 	t.Parallel()
 	if !full() { // a few thousand pages fit in any case
@@ -57,7 +57,7 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 			t.Logf("%s %s: %d rows, %.1f MiB, %.1f s", way, made.Table, made.Rows, float64(made.Octets)/(1<<20), made.Seconds)
 			assert.Truef(t, made.Check.Agrees(), "%s: %+v", way, made)
 		}
-		// Each page but the first of a host links to its parent, which links to it.
+		// Each page except the first of a host links to its parent, and back.
 		for table, want := range map[string]int{"pages": hosts * (perHost + 1), "hosts": hosts, "robots": hosts, "links": hosts * 2 * (perHost - 1)} {
 			if rows[table] != int64(want) {
 				t.Errorf("%s: table %s has %d rows, want %d", way, table, rows[table], want)

@@ -14,7 +14,6 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// flagSite has a page for each setting that decides what is asked for.
 func flagSite() *crawltest.Site {
 	return &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
 		"/":                {Links: []string{"/shop/", "/news/1.html", "/recipe.pdf"}, Embeds: []string{"/style.css"}},

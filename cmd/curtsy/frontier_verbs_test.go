@@ -10,7 +10,7 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// paced is a crawl that runs in a process of its own until the test ends, one exchange in 200 ms.
+// paced is a crawl in another process until the test ends, with one request in 200 ms.
 func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
 	t.Helper()
 	needsSignals(t)
@@ -30,7 +30,6 @@ func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
 	return dir, web, end
 }
 
-// exported is an export of a crawl, by its verb.
 func exported(t *testing.T, dir string) []byte {
 	t.Helper()
 	r := inside(t, "frontier", "export", dir)

@@ -15,7 +15,6 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// commands are all commands that help shows.
 func commands(t *testing.T) []*cobra.Command {
 	t.Helper()
 	var all []*cobra.Command
@@ -34,7 +33,7 @@ func commands(t *testing.T) []*cobra.Command {
 	return all
 }
 
-// Each section of commands.md is of one command, and no command has two: the second would never be read.
+// Each section of commands.md is of one command, and no command has two.
 func TestHelp_TextsOfCommands(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("cli", "commands.md"))
@@ -49,15 +48,18 @@ func TestHelp_TextsOfCommands(t *testing.T) {
 	}
 }
 
-// TestHelp_Tree compares the help of every command, with all flags, with testdata/help.txt, which
-// CURTSY_UPDATE_SCRIPTS=1 go test ./cmd/curtsy -run TestHelp_Tree writes. Lines fit a terminal of 80 columns. Each flag
-// is in a group, and its help contains the words that completion offers for it.
+// TestHelp_Tree compares all help with testdata/help.txt, which CURTSY_UPDATE_SCRIPTS=1 go test ./cmd/curtsy -run TestHelp_Tree
+// writes. Lines fit 80 columns. Each flag is in a group, and its help has the words that completion offers.
 func TestHelp_Tree(t *testing.T) {
 	t.Parallel()
 	var tree strings.Builder
 	words := 0
 	for _, c := range commands(t) {
-		r := atHome(t, append(strings.Fields(c.CommandPath())[1:], mostHelp(c))...)
+		help := "--help"
+		if c.Flags().Lookup("help-all") != nil {
+			help = "--help-all"
+		}
+		r := atHome(t, append(strings.Fields(c.CommandPath())[1:], help)...)
 		r.want(t, cli.ExitDone)
 		fmt.Fprintf(&tree, "== %s\n%s\n", c.CommandPath(), r.out)
 		for line := range strings.Lines(r.out) {
@@ -89,12 +91,4 @@ func TestHelp_Tree(t *testing.T) {
 	}
 	want := fileOf(t, golden)
 	assert.Equalf(t, string(want), tree.String(), "the help differs from %s: set CURTSY_UPDATE_SCRIPTS=1 to write it, and check what changed", golden)
-}
-
-// mostHelp is the flag that shows all flags of a command.
-func mostHelp(c *cobra.Command) string {
-	if c.Flags().Lookup("help-all") != nil {
-		return "--help-all"
-	}
-	return "--help"
 }

@@ -23,17 +23,9 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// openedDir opens a crawl directory as resume does.
-func openedDir(t *testing.T, dir string) *crawldir.Dir {
-	t.Helper()
-	d, err := crawldir.Open(t.Context(), dir, crawldir.Options{Say: func(n crawldir.Note) { t.Log(n.Text) }})
-	require.NoError(t, err)
-	return d
-}
-
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// noise is text that no compression makes smaller, the same for the same seed.
+// noise is incompressible text, the same for each seed.
 func noise(seed uint64, n int) string {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	b := make([]byte, n)
@@ -43,7 +35,7 @@ func noise(seed uint64, n int) string {
 	return string(b)
 }
 
-// home gives the test a configuration folder of its own, with a file in it.
+// home gives the test a configuration folder with a file.
 func home(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,7 +56,6 @@ type lab struct {
 	config string
 }
 
-// command is one in the configuration folder of the lab.
 func (l *lab) command(args ...string) *exec.Cmd {
 	l.t.Helper()
 	cmd := curtsy(l.t, args...)
@@ -74,7 +65,6 @@ func (l *lab) command(args ...string) *exec.Cmd {
 
 func (l *lab) run(args ...string) result { l.t.Helper(); return ended(l.t, l.command(args...)) }
 
-// archiveText is all of a crawl's archive, decompressed.
 func archiveText(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
@@ -87,7 +77,7 @@ func archiveText(t *testing.T, dir string) string {
 	return text
 }
 
-// filesOf reads a tree: the octets of each file, by its name.
+// filesOf returns the files of a tree by name.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -104,9 +94,9 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-var oneAtHome sync.Mutex // a command sets the collector of its process
+var oneAtHome sync.Mutex // a command sets the garbage collector of its process
 
-// atHome runs a command line in this process, with the configuration folder that the tests have, and no other beside it.
+// atHome runs a command in this process, with the configuration folder of the tests.
 func atHome(t *testing.T, args ...string) result {
 	t.Helper()
 	oneAtHome.Lock()
@@ -116,10 +106,9 @@ func atHome(t *testing.T, args ...string) result {
 	return result{out.String(), errs.String(), code}
 }
 
-// site is host and port of a URL.
+// site returns the host and port of a URL.
 func site(url string) string { return strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/") }
 
-// unzipped is what a WACZ file holds.
 func unzipped(t *testing.T, path string) map[string]string {
 	t.Helper()
 	z, err := zip.OpenReader(path)
@@ -136,7 +125,6 @@ func unzipped(t *testing.T, path string) map[string]string {
 	return all
 }
 
-// webOf serves sites until the test ends.
 func webOf(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 	t.Helper()
 	web := crawltest.New(sites...)
@@ -145,7 +133,6 @@ func webOf(t *testing.T, sites ...*crawltest.Site) *crawltest.Web {
 	return web
 }
 
-// fileOf reads a file.
 func fileOf(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -153,7 +140,6 @@ func fileOf(t *testing.T, path string) []byte {
 	return b
 }
 
-// stopped is a crawl that a budget ended.
 func stopped(t *testing.T) (dir string, web *crawltest.Web) {
 	t.Helper()
 	web = webOf(t, crawltest.Tree("bakery.test", 5))
@@ -162,7 +148,7 @@ func stopped(t *testing.T) (dir string, web *crawltest.Web) {
 	return dir, web
 }
 
-// crawledOnce crawls a site to its end, without a pause unless flags say otherwise. The web goes on for the updates.
+// crawledOnce crawls a site to its end, without a delay. The web remains for updates.
 func crawledOnce(t *testing.T, site *crawltest.Site, flags ...string) (dir string, web *crawltest.Web) {
 	t.Helper()
 	web = webOf(t, site)
@@ -172,13 +158,13 @@ func crawledOnce(t *testing.T, site *crawltest.Site, flags ...string) (dir strin
 	return dir, web
 }
 
-// inside runs a command line to its end, with a configuration folder of its own.
+// inside runs a command to its end, with a new configuration folder.
 func inside(t *testing.T, args ...string) result {
 	t.Helper()
-	return fed(t, "", args...)
+	return ended(t, curtsy(t, args...))
 }
 
-// shared is inside, in the configuration folder that all tests share: for several commands of one identity.
+// shared is inside with the configuration folder that all tests share.
 func shared(t *testing.T, args ...string) result {
 	t.Helper()
 	cmd := curtsy(t, args...)
@@ -186,15 +172,6 @@ func shared(t *testing.T, args ...string) result {
 	return ended(t, cmd)
 }
 
-// fed is inside, with something on standard input.
-func fed(t *testing.T, stdin string, args ...string) result {
-	t.Helper()
-	cmd := curtsy(t, args...)
-	cmd.Stdin = strings.NewReader(stdin)
-	return ended(t, cmd)
-}
-
-// judged fails the test unless the referee finds nothing.
 func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.Report {
 	t.Helper()
 	report := web.Referee().Judge(rules)
@@ -206,7 +183,7 @@ func judged(t *testing.T, web *crawltest.Web, rules crawltest.Rules) crawltest.R
 	return report
 }
 
-// deadPort is a loopback address at which nobody listens.
+// deadPort is the URL of a loopback port without a server.
 func deadPort(t *testing.T) string {
 	t.Helper()
 	addr, release, err := silentPort()
@@ -215,8 +192,7 @@ func deadPort(t *testing.T) string {
 	return "http://" + addr + "/"
 }
 
-// silentPort is a loopback address whose port is taken by the near end of a
-// connection: until it is released nobody can listen there.
+// silentPort is a loopback address at which no server can listen until it is released.
 func silentPort() (addr string, release func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

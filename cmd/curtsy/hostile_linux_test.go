@@ -16,7 +16,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// All that misbehaves, over real sockets, in a process of its own: the crawl ends, and its memory stays bounded.
+// A crawl of everything that misbehaves, over real sockets, ends in bounded memory.
 func TestHostileWingInBoundedMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -42,7 +42,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	if (peak == 0 || peak > most) && !racing {
 		t.Errorf("at most %d MiB in memory, want no more than %d", peak>>20, most>>20)
 	}
-	// A host that failed rests for longer than --max-wait: what is left of it is not held against the crawl.
+	// Partial: a host that failed is in back-off for longer than --max-wait.
 	report := web.Referee().Judge(crawltest.Rules{Partial: true})
 	var table strings.Builder
 	require.NoError(t, report.WriteTable(&table))
@@ -56,14 +56,14 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestHostilePages_MemoryIsBounded crawls 24 hosts that have a costly page each, beside a sound one, and reads the crawl
-// with every command that reads bodies.
+// TestHostilePages_MemoryIsBounded crawls 24 hosts with a costly page each, and a sound one, then runs all commands that read
+// bodies.
 func TestHostilePages_MemoryIsBounded(t *testing.T) {
 	if !full() {
 		t.Skip("it takes minutes for each page; CURTSY_LONG=1 runs it")
 	}
 	const most = 100 << 20
-	const between = 12 // of the 24 costly pages, at most so many are settled between two pages of the sound host
+	const between = 12 // costly pages settled between two pages of the sound host, at most
 	for _, page := range hostilePages {
 		t.Run(page.name, func(t *testing.T) {
 			answer := crawltest.Say(strings.Replace(crawltest.Head("Content-Encoding: gzip"), htmlPage, page.kind, 1)+page.Gzip(), true)

@@ -7,12 +7,12 @@ import (
 	"unicode/utf16"
 )
 
-// costlyPage is a document that is costly to read: it has more of one thing than any honest document.
+// costlyPage is a document with more of one thing than any honest document.
 type costlyPage struct {
 	name, kind string // kind is its media type
 	before     string
-	part       string // with a verb for a number, or filling the page to what a crawler does not look at any more
-	n          int    // so many parts
+	part       string // with a verb for a number, or to fill 12 MiB
+	n          int    // of parts
 	after      string
 }
 
@@ -21,7 +21,6 @@ const (
 	xhtml    = `<html xmlns="http://www.w3.org/1999/xhtml"><body`
 )
 
-// Gzip returns the page in the gzip coding.
 func (p costlyPage) Gzip() string {
 	text := numbered(p.part, p.n)
 	if p.n == 0 {
@@ -48,7 +47,6 @@ func numbered(format string, n int) string {
 	return b.String()
 }
 
-// hostilePages are documents of some megabytes each, every one costly in its own way.
 var hostilePages = []costlyPage{
 	{"distinct attributes", htmlPage, "<p", " a%x", 1_700_000, ">"},
 	{"elements of 4,000 attributes", htmlPage, "", "<p" + numbered(" a%d", 4000) + ">", 0, ""},

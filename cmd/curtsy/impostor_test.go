@@ -15,7 +15,7 @@ import (
 	"curtsy/crawler/control"
 )
 
-// answersAsACrawl answers as a running crawl does whose snapshot is the frontier itself.
+// answersAsACrawl responds like a running crawl whose snapshot is the frontier itself.
 func answersAsACrawl() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"state":"running"}`) })
@@ -23,14 +23,13 @@ func answersAsACrawl() http.Handler {
 	return mux
 }
 
-// The commands that ask the running crawl, with what they need beside the directory.
+// The commands that contact the running crawl.
 var askingCommands = [][]string{
 	{"status"}, {"frontier", "ls"}, {"frontier", "export"}, {"frontier", "pause", "--host", "127.0.0.1"}, {"frontier", "repair", "--dry-run"},
 	{"frontier", "retry", "--failed"}, {"frontier", "drop", "--host", "127.0.0.1"}, {"frontier", "repair", "--compact"},
 }
 
-// Whoever has the port of a crawl that was killed, or wrote the control file of a directory that was received, removes
-// nothing and changes nothing: what was there is there, after every command.
+// A process on the port of a killed crawl, or the author of a control file in a received directory, can remove nothing.
 func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 	t.Parallel()
 	terms, err := control.Secure("known")
@@ -53,7 +52,7 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 			}
 			after := filesOf(t, dir)
 			for name := range before {
-				partial := strings.HasPrefix(name, "ledger/tile/") // a wider tile takes its place
+				partial := strings.HasPrefix(name, "ledger/tile/") // a wider tile replaces it
 				if _, ok := after[name]; !ok && !partial {
 					t.Fatalf("%s, %s: %s is gone", who, strings.Join(args, " "), name)
 				}

@@ -19,7 +19,6 @@ import (
 	"curtsy/storage/cdxj"
 )
 
-// indexText reads the files of an index.
 func indexText(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := cdxj.Files(dir)
@@ -32,7 +31,7 @@ func indexText(t *testing.T, dir string) map[string]string {
 	return text
 }
 
-// indexHolds checks that the index of a closed crawl is what its archive gives.
+// indexHolds checks the index of a closed crawl against its archive.
 func indexHolds(t *testing.T, dir string) {
 	t.Helper()
 	rebuilt := t.TempDir()
@@ -42,7 +41,7 @@ func indexHolds(t *testing.T, dir string) {
 	}
 }
 
-// The run that follows a kill is to know of it, also when the index was rebuilt in between.
+// The next run after a kill reports it, also if the index was rebuilt in between.
 func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
 	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
@@ -60,7 +59,6 @@ func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
 	assert.True(t, status.Killed, "the kill is forgotten")
 }
 
-// decoded runs a command with --json and reads what it prints.
 func decoded(t *testing.T, into any, verb, dir string) {
 	t.Helper()
 	r := inside(t, verb, "--json", dir)

@@ -12,7 +12,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// There is a page of each command, and what is written is what was said before.
+// install-docs writes a page of each command, as --dry-run announces.
 func TestInstallDocsWritesWhatItSays(t *testing.T) {
 	t.Parallel()
 	prefix := t.TempDir()

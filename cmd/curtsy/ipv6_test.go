@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// sixSite is a site on the IPv6 loopback: who asked it for what, and its log as servers write it.
+// sixSite is a site on the IPv6 loopback, with its requests and its access log.
 type sixSite struct {
 	port string
 
@@ -65,11 +65,10 @@ func (s *sixSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // who has gone needs none
+	_, _ = w.Write([]byte(body))
 }
 
-// A literal IPv6 address is a host like any other: in scope under each of its spellings, own on loopback, with robots.txt, an
-// archive, a copy, an index, an audit, and a log of its own.
+// A literal IPv6 address is a host: in scope in each spelling, own on loopback, with robots.txt, archive, mirror, audit and log.
 func TestAnIPv6AddressIsAHost(t *testing.T) {
 	t.Parallel()
 	s := newSixSite(t)

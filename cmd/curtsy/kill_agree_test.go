@@ -23,8 +23,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// heavy adds files to a site that take an archive long to append: a kill then comes within an append, too. And each page
-// has a link that is refused, so that there are refusals on their way.
+// heavy adds large files, so that a kill can hit an append, and a refused link on each page.
 func heavy(site *crawltest.Site, files, octets int) (pages int) {
 	for target, p := range site.Pages {
 		p.Links = append(p.Links, "http://elsewhere.test"+target)
@@ -44,7 +43,7 @@ func heavy(site *crawltest.Site, files, octets int) (pages int) {
 	return files
 }
 
-// inAppend waits until the open segment of a crawl grows, d at most, and reports whether it did.
+// inAppend waits at most d until the open segment of a crawl grows, and reports whether it did.
 func inAppend(dir string, d time.Duration) bool {
 	size := func() (n int64) {
 		open, _ := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.open"))
@@ -64,7 +63,6 @@ func inAppend(dir string, d time.Duration) bool {
 	})
 }
 
-// recordsIn reads a crawl's archive as strictly as it can be read.
 func recordsIn(t *testing.T, dir string, visit func(*warc.Record)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
@@ -85,8 +83,8 @@ func recordsIn(t *testing.T, dir string, visit func(*warc.Record)) {
 	}
 }
 
-// agree checks that whatever the frontier holds for done has its line in the ledger, and that whatever the ledger says was
-// asked for has its record in the archive: the other way round a kill may have come between them.
+// agree checks that each URL that the frontier has as done has a line in the ledger, and each request in the ledger a record in
+// the archive. A kill may leave the reverse.
 func agree(t *testing.T, dir string) {
 	t.Helper()
 	ids := map[string]string{} // URLs of records

@@ -22,8 +22,8 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// Killed ten times at random instants and resumed each time, a crawl fetches every page, repeats at most what was in
-// flight, and leaves an archive that reads clean after each resume.
+// A crawl that is killed and resumed ten times fetches every page, repeats only requests in flight, and its archive is valid
+// after each resume.
 func TestAKilledCrawlLosesNothing(t *testing.T) {
 	amongOthers(t)
 	if testing.Short() {
@@ -41,14 +41,14 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	seed := web.LoopbackURL("bakery.test")
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	settled, killed := settledURLs{}, 0
-	under := 0 // suspicion: kills in a row that left a suspect
+	under := 0 // kills in a row that left a suspect
 	args := []string{"crawl", "--delay", "0", "--dir", dir, "--quiet", seed}
 	for done := 0; done < kills; {
 		before, more := len(web.Referee().Requests()), rng.IntN(pages/kills)
 		p := launched(t, curtsy(t, args...))
 		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= before+more })
-		if under == frontier.QuarantineStops-1 { // one more could put a page in quarantine, which is another test's
-			clear := 0 // times in a row: the kill may lose what the last commit does not have yet
+		if under == frontier.QuarantineStops-1 { // one more could quarantine a page, which is another test
+			clear := 0 // looks in a row: a kill loses what is not committed yet
 			p.until(t, "no suspect", func() bool {
 				if clear++; suspects(t, dir) != 0 {
 					clear = 0
@@ -57,7 +57,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 			})
 			under = 0
 		}
-		if killed%2 == 1 { // as something large is appended, if it is within half a second
+		if killed%2 == 1 { // during an append, if one comes within half a second
 			inAppend(dir, 500*time.Millisecond)
 		}
 		if !p.kill() {
@@ -65,7 +65,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		}
 		killed++
 		if _, err := os.Stat(dir); err != nil {
-			continue // killed before the directory was there: nothing was asked for
+			continue // no request was made yet
 		}
 		if after := len(web.Referee().Requests()); after > before || done == 0 {
 			done++
@@ -78,10 +78,10 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 			under = 0
 		}
 		args = []string{"resume", "--quiet", dir}
-		if !hasArchive(dir) {
-			continue
+		// A crawl that is killed before its first response has no archive to audit.
+		if files, err := os.ReadDir(inDir(dir, crawldir.ArchiveName)); err == nil && len(files) > 0 {
+			clean(t, dir)
 		}
-		clean(t, dir)
 	}
 	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone)
 	ended(t, curtsy(t, "resume", dir)).want(t, cli.ExitDone, "finished")
@@ -89,8 +89,8 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	agree(t, dir)
 	clean(t, dir)
 
-	// Every page is requested, and none again that the frontier had as fetched. How much a kill costs at most is
-	// one group commit, which frontier/bolt tests in virtual time.
+	// Every page is requested, and none again that the frontier has as fetched. frontier/bolt tests the cost of a kill, one group
+	// commit, in virtual time.
 	settled.check(t, web)
 	targets := map[string]bool{}
 	for _, r := range web.Referee().Requests() {
@@ -104,8 +104,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 	}
 }
 
-// suspects returns how many pages were in flight as a crawl was killed, and have not been fetched since; -1 while the crawl
-// cannot say.
+// suspects returns how many pages in flight at a kill have not been fetched since; -1 if the crawl does not answer.
 func suspects(t *testing.T, dir string) int64 {
 	var s status.Status
 	if json.Unmarshal([]byte(shared(t, "status", "--json", dir).out), &s) != nil {
@@ -114,11 +113,10 @@ func suspects(t *testing.T, dir string) int64 {
 	return s.Suspects
 }
 
-// settledURLs are the URLs that a frontier has as fetched, each with how many requests there were before it was seen there.
-// No request for it may follow.
+// settledURLs are the URLs that a frontier has as fetched, with the number of requests until then. None may be requested again.
 type settledURLs map[string]int
 
-// add adds those of a crawl, which may be running.
+// add adds the fetched URLs of a crawl, which may be running.
 func (s settledURLs) add(t *testing.T, web *crawltest.Web, dir string) {
 	t.Helper()
 	r := shared(t, "frontier", "ls", "--urls", "--outcome", "fetched", "--json", dir)
@@ -132,7 +130,6 @@ func (s settledURLs) add(t *testing.T, web *crawltest.Web, dir string) {
 	s.see(web, urls)
 }
 
-// see adds URLs that the frontier has as fetched now.
 func (s settledURLs) see(web *crawltest.Web, urls []string) {
 	n := len(web.Referee().Requests())
 	for _, u := range urls {
@@ -152,15 +149,17 @@ func (s settledURLs) check(t *testing.T, web *crawltest.Web) {
 	}
 }
 
-// reopened opens a killed crawl as resume does, closes it, and checks database, archive and the chain of the ledger.
+// reopened opens a killed crawl as resume does, and checks database, archive and ledger.
 func reopened(t *testing.T, dir string) {
 	t.Helper()
-	require.NoError(t, openedDir(t, dir).Close())
+	d, err := crawldir.Open(t.Context(), dir, crawldir.Options{Say: func(n crawldir.Note) { t.Log(n.Text) }})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
 	if findings, err := engine.Check(inDir(dir, crawldir.FrontierName)); err != nil || len(findings) > 0 {
 		t.Fatalf("the frontier: %v %v", findings, err)
 	}
 	indexHolds(t, dir)
-	// This process has a key of its own, so the key changes with each run, and what a kill left uncommitted waits for the next.
+	// This process has another key, and lines that a kill left uncommitted remain so until the next run.
 	expected := []ledger.Fault{ledger.NoStop, ledger.KeyChanged, ledger.Empty, ledger.Uncommitted}
 	for e, err := range ledger.Scan(inDir(dir, crawldir.LedgerName)) {
 		if err != nil || e.Problem != nil && !slices.Contains(expected, e.Problem.Fault) {
@@ -175,15 +174,8 @@ func reopened(t *testing.T, dir string) {
 	}
 }
 
-// hasArchive reports whether a crawl has an archive: one that is killed before its first answer has nothing to audit.
-func hasArchive(dir string) bool {
-	files, err := os.ReadDir(inDir(dir, crawldir.ArchiveName))
-	return err == nil && len(files) > 0
-}
-
-// A crawl of third-party hosts that is killed at the instant of an exchange, also several times within seconds, keeps its
-// pace with each, and its audit finds nothing. (Own hosts, with which TestAKilledCrawlLosesNothing is concerned, are
-// exempt from most of what an audit requires.)
+// A crawl of third-party hosts that is killed during exchanges keeps all delays, and its audit finds nothing. (The audit exempts
+// own hosts, as in TestAKilledCrawlLosesNothing, from most rules.)
 func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 	amongOthers(t)
 	if testing.Short() {
@@ -207,7 +199,7 @@ func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 	for done := 0; done < kills; done++ {
 		before, more := len(web.Referee().Requests()), 1+rand.IntN(2*hosts/3)
 		if done == 0 {
-			more += hosts // some of the hosts get a second request: an archive without a record cannot be audited
+			more += hosts // an archive without a record cannot be audited
 		}
 		p := launched(t, user.command(args...))
 		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= before+more })
@@ -222,7 +214,7 @@ func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 	} else if open != "" { // none if the kill came before the first record of a run
 		says = "which a kill left open, is completed, and the ledger has a mark of it"
 	}
-	file := filepath.Join(t.TempDir(), "x.wacz") // with all that the archive holds
+	file := filepath.Join(t.TempDir(), "x.wacz")
 	user.run("export", "--format", "wacz", dir, "-o", file).want(t, cli.ExitDone, says)
 	clean(t, file)
 	user.run("resume", "--quiet", dir).want(t, cli.ExitDone)

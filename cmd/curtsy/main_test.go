@@ -10,7 +10,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// A process that runs one command line after another, as a test does, keeps nothing of those that have ended.
+// A process that runs several command lines, like a test, keeps none of them in memory.
 func TestACommandLineThatHasEndedIsLetGo(t *testing.T) {
 	t.Parallel()
 	root := newRoot(cli.Streams{})

@@ -21,8 +21,8 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// Each page is the only way to the next: what the crawler reads, the mirror and the WACZ read as well, whatever a server calls
-// its media type, coding and charset. Packages mediatype, coding, charset and markup have each form of each.
+// Each page is the only way to the next: crawler, mirror and WACZ read them alike, whatever media type, coding and charset a
+// server sends. Packages mediatype, coding, charset and markup test each form.
 func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 	t.Parallel()
 	little, big := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
@@ -43,7 +43,7 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 	say := func(fields, body string) crawltest.Page {
 		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\n%s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", fields, len(body), body)
 		return crawltest.Page{Raw: func(_ context.Context, conn net.Conn, _ *http.Request) bool {
-			_, _ = io.WriteString(conn, answer) // of a server that closes unannounced, the next request may miss the end
+			_, _ = io.WriteString(conn, answer) // it announces the close; otherwise the next request may miss it
 			return true
 		}}
 	}
@@ -89,7 +89,6 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 	if !leads("/s.css", "url(d.png)") && !leads("/s.css", `url("d.png")`) {
 		t.Error("the copy of the style sheet does not lead to the image")
 	}
-	// The last page is there and cannot be read, which status reports.
 	assert.Contains(t, inside(t, "status", dir).out, "not read     1 (content coding)", "status")
 	clean(t, dir)
 }

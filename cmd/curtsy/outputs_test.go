@@ -17,14 +17,13 @@ import (
 	"curtsy/crawler/crawldir"
 )
 
-// What an option does with the file or folder that it names.
 const (
 	reads  = "reads"
 	places = "places" // makes a crawl in a folder that is new or empty
 )
 
-// fileOptions are all options that name a file or a folder. One that writes has the command line that does, in which OUT
-// is the file, D a crawl directory and SEGMENT a file of its archive.
+// fileOptions are all options that name a file or folder. One that writes has a command line, in which OUT is the file, D a crawl
+// directory and SEGMENT a file of its archive.
 var fileOptions = map[string]string{
 	"audit --html":                "audit --html OUT D",
 	"audit --access-log":          reads,
@@ -68,7 +67,6 @@ var fileOptions = map[string]string{
 	"robots check --file":         reads,
 }
 
-// Each option that names a file is known to the tests below.
 func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 	t.Parallel()
 	met := map[string]bool{}
@@ -100,8 +98,7 @@ func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 	}
 }
 
-// No option that writes a file puts it in the place of one that it has not made, or among the files of a crawl: an
-// archive that a typing error named was gone, and the exit code was 0.
+// No option that writes a file replaces one that it did not make, or writes among the files of a crawl.
 func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
 	t.Parallel()
 	seed, _ := small(t)

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// brokenTree writes testdata/broken.txtar.
 func brokenTree(t *testing.T) string {
 	t.Helper()
 	a, err := txtar.ParseFile(filepath.Join("testdata", "broken.txtar"))
@@ -26,7 +25,7 @@ func brokenTree(t *testing.T) string {
 	return ""
 }
 
-// take removes what is wrong in a way.
+// take removes findings.
 func (b *browsed) take(way string) (taken []string) {
 	b.Wrong = slices.DeleteFunc(b.Wrong, func(s string) bool {
 		if strings.Contains(s, way) {
@@ -38,7 +37,7 @@ func (b *browsed) take(way string) (taken []string) {
 	return taken
 }
 
-// The checker can fail: each kind of breakage is counted, and what is whole is not.
+// The checker counts each kind of breakage, and only that.
 func TestPeers_BrowserFindsBreakage(t *testing.T) {
 	amongOthers(t)
 	if testing.Short() {

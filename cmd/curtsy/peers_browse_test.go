@@ -19,41 +19,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asks is what a page is asked when it has been opened.
+// asks is the script for each opened page.
 //
 //go:embed testdata/browse.js
 var asks string
 
-// browsed is what a browser found in a tree of files that it opened page by page. Each list holds what is broken, as
-// "page: what", in the order of the pages.
+// browsed has the findings of a browser in a tree of files. Each list has what is broken, as "page: what", in page order.
 type browsed struct {
 	Pages, Requests int
 
-	Failed  []string // requests that failed, those to other hosts among them but for what is known to be absent
+	Failed  []string // failed requests, and those to other hosts that are not known to be absent
 	OffHost []string // all requests to other hosts
-	Refused []string // by the browser's rules for file:// alone: the file is there
-	Fetched []string // what scripts asked for in vain: no reader of pages can know it
+	Refused []string // only by the browser's rules for file://: the file exists
+	Fetched []string // failed requests of scripts, which no reader of pages can know
 	Dead    []string // links and frames that lead to no file
 	Left    []string // links that should lead to a page of the tree, and lead elsewhere
 	Images  []string // that show nothing
 	Wrong   []string // not what the page expects: another picture, page, text
-	Styles  []string // that did not come, or had no effect
+	Styles  []string // not loaded, or without effect
 	Scripts []string // that did not run
-	Fonts   []string // that did not come
+	Fonts   []string // not loaded
 }
 
-// broken is all that must not be.
-func (b browsed) broken() []string {
-	return slices.Concat(b.Failed, b.Dead, b.Left, b.Images, b.Wrong, b.Styles, b.Scripts, b.Fonts)
-}
-
-// String counts.
 func (b browsed) String() string {
 	return fmt.Sprintf("%d pages, %d requests: %d failed, %d dead links, %d left elsewhere, %d missing images, %d wrong, %d styles, %d scripts, %d fonts; %d off host, %d refused, %d asked for by scripts",
 		b.Pages, b.Requests, len(b.Failed), len(b.Dead), len(b.Left), len(b.Images), len(b.Wrong), len(b.Styles), len(b.Scripts), len(b.Fonts), len(b.OffHost), len(b.Refused), len(b.Fetched))
 }
 
-// seen is what a page says of itself (testdata/browse.js).
+// seen is the result of testdata/browse.js.
 type seen struct {
 	Page  string `json:"page"`
 	Links []struct {
@@ -68,28 +61,27 @@ type seen struct {
 	Fonts   []string `json:"fonts"`
 }
 
-// shelf is where a browser finds pages.
+// shelf is a source of pages.
 type shelf interface {
 	pages() []string                          // the URLs of all pages
-	holds(u *url.URL) (name string, how have) // what a URL without a fragment leads to
+	holds(u *url.URL) (name string, how have) // the target of a URL without a fragment
 	files() bool                              // over file://
 }
 
-// have says how a shelf has a URL.
 type have int
 
 const (
-	outside have = iota // it is not of this shelf
-	lacking             // it is, and there is nothing
+	outside have = iota // not of this shelf
+	lacking             // of this shelf, and missing
 	held
 )
 
-// traffic is what crosses the network while a page is open.
+// traffic is the network traffic of an open page.
 type traffic struct {
 	mu     sync.Mutex
 	sent   map[network.RequestID]*network.EventRequestWillBeSent
-	open   map[network.RequestID]bool // asked for by scripts, and not answered
-	quiet  chan struct{}              // there is no such request any more
+	open   map[network.RequestID]bool // pending requests of scripts
+	quiet  chan struct{}              // signals that none is pending
 	failed []failure
 	n      int
 }
@@ -102,7 +94,6 @@ type failure struct {
 	cors     bool
 }
 
-// note is called for each event of the tab.
 func (w *traffic) note(ev any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +119,7 @@ func (w *traffic) note(ev any) {
 	}
 }
 
-// answered tells who waits that a request came to its end. The caller holds mu.
+// answered notes the end of a request. The caller holds mu.
 func (w *traffic) answered(id network.RequestID) {
 	delete(w.open, id)
 	if len(w.open) == 0 {
@@ -139,7 +130,7 @@ func (w *traffic) answered(id network.RequestID) {
 	}
 }
 
-// settle waits until what scripts have asked for is answered: a page counts as loaded without it.
+// settle waits for the requests of scripts: a page counts as loaded without them.
 func (w *traffic) settle(ctx context.Context) {
 	for {
 		w.mu.Lock()
@@ -156,7 +147,6 @@ func (w *traffic) settle(ctx context.Context) {
 	}
 }
 
-// take returns what there is and begins anew.
 func (w *traffic) take() (urls []string, failed []failure, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,8 +160,7 @@ func (w *traffic) take() (urls []string, failed []failure, n int) {
 	return urls, failed, n
 }
 
-// browse opens all pages of a shelf. absent says of a URL outside of it that it cannot be there: asking for it is no
-// fault of the pages.
+// browse opens all pages of a shelf. absent reports whether a URL outside of it cannot be there.
 func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 	t.Helper()
 	var b browsed
@@ -189,7 +178,7 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 		answers, cancel := context.WithTimeout(tab, 10*time.Second)
 		w.settle(answers)
 		cancel()
-		u, _ := url.Parse(at) // it is ours
+		u, _ := url.Parse(at)
 		on, _ := s.holds(u)
 		b.Pages++
 		if err != nil {
@@ -215,8 +204,8 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 	}
 	known := map[wanted]bool{}
 	for _, l := range links {
-		one := wanted{name: l.name, id: l.id}                                 // however many pages link there
-		if got, opened := ids[l.name]; opened && got != l.id && !known[one] { // a sample opens not all
+		one := wanted{name: l.name, id: l.id}                                 // report it once
+		if got, opened := ids[l.name]; opened && got != l.id && !known[one] { // a sample does not open all
 			known[one] = true
 			b.Wrong = append(b.Wrong, fmt.Sprintf("%s: the link to %s leads to page %q, want %q", l.on, l.name, ids[l.name], l.id))
 		}
@@ -224,7 +213,6 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 	return b
 }
 
-// pageSeen opens a page and asks it.
 func pageSeen(tab context.Context, at string) (seen, error) {
 	ctx, cancel := context.WithTimeout(tab, patience)
 	defer cancel()
@@ -238,7 +226,7 @@ func pageSeen(tab context.Context, at string) (seen, error) {
 	return page, nil
 }
 
-// lead says where a link leads. What is no URL leads nowhere.
+// lead returns the target of a link.
 func lead(s shelf, to string) (name string, how have) {
 	u, err := url.Parse(to)
 	if err != nil {
@@ -248,7 +236,6 @@ func lead(s shelf, to string) (name string, how have) {
 	return s.holds(u)
 }
 
-// said takes in what a page says of itself.
 func (b *browsed) said(on string, page seen, absent func(string) bool) {
 	for _, src := range page.Images {
 		if !absent(src) {
@@ -266,7 +253,6 @@ func (b *browsed) said(on string, page seen, absent func(string) bool) {
 	add(&b.Fonts, page.Fonts)
 }
 
-// network takes in what a page has asked for.
 func (b *browsed) network(s shelf, on string, urls []string, failed []failure, absent func(string) bool) {
 	bad := map[string]bool{}
 	for _, at := range urls {
@@ -281,11 +267,13 @@ func (b *browsed) network(s shelf, on string, urls []string, failed []failure, a
 	}
 	for _, f := range failed {
 		_, how := lead(s, f.url)
+		at, err := url.Parse(f.url)
 		switch {
 		case bad[f.url] || how == outside: // listed already, or known to be absent
-		case f.kind == network.ResourceTypeOther && rootIcon(f.url):
-		case how == held && f.canceled && !f.cors: // the browser has seen enough of a sound, or offers to keep a file
-		case how == held && s.files() && onlyServed(f.kind):
+		case f.kind == network.ResourceTypeOther && err == nil && at.Path == "/favicon.ico": // browsers request it by themselves
+		case how == held && f.canceled && !f.cors: // the browser has enough of a sound, or offers a download
+		// Over file:// each file has its own origin, and these kinds need one origin.
+		case how == held && s.files() && slices.Contains([]network.ResourceType{network.ResourceTypeTextTrack, network.ResourceTypeManifest, network.ResourceTypeOther}, f.kind):
 			b.Refused = append(b.Refused, on+": "+f.url)
 		case f.kind == network.ResourceTypeXHR || f.kind == network.ResourceTypeFetch:
 			b.Fetched = append(b.Fetched, on+": "+f.url)
@@ -297,16 +285,4 @@ func (b *browsed) network(s shelf, on string, urls []string, failed []failure, a
 			}
 		}
 	}
-}
-
-// onlyServed are the kinds that no browser loads over file://: each file is an origin of its own there, and these ask
-// for one origin.
-func onlyServed(kind network.ResourceType) bool {
-	return kind == network.ResourceTypeTextTrack || kind == network.ResourceTypeManifest || kind == network.ResourceTypeOther
-}
-
-// rootIcon reports whether a URL is one that browsers ask each server for of their own accord.
-func rootIcon(at string) bool {
-	u, err := url.Parse(at)
-	return err == nil && u.Path == "/favicon.ico"
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser starts headless Chromium and returns a context for chromedp with a tab of its own. What it asks for by a name
-// that is not localhost comes to nothing: nothing but the test's own pages is loaded. It may be used for ten minutes and
-// what is added.
+// browser starts headless Chromium and returns a chromedp context with a tab. It resolves only localhost, so that only the test's
+// own pages load. The context lasts ten minutes and more.
 func browser(t *testing.T, more ...time.Duration) context.Context {
 	t.Helper()
 	skipWithout(t, "chromium")
@@ -27,7 +26,7 @@ func browser(t *testing.T, more ...time.Duration) context.Context {
 	t.Cleanup(stop)
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
-	if _, err := chromedp.Run(ctx, chromedp.Title()); err != nil { // its context is the browser's, so no time-out yet
+	if _, err := chromedp.Run(ctx, chromedp.Title()); err != nil { // this context is the browser's, so it has no timeout
 		t.Fatalf("start chromium: %v", err)
 	}
 	long := 10 * time.Minute

@@ -16,11 +16,11 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// bot stands behind the name in a User-Agent: who is asked politely says how to be reached.
+// bot is the contact in each User-Agent.
 const bot = "(+https://crawler-contact.org/bot)"
 
-// peer is another crawler, with the options that make it as polite as its documentation knows. docs/trust/conformance.md has
-// what came of it, and says why these options.
+// peer is another crawler, with options that make it as polite as possible. docs/trust/conformance.md has the results, and explains
+// the options.
 type peer struct {
 	program, token string
 	version        []string // prints it
@@ -62,7 +62,7 @@ func peers(t *testing.T) []peer {
 	}
 }
 
-// Reproduces the results that docs/trust/conformance.md gives for other crawlers. Each takes minutes, so they run in parallel.
+// Reproduces the results in docs/trust/conformance.md.
 func TestPeers_ScoreOfOtherCrawlers(t *testing.T) {
 	if !full() {
 		t.Skip("minutes of waiting: CURTSY_LONG=1")
@@ -77,7 +77,7 @@ func TestPeers_ScoreOfOtherCrawlers(t *testing.T) {
 			}
 			first, _, _ := strings.Cut(strings.TrimSpace(string(version)), "\n")
 			log := filepath.Join(t.TempDir(), "log")
-			score, r := scored(t, append([]string{"--token", p.token, "--timeout", "7m", "--log", log, "--", p.program}, p.args...)...)
+			score, r := scoredAs(t, nil, append([]string{"--token", p.token, "--timeout", "7m", "--log", log, "--", p.program}, p.args...)...)
 			r.want(t, cli.ExitFound)
 			by := verdictsOf(score)
 			for _, rule := range p.passes {
@@ -94,11 +94,4 @@ func TestPeers_ScoreOfOtherCrawlers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// scored runs crawltest score as a process, and reads its JSON. The command inherits the environment: where it is the
-// test binary it is curtsy as well, unless env says otherwise.
-func scored(t *testing.T, args ...string) (scoreJSON, result) {
-	t.Helper()
-	return scoredAs(t, nil, args...)
 }

@@ -31,7 +31,7 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// overheard is what a tab did that it must not.
+// overheard collects the problems of a tab.
 type overheard struct {
 	mu       sync.Mutex
 	problems []string
@@ -43,7 +43,7 @@ func (o *overheard) add(format string, args ...any) {
 	o.problems = append(o.problems, fmt.Sprintf(format, args...))
 }
 
-// none fails the test if something was overheard, and forgets it.
+// none fails the test if there was a problem, and clears the list.
 func (o *overheard) none(t *testing.T, where string) {
 	t.Helper()
 	o.mu.Lock()
@@ -54,7 +54,7 @@ func (o *overheard) none(t *testing.T, where string) {
 	o.problems = nil
 }
 
-// listening notes what a tab writes into its console, and what it asks others for.
+// listening notes console messages, and requests to other servers.
 func listening(t *testing.T, tab context.Context, home string) *overheard {
 	t.Helper()
 	o := &overheard{}
@@ -84,13 +84,11 @@ func listening(t *testing.T, tab context.Context, home string) *overheard {
 	return o
 }
 
-// goTo opens a page of the dashboard and waits until it has been brought up to date.
 func goTo(t *testing.T, tab context.Context, at string) {
 	t.Helper()
 	require.NoError(t, chromedp.Do(tab, chromedp.Navigate(at)), at)
 }
 
-// until waits for an expression to be true in a page.
 func until(t *testing.T, tab context.Context, what, expression string) {
 	t.Helper()
 	var err error
@@ -106,7 +104,6 @@ func until(t *testing.T, tab context.Context, what, expression string) {
 	t.Fatalf("%s: %v\n%s", what, err, said)
 }
 
-// textOf is what an expression says.
 func textOf(t *testing.T, tab context.Context, expression string) string {
 	t.Helper()
 	s, err := chromedp.Run(tab, chromedp.Evaluate[string](expression))
@@ -114,7 +111,7 @@ func textOf(t *testing.T, tab context.Context, expression string) string {
 	return s
 }
 
-// press clicks what a selector names, and does not wait.
+// press clicks an element without waiting.
 func press(t *testing.T, tab context.Context, selector string) {
 	t.Helper()
 	if _, err := chromedp.Run(tab, chromedp.Evaluate[bool](fmt.Sprintf("(document.querySelector(%q).click(), true)", selector))); err != nil {
@@ -122,12 +119,12 @@ func press(t *testing.T, tab context.Context, selector string) {
 	}
 }
 
-// glance is how a page is looked at.
+// glance is a look of a page.
 type glance struct {
 	name          string
 	width, height int64
 	dark          bool
-	rules         string // of axe-core; empty for all. A page that only changes its colours is judged by those
+	rules         string // of axe-core; "" for all
 }
 
 func glances() []glance {
@@ -137,7 +134,7 @@ func glances() []glance {
 	}
 }
 
-// set makes a tab look so. Nothing may move for whoever asks for that, and nobody here asks for anything else.
+// set applies the look to a tab, with reduced motion.
 func (l glance) set(t *testing.T, tab context.Context) {
 	t.Helper()
 	scheme := "light"
@@ -153,7 +150,7 @@ func (l glance) set(t *testing.T, tab context.Context) {
 	require.NoError(t, err)
 }
 
-// accessible has axe-core judge a page that has it, and sees that nothing is out of reach to the side, and nothing moves.
+// accessible checks a page with axe-core, its width, and that nothing moves.
 func (l glance) accessible(t *testing.T, tab context.Context, where string) {
 	t.Helper()
 	only := ""
@@ -175,7 +172,7 @@ func (l glance) accessible(t *testing.T, tab context.Context, where string) {
 	}
 }
 
-// axeCore is the judge that npm installs (.ci/clients).
+// axeCore is the script that npm installs (.ci/clients).
 func axeCore(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", ".ci", "clients", "node_modules", "axe-core", "axe.min.js"))
@@ -189,7 +186,7 @@ func axeCore(t *testing.T) string {
 	return string(b)
 }
 
-// keep keeps a picture of a page in the folder $CURTSY_ARTEFACTS, where there is one.
+// keep saves a screenshot in the folder $CURTSY_ARTEFACTS, if it is set.
 func (l glance) keep(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	folder := os.Getenv("CURTSY_ARTEFACTS")
@@ -207,8 +204,8 @@ func (l glance) keep(t *testing.T, tab context.Context, name string) {
 	require.NoError(t, err)
 }
 
-// hostileNeighbour is a page on another port of this machine, which a browser sends the dashboard's cookie from. It tries all that
-// a page can, and says what came of it.
+// hostileNeighbour is a page on another port of this machine, to which the browser's cookie also applies. It tries everything that a
+// page can.
 func hostileNeighbour(home string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -238,14 +235,17 @@ addEventListener("DOMContentLoaded", () => {
 	})
 }
 
-// A browser sees a running crawl, its numbers move, and what the operator does is done: a host is parked and released, the
-// crawl is paused and goes on. No other server is asked, and nothing is said in the console; axe-core finds nothing in any
-// look. A page on another port reads nothing and does nothing, and all goes with the keyboard, and without a script.
+// A browser shows a running crawl, and the operator's actions work, also by keyboard and without scripts. It contacts no other
+// server, the console is empty, and axe-core finds nothing. A page on another port can read and do nothing.
 func TestPeers_Dashboard(t *testing.T) {
 	t.Parallel()
 	tab := browser(t, 3*time.Minute)
 	axe := axeCore(t)
-	address := townDashboard(t)
+	args, web := []string{"--own-site", "none"}, dashboardWeb()
+	for _, h := range web.Hosts() {
+		args = append(args, "http://"+h+"/")
+	}
+	address := dashboarded(t, web, filepath.Join(t.TempDir(), "town crawl"), args...)
 	home, _, _ := strings.Cut(address, "/?")
 	o := listening(t, tab, home)
 
@@ -302,7 +302,7 @@ func TestPeers_Dashboard(t *testing.T) {
 		}
 		if p.name == "trouble" {
 			o.mu.Lock()
-			o.problems = nil // it is answered with a status that says so
+			o.problems = nil // its status is an error
 			o.mu.Unlock()
 		}
 		o.none(t, p.name)
@@ -325,7 +325,7 @@ func TestPeers_Dashboard(t *testing.T) {
 	})
 }
 
-// byKeyboard goes through the overview with Tab, sees where it is, pauses the crawl with Enter and has it go on.
+// byKeyboard walks the overview with Tab, and pauses and continues the crawl with Enter.
 func byKeyboard(t *testing.T, tab context.Context, home string) {
 	goTo(t, tab, home+"/crawl/0/")
 	hit := func(key string) {
@@ -333,7 +333,7 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 		require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
 	}
 	const at = `(() => { const e = document.activeElement, s = getComputedStyle(e); return e.localName + "|" + e.textContent.trim() + "|" + (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && e.getBoundingClientRect().width > 0) })()`
-	// walk goes on until something has the focus, and returns what had it before.
+	// walk presses Tab until an element has the focus, and returns those before it.
 	walk := func(want string) (passed []string) {
 		t.Helper()
 		for range 80 {
@@ -363,7 +363,7 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 	walk("button|Add")
 }
 
-// withoutScript has a page reload itself, stops that, and releases a host, all without a script.
+// withoutScript reloads a page, stops that, and releases a host, all without scripts.
 func withoutScript(t *testing.T, other context.Context, home string) {
 	tab, end := chromedp.NewContext(other)
 	defer end()
@@ -396,19 +396,7 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 	}
 }
 
-// townDashboard is the address of a dashboard beside a crawl of dashboardWeb.
-func townDashboard(t *testing.T) (address string) {
-	t.Helper()
-	args := []string{"--own-site", "none"}
-	web := dashboardWeb()
-	for _, h := range web.Hosts() {
-		args = append(args, "http://"+h+"/")
-	}
-	return dashboarded(t, web, filepath.Join(t.TempDir(), "town crawl"), args...)
-}
-
-// dashboardWeb is a web that keeps a crawl busy for minutes: hosts with delays of their own, one that asks for a back-off, one
-// whose robots.txt is unavailable, and errors.
+// dashboardWeb keeps a crawl busy for minutes: it has hosts with delays, a back-off, an unavailable robots.txt, and errors.
 func dashboardWeb() *crawltest.Web {
 	rules := "# The house rules\nUser-agent: *\nDisallow: /drafts/\nAllow: /drafts/29\n"
 	answers := func(status int, fields ...string) http.HandlerFunc {
@@ -434,7 +422,7 @@ func dashboardWeb() *crawltest.Web {
 	)
 }
 
-// townSite is a site with so many pages, each with text of its own.
+// townSite is a site with pages of unique text.
 func townSite(name, robots string, pages int, odd map[string]http.HandlerFunc) *crawltest.Site {
 	path := func(n int) string {
 		if n%10 == 9 {
@@ -452,7 +440,7 @@ func townSite(name, robots string, pages int, odd map[string]http.HandlerFunc) *
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			fmt.Fprintf(w, "<!doctype html><title>%[1]s of the %[2]s</title><h1>%[1]s</h1>", r.URL.Path, name)
 			seed := sha256.Sum256([]byte(name + r.URL.Path))
-			for i := range 60 { // words that no other page has in this order
+			for i := range 60 {
 				fmt.Fprintf(w, "<p>%x", sha256.Sum256(append(seed[:], byte(i))))
 			}
 			for n := range pages {
@@ -462,7 +450,7 @@ func townSite(name, robots string, pages int, odd map[string]http.HandlerFunc) *
 	}
 }
 
-// dashboarded crawls a web with a dashboard beside it until the test ends, and returns the dashboard's address.
+// dashboarded crawls a web until the test ends, and returns the address of its dashboard.
 func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (address string) {
 	t.Helper()
 	require.NoError(t, web.Start())
@@ -500,7 +488,7 @@ func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (
 	return address
 }
 
-// addressIn finds the address of the dashboard in what a command says.
+// addressIn finds the dashboard's address in an output.
 type addressIn struct {
 	mu    sync.Mutex
 	text  strings.Builder

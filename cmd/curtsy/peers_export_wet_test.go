@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// warcio reads what Common Crawl's readers look for: the text, its languages, and which record of the archive it is of.
+// warcio reads the text, its languages, and the archived record, as Common Crawl's readers do.
 func TestPeers_WarcioReadsTexts(t *testing.T) {
 	t.Parallel()
 	modules := foreigntest.Clients(t)
@@ -64,7 +64,6 @@ func TestPeers_WarcioReadsTexts(t *testing.T) {
 	inside(t, "warc", "check", path).want(t, cli.ExitDone)
 }
 
-// archivedAs is the head of the response record of a URL.
 func archivedAs(t *testing.T, dir, url string) *warc.Record {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "warc", "curtsy-00000.warc.gz"))

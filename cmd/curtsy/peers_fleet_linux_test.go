@@ -19,8 +19,7 @@ import (
 	"curtsy/frontier/frontiertest"
 )
 
-// Figures of a fleet: against one process with a frontier of its own on the same processors, and how much of what delays
-// permit is achieved.
+// Figures of a fleet: compared with one process on the same processors, and with the permitted rate.
 func TestPeers_FleetFigures(t *testing.T) {
 	if !full() {
 		t.Skip("figures are measured by .ci/long fleet")
@@ -52,9 +51,8 @@ func TestPeers_FleetFigures(t *testing.T) {
 	t.Logf("400 hosts x 20 pages, delay 1 s: one process %.3f of what is permitted, four %.3f", one/400, four/400)
 }
 
-// Members that are killed or stopped for longer than the time after which others expire them, connections that break, and a
-// server that is killed cost no page and no delay. The audit of all members finds nothing, that of all but one names it, and one
-// exchange that is moved is found. frontier/postgres has the rules, in virtual time.
+// Killed and stopped members, broken connections and a killed server cost no page and no delay. The audit of all members finds
+// nothing, that of all but one names it, and it finds one exchange that is moved. frontier/postgres has the rules in virtual time.
 func TestPeers_FleetKilled(t *testing.T) {
 	t.Parallel()
 	const ttl, members = 3 * time.Second, 4
@@ -91,7 +89,7 @@ func TestPeers_FleetKilled(t *testing.T) {
 		}
 	}
 	f.complete(t, pages)
-	if f.stale == 0 && full() { // the members that are stopped may have nothing under way
+	if f.stale == 0 && full() { // stopped members may have no requests in flight
 		t.Error("no result was stale")
 	}
 	t.Logf("%d incidents, %d stale results", f.incidents, f.stale)

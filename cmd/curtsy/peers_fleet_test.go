@@ -25,19 +25,18 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// fleet is processes with a crawl directory each, and caches apart so that they share nothing but the frontier.
+// fleet is processes with a crawl directory and caches each. They share only the frontier.
 type fleet struct {
 	web     *crawltest.Web
 	dirs    []string
 	members []*process
 	env     []string
-	stale   int // results that came too late, of members that were resumed
+	stale   int // late results of resumed members
 
 	incidents int
 	settled   settledURLs
 }
 
-// curtsy is a command of a member.
 func (f *fleet) curtsy(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := curtsy(t, args...)
@@ -45,7 +44,7 @@ func (f *fleet) curtsy(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// resumeLost resumes a member if it has ended because it was silent for too long, or waits for its end to tell.
+// resumeLost resumes a member if it has ended because it was silent for too long. With wait it waits for the member's end.
 func (f *fleet) resumeLost(t *testing.T, i int, wait bool) {
 	t.Helper()
 	for {
@@ -66,7 +65,7 @@ func (f *fleet) resumeLost(t *testing.T, i int, wait bool) {
 	}
 }
 
-// resume resumes a member, and returns when it takes part.
+// resume resumes a member, and waits until it takes part.
 func (f *fleet) resume(t *testing.T, i int) {
 	t.Helper()
 	p := launched(t, f.curtsy(t, "resume", f.dirs[i]))
@@ -76,7 +75,7 @@ func (f *fleet) resume(t *testing.T, i int) {
 
 const fleetHosts = 40
 
-// newFleet has some processes crawl hosts with a Crawl-delay of 0.3 s.
+// newFleet crawls hosts with a Crawl-delay of 0.3 s.
 func newFleet(t *testing.T, server *frontiertest.Server, members, pages int, env ...string) *fleet {
 	t.Helper()
 	sites := fleetSites(pages)
@@ -93,7 +92,7 @@ func fleetSites(pages int) []*crawltest.Site {
 	return sites
 }
 
-// fleetOf has some processes crawl sites, the first of which are seeds. Without a server it is one process, with a frontier of its own.
+// fleetOf crawls sites, the first of which are seeds. Without a server it is one process with its own frontier.
 func fleetOf(t *testing.T, server *frontiertest.Server, members int, sites []*crawltest.Site, seeds int, env ...string) *fleet {
 	t.Helper()
 	f := &fleet{web: crawltest.New(sites...), env: env, settled: settledURLs{}}
@@ -116,18 +115,12 @@ func fleetOf(t *testing.T, server *frontiertest.Server, members int, sites []*cr
 	if !f.members[0].until(t, "the crawl is there to be joined", func() bool { return crawldir.Require(f.dirs[0]) == nil }) {
 		t.Fatal(f.members[0].errs.String())
 	}
-	for range members - 1 {
-		f.join(t, locator)
+	for i := range members - 1 {
+		dir := filepath.Join(t.TempDir(), "w"+itoa(i+2))
+		f.dirs = append(f.dirs, dir)
+		f.members = append(f.members, launched(t, f.curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", dir)))
 	}
 	return f
-}
-
-// join adds a member.
-func (f *fleet) join(t *testing.T, locator string) {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "w"+itoa(len(f.dirs)+1))
-	f.dirs = append(f.dirs, dir)
-	f.members = append(f.members, launched(t, f.curtsy(t, "join", "--frontier", locator, "--one-machine", "--dir", dir)))
 }
 
 // until waits for more requests.
@@ -137,7 +130,7 @@ func (f *fleet) until(t *testing.T, more int) {
 	f.members[0].until(t, "some requests", func() bool { return len(f.web.Referee().Requests()) >= before+more })
 }
 
-// incident is called before something fails: what the frontier has as fetched is not requested again.
+// incident is called before a failure: pages that the frontier has as fetched are not requested again.
 func (f *fleet) incident(t *testing.T, server *frontiertest.Server) {
 	t.Helper()
 	f.incidents++
@@ -145,8 +138,8 @@ func (f *fleet) incident(t *testing.T, server *frontiertest.Server) {
 	f.settled.see(f.web, strings.Fields(fetched))
 }
 
-// complete waits for the end and checks it: each page once, except what an incident interrupts; one request to a host at a
-// time, the Crawl-delay between any two of them; each directory finished and clean.
+// complete waits for the end and checks that each page is fetched once, except those that an incident interrupts, with one request
+// to a host at a time and the Crawl-delay between any two, and that each directory is finished and clean.
 func (f *fleet) complete(t *testing.T, pages int) {
 	t.Helper()
 	for i := range f.members {
@@ -181,17 +174,16 @@ func (f *fleet) complete(t *testing.T, pages int) {
 	}
 }
 
-// gateName is the site that keeps a fleet running until its members share the slots.
+// gateName is a site that keeps the fleet running until the members share the slots.
 const gateName = "gate.test"
 
 func (r result) says(s string) bool { return strings.Contains(r.out, s) }
 
-// Two processes crawl as one, and divide the work: each has half of the slots before the first page of 40 hosts is due, so that
-// it does not matter when a process begins.
+// Two processes crawl as one, and divide the work: each has half of the slots before the first page of 40 hosts is due.
 func TestPeers_FleetTwoProcesses(t *testing.T) {
 	t.Parallel()
 	server := frontiertest.Start(t)
-	var links atomic.Value // a string, once the slots are divided: until then each page leads to one more
+	var links atomic.Value // of the gate; "" until the slots are divided: each page links to one more
 	links.Store("")
 	gate := &crawltest.Site{Name: gateName, Robots: crawltest.Robots{Body: "User-agent: *\nCrawl-delay: 0.3\n"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -229,8 +221,8 @@ func TestPeers_FleetTwoProcesses(t *testing.T) {
 	}
 }
 
-// A server whose disk is full costs no page: each member says so, and continues when there is room. Members that are stopped
-// while the server is away end, at once with the second signal, and say that nothing is lost.
+// A full disk of the server costs no page: each member reports it, and continues later. Members that are stopped while the server is
+// away end, at once with the second signal, and report that nothing is lost.
 func TestPeers_FleetServerFails(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
@@ -238,7 +230,7 @@ func TestPeers_FleetServerFails(t *testing.T) {
 	server := frontiertest.Start(t)
 	f := newFleet(t, server, 2, pages)
 	f.until(t, 100)
-	for i, p := range f.members { // without hosts it would have nothing to commit
+	for i, p := range f.members { // without hosts it has nothing to commit
 		p.until(t, "it has hosts", func() bool {
 			asked, err := ledger.Asked(inDir(f.dirs[i], crawldir.LedgerName), time.Time{})
 			return err == nil && asked.Answers > 0
@@ -283,7 +275,6 @@ func TestPeers_FleetServerFails(t *testing.T) {
 	f.complete(t, pages)
 }
 
-// Invalid input is refused: testdata/fleet.
 func TestPeers_FleetBadInput(t *testing.T) {
 	t.Parallel()
 	server := frontiertest.Start(t)

@@ -26,7 +26,7 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// payloads are the 40 payloads that crawler/dashboard tries in its templates.
+// payloads are those of crawler/dashboard.
 func payloads(t *testing.T) (all []string) {
 	t.Helper()
 	b := fileOf(t, filepath.Join("..", "..", "crawler", "dashboard", "testdata", "payloads.jsonl"))
@@ -41,10 +41,10 @@ func payloads(t *testing.T) (all []string) {
 
 func hostileName(n int) string { return fmt.Sprintf("hostile-%02d.test", n) }
 
-// plantedSite writes p wherever a site can write: into title, text of links, path, query, fields, media type, rule, agent and comment
-// of robots.txt, reason phrase, status line, redirect target, names of hosts, addresses of a sitemap.
+// plantedSite writes p wherever a site can: titles, links, paths, queries, fields, media types, robots.txt, reason phrases, status
+// lines, redirects, names of hosts, sitemaps.
 func plantedSite(n int, p string) *crawltest.Site {
-	field := strings.NewReplacer("\x00", "", "\r", "", "\n", "").Replace(p) // what cannot stand in a field ends there
+	field := strings.NewReplacer("\x00", "", "\r", "", "\n", "").Replace(p) // without characters that end a field
 	say := func(head string) crawltest.Raw {
 		return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
 			_, err := conn.Write([]byte(head + "\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"))
@@ -90,7 +90,7 @@ func plantedSite(n int, p string) *crawltest.Site {
 	}
 }
 
-// overhearing has every page of a tab note what runs, what the policy forbids, and which dialogs open.
+// overhearing notes on every page which scripts run, what the policy forbids, and which dialogs open.
 func overhearing(t *testing.T, tab context.Context) *overheard {
 	t.Helper()
 	o := &overheard{}
@@ -112,7 +112,7 @@ func overhearing(t *testing.T, tab context.Context) *overheard {
 	return o
 }
 
-// strange says what a page has that the dashboard does not make: scripts that ran, what the policy forbade, elements, attributes, links.
+// strange lists everything on a page that the dashboard does not make.
 const strange = `(() => {
 	const found = [];
 	if (window.planted !== undefined) found.push("a script ran");
@@ -134,7 +134,7 @@ const strange = `(() => {
 	return found.join("\n");
 })()`
 
-// The detector finds what is planted in a page, with a policy and without one, and nothing else.
+// The detector finds each plant, with and without a policy, and nothing else.
 func TestPeers_DetectorSeesPlantedScripts(t *testing.T) {
 	t.Parallel()
 	const planted = `<script>window.planted=1;alert(1)</script><img src=x onerror=window.planted=1><p onclick=window.planted=1>x</p><svg onload=window.planted=1></svg>
@@ -173,8 +173,8 @@ func TestPeers_DetectorSeesPlantedScripts(t *testing.T) {
 	}
 }
 
-// 40 payloads, each at all places that a site, a list of seeds and a directory's name can write to, are crawled; no view of the
-// dashboard and no report runs one, or makes an element of one.
+// Each payload is in all places that a site, a list of seeds and a directory's name can write to. No view of the dashboard and no
+// report runs one, or makes an element of one.
 func TestPeers_NothingPlantedRuns(t *testing.T) {
 	t.Parallel()
 	all := payloads(t)

@@ -22,8 +22,7 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// still opens a page and returns what it shows when two pictures in a row are the same, and the tree of pages that Doxygen makes
-// is there.
+// still opens a page, waits for Doxygen's tree of pages, and returns a screenshot that does not change any longer.
 func still(t *testing.T, tab context.Context, at string) image.Image {
 	t.Helper()
 	goTo(t, tab, at)
@@ -42,7 +41,7 @@ func still(t *testing.T, tab context.Context, at string) image.Image {
 	return picture
 }
 
-// pixelsApart is the share of pixels in which two pictures differ.
+// pixelsApart is the share of different pixels.
 func pixelsApart(a, b image.Image) float64 {
 	r, apart := a.Bounds(), 0
 	if r != b.Bounds() {
@@ -58,8 +57,7 @@ func pixelsApart(a, b image.Image) float64 {
 	return float64(apart) / float64(r.Dx()*r.Dy())
 }
 
-// Mirrors that were made with no option but --delay 0 look from disk as the live pages do, when the server has ended, and their
-// search and their trees of pages work.
+// Mirrors look from disk like the live pages, and their search and trees of pages work without the server.
 func TestPeers_MirrorsLookAsLive(t *testing.T) {
 	if testing.Short() || !full() {
 		t.Skip("whole sites in a browser: CURTSY_LONG=1")

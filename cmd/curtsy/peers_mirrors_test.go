@@ -21,8 +21,7 @@ import (
 	"curtsy/crawler/crawltest/scoreboard"
 )
 
-// mirrorer is a program that makes mirrors: the command line that has it make one of a site in a folder. {seed} is the
-// URL to begin at, {dir} the folder, which is there.
+// mirrorer is a program that mirrors {seed} into the existing folder {dir}.
 type mirrorer struct {
 	name string
 	args []string
@@ -30,8 +29,7 @@ type mirrorer struct {
 	ours bool   // this program, as a process of its own
 }
 
-// mirrorers are the programs that docs/guides/mirror.md compares, with the options that their manuals have for this: no
-// delays, and few retries.
+// mirrorers are the programs in docs/guides/mirror.md, without delays and with few retries.
 func mirrorers() []mirrorer {
 	return []mirrorer{
 		{name: "curtsy", args: []string{"mirror", "--quiet", "--contact", "crawl@library.org", "--allow-net", "127.0.0.0/8", "--delay", "0", "--ip-delay", "100ms", "--dir", "{dir}", "{seed}"}, tree: "mirror", ours: true},
@@ -40,7 +38,7 @@ func mirrorers() []mirrorer {
 	}
 }
 
-// mirrorOf makes a mirror of a site with a program, and says how long that took.
+// mirrorOf makes a mirror, and returns the time it took.
 func mirrorOf(t *testing.T, m mirrorer, seed string) (dir string, took time.Duration) {
 	t.Helper()
 	dir = t.TempDir()
@@ -69,18 +67,18 @@ func mirrorOf(t *testing.T, m mirrorer, seed string) (dir string, took time.Dura
 	return filepath.Join(dir, m.tree), took
 }
 
-// mirrored is what came of a mirror.
+// mirrored is the result of a mirror.
 type mirrored struct {
 	took         time.Duration
 	pages        int // of the tree
 	file, server browsed
 	unportable   []string
-	lacks        int // pages that a mirror should hold, and no file is
-	web          int // requests that the site was asked
-	repeats      int // of them for what had been answered before
+	lacks        int // pages that a mirror should have, and does not
+	web          int // requests to the site
+	repeats      int // of these, for a target requested before
 }
 
-// examine looks at each n-th page of a mirror as a file, and at each m-th of these from a server.
+// examine opens each n-th page of a mirror as a file, and some of these from a server.
 func (m *mirrored) examine(t *testing.T, dir string, n, served int, absent func(string) bool) {
 	t.Helper()
 	s := treeOf(t, dir)
@@ -90,7 +88,6 @@ func (m *mirrored) examine(t *testing.T, dir string, n, served int, absent func(
 	m.unportable = unportable(t, dir)
 }
 
-// sampledPages is every n-th page of a tree, and its first.
 func sampledPages(s fileTree, n int) fileTree {
 	var some []string
 	for i, name := range s.names {
@@ -102,16 +99,22 @@ func sampledPages(s fileTree, n int) fileTree {
 	return s
 }
 
-// torturedBy lets a program make a mirror of the torture site, and examines it: all pages as files.
+// torturedBy mirrors the torture site, and opens all pages as files.
 func torturedBy(t *testing.T, by mirrorer) (m mirrored) {
 	t.Helper()
-	o := ordeal(t)
+	o := scoreboard.NewTorture()
+	require.NoError(t, o.Start())
+	t.Cleanup(func() { o.Close() })
+	absent := map[string]bool{} // URLs that no mirror has
+	for _, a := range o.Absent {
+		absent[o.Local(a.URL)] = true
+	}
 	dir, took := mirrorOf(t, by, o.Seed())
 	if err := o.Close(); err != nil { // what a page still asks for comes to nothing
 		t.Fatal(err)
 	}
 	m.took = took
-	m.examine(t, dir, 1, map[bool]int{true: 1, false: 5}[full()], absentOf(o))
+	m.examine(t, dir, 1, map[bool]int{true: 1, false: 5}[full()], func(u string) bool { return absent[u] })
 	report := o.Judge(by.name)
 	m.web = report.Requests
 	for _, rule := range []crawltest.Rule{crawltest.RobotsFirst, crawltest.RobotsObeyed, crawltest.Once, crawltest.Manners} {
@@ -135,7 +138,7 @@ func torturedBy(t *testing.T, by mirrorer) (m mirrored) {
 	return m
 }
 
-// docsMirroredBy lets a program make a mirror of Python's documentation under nginx, and opens some of its pages.
+// docsMirroredBy mirrors Python's documentation under nginx, and opens some of its pages.
 func docsMirroredBy(t *testing.T, by mirrorer) (m mirrored) {
 	t.Helper()
 	n := 25
@@ -155,9 +158,9 @@ func docsMirroredBy(t *testing.T, by mirrorer) (m mirrored) {
 			}
 		}
 	}
-	s.stop() // what a page still asks of the site comes to nothing
+	s.stop()
 	m.examine(t, dir, n, 1, func(string) bool { return false })
-	// The module index has its script put one picture in the place of another: no page and no style sheet names it.
+	// Only a script of the module index names this picture.
 	for _, b := range []*browsed{&m.file, &m.server} {
 		for _, list := range []*[]string{&b.Failed, &b.Images} {
 			*list = slices.DeleteFunc(*list, func(what string) bool { return strings.Contains(what, "/_static/plus.png") })
@@ -166,7 +169,7 @@ func docsMirroredBy(t *testing.T, by mirrorer) (m mirrored) {
 	return m
 }
 
-// pagesIn counts the pages that a mirror should hold and does, by their ids.
+// pagesIn counts the pages in a mirror that it should have.
 func pagesIn(t *testing.T, dir string, o *scoreboard.Web) int {
 	t.Helper()
 	ids := map[string]bool{}
@@ -186,7 +189,7 @@ func pagesIn(t *testing.T, dir string, o *scoreboard.Web) int {
 	return n
 }
 
-// What docs/guides/mirror.md says can be seen again: of our mirrors nothing is broken; of others' of the torture site something is.
+// Reproduces docs/guides/mirror.md: curtsy's mirrors have no defects; others' of the torture site do.
 func TestPeers_MirrorsOfSites(t *testing.T) {
 	amongOthers(t)
 	var b strings.Builder
@@ -208,7 +211,7 @@ func TestPeers_MirrorsOfSites(t *testing.T) {
 					t.Errorf("%d pages are no mirror; %d were opened from a server", m.pages, m.server.Pages)
 				}
 				for way, b := range map[string]browsed{"files": m.file, "a server": m.server} {
-					broken := b.broken()
+					broken := slices.Concat(b.Failed, b.Dead, b.Left, b.Images, b.Wrong, b.Styles, b.Scripts, b.Fonts)
 					t.Logf("%s: %v\n%s", way, b, strings.Join(broken[:min(len(broken), 40)], "\n"))
 					switch {
 					case by.ours && len(broken) > 0:
@@ -228,22 +231,4 @@ func TestPeers_MirrorsOfSites(t *testing.T) {
 	t.Logf("\n%s", b.String())
 }
 
-// absentOf says of a URL whether it is one that no mirror of an ordeal holds.
-func absentOf(o *scoreboard.Web) func(string) bool {
-	set := map[string]bool{}
-	for _, a := range o.Absent {
-		set[o.Local(a.URL)] = true
-	}
-	return func(u string) bool { return set[u] }
-}
-
 var pageID = regexp.MustCompile(`data-page="?(\w+)`)
-
-// ordeal serves the torture site.
-func ordeal(t *testing.T) *scoreboard.Web {
-	t.Helper()
-	o := scoreboard.NewTorture()
-	require.NoError(t, o.Start())
-	t.Cleanup(func() { o.Close() })
-	return o
-}

@@ -24,13 +24,12 @@ import (
 	"curtsy/crawler/foreigntest"
 )
 
-// pythonDocs is the folder of Python's documentation.
 func pythonDocs(t *testing.T) string {
 	t.Helper()
 	return foreigntest.Corpus(t, "doc/python3/html", "python3-doc")
 }
 
-// server is an nginx on a loopback port that writes an access log.
+// server is nginx on a loopback port with an access log.
 type server struct {
 	t    *testing.T
 	addr string
@@ -38,7 +37,7 @@ type server struct {
 	stop func() // may be called more than once
 }
 
-// serveFiles runs nginx over a folder, with more directives.
+// serveFiles serves a folder, with more directives.
 func serveFiles(t *testing.T, root string, directives ...string) *server {
 	t.Helper()
 	skipWithout(t, "nginx")
@@ -69,7 +68,7 @@ http {
 	path := filepath.Join(dir, "nginx.conf")
 	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
 	cmd := exec.Command("nginx", "-p", dir, "-c", path)
-	// It takes over the socket, as on an upgrade of its binary, so that no other test gets the port meanwhile.
+	// It takes over the socket, as on an upgrade of its binary: no other test can get the port.
 	cmd.ExtraFiles, cmd.Env = []*os.File{inherited}, append(os.Environ(), "NGINX=3;")
 	require.NoError(t, cmd.Start())
 	s.stop = sync.OnceFunc(func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() })
@@ -78,7 +77,7 @@ http {
 	return s
 }
 
-// answers tells whether somebody listens at an address.
+// answers reports whether a server listens at an address.
 func answers(network, address string) bool {
 	c, err := net.Dial(network, address)
 	if err == nil {
@@ -87,10 +86,10 @@ func answers(network, address string) bool {
 	return err == nil
 }
 
-// logged is asked for so that its line follows all others: whoever has an answer may have it before nginx writes its line.
+// logged is requested last, so that its line follows all others: nginx logs after the response.
 const logged = "/all-is-logged"
 
-// asked returns how often each target was asked for since the last call, by status.
+// asked counts the requests since the last call by status and target.
 func (s *server) asked() map[string]map[string]int {
 	s.t.Helper()
 	answer, err := http.Get("http://" + s.addr + logged)
@@ -119,8 +118,7 @@ func (s *server) asked() map[string]map[string]int {
 	return out
 }
 
-// Real input: the documentation of Python under nginx. Every reachable page is fetched exactly once, what style
-// sheets name included, and what is reachable is what wget finds: docs/dev/contributing.md.
+// The documentation of Python under nginx: curtsy fetches each page once, and the same pages as wget (docs/dev/contributing.md).
 func TestPeers_PythonDocsAsWget(t *testing.T) {
 	amongOthers(t)
 	if testing.Short() {
@@ -161,7 +159,7 @@ func TestPeers_PythonDocsAsWget(t *testing.T) {
 	}
 }
 
-// sheets are the files that style sheets alone name, and where. docs/dev/contributing.md has the table.
+// sheets are the files that only style sheets name. docs/dev/contributing.md has the table.
 var sheets = map[string]string{
 	"/_static/default.css":    "@import of pydoctheme.css",
 	"/_static/classic.css":    "@import of default.css",
@@ -170,7 +168,7 @@ var sheets = map[string]string{
 	"/_static/caret-down.svg": "url() in pydoctheme.css",
 }
 
-// difference returns the targets of a that b lacks, sorted.
+// difference returns the targets of a that b lacks.
 func difference(a, b map[string]int) []string {
 	var out []string
 	for target := range a {

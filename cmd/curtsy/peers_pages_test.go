@@ -21,8 +21,7 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// axe-core finds nothing in any page that curtsy writes or serves, on a wide screen or a narrow one. TestPeers_Dashboard has the
-// pages of a crawl that runs.
+// axe-core finds nothing in any page that curtsy writes or serves. TestPeers_Dashboard has the pages of a running crawl.
 func TestPeers_WrittenPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	tab := browser(t, 2*time.Minute)
@@ -81,7 +80,7 @@ func TestPeers_WrittenPagesAreAccessible(t *testing.T) {
 	}
 }
 
-// newsSite changes from one generation to the next.
+// newsSite changes between generations.
 func newsSite() *crawltest.Site {
 	return &crawltest.Site{Name: "news.test", Pages: map[string]crawltest.Page{
 		"/":          {Links: []string{"/stays", "/changes", "/goes", "/plain", "/moved"}, Embeds: []string{"/fresh.css", "/stale.css"}},
@@ -96,7 +95,7 @@ func newsSite() *crawltest.Site {
 	}}
 }
 
-// shown shows crawls in a process of its own until the test ends, and returns the address that is printed.
+// shown serves a dashboard until the test ends, and returns its address.
 func shown(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	cmd := curtsy(t, append([]string{"dashboard"}, args...)...)

@@ -23,7 +23,7 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// The unit is one that systemd reads without a word, and that keeps a service in.
+// systemd reads the unit without warnings, and rates it as hardened.
 func TestPeers_SystemdUnitIsHardened(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "systemd-analyze")
@@ -39,7 +39,7 @@ func TestPeers_SystemdUnitIsHardened(t *testing.T) {
 	}
 }
 
-// struck is how a printer struck letters twice.
+// struck matches letters printed twice.
 var struck = regexp.MustCompile(".\b")
 
 func TestPeers_MandocReadsManualPages(t *testing.T) {
@@ -64,7 +64,7 @@ func TestPeers_MandocReadsManualPages(t *testing.T) {
 	}
 }
 
-// wgot mirrors a small site with wget into a WARC file and returns its path and the site's URL.
+// wgot returns a WARC file of wget and the URL of its site.
 func wgot(t *testing.T, flags ...string) (path, site string) {
 	t.Helper()
 	skipWithout(t, "wget")
@@ -92,7 +92,7 @@ func wgot(t *testing.T, flags ...string) (path, site string) {
 	return found[0], srv.URL
 }
 
-// What wget writes has angle brackets around its URLs: that is said, and nothing is wrong with it.
+// wget writes angle brackets around URLs, which is only a note.
 func TestPeers_WgetWARCPasses(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--no-warc-compression"}} {
@@ -113,7 +113,7 @@ func TestPeers_WgetWARCPasses(t *testing.T) {
 	}
 }
 
-// What nginx itself logged of a crawl confirms it, to the request.
+// The access log of nginx confirms each request of a crawl.
 func TestPeers_NginxLogConfirmsAudit(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -137,11 +137,10 @@ func TestPeers_NginxLogConfirmsAudit(t *testing.T) {
 	lines := strings.SplitAfter(string(b), "\n") // the date of another line: the audit ignores lines after the crawl
 	other := regexp.MustCompile(`"GET [^"]*"(.*) "[^"]*"\n$`).ReplaceAllString(lines[0], `"GET /no/x.html HTTP/1.1"$1 "Mozilla/5.0"`+"\n")
 	require.NoError(t, os.WriteFile(log, append(b, other...), 0o600))
-	clean(t, "--access-log", "127.0.0.1="+log, dir) // another client, as far as its name tells
+	clean(t, "--access-log", "127.0.0.1="+log, dir) // by its name, another client
 	namedBy(t, finding.LogExtra, "--access-log", "127.0.0.1="+log, "--from", "127.0.0.1", dir)
 }
 
-// violated lists the codes of violations.
 func violated(r *audit.Result) (all []string) {
 	for _, c := range r.Counts {
 		if c.Found > c.Notes {
@@ -151,7 +150,7 @@ func violated(r *audit.Result) (all []string) {
 	return all
 }
 
-// namedBy fails unless the audit ends with exit code 3 and names the code among its violations, in the text as well.
+// namedBy fails unless the audit finds a violation with the code, in JSON and text.
 func namedBy(t *testing.T, code finding.Code, args ...string) {
 	t.Helper()
 	r, exit := audited(t, args...)

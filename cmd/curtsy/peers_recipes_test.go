@@ -20,13 +20,11 @@ import (
 
 var updateRecipes = flag.Bool("update-recipes", false, "write the output into docs/guides/recipes.md")
 
-// guides is the folder with the page of recipes.
 var guides = filepath.Join("..", "..", "docs", "guides")
 
-// recipe is a block of code, and the block of text behind it.
+// recipe is a block of code, and the block of text below it.
 var recipe = regexp.MustCompile("(?s)```(sql|ccindex|python|r)\n(.*?)```\n\n```text\n(.*?)```\n")
 
-// Each block of code of the page prints the block of text below it.
 func TestPeers_RecipesPrintTheirOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it tries the documentation")
@@ -40,7 +38,7 @@ func TestPeers_RecipesPrintTheirOutput(t *testing.T) {
 	if blocks := strings.Count(text, "\n```text\n"); blocks != len(found) || blocks < 20 {
 		t.Errorf("%d blocks of text, %d behind a block of code", blocks, len(found))
 	}
-	for i := len(found) - 1; i >= 0; i-- { // from the end, so that places stay
+	for i := len(found) - 1; i >= 0; i-- { // from the end: indexes stay valid
 		at := found[i]
 		kind, code, want := text[at[2]:at[3]], text[at[4]:at[5]], text[at[6]:at[7]]
 		heading := text[strings.LastIndex(text[:at[0]], "\n### ")+5:]
@@ -60,7 +58,7 @@ func TestPeers_RecipesPrintTheirOutput(t *testing.T) {
 	}
 }
 
-// tabled makes the tables and graphs that recipes read.
+// tabled exports the tables and graphs of the recipes.
 func tabled(t *testing.T, dir, out string) {
 	t.Helper()
 	for _, args := range [][]string{
@@ -68,12 +66,9 @@ func tabled(t *testing.T, dir, out string) {
 	} {
 		inside(t, append(append([]string{"export", "-o", out}, args...), dir)...).want(t, cli.ExitDone)
 	}
-	if err := os.Symlink(dir, filepath.Join(filepath.Dir(out), filepath.Base(dir))); err != nil { // as it stands beside the tables
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(dir, filepath.Join(filepath.Dir(out), filepath.Base(dir))))
 }
 
-// cooked runs a block of code in the folder of the tables.
 func cooked(t *testing.T, kind, code, out string) string {
 	t.Helper()
 	var cmd *exec.Cmd
@@ -95,20 +90,19 @@ func cooked(t *testing.T, kind, code, out string) string {
 	return string(b)
 }
 
-// inDuckDB is what SQL prints where the tables are.
 func inDuckDB(t *testing.T, out, sql string) string {
 	t.Helper()
 	return foreignScript(t, foreigntest.Clients(t, "@duckdb/node-api"), "duckdb.mjs", sql, out)
 }
 
-// asCommonCrawl has the statements that make our tables theirs.
+// asCommonCrawl has the statements that turn the tables into Common Crawl's.
 func asCommonCrawl(t *testing.T) string {
 	t.Helper()
 	b := fileOf(t, filepath.Join(guides, "ccindex.sql"))
 	return string(b) + "\n"
 }
 
-// skipWithoutModules skips a recipe whose Python modules are not installed, but where all must run.
+// skipWithoutModules skips a recipe without its Python modules, unless CURTSY_MUST_RUN is set.
 func skipWithoutModules(t *testing.T, code string) {
 	t.Helper()
 	if _, err := os.Stat("/usr/bin/python3"); err != nil { // Debian's, which has Debian's modules
@@ -125,7 +119,7 @@ func skipWithoutModules(t *testing.T, code string) {
 	}
 }
 
-// athenas are queries of Common Crawl in words that Athena has and DuckDB has not, whatever the table.
+// athenas are queries of Common Crawl with words that only Athena has.
 var athenas = map[string]string{
 	"average-warc-record-length-by-mime-type": "map_filter",
 	"count-hostname-elements":                 "reverse of a list, WITH ORDINALITY",
@@ -138,8 +132,8 @@ var athenas = map[string]string{
 	"site-discovery-by-language":              "array(row(…))",
 }
 
-// The queries that Common Crawl publishes for its index run on ours as they are. They are not ours to keep: a checkout of
-// github.com/commoncrawl/cc-index-table is named by CURTSY_CC_INDEX_TABLE.
+// Common Crawl's queries for its index run unchanged. CURTSY_CC_INDEX_TABLE names a checkout of
+// github.com/commoncrawl/cc-index-table.
 func TestPeers_CommonCrawlQueriesRun(t *testing.T) {
 	checkout := os.Getenv("CURTSY_CC_INDEX_TABLE")
 	if checkout == "" {
@@ -161,7 +155,6 @@ func TestPeers_CommonCrawlQueriesRun(t *testing.T) {
 	}
 }
 
-// The SQL of the tutorials prints what they show.
 func TestPeers_TutorialsWithSQL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the tutorials, which crawl at the pace of the demo")

@@ -32,7 +32,7 @@ import (
 
 const aboutPage = `<!doctype html><title>About us</title><p id="about">Since 1871</p><a href="/">home</a>`
 
-// picturedBakery is a page with a picture and a link.
+// picturedBakery has a picture and a link.
 func picturedBakery() *crawltest.Site {
 	var loaf bytes.Buffer
 	if err := png.Encode(&loaf, image.NewGray(image.Rect(0, 0, 37, 23))); err != nil {
@@ -45,13 +45,12 @@ func picturedBakery() *crawltest.Site {
 			Links: []string{"/about.html", "/copy.html"}, Embeds: []string{"/loaf.png"},
 		},
 		"/about.html": {Body: aboutPage, Links: []string{"/"}},
-		"/copy.html":  {Body: aboutPage, Links: []string{"/"}}, // the same octets
+		"/copy.html":  {Body: aboutPage, Links: []string{"/"}}, // the same bytes
 		"/loaf.png":   {Body: loaf.String(), Type: "image/png"},
 	}}
 }
 
-// replayArchive crawls the bakery and closes it, so that whatever is seen of it later comes from the archive. Of /about.html and
-// /copy.html, which have the same bytes, one is a revisit.
+// replayArchive crawls the bakery and closes it. Of /about.html and /copy.html, which have the same bytes, one is a revisit.
 func replayArchive(t *testing.T) (dir, site string) {
 	t.Helper()
 	web := crawltest.New(picturedBakery())
@@ -64,7 +63,7 @@ func replayArchive(t *testing.T) (dir, site string) {
 	return dir, site
 }
 
-// player serves ReplayWeb.page from the folder of clients, and the archive at file.
+// player serves ReplayWeb.page and the archive at file.
 func player(t *testing.T, clients, file string) string {
 	t.Helper()
 	files := http.NewServeMux()
@@ -85,8 +84,7 @@ func player(t *testing.T, clients, file string) string {
 	return s.URL + "/"
 }
 
-// inFrames is JavaScript that looks for an element in all frames and shadows of the player, and is what do makes of it, or
-// null as long as it is not there.
+// inFrames is JavaScript that finds an element in all frames and shadows of the player and evaluates do; null if it is missing.
 func inFrames(id, do string) string {
 	return fmt.Sprintf(`(() => {
 	const find = root => {
@@ -104,8 +102,7 @@ func inFrames(id, do string) string {
 })()`, strconv.Quote(id), do)
 }
 
-// look asks until d is over what an element of the replayed page says. Frames come and go meanwhile, so that an error is no
-// answer yet.
+// look polls an element of the replayed page for at most d. Frames come and go, so errors do not count.
 func look(tab context.Context, id, do string, d time.Duration) (text string, ok bool) {
 	ok = within(d, 50*time.Millisecond, nil, func() bool {
 		got, err := chromedp.Run(tab, chromedp.Evaluate[*string](inFrames(id, do+" || null")))
@@ -118,8 +115,7 @@ func look(tab context.Context, id, do string, d time.Duration) (text string, ok 
 	return text, ok
 }
 
-// opened opens an archived page in the player and returns what an element of it says. A player whose worker is not there yet
-// when its frame is loaded shows nothing until it is loaded again.
+// opened opens an archived page in the player. The player shows nothing until its worker has started, and then needs a reload.
 func opened(t *testing.T, tab context.Context, at, page, id, do string) string {
 	t.Helper()
 	for range 6 {
@@ -132,7 +128,7 @@ func opened(t *testing.T, tab context.Context, at, page, id, do string) string {
 	return ""
 }
 
-// replays fails unless a player shows the archive in a file: text, picture, link, and a page that is a revisit.
+// replays fails unless a player shows the archive: text, picture, link, and a revisit.
 func replays(t *testing.T, file, site string) (tab context.Context) {
 	t.Helper()
 	at := player(t, foreigntest.Clients(t), file)
@@ -152,7 +148,7 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 	return tab
 }
 
-// ReplayWeb.page shows an archive in each of its forms, and a browser verifies the signature of a WACZ file.
+// ReplayWeb.page shows each form of archive, and a browser verifies the signature of a WACZ file.
 func TestPeers_PlayerShowsArchives(t *testing.T) {
 	t.Parallel()
 	foreigntest.Clients(t)
@@ -168,7 +164,7 @@ func TestPeers_PlayerShowsArchives(t *testing.T) {
 	})
 }
 
-// playerShowsWACZ checks the list of pages and the signature, as the player has them.
+// playerShowsWACZ checks the player's list of pages, and the signature.
 func playerShowsWACZ(t *testing.T, file, site string) {
 	tab := replays(t, file, site)
 	text, err := chromedp.Run(tab, chromedp.Evaluate[string](said, chromedp.EvalAwaitPromise))
@@ -194,7 +190,7 @@ func playerShowsWACZ(t *testing.T, file, site string) {
 	}
 }
 
-// playerShowsZipNum packs a large index, which is ZipNum: players read its blocks as they need them.
+// playerShowsZipNum packs a ZipNum index, of which players read blocks.
 func playerShowsZipNum(t *testing.T, dir, site string) {
 	parts, err := partsOf(dir)
 	require.NoError(t, err)
@@ -209,7 +205,7 @@ func playerShowsZipNum(t *testing.T, dir, site string) {
 	replays(t, file, site)
 }
 
-// said is what the player knows of the collection, as JSON.
+// said is the player's data on the collection, as JSON.
 const said = `(async () => {
 	const player = document.querySelector("replay-web-page").shadowRoot.querySelector("iframe").contentWindow;
 	const get = async path => (await player.fetch("/replay/w/api/" + path)).json();
@@ -217,7 +213,7 @@ const said = `(async () => {
 	return JSON.stringify(await get("c/" + all.colls[0].id + "?all=1"));
 })()`
 
-// browserVerifies checks the signature with Web Cryptography, as players do.
+// browserVerifies checks the signature with Web Cryptography, like players.
 func browserVerifies(t *testing.T, file string) {
 	digest := []byte(unzipped(t, file)["datapackage-digest.json"])
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(digest) }))

@@ -16,8 +16,7 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// searchSite is a site in the style of javadoc: a script that each page has loads the index of the search, by a name that
-// it puts behind the way to the root.
+// searchSite is in the style of javadoc: a script loads the index of the search, by a name relative to the root.
 func searchSite(t *testing.T) *httptest.Server {
 	page := func(root string) string {
 		return `<!doctype html><meta charset=utf-8><script>var pathtoroot = "` + root + `"</script><script src="` + root + `js/search.js"></script>` +
@@ -48,8 +47,8 @@ function ready() { if (types.length && members.length) search.disabled = false }
 	return s
 }
 
-// A search that needs what a script alone names works in the copy that was opened from disk; without --page-requisites script,
-// which is the default, the summary names the command that gets it.
+// A search that needs files that only a script names works from disk. Without --page-requisites script, the summary has the command
+// that gets them.
 func TestPeers_SearchWorksFromDisk(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)

@@ -23,13 +23,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fileTree is a folder of files, looked at over file://.
+// fileTree is a folder of files over file://.
 type fileTree struct {
 	dir   string
 	names []string // of the pages, slashed, relative
 }
 
-// treeOf finds the pages of a folder: what looks like HTML, whatever its name.
+// treeOf finds the HTML files of a folder.
 func treeOf(t *testing.T, dir string) fileTree {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
@@ -52,7 +52,7 @@ func treeOf(t *testing.T, dir string) fileTree {
 	return out
 }
 
-// looksLikeHTML reports whether a browser would show a file as a page: by its extension, or without one by what it begins with.
+// looksLikeHTML reports whether a browser shows a file as a page, by its extension or without one by its first bytes.
 func looksLikeHTML(p string) bool {
 	switch ext := strings.ToLower(filepath.Ext(p)); ext {
 	case ".html", ".htm", ".xhtml", ".shtml":
@@ -94,13 +94,13 @@ func (s fileTree) holds(u *url.URL) (string, have) {
 	return filepath.ToSlash(rel), held
 }
 
-// served is a tree behind a plain server of files.
+// served is a tree behind a file server.
 type served struct {
 	fileTree
 	at *httptest.Server
 }
 
-// serveTree serves a tree as servers of files do: the type of a file is that of its extension, its charset is not said.
+// serveTree serves a tree like a file server: the type is that of the extension, without a charset.
 func serveTree(t *testing.T, s fileTree) served {
 	t.Helper()
 	plain := http.FileServer(http.Dir(s.dir))
@@ -140,7 +140,7 @@ func (s served) holds(u *url.URL) (string, have) {
 	return name, held
 }
 
-// unportable lists names of a tree that cannot be on other machines' disks, or that are one there.
+// unportable lists names that other machines cannot have, or that are equal there.
 func unportable(t *testing.T, dir string) []string {
 	t.Helper()
 	found := map[string]bool{}
@@ -168,7 +168,7 @@ func unportable(t *testing.T, dir string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// The detector finds each kind of name that it knows, and no other.
+// The detector finds each kind of name, and no other.
 func TestPeers_UnportableNamesAreFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,8 +17,7 @@ import (
 	"curtsy/crawler/foreigntest"
 )
 
-// shelled gives a shell a place with crawls, and a command curtsy that completes as ever and otherwise writes down what it
-// was given, a word a line.
+// shelled runs a shell in a folder with crawls, and with a command curtsy that completes, and otherwise logs its arguments.
 func shelled(t *testing.T, name string) (run func(input string, args ...string) string, said func() string, place string) {
 	t.Helper()
 	skipWithout(t, name, "script")
@@ -60,7 +59,7 @@ func shelled(t *testing.T, name string) (run func(input string, args ...string) 
 	return run, said, place
 }
 
-// Lines as people type them, with the tab key, and what curtsy is given then.
+// Lines with the tab key, and the arguments that curtsy gets.
 var typed = []struct{ keys, given string }{
 	{"curtsy stat\tnews\n", "status|news"},
 	{"curtsy status news\t\n", "status|news"},
@@ -70,7 +69,7 @@ var typed = []struct{ keys, given string }{
 	{"curtsy export --tables pages,dup\t\n", "export|--tables|pages,duplicates"},
 }
 
-// bash takes words apart at a colon and an equals sign; with the package bash-completion and without.
+// bash splits words at a colon and an equals sign, with the package bash-completion and without.
 func TestPeers_CompletionInBash(t *testing.T) {
 	t.Parallel()
 	run, said, _ := shelled(t, "bash")
@@ -92,7 +91,7 @@ func TestPeers_CompletionInZsh(t *testing.T) {
 	run, said, _ := shelled(t, "zsh")
 	for _, tt := range typed {
 		if strings.Contains(tt.keys, `\ `) {
-			continue // the script of the command library does not look beyond a space in zsh
+			continue // cobra's script for zsh does not support spaces
 		}
 		keys := "autoload -U compinit; compinit -u\nsource <(curtsy completion zsh)\n" + tt.keys + "exit\n"
 		if out := run(keys, "-f", "-i"); said() != tt.given {
@@ -101,7 +100,6 @@ func TestPeers_CompletionInZsh(t *testing.T) {
 	}
 }
 
-// fish tells what it would offer.
 func TestPeers_CompletionInFish(t *testing.T) {
 	t.Parallel()
 	run, _, _ := shelled(t, "fish")

@@ -22,7 +22,7 @@ import (
 	"curtsy/crawler/foreigntest"
 )
 
-// signedMessages has a crawl by a draft recorded, as it crossed loopback, for a verifier in another language.
+// signedMessages records the requests of a crawl for a verifier in another language.
 func signedMessages(t *testing.T, u *lab, draft, directory string) []map[string]any {
 	t.Helper()
 	web := webOf(t, flagSite())
@@ -45,8 +45,8 @@ func signedMessages(t *testing.T, u *lab, draft, directory string) []map[string]
 	return all
 }
 
-// Verifiers that others wrote, npm's http-message-sig and web-bot-auth, verify the requests of crawls by every draft, and
-// refuse each of them for another host, at another time, by another key.
+// npm's http-message-sig and web-bot-auth verify the requests of crawls by every draft, and refuse each for another host, time or
+// key.
 func TestPeers_SignaturesAreVerified(t *testing.T) {
 	t.Parallel()
 	modules := foreigntest.Clients(t, "http-message-sig", "web-bot-auth")
@@ -57,19 +57,13 @@ func TestPeers_SignaturesAreVerified(t *testing.T) {
 	}
 	input, err := json.Marshal(messages)
 	require.NoError(t, err)
-	counts := foreignVerdict(t, modules, string(input))
+	counts := foreignScript(t, modules, "webbotauth.mjs", string(input))
 	if want := fmt.Sprintf("%d requests verified, %d by web-bot-auth too\n", len(messages), len(messages)/4); counts != want || len(messages) < 32 {
 		t.Errorf("%q, want %q", counts, want)
 	}
 }
 
-// foreignVerdict runs testdata/webbotauth.mjs.
-func foreignVerdict(t *testing.T, modules, input string) string {
-	t.Helper()
-	return foreignScript(t, modules, "webbotauth.mjs", input)
-}
-
-// foreignScript runs a script of testdata where it finds its packages.
+// foreignScript runs a script of testdata with its packages.
 func foreignScript(t *testing.T, modules, name, input string, args ...string) string {
 	t.Helper()
 	script := fileOf(t, filepath.Join("testdata", name))
@@ -84,8 +78,7 @@ func foreignScript(t *testing.T, modules, name, input string, args ...string) st
 	return string(out)
 }
 
-// The directory as nginx serves it by the location that is printed, verified by the foreign reader: the octets, the
-// fields, and the signature over who was asked.
+// The foreign verifier accepts the directory that nginx serves by the printed location: bytes, fields and signature.
 func TestPeers_NginxServesKeyDirectory(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "nginx")
@@ -119,5 +112,5 @@ func TestPeers_NginxServesKeyDirectory(t *testing.T) {
 		"at": time.Now().Unix(), "keys": json.RawMessage(got), "body": string(got),
 	}})
 	require.NoError(t, err)
-	assert.Equal(t, "1 requests verified, 0 by web-bot-auth too\n", foreignVerdict(t, modules, string(input)))
+	assert.Equal(t, "1 requests verified, 0 by web-bot-auth too\n", foreignScript(t, modules, "webbotauth.mjs", string(input)))
 }

@@ -17,8 +17,8 @@ import (
 	"curtsy/frontier"
 )
 
-// study is a crawl of testdata/study.txtar and its update a year later, in virtual time: the archive that the recipes of
-// docs/guides/recipes.md are run on. Names and dates are the same whenever it is made; keys are not.
+// study is a crawl of testdata/study.txtar and its update a year later, in virtual time, for docs/guides/recipes.md. Names and dates
+// are always the same; keys are not.
 func study(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "study")

@@ -16,14 +16,13 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// tmux is a terminal of its own.
 type tmux struct {
 	t      *testing.T
 	socket string
 	env    []string
 }
 
-// newTmux is a terminal in which curtsy is the command to be tested.
+// newTmux starts a terminal with the environment of curtsy.
 func newTmux(t *testing.T, columns, rows int) *tmux {
 	t.Helper()
 	skipWithout(t, "tmux")
@@ -53,10 +52,9 @@ func (x *tmux) run(args ...string) string {
 	return string(out)
 }
 
-// types types a line.
 func (x *tmux) types(line string) { x.run("send-keys", "-l", line); x.run("send-keys", "Enter") }
 
-// until waits until the screen shows all of these, and returns it.
+// until waits until the screen shows all of these.
 func (x *tmux) until(shows ...string) string {
 	x.t.Helper()
 	screen := ""
@@ -74,7 +72,7 @@ func (x *tmux) until(shows ...string) string {
 	return ""
 }
 
-// without waits until the screen does not show that any more.
+// without waits until the screen does not show a text.
 func (x *tmux) without(text string) {
 	x.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -85,8 +83,8 @@ func (x *tmux) without(text string) {
 	x.t.Fatalf("the screen always shows %q", text)
 }
 
-// A crawl and the watching of it on a real terminal that is made narrower meanwhile: Ctrl-Z and fg leave the line in its
-// place, Ctrl-C ends only the watching, and the end is reported.
+// A crawl and status --watch on a real terminal that becomes narrower: Ctrl-Z and fg keep the line in place, Ctrl-C ends only the
+// command, and the end is reported.
 func TestPeers_StatusLineInTmux(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -20,7 +20,7 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// followed tells a litewitness of a log. Its own tool does it as well, and needs far more to be built.
+// followed adds a log to a litewitness. Its own tool needs far more to build.
 const followed = `
 import base64, hashlib, sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -35,13 +35,11 @@ var (
 	foreignKeyHash = regexp.MustCompile(`SHA256:\S+`)
 )
 
-// A witness of others (.ci/witness builds it) cosigns our ledger as it grows, and
-// refuses its fork.
+// litewitness (.ci/witness builds it) cosigns the ledger as it grows, and refuses its fork.
 func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "litewitness", "ssh-agent", "ssh-add", "ssh-keygen", "python3")
-	// The path of a socket is short.
-	dir, err := os.MkdirTemp("", "w")
+	dir, err := os.MkdirTemp("", "w") // the path of a socket is short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket, key, db := filepath.Join(dir, "s"), filepath.Join(dir, "k"), filepath.Join(dir, "w.db")
@@ -58,7 +56,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	t.Cleanup(func() { agent.kill() })
 	agent.until(t, "the agent answers", func() bool { return answers("unix", socket) })
 	do("ssh-add", "-q", key)
-	// No other test uses this address, so that none takes the port meanwhile.
+	// No other test uses this address.
 	listener, err := net.Listen("tcp", "127.0.0.3:0")
 	require.NoError(t, err)
 	at := listener.Addr().String()
@@ -74,70 +72,42 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	known, err := checkpoint.ParseKey(vkey[1])
 	require.NoError(t, err)
 
-	l := newLab(t)
+	web := webOf(t, crawltest.Tree("bakery.test", 5))
+	l := &lab{t: t, config: t.TempDir()}
+	vkeyOurs := l.run("ledger", "key")
+	vkeyOurs.want(t, cli.ExitDone)
 	ours := filepath.Join(t.TempDir(), "d")
-	l.crawl(ours)
-	do("python3", "-c", followed, db, l.latest(ours).Origin, l.key)
+	l.run("crawl", "--quiet", "--delay", "0", "--dir", ours, web.LoopbackURL("bakery.test")).want(t, cli.ExitDone)
+	latest := func() *checkpoint.Note {
+		t.Helper()
+		n, err := ledger.Latest(filepath.Join(ours, crawldir.LedgerName))
+		require.NoError(t, err)
+		return n
+	}
+	grow := func(dir string) {
+		t.Helper()
+		l.run("update", "--quiet", "--delay", "0", dir).want(t, cli.ExitDone)
+	}
+	do("python3", "-c", followed, db, latest().Origin, strings.TrimSpace(vkeyOurs.out))
 	lodge := func(dir string) result {
 		return l.run("ledger", "submit", "--witness", "http://"+at, "--witness-key", vkey[1], dir)
 	}
-	other := copied(t, ours)
+	other := filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, os.CopyFS(other, os.DirFS(ours)))
 	for range 3 {
 		lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
-		n := l.latest(ours)
+		n := latest()
 		if _, cosigned := n.Cosigned(known); !cosigned {
 			t.Errorf("it is\n%s", n.Marshal())
 		}
-		l.grow(ours)
+		grow(ours)
 	}
-	unkept(t, l.config) // the copy goes on where nothing is known of the other
+	unkept(t, l.config) // the copy continues only without the checkpoints of the other
 	for range 4 {
-		l.grow(other)
+		grow(other)
 	}
 	lodge(other).want(t, cli.ExitFailed, "it has seen another history")
 	require.NoError(t, os.RemoveAll(filepath.Join(ours, crawldir.LedgerName, "tile")))
 	unkept(t, l.config)
 	lodge(ours).want(t, cli.ExitDone, "by foreign.test/w")
-}
-
-// logLab is a user who crawls a small web and has a key.
-type logLab struct {
-	*lab
-
-	seed, key string
-}
-
-func newLab(t *testing.T) *logLab {
-	t.Helper()
-	web := webOf(t, crawltest.Tree("bakery.test", 5))
-	l := &logLab{lab: &lab{t: t, config: t.TempDir()}, seed: web.LoopbackURL("bakery.test")}
-	r := l.run("ledger", "key")
-	r.want(t, cli.ExitDone)
-	l.key = strings.TrimSpace(r.out)
-	return l
-}
-
-func (l *logLab) crawl(dir string) {
-	l.t.Helper()
-	l.run("crawl", "--quiet", "--delay", "0", "--dir", dir, l.seed).want(l.t, cli.ExitDone)
-}
-
-// grow adds lines to the ledger of a crawl.
-func (l *logLab) grow(dir string) {
-	l.t.Helper()
-	l.run("update", "--quiet", "--delay", "0", dir).want(l.t, cli.ExitDone)
-}
-
-func (l *logLab) latest(dir string) *checkpoint.Note {
-	l.t.Helper()
-	n, err := ledger.Latest(filepath.Join(dir, crawldir.LedgerName))
-	require.NoError(l.t, err)
-	return n
-}
-
-func copied(t *testing.T, dir string) string {
-	t.Helper()
-	to := filepath.Join(t.TempDir(), "copy")
-	require.NoError(t, os.CopyFS(to, os.DirFS(dir)))
-	return to
 }

@@ -11,14 +11,9 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-func testRoot() *cobra.Command {
-	return newRoot(cli.Streams{In: strings.NewReader(""), Out: new(bytes.Buffer), Err: new(bytes.Buffer)})
-}
-
-// called returns one of our commands by its path.
 func called(t *testing.T, path ...string) *cobra.Command {
 	t.Helper()
-	root := testRoot()
+	root := newRoot(cli.Streams{In: strings.NewReader(""), Out: new(bytes.Buffer), Err: new(bytes.Buffer)})
 	cmd, rest, err := root.Find(path)
 	if err != nil || cmd == root || len(rest) > 0 {
 		t.Fatalf("no command %q: %v", path, err)
@@ -26,8 +21,8 @@ func called(t *testing.T, path ...string) *cobra.Command {
 	return cmd
 }
 
-// Whatever the table says is ours there is: a flag of crawl or mirror, which takes that value if it is no placeholder, or a
-// command. What is theirs is not ours as well, and stands in the table once.
+// Each phrase is a flag of crawl or mirror that takes its value, or a command. An option of others is not a flag of curtsy, and is
+// in the table once.
 func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 	t.Parallel()
 	all := cli.All()

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// touches watches the names that are opened, made or renamed in a directory and its folders (inotify(7)).
+// touches records the names that are opened, made or renamed in a directory (inotify(7)).
 type touches struct {
 	t  *testing.T
 	fd int
@@ -61,7 +61,7 @@ func (w *touches) read() {
 	}
 }
 
-// The list of names that are planted is held against what the commands do.
+// The list of planted names covers all that the commands use.
 func TestEveryNameThatACommandTouchesIsPlanted(t *testing.T) {
 	t.Parallel()
 	dir, web := stopped(t)
@@ -72,7 +72,7 @@ func TestEveryNameThatACommandTouchesIsPlanted(t *testing.T) {
 	}
 	last := filepath.Join(dir, "the-last")
 	require.NoError(t, os.WriteFile(last, nil, 0o666))
-	for { // until the events before it were read
+	for { // until all events are read
 		w.mu.Lock()
 		if w.names["the-last"] {
 			break
@@ -80,7 +80,7 @@ func TestEveryNameThatACommandTouchesIsPlanted(t *testing.T) {
 		w.mu.Unlock()
 	}
 	defer w.mu.Unlock()
-	// Names with letters of chance, with the time, and with a digest of settings.
+	// Names with random letters, the time, or a digest.
 	chance := regexp.MustCompile(`^(index/|ledger/)?\.[^/]+\.[a-z2-7]{8}\.new$|^index/curtsy-sorted-\d+$|^frontier-snapshot-|^frontier\.db\.(rebuilt|update)\.new\d+$|\.damaged-\d{8}T\d{6}Z$|^crawl\.toml\.before-[0-9a-f]{16}$|^the-last$`)
 	for name := range w.names {
 		if !slices.Contains(plantable, name) && !chance.MatchString(name) {

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plantable are the names in a crawl directory that a command reads, writes or makes, but for those with random letters in
-// them, which are only ever made anew. TestEveryNameThatACommandTouchesIsPlanted holds the list complete.
+// plantable are the names in a crawl directory that a command uses, except random ones.
+// TestEveryNameThatACommandTouchesIsPlanted checks the list.
 var plantable = []string{
 	"crawl.toml", "frontier.db", "frontier.db.new", "frontier.db.rebuilt", "frontier.db.update",
 	"control.json", "control.json.new", "watch.json", "watch.json.new", "optout.txt", "bad-seeds.txt", "changes.json", "report.html", "report.json", "audit.json",
@@ -32,7 +32,6 @@ var plantable = []string{
 	"spool", "mirror", "mirror.new", "mirror.old", "mirror.tmp", "mirror/mirror-map.jsonl", "mirror/missing.jsonl",
 }
 
-// commandsOn are the commands that work on a crawl directory.
 func commandsOn(dir, elsewhere, url string) [][]string {
 	return [][]string{
 		{"status", dir},
@@ -61,8 +60,7 @@ func commandsOn(dir, elsewhere, url string) [][]string {
 	}
 }
 
-// kinds are what somebody may have put into a directory that he hands over. original is a copy, outside, of what stood
-// under the name; it may not be there.
+// kinds are hostile entries of a received directory. original is a copy, outside, of the file with that name.
 var kinds = map[string]func(path, original string) error{
 	"a link to a copy":  func(path, original string) error { return os.Symlink(original, path) },
 	"a link to nothing": func(path, original string) error { return os.Symlink(original+".none", path) },
@@ -71,8 +69,7 @@ var kinds = map[string]func(path, original string) error{
 	"a device":          func(path, _ string) error { return syscall.Mknod(path, syscall.S_IFCHR|0o666, 1<<8|5) }, // /dev/zero
 }
 
-// A crawl directory that was received may have anything under the names that commands use. Nothing outside of it is
-// changed or made, and no command waits for ever.
+// A received crawl directory may have anything in place of its files. No command changes or makes a file outside, or hangs.
 func TestNothingPlantedInACrawlDirectoryLeadsOutOfIt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it tries each command on each name")
@@ -90,8 +87,7 @@ func TestNothingPlantedInACrawlDirectoryLeadsOutOfIt(t *testing.T) {
 	}
 }
 
-// plantedUnder plants something under a name of a copy of a crawl, and runs commands on it: every 15th from n on, or all in full
-// size.
+// plantedUnder plants an entry in a copy of a crawl, and runs every 15th command from n on, or all in full size.
 func plantedUnder(t *testing.T, whole, url, name string, n int, plant func(path, original string) error) {
 	t.Helper()
 	top := t.TempDir()
@@ -106,7 +102,7 @@ func plantedUnder(t *testing.T, whole, url, name string, n int, plant func(path,
 		if !full() && (i+n)%15 != 0 {
 			continue
 		}
-		run := atHome                         // a command that waits for ever is seen by the time limit of the tests
+		run := atHome                         // a command that hangs exceeds the time limit of the tests
 		if slices.Contains(args, "--quiet") { // it crawls, and locks its host
 			run = inside
 		}
@@ -119,7 +115,7 @@ func plantedUnder(t *testing.T, whole, url, name string, n int, plant func(path,
 	}
 }
 
-// plantAt puts something under a name of dir, in place of what stands there. It reports false where that cannot be.
+// plantAt replaces a name of dir by an entry. It returns false if that is not permitted.
 func plantAt(t *testing.T, dir, outside, name string, plant func(path, original string) error) bool {
 	t.Helper()
 	path, original := filepath.Join(dir, name), filepath.Join(outside, filepath.Base(name))
@@ -137,7 +133,6 @@ func plantAt(t *testing.T, dir, outside, name string, plant func(path, original 
 	return true
 }
 
-// contents tells all that is in a folder.
 func contents(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

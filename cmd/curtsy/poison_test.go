@@ -16,8 +16,7 @@ import (
 	"curtsy/storage"
 )
 
-// A URL at which the process dies each time is set aside after a few deaths, and all others are done. An operator sees
-// it, and may have it tried again.
+// A URL at which the process dies several times is quarantined, and all others are fetched. An operator sees it, and can retry it.
 func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -36,7 +35,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 		p := launched(t, curtsy(t, args...))
 		before := requested(web, "/poison")
 		died := p.until(t, "it is asked for", func() bool { return requested(web, "/poison") > before })
-		if died && deaths == 0 { // later a suspect is given when its record is durable
+		if died && deaths == 0 { // later its record is durable already
 			done := settledURLs{}
 			died = p.until(t, "the frontier has it on record, and the page before it as fetched", func() bool {
 				done.add(t, web, dir)
@@ -78,7 +77,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	t.Logf("set aside after %d deaths", deaths)
 }
 
-// stops is at how many unclean stops a URL was in flight, if the crawl was killed now.
+// stops returns at how many kills a URL was in flight.
 func stops(t *testing.T, dir, target string) int {
 	t.Helper()
 	for line := range strings.Lines(shared(t, "frontier", "export", dir).out) {
@@ -96,7 +95,6 @@ func stops(t *testing.T, dir, target string) int {
 	return 0
 }
 
-// requested counts the requests for a target.
 func requested(web *crawltest.Web, target string) (n int) {
 	for _, r := range web.Referee().Requests() {
 		if r.Target == target {

@@ -21,10 +21,10 @@ import (
 	"curtsy/storage/scratch"
 )
 
-// asCurtsy in the environment makes the test binary be curtsy, so that tests run it as a process of its own.
+// asCurtsy in the environment makes the test binary run as curtsy.
 const asCurtsy = "CURTSY_TEST_AS_CURTSY"
 
-// fleetTTL in the environment of a process that is curtsy sets postgres.TTL.
+// fleetTTL in the environment of such a process sets postgres.TTL.
 const fleetTTL = "CURTSY_TEST_FLEET_TTL"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(scratch.Run(func() int { return apart(m) }))
 }
 
-// beCurtsy is main, and says how much memory it took if that is asked for.
+// beCurtsy is main, and writes its peak memory if tellPeak is set.
 func beCurtsy() {
 	if d, err := time.ParseDuration(os.Getenv(fleetTTL)); err == nil {
 		postgres.TTL = d
@@ -51,12 +51,11 @@ func beCurtsy() {
 	os.Exit(code)
 }
 
-// apart runs the tests as processes that do little each.
+// apart runs the tests with settings for many short processes.
 func apart(m *testing.M) int {
 	os.Unsetenv("GITHUB_ACTIONS") // these tests may run there
 	if os.Getenv("GORACE") == "" {
-		// With the race detector each process sleeps for a second at its end, in case another goroutine still has a race
-		// to show. These are hundreds of processes, and what they were to do they have done.
+		// With the race detector each process sleeps for a second at its end. These are hundreds.
 		os.Setenv("GORACE", "atexit_sleep_ms=20")
 	}
 	flag.Parse()
@@ -70,24 +69,22 @@ func apart(m *testing.M) int {
 	return m.Run()
 }
 
-// sideBySide is how many tests run at a time at least: those that do so wait for paces, browsers and processes.
+// sideBySide is the least number of parallel tests: they wait for delays, browsers and processes.
 const sideBySide = 6
 
-// amongOthers has a test run beside others: one that changes no environment and measures nothing. In their long form some
-// measure times.
+// amongOthers makes a test parallel, except in its long form, which may measure times.
 func amongOthers(t *testing.T) {
 	if !full() {
 		t.Parallel()
 	}
 }
 
-// curtsy is a command line, to be run as a process with a configuration folder of its own.
+// curtsy is a command in another process, with a new configuration folder.
 func curtsy(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	return curtsyWithin(t, 15*time.Minute, args...)
 }
 
-// curtsyWithin is curtsy for what takes its time.
 func curtsyWithin(t *testing.T, within time.Duration, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -98,13 +95,12 @@ func curtsyWithin(t *testing.T, within time.Duration, args ...string) *exec.Cmd 
 	return cmd
 }
 
-// result is what a process left.
+// result is the outcome of a process.
 type result struct {
 	out, err string
 	code     int
 }
 
-// ended runs a command to its end.
 func ended(t *testing.T, cmd *exec.Cmd) result {
 	t.Helper()
 	p := launched(t, cmd)
@@ -115,7 +111,7 @@ func ended(t *testing.T, cmd *exec.Cmd) result {
 	return r
 }
 
-// want checks the exit code and that standard error says all of these.
+// want checks the exit code, and that standard error contains each of says.
 func (r result) want(t *testing.T, code int, says ...string) {
 	t.Helper()
 	assert.Equalf(t, code, r.code, "exit code %d, want %d; standard error:\n%s\nstandard output:\n%.4000s", r.code, code, r.err, r.out)
@@ -124,7 +120,7 @@ func (r result) want(t *testing.T, code int, says ...string) {
 	}
 }
 
-// skipWithout skips a test that needs a program, unless the environment says that all must run.
+// skipWithout skips a test without its programs, unless CURTSY_MUST_RUN is set.
 func skipWithout(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -136,7 +132,6 @@ func skipWithout(t *testing.T, programs ...string) {
 	}
 }
 
-// needsSignals skips a test of signals where there are none.
 func needsSignals(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -147,7 +142,7 @@ func needsSignals(t *testing.T) {
 // full reports whether tests run in full size (.ci/long).
 func full() bool { return os.Getenv("CURTSY_LONG") != "" }
 
-// peakRSS is the most memory that this process held, in octets, where /proc tells (Linux); 0 elsewhere.
+// peakRSS is the peak memory of this process in bytes (Linux); 0 elsewhere.
 func peakRSS() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"curtsy/storage/redact"
 )
 
-// diary is a site with pages that somebody wants taken down: each has a text that no other page has.
+// diary is a site whose pages have a unique text each.
 func diary(t *testing.T, n int) (u *lab, web *crawltest.Web, seed string) {
 	t.Helper()
 	site := crawltest.Tree("bakery.test", n)
@@ -42,13 +42,11 @@ func diary(t *testing.T, n int) (u *lab, web *crawltest.Web, seed string) {
 	return &lab{t: t, config: t.TempDir()}, web, web.LoopbackURL("bakery.test")
 }
 
-// tale is the text of a page.
 func tale(path string) string {
 	return "tale" + strings.Trim(regexp.MustCompile(`\W+`).ReplaceAllString(path, "x"), "x") + "end"
 }
 
-// unkept has the user whose configuration folder it is know no ledger any more: of several copies of a crawl directory each
-// may go on then.
+// unkept removes the kept checkpoints of a user, so that several copies of a crawl can continue.
 func unkept(t *testing.T, config string) {
 	t.Helper()
 	err := filepath.WalkDir(config, func(path string, e fs.DirEntry, err error) error {
@@ -63,7 +61,7 @@ func unkept(t *testing.T, config string) {
 	require.NoError(t, err)
 }
 
-// telling are the files of a directory that hold a text, whatever they are compressed with.
+// telling returns the files that contain a text, compressed or not.
 func telling(t *testing.T, dir, text string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -110,7 +108,6 @@ func telling(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-// gzipped is a text in the gzip coding.
 func gzipped(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -128,7 +125,7 @@ func gunzipped(t *testing.T, b []byte) []byte {
 	return b
 }
 
-// diaryMirrored is a crawl of the diary with everything that is made of one.
+// diaryMirrored is a crawl of the diary with mirror, report and WACZ file.
 func diaryMirrored(t *testing.T, u *lab, seed string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "d")
@@ -138,8 +135,7 @@ func diaryMirrored(t *testing.T, u *lab, seed string) (dir string) {
 	return dir
 }
 
-// A URL that is forgotten is in no file of the directory; everything else is where it was; the audit says that it is
-// redacted, and finds nothing wrong; and an update does not ask for it.
+// A redacted URL is in no file; all others remain. The audit finds nothing wrong, and an update does not request it.
 func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	t.Parallel()
 	u, web, seed := diary(t, 12)
@@ -186,7 +182,7 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	u.run("audit", dir).want(t, cli.ExitDone)
 }
 
-// Whoever gives a command again that was broken off is told what it did, and the salt, which nobody has seen yet.
+// An interrupted redaction, run again, prints the salt.
 func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 	t.Parallel()
 	u, _, seed := diary(t, 20)
@@ -216,8 +212,8 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 	}
 }
 
-// After a kill the ledger alone may know that a host asked to be left alone (Retry-After). Who takes down the page that said
-// so takes the line away, and not the rest: the next run keeps it (politeness rules 11 and 17).
+// After a kill only the ledger may have a Retry-After. Its redaction removes the line, and keeps the back-off (politeness rules 11
+// and 17).
 func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 	for _, args := range [][]string{{"redact", "--all"}, {"redact"}} {
 		home(t, "")
@@ -261,8 +257,7 @@ func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 	}
 }
 
-// A scheme and a path mean one URL, however it is spelled; everything else is what an opt-out list takes it for, which
-// the list then has, too.
+// A scheme and a path mean one URL, in any spelling; everything else is an entry of an opt-out list.
 func TestAnArgumentMeansAURLAPartAHostOrADomain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

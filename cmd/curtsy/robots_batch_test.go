@@ -13,7 +13,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// Each question is answered before the next is awaited.
+// Each line is answered before the next.
 func TestRobotsBatchStreams(t *testing.T) {
 	t.Parallel()
 	inR, inW := io.Pipe()

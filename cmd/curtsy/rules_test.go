@@ -17,7 +17,6 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// ledgerLinesIn reads a crawl's ledger.
 func ledgerLinesIn(t *testing.T, dir string) (out []storage.Line) {
 	t.Helper()
 	for l, err := range ledger.Read(inDir(dir, crawldir.LedgerName)) {
@@ -27,8 +26,7 @@ func ledgerLinesIn(t *testing.T, dir string) (out []storage.Line) {
 	return out
 }
 
-// Rules 1, 2, 4, 5, 6, 7 and 8 in one crawl: the command as users run it, a process of its own, sockets, files. What
-// is judged is what the servers saw, and what archive and ledger say about it.
+// Rules 1, 2, 4, 5, 6, 7 and 8 in one crawl over sockets, judged by the servers, the archive and the ledger.
 func TestRules01To08_OverSockets(t *testing.T) {
 	t.Parallel()
 	const (

@@ -9,8 +9,8 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// With real sockets and more hosts than the delay could slow down, the delay is what limits a crawl: the hosts are the operator's
-// own, at 500 ms, and every exchange takes 20 ms. No gap may be short. The rate is measured by cmd/bench --setup saturation.
+// With more hosts than the delay could slow down, the delay limits a crawl, and no gap is short. cmd/bench --setup saturation
+// measures the rate.
 func TestRule09_SaturationOverSocketsLeavesNoGapShort(t *testing.T) {
 	t.Parallel()
 	hosts, pages := 100, 20

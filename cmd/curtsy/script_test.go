@@ -124,14 +124,23 @@ func scripts(t *testing.T, folder string, environment ...string) {
 					ts.Fatalf("no match for %s", args[0])
 				}
 			},
-			"web":      scriptServe,
-			"change":   scriptChange,
-			"requests": scriptRequests,
-			"judge":    scriptJudge,
-			"json":     scriptJSON,
-			"apart":    scriptApart,
-			"get":      scriptGet,
-			"witness":  scriptWitness,
+			"web":     scriptServe,
+			"judge":   scriptJudge,
+			"json":    scriptJSON,
+			"apart":   scriptApart,
+			"get":     scriptGet,
+			"witness": scriptWitness,
+			"change": func(ts *testscript.TestScript, _ bool, args []string) {
+				changeSite(ts.Value(theWeb{}).(*scriptWeb).Web, scriptSite(ts, args[0]))
+			},
+			"requests": func(ts *testscript.TestScript, _ bool, _ []string) {
+				web := ts.Value(theWeb{}).(*scriptWeb)
+				all := web.Referee().Requests()
+				for _, r := range all[web.printed:] {
+					fmt.Fprintf(ts.Stdout(), "%s %s %d %s\n", r.Method, r.Target, r.Status, r.UserAgent)
+				}
+				web.printed = len(all)
+			},
 			"printed": func(ts *testscript.TestScript, _ bool, args []string) {
 				address := regexp.MustCompile(`(?m)^(http://127\.0\.0\.1:\d+)/.*\n`)
 				var found []string
@@ -213,7 +222,6 @@ func scripts(t *testing.T, folder string, environment ...string) {
 	})
 }
 
-// scriptExit runs curtsy to its end.
 func scriptExit(ts *testscript.TestScript, args []string) int {
 	err := ts.Exec("curtsy", args...)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -223,7 +231,6 @@ func scriptExit(ts *testscript.TestScript, args []string) int {
 	return 0
 }
 
-// theWeb is the key under which a script has its web.
 type theWeb struct{}
 
 type scriptWeb struct {
@@ -233,7 +240,7 @@ type scriptWeb struct {
 	printed int // requests
 }
 
-// scriptSites are the sites that a script names by their kind.
+// scriptSites are the kinds of sites.
 var scriptSites = map[string]func(name string, n int) *crawltest.Site{
 	"tree":     crawltest.Tree,
 	"calendar": func(name string, n int) *crawltest.Site { return crawltest.Calendar(name, false, n) },
@@ -281,7 +288,6 @@ func scriptSite(ts *testscript.TestScript, file string) *crawltest.Site {
 	return s
 }
 
-// siteOf reads a site in JSON.
 func siteOf(text string) (*crawltest.Site, error) {
 	var s crawltest.Site
 	d := json.NewDecoder(strings.NewReader(text))
@@ -289,22 +295,8 @@ func siteOf(text string) (*crawltest.Site, error) {
 	return &s, d.Decode(&s)
 }
 
-// changeSite gives a site of a web the pages and the robots.txt of another.
 func changeSite(web *crawltest.Web, to *crawltest.Site) {
 	web.Change(to.Name, func(s *crawltest.Site) { s.Pages, s.Robots = to.Pages, to.Robots })
-}
-
-func scriptChange(ts *testscript.TestScript, _ bool, args []string) {
-	changeSite(ts.Value(theWeb{}).(*scriptWeb).Web, scriptSite(ts, args[0]))
-}
-
-func scriptRequests(ts *testscript.TestScript, _ bool, _ []string) {
-	web := ts.Value(theWeb{}).(*scriptWeb)
-	all, out := web.Referee().Requests(), ts.Stdout()
-	for _, r := range all[web.printed:] {
-		fmt.Fprintf(out, "%s %s %d %s\n", r.Method, r.Target, r.Status, r.UserAgent)
-	}
-	web.printed = len(all)
 }
 
 func scriptJudge(ts *testscript.TestScript, _ bool, args []string) {
@@ -406,14 +398,13 @@ func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// spoilFrontier overwrites a page of a frontier's file that is in use.
 func spoilFrontier(path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	page := os.Getpagesize()
-	for at := 2 * page; at < len(b); at += page { // there are pages of which nothing is in use
+	for at := 2 * page; at < len(b); at += page { // some pages are not in use
 		spoilt := slices.Concat(b[:at], bytes.Repeat([]byte{0xa5}, page), b[at+page:])
 		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
 			return err
@@ -425,7 +416,6 @@ func spoilFrontier(path string) error {
 	return errors.New("no page is in use")
 }
 
-// raiseFrontier makes a frontier's file one that a later version wrote.
 func raiseFrontier(path string) error {
 	db, err := bbolt.Open(path, 0o600, nil)
 	if err != nil {

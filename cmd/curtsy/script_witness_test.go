@@ -15,7 +15,7 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// fakeWitness answers as https://c2sp.org/tlog-witness says. It follows one log, of the operator with that key.
+// fakeWitness implements https://c2sp.org/tlog-witness for the log of one operator.
 type fakeWitness struct {
 	signer  *checkpoint.Signer
 	follows checkpoint.Key
@@ -24,7 +24,6 @@ type fakeWitness struct {
 	kept *checkpoint.Note
 }
 
-// scriptWitness starts a witness by some name that follows the ledger whose operator has the key in a file.
 func scriptWitness(ts *testscript.TestScript, _ bool, args []string) {
 	signer, err := checkpoint.WitnessSigner(args[1], bytes.Repeat([]byte{byte(len(args[1]))}, 32))
 	ts.Check(err)

@@ -18,7 +18,6 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-// leftClean checks that an ended crawl says how to go on and can be opened.
 func leftClean(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(dir, control.File)); err == nil {
@@ -27,7 +26,6 @@ func leftClean(t *testing.T, dir string) {
 	reopened(t, dir)
 }
 
-// A drain waits for the answer under way; a second interrupt does not.
 func TestTheSecondInterruptAborts(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
@@ -43,20 +41,20 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 	cmd := curtsy(t, "crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("bakery.test"))
 	p := launched(t, cmd)
 	<-asked
-	for _, answer := range []string{"finishing requests", "aborting"} { // two signals at one instant are one
+	for _, answer := range []string{"finishing requests", "aborting"} { // two simultaneous signals are one
 		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 		p.until(t, answer, func() bool { return strings.Contains(p.errs.String(), answer) })
 	}
 	p.end().want(t, 130, "finishing requests in flight", "aborting", "it was interrupted", "curtsy resume "+dir)
 	leftClean(t, dir)
-	// What was asked for is in the archive, though nothing came of it.
+	// The archive has the aborted request.
 	r := inside(t, "audit", dir)
 	if r.want(t, cli.ExitDone); !strings.HasPrefix(r.out, "No violation in 2 requests to 1 host\n") {
 		t.Error(r.out)
 	}
 }
 
-// Whoever read standard error has gone, as in curtsy crawl … 2>&1 | head: that is an interrupt, not a kill.
+// A closed standard error, as in curtsy crawl … 2>&1 | head, is an interrupt.
 func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
@@ -77,7 +75,7 @@ func TestACrawlThatNobodyListensToDrains(t *testing.T) {
 	leftClean(t, dir)
 }
 
-// An interrupt ends a crawl with its own exit code; a terminal that is closed is one, too.
+// Each signal ends a crawl with its exit code.
 func TestAnInterruptDrains(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
@@ -96,7 +94,6 @@ func TestAnInterruptDrains(t *testing.T) {
 	}
 }
 
-// What a command was making when it was interrupted is not left behind, although what it read from had not ended.
 func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
@@ -131,7 +128,7 @@ func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 	}
 }
 
-// mute is a seed whose host takes each request and answers none.
+// mute is a seed that never responds.
 func mute(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
@@ -139,7 +136,6 @@ func mute(t *testing.T) string {
 	return s.URL + "/"
 }
 
-// unanswered is the directory of a crawl whose seed never answered.
 func unanswered(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "d")
@@ -147,7 +143,7 @@ func unanswered(t *testing.T) string {
 	return dir
 }
 
-// Whoever read standard output has gone, as in curtsy frontier ls … | head: the snapshot goes, too.
+// A closed standard output, as in curtsy frontier ls … | head, also removes the snapshot.
 func TestAListThatNobodyReadsLeavesNoSnapshot(t *testing.T) {
 	t.Parallel()
 	dir, _, end := paced(t)

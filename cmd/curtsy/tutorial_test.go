@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTutorials_PrintWhatTheyShow runs the commands of the tutorials, and of README's first section, line by line. Each must
-// print the lines below it, in their order. Commands below a heading "Next" request sites on the web and are not run.
+// TestTutorials_PrintWhatTheyShow runs the commands of the tutorials and of README's first section. Each prints the lines below it,
+// in order. Commands below a heading "Next" request sites on the web and are not run.
 func TestTutorials_PrintWhatTheyShow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the tutorials, which crawl at the pace of the demo")
@@ -22,7 +22,7 @@ func TestTutorials_PrintWhatTheyShow(t *testing.T) {
 	tutorials(t, func(t *testing.T, _, _, _ string) { t.Skip("with the build tag peers") })
 }
 
-// tutorials runs the tutorials. sql has a block of SQL print what is below it, in the folder of the tables.
+// tutorials runs the tutorials. sql runs a block of SQL in the folder of the tables.
 func tutorials(t *testing.T, sql func(t *testing.T, tables, code, want string)) {
 	t.Helper()
 	skipWithout(t, "sh")
@@ -70,14 +70,14 @@ func tutorials(t *testing.T, sql func(t *testing.T, tables, code, want string)) 
 	}
 }
 
-// codeBlock is a block of commands or SQL, and the block of text right below it, if there is one.
+// codeBlock is a block of commands or SQL, and the block of text below it.
 var codeBlock = regexp.MustCompile("(?s)```(console|sql)\n(.*?)```\n(?:\n```text\n(.*?)```\n)?")
 
-// varies matches what differs from run to run in the output of a command, after it was quoted.
+// varies matches the quoted parts of an output that vary from run to run.
 var varies = regexp.MustCompile(`…|\d+\\\.\d+| +`)
 
-// prints fails unless a command printed each line that a page shows. An ellipsis stands for any text, and for any lines where
-// it is alone; a number with a decimal point stands for any other.
+// prints fails unless a command printed each line. An ellipsis matches any text, or any lines; a number with a decimal point any
+// other.
 func prints(t *testing.T, command, out, want string) {
 	t.Helper()
 	lines := strings.Split(out, "\n")

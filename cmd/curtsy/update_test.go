@@ -18,7 +18,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// changed reads the file of an update.
+// changesOf reads the file of an update.
 func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string]crawldir.Change) {
 	t.Helper()
 	b := fileOf(t, inDir(dir, crawldir.ChangesName))
@@ -41,7 +41,7 @@ func changesOf(t *testing.T, dir string) (counts map[string]int64, of map[string
 	return file.Counts, of
 }
 
-// archiveClean checks every segment as curtsy warc check does, and that each revisit refers to a response in the archive.
+// archiveClean runs curtsy warc check on every segment, and checks that each revisit refers to a response.
 func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.warc.gz"))
@@ -71,7 +71,7 @@ func archiveClean(t *testing.T, dir string) (revisits map[string]int) {
 	return revisits
 }
 
-// A frontier that was made anew in the midst of an update takes the endings of this generation, not of those before.
+// A frontier that is rebuilt during an update takes the outcomes of this generation only.
 func TestARebuiltUpdateGoesOn(t *testing.T) {
 	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 9))
@@ -87,7 +87,7 @@ func TestARebuiltUpdateGoesOn(t *testing.T) {
 		inside(t, "frontier", "repair", copied).want(t, cli.ExitDone)
 		inside(t, "resume", "--quiet", "--max-pages", "0", copied)
 		if r := inside(t, "status", "--json", copied); !strings.Contains(r.out, `"generation": 2`) {
-			continue // which generation it was is lost with the totals: it goes on as a crawl
+			continue // the generation is lost with the totals: it continues as a crawl
 		}
 		kept++
 		if counts, _ := changesOf(t, copied); counts["unchanged"] != 9 || counts[crawldir.Unlinked] != 0 {

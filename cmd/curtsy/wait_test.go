@@ -11,15 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a test waits for what another process does: on a machine with other work, one may take ten seconds
-// to begin.
+// patience is how long a test waits for another process, which may take ten seconds to start.
 const patience = 2 * time.Minute
 
-// looking is the pause between two looks at what another process does: there is no virtual time to wait in.
+// looking is the interval between two looks.
 const looking = 2 * time.Millisecond
 
-// within waits until something holds, d at most, and reports whether it does. over may be nil; when it is closed there is
-// nothing left to wait for.
+// within waits at most d until holds returns true, and reports whether it did. It returns early when over, if not nil, is closed.
 func within(d, every time.Duration, over <-chan struct{}, holds func() bool) bool {
 	deadline := time.NewTimer(d)
 	defer deadline.Stop()
@@ -39,13 +37,12 @@ func within(d, every time.Duration, over <-chan struct{}, holds func() bool) boo
 	}
 }
 
-// eventually waits for what another process does.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	require.Truef(t, within(patience, looking, nil, holds), "it never happened: %s", what)
 }
 
-// heardOutput is what a process said so far.
+// heardOutput is the output of a process so far.
 type heardOutput struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -63,7 +60,6 @@ func (h *heardOutput) String() string {
 	return h.b.String()
 }
 
-// process is a command that runs.
 type process struct {
 	cmd       *exec.Cmd
 	out, errs heardOutput
@@ -71,7 +67,6 @@ type process struct {
 	err       error         // valid then
 }
 
-// launched starts a command.
 func launched(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, over: make(chan struct{})}
@@ -84,7 +79,7 @@ func launched(t *testing.T, cmd *exec.Cmd) *process {
 	return p
 }
 
-// until waits for something, and reports whether it came before the process ended.
+// until waits for something, and reports whether it happened before the process ended.
 func (p *process) until(t *testing.T, what string, holds func() bool) bool {
 	t.Helper()
 	if within(patience, looking, p.over, holds) {
@@ -100,7 +95,6 @@ func (p *process) until(t *testing.T, what string, holds func() bool) bool {
 	}
 }
 
-// kill kills the process, and reports whether it was still running.
 func (p *process) kill() bool {
 	select {
 	case <-p.over:
@@ -112,17 +106,16 @@ func (p *process) kill() bool {
 	return p.err != nil
 }
 
-// end waits for the end.
 func (p *process) end() result {
 	<-p.over
 	return result{p.out.String(), p.errs.String(), p.cmd.ProcessState.ExitCode()}
 }
 
-// tellPeak in the environment names a file into which a process that is curtsy writes at its end how much memory it held
-// at most. What the kernel says to the parent is never less than what the parent held (exec hands it on).
+// tellPeak in the environment names a file into which the process writes its peak memory at its end. The kernel's figure for the
+// parent would include the parent's memory.
 const tellPeak = "CURTSY_TEST_TELL_PEAK"
 
-// tellingPeak has a command say how much memory it held at most, in octets; 0 where nobody knows.
+// tellingPeak makes a command write its peak memory, in bytes; 0 if unknown.
 func tellingPeak(t *testing.T, cmd *exec.Cmd) (peak func() int64) {
 	t.Helper()
 	path := t.TempDir() + "/peak"

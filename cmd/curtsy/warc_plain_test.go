@@ -22,7 +22,7 @@ func TestARecordOnATerminalIsPlain(t *testing.T) {
 	}
 }
 
-// A record is printed as far as it goes, and that it is damaged is said: here, by the checksum behind it.
+// warc cat prints a damaged record as far as it goes, and reports the damage.
 func TestWARCCat_SaysWhatIsDamaged(t *testing.T) {
 	t.Parallel()
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 1))

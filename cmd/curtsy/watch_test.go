@@ -21,14 +21,13 @@ import (
 	"curtsy/storage"
 )
 
-// often has each page due at each look, and no budget in the way.
+// often makes each page due at each look, without a budget.
 var often = []string{"--min-interval", "1ms", "--max-interval", "1ms", "--round-interval", "1ms", "--per-host-per-day", "1000000000"}
 
 func watched(dir string, flags ...string) []string {
 	return append(append([]string{"watch"}, flags...), dir)
 }
 
-// planOf is what watch --list says, by path.
 func planOf(t *testing.T, dir string, flags ...string) map[string]watching.Entry {
 	t.Helper()
 	r := inside(t, watched(dir, append(flags, "--list", "--json")...)...)
@@ -42,8 +41,7 @@ func planOf(t *testing.T, dir string, flags ...string) map[string]watching.Entry
 	return of
 }
 
-// Killed again and again at random instants, a watch goes on where it was: no visit is lost, the evidence agrees, and the
-// audit finds nothing.
+// A watch that is killed several times continues: it loses no visit, and the audit finds nothing.
 func TestWatch_AKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -83,7 +81,6 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 	inside(t, "audit", dir).want(t, cli.ExitDone)
 }
 
-// A signal ends a watch that sleeps.
 func TestWatch_ASignalEndsItsSleep(t *testing.T) {
 	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))

@@ -13,7 +13,7 @@ import (
 
 const botAgent = "https://crawl.library.org"
 
-// botKey is a user who has a key of Web Bot Auth, and the file of its directory.
+// botKey is a user with a Web Bot Auth key, and the file of its directory.
 func botKey(t *testing.T) (u *lab, path string) {
 	t.Helper()
 	u, path = &lab{t: t, config: t.TempDir()}, filepath.Join(t.TempDir(), "directory")
@@ -29,8 +29,7 @@ func keysIn(t *testing.T, path string) *crawltest.Directory {
 	return d
 }
 
-// From the command on, all that crawls and asks is signed, by what the configuration file says; the audit takes no
-// signature for a credential, and a crawl that was stopped goes on as it began.
+// Once there is a key, all requests are signed; a resumed crawl continues so, and the audit takes no signature for a credential.
 func TestCrawlsAreSignedOnceThereIsAKey(t *testing.T) {
 	t.Parallel()
 	u, path := botKey(t)

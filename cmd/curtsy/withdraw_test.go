@@ -20,7 +20,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// in runs a command line of crawl, resume or update in a world of its own, whose names are not those of real hosts.
+// in runs a command in a world with made-up names.
 func in(w crawlcmd.World, args ...string) result {
 	var out, errs strings.Builder
 	std := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}
@@ -36,7 +36,7 @@ func in(w crawlcmd.World, args ...string) result {
 	return result{out.String(), errs.String(), code}
 }
 
-// unreachable is a world in which each name has this address, or cannot be looked up, and no connection comes about.
+// unreachable is a world in which each name has this address, or cannot be looked up, and no connection succeeds.
 func unreachable(addr string, lookUp error) crawlcmd.World {
 	return crawlcmd.World{
 		Resolve: func(context.Context, string) ([]netip.Addr, error) {
@@ -51,8 +51,7 @@ func unreachable(addr string, lookUp error) crawlcmd.World {
 	}
 }
 
-// A crawl that reached nobody leaves nothing, whatever the reason, so that the corrected command finds its directory free.
-// It does not say when it asks again: it does not.
+// A crawl that reached no host removes its directory, so that the corrected command can use it, and announces no next try.
 func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 	t.Parallel()
 	plainHTTP := httptest.NewServer(http.NotFoundHandler())
@@ -99,7 +98,7 @@ func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
 	}
 }
 
-// An update that reaches nobody takes nothing away: only the command that made a directory does.
+// An update that reaches no host removes nothing.
 func TestWithdraw_OnlyByItsMaker(t *testing.T) {
 	t.Parallel()
 	seed, web := small(t)

@@ -15,7 +15,7 @@ import (
 	"curtsy/crawler/crawldir"
 )
 
-// given makes a flag set as a command has it, with what the command line gave.
+// given parses a command line.
 func given(t *testing.T, args ...string) (*crawldir.Settings, *pflag.FlagSet) {
 	t.Helper()
 	var s crawldir.Settings
@@ -32,7 +32,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// home gives the test a configuration folder of its own, with a file in it.
+// home gives the test a configuration folder with a file.
 func home(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -91,7 +91,6 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 	}
 }
 
-// Set and empty is not set, as in a shell's ${VAR:-}.
 func TestAnEmptyVariableIsNoSetting(t *testing.T) {
 	home(t, "")
 	t.Setenv("CURTSY_MAX_PAGES", "")
@@ -149,7 +148,6 @@ func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
 	}
 }
 
-// crawl.toml holds the effective settings: read back, they are the same.
 func TestSettingsReadWhatTheyWrite(t *testing.T) {
 	home(t, "")
 	s, _ := given(t, "--delay", "1500ms", "--max-body", "5MiB", "--exclude", `\.zip$`, "--exclude", "say \"hi\"",
@@ -163,7 +161,7 @@ func TestSettingsReadWhatTheyWrite(t *testing.T) {
 	assert.Equalf(t, string(first), string(second), "%v\nwrote:\n%s\nread and wrote:\n%s", err, first, second)
 }
 
-// An empty name is the current directory, as for os.Open: never a new crawl.
+// An empty name is the current directory, as for os.Open.
 func TestOf_EmptyIsTheCurrentDirectory(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())

@@ -26,7 +26,7 @@ func TestDefaultDirectoryIsHostAndDate(t *testing.T) {
 	}
 }
 
-// A demo that went wrong leaves what shows why, and says where, also when it is quiet.
+// A demo that failed keeps its crawl and prints where it is, also with --quiet.
 func TestADemoThatWentWrongSaysWhereItsCrawlIs(t *testing.T) {
 	var b strings.Builder
 	o := &options{dir: t.TempDir(), quiet: true}

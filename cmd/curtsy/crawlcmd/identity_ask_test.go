@@ -11,7 +11,6 @@ import (
 	"curtsy/crawler/crawldir"
 )
 
-// fresh is an init of somebody who answered nothing yet.
 func fresh() *initing { return &initing{settings: crawldir.Defaults()} }
 
 func never(string) bool { return false }
@@ -44,7 +43,7 @@ func TestInitAsksUntilTheAnswerWillDo(t *testing.T) {
 	}
 }
 
-// An empty line keeps what was answered before, and may stay empty only where nothing has to be said.
+// An empty line keeps the earlier answer, and is an answer only to optional questions.
 func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
 	in := fresh()
 	in.settings.Operator, in.settings.Purpose, in.kept.Contact, in.kept.Retention = "Ada", "A thesis.", "ada@library.org", "One year."
@@ -58,7 +57,6 @@ func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
 	assert.Contains(t, said.String(), "Enter for: Ada\n", "the answer of before is not shown")
 }
 
-// A flag answers its question: nobody is asked it.
 func TestWhatAFlagAnswersIsNotAsked(t *testing.T) {
 	in := fresh()
 	var said strings.Builder
@@ -81,7 +79,6 @@ func TestAnswersThatEndEarlyAreAnError(t *testing.T) {
 	}
 }
 
-// Ranges that were kept can be taken back.
 func TestNoneTakesRangesBack(t *testing.T) {
 	if got, err := checkRanges(none); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)

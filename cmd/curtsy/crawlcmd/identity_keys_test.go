@@ -26,7 +26,7 @@ func TestIdentitySetKeepsTheRestOfTheFile(t *testing.T) {
 	assert.Equalf(t, want, string(b), "the file is\n%s", b)
 }
 
-// A line that looks like a key may be part of a text of several lines.
+// A line that looks like a key may be part of a multi-line string.
 func TestIdentitySetChangesNothingElse(t *testing.T) {
 	text := "operator = \"\"\"\ncontact = 3\n\"\"\"\n"
 	path := write(t, text)

@@ -22,7 +22,7 @@ import (
 	"curtsy/storage"
 )
 
-// journalTold are the events of a stream, each of which has time, level and msg.
+// journalTold returns the events of a stream, each with time, level and msg.
 func journalTold(t *testing.T, stream string) (events []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(stream) {
@@ -70,7 +70,7 @@ func TestLinesBecomeEvents(t *testing.T) {
 	}
 }
 
-// A terminal obeys some characters that JSON leaves as they are, of which a crawled name may be made.
+// A terminal obeys some characters that JSON does not escape.
 func TestEventsDoNotSteerTheTerminalTheyAreReadOn(t *testing.T) {
 	var b bytes.Buffer
 	reason := "a\u009b2J\u0085\x7f\u202eb é新"
@@ -83,7 +83,7 @@ func TestEventsDoNotSteerTheTerminalTheyAreReadOn(t *testing.T) {
 	}
 }
 
-// growing is a crawl that goes through its statuses, one a second.
+// growing is a crawl with a new status each second.
 type growing struct {
 	start time.Time
 	all   []status.Status
@@ -150,7 +150,6 @@ func TestADecisionHasItsFacts(t *testing.T) {
 	}
 }
 
-// The page has each event.
 func TestTheEventsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "metrics.md"))
 	require.NoError(t, err)

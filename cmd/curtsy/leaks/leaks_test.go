@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// observe crawls, twice, and has every command say what it can.
+// observe crawls twice, and collects the output of every command.
 func observe(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -73,8 +73,7 @@ func belowOf(t *testing.T, path string) []byte {
 	return below(t, path)
 }
 
-// TestCredentials_StandNowhere has a rule in the name of each way out. Each has the place that is searched, and what must stand
-// there for the search to mean something.
+// TestCredentials_StandNowhere has a rule for each way out: the place to search, and a mark that must be there.
 func TestCredentials_StandNowhere(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("its crash is a signal")
@@ -152,7 +151,7 @@ func TestCredentials_StandNowhere(t *testing.T) {
 	})
 }
 
-// silent reports what of b is a secret. b must have a mark.
+// silent fails if b has a secret, or lacks the mark.
 func (w *world) silent(t *testing.T, mark string, b []byte) {
 	t.Helper()
 	assert.Truef(t, has(b, mark, 3), "%q is not there, so the search says nothing: %.3000q", mark, b)

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The secrets, none of which has a form that stands anywhere by chance.
+// The secrets; none appears anywhere by chance.
 const (
 	user     = "jo"
 	password = "Tr0ub4dor&3-zebra"
@@ -29,7 +29,7 @@ const (
 	session  = "s3ss10n-77c1f0aa"
 )
 
-// forms are the ways in which a secret may stand somewhere.
+// forms are the spellings of the secrets.
 func forms() (all []string) {
 	for _, s := range []string{password, user + ":" + password, token, session} {
 		all = append(all, s, url.QueryEscape(s), hex.EncodeToString([]byte(s)), strings.ReplaceAll(s, "&", "&amp;"), strings.ReplaceAll(s, "&", `\u0026`),
@@ -38,7 +38,7 @@ func forms() (all []string) {
 	return all
 }
 
-// leaked is what of b is a secret, or of what is packed in b; empty when nothing is.
+// leaked returns a secret in b, or in the content packed in b; "" for none.
 func leaked(b []byte, depth int) string {
 	for _, form := range forms() {
 		if at := bytes.Index(b, []byte(form)); at >= 0 {
@@ -56,11 +56,10 @@ func leaked(b []byte, depth int) string {
 	return ""
 }
 
-// unpacked is what b holds, if b is packed in a way that is known.
 func unpacked(b []byte) (parts [][]byte) {
 	take := func(r io.Reader, err error) {
 		if err == nil {
-			part, _ := io.ReadAll(io.LimitReader(r, 64<<20)) // what a kill cut is as good
+			part, _ := io.ReadAll(io.LimitReader(r, 64<<20))
 			parts = append(parts, part)
 		}
 	}
@@ -83,7 +82,6 @@ func unpacked(b []byte) (parts [][]byte) {
 	return parts
 }
 
-// has reports whether b has a mark, or what is packed in it.
 func has(b []byte, mark string, depth int) bool {
 	if bytes.Contains(b, []byte(mark)) {
 		return true
@@ -96,7 +94,7 @@ func has(b []byte, mark string, depth int) bool {
 	return false
 }
 
-// below is all that is in files below a folder, the path of each in front.
+// below returns the content of all files below a folder, with their paths.
 func below(t *testing.T, dir string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -119,7 +117,7 @@ func below(t *testing.T, dir string) []byte {
 	return b.Bytes()
 }
 
-// The search finds what it should, or no other test of this package says anything.
+// The search finds each secret; otherwise the other tests prove nothing.
 func TestTheSearchFindsSecretsWhereverTheyArePacked(t *testing.T) {
 	pack := map[string]func(io.Writer) io.WriteCloser{
 		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },

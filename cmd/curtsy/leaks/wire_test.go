@@ -24,7 +24,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// wiretap notes all that goes out, and leads it to a TLS server that has the name example.com, or answers itself.
+// wiretap records all outgoing bytes, and connects to a TLS server named example.com, or responds itself.
 type wiretap struct {
 	server *httptest.Server
 	set    *fetch.Set
@@ -51,7 +51,7 @@ func (w *wiretap) text() string {
 	return w.sent.String()
 }
 
-// dial plays a server without TLS and a proxy, which leads to the server with TLS.
+// dial is a server without TLS, and a proxy to the server with TLS.
 func (w *wiretap) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	if strings.HasSuffix(address, ":443") {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", w.server.Listener.Addr().String())
@@ -84,7 +84,7 @@ func (w *wiretap) dial(ctx context.Context, _, address string) (net.Conn, error)
 	return tapped{near, w}, nil
 }
 
-// tap makes a fetcher with credentials for https://example.com and http://example.org, whose every octet is noted.
+// tap returns a fetcher with credentials for https://example.com and http://example.org, whose bytes are recorded.
 func tap(t *testing.T, through string) (*wiretap, *fetch.Fetcher, <-chan string) {
 	t.Helper()
 	got := make(chan string, 10)
@@ -121,7 +121,7 @@ func at(t *testing.T, raw string) canon.URL {
 	return u
 }
 
-// ask asks for a URL of a host that the caller says is own.
+// ask requests a URL whose host the caller calls its own.
 func ask(t *testing.T, f *fetch.Fetcher, raw string, own string, want func(int, http.Header) string) *fetch.Exchange {
 	t.Helper()
 	r := fetch.Request{URL: at(t, raw), Want: want}
@@ -189,7 +189,6 @@ func TestCredentials_ProxiesSeeNone(t *testing.T) {
 	})
 }
 
-// A panic prints its value and the stack.
 func TestCredentials_APanicShowsNone(t *testing.T) {
 	w, f, got := tap(t, "")
 	var said []byte
@@ -204,7 +203,7 @@ func TestCredentials_APanicShowsNone(t *testing.T) {
 	}
 }
 
-// A host that hangs up, and a certificate that is another's, are told without what was to be sent.
+// The errors of a closed connection and of a wrong certificate do not show the request.
 func TestCredentials_AnErrorOfTheConnectionShowsNone(t *testing.T) {
 	w, f, _ := tap(t, "")
 	w.server.TLS.Certificates = []tls.Certificate{}

@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// server keeps the head of each request.
 type server struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -42,7 +41,6 @@ func (s *server) serve(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// told is all that a server was sent, or for one target.
 func (s *server) told(target string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +54,7 @@ func (s *server) told(target string) []byte {
 	return []byte(b.String())
 }
 
-// world is a site behind a login, others beside it, and what a crawl of it left and said.
+// world is a site behind a login, others beside it, and everything that a crawl of it left and printed.
 type world struct {
 	bin, home, dir string
 	own            *server // http://127.0.0.1:P, behind a login
@@ -104,10 +102,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// local is the URL of w.host by its name.
 func (w *world) local() string { return strings.Replace(w.host.URL, "127.0.0.1", "localhost", 1) }
 
-// behindLogin is the site: who does not say who they are, gets nothing but what is open.
+// behindLogin requires the credentials.
 func (w *world) behindLogin(rw http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/robots.txt" || r.URL.Path == "/robots-of-others.txt" {
 		fmt.Fprintf(rw, "User-agent: *\nAllow: /\nSitemap: %s/map.xml\n", w.port.URL)
@@ -167,7 +164,6 @@ func (w *world) behindLogin(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// other is a site that is not the one of the login.
 func (w *world) other(rw http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/robots.txt":
@@ -183,7 +179,6 @@ func (w *world) other(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// command is one of the program, in a home of its own.
 func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, w.bin, args...)
 	cmd.Dir = w.home
@@ -191,7 +186,7 @@ func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command and keeps what it says by a name.
+// run runs a command and keeps its output under a name.
 func (w *world) run(t *testing.T, name string, args ...string) {
 	t.Helper()
 	out, err := w.command(t.Context(), args...).CombinedOutput()
@@ -201,7 +196,7 @@ func (w *world) run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// page gets a page of a command that serves until it is told to end, and ends it.
+// page gets pages of a command that serves, and ends it.
 func (w *world) page(t *testing.T, targets map[string]string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -238,7 +233,7 @@ func (w *world) page(t *testing.T, targets map[string]string, args ...string) {
 	_ = cmd.Wait()
 }
 
-// crash crawls until the slow page is asked for, looks at the process, and has it say where it is and end.
+// crash crawls until the slow page is requested, reads /proc, and ends the process with a stack trace.
 func (w *world) crash(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join(w.home, "crashed")
@@ -248,8 +243,7 @@ func (w *world) crash(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	<-w.slow
 	for _, file := range []string{"cmdline", "environ"} {
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", cmd.Process.Pid, file)) // where there is no /proc nobody sees it so
-		w.seen[file] = b
+		w.seen[file], _ = os.ReadFile(fmt.Sprintf("/proc/%d/%s", cmd.Process.Pid, file))
 	}
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
 	_ = cmd.Wait()

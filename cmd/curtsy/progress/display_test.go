@@ -20,7 +20,7 @@ import (
 	"curtsy/crawler/status"
 )
 
-// growing is a crawl of which more and more becomes known.
+// growing is a crawl whose estimate changes.
 type growing struct {
 	start time.Time
 	left  func(since time.Duration) time.Duration
@@ -35,7 +35,7 @@ func (g growing) Estimate(context.Context) (status.Estimate, error) {
 	return status.Estimate{Known: 9, Left: g.left(time.Since(g.start)), Pace: time.Second, PaceBy: "floor", Host: "http://a.test"}, nil
 }
 
-// heard is what is printed in d of a crawl.
+// heard follows a crawl for d.
 func heard(t *testing.T, d time.Duration, v *Display, state string, left func(time.Duration) time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), d)
@@ -98,7 +98,7 @@ func TestQuietFollowsNothing(t *testing.T) {
 	}
 }
 
-// terminalOf is a terminal of 20 columns, which is this process's while ours is true.
+// terminalOf is a terminal of 20 columns; ours is false while a shell has it.
 func terminalOf(w io.Writer, ours *bool) *Terminal {
 	return &Terminal{w: w, columns: func() int { return 20 }, foreground: func() bool { return *ours }}
 }
@@ -140,7 +140,7 @@ func TestTerminalOf_OnlyATerminal(t *testing.T) {
 	assert.Nil(t, TerminalOf(&bytes.Buffer{}), "a buffer is taken for a terminal")
 }
 
-// Crawled text cannot send control sequences to the terminal or make a line wider.
+// Crawled text cannot steer the terminal or make a line wider.
 func FuzzTerminal_HostileTextStaysOnItsLine(f *testing.F) {
 	for _, text := range []string{"http://a\x1b[2J\n.test", "\x9b31m", "\x00\x07\r\b", "\u202eevil", "新聞新聞新聞", "e\u0301\u0301", "👩‍👩‍👧‍👦", "\xff\xfe", "a\u200db"} {
 		f.Add(text)
@@ -195,7 +195,7 @@ func TestAVoiceThatNobodyHearsSaysSoOnce(t *testing.T) {
 	}
 }
 
-// Hosts that rested before the run take no room from those that begin to.
+// Hosts in back-off before the run do not count among the first reported.
 func TestHostsThatRestedBeforeAreNotCountedAmongTheTroubled(t *testing.T) {
 	var x troubles
 	var s status.Status
@@ -213,14 +213,13 @@ func TestHostsThatRestedBeforeAreNotCountedAmongTheTroubled(t *testing.T) {
 	assert.Empty(t, x.look(s))
 }
 
-// A crawl says itself whose robots.txt cannot be had.
 func TestAHostWithoutRobotsIsSaidOnce(t *testing.T) {
 	var x troubles
 	x.look(status.Status{})
 	assert.Empty(t, x.look(status.Status{Resting: []status.Resting{{Host: "http://a.test", Reason: "robots.txt: status 503", Wait: 60}}}))
 }
 
-// failing is a crawl in which a host fails after a second.
+// failing is a crawl with a host that fails after a second.
 type failing struct{ growing }
 
 func (f failing) Status(ctx context.Context) (status.Status, error) {
@@ -232,7 +231,7 @@ func (f failing) Status(ctx context.Context) (status.Status, error) {
 	return s, err
 }
 
-// Where there is no terminal the first line comes after ten seconds, and what failed before that is told, too.
+// Without a terminal the first line comes after ten seconds. Earlier failures are reported.
 func TestWhatFailsInTheFirstSecondsIsSaidOffATerminalToo(t *testing.T) {
 	var b bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
@@ -247,7 +246,6 @@ func TestWhatFailsInTheFirstSecondsIsSaidOffATerminalToo(t *testing.T) {
 	}
 }
 
-// What comes from the web stays on its line and does not steer the terminal.
 func TestHostileNamesStayOnTheirLine(t *testing.T) {
 	s := status.Status{State: "running", Hosts: 1, Parked: 1, Resting: []status.Resting{
 		{Host: "http://a\x1b[2J\n.test", Condition: "parked", Reason: "robots.txt: \nstate finished\x07", Pending: 1},
@@ -258,7 +256,7 @@ func TestHostileNamesStayOnTheirLine(t *testing.T) {
 	}
 }
 
-// Hosts are named once as they begin to rest, but those that rested before the run or that the crawl itself calls closed are not.
+// Each host is reported once, except those of an earlier run and those that the crawl reports as closed.
 func TestTroublesAreSaidAsTheyBegin(t *testing.T) {
 	var x troubles
 	look := func(s status.Status) string { return strings.Join(x.look(s), "; ") }

@@ -14,7 +14,7 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// When only hosts that rest are left, or nobody answers, a crawl says for whom it waits, once, and what Ctrl-C would leave.
+// An idle crawl reports the hosts that it waits for, once, and what Ctrl-C would leave.
 func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
 	dead := status.Resting{Host: "http://dead.test", Condition: "parked", Reason: "robots.txt: nxdomain", Wait: 53, Pending: 3}
 	later := status.Resting{Host: "http://later.test", Condition: "parked", Reason: "status 503, Retry-After 2m0s", Wait: 120, Pending: 1}
@@ -48,7 +48,6 @@ func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// How far a mirror is, is shown while it is made.
 func TestAMirrorShowsItsProgress(t *testing.T) {
 	var b bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {

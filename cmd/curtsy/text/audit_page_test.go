@@ -16,7 +16,7 @@ import (
 
 const planted = `"><script>document.title = "planted"</script><img src=x onerror="document.title='planted'">'` + "\x1b[31m\u202e"
 
-// hostileResult is a result in which everything that an archive can bring is a trap.
+// hostileResult has hostile text wherever an archive can bring text.
 func hostileResult() *audit.Result {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	f := finding.Finding{
@@ -45,7 +45,7 @@ func hostileResult() *audit.Result {
 	return r
 }
 
-// Nothing that stands in an archive becomes more than text, on the page or in a terminal, and the page says all of it.
+// The text of an archive is never markup or a control sequence, and the page shows all of it.
 func TestAuditShowsHostileTextAsText(t *testing.T) {
 	r := hostileResult()
 	var page strings.Builder

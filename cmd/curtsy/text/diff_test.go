@@ -12,7 +12,7 @@ import (
 	"curtsy/crawler/changes"
 )
 
-// What sites wrote steers no terminal and no browser, and all that is not shown is counted.
+// The text of sites steers no terminal and no browser, and the rest of long lists is counted.
 func TestWhatSitesWroteIsText(t *testing.T) {
 	evil := "<script>alert(1)</script>\x1b[2J\u202e"
 	r := &changes.Result{

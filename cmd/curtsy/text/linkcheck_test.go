@@ -15,7 +15,7 @@ import (
 	"curtsy/crawler/check"
 )
 
-// linksHostile is a result in which each text of a site is an attack on whatever shows it.
+// linksHostile has hostile text wherever a site can write.
 func linksHostile() *check.Result {
 	const evil = "\x1b[2J\n::error::x\r\n\"'><script>alert(1)</script>]]>&\u202e\x00%0A,file=x"
 	f := check.Finding{
@@ -67,7 +67,7 @@ func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
 	}
 }
 
-// The policy of the page lets its own script run, and no other: the digest is that of the script as it is written.
+// The policy of the page allows only its own script, by digest.
 func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, WriteLinksPage(&b, linksHostile()))
@@ -77,7 +77,7 @@ func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
 	assert.Contains(t, b.String(), "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "the policy")
 }
 
-// An id that a template gives twice to each page is one thing to mend, and is told once.
+// An id that is twice on each page is listed once.
 func TestAnIdOfManyPagesIsToldOnce(t *testing.T) {
 	r := &check.Result{}
 	for i := range 40 {

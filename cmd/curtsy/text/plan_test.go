@@ -14,7 +14,7 @@ import (
 	"curtsy/storage"
 )
 
-// hostile is what a site may write into its robots.txt.
+// hostile is a rule in a robots.txt.
 const hostile = "Disallow: /\x1b[31m`|<script>alert(1)</script>[x](javascript:alert(1))\u202e"
 
 func made() *plan.Plan {
@@ -30,7 +30,7 @@ func made() *plan.Plan {
 	return p
 }
 
-// What a host says is shown, and does nothing: neither in a terminal nor in Markdown.
+// The text of a host is harmless in a terminal and in Markdown.
 func TestWhatAHostSaysDoesNothing(t *testing.T) {
 	p, s := made(), crawldir.Defaults()
 	s.Purpose = hostile

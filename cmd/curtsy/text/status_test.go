@@ -22,7 +22,6 @@ func TestWatch_NextRoundOrEnd(t *testing.T) {
 	}
 }
 
-// A list of reasons follows the total; each has its own count if there are several.
 func TestReasonsStandBehindTheirSum(t *testing.T) {
 	got := Status(status.Status{
 		Failures: map[string]int64{"status:429": 1, "status:5xx": 2}, NotRead: map[string]int64{"coding": 1},
@@ -34,7 +33,6 @@ func TestReasonsStandBehindTheirSum(t *testing.T) {
 	}
 }
 
-// After a kill the status of a crawl names the command that continues it.
 func TestStatus_AfterAKillNamesResume(t *testing.T) {
 	killed := status.Status{State: "stopped", Killed: true}
 	running := killed
@@ -50,7 +48,7 @@ func TestStatus_HostsThatTheirAddressLimits(t *testing.T) {
 	}
 }
 
-// A summary says that the remaining hosts are private also if there are more of them than a status names.
+// A summary reports private hosts also if there are more than a status names.
 func TestSummary_ManyPrivateHosts(t *testing.T) {
 	t.Parallel()
 	const reason = "robots.txt: private address (see --allow-net)"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A template that another stands behind in its file does not end with the empty line between the two.
+// A template does not end with the empty line before the next one in its file.
 func TestTemplates_EndWithoutEmptyLines(t *testing.T) {
 	t.Parallel()
 	for _, each := range templates().Templates() {
