@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"curtsy/crawler/crawldir"
+	"curtsy/storage"
 	"curtsy/storage/tables"
 	"curtsy/storage/tables/sink"
 )
@@ -60,3 +63,53 @@ func describe(b *strings.Builder, table *tables.Table) {
 }
 
 func quote(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
+
+var update = flag.Bool("update", false, "write the tables that follow from the code anew")
+
+func TestFields_FollowTheSchema(t *testing.T) {
+	const head = "| ledger | WARC metadata | type | meaning |"
+	var b strings.Builder
+	b.WriteString(head + "\n|---|---|---|---|\n")
+	salted := false
+	for _, f := range storage.Fields() {
+		if f.Withheld() && !salted {
+			salted = true
+			b.WriteString("| `salt` * | | string | 16 random bytes, in hexadecimal digits |\n")
+		}
+		star, metadata := "", ""
+		if f.Always() {
+			star = " *"
+		}
+		if f.Metadata != "" {
+			metadata = "`" + f.Metadata + "` "
+		}
+		fmt.Fprintf(&b, "| `%s`%s | %s| %s | %s |\n", f.JSON, star, metadata, f.Kind(), f.Meaning)
+	}
+	holds(t, filepath.Join("reference", "fields.md"), head, b.String())
+}
+
+func TestFleet_ListsWhatIsRefused(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| setting or command | why |\n|---|---|\n")
+	for _, u := range crawldir.NotInFleet() {
+		fmt.Fprintf(&table, "| `%s` | %s |\n", u.Name, u.Why)
+	}
+	holds(t, "guides/fleet.md", "| setting or command | why |", table.String())
+}
+
+// holds fails unless a page has the table that begins with head. With -update it writes the page.
+func holds(t *testing.T, page, head, want string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(text), head)
+	require.Truef(t, ok, "docs/%s has no table %s", page, head)
+	rows, after, _ := strings.Cut(head+rest, "\n\n")
+	switch {
+	case rows+"\n" == want:
+	case *update:
+		require.NoError(t, os.WriteFile(page, []byte(before+want+"\n"+after), 0o644))
+	default:
+		t.Errorf("docs/%s does not have the table of the code; go test ./docs -update writes it:\n%s", page, want)
+	}
+}

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/cmd/curtsy/cli"
+	"curtsy/crawler/check"
+	"curtsy/crawler/crawltest"
 	"curtsy/storage/scratch"
 )
 
@@ -137,5 +139,127 @@ func TestBench_RefusesWhatItCannotMeasure(t *testing.T) {
 		`child {"Do":"bare","Seeds":["http://a"]}`: "loopback only",
 	} {
 		ran(t, cli.ExitUsage, []string{says}, strings.Fields(args)...)
+	}
+}
+
+// rowsOf has the rounds of a contender that fetched everything.
+func rowsOf(name string, pagesPerS ...float64) rows {
+	c := rows{Name: name, Peer: name == "wget"}
+	for _, x := range pagesPerS {
+		c.Rounds = append(c.Rounds, round{PagesPerS: x, CPUPerPage: 1, Referee: refereed{Pages: 9, Expected: 9, Coverage: 1}})
+	}
+	return c
+}
+
+// The median of an even number is the mean of the middle two, and a ratio is the median of those within rounds.
+func TestConclude_MediansAndRatios(t *testing.T) {
+	r := result{Contenders: []rows{rowsOf(curtsy, 10, 40, 30, 20), rowsOf("wget", 5, 10, 10, 2)}}
+	r.conclude()
+	if got, want := r.Contenders[0].PagesPerS, (spread{25, 10, 40}); got != want {
+		t.Errorf("median of four: %+v, want %+v", got, want)
+	}
+	if got, want := r.Ratios[0].PagesPerS, (spread{3.5, 2, 10}); got != want || r.Ratios[0].To != "wget" {
+		t.Errorf("ratio: %+v, want %+v", got, want)
+	}
+}
+
+// Only a violation by curtsy is a finding. A bare loop that omits pages would flatter curtsy: the run is void.
+func TestVerdict(t *testing.T) {
+	broken := func(c rows, change func(*round)) rows {
+		change(&c.Rounds[1])
+		return c
+	}
+	for name, tt := range map[string]struct {
+		ours, other rows
+		says        string
+		code        int
+	}{
+		"sound":         {rowsOf(curtsy, 1, 1, 1), rowsOf(bareLoop, 1, 1, 1), "", cli.ExitDone},
+		"a short gap":   {broken(rowsOf(curtsy, 1, 1), func(x *round) { x.Referee.Short = 1 }), rowsOf(bareLoop, 1, 1), "curtsy, round 2: 1 of 0 gaps short", cli.ExitFound},
+		"peer, twice":   {rowsOf(curtsy, 1, 1), broken(rowsOf("wget", 1, 1), func(x *round) { x.Referee.Duplicates = 5 }), "", cli.ExitDone},
+		"bare, missing": {rowsOf(curtsy, 1, 1), broken(rowsOf("bare, Go's GC", 1, 1), func(x *round) { x.Referee.Pages = 8 }), "8 of 9 pages, and 0 again, in round 2", cli.ExitFailed},
+	} {
+		r := result{Contenders: []rows{tt.ours, tt.other}}
+		r.conclude()
+		err := r.verdict()
+		if tt.says == "" {
+			assert.NoError(t, err, name)
+			continue
+		}
+		assert.ErrorContains(t, err, tt.says, name)
+		var found *cli.Error
+		assert.Equal(t, tt.code == cli.ExitFound, errors.As(err, &found), name)
+	}
+}
+
+const base = "http://127.0.0.1:9"
+
+// all is the output of a checker that finds each fault except those of a kind.
+func all(site *crawltest.FaultySite, but crawltest.FaultKind) string {
+	var b strings.Builder
+	for _, f := range site.Faults() {
+		switch f.Kind {
+		case but:
+		case crawltest.NoURL:
+			b.WriteString("bad: " + f.URL + "\n")
+		case crawltest.TwoIDs:
+			b.WriteString("twice: " + f.Name + "\n")
+		default:
+			b.WriteString(base + f.URL + " in " + base + f.Page + ".\n")
+		}
+	}
+	return b.String()
+}
+
+func TestWhoNamesEachFaultHasFoundAll(t *testing.T) {
+	site := crawltest.NewFaultySite()
+	if s := others(site, base, all(site, "")); s.Found != 93 || len(s.Missed) > 0 || len(s.Invented) > 0 {
+		t.Errorf("%+v", s)
+	}
+	if s := others(site, base, ""); s.Found != 0 || len(s.Missed) != 31 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestAGoodPageThatIsNamedIsInvented(t *testing.T) {
+	site := crawltest.NewFaultySite()
+	s := others(site, base, all(site, "")+base+"/sub/good.html, and http://elsewhere.test/x\n")
+	assert.Equal(t, []string{"/sub/good.html"}, s.Invented)
+}
+
+// curtsy must report the kind of fault: a missing page is not a redirect.
+func TestOursIsFoundInTheRightListOnly(t *testing.T) {
+	site := crawltest.NewFaultySite()
+	var right, wrong check.Result
+	for _, f := range site.Faults() {
+		url := base + f.URL
+		if f.Kind == crawltest.NoURL {
+			url = f.URL
+		}
+		finding := check.Finding{URL: url}
+		switch f.Kind {
+		case crawltest.TwoIDs:
+			right.Duplicates = append(right.Duplicates, check.Finding{URL: url, Reason: "id " + f.Name})
+			wrong.Broken = append(wrong.Broken, finding)
+		case crawltest.Moved, crawltest.Chain:
+			right.Redirects = append(right.Redirects, check.Redirect{Finding: finding})
+			wrong.Broken = append(wrong.Broken, finding)
+		default:
+			right.Broken = append(right.Broken, finding)
+			wrong.Redirects = append(wrong.Redirects, check.Redirect{Finding: finding})
+		}
+	}
+	for _, c := range []struct {
+		result          check.Result
+		found, invented int
+	}{{right, 93, 0}, {wrong, 0, 93}, {check.Result{}, 0, 0}} {
+		said, err := json.Marshal(c.result)
+		require.NoError(t, err)
+		if s, err := own(site, base, string(said)); err != nil || s.Found != c.found || (len(s.Invented) > 0) != (c.invented > 0) {
+			t.Errorf("%+v, %v, want %d found", s, err, c.found)
+		}
+	}
+	if _, err := own(site, base, "curtsy: no space left"); err == nil {
+		t.Error("text is taken for a result")
 	}
 }

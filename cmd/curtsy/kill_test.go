@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,7 +23,9 @@ import (
 	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/frontier/engine"
+	"curtsy/storage"
 	"curtsy/storage/ledger"
+	"curtsy/storage/warc"
 )
 
 // A crawl that is killed and resumed ten times fetches every page, repeats only requests in flight, and its archive is valid
@@ -220,4 +226,187 @@ func TestAKilledCrawlOfForeignHostsIsAuditedClean(t *testing.T) {
 	user.run("resume", "--quiet", dir).want(t, cli.ExitDone)
 	clean(t, dir)
 	judged(t, web, crawltest.Rules{Pace: 990 * time.Millisecond, Repeats: kills * hosts})
+}
+
+// heavy adds large files, so that a kill can hit an append, and a refused link on each page.
+func heavy(site *crawltest.Site, files, octets int) (pages int) {
+	for target, p := range site.Pages {
+		p.Links = append(p.Links, "http://elsewhere.test"+target)
+		site.Pages[target] = p
+	}
+	for i := range files {
+		target, from := fmt.Sprintf("/heavy%d.bin", i), fmt.Sprintf("/p%d.html", i*3+1)
+		site.Pages[target] = crawltest.Page{Type: "application/octet-stream", Body: noise(uint64(i), octets)}
+		p := site.Pages[from]
+		p.Links = append(p.Links, target)
+		site.Pages[from] = p
+	}
+	return files
+}
+
+// inAppend waits at most d until the open segment of a crawl grows, and reports whether it did.
+func inAppend(dir string, d time.Duration) bool {
+	size := func() (n int64) {
+		open, _ := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*.open"))
+		for _, path := range open {
+			if fi, err := os.Stat(path); err == nil {
+				n += fi.Size()
+			}
+		}
+		return n
+	}
+	before := int64(-1)
+	return within(d, 50*time.Microsecond, nil, func() bool {
+		now := size()
+		grew := before >= 0 && now > before+64<<10 // more than a page has
+		before = now
+		return grew
+	})
+}
+
+func recordsIn(t *testing.T, dir string, visit func(*warc.Record)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
+	require.NoError(t, err)
+	for _, path := range files {
+		require.Truef(t, strings.HasSuffix(path, ".warc.gz"), "%s is left in the archive", path)
+		f, err := os.Open(path)
+		require.NoError(t, err)
+		defer f.Close()
+		for rd := warc.NewReader(f); ; {
+			rec, err := rd.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			require.NoError(t, err, path)
+			visit(rec)
+		}
+	}
+}
+
+// agree checks that each URL that the frontier has as done has a line in the ledger, and each request in the ledger a record in
+// the archive. A kill may leave the reverse.
+func agree(t *testing.T, dir string) {
+	t.Helper()
+	ids := map[string]string{} // URLs of records
+	recordsIn(t, dir, func(r *warc.Record) { ids[r.ID()] = r.TargetURI() })
+	lines := map[string]map[string]bool{} // outcomes by URL
+	for _, l := range ledgerLinesIn(t, dir) {
+		if lines[l.URL] == nil {
+			lines[l.URL] = map[string]bool{}
+		}
+		lines[l.URL][string(l.Outcome)] = true
+		switch url, known := ids[l.Record]; {
+		case l.Record == "" && (l.Octets > 0 || l.Outcome == storage.OutcomeFetched):
+			t.Errorf("%s was answered, and its line names no record", l.URL)
+		case l.Record != "" && !known:
+			t.Errorf("the line of %s names the record %s, which is not in the archive", l.URL, l.Record)
+		case l.Record != "" && url != l.URL:
+			t.Errorf("the line of %s names a record of %s", l.URL, url)
+		}
+	}
+	f, err := engine.OpenReadOnly(inDir(dir, crawldir.FrontierName))
+	require.NoError(t, err)
+	done := 0
+	err = f.Export(context.Background(), func(i frontier.Item) error {
+		e := i.URL
+		if e == nil || e.Outcome == 0 {
+			return nil
+		}
+		done++
+		if !lines[e.URL.String()][e.Outcome.String()] {
+			t.Errorf("the frontier holds %s for %s, and the ledger has %v", e.URL, e.Outcome, lines[e.URL.String()])
+		}
+		return nil
+	})
+	require.NoError(t, errors.Join(err, f.Close()))
+	assert.LessOrEqualf(t, done, len(lines), "%d URLs are done, and %d have a line", done, len(lines))
+}
+
+// A URL at which the process dies several times is quarantined, and all others are fetched. An operator sees it, and can retry it.
+func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("many processes")
+	}
+	web := webOf(t, &crawltest.Site{Name: "mill.test", Pages: map[string]crawltest.Page{
+		"/":       {Links: []string{"/flour", "/poison", "/bread"}},
+		"/flour":  {},
+		"/bread":  {},
+		"/poison": {Delay: time.Hour},
+	}})
+	dir := filepath.Join(t.TempDir(), "crawl")
+	args := []string{"crawl", "--delay", "0", "--dir", dir, web.LoopbackURL("mill.test")}
+	deaths := 0
+	for ; deaths < 10; deaths++ {
+		p := launched(t, curtsy(t, args...))
+		before := requested(web, "/poison")
+		died := p.until(t, "it is asked for", func() bool { return requested(web, "/poison") > before })
+		if died && deaths == 0 { // later its record is durable already
+			done := settledURLs{}
+			died = p.until(t, "the frontier has it on record, and the page before it as fetched", func() bool {
+				done.add(t, web, dir)
+				return len(done) == 2 && stops(t, dir, "/poison") > 0
+			})
+		}
+		died = died && p.kill()
+		if r := p.end(); !died {
+			r.want(t, cli.ExitDone, "1 URL set aside", "curtsy frontier retry --reason quarantined")
+			break
+		}
+		args = []string{"resume", dir}
+	}
+	if deaths < 3 || deaths > 6 {
+		t.Errorf("set aside after %d deaths", deaths)
+	}
+	for _, target := range []string{"/flour", "/bread"} {
+		if n := requested(web, target); n != 1 {
+			t.Errorf("%s was asked for %d times", target, n)
+		}
+	}
+	r := inside(t, "frontier", "ls", "--urls", "--reason", "quarantined", dir)
+	if r.want(t, cli.ExitDone); !strings.Contains(r.out, "/poison") || strings.Count(r.out, "http") != 1 {
+		t.Errorf("%q", r.out)
+	}
+	set := 0
+	for _, l := range ledgerLinesIn(t, dir) {
+		if l.Reason == frontier.ReasonQuarantined {
+			set++
+			if !strings.HasSuffix(l.URL, "/poison") || l.Outcome != storage.OutcomeFailed || l.Kind != "link" {
+				t.Errorf("%+v", l)
+			}
+		}
+	}
+	assert.Equal(t, 1, set, "lines of the ledger say what was set aside")
+	clean(t, dir)
+	inside(t, "frontier", "retry", "--reason", "quarantined", dir).want(t, cli.ExitDone)
+	reopened(t, dir)
+	t.Logf("set aside after %d deaths", deaths)
+}
+
+// stops returns at how many kills a URL was in flight.
+func stops(t *testing.T, dir, target string) int {
+	t.Helper()
+	for line := range strings.Lines(shared(t, "frontier", "export", dir).out) {
+		var item struct {
+			URL struct {
+				URL   string `json:"url"`
+				Stops int    `json:"stops"`
+			} `json:"url"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &item))
+		if strings.HasSuffix(item.URL.URL, target) {
+			return item.URL.Stops
+		}
+	}
+	return 0
+}
+
+func requested(web *crawltest.Web, target string) (n int) {
+	for _, r := range web.Referee().Requests() {
+		if r.Target == target {
+			n++
+		}
+	}
+	return n
 }

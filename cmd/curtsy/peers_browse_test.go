@@ -6,8 +6,15 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io/fs"
 	"maps"
+	"mime"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +23,11 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // asks is the script for each opened page.
@@ -285,4 +296,260 @@ func (b *browsed) network(s shelf, on string, urls []string, failed []failure, a
 			}
 		}
 	}
+}
+
+func brokenTree(t *testing.T) string {
+	t.Helper()
+	a, err := txtar.ParseFile(filepath.Join("testdata", "broken.txtar"))
+	if err == nil {
+		dir := t.TempDir()
+		if err = txtar.Write(a, dir); err == nil {
+			return dir
+		}
+	}
+	t.Fatal(err)
+	return ""
+}
+
+// take removes findings.
+func (b *browsed) take(way string) (taken []string) {
+	b.Wrong = slices.DeleteFunc(b.Wrong, func(s string) bool {
+		if strings.Contains(s, way) {
+			taken = append(taken, strings.Replace(s, "noext", "nowhere", 1))
+			return true
+		}
+		return false
+	})
+	return taken
+}
+
+// The checker counts each kind of breakage, and only that.
+func TestPeers_BrowserFindsBreakage(t *testing.T) {
+	amongOthers(t)
+	if testing.Short() {
+		t.Skip("a browser")
+	}
+	dir := brokenTree(t)
+	s := treeOf(t, dir)
+	known := func(u string) bool { return u == "http://elsewhere.test/known.png" }
+	for mode, shelf := range map[string]shelf{"file": s, "server": serveTree(t, s)} {
+		b := browse(t, shelf, known)
+		assert.Equalf(t, 8, b.Pages, "%s: %d pages", mode, b.Pages)
+		if mode == "file" { // a page without an extension is text there
+			b.Dead = append(b.Dead, b.take("it is shown as text/plain")...)
+		}
+		// pages/ is a folder over file://, and one without a page on the server.
+		for _, tc := range []struct {
+			what string
+			got  []string
+			want []string // what each line has in it
+		}{
+			{"failed", b.Failed, []string{"lost.woff", "nothing.png", "off.png", "lost.html", "good.svg", "lost.js", "lost.css"}},
+			{"asked for by scripts", b.Fetched, []string{"unknown.json"}},
+			{"off host", b.OffHost, []string{"off.png", "known.png"}},
+			{"dead", b.Dead, []string{"nowhere", "nowhere.html", "/pages/", "lost.html", "outside.html", "gone.html"}},
+			{"left", b.Left, []string{"origin.test/left.html"}},
+			{"images", b.Images, []string{"text.svg", "nothing.png", "off.png", "good.svg"}},
+			{"wrong", b.Wrong, []string{"want 8x5", "want 1x1", "café", `leads to page "home"`}},
+			{"styles", b.Styles, []string{"lost.css", "the style lost"}},
+			{"scripts", b.Scripts, []string{"lost", "JSON-LD"}},
+			{"fonts", b.Fonts, []string{"lost", "want 50.0"}},
+			{"refused", b.Refused, nil},
+		} {
+			for _, part := range tc.want {
+				if !slices.ContainsFunc(tc.got, func(s string) bool { return strings.Contains(s, part) }) {
+					t.Errorf("%s, %s: nothing about %s in %q", mode, tc.what, part, tc.got)
+				}
+			}
+			assert.Equalf(t, len(tc.want), len(tc.got), "%s, %s: %d findings, want %d: %q", mode, tc.what, len(tc.got), len(tc.want), tc.got)
+		}
+	}
+}
+
+// browser starts headless Chromium and returns a chromedp context with a tab. It resolves only localhost, so that only the test's
+// own pages load. The context lasts ten minutes and more.
+func browser(t *testing.T, more ...time.Duration) context.Context {
+	t.Helper()
+	skipWithout(t, "chromium")
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("chromium"),
+		chromedp.NoSandbox, // the tests may run as root
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE localhost , EXCLUDE 127.0.0.1"),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.WSURLReadTimeout(patience),
+	)
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	if _, err := chromedp.Run(ctx, chromedp.Title()); err != nil { // this context is the browser's, so it has no timeout
+		t.Fatalf("start chromium: %v", err)
+	}
+	long := 10 * time.Minute
+	for _, d := range more {
+		long += d
+	}
+	ctx, cancel := context.WithTimeout(ctx, long)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// fileTree is a folder of files over file://.
+type fileTree struct {
+	dir   string
+	names []string // of the pages, slashed, relative
+}
+
+// treeOf finds the HTML files of a folder.
+func treeOf(t *testing.T, dir string) fileTree {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	out := fileTree{dir: dir}
+	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		if looksLikeHTML(p) {
+			out.names = append(out.names, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return out
+}
+
+// looksLikeHTML reports whether a browser shows a file as a page, by its extension or without one by its first bytes.
+func looksLikeHTML(p string) bool {
+	switch ext := strings.ToLower(filepath.Ext(p)); ext {
+	case ".html", ".htm", ".xhtml", ".shtml":
+		return true
+	case "":
+		f, err := os.Open(p)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		head := make([]byte, 512)
+		n, _ := f.Read(head) // what there is
+		return strings.HasPrefix(http.DetectContentType(head[:n]), "text/html")
+	}
+	return false
+}
+
+func (s fileTree) files() bool { return true }
+
+func (s fileTree) pages() []string {
+	urls := make([]string, len(s.names))
+	for i, name := range s.names {
+		urls[i] = (&url.URL{Scheme: "file", Path: path.Join(filepath.ToSlash(s.dir), name)}).String()
+	}
+	return urls
+}
+
+func (s fileTree) holds(u *url.URL) (string, have) {
+	if u.Scheme != "file" {
+		return "", outside
+	}
+	rel, err := filepath.Rel(s.dir, filepath.FromSlash(u.Path))
+	if err != nil || !filepath.IsLocal(rel) {
+		return u.Path, lacking // outside of the tree
+	}
+	if info, err := os.Stat(filepath.Join(s.dir, rel)); err != nil || info.IsDir() {
+		return rel, lacking
+	}
+	return filepath.ToSlash(rel), held
+}
+
+// served is a tree behind a file server.
+type served struct {
+	fileTree
+	at *httptest.Server
+}
+
+// serveTree serves a tree like a file server: the type is that of the extension, without a charset.
+func serveTree(t *testing.T, s fileTree) served {
+	t.Helper()
+	plain := http.FileServer(http.Dir(s.dir))
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if kind, _, err := mime.ParseMediaType(mime.TypeByExtension(path.Ext(r.URL.Path))); err == nil {
+			w.Header().Set("Content-Type", kind)
+		}
+		plain.ServeHTTP(w, r)
+	}))
+	t.Cleanup(at.Close)
+	return served{s, at}
+}
+
+func (s served) files() bool { return false }
+
+func (s served) pages() []string {
+	urls := make([]string, len(s.names))
+	for i, name := range s.names {
+		urls[i] = s.at.URL + (&url.URL{Path: "/" + name}).EscapedPath()
+	}
+	return urls
+}
+
+func (s served) holds(u *url.URL) (string, have) {
+	if u.Scheme+"://"+u.Host != s.at.URL {
+		return "", outside
+	}
+	name := strings.TrimPrefix(path.Clean("/"+u.Path), "/")
+	info, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name)))
+	if err == nil && info.IsDir() {
+		name = path.Join(name, "index.html")
+		info, err = os.Stat(filepath.Join(s.dir, filepath.FromSlash(name)))
+	}
+	if err != nil || info.IsDir() {
+		return name, lacking
+	}
+	return name, held
+}
+
+// unportable lists names that other machines cannot have, or that are equal there.
+func unportable(t *testing.T, dir string) []string {
+	t.Helper()
+	found := map[string]bool{}
+	folded := map[string]string{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		name := d.Name()
+		stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
+		device := slices.Contains([]string{"CON", "PRN", "AUX", "NUL"}, stem) || len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '1' && stem[3] <= '9'
+		control := strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f || r == 0xfffd })
+		if device || control || strings.ContainsAny(name, `<>:"|?*\`) || strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") || len(name) > 240 {
+			found[fmt.Sprintf("%q", rel)] = true
+		}
+		fold := cases.Fold().String(norm.NFC.String(rel))
+		if other, ok := folded[fold]; ok {
+			found[fmt.Sprintf("%q is %q", rel, other)] = true
+		}
+		folded[fold] = rel
+		return err
+	})
+	require.NoError(t, err)
+	return slices.Sorted(maps.Keys(found))
+}
+
+// The detector finds each kind of name, and no other.
+func TestPeers_UnportableNamesAreFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{
+		"fine.html", "CON", "aux.tar.gz", "com1.html", "a?b", "end.", "end ", "A/x", "a/y", "caf\u00e9", "cafe\u0301",
+		strings.Repeat("x", 241), "compact.html", "line\nfeed", "fine%2f",
+	} {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+	}
+	assert.Len(t, unportable(t, dir), 10)
 }

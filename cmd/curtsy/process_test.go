@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -155,4 +156,16 @@ func peakRSS() int64 {
 		return 0
 	}
 	return n << 10
+}
+
+// A process that runs several command lines, like a test, keeps none of them in memory.
+func TestACommandLineThatHasEndedIsLetGo(t *testing.T) {
+	t.Parallel()
+	root := newRoot(cli.Streams{})
+	held := weak.Make(root)
+	runtime.KeepAlive(root)
+	for range 3 {
+		runtime.GC()
+	}
+	assert.Nil(t, held.Value(), "the commands are held by something that lives as long as the process")
 }

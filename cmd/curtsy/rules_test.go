@@ -1,6 +1,10 @@
 package main
 
 import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +17,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/crawltest"
+	"curtsy/crawler/fetch/webbotauth"
 	"curtsy/storage"
 	"curtsy/storage/ledger"
 )
@@ -80,4 +85,99 @@ func TestRules01To08_OverSockets(t *testing.T) {
 	if rules["Disallow: /p1"] != 1 || rules["Disallow: /p2"] != 1 || rules["Disallow: /p3.html"] != 1 {
 		t.Errorf("the ledger names %v", rules)
 	}
+}
+
+// With more hosts than the delay could slow down, the delay limits a crawl, and no gap is short. cmd/bench --setup saturation
+// measures the rate.
+func TestRule09_SaturationOverSocketsLeavesNoGapShort(t *testing.T) {
+	t.Parallel()
+	hosts, pages := 100, 20
+	switch {
+	case full():
+	case testing.Short():
+		hosts, pages = 20, 4
+	default:
+		hosts, pages = 50, 6
+	}
+	const pace, latency = 500 * time.Millisecond, 20 * time.Millisecond
+	sites := make([]*crawltest.Site, hosts)
+	for i := range sites {
+		sites[i] = crawltest.Tree("host"+itoa(i)+".test", pages)
+		sites[i].Latency = latency
+	}
+	web := webOf(t, sites...)
+	args := []string{"crawl", "--delay", pace.String(), "--dir", filepath.Join(t.TempDir(), "d"), "--quiet"}
+	for _, name := range web.Hosts() {
+		args = append(args, web.LoopbackURL(name))
+	}
+	ended(t, curtsy(t, args...)).want(t, cli.ExitDone)
+	row := judged(t, web, crawltest.Rules{Pace: pace}).Row(crawltest.Pace)
+	if row.Verdict != crawltest.Kept || row.Checked != hosts*pages {
+		t.Errorf("the pace: %s, %d gaps judged, want all %d kept", row.Verdict, row.Checked, hosts*pages)
+	}
+}
+
+func flagSite() *crawltest.Site {
+	return &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
+		"/":                {Links: []string{"/shop/", "/news/1.html", "/recipe.pdf"}, Embeds: []string{"/style.css"}},
+		"/shop/":           {Links: []string{"/shop/bread.html", "/"}},
+		"/shop/bread.html": {Links: []string{"/shop/rye.html"}},
+		"/shop/rye.html":   {},
+		"/news/1.html":     {},
+		"/recipe.pdf":      {Body: "%PDF-1.7", Type: "application/pdf"},
+		"/style.css":       {Body: "p{}", Type: "text/css"},
+	}}
+}
+
+func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
+	t.Parallel()
+	var languages []string
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		languages = append(languages, r.Header.Get("Accept-Language"))
+	}))
+	defer server.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	require.NoError(t, os.WriteFile(ca, block, 0o600))
+	inside(t, "crawl", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, cli.ExitIncomplete, "certificate from an unknown issuer (--ca-file FILE trusts it)")
+	inside(t, "crawl", "--delay", "0", "--ca-file", ca, "--accept-language", "de, en;q=0.5", "--dir", filepath.Join(t.TempDir(), "d"), server.URL).want(t, cli.ExitDone)
+	if len(languages) == 0 || languages[0] != "de, en;q=0.5" {
+		t.Errorf("sent Accept-Language %q", languages)
+	}
+}
+
+const botAgent = "https://crawl.library.org"
+
+// botKey is a user with a Web Bot Auth key, and the file of its directory.
+func botKey(t *testing.T) (u *lab, path string) {
+	t.Helper()
+	u, path = &lab{t: t, config: t.TempDir()}, filepath.Join(t.TempDir(), "directory")
+	u.run("identity", "keygen", "--signature-agent", botAgent, "-o", path).want(t, cli.ExitDone, "kept in ", botAgent+webbotauth.WellKnown)
+	return u, path
+}
+
+func keysIn(t *testing.T, path string) *crawltest.Directory {
+	t.Helper()
+	b := fileOf(t, path)
+	d, err := crawltest.ParseDirectory(b)
+	require.NoError(t, err)
+	return d
+}
+
+// Once there is a key, all requests are signed; a resumed crawl continues so, and the audit takes no signature for a credential.
+func TestCrawlsAreSignedOnceThereIsAKey(t *testing.T) {
+	t.Parallel()
+	u, path := botKey(t)
+	keys := keysIn(t, path)
+	web := webOf(t, flagSite())
+	seed, dir := web.LoopbackURL("bakery.test"), filepath.Join(t.TempDir(), "d")
+	u.run("crawl", "--quiet", "--delay", "0", "--max-pages", "2", "--workers", "1", "--dir", dir, seed).want(t, cli.ExitDone)
+	u.run("resume", "--quiet", "--max-pages", "0", dir).want(t, cli.ExitDone)
+	u.run("robots", "check", seed).want(t, cli.ExitDone)
+	all := len(web.Referee().Requests())
+	row := web.Referee().Judge(crawltest.Rules{Keys: keys, Partial: true}).Row(crawltest.Signatures)
+	if row.Verdict != crawltest.Kept || row.Checked != all || all < 9 {
+		t.Errorf("%s: %s; %d requests", row.Verdict, row.Evidence, all)
+	}
+	u.run("audit", dir).want(t, cli.ExitDone)
 }

@@ -12,6 +12,7 @@ import (
 	"curtsy/cmd/curtsy/cli"
 	"curtsy/crawler/crawldir"
 	"curtsy/frontier"
+	"curtsy/storage/scratch"
 )
 
 func TestDefaultDirectoryIsHostAndDate(t *testing.T) {
@@ -37,3 +38,5 @@ func TestADemoThatWentWrongSaysWhereItsCrawlIs(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
