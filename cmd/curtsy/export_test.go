@@ -48,9 +48,8 @@ func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 		cmd := curtsyWithin(t, 30*time.Minute, args...)
 		peak := tellingPeak(t, cmd)
 		ended(t, cmd).want(t, cli.ExitDone)
-		b := fileOf(t, filepath.Join(out, export.ManifestName))
 		var m export.Manifest
-		require.NoError(t, json.Unmarshal(b, &m))
+		require.NoError(t, json.Unmarshal(fileOf(t, filepath.Join(out, export.ManifestName)), &m))
 		rows := map[string]int64{}
 		for _, made := range m.Tables {
 			rows[made.Table] = made.Rows

@@ -39,8 +39,7 @@ func commands(t *testing.T) []*cobra.Command {
 // Each section of commands.md is of one command, and no command has two.
 func TestHelp_TextsOfCommands(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("cli", "commands.md"))
-	require.NoError(t, err)
+	page := fileOf(t, filepath.Join("cli", "commands.md"))
 	met := map[string]bool{}
 	for _, section := range strings.Split(string(page), "\n## ")[1:] {
 		usage, text, _ := strings.Cut(section, "\n")
@@ -110,11 +109,12 @@ func called(t *testing.T, path ...string) *cobra.Command {
 // in the table once.
 func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 	t.Parallel()
-	all := cli.All()
 	met := map[string]bool{}
-	for _, p := range all {
+	for _, p := range cli.All() {
 		name, value, _ := strings.Cut(p.Ours, " ")
-		if flag := p.Flag(); flag != "" {
+		if flag := p.Flag(); flag == "" {
+			called(t, strings.Fields(strings.TrimSuffix(strings.TrimPrefix(p.Ours, "curtsy "), " DIR"))...)
+		} else {
 			crawl, mirror := called(t, "crawl").Flags(), called(t, "mirror").Flags()
 			f := mirror.Lookup(flag) // mirror has the flags of crawl, and some
 			if f == nil {
@@ -127,9 +127,6 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 			if value != "" && value != strings.ToUpper(value) {
 				assert.NoErrorf(t, f.Value.Set(value), "%q: %s", p.Theirs, p.Ours)
 			}
-		} else {
-			words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(p.Ours, "curtsy "), " DIR"))
-			called(t, words...)
 		}
 		for _, theirs := range p.Theirs {
 			assert.Falsef(t, met[theirs], "%s is in the table twice", theirs)
@@ -137,9 +134,12 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 			if long, ok := strings.CutPrefix(theirs, "--"); ok && long != p.Flag() && called(t, "mirror").Flags().Lookup(long) != nil {
 				t.Errorf("%s is a flag of ours, too: nobody would ever read this", theirs)
 			}
-			if got, ok := cli.Find(theirs); !ok || got.Ours != p.Ours {
+			if got, ok := cli.Find(theirs); !ok || got.String() != p.String() {
 				t.Errorf("%s is not found: %+v", theirs, got)
 			}
+		}
+		if p.Of == "" || len(p.Theirs) == 0 || p.Ours != strings.TrimSpace(p.Ours) {
+			t.Errorf("%+v is not whole", p)
 		}
 	}
 	assert.GreaterOrEqual(t, len(met), 40, "options")
@@ -184,8 +184,7 @@ func TestDocumentedCommands_Parse(t *testing.T) {
 	collect(root)
 	parsed := 0
 	for _, name := range pagesOf(t) {
-		b := fileOf(t, name)
-		spans, commands := codeOf(string(b))
+		spans, commands := codeOf(string(fileOf(t, name)))
 		for _, line := range commands {
 			args := argsOf(line)
 			if len(args) == 0 || args[0] != "curtsy" {

@@ -322,8 +322,7 @@ func tellingPeak(t *testing.T, cmd *exec.Cmd) (peak func() int64) {
 	cmd.Env = append(cmd.Env, tellPeak+"="+path)
 	return func() int64 {
 		t.Helper()
-		b := fileOf(t, path)
-		n, err := strconv.ParseInt(string(b), 10, 64)
+		n, err := strconv.ParseInt(string(fileOf(t, path)), 10, 64)
 		require.NoError(t, err)
 		return n
 	}

@@ -175,8 +175,7 @@ func reopened(t *testing.T, dir string) {
 	files, err := filepath.Glob(filepath.Join(dir, crawldir.ArchiveName, "*"))
 	require.NoError(t, err)
 	for _, path := range files {
-		b := fileOf(t, path)
-		gunzipped(t, b)
+		gunzipped(t, fileOf(t, path))
 	}
 }
 

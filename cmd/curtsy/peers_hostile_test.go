@@ -29,8 +29,7 @@ import (
 // payloads are those of crawler/dashboard.
 func payloads(t *testing.T) (all []string) {
 	t.Helper()
-	b := fileOf(t, filepath.Join("..", "..", "crawler", "dashboard", "testdata", "payloads.jsonl"))
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(string(fileOf(t, filepath.Join("..", "..", "crawler", "dashboard", "testdata", "payloads.jsonl")))) {
 		var p string
 		require.NoError(t, json.Unmarshal([]byte(line), &p))
 		all = append(all, p)

@@ -104,8 +104,7 @@ func inDuckDB(t *testing.T, out, sql string) string {
 // asCommonCrawl has the statements that turn the tables into Common Crawl's.
 func asCommonCrawl(t *testing.T) string {
 	t.Helper()
-	b := fileOf(t, filepath.Join(guides, "ccindex.sql"))
-	return string(b) + "\n"
+	return string(fileOf(t, filepath.Join(guides, "ccindex.sql"))) + "\n"
 }
 
 // skipWithoutModules skips a recipe without its Python modules, unless CURTSY_MUST_RUN is set.

@@ -158,8 +158,7 @@ func botKey(t *testing.T) (u *lab, path string) {
 
 func keysIn(t *testing.T, path string) *crawltest.Directory {
 	t.Helper()
-	b := fileOf(t, path)
-	d, err := crawltest.ParseDirectory(b)
+	d, err := crawltest.ParseDirectory(fileOf(t, path))
 	require.NoError(t, err)
 	return d
 }

@@ -27,8 +27,7 @@ func indexText(t *testing.T, dir string) map[string]string {
 	require.NoError(t, err)
 	text := map[string]string{}
 	for _, path := range files {
-		b := fileOf(t, path)
-		text[filepath.Base(path)] = string(b)
+		text[filepath.Base(path)] = string(fileOf(t, path))
 	}
 	return text
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// settingsOfTheCollector reads what is in force, without changing it.
+// settingsOfTheCollector returns the settings of the garbage collector.
 func settingsOfTheCollector() (percent int, limit int64) {
 	percent = debug.SetGCPercent(-1)
 	debug.SetGCPercent(percent)
 	return percent, debug.SetMemoryLimit(-1)
 }
 
-// unset takes a variable out of the environment for a test.
+// unset removes variables from the environment for a test.
 func unset(t *testing.T, names ...string) {
 	for _, name := range names {
 		t.Setenv(name, "")
@@ -37,7 +37,6 @@ func TestMemoryLimitHoldsWhileACrawlRunsAndNoLonger(t *testing.T) {
 	}
 }
 
-// Whoever has chosen is not overruled.
 func TestMemoryLimitLeavesAChoiceAlone(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
@@ -56,7 +55,7 @@ func TestMemoryLimitLeavesAChoiceAlone(t *testing.T) {
 	}
 }
 
-// A limit below what lives would have the collector run without end. Trees of large pages do not raise the default.
+// A limit below the live heap would make the collector run without end. Large pages do not raise the default.
 func TestMemoryLimitDoesNotStrangle(t *testing.T) {
 	for _, tt := range []struct{ asked, live, want int64 }{
 		{48 << 20, 0, 48 << 20}, {48 << 20, 32 << 20, 48 << 20}, {48 << 20, 40 << 20, 60 << 20}, {1, 1 << 40, 3 << 39}, {math.MaxInt64, 1 << 40, math.MaxInt64},

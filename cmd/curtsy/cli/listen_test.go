@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever listens at all IPv4 addresses is told one that can be opened, and not one of IPv6.
+// For 0.0.0.0 and :: the printed address can be opened.
 func TestServeAtAllAddressesNamesOneThatCanBeOpened(t *testing.T) {
 	for listen, want := range map[string][2]string{
 		"0.0.0.0:0":   {"tcp4", "127.0.0.1:8299"},

@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 )
 
-// Flags are taken as they are written. A setting may be written as others write flags, and a flag as a setting.
+// Flags are found as written. A setting may be written as a flag, and a flag as a setting.
 func TestFindKnowsFlagsAndSettings(t *testing.T) {
 	for given, want := range map[string]string{
 		"--level":           "--depth N",
@@ -41,20 +40,6 @@ func TestFindKnowsFlagsAndSettings(t *testing.T) {
 	}
 }
 
-// Each option is found as the line that has it: no line hides another.
-func TestEveryOptionOfTheTableIsFound(t *testing.T) {
-	for _, p := range All() {
-		for _, theirs := range p.Theirs {
-			if got, ok := Find(theirs); !ok || got.String() != p.String() {
-				t.Errorf("%s: %q, want %q", theirs, got, p)
-			}
-		}
-		if p.Of == "" || len(p.Theirs) == 0 || p.Ours != strings.TrimSpace(p.Ours) {
-			t.Errorf("%+v is not whole", p)
-		}
-	}
-}
-
 func TestAPhraseNamesAFlagOrACommand(t *testing.T) {
 	for _, c := range []struct {
 		p          phrase
@@ -71,7 +56,6 @@ func TestAPhraseNamesAFlagOrACommand(t *testing.T) {
 	}
 }
 
-// All hands out copies: what one caller changes, no other sees.
 func TestAllReturnsATableOfOnesOwn(t *testing.T) {
 	first := All()[0].Ours
 	all := All()

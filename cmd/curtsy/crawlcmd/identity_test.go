@@ -60,12 +60,9 @@ func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
 }
 
 func TestWhatAFlagAnswersIsNotAsked(t *testing.T) {
-	in := fresh()
 	var said strings.Builder
-	err := in.ask(strings.NewReader(""), &said, func(string) bool { return true })
-	if err != nil || said.Len() > 0 {
-		t.Errorf("%v, %q", err, said.String())
-	}
+	require.NoError(t, fresh().ask(strings.NewReader(""), &said, func(string) bool { return true }))
+	assert.Empty(t, said.String())
 }
 
 func TestAnswersThatEndEarlyAreAnError(t *testing.T) {
@@ -82,9 +79,9 @@ func TestAnswersThatEndEarlyAreAnError(t *testing.T) {
 }
 
 func TestNoneTakesRangesBack(t *testing.T) {
-	if got, err := checkRanges(none); got != "" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err := checkRanges(none)
+	require.NoError(t, err)
+	assert.Empty(t, got)
 }
 
 func write(t *testing.T, text string) string {

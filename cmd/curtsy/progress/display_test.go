@@ -86,18 +86,13 @@ func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
 	}
 }
 
-func TestAnEndingCrawlIsNotEstimated(t *testing.T) {
+func TestFollow_EndingOrQuiet(t *testing.T) {
 	var b bytes.Buffer
-	heard(t, 15*time.Second, &Display{w: &b}, "draining", func(time.Duration) time.Duration { return time.Hour })
-	assert.NotContains(t, b.String(), "about")
-}
-
-func TestQuietFollowsNothing(t *testing.T) {
-	var b bytes.Buffer
-	heard(t, time.Minute, &Display{w: &b, Quiet: true}, "running", func(time.Duration) time.Duration { return time.Hour })
-	if b.Len() > 0 {
-		t.Errorf("%s", b.String())
-	}
+	hour := func(time.Duration) time.Duration { return time.Hour }
+	heard(t, time.Minute, &Display{w: &b, Quiet: true}, "running", hour)
+	assert.Empty(t, b.String(), "quiet")
+	heard(t, 15*time.Second, &Display{w: &b}, "draining", hour)
+	assert.NotContains(t, b.String(), "about", "an ending crawl is estimated")
 }
 
 // terminalOf is a terminal of 20 columns; ours is false while a shell has it.
@@ -241,11 +236,7 @@ func TestWhatFailsInTheFirstSecondsIsSaidOffATerminalToo(t *testing.T) {
 		defer cancel()
 		(&Display{w: &b}).Follow(ctx, failing{growing{time.Now(), func(time.Duration) time.Duration { return 0 }, "running"}})
 	})
-	for _, want := range []string{"backing off from http://a.test: no answer in time; next try in 1m0s\n"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is not said: %s", want, b.String())
-		}
-	}
+	assert.Contains(t, b.String(), "backing off from http://a.test: no answer in time; next try in 1m0s\n")
 }
 
 func TestHostileNamesStayOnTheirLine(t *testing.T) {
