@@ -3,7 +3,6 @@ package docs
 
 import (
 	"fmt"
-	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
@@ -58,7 +57,16 @@ var readHouse = sync.OnceValues(func() (house, error) {
 		if h[pkg] == nil {
 			h[pkg] = &room{imports: map[string]string{}}
 		}
-		h[pkg].add(f, path)
+		r := h[pkg]
+		if f.Doc != nil {
+			of := &doc.Package{}
+			r.synopsis = strings.TrimPrefix(of.Synopsis(f.Doc.Text()), "Package "+f.Name.Name+" ")
+		}
+		for _, spec := range f.Imports {
+			if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+				r.imports[strings.TrimPrefix(name, module)] = path
+			}
+		}
 		return nil
 	})
 })
@@ -69,19 +77,6 @@ func theHouse(t *testing.T) house {
 	require.NoError(t, err)
 	require.GreaterOrEqualf(t, len(h), 20, "%d packages", len(h))
 	return h
-}
-
-func (r *room) add(f *ast.File, path string) {
-	if f.Doc != nil {
-		of := &doc.Package{}
-		r.synopsis = strings.TrimPrefix(of.Synopsis(f.Doc.Text()), "Package "+f.Name.Name+" ")
-	}
-	for _, spec := range f.Imports {
-		name, err := strconv.Unquote(spec.Path.Value)
-		if err == nil {
-			r.imports[strings.TrimPrefix(name, module)] = path
-		}
-	}
 }
 
 var quoted = regexp.MustCompile("`([^`]+)`")

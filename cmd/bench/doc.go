@@ -1,5 +1,5 @@
-// Command bench compares the cost of crawling with curtsy, a bare loop and other crawlers. Each measured program is a process
-// of its own, so that its processor time and memory are measured separately. docs/dev/performance.md explains the figures.
+// Command bench compares the cost of crawling with curtsy, a bare loop and other crawlers. Each measured program runs as its own
+// process, so that its processor time and memory are measured separately. docs/dev/performance.md explains the figures.
 //
 //	go run ./cmd/bench --vs bare --vs peers
 package main

@@ -19,9 +19,7 @@ func start(t *testing.T, c webConfig) *web {
 	t.Helper()
 	w, err := startWeb(c)
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		assert.NoError(t, w.close())
-	})
+	t.Cleanup(func() { assert.NoError(t, w.close()) })
 	return w
 }
 

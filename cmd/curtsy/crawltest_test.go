@@ -78,26 +78,6 @@ func TestScoreOfOursIsAllKept(t *testing.T) {
 	clean(t, dir)
 }
 
-func serving(t *testing.T, where any, args ...string) (done func(rules any)) {
-	t.Helper()
-	needsSignals(t)
-	cmd := curtsy(t, append([]string{"crawltest", "serve", "--json"}, args...)...)
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	require.NoError(t, err)
-	dec := json.NewDecoder(out)
-	require.NoError(t, dec.Decode(where))
-	return func(rules any) {
-		t.Helper()
-		require.NoError(t, errors.Join(cmd.Process.Signal(os.Interrupt), dec.Decode(rules)))
-		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
-			t.Errorf("%v", err)
-		}
-	}
-}
-
 func TestCrawltestServe_PrintsCommand(t *testing.T) {
 	t.Parallel()
 	board, err := startBoard("curtsy", "", false)
@@ -116,13 +96,22 @@ func TestCrawltestServe_PrintsCommand(t *testing.T) {
 
 func TestCrawltestServe(t *testing.T) {
 	t.Parallel()
+	needsSignals(t)
+	cmd := curtsy(t, "crawltest", "serve", "--json")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	var board boardMap
-	done := serving(t, &board)
-	resp, err := http.Get(board.Hosts["own.test"])
+	dec := json.NewDecoder(out)
+	require.NoError(t, dec.Decode(&board))
+	resp, err := http.Get(board.Hosts["own.test"]) // before robots.txt
 	require.NoError(t, err)
 	resp.Body.Close()
 	var score scoreJSON
-	done(&score)
+	require.NoError(t, errors.Join(cmd.Process.Signal(os.Interrupt), dec.Decode(&score)))
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitFound {
+		t.Errorf("%v", err)
+	}
 	if by := verdictsOf(score); !slices.Contains(by["FAIL"], "robots.txt first") || !slices.Contains(by["not shown"], "the crawl ends") {
 		t.Errorf("%v", by)
 	}

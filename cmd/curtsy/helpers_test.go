@@ -348,13 +348,6 @@ func paced(t *testing.T) (dir string, web *crawltest.Web, end func() result) {
 	return dir, web, end
 }
 
-func exported(t *testing.T, dir string) []byte {
-	t.Helper()
-	r := inside(t, "frontier", "export", dir)
-	r.want(t, cli.ExitDone, "the crawl's secret")
-	return []byte(r.out)
-}
-
 func audited(t *testing.T, args ...string) (*audit.Result, int) {
 	t.Helper()
 	r := shared(t, append([]string{"audit", "--json"}, args...)...)

@@ -28,9 +28,7 @@ func TestHostileWingInBoundedMemory(t *testing.T) {
 	sites := scoreboard.Sites(2 * time.Second)
 	web := crawltest.New(sites...)
 	require.NoError(t, web.Start())
-	defer func() {
-		assert.NoError(t, web.Close())
-	}()
+	defer func() { assert.NoError(t, web.Close()) }()
 	args := []string{"crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--max-per-host", "100", "--dir", t.TempDir() + "/wing"}
 	for _, s := range sites {
 		args = append(args, web.LoopbackURL(s.Name))
@@ -75,9 +73,7 @@ func TestHostilePages_MemoryIsBounded(t *testing.T) {
 			}
 			web := crawltest.New(sites...)
 			require.NoError(t, web.Start())
-			defer func() {
-				assert.NoError(t, web.Close())
-			}()
+			defer func() { assert.NoError(t, web.Close()) }()
 			dir, copied := t.TempDir()+"/crawl", t.TempDir()+"/mirror"
 			crawl := []string{"crawl", "--quiet", "--delay", "0", "--max-per-host", "30", "--dir", dir}
 			mirror := []string{"mirror", "--quiet", "--delay", "0", "--max-per-host", "30", "--dir", copied}

@@ -15,14 +15,6 @@ import (
 	"curtsy/crawler/control"
 )
 
-// answersAsACrawl responds like a running crawl whose snapshot is the frontier itself.
-func answersAsACrawl() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"state":"running"}`) })
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `"frontier.db"`) })
-	return mux
-}
-
 // The commands that contact the running crawl.
 var askingCommands = [][]string{
 	{"status"}, {"frontier", "ls"}, {"frontier", "export"}, {"frontier", "pause", "--host", "127.0.0.1"}, {"frontier", "repair", "--dry-run"},
@@ -34,11 +26,14 @@ func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
 	t.Parallel()
 	terms, err := control.Secure("known")
 	require.NoError(t, err)
+	mux := http.NewServeMux() // a running crawl whose snapshot is the frontier itself
+	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"state":"running"}`) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `"frontier.db"`) })
 	for who, start := range map[string]func(*httptest.Server){
 		"a stranger": (*httptest.Server).Start, "one who knows the token": (*httptest.Server).StartTLS,
 	} {
 		dir, _ := stopped(t)
-		s := httptest.NewUnstartedServer(answersAsACrawl())
+		s := httptest.NewUnstartedServer(mux)
 		s.TLS = terms
 		start(s)
 		t.Cleanup(s.Close)

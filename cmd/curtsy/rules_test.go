@@ -156,18 +156,12 @@ func botKey(t *testing.T) (u *lab, path string) {
 	return u, path
 }
 
-func keysIn(t *testing.T, path string) *crawltest.Directory {
-	t.Helper()
-	d, err := crawltest.ParseDirectory(fileOf(t, path))
-	require.NoError(t, err)
-	return d
-}
-
 // Once there is a key, all requests are signed; a resumed crawl continues so, and the audit takes no signature for a credential.
 func TestCrawlsAreSignedOnceThereIsAKey(t *testing.T) {
 	t.Parallel()
 	u, path := botKey(t)
-	keys := keysIn(t, path)
+	keys, err := crawltest.ParseDirectory(fileOf(t, path))
+	require.NoError(t, err)
 	web := webOf(t, flagSite())
 	seed, dir := web.LoopbackURL("bakery.test"), filepath.Join(t.TempDir(), "d")
 	u.run("crawl", "--quiet", "--delay", "0", "--max-pages", "2", "--workers", "1", "--dir", dir, seed).want(t, cli.ExitDone)

@@ -139,9 +139,9 @@ func scripts(t *testing.T, folder string, environment ...string) {
 			},
 			"requests": func(ts *testscript.TestScript, _ bool, _ []string) {
 				web := ts.Value(theWeb{}).(*scriptWeb)
-				all := web.Referee().Requests()
+				all, out := web.Referee().Requests(), ts.Stdout() // a call clears the last output
 				for _, r := range all[web.printed:] {
-					fmt.Fprintf(ts.Stdout(), "%s %s %d %s\n", r.Method, r.Target, r.Status, r.UserAgent)
+					fmt.Fprintf(out, "%s %s %d %s\n", r.Method, r.Target, r.Status, r.UserAgent)
 				}
 				web.printed = len(all)
 			},

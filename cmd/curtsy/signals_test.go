@@ -100,12 +100,14 @@ func TestAnInterruptDrains(t *testing.T) {
 func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
+	exported := inside(t, "frontier", "export", unanswered(t))
+	exported.want(t, cli.ExitDone, "the crawl's secret")
 	for name, c := range map[string]struct {
 		args  []string // with standard input as the last
 		begin string   // of what it reads
 	}{
 		"crawl":  {[]string{"crawl", "--dir", "new", "--seeds", "-"}, "garbage\nhttp://127.0.0.1:1/\n"},
-		"import": {[]string{"frontier", "import", "new", "-"}, string(exported(t, unanswered(t)))[:200]},
+		"import": {[]string{"frontier", "import", "new", "-"}, exported.out[:200]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -131,18 +133,13 @@ func TestAnInterruptedCommandLeavesNothingHalfMade(t *testing.T) {
 	}
 }
 
-// mute is a seed that never responds.
-func mute(t *testing.T) string {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	t.Cleanup(s.Close)
-	return s.URL + "/"
-}
-
+// unanswered crawls a seed that never responds.
 func unanswered(t *testing.T) string {
 	t.Helper()
+	mute := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(mute.Close)
 	dir := filepath.Join(t.TempDir(), "d")
-	inside(t, "crawl", "--dir", dir, "--max-wait", "1ms", mute(t)).want(t, cli.ExitIncomplete)
+	inside(t, "crawl", "--dir", dir, "--max-wait", "1ms", mute.URL+"/").want(t, cli.ExitIncomplete)
 	return dir
 }
 

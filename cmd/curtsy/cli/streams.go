@@ -166,7 +166,7 @@ func Interruptible(do func(ctx context.Context, args []string) error) func(*cobr
 }
 
 // cancellable reads until done is closed. A read from a terminal or a pipe cannot be cancelled: the pending one is abandoned,
-// with a buffer of its own.
+// with its own buffer.
 type cancellable struct {
 	in   io.Reader
 	done <-chan struct{}

@@ -15,10 +15,10 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// trap is text from an archive that would do harm if it were shown as it is.
+// trap is harmful text from an archive.
 const trap = `"><script>alert(1)</script>` + "\x1b[31m\u202e"
 
-// practicesResult has a clause in each state, with traps wherever an archive can bring one.
+// practicesResult has a clause in each state, with traps wherever an archive can bring text.
 func practicesResult() *cbcp.Result {
 	r := &cbcp.Result{Draft: cbcp.Draft, Texts: cbcp.Texts, Broken: 1, Musts: 1, Kept: 1}
 	for i, c := range cbcp.Clauses() {
@@ -38,7 +38,7 @@ func practicesResult() *cbcp.Result {
 	return r
 }
 
-// Broken clauses come first, with their places; no line is wider than a terminal but where a name makes it so.
+// Broken clauses come first, with their places; only names make a line wider than a terminal.
 func TestThePracticesFitATerminal(t *testing.T) {
 	r := practicesResult()
 	got := Practices(r)
@@ -60,7 +60,6 @@ func TestThePracticesFitATerminal(t *testing.T) {
 	assert.Contains(t, practicesVerdict(r), "1 broken (no MUST)")
 }
 
-// The archive's text becomes no more than text, on the page and in a terminal, and the page has every clause.
 func TestThePracticesShowHostileTextAsText(t *testing.T) {
 	r := practicesResult()
 	var page strings.Builder
@@ -80,7 +79,7 @@ func TestThePracticesShowHostileTextAsText(t *testing.T) {
 	}
 }
 
-// No line is wider than a terminal but the table of hosts, and those that a name or a URL makes so.
+// Only the table of hosts, a name or a URL makes a line wider than a terminal.
 func TestTheTextOfAnAuditFits(t *testing.T) {
 	long := strings.Repeat("some words that say what was required of the crawl, ", 4)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -99,7 +98,6 @@ func TestTheTextOfAnAuditFits(t *testing.T) {
 	}
 }
 
-// Access logs that contradict a crawl refute its level, and those that agree are counted.
 func TestAudit_RefutedByAccessLogs(t *testing.T) {
 	r := &audit.Result{
 		Level: audit.SelfConsistent, Refuted: []audit.Reached{{Level: audit.ConfirmedByLog, How: "http://a.test: 2 requests are not archived"}},
@@ -135,7 +133,6 @@ func TestAudit_DamageIsNotMisconduct(t *testing.T) {
 	assert.NotContains(t, verdict(r), "no politeness rule")
 }
 
-// The result names the robots.txt that each host's requests were checked against.
 func TestAudit_NamesRobotsUsed(t *testing.T) {
 	r := &audit.Result{Hosts: []*audit.Host{
 		{Authority: "http://a.test", Robots: 1, Policy: "rules", RobotsSHA256: "ab12", RobotsTime: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)},

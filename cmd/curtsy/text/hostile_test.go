@@ -66,7 +66,6 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 	}
 }
 
-// The text of sites steers no terminal and no browser, and the rest of long lists is counted.
 func TestWhatSitesWroteIsText(t *testing.T) {
 	evil := "<script>alert(1)</script>\x1b[2J\u202e"
 	r := &changes.Result{
