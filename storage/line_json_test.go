@@ -96,9 +96,7 @@ func FuzzLine(f *testing.F) {
 		}
 		b := l.AppendJSON([]byte("before"))
 		b, ok := bytes.CutPrefix(b, []byte("before"))
-		if !ok || bytes.IndexByte(b, '\n') >= 0 || !json.Valid(b) {
-			t.Fatalf("%q", b)
-		}
+		require.Truef(t, ok && bytes.IndexByte(b, '\n') < 0 && json.Valid(b), "%q", b)
 		for s := b; len(s) > 0; {
 			r, k := utf8.DecodeRune(s)
 			require.Truef(t, strconv.IsPrint(r), "%q in %q", r, b)
@@ -107,9 +105,7 @@ func FuzzLine(f *testing.F) {
 		var m map[string]any
 		require.NoError(t, json.Unmarshal(b, &m))
 		valid := func(s string) string { return string([]rune(s)) } // one U+FFFD for each bad byte
-		if m["url"] != valid(url) || m["decision"] != valid(url) || rule != "" && m["rule"] != valid(rule) {
-			t.Fatalf("%q %q: read %v", url, rule, m)
-		}
+		require.Falsef(t, m["url"] != valid(url) || m["decision"] != valid(url) || rule != "" && m["rule"] != valid(rule), "%q %q: read %v", url, rule, m)
 		got, err := ParseLine(b)
 		require.NoError(t, err)
 		want := l
@@ -121,9 +117,7 @@ func FuzzLine(f *testing.F) {
 		want.Decision, want.PaceBy, want.Outcome = Decision(valid(url)), PaceBy(valid(by)), Outcome(valid(rule))
 		want.Time = want.Time.UTC()
 		want.Pace, want.Gap = want.Pace.Truncate(time.Microsecond), want.Gap.Truncate(time.Microsecond)
-		if got != want {
-			t.Fatalf("\n got %+v\nwant %+v", got, want)
-		}
+		require.Truef(t, got == want, "\n got %+v\nwant %+v", got, want)
 	})
 }
 
@@ -131,17 +125,13 @@ func FuzzLine(f *testing.F) {
 func TestEveryFieldIsKept(t *testing.T) {
 	v := reflect.ValueOf(full)
 	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			t.Errorf("the example sets no %s", v.Type().Field(i).Name)
-		}
+		assert.Truef(t, !v.Field(i).IsZero(), "the example sets no %s", v.Type().Field(i).Name)
 	}
 	got, err := ParseLine(full.AppendJSON(nil))
 	want := full
 	want.Time, want.Gap = want.Time.UTC().Truncate(time.Microsecond), want.Gap.Truncate(time.Microsecond)
 	want.Began, want.Took = want.Began.Truncate(time.Microsecond), want.Took.Truncate(time.Microsecond)
-	if err != nil || got != want {
-		t.Errorf("\n got %+v, %v\nwant %+v", got, err, want)
-	}
+	assert.Truef(t, err == nil && got == want, "\n got %+v, %v\nwant %+v", got, err, want)
 }
 
 func TestAppendAllocatesNothing(t *testing.T) {
@@ -154,9 +144,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 // TestSchemaGrows: a reader of this version passes over fields of a later one.
 func TestSchemaGrows(t *testing.T) {
 	l, err := ParseLine([]byte(`{"time":"2026-01-01T00:00:00.000000Z","url":"u","decision":"d","later":["x"],"gap_ms":9007199254740.993}`))
-	if err != nil || l.URL != "u" || l.Gap != 9007199254740993*time.Microsecond {
-		t.Errorf("%+v, %v", l, err)
-	}
+	assert.Truef(t, err == nil && l.URL == "u" && l.Gap == 9007199254740993*time.Microsecond, "%+v, %v", l, err)
 }
 
 // oddForms are lines that readers of JSON read in several ways.
@@ -180,17 +168,15 @@ var oddForms = map[string]string{
 
 func TestParseLine_RefusesOtherForms(t *testing.T) {
 	for name, line := range oddForms {
-		if l, err := ParseLine([]byte(line)); err == nil {
-			t.Errorf("%s: %s: %+v", name, line, l)
-		}
+		l, err := ParseLine([]byte(line))
+		assert.Errorf(t, err, "%s: %s: %+v", name, line, l)
 	}
 	for name, line := range map[string]string{
 		"its newline":             "{\"url\":\"a\"}\n",
 		"a blank within a string": `{"url":"a","rule":"Disallow: /\"{ [","later":{"x":[{"y":1},{"y":2}],"url":1}}`,
 	} {
-		if l, err := ParseLine([]byte(line)); err != nil || l.URL != "a" {
-			t.Errorf("%s: %s: %+v, %v", name, line, l, err)
-		}
+		l, err := ParseLine([]byte(line))
+		assert.Truef(t, err == nil && l.URL == "a", "%s: %s: %+v, %v", name, line, l, err)
 	}
 }
 
@@ -200,9 +186,8 @@ func TestTheWithheldFieldsStandBehindTheSalt(t *testing.T) {
 	l := Line{Time: time.Unix(0, 0), URL: "http://a.test/", Via: "http://v.test/", Seed: "s", Tag: "t", Decision: "allow"}
 	public := `{"time":"1970-01-01T00:00:00.000000Z","url":"http://a.test/","decision":"allow"`
 	want := public + `,"salt":"ab000000000000000000000000000000","via":"http://v.test/","seed":"s","tag":"t"}`
-	if got := string(l.AppendSalted(nil, &salt)); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	got := string(l.AppendSalted(nil, &salt))
+	assert.Truef(t, got == want, "%s, want %s", got, want)
 	l.Time = l.Time.UTC()
 	if got, err := ParseLine([]byte(want)); err != nil || got != l {
 		t.Errorf("%+v, %v", got, err)
@@ -221,8 +206,7 @@ func TestTheWithheldFieldsStandBehindTheSalt(t *testing.T) {
 	}
 	assert.ErrorContains(t, CheckForm([]byte(`{"url":""`+many.String()+`}`)), "names")
 	for _, more := range []string{`"url":"http://b.test/"`, `"later":1`, `"salt":"00"`} {
-		if l, err := ParseLine([]byte(strings.TrimSuffix(want, "}") + "," + more + "}")); err == nil {
-			t.Errorf("took %s behind the salt: %+v", more, l)
-		}
+		l, err := ParseLine([]byte(strings.TrimSuffix(want, "}") + "," + more + "}"))
+		assert.Errorf(t, err, "took %s behind the salt: %+v", more, l)
 	}
 }

@@ -23,9 +23,8 @@ func TestGoldenLine(t *testing.T) {
 		Status: 200, Digest: "ab", Length: 1, Offset: 2, Filename: "x.warc.gz",
 	}
 	want := `test,a)/ 20260304050607 {"url":"http://a.test/\"\\\u0001<é>","mime":"text/html","status":"200","digest":"ab","length":"1","offset":"2","filename":"x.warc.gz"}` + "\n"
-	if got := string(l.Append(nil)); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
+	got := string(l.Append(nil))
+	assert.Truef(t, got == want, "got\n%swant\n%s", got, want)
 	bare := Line{Key: "test,a)/", URL: "http://a.test/", Filename: "x"}
 	assert.Equal(t, `test,a)/ 00010101000000 {"url":"http://a.test/","length":"0","offset":"0","filename":"x"}`+"\n", string(bare.Append(nil)))
 }
@@ -36,14 +35,12 @@ func TestLinesOfOtherToolsAreRead(t *testing.T) {
 		`test,a)/ 20260304050607 {"url":"http://a.test/","status":200,"length":1,"offset":2,"filename":"x","languages":["en"]}`,
 		`test,a)/ 20260304050607123 {"status":"200","url":"http://a.test/","length":"1","offset":"2","filename":"x"}` + "\r\n",
 	} {
-		if got, err := ParseLine([]byte(s)); err != nil || got != want {
-			t.Errorf("%s: %+v %v", s, got, err)
-		}
+		got, err := ParseLine([]byte(s))
+		assert.Truef(t, err == nil && got == want, "%s: %+v %v", s, got, err)
 	}
 	for _, s := range []string{"", "x", "x y", " 20260304050607 {}", "x 20260304050607 ", "x 2026 {}", "x 20261304050607 {}", `x 20260304050607 {"offset":"-1"}`, `x 20260304050607 {"offset":"1e3"}`, "x 20260304050607 []"} {
-		if l, err := ParseLine([]byte(s)); err == nil {
-			t.Errorf("%q was read: %+v", s, l)
-		}
+		l, err := ParseLine([]byte(s))
+		assert.Errorf(t, err, "%q was read: %+v", s, l)
 	}
 }
 
@@ -61,13 +58,9 @@ func FuzzLineRoundTrip(f *testing.F) {
 			Time: time.Unix(at&(1<<37-1), 0).UTC(),
 		}
 		b := l.Append(nil)
-		if strings.Count(string(b), "\n") != 1 || b[len(b)-1] != '\n' {
-			t.Fatalf("not one line: %q", b)
-		}
+		require.Truef(t, strings.Count(string(b), "\n") == 1 && b[len(b)-1] == '\n', "not one line: %q", b)
 		got, err := ParseLine(b)
-		if err != nil || got != l {
-			t.Fatalf("%q\n%+v\n%+v\n%v", b, l, got, err)
-		}
+		require.Truef(t, err == nil && got == l, "%q\n%+v\n%+v\n%v", b, l, got, err)
 	})
 }
 
@@ -80,9 +73,8 @@ func FuzzParseLine(f *testing.F) {
 			return
 		}
 		again, err := ParseLine(l.Append(nil))
-		if l.URL, l.Mime, l.Digest, l.Filename = valid(l.URL), valid(l.Mime), valid(l.Digest), valid(l.Filename); err != nil || again != l {
-			t.Fatalf("%+v\n%+v\n%v", l, again, err)
-		}
+		l.URL, l.Mime, l.Digest, l.Filename = valid(l.URL), valid(l.Mime), valid(l.Digest), valid(l.Filename)
+		require.Truef(t, err == nil && again == l, "%+v\n%+v\n%v", l, again, err)
 	})
 }
 

@@ -2,7 +2,6 @@ package cdxj
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,25 +40,20 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	}
 	for i := range 5 {
 		body := strings.Repeat(fmt.Sprintf("page %d ", i), 200)
-		if _, known, err := c.store.Original(digestOf(body)); known != (i != 2) || err != nil {
-			t.Errorf("page %d may be referred to: %v, %v", i, known, err)
-		}
+		_, known, err := c.store.Original(digestOf(body))
+		assert.Truef(t, known == (i != 2) && err == nil, "page %d may be referred to: %v, %v", i, known, err)
 	}
 	c.close(t)
 	got := contents(t, dir)["curtsy-00000.cdxj"]
-	if strings.Count(got, "\n") != 4 || strings.Contains(got, "a.test/2") {
-		t.Errorf("the index is\n%s", got)
-	}
+	assert.Truef(t, strings.Count(got, "\n") == 4 && !strings.Contains(got, "a.test/2"), "the index is\n%s", got)
 	for line := range strings.Lines(got) {
 		assert.Contains(t, whole, line, "a line that was not there before")
 	}
 	var said []string
-	if err := Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { said = append(said, what) }); err != nil || len(said) != 1 {
-		t.Errorf("made anew: %v, and it says %q", err, said)
-	}
-	if again := contents(t, dir)["curtsy-00000.cdxj"]; again != got {
-		t.Errorf("made anew\n%s\nbefore\n%s", again, got)
-	}
+	err = Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { said = append(said, what) })
+	assert.Truef(t, err == nil && len(said) == 1, "made anew: %v, and it says %q", err, said)
+	again := contents(t, dir)["curtsy-00000.cdxj"]
+	assert.Truef(t, again == got, "made anew\n%s\nbefore\n%s", again, got)
 	said = nil // left open by a kill, and torn, the segment is read in the same way
 	require.NoError(t, os.Rename(path, path+".open"))
 	require.NoError(t, os.Truncate(path+".open", int64(len(b)-5)))
@@ -81,16 +75,13 @@ func TestOpenCanBeBrokenOff(t *testing.T) {
 	require.NoError(t, os.RemoveAll(index))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(ctx, dir, Options{}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("%v", err)
-	}
-	if _, err := os.Stat(filepath.Join(index, "curtsy-00000.cdxj")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
-	}
+	_, err := Open(ctx, dir, Options{})
+	require.ErrorIsf(t, err, context.Canceled, "%v", err)
+	_, err = os.Stat(filepath.Join(index, "curtsy-00000.cdxj"))
+	assert.ErrorIsf(t, err, os.ErrNotExist, "%v", err)
 	crawling(t, dir, 0).close(t)
 	assert.Equalf(t, built["curtsy-00000.cdxj"], contents(t, dir)["curtsy-00000.cdxj"], "built\n%v\nagain", built)
 	earlier := filepath.Join(index, "curtsy-00000.cdxj")
-	if _, err := Open(ctx, t.TempDir(), Options{Earlier: []string{earlier}}); !errors.Is(err, context.Canceled) {
-		t.Errorf("an earlier index is read all the same: %v", err)
-	}
+	_, err = Open(ctx, t.TempDir(), Options{Earlier: []string{earlier}})
+	assert.ErrorIsf(t, err, context.Canceled, "an earlier index is read all the same: %v", err)
 }

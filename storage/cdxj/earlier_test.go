@@ -47,29 +47,25 @@ func TestEarlierCrawl(t *testing.T) {
 		c := crawling(t, dir, 0, path)
 		c.record(t, page(100, "http://a.test/new", "second"), page(101, "http://a.test/half", "half of it"))
 		for _, body := range []string{"", "never met"} {
-			if o, known, err := c.store.Original(digestOf(body)); known || err != nil {
-				t.Errorf("%q: %v %v", body, o, err)
-			}
+			o, known, err := c.store.Original(digestOf(body))
+			assert.Truef(t, !known && err == nil, "%q: %v %v", body, o, err)
 		}
 		c.close(t)
-		if ls := captures(t, dir, "http://a.test/new"); len(ls) != 1 || ls[0].Mime != revisitType {
-			t.Errorf("%v: not a revisit", ls)
-		}
+		ls := captures(t, dir, "http://a.test/new")
+		assert.Truef(t, len(ls) == 1 && ls[0].Mime == revisitType, "%v: not a revisit", ls)
 		f, err := os.Open(filepath.Join(dir, warcDir, "curtsy-00000.warc.gz"))
 		require.NoError(t, err)
 		defer f.Close()
 		var rec *warc.Record
 		for rd := warc.NewReader(f); rec == nil || rec.Type != "revisit"; {
-			if rec, err = rd.Next(); err != nil {
-				t.Fatal(err)
-			}
+			rec, err = rd.Next()
+			require.NoError(t, err)
 		}
 		for name, value := range map[string]string{
 			"WARC-Refers-To": want.ID, "WARC-Refers-To-Target-URI": want.URL, "WARC-Refers-To-Date": want.Date.Format(time.RFC3339Nano),
 		} {
-			if got := strings.Trim(rec.Fields.Get(name), "<>"); got != value && !(name == "WARC-Refers-To-Date" && sameTime(got, value)) {
-				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
-			}
+			got := strings.Trim(rec.Fields.Get(name), "<>")
+			assert.Falsef(t, got != value && !(name == "WARC-Refers-To-Date" && sameTime(got, value)), "%s: %s is %q, want %q", path, name, got, value)
 		}
 	}
 }
@@ -89,9 +85,8 @@ func TestEarlierAnswerThatIsNoWholePageIsNotReferredTo(t *testing.T) {
 	c = crawling(t, t.TempDir(), 0, indexOf(first))
 	defer c.close(t)
 	for _, body := range []string{"half of it", "User-agent: *\nDisallow: /x\n", "moved", "nothing"} {
-		if o, known, err := c.store.Original(digestOf(body)); known || err != nil {
-			t.Errorf("%q: %v %v", body, o, err)
-		}
+		o, known, err := c.store.Original(digestOf(body))
+		assert.Truef(t, !known && err == nil, "%q: %v %v", body, o, err)
 	}
 }
 
@@ -142,9 +137,8 @@ func TestDigestsOfOtherTools(t *testing.T) {
 		strings.Repeat("1", 52):            false,
 		"":                                 false,
 	} {
-		if got, ok := parseDigest(s); ok != want || ok && got != d {
-			t.Errorf("%q: %x %v", s, got, ok)
-		}
+		got, ok := parseDigest(s)
+		assert.Falsef(t, ok != want || ok && got != d, "%q: %x %v", s, got, ok)
 	}
 }
 
@@ -163,13 +157,11 @@ func TestEarlierIndexOfAnotherToolSaysWhatCannotBeUsed(t *testing.T) {
 		assert.Contains(t, notes, want, "the notes")
 	}
 	for _, body := range []string{"revisit", "a URL with a space"} {
-		if o, known, err := c.store.Original(digestOf(body)); known || err != nil {
-			t.Errorf("%q: %v %v", body, o, err)
-		}
+		o, known, err := c.store.Original(digestOf(body))
+		assert.Truef(t, !known && err == nil, "%q: %v %v", body, o, err)
 	}
-	if _, err := Open(t.Context(), t.TempDir(), Options{Earlier: []string{path + ".none"}}); err == nil || !strings.Contains(err.Error(), path+".none") {
-		t.Errorf("%v", err)
-	}
+	_, err := Open(t.Context(), t.TempDir(), Options{Earlier: []string{path + ".none"}})
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), path+".none"), "%v", err)
 }
 
 // TestEarlierIndexThatChangesIsNotBelieved: what stands at the place is compared with the whole digest.
@@ -179,13 +171,11 @@ func TestEarlierIndexThatChangesIsNotBelieved(t *testing.T) {
 	c := crawling(t, t.TempDir(), 0, path)
 	defer c.close(t)
 	for _, now := range []string{strings.Replace(line, fmt.Sprintf("%x", digestOf("body")), fmt.Sprintf("%x", digestOf("other")), 1), "nonsense", ""} {
-		if _, known, err := c.store.Original(digestOf("body")); now != "nonsense" && now != "" && (!known || err != nil) {
-			t.Fatalf("not known before: %v", err)
-		}
+		_, known, err := c.store.Original(digestOf("body"))
+		require.Falsef(t, now != "nonsense" && now != "" && (!known || err != nil), "not known before: %v", err)
 		require.NoError(t, os.WriteFile(path, []byte(now), 0o666))
-		if o, known, err := c.store.Original(digestOf("body")); known || err != nil {
-			t.Errorf("%q: %v %v", now, o, err)
-		}
+		o, known, err := c.store.Original(digestOf("body"))
+		assert.Truef(t, !known && err == nil, "%q: %v %v", now, o, err)
 	}
 }
 
@@ -198,12 +188,10 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for i := range 60 {
 				body := fmt.Sprint("body ", (g+i)%40)
-				if _, err := c.warc.Record(t.Context(), page(i, fmt.Sprintf("http://a.test/%d/%d", g, i), body)); err != nil {
-					t.Error(err)
-				}
-				if o, known, err := c.store.Original(digestOf(body)); !known || err != nil || o.ID == "" {
-					t.Errorf("%q: %v %v %v", body, o, known, err)
-				}
+				_, err := c.warc.Record(t.Context(), page(i, fmt.Sprintf("http://a.test/%d/%d", g, i), body))
+				assert.NoError(t, err)
+				o, known, err := c.store.Original(digestOf(body))
+				assert.Truef(t, known && err == nil && o.ID != "", "%q: %v %v %v", body, o, known, err)
 			}
 		})
 	}
@@ -214,7 +202,5 @@ func TestConcurrent(t *testing.T) {
 		n += strings.Count(text, "\n")
 		revisits += strings.Count(text, revisitType)
 	}
-	if n != 8*60 || revisits < 8*60-40*8 {
-		t.Errorf("%d lines, %d of revisits", n, revisits)
-	}
+	assert.Truef(t, n == 8*60 && revisits >= 8*60-40*8, "%d lines, %d of revisits", n, revisits)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/warc"
@@ -45,9 +46,8 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	write := func(from, to int) {
 		t.Helper()
 		for i := from; i < to; i++ {
-			if _, err := w.Record(t.Context(), page(i, "http://a.test/"+string(rune('a'+i)), string(noise(i, 900)))); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.Record(t.Context(), page(i, "http://a.test/"+string(rune('a'+i)), string(noise(i, 900))))
+			require.NoError(t, err)
 		}
 	}
 	close := func() {
@@ -58,9 +58,7 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	write(0, 9)
 	close()
 	files := indexes(t, dir)
-	if len(files) < 3 || !slices.Equal(*all, files) {
-		t.Errorf("told of %v, there are %v", *all, files)
-	}
+	assert.Truef(t, len(files) >= 3 && slices.Equal(*all, files), "told of %v, there are %v", *all, files)
 	// A kill leaves the last segment open, its index half-written.
 	last := files[len(files)-1]
 	segment := filepath.Join(dir, warcDir, last[:len(last)-len(suffix)]+warcSuffix)
@@ -69,21 +67,16 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	s, all = told(t, dir)
 	w = archive()
 	close()
-	if !slices.Equal(*all, []string{last}) {
-		t.Errorf("mended: told of %v, not of %s", *all, last)
-	}
+	assert.Truef(t, slices.Equal(*all, []string{last}), "mended: told of %v, not of %s", *all, last)
 	require.NoError(t, os.Remove(filepath.Join(dir, indexDir, files[0])))
 	s, all = told(t, dir)
 	w = archive()
 	close()
-	if !slices.Equal(*all, files[:1]) {
-		t.Errorf("one was missing: told of %v", *all)
-	}
+	assert.Truef(t, slices.Equal(*all, files[:1]), "one was missing: told of %v", *all)
 	was := octetsOf(t, dir)
 	require.NoError(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil))
-	if is := octetsOf(t, dir); !slices.Equal(was, is) {
-		t.Error("a rebuild made other files")
-	}
+	is := octetsOf(t, dir)
+	assert.True(t, slices.Equal(was, is), "a rebuild made other files")
 }
 
 // indexes are the names of the sorted indexes of a crawl directory.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -61,9 +62,8 @@ func crawling(t testing.TB, dir string, segment int64, earlier ...string) *crawl
 func (c *crawl) record(t testing.TB, rs ...storage.Record) {
 	t.Helper()
 	for _, r := range rs {
-		if _, err := c.warc.Record(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.warc.Record(t.Context(), r)
+		require.NoError(t, err)
 	}
 }
 
@@ -129,9 +129,8 @@ func mustReferToWhatIsThere(t testing.TB, dir string) {
 			if rec.Type == "response" {
 				met[rec.ID()] = true
 			}
-			if id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>"); id != "" && id != "urn:uuid:0" && !met[id] {
-				t.Errorf("%s: %s refers to %s, which is not there", path, rec.TargetURI(), id)
-			}
+			id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")
+			assert.Falsef(t, id != "" && id != "urn:uuid:0" && !met[id], "%s: %s refers to %s, which is not there", path, rec.TargetURI(), id)
 		}
 	}
 }

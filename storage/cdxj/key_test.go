@@ -36,23 +36,19 @@ func FuzzKey(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		key := Key(s)
-		if key == "" || strings.ContainsAny(key, " \t\r\n\x00\x7f") {
-			t.Fatalf("%q: key %q is no word", s, key)
-		}
+		require.Truef(t, key != "" && !strings.ContainsAny(key, " \t\r\n\x00\x7f"), "%q: key %q is no word", s, key)
 		u, err := canon.Parse(s)
 		if err != nil {
 			return
 		}
 		c := u.String()
 		key = Key(c)
-		if lower := Key(strings.ToLower(c)); lower != key {
-			t.Fatalf("%q: %q, in lower case %q", c, key, lower)
-		}
+		lower := Key(strings.ToLower(c))
+		require.Truef(t, lower == key, "%q: %q, in lower case %q", c, key, lower)
 		if path, query, ok := strings.Cut(c, "?"); ok {
 			first, others, more := strings.Cut(query, "&")
-			if turned := Key(path + "?" + others + "&" + first); more && turned != key {
-				t.Fatalf("%q: %q, turned round %q", c, key, turned)
-			}
+			turned := Key(path + "?" + others + "&" + first)
+			require.Falsef(t, more && turned != key, "%q: %q, turned round %q", c, key, turned)
 		}
 		scheme, rest, _ := strings.Cut(c, "://")
 		if with, err := canon.Parse(scheme + "://www." + rest); err == nil && !strings.HasPrefix(rest, "www") && with.Host() == "www."+u.Host() && Key(with.String()) != key {

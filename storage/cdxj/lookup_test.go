@@ -36,15 +36,12 @@ func TestLookupAcrossSegmentsIsInOrderOfTime(t *testing.T) {
 	open := captures(t, dir, "http://www.a.test/1")
 	c.close(t)
 	done := captures(t, dir, "http://a.test/1")
-	if !slices.Equal(open, done) || len(done) != 10 {
-		t.Errorf("while crawling\n%v\nafterwards\n%v", open, done)
-	}
+	assert.Truef(t, slices.Equal(open, done) && len(done) == 10, "while crawling\n%v\nafterwards\n%v", open, done)
 	files := map[string]bool{}
 	for i, l := range done {
 		files[l.Filename] = true
-		if want := began.Truncate(time.Second).Add(time.Duration(3*i+1) * time.Second); !l.Time.Equal(want) || l.URL != "http://a.test/1" {
-			t.Errorf("capture %d: %+v", i, l)
-		}
+		want := began.Truncate(time.Second).Add(time.Duration(3*i+1) * time.Second)
+		assert.Truef(t, l.Time.Equal(want) && l.URL == "http://a.test/1", "capture %d: %+v", i, l)
 	}
 	assert.GreaterOrEqualf(t, len(files), 3, "only in %v", files)
 	assert.Empty(t, captures(t, dir, "http://a.test/none"), "captures of a URL that has none")
@@ -77,9 +74,8 @@ func FuzzLookupEqualsScan(f *testing.F) {
 			require.NoError(t, os.WriteFile(sorted, b[:len(b)-1], 0o666))
 		}
 		for _, url := range urls {
-			if a, b := found(t, sorted, url), found(t, journal, url); !slices.Equal(a, b) {
-				t.Fatalf("%s: by halving\n%v\nby reading\n%v", url, a, b)
-			}
+			a, b := found(t, sorted, url), found(t, journal, url)
+			require.Truef(t, slices.Equal(a, b), "%s: by halving\n%v\nby reading\n%v", url, a, b)
 		}
 	})
 }
@@ -107,14 +103,10 @@ func TestLookupNamesWhatCannotBeRead(t *testing.T) {
 		}
 		lines++
 	}
-	if errs != 1 || lines != 1 {
-		t.Errorf("%d errors, %d lines", errs, lines)
-	}
+	assert.Truef(t, errs == 1 && lines == 1, "%d errors, %d lines", errs, lines)
 	long := fileOf(t, "long.cdxj", "test,a)/ "+strings.Repeat("x", maxLine))
 	for _, err := range Lookup([]string{long}, "http://a.test/") {
-		if err == nil || !strings.Contains(err.Error(), "longer than") {
-			t.Error(err)
-		}
+		assert.True(t, err != nil && strings.Contains(err.Error(), "longer than"), err)
 	}
 }
 
@@ -139,10 +131,7 @@ func TestACancelledSortLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if err := sortFile(ctx, from, filepath.Join(dir, "x.cdxj"), dir); err == nil {
-		t.Error("it went on")
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
-	}
+	assert.Error(t, sortFile(ctx, from, filepath.Join(dir, "x.cdxj"), dir), "it went on")
+	left, err := os.ReadDir(dir)
+	assert.Truef(t, err == nil && len(left) <= 0, "left behind: %v %v", left, err)
 }

@@ -1,7 +1,6 @@
 package cdxj
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -54,22 +53,16 @@ func TestBuiltWhileCrawlingEqualsRebuilt(t *testing.T) {
 		c.record(t, some()...)
 		c.close(t)
 		built := contents(t, dir)
-		if again := rebuilt(t, dir); !maps.Equal(built, again) {
-			t.Errorf("segments of %d: built\n%v\nrebuilt\n%v", segment, built, again)
-		}
-		if segment > 0 && len(built) < 3 {
-			t.Errorf("only %d segments", len(built))
-		}
+		again := rebuilt(t, dir)
+		assert.Truef(t, maps.Equal(built, again), "segments of %d: built\n%v\nrebuilt\n%v", segment, built, again)
+		assert.Falsef(t, segment > 0 && len(built) < 3, "only %d segments", len(built))
 		n := 0
 		for name, text := range built {
 			n += strings.Count(text, "\n")
-			if lines := strings.SplitAfter(text, "\n"); !slices.IsSorted(lines[:len(lines)-1]) {
-				t.Errorf("%s is not sorted:\n%s", name, text)
-			}
+			lines := strings.SplitAfter(text, "\n")
+			assert.Truef(t, slices.IsSorted(lines[:len(lines)-1]), "%s is not sorted:\n%s", name, text)
 		}
-		if n != len(some())-1 {
-			t.Errorf("%d lines of %d answers", n, len(some())-1)
-		}
+		assert.Truef(t, n == len(some())-1, "%d lines of %d answers", n, len(some())-1)
 	}
 }
 
@@ -96,9 +89,8 @@ func TestTornSegment(t *testing.T) {
 				again.record(t, page(100, "http://a.test/after", "first"), page(101, "http://a.test/more", "second"))
 				again.close(t)
 				built := contents(t, dir)
-				if want := rebuilt(t, dir); !maps.Equal(built, want) {
-					t.Fatalf("cut at %d: built\n%v\nrebuilt\n%v", end, built, want)
-				}
+				want := rebuilt(t, dir)
+				require.Truef(t, maps.Equal(built, want), "cut at %d: built\n%v\nrebuilt\n%v", end, built, want)
 				mustReferToWhatIsThere(t, dir)
 			}
 		})
@@ -121,13 +113,11 @@ func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
 	built := contents(t, dir)
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, indexDir)))
 	c = crawling(t, dir, 0)
-	if o, known, err := c.store.Original(digestOf("second")); !known || err != nil || o.URL != "http://a.test/" {
-		t.Errorf("original of what was archived before: %v %v %v", o, known, err)
-	}
+	o, known, err := c.store.Original(digestOf("second"))
+	assert.Truef(t, known && err == nil && o.URL == "http://a.test/", "original of what was archived before: %v %v %v", o, known, err)
 	c.close(t)
-	if again := contents(t, dir); !maps.Equal(built, again) {
-		t.Errorf("built\n%v\nagain\n%v", built, again)
-	}
+	again := contents(t, dir)
+	assert.Truef(t, maps.Equal(built, again), "built\n%v\nagain\n%v", built, again)
 }
 
 func TestVoidRecordIsNotReferredTo(t *testing.T) {
@@ -149,9 +139,8 @@ func TestVoidRecordIsNotReferredTo(t *testing.T) {
 	}
 	c.record(t, page(2, "http://a.test/", "first"), page(3, "http://a.test/again", "first"))
 	c.close(t)
-	if kinds := contents(t, dir)["curtsy-00001.cdxj"]; strings.Count(kinds, revisitType) != 1 || !strings.Contains(kinds, "text/html") {
-		t.Errorf("the payload is not kept once: %s", kinds)
-	}
+	kinds := contents(t, dir)["curtsy-00001.cdxj"]
+	assert.Truef(t, strings.Count(kinds, revisitType) == 1 && strings.Contains(kinds, "text/html"), "the payload is not kept once: %s", kinds)
 	c = crawling(t, dir, 0)
 	defer c.close(t)
 	if o, known, err := c.store.Original(digestOf("first")); !known || err != nil || o.ID == first.ID || !o.Date.Equal(began.Add(2*time.Second)) {
@@ -173,13 +162,10 @@ func TestOriginalsAreWholeAnswersAlone(t *testing.T) {
 		"never met":                     "",
 	} {
 		o, known, err := c.store.Original(digestOf(body))
-		if o.URL != want || known != (want != "") || err != nil {
-			t.Errorf("%q: %v %v %v, want %q", body, o, known, err, want)
-		}
+		assert.Truef(t, o.URL == want && known == (want != "") && err == nil, "%q: %v %v %v, want %q", body, o, known, err, want)
 	}
-	if o, _, _ := c.store.Original(digestOf("first")); !o.Date.Equal(began.Add(time.Second)) || !strings.HasPrefix(o.ID, "urn:uuid:") {
-		t.Errorf("date %v, id %q", o.Date, o.ID)
-	}
+	o, _, _ := c.store.Original(digestOf("first"))
+	assert.Truef(t, o.Date.Equal(began.Add(time.Second)) && strings.HasPrefix(o.ID, "urn:uuid:"), "date %v, id %q", o.Date, o.ID)
 }
 
 // Of a payload that nothing may refer to, the index knows a few records, however often it was archived.
@@ -201,16 +187,14 @@ func TestFullDiskIsSaid(t *testing.T) {
 	c := crawling(t, dir, 0)
 	c.record(t, page(1, "http://a.test/", "first"))
 	c.store.journal.Close()
-	if _, err := c.warc.Record(t.Context(), page(2, "http://a.test/2", "other")); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("%v", err)
-	}
+	_, err := c.warc.Record(t.Context(), page(2, "http://a.test/2", "other"))
+	assert.ErrorIsf(t, err, os.ErrClosed, "%v", err)
 	c.warc.Close()
 	c.store.Close()
 	again := crawling(t, dir, 0) // and the next run has all that is in the archive
 	again.close(t)
-	if built, want := contents(t, dir), rebuilt(t, dir); !maps.Equal(built, want) || strings.Count(fmt.Sprint(built), "\n") != 2 {
-		t.Errorf("built\n%v\nrebuilt\n%v", built, want)
-	}
+	built, want := contents(t, dir), rebuilt(t, dir)
+	assert.Truef(t, maps.Equal(built, want) && strings.Count(fmt.Sprint(built), "\n") == 2, "built\n%v\nrebuilt\n%v", built, want)
 }
 
 // TestRebuildOfAKilledCrawl: what is left open has a journal, up to where it is torn; what is gone has no index.
@@ -285,7 +269,6 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	}
 	crawling(t, dir, 0).close(t)
 	entries, err := os.ReadDir(filepath.Join(dir, indexDir))
-	if again := contents(t, dir); !maps.Equal(built, again) || err != nil || len(entries) != 1 {
-		t.Errorf("%v; %v %v", again, entries, err)
-	}
+	again := contents(t, dir)
+	assert.Truef(t, maps.Equal(built, again) && err == nil && len(entries) == 1, "%v; %v %v", again, entries, err)
 }

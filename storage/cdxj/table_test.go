@@ -26,9 +26,7 @@ func TestMemoryOfAPayload(t *testing.T) {
 	measured := float64(int64(heapOctets())-int64(before)) / n // what lived before may be gone now
 	runtime.KeepAlive(&tab)
 	t.Logf("%d payloads: %.1f octets each in the table, %.1f on the heap, %.1f at most on the way", n, float64(tab.octets())/n, measured, most)
-	if most > 16 || measured > 16 {
-		t.Errorf("%.1f octets for a payload on the heap, %.1f at most on the way: more than 16", measured, most)
-	}
+	assert.Truef(t, most <= 16 && measured <= 16, "%.1f octets for a payload on the heap, %.1f at most on the way: more than 16", measured, most)
 }
 
 func heapOctets() uint64 {
@@ -58,9 +56,7 @@ func TestTableEqualsMap(t *testing.T) {
 			}
 			others += len(got) - len(want)
 		}
-		if bits == 64 && others > 3 {
-			t.Errorf("%d places of other hashes were offered", others)
-		}
+		assert.Falsef(t, bits == 64 && others > 3, "%d places of other hashes were offered", others)
 	}
 }
 

@@ -1,6 +1,10 @@
 package charset
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 // HTML Standard 13.2.3.2 and RFC 7303 3: who decides, in which order.
 func TestDeciders(t *testing.T) {
@@ -37,8 +41,7 @@ func document(contentType, head string) Charset { return XML(contentType, []byte
 // Encoding Standard 4.2: a label is read in any case, and several name one encoding.
 func TestOf(t *testing.T) {
 	for label, want := range map[string]string{"UTF8": "utf-8", " latin1 ": "windows-1252", "unicode-1-1-utf-8": "utf-8", "nonsense": "", "": ""} {
-		if c, ok := Of(label); c.Name != want || ok != (want != "") || (c.Encoding == nil) != (want == "utf-8" || !ok) {
-			t.Errorf("%q: %+v, %v", label, c, ok)
-		}
+		c, ok := Of(label)
+		assert.Truef(t, c.Name == want && ok == (want != "") && (c.Encoding == nil) == (want == "utf-8" || !ok), "%q: %+v, %v", label, c, ok)
 	}
 }

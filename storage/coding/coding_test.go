@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,9 +41,8 @@ func code(t testing.TB, coding, s string) string {
 		w, err = flate.NewWriter(&b, 6)
 	}
 	require.NoError(t, err)
-	if _, err := io.WriteString(w, s); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(w, s)
+	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	return b.String()
 }
@@ -63,9 +63,7 @@ func TestContentEncodingNamesCodingsOrNone(t *testing.T) {
 		{"br,br,br,br", []string{"br", "br", "br", "br"}, ""}, {"br,br,br,br,br", nil, "br,br,br,br,br"},
 	} {
 		undo, stays := Of(http.Header{"Content-Encoding": strings.Split(c.values, "|")})
-		if !slices.Equal(undo, c.undo) || stays != c.stays {
-			t.Errorf("%q: %q, stays %q", c.values, undo, stays)
-		}
+		assert.Truef(t, slices.Equal(undo, c.undo) && stays == c.stays, "%q: %q, stays %q", c.values, undo, stays)
 	}
 }
 
@@ -73,31 +71,27 @@ func TestABodyThatDoesNotBeginAsItsCodingIsPlain(t *testing.T) {
 	const page = "<!DOCTYPE html><p>bread</p>"
 	for _, coding := range codings {
 		for _, body := range []string{page, "\n <html>", "<?xml version='1.0'?><a/>"} {
-			if got, err := io.ReadAll(NewReader(strings.NewReader(body), []string{name(coding)}, nil)); err != nil || string(got) != body {
-				t.Errorf("%s: %q, %v", coding, got, err)
-			}
+			got, err := io.ReadAll(NewReader(strings.NewReader(body), []string{name(coding)}, nil))
+			assert.Truef(t, err == nil && string(got) == body, "%s: %q, %v", coding, got, err)
 		}
 	}
 	for _, coding := range []string{"gzip", "zstd"} { // which have a sign
 		for _, body := range []string{"b", "user-agent: *\ndisallow: /\n", "\x00\x01"} {
-			if got, err := io.ReadAll(NewReader(strings.NewReader(body), []string{coding}, nil)); err != nil || string(got) != body {
-				t.Errorf("%s: %q, %v", coding, got, err)
-			}
+			got, err := io.ReadAll(NewReader(strings.NewReader(body), []string{coding}, nil))
+			assert.Truef(t, err == nil && string(got) == body, "%s: %q, %v", coding, got, err)
 		}
 	}
 	for _, coding := range codings {
 		whole := code(t, coding, page)
-		if got, err := io.ReadAll(NewReader(strings.NewReader(whole[:1]), []string{name(coding)}, nil)); err == nil {
-			t.Errorf("%s: its first octet alone is %q", coding, got)
-		}
+		got, err := io.ReadAll(NewReader(strings.NewReader(whole[:1]), []string{name(coding)}, nil))
+		assert.Errorf(t, err, "%s: its first octet alone is %q", coding, got)
 	}
 }
 
 func TestOctetsBehindGzipAreNotRead(t *testing.T) {
 	sent := code(t, "gzip", "<p>") + code(t, "gzip", "bread</p>") + "\x00\x00junk"
-	if got, err := io.ReadAll(NewReader(strings.NewReader(sent), []string{"gzip"}, nil)); err != nil || string(got) != "<p>bread</p>" {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err := io.ReadAll(NewReader(strings.NewReader(sent), []string{"gzip"}, nil))
+	assert.Truef(t, err == nil && string(got) == "<p>bread</p>", "%q, %v", got, err)
 }
 
 // A small body of codings within codings must not cost what is in between.
@@ -106,12 +100,10 @@ func TestWhatStandsBetweenTwoCodingsIsBounded(t *testing.T) {
 	bomb := code(t, "zstd", nothing)
 	require.LessOrEqualf(t, len(bomb), len(nothing)/100, "a bomb of %d octets is none", len(bomb))
 	undo := []string{"gzip", "zstd"}
-	if n, err := io.Copy(io.Discard, newReader(strings.NewReader(bomb), undo, nil, int64(len(nothing)-1))); !errors.Is(err, ErrTooLarge) || n != 0 {
-		t.Errorf("%d octets, %v", n, err)
-	}
-	if n, err := io.Copy(io.Discard, newReader(strings.NewReader(bomb), undo, nil, int64(len(nothing)))); err != nil || n != 0 {
-		t.Errorf("as much as there may be: %d octets, %v", n, err)
-	}
+	n, err := io.Copy(io.Discard, newReader(strings.NewReader(bomb), undo, nil, int64(len(nothing)-1)))
+	assert.Truef(t, errors.Is(err, ErrTooLarge) && n == 0, "%d octets, %v", n, err)
+	n, err = io.Copy(io.Discard, newReader(strings.NewReader(bomb), undo, nil, int64(len(nothing))))
+	assert.Truef(t, err == nil && n == 0, "as much as there may be: %d octets, %v", n, err)
 }
 
 // What encoders made of any octets, one within the other, is decoded to them, whatever the reads.
@@ -170,16 +162,14 @@ func FuzzCodingGarbage(f *testing.F) {
 		n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, io.LimitReader(r, most), make([]byte, 32<<10))
 		r.Close()
 		runtime.ReadMemStats(&after)
-		if grown := after.TotalAlloc - before.TotalAlloc; grown > window {
-			t.Errorf("%s: %d octets allocated %d MiB", coding, len(garbage), grown>>20)
-		}
+		grown := after.TotalAlloc - before.TotalAlloc
+		assert.Truef(t, grown <= window, "%s: %d octets allocated %d MiB", coding, len(garbage), grown>>20)
 		if n == 0 && err == nil && len(garbage) > 64 && coding == "gzip" && !bytes.HasPrefix(garbage, []byte(gzipSign)) {
 			t.Errorf("%s: nothing, and no error, of %q", coding, garbage)
 		}
 		next := NewReader(strings.NewReader(code(t, coding, "bread")), []string{name(coding)}, &pool)
-		if got, err := io.ReadAll(next); err != nil || string(got) != "bread" {
-			t.Errorf("%s: the next body is %q, %v", coding, got, err)
-		}
+		got, err := io.ReadAll(next)
+		assert.Truef(t, err == nil && string(got) == "bread", "%s: the next body is %q, %v", coding, got, err)
 		next.Close()
 	})
 }
@@ -189,14 +179,12 @@ func TestPooledDecoderLetsGo(t *testing.T) {
 	for _, coding := range codings {
 		var pool Pool
 		r := NewReader(strings.NewReader(code(t, coding, strings.Repeat("bread ", 1000))), []string{name(coding)}, &pool)
-		if _, err := io.ReadFull(r, make([]byte, 10)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.ReadFull(r, make([]byte, 10))
+		require.NoError(t, err)
 		d := r.chain[0]
 		r.Close()
-		if n, err := r.Read(make([]byte, 10)); n != 0 || !errors.Is(err, io.EOF) {
-			t.Errorf("%s: when closed, %d octets and %v", coding, n, err)
-		}
+		n, err := r.Read(make([]byte, 10))
+		assert.Truef(t, n == 0 && errors.Is(err, io.EOF), "%s: when closed, %d octets and %v", coding, n, err)
 		if n, err := d.Read(make([]byte, 10)); n != 0 || !errors.Is(err, io.EOF) {
 			t.Errorf("%s: in the pool, %d octets and %v", coding, n, err)
 		}

@@ -15,13 +15,11 @@ func TestWindowIsWhatTheStreamDeclares(t *testing.T) {
 	for bits := 10; bits <= 24; bits++ {
 		var b bytes.Buffer
 		w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: 5, LGWin: bits})
-		if _, err := w.Write([]byte(strings.Repeat("bread and butter ", 10_000))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Write([]byte(strings.Repeat("bread and butter ", 10_000)))
+		require.NoError(t, err)
 		require.NoError(t, w.Close())
-		if got := Window([]string{"br"}, b.Bytes()[0]); got != 1<<bits {
-			t.Errorf("a window of %d bits is taken for one of %d octets", bits, got)
-		}
+		got := Window([]string{"br"}, b.Bytes()[0])
+		assert.Truef(t, got == 1<<bits, "a window of %d bits is taken for one of %d octets", bits, got)
 	}
 	for _, c := range []struct {
 		undo string

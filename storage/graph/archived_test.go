@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -91,20 +92,16 @@ func TestLinksAreThoseOfMetadataRecords(t *testing.T) {
 	pages = append(pages, page{"http://a.example/robots.txt", storage.DecisionRobots, nil}, page{"http://z.example/", storage.DecisionAllow, nil})
 	want = append(want, "http://z.example/")
 	dir := archive(t, pages...)
-	if segments, err := os.ReadDir(dir); err != nil || len(segments) < 3 {
-		t.Fatalf("%d segments: %v", len(segments), err)
-	}
+	segments, err := os.ReadDir(dir)
+	require.Truef(t, err == nil && len(segments) >= 3, "%d segments: %v", len(segments), err)
 	var got taken
 	n, err := graph.Links(t.Context(), dir, &got)
-	if err != nil || n != 21 || !slices.Equal(got.list, want) {
-		t.Errorf("%d pages, %v\n%q\nwant\n%q", n, err, got.list, want)
-	}
+	assert.Truef(t, err == nil && n == 21 && slices.Equal(got.list, want), "%d pages, %v\n%q\nwant\n%q", n, err, got.list, want)
 }
 
 func TestAnArchiveThatIsNotThereHasNoLinks(t *testing.T) {
-	if n, err := graph.Links(t.Context(), filepath.Join(t.TempDir(), "none"), &taken{}); n != 0 || err != nil {
-		t.Errorf("%d pages: %v", n, err)
-	}
+	n, err := graph.Links(t.Context(), filepath.Join(t.TempDir(), "none"), &taken{})
+	assert.Truef(t, n == 0 && err == nil, "%d pages: %v", n, err)
 }
 
 // A segment that ends early, or holds what nobody can read, gives the links of the rest.
@@ -119,23 +116,20 @@ func TestWhatIsDamagedIsPassedOver(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "x-00000.warc.gz.open"), b, 0o644))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "x-00001.warc.gz"), whole, 0o644))
 		var got taken
-		if _, err := graph.Links(t.Context(), dir, &got); err != nil || !slices.Contains(got.list, "http://a.example/ http://b.example/") {
-			t.Errorf("%s: %q: %v", name, got.list, err)
-		}
+		_, err := graph.Links(t.Context(), dir, &got)
+		assert.Truef(t, err == nil && slices.Contains(got.list, "http://a.example/ http://b.example/"), "%s: %q: %v", name, got.list, err)
 	}
 }
 
 func TestAnErrorOfWhoTakesEndsIt(t *testing.T) {
 	dir := archive(t, page{"http://a.example/", storage.DecisionAllow, links("http://b.example/")})
 	full := taken{err: errors.New("the disk is full")}
-	if _, err := graph.Links(t.Context(), dir, &full); !errors.Is(err, full.err) || len(full.list) != 1 {
-		t.Errorf("%q: %v", full.list, err)
-	}
+	_, err := graph.Links(t.Context(), dir, &full)
+	assert.Truef(t, errors.Is(err, full.err) && len(full.list) == 1, "%q: %v", full.list, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := graph.Links(ctx, dir, &taken{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("broken off: %v", err)
-	}
+	_, err = graph.Links(ctx, dir, &taken{})
+	assert.ErrorIsf(t, err, context.Canceled, "broken off: %v", err)
 }
 
 func TestTheGraphIsOfAllArchives(t *testing.T) {
@@ -144,14 +138,11 @@ func TestTheGraphIsOfAllArchives(t *testing.T) {
 	g, err := graph.ArchivedGraph(t.Context(), graph.Options{}, one, two)
 	require.NoError(t, err)
 	defer g.Close()
-	if g.Order() != 3 || g.Size() != 2 || g.Counts != (graph.Counts{Links: 4, NoURL: 1}) {
-		t.Errorf("%d vertices, %d edges, %+v", g.Order(), g.Size(), g.Counts)
-	}
+	assert.Truef(t, g.Order() == 3 && g.Size() == 2 && g.Counts == (graph.Counts{Links: 4, NoURL: 1}), "%d vertices, %d edges, %+v", g.Order(), g.Size(), g.Counts)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := graph.ArchivedGraph(ctx, graph.Options{}, one); !errors.Is(err, context.Canceled) {
-		t.Errorf("broken off: %v", err)
-	}
+	_, err = graph.ArchivedGraph(ctx, graph.Options{}, one)
+	assert.ErrorIsf(t, err, context.Canceled, "broken off: %v", err)
 }
 
 // completing is one that takes links while the crawl goes on: the segment that is being written is completed meanwhile.
@@ -182,7 +173,5 @@ func TestLinks_ASegmentMayBeCompletedMeanwhile(t *testing.T) {
 	require.NoError(t, os.Rename(last, last+".open"))
 	got := completing{dir: dir}
 	n, err := graph.Links(t.Context(), dir, &got)
-	if err != nil || got.err != nil || n != 9 {
-		t.Errorf("%d pages of 9: %v, %v", n, err, got.err)
-	}
+	assert.Truef(t, err == nil && got.err == nil && n == 9, "%d pages of 9: %v, %v", n, err, got.err)
 }

@@ -99,9 +99,7 @@ func TestRowsAreThoseOfTheTables(t *testing.T) {
 		var vertices, edges []tables.Row
 		require.NoError(t, d.VertexRows(func(r tables.Row) error { vertices = append(vertices, r); return tables.Vertices.Check(r) }))
 		require.NoError(t, d.EdgeRows(func(r tables.Row) error { edges = append(edges, r); return tables.Edges.Check(r) }))
-		if len(vertices) != 2 || len(edges) != 1 || edges[0][2].Number() != 5 {
-			t.Fatalf("%v %v", vertices, edges)
-		}
+		require.Truef(t, len(vertices) == 2 && len(edges) == 1 && edges[0][2].Number() == 5, "%v %v", vertices, edges)
 		for name, want := range map[string]tables.Value{
 			"id": tables.Long(1), "name": tables.Text("\ufffd"), "in_degree": tables.Long(1), "out_degree": tables.Long(0),
 			"fetched": tables.Flag(false),
@@ -195,15 +193,12 @@ func TestAFileIsWholeOrNotThere(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if _, err := torn.Write(t.Context(), dir); !errors.Is(err, errDisk) {
-		t.Errorf("a graph that cannot be read: %v", err)
-	}
-	if _, err := whole.Write(ctx, dir); !errors.Is(err, context.Canceled) {
-		t.Errorf("broken off: %v", err)
-	}
-	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) > 0 {
-		t.Errorf("left %q: %v", left, err)
-	}
+	_, err := torn.Write(t.Context(), dir)
+	assert.ErrorIsf(t, err, errDisk, "a graph that cannot be read: %v", err)
+	_, err = whole.Write(ctx, dir)
+	assert.ErrorIsf(t, err, context.Canceled, "broken off: %v", err)
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	assert.Truef(t, err == nil && len(left) <= 0, "left %q: %v", left, err)
 	for _, room := range []int{0, 10, 5000} {
 		assert.ErrorIs(t, whole.GraphML(&full{room}), errDisk, "a full disk")
 	}

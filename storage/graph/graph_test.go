@@ -3,7 +3,6 @@ package graph_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -52,9 +51,7 @@ func vertices(t testing.TB, g *graph.Graph) (vs []graph.Vertex) {
 		require.NoError(t, err)
 		vs = append(vs, v)
 	}
-	if len(vs) != g.Order() {
-		t.Fatalf("%d vertices, of %d", len(vs), g.Order())
-	}
+	require.Truef(t, len(vs) == g.Order(), "%d vertices, of %d", len(vs), g.Order())
 	return vs
 }
 
@@ -89,9 +86,7 @@ func TestVerticesAreNumberedByReversedHost(t *testing.T) {
 		"192.0.2.7 192.0.2.7", "[2001:db8::1] [2001:db8::1]", "com.example.a a.example.com", "com.example.b b.example.com",
 		"com.example.xn--bcher-kva xn--bcher-kva.example.com", "org.example example.org", "org.example-a example-a.org", "org.example.www www.example.org",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("vertices\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	assert.Truef(t, slices.Equal(got, want), "vertices\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
 func TestALinkIsAnEdgeOfItsLevel(t *testing.T) {
@@ -145,13 +140,11 @@ func TestALinkIsAnEdgeOfItsLevel(t *testing.T) {
 		if got := edges(t, g); !slices.Equal(got, c.edges) || !slices.Equal(names, c.names) || g.Counts != c.counts {
 			t.Errorf("%s:\n%q\n%q\n%+v\nwant\n%q\n%q\n%+v", c.level, names, got, g.Counts, c.names, c.edges, c.counts)
 		}
-		if l, err := graph.ParseLevel(c.level.String()); err != nil || l != c.level {
-			t.Errorf("%s is read as %v: %v", c.level, l, err)
-		}
+		l, err := graph.ParseLevel(c.level.String())
+		assert.Truef(t, err == nil && l == c.level, "%s is read as %v: %v", c.level, l, err)
 	}
-	if _, err := graph.ParseLevel("host"); err == nil {
-		t.Error("host is taken for a level")
-	}
+	_, err := graph.ParseLevel("host")
+	assert.Error(t, err, "host is taken for a level")
 }
 
 // brute is the graph of links by maps.
@@ -220,9 +213,7 @@ func TestTheGraphIsThatOfMapsWhateverTheOrder(t *testing.T) {
 			for _, v := range vertices(t, g) {
 				got = append(got, v.Name)
 			}
-			if !slices.Equal(got, names) {
-				t.Fatalf("%s: vertices\n%q\nwant\n%q", level, got, names)
-			}
+			require.Truef(t, slices.Equal(got, names), "%s: vertices\n%q\nwant\n%q", level, got, names)
 			if got := edges(t, g); !slices.Equal(got, list) {
 				t.Fatalf("%s: edges\n%q\nwant\n%q", level, got, list)
 			}
@@ -234,27 +225,23 @@ func TestTheGraphIsThatOfMapsWhateverTheOrder(t *testing.T) {
 func TestVerticesBeyondTheMostAreCountedOnly(t *testing.T) {
 	g := built(t, graph.Options{MaxVertices: 2}, link{"http://a.example/", "http://b.example/"}, link{"http://a.example/", "http://c.example/"},
 		link{"http://c.example/", "http://c.example/"}, link{"http://b.example/", "http://a.example/"})
-	if got := edges(t, g); !slices.Equal(got, []string{"a.example b.example 1", "b.example a.example 1"}) || g.Counts.LeftOut != 2 {
-		t.Errorf("edges %q, counts %+v", got, g.Counts)
-	}
+	got := edges(t, g)
+	assert.Truef(t, slices.Equal(got, []string{"a.example b.example 1", "b.example a.example 1"}) && g.Counts.LeftOut == 2, "edges %q, counts %+v", got, g.Counts)
 }
 
 func TestAVertexSaysWhetherSomethingOfItWasFetched(t *testing.T) {
 	for _, level := range []graph.Level{graph.Hosts, graph.Domains} {
 		g := built(t, graph.Options{Level: level}, link{"http://a.example/x", ""}, link{"http://a.example/x", "http://b.example/"}, link{"http://b.example/", "http://c.example/"}, link{"http://c.example/1", ""})
 		for i, v := range vertices(t, g) {
-			if want := i != 1; v.Fetched != want || level == graph.Domains && v.Hosts != 1 {
-				t.Errorf("%s: %+v", level, v)
-			}
+			want := i != 1
+			assert.Falsef(t, v.Fetched != want || level == graph.Domains && v.Hosts != 1, "%s: %+v", level, v)
 		}
 	}
 }
 
 func TestNoLinksGiveAnEmptyGraph(t *testing.T) {
 	g := built(t, graph.Options{})
-	if g.Order() != 0 || len(edges(t, g)) != 0 {
-		t.Errorf("%d vertices, %d edges", g.Order(), g.Size())
-	}
+	assert.Truef(t, g.Order() == 0 && len(edges(t, g)) == 0, "%d vertices, %d edges", g.Order(), g.Size())
 }
 
 func TestAGraphThatIsClosedLeavesNoFile(t *testing.T) {
@@ -269,13 +256,11 @@ func TestAGraphThatIsClosedLeavesNoFile(t *testing.T) {
 		require.NoError(t, err)
 		cancel()
 		require.NoError(t, g.Close())
-		if _, err := graph.New(graph.Options{Dir: dir}).Graph(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err = graph.New(graph.Options{Dir: dir}).Graph(t.Context())
+		require.NoError(t, err)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left: %v %v", left, err)
-	}
+	left, err := os.ReadDir(dir)
+	assert.Truef(t, err == nil && len(left) <= 0, "left: %v %v", left, err)
 }
 
 func TestAGraphThatIsBrokenOffLeavesNoFile(t *testing.T) {
@@ -284,12 +269,10 @@ func TestAGraphThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	require.NoError(t, b.Link("http://a.example/", "http://b.example/"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Graph(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left: %v %v", left, err)
-	}
+	_, err := b.Graph(ctx)
+	assert.ErrorIsf(t, err, context.Canceled, "error %v", err)
+	left, err := os.ReadDir(dir)
+	assert.Truef(t, err == nil && len(left) <= 0, "left: %v %v", left, err)
 }
 
 // A disk that cannot be written to is an error, not a graph without its edges.
@@ -300,9 +283,8 @@ func TestAFolderThatIsGoneIsAnError(t *testing.T) {
 		err = b.Link(fmt.Sprintf("http://a.example/%d", i), "http://b.example/")
 	}
 	require.Error(t, err, "no error")
-	if _, again := b.Graph(t.Context()); again == nil {
-		t.Error("a graph all the same")
-	}
+	_, again := b.Graph(t.Context())
+	assert.True(t, again != nil, "a graph all the same")
 }
 
 func TestReverseUndoesItself(t *testing.T) {
@@ -310,8 +292,7 @@ func TestReverseUndoesItself(t *testing.T) {
 		"www.example.org": "org.example.www", "localhost": "localhost", "192.0.2.1": "192.0.2.1", "[::1]": "[::1]", "": "",
 		"1.0.0.127.in-addr.arpa": "arpa.in-addr.127.0.0.1", "1password.example": "example.1password",
 	} {
-		if got := graph.Reverse(host); got != want || graph.Reverse(got) != host {
-			t.Errorf("%q reversed is %q, and again %q", host, got, graph.Reverse(got))
-		}
+		got := graph.Reverse(host)
+		assert.Truef(t, got == want && graph.Reverse(got) == host, "%q reversed is %q, and again %q", host, got, graph.Reverse(got))
 	}
 }

@@ -40,16 +40,12 @@ func TestOfSeveralRulesEachBinds(t *testing.T) {
 	b := Rule{Match: "www.example.org", Delay: 2 * time.Second, MaxPerHost: 20, PerHostPerDay: 7, Hours: []string{"04:00-08:00", "12:00-13:00"}}
 	for _, rs := range []Rules{{a, b}, {b, a}} {
 		got := rs.Of(authority(t, "http://www.example.org/"))
-		if got.Delay != 5*time.Second || got.MaxPerHost != 10 || got.PerHostPerDay != 7 {
-			t.Errorf("%+v", got)
-		}
-		if open := got.Open(); open != 2.0/24 {
-			t.Errorf("open for %v of the day", open)
-		}
+		assert.Truef(t, got.Delay == 5*time.Second && got.MaxPerHost == 10 && got.PerHostPerDay == 7, "%+v", got)
+		open := got.Open()
+		assert.Truef(t, open == 2.0/24, "open for %v of the day", open)
 	}
-	if got := (Rules{a, b}).Of(authority(t, "http://example.com/")); got.Delay != 0 || got.Timed() || got.Closed(time.Now()) != 0 || got.Open() != 1 {
-		t.Errorf("another host: %+v", got)
-	}
+	got := (Rules{a, b}).Of(authority(t, "http://example.com/"))
+	assert.Truef(t, got.Delay == 0 && !got.Timed() && got.Closed(time.Now()) == 0 && got.Open() == 1, "another host: %+v", got)
 }
 
 func TestClosedIsTheTimeUntilAllHoursAreOpen(t *testing.T) {
@@ -90,9 +86,8 @@ func TestWhatIsWrongNamesTheKey(t *testing.T) {
 		"exclude": {Match: "*", Exclude: []string{"("}},
 		"hours":   {Match: "*", Hours: []string{"22-6"}},
 	} {
-		if wrong := r.Wrong(time.Second); len(wrong) != 1 || wrong[0].Key != key {
-			t.Errorf("%s: %v", key, wrong)
-		}
+		wrong := r.Wrong(time.Second)
+		assert.Truef(t, len(wrong) == 1 && wrong[0].Key == key, "%s: %v", key, wrong)
 	}
 	for _, match := range []string{"", "*.*.org", "a b", "example.org:80", "*.", "@"} {
 		assert.NotNilf(t, (Rule{Match: match}).Wrong(time.Second), "%q is a match", match)

@@ -68,22 +68,19 @@ func TestAWindowGoesByTheClockOfItsPlace(t *testing.T) {
 
 func TestSeveralWindowsAreOpenWhileOneIs(t *testing.T) {
 	assert.Equal(t, "Fri 22:00-00:00", openIn(spans(t, "Mon-Fri 22:00-06:00", "Sat,Sun 00:00-24:00"), "2026-03-27"))
-	if got := openIn(spans(t, "12:30-13:00", "13:00-14:00", "20:00-21:00"), "2026-03-27"); !strings.HasPrefix(got, "Fri 12:30-14:00 Fri 20:00-21:00 Sat") {
-		t.Errorf("%q", got)
-	}
+	got := openIn(spans(t, "12:30-13:00", "13:00-14:00", "20:00-21:00"), "2026-03-27")
+	assert.Truef(t, strings.HasPrefix(got, "Fri 12:30-14:00 Fri 20:00-21:00 Sat"), "%q", got)
 	var none Spans
-	if at := time.Now(); !none.Open(at) || none.Share() != 1 || none.Takes(at, time.Hour) != time.Hour {
-		t.Error("without a window something is closed")
-	}
+	at := time.Now()
+	assert.True(t, none.Open(at) && none.Share() == 1 && none.Takes(at, time.Hour) == time.Hour, "without a window something is closed")
 }
 
 // A window on one day, in the hour that spring leaves out, opens a week later.
 func TestTheNextOpeningMayBeMoreThanAWeekAway(t *testing.T) {
 	after := time.Date(2026, 3, 22, 12, 0, 0, 0, time.UTC)
 	at, ok := spans(t, "Sun 02:00-02:30 Europe/Berlin").Opens(after)
-	if want := time.Date(2026, 4, 5, 0, 0, 0, 0, time.UTC); !ok || !at.Equal(want) {
-		t.Errorf("%v, %v; want %v", at, ok, want)
-	}
+	want := time.Date(2026, 4, 5, 0, 0, 0, 0, time.UTC)
+	assert.Truef(t, ok && at.Equal(want), "%v, %v; want %v", at, ok, want)
 }
 
 func TestSpansAreWrittenInOneWay(t *testing.T) {
@@ -102,9 +99,8 @@ func TestSpansAreWrittenInOneWay(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", text, s, err, want)
 			continue
 		}
-		if again, err := ParseSpan(s.String()); err != nil || again.String() != want {
-			t.Errorf("%q is read as %q, %v", s, again, err)
-		}
+		again, err := ParseSpan(s.String())
+		assert.Truef(t, err == nil && again.String() == want, "%q is read as %q, %v", s, again, err)
 	}
 }
 
@@ -126,9 +122,8 @@ func TestWhatIsNoWindowIsRefusedWithWhatToWrite(t *testing.T) {
 		"22:00-06:00 ../../etc/passwd": "no time zone",
 		"22:00-06:00 Xyzzyplugh":       "write one like Europe/Berlin",
 	} {
-		if _, err := ParseSpan(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		_, err := ParseSpan(text)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "%q: %v, want %q", text, err, want)
 	}
 }
 
@@ -144,7 +139,6 @@ func TestWorkTakesLongerWithinAWindow(t *testing.T) {
 	} {
 		assert.Equalf(t, want, w.Takes(at, work), "%v of work", work)
 	}
-	if s := w.Share(); s < 0.333 || s > 0.334 {
-		t.Error(s)
-	}
+	s := w.Share()
+	assert.True(t, s >= 0.333 && s <= 0.334, s)
 }

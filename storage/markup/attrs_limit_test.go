@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -24,9 +25,8 @@ func TestAttrLimitCountsAsTheTokenizerDoes(t *testing.T) {
 		}
 		page := b.String()
 		l := New(iotest.OneByteReader(strings.NewReader(page)), most)
-		if _, err := io.Copy(io.Discard, l); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.Copy(io.Discard, l)
+		require.NoError(t, err)
 		got, want := most-l.Left(), 0
 		root, err := html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(false))
 		if err != nil {
@@ -47,9 +47,8 @@ func TestAttrLimitCountsAsTheTokenizerDoes(t *testing.T) {
 		{"<svg><script>a<b c d</script>", 3}, {"a < b c d", 0}, {"</p a b>", 2}, {"<p =a =>", 1}, {"<_a b><:a b><é b>", 3},
 	} {
 		l := New(strings.NewReader(c.page), most)
-		if _, err := io.Copy(io.Discard, l); err != nil || most-l.Left() != c.want {
-			t.Errorf("%s: %d attributes, want %d", c.page, most-l.Left(), c.want)
-		}
+		_, err := io.Copy(io.Discard, l)
+		assert.Truef(t, err == nil && most-l.Left() == c.want, "%s: %d attributes, want %d", c.page, most-l.Left(), c.want)
 	}
 }
 
@@ -59,8 +58,6 @@ func TestAPageEndsWhereItHasTooManyAttributes(t *testing.T) {
 	for most, want := range map[int]string{0: "<a ", 2: "<a b=1 c=2><p ", 3: "<a b=1 c=2><p d ", 4: page} {
 		l := New(iotest.OneByteReader(strings.NewReader(page)), most)
 		got, err := io.ReadAll(l)
-		if err != nil || string(got) != want || l.Over() != (want != page) {
-			t.Errorf("%d allowed: %q, over %v, %v; want %q", most, got, l.Over(), err, want)
-		}
+		assert.Truef(t, err == nil && string(got) == want && l.Over() == (want != page), "%d allowed: %q, over %v, %v; want %q", most, got, l.Over(), err, want)
 	}
 }

@@ -15,9 +15,7 @@ import (
 func encoded(t testing.TB, name, text string) []byte {
 	t.Helper()
 	e, canonical := charset.Lookup(name)
-	if e == nil {
-		t.Fatalf("no encoding %s", name)
-	}
+	require.Truef(t, e != nil, "no encoding %s", name)
 	out, err := e.NewEncoder().Bytes([]byte(text))
 	require.NoError(t, err)
 	switch canonical {
@@ -51,15 +49,11 @@ func TestCharset_RewritingCommutesWithEncoding(t *testing.T) {
 			}
 			plain, want := replaceAll([]byte(text), "text/html; charset=utf-8")
 			got, raws := replaceAll(encoded(t, tt.charset, text), "text/html; charset="+tt.charset)
-			if strings.Join(raws, "\n") != strings.Join(want, "\n") || len(want) != 6 {
-				t.Errorf("%q; want %q", raws, want)
-			}
+			assert.Truef(t, strings.Join(raws, "\n") == strings.Join(want, "\n") && len(want) == 6, "%q; want %q", raws, want)
 			text2 := string(plain)
 			back := decodedAs(t, tt.charset, got)
 			assert.Equalf(t, text2, back, "\n got %s\nwant %s", back, text2)
-			if tt.charset != "iso-2022-jp" && !bytes.Equal(got, encoded(t, tt.charset, text2)) {
-				t.Errorf("octets\n got %q", got)
-			}
+			assert.Falsef(t, tt.charset != "iso-2022-jp" && !bytes.Equal(got, encoded(t, tt.charset, text2)), "octets\n got %q", got)
 		})
 	}
 }
@@ -86,9 +80,8 @@ func TestCharset_StyleSheets(t *testing.T) {
 		o := options(t)
 		o.ContentType = tt.contentType
 		var got []string
-		if err := Find(CSS, []byte(tt.in), o, func(r Ref) { got = append(got, r.Raw) }); err != nil || len(got) != 1 || got[0] != tt.want {
-			t.Errorf("%s: %q, %v", tt.rule, got, err)
-		}
+		err := Find(CSS, []byte(tt.in), o, func(r Ref) { got = append(got, r.Raw) })
+		assert.Truef(t, err == nil && len(got) == 1 && got[0] == tt.want, "%s: %q, %v", tt.rule, got, err)
 	}
 }
 
@@ -121,8 +114,7 @@ func TestDeclare(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equalf(t, tt.want, string(got), "%s:\n got %q", tt.rule, got)
 		o.ContentType, _, _ = strings.Cut(tt.contentType, ";")
-		if again, err := tt.rewrite(got, o, func(Ref) (string, bool) { return "", false }); err != nil || !bytes.Equal(again, got) {
-			t.Errorf("%s: declared twice: %q %v", tt.rule, again, err)
-		}
+		again, err := tt.rewrite(got, o, func(Ref) (string, bool) { return "", false })
+		assert.Truef(t, err == nil && bytes.Equal(again, got), "%s: declared twice: %q %v", tt.rule, again, err)
 	}
 }

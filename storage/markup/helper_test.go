@@ -49,14 +49,11 @@ func tryPlaces(t *testing.T, rewrite rewriter, o Options, tests []placeTest) {
 			var seen []string
 			out, err := rewrite([]byte(tt.in), o, numbered(&seen))
 			require.NoError(t, err)
-			if got := strings.Join(seen, "; "); got != tt.refs {
-				t.Errorf("refs\n got %s\nwant %s", got, tt.refs)
-			}
+			got := strings.Join(seen, "; ")
+			assert.Truef(t, got == tt.refs, "refs\n got %s\nwant %s", got, tt.refs)
 			assert.Equalf(t, tt.out, string(out), "out\n got %s", out)
 			same, err := rewrite([]byte(tt.in), o, func(Ref) (string, bool) { return "", false })
-			if err == nil && !o.RemoveBase && !o.RemovePolicy && !o.Declare && string(same) != tt.in {
-				t.Errorf("unreplaced\n got %s\nwant %s", same, tt.in)
-			}
+			assert.Falsef(t, err == nil && !o.RemoveBase && !o.RemovePolicy && !o.Declare && string(same) != tt.in, "unreplaced\n got %s\nwant %s", same, tt.in)
 		})
 	}
 }

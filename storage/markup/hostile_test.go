@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,9 +43,8 @@ func TestHostile_MemoryIsInProportion(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			require.NoError(t, Find(HTML, in, o, func(Ref) {}))
 			runtime.ReadMemStats(&after)
-			if n := after.TotalAlloc - before.TotalAlloc; n > 4*uint64(len(in)) {
-				t.Errorf("%d octets took %.1f times as many", len(in), float64(n)/float64(len(in)))
-			}
+			n := after.TotalAlloc - before.TotalAlloc
+			assert.Truef(t, n <= 4*uint64(len(in)), "%d octets took %.1f times as many", len(in), float64(n)/float64(len(in)))
 			_, err := HTML(in, o, func(Ref) (string, bool) { return "x", true })
 			require.NoError(t, err)
 		})
@@ -60,7 +60,6 @@ func TestHostile_PagesWithinPages(t *testing.T) {
 	var removed, seen int
 	o := options(t)
 	o.Removed = func(Removal) { removed++ }
-	if _, err := HTML([]byte(text), o, func(Ref) (string, bool) { seen++; return "", false }); err != nil || seen != 0 || removed != 1 {
-		t.Errorf("%d references, %d unread, %v", seen, removed, err)
-	}
+	_, err := HTML([]byte(text), o, func(Ref) (string, bool) { seen++; return "", false })
+	assert.Truef(t, err == nil && seen == 0 && removed == 1, "%d references, %d unread, %v", seen, removed, err)
 }

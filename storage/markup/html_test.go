@@ -3,6 +3,7 @@ package markup
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -111,9 +112,8 @@ func TestHTML_IntegrityStaysElsewhere(t *testing.T) {
 	const in = `<script src=a integrity=x crossorigin></script>`
 	remote := func(Ref) (string, bool) { return "https://o.test/a", true }
 	o := options(t)
-	if out, err := HTML([]byte(in), o, remote); err != nil || string(out) != `<script src="https://o.test/a" integrity=x crossorigin></script>` {
-		t.Errorf("elsewhere: %s %v", out, err)
-	}
+	out, err := HTML([]byte(in), o, remote)
+	assert.Truef(t, err == nil && string(out) == `<script src="https://o.test/a" integrity=x crossorigin></script>`, "elsewhere: %s %v", out, err)
 }
 
 func TestHTML_Previews(t *testing.T) {
@@ -126,9 +126,8 @@ func TestHTML_Previews(t *testing.T) {
 
 func TestReplacement_MustBeWritable(t *testing.T) {
 	for _, bad := range []string{"", "a b", "é", "a\n", "\x00", "\x7f"} {
-		if _, err := HTML([]byte(`<a href=x>`), options(t), func(Ref) (string, bool) { return bad, true }); err == nil {
-			t.Errorf("%q is written", bad)
-		}
+		_, err := HTML([]byte(`<a href=x>`), options(t), func(Ref) (string, bool) { return bad, true })
+		assert.Errorf(t, err, "%q is written", bad)
 	}
 }
 
@@ -153,8 +152,7 @@ func TestReplacement_IsEscaped(t *testing.T) {
 			want = inRefresh(hostile, true)
 		}
 		var got []string
-		if _, err := tt.rewrite(out, options(t), func(r Ref) (string, bool) { got = append(got, r.Raw); return "", false }); err != nil || len(got) != 1 || got[0] != want {
-			t.Errorf("%s: %q in %s, %v", name, got, out, err)
-		}
+		_, err = tt.rewrite(out, options(t), func(r Ref) (string, bool) { got = append(got, r.Raw); return "", false })
+		assert.Truef(t, err == nil && len(got) == 1 && got[0] == want, "%s: %q in %s, %v", name, got, out, err)
 	}
 }

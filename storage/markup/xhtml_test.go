@@ -77,13 +77,10 @@ func TestMost_IsNotExceeded(t *testing.T) {
 		o.Most = 1 << 20
 		asked := 0
 		out, err := rewrite([]byte(in), o, func(Ref) (string, bool) { asked++; return long, true })
-		if !errors.Is(err, ErrTooLarge) || out != nil || asked > 300 {
-			t.Errorf("%s: %d octets after %d references, %v", name, len(out), asked, err)
-		}
+		assert.Truef(t, errors.Is(err, ErrTooLarge) && out == nil && asked <= 300, "%s: %d octets after %d references, %v", name, len(out), asked, err)
 		o.Most = 200 << 20
-		if _, err := rewrite([]byte(in), o, func(Ref) (string, bool) { return "y", true }); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err = rewrite([]byte(in), o, func(Ref) (string, bool) { return "y", true })
+		assert.NoErrorf(t, err, "%s: %v", name, err)
 	}
 }
 

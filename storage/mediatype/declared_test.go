@@ -3,6 +3,8 @@ package mediatype
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // HTML Standard 13.2.3.2, prescan a byte stream; XML 1.0 4.3.3 and F.1.
@@ -21,8 +23,7 @@ func TestDeclared(t *testing.T) {
 		{big(`<?xml version="1.0"?>`), "utf-16be", "utf-16be"},
 		{little("<html>"), "", ""}, {big("<html>"), "", ""}, {"<\x00?\x00", "", ""}, {"", "", ""},
 	} {
-		if got, wide := Declared([]byte(c.head)), Wide([]byte(c.head)); got != c.want || wide != c.wide {
-			t.Errorf("%q: %q and %q, want %q and %q", c.head, got, wide, c.want, c.wide)
-		}
+		got, wide := Declared([]byte(c.head)), Wide([]byte(c.head))
+		assert.Truef(t, got == c.want && wide == c.wide, "%q: %q and %q, want %q and %q", c.head, got, wide, c.want, c.wide)
 	}
 }

@@ -62,9 +62,8 @@ func TestAPageIsTakenForOneByItsTypeAndWithoutOneByItsFirstOctets(t *testing.T) 
 func TestTheTypesOfMostAnswersNeedNoMemory(t *testing.T) {
 	for _, value := range []string{"text/html", "text/html; charset=utf-8", "text/plain"} {
 		b := []byte(value)
-		if n := testing.AllocsPerRun(100, func() { mediatype.Name(b); mediatype.Parse(value) }); n != 0 {
-			t.Errorf("%q: %v allocations", value, n)
-		}
+		n := testing.AllocsPerRun(100, func() { mediatype.Name(b); mediatype.Parse(value) })
+		assert.Truef(t, n == 0, "%q: %v allocations", value, n)
 	}
 }
 
@@ -80,18 +79,15 @@ func FuzzType(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		got := mediatype.Parse(value)
-		if name := mediatype.Name([]byte(value)); name != got.Name {
-			t.Errorf("%q: %q by its octets, %q as text", value, name, got.Name)
-		}
+		name := mediatype.Name([]byte(value))
+		assert.Truef(t, name == got.Name, "%q: %q by its octets, %q as text", value, name, got.Name)
 		if strings.ContainsAny(got.Name, " ,;\"\x00\r\n") || got.Name != strings.ToLower(got.Name) || len(got.Name) > 255 || got.Name == "" && got.Charset != "" {
 			t.Errorf("%q: %+v", value, got)
 		}
 		assert.Equalf(t, (mediatype.Type{Name: got.Name}), mediatype.Parse(got.Name), "%q: %q, and again", value, got.Name)
-		if again := mediatype.Parse(got.String()); again != got && again.Charset != "" {
-			t.Errorf("%q: %q is read as %+v", value, got, again)
-		}
-		if twice := mediatype.Parse(value + "," + got.Name); strings.Count(value, `"`) == 0 && twice.Name != got.Name {
-			t.Errorf("%q: said twice it is %q", value, twice.Name)
-		}
+		again := mediatype.Parse(got.String())
+		assert.Falsef(t, again != got && again.Charset != "", "%q: %q is read as %+v", value, got, again)
+		twice := mediatype.Parse(value + "," + got.Name)
+		assert.Falsef(t, strings.Count(value, `"`) == 0 && twice.Name != got.Name, "%q: said twice it is %q", value, twice.Name)
 	})
 }

@@ -28,9 +28,8 @@ func TestAKilledCrawlHasAMirror(t *testing.T) {
 	require.NoError(t, err)
 	all := append(small(), got{url: "http://a.test/last", body: strings.Repeat("last ", 1000)})
 	for n, g := range all {
-		if _, err := w.Record(t.Context(), g.made(n)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Record(t.Context(), g.made(n))
+		require.NoError(t, err)
 	}
 	killed := t.TempDir()
 	require.NoError(t, os.CopyFS(killed, os.DirFS(dir)))
@@ -48,9 +47,8 @@ func TestAKilledCrawlHasAMirror(t *testing.T) {
 		require.NoError(t, os.Truncate(open[0], fi.Size()-cut))
 		s2 := built(t, options(t, killed))
 		assert.LessOrEqualf(t, s2.URLs, s1.URLs, "a torn segment has %d URLs, the whole one %d", s2.URLs, s1.URLs)
-		if wrong, _ := brokenOf(t, killed); len(wrong) > 0 {
-			t.Errorf("with %d octets less: %+v", cut, wrong)
-		}
+		wrong, _ := brokenOf(t, killed)
+		assert.Truef(t, len(wrong) <= 0, "with %d octets less: %+v", cut, wrong)
 	}
 }
 
@@ -89,12 +87,10 @@ func TestBuild_DamagedKeepsTheFileBefore(t *testing.T) {
 				mustBeEqual(t, url, before, after)
 			}
 			o.Layout = layout.Layout{Kind: layout.Flat}
-			if s := built(t, o); s.Salvaged != 0 || s.Unreadable != 1 || s.Left[Damaged] != 1 {
-				t.Errorf("%s, another layout: %+v", url, s)
-			}
-			if wrong, _ := brokenOf(t, dir); url != "http://a.test/" && (len(wrong) != 1 || wrong[0].Detail != RecordUnreadable) {
-				t.Errorf("%s is not there: %+v", url, wrong)
-			}
+			s := built(t, o)
+			assert.Truef(t, s.Salvaged == 0 && s.Unreadable == 1 && s.Left[Damaged] == 1, "%s, another layout: %+v", url, s)
+			wrong, _ := brokenOf(t, dir)
+			assert.Falsef(t, url != "http://a.test/" && (len(wrong) != 1 || wrong[0].Detail != RecordUnreadable), "%s is not there: %+v", url, wrong)
 		}
 	}
 }
@@ -125,9 +121,8 @@ func TestBuild_DamagedWithoutFileBefore(t *testing.T) {
 	damageLatest(t, o, "http://a.test/i.png")
 	require.NoError(t, os.Remove(filepath.Join(Tree(dir), "a.test", "i.png")))
 	for range 2 {
-		if s := built(t, o); s.Files != 1 || s.Salvaged != 0 || s.Unreadable != 1 || s.Left[Damaged] != 1 {
-			t.Errorf("%+v", s)
-		}
+		s := built(t, o)
+		assert.Truef(t, s.Files == 1 && s.Salvaged == 0 && s.Unreadable == 1 && s.Left[Damaged] == 1, "%+v", s)
 	}
 }
 
@@ -169,10 +164,8 @@ func TestBuild_DamagedKeepsTheNewerFile(t *testing.T) {
 			for range 2 { // and again
 				s := built(t, o)
 				file := mapOf(t, dir)[url].File
-				if got := treeOf(t, Tree(dir))[file]; !strings.HasSuffix(got, c.want) || s.Salvaged != c.kept || s.Stale != c.stale ||
-					s.Unreadable != 1 {
-					t.Errorf("%s is %q: %+v", file, got, s)
-				}
+				got := treeOf(t, Tree(dir))[file]
+				assert.Truef(t, strings.HasSuffix(got, c.want) && s.Salvaged == c.kept && s.Stale == c.stale && s.Unreadable == 1, "%s is %q: %+v", file, got, s)
 			}
 		})
 	}
@@ -236,12 +229,10 @@ func TestAForeignArchiveHasAMirror(t *testing.T) {
 	edit(t, path, text)
 	s := built(t, Options{Archive: Archive{Segments: []string{path}}, Dir: dir, hasty: true})
 	tree := treeOf(t, Tree(dir))
-	if got := strings.Join(filesOf(tree), " "); got != "f.test/index.html f.test/x.txt f.test/y.png" || s.OffWeb != 1 || len(s.Notes) == 0 {
-		t.Errorf("the files are %s; %+v", got, s)
-	}
-	if b := tree["f.test/index.html"]; !strings.Contains(b, `"x.txt"`) || !strings.Contains(b, `"y.png"`) {
-		t.Errorf("the page is %s", b)
-	}
+	got := strings.Join(filesOf(tree), " ")
+	assert.Truef(t, got == "f.test/index.html f.test/x.txt f.test/y.png" && s.OffWeb == 1 && len(s.Notes) != 0, "the files are %s; %+v", got, s)
+	b := tree["f.test/index.html"]
+	assert.Truef(t, strings.Contains(b, `"x.txt"`) && strings.Contains(b, `"y.png"`), "the page is %s", b)
 }
 
 func FuzzMapRoundTrip(f *testing.F) {
@@ -257,15 +248,9 @@ func FuzzMapRoundTrip(f *testing.F) {
 		var want Entry
 		require.NoError(t, json.Unmarshal(b, &want))
 		for got, err := range Map(dir) {
-			if err != nil && local(want.File) && len(line) < maxMapLine {
-				t.Fatal(err)
-			}
-			if err == nil && !reflect.DeepEqual(got, want) {
-				t.Errorf("%+v became %+v", want, got)
-			}
-			if err == nil && !local(got.File) {
-				t.Errorf("%q is not a file of a mirror", got.File)
-			}
+			require.False(t, err != nil && local(want.File) && len(line) < maxMapLine, err)
+			assert.Falsef(t, err == nil && !reflect.DeepEqual(got, want), "%+v became %+v", want, got)
+			assert.Falsef(t, err == nil && !local(got.File), "%q is not a file of a mirror", got.File)
 		}
 	})
 }

@@ -49,9 +49,8 @@ func TestRedirectsToAPlaceInAPage(t *testing.T) {
 	built(t, options(t, dir))
 	page := treeOf(t, Tree(dir))["a.test/index.html"]
 	assert.Equal(t, `<a href="new.html#a%20%22b%E9">old</a> <a href="new.html#a%20%22b%E9">older</a>`, page)
-	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
-		t.Errorf("wrong: %v", wrong)
-	}
+	wrong, _ := brokenOf(t, dir)
+	assert.Truef(t, len(wrong) <= 0, "wrong: %v", wrong)
 	assert.Equal(t, "http://a.test/new", mapOf(t, dir)["http://a.test/older"].Redirect, "the map")
 }
 
@@ -93,16 +92,13 @@ func TestTreeOfASmallSite(t *testing.T) {
 		}
 	}
 	assert.Len(t, missing, 4, "missing")
-	if e := mapOf(t, dir)["http://a.test/moved"]; e.File != "a.test/d/index.html" || e.Redirect != "http://a.test/d/" || e.Status != 302 {
-		t.Errorf("a redirect is in the map as %+v", e)
-	}
+	e := mapOf(t, dir)["http://a.test/moved"]
+	assert.Truef(t, e.File == "a.test/d/index.html" && e.Redirect == "http://a.test/d/" && e.Status == 302, "a redirect is in the map as %+v", e)
 	if s.Files != 8 || s.Redirects != 2 || s.Rewritten != 7 || s.Left[NoArchive] != 1 || s.Left[Gone] != 1 || s.Missing[Scope] != 1 || s.MissingEmbeds[Robots] != 1 || s.New != 10 {
 		t.Errorf("the summary is %+v", s)
 	}
 	wrong, other := brokenOf(t, dir)
-	if len(wrong) > 0 || len(other) != 4 {
-		t.Errorf("wrong: %+v, missing: %+v", wrong, other)
-	}
+	assert.Truef(t, len(wrong) <= 0 && len(other) == 4, "wrong: %+v, missing: %+v", wrong, other)
 }
 
 func TestTreeDoesNotDependOnTheOrderOfRecordsOrOnSegments(t *testing.T) {
@@ -150,9 +146,7 @@ func TestRebuildIsTheSameAndSharesEverything(t *testing.T) {
 	before := treeOf(t, Tree(dir))
 	s := built(t, o)
 	mustBeEqual(t, "built again", before, treeOf(t, Tree(dir)))
-	if s.Written != 0 || s.Shared != s.Files || s.New+s.Differ+s.Lost != 0 || s.Unchanged != 10 {
-		t.Errorf("the second build: %+v", s)
-	}
+	assert.Truef(t, s.Written == 0 && s.Shared == s.Files && s.New+s.Differ+s.Lost == 0 && s.Unchanged == 10, "the second build: %+v", s)
 	// What somebody changed is made as it should be, whether the size gives it away or not.
 	edit(t, filepath.Join(Tree(dir), "a.test", "i.png"), "\x89PNG pictura")
 	edit(t, filepath.Join(Tree(dir), "a.test", "Page.html"), "mine")
@@ -182,21 +176,17 @@ func TestOnlyWhatChangedIsWritten(t *testing.T) {
 	)
 	o := options(t, dir)
 	s := built(t, o)
-	if s.Written != 2 || s.Kept != 1 || s.New != 1 || s.Differ != 1 || s.Lost != 0 || s.Unchanged != 9 {
-		t.Errorf("the summary is %+v", s)
-	}
-	if e := mapOf(t, dir)["http://a.test/t.css"]; e.Seen == "" || e.Seen <= e.Date {
-		t.Errorf("a page that was confirmed is %+v", e)
-	}
+	assert.Truef(t, s.Written == 2 && s.Kept == 1 && s.New == 1 && s.Differ == 1 && s.Lost == 0 && s.Unchanged == 9, "the summary is %+v", s)
+	e := mapOf(t, dir)["http://a.test/t.css"]
+	assert.Truef(t, e.Seen != "" && e.Seen > e.Date, "a page that was confirmed is %+v", e)
 	assert.Equal(t, "gone", mapOf(t, dir)["http://a.test/d/e?x=1&y=2"].Older, "a page that is gone and kept")
 	o.Vanished = Remove
 	s = built(t, o)
 	if s.Lost != 1 || s.New+s.Differ != 0 || s.Written != 1 { // the page that links to it
 		t.Errorf("the summary is %+v", s)
 	}
-	if m := missingOf(t, dir)["http://a.test/d/e?x=1&y=2"]; m.Reason != Gone || m.Detail != "status 410" {
-		t.Errorf("the page that is gone is missing as %+v", m)
-	}
+	m := missingOf(t, dir)["http://a.test/d/e?x=1&y=2"]
+	assert.Truef(t, m.Reason == Gone && m.Detail == "status 410", "the page that is gone is missing as %+v", m)
 }
 
 func TestPreviewsAreMissedIfAskedFor(t *testing.T) {
@@ -209,9 +199,8 @@ func TestPreviewsAreMissedIfAskedFor(t *testing.T) {
 		if _, missed := missingOf(t, dir)["http://a.test/j.png"]; missed != o.Previews || len(wrong) > 0 || len(other) > 0 != o.Previews {
 			t.Errorf("previews %t: missed %t, wrong %v, told %v", o.Previews, missed, wrong, other)
 		}
-		if page := treeOf(t, Tree(dir))["a.test/index.html"]; !strings.Contains(page, `"i.png"`) || !strings.Contains(page, `"http://a.test/j.png"`) {
-			t.Errorf("the page is %s", page)
-		}
+		page := treeOf(t, Tree(dir))["a.test/index.html"]
+		assert.Truef(t, strings.Contains(page, `"i.png"`) && strings.Contains(page, `"http://a.test/j.png"`), "the page is %s", page)
 	}
 }
 
@@ -267,12 +256,9 @@ func TestWhichAnswerCounts(t *testing.T) {
 			s := built(t, options(t, dir))
 			assert.Equal(t, c.want, treeOf(t, Tree(dir))["a.test/x.html"])
 			assert.Equal(t, c.reason, missingOf(t, dir)[url].Reason, "why it is missing")
-			if c.reason != "" && s.Left[c.reason] != 1 {
-				t.Errorf("the summary is %+v", s)
-			}
-			if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
-				t.Errorf("wrong: %+v", wrong)
-			}
+			assert.Falsef(t, c.reason != "" && s.Left[c.reason] != 1, "the summary is %+v", s)
+			wrong, _ := brokenOf(t, dir)
+			assert.Truef(t, len(wrong) <= 0, "wrong: %+v", wrong)
 		})
 	}
 }

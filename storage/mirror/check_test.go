@@ -82,9 +82,7 @@ func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 	if got := strings.Join(refs, " "); got != "../j1.js ./g2 ./m1.js ./p2 ./w2 c1.css c2.png e1.html f1.png g1 g1.png g3.html i1.png n1 n2 o1.swf p1.png r1.png s1.png s2.png v1.svg#a w1.png x1.xsl x2.xsl" {
 		t.Errorf("wrong are %s", got)
 	}
-	if len(other) != 2 || other[0].Ref != "d1.json" || other[0].Reason != ByScript {
-		t.Errorf("else there is %+v", other)
-	}
+	assert.Truef(t, len(other) == 2 && other[0].Ref == "d1.json" && other[0].Reason == ByScript, "else there is %+v", other)
 }
 
 // What was never decided on, because the robots.txt of its host could not be had, is missing for that reason, unless it was
@@ -102,9 +100,8 @@ func TestRobotsThatCannotBeHadIsAReason(t *testing.T) {
 		"none": {Reason: Robots, Detail: "robots.txt: nxdomain"}, "late": {Reason: NotFetched},
 		"down": {Reason: Robots, Detail: "robots.txt: status 503"}, "open": {Reason: NotFetched},
 	} {
-		if m := missingOf(t, dir)["http://"+host+".test/x"]; m.Reason != want.Reason || m.Detail != want.Detail {
-			t.Errorf("%s: %+v, want %+v", host, m, want)
-		}
+		m := missingOf(t, dir)["http://"+host+".test/x"]
+		assert.Truef(t, m.Reason == want.Reason && m.Detail == want.Detail, "%s: %+v, want %+v", host, m, want)
 	}
 }
 
@@ -158,12 +155,9 @@ func TestReasonsOfWhatIsMissing(t *testing.T) {
 	mustBe("http://a.test/chain", Missing{Reason: Redirect, Detail: "to http://a.test/oops: error: status 500"})
 	mustBe("http://a.test/loop", Missing{Reason: Redirect, Detail: "redirect loop"})
 	mustBe("http://a.test/big.js", Missing{Reason: TooLarge, Embeds: 2})
-	if s.Left[TooLarge] != 1 || s.Left[Redirect] != 4 || s.Missing[NotFetched] != 3 || s.MissingEmbeds[TooLarge] != 1 {
-		t.Errorf("the summary is %+v", s)
-	}
-	if _, other := brokenOf(t, dir); len(other) != 2*(len(want)+5) {
-		t.Errorf("%d references are told, want %d", len(other), 2*(len(want)+5))
-	}
+	assert.Truef(t, s.Left[TooLarge] == 1 && s.Left[Redirect] == 4 && s.Missing[NotFetched] == 3 && s.MissingEmbeds[TooLarge] == 1, "the summary is %+v", s)
+	_, other := brokenOf(t, dir)
+	assert.Truef(t, len(other) == 2*(len(want)+5), "%d references are told, want %d", len(other), 2*(len(want)+5))
 }
 
 // A document that is too large to be searched for references is copied as it is, and said to be.
@@ -173,11 +167,8 @@ func TestALargeDocumentIsCopied(t *testing.T) {
 	crawled(t, dir, got{url: "http://a.test/", body: body}, got{url: "http://a.test/x", body: "x"})
 	s := built(t, options(t, dir))
 	b, err := os.ReadFile(filepath.Join(Tree(dir), "a.test", "index.html"))
-	if err != nil || string(b) != body || s.Unread != 1 {
-		t.Errorf("%d octets, %v, %+v", len(b), err, s)
-	}
-	if _, other := brokenOf(t, dir); len(other) != 1 || other[0].Reason != NotRewritten {
-		t.Errorf("told is %+v", other)
-	}
+	assert.Truef(t, err == nil && string(b) == body && s.Unread == 1, "%d octets, %v, %+v", len(b), err, s)
+	_, other := brokenOf(t, dir)
+	assert.Truef(t, len(other) == 1 && other[0].Reason == NotRewritten, "told is %+v", other)
 	assert.EqualValues(t, 2, built(t, options(t, dir)).Shared, "files are shared")
 }

@@ -109,9 +109,8 @@ func crawledIn(t testing.TB, dir string, segment int64, all ...got) {
 	w, err := warc.Open(warc.Options{Dir: filepath.Join(dir, "warc"), Name: "curtsy", SegmentSize: segment, Index: s, Originals: s})
 	require.NoError(t, err)
 	for n, g := range all {
-		if _, err := w.Record(t.Context(), g.made(n)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Record(t.Context(), g.made(n))
+		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
 	require.NoError(t, s.Close())
@@ -180,14 +179,11 @@ func treeOf(t testing.TB, dir string) map[string]string {
 func mustBeEqual(t testing.TB, what string, a, b map[string]string) {
 	t.Helper()
 	for name, octets := range a {
-		if b[name] != octets {
-			t.Errorf("%s: %s is\n%.2000s\nand\n%.2000s", what, name, octets, b[name])
-		}
+		assert.Truef(t, b[name] == octets, "%s: %s is\n%.2000s\nand\n%.2000s", what, name, octets, b[name])
 	}
 	for name := range b {
-		if _, ok := a[name]; !ok {
-			t.Errorf("%s: %s is new", what, name)
-		}
+		_, ok := a[name]
+		assert.Truef(t, ok, "%s: %s is new", what, name)
 	}
 }
 

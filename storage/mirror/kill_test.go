@@ -61,9 +61,7 @@ func TestADeathAtAnyStepLeavesAWholeTree(t *testing.T) {
 				d := &dying{at: at}
 				o.step = d.step
 				_, err := Build(context.Background(), o)
-				if err == nil || !errors.Is(err, errDead) {
-					t.Fatalf("step %d: %v", at, err)
-				}
+				require.Truef(t, err != nil && errors.Is(err, errDead), "step %d: %v", at, err)
 				switch tree, err := treeIfAny(t, dir); {
 				case err != nil && !(o.twoRenames && d.steps[at] == "rename "+nextDir+" "+treeDir):
 					t.Errorf("step %d, %s: no tree", at, d.steps[at])
@@ -80,9 +78,7 @@ func TestADeathAtAnyStepLeavesAWholeTree(t *testing.T) {
 				built(t, o)
 				mustBeEqual(t, "after step "+d.steps[at], after, treeOf(t, Tree(dir)))
 			}
-			if seen["old"] < 10 || seen["new"] < 1 || o.twoRenames != (seen["none"] == 1) {
-				t.Errorf("deaths left %v", seen)
-			}
+			assert.Truef(t, seen["old"] >= 10 && seen["new"] >= 1 && o.twoRenames == (seen["none"] == 1), "deaths left %v", seen)
 		})
 	}
 }
@@ -130,9 +126,8 @@ func TestABuildThatFailsLeavesNothing(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := Build(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled build: %v", err)
-	}
+	_, err := Build(ctx, o)
+	assert.ErrorIsf(t, err, context.Canceled, "a cancelled build: %v", err)
 	names, err := filepath.Glob(filepath.Join(dir, "mirror*"))
 	require.NoError(t, err)
 	assert.Empty(t, names, "it leaves files behind")
@@ -152,12 +147,10 @@ func TestWhatIsNoMirrorIsNotReplaced(t *testing.T) {
 			if err := make(Tree(dir)); err != nil {
 				t.Skip(err)
 			}
-			if _, err := Build(t.Context(), options(t, dir)); err == nil || !strings.Contains(err.Error(), "move it away") {
-				t.Errorf("it was replaced: %v", err)
-			}
-			if _, err := os.Lstat(Tree(dir)); err != nil {
-				t.Error(err)
-			}
+			_, err := Build(t.Context(), options(t, dir))
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "move it away"), "it was replaced: %v", err)
+			_, err = os.Lstat(Tree(dir))
+			assert.NoError(t, err)
 		})
 	}
 	dir := t.TempDir()
@@ -185,15 +178,12 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	built(t, o)
 	mustBeEqual(t, "built over links", before, treeOf(t, Tree(dir)))
 	err := filepath.WalkDir(Tree(dir), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type()&fs.ModeSymlink != 0 {
-			t.Errorf("%s is a link", path)
-		}
+		assert.Falsef(t, err == nil && d.Type()&fs.ModeSymlink != 0, "%s is a link", path)
 		return err
 	})
 	names, err2 := os.ReadDir(elsewhere)
-	if b, _ := os.ReadFile(precious); err != nil || err2 != nil || len(names) != 1 || string(b) != "mine" {
-		t.Errorf("what links lead to changed: %q, %v, %v", b, err, err2)
-	}
+	b, _ := os.ReadFile(precious)
+	assert.Truef(t, err == nil && err2 == nil && len(names) == 1 && string(b) == "mine", "what links lead to changed: %q, %v, %v", b, err, err2)
 }
 
 func TestTwoSegmentsOfOneNameAreRefused(t *testing.T) {
@@ -202,7 +192,6 @@ func TestTwoSegmentsOfOneNameAreRefused(t *testing.T) {
 	crawled(t, b, small()...)
 	o := options(t, a)
 	o.Archive.Segments = slices.Concat(o.Archive.Segments, options(t, b).Archive.Segments)
-	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), "rename one") {
-		t.Errorf("two segments of one name: %v", err)
-	}
+	_, err := Build(t.Context(), o)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "rename one"), "two segments of one name: %v", err)
 }

@@ -47,18 +47,16 @@ func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 	}
 	assert.EqualValues(t, 2, missingOf(t, dir)["http://a.test/o.js"].Scripts, "what a module names is not listed")
 	edit(t, filepath.Join(Tree(dir), "a.test", "d", "manifest.json"), `{"icons":[{"src":"../j.png"}]}`)
-	if wrong, _ := brokenOf(t, dir); len(wrong) != 1 {
-		t.Errorf("a check finds %v", wrong)
-	}
+	wrong, _ := brokenOf(t, dir)
+	assert.Truef(t, len(wrong) == 1, "a check finds %v", wrong)
 }
 
 // What is called like a manifest and is none is copied as it is.
 func TestAManifestByNameAloneMayBeNone(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, got{url: "http://a.test/manifest.json", head: "200 OK\r\nContent-Type: application/json", body: "[not JSON"})
-	if s := built(t, options(t, dir)); s.Files != 1 || s.Unread != 1 {
-		t.Errorf("%+v", s)
-	}
+	s := built(t, options(t, dir))
+	assert.Truef(t, s.Files == 1 && s.Unread == 1, "%+v", s)
 	assert.Equal(t, "[not JSON", treeOf(t, Tree(dir))["a.test/manifest.json"], "its copy")
 }
 
@@ -76,7 +74,5 @@ func TestLeniencesAreNoNotes(t *testing.T) {
 	fmt.Fprint(f, "this is no record")
 	require.NoError(t, f.Close())
 	s := built(t, Options{Archive: Archive{Segments: []string{f.Name()}}, Dir: dir, hasty: true})
-	if s.Files != 150 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "garbage") {
-		t.Errorf("%d files, notes %q", s.Files, s.Notes)
-	}
+	assert.Truef(t, s.Files == 150 && len(s.Notes) == 1 && strings.Contains(s.Notes[0], "garbage"), "%d files, notes %q", s.Files, s.Notes)
 }

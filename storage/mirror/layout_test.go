@@ -37,13 +37,10 @@ func TestAFlatMirrorHoldsTogether(t *testing.T) {
 		tree := treeOf(t, Tree(dir))
 		slices.Sort(c.want)
 		assert.Equalf(t, c.want, filesOf(tree), "cut %d", c.cut)
-		if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
-			t.Errorf("cut %d: wrong: %+v", c.cut, wrong)
-		}
+		wrong, _ := brokenOf(t, dir)
+		assert.Truef(t, len(wrong) <= 0, "cut %d: wrong: %+v", c.cut, wrong)
 		for url, e := range mapOf(t, dir) {
-			if url == "http://b.test/img/p.png" && tree[e.File] != "two" {
-				t.Errorf("cut %d: %s shows %q", c.cut, url, tree[e.File])
-			}
+			assert.Falsef(t, url == "http://b.test/img/p.png" && tree[e.File] != "two", "cut %d: %s shows %q", c.cut, url, tree[e.File])
 		}
 		assert.Zerof(t, built(t, o).Written, "cut %d: files written a second time", c.cut)
 	}
@@ -61,9 +58,8 @@ func TestAFlatPageIsNotThatOfAnotherFolder(t *testing.T) {
 	o.Layout = layout.Layout{Kind: layout.Flat, Cut: 1}
 	built(t, o)
 	tree, all := treeOf(t, Tree(dir)), mapOf(t, dir)
-	if one := all["http://a.test/one/index.html"].File; one != all["http://a.test/one/"].File {
-		t.Errorf("one page has the files %q and %q", one, all["http://a.test/one/"].File)
-	}
+	one := all["http://a.test/one/index.html"].File
+	assert.Truef(t, one == all["http://a.test/one/"].File, "one page has the files %q and %q", one, all["http://a.test/one/"].File)
 	for _, n := range []string{"one", "two"} {
 		file, next := all["http://a.test/"+n+"/"].File, all["http://a.test/"+n+"/next"].File
 		assert.Equal(t, `<a href="`+next+`">n</a>`, tree[file], file)
@@ -96,19 +92,16 @@ func TestAnotherLayoutLeavesTheFilesOfOthers(t *testing.T) {
 			}
 			return err
 		})
-		if want := "a.test/d/notes.txt a.test/link d/x.html index.html mirror-map.jsonl missing.jsonl own/deep/x"; err != nil || strings.Join(names, " ") != want {
-			t.Errorf("it holds %q, %v; want %s", names, err, want)
-		}
+		want := "a.test/d/notes.txt a.test/link d/x.html index.html mirror-map.jsonl missing.jsonl own/deep/x"
+		assert.Truef(t, err == nil && strings.Join(names, " ") == want, "it holds %q, %v; want %s", names, err, want)
 	}
 	mustBeEqual(t, "what somebody put there", host, treeOf(t, filepath.Join(Tree(dir), "own")))
 	o.Layout = layout.Layout{}
 	built(t, o)
 	put("index.html")
 	o.Layout.Kind = layout.Flat
-	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), filepath.Join("mirror", "index.html")+" is not a file of the mirror") {
-		t.Errorf("a name that is taken: %v", err)
-	}
-	if b, err := os.ReadFile(filepath.Join(Tree(dir), "index.html")); err != nil || string(b) != "mine" {
-		t.Errorf("it is %q, %v", b, err)
-	}
+	_, err := Build(t.Context(), o)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), filepath.Join("mirror", "index.html")+" is not a file of the mirror"), "a name that is taken: %v", err)
+	b, err := os.ReadFile(filepath.Join(Tree(dir), "index.html"))
+	assert.Truef(t, err == nil && string(b) == "mine", "it is %q, %v", b, err)
 }

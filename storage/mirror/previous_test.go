@@ -26,12 +26,9 @@ func TestWhatOthersPutBesideTheMirrorStays(t *testing.T) {
 			mine := filepath.Join(dir, name, "thesis.tex")
 			require.NoError(t, errors.Join(os.Mkdir(filepath.Join(dir, name), 0o755), os.WriteFile(mine, []byte("mine"), 0o600)))
 			_, err := Build(t.Context(), options(t, dir))
-			if err == nil || !strings.Contains(err.Error(), "move it away") || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s, tree %t: %v", name, withTree, err)
-			}
-			if b, err := os.ReadFile(mine); err != nil || string(b) != "mine" {
-				t.Errorf("%s, tree %t: a file of somebody is gone: %v", name, withTree, err)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "move it away") && strings.Contains(err.Error(), name), "%s, tree %t: %v", name, withTree, err)
+			b, err := os.ReadFile(mine)
+			assert.Truef(t, err == nil && string(b) == "mine", "%s, tree %t: a file of somebody is gone: %v", name, withTree, err)
 		}
 	}
 }
@@ -48,12 +45,10 @@ func TestADirectoryMadeMeanwhileIsNotReplaced(t *testing.T) {
 		}
 		return errors.Join(os.Mkdir(Tree(dir), 0o755), os.WriteFile(mine, []byte("mine"), 0o600))
 	}
-	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), "move it away") {
-		t.Errorf("it was replaced: %v", err)
-	}
-	if b, err := os.ReadFile(mine); err != nil || string(b) != "mine" {
-		t.Errorf("it is gone: %v", err)
-	}
+	_, err := Build(t.Context(), o)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "move it away"), "it was replaced: %v", err)
+	b, err := os.ReadFile(mine)
+	assert.Truef(t, err == nil && string(b) == "mine", "it is gone: %v", err)
 }
 
 // The mirror is derived: one whose map cannot be read is made anew, and shares but documents, whose bytes are compared.
@@ -70,9 +65,7 @@ func TestAnUnreadableMapIsNoObstacle(t *testing.T) {
 			t.Errorf("a map %q: %v", text, err)
 			continue
 		}
-		if s.New == 0 || s.Shared == s.Files || text != "" && len(s.Notes) == 0 {
-			t.Errorf("a map %q: %d new, %d shared, notes %q", text, s.New, s.Shared, s.Notes)
-		}
+		assert.Falsef(t, s.New == 0 || s.Shared == s.Files || text != "" && len(s.Notes) == 0, "a map %q: %d new, %d shared, notes %q", text, s.New, s.Shared, s.Notes)
 		mustBeEqual(t, "over the map "+text, before, treeOf(t, Tree(dir)))
 	}
 }
@@ -102,18 +95,16 @@ func TestASecondBuildIsRefused(t *testing.T) {
 	inner := options(t, dir)
 	o.step = func(what string) error {
 		if what == "sync" || what == "create a.test/index.html" {
-			if _, err := Build(t.Context(), inner); err == nil || !strings.Contains(err.Error(), "another build") {
-				t.Errorf("at %q: %v", what, err)
-			}
+			_, err := Build(t.Context(), inner)
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "another build"), "at %q: %v", what, err)
 			refused++
 		}
 		return nil
 	}
 	built(t, o)
 	assert.Equalf(t, 2, refused, "tried %d times", refused)
-	if wrong, _ := brokenOf(t, dir); len(wrong) > 0 {
-		t.Errorf("wrong: %v", wrong)
-	}
+	wrong, _ := brokenOf(t, dir)
+	assert.Truef(t, len(wrong) <= 0, "wrong: %v", wrong)
 	built(t, inner)
 }
 

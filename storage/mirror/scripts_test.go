@@ -36,9 +36,7 @@ func TestWhatScriptsAloneNameIsListed(t *testing.T) {
 		"http://a.test/api/files/a.png":         "not fetched",           // member-index.js is there in one of both places
 	} {
 		m, listed := missing[url]
-		if !listed || m.Reason != ByScript || m.Detail != detail || m.Scripts != 1 || m.Links+m.Embeds != 0 {
-			t.Errorf("%s: %+v, want the detail %q", url, m, detail)
-		}
+		assert.Truef(t, listed && m.Reason == ByScript && m.Detail == detail && m.Scripts == 1 && m.Links+m.Embeds == 0, "%s: %+v, want the detail %q", url, m, detail)
 		delete(missing, url)
 	}
 	assert.Empty(t, missing, "also missing")
@@ -46,13 +44,9 @@ func TestWhatScriptsAloneNameIsListed(t *testing.T) {
 		t.Errorf("counted are %v, and as missing %v", s.Scripted, s.Missing)
 	}
 	wrong, other := brokenOf(t, dir)
-	if len(wrong) > 0 || len(other) != 7 {
-		t.Errorf("a check tells %v and %v", wrong, other)
-	}
+	assert.Truef(t, len(wrong) <= 0 && len(other) == 7, "a check tells %v and %v", wrong, other)
 	for _, b := range other {
-		if b.Reason != ByScript || b.URL == "" || b.File == "" {
-			t.Errorf("%+v", b)
-		}
+		assert.Truef(t, b.Reason == ByScript && b.URL != "" && b.File != "", "%+v", b)
 	}
 }
 
@@ -69,8 +63,7 @@ func TestAPageThatNamesWhatAScriptNamesTooMissesIt(t *testing.T) {
 func TestScriptsThatAreNotReadToTheirEndAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, got{url: "http://a.test/x.js", body: string(make([]byte, 100)) + ".", head: "200 OK\r\nContent-Type: text/javascript"})
-	if s := built(t, options(t, dir)); s.ScriptsCut[script.CutWrong] != 1 {
-		t.Errorf("counted are %v", s.ScriptsCut)
-	}
+	s := built(t, options(t, dir))
+	assert.Truef(t, s.ScriptsCut[script.CutWrong] == 1, "counted are %v", s.ScriptsCut)
 	assert.NotEmpty(t, treeOf(t, Tree(dir)), "nothing is copied")
 }

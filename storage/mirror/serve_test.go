@@ -76,9 +76,8 @@ func TestServeShowsTheTree(t *testing.T) {
 		assert.NotContainsf(t, w.Body.String(), "<script", "%s: %s: a script got through", c.rule, c.target)
 	}
 	assert.Equal(t, 405, asked(h, "POST", "/a.test/index.html").Code, "a POST is answered")
-	if w := asked(h, "HEAD", "/a.test/index.html"); w.Code != 200 || w.Body.Len() > 0 {
-		t.Errorf("a HEAD is answered %d", w.Code)
-	}
+	w := asked(h, "HEAD", "/a.test/index.html")
+	assert.Truef(t, w.Code == 200 && w.Body.Len() <= 0, "a HEAD is answered %d", w.Code)
 }
 
 func TestServeAnswersToNamesOfThisMachineOnly(t *testing.T) {
@@ -93,9 +92,8 @@ func TestServeAnswersToNamesOfThisMachineOnly(t *testing.T) {
 
 func TestServeOfflineForbidsOtherHosts(t *testing.T) {
 	_, h := shownSite(t, ServeOptions{Offline: true, Start: "http://a.test/Page"}, small()...)
-	if got := asked(h, "GET", "/a.test/index.html").Header().Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'self'") {
-		t.Errorf("the policy is %q", got)
-	}
+	got := asked(h, "GET", "/a.test/index.html").Header().Get("Content-Security-Policy")
+	assert.Truef(t, strings.HasPrefix(got, "default-src 'self'"), "the policy is %q", got)
 	assert.Equal(t, "/a.test/Page.html", asked(h, "GET", "/").Header().Get("Location"), "the start")
 }
 
@@ -104,9 +102,8 @@ func TestServeFollowsAnUpdate(t *testing.T) {
 	crawled(t, dir, got{url: "http://a.test/new", body: "new", second: 50})
 	assert.Equal(t, 404, asked(h, "GET", "/a.test/new.html").Code, "before the build")
 	built(t, options(t, dir))
-	if w := asked(h, "GET", "/a.test/new.html"); w.Code != 200 || w.Body.String() != "new" {
-		t.Errorf("after the build: %d %s", w.Code, w.Body)
-	}
+	w := asked(h, "GET", "/a.test/new.html")
+	assert.Truef(t, w.Code == 200 && w.Body.String() == "new", "after the build: %d %s", w.Code, w.Body)
 	require.NoError(t, os.RemoveAll(Tree(dir)))
 	assert.Equal(t, 404, asked(h, "GET", "/a.test/new.html").Code, "without a tree")
 }
@@ -117,9 +114,7 @@ func TestServeGivesPartsOfAFile(t *testing.T) {
 	r.Header.Set("Range", "bytes=2-4")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	if w.Code != 206 || w.Body.String() != "234" {
-		t.Errorf("a range is answered %d %s", w.Code, w.Body)
-	}
+	assert.Truef(t, w.Code == 206 && w.Body.String() == "234", "a range is answered %d %s", w.Code, w.Body)
 }
 
 // Whoever can write the map can name any file.
@@ -146,9 +141,8 @@ func TestAHostileMapLeadsNowhere(t *testing.T) {
 	h, err := NewHandler(ServeOptions{Tree: tree})
 	require.NoError(t, err)
 	defer h.Close()
-	if w := asked(h, "GET", "/link"); w.Code != 404 {
-		t.Errorf("a link was followed: %d %s", w.Code, w.Body)
-	}
+	w := asked(h, "GET", "/link")
+	assert.Truef(t, w.Code == 404, "a link was followed: %d %s", w.Code, w.Body)
 }
 
 func FuzzServe(f *testing.F) {
@@ -169,18 +163,13 @@ func FuzzServe(f *testing.F) {
 		h.ServeHTTP(w, r)
 		switch name := strings.TrimPrefix(path, "/"); {
 		case w.Code == 200:
-			if w.Body.String() != tree[name] || strings.HasSuffix(name, ".jsonl") {
-				t.Errorf("%q gives what is not a file of the mirror", path)
-			}
+			assert.Truef(t, w.Body.String() == tree[name] && !strings.HasSuffix(name, ".jsonl"), "%q gives what is not a file of the mirror", path)
 		case w.Code == 302:
-			if l := w.Header().Get("Location"); !strings.HasPrefix(l, "/a.test/") {
-				t.Errorf("%q leads to %q", path, l)
-			}
+			l := w.Header().Get("Location")
+			assert.Truef(t, strings.HasPrefix(l, "/a.test/"), "%q leads to %q", path, l)
 		case w.Code != 404:
 			t.Errorf("%q is answered %d", path, w.Code)
 		}
-		if w.Code != 200 && strings.Contains(w.Body.String(), "<script") {
-			t.Errorf("%q?%q: a script got through", path, query)
-		}
+		assert.Falsef(t, w.Code != 200 && strings.Contains(w.Body.String(), "<script"), "%q?%q: a script got through", path, query)
 	})
 }

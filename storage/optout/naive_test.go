@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"curtsy/frontier/canon"
+
+	"github.com/stretchr/testify/require"
 )
 
 // naive reads an entry anew for each URL, as its description says, without maps and keys. Hosts and paths are those of
@@ -78,7 +80,5 @@ func TestRule16_AListIsAsASlowReadingHasIt(t *testing.T) {
 			}
 		}
 	}
-	if hits < 1000 || misses < 1000 {
-		t.Fatalf("%d hits, %d misses: the test shows little", hits, misses)
-	}
+	require.Truef(t, hits >= 1000 && misses >= 1000, "%d hits, %d misses: the test shows little", hits, misses)
 }

@@ -65,14 +65,12 @@ func TestRule16_Entries(t *testing.T) {
 	} {
 		l := list(t, tt.entry)
 		for _, raw := range strings.Fields(tt.in) {
-			if _, ok := l.URL(url(t, raw)); !ok {
-				t.Errorf("%q does not hold %s", tt.entry, raw)
-			}
+			_, ok := l.URL(url(t, raw))
+			assert.Truef(t, ok, "%q does not hold %s", tt.entry, raw)
 		}
 		for _, raw := range strings.Fields(tt.free) {
-			if e, ok := l.URL(url(t, raw)); ok {
-				t.Errorf("%q holds %s: %+v", tt.entry, raw, e)
-			}
+			e, ok := l.URL(url(t, raw))
+			assert.Truef(t, !ok, "%q holds %s: %+v", tt.entry, raw, e)
 		}
 	}
 }
@@ -80,13 +78,10 @@ func TestRule16_Entries(t *testing.T) {
 func TestRule16_AListIsReadLineByLine(t *testing.T) {
 	l := list(t, "\ufeff# who asked\r\n\r\n  example.org\tby mail, 3 May  \r\n\t# indented\n.example.net # by phone # twice\na.test#at once\n192.0.2.0/24\t\nlast.test")
 	want := `[{3 example.org by mail, 3 May} {5 .example.net by phone # twice} {6 a.test at once} {7 192.0.2.0/24 } {8 last.test }]`
-	if got := fmt.Sprint(l.Entries()); got != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
+	got := fmt.Sprint(l.Entries())
+	assert.Truef(t, got == want, "\n got %s\nwant %s", got, want)
 	e, ok := l.URL(url(t, "http://www.example.net/x"))
-	if !ok || e.Line != 5 || e.Reason != "by phone # twice" {
-		t.Errorf("%+v, %v", e, ok)
-	}
+	assert.Truef(t, ok && e.Line == 5 && e.Reason == "by phone # twice", "%+v, %v", e, ok)
 	assert.Equal(t, "[]", fmt.Sprint(list(t, "# nobody\n\n").Entries()))
 }
 
@@ -139,14 +134,11 @@ func TestRule16_MistakesAreNamed(t *testing.T) {
 		strings.Repeat("a.", 127) + "test": "too long for a domain name",
 	} {
 		_, err := Parse("list", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "list:") {
-			t.Errorf("%.40q: %v; want %q", text, err, want)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), "list:"), "%.40q: %v; want %q", text, err, want)
 	}
 	_, err := Parse("list", []byte(strings.Repeat("no good\n", 1000)))
-	if n := strings.Count(err.Error(), "list:"); n != maxMistakes || !strings.Contains(err.Error(), "more") {
-		t.Errorf("%d mistakes are named: %v", n, err)
-	}
+	n := strings.Count(err.Error(), "list:")
+	assert.Truef(t, n == maxMistakes && strings.Contains(err.Error(), "more"), "%d mistakes are named: %v", n, err)
 }
 
 func TestRule16_AddressesOfNarrowAndWideNetworks(t *testing.T) {
@@ -155,13 +147,11 @@ func TestRule16_AddressesOfNarrowAndWideNetworks(t *testing.T) {
 		"192.0.2.7": 3, "192.0.2.8": 1, "192.0.3.1": 2, "192.1.0.0": 0, "::ffff:192.0.2.7": 3,
 		"2001:db8::1": 4, "2001:db8::1%eth0": 4, "2001:db9::": 0, "64:ff9b::1": 5,
 	} {
-		if e, _ := l.Addr(netip.MustParseAddr(addr)); e.Line != want {
-			t.Errorf("%s: line %d, want %d", addr, e.Line, want)
-		}
+		e, _ := l.Addr(netip.MustParseAddr(addr))
+		assert.Truef(t, e.Line == want, "%s: line %d, want %d", addr, e.Line, want)
 	}
-	if _, ok := l.Addr(netip.Addr{}); ok {
-		t.Error("no address is listed")
-	}
+	_, ok := l.Addr(netip.Addr{})
+	assert.True(t, !ok, "no address is listed")
 }
 
 func TestLookingUpAllocatesNothing(t *testing.T) {
@@ -177,9 +167,8 @@ func TestLookingUpAllocatesNothing(t *testing.T) {
 	f := newFolder(t)
 	f.write("list", "a.test\n.x.test\n")
 	w := f.open(File{Path: "list"})
-	if n := testing.AllocsPerRun(100, func() { w.URL(us[1]) }); n > 0 {
-		t.Errorf("%v allocations by a Watch", n)
-	}
+	n := testing.AllocsPerRun(100, func() { w.URL(us[1]) })
+	assert.Truef(t, n <= 0, "%v allocations by a Watch", n)
 }
 
 // askable is a name that a resolver can be asked for (RFC 1123 2.1, and underscores).
@@ -209,9 +198,8 @@ func FuzzParse(f *testing.F) {
 					raw = p.Addr().String()
 				}
 				if a, err := netip.ParseAddr(raw); err == nil {
-					if _, ok := l.Addr(a); !ok {
-						t.Fatalf("%q: %s is not found", text, a)
-					}
+					_, ok := l.Addr(a)
+					require.Truef(t, ok, "%q: %s is not found", text, a)
 					continue
 				}
 				raw = "http://" + raw
@@ -220,15 +208,12 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				continue // longer below than a name may be
 			}
-			if _, ok := l.URL(u); !ok {
-				t.Fatalf("%q: %s is not found", text, u)
-			}
-			if _, literal := u.Authority().Addr(); !literal && !askable.MatchString(u.Authority().Host()) {
-				t.Fatalf("%q: no crawl ever meets %s", text, u)
-			}
+			_, ok := l.URL(u)
+			require.Truef(t, ok, "%q: %s is not found", text, u)
+			_, literal := u.Authority().Addr()
+			require.Falsef(t, !literal && !askable.MatchString(u.Authority().Host()), "%q: no crawl ever meets %s", text, u)
 		}
-		if m, err := Parse("list", []byte(again.String())); err != nil || len(m.Entries()) != len(l.Entries()) {
-			t.Fatalf("%q: read again: %v", text, err)
-		}
+		m, err := Parse("list", []byte(again.String()))
+		require.Truef(t, err == nil && len(m.Entries()) == len(l.Entries()), "%q: read again: %v", text, err)
 	})
 }

@@ -108,18 +108,16 @@ func TestRule16_ABrokenVersionKeepsTheOldOneInForce(t *testing.T) {
 		f.want(w, "a", `list:2: "no good"`)
 		time.Sleep(time.Hour)
 		f.want(w, "a", "") // said once
-		if now := w.Troubles(); len(now) != 1 || !strings.Contains(now[0], "list:2:") {
-			t.Errorf("troubles: %q", now)
-		}
+		now := w.Troubles()
+		assert.Truef(t, len(now) == 1 && strings.Contains(now[0], "list:2:"), "troubles: %q", now)
 		f.write("list", "a.test\n")
 		time.Sleep(Look)
 		f.want(w, "a", "as it was again")
 		f.write("list", "c.test\n")
 		time.Sleep(Look)
 		f.want(w, "c", "has changed")
-		if n := len(w.Versions()); n != 2 || len(w.Troubles()) > 0 {
-			t.Errorf("%d versions were in force", n)
-		}
+		n := len(w.Versions())
+		assert.Truef(t, n == 2 && len(w.Troubles()) <= 0, "%d versions were in force", n)
 	})
 }
 
@@ -154,13 +152,11 @@ func TestRule16_AListMustBeGoodAtTheStart(t *testing.T) {
 	f := newFolder(t)
 	f.write("bad", "no good")
 	for _, file := range []File{{f.path("none"), false}, {f.path("bad"), true}, {f.dir, true}} {
-		if _, err := Open([]File{file}, nil); err == nil || !strings.Contains(err.Error(), file.Path) {
-			t.Errorf("%+v: %v", file, err)
-		}
+		_, err := Open([]File{file}, nil)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), file.Path), "%+v: %v", file, err)
 	}
-	if _, err := Open([]File{{f.path("none"), true}}, nil); err != nil {
-		t.Error(err)
-	}
+	_, err := Open([]File{{f.path("none"), true}}, nil)
+	assert.NoError(t, err)
 	if w := (*Watch)(nil); w.Troubles() != nil || w.URL(url(t, "http://a.test/")) != nil || w.Addr(netip.MustParseAddr("::1")) != nil || w.Versions() != nil || w.Lists() != nil {
 		t.Error("no list has entries")
 	}
@@ -172,9 +168,7 @@ func TestRule16_AHitNamesEntryAndList(t *testing.T) {
 	f.write("two", "# c\na.test\tby mail\n192.0.2.0/24\n")
 	w := f.open(File{Path: "one"}, File{Path: "two"})
 	h := w.URL(url(t, "http://a.test/x"))
-	if h == nil || h.Line != 2 || h.File != f.path("two") || h.Error() != "opted out: a.test (by mail)" || h.SHA256() != w.Versions()[1].SHA256 {
-		t.Errorf("%+v", h)
-	}
+	assert.Truef(t, h != nil && h.Line == 2 && h.File == f.path("two") && h.Error() == "opted out: a.test (by mail)" && h.SHA256() == w.Versions()[1].SHA256, "%+v", h)
 	if h := w.Addr(netip.MustParseAddr("192.0.2.9")); h == nil || h.Error() != "opted out: 192.0.2.0/24" {
 		t.Errorf("%+v", h)
 	}
@@ -195,29 +189,22 @@ func TestAppendAddsWhatIsNotThere(t *testing.T) {
 	} {
 		added, err := Append(path, step.texts, step.reason)
 		b, _ := os.ReadFile(path)
-		if err != nil || added != step.added || string(b) != step.want {
-			t.Errorf("%v: %d added, %v:\n%s", step.texts, added, err, b)
-		}
+		assert.Truef(t, err == nil && added == step.added && string(b) == step.want, "%v: %d added, %v:\n%s", step.texts, added, err, b)
 	}
 	f.write("list", "a.test") // no end of line
-	if _, err := Append(path, []string{"b.test"}, ""); err != nil {
-		t.Error(err)
-	}
+	_, err := Append(path, []string{"b.test"}, "")
+	assert.NoError(t, err)
 	for _, bad := range [][]string{{"no good"}, {""}, {"a.test\tx"}, {"a.test\nb.test"}, {"# x"}, {"*.a.test"}} {
-		if _, err := Append(path, append([]string{"z.test"}, bad...), ""); err == nil {
-			t.Errorf("%q was added", bad)
-		}
+		_, err := Append(path, append([]string{"z.test"}, bad...), "")
+		assert.Errorf(t, err, "%q was added", bad)
 	}
-	if _, err := Append(path, []string{"y.test"}, "two\nlines"); err == nil {
-		t.Error("a reason of two lines was taken")
-	}
-	if b, _ := os.ReadFile(path); string(b) != "a.test\nb.test\n" {
-		t.Errorf("%q", b)
-	}
+	_, err = Append(path, []string{"y.test"}, "two\nlines")
+	assert.Error(t, err, "a reason of two lines was taken")
+	b, _ := os.ReadFile(path)
+	assert.Truef(t, string(b) == "a.test\nb.test\n", "%q", b)
 	f.write("list", "no good\n")
-	if _, err := Append(path, []string{"b.test"}, ""); err == nil {
-		t.Error("a list with a mistake was added to")
-	}
+	_, err = Append(path, []string{"b.test"}, "")
+	assert.Error(t, err, "a list with a mistake was added to")
 }
 
 // Whoever wants to know is told of all lists whenever one has changed, and of nothing else.
@@ -245,9 +232,8 @@ func TestTellIsToldOfEveryChange(t *testing.T) {
 			time.Sleep(time.Hour)
 			w.Versions()
 		}
-		if want := []string{"one 2 two 2 ", "one 2 two 2 three 1 "}; !slices.Equal(told, want) {
-			t.Errorf("%q, want %q", told, want)
-		}
+		want := []string{"one 2 two 2 ", "one 2 two 2 three 1 "}
+		assert.Truef(t, slices.Equal(told, want), "%q, want %q", told, want)
 	})
 	var none *Watch
 	none.Tell(func([]*List) { t.Error("nobody is told of no lists") })

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/ledger"
@@ -21,12 +22,9 @@ func TestTheReportShowsWhatOperatorsDid(t *testing.T) {
 	}
 	var c Crawl
 	e.tell(&c)
-	if len(c.Acts) != maxActs || c.MoreActs != 3 {
-		t.Fatalf("%d acts, %d more", len(c.Acts), c.MoreActs)
-	}
-	if a := c.Acts[0]; a.Act != "park" || a.About != "https://a.test" || a.URLs != 7 || !a.Time.Equal(at) || strings.Contains(a.Note, "\x1b") {
-		t.Errorf("%+v", a)
-	}
+	require.Truef(t, len(c.Acts) == maxActs && c.MoreActs == 3, "%d acts, %d more", len(c.Acts), c.MoreActs)
+	a := c.Acts[0]
+	assert.Truef(t, a.Act == "park" && a.About == "https://a.test" && a.URLs == 7 && a.Time.Equal(at) && !strings.Contains(a.Note, "\x1b"), "%+v", a)
 	r := &Report{Crawl: c}
 	var page strings.Builder
 	require.NoError(t, r.WriteHTML(&page))

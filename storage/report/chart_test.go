@@ -31,13 +31,11 @@ func TestAnAxisOfCountsHasRoundNumbersAtTheirHeights(t *testing.T) {
 			require.NoError(t, err)
 			c.Bars = nil
 			c.bar(0, 1, n/float64(max(most, 1)), false, "")
-			if d := c.Bars[0].Y - tick.At; n > 0 && math.Abs(d) > 0.2 {
-				t.Errorf("of %d: %s is %v px off its height", most, tick.Label, d)
-			}
+			d := c.Bars[0].Y - tick.At
+			assert.Falsef(t, n > 0 && math.Abs(d) > 0.2, "of %d: %s is %v px off its height", most, tick.Label, d)
 		}
-		if got := strings.Join(labels, " "); want != "" && got != want {
-			t.Errorf("of %d: %s, want %s", most, got, want)
-		}
+		got := strings.Join(labels, " ")
+		assert.Falsef(t, want != "" && got != want, "of %d: %s, want %s", most, got, want)
 		assert.LessOrEqualf(t, len(labels), 5, "of %d: %d ticks", most, len(labels))
 	}
 }

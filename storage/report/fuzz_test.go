@@ -34,11 +34,8 @@ func FuzzAnyLedgerHasAReport(f *testing.F) {
 		}
 		assert.NoError(t, r.WriteJSON(io.Discard))
 		elements(t, render(t, r))
-		if tt := r.Totals; tt.Lines < 0 || tt.Octets < 0 || tt.Short > tt.Gaps || tt.Exchanges > tt.Lines {
-			t.Errorf("%+v", tt)
-		}
-		if bytes.Count(b, []byte("\n")) == 0 && r.Totals.Lines > 0 {
-			t.Error("decisions of a ledger without a whole line")
-		}
+		tt := r.Totals
+		assert.Truef(t, tt.Lines >= 0 && tt.Octets >= 0 && tt.Short <= tt.Gaps && tt.Exchanges <= tt.Lines, "%+v", tt)
+		assert.False(t, bytes.Count(b, []byte("\n")) == 0 && r.Totals.Lines > 0, "decisions of a ledger without a whole line")
 	})
 }

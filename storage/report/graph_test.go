@@ -56,24 +56,21 @@ func TestTheGraphOfHostsIsThatOfTheArchive(t *testing.T) {
 	if g.Hosts != 6 || g.Edges != 7 || g.Links != 12 || g.Within != 4 || g.LeftOut != 0 || len(g.Vertices) != 6 || len(g.Top.Edges) != 7 || g.More != 0 {
 		t.Errorf("%+v", g)
 	}
-	if h := g.Vertices[0]; h.Name != "www.host-000.example" || !h.Fetched || h.In != 2 || h.Out != 2 || h.In < g.Vertices[1].In {
-		t.Errorf("the first is %+v", h)
-	}
+	h := g.Vertices[0]
+	assert.Truef(t, h.Name == "www.host-000.example" && h.Fetched && h.In == 2 && h.Out == 2 && h.In >= g.Vertices[1].In, "the first is %+v", h)
 	for _, h := range g.Vertices {
 		assert.NotEqualf(t, strings.HasPrefix(h.Name, "far-"), h.Fetched, "%+v", h)
 	}
-	if l := g.Top.Edges[0]; g.Vertices[l.From].Name != "www.host-002.example" || l.To != 0 || l.Weight != 2 {
-		t.Errorf("the heaviest is %+v", l)
-	}
+	l := g.Top.Edges[0]
+	assert.Truef(t, g.Vertices[l.From].Name == "www.host-002.example" && l.To == 0 && l.Weight == 2, "the heaviest is %+v", l)
 }
 
 func TestACrawlOfOneHostHasNoLinks(t *testing.T) {
 	for name, o := range map[string]report.Options{"one host": linked(t, 1), "no archive": made(t, world()...)} {
 		o.Graph = true
 		r := report1(t, o)
-		if page := render(t, r); r.Graph != nil || strings.Contains(page, `id="links"`) || strings.Contains(page, `href="#links"`) {
-			t.Errorf("%s: %+v", name, r.Graph)
-		}
+		page := render(t, r)
+		assert.Truef(t, r.Graph == nil && !strings.Contains(page, `id="links"`) && !strings.Contains(page, `href="#links"`), "%s: %+v", name, r.Graph)
 	}
 	o := linked(t, 3)
 	o.Host = "www.host-001.example"
@@ -139,17 +136,13 @@ func TestTheTopIsByInDegreeAndHasTheHeaviestEdges(t *testing.T) {
 	}
 	led := map[int]bool{}
 	for i, v := range top.Vertices {
-		if v.In != uint32(n-1-i) || v.Name != fmt.Sprint("v", v.ID) || in[v.ID] != v.In || v.Fetched != (v.ID == 1) {
-			t.Fatalf("place %d: %+v", i, v)
-		}
+		require.Truef(t, v.In == uint32(n-1-i) && v.Name == fmt.Sprint("v", v.ID) && in[v.ID] == v.In && v.Fetched == (v.ID == 1), "place %d: %+v", i, v)
 	}
 	for _, e := range top.Edges {
 		led[e.To] = true
 	}
 	for i, v := range top.Vertices {
-		if !led[i] && v.ID != 0 {
-			t.Errorf("nothing leads to %s", v.Name)
-		}
+		assert.Falsef(t, !led[i] && v.ID != 0, "nothing leads to %s", v.Name)
 	}
 	assert.True(t, slices.IsSortedFunc(top.Edges, func(a, b report.Edge) int { return int(b.Weight) - int(a.Weight) }), "edges are not by weight")
 	again, err := report.TopOf(star(n))

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"curtsy/storage"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // A host of which a path has opted out is not one that has.
@@ -22,7 +24,5 @@ func TestAHostOfWhichAPartOptedOutStillAnswers(t *testing.T) {
 	for _, h := range r.Hosts {
 		got[h.Name] = h.State
 	}
-	if got["http://all.example:80"] != "opted out" || got["http://part.example:80"] != "answers" {
-		t.Errorf("%v", got)
-	}
+	assert.Truef(t, got["http://all.example:80"] == "opted out" && got["http://part.example:80"] == "answers", "%v", got)
 }

@@ -43,7 +43,5 @@ func TestAttemptsThatReachedNobodyAreNoExchanges(t *testing.T) {
 		"http://a.example:80": "last request not answered, none (status 404)", "http://cut.example:80": "not crawled, unavailable: incomplete",
 		"http://gone.example:80": "not crawled, unavailable: nxdomain",
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("%v", got)
-	}
+	assert.Truef(t, maps.Equal(got, want), "%v", got)
 }

@@ -189,13 +189,9 @@ func TestJSONFormIsTheDocumentedOne(t *testing.T) {
 		o := whole(t)
 		o.Host = host
 		r := report1(t, o)
-		if len(r.Crawl.By) != 1 || r.Crawl.By[0].Since == "" {
-			t.Fatalf("who crawled: %+v", r.Crawl.By)
-		}
+		require.Truef(t, len(r.Crawl.By) == 1 && r.Crawl.By[0].Since != "", "who crawled: %+v", r.Crawl.By)
 		r.Crawl.By[0].Since = "2026-05-03T10:00:00Z"
-		if len(r.Crawl.Runs) != 1 || !r.Crawl.Clean || r.Crawl.Head == "" {
-			t.Fatalf("how it ended: %+v", r.Crawl)
-		}
+		require.Truef(t, len(r.Crawl.Runs) == 1 && r.Crawl.Clean && r.Crawl.Head != "", "how it ended: %+v", r.Crawl)
 		r.Crawl.Runs, r.Crawl.Head = []report.Run{{Began: start, Ended: "2026-05-03T10:02:30Z"}}, strings.Repeat("0f", 32)
 		r.Crawl.Ended = "Ended normally, 2026-05-03 10:02:30 UTC."
 		var b bytes.Buffer
@@ -237,9 +233,7 @@ func TestEveryFieldOfTheJSONFormIsDocumented(t *testing.T) {
 			if name == "" || name == "-" {
 				continue
 			}
-			if !regexp.MustCompile("[`.\"]"+regexp.QuoteMeta(name)+"[`\"]").Match(b) && name != "crawl" {
-				t.Errorf("%s.%s is not documented", typ.Name(), name)
-			}
+			assert.Falsef(t, !regexp.MustCompile("[`.\"]"+regexp.QuoteMeta(name)+"[`\"]").Match(b) && name != "crawl", "%s.%s is not documented", typ.Name(), name)
 			walk(typ.Field(i).Type)
 		}
 	}

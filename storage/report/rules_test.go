@@ -64,9 +64,7 @@ func TestEveryDecisionIsCountedOnce(t *testing.T) {
 		}
 		var parts report.Host
 		for _, h := range append(slices.Clone(r.Hosts), others(r)) {
-			if sum(h) != h.Lines {
-				t.Errorf("round %d: %s: %d of %d decisions are in a count", round, h.Name, sum(h), h.Lines)
-			}
+			assert.Truef(t, sum(h) == h.Lines, "round %d: %s: %d of %d decisions are in a count", round, h.Name, sum(h), h.Lines)
 			parts.Lines, parts.Exchanges, parts.Octets = parts.Lines+h.Lines, parts.Exchanges+h.Exchanges, parts.Octets+h.Octets
 		}
 		if parts.Lines != want || r.Totals.Lines != want || parts.Exchanges != exchanges || r.Totals.Octets != octets || parts.Octets != octets {
@@ -122,9 +120,7 @@ func TestAPauseIsTooShortByAMicrosecond(t *testing.T) {
 		}
 		lines = append(lines, asked("http://h.example/short", pace-time.Microsecond, pace), asked("http://h.example/first", 0, pace))
 		r := report1(t, made(t, lines...))
-		if len(r.Gaps) != 1 || r.Gaps[0].Short != 1 || r.Gaps[0].Gaps != 11 || r.Totals.Short != 1 || r.Totals.Gaps != 11 {
-			t.Fatalf("%v: %+v", pace, r.Gaps)
-		}
+		require.Truef(t, len(r.Gaps) == 1 && r.Gaps[0].Short == 1 && r.Gaps[0].Gaps == 11 && r.Totals.Short == 1 && r.Totals.Gaps == 11, "%v: %+v", pace, r.Gaps)
 		var below, above int64
 		for _, b := range r.Gaps[0].Bins {
 			switch {
@@ -136,9 +132,7 @@ func TestAPauseIsTooShortByAMicrosecond(t *testing.T) {
 				t.Errorf("%v: a bin from %v to %v", pace, b.From, b.To)
 			}
 		}
-		if below != 1 || above != 10 {
-			t.Errorf("%v: %d below, %d above", pace, below, above)
-		}
+		assert.Truef(t, below == 1 && above == 10, "%v: %d below, %d above", pace, below, above)
 		page := render(t, r)
 		if !strings.Contains(page, "1 shorter than what was due") || strings.Count(page, "isshort\"") != 1 || !strings.Contains(page, `class="due"`) {
 			t.Errorf("%v: the page does not say so", pace)
@@ -173,15 +167,13 @@ func TestAHostIsNamedWithOrWithoutPortAndScheme(t *testing.T) {
 		"": 5,
 	} {
 		o.Host = host
-		if r := report1(t, o); r.Totals.Exchanges != want {
-			t.Errorf("%q: %d exchanges, want %d", host, r.Totals.Exchanges, want)
-		}
+		r := report1(t, o)
+		assert.Truef(t, r.Totals.Exchanges == want, "%q: %d exchanges, want %d", host, r.Totals.Exchanges, want)
 	}
 	for host, want := range map[string]error{"other.example": report.ErrNoHost, "h.example/path": report.ErrHost, "ftp://h.example": report.ErrHost, "[::1]:9": report.ErrNoHost} {
 		o.Host = host
-		if _, err := report.Make(t.Context(), o); !errors.Is(err, want) {
-			t.Errorf("%q: %v, want %v", host, err, want)
-		}
+		_, err := report.Make(t.Context(), o)
+		assert.ErrorIsf(t, err, want, "%q: %v, want %v", host, err, want)
 	}
 }
 
@@ -195,9 +187,7 @@ func TestTheLetterNamesWhatWasNotAskedFor(t *testing.T) {
 	o.Host = "h.example"
 	r := report1(t, o)
 	page := render(t, r)
-	if len(r.Refused) != 1000 || r.Robots.Disallowed != 1203 {
-		t.Errorf("%d listed of %d", len(r.Refused), r.Robots.Disallowed)
-	}
+	assert.Truef(t, len(r.Refused) == 1000 && r.Robots.Disallowed == 1203, "%d listed of %d", len(r.Refused), r.Robots.Disallowed)
 	for _, says := range []string{"/no/999<", "203 more are not listed", "Disallow: /no/", "User-agent: curtsy", "Retry-After", "opt-out list"} {
 		assert.Contains(t, page, says, "the letter")
 	}
@@ -318,9 +308,7 @@ func TestUnreadableLinesAreCounted(t *testing.T) {
 	b = slices.Insert(b, at, []byte("no line\n")...)
 	require.NoError(t, os.WriteFile(files[0], b, 0o644))
 	r := report1(t, o)
-	if r.Unread != 1 || len(r.Damage) == 0 || r.Totals.Exchanges != 147 {
-		t.Errorf("%d unreadable, %q, %d exchanges", r.Unread, r.Damage, r.Totals.Exchanges)
-	}
+	assert.Truef(t, r.Unread == 1 && len(r.Damage) != 0 && r.Totals.Exchanges == 147, "%d unreadable, %q, %d exchanges", r.Unread, r.Damage, r.Totals.Exchanges)
 	assert.Contains(t, render(t, r), "Not everything could be read", "the page does not say so")
 }
 
@@ -328,7 +316,5 @@ func TestUnreadableLinesAreCounted(t *testing.T) {
 func TestAnEmptyCrawlHasAReport(t *testing.T) {
 	r := report1(t, made(t))
 	elements(t, render(t, r))
-	if r.Totals.Lines != 0 || r.Crawl.First != nil {
-		t.Errorf("%+v", r.Totals)
-	}
+	assert.Truef(t, r.Totals.Lines == 0 && r.Crawl.First == nil, "%+v", r.Totals)
 }

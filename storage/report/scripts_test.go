@@ -32,11 +32,8 @@ func TestTheReportTellsWhatBecameOfFilesThatScriptsName(t *testing.T) {
 	for _, c := range slices.Concat(r.Scripts, r.NotCrawled) {
 		got = append(got, fmt.Sprint(c.Count, " ", c.Name))
 	}
-	if want := []string{"3 not there", "2 found", "3 gone: named by script: status 404"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if len(r.Errors) != 1 || r.Errors[0].Count != 1 {
-		t.Errorf("errors: %+v", r.Errors)
-	}
+	want := []string{"3 not there", "2 found", "3 gone: named by script: status 404"}
+	assert.Truef(t, slices.Equal(got, want), "%q, want %q", got, want)
+	assert.Truef(t, len(r.Errors) == 1 && r.Errors[0].Count == 1, "errors: %+v", r.Errors)
 	assert.Contains(t, render(t, r), "a word in a script looked like a file, but is not one", "the page does not say what that means")
 }

@@ -41,9 +41,7 @@ func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
 	}
 	want := "news: 2 pages, 2 exchanges, 110 bytes, 0 failed, 41 held\n(no tag): 1 pages, 1 exchanges, 1 bytes, 0 failed, 0 held\n" +
 		"<b>shop</b>: 0 pages, 1 exchanges, 7 bytes, 1 failed, 0 held"
-	if strings.Join(got, "\n") != want {
-		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
-	}
+	assert.Truef(t, strings.Join(got, "\n") == want, "%s\nwant\n%s", strings.Join(got, "\n"), want)
 	var page bytes.Buffer
 	require.NoError(t, r.WriteHTML(&page))
 	for _, part := range []string{"By tag of the seed", "<td class=\"url\">news</td>", "&lt;b&gt;shop", "(no tag)"} {
@@ -60,9 +58,8 @@ func TestTagsAreBoundedAndMayBeMissing(t *testing.T) {
 	for i := range 700 {
 		all = append(all, line("http://a.test/", "http://a.test/", fmt.Sprint("tag ", i), storage.OutcomeFetched, 1))
 	}
-	if r, err = report.Make(t.Context(), made(t, all...)); err != nil {
-		t.Fatal(err)
-	}
+	r, err = report.Make(t.Context(), made(t, all...))
+	require.NoError(t, err)
 	pages := int64(0)
 	for _, tag := range r.Tags {
 		pages += tag.Pages
@@ -86,11 +83,9 @@ func TestTheReportNamesTheLargestClusters(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, r.Duplicates.Largest, 20, r.Duplicates)
 	var page bytes.Buffer
-	if err := r.WriteHTML(&page); err != nil || !strings.Contains(page.String(), "30 clusters with 900 pages") || strings.Contains(page.String(), "a.test/<b>") {
-		t.Errorf("%v", err)
-	}
+	err = r.WriteHTML(&page)
+	assert.Truef(t, err == nil && strings.Contains(page.String(), "30 clusters with 900 pages") && !strings.Contains(page.String(), "a.test/<b>"), "%v", err)
 	o.Duplicates = func(context.Context) (report.Duplicates, error) { return report.Duplicates{}, errors.New("no index") }
-	if r, err = report.Make(t.Context(), o); err != nil || r.Duplicates.Failed != "no index" {
-		t.Errorf("%+v, %v", r.Duplicates, err)
-	}
+	r, err = report.Make(t.Context(), o)
+	assert.Truef(t, err == nil && r.Duplicates.Failed == "no index", "%+v, %v", r.Duplicates, err)
 }

@@ -58,9 +58,7 @@ func TestStringLiteralsThatLookLikeFilesAreNames(t *testing.T) {
 		{"x = {}\n/\"/.test('h.js')", []string{"h.js"}},
 	} {
 		got, cut := names(c.text)
-		if !slices.Equal(got, c.want) || cut != "" {
-			t.Errorf("%s: %q, cut %q; want %q", c.text, got, cut, c.want)
-		}
+		assert.Truef(t, slices.Equal(got, c.want) && cut == "", "%s: %q, cut %q; want %q", c.text, got, cut, c.want)
 	}
 }
 
@@ -72,9 +70,7 @@ func TestAHugeScriptIsReadToItsBoundAlone(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	got, cut := names(text)
 	runtime.ReadMemStats(&after)
-	if !slices.Equal(got, []string{"a.js"}) || cut != CutLong {
-		t.Errorf("%q, cut %q", got, cut)
-	}
+	assert.Truef(t, slices.Equal(got, []string{"a.js"}) && cut == CutLong, "%q, cut %q", got, cut)
 	if n := after.TotalAlloc - before.TotalAlloc - uint64(len(text)); n > 2*MaxRead { // the lexer has a copy
 		t.Errorf("a script of 50 MB takes %d bytes", n)
 	}
@@ -86,9 +82,7 @@ func TestNamesAreBounded(t *testing.T) {
 		fmt.Fprintf(&b, "a('%d.js');", i)
 	}
 	got, cut := names(b.String())
-	if len(got) != MaxNames || cut != CutNames {
-		t.Errorf("%d names, cut %q", len(got), cut)
-	}
+	assert.Truef(t, len(got) == MaxNames && cut == CutNames, "%d names, cut %q", len(got), cut)
 	if got, _ := names(`"` + strings.Repeat("a", MaxLength) + `.js"`); got != nil {
 		t.Errorf("a name of %d bytes", len(got[0]))
 	}
@@ -99,17 +93,15 @@ func TestWhatIsNoScriptIsLeft(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("\x01.", 1<<20), strings.Repeat("'.\n", 1<<20), strings.Repeat("1a.", 1<<20), strings.Repeat("x=/.\n", 1<<20),
 	} {
-		if got, cut := names(text); got != nil || cut != CutWrong {
-			t.Errorf("%.20q…: %d names, cut %q", text, len(got), cut)
-		}
+		got, cut := names(text)
+		assert.Truef(t, got == nil && cut == CutWrong, "%.20q…: %d names, cut %q", text, len(got), cut)
 	}
 	for _, text := range []string{
 		strings.Repeat("`${", 1<<20) + ".", strings.Repeat("/", 1<<20) + ".", "/*." + strings.Repeat("*", 1<<20), "'." + strings.Repeat(`\`, 1<<20),
 		"", "\x00", ".", "'", "`", "/", "}`.", "'a.js", "`a.js", `"a.js\`,
 	} {
-		if got, _ := names(text); got != nil {
-			t.Errorf("%.20q…: %q", text, got)
-		}
+		got, _ := names(text)
+		assert.Truef(t, got == nil, "%.20q…: %q", text, got)
 	}
 }
 

@@ -3,6 +3,8 @@ package script
 import (
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestImports_AreThoseOfTheGrammar(t *testing.T) {
@@ -22,13 +24,10 @@ func TestImports_AreThoseOfTheGrammar(t *testing.T) {
 	} {
 		var got []string
 		Imports([]byte(c.text), func(start, end int, name string) {
-			if quoted := c.text[start:end]; quoted[1:len(quoted)-1] != name {
-				t.Errorf("%s: %q stands at %q", c.text, name, quoted)
-			}
+			quoted := c.text[start:end]
+			assert.Truef(t, quoted[1:len(quoted)-1] == name, "%s: %q stands at %q", c.text, name, quoted)
 			got = append(got, name)
 		})
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.text, got, c.want)
-		}
+		assert.Truef(t, slices.Equal(got, c.want), "%s: %q, want %q", c.text, got, c.want)
 	}
 }

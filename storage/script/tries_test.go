@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/frontier/canon"
@@ -25,9 +26,7 @@ func TestANameIsTriedAtAFewPlacesOfAHost(t *testing.T) {
 			places++
 		}
 	}
-	if places != maxTries-1 {
-		t.Errorf("%d places beside the first, want %d", places, maxTries-1)
-	}
+	assert.Truef(t, places == maxTries-1, "%d places beside the first, want %d", places, maxTries-1)
 	if !tries.Try("y.js", at("http://a.test/9/y.js")) || !tries.Try("x.js", at("http://b.test/9/x.js")) {
 		t.Error("another name, or another host, has places of its own")
 	}
@@ -44,7 +43,5 @@ func TestTriesRememberABoundedNumberOfNames(t *testing.T) {
 			n++
 		}
 	}
-	if n != maxTried || !tries.Try("0", u) {
-		t.Errorf("%d names", n)
-	}
+	assert.Truef(t, n == maxTried && tries.Try("0", u), "%d names", n)
 }

@@ -38,9 +38,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 				require.NoError(t, err)
 				got = append(got, string(b))
 			}
-			if !slices.Equal(got, want) {
-				t.Fatalf("limit %d: %d strings, out of order or not the same", limit, len(got))
-			}
+			require.Truef(t, slices.Equal(got, want), "limit %d: %d strings, out of order or not the same", limit, len(got))
 		}
 		for range s.All() {
 			break
@@ -49,9 +47,8 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 			t.Errorf("%d runs", len(s.runs))
 		}
 		require.NoError(t, s.Close())
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("left: %v %v", left, err)
-		}
+		left, err := os.ReadDir(dir)
+		assert.Truef(t, err == nil && len(left) <= 0, "left: %v %v", left, err)
 	}
 }
 
@@ -63,8 +60,6 @@ func TestSorterSaysWhenTheDiskFails(t *testing.T) {
 	}
 	assert.Error(t, err, "no error")
 	for _, again := range s.All() {
-		if again != err {
-			t.Errorf("%v, want %v", again, err)
-		}
+		assert.Truef(t, again == err, "%v, want %v", again, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/scratch"
 	"curtsy/storage/spool"
@@ -50,22 +51,17 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 					t.Fatalf("%d of %d bytes at %d of %d: %v", n, len(b), at, s.Size(), err)
 				}
 			}
-			if s.Size() != int64(size) {
-				t.Errorf("size %d, want %d", s.Size(), size)
-			}
+			assert.Truef(t, s.Size() == int64(size), "size %d, want %d", s.Size(), size)
 			if most == 240 && size < 2*spool.Memory { // it reads byte by byte
 				assert.NoErrorf(t, iotest.TestReader(s.Section(), want), "%d bytes", size)
 			}
 			var b bytes.Buffer
-			if n, err := s.WriteTo(&b); n != int64(size) || err != nil || !bytes.Equal(b.Bytes(), want) {
-				t.Errorf("%d of %d bytes: %v", n, size, err)
-			}
-			if err := s.Reset(); err != nil || s.Size() != 0 {
-				t.Fatal(err)
-			}
-			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-				t.Fatalf("left: %v, %v", left, err)
-			}
+			n, err := s.WriteTo(&b)
+			assert.Truef(t, n == int64(size) && err == nil && bytes.Equal(b.Bytes(), want), "%d of %d bytes: %v", n, size, err)
+			err = s.Reset()
+			require.True(t, err == nil && s.Size() == 0, err)
+			left, err := os.ReadDir(dir)
+			require.Truef(t, err == nil && len(left) <= 0, "left: %v, %v", left, err)
 		}
 	}
 	assert.NoError(t, s.Close())
@@ -75,15 +71,13 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 func TestManyMayReadAtOnce(t *testing.T) {
 	s := &spool.Spool{Dir: t.TempDir()}
 	want := noise(spool.Memory + 1000)
-	if _, err := s.Write(want); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Write(want)
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if got, err := io.ReadAll(s.Section()); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%d bytes, %v", len(got), err)
-			}
+			got, err := io.ReadAll(s.Section())
+			assert.Truef(t, err == nil && bytes.Equal(got, want), "%d bytes, %v", len(got), err)
 		})
 	}
 	all.Wait()
@@ -95,20 +89,15 @@ func TestADiskIsNeededForWhatDoesNotFitAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	s := &spool.Spool{Dir: dir, Pattern: "x-*"}
 	some := noise(spool.Memory)
-	if _, err := s.Write(some); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Write(some)
+	require.NoError(t, err)
 	var p *fs.PathError
-	if n, err := s.Write([]byte("x")); n != 0 || !errors.As(err, &p) || filepath.Dir(p.Path) != dir {
-		t.Errorf("%d, %v", n, err)
-	}
+	n, err := s.Write([]byte("x"))
+	assert.Truef(t, n == 0 && errors.As(err, &p) && filepath.Dir(p.Path) == dir, "%d, %v", n, err)
 	if n := testing.AllocsPerRun(10, func() {
-		if err := s.Reset(); err != nil {
-			t.Error(err)
-		}
-		if _, err := s.Write(some); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Reset())
+		_, err := s.Write(some)
+		assert.NoError(t, err)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -128,14 +117,12 @@ func TestSpool_LargeIsNotInMemory(t *testing.T) {
 	for i := range all {
 		all[i].Dir = t.TempDir()
 		for range 2 {
-			if _, err := all[i].Write(large); err != nil {
-				t.Fatal(err)
-			}
+			_, err := all[i].Write(large)
+			require.NoError(t, err)
 		}
 	}
-	if n := (held() - before) / int64(len(all)); n > spool.Memory/4 {
-		t.Errorf("%d bytes each", n)
-	}
+	n := (held() - before) / int64(len(all))
+	assert.Truef(t, n <= spool.Memory/4, "%d bytes each", n)
 	for i := range all {
 		assert.NoError(t, all[i].Close())
 	}

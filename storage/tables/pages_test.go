@@ -67,21 +67,17 @@ func TestTables(t *testing.T) {
 		}
 		seen[table.Name] = true
 		for _, place := range table.Places() {
-			if place < 0 || !table.Columns[place].Required {
-				t.Errorf("%s: a column of its key is not there, or may be null: %v", table.Name, table.Key)
-			}
+			assert.Truef(t, place >= 0 && table.Columns[place].Required, "%s: a column of its key is not there, or may be null: %v", table.Name, table.Key)
 		}
 		for _, name := range table.Lookup {
-			if i := table.Index(name); i < 0 || table.Columns[i].Kind == List {
-				t.Errorf("%s: no index can be of %q", table.Name, name)
-			}
+			i := table.Index(name)
+			assert.Truef(t, i >= 0 && table.Columns[i].Kind != List, "%s: no index can be of %q", table.Name, name)
 		}
 		names := map[string]bool{}
 		for _, c := range table.Columns {
 			require.Less(t, int(c.Kind), len(kindNames), c.Name)
-			if lower := strings.ToLower(c.Name); !word.MatchString(c.Name) || names[lower] || c.Doc == "" || strings.HasSuffix(c.Doc, ".") {
-				t.Errorf("%s.%s: %q", table.Name, c.Name, c.Doc)
-			}
+			lower := strings.ToLower(c.Name)
+			assert.Truef(t, word.MatchString(c.Name) && !names[lower] && c.Doc != "" && !strings.HasSuffix(c.Doc, "."), "%s.%s: %q", table.Name, c.Name, c.Doc)
 			names[c.Name] = true
 		}
 	}

@@ -21,9 +21,8 @@ func TestCheckRefusesWhatIsNoRow(t *testing.T) {
 		"another kind":  {Row{Text(""), Int(1)}, "x.b is a int32"},
 		"the zero kind": {Row{Text(""), {}}, "x.b is a string"},
 	} {
-		if err := table.Check(c.r); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", rule, err)
-		}
+		err := table.Check(c.r)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), c.says), "%s: %v", rule, err)
 	}
 	for _, r := range []Row{{Text(""), Null()}, {Text("x"), Long(1)}} {
 		assert.NoError(t, table.Check(r))
@@ -46,9 +45,7 @@ func TestRowsAreOrderedByTheirKey(t *testing.T) {
 	for i, a := range rows {
 		for k, b := range rows {
 			got := Keyed(keys, a, b)
-			if (got < 0) != (i < k) || (got > 0) != (i > k) {
-				t.Errorf("row %d to row %d: %d", i, k, got)
-			}
+			assert.Truef(t, (got < 0) == (i < k) && (got > 0) == (i > k), "row %d to row %d: %d", i, k, got)
 		}
 	}
 	assert.Equal(t, 0, Keyed(nil, rows[0], rows[1]), "a table without a key has an order")
@@ -66,11 +63,8 @@ func TestValuesAreWhatEveryFormatCanWrite(t *testing.T) {
 	}
 	assert.Equal(t, "a\uFFFDb\uFFFD", Text("a\xffb\xed\xa0\x80").Text())
 	list := Texts([]string{"\xff", "x"}).List()
-	if list[0] != "\uFFFD" || list[1] != "x" {
-		t.Errorf("%q", list)
-	}
+	assert.Truef(t, list[0] == "\uFFFD" && list[1] == "x", "%q", list)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901999, time.FixedZone("", 3600))
-	if got := Instant(at).Time(); !got.Equal(at.Truncate(time.Microsecond)) || got.Location() != time.UTC {
-		t.Error(got)
-	}
+	got := Instant(at).Time()
+	assert.True(t, got.Equal(at.Truncate(time.Microsecond)) && got.Location() == time.UTC, got)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
@@ -97,9 +98,8 @@ func TestMain_GoldStandard(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("testdata", "gold.json"))
 	var trees []tree
-	if err = errors.Join(err, json.Unmarshal(b, &trees)); err != nil {
-		t.Fatal(err)
-	}
+	err = errors.Join(err, json.Unmarshal(b, &trees))
+	require.NoError(t, err)
 	for _, g := range trees {
 		t.Run(g.Package, func(t *testing.T) {
 			t.Parallel()
@@ -127,9 +127,7 @@ func TestMain_GoldStandard(t *testing.T) {
 				precision, recall = precision+p/float64(len(g.Pages)), recall+r/float64(len(g.Pages))
 			}
 			t.Logf("%d pages: precision %.3f, recall %.3f", len(g.Pages), precision, recall)
-			if precision < g.Precision || recall < g.Recall {
-				t.Errorf("less than %.2f or %.2f", g.Precision, g.Recall)
-			}
+			assert.Truef(t, precision >= g.Precision && recall >= g.Recall, "less than %.2f or %.2f", g.Precision, g.Recall)
 		})
 	}
 }

@@ -25,21 +25,18 @@ var sentences = map[string]string{
 
 func TestASentenceIsFoundToBeInItsLanguage(t *testing.T) {
 	for code, s := range sentences {
-		if got := Detect(s); got.Code() != code || len(got.Codes) != 1 || got.Share != 1 {
-			t.Errorf("%s: %+v", code, got)
-		}
+		got := Detect(s)
+		assert.Truef(t, got.Code() == code && len(got.Codes) == 1 && got.Share == 1, "%s: %+v", code, got)
 	}
 }
 
 func TestATextWithoutLettersIsInNoLanguage(t *testing.T) {
 	for _, s := range []string{"", " \n", "1 2 3 – 4,000.00 €", "\U0001F600\U0001F601", "\xff\xfe", "xq"} {
-		if got := Detect(s); got.Reliable {
-			t.Errorf("%q: %+v", s, got)
-		}
+		got := Detect(s)
+		assert.Truef(t, !got.Reliable, "%q: %+v", s, got)
 	}
-	if got := Detect("1 2 3"); got.Code() != "" || got.List() != "" {
-		t.Errorf("%+v", got)
-	}
+	got := Detect("1 2 3")
+	assert.Truef(t, got.Code() == "" && got.List() == "", "%+v", got)
 }
 
 // The menu of a page is often in another language than what the page is about.
@@ -51,16 +48,14 @@ func TestLongLinesTellTheLanguageWhereThereAreEnough(t *testing.T) {
 
 func TestOfATextInSeveralLanguagesThatOfMostComesFirst(t *testing.T) {
 	text := strings.Repeat(sentences["deu"]+"\n", 40) + strings.Repeat(sentences["eng"]+"\n", 100)
-	if got := Detect(text); got.List() != "eng,deu" || !got.Reliable || got.Share < 0.5 || got.Share > 0.9 {
-		t.Errorf("%+v", got)
-	}
+	got := Detect(text)
+	assert.Truef(t, got.List() == "eng,deu" && got.Reliable && got.Share >= 0.5 && got.Share <= 0.9, "%+v", got)
 	all := ""
 	for _, code := range []string{"eng", "deu", "fra", "rus", "ell"} {
 		all += strings.Repeat(sentences[code]+"\n", 30)
 	}
-	if got := Detect(all); len(got.Codes) > 3 || got.Reliable {
-		t.Errorf("five languages: %+v", got)
-	}
+	got = Detect(all)
+	assert.Truef(t, len(got.Codes) <= 3 && !got.Reliable, "five languages: %+v", got)
 }
 
 // What is looked at does not grow with the text, and lies all over it.
@@ -71,9 +66,7 @@ func TestASampleIsBoundedAndSpread(t *testing.T) {
 		parts := sample(text)
 		assert.Lenf(t, parts, passages, "%s: %d passages", name, len(parts))
 		for _, p := range parts {
-			if len(p) > passageSize+utf8.UTFMax || !utf8.ValidString(p) {
-				t.Errorf("%s: a passage of %d bytes", name, len(p))
-			}
+			assert.Truef(t, len(p) <= passageSize+utf8.UTFMax && utf8.ValidString(p), "%s: a passage of %d bytes", name, len(p))
 		}
 	}
 	var text strings.Builder
@@ -105,9 +98,8 @@ func TestADeclaredTagIsReadAsItIsWritten(t *testing.T) {
 		d       declared
 		tag, by string
 	}{{declared{"a", "b", "c"}, "a", "html"}, {declared{"", "b", "c"}, "b", "meta"}, {declared{"", "", "c"}, "c", "header"}, {}} {
-		if tag, by := c.d.First(); tag != c.tag || by != c.by {
-			t.Errorf("%+v: %s by %s", c.d, tag, by)
-		}
+		tag, by := c.d.First()
+		assert.Truef(t, tag == c.tag && by == c.by, "%+v: %s by %s", c.d, tag, by)
 	}
 }
 
@@ -117,14 +109,11 @@ func FuzzDetect(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		r := Detect(text)
-		if len(r.Codes) > 3 || r.Share < 0 || r.Share > 1 || r.Reliable && r.Code() == "" {
-			t.Fatalf("%+v", r)
-		}
+		require.Falsef(t, len(r.Codes) > 3 || r.Share < 0 || r.Share > 1 || r.Reliable && r.Code() == "", "%+v", r)
 		for _, c := range r.Codes {
 			require.Equalf(t, 3, len(c), "code %q", c)
 		}
-		if again := Detect(text); !slices.Equal(again.Codes, r.Codes) {
-			t.Fatalf("%v, then %v", r, again)
-		}
+		again := Detect(text)
+		require.Truef(t, slices.Equal(again.Codes, r.Codes), "%v, then %v", r, again)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	readability "codeberg.org/readeck/go-readability/v2"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 )
@@ -89,9 +90,8 @@ func TestTheWholeTextIsThatOfTheTree(t *testing.T) {
 	t.Parallel()
 	for name, page := range testPages(t) {
 		got := read(t, "text/html; charset=utf-8", page[0])
-		if want := bag(treeText(t, strings.TrimPrefix(page[0], "\ufeff"))); !maps.Equal(bag(got.Whole), want) {
-			t.Errorf("%s: F1 %.5f", name, f1(bag(got.Whole), want))
-		}
+		want := bag(treeText(t, strings.TrimPrefix(page[0], "\ufeff")))
+		assert.Truef(t, maps.Equal(bag(got.Whole), want), "%s: F1 %.5f", name, f1(bag(got.Whole), want))
 	}
 }
 
@@ -122,7 +122,5 @@ func TestTheMainTextIsAsGoodAsThatOfTheWholePage(t *testing.T) {
 		n++
 	}
 	t.Logf("F1 of words, mean of %d pages: %.4f; of whole pages %.4f", n, ours/float64(n), theirs/float64(n))
-	if ours < theirs-0.02*float64(n) || ours < 0.9*float64(n) {
-		t.Error("it is worse")
-	}
+	assert.True(t, ours >= theirs-0.02*float64(n) && ours >= 0.9*float64(n), "it is worse")
 }

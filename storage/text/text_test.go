@@ -49,9 +49,8 @@ func TestTheWholeTextHasALineForEachBlockAndNothingThatIsNoText(t *testing.T) {
 // XHTML 1.0 C.2 and C.3: "/>" ends any element of a page in XML, and none of HTML.
 func TestInXMLAnyElementEndsItself(t *testing.T) {
 	const page = `<html xml:lang="de"><title/><body><script src="a"/><p/>text <![CDATA[a<b]]><iframe/> end</body></html>`
-	if got := read(t, "application/xhtml+xml", page); got.Whole != "text a<b end" || got.Declared.HTML != "de" {
-		t.Errorf("in XML: %q, %+v", got.Whole, got.Declared)
-	}
+	got := read(t, "application/xhtml+xml", page)
+	assert.Truef(t, got.Whole == "text a<b end" && got.Declared.HTML == "de", "in XML: %q, %+v", got.Whole, got.Declared)
 	assert.Equal(t, `<body><script src="a"/><p/>text <![CDATA[a<b]]><iframe/> end</body></html>`, read(t, "text/html", page).Whole, "in HTML")
 }
 
@@ -101,12 +100,9 @@ func TestTheMainTextIsTheArticleAndTheWholeTextHasAll(t *testing.T) {
 	}
 	want := "Ferries\nHome\nTimetables\nImprint\nBuy a boat\nFrom the islands\n" + line + "\nCopyright nobody. Imprint"
 	assert.Equal(t, want, p.Whole, "whole text")
-	if p.NoMain != "" || p.Cut != "" || p.Language.Code() != "eng" || !p.Language.Reliable {
-		t.Errorf("%q, %q, %+v", p.NoMain, p.Cut, p.Language)
-	}
-	if d := p.Declared; d.HTML != "en-GB" || d.Meta != "en" || d.Header != "en-US" {
-		t.Errorf("%+v", d)
-	}
+	assert.Truef(t, p.NoMain == "" && p.Cut == "" && p.Language.Code() == "eng" && p.Language.Reliable, "%q, %q, %+v", p.NoMain, p.Cut, p.Language)
+	d := p.Declared
+	assert.Truef(t, d.HTML == "en-GB" && d.Meta == "en" && d.Header == "en-US", "%+v", d)
 }
 
 // Page.Share compares what stands in long lines outside of links: a menu is no text that the main text lacks, however long.
@@ -135,9 +131,8 @@ func TestMainShare_CountsTextOutsideOfLinks(t *testing.T) {
 		}
 	}
 	xhtml := `<html xmlns="http://www.w3.org/1999/xhtml"><body><a href="/"/>` + article + strings.Repeat(aside, 8) + `</body></html>`
-	if got := read(t, "application/xhtml+xml", xhtml); got.MainMissing() != NoMost {
-		t.Errorf("a link that ends itself in XML: %.3f, %q", got.Share, got.MainMissing())
-	}
+	got := read(t, "application/xhtml+xml", xhtml)
+	assert.Truef(t, got.MainMissing() == NoMost, "a link that ends itself in XML: %.3f, %q", got.Share, got.MainMissing())
 	for _, plain := range []Page{read(t, "text/plain", sentence), read(t, "text/html", "")} {
 		assert.EqualValuesf(t, 0, plain.Share, "without a main text: %v, %s", plain.Share, plain.NoMain)
 	}
@@ -152,17 +147,14 @@ func TestOnlyTheWholeTextIsReadWhereThatIsWished(t *testing.T) {
 
 func TestAnErrorIsOneOfReadingOrOfTheContext(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := Read(t.Context(), Input{ContentType: "text/html", Body: iotest.ErrReader(broken)}); !errors.Is(err, broken) {
-		t.Errorf("a body that cannot be read: %v", err)
-	}
+	_, err := Read(t.Context(), Input{ContentType: "text/html", Body: iotest.ErrReader(broken)})
+	assert.ErrorIsf(t, err, broken, "a body that cannot be read: %v", err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Read(ctx, Input{ContentType: "text/html", Body: strings.NewReader("a")}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a context that is done: %v", err)
-	}
-	if p, err := Read(t.Context(), Input{ContentType: "text/html"}); err != nil || p.Whole != "" {
-		t.Errorf("no body: %q, %v", p.Whole, err)
-	}
+	_, err = Read(ctx, Input{ContentType: "text/html", Body: strings.NewReader("a")})
+	assert.ErrorIsf(t, err, context.Canceled, "a context that is done: %v", err)
+	p, err := Read(t.Context(), Input{ContentType: "text/html"})
+	assert.Truef(t, err == nil && p.Whole == "", "no body: %q, %v", p.Whole, err)
 }
 
 // All sections of a chapter are its main text, where the extractor chose one; with a form among them it is not known.
@@ -173,8 +165,7 @@ func TestMain_AllSectionsOfDocument(t *testing.T) {
 	for around, all := range map[string]bool{"": true, "<p>input</p>": true, "<form><input></form>": false} {
 		page := "<body><div class=navheader><a href=/>Back</a></div><div class=chapter>" + section("first") + section("second") + around + section("third") + "</div><div class=navfooter>Next</div>"
 		got := read(t, "text/html", page)
-		if whole := strings.Contains(got.Main, "first") && strings.Contains(got.Main, "second") && strings.Contains(got.Main, "third"); whole != all || strings.Contains(got.Main, "Next") {
-			t.Errorf("%q: %s, share %v: %q", around, got.NoMain, got.Share, got.Main)
-		}
+		whole := strings.Contains(got.Main, "first") && strings.Contains(got.Main, "second") && strings.Contains(got.Main, "third")
+		assert.Truef(t, whole == all && !strings.Contains(got.Main, "Next"), "%q: %s, share %v: %q", around, got.NoMain, got.Share, got.Main)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/warc"
@@ -46,8 +47,6 @@ func TestWhatIsAPageAndWhatHasABody(t *testing.T) {
 		if a.page != nil {
 			title = a.page.Title
 		}
-		if title != c.title || a.body != c.body {
-			t.Errorf("%s: title %q, body %v", c.what, title, a.body)
-		}
+		assert.Truef(t, title == c.title && a.body == c.body, "%s: title %q, body %v", c.what, title, a.body)
 	}
 }

@@ -271,9 +271,7 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 		c.make(m)
 		r := &audit.Result{}
 		p, found := m.opened(r)
-		if (c.want == "") != (found == "") || !strings.HasPrefix(found, c.want) {
-			t.Errorf("%s: %q, want %q", name, found, c.want)
-		}
+		assert.Truef(t, (c.want == "") == (found == "") && strings.HasPrefix(found, c.want), "%s: %q, want %q", name, found, c.want)
 		if r.Package != &p.check || r.Package.OK != (c.want == "" || strings.HasPrefix(c.want, "(")) || r.Package.OK && len(r.CannotShow) == 0 {
 			t.Errorf("%s: %+v, %q", name, r.Package, r.CannotShow)
 		}
@@ -286,9 +284,8 @@ func TestThePackageIsSignedByWhoSignedTheLedger(t *testing.T) {
 	key := m.byLedger()
 	of := checkpoint.KeyOf(key.Public().(ed25519.PublicKey))
 	mine := of.Name()
-	if p, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{of.String()}}}); found != "" || !slices.Equal(p.check.Signed, []string{"ledger key " + mine}) {
-		t.Errorf("%q, %+v", found, p.check)
-	}
+	p, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{of.String()}}})
+	assert.Truef(t, found == "" && slices.Equal(p.check.Signed, []string{"ledger key " + mine}), "%q, %+v", found, p.check)
 	if _, found := foreign(t).opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{of.String()}}}); !strings.HasPrefix(found, "(datapackage-digest.json: key "+mine) {
 		t.Errorf("a package that nobody signed: %q", found)
 	}
@@ -296,9 +293,8 @@ func TestThePackageIsSignedByWhoSignedTheLedger(t *testing.T) {
 	if _, found := m.opened(killed); found != "" || !strings.Contains(strings.Join(killed.CannotShow, "\n"), "the ledger names no key") {
 		t.Errorf("a ledger whose runs were all killed: %q, %q", found, killed.CannotShow)
 	}
-	if _, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{"another"}}}); !strings.Contains(found, mine+" signed the package, and another the ledger") {
-		t.Errorf("%q", found)
-	}
+	_, found = m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{"another"}}})
+	assert.Truef(t, strings.Contains(found, mine+" signed the package, and another the ledger"), "%q", found)
 }
 
 // TestNothingInAPackageLeadsOutOfItsFolder: whatever the names, what is unpacked lies in the folder given.
@@ -335,23 +331,20 @@ func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	bomb.list()
 	bomb.seal()
 	for path, says := range map[string]string{text: errNoPackage.Error(), m.write(): "without an archive", filepath.Join(t.TempDir(), "none.wacz"): "no such file"} {
-		if p, err := Open(t.Context(), path, t.TempDir()); p != nil || err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", path, err, says)
-		}
+		p, err := Open(t.Context(), path, t.TempDir())
+		assert.Truef(t, p == nil && err != nil && strings.Contains(err.Error(), says), "%s: %v, want %q", path, err, says)
 	}
 	p := &Package{dir: t.TempDir(), names: map[string]string{}}
 	z, err := zip.OpenReader(bomb.write())
 	require.NoError(t, err)
 	defer z.Close()
 	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == "archive/bomb.warc" })
-	if _, err := p.entry(t.Context(), z.File[at], resource{}, false, 1<<20); err == nil || !strings.Contains(err.Error(), "far more than it is") {
-		t.Errorf("a bomb: %v", err)
-	}
+	_, err = p.entry(t.Context(), z.File[at], resource{}, false, 1<<20)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "far more than it is"), "a bomb: %v", err)
 }
 
 // TestAnRSAKeyIsNotGuessedAt: a key of another kind is named.
 func TestAnRSAKeyIsNotGuessedAt(t *testing.T) {
-	if err := verify(&rsa.PublicKey{}, "", ""); err == nil || err.Error() != fmt.Sprintf("its key is a %T: only ECDSA is checked", &rsa.PublicKey{}) {
-		t.Error(err)
-	}
+	err := verify(&rsa.PublicKey{}, "", "")
+	assert.True(t, err != nil && err.Error() == fmt.Sprintf("its key is a %T: only ECDSA is checked", &rsa.PublicKey{}), err)
 }

@@ -21,8 +21,7 @@ func TestRepeatsOfAnEarlierCrawlAreCounted(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equalf(t, want, r.Elsewhere, "%d repeats of an earlier crawl, want %d", r.Elsewhere, want)
 		said := strings.Join(packedBy(t, o).manifest().Curtsy.LeftOut, " ")
-		if got := strings.Contains(said, "an earlier crawl archived it"); got != (want > 0) {
-			t.Errorf("the manifest says so: %v\n%s", got, said)
-		}
+		got := strings.Contains(said, "an earlier crawl archived it")
+		assert.Truef(t, got == (want > 0), "the manifest says so: %v\n%s", got, said)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -124,9 +125,8 @@ func packedBy(t testing.TB, o Options) *file {
 	require.NoError(t, err)
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	require.NoError(t, err)
-	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
-		t.Errorf("temporary files are left: %v, %v", left, err)
-	}
+	left, err := os.ReadDir(o.TempDir)
+	assert.Truef(t, err == nil && len(left) <= 0, "temporary files are left: %v, %v", left, err)
 	return &file{t, b.Bytes(), z, r}
 }
 

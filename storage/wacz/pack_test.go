@@ -66,9 +66,7 @@ func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 	for who, options := range by {
 		o := options()
 		f := packedBy(t, o)
-		if f.NoArchive != 2 || f.Records != 3 {
-			t.Errorf("%s: %d records left out, %d in", who, f.NoArchive, f.Records)
-		}
+		assert.Truef(t, f.NoArchive == 2 && f.Records == 3, "%s: %d records left out, %d in", who, f.NoArchive, f.Records)
 		r := warc.NewReader(bytes.NewReader(f.read("archive/curtsy-00000.warc.gz")))
 		kinds := map[string]int{}
 		for {
@@ -81,13 +79,10 @@ func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 			assert.NotContainsf(t, string(b), "not for archives", "%s: a %s record has the body", who, rec.Type)
 			kinds[rec.Type]++
 		}
-		if kinds["response"] != 3 || kinds["revisit"] != 0 || kinds["request"] != 5 || kinds["metadata"] != 5 {
-			t.Errorf("%s: %v", who, kinds)
-		}
+		assert.Truef(t, kinds["response"] == 3 && kinds["revisit"] == 0 && kinds["request"] == 5 && kinds["metadata"] == 5, "%s: %v", who, kinds)
 		checkIndex(t, f, f.read("indexes/index.cdxj"), 3)
-		if text := string(f.read("pages/pages.jsonl")); strings.Contains(text, "Secret") || strings.Contains(text, "a.test/4") {
-			t.Errorf("%s: %s", who, text)
-		}
+		text := string(f.read("pages/pages.jsonl"))
+		assert.Truef(t, !strings.Contains(text, "Secret") && !strings.Contains(text, "a.test/4"), "%s: %s", who, text)
 		whole, _ := os.ReadFile(o.Segments[0])
 		m := newMeter()
 		m.Write(whole)
@@ -125,9 +120,8 @@ func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
 		"appended": append(good[:len(good):len(good)], "tail"...),
 	} {
 		require.NoError(t, os.WriteFile(o.Segments[0], b, 0o600))
-		if _, err := Write(t.Context(), io.Discard, o); err == nil || !strings.Contains(err.Error(), "curtsy-00000.warc.gz") {
-			t.Errorf("%s: %v", what, err)
-		}
+		_, err := Write(t.Context(), io.Discard, o)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "curtsy-00000.warc.gz"), "%s: %v", what, err)
 	}
 	for what, path := range map[string]string{"a name for a terminal": "a\x1b[2J.warc.gz", "not compressed": "a.warc", "open": "a.warc.gz.open"} {
 		p := filepath.Join(t.TempDir(), path)
@@ -135,18 +129,16 @@ func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
 			continue // not a name here
 		}
 		o.Segments = []string{p}
-		if _, err := Write(t.Context(), io.Discard, o); err == nil || strings.Contains(err.Error(), "\x1b") {
-			t.Errorf("%s: %v", what, err)
-		}
+		_, err := Write(t.Context(), io.Discard, o)
+		assert.Truef(t, err != nil && !strings.Contains(err.Error(), "\x1b"), "%s: %v", what, err)
 	}
 	link := filepath.Join(t.TempDir(), "curtsy-00000.warc.gz")
 	secret := filepath.Join(t.TempDir(), "secret")
 	os.WriteFile(secret, good, 0o600)
 	if os.Symlink(secret, link) == nil {
 		o.Segments = []string{link}
-		if _, err := Write(t.Context(), io.Discard, o); !errors.Is(err, durable.ErrForeign) {
-			t.Errorf("a link out of the folder: %v", err)
-		}
+		_, err := Write(t.Context(), io.Discard, o)
+		assert.ErrorIsf(t, err, durable.ErrForeign, "a link out of the folder: %v", err)
 	}
 }
 
@@ -175,9 +167,8 @@ func TestASegmentThatChangesMeanwhileIsRefused(t *testing.T) {
 	body := make([]byte, 1<<18)
 	rand.NewChaCha8([32]byte{}).Read(body) // no compression makes it smaller than a buffer
 	o := crawl(t, 0, exchange{url: "http://a.test/", body: string(body)}).options(t)
-	if _, err := Write(t.Context(), &changing{path: o.Segments[0]}, o); err == nil || !strings.Contains(err.Error(), "changed") {
-		t.Errorf("%v", err)
-	}
+	_, err := Write(t.Context(), &changing{path: o.Segments[0]}, o)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "changed"), "%v", err)
 }
 
 func TestCreateLeavesAWholeFileOrNone(t *testing.T) {
@@ -194,20 +185,16 @@ func TestCreateLeavesAWholeFileOrNone(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Create(ended, path, o); !errors.Is(err, context.Canceled) || len(names()) > 0 {
-		t.Fatalf("%v left %q", err, names())
-	}
+	_, err := Create(ended, path, o)
+	require.Truef(t, errors.Is(err, context.Canceled) && len(names()) <= 0, "%v left %q", err, names())
 	broken := o
 	broken.Files = []File{{"ledger/x", filepath.Join(dir, "missing")}}
-	if _, err := Create(t.Context(), path, broken); err == nil || len(names()) > 0 {
-		t.Fatalf("%v left %q", err, names())
-	}
-	if _, err := Create(t.Context(), path, o); err != nil || !slices.Equal(names(), []string{"x.wacz"}) {
-		t.Fatalf("%v left %q", err, names())
-	}
-	if _, err := Create(t.Context(), path, o); !errors.Is(err, ErrExists) {
-		t.Errorf("a file was overwritten: %v", err)
-	}
+	_, err = Create(t.Context(), path, broken)
+	require.Truef(t, err != nil && len(names()) <= 0, "%v left %q", err, names())
+	_, err = Create(t.Context(), path, o)
+	require.Truef(t, err == nil && slices.Equal(names(), []string{"x.wacz"}), "%v left %q", err, names())
+	_, err = Create(t.Context(), path, o)
+	assert.ErrorIsf(t, err, ErrExists, "a file was overwritten: %v", err)
 	z, err := zip.OpenReader(path)
 	require.NoError(t, err)
 	z.Close()
@@ -219,9 +206,8 @@ func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 		o := crawl(t, 0, exchange{url: "http://a.test/", body: "<p>" + strings.Repeat("bread and butter ", size/17)}).options(t)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := Write(t.Context(), io.Discard, o); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Write(t.Context(), io.Discard, o)
+		require.NoError(t, err)
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
@@ -238,7 +224,5 @@ func TestPagesBeyondTheLimitGoToTheSecondListAndSeedsDoNot(t *testing.T) {
 		a := &answered{offset: int64(i), length: 1, body: true, page: &page{URL: "http://a.test/", Seed: i == maxPages+10}}
 		require.NoError(t, s.settle(seg, a))
 	}
-	if s.pages.n != maxPages+1 || s.extra.n != 19 || !s.main.Seed {
-		t.Errorf("%d and %d pages", s.pages.n, s.extra.n)
-	}
+	assert.Truef(t, s.pages.n == maxPages+1 && s.extra.n == 19 && s.main.Seed, "%d and %d pages", s.pages.n, s.extra.n)
 }

@@ -40,9 +40,8 @@ func TestSpecArchiveHoldsTheSegmentsOctetForOctetAndStored(t *testing.T) {
 		require.NoError(t, err)
 		name := "archive/" + filepath.Base(p)
 		assert.Equalf(t, want, f.read(name), "%s is not the file", name)
-		if e := f.entry(name); e.Method != zip.Store || e.Flags&8 != 0 {
-			t.Errorf("%s: method %d, flags %#x: a player cannot read one record of it", name, e.Method, e.Flags)
-		}
+		e := f.entry(name)
+		assert.Truef(t, e.Method == zip.Store && e.Flags&8 == 0, "%s: method %d, flags %#x: a player cannot read one record of it", name, e.Method, e.Flags)
 	}
 }
 
@@ -79,12 +78,9 @@ func checkIndex(t *testing.T, f *file, index []byte, want int) {
 		require.NoError(t, err)
 		r := warc.NewReader(bytes.NewReader(f.octets[start+offset : start+offset+length]))
 		rec, err := r.Next()
-		if err != nil || rec.TargetURI() != at.URL || rec.Type != "response" && rec.Type != "revisit" {
-			t.Fatalf("line %d leads to %+v, %v", n, rec, err)
-		}
-		if end, err := r.End(); err != nil || end != length {
-			t.Errorf("line %d: the member ends at %d of %d, %v", n, end, length, err)
-		}
+		require.Falsef(t, err != nil || rec.TargetURI() != at.URL || rec.Type != "response" && rec.Type != "revisit", "line %d leads to %+v, %v", n, rec, err)
+		end, err := r.End()
+		assert.Truef(t, err == nil && end == length, "line %d: the member ends at %d of %d, %v", n, end, length, err)
 	}
 	assert.Equalf(t, want, n, "%d lines, want %d", n, want)
 }
@@ -93,9 +89,8 @@ func TestSpecPagesAreJSONLinesWithURLAndDate(t *testing.T) {
 	f := packedBy(t, small(t).options(t))
 	first, _, _ := bytes.Cut(f.read("pages/pages.jsonl"), []byte("\n"))
 	var head map[string]any
-	if err := json.Unmarshal(first, &head); err != nil || head["format"] != "json-pages-1.0" || head["id"] != "pages" {
-		t.Errorf("the list begins with %s", first)
-	}
+	err := json.Unmarshal(first, &head)
+	assert.Truef(t, err == nil && head["format"] == "json-pages-1.0" && head["id"] == "pages", "the list begins with %s", first)
 	type row struct {
 		url, title string
 		seed       bool
@@ -103,9 +98,7 @@ func TestSpecPagesAreJSONLinesWithURLAndDate(t *testing.T) {
 	var got []row
 	for _, p := range f.pages("pages/pages.jsonl") {
 		at, err := time.Parse(time.RFC3339, p.Time)
-		if err != nil || at.Before(began) || at.After(began.Add(time.Minute)) || p.ID == "" {
-			t.Errorf("%+v, %v", p, err)
-		}
+		assert.Truef(t, err == nil && !at.Before(began) && !at.After(began.Add(time.Minute)) && p.ID != "", "%+v, %v", p, err)
 		got = append(got, row{p.URL, p.Title, p.Seed})
 	}
 	want := []row{
@@ -113,12 +106,9 @@ func TestSpecPagesAreJSONLinesWithURLAndDate(t *testing.T) {
 		{"http://bakery.test/about", "About us", false},
 		{"http://bakery.test/copy", "About us", false}, // a revisit: its title is that of the page it repeats
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("pages\n%v, want\n%v", got, want)
-	}
-	if m := f.manifest(); m.MainURL != "http://bakery.test/" || m.MainDate != f.pages("pages/pages.jsonl")[0].Time {
-		t.Errorf("a reader begins at %q, %q", m.MainURL, m.MainDate)
-	}
+	assert.Truef(t, slices.Equal(got, want), "pages\n%v, want\n%v", got, want)
+	m := f.manifest()
+	assert.Truef(t, m.MainURL == "http://bakery.test/" && m.MainDate == f.pages("pages/pages.jsonl")[0].Time, "a reader begins at %q, %q", m.MainURL, m.MainDate)
 }
 
 func TestSpecTheManifestListsEveryFileWithItsSizeAndHash(t *testing.T) {
@@ -128,12 +118,9 @@ func TestSpecTheManifestListsEveryFileWithItsSizeAndHash(t *testing.T) {
 	o.Files = []File{{"ledger/000001.jsonl", extra}, {"report/report.html", extra}}
 	f := packedBy(t, o)
 	m := f.manifest()
-	if m.Profile != "data-package" || m.Version != "1.1.1" || m.Software != "curtsy 0.0.0" || m.Title == "" {
-		t.Errorf("%+v", m)
-	}
-	if at, err := time.Parse(time.RFC3339, m.Created); err != nil || at.Before(began.Add(5*time.Second)) {
-		t.Errorf("created %s, %v", m.Created, err)
-	}
+	assert.Truef(t, m.Profile == "data-package" && m.Version == "1.1.1" && m.Software == "curtsy 0.0.0" && m.Title != "", "%+v", m)
+	at, err := time.Parse(time.RFC3339, m.Created)
+	assert.Truef(t, err == nil && !at.Before(began.Add(5*time.Second)), "created %s, %v", m.Created, err)
 	listed, names := map[string]resource{}, map[string]bool{}
 	for _, r := range m.Resources {
 		if names[r.Name] || r.Name != strings.ToLower(path.Base(r.Path)) {
@@ -147,9 +134,8 @@ func TestSpecTheManifestListsEveryFileWithItsSizeAndHash(t *testing.T) {
 		}
 		b := f.read(e.Name)
 		sum := sha256.Sum256(b)
-		if r := listed[e.Name]; r.Bytes != int64(len(b)) || r.Hash != "sha256:"+hex.EncodeToString(sum[:]) {
-			t.Errorf("%s: %+v", e.Name, r)
-		}
+		r := listed[e.Name]
+		assert.Truef(t, r.Bytes == int64(len(b)) && r.Hash == "sha256:"+hex.EncodeToString(sum[:]), "%s: %+v", e.Name, r)
 		delete(listed, e.Name)
 	}
 	assert.Empty(t, listed, "listed and not there")
@@ -161,9 +147,8 @@ func TestSpecTheFoldersOfTheFormatTakeNothingElse(t *testing.T) {
 	for _, name := range []string{"archive/x", "pages/x.jsonl", "indexes/x.cdx", "x", "../x", "a/../x", "/x", "a//x", "a/b\\c", "a/\x1b", "a/.x"} {
 		o := small(t).options(t)
 		o.Files = []File{{name, p}}
-		if _, err := Write(t.Context(), io.Discard, o); err == nil {
-			t.Errorf("%q was packed", name)
-		}
+		_, err := Write(t.Context(), io.Discard, o)
+		assert.Errorf(t, err, "%q was packed", name)
 	}
 }
 
@@ -179,9 +164,7 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(f.read("datapackage-digest.json"), &d))
 	sum := sha256.Sum256(f.read("datapackage.json"))
-	if d.Path != "datapackage.json" || d.Hash != "sha256:"+hex.EncodeToString(sum[:]) || d.Hash != f.Hash || d.SignedData["hash"] != d.Hash {
-		t.Errorf("%+v", d)
-	}
+	assert.Truef(t, d.Path == "datapackage.json" && d.Hash == "sha256:"+hex.EncodeToString(sum[:]) && d.Hash == f.Hash && d.SignedData["hash"] == d.Hash, "%+v", d)
 	for name := range d.SignedData {
 		assert.Contains(t, []string{"hash", "created", "software", "version", "signature", "publicKey"}, name, "a property")
 	}
@@ -205,9 +188,8 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 func TestWithoutAKeyThereIsADigestAndNoSignature(t *testing.T) {
 	o := small(t).options(t)
 	o.Key = nil
-	if text := string(packedBy(t, o).read("datapackage-digest.json")); strings.Contains(text, "sign") || !strings.Contains(text, "sha256:") {
-		t.Error(text)
-	}
+	text := string(packedBy(t, o).read("datapackage-digest.json"))
+	assert.True(t, !strings.Contains(text, "sign") && strings.Contains(text, "sha256:"), text)
 }
 
 // ZipNum: each line of the .idx says where a block begins, how long it is and its digest; together they are the index.
@@ -228,9 +210,7 @@ func TestSpecALargeIndexIsZipNum(t *testing.T) {
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	require.NoError(t, err)
 	f := &file{t: t, octets: b.Bytes(), zip: z}
-	if f.entry("indexes/index.cdxj") != nil || f.entry("indexes/index.cdx.gz").Method != zip.Store {
-		t.Error("it is not stored as ZipNum")
-	}
+	assert.True(t, f.entry("indexes/index.cdxj") == nil && f.entry("indexes/index.cdx.gz").Method == zip.Store, "it is not stored as ZipNum")
 	blocks := f.read("indexes/index.cdx.gz")
 	heads := bufio.NewScanner(bytes.NewReader(f.read("indexes/index.idx")))
 	if heads.Scan(); heads.Text() != `!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}` {

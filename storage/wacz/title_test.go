@@ -65,9 +65,8 @@ func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
 		head := "Content-Type: text/html\r\nContent-Encoding: " + coding
 		assert.Equal(t, "Bread", titled(t, body, head), coding)
 		for n := range body { // whatever is cut off, nothing else comes of it
-			if got := titled(t, body[:n], head); got != "" && got != "Bread" {
-				t.Errorf("%s cut at %d: %q", coding, n, got)
-			}
+			got := titled(t, body[:n], head)
+			assert.Falsef(t, got != "" && got != "Bread", "%s cut at %d: %q", coding, n, got)
 		}
 	}
 	assert.Empty(t, titled(t, page, "Content-Encoding: compress"), "an unknown coding")

@@ -50,9 +50,7 @@ func ours(t *testing.T) string {
 func TestCheckFindsEachFault(t *testing.T) {
 	text := ours(t)
 	codes, n := checked(t, []byte(text))
-	if strings.Join(codes, " ") != PlainFile || n.Records != 10 || n.Blocks != 10 || n.Bodies != 2 {
-		t.Fatalf("clean: %q, %+v", codes, n)
-	}
+	require.Truef(t, strings.Join(codes, " ") == PlainFile && n.Records == 10 && n.Blocks == 10 && n.Bodies == 2, "clean: %q, %+v", codes, n)
 	const u = "<urn:uuid:00000000-0000-0000-0000-00000000000"
 	for _, c := range []struct{ name, old, new, want string }{
 		{"payload", "\r\n\r\n0002", "\r\n\r\n9992", BlockDigest + " " + PayloadDigest},
@@ -97,12 +95,10 @@ func records(text string) (rs []string) {
 func TestCheckAcrossFiles(t *testing.T) {
 	rs := records(ours(t))
 	first, second := members(rs[:4]...), members(rs[4:]...)
-	if codes, _ := checked(t, first, second); strings.Join(codes, " ") != NoWarcinfo {
-		t.Errorf("both: %q", codes)
-	}
-	if codes, _ := checked(t, second); strings.Join(codes, " ") != NoWarcinfo+" "+MissingWarcinfo+" "+MissingOriginal {
-		t.Errorf("the second: %q", codes)
-	}
+	codes, _ := checked(t, first, second)
+	assert.Truef(t, strings.Join(codes, " ") == NoWarcinfo, "both: %q", codes)
+	codes, _ = checked(t, second)
+	assert.Truef(t, strings.Join(codes, " ") == NoWarcinfo+" "+MissingWarcinfo+" "+MissingOriginal, "the second: %q", codes)
 }
 
 // TestFileWithoutARecordIsNoCleanArchive: of what was cut to nothing it must not be said that nothing is wrong with it.
@@ -110,9 +106,8 @@ func TestFileWithoutARecordIsNoCleanArchive(t *testing.T) {
 	for want, in := range map[string][]byte{
 		NoRecord: nil, Garbage + " " + NoRecord: []byte("no archive\n"), ExtraLines + " " + NoRecord: []byte("\r\n\r\n"),
 	} {
-		if codes, _ := checked(t, in); strings.Join(codes, " ") != want {
-			t.Errorf("%q: %q, want %q", in, codes, want)
-		}
+		codes, _ := checked(t, in)
+		assert.Truef(t, strings.Join(codes, " ") == want, "%q: %q, want %q", in, codes, want)
 	}
 }
 
@@ -127,9 +122,8 @@ func TestDigestForms(t *testing.T) {
 		"sha-256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855": true,
 		"sha1:da39": false, "sha1": false, "crc:00": false, "": false,
 	} {
-		if d := ParseDigest(s); (d != nil && d.want != nil) != want || want && !d.Holds() {
-			t.Errorf("%q: %v", s, d)
-		}
+		d := ParseDigest(s)
+		assert.Falsef(t, (d != nil && d.want != nil) != want || want && !d.Holds(), "%q: %v", s, d)
 	}
 }
 
@@ -186,19 +180,16 @@ func TestBody(t *testing.T) {
 		require.NoError(t, err, c.name)
 		r, err := h.Body(1 << 20)
 		require.NoError(t, err, c.name)
-		if b, err := io.ReadAll(r); string(b) != c.want || err != nil {
-			t.Errorf("%s: %d octets, %v, want %d", c.name, len(b), err, len(c.want))
-		}
+		b, err := io.ReadAll(r)
+		assert.Truef(t, string(b) == c.want && err == nil, "%s: %d octets, %v, want %d", c.name, len(b), err, len(c.want))
 	}
 	h, _ := ReadHTTP(strings.NewReader(ok + "Content-Encoding: gzip\r\n\r\n" + coded(t, "gzip", text)))
 	r, _ := h.Body(10)
-	if b, err := io.ReadAll(r); string(b) != text[:10] || err != ErrTooLarge {
-		t.Errorf("bounded: %q, %v", b, err)
-	}
+	b, err := io.ReadAll(r)
+	assert.Truef(t, string(b) == text[:10] && err == ErrTooLarge, "bounded: %q, %v", b, err)
 	h, _ = ReadHTTP(strings.NewReader(ok + "Content-Encoding: compress\r\n\r\nx"))
-	if _, err := h.Body(10); err == nil {
-		t.Error("a coding that cannot be undone is")
-	}
+	_, err = h.Body(10)
+	assert.Error(t, err, "a coding that cannot be undone is")
 }
 
 // TestPayloadDigestOfChunks: old tools hash the body with its transfer coding; that is a note, and a wrong one is not.
@@ -222,11 +213,7 @@ func FuzzReadHTTP(f *testing.F) {
 		require.NoError(t, err)
 		coded := h.Header.Get("Transfer-Encoding") != "" || h.Payload != io.Reader(&h.src)
 		b, err := io.ReadAll(h.Payload)
-		if !coded && (err != nil || !bytes.Equal(append(h.Head, b...), in)) {
-			t.Fatalf("%q + %q of %q, %v", h.Head, b, in, err)
-		}
-		if h.Status < 0 || h.Status > 999 {
-			t.Fatal(h.Status)
-		}
+		require.Falsef(t, !coded && (err != nil || !bytes.Equal(append(h.Head, b...), in)), "%q + %q of %q, %v", h.Head, b, in, err)
+		require.True(t, h.Status >= 0 && h.Status <= 999, h.Status)
 	})
 }

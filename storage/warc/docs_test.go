@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,13 +29,9 @@ func TestEveryFindingIsDocumented(t *testing.T) {
 		}
 	}
 	codes := regexp.MustCompile(`(?m)^\t[A-Z]\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(src), -1)
-	if len(codes) < 30 || len(codes) != len(said) {
-		t.Errorf("%d codes, %d documented", len(codes), len(said))
-	}
+	assert.Truef(t, len(codes) >= 30 && len(codes) == len(said), "%d codes, %d documented", len(codes), len(said))
 	for _, c := range codes {
 		note, ok := said[c[1]]
-		if !ok || note != (Finding{Code: c[1]}).Note() {
-			t.Errorf("%s: documented %v, as a note %v", c[1], ok, note)
-		}
+		assert.Truef(t, ok && note == (Finding{Code: c[1]}).Note(), "%s: documented %v, as a note %v", c[1], ok, note)
 	}
 }

@@ -102,9 +102,7 @@ func TestMetadataKeepsEveryField(t *testing.T) {
 	v := reflect.ValueOf(decision)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
-		if v.Field(i).IsZero() && !slices.Contains(elsewhere, name) {
-			t.Errorf("the example has no %s", name)
-		}
+		assert.Falsef(t, v.Field(i).IsZero() && !slices.Contains(elsewhere, name), "the example has no %s", name)
 	}
 }
 
@@ -122,9 +120,7 @@ func FuzzMetadata(f *testing.F) {
 			links = nil
 		}
 		got.Reason, got.RobotsRule = oneLine(got.Reason), oneLine(got.RobotsRule)
-		if err != nil || got != l || !slices.Equal(back, links) {
-			t.Fatalf("%q: %+v, %v, %v", b, got, back, err)
-		}
+		require.Truef(t, err == nil && got == l && slices.Equal(back, links), "%q: %+v, %v, %v", b, got, back, err)
 	})
 }
 
@@ -187,18 +183,15 @@ func TestRevisits(t *testing.T) {
 		write(t, w, r)
 		closing(t, w)
 		a := read(t, filepath.Join(dir, "crawl-00000.warc.gz"))[2]
-		if a.Type != c.kind || (a.Length == r.HeadSize) != (c.kind == "revisit") && name != "no head" {
-			t.Errorf("%s: a %s of %d octets", name, a.Type, a.Length)
-		}
+		assert.Falsef(t, a.Type != c.kind || (a.Length == r.HeadSize) != (c.kind == "revisit") && name != "no head", "%s: a %s of %d octets", name, a.Type, a.Length)
 		if c.kind != "revisit" {
 			continue
 		}
 		equal(t, name, []string{
 			a.Fields.Get("WARC-Profile"), bare(a.Fields.Get("WARC-Refers-To")), a.Fields.Get("WARC-Refers-To-Target-URI"), a.Fields.Get("WARC-Refers-To-Date"), a.Fields.Get("WARC-Payload-Digest"),
 		}, []string{profileIdentical, k.by[sum].ID, first.URL, "2026-03-04T04:06:07.089012Z", labelled([]byte("0001"))})
-		if e := k.added[0]; e.Kind != "revisit" || e.Repeatable || e.Payload != sum || e.Status != 200 {
-			t.Errorf("%s: indexed as %+v", name, e)
-		}
+		e := k.added[0]
+		assert.Truef(t, e.Kind == "revisit" && !e.Repeatable && e.Payload == sum && e.Status == 200, "%s: indexed as %+v", name, e)
 	}
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
@@ -251,9 +244,8 @@ func TestIndexFailurePoisons(t *testing.T) {
 	k := &known{failing: io.ErrClosedPipe}
 	w := open(t, Options{Dir: t.TempDir(), Index: k})
 	for range 2 {
-		if _, err := w.Record(t.Context(), told(1)); !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("recorded: %v", err)
-		}
+		_, err := w.Record(t.Context(), told(1))
+		assert.ErrorIsf(t, err, io.ErrClosedPipe, "recorded: %v", err)
 	}
 	assert.ErrorIs(t, w.Refuse(t.Context(), decision), io.ErrClosedPipe, "refused")
 	assert.ErrorIs(t, w.Close(), io.ErrClosedPipe, "closed")
@@ -270,9 +262,8 @@ func TestIndexMustFollow(t *testing.T) {
 	segment, ends := threeExchanges(t)
 	dir = leave(t, segment[:ends[2]+9])
 	for range 2 {
-		if _, err := Open(Options{Dir: dir, Name: "crawl", Index: k}); !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("opened: %v", err)
-		}
+		_, err := Open(Options{Dir: dir, Name: "crawl", Index: k})
+		assert.ErrorIsf(t, err, io.ErrClosedPipe, "opened: %v", err)
 	}
 	k.failing, k.events = nil, nil
 	closing(t, open(t, Options{Dir: dir, Index: k}))
@@ -292,9 +283,7 @@ func refusals(t *testing.T, dir string) (batches []int, urls []string) {
 			if !e.IsRefusals() {
 				continue
 			}
-			if len(e.block) > maxBatch && bytes.Count(e.block, []byte("\n")) > 1 {
-				t.Errorf("a batch of %d octets", len(e.block))
-			}
+			assert.Falsef(t, len(e.block) > maxBatch && bytes.Count(e.block, []byte("\n")) > 1, "a batch of %d octets", len(e.block))
 			n := 0
 			for l, err := range ParseRefusals(bytes.NewReader(e.block)) {
 				require.NoError(t, err)
@@ -324,9 +313,8 @@ func TestRefusals(t *testing.T) {
 		}
 		sync := func(gathered int) {
 			t.Helper()
-			if err := w.Sync(t.Context()); err != nil || w.refused.count != gathered {
-				t.Fatalf("%d gathered, want %d, %v", w.refused.count, gathered, err)
-			}
+			err := w.Sync(t.Context())
+			require.Truef(t, err == nil && w.refused.count == gathered, "%d gathered, want %d, %v", w.refused.count, gathered, err)
 		}
 		refuse(3, 10)
 		sync(3)
@@ -355,9 +343,8 @@ func TestRefusalsCompleteTheirSegment(t *testing.T) {
 	write(t, w, told(1))
 	require.NoError(t, w.Refuse(t.Context(), refusal(1, 1)))
 	write(t, w, record("http://a.test/big", "GET /big HTTP/1.1\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\n"+string(noise(6000)), 6000))
-	if es := read(t, filepath.Join(dir, "crawl-00000.warc.gz")); !es[len(es)-1].IsRefusals() || es[len(es)-1].end > 6000 {
-		t.Errorf("the last of segment 0 is a %s", es[len(es)-1].Type)
-	}
+	es := read(t, filepath.Join(dir, "crawl-00000.warc.gz"))
+	assert.Truef(t, es[len(es)-1].IsRefusals() && es[len(es)-1].end <= 6000, "the last of segment 0 is a %s", es[len(es)-1].Type)
 	closing(t, w)
 }
 
@@ -403,9 +390,8 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 			for j := range each {
 				assert.NoError(t, w.Refuse(t.Context(), refusal(i*each+j, 400)))
 				if j%10 == 0 {
-					if _, err := w.Record(t.Context(), told(i*each+j)); err != nil {
-						t.Error(err)
-					}
+					_, err := w.Record(t.Context(), told(i*each+j))
+					assert.NoError(t, err)
 				}
 				if j%15 == 0 {
 					assert.NoError(t, w.Sync(t.Context()))
@@ -417,17 +403,15 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 	closing(t, w)
 	_, urls := refusals(t, dir)
 	slices.Sort(urls)
-	if n := len(slices.Compact(urls)); n != workers*each || len(urls) != n {
-		t.Errorf("%d refusals, %d of them different; want %d", len(urls), n, workers*each)
-	}
+	n := len(slices.Compact(urls))
+	assert.Truef(t, n == workers*each && len(urls) == n, "%d refusals, %d of them different; want %d", len(urls), n, workers*each)
 	c := NewChecker()
 	found := func(f Finding) { t.Errorf("%v", f) }
 	for _, name := range ls(t, dir) {
 		f, err := os.Open(filepath.Join(dir, name))
 		require.NoError(t, err)
-		if _, err := c.File(f, found); err != nil {
-			t.Error(err)
-		}
+		_, err = c.File(f, found)
+		assert.NoError(t, err)
 		f.Close()
 		es := read(t, filepath.Join(dir, name))
 		for i, e := range es {
@@ -446,9 +430,8 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 		r, f, err := ReadAt(filepath.Join(dir, e.File), e.Offset)
 		require.NoError(t, err)
 		require.Equal(t, e.ID, r.ID(), e)
-		if end, err := r.Block.(*lenientBlock).l.End(); err != nil || end != e.Offset+e.Length {
-			t.Errorf("%+v ends at %d, %v", e, end, err)
-		}
+		end, err := r.Block.(*lenientBlock).l.End()
+		assert.Truef(t, err == nil && end == e.Offset+e.Length, "%+v ends at %d, %v", e, end, err)
 		f.Close()
 	}
 	assert.Len(t, k.added, workers*each/10, "answers are indexed")

@@ -63,15 +63,12 @@ func TestSyncFails(t *testing.T) {
 	first := w.Sync(t.Context())
 	require.Error(t, first, "synced")
 	d.syncErr = nil
-	if err := w.Sync(t.Context()); err != first {
-		t.Errorf("then %v", err)
-	}
-	if _, err := w.Record(t.Context(), simple(2)); err != first {
-		t.Errorf("then %v", err)
-	}
-	if err := w.Close(); err != first {
-		t.Errorf("then %v", err)
-	}
+	err := w.Sync(t.Context())
+	assert.Truef(t, err == first, "then %v", err)
+	_, err = w.Record(t.Context(), simple(2))
+	assert.Truef(t, err == first, "then %v", err)
+	err = w.Close()
+	assert.Truef(t, err == first, "then %v", err)
 	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz.open"})
 }
 
@@ -87,9 +84,8 @@ func TestSyncCounts(t *testing.T) {
 		for range step.records {
 			write(t, w, simple(1))
 		}
-		if err := w.Sync(t.Context()); err != nil || syncs != step.want {
-			t.Fatalf("%d syncs, want %d (%v)", syncs, step.want, err)
-		}
+		err := w.Sync(t.Context())
+		require.Truef(t, err == nil && syncs == step.want, "%d syncs, want %d (%v)", syncs, step.want, err)
 	}
 	closing(t, w)
 }
@@ -138,9 +134,7 @@ func TestLargeBlock(t *testing.T) {
 	r.Response = io.NewSectionReader(endless(noise(1<<20)), 0, size)
 	allocated := allocation(func() { write(t, w, r) })
 	closing(t, w)
-	if allocated > 2<<20 {
-		t.Errorf("allocated %d octets to write %d", allocated, size)
-	}
+	assert.Truef(t, allocated <= 2<<20, "allocated %d octets to write %d", allocated, size)
 	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})
 
 	f, err := os.Open(filepath.Join(dir, "crawl-00000.warc.gz"))
@@ -157,22 +151,16 @@ func TestLargeBlock(t *testing.T) {
 			require.NoError(t, err)
 			if rec.Length == size {
 				digest = rec.Fields.Get("WARC-Block-Digest")
-				if n, err := io.Copy(sum, rec.Block); n != size || err != nil {
-					t.Fatalf("%d octets, %v", n, err)
-				}
+				n, err := io.Copy(sum, rec.Block)
+				require.Truef(t, n == size && err == nil, "%d octets, %v", n, err)
 			}
 		}
 	})
-	if allocated > 2<<20 {
-		t.Errorf("allocated %d octets to read %d", allocated, size)
-	}
+	assert.Truef(t, allocated <= 2<<20, "allocated %d octets to read %d", allocated, size)
 	want := sha256.New()
-	if _, err := io.Copy(want, r.Response); err != nil {
-		t.Fatal(err)
-	}
-	if string(sum.Sum(nil)) != string(want.Sum(nil)) || !strings.HasPrefix(digest, "sha256:") {
-		t.Errorf("other octets came back")
-	}
+	_, err = io.Copy(want, r.Response)
+	require.NoError(t, err)
+	assert.True(t, string(sum.Sum(nil)) == string(want.Sum(nil)) && strings.HasPrefix(digest, "sha256:"), "other octets came back")
 }
 
 // TestCancelledInLargeBlock: a record that is given up in the middle leaves no trace and harms no other.
@@ -183,9 +171,8 @@ func TestCancelledInLargeBlock(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := simple(2)
 	r.Response = io.NewSectionReader(cancelling{cancel, endless(noise(1 << 20))}, 0, 8<<20)
-	if _, err := w.Record(ctx, r); err == nil {
-		t.Fatal("recorded")
-	}
+	_, err := w.Record(ctx, r)
+	require.Error(t, err, "recorded")
 	write(t, w, simple(3))
 	closing(t, w)
 	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})

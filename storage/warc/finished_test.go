@@ -27,9 +27,8 @@ func (h *hearing) finished(name string, octets int64, sum [32]byte) error {
 	if err != nil || int64(len(b)) != octets || sha256.Sum256(b) != sum {
 		h.t.Errorf("%s is said to have %d octets of digest %x; it has %d (%v)", name, octets, sum, len(b), err)
 	}
-	if open, _ := filepath.Glob(filepath.Join(h.dir, "*"+openSuffix)); len(open) > 0 {
-		h.t.Errorf("%s: another segment was begun before: %v", name, open)
-	}
+	open, _ := filepath.Glob(filepath.Join(h.dir, "*"+openSuffix))
+	assert.Truef(h.t, len(open) <= 0, "%s: another segment was begun before: %v", name, open)
 	h.all = append(h.all, name)
 	return nil
 }
@@ -46,14 +45,12 @@ func TestEachCompleteSegmentIsTold(t *testing.T) {
 		}
 		closing(t, w)
 	}
-	if files := ls(t, h.dir); len(files) < 6 || !slices.Equal(h.all, files) {
-		t.Errorf("told of %v, there are %v", h.all, files)
-	}
+	files := ls(t, h.dir)
+	assert.Truef(t, len(files) >= 6 && slices.Equal(h.all, files), "told of %v, there are %v", h.all, files)
 	w := open(t, o)
 	closing(t, w)
-	if files := ls(t, h.dir); !slices.Equal(h.all, files) {
-		t.Errorf("a run without an exchange: told of %v, there are %v", h.all, files)
-	}
+	files = ls(t, h.dir)
+	assert.Truef(t, slices.Equal(h.all, files), "a run without an exchange: told of %v, there are %v", h.all, files)
 }
 
 // What a kill left is told as soon as Open has completed it: as it is then, without what was cut off.
@@ -62,9 +59,8 @@ func TestAMendedSegmentIsTold(t *testing.T) {
 	for _, n := range []int64{ends[1], ends[1] + 5, ends[3] - 1, ends[3], 7} {
 		h := &hearing{t: t, dir: leave(t, segment[:n])}
 		closing(t, open(t, Options{Dir: h.dir, Finished: h.finished}))
-		if files := ls(t, h.dir); !slices.Equal(h.all, files) {
-			t.Errorf("%d octets: told of %v, there are %v", n, h.all, files)
-		}
+		files := ls(t, h.dir)
+		assert.Truef(t, slices.Equal(h.all, files), "%d octets: told of %v, there are %v", n, h.all, files)
 	}
 }
 
@@ -83,14 +79,11 @@ func TestASegmentThatCannotBeToldOfIsTheLast(t *testing.T) {
 		for i := 0; i < 20 && err == nil; i++ {
 			_, err = w.Record(t.Context(), simple(i))
 		}
-		if !errors.Is(err, full) || !strings.Contains(err.Error(), fmt.Sprintf("-%05d", fails)) {
-			t.Errorf("%d told: %v", fails, err)
-		}
+		assert.Truef(t, errors.Is(err, full) && strings.Contains(err.Error(), fmt.Sprintf("-%05d", fails)), "%d told: %v", fails, err)
 		assert.ErrorIs(t, w.Close(), full, "Close")
 		assert.Equalf(t, fails+1, len(ls(t, dir)), "%d told", fails)
-		if _, err := Open(Options{Dir: leave(t, segmentOf(t)), Name: "crawl", Finished: func(string, int64, [32]byte) error { return full }}); !errors.Is(err, full) {
-			t.Errorf("Open: %v", err)
-		}
+		_, err = Open(Options{Dir: leave(t, segmentOf(t)), Name: "crawl", Finished: func(string, int64, [32]byte) error { return full }})
+		assert.ErrorIsf(t, err, full, "Open: %v", err)
 	}
 }
 

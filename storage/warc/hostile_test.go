@@ -20,15 +20,13 @@ func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 		var l storage.Line
 		if n := allocation(func() {
 			var err error
-			if l, _, err = parseMetadata(strings.NewReader(block), true); err == nil {
-				t.Errorf("%s: no error over %d values", name, 20_000)
-			}
+			l, _, err = parseMetadata(strings.NewReader(block), true)
+			assert.Errorf(t, err, "%s: no error over %d values", name, 20_000)
 		}); n > 40*uint64(len(block)) {
 			t.Errorf("%s: allocated %d octets for %d", name, n, len(block))
 		}
-		if got := strings.Count(l.Asked+l.Prefs, "x"); got != storage.MaxLines {
-			t.Errorf("%s: %d values, want %d", name, got, storage.MaxLines)
-		}
+		got := strings.Count(l.Asked+l.Prefs, "x")
+		assert.Truef(t, got == storage.MaxLines, "%s: %d values, want %d", name, got, storage.MaxLines)
 	}
 }
 
@@ -51,9 +49,7 @@ func TestHeadOfManyFoldedLinesIsReadInLinearTime(t *testing.T) {
 		})
 		for {
 			if _, err := l.Next(); err != nil {
-				if err != io.EOF {
-					t.Error(err)
-				}
+				assert.True(t, err == io.EOF, err)
 				return
 			}
 		}

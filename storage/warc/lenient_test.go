@@ -22,9 +22,7 @@ func rec(kind, block string) string {
 func leniently(t *testing.T, in []byte) (records, codes []string) {
 	t.Helper()
 	l := NewLenient(bytes.NewReader(in), func(f Finding) {
-		if f.Offset < 0 || f.Offset > int64(len(in)) || f.Text == "" {
-			t.Errorf("finding %v", f)
-		}
+		assert.Truef(t, f.Offset >= 0 && f.Offset <= int64(len(in)) && f.Text != "", "finding %v", f)
 		codes = append(codes, f.Code)
 	})
 	for {
@@ -103,9 +101,8 @@ func TestLenient(t *testing.T) {
 // TestZstdIsNamed: what cannot be read is said, rather than taken for garbage.
 func TestZstdIsNamed(t *testing.T) {
 	for _, in := range []string{"\x28\xb5\x2f\xfd....", "\x5d\x2a\x4d\x18...."} {
-		if _, err := NewLenient(strings.NewReader(in), nil).Next(); !errors.Is(err, ErrZstd) || !strings.Contains(err.Error(), ".warc.zst") {
-			t.Error(err)
-		}
+		_, err := NewLenient(strings.NewReader(in), nil).Next()
+		assert.True(t, errors.Is(err, ErrZstd) && strings.Contains(err.Error(), ".warc.zst"), err)
 	}
 }
 
@@ -143,9 +140,7 @@ func TestLenientMemoryIsBounded(t *testing.T) {
 			for err == nil {
 				_, err = l.Next()
 			}
-			if err != io.EOF {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.Truef(t, err == io.EOF, "%s: %v", name, err)
 		}); n > 1<<20 {
 			t.Errorf("%s: allocated %d octets", name, n)
 		}
@@ -182,9 +177,7 @@ func FuzzLenient(f *testing.F) {
 		bad := 0
 		var got []string
 		l := NewLenient(bytes.NewReader(in), func(f Finding) {
-			if f.Offset < 0 || f.Offset > int64(len(in)) {
-				t.Fatalf("finding %v in %d octets", f, len(in))
-			}
+			require.Truef(t, f.Offset >= 0 && f.Offset <= int64(len(in)), "finding %v in %d octets", f, len(in))
 			if bad++; f.Code == AngleBrackets || f.Code == OldVersion || f.Code == OddVersion {
 				bad--
 			}
@@ -192,26 +185,18 @@ func FuzzLenient(f *testing.F) {
 		for {
 			r, err := l.Next()
 			if err != nil {
-				if err != io.EOF && !errors.Is(err, ErrZstd) {
-					t.Fatal(err)
-				}
+				require.False(t, err != io.EOF && !errors.Is(err, ErrZstd), err)
 				break
 			}
 			before := bad
 			b, err := io.ReadAll(r.Block)
-			if int64(len(b)) != r.Length && (err == nil || bad == before) {
-				t.Fatalf("%d octets of %d, %v, and nothing was found", len(b), r.Length, err)
-			}
+			require.Falsef(t, int64(len(b)) != r.Length && (err == nil || bad == before), "%d octets of %d, %v, and nothing was found", len(b), r.Length, err)
 			got = append(got, fmt.Sprint(r.Offset, r.Fields, string(b)))
 			end, err := l.End()
-			if err != nil || end < r.Offset || end > int64(len(in)) {
-				t.Fatalf("record at %d ends at %d, %v", r.Offset, end, err)
-			}
+			require.Truef(t, err == nil && end >= r.Offset && end <= int64(len(in)), "record at %d ends at %d, %v", r.Offset, end, err)
 		}
 		if stopped == io.EOF {
-			if !slices.Equal(got, strict) || bad > 0 {
-				t.Fatalf("read %q with %d findings, strictly %q", got, bad, strict)
-			}
+			require.Truef(t, slices.Equal(got, strict) && bad <= 0, "read %q with %d findings, strictly %q", got, bad, strict)
 		} else if bad == 0 && !errors.Is(l.err, ErrZstd) {
 			t.Fatalf("found nothing, strictly: %v", stopped)
 		}
@@ -235,15 +220,13 @@ func TestReadAt(t *testing.T) {
 				continue
 			}
 			block, err := io.ReadAll(r.Block)
-			if want := map[bool]string{true: "one", false: "two"}[offset == 0]; string(block) != want || err != nil || r.Offset != offset {
-				t.Errorf("%s: at %d: %q, %v", name, offset, block, err)
-			}
+			want := map[bool]string{true: "one", false: "two"}[offset == 0]
+			assert.Truef(t, string(block) == want && err == nil && r.Offset == offset, "%s: at %d: %q, %v", name, offset, block, err)
 			f.Close()
 		}
 	}
-	if _, _, err := ReadAt("no such file", 0); err == nil {
-		t.Error("read what is not there")
-	}
+	_, _, err := ReadAt("no such file", 0)
+	assert.Error(t, err, "read what is not there")
 }
 
 // A wrong octet in the Content-Length makes the block longer and leaves what looks like a lenient end: the checksum tells.
@@ -253,12 +236,10 @@ func TestLenientVerifiesTheChecksumBehindALengthThatIsWrong(t *testing.T) {
 		gz[len(gz)-6] ^= 1
 		var codes []string
 		l := NewLenient(bytes.NewReader(gz), func(f Finding) { codes = append(codes, f.Code) })
-		if _, err := l.Next(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.End(); err != nil {
-			t.Fatal(err)
-		}
+		_, err := l.Next()
+		require.NoError(t, err)
+		_, err = l.End()
+		require.NoError(t, err)
 		assert.Containsf(t, codes, DamagedMember, "Content-Length %s", length)
 	}
 }

@@ -49,9 +49,7 @@ func TestASegmentThatWasBeingWrittenIsReadByItsFinalName(t *testing.T) {
 		none := filepath.Join(t.TempDir(), "y.warc.gz")
 		for _, name := range []string{none, none + openSuffix} {
 			err := read(name)
-			if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s: of %s, which is not there: %v", what, name, err)
-			}
+			assert.Truef(t, errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), name), "%s: of %s, which is not there: %v", what, name, err)
 		}
 		require.NoError(t, os.WriteFile(none+openSuffix, nil, 0o600))
 		assert.NotEqualf(t, (what == "ReadAt"), errors.Is(read(none), fs.ErrNotExist), "%s: an open segment by its final name", what)
@@ -62,7 +60,5 @@ func TestASegmentThatWasBeingWrittenIsReadByItsFinalName(t *testing.T) {
 		calls++
 		return nil, denied
 	})
-	if !errors.Is(err, denied) || calls != 1 {
-		t.Errorf("another failure: %v after %d calls", err, calls)
-	}
+	assert.Truef(t, errors.Is(err, denied) && calls == 1, "another failure: %v after %d calls", err, calls)
 }

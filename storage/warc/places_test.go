@@ -2,13 +2,13 @@ package warc
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,9 +47,7 @@ func TestPlaces_AStretchDecidesOnlyHowMuchIsRead(t *testing.T) {
 		rec, err := l.Next()
 		require.NoErrorf(t, err, "length %d", length)
 		got, err := io.ReadAll(rec.Block)
-		if err != nil || want != nil && !bytes.Equal(got, want) {
-			t.Errorf("length %d: %d octets, %v", length, len(got), err)
-		}
+		assert.Falsef(t, err != nil || want != nil && !bytes.Equal(got, want), "length %d: %d octets, %v", length, len(got), err)
 		want = got
 	}
 	l, err := p.Lenient(path, Stretch{Offset: page.Offset, Length: 1 << 10, Only: true}, nil)
@@ -57,15 +55,11 @@ func TestPlaces_AStretchDecidesOnlyHowMuchIsRead(t *testing.T) {
 	rec, err := l.Next()
 	require.NoError(t, err)
 	h, err := ReadHTTP(rec.Block)
-	if err != nil || !h.Complete || h.Status != 200 || h.Header.Get("Content-Type") != "text/html" {
-		t.Errorf("the head is %+v, %v", h, err)
-	}
-	if n, err := io.Copy(io.Discard, h.Payload); err == nil || n >= 20<<10 {
-		t.Errorf("%d octets of a body that was cut, %v", n, err)
-	}
-	if _, err := l.End(); !errors.Is(err, ErrStretch) {
-		t.Errorf("the end of what was cut: %v", err)
-	}
+	assert.Truef(t, err == nil && h.Complete && h.Status == 200 && h.Header.Get("Content-Type") == "text/html", "the head is %+v, %v", h, err)
+	n, err := io.Copy(io.Discard, h.Payload)
+	assert.Truef(t, err != nil && n < 20<<10, "%d octets of a body that was cut, %v", n, err)
+	_, err = l.End()
+	assert.ErrorIsf(t, err, ErrStretch, "the end of what was cut: %v", err)
 }
 
 // What was returned before gives nothing of the record that has its buffers now, and no end that is none.
@@ -84,17 +78,13 @@ func TestPlaces_NothingIsReadOfTheRecordBefore(t *testing.T) {
 	next, err := m.Next()
 	require.NoError(t, err)
 	for what, r := range map[string]io.Reader{"block": rec.Block, "payload": h.Payload} {
-		if b, err := io.ReadAll(r); err == nil || len(b) > 0 {
-			t.Errorf("the %s before gives %.20q, %v", what, b, err)
-		}
+		b, err := io.ReadAll(r)
+		assert.Truef(t, err != nil && len(b) <= 0, "the %s before gives %.20q, %v", what, b, err)
 	}
-	if _, err := l.Next(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("the reader before: %v", err)
-	}
+	_, err = l.Next()
+	assert.ErrorIsf(t, err, os.ErrClosed, "the reader before: %v", err)
 	line, links, err := next.Metadata()
-	if err != nil || line.Decision != "allow" || len(links) != 80 {
-		t.Errorf("the metadata is %+v with %d links, %v", line, len(links), err)
-	}
+	assert.Truef(t, err == nil && line.Decision == "allow" && len(links) == 80, "the metadata is %+v with %d links, %v", line, len(links), err)
 }
 
 // Links are passed over wherever they stand, and whatever lines are cut by a buffer's end.
@@ -112,9 +102,7 @@ func TestDecisionIsMetadataWithoutLinks(t *testing.T) {
 	want, _, err := read().Metadata()
 	require.NoError(t, err)
 	got, err := read().Decision()
-	if err != nil || got != want || got.Directives != "noarchive" {
-		t.Errorf("it is %+v, %v, want %+v", got, err, want)
-	}
+	assert.Truef(t, err == nil && got == want && got.Directives == "noarchive", "it is %+v, %v, want %+v", got, err, want)
 }
 
 // The head of a page costs a few small allocations, whatever its body: its fields' values, and what net/http makes of it.
@@ -123,9 +111,7 @@ func TestPlaces_AHeadTakesLittleMemory(t *testing.T) {
 	var p Places
 	defer p.Close()
 	allocs := testing.AllocsPerRun(50, func() { readHeads(t, &p, path, page, metadata) })
-	if allocs > 60 {
-		t.Errorf("%v allocations", allocs)
-	}
+	assert.Truef(t, allocs <= 60, "%v allocations", allocs)
 	t.Logf("%v allocations", allocs)
 }
 
@@ -134,16 +120,12 @@ func readHeads(t testing.TB, p *Places, path string, page, metadata Stretch) {
 	require.NoError(t, err)
 	rec, err := l.Next()
 	require.NoError(t, err)
-	if h, err := ReadHTTP(rec.Block); err != nil || h.Status != 200 {
-		t.Fatal(err)
-	}
-	if l, err = p.Lenient(path, metadata, nil); err != nil {
-		t.Fatal(err)
-	}
-	if rec, err = l.Next(); err != nil {
-		t.Fatal(err)
-	}
-	if d, err := rec.Decision(); err != nil || d.Decision != "allow" {
-		t.Fatal(err)
-	}
+	h, err := ReadHTTP(rec.Block)
+	require.True(t, err == nil && h.Status == 200, err)
+	l, err = p.Lenient(path, metadata, nil)
+	require.NoError(t, err)
+	rec, err = l.Next()
+	require.NoError(t, err)
+	d, err := rec.Decision()
+	require.True(t, err == nil && d.Decision == "allow", err)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,9 +25,8 @@ func twoRecords(t testing.TB, zip bool) (path string, second int64) {
 			continue
 		}
 		w := gzip.NewWriter(&file)
-		if _, err := w.Write([]byte(rec("resource", block))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Write([]byte(rec("resource", block)))
+		require.NoError(t, err)
 		require.NoError(t, w.Close())
 	}
 	path = filepath.Join(t.TempDir(), "x.warc")
@@ -42,27 +42,22 @@ func TestReadAt_NothingIsReadBehindClose(t *testing.T) {
 		require.NoError(t, err)
 		l, closeL, err := LenientAt(path, 0, nil)
 		require.NoError(t, err)
-		if _, err := l.Next(); err != nil {
-			t.Fatal(err)
-		}
+		_, err = l.Next()
+		require.NoError(t, err)
 		require.NoError(t, errors.Join(closeA.Close(), closeL.Close()))
 		for range 4 { // some of them have the buffers of those that were closed
 			b, closeB, err := ReadAt(path, second)
 			require.NoError(t, err)
-			if octets, err := io.ReadAll(a.Block); err == nil {
-				t.Errorf("zip %t: a closed record gives %q", zip, octets)
-			}
-			if rec, err := l.Next(); !errors.Is(err, os.ErrClosed) {
-				t.Errorf("zip %t: a closed reader gives %v, %v", zip, rec, err)
-			}
-			if _, err := l.End(); !errors.Is(err, os.ErrClosed) {
-				t.Errorf("zip %t: the end behind a close: %v", zip, err)
-			}
+			octets, err := io.ReadAll(a.Block)
+			assert.Errorf(t, err, "zip %t: a closed record gives %q", zip, octets)
+			rec, err := l.Next()
+			assert.ErrorIsf(t, err, os.ErrClosed, "zip %t: a closed reader gives %v, %v", zip, rec, err)
+			_, err = l.End()
+			assert.ErrorIsf(t, err, os.ErrClosed, "zip %t: the end behind a close: %v", zip, err)
 			closeL.Close()
 			closeA.Close()
-			if octets, err := io.ReadAll(b.Block); err != nil || string(octets) != "the second block" {
-				t.Errorf("zip %t: the second block is %q, %v", zip, octets, err)
-			}
+			octets, err = io.ReadAll(b.Block)
+			assert.Truef(t, err == nil && string(octets) == "the second block", "zip %t: the second block is %q, %v", zip, octets, err)
 			closeB.Close()
 		}
 	}
@@ -76,14 +71,12 @@ func TestReadAt_TakesLittleMemory(t *testing.T) {
 	for range reads {
 		r, f, err := ReadAt(path, second)
 		require.NoError(t, err)
-		if _, err := io.Copy(io.Discard, r.Block); err != nil {
-			t.Fatal(err)
-		}
+		_, err = io.Copy(io.Discard, r.Block)
+		require.NoError(t, err)
 		f.Close()
 	}
 	runtime.ReadMemStats(&after)
 	// A pool may lose some; without one it is more than 150 KiB.
-	if n := (after.TotalAlloc - before.TotalAlloc) / reads; n > 80<<10 {
-		t.Errorf("reading a record takes %d octets", n)
-	}
+	n := (after.TotalAlloc - before.TotalAlloc) / reads
+	assert.Truef(t, n <= 80<<10, "reading a record takes %d octets", n)
 }

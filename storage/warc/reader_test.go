@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,12 +29,10 @@ func TestReaderFields(t *testing.T) {
 		"WARC/1.0", "metadata", "urn:x:1", "http://a.test/", "2026-01-02 03:04:05.5 +0000 UTC", "one two", "urn:x:2",
 		"<urn:x:2> urn:x:3", "",
 	})
-	if _, err := rd.Next(); err != io.EOF {
-		t.Errorf("at the end: %v", err)
-	}
-	if _, err := rd.Next(); err != io.EOF {
-		t.Errorf("and again: %v", err)
-	}
+	_, err = rd.Next()
+	assert.Truef(t, err == io.EOF, "at the end: %v", err)
+	_, err = rd.Next()
+	assert.Truef(t, err == io.EOF, "and again: %v", err)
 }
 
 // TestReaderSkips: Next passes over what was not read, and a block that was passed over is not read by mistake.
@@ -46,12 +45,10 @@ func TestReaderSkips(t *testing.T) {
 	}
 	second, err := rd.Next()
 	require.NoError(t, err)
-	if _, err := first.Block.Read(make([]byte, 1)); err == nil || err == io.EOF {
-		t.Errorf("the passed block reads on: %v", err)
-	}
-	if b, err := io.ReadAll(second.Block); string(b) != "world" || err != nil {
-		t.Errorf("%q, %v", b, err)
-	}
+	_, err = first.Block.Read(make([]byte, 1))
+	assert.Truef(t, err != nil && err != io.EOF, "the passed block reads on: %v", err)
+	b, err := io.ReadAll(second.Block)
+	assert.Truef(t, string(b) == "world" && err == nil, "%q, %v", b, err)
 }
 
 // TestReaderRefuses: each fault is named, is not taken for a torn tail, and stays.
@@ -86,12 +83,9 @@ func TestReaderRefuses(t *testing.T) {
 		for err == nil {
 			_, err = rd.Next()
 		}
-		if !strings.Contains(err.Error(), c.want) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if _, again := rd.Next(); again != err {
-			t.Errorf("%s: then %v", c.name, again)
-		}
+		assert.Truef(t, strings.Contains(err.Error(), c.want) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF), "%s: %v", c.name, err)
+		_, again := rd.Next()
+		assert.Truef(t, again == err, "%s: then %v", c.name, again)
 		if _, again := rd.End(); again != err {
 			t.Errorf("%s: then %v", c.name, again)
 		}
@@ -105,9 +99,8 @@ func TestReaderBomb(t *testing.T) {
 	}
 	bomb := members("WARC/1.1\r\nx: " + strings.Repeat("y", 64<<20))
 	if n := allocation(func() {
-		if _, err := NewReader(bytes.NewReader(bomb)).Next(); !strings.Contains(err.Error(), "header of more than") {
-			t.Error(err)
-		}
+		_, err := NewReader(bytes.NewReader(bomb)).Next()
+		assert.True(t, strings.Contains(err.Error(), "header of more than"), err)
 	}); n > 1<<20 {
 		t.Errorf("allocated %d octets", n)
 	}
@@ -138,16 +131,12 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if rec.Offset != at || end <= at || end > int64(len(in)) {
-				t.Fatalf("record at %d–%d, the one before ended at %d", rec.Offset, end, at)
-			}
+			require.Truef(t, rec.Offset == at && end > at && end <= int64(len(in)), "record at %d–%d, the one before ended at %d", rec.Offset, end, at)
 			again := NewReader(bytes.NewReader(in[at:end]))
-			if alone, err := again.Next(); err != nil || !slices.Equal(alone.Fields, fields) || alone.Length != n {
-				t.Fatalf("alone: %v, %v", alone, err)
-			}
-			if k, err := again.End(); err != nil || k != end-at {
-				t.Fatalf("alone: ends at %d of %d, %v", k, end-at, err)
-			}
+			alone, err := again.Next()
+			require.Truef(t, err == nil && slices.Equal(alone.Fields, fields) && alone.Length == n, "alone: %v, %v", alone, err)
+			k, err := again.End()
+			require.Truef(t, err == nil && k == end-at, "alone: ends at %d of %d, %v", k, end-at, err)
 			at = end
 		}
 	})

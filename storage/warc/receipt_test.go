@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
@@ -31,9 +32,8 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 	}
 	nothing := silent
 	nothing.Request = nil
-	if kept, err := w.Record(t.Context(), nothing); err != nil || kept.ID != "" || kept.Blocks != "" {
-		t.Errorf("%+v %v", kept, err)
-	}
+	kept, err := w.Record(t.Context(), nothing)
+	assert.Truef(t, err == nil && kept.ID == "" && kept.Blocks == "", "%+v %v", kept, err)
 	closing(t, w)
 	f, err := os.Open(filepath.Join(dir, "crawl-00000.warc.gz"))
 	require.NoError(t, err)
@@ -60,9 +60,8 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 	}
 	for i, id := range ids {
 		sum := sha256.Sum256(sums[id])
-		if got := hex.EncodeToString(sum[:]); got != want[i] {
-			t.Errorf("exchange %d: the receipt says %s, the blocks %s", i, want[i], got)
-		}
+		got := hex.EncodeToString(sum[:])
+		assert.Truef(t, got == want[i], "exchange %d: the receipt says %s, the blocks %s", i, want[i], got)
 	}
 }
 
@@ -95,9 +94,8 @@ func TestReceiptBindsTheHeadsOfAnExchange(t *testing.T) {
 		"no whole head": {torn, string(first.Request)}, "no answer": {alone, string(first.Request)},
 	} {
 		kept, err := w.Record(t.Context(), c.r)
-		if want := headsOf(c.want); err != nil || kept.Heads != want {
-			t.Errorf("%s: %+v (%v), want %s", name, kept, err, want)
-		}
+		want := headsOf(c.want)
+		assert.Truef(t, err == nil && kept.Heads == want, "%s: %+v (%v), want %s", name, kept, err, want)
 	}
 	closing(t, w)
 }

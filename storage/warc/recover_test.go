@@ -67,14 +67,12 @@ func TestReopen(t *testing.T) {
 			equal(t, "files", ls(t, dir), append(want, foreign...))
 			path := filepath.Join(dir, "crawl-00000.warc.gz")
 			if c.keep > 0 {
-				if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, segment[:c.keep]) {
-					t.Fatalf("kept %d octets, want the first %d (%v)", len(b), c.keep, err)
-				}
+				b, err := os.ReadFile(path)
+				require.Truef(t, err == nil && bytes.Equal(b, segment[:c.keep]), "kept %d octets, want the first %d (%v)", len(b), c.keep, err)
 				gunzip(t, path)
 			}
-			if file, n := w.Cut(); n != c.size-c.keep || (file == path) != (n > 0) {
-				t.Errorf("Cut says %q, %d; want %d", file, n, c.size-c.keep)
-			}
+			file, n := w.Cut()
+			assert.Truef(t, n == c.size-c.keep && (file == path) == (n > 0), "Cut says %q, %d; want %d", file, n, c.size-c.keep)
 			write(t, w, simple(3))
 			closing(t, w)
 			equal(t, "files", ls(t, dir), append(append(want, "crawl-00001.warc.gz"), foreign...))
@@ -100,13 +98,9 @@ func TestDamageIsKept(t *testing.T) {
 			defer w.Close()
 			equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz", "crawl-00000.warc.gz.cut"})
 			kept, err := os.ReadFile(filepath.Join(dir, "crawl-00000.warc.gz"))
-			if err != nil || !bytes.Equal(kept, spoilt[:ends[1]]) {
-				t.Errorf("kept %d octets, want %d (%v)", len(kept), ends[1], err)
-			}
+			assert.Truef(t, err == nil && bytes.Equal(kept, spoilt[:ends[1]]), "kept %d octets, want %d (%v)", len(kept), ends[1], err)
 			tail, err := os.ReadFile(filepath.Join(dir, "crawl-00000.warc.gz.cut"))
-			if err != nil || !bytes.Equal(tail, spoilt[ends[1]:]) {
-				t.Errorf("put %d octets aside, want %d (%v)", len(tail), len(spoilt)-int(ends[1]), err)
-			}
+			assert.Truef(t, err == nil && bytes.Equal(tail, spoilt[ends[1]:]), "put %d octets aside, want %d (%v)", len(tail), len(spoilt)-int(ends[1]), err)
 		})
 	}
 	t.Run("from the beginning", func(t *testing.T) {
@@ -142,10 +136,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 	dir := leave(t, segment)
 	path := filepath.Join(dir, "crawl-00000.warc.gz")
 	require.NoError(t, os.WriteFile(path, []byte("precious"), 0o644))
-	if _, err := Open(Options{Dir: dir, Name: "crawl"}); err == nil {
-		t.Fatal("opened")
-	}
-	if b, err := os.ReadFile(path); err != nil || string(b) != "precious" {
-		t.Errorf("now holds %q, %v", b, err)
-	}
+	_, err := Open(Options{Dir: dir, Name: "crawl"})
+	require.Error(t, err, "opened")
+	b, err := os.ReadFile(path)
+	assert.Truef(t, err == nil && string(b) == "precious", "now holds %q, %v", b, err)
 }

@@ -41,9 +41,8 @@ func TestWhatIsKeptIsTheSame(t *testing.T) {
 	path := written(t)
 	was, err := os.ReadFile(path)
 	require.NoError(t, err)
-	if now, _ := rewritten(t, path, func(*Record) (Edit, error) { return Edit{}, nil }); !bytes.Equal(now, was) {
-		t.Error("all was kept, and it is another file")
-	}
+	now, _ := rewritten(t, path, func(*Record) (Edit, error) { return Edit{}, nil })
+	assert.True(t, bytes.Equal(now, was), "all was kept, and it is another file")
 	all := read(t, path)
 	for i, gone := range all {
 		now, left := rewritten(t, path, func(r *Record) (Edit, error) {
@@ -56,9 +55,8 @@ func TestWhatIsKeptIsTheSame(t *testing.T) {
 		if i+1 < len(all) {
 			end = all[i+1].Offset
 		}
-		if want := append(was[:gone.Offset:gone.Offset], was[end:]...); !bytes.Equal(now, want) || len(left) != len(all)-1 {
-			t.Errorf("record %d: %d octets and %d records are left", i, len(now), len(left))
-		}
+		want := append(was[:gone.Offset:gone.Offset], was[end:]...)
+		assert.Truef(t, bytes.Equal(now, want) && len(left) == len(all)-1, "record %d: %d octets and %d records are left", i, len(now), len(left))
 	}
 }
 
@@ -76,9 +74,7 @@ func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
 	reduced := 0
 	for i, was := range read(t, path) {
 		if !is(was.Record) {
-			if !bytes.Equal(now[i].block, was.block) {
-				t.Errorf("the %s record of %s has another block", was.Type, was.TargetURI())
-			}
+			assert.Truef(t, bytes.Equal(now[i].block, was.block), "the %s record of %s has another block", was.Type, was.TargetURI())
 			continue
 		}
 		reduced++
@@ -100,9 +96,7 @@ func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
 			}
 			want = append(want, f)
 		}
-		if fmt.Sprint(now[i].Fields) != fmt.Sprint(want) {
-			t.Errorf("fields\n%v\nwant\n%v", now[i].Fields, want)
-		}
+		assert.Truef(t, fmt.Sprint(now[i].Fields) == fmt.Sprint(want), "fields\n%v\nwant\n%v", now[i].Fields, want)
 	}
 	assert.Equal(t, 1, reduced, "records were reduced")
 }
@@ -120,16 +114,13 @@ func TestABlockIsReplaced(t *testing.T) {
 	for _, e := range now {
 		if e.Type == "metadata" {
 			n++
-			if string(e.block) != "via: nobody\r\n" || e.Fields.Get("WARC-Truncated") != "" {
-				t.Errorf("%v %q", e.Fields, e.block)
-			}
+			assert.Truef(t, string(e.block) == "via: nobody\r\n" && e.Fields.Get("WARC-Truncated") == "", "%v %q", e.Fields, e.block)
 		}
 	}
 	assert.Equal(t, 3, n, "records")
 	c := NewChecker()
-	if _, err := c.File(bytes.NewReader(b), func(f Finding) { t.Error(f) }); err != nil {
-		t.Error(err)
-	}
+	_, err := c.File(bytes.NewReader(b), func(f Finding) { t.Error(f) })
+	assert.NoError(t, err)
 	c.Finish(func(_ int, f Finding) { t.Error(f) })
 }
 

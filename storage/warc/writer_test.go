@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -95,9 +94,7 @@ func ls(t testing.TB, dir string) (names []string) {
 
 func equal(t testing.TB, what string, got, want []string) {
 	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Fatalf("%s:\n got %q\nwant %q", what, got, want)
-	}
+	require.Truef(t, slices.Equal(got, want), "%s:\n got %q\nwant %q", what, got, want)
 }
 
 type entry struct {
@@ -125,9 +122,8 @@ func read(t testing.TB, path string) (es []entry) {
 		if rec.Offset != at || end <= at || int64(len(block)) != rec.Length {
 			t.Fatalf("record at %d–%d with %d octets; want it at %d with %d", rec.Offset, end, len(block), at, rec.Length)
 		}
-		if got, want := rec.Fields.Get("WARC-Block-Digest"), labelled(block); got != want {
-			t.Fatalf("%s %s: block digest %s, want %s", rec.Type, rec.TargetURI(), got, want)
-		}
+		got, want := rec.Fields.Get("WARC-Block-Digest"), labelled(block)
+		require.Truef(t, got == want, "%s %s: block digest %s, want %s", rec.Type, rec.TargetURI(), got, want)
 		at = end
 		es = append(es, entry{rec, block, end})
 	}
@@ -213,20 +209,15 @@ func roundTrip(t *testing.T, level int) {
 		}
 		seen[q.ID()], seen[a.ID()] = true, true
 		wire := make([]byte, r.Response.Size())
-		if _, err := r.Response.ReadAt(wire, 0); err != nil && err != io.EOF {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(q.block, r.Request) || !bytes.Equal(a.block, wire) {
-			t.Errorf("%s: other octets came back", r.URL)
-		}
+		_, err := r.Response.ReadAt(wire, 0)
+		require.False(t, err != nil && err != io.EOF, err)
+		assert.Truef(t, bytes.Equal(q.block, r.Request) && bytes.Equal(a.block, wire), "%s: other octets came back", r.URL)
 		_, body, _ := bytes.Cut(a.block, []byte("\r\n\r\n"))
-		if got := a.Fields.Get("WARC-Payload-Digest"); got != labelled(body) || q.Fields.Get("WARC-Payload-Digest") != "" {
-			t.Errorf("%s: payload digest %s", r.URL, got)
-		}
+		got := a.Fields.Get("WARC-Payload-Digest")
+		assert.Truef(t, got == labelled(body) && q.Fields.Get("WARC-Payload-Digest") == "", "%s: payload digest %s", r.URL, got)
 		for _, e := range []entry{q, a} {
-			if d, err := e.Date(); err != nil || !d.Equal(page.Truncate(time.Microsecond)) {
-				t.Errorf("%s: date %v, %v", r.URL, d, err)
-			}
+			d, err := e.Date()
+			assert.Truef(t, err == nil && d.Equal(page.Truncate(time.Microsecond)), "%s: date %v, %v", r.URL, d, err)
 			assert.Equalf(t, es[0].ID(), bare(e.Fields.Get("WARC-Warcinfo-ID")), "%s: not of this segment", r.URL)
 		}
 	}
@@ -247,14 +238,12 @@ func TestRotation(t *testing.T) {
 		}
 		want = append(want, r.URL)
 		write(t, w, r)
-		if n := len(ls(t, dir)); n != w.seg.number+1 {
-			t.Fatalf("%d files at segment %d", n, w.seg.number)
-		}
+		n := len(ls(t, dir))
+		require.Truef(t, n == w.seg.number+1, "%d files at segment %d", n, w.seg.number)
 	}
 	last := fmt.Sprintf("crawl-%05d.warc.gz.open", w.seg.number)
-	if names := ls(t, dir); names[len(names)-1] != last || strings.Count(strings.Join(names, " "), openSuffix) != 1 {
-		t.Fatalf("files while open: %q", names)
-	}
+	names := ls(t, dir)
+	require.Truef(t, names[len(names)-1] == last && strings.Count(strings.Join(names, " "), openSuffix) == 1, "files while open: %q", names)
 	closing(t, w)
 	var got []string
 	for i, name := range ls(t, dir) {
@@ -263,9 +252,7 @@ func TestRotation(t *testing.T) {
 		if es[0].Type != "warcinfo" || es[0].Fields.Get("WARC-Filename") != name || len(es) < 3 || len(es)%2 == 0 {
 			t.Fatalf("%s: %d records, the first %s", name, len(es), es[0].Type)
 		}
-		if es[len(es)-1].end > size && len(es) != 3 {
-			t.Errorf("%s has %d octets", name, es[len(es)-1].end)
-		}
+		assert.Falsef(t, es[len(es)-1].end > size && len(es) != 3, "%s has %d octets", name, es[len(es)-1].end)
 		for j, e := range es[1:] {
 			assert.Equalf(t, es[0].ID(), bare(e.Fields.Get("WARC-Warcinfo-ID")), "%s: a record of another segment", name)
 			if j%2 == 1 {
@@ -282,9 +269,8 @@ func TestRefuses(t *testing.T) {
 		"level": {Name: "a", Level: 10}, "field": {Name: "a", Info: Info{Fields: Fields{{"a b", "c"}}}},
 	} {
 		o.Dir = t.TempDir()
-		if _, err := Open(o); err == nil || !strings.HasPrefix(err.Error(), "warc: ") {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := Open(o)
+		assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "warc: "), "%s: %v", name, err)
 	}
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
@@ -297,25 +283,21 @@ func TestRefuses(t *testing.T) {
 	} {
 		r := simple(1)
 		change(&r)
-		if id, err := w.Record(t.Context(), r); err == nil || id.ID != "" {
-			t.Errorf("took %+v", r)
-		}
+		id, err := w.Record(t.Context(), r)
+		assert.Truef(t, err != nil && id.ID == "", "took %+v", r)
 	}
 	short := simple(1)
 	short.Response = io.NewSectionReader(strings.NewReader("four"), 0, 5)
-	if _, err := w.Record(t.Context(), short); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a response shorter than its size: %v", err)
-	}
+	_, err := w.Record(t.Context(), short)
+	assert.ErrorIsf(t, err, io.ErrUnexpectedEOF, "a response shorter than its size: %v", err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.Record(ctx, simple(1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	_, err = w.Record(ctx, simple(1))
+	assert.ErrorIsf(t, err, context.Canceled, "cancelled: %v", err)
 	assert.ErrorIs(t, w.Sync(ctx), context.Canceled, "cancelled")
 	closing(t, w)
 	assert.Empty(t, ls(t, dir), "an archive of nothing has files")
-	if _, err := w.Record(t.Context(), simple(1)); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("closed: %v", err)
-	}
+	_, err = w.Record(t.Context(), simple(1))
+	assert.ErrorIsf(t, err, os.ErrClosed, "closed: %v", err)
 	assert.ErrorIs(t, w.Close(), os.ErrClosed, "closed twice")
 }

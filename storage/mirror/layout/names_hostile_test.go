@@ -79,9 +79,8 @@ func mustBeHarmless(t *testing.T, pages []Page, l Layout) {
 				t.Errorf("%s has the file %q, which shows as another", pages[i].URL, name)
 			}
 		}
-		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o777); err != nil {
-			t.Errorf("%s: %v", pages[i].URL, err)
-		}
+		err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o777)
+		assert.NoErrorf(t, err, "%s: %v", pages[i].URL, err)
 		f, err := root.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
 			t.Errorf("%s: %v", pages[i].URL, err)
@@ -91,8 +90,7 @@ func mustBeHarmless(t *testing.T, pages []Page, l Layout) {
 		f.Close()
 	}
 	for i, name := range names {
-		if b, err := root.ReadFile(filepath.FromSlash(name)); err != nil || string(b) != fmt.Sprint(i) {
-			t.Errorf("%s: %q holds %q, %v", pages[i].URL, name, b, err)
-		}
+		b, err := root.ReadFile(filepath.FromSlash(name))
+		assert.Truef(t, err == nil && string(b) == fmt.Sprint(i), "%s: %q holds %q, %v", pages[i].URL, name, b, err)
 	}
 }

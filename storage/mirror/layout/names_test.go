@@ -181,9 +181,7 @@ func TestNamesOfSeveralPages(t *testing.T) {
 			if strings.Contains(want, "~") && !strings.Contains(want, "~x") {
 				want = strings.Replace(want, "~", "~"+hashOf(urlOf(t, strings.Fields(c.pages[i])[0]).Key())[:8], 1)
 			}
-			if got != want {
-				t.Errorf("%s: %s is %q, want %q", c.rule, c.pages[i], got, want)
-			}
+			assert.Truef(t, got == want, "%s: %s is %q, want %q", c.rule, c.pages[i], got, want)
 		}
 	}
 }
@@ -209,12 +207,9 @@ func TestLongNamesAreCut(t *testing.T) {
 	}
 	names := Names(pagesOf(t, lines...), Layout{})
 	mustBeApart(t, names, len(lines))
-	if !strings.HasSuffix(names[4], ".png") || !strings.HasPrefix(names[0], "a.test/你你你") {
-		t.Errorf("what can be read is lost: %q, %q", names[4], names[0])
-	}
-	if a, b := filepath.Dir(names[5]), filepath.Dir(names[6]); a != b {
-		t.Errorf("one deep directory became two: %s, %s", a, b)
-	}
+	assert.Truef(t, strings.HasSuffix(names[4], ".png") && strings.HasPrefix(names[0], "a.test/你你你"), "what can be read is lost: %q, %q", names[4], names[0])
+	a, b := filepath.Dir(names[5]), filepath.Dir(names[6])
+	assert.Truef(t, a == b, "one deep directory became two: %s, %s", a, b)
 }
 
 // mustBeApart checks what must hold of names whatever the URLs are.
@@ -246,9 +241,7 @@ func mustBePortable(t testing.TB, name string) {
 			t.Fatalf("%q: %q is no portable name (%d octets)", name, part, len(part))
 		}
 		for _, r := range part {
-			if r < ' ' || r >= 0x7F && r < 0xA0 {
-				t.Fatalf("%q has a control character", name)
-			}
+			require.Falsef(t, r < ' ' || r >= 0x7F && r < 0xA0, "%q has a control character", name)
 		}
 	}
 }
@@ -289,9 +282,8 @@ func TestNamesNeverCollideAndDoNotDependOnOrder(t *testing.T) {
 		}
 		rng.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
 		for i, name := range Names(pages, l) {
-			if want := byKey[pages[i].URL.Key()]; name != want {
-				t.Fatalf("%s is %q, and in another order %q", pages[i].URL, name, want)
-			}
+			want := byKey[pages[i].URL.Key()]
+			require.Truef(t, name == want, "%s is %q, and in another order %q", pages[i].URL, name, want)
 		}
 	}
 }
@@ -323,9 +315,8 @@ func FuzzNameStaysInside(f *testing.F) {
 // What nobody named and what does not begin as a page is none, whatever it is called; a drawing may be one.
 func TestWhatHasNoTypePassesForNoPage(t *testing.T) {
 	for in, want := range map[string]string{".html": "x.html.bin", ".HTM": "x.HTM.bin", ".xhtml": "x.xhtml.bin", ".svg": "x.svg", ".css": "x.css", "": "x"} {
-		if stem, ext := extension("x", in, ""); stem+ext != want {
-			t.Errorf("%q: %q, want %q", in, stem+ext, want)
-		}
+		stem, ext := extension("x", in, "")
+		assert.Truef(t, stem+ext == want, "%q: %q, want %q", in, stem+ext, want)
 	}
 }
 
@@ -354,9 +345,7 @@ func TestNamesOfAFlatLayout(t *testing.T) {
 		names := Names(pagesOf(t, c.pages...), Layout{Kind: Flat, Cut: c.cut})
 		for i, got := range names {
 			want := strings.Replace(c.want[i], "~", "~"+hashOf(urlOf(t, strings.Fields(c.pages[i])[0]).Key())[:8], 1)
-			if got != want {
-				t.Errorf("%s: %s is %q, want %q", c.rule, c.pages[i], got, want)
-			}
+			assert.Truef(t, got == want, "%s: %s is %q, want %q", c.rule, c.pages[i], got, want)
 		}
 	}
 }
@@ -370,16 +359,13 @@ func TestALayoutThatCannotBeIsRefused(t *testing.T) {
 		{Layout{Cut: 1}, "give --layout flat as well"},
 		{Layout{Kind: Flat, Cut: -1}, "from 0 to 48"}, {Layout{Kind: Flat, Cut: MaxCut + 1}, "from 0 to 48"},
 	} {
-		if err := c.layout.Check(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.layout, err, c.want)
-		}
+		err := c.layout.Check()
+		assert.Falsef(t, (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want), "%+v: %v, want %q", c.layout, err, c.want)
 	}
 	for _, word := range Words() {
-		if k, err := Parse(word); err != nil || k.String() != word {
-			t.Errorf("%s is %s, %v", word, k, err)
-		}
+		k, err := Parse(word)
+		assert.Truef(t, err == nil && k.String() == word, "%s is %s, %v", word, k, err)
 	}
-	if _, err := Parse("Flat"); err == nil {
-		t.Error("a word that is none is read")
-	}
+	_, err := Parse("Flat")
+	assert.Error(t, err, "a word that is none is read")
 }

@@ -115,21 +115,17 @@ func TestAFullDiskLeavesNoDatabase(t *testing.T) {
 		require.NoError(t, err)
 		s, err := db.table(small, Options{}, nil, nil)
 		require.NoError(t, err)
-		if _, err := db.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", room)); err != nil {
-			t.Fatal(err)
-		}
+		_, err = db.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", room))
+		require.NoError(t, err)
 		for i := range 2000 {
 			if err = s.Write(smallRow(i)); err != nil {
 				break
 			}
 		}
-		if err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), "full") {
-			t.Errorf("room for %d pages: %v", room, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), path+": ") && strings.Contains(err.Error(), "full"), "room for %d pages: %v", room, err)
 		assert.ErrorIsf(t, s.Close(), err, "room for %d pages", room)
-		if again := db.close(); again == nil || names(t, dir) != 0 {
-			t.Errorf("room for %d pages: %v, %d names", room, again, names(t, dir))
-		}
+		again := db.close()
+		assert.Truef(t, again != nil && names(t, dir) == 0, "room for %d pages: %v, %d names", room, again, names(t, dir))
 	}
 }
 
@@ -144,9 +140,8 @@ func TestTheNextFileRemovesWhatAKillLeft(t *testing.T) {
 		s, err := Create(format, filepath.Join(dir, "small"+format.Ext()), small, Options{})
 		require.NoError(t, err)
 		s.Abort()
-		if want := len(Formats()) - 1 - i; names(t, dir) != want {
-			t.Errorf("%s: %d names are left, want %d", format, names(t, dir), want)
-		}
+		want := len(Formats()) - 1 - i
+		assert.Truef(t, names(t, dir) == want, "%s: %d names are left, want %d", format, names(t, dir), want)
 	}
 }
 

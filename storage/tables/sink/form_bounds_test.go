@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Long strings of chosen characters are made up in each run: a fuzzer would rarely find them.
@@ -29,14 +31,8 @@ func TestBoundsAreShortAndHold(t *testing.T) {
 func boundsHold(t *testing.T, s string) {
 	t.Helper()
 	least := atLeast([]byte(s))
-	if len(least) > boundLength || bytes.Compare(least, []byte(s)) > 0 || !utf8.Valid(least) {
-		t.Errorf("at least %q: %q", s, least)
-	}
+	assert.Truef(t, len(least) <= boundLength && bytes.Compare(least, []byte(s)) <= 0 && utf8.Valid(least), "at least %q: %q", s, least)
 	above, ok := atMost([]byte(s))
-	if ok && (len(above) > boundLength+1 || bytes.Compare(above, []byte(s)) < 0 || !utf8.Valid(above)) {
-		t.Errorf("at most %q: %q", s, above)
-	}
-	if !ok && !strings.HasPrefix(s, strings.Repeat("\U0010ffff", boundLength/4)) {
-		t.Errorf("no bound above %q", s)
-	}
+	assert.Falsef(t, ok && (len(above) > boundLength+1 || bytes.Compare(above, []byte(s)) < 0 || !utf8.Valid(above)), "at most %q: %q", s, above)
+	assert.Falsef(t, !ok && !strings.HasPrefix(s, strings.Repeat("\U0010ffff", boundLength/4)), "no bound above %q", s)
 }

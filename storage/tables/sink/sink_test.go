@@ -267,9 +267,7 @@ func csvSame(t testing.TB, path string, table *tables.Table, rows []tables.Row, 
 	for _, c := range table.Columns {
 		names = append(names, c.Name)
 	}
-	if !reflect.DeepEqual(cells[0], names) || len(cells) != len(rows)+1 {
-		t.Fatalf("%d rows below %q", len(cells)-1, cells[0])
-	}
+	require.Truef(t, reflect.DeepEqual(cells[0], names) && len(cells) == len(rows)+1, "%d rows below %q", len(cells)-1, cells[0])
 	for i, r := range rows {
 		for k, v := range plain(r) {
 			got, want := cells[i+1][k], ""
@@ -278,9 +276,8 @@ func csvSame(t testing.TB, path string, table *tables.Table, rows []tables.Row, 
 			case string:
 				want = strings.ReplaceAll(v, "\r\n", "\n")
 				if !exact {
-					if first, _ := utf8.DecodeRuneInString(got); got != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
-						t.Errorf("%q would be run", got)
-					}
+					first, _ := utf8.DecodeRuneInString(got)
+					assert.Falsef(t, got != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first), "%q would be run", got)
 					got = strings.TrimPrefix(got, "'")
 				}
 			case time.Time:
@@ -288,16 +285,13 @@ func csvSame(t testing.TB, path string, table *tables.Table, rows []tables.Row, 
 				want = got
 			case []string:
 				list := []string{}
-				if err := json.Unmarshal([]byte(got), &list); err != nil || !reflect.DeepEqual(list, v) {
-					t.Errorf("%q is not %q: %v", got, v, err)
-				}
+				err := json.Unmarshal([]byte(got), &list)
+				assert.Truef(t, err == nil && reflect.DeepEqual(list, v), "%q is not %q: %v", got, v, err)
 				want = got
 			default:
 				want = fmt.Sprint(v)
 			}
-			if got != want {
-				t.Errorf("%s of row %d is %q, want %q", table.Columns[k].Name, i, got, want)
-			}
+			assert.Truef(t, got == want, "%s of row %d is %q, want %q", table.Columns[k].Name, i, got, want)
 		}
 	}
 }
@@ -351,12 +345,10 @@ func TestAFileHasItsNameOnlyWhenItIsWhole(t *testing.T) {
 		if wrong == nil || !strings.Contains(wrong.Error(), path+": ") || !strings.Contains(wrong.Error(), "row 11 of every") {
 			t.Errorf("%s: a row in the wrong place: %v", format, wrong)
 		}
-		if err := s.Write(row(99, "text")); err != wrong {
-			t.Errorf("%s: a row behind an error: %v", format, err)
-		}
-		if err := s.Close(); err != wrong {
-			t.Errorf("%s: the end behind an error: %v", format, err)
-		}
+		err := s.Write(row(99, "text"))
+		assert.Truef(t, err == wrong, "%s: a row behind an error: %v", format, err)
+		err = s.Close()
+		assert.Truef(t, err == wrong, "%s: the end behind an error: %v", format, err)
 		is("before", 1)
 		s = begin()
 		is("before", 2)
@@ -391,11 +383,9 @@ func TestATableOfNoRowsIsAFile(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for _, f := range sink.Formats() {
-		if got, err := sink.Parse(string(f)); got != f || err != nil {
-			t.Errorf("%s: %s, %v", f, got, err)
-		}
+		got, err := sink.Parse(string(f))
+		assert.Truef(t, got == f && err == nil, "%s: %s, %v", f, got, err)
 	}
-	if _, err := sink.Parse("xlsx"); err == nil || !strings.Contains(err.Error(), "parquet, csv, jsonl") {
-		t.Error(err)
-	}
+	_, err := sink.Parse("xlsx")
+	assert.True(t, err != nil && strings.Contains(err.Error(), "parquet, csv, jsonl"), err)
 }

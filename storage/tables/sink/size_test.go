@@ -36,9 +36,7 @@ func TestLongTextsMakeSmallRowGroups(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 4, len(p.RowGroups()), "row groups")
 	for _, g := range p.Metadata().RowGroups {
-		if len(g.SortingColumns) != 1 || g.SortingColumns[0].ColumnIdx != 0 {
-			t.Errorf("sorted by %v", g.SortingColumns)
-		}
+		assert.Truef(t, len(g.SortingColumns) == 1 && g.SortingColumns[0].ColumnIdx == 0, "sorted by %v", g.SortingColumns)
 		for _, c := range g.Columns {
 			s := c.MetaData.Statistics
 			if len(s.MinValue) == 0 || len(s.MinValue) > 256 || len(s.MaxValue) == 0 || len(s.MaxValue) > 256 {

@@ -71,9 +71,8 @@ func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 	defer set.Abort()
 	sinks := map[string]sink.Sink{}
 	for _, table := range []*tables.Table{every, &other} {
-		if sinks[table.Name], err = set.Create(table); err != nil {
-			t.Fatal(err)
-		}
+		sinks[table.Name], err = set.Create(table)
+		require.NoError(t, err)
 	}
 	rows := hostileRows()
 	for _, r := range rows { // side by side
@@ -86,9 +85,8 @@ func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 		s.Abort()
 	}
 	path := set.Path(every)
-	if _, err := os.Stat(path); err == nil || filepath.Base(path) != sink.DatabaseName {
-		t.Errorf("%s is there before it is whole", path)
-	}
+	_, err = os.Stat(path)
+	assert.Truef(t, err != nil && filepath.Base(path) == sink.DatabaseName, "%s is there before it is whole", path)
 	require.NoError(t, set.Close())
 	names, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -108,18 +106,14 @@ func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 		require.NoError(t, list.Scan(&name))
 		indexes = append(indexes, name)
 	}
-	if want := []string{"every_by_few", "every_by_key_n64", "other_by_few", "other_by_key_n64"}; !slices.Equal(indexes, want) {
-		t.Errorf("indexes %q, want %q", indexes, want)
-	}
+	want := []string{"every_by_few", "every_by_key_n64", "other_by_few", "other_by_key_n64"}
+	assert.Truef(t, slices.Equal(indexes, want), "indexes %q, want %q", indexes, want)
 	var found, schema string
 	db := sqliteOpen(t, path)
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&found); err != nil || found != "ok" {
-		t.Errorf("%s, %v", found, err)
-	}
-	if err := db.QueryRow("SELECT sql FROM sqlite_schema WHERE name = 'every'").Scan(&schema); err != nil ||
-		!strings.Contains(schema, "-- One row per test (curtsy 1.2)") || !strings.Contains(schema, "-- timestamp: when") {
-		t.Errorf("%s, %v", schema, err)
-	}
+	err = db.QueryRow("PRAGMA integrity_check").Scan(&found)
+	assert.Truef(t, err == nil && found == "ok", "%s, %v", found, err)
+	err = db.QueryRow("SELECT sql FROM sqlite_schema WHERE name = 'every'").Scan(&schema)
+	assert.Truef(t, err == nil && strings.Contains(schema, "-- One row per test (curtsy 1.2)") && strings.Contains(schema, "-- timestamp: when"), "%s, %v", schema, err)
 }
 
 // A database of which one table is not complete has no name, whatever became of the others.
@@ -144,9 +138,8 @@ func TestADatabaseIsWholeOrNotThere(t *testing.T) {
 		if err := set.Close(); err == nil || !strings.Contains(err.Error(), "table other is not complete") || !strings.Contains(err.Error(), sink.DatabaseName) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
-			t.Errorf("%s: %v, %v", name, names, err)
-		}
+		names, err := os.ReadDir(dir)
+		assert.Truef(t, err == nil && len(names) == 0, "%s: %v, %v", name, names, err)
 	}
 }
 
@@ -159,10 +152,8 @@ func TestASetOfOtherFormatsHasAFilePerTable(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.NoError(t, set.Close())
 	set.Abort()
-	if _, err := os.Stat(filepath.Join(dir, "every.csv")); err != nil {
-		t.Error(err)
-	}
-	if _, err := sink.NewSet("xlsx", dir, sink.Options{}); err == nil {
-		t.Error("a format that there is not")
-	}
+	_, err = os.Stat(filepath.Join(dir, "every.csv"))
+	assert.NoError(t, err)
+	_, err = sink.NewSet("xlsx", dir, sink.Options{})
+	assert.Error(t, err, "a format that there is not")
 }

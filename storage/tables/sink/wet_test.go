@@ -83,9 +83,7 @@ func TestAWETFileHasARecordForEachText(t *testing.T) {
 		`conversion http://a.test/ <urn:uuid:00000000-0000-4000-8000-000000000001> deu,eng  sha1:HHCJGNIR3RBNNRKWT3BSVPQPQN2KP54Q "Über Fähren\nEine Zeile\n"`,
 		`conversion http://a.test/c%20d%0D%0AWARC-Type:%20forged   length sha1:K4WTJUOCWU7GZXCJ6X4XVEW7BBL4XQAQ "\r\n\r\nWARC/1.0\r\n\n"`,
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	assert.Truef(t, slices.Equal(got, want), "%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
 // Long texts stand in a Parquet file once, not in the statistics of each of its pages as well.
@@ -106,10 +104,8 @@ func TestALongTextIsWrittenOnce(t *testing.T) {
 
 func TestNoOtherTableIsWrittenAsWET(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "every")
-	if _, err := sink.Create(sink.WET, path, every, sink.Options{}); err == nil {
-		t.Error("it was begun")
-	}
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-		t.Errorf("it left %v", left)
-	}
+	_, err := sink.Create(sink.WET, path, every, sink.Options{})
+	assert.Error(t, err, "it was begun")
+	left, _ := os.ReadDir(filepath.Dir(path))
+	assert.Truef(t, len(left) == 0, "it left %v", left)
 }
