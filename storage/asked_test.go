@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// However many media types servers invent, there are few words for them.
 func TestKindsOfAnswer_AreFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

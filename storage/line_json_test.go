@@ -79,8 +79,8 @@ func TestStringsAreHostile(t *testing.T) {
 	}
 }
 
-// FuzzLine: a line is one line of printable text, encoding/json reads in it what was written, and parse gives back
-// the Line, bytes that are no UTF-8 and parts of a microsecond excepted.
+// A line is printable text that encoding/json reads, and ParseLine returns the Line, except invalid UTF-8 and fractions
+// of a microsecond.
 func FuzzLine(f *testing.F) {
 	f.Add("http://a.test/", "Disallow: /\xff\u2028", "floor", int64(1), int64(1500), int64(-1), 3)
 	f.Add("\x00\"\\\x7f\U000e0041", "", "", int64(-1), int64(0), int64(1<<62), 0)
@@ -121,7 +121,6 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// TestEveryFieldIsKept fails when Line gets a field that its JSON does not have.
 func TestEveryFieldIsKept(t *testing.T) {
 	v := reflect.ValueOf(full)
 	for i := range v.NumField() {
@@ -141,13 +140,12 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	assert.EqualValues(t, 0, testing.AllocsPerRun(100, func() { b = long.AppendJSON(b[:0]) }), "allocations for a line")
 }
 
-// TestSchemaGrows: a reader of this version passes over fields of a later one.
 func TestSchemaGrows(t *testing.T) {
 	l, err := ParseLine([]byte(`{"time":"2026-01-01T00:00:00.000000Z","url":"u","decision":"d","later":["x"],"gap_ms":9007199254740.993}`))
 	assert.Truef(t, err == nil && l.URL == "u" && l.Gap == 9007199254740993*time.Microsecond, "%+v, %v", l, err)
 }
 
-// oddForms are lines that readers of JSON read in several ways.
+// oddForms are lines that JSON readers interpret differently.
 var oddForms = map[string]string{
 	"a name twice":               `{"url":"a","url":"b"}`,
 	"an unknown name twice":      `{"url":"a","later":1,"later":2}`,
@@ -180,7 +178,6 @@ func TestParseLine_RefusesOtherForms(t *testing.T) {
 	}
 }
 
-// The fields that lead to other sites stand behind the salt, and nothing else can.
 func TestTheWithheldFieldsStandBehindTheSalt(t *testing.T) {
 	salt := Salt{0xab}
 	l := Line{Time: time.Unix(0, 0), URL: "http://a.test/", Via: "http://v.test/", Seed: "s", Tag: "t", Decision: "allow"}

@@ -14,7 +14,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// record is one of a WARC file, with a block of HTTP.
 func record(kind, block string, fields ...string) *warc.Record {
 	r := &warc.Record{Type: kind, Length: int64(len(block)), Block: strings.NewReader(block)}
 	for i := 0; i < len(fields); i += 2 {
@@ -30,7 +29,7 @@ func read(t *testing.T, r *warc.Record) *Answer {
 	return a
 }
 
-// RFC 9110 15.2: answers that only announce the final one are none.
+// RFC 9110 15.2: interim responses are not final ones.
 func TestRead_PassesOverWhatOnlyAnnouncesTheAnswer(t *testing.T) {
 	const hints, head = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Type: text/html, Text/HTML; charset=latin1\r\n\r\n"
 	a := read(t, record("response", hints+head+"<p>body", "WARC-Record-ID", "<urn:uuid:1>", "WARC-Date", "2026-01-02T03:04:05Z"))
@@ -42,7 +41,6 @@ func TestRead_PassesOverWhatOnlyAnnouncesTheAnswer(t *testing.T) {
 	assert.Truef(t, string(b) == "<p>body" && err == nil, "%q, %v", b, err)
 }
 
-// WARC 1.1, 6.7: a revisit names what has its body, in brackets or without.
 func TestRead_Revisit(t *testing.T) {
 	a := read(t, record("Revisit", "HTTP/1.1 304 Not Modified\r\n\r\n", "WARC-Refers-To", "<urn:uuid:2>",
 		"WARC-Refers-To-Target-URI", "http://a.test/", "WARC-Refers-To-Date", "2026-01-02T03:04:05.6Z"))

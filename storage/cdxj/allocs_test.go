@@ -18,7 +18,6 @@ func entry(i int) warc.Entry {
 	}
 }
 
-// TestAddAllocatesLittle: a URL without "www." in front, two that canon.Parse makes of it, and the digest's digits.
 func TestAddAllocatesLittle(t *testing.T) {
 	s, err := Open(t.Context(), t.TempDir(), Options{})
 	require.NoError(t, err)
@@ -36,7 +35,6 @@ func TestAddAllocatesLittle(t *testing.T) {
 	}
 }
 
-// TestAskingForANewPayloadAllocatesNothing: it is asked for every page.
 func TestAskingForANewPayloadAllocatesNothing(t *testing.T) {
 	s, err := Open(t.Context(), t.TempDir(), Options{})
 	require.NoError(t, err)

@@ -80,7 +80,6 @@ func FuzzParseLine(f *testing.F) {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// A capture is compared with lines of indexes, and so it is as a line has it.
 func TestCaptures_AreAsLinesHaveThem(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.warc.gz")

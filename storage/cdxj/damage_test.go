@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A complete segment that a fault of the disk has damaged, and that has no index, does not keep a crawl from going on: what
-// can be read has its lines, the rest is said, and nothing refers to it.
 func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
@@ -64,7 +62,6 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	assert.Contains(t, open, "a.test/3", "a line behind the damage")
 }
 
-// What Open must make first can be broken off, and leaves nothing that would pass for an index.
 func TestOpenCanBeBrokenOff(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)

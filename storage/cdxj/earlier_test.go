@@ -18,11 +18,8 @@ import (
 	"curtsy/storage/warc"
 )
 
-// indexOf returns the only complete index in dir.
 func indexOf(dir string) string { return filepath.Join(dir, indexDir, "curtsy-00000.cdxj") }
 
-// TestEarlierCrawl: with its archive at hand an earlier answer is referred to by its id and exact date; without it, by
-// what the index says.
 func TestEarlierCrawl(t *testing.T) {
 	first := t.TempDir()
 	c := crawling(t, first, 0)
@@ -76,7 +73,6 @@ func sameTime(a, b string) bool {
 	return err1 == nil && err2 == nil && t.Equal(u)
 }
 
-// TestEarlierAnswerThatIsNoWholePageIsNotReferredTo: of what was cut the index does not tell, the archive beside it does.
 func TestEarlierAnswerThatIsNoWholePageIsNotReferredTo(t *testing.T) {
 	first := t.TempDir()
 	c := crawling(t, first, 0)
@@ -90,7 +86,6 @@ func TestEarlierAnswerThatIsNoWholePageIsNotReferredTo(t *testing.T) {
 	}
 }
 
-// A place leads to the record of its payload alone: not to that of another, whose hash is the same, or a segment that is gone.
 func TestOriginal_IsOfThePayload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -164,7 +159,6 @@ func TestEarlierIndexOfAnotherToolSaysWhatCannotBeUsed(t *testing.T) {
 	assert.Truef(t, err != nil && strings.Contains(err.Error(), path+".none"), "%v", err)
 }
 
-// TestEarlierIndexThatChangesIsNotBelieved: what stands at the place is compared with the whole digest.
 func TestEarlierIndexThatChangesIsNotBelieved(t *testing.T) {
 	line := fmt.Sprintf(`test,a)/ 20260304050607 {"url":"http://a.test/","digest":"%x","filename":"x"}`, digestOf("body"))
 	path := fileOf(t, "e.cdxj", line+"\n")
@@ -179,7 +173,6 @@ func TestEarlierIndexThatChangesIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestConcurrent has many archive and look up at once; the race detector watches.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 20_000)

@@ -13,7 +13,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// told opens an index of dir that says of which files it was told; each must stand there by then, with those octets.
 func told(t *testing.T, dir string) (s *Store, all *[]string) {
 	t.Helper()
 	all = &[]string{}
@@ -29,8 +28,6 @@ func told(t *testing.T, dir string) (s *Store, all *[]string) {
 	return s, all
 }
 
-// Each sorted index is told of once: when its segment is complete, when a kill's segment was mended, and when it was
-// missing and is made anew. A rebuild makes the same files, so that what was said of them stays true.
 func TestEachCompleteIndexIsTold(t *testing.T) {
 	dir := t.TempDir()
 	s, all := told(t, dir)
@@ -79,7 +76,6 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	assert.True(t, slices.Equal(was, is), "a rebuild made other files")
 }
 
-// indexes are the names of the sorted indexes of a crawl directory.
 func indexes(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, indexDir, "*"+suffix))
@@ -100,7 +96,6 @@ func octetsOf(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// noise is a text that does not compress, another for each seed.
 func noise(seed, n int) []byte {
 	var b []byte
 	for i := 0; len(b) < n; i++ {

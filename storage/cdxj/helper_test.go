@@ -22,10 +22,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// began is when the first exchange of the tests begins.
 var began = time.Date(2026, 3, 4, 5, 6, 7, 890_123_000, time.UTC)
 
-// answer is an exchange with a URL, whose answer has the body, at a second of its own.
 func answer(second int, url, head, body string) storage.Record {
 	text := "HTTP/1.1 " + head + "\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n\r\n"
 	r := storage.Record{
@@ -42,14 +40,12 @@ func page(second int, url, body string) storage.Record {
 	return answer(second, url, "200 OK\r\nContent-Type: text/html; charset=utf-8", body)
 }
 
-// crawl is a crawl directory that is written.
 type crawl struct {
 	dir   string
 	store *Store
 	warc  *warc.Writer
 }
 
-// crawling opens dir as a crawl does.
 func crawling(t testing.TB, dir string, segment int64, earlier ...string) *crawl {
 	t.Helper()
 	s, err := Open(t.Context(), dir, Options{Earlier: earlier})
@@ -73,7 +69,6 @@ func (c *crawl) close(t testing.TB) {
 	require.NoError(t, c.store.Close())
 }
 
-// contents reads the files of the index that are lines.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	paths, err := Files(filepath.Join(dir, indexDir))
@@ -87,7 +82,6 @@ func contents(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// rebuilt reads the index as it is made from the archive alone.
 func rebuilt(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	into := t.TempDir()
@@ -95,7 +89,6 @@ func rebuilt(t testing.TB, dir string) map[string]string {
 	return contents(t, into)
 }
 
-// captures looks a URL up.
 func captures(t testing.TB, dir, url string) (ls []Line) {
 	t.Helper()
 	paths, err := Files(filepath.Join(dir, indexDir))
@@ -113,7 +106,6 @@ func readerOf(s string) *io.SectionReader {
 
 func digestOf(body string) [32]byte { return sha256.Sum256([]byte(body)) }
 
-// mustReferToWhatIsThere fails if a revisit of an equal payload names a record that is not in the archive before it.
 func mustReferToWhatIsThere(t testing.TB, dir string) {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(dir, warcDir, "*"+warcSuffix))

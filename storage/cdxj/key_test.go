@@ -10,7 +10,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// TestKey shows the rules; that the keys are those of warcio, for many more URLs, is tested with warcio itself.
 func TestKey(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://www.Example.test/A?b=2&a=1": "test,example)/a?a=1&b=2",
@@ -28,8 +27,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// FuzzKey: a key is one word; of a canonical URL it depends on neither case nor the order of the query nor "www.", and
-// begins with the host turned round.
+// A key is one word. That of a canonical URL does not depend on case, the order of the query or "www.".
 func FuzzKey(f *testing.F) {
 	for _, s := range []string{"http://www.a.test/X?b&a", "https://[::1]:8443/", "http://127.0.0.1/%7e", "dns:x y", "http://a.test/\u2028", "http://www1.www2.a.test:81/a;b?c=d&c=D&"} {
 		f.Add(s)

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fileOf writes a file of the index.
 func fileOf(t testing.TB, name string, lines ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -47,7 +46,7 @@ func TestLookupAcrossSegmentsIsInOrderOfTime(t *testing.T) {
 	assert.Empty(t, captures(t, dir, "http://a.test/none"), "captures of a URL that has none")
 }
 
-// FuzzLookupEqualsScan: halving finds what reading every line finds.
+// The binary search finds the same as a scan.
 func FuzzLookupEqualsScan(f *testing.F) {
 	f.Add(uint64(1), uint16(40), uint16(3), "a")
 	f.Add(uint64(2), uint16(700), uint16(9000), "")

@@ -28,7 +28,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// spelled are URLs of all kinds that an archive may hold.
 var spelled = []string{
 	"http://a.test/", "https://a.test/", "http://www.a.test/", "http://www2.a.test/x", "https://www.www.a.test/", "http://wwwx.a.test/", "http://www/", "http://www.com/",
 	"http://a.test", "http://a.test?", "http://a.test/?", "http://a.test/?&", "http://a.test/??a", "http://a.test/#f", "http://a.test/x#f?a=b",
@@ -71,7 +70,6 @@ console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(getSurt)))`
 	}
 }
 
-// foreignArchive writes an archive of all kinds of records, and its index.
 func foreignArchive(t *testing.T, dir string) {
 	t.Helper()
 	index, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
@@ -116,7 +114,6 @@ func foreignArchive(t *testing.T, dir string) {
 	require.NoError(t, index.Close())
 }
 
-// warcio runs warcio on the segments of dir, one after another, and returns the lines it prints.
 func warcio(t *testing.T, dir, command string) map[string][]string {
 	t.Helper()
 	program := filepath.Join(foreigntest.Clients(t), "warcio", "dist", "cli.js")

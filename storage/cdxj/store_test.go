@@ -16,7 +16,6 @@ import (
 	"curtsy/storage"
 )
 
-// some are exchanges of every kind that has a line, or none.
 func some() []storage.Record {
 	cut := page(8, "http://a.test/cut", "half of it")
 	cut.Truncated, cut.Repeatable = "disconnect", false
@@ -66,8 +65,6 @@ func TestBuiltWhileCrawlingEqualsRebuilt(t *testing.T) {
 	}
 }
 
-// TestTornSegment cuts the archive of a killed crawl at every few bytes: what the next run makes of its index is what
-// the archive alone gives, and no revisit refers to what is gone.
 func TestTornSegment(t *testing.T) {
 	killed := t.TempDir()
 	c := crawling(t, killed, 0)
@@ -168,7 +165,6 @@ func TestOriginalsAreWholeAnswersAlone(t *testing.T) {
 	assert.Truef(t, o.Date.Equal(began.Add(time.Second)) && strings.HasPrefix(o.ID, "urn:uuid:"), "date %v, id %q", o.Date, o.ID)
 }
 
-// Of a payload that nothing may refer to, the index knows a few records, however often it was archived.
 func TestOriginal_ManyRecordsThatNothingMayReferTo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -197,7 +193,6 @@ func TestFullDiskIsSaid(t *testing.T) {
 	assert.Truef(t, maps.Equal(built, want) && strings.Count(fmt.Sprint(built), "\n") == 2, "built\n%v\nrebuilt\n%v", built, want)
 }
 
-// TestRebuildOfAKilledCrawl: what is left open has a journal, up to where it is torn; what is gone has no index.
 func TestRebuildOfAKilledCrawl(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
@@ -220,7 +215,6 @@ func TestRebuildOfAKilledCrawl(t *testing.T) {
 	assert.ErrorIs(t, Rebuild(t.Context(), filepath.Join(dir, "none"), filepath.Join(dir, indexDir), nil), os.ErrNotExist, "without an archive")
 }
 
-// A record that is damaged after its index was made is archived again, and nothing refers to it.
 func TestOriginal_DamagedRecordIsUnknown(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
@@ -240,7 +234,6 @@ func TestOriginal_DamagedRecordIsUnknown(t *testing.T) {
 	assert.False(t, known)
 }
 
-// An index that cannot be read to its end holds up no crawl. It is said.
 func TestOpen_DamagedIndexIsSaid(t *testing.T) {
 	t.Parallel()
 	for what, damage := range map[string]string{"longer than": strings.Repeat("x", 2*maxLine), "not CDXJ: 1": "junk\n"} {
@@ -257,7 +250,6 @@ func TestOpen_DamagedIndexIsSaid(t *testing.T) {
 	}
 }
 
-// Open removes half-written files and the rest of an index that a kill interrupted.
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)

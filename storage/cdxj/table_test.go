@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMemoryOfAPayload: at no size does a payload take more than 16 bytes, the heap's rounding included.
 func TestMemoryOfAPayload(t *testing.T) {
 	const n = 1_000_000
 	before := heapOctets()
@@ -36,7 +35,6 @@ func heapOctets() uint64 {
 	return m.HeapAlloc
 }
 
-// TestTableEqualsMap: whatever the hashes are, all places that were added for a hash are found for it, and few others.
 func TestTableEqualsMap(t *testing.T) {
 	for _, bits := range []int{64, 40, 12, 1} { // how much of a hash differs
 		var tab table
@@ -72,7 +70,6 @@ func TestTableRefusesPlacesItCannotHold(t *testing.T) {
 	}
 }
 
-// octets is the memory that the slots take.
 func (t *table) octets() int {
 	n := 0
 	for _, s := range t.shard {

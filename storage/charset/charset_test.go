@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// HTML Standard 13.2.3.2 and RFC 7303 3: who decides, in which order.
+// HTML Standard 13.2.3.2 and RFC 7303 3: the precedence of deciders.
 func TestDeciders(t *testing.T) {
 	const latin, utf16, xml = "text/html; charset=latin1", "<\x00?\x00x\x00m\x00l\x00", `<?xml version="1.0" encoding="koi8-r"?><html/>`
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestDeciders(t *testing.T) {
 func page(contentType, head string) Charset     { return Page(contentType, []byte(head)) }
 func document(contentType, head string) Charset { return XML(contentType, []byte(head)) }
 
-// Encoding Standard 4.2: a label is read in any case, and several name one encoding.
+// Encoding Standard 4.2: labels ignore case, and an encoding has several.
 func TestOf(t *testing.T) {
 	for label, want := range map[string]string{"UTF8": "utf-8", " latin1 ": "windows-1252", "unicode-1-1-utf-8": "utf-8", "nonsense": "", "": ""} {
 		c, ok := Of(label)

@@ -22,7 +22,6 @@ import (
 
 var codings = []string{"gzip", "br", "zstd", "deflate", "bare deflate"}
 
-// code returns s in a content coding.
 func code(t testing.TB, coding, s string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -47,7 +46,6 @@ func code(t testing.TB, coding, s string) string {
 	return b.String()
 }
 
-// name is how a coding of codings is called in the field.
 func name(coding string) string { return strings.TrimPrefix(coding, "bare ") }
 
 func TestContentEncodingNamesCodingsOrNone(t *testing.T) {
@@ -94,7 +92,6 @@ func TestOctetsBehindGzipAreNotRead(t *testing.T) {
 	assert.Truef(t, err == nil && string(got) == "<p>bread</p>", "%q, %v", got, err)
 }
 
-// A small body of codings within codings must not cost what is in between.
 func TestWhatStandsBetweenTwoCodingsIsBounded(t *testing.T) {
 	nothing := strings.Repeat(code(t, "gzip", ""), 1<<16) // members without an octet
 	bomb := code(t, "zstd", nothing)
@@ -106,7 +103,7 @@ func TestWhatStandsBetweenTwoCodingsIsBounded(t *testing.T) {
 	assert.Truef(t, err == nil && n == 0, "as much as there may be: %d octets, %v", n, err)
 }
 
-// What encoders made of any octets, one within the other, is decoded to them, whatever the reads.
+// Decoding inverts nested encoders for any bytes and read sizes.
 func FuzzCodingRoundTrip(f *testing.F) {
 	f.Add([]byte("<p>bread</p>"), byte(0), byte(1), byte(3))
 	f.Add([]byte(""), byte(1), byte(9), byte(1))
@@ -127,7 +124,6 @@ func FuzzCodingRoundTrip(f *testing.F) {
 	})
 }
 
-// slowly gives a few octets at a time.
 type slowly struct {
 	s    string
 	most int
@@ -142,7 +138,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Any octets end, as a body or as an error, within the memory of a window; the decoder is fit for the next body.
+// Decoding any bytes ends, within the memory of a window, and the decoder can be reused.
 func FuzzCodingGarbage(f *testing.F) {
 	for i, coding := range codings {
 		s := code(f, coding, strings.Repeat("bread ", 100))
@@ -174,7 +170,6 @@ func FuzzCodingGarbage(f *testing.F) {
 	})
 }
 
-// A pooled decoder holds no body: its source is let go of.
 func TestPooledDecoderLetsGo(t *testing.T) {
 	for _, coding := range codings {
 		var pool Pool

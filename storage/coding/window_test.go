@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The window that is read off the first octet is the one that the encoder was told to use.
 func TestWindowIsWhatTheStreamDeclares(t *testing.T) {
 	for bits := 10; bits <= 24; bits++ {
 		var b bytes.Buffer

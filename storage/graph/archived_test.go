@@ -21,7 +21,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// archivedPage is an archived page and what it leads to.
 type page struct {
 	url      string
 	decision storage.Decision
@@ -47,7 +46,6 @@ func links(urls ...string) (list []storage.Outlink) {
 	return list
 }
 
-// taken are the links that were given, in their order.
 type taken struct {
 	list []string
 	err  error
@@ -63,7 +61,6 @@ func (s *taken) Link(source, target string) error {
 	return s.err
 }
 
-// archive writes pages into segments that hold a few each.
 func archive(t testing.TB, pages ...page) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "warc")
@@ -104,7 +101,6 @@ func TestAnArchiveThatIsNotThereHasNoLinks(t *testing.T) {
 	assert.Truef(t, n == 0 && err == nil, "%d pages: %v", n, err)
 }
 
-// A segment that ends early, or holds what nobody can read, gives the links of the rest.
 func TestWhatIsDamagedIsPassedOver(t *testing.T) {
 	dir := archive(t, page{"http://a.example/", storage.DecisionAllow, links("http://b.example/")}, page{"http://b.example/", storage.DecisionAllow, links("http://a.example/")})
 	entries, err := os.ReadDir(dir)
@@ -145,7 +141,6 @@ func TestTheGraphIsOfAllArchives(t *testing.T) {
 	assert.ErrorIsf(t, err, context.Canceled, "broken off: %v", err)
 }
 
-// completing is one that takes links while the crawl goes on: the segment that is being written is completed meanwhile.
 type completing struct {
 	taken
 	dir string
@@ -159,7 +154,6 @@ func (c *completing) Vertex(url string) error {
 	return c.taken.Vertex(url)
 }
 
-// A segment that a running crawl completes between the listing of its folder and its own turn is read as it is now.
 func TestLinks_ASegmentMayBeCompletedMeanwhile(t *testing.T) {
 	var pages []page
 	for i := range 9 {

@@ -20,7 +20,6 @@ import (
 	"curtsy/storage/tables"
 )
 
-// chain is a graph in which each vertex links to the next. No Builder makes such names.
 type chain struct {
 	names []string
 	err   error // after the vertices
@@ -111,7 +110,6 @@ func TestRowsAreThoseOfTheTables(t *testing.T) {
 	}
 }
 
-// labels are the names in an XML document, as an XML parser reads them.
 func labels(t testing.TB, document string) (found []string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(document))
@@ -162,7 +160,6 @@ func TestNamesThatXMLCannotHoldArePercentEncoded(t *testing.T) {
 	}
 }
 
-// Any names make well-formed XML with as many vertices.
 func FuzzNames(f *testing.F) {
 	f.Add("a", "<b>&amp;\x00")
 	f.Add("\xff\xfe", "]]>\r\n\t\"'")
@@ -177,7 +174,7 @@ func FuzzNames(f *testing.F) {
 
 var errDisk = errors.New("the disk is gone")
 
-// full is a disk with room for so many bytes.
+// full is a disk with room for that many bytes.
 type full struct{ room int }
 
 func (f *full) Write(p []byte) (int, error) {

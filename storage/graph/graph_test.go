@@ -21,7 +21,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// link is one link; a target of "" makes a vertex.
 type link struct{ from, to string }
 
 func built(t testing.TB, o graph.Options, links ...link) *graph.Graph {
@@ -55,7 +54,6 @@ func vertices(t testing.TB, g *graph.Graph) (vs []graph.Vertex) {
 	return vs
 }
 
-// edges are all edges as "from to weight", by their names, in their order.
 func edges(t testing.TB, g *graph.Graph) (list []string) {
 	t.Helper()
 	vs := vertices(t, g)
@@ -72,7 +70,6 @@ func edges(t testing.TB, g *graph.Graph) (list []string) {
 	return list
 }
 
-// commoncrawl.org, "Host- and Domain-Level Web Graphs": names are in reverse domain notation, numbered in their order.
 func TestVerticesAreNumberedByReversedHost(t *testing.T) {
 	g := built(t, graph.Options{},
 		link{"https://www.example.org/a", "http://example.org:8080/"}, link{"https://b.example.com/", "http://[2001:db8::1]/x"},
@@ -147,7 +144,6 @@ func TestALinkIsAnEdgeOfItsLevel(t *testing.T) {
 	assert.Error(t, err, "host is taken for a level")
 }
 
-// brute is the graph of links by maps.
 func brute(level graph.Level, links []link) (names, list []string) {
 	type name struct{ sort, name string }
 	of := func(s string) (n name, ok bool) {
@@ -275,7 +271,6 @@ func TestAGraphThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	assert.Truef(t, err == nil && len(left) <= 0, "left: %v %v", left, err)
 }
 
-// A disk that cannot be written to is an error, not a graph without its edges.
 func TestAFolderThatIsGoneIsAnError(t *testing.T) {
 	b := graph.New(graph.Options{Dir: "/nowhere/at/all", Level: graph.Pages})
 	var err error

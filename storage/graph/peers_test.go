@@ -18,7 +18,7 @@ import (
 	"curtsy/storage/graph"
 )
 
-// python is a Python that has networkx and igraph: Debian's, before another that may stand in the path.
+// python returns a Python with networkx and igraph, preferably Debian's.
 func python(t testing.TB) string {
 	t.Helper()
 	var errs []error
@@ -36,7 +36,6 @@ func python(t testing.TB) string {
 	return ""
 }
 
-// graphOf makes the graph of links, and its document.
 func graphOf(t testing.TB, level graph.Level, links [][2]string) *graph.Document {
 	t.Helper()
 	b := graph.New(graph.Options{Level: level, Dir: t.TempDir()})
@@ -52,7 +51,6 @@ func graphOf(t testing.TB, level graph.Level, links [][2]string) *graph.Document
 	return &graph.Document{Level: g.Level, Graph: g}
 }
 
-// web is a web of random links: between pages of hosts of domains, some of them with names that markup must escape.
 func web(n int) (links [][2]string) {
 	r := rand.New(rand.NewPCG(16, 5))
 	url := func() string {
@@ -87,7 +85,6 @@ func TestPeers_NetworkxAndIgraphReadWhatWeWrite(t *testing.T) {
 	}
 }
 
-// reading is what a reader of others has found.
 type reading struct {
 	Vertices []struct {
 		Label          string

@@ -34,7 +34,6 @@ func TestARuleMatchesAHostOrAllBelowAName(t *testing.T) {
 	}
 }
 
-// Each rule that matches binds: none makes another weaker, in whatever order they stand.
 func TestOfSeveralRulesEachBinds(t *testing.T) {
 	a := Rule{Match: "*.example.org", Delay: 5 * time.Second, MaxPerHost: 10, Hours: []string{"20:00-06:00"}}
 	b := Rule{Match: "www.example.org", Delay: 2 * time.Second, MaxPerHost: 20, PerHostPerDay: 7, Hours: []string{"04:00-08:00", "12:00-13:00"}}
@@ -77,7 +76,6 @@ func TestClosedIsTheTimeUntilAllHoursAreOpen(t *testing.T) {
 	}
 }
 
-// A rule that asks for less than the floor, or cannot be read, is refused, and the key is named.
 func TestWhatIsWrongNamesTheKey(t *testing.T) {
 	for key, r := range map[string]Rule{
 		"match":   {Match: "https://example.org/"},

@@ -16,7 +16,6 @@ func spans(t *testing.T, texts ...string) Spans {
 	return w
 }
 
-// openIn are the times, in UTC, from which to which spans are open within a day and a half from 12:00 UTC of a date.
 func openIn(w Spans, date string) string {
 	at, err := time.Parse(time.RFC3339, date+"T12:00:00Z")
 	if err != nil {
@@ -37,9 +36,6 @@ func openIn(w Spans, date string) string {
 	}
 }
 
-// The clocks of Berlin go from 02:00 to 03:00 on 29 March 2026, and from 03:00 back to 02:00 on 25 October; those of New York on 8 March
-// and 1 November; Lord Howe changes by half an hour on 5 April. The hour that is left out is in no window, the one that comes
-// twice counts twice.
 func TestAWindowGoesByTheClockOfItsPlace(t *testing.T) {
 	for _, tt := range []struct{ span, date, want string }{
 		{"22:00-06:00 Europe/Berlin", "2026-01-10", "Sat 21:00-05:00 Sun 21:00-00:00"},
@@ -75,7 +71,6 @@ func TestSeveralWindowsAreOpenWhileOneIs(t *testing.T) {
 	assert.True(t, none.Open(at) && none.Share() == 1 && none.Takes(at, time.Hour) == time.Hour, "without a window something is closed")
 }
 
-// A window on one day, in the hour that spring leaves out, opens a week later.
 func TestTheNextOpeningMayBeMoreThanAWeekAway(t *testing.T) {
 	after := time.Date(2026, 3, 22, 12, 0, 0, 0, time.UTC)
 	at, ok := spans(t, "Sun 02:00-02:30 Europe/Berlin").Opens(after)

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The limit counts as the tokenizer does: never less, and of plain pages without comments the same.
 func TestAttrLimitCountsAsTheTokenizerDoes(t *testing.T) {
 	const most = 1 << 10
 	r := rand.New(rand.NewPCG(3, 5))
@@ -52,7 +51,6 @@ func TestAttrLimitCountsAsTheTokenizerDoes(t *testing.T) {
 	}
 }
 
-// A page ends in front of the first attribute too many, however its bytes arrive.
 func TestAPageEndsWhereItHasTooManyAttributes(t *testing.T) {
 	const page = "<a b=1 c=2><p d e><i>text</i>"
 	for most, want := range map[int]string{0: "<a ", 2: "<a b=1 c=2><p ", 3: "<a b=1 c=2><p d ", 4: page} {

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// encoded returns a text as the bytes of an encoding, with a byte order mark for UTF-16.
 func encoded(t testing.TB, name, text string) []byte {
 	t.Helper()
 	e, canonical := charset.Lookup(name)
@@ -27,8 +26,6 @@ func encoded(t testing.TB, name, text string) []byte {
 	return out
 }
 
-// Replacing references in a page and encoding it is the same as encoding it and replacing them: in encodings with
-// bytes of ASCII within characters, too.
 func TestCharset_RewritingCommutesWithEncoding(t *testing.T) {
 	for _, tt := range []struct{ charset, word string }{
 		{"utf-8", "日本語é"}, {"iso-8859-1", "Äéß"}, {"windows-1250", "čžŁ"}, {"windows-1251", "Привет"}, {"windows-1253", "Ελλά"}, {"koi8-r", "Мир"},
@@ -85,7 +82,6 @@ func TestCharset_StyleSheets(t *testing.T) {
 	}
 }
 
-// What a header alone said of the charset, a file has to say itself.
 func TestDeclare(t *testing.T) {
 	for _, tt := range []struct {
 		rule        string

@@ -37,8 +37,6 @@ y");d:u\72 l(z);e:\75rl(w)}`, `embed url a b)(; embed url "Axy; embed url z; emb
 	})
 }
 
-// Each hostile text is read once: what is left open is not read again for every part of it. Were it, this would not
-// end before the test's limit.
 func TestCSS_IsLinear(t *testing.T) {
 	for _, part := range []string{`url("x" url("y" `, `url(x y `, `url(`, `\75`, `(`, `image-set(`, `u\`, `"\`, `@import (`, `/*`, `url("`, `u\75`} {
 		out, err := CSS([]byte(strings.Repeat(part, 100_000)), cssOptions(t), func(Ref) (string, bool) { return "x", true })

@@ -24,7 +24,6 @@ type read struct {
 	otherBase     bool // they differ in what references are relative to
 }
 
-// both reads a page with both packages: sets of key, and whether it is a requisite.
 func both(t *testing.T, body []byte, contentType string) (r read, page extract.Page) {
 	t.Helper()
 	u, err := canon.Parse("http://h.test/dir/page.html?q=1")
@@ -60,7 +59,6 @@ func mustEqual(t *testing.T, body []byte, contentType string) {
 	}
 }
 
-// writer writes random pages whose elements are closed in order, in all spellings that tags have.
 type writer struct {
 	r *rand.Rand
 	b strings.Builder
@@ -166,8 +164,6 @@ func (w *writer) page() []byte {
 	return []byte(w.b.String())
 }
 
-// In pages whose elements are closed in order both packages find the same, however tags are written and in whatever
-// encoding.
 func TestFind_EqualsExtract(t *testing.T) {
 	n := 3000
 	if os.Getenv("CURTSY_LONG") != "" {
@@ -179,8 +175,6 @@ func TestFind_EqualsExtract(t *testing.T) {
 	}
 }
 
-// In whatever else, with elements where they may not be, this package misses nothing that the other finds: a tree
-// drops elements, it adds none. Frame sets are left out: in one a template is dropped, and what is in it is not.
 func TestFind_MissesNothingInTagSoup(t *testing.T) {
 	n := 3000
 	if os.Getenv("CURTSY_LONG") != "" {
@@ -207,7 +201,6 @@ func TestFind_MissesNothingInTagSoup(t *testing.T) {
 	}
 }
 
-// Real pages: those of package extract and, with CURTSY_PAGES, all that are below that folder.
 func TestFind_EqualsExtractOnRealPages(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "..", "crawler", "extract", "testdata", "*.html"))
 	require.NoError(t, err)

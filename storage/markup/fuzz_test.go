@@ -21,8 +21,7 @@ var seeds = []string{
 
 var contentTypes = []string{"text/html; charset=utf-8", "text/html", "text/html; charset=shift_jis", "text/html; charset=iso-2022-jp", "text/html; charset=utf-16le", "text/html; charset=gb18030", "text/html; charset=windows-1251", "text/html; charset=big5"}
 
-// FuzzRewrite_FindsItsReplacements: a visitor that replaces nothing leaves every byte; and what one has written, and
-// nothing else, is found in what comes out.
+// A visitor without replacements leaves every byte; otherwise the output has exactly the replacements.
 func FuzzRewrite_FindsItsReplacements(f *testing.F) {
 	for i, s := range seeds {
 		f.Add([]byte(s), byte(i), byte(i/2))

@@ -14,7 +14,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden rewrites whole documents and compares all of what came out, and what was seen.
 func TestGolden(t *testing.T) {
 	for file, rewrite := range map[string]rewriter{"torture.html": HTML, "sheet.css": CSS, "drawing.svg": SVG, "app.webmanifest": Manifest} {
 		t.Run(file, func(t *testing.T) {

@@ -26,7 +26,6 @@ func options(t testing.TB) Options {
 
 type rewriter func([]byte, Options, Visit) ([]byte, error)
 
-// numbered replaces each reference by its number, r1.x and so on, and lists what it saw.
 func numbered(seen *[]string) Visit {
 	return func(r Ref) (string, bool) {
 		*seen = append(*seen, line(r))
@@ -34,12 +33,11 @@ func numbered(seen *[]string) Visit {
 	}
 }
 
-// line shows a reference: "embed img src a.png".
 func line(r Ref) string {
 	return strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s", r.Role, r.Element, r.Attr, r.Raw)), " ")
 }
 
-// place is a test of one place: a document, the references in it, and how it is written with numbers for them.
+// placeTest is a document, its references, and its form with numbers for them.
 type placeTest struct{ rule, in, refs, out string }
 
 func tryPlaces(t *testing.T, rewrite rewriter, o Options, tests []placeTest) {
@@ -61,7 +59,6 @@ func tryPlaces(t *testing.T, rewrite rewriter, o Options, tests []placeTest) {
 var roleNames = [...]string{"link", "refresh", "cite", "service", "query", "base", "embed", "script", "style", "frame",
 	"manifest", "lazy", "preview"}
 
-// String returns the name of the role in small letters.
 func (r Role) String() string {
 	if int(r) < len(roleNames) {
 		return roleNames[r]

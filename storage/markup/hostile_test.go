@@ -10,8 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The memory that a page takes is a small multiple of its bytes, whatever they are. (The bytes themselves are the
-// caller's; the text, and for a style sheet what the lexer reads, are counted here.)
 func TestHostile_MemoryIsInProportion(t *testing.T) {
 	const size = 2 << 20
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
@@ -51,7 +49,6 @@ func TestHostile_MemoryIsInProportion(t *testing.T) {
 	}
 }
 
-// A file that holds pages within pages is read as deep as browsers nest them in earnest, and no deeper.
 func TestHostile_PagesWithinPages(t *testing.T) {
 	text := `<a href=x>`
 	for range 6 {

@@ -48,7 +48,7 @@ func TestHTML_Places(t *testing.T) {
 	})
 }
 
-// HTML Standard 13.2.5: how tags and attributes may be written.
+// HTML Standard 13.2.5: spellings of tags and attributes.
 func TestHTML_Spellings(t *testing.T) {
 	tryPlaces(t, HTML, options(t), []placeTest{
 		{"upper case and white space", "<IMG\n\tSRC \f=\r 'a' >", "embed img src a", "<IMG\n\tSRC \f=\r \"r1.x\" >"},
@@ -131,7 +131,6 @@ func TestReplacement_MustBeWritable(t *testing.T) {
 	}
 }
 
-// What ends a value, an element or a string is escaped in each place.
 func TestReplacement_IsEscaped(t *testing.T) {
 	const hostile = `,"'</style></script>&amp;\)--><x>,`
 	for name, tt := range map[string]struct {

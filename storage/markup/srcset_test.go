@@ -6,7 +6,6 @@ import (
 	"curtsy/crawler/foreigntest"
 )
 
-// A browser shows the first candidate of each of these: the others are as dense, or none.
 func TestSrcsetHasTheCandidatesThatBrowsersSee(t *testing.T) {
 	foreigntest.Run(t, "wpt-srcset", func(asked []string) (first string) {
 		Candidates(asked[0], func(start, end int) {

@@ -11,7 +11,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// surveyed is what a survey is told: ELEMENT.ATTRIBUTE LINE:COLUMN REFERENCE "TEXT", and #NAME LINE:COLUMN.
+// surveyed formats a survey: ELEMENT.ATTRIBUTE LINE:COLUMN REFERENCE "TEXT", and #NAME LINE:COLUMN.
 func surveyed(t *testing.T, read Rewriter, contentType, in string) string {
 	t.Helper()
 	u, err := canon.Parse("http://site.test/page")
@@ -35,7 +35,7 @@ func surveyed(t *testing.T, read Rewriter, contentType, in string) string {
 	return b.String()
 }
 
-// HTML Standard 7.4.6.4: a fragment means the element with that id, else the a element of that name.
+// HTML Standard 7.4.6.4: a fragment refers to the element with that id, else to the a element with that name.
 func TestSurvey_TellsEachReferenceAndAnchorWithItsPlace(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -61,7 +61,6 @@ func TestSurvey_TellsEachReferenceAndAnchorWithItsPlace(t *testing.T) {
 	}
 }
 
-// A link's text is bounded, in what is read of it and in what is kept.
 func TestSurvey_BoundsTheTextOfALink(t *testing.T) {
 	for _, inner := range []string{strings.Repeat("é", 10000), strings.Repeat("<i>", 10000), strings.Repeat("< ", 10000), strings.Repeat("<img alt='xyz'>", 10000)} {
 		got := surveyed(t, HTML, "text/html", "<a href=x>"+inner+"</a>")

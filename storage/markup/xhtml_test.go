@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A page in XML is read as XML: "/>" ends any element, CDATA is text, and names have prefixes.
 func TestXHTML_Places(t *testing.T) {
 	o := options(t)
 	o.ContentType = "application/xhtml+xml"
@@ -44,7 +43,6 @@ func TestXHTML_Base(t *testing.T) {
 	}
 }
 
-// What is written stays well-formed, whatever the charset; a page in XML says it in its declaration.
 func TestXHTML_Charset(t *testing.T) {
 	for _, c := range []struct{ rule, contentType, in, want string }{
 		{"told by the field", "application/xhtml+xml; charset=iso-8859-1", "<html><p>\xE9</p></html>", "<?xml version=\"1.0\" encoding=\"windows-1252\"?><html><p>\xE9</p></html>"},
@@ -65,7 +63,6 @@ func TestXHTML_Charset(t *testing.T) {
 	}
 }
 
-// A document of references that become long is refused before it takes the machine's memory.
 func TestMost_IsNotExceeded(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for name, rewrite := range map[string]rewriter{"HTML": HTML, "XHTML": XHTML, "SVG": SVG, "CSS": CSS} {
@@ -84,7 +81,7 @@ func TestMost_IsNotExceeded(t *testing.T) {
 	}
 }
 
-// The queries of a page in XML are in its charset, as those of any page (HTML Standard 2.4.3).
+// HTML Standard 2.4.3, as for any page.
 func TestXHTML_QueriesAreInItsCharset(t *testing.T) {
 	in := "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><?xml-stylesheet href=\"a?\xE9\"?><html><a href=\"b?\xE9\"/></html>"
 	var got []string

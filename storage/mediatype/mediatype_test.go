@@ -67,8 +67,7 @@ func TestTheTypesOfMostAnswersNeedNoMemory(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, the two ways of asking agree; what is said to be a type is one; and reading it again changes
-// nothing.
+// For any header, Parse and Name agree, a name is a media type, and parsing again changes nothing.
 func FuzzType(f *testing.F) {
 	for _, name := range []string{"wpt-mime-types", "wpt-content-types"} {
 		_, cases, err := foreigntest.Read(name)

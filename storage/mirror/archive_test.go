@@ -19,7 +19,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// A crawl that was killed leaves a segment open, torn, with a journal that lags behind.
 func TestAKilledCrawlHasAMirror(t *testing.T) {
 	dir := t.TempDir()
 	s, err := cdxj.Open(t.Context(), dir, cdxj.Options{})
@@ -52,7 +51,6 @@ func TestAKilledCrawlHasAMirror(t *testing.T) {
 	}
 }
 
-// Where a record is damaged, the file of the mirror before stays and is named, unless its name changes.
 func TestBuild_DamagedKeepsTheFileBefore(t *testing.T) {
 	for _, url := range []string{"http://a.test/", "http://a.test/i.png"} {
 		for _, head := range []bool{true, false} {
@@ -95,7 +93,6 @@ func TestBuild_DamagedKeepsTheFileBefore(t *testing.T) {
 	}
 }
 
-// damageLatest changes a bit in the head of the latest record of a URL.
 func damageLatest(t *testing.T, o Options, url string) {
 	t.Helper()
 	var latest cdxj.Line
@@ -126,7 +123,6 @@ func TestBuild_DamagedWithoutFileBefore(t *testing.T) {
 	}
 }
 
-// An older response, of which the next is damaged, does not replace the file of that.
 func TestBuild_DamagedKeepsTheNewerFile(t *testing.T) {
 	t.Parallel()
 	const url = "http://a.test/"
@@ -171,7 +167,6 @@ func TestBuild_DamagedKeepsTheNewerFile(t *testing.T) {
 	}
 }
 
-// A byte that a disk got wrong changes no file: it is found, or it did not matter.
 func TestADamagedRecordGivesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	picture := strings.Repeat("the picture's octets ", 30)
@@ -211,7 +206,6 @@ func TestADamagedRecordGivesNoFile(t *testing.T) {
 	assert.GreaterOrEqualf(t, lost, 20, "only %d files were lost", lost)
 }
 
-// Another crawler's archive: plain, with LF, angle brackets, no metadata and no index.
 func TestAForeignArchiveHasAMirror(t *testing.T) {
 	dir := t.TempDir()
 	record := func(kind, url, block string) string {
@@ -255,7 +249,6 @@ func FuzzMapRoundTrip(f *testing.F) {
 	})
 }
 
-// A URL costs some 200 bytes while a mirror is planned.
 func TestMemoryOfAPlan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes 100,000 entries")
@@ -284,7 +277,6 @@ func TestMemoryOfAPlan(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-// Pages and lists that people read have words for each reason, of its own, also where there is no detail.
 func TestReason_WhyInWords(t *testing.T) {
 	said := map[string]Reason{}
 	for _, r := range []Reason{

@@ -18,7 +18,6 @@ import (
 	"curtsy/storage"
 )
 
-// small is a small site with everything that the tree's form depends on.
 func small() []got {
 	return []got{
 		{url: "http://a.test/", body: `<html><head><base href="/d/"><link rel=stylesheet href="../s.css?v=1"></head>` +
@@ -39,7 +38,7 @@ func small() []got {
 	}
 }
 
-// A redirect may lead to a place in a page, and a chain of them keeps it (Fetch 4.4, HTTP-redirect fetch).
+// Fetch 4.4, HTTP-redirect fetch: redirects may lead to a fragment, which a chain keeps.
 func TestRedirectsToAPlaceInAPage(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, got{url: "http://a.test/", body: "<a href=/old>old</a> <a href=/older#x>older</a>"},
@@ -133,7 +132,7 @@ func TestTreeDoesNotDependOnTheOrderOfRecordsOrOnSegments(t *testing.T) {
 	}
 }
 
-// anonymous takes the ids of records from a map: they are random.
+// anonymous removes the random ids of records from a map.
 func anonymous(tree map[string]string) {
 	tree[MapFile] = regexp.MustCompile(`"record":"[^"]*",`).ReplaceAllString(tree[MapFile], "")
 }
@@ -147,7 +146,7 @@ func TestRebuildIsTheSameAndSharesEverything(t *testing.T) {
 	s := built(t, o)
 	mustBeEqual(t, "built again", before, treeOf(t, Tree(dir)))
 	assert.Truef(t, s.Written == 0 && s.Shared == s.Files && s.New+s.Differ+s.Lost == 0 && s.Unchanged == 10, "the second build: %+v", s)
-	// What somebody changed is made as it should be, whether the size gives it away or not.
+	// A user's change is reverted, whether the size reveals it or not.
 	edit(t, filepath.Join(Tree(dir), "a.test", "i.png"), "\x89PNG pictura")
 	edit(t, filepath.Join(Tree(dir), "a.test", "Page.html"), "mine")
 	s = built(t, o)

@@ -49,7 +49,6 @@ func TestCheckTellsWhatIsWrong(t *testing.T) {
 	assert.Empty(t, found, "also wrong")
 }
 
-// The check does not read as the writer does: what the writer knows nothing of is found, too.
 func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 	dir := t.TempDir()
 	page := `<script type=module>/* from "./no.js" */ import a from "./here.js"; import b from "./m1.js"</script>` +
@@ -85,8 +84,6 @@ func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 	assert.Truef(t, len(other) == 2 && other[0].Ref == "d1.json" && other[0].Reason == ByScript, "else there is %+v", other)
 }
 
-// What was never decided on, because the robots.txt of its host could not be had, is missing for that reason, unless it was
-// had in the end.
 func TestRobotsThatCannotBeHadIsAReason(t *testing.T) {
 	dir, at := t.TempDir(), time.Unix(1, 0)
 	asked := func(host, reason string, status int) storage.Line {
@@ -160,7 +157,6 @@ func TestReasonsOfWhatIsMissing(t *testing.T) {
 	assert.Truef(t, len(other) == 2*(len(want)+5), "%d references are told, want %d", len(other), 2*(len(want)+5))
 }
 
-// A document that is too large to be searched for references is copied as it is, and said to be.
 func TestALargeDocumentIsCopied(t *testing.T) {
 	dir := t.TempDir()
 	body := `<a href="/x">x</a>` + strings.Repeat(" ", maxDocument)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What a page's head says is found however long it is: headOctets only decides what is tried first.
 func TestAHeadLongerThanWhatIsReadFirst(t *testing.T) {
 	noise := make([]byte, 4*headOctets)
 	rand.NewChaCha8([32]byte{1}).Read(noise)
@@ -25,7 +24,7 @@ func TestAHeadLongerThanWhatIsReadFirst(t *testing.T) {
 	assert.Equal(t, []string{"a.test/page.css", "a.test/unnamed.html"}, filesOf(treeOf(t, Tree(dir))))
 }
 
-// site is 1,000 pages of 20 KiB with 40 links, and 200 pictures of theirs.
+// site is 1,000 pages of 20 KiB with 40 links, and 200 images in them.
 func site(t testing.TB, dir string) {
 	t.Helper()
 	var all []got
@@ -43,8 +42,6 @@ func site(t testing.TB, dir string) {
 	crawled(t, dir, all...)
 }
 
-// A file costs a bounded number of allocations: its record is read twice, of 15 fields each, and each link is a URL, a
-// relative reference and an edit.
 func TestAFileTakesLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// foreign writes an archive of another crawler, not compressed: records of fields and an HTTP message.
 func foreign(t *testing.T, path string, records ...[2]string) {
 	t.Helper()
 	var b strings.Builder
@@ -21,7 +20,6 @@ func foreign(t *testing.T, path string, records ...[2]string) {
 	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 }
 
-// Which of several answers of one second a revisit stands for does not depend on the names of the files that have them.
 func TestRevisitsOfOneSecondDoNotDependOnSegments(t *testing.T) {
 	const digest = "WARC-Payload-Digest: sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n"
 	head := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"

@@ -17,7 +17,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// archived writes an archive of two pages.
 func archived(dir string) error {
 	w, err := warc.Open(warc.Options{Dir: dir, Name: "bakery", Info: warc.Info{Software: "example/1.0"}})
 	if err != nil {
@@ -41,7 +40,6 @@ func archived(dir string) error {
 	return errors.Join(err, w.Close())
 }
 
-// Make a mirror from an archive, be it of this crawler or of another.
 func Example() {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {

@@ -34,7 +34,6 @@ func urlOf(t testing.TB, s string) canon.URL {
 	return u
 }
 
-// hashOf is what a name has to be told apart by, and more.
 func hashOf(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
@@ -42,7 +41,6 @@ func hashOf(s string) string {
 
 var began = time.Date(2026, 3, 4, 5, 6, 7, 890_123_000, time.UTC)
 
-// got is an exchange of a test's crawl.
 type got struct {
 	url    string
 	head   string // status line's code and text and fields, each behind "\r\n"; empty: 200 and the type of the name
@@ -84,7 +82,6 @@ func typeOf(url string) string {
 	return "text/html; charset=utf-8"
 }
 
-// noArchive makes an answer one that asked not to be archived: its body is left out.
 func noArchive(r *storage.Record) {
 	r.Line.Directives, r.Truncated, r.Repeatable = "noindex, noarchive", "unspecified", false
 	r.Response = io.NewSectionReader(r.Response, 0, r.HeadSize)
@@ -96,7 +93,6 @@ func decided(decision string) func(*storage.Record) {
 	return func(r *storage.Record) { r.Line.Decision = storage.Decision(decision) }
 }
 
-// crawled adds exchanges to the crawl directory dir.
 func crawled(t testing.TB, dir string, all ...got) {
 	t.Helper()
 	crawledIn(t, dir, 0, all...)
@@ -116,7 +112,6 @@ func crawledIn(t testing.TB, dir string, segment int64, all ...got) {
 	require.NoError(t, s.Close())
 }
 
-// told adds lines to the crawl's ledger.
 func told(t testing.TB, dir string, lines ...storage.Line) {
 	t.Helper()
 	w, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger")})
@@ -130,7 +125,6 @@ func told(t testing.TB, dir string, lines ...storage.Line) {
 	require.NoError(t, w.Close())
 }
 
-// options are those of a mirror of the crawl in dir.
 func options(t testing.TB, dir string) Options {
 	t.Helper()
 	a, err := CrawlArchive(dir)
@@ -148,7 +142,6 @@ func built(t testing.TB, o Options) Summary {
 	return s
 }
 
-// treeOf reads a tree: each file's bytes and its date.
 func treeOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -175,7 +168,6 @@ func treeOf(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// mustBeEqual compares two trees.
 func mustBeEqual(t testing.TB, what string, a, b map[string]string) {
 	t.Helper()
 	for name, octets := range a {

@@ -19,7 +19,7 @@ import (
 
 var errDead = errors.New("dead")
 
-// dying is a process that dies before one of its steps: nothing that it does after that has an effect.
+// dying is a process that dies before one of its steps: later ones have no effect.
 type dying struct {
 	mu    sync.Mutex
 	steps []string
@@ -36,8 +36,6 @@ func (d *dying) step(what string) error {
 	return nil
 }
 
-// Whatever step a build dies at, the mirror is the one before or the new one, whole; and the next build makes what it
-// would have made, and leaves nothing behind.
 func TestADeathAtAnyStepLeavesAWholeTree(t *testing.T) {
 	for _, swap := range []string{"exchange", "two renames"} {
 		t.Run(swap, func(t *testing.T) {
@@ -90,7 +88,6 @@ func treeIfAny(t *testing.T, dir string) (map[string]string, error) {
 	return treeOf(t, Tree(dir)), nil
 }
 
-// restore makes the mirror what it was.
 func restore(t *testing.T, dir string, tree map[string]string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(Tree(dir)))
@@ -159,7 +156,6 @@ func TestWhatIsNoMirrorIsNotReplaced(t *testing.T) {
 	built(t, options(t, dir)) // an empty directory is nobody's
 }
 
-// A symbolic link in the tree before is neither followed nor kept.
 func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	crawled(t, dir, small()...)

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Servers know few types of their files: a manifest comes as JSON or as text, a style sheet without any type.
 func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 	dir := t.TempDir()
 	manifest := `{"icons":[{"src":"/i.png"}]}`
@@ -51,7 +50,6 @@ func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 	assert.Truef(t, len(wrong) == 1, "a check finds %v", wrong)
 }
 
-// What is called like a manifest and is none is copied as it is.
 func TestAManifestByNameAloneMayBeNone(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, got{url: "http://a.test/manifest.json", head: "200 OK\r\nContent-Type: application/json", body: "[not JSON"})
@@ -60,7 +58,6 @@ func TestAManifestByNameAloneMayBeNone(t *testing.T) {
 	assert.Equal(t, "[not JSON", treeOf(t, Tree(dir))["a.test/manifest.json"], "its copy")
 }
 
-// Oddities of other crawlers' archives by which nothing is lost are not noted: they would hide what matters.
 func TestLeniencesAreNoNotes(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "w.warc.gz"))

@@ -14,7 +14,6 @@ import (
 	"curtsy/storage/mirror/layout"
 )
 
-// Pages of two hosts whose names without hosts and folders collide keep to their own, and their links to each other.
 func TestAFlatMirrorHoldsTogether(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir,
@@ -46,7 +45,6 @@ func TestAFlatMirrorHoldsTogether(t *testing.T) {
 	}
 }
 
-// One answer at two places is two files where its relative references lead to two places.
 func TestAFlatPageIsNotThatOfAnotherFolder(t *testing.T) {
 	dir := t.TempDir()
 	page := `<a href="next">n</a>`
@@ -66,7 +64,6 @@ func TestAFlatPageIsNotThatOfAnotherFolder(t *testing.T) {
 	}
 }
 
-// Another layout leaves nothing of the one before, and what somebody else put there stays where it is.
 func TestAnotherLayoutLeavesTheFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, got{url: "http://a.test/", body: "front"}, got{url: "http://a.test/d/x", body: "x"})
@@ -83,7 +80,7 @@ func TestAnotherLayoutLeavesTheFilesOfOthers(t *testing.T) {
 	o.Layout.Kind = layout.Flat
 	for range 2 {
 		assert.EqualValues(t, 3, built(t, o).Others, "files of others")
-		// The link leads nowhere, so the tree is read without it.
+		// The link leads nowhere, so treeOf would fail.
 		var names []string
 		err := filepath.WalkDir(Tree(dir), func(path string, d os.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {

@@ -97,7 +97,6 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// The reference from any file to any other leads there, by the rules of URLs.
 func FuzzRelativeLeadsThere(f *testing.F) {
 	f.Add("http://a.test/x/y", "http://a.test/x/%25%23%3F")
 	f.Add("http://a.test/../z", "http://b.test/a:b")

@@ -14,7 +14,6 @@ import (
 	"curtsy/storage"
 )
 
-// What somebody put beside the mirror under a name that builds use stays: only what a build left is taken up or removed.
 func TestWhatOthersPutBesideTheMirrorStays(t *testing.T) {
 	for _, name := range []string{oldDir, nextDir, tempDir} {
 		for _, withTree := range []bool{false, true} {
@@ -33,7 +32,6 @@ func TestWhatOthersPutBesideTheMirrorStays(t *testing.T) {
 	}
 }
 
-// A directory that somebody made while a build went on is not replaced either.
 func TestADirectoryMadeMeanwhileIsNotReplaced(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
@@ -51,7 +49,6 @@ func TestADirectoryMadeMeanwhileIsNotReplaced(t *testing.T) {
 	assert.Truef(t, err == nil && string(b) == "mine", "it is gone: %v", err)
 }
 
-// The mirror is derived: one whose map cannot be read is made anew, and shares but documents, whose bytes are compared.
 func TestAnUnreadableMapIsNoObstacle(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
@@ -70,7 +67,6 @@ func TestAnUnreadableMapIsNoObstacle(t *testing.T) {
 	}
 }
 
-// Other crawlers date to the second, so that another record may have the name and the date of the one before.
 func TestAFileOfAnotherRecordIsNotShared(t *testing.T) {
 	dir := t.TempDir()
 	at := func(r *storage.Record) { r.Time = began.Truncate(time.Second) }
@@ -86,7 +82,6 @@ func TestAFileOfAnotherRecordIsNotShared(t *testing.T) {
 	mustBeEqual(t, "built afresh", treeOf(t, Tree(dir)), tree)
 }
 
-// Only one build works in a directory at a time: the other says so, and spoils nothing.
 func TestASecondBuildIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
@@ -108,7 +103,6 @@ func TestASecondBuildIsRefused(t *testing.T) {
 	built(t, inner)
 }
 
-// An index belongs to the segment whose whole name it has.
 func TestNoSegmentTakesTheIndexOfAnother(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	crawled(t, a, got{url: "http://a.test/one", body: "1"})

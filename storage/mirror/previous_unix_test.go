@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nothing waits for a pipe that stands where a file of the mirror should.
 func TestPipesAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)

@@ -18,7 +18,6 @@ import (
 	"curtsy/storage/mirror/layout"
 )
 
-// Every reference in a mirror of random pages, which collide in every way, leads to the file of the page that it led to.
 func TestEveryReferenceLeadsToItsPage(t *testing.T) {
 	seeds := uint64(3) // one for each layout
 	if os.Getenv("CURTSY_LONG") != "" {
@@ -93,13 +92,11 @@ func TestEveryReferenceLeadsToItsPage(t *testing.T) {
 	}
 }
 
-// samplePage is an answer of an archive.
 type samplePage struct {
 	URL          canon.URL
 	Type, Digest string
 }
 
-// randomPages makes pages that are likely to collide.
 func randomPages(t testing.TB, rng *rand.Rand, n int) []samplePage {
 	parts := []string{"a", "A", "b", "con", "index.html", "a.html", "a%2e", "%C3%A9", "e%CC%81", "%2e%2e%2f", "x.", "_", "", "~", "a@b", "%25", "ß", "ss"}
 	types := []string{"text/html", "text/css", "application/x-foo", "", "image/png"}
@@ -145,7 +142,7 @@ func mustLeadTo(t *testing.T, tree map[string]string, ref markup.Ref, to canon.U
 	require.Containsf(t, tree[file], "page "+to.Key()+"\n", "%s became %s, which is another page", to, ref.Raw)
 }
 
-// Whatever URLs, redirects and pages say, nothing outside the tree is written, and the tree is right by its own check.
+// For any URLs, redirects and pages, nothing outside the tree is written, and Check finds no error.
 func FuzzBuildStaysInside(f *testing.F) {
 	f.Add("http://a.test/%2e%2e/x", "../../..", `<a href="../../../etc/passwd"><base href="file:///">`, "text/html")
 	f.Add("http://a.test/..%2f..", "//b.test/\\..", `@import "..\\..\\x"; a{background:url(/..%2f)}`, "text/css")
@@ -174,8 +171,7 @@ func FuzzBuildStaysInside(f *testing.F) {
 		}
 		for b, err := range Check(t.Context(), Tree(crawl)) {
 			require.NoError(t, err)
-			// Check also doubts attributes that are no references where they stand: fuzzing makes names up, of elements as
-			// well. These are references everywhere.
+			// Check also reports attributes that are not references in elements that fuzzing invents. These always are.
 			if b.Wrong && slices.Contains([]string{"a href", "area href", "body background", "embed src", "img src", "img srcset", "link href"}, b.Element+" "+b.Attr) || b.Wrong && b.Attr == "style" {
 				t.Errorf("wrong: %+v", b)
 			}

@@ -9,7 +9,6 @@ import (
 	"curtsy/storage/script"
 )
 
-// A site in the style of javadoc: a script that each page loads names the files of the search.
 func searchable() []got {
 	return []got{
 		{url: "http://a.test/api/index.html", body: `<script src=files/script.js></script><script>var root = "./"; load("own.json")</script>`},

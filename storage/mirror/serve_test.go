@@ -14,7 +14,6 @@ import (
 	"curtsy/storage"
 )
 
-// shownSite is a mirror that is served.
 func shownSite(t *testing.T, o ServeOptions, all ...got) (dir string, h *Handler) {
 	t.Helper()
 	dir = t.TempDir()
@@ -117,7 +116,6 @@ func TestServeGivesPartsOfAFile(t *testing.T) {
 	assert.Truef(t, w.Code == 206 && w.Body.String() == "234", "a range is answered %d %s", w.Code, w.Body)
 }
 
-// Whoever can write the map can name any file.
 func TestAHostileMapLeadsNowhere(t *testing.T) {
 	dir := t.TempDir()
 	tree := Tree(dir)

@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naive reads an entry anew for each URL, as its description says, without maps and keys. Hosts and paths are those of
-// the test: lower case, without escapes.
+// naive compares an entry with a URL by its documentation, for hosts and paths in lower case without escapes.
 func naive(entry string, u canon.URL) bool {
 	scheme, rest, schemed := strings.Cut(entry, "://")
 	if !schemed {
@@ -41,7 +40,6 @@ func naive(entry string, u canon.URL) bool {
 	return u.Host() == host && strings.HasPrefix(u.RequestURI(), "/"+path)
 }
 
-// A list holds what one of its entries, read slowly, holds, and the entry that it names is one of those.
 func TestRule16_AListIsAsASlowReadingHasIt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 0))
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }

@@ -27,7 +27,6 @@ func list(t testing.TB, text string) *List {
 	return l
 }
 
-// Every form of an entry, with what is under it and what is not.
 func TestRule16_Entries(t *testing.T) {
 	for _, tt := range []struct {
 		entry    string
@@ -85,7 +84,6 @@ func TestRule16_AListIsReadLineByLine(t *testing.T) {
 	assert.Equal(t, "[]", fmt.Sprint(list(t, "# nobody\n\n").Entries()))
 }
 
-// A line that is not understood makes the list be refused, and the error says where and what to write.
 func TestRule16_MistakesAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"example.org\nbad host.test":   `list:2: "bad host.test": one entry on a line`,
@@ -112,7 +110,7 @@ func TestRule16_MistakesAreNamed(t *testing.T) {
 		"a.test\x00":                   "control character",
 		"a.test\xff":                   "not UTF-8",
 		strings.Repeat("a", maxLine+1): "longer than",
-		// What no crawl can meet: whoever writes it means others.
+		// Entries that no URL matches are mistakes.
 		"*":                                "* is taken literally",
 		"127.*":                            "a network like",
 		"10.0.*.*":                         "a network like",
@@ -171,11 +169,10 @@ func TestLookingUpAllocatesNothing(t *testing.T) {
 	assert.Truef(t, n <= 0, "%v allocations by a Watch", n)
 }
 
-// askable is a name that a resolver can be asked for (RFC 1123 2.1, and underscores).
+// askable matches names that resolvers accept (RFC 1123 2.1, and underscores).
 var askable = regexp.MustCompile(`^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$`)
 
-// FuzzParse: what is accepted is found again under its own name, whatever its spelling, and again when it is read from
-// what Entries gives.
+// An accepted entry covers its own host, also when it is parsed again from Entries.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"example.org", "2.0.2.0/24$", ".a.test\tx", "192.0.2.0/24 # y", "a.test/p?q", "https://[::1]:8/", "1.2.3", "0/8", "*", ".*.a", "a!b", "\uff0a.a"} {
 		f.Add(s)

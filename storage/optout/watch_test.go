@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// folder is a folder of lists, watched by the clock of the bubble.
+// folder is a directory of lists, with the clock of the synctest bubble.
 type folder struct {
 	t    *testing.T
 	dir  string
@@ -51,8 +51,7 @@ func (f *folder) open(files ...File) *Watch {
 	return w
 }
 
-// want compares which of a.test, b.test and c.test are listed, and that the last thing said has these words; "" is that
-// nothing was said since.
+// want checks which of a.test, b.test and c.test are listed, and the last message; "" means that there is no new one.
 func (f *folder) want(w *Watch, listed, said string) {
 	f.t.Helper()
 	var got []string
@@ -207,7 +206,6 @@ func TestAppendAddsWhatIsNotThere(t *testing.T) {
 	assert.Error(t, err, "a list with a mistake was added to")
 }
 
-// Whoever wants to know is told of all lists whenever one has changed, and of nothing else.
 func TestTellIsToldOfEveryChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFolder(t)

@@ -41,7 +41,6 @@ func TestReasonsHaveWordsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Errors of the system are said without the names of system calls, those of ours without the names of packages.
 func TestErrorsAreSaidWithoutTheNamesOfCallsAndPackages(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "none")
@@ -95,7 +94,6 @@ func TestSizesAreWrittenToTheByte(t *testing.T) {
 	}
 }
 
-// A delay is rounded down, and one below a millisecond is not nothing.
 func TestSeconds_RoundsDown(t *testing.T) {
 	for s, want := range map[float64]string{
 		0: "0.000 s", 0.0004: "< 0.001 s", 0.001: "0.001 s", 0.9996: "0.999 s", 1.001: "1.001 s", 61.5: "61.500 s",
@@ -104,7 +102,6 @@ func TestSeconds_RoundsDown(t *testing.T) {
 	}
 }
 
-// Nothing that a terminal would obey, or that turns a line round, is left; what is no UTF-8 is replaced.
 func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
 	for s, want := range map[string][2]string{
 		"plain, é":        {"plain, é", "plain, é"},
@@ -118,7 +115,6 @@ func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
 	}
 }
 
-// An argument can be pasted into a shell.
 func TestArgumentCanBePasted(t *testing.T) {
 	for arg, want := range map[string]string{
 		"news": "news", "a/b-c_1.2": "a/b-c_1.2", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "": "''", "~x": "'~x'",

@@ -11,7 +11,6 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// The report shows what operators did, bounded, and with nothing in it that a page or a terminal would obey.
 func TestTheReportShowsWhatOperatorsDid(t *testing.T) {
 	var e ending
 	at := time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)

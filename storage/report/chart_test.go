@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An axis of counts has round whole numbers at their true heights, zero among them.
 func TestAnAxisOfCountsHasRoundNumbersAtTheirHeights(t *testing.T) {
 	for most, want := range map[int64]string{
 		0: "0", 1: "0 1", 2: "0 1 2", 3: "0 1 2 3", 4: "0 1 2 3 4", 5: "0 2 4", 7: "0 2 4 6", 15: "0 5 10 15", 24: "0 5 10 15 20", 99: "0 20 40 60 80",

@@ -13,8 +13,7 @@ import (
 	"curtsy/storage/report"
 )
 
-// Whatever stands in a ledger, there is a report, its JSON form can be written, and its page has none of the elements that
-// run or load something.
+// Any ledger has a report, whose JSON form can be written and whose page has no active elements.
 func FuzzAnyLedgerHasAReport(f *testing.F) {
 	var b []byte
 	for _, l := range world()[:5] {

@@ -19,8 +19,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// linked makes a crawl of so many hosts, each of which links to the first, the next, and a host of its own that was not
-// asked; by the ledger, and by the archive.
+// linked makes a crawl of hosts, each of which links to the first, the next, and one that was not requested.
 func linked(t testing.TB, hosts int) report.Options {
 	t.Helper()
 	var lines []storage.Line
@@ -79,7 +78,6 @@ func TestACrawlOfOneHostHasNoLinks(t *testing.T) {
 	assert.Nil(t, report1(t, o).Graph, "a graph that nobody asked for")
 }
 
-// The table has the hosts that most link to, whose names are escaped.
 func TestTheTableOfLinkedHosts(t *testing.T) {
 	page := render(t, report1(t, linked(t, 110)))
 	for _, s := range []string{"Which hosts link to which", `href="#links"`, "www.host-000.example", "More in the JSON form"} {
@@ -91,7 +89,7 @@ func TestTheTableOfLinkedHosts(t *testing.T) {
 	assert.NotContains(t, page, "<img")
 }
 
-// star is a graph in which every vertex links to vertex 0, and vertex 1 to all, so often as its number says.
+// star is a graph in which every vertex links to vertex 0, and vertex 1 to all, with its number as weight.
 type star int
 
 func (s star) In() []uint32 {

@@ -17,8 +17,7 @@ import (
 	"curtsy/storage/report"
 )
 
-// manyHosts writes the ledger of a crawl of so many hosts: robots.txt, two pages and a refusal of each, host after host
-// in each round.
+// manyHosts writes the ledger of a crawl in rounds: robots.txt, two pages and a refusal for each host.
 func manyHosts(t *testing.T, hosts int) report.Options {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "many")
@@ -47,7 +46,7 @@ func manyHosts(t *testing.T, hosts int) report.Options {
 	return o
 }
 
-// scales is a context that weighs the live heap from time to time: whoever reads a ledger asks it at each line.
+// scales is a context that measures the live heap now and then when it is asked.
 type scales struct {
 	context.Context
 	every, n int
@@ -69,8 +68,7 @@ func (s *scales) weigh() {
 	s.most = max(s.most, m.HeapAlloc)
 }
 
-// weighed makes the report of so many hosts, with its page and its JSON form, and returns the most that its live heap
-// grew by.
+// weighed returns the growth of the live heap during a report of that many hosts, with page and JSON form.
 func weighed(t *testing.T, hosts int) uint64 {
 	t.Helper()
 	o := manyHosts(t, hosts)
@@ -89,7 +87,7 @@ func weighed(t *testing.T, hosts int) uint64 {
 	return s.most - before
 }
 
-// The report tells 1,000 hosts apart. Each further one costs a few bytes, while it is found out which those are.
+// Each host beyond the 1,000 listed costs a few bytes, for its count.
 func TestAFurtherHostCostsAFewOctets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")

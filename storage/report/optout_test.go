@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A host of which a path has opted out is not one that has.
 func TestAHostOfWhichAPartOptedOutStillAnswers(t *testing.T) {
 	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	out := func(host string) storage.Line {

@@ -10,7 +10,6 @@ import (
 	"curtsy/storage"
 )
 
-// An attempt that reached nobody left no record. It is no exchange, as the audit counts them, and fails like one.
 func TestAttemptsThatReachedNobodyAreNoExchanges(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	line := func(url string, l storage.Line) storage.Line {

@@ -32,7 +32,6 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var start = time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
 
-// made writes a ledger and an archive with a warcinfo record and returns what to make a report of them with.
 func made(t testing.TB, lines ...storage.Line) report.Options {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "news")
@@ -49,7 +48,6 @@ func made(t testing.TB, lines ...storage.Line) report.Options {
 	return o
 }
 
-// archived adds an archive whose warcinfo record says who crawls.
 func archived(t testing.TB, o report.Options, info warc.Info) report.Options {
 	t.Helper()
 	w, err := warc.Open(warc.Options{Dir: o.WARC, Name: "curtsy", Info: info})
@@ -78,12 +76,11 @@ func render(t testing.TB, r *report.Report) string {
 	return b.String()
 }
 
-// world is a ledger that has one of everything.
 func world() (lines []storage.Line) {
 	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 	add := func(l storage.Line) { lines = append(lines, l) }
-	// exchange makes a line of an exchange that began at s seconds.
+	// exchange adds an exchange that began at s seconds.
 	exchange := func(s float64, url string, l storage.Line) {
 		l.URL, l.Began, l.Took, l.FirstByte, l.Attempt = url, at(s), ms(40), ms(12), max(l.Attempt, 1)
 		l.Time = l.Began.Add(l.Took)
@@ -171,7 +168,6 @@ func whole(t testing.TB) report.Options {
 	return o
 }
 
-// audits is an audit with that result.
 func audits(a report.Audit) func(context.Context) (report.Audit, error) {
 	return func(context.Context) (report.Audit, error) { return a, nil }
 }
@@ -183,7 +179,6 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// The JSON form is a contract: docs/guides/report.md. What the archive adds has the date of the test's run, and is left out.
 func TestJSONFormIsTheDocumentedOne(t *testing.T) {
 	for name, host := range map[string]string{"crawl": "", "host": "slow.example"} {
 		o := whole(t)
@@ -214,7 +209,6 @@ func golden(t *testing.T, name string, got []byte) {
 	assert.Equalf(t, bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")), got, "%s differs; look at it, and run with -update if it is right", path)
 }
 
-// docs/guides/report.md names every field of the JSON form.
 func TestEveryFieldOfTheJSONFormIsDocumented(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "report.md"))
 	require.NoError(t, err)

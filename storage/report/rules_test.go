@@ -24,7 +24,6 @@ import (
 	"curtsy/storage/report"
 )
 
-// asked is a line of an exchange with a host.
 func asked(url string, gap, pace time.Duration) storage.Line {
 	return storage.Line{
 		Time: start, Began: start, URL: url, Decision: "allow", Outcome: "fetched", Reason: "no match", Attempt: 1, Status: 200,
@@ -32,8 +31,6 @@ func asked(url string, gap, pace time.Duration) storage.Line {
 	}
 }
 
-// Whatever stands in a ledger: each URL that a line stands for is in exactly one of the counts of its host, and the hosts
-// and the others together are the total.
 func TestEveryDecisionIsCountedOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	ends := []struct{ decision, outcome string }{
@@ -88,7 +85,6 @@ func others(r *report.Report) report.Host {
 	return *r.Others
 }
 
-// The busiest hosts are told apart, whenever they were met, and own hosts before all.
 func TestTheBusiestHostsAreToldApart(t *testing.T) {
 	var lines []storage.Line
 	for h := range 50 {
@@ -111,7 +107,6 @@ func TestTheBusiestHostsAreToldApart(t *testing.T) {
 	}
 }
 
-// Whether a pause was too short is decided to the microsecond, and no bin holds both what kept it and what did not.
 func TestAPauseIsTooShortByAMicrosecond(t *testing.T) {
 	for _, pace := range []time.Duration{time.Second, 1234567 * time.Microsecond, 10 * time.Second, 999 * time.Microsecond} {
 		var lines []storage.Line
@@ -140,7 +135,6 @@ func TestAPauseIsTooShortByAMicrosecond(t *testing.T) {
 	}
 }
 
-// No figure overstates a pause: the least is exact, the median is at most the true one and within a hundredth of it.
 func TestMediansAreNotOverstated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
@@ -177,7 +171,6 @@ func TestAHostIsNamedWithOrWithoutPortAndScheme(t *testing.T) {
 	}
 }
 
-// The letter to a site owner names every URL that was not asked for because of robots.txt, and what it leaves out it counts.
 func TestTheLetterNamesWhatWasNotAskedFor(t *testing.T) {
 	var lines []storage.Line
 	for i := range 1203 {
@@ -194,7 +187,6 @@ func TestTheLetterNamesWhatWasNotAskedFor(t *testing.T) {
 	assert.NotContains(t, page, "other.example", "the letter tells of another host")
 }
 
-// Every text of a line, of a setting and of an audit is planted with markup; the page has none of it.
 func TestNoTextBecomesMarkup(t *testing.T) {
 	const plant = "\"'><script>alert(1)</script></title></style><img src=//x onerror=alert(1)><!--\u202e\x00`{{.}}"
 	for _, decision := range []string{"allow", "disallow", "refuse", "hold", "robots", "opt-out", plant} {
@@ -218,7 +210,6 @@ func TestNoTextBecomesMarkup(t *testing.T) {
 	}
 }
 
-// elements fails for what a page of a report never has.
 func elements(t *testing.T, page string) {
 	t.Helper()
 	assert.False(t, strings.ContainsAny(page, "\u202e\x00"), "a mark of writing direction, or a NUL")
@@ -247,7 +238,6 @@ func elements(t *testing.T, page string) {
 	}
 }
 
-// busy is a ledger in which every line has words of its own.
 func busy(n, hosts int) (lines []storage.Line) {
 	for i := range n {
 		l := asked(fmt.Sprintf("http://h%d.example/%d", i%hosts, i), time.Duration(1000+i%700)*time.Millisecond, time.Second)
@@ -259,7 +249,6 @@ func busy(n, hosts int) (lines []storage.Line) {
 	return lines
 }
 
-// What is held while a ledger is read does not depend on its length, and of more hosts no more than is said.
 func TestMemoryDoesNotGrowWithTheLedger(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
@@ -280,7 +269,6 @@ func TestMemoryDoesNotGrowWithTheLedger(t *testing.T) {
 	assert.LessOrEqualf(t, many, few+few/4+256<<10, "octets of a report of 16,000 lines, where one of 4,000 lines holds %d", few)
 }
 
-// An interrupted or failed write leaves what was there.
 func TestWriteIsWholeOrNotAtAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.html")
 	r := report1(t, whole(t))
@@ -298,7 +286,6 @@ func TestWriteIsWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// Lines that cannot be read are counted and named, and the others are told.
 func TestUnreadableLinesAreCounted(t *testing.T) {
 	o := made(t, world()...)
 	files, _ := filepath.Glob(filepath.Join(o.Ledger, "*.jsonl"))
@@ -312,7 +299,6 @@ func TestUnreadableLinesAreCounted(t *testing.T) {
 	assert.Contains(t, render(t, r), "Not everything could be read", "the page does not say so")
 }
 
-// An empty ledger has a report, too.
 func TestAnEmptyCrawlHasAReport(t *testing.T) {
 	r := report1(t, made(t))
 	elements(t, render(t, r))

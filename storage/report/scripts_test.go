@@ -11,7 +11,6 @@ import (
 	"curtsy/storage"
 )
 
-// What a script alone names is told by itself, and that it is not there is neither an error nor a page that is gone.
 func TestTheReportTellsWhatBecameOfFilesThatScriptsName(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	line := func(url string, o storage.Outcome, status int, reason string) storage.Line {

@@ -23,7 +23,6 @@ func line(url, seed, tag string, outcome storage.Outcome, octets int64) storage.
 	}
 }
 
-// What descends from seeds with a tag is told by tag; robots.txt descends from none.
 func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
 	robots := line("http://a.test/robots.txt", "", "", "", 50)
 	robots.Decision, robots.Kind = storage.DecisionRobots, ""
@@ -49,7 +48,6 @@ func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
 	}
 }
 
-// A crawl whose seeds have no tags has no such section, and however many tags there are, a bounded number is told.
 func TestTagsAreBoundedAndMayBeMissing(t *testing.T) {
 	r, err := report.Make(t.Context(), made(t, line("http://a.test/", "http://a.test/", "", storage.OutcomeFetched, 1)))
 	require.NoError(t, err)
@@ -69,7 +67,6 @@ func TestTagsAreBoundedAndMayBeMissing(t *testing.T) {
 	}
 }
 
-// The largest clusters are named, bounded and made harmless; without a result the page says why.
 func TestTheReportNamesTheLargestClusters(t *testing.T) {
 	o := made(t, line("http://a.test/", "http://a.test/", "", storage.OutcomeFetched, 1))
 	o.Duplicates = func(context.Context) (report.Duplicates, error) {

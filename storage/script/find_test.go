@@ -28,31 +28,31 @@ func TestStringLiteralsThatLookLikeFilesAreNames(t *testing.T) {
 		{`["https://a.test/b/c.svg","//a.test/x.css"]`, []string{"https://a.test/b/c.svg", "//a.test/x.css"}},
 		{`a("x.js"); b("x.js")`, []string{"x.js"}},
 
-		// Something stands before it.
+		// Names after an expression.
 		{`s.src = root + "index.js"`, []string{"index.js"}},
 		{`s.src = root + "/search/index.js"`, []string{"search/index.js"}},
 		{"fetch(`${root}/data/index.json`)", []string{"data/index.json"}},
 		{`load(base + ".js", base + "-min.js", base + "_a.js")`, nil},
 
-		// None are: what has blanks, what is put together, members, words, other schemes.
+		// No names: with blanks, composed, members, words, other schemes.
 		{`"see the file x.js"; "x.js "; "a" + ".js"; ".html"; "..js"; "text/html"; "e.target"; "1.5"`, nil},
 		{`"javascript:x.js"; "data:a/b.js"; "file:///a.js"; "mailto:a@b.html"; "https://a.html"; "//a.js"`, nil},
 		{"`${a}.js`; `a${b}c.js`", []string{"c.js"}},
 		{`"*.js"; "{x}.js"; "a\nb.js"; "a[0].js"; "$1.js"`, nil},
 
-		// What a module calls itself, and words with dots.
+		// The names of modules, and words with dots.
 		{`define("ui/menu.js",["./a.js"]); x.define("b.js")`, []string{"./a.js"}},
 		{`["java.util.zip", "a.b.XML", "d/java.util.zip", "jquery.min.js", "a.pdf"]`, []string{"d/java.util.zip", "jquery.min.js", "a.pdf"}},
-		// In markup that a script writes.
+		// Markup written by a script.
 		{`x('<img src="'+root+'sync_on.png" title="'+t+'"/>'); y("<img src='" + r + "b.png'>"); z("a" + "c.png\" x")`, []string{"sync_on.png", "b.png", "c.png"}},
 		{`x('sync_on.png" title="')`, nil},
-		// The tree of Doxygen: the third of three is a script, and so is the index of each place.
+		// Doxygen's tree: the third string is a script, and so is the index of each place.
 		{"var NAVTREE =\n[\n [ \"A\", \"a.html\", [\n  [ \"B\", \"b.html#x\", \"b_dup\" ], [ \"C\", null, \"c\" ], [ \"D\", \"d.html\", null ] ] ] ];\nvar NAVTREEINDEX =\n[\n\"b.html\",\n\"d.html#y\"\n];\nvar x = [\"e\"];",
 			[]string{"a.html", "b.html#x", "b_dup.js", "c.js", "d.html", "navtreeindex0.js", "navtreeindex1.js"}},
 		{"// licence\nvar a01 =\n[\n    [ \"f\", \"a01.html#x\", \"a02\" ],\n [ \"g\", \"a01.html#z\", null ]\n];", []string{"a01.html#x", "a02.js"}},
 		{`x([["f", "a.html", "b"]]); var y = [["f", "b.txt", "b c"]]`, []string{"a.html", "b.txt"}},
 
-		// Neither comments nor regular expressions hold literals, and a slash that divides begins none.
+		// Comments and regular expressions have no literals, and a division begins none.
 		{"// \"a.js\"\n/* 'b.js' */ x = /[\"']c.js/; y('d.js')", []string{"d.js"}},
 		{`x = a / 2; y = "e.js" / 3; z = (1) / 2 + "f.js"; return /"/.test("g.js")`, []string{"e.js", "f.js", "g.js"}},
 		{"x = {}\n/\"/.test('h.js')", []string{"h.js"}},
@@ -62,7 +62,6 @@ func TestStringLiteralsThatLookLikeFilesAreNames(t *testing.T) {
 	}
 }
 
-// Nothing that a site sends costs more than a pass over so many bytes, and so many names.
 func TestAHugeScriptIsReadToItsBoundAlone(t *testing.T) {
 	line := `x("a.js");` + strings.Repeat("y", 90) + "\n"
 	text := strings.Repeat(line, 50<<20/len(line)) + `z("behind.js")`
@@ -88,7 +87,6 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// Each error costs the lexer a pass over the text: a picture that is served as a script is left soon.
 func TestWhatIsNoScriptIsLeft(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("\x01.", 1<<20), strings.Repeat("'.\n", 1<<20), strings.Repeat("1a.", 1<<20), strings.Repeat("x=/.\n", 1<<20),

@@ -32,7 +32,6 @@ func TestANameIsTriedAtAFewPlacesOfAHost(t *testing.T) {
 	}
 }
 
-// A site that names new files without end does not fill the memory.
 func TestTriesRememberABoundedNumberOfNames(t *testing.T) {
 	var tries Tries
 	u, err := canon.Parse("http://a.test/x.js")

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rows come out in the order of their keys, those of one key as they went in, in memory or from files.
 func TestRows_KeepTheOrderWithinAKey(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 1 << 20} {

@@ -14,8 +14,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// TestSorterSortsWithinItsLimit: whatever the limit, all strings come out in order, repeats included, twice, and no file
-// stays.
 func TestSorterSortsWithinItsLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, limit := range []int{1, 100, 5000, 1 << 20} {

@@ -22,15 +22,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// noise is n bytes, always the same.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{1}).Read(b)
 	return b
 }
 
-// Whatever its size, and in whatever pieces it came, what was written is read: as a whole, in parts, and while more is still
-// to come; no file stays, and the spool can be used again.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	dir := t.TempDir()
 	s := &spool.Spool{Dir: dir, Pattern: "a.*.spool"}
@@ -67,7 +64,6 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	assert.NoError(t, s.Close())
 }
 
-// Many may read at once what one has written.
 func TestManyMayReadAtOnce(t *testing.T) {
 	s := &spool.Spool{Dir: t.TempDir()}
 	want := noise(spool.Memory + 1000)
@@ -84,7 +80,6 @@ func TestManyMayReadAtOnce(t *testing.T) {
 	assert.NoError(t, s.Close())
 }
 
-// What fits needs no disk, and memory is used again; what does not says which file could not be made.
 func TestADiskIsNeededForWhatDoesNotFitAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	s := &spool.Spool{Dir: dir, Pattern: "x-*"}
@@ -103,7 +98,6 @@ func TestADiskIsNeededForWhatDoesNotFitAlone(t *testing.T) {
 	}
 }
 
-// A spool that has a file takes hardly any memory.
 func TestSpool_LargeIsNotInMemory(t *testing.T) {
 	held := func() int64 {
 		var m runtime.MemStats

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/guides/export.md has the columns of both tables, as the code has them.
 func TestGraphsAreDocumentedAsTheyAre(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "export.md"))
 	require.NoError(t, err)

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flat is what the flat schema of Common Crawl's columnar index says of names, types and nulls, in its order
-// (cc-index-schema-flat.json; integer is int32, short is int16).
+// flat is Common Crawl's flat schema in its order (cc-index-schema-flat.json; integer is int32, short is int16).
 const flat = `url_surtkey string required
 url string required
 url_host_name string required
@@ -45,7 +44,6 @@ warc_segment string required
 crawl string required
 subset string required`
 
-// TestPagesBeginWithCommonCrawlsColumns: queries for its index run on ours.
 func TestPagesBeginWithCommonCrawlsColumns(t *testing.T) {
 	for i, want := range strings.Split(flat, "\n") {
 		c := Pages.Columns[i]
@@ -57,7 +55,6 @@ func TestPagesBeginWithCommonCrawlsColumns(t *testing.T) {
 	}
 }
 
-// TestTables: each has a name, a key of columns that are never null, and columns whose names differ and are words.
 func TestTables(t *testing.T) {
 	word := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	seen := map[string]bool{}

@@ -29,7 +29,6 @@ func TestCheckRefusesWhatIsNoRow(t *testing.T) {
 	}
 }
 
-// Nulls come first, strings by their bytes, and what does not belong to the key does not count.
 func TestRowsAreOrderedByTheirKey(t *testing.T) {
 	keys := []int{2, 0}
 	rows := []Row{

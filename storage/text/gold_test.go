@@ -18,7 +18,7 @@ import (
 	"curtsy/crawler/foreigntest"
 )
 
-// A tree is documentation of a Debian package, with what of its pages a reader came for. testdata/gold.json has all trees.
+// tree is the documentation of a Debian package, with selectors of its main text. testdata/gold.json has all trees.
 type tree struct {
 	Package, Folder string
 	Main, Out       []string // elements, as name.class or name#id: the main text, and what inside of it is navigation
@@ -27,7 +27,6 @@ type tree struct {
 	Precision, Recall float64 // of words, a little less than today
 }
 
-// selects reports whether an element is one of all.
 func selects(n *html.Node, all []string) bool {
 	if n.Type != html.ElementNode {
 		return false
@@ -43,7 +42,6 @@ func selects(n *html.Node, all []string) bool {
 	})
 }
 
-// gold is the main text of a page.
 func (g *tree) gold(page []byte) (string, error) {
 	root, err := html.ParseWithOptions(bytes.NewReader(page), html.ParseOptionEnableScripting(false))
 	if err != nil {
@@ -69,7 +67,6 @@ func (g *tree) gold(page []byte) (string, error) {
 	return l.String(), nil
 }
 
-// words counts runs of letters and digits; each Chinese and Japanese letter counts as one.
 func words(s string) map[string]int {
 	all, from := map[string]int{}, -1
 	end := func(at int) {
@@ -93,7 +90,6 @@ func words(s string) map[string]int {
 	return all
 }
 
-// The main text against pages of five trees of documentation, whose main text a person told from what is around it.
 func TestMain_GoldStandard(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("testdata", "gold.json"))

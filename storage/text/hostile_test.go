@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endless repeats a piece until there were so many bytes.
+// endless repeats a piece up to a number of bytes.
 type endless struct {
 	piece string
 	at    int
@@ -35,7 +35,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// hostile are pages of any size that mean to cost more than they may.
+// hostile are pages of any size that try to cost too much.
 var hostile = map[string]struct{ begin, piece, cut, noMain string }{
 	"text":                        {"<p>", "word and word, ", CutText, NoRoom},
 	"one word":                    {"<p>", "a", CutText, NoRoom},
@@ -61,7 +61,6 @@ var hostile = map[string]struct{ begin, piece, cut, noMain string }{
 	"control characters":          {"a", "\x01", CutLong, NoRoom},
 }
 
-// What a page costs is bounded by what is read of it, whatever it is made of. All that is ever allocated counts.
 func TestHostile_WhatAPageCostsIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -94,7 +93,6 @@ func TestHostile_WhatAPageCostsIsBounded(t *testing.T) {
 	}
 }
 
-// The largest trees that the extractor gets: what it makes of each is bounded by their size.
 func TestHostile_TheExtractorIsGivenLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds, and counts octets that the race detector adds to")
@@ -135,7 +133,6 @@ func TestHostile_TheExtractorIsGivenLittle(t *testing.T) {
 	}
 }
 
-// sound holds a page to what Page promises.
 func sound(t testing.TB, p Page) {
 	t.Helper()
 	for what, s := range map[string]string{"whole": p.Whole, "main": p.Main} {

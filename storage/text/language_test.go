@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sentences of our own.
 var sentences = map[string]string{
 	"eng": "The ferry leaves the old harbour at seven in the morning, and whoever misses it waits a day for the next one.",
 	"deu": "Die Fähre verlässt den alten Hafen um sieben Uhr morgens, und wer sie verpasst, wartet einen Tag auf die nächste.",
@@ -39,7 +38,6 @@ func TestATextWithoutLettersIsInNoLanguage(t *testing.T) {
 	assert.Truef(t, got.Code() == "" && got.List() == "", "%+v", got)
 }
 
-// The menu of a page is often in another language than what the page is about.
 func TestLongLinesTellTheLanguageWhereThereAreEnough(t *testing.T) {
 	menu := strings.Repeat("Startseite\nImpressum\nDatenschutzerklärung\nKontakt und Anfahrt\n", 20)
 	assert.Equal(t, "deu", Detect(menu).Code(), "a menu alone")
@@ -58,7 +56,6 @@ func TestOfATextInSeveralLanguagesThatOfMostComesFirst(t *testing.T) {
 	assert.Truef(t, len(got.Codes) <= 3 && !got.Reliable, "five languages: %+v", got)
 }
 
-// What is looked at does not grow with the text, and lies all over it.
 func TestASampleIsBoundedAndSpread(t *testing.T) {
 	for name, text := range map[string]string{
 		"one line": strings.Repeat("ä", 1<<20), "lines": strings.Repeat(sentences["rus"]+"\n", 5000), "words": strings.Repeat("a\n", 1<<20),

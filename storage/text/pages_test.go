@@ -15,8 +15,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// testPages are the pages by which package readability is tested, and what it should find in them: those of Mozilla,
-// from all over the web; with -short every sixth. They are read where the module is, and no copy of them is here.
+// testPages are Mozilla's test pages in the module of package readability, with the expected text; with -short every sixth.
 func testPages(tb testing.TB) (pages map[string][2]string) {
 	tb.Helper()
 	dir, err := exec.CommandContext(tb.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "codeberg.org/readeck/go-readability/v2").Output()
@@ -43,7 +42,6 @@ func testPages(tb testing.TB) (pages map[string][2]string) {
 	return pages
 }
 
-// bag counts words.
 func bag(s string) map[string]int {
 	b := map[string]int{}
 	for w := range strings.FieldsSeq(s) {
@@ -52,7 +50,6 @@ func bag(s string) map[string]int {
 	return b
 }
 
-// f1 is the harmonic mean of precision and recall of words.
 func f1(got, want map[string]int) float64 {
 	common, all := 0, 0
 	for w, n := range got {
@@ -65,7 +62,6 @@ func f1(got, want map[string]int) float64 {
 	return 2 * float64(common) / float64(max(all, 1))
 }
 
-// treeText is the text of a page as the tree of the parser has it.
 func treeText(tb testing.TB, page string) string {
 	tb.Helper()
 	root, err := html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(false))
@@ -84,8 +80,6 @@ func treeText(tb testing.TB, page string) string {
 	return l.String()
 }
 
-// On pages of the web the text that is read tag by tag is that of the tree, word for word, though in tables that are
-// wrong the order may be another.
 func TestTheWholeTextIsThatOfTheTree(t *testing.T) {
 	t.Parallel()
 	for name, page := range testPages(t) {
@@ -95,7 +89,6 @@ func TestTheWholeTextIsThatOfTheTree(t *testing.T) {
 	}
 }
 
-// The lean page has what the extractor needs: with it, as much of the expected text is found as with the whole page.
 func TestTheMainTextIsAsGoodAsThatOfTheWholePage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compares a mean of all pages")

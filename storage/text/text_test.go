@@ -46,7 +46,7 @@ func TestTheWholeTextHasALineForEachBlockAndNothingThatIsNoText(t *testing.T) {
 	}
 }
 
-// XHTML 1.0 C.2 and C.3: "/>" ends any element of a page in XML, and none of HTML.
+// XHTML 1.0 C.2 and C.3: "/>" ends any element in XML, and none in HTML.
 func TestInXMLAnyElementEndsItself(t *testing.T) {
 	const page = `<html xml:lang="de"><title/><body><script src="a"/><p/>text <![CDATA[a<b]]><iframe/> end</body></html>`
 	got := read(t, "application/xhtml+xml", page)
@@ -78,7 +78,6 @@ func TestWhatIsReadDependsOnTheType(t *testing.T) {
 
 const sentence = "The ferry leaves the old harbour at seven in the morning, and whoever misses it waits a day for the next one. "
 
-// page is one with a menu, an article and a footer.
 func page() string {
 	return `<html lang=en-gb><head><title>Ferries</title><meta http-equiv=Content-Language content="en, fr"></head><body>
 <nav class=menu><ul><li><a href=/>Home</a><li><a href=/b>Timetables</a><li><a href=/c>Imprint</a></ul></nav>
@@ -105,7 +104,6 @@ func TestTheMainTextIsTheArticleAndTheWholeTextHasAll(t *testing.T) {
 	assert.Truef(t, d.HTML == "en-GB" && d.Meta == "en" && d.Header == "en-US", "%+v", d)
 }
 
-// Page.Share compares what stands in long lines outside of links: a menu is no text that the main text lacks, however long.
 func TestMainShare_CountsTextOutsideOfLinks(t *testing.T) {
 	t.Parallel()
 	p := "<p>" + strings.Repeat(sentence, 3) + "</p>"
@@ -157,7 +155,6 @@ func TestAnErrorIsOneOfReadingOrOfTheContext(t *testing.T) {
 	assert.Truef(t, err == nil && p.Whole == "", "no body: %q, %v", p.Whole, err)
 }
 
-// All sections of a chapter are its main text, where the extractor chose one; with a form among them it is not known.
 func TestMain_AllSectionsOfDocument(t *testing.T) {
 	section := func(name string) string {
 		return "<div class=section><h2>" + name + "</h2><div class=note>" + strings.Repeat("<p>The "+name+" has a paragraph, and another one, of some length, with commas.</p>", 9) + "</div></div>"

@@ -33,7 +33,6 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// made is a WACZ file in the making.
 type made struct {
 	t        *testing.T
 	names    []string // in their order; a name may be there twice
@@ -48,7 +47,6 @@ func hashOf(s string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// foreign is a package as other tools make it: no ledger, an index, pages.
 func foreign(t *testing.T) *made {
 	m := &made{t: t, files: map[string]string{}, manifest: map[string]any{"profile": "data-package", "wacz_version": "1.1.1", "software": "otherbot 2"}}
 	m.add("archive/data.warc.gz", "octets of an archive")
@@ -63,7 +61,6 @@ func (m *made) add(name, text string) {
 	m.names, m.files[name] = append(m.names, name), text
 }
 
-// list puts all files into the manifest.
 func (m *made) list() {
 	var all []any
 	for _, n := range m.names {
@@ -72,7 +69,6 @@ func (m *made) list() {
 	m.manifest["resources"] = all
 }
 
-// resource is the manifest's entry of that number.
 func (m *made) resource(i int) map[string]any {
 	return m.manifest["resources"].([]any)[i].(map[string]any)
 }
@@ -83,12 +79,10 @@ func (m *made) text() string {
 	return string(b)
 }
 
-// seal makes the digest of the manifest.
 func (m *made) seal() {
 	m.digest = map[string]any{"path": "datapackage.json", "hash": hashOf(m.text())}
 }
 
-// sign signs anonymously, as Web Cryptography does, or in ASN.1.
 func (m *made) sign(curve elliptic.Curve, der bool) {
 	key, err := ecdsa.GenerateKey(curve, rand.Reader)
 	require.NoError(m.t, err)
@@ -115,7 +109,6 @@ func (m *made) signature(der bool) string {
 	return base64.StdEncoding.EncodeToString(sig)
 }
 
-// certify signs as a domain.
 func (m *made) certify(domain string) {
 	m.sign(elliptic.P256(), true)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"archive.example"}, NotAfter: time.Now().Add(time.Hour)}
@@ -134,7 +127,6 @@ func (m *made) byLedger() ed25519.PrivateKey {
 	return key
 }
 
-// write makes the ZIP file. A nil manifest or digest is left out.
 func (m *made) write() string {
 	path := filepath.Join(m.t.TempDir(), "x.wacz")
 	var b bytes.Buffer
@@ -162,7 +154,7 @@ func (m *made) write() string {
 	return path
 }
 
-// opened opens the file and returns what it found: violations, then notes in brackets.
+// opened returns the findings of Open: violations, then notes in brackets.
 func (m *made) opened(r *audit.Result) (*Package, string) {
 	m.t.Helper()
 	file := m.write()
@@ -181,7 +173,6 @@ func (m *made) opened(r *audit.Result) (*Package, string) {
 	return p, strings.Join(all, "\n")
 }
 
-// TestAPackageIsWhatItsManifestSays: each way in which it is not is named, and nothing else.
 func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(m *made)
@@ -278,7 +269,6 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 	}
 }
 
-// TestThePackageIsSignedByWhoSignedTheLedger: another key is named.
 func TestThePackageIsSignedByWhoSignedTheLedger(t *testing.T) {
 	m := foreign(t)
 	key := m.byLedger()
@@ -297,7 +287,6 @@ func TestThePackageIsSignedByWhoSignedTheLedger(t *testing.T) {
 	assert.Truef(t, strings.Contains(found, mine+" signed the package, and another the ledger"), "%q", found)
 }
 
-// TestNothingInAPackageLeadsOutOfItsFolder: whatever the names, what is unpacked lies in the folder given.
 func TestNothingInAPackageLeadsOutOfItsFolder(t *testing.T) {
 	m := foreign(t)
 	for _, n := range []string{"archive/../../../evil.warc.gz", "ledger/../evil.jsonl", `archive\..\evil.warc`, "/archive/evil.warc", "archive//x/../../e.warc.gz", "archive/ü ?*.warc.gz", "archive/" + strings.Repeat("n", 300) + ".warc", "ledger/.hidden", "ledger/sub/x.jsonl", "ledger/tile/../../../evil", "ledger/tile/0/..", "ledger/tile/0/000.p/3", "ledger/tile/" + strings.Repeat("x/", 50) + "y", "ledger/checkpoints/000000000001", "ARCHIVE/x.warc", "archive/x.txt"} {
@@ -320,7 +309,6 @@ func TestNothingInAPackageLeadsOutOfItsFolder(t *testing.T) {
 	assert.GreaterOrEqual(t, len(p.Files), 4, "files")
 }
 
-// TestWhatIsNoPackageIsNotRead: an error that says why, and no result.
 func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	m := &made{t: t, files: map[string]string{}}
 	m.add("readme.txt", "x")
@@ -343,7 +331,6 @@ func TestWhatIsNoPackageIsNotRead(t *testing.T) {
 	assert.Truef(t, err != nil && strings.Contains(err.Error(), "far more than it is"), "a bomb: %v", err)
 }
 
-// TestAnRSAKeyIsNotGuessedAt: a key of another kind is named.
 func TestAnRSAKeyIsNotGuessedAt(t *testing.T) {
 	err := verify(&rsa.PublicKey{}, "", "")
 	assert.True(t, err != nil && err.Error() == fmt.Sprintf("its key is a %T: only ECDSA is checked", &rsa.PublicKey{}), err)

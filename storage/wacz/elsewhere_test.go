@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What an earlier crawl archived is not in the file, and the file says so; a repeat within the crawl is no such thing.
 func TestRepeatsOfAnEarlierCrawlAreCounted(t *testing.T) {
 	for want, all := range map[int64][]exchange{
 		0: {{url: "http://a.test/1", body: "one"}, {url: "http://a.test/2", body: "one"}},

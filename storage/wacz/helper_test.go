@@ -28,7 +28,6 @@ func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 var began = time.Date(2026, 5, 4, 3, 2, 1, 123456000, time.UTC)
 
-// exchange is a page of a test's archive.
 type exchange struct {
 	url, head, body string // head without the status line and the empty line; empty means HTML
 	status          int    // zero means 200
@@ -36,7 +35,6 @@ type exchange struct {
 	earlier         bool // another crawl has the same
 }
 
-// crawled is an archive as a crawl leaves it.
 type crawled struct {
 	dir   string
 	lines []storage.Line
@@ -58,7 +56,6 @@ func (c *crawled) Original(payload [32]byte) (storage.Original, bool, error) {
 	return o, ok, nil
 }
 
-// crawl writes an archive.
 func crawl(t testing.TB, size int64, all ...exchange) *crawled {
 	t.Helper()
 	c := &crawled{dir: t.TempDir(), first: map[[32]byte]storage.Original{}}
@@ -110,7 +107,6 @@ func (c *crawled) options(t testing.TB) Options {
 	}
 }
 
-// file is a WACZ file, read back.
 type file struct {
 	t      testing.TB
 	octets []byte
@@ -130,7 +126,6 @@ func packedBy(t testing.TB, o Options) *file {
 	return &file{t, b.Bytes(), z, r}
 }
 
-// read returns the bytes of an entry; its checksum is checked on the way.
 func (f *file) read(name string) []byte {
 	f.t.Helper()
 	r, err := f.zip.Open(name)
@@ -158,7 +153,6 @@ func (f *file) manifest() (m manifest) {
 	return m
 }
 
-// pages are the lines of a list but for the first.
 func (f *file) pages(name string) (all []page) {
 	f.t.Helper()
 	for i, line := range bytes.Split(bytes.TrimSuffix(f.read(name), []byte("\n")), []byte("\n")) {
@@ -173,7 +167,6 @@ func (f *file) pages(name string) (all []page) {
 	return all
 }
 
-// small is a crawl of three pages, a picture, a page that is not there, and the same page by another URL.
 func small(t testing.TB) *crawled {
 	t.Helper()
 	return crawl(t, 0,

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sparse is a file that has holes where zeros are written.
+// sparse is a file with holes for zeros.
 type sparse struct{ f *os.File }
 
 func (s sparse) Write(p []byte) (int, error) {
@@ -23,12 +23,11 @@ func (s sparse) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// zeros reads as many of them.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// APPNOTE 4.4.9, 4.3.9.2: from 4 GiB on sizes have 64 bits, and what follows such an entry has an offset of 64 bits.
+// APPNOTE 4.4.9, 4.3.9.2: from 4 GiB on, sizes and later offsets have 64 bits.
 func TestZip64FromFourGibibytesOn(t *testing.T) {
 	if os.Getenv("CURTSY_LONG") == "" {
 		t.Skip("CURTSY_LONG is not set: it reads 9 GiB")

@@ -36,8 +36,7 @@ func TestTheSameCrawlGivesTheSameOctets(t *testing.T) {
 	}
 }
 
-// Politeness rule 19: the body of a page that says noarchive is in no WACZ, whoever says it: the ledger, or the
-// exchange's metadata record alone (a kill came before the line).
+// Politeness rule 19: no WACZ has the body of a noarchive page, by the ledger, or only by its metadata (after a kill).
 func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 	secret := "<title>Secret bread</title>" + strings.Repeat("not for archives ", 40)
 	pages := func(directives string) *crawled {
@@ -95,7 +94,6 @@ func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 
 func hexOf(p print) string { return hex.EncodeToString(p.sum[:]) }
 
-// The index in a package is that of its segments, as cdxj makes it.
 func TestIndex_IsThatOfTheSegments(t *testing.T) {
 	o := small(t).options(t)
 	var want bytes.Buffer
@@ -142,7 +140,7 @@ func TestADamagedOrForgedSegmentIsRefused(t *testing.T) {
 	}
 }
 
-// changing is a writer that lets a segment change once its first byte is written.
+// changing is a writer during whose first write a segment changes.
 type changing struct {
 	path string
 	done bool
@@ -200,7 +198,6 @@ func TestCreateLeavesAWholeFileOrNone(t *testing.T) {
 	z.Close()
 }
 
-// The largest record decides nothing: it is read in pieces.
 func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 	cost := func(size int) uint64 {
 		o := crawl(t, 0, exchange{url: "http://a.test/", body: "<p>" + strings.Repeat("bread and butter ", size/17)}).options(t)

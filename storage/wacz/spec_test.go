@@ -52,7 +52,6 @@ func small2() (all []exchange) {
 	return all
 }
 
-// What a player does: it looks a line of the index up, and reads one gzip member at its offset in the ZIP file.
 func TestSpecEachLineOfTheIndexLeadsToItsRecord(t *testing.T) {
 	for _, size := range []int64{0, 600} {
 		f := packedBy(t, crawl(t, size, append(small2(), exchange{url: "http://a.test/again", body: "<title>Page 3</title>"})...).options(t))
@@ -152,8 +151,7 @@ func TestSpecTheFoldersOfTheFormatTakeNothingElse(t *testing.T) {
 	}
 }
 
-// wacz-auth, Anonymous Signature: these properties and no others; the signature is of the hash as text, verified as
-// Web Cryptography does it.
+// wacz-auth, Anonymous Signature: exactly these properties, and a signature of the hash as text, as in Web Cryptography.
 func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 	o := small(t).options(t)
 	f := packedBy(t, o)
@@ -192,7 +190,6 @@ func TestWithoutAKeyThereIsADigestAndNoSignature(t *testing.T) {
 	assert.True(t, !strings.Contains(text, "sign") && strings.Contains(text, "sha256:"), text)
 }
 
-// ZipNum: each line of the .idx says where a block begins, how long it is and its digest; together they are the index.
 func TestSpecALargeIndexIsZipNum(t *testing.T) {
 	var index strings.Builder
 	var lines []string

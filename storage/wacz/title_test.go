@@ -72,7 +72,6 @@ func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
 	assert.Empty(t, titled(t, page, "Content-Encoding: compress"), "an unknown coding")
 }
 
-// utf16 is a text in UTF-16.
 func utf16(order unicode16.Endianness, mark unicode16.BOMPolicy, s string) string {
 	b, err := unicode16.UTF16(order, mark).NewEncoder().String(s)
 	if err != nil {
@@ -81,7 +80,6 @@ func utf16(order unicode16.Endianness, mark unicode16.BOMPolicy, s string) strin
 	return b
 }
 
-// titled is the title of a page with that head and body.
 func titled(t *testing.T, body []byte, head string) string {
 	t.Helper()
 	block := io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+head+"\r\n\r\n"), bytes.NewReader(body))
@@ -92,7 +90,7 @@ func titled(t *testing.T, body []byte, head string) string {
 	return titleOf(text, a.Charset(first))
 }
 
-// Whatever a page holds, its title is a short line that a terminal and a list of lines can take.
+// Any page has a title that is a short printable line.
 func FuzzTitleIsAShortLine(f *testing.F) {
 	f.Add([]byte("<title>Bread</title>"), "text/html", "")
 	f.Add([]byte("\xff\xfe<\x00t\x00"), "text/html; charset=utf-16", "gzip")

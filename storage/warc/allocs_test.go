@@ -6,8 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExchangeAllocatesItsIDs: a record's cost is that of its octets. One string for the ids of its records is handed out,
-// and one for what binds its heads.
 func TestExchangeAllocatesItsIDs(t *testing.T) {
 	w := open(t, Options{Dir: t.TempDir()})
 	defer closing(t, w)

@@ -9,7 +9,6 @@ import (
 	"curtsy/storage"
 )
 
-// html is a page of about n octets that compresses about as well as pages do, 4:1.
 func html(n int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := make([]string, 400)
@@ -30,7 +29,6 @@ func html(n int) string {
 	return s.String()[:n]
 }
 
-// BenchmarkRecord is the cost of one exchange with a page of 20 KiB, without syncs.
 func BenchmarkRecord(b *testing.B) {
 	const size = 20 << 10
 	wire := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 20480\r\n\r\n" + html(size)

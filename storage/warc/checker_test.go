@@ -18,7 +18,6 @@ import (
 	"curtsy/storage"
 )
 
-// checked is the codes of what a Checker finds in files.
 func checked(t *testing.T, files ...[]byte) (codes []string, stats Checked) {
 	t.Helper()
 	c := NewChecker()
@@ -31,7 +30,6 @@ func checked(t *testing.T, files ...[]byte) (codes []string, stats Checked) {
 	return codes, stats
 }
 
-// ours is a whole segment with each kind of record, decompressed.
 func ours(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +44,6 @@ func ours(t *testing.T) string {
 	return string(gunzip(t, filepath.Join(dir, "crawl-00000.warc.gz")))
 }
 
-// TestCheckFindsEachFault: an archive of ours is clean, and each thing that can be wrong with it is named.
 func TestCheckFindsEachFault(t *testing.T) {
 	text := ours(t)
 	codes, n := checked(t, []byte(text))
@@ -78,7 +75,6 @@ func TestCheckFindsEachFault(t *testing.T) {
 	}
 }
 
-// records splits what ours returns.
 func records(text string) (rs []string) {
 	for i, part := range strings.Split(text, "\r\n\r\nWARC/1.1\r\n") {
 		if i > 0 {
@@ -91,7 +87,6 @@ func records(text string) (rs []string) {
 	return rs
 }
 
-// TestCheckAcrossFiles: what one file refers to may be in another.
 func TestCheckAcrossFiles(t *testing.T) {
 	rs := records(ours(t))
 	first, second := members(rs[:4]...), members(rs[4:]...)
@@ -101,7 +96,6 @@ func TestCheckAcrossFiles(t *testing.T) {
 	assert.Truef(t, strings.Join(codes, " ") == NoWarcinfo+" "+MissingWarcinfo+" "+MissingOriginal, "the second: %q", codes)
 }
 
-// TestFileWithoutARecordIsNoCleanArchive: of what was cut to nothing it must not be said that nothing is wrong with it.
 func TestFileWithoutARecordIsNoCleanArchive(t *testing.T) {
 	for want, in := range map[string][]byte{
 		NoRecord: nil, Garbage + " " + NoRecord: []byte("no archive\n"), ExtraLines + " " + NoRecord: []byte("\r\n\r\n"),
@@ -111,7 +105,6 @@ func TestFileWithoutARecordIsNoCleanArchive(t *testing.T) {
 	}
 }
 
-// TestDigestForms: base16 and base32, padded or not, in either case; what is not known is nil.
 func TestDigestForms(t *testing.T) {
 	for s, want := range map[string]bool{
 		"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ":                                    true,
@@ -127,7 +120,6 @@ func TestDigestForms(t *testing.T) {
 	}
 }
 
-// coded compresses text with a content coding.
 func coded(t *testing.T, coding, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -151,8 +143,6 @@ func coded(t *testing.T, coding, text string) string {
 	return b.String()
 }
 
-// TestBody: transfer and content codings are undone, those that are said and not there are passed over, and what is
-// decoded is bounded.
 func TestBody(t *testing.T) {
 	text := strings.Repeat("hello ", 1000)
 	const ok = "HTTP/1.1 200 OK\r\n"
@@ -192,7 +182,6 @@ func TestBody(t *testing.T) {
 	assert.Error(t, err, "a coding that cannot be undone is")
 }
 
-// TestPayloadDigestOfChunks: old tools hash the body with its transfer coding; that is a note, and a wrong one is not.
 func TestPayloadDigestOfChunks(t *testing.T) {
 	body := "2\r\nok\r\n0\r\n\r\n"
 	for digest, want := range map[string]string{labelled([]byte("ok")): "", labelled([]byte(body)): CodedDigest, labelled([]byte("no")): PayloadDigest} {
@@ -203,7 +192,7 @@ func TestPayloadDigestOfChunks(t *testing.T) {
 	}
 }
 
-// FuzzReadHTTP: head and payload are the block, unless a transfer coding was undone, and it always ends.
+// Reading ends, and head and payload are the block, unless a transfer coding was undone.
 func FuzzReadHTTP(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"))
 	f.Add([]byte("HTTP/1.1 304 x\nContent-Length: 7\n\nhello"))

@@ -30,7 +30,6 @@ var decision = storage.Line{
 	Outcome: "fetched", Proxy: "http://proxy.test:3128", Interim: 2, Status: 200, Truncated: "length", List: "11ee", Directives: "noindex", Asked: "X-Robots-Tag: noindex\nmeta robots: all", Prefs: "header tdm-reservation: 1", NeedsScript: true,
 }
 
-// told is an exchange with a decision.
 func told(i int) storage.Record {
 	r := simple(i)
 	l := decision
@@ -45,8 +44,6 @@ const wantMetadata = "via: http://a.test/\r\ndepth: 2\r\nkind: link\r\nseed: htt
 	"gapMs: 1501.999\r\nclockAheadMs: 4000\r\nrestMs: 60000\r\nrestBy: errors\r\ndirectives: noindex\r\nasked: X-Robots-Tag: noindex\r\nasked: meta robots: all\r\nprefs: header tdm-reservation: 1\r\nlistSha256: 11ee\r\n" +
 	"truncated: length\r\noutlink: http://a.test/1 link\r\noutlink: http://a.test/2 embed\r\noutlinksLeftOut: 1\r\n"
 
-// TestMetadata: an exchange is request, response and metadata with one date; the first names the others, metadata
-// names the answer, and its block says the decision.
 func TestMetadata(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
@@ -86,7 +83,6 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestOutlinksAreBounded: so many links are named, and how many are not is said.
 func TestOutlinksAreBounded(t *testing.T) {
 	links := slices.Repeat([]storage.Outlink{{URL: "http://a.test/", Kind: "link"}}, MaxOutlinks+5)
 	b := appendMetadata(nil, &storage.Line{}, &storage.Record{Outlinks: links})
@@ -96,7 +92,6 @@ func TestOutlinksAreBounded(t *testing.T) {
 	}
 }
 
-// TestMetadataKeepsEveryField: what a line says is in the metadata record, unless the record's own fields say it.
 func TestMetadataKeepsEveryField(t *testing.T) {
 	elsewhere := []string{"Time", "URL", "Began", "Addr", "Type", "Octets", "Payload", "Record", "Blocks", "Heads", "Count"}
 	v := reflect.ValueOf(decision)
@@ -106,7 +101,7 @@ func TestMetadataKeepsEveryField(t *testing.T) {
 	}
 }
 
-// FuzzMetadata: whatever a decision holds, its block reads back, field for field, as far as text within a line goes.
+// Any decision is read back from its block, field for field, apart from line ends.
 func FuzzMetadata(f *testing.F) {
 	f.Add("a", "b: c", "http://a.test/", int64(1500), 3)
 	f.Add("\r\noutlink: x", "\xff", "http://a.test/ b", int64(-1), -1)
@@ -124,7 +119,7 @@ func FuzzMetadata(f *testing.F) {
 	})
 }
 
-// known is Originals in memory and an Index that gathers.
+// known is an Originals and Index in memory.
 type known struct {
 	by      map[[32]byte]storage.Original
 	added   []Entry
@@ -155,8 +150,6 @@ func (k *known) Mended(path, file string, end int64, removed bool) error {
 	return k.failing
 }
 
-// TestRevisits: an answer whose payload is known is kept as its head; one that must be whole, was cut, has no payload
-// or whose original cannot be referred to is kept whole; a 304 refers to what it confirms.
 func TestRevisits(t *testing.T) {
 	first := storage.Original{URL: "http://old.test/", Date: page, ID: "urn:x:7"}
 	sum := sha256.Sum256([]byte("0001"))
@@ -204,7 +197,6 @@ func TestRevisits(t *testing.T) {
 		[]string{"revisit", profileNotModified, "", "HTTP/1.1 304 Not Modified\r\n\r\n"})
 }
 
-// TestIndexIsTold: of each answer where it stands, of each segment that it is complete or was mended.
 func TestIndexIsTold(t *testing.T) {
 	dir := t.TempDir()
 	k := &known{}
@@ -239,7 +231,6 @@ func TestIndexIsTold(t *testing.T) {
 	}
 }
 
-// TestIndexFailurePoisons: an archive of which the index knows less is not gone on with.
 func TestIndexFailurePoisons(t *testing.T) {
 	k := &known{failing: io.ErrClosedPipe}
 	w := open(t, Options{Dir: t.TempDir(), Index: k})
@@ -251,7 +242,6 @@ func TestIndexFailurePoisons(t *testing.T) {
 	assert.ErrorIs(t, w.Close(), io.ErrClosedPipe, "closed")
 }
 
-// TestIndexMustFollow: a segment that the index cannot complete or mend is reported, and told again by the next Open.
 func TestIndexMustFollow(t *testing.T) {
 	dir := t.TempDir()
 	k := &known{}
@@ -270,12 +260,10 @@ func TestIndexMustFollow(t *testing.T) {
 	equal(t, "events", k.events, []string{fmt.Sprintf("mended crawl-00000.warc.gz %d false true", ends[2]), "complete crawl-00000.warc.gz"})
 }
 
-// refusal is the line of a URL that was not asked for.
 func refusal(i, size int) storage.Line {
 	return storage.Line{Time: page.UTC(), URL: fmt.Sprintf("http://a.test/%d/%s", i, strings.Repeat("x", size)), Decision: "disallow", Reason: "disallowed"}
 }
 
-// refusals reads those of an archive, in the batches in which they were kept.
 func refusals(t *testing.T, dir string) (batches []int, urls []string) {
 	t.Helper()
 	for _, name := range ls(t, dir) {
@@ -297,8 +285,6 @@ func refusals(t *testing.T, dir string) (batches []int, urls []string) {
 	return batches, urls
 }
 
-// TestRefusals: every refusal is in the archive once it is closed, in batches of bounded size; a Sync writes what is
-// much or old, and nothing otherwise.
 func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -336,7 +322,6 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestRefusalsCompleteTheirSegment: what is gathered goes with the segment that is completed.
 func TestRefusalsCompleteTheirSegment(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir, SegmentSize: 6000})
@@ -348,7 +333,6 @@ func TestRefusalsCompleteTheirSegment(t *testing.T) {
 	closing(t, w)
 }
 
-// TestExchangesAreTornWhole: with its metadata record an exchange is three records, and none stays without the others.
 func TestExchangesAreTornWhole(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
@@ -377,8 +361,6 @@ func TestExchangesAreTornWhole(t *testing.T) {
 	}
 }
 
-// TestRefusalsWhileOthersWrite: with writers, refusers and syncs at once every refusal is kept once, each exchange
-// stays together, and the index has every answer at its place.
 func TestRefusalsWhileOthersWrite(t *testing.T) {
 	dir := t.TempDir()
 	k := &known{}

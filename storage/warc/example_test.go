@@ -16,7 +16,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Write an exchange into an archive, and read it again.
 func Example() {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"curtsy/storage"
 )
 
-// disk is a file on a disk that is full after left octets, and that fails to sync if told to.
+// disk is a file on a disk that is full after left bytes, and may fail to sync.
 type disk struct {
 	file
 	left    int
@@ -45,7 +45,6 @@ func (d *disk) Sync() error {
 	return d.file.Sync()
 }
 
-// on makes w write to d.
 func on(w *Writer, d *disk) *Writer {
 	w.create = func(path string) (f file, err error) {
 		d.file, err = create(path)
@@ -54,7 +53,6 @@ func on(w *Writer, d *disk) *Writer {
 	return w
 }
 
-// TestSyncFails: what a failed sync left on the disk is unknown, so there is no second try.
 func TestSyncFails(t *testing.T) {
 	dir := t.TempDir()
 	d := &disk{left: 1 << 20, syncErr: syscall.EIO}
@@ -72,7 +70,6 @@ func TestSyncFails(t *testing.T) {
 	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz.open"})
 }
 
-// TestSyncCounts: a sync with nothing to make durable asks nothing of the disk.
 func TestSyncCounts(t *testing.T) {
 	syncs := 0
 	w := open(t, Options{Dir: t.TempDir()})
@@ -97,8 +94,6 @@ type counting struct {
 
 func (c counting) Sync() error { c.sync(); return c.file.Sync() }
 
-// TestSyncCoversWhatCameBefore: exchanges can be appended during a sync, and are not durable by it; if one completes
-// the segment under it, that has made it durable.
 func TestSyncCoversWhatCameBefore(t *testing.T) {
 	for name, limit := range map[string]int64{"same segment": 1 << 20, "next segment": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +119,6 @@ func TestSyncCoversWhatCameBefore(t *testing.T) {
 	}
 }
 
-// TestLargeBlock: 64 MiB that do not compress pass through memory for a fraction of that, and leave no spool behind.
 func TestLargeBlock(t *testing.T) {
 	const size = 64 << 20
 	dir := t.TempDir()
@@ -163,7 +157,6 @@ func TestLargeBlock(t *testing.T) {
 	assert.True(t, string(sum.Sum(nil)) == string(want.Sum(nil)) && strings.HasPrefix(digest, "sha256:"), "other octets came back")
 }
 
-// TestCancelledInLargeBlock: a record that is given up in the middle leaves no trace and harms no other.
 func TestCancelledInLargeBlock(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
@@ -179,7 +172,7 @@ func TestCancelledInLargeBlock(t *testing.T) {
 	assert.Len(t, read(t, filepath.Join(dir, "crawl-00000.warc.gz")), 5, "records")
 }
 
-// cancelling cancels when the last octet has been read once, so in the second pass.
+// cancelling cancels during the second pass, after the first has read the last byte.
 type cancelling struct {
 	cancel context.CancelFunc
 	from   io.ReaderAt
@@ -192,7 +185,6 @@ func (c cancelling) ReadAt(p []byte, at int64) (int, error) {
 	return c.from.ReadAt(p, at)
 }
 
-// endless repeats its octets for ever.
 type endless []byte
 
 func (e endless) ReadAt(p []byte, at int64) (int, error) {
@@ -202,7 +194,6 @@ func (e endless) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// allocation counts the octets f allocates.
 func allocation(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hearing is who hears of complete segments; each must stand under its name by then, with those octets.
+// hearing checks the size and digest of each complete segment reported.
 type hearing struct {
 	t   *testing.T
 	dir string
@@ -33,7 +33,6 @@ func (h *hearing) finished(name string, octets int64, sum [32]byte) error {
 	return nil
 }
 
-// Each complete segment is told once, with its size and digest, before the next begins.
 func TestEachCompleteSegmentIsTold(t *testing.T) {
 	h := &hearing{t: t, dir: t.TempDir()}
 	o := Options{Dir: h.dir, SegmentSize: 2500, Finished: h.finished}
@@ -53,7 +52,6 @@ func TestEachCompleteSegmentIsTold(t *testing.T) {
 	assert.Truef(t, slices.Equal(h.all, files), "a run without an exchange: told of %v, there are %v", h.all, files)
 }
 
-// What a kill left is told as soon as Open has completed it: as it is then, without what was cut off.
 func TestAMendedSegmentIsTold(t *testing.T) {
 	segment, ends := threeExchanges(t)
 	for _, n := range []int64{ends[1], ends[1] + 5, ends[3] - 1, ends[3], 7} {
@@ -64,7 +62,6 @@ func TestAMendedSegmentIsTold(t *testing.T) {
 	}
 }
 
-// Where it cannot be told of a segment, nothing more is archived: there would be a file that nothing vouches for.
 func TestASegmentThatCannotBeToldOfIsTheLast(t *testing.T) {
 	full := errors.New("no room in the ledger")
 	for _, fails := range []int{0, 1} {

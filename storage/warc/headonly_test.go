@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestABodyThatWasLeftOutHasItsDigestInTheMetadata: a digest in the head of a record is of what the record holds, whoever
-// compares them; that of a body which is not there stands in the metadata, and what is there is unchanged by it.
 func TestABodyThatWasLeftOutHasItsDigestInTheMetadata(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gunzip decompresses with the standard library, as one stream of many members.
+// gunzip decompresses all members with the standard library.
 func gunzip(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -23,7 +23,6 @@ func gunzip(t testing.TB, path string) []byte {
 	return b
 }
 
-// members compresses each text as one member.
 func members(texts ...string) []byte {
 	var b bytes.Buffer
 	for _, s := range texts {
@@ -34,7 +33,6 @@ func members(texts ...string) []byte {
 	return b.Bytes()
 }
 
-// noise is n octets that do not compress, always the same.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{1}).Read(b)

@@ -12,8 +12,6 @@ import (
 	"curtsy/storage"
 )
 
-// A field that may come more than once costs what its octets cost, however often it comes: what was read so far is not
-// copied for each.
 func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 	for _, name := range []string{"asked", "prefs"} {
 		block := strings.Repeat(name+":x\n", 20_000)
@@ -30,14 +28,12 @@ func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 	}
 }
 
-// No more links of a page are held than a crawl of ours writes.
 func TestMetadataOfManyLinksIsReadInBoundedMemory(t *testing.T) {
 	_, links, err := parseMetadata(strings.NewReader(strings.Repeat("outlink:x\n", 2*MaxOutlinks)), true)
 	require.NoError(t, err)
 	assert.Lenf(t, links, MaxOutlinks, "%d links, %v; want %d", len(links), err, MaxOutlinks)
 }
 
-// A field that goes on over many lines of a head costs what its octets cost.
 func TestHeadOfManyFoldedLinesIsReadInLinearTime(t *testing.T) {
 	head := "WARC/1.1\r\nWARC-Type: metadata\r\nContent-Length: 0\r\nX: a\r\n" + strings.Repeat(" b\n", 18_000) + "\r\n\r\n\r\n"
 	var codes []string

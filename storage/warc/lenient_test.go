@@ -13,12 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rec is a record of a type with a block of some text.
 func rec(kind, block string) string {
 	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: http://a.test/\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, len(block), block)
 }
 
-// leniently reads in: of each record its type and block, or "!" for a block that ends early, and all findings' codes.
+// leniently returns type and block of each record, "!" for a block that ends early, and the codes of all findings.
 func leniently(t *testing.T, in []byte) (records, codes []string) {
 	t.Helper()
 	l := NewLenient(bytes.NewReader(in), func(f Finding) {
@@ -39,7 +38,7 @@ func leniently(t *testing.T, in []byte) (records, codes []string) {
 	}
 }
 
-// TestLenient: what is not as the standard says is named, and every record that can be read is.
+// Each departure from the standard is reported, and each readable record returned.
 func TestLenient(t *testing.T) {
 	a, b, c := rec("a", "one"), rec("b", "two"), rec("c", "three")
 	gz := members(a, b, c)
@@ -98,7 +97,6 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// TestZstdIsNamed: what cannot be read is said, rather than taken for garbage.
 func TestZstdIsNamed(t *testing.T) {
 	for _, in := range []string{"\x28\xb5\x2f\xfd....", "\x5d\x2a\x4d\x18...."} {
 		_, err := NewLenient(strings.NewReader(in), nil).Next()
@@ -106,7 +104,6 @@ func TestZstdIsNamed(t *testing.T) {
 	}
 }
 
-// TestLenientReadErrorIsNoFinding: a disk that cannot be read is no damage of the archive.
 func TestLenientReadErrorIsNoFinding(t *testing.T) {
 	broken := errors.New("input/output error")
 	for _, in := range [][]byte{members(rec("a", "one"), rec("b", "two")), []byte(rec("a", "one") + rec("b", "two"))} {
@@ -123,7 +120,6 @@ func TestLenientReadErrorIsNoFinding(t *testing.T) {
 	}
 }
 
-// TestLenientMemoryIsBounded: neither a large block nor a bomb nor endless garbage is held in memory.
 func TestLenientMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
@@ -147,8 +143,8 @@ func TestLenientMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzLenient: it ends, every finding lies in the file, a block that ends early has been named, what a strict Reader
-// reads clean it reads alike and finds nothing in, and what a strict Reader stops at it names.
+// Reading ends; findings lie in the file and include each short block; a strict Reader either reads the same, without
+// findings, or stops at one of them.
 func FuzzLenient(f *testing.F) {
 	segment, _ := threeExchanges(f)
 	f.Add(segment, 0)
@@ -203,7 +199,6 @@ func FuzzLenient(f *testing.F) {
 	})
 }
 
-// TestReadAt: a record is found by its offset, compressed or plain, and nothing else is.
 func TestReadAt(t *testing.T) {
 	a, b := rec("a", "one"), rec("b", "two")
 	for name, in := range map[string][]byte{"gz": members(a, b), "plain": []byte(a + b)} {
@@ -229,7 +224,6 @@ func TestReadAt(t *testing.T) {
 	assert.Error(t, err, "read what is not there")
 }
 
-// A wrong octet in the Content-Length makes the block longer and leaves what looks like a lenient end: the checksum tells.
 func TestLenientVerifiesTheChecksumBehindALengthThatIsWrong(t *testing.T) {
 	for _, length := range []string{"4", "5", "6"} {
 		gz := members(strings.Replace(rec("a", "one"), "Length: 3", "Length: "+length, 1))

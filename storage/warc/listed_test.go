@@ -13,8 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A reader may have the name that a segment had while it was written, and another no more: the crawl completes it at any
-// time. ReadAt also has it the other way, for an index names a segment by its final name from the start.
 func TestASegmentThatWasBeingWrittenIsReadByItsFinalName(t *testing.T) {
 	path, page, _ := archived(t)
 	open := path + openSuffix

@@ -10,7 +10,6 @@ import (
 	"curtsy/storage"
 )
 
-// A value that is none is an error that names its field, and is not taken for something near it.
 func TestAFieldThatCannotBeReadIsNamed(t *testing.T) {
 	for name, values := range map[string][]string{
 		"depth": {"", "x", "1.5"}, "attempt": {"one"}, "ownHost": {"perhaps", ""},

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A page's record, of 20 KiB, and its metadata record with 40 links behind it.
 func archived(t testing.TB) (path string, page, metadata Stretch) {
 	t.Helper()
 	links := strings.Repeat("outlink: http://a.test/some/page.html link\r\n", 40)
@@ -34,8 +33,6 @@ func exchanged(kind, block string) string {
 	return string(h.append(nil)) + block + recordEnd
 }
 
-// However much of a file is read at once, a record is the same; what is only a stretch of it gives its head and then says
-// that it was cut.
 func TestPlaces_AStretchDecidesOnlyHowMuchIsRead(t *testing.T) {
 	path, page, _ := archived(t)
 	var p Places
@@ -62,7 +59,6 @@ func TestPlaces_AStretchDecidesOnlyHowMuchIsRead(t *testing.T) {
 	assert.ErrorIsf(t, err, ErrStretch, "the end of what was cut: %v", err)
 }
 
-// What was returned before gives nothing of the record that has its buffers now, and no end that is none.
 func TestPlaces_NothingIsReadOfTheRecordBefore(t *testing.T) {
 	path, page, metadata := archived(t)
 	var p Places
@@ -87,7 +83,6 @@ func TestPlaces_NothingIsReadOfTheRecordBefore(t *testing.T) {
 	assert.Truef(t, err == nil && line.Decision == "allow" && len(links) == 80, "the metadata is %+v with %d links, %v", line, len(links), err)
 }
 
-// Links are passed over wherever they stand, and whatever lines are cut by a buffer's end.
 func TestDecisionIsMetadataWithoutLinks(t *testing.T) {
 	path, _, metadata := archived(t)
 	var p Places
@@ -105,7 +100,6 @@ func TestDecisionIsMetadataWithoutLinks(t *testing.T) {
 	assert.Truef(t, err == nil && got == want && got.Directives == "noarchive", "it is %+v, %v, want %+v", got, err, want)
 }
 
-// The head of a page costs a few small allocations, whatever its body: its fields' values, and what net/http makes of it.
 func TestPlaces_AHeadTakesLittleMemory(t *testing.T) {
 	path, page, metadata := archived(t)
 	var p Places

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// twoRecords writes a file of two records, compressed or plain, and returns where the second begins.
 func twoRecords(t testing.TB, zip bool) (path string, second int64) {
 	t.Helper()
 	var file bytes.Buffer
@@ -34,7 +33,6 @@ func twoRecords(t testing.TB, zip bool) (path string, second int64) {
 	return path, second
 }
 
-// What was closed gives nothing more, above all nothing of the reader that has its buffers now.
 func TestReadAt_NothingIsReadBehindClose(t *testing.T) {
 	for _, zip := range []bool{true, false} {
 		path, second := twoRecords(t, zip)
@@ -76,7 +74,7 @@ func TestReadAt_TakesLittleMemory(t *testing.T) {
 		f.Close()
 	}
 	runtime.ReadMemStats(&after)
-	// A pool may lose some; without one it is more than 150 KiB.
+	// The pool may lose buffers; without it a read takes more than 150 KiB.
 	n := (after.TotalAlloc - before.TotalAlloc) / reads
 	assert.Truef(t, n <= 80<<10, "reading a record takes %d octets", n)
 }

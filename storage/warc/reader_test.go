@@ -35,7 +35,6 @@ func TestReaderFields(t *testing.T) {
 	assert.Truef(t, err == io.EOF, "and again: %v", err)
 }
 
-// TestReaderSkips: Next passes over what was not read, and a block that was passed over is not read by mistake.
 func TestReaderSkips(t *testing.T) {
 	rd := NewReader(bytes.NewReader(members(plain, strings.ReplaceAll(plain, "hello", "world"))))
 	first, err := rd.Next()
@@ -51,7 +50,6 @@ func TestReaderSkips(t *testing.T) {
 	assert.Truef(t, string(b) == "world" && err == nil, "%q, %v", b, err)
 }
 
-// TestReaderRefuses: each fault is named, is not taken for a torn tail, and stays.
 func TestReaderRefuses(t *testing.T) {
 	bad := slices.Clone(members(plain))
 	bad[len(bad)-5] ^= 1
@@ -92,7 +90,6 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
-// TestReaderBomb: a head that never ends is given up after maxHead octets.
 func TestReaderBomb(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
@@ -106,8 +103,8 @@ func TestReaderBomb(t *testing.T) {
 	}
 }
 
-// FuzzReader: records follow each other without gap, each block has its length or reading ends in an error, and each
-// record is found again, alone, at its offset.
+// Records follow each other without gap, blocks have their length unless there is an error, and each record is found
+// again at its offset.
 func FuzzReader(f *testing.F) {
 	segment, _ := threeExchanges(f)
 	f.Add(segment, false)

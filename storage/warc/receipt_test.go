@@ -15,7 +15,6 @@ import (
 	"curtsy/storage"
 )
 
-// A receipt binds every octet of the blocks that were written, in the order of the records, and of nothing else.
 func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
@@ -65,13 +64,11 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 	}
 }
 
-// headsOf is what binds heads, octets as they stand in the archive.
 func headsOf(octets string) string {
 	sum := sha256.Sum256([]byte(octets))
 	return hex.EncodeToString(sum[:])
 }
 
-// A receipt binds the request and the head of its answer, however much of the answer is kept, and no octet of a body.
 func TestReceiptBindsTheHeadsOfAnExchange(t *testing.T) {
 	dir := t.TempDir()
 	k := &known{by: map[[32]byte]storage.Original{}}

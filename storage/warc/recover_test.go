@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// whole segments of three exchanges, the second without an answer, and where each exchange ends; 0 before the first.
 func threeExchanges(t testing.TB) (segment []byte, ends []int64) {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +26,6 @@ func threeExchanges(t testing.TB) (segment []byte, ends []int64) {
 	return segment, []int64{0, es[2].end, es[3].end, es[5].end}
 }
 
-// leave puts b where a killed process would have left it.
 func leave(t testing.TB, b []byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -35,8 +33,6 @@ func leave(t testing.TB, b []byte) (dir string) {
 	return dir
 }
 
-// TestReopen: after each kind of kill the archive reads clean at once, goes on in the next segment, and Cut says
-// what was lost.
 func TestReopen(t *testing.T) {
 	segment, ends := threeExchanges(t)
 	total := ends[3]
@@ -81,7 +77,6 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestDamageIsKept: octets that are wrong, rather than missing, are put aside before they are cut off.
 func TestDamageIsKept(t *testing.T) {
 	segment, ends := threeExchanges(t)
 	for name, spoil := range map[string]func([]byte) []byte{
@@ -115,7 +110,6 @@ func TestDamageIsKept(t *testing.T) {
 	})
 }
 
-// TestReadErrorCutsNothing: a disk that cannot be read is no torn tail.
 func TestReadErrorCutsNothing(t *testing.T) {
 	segment, ends := threeExchanges(t)
 	broken := errors.New("input/output error")
@@ -130,7 +124,6 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error)  { return 0, f.err }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// TestNothingIsOverwritten: a segment that is there twice is for a human to look at.
 func TestNothingIsOverwritten(t *testing.T) {
 	segment, _ := threeExchanges(t)
 	dir := leave(t, segment)

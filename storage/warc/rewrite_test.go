@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// written is an archive of three exchanges in one segment, and its path.
 func written(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +25,6 @@ func written(t *testing.T) string {
 	return filepath.Join(dir, "crawl-00000.warc.gz")
 }
 
-// rewritten writes a segment anew, and returns its records.
 func rewritten(t *testing.T, path string, edit func(*Record) (Edit, error)) ([]byte, []entry) {
 	t.Helper()
 	var b bytes.Buffer
@@ -36,7 +34,6 @@ func rewritten(t *testing.T, path string, edit func(*Record) (Edit, error)) ([]b
 	return b.Bytes(), read(t, to)
 }
 
-// What is kept stands there octet for octet; what is dropped is gone, and nothing else.
 func TestWhatIsKeptIsTheSame(t *testing.T) {
 	path := written(t)
 	was, err := os.ReadFile(path)
@@ -60,8 +57,6 @@ func TestWhatIsKeptIsTheSame(t *testing.T) {
 	}
 }
 
-// A record that is reduced has its HTTP head alone, with the digest of that, and says that it is truncated: a checker finds
-// nothing wrong. Its other fields stay as they are, in their order.
 func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
 	path := written(t)
 	is := func(r *Record) bool { return r.Type == "response" && strings.HasSuffix(r.TargetURI(), "/2") }
@@ -101,7 +96,6 @@ func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
 	assert.Equal(t, 1, reduced, "records were reduced")
 }
 
-// A block takes the place of another; the record is sound.
 func TestABlockIsReplaced(t *testing.T) {
 	path := written(t)
 	b, now := rewritten(t, path, func(r *Record) (Edit, error) {
@@ -124,7 +118,6 @@ func TestABlockIsReplaced(t *testing.T) {
 	c.Finish(func(_ int, f Finding) { t.Error(f) })
 }
 
-// What is no sound segment is not written anew, and neither is what edit refuses, or when the context ends.
 func TestWhatCannotBeReadIsNotWrittenAnew(t *testing.T) {
 	path := written(t)
 	keep := func(*Record) (Edit, error) { return Edit{}, nil }
@@ -141,7 +134,6 @@ func TestWhatCannotBeReadIsNotWrittenAnew(t *testing.T) {
 	}
 }
 
-// A head ends with its first empty line; without one within reach nothing is known to be a head.
 func TestHTTPHeadEndsAtTheEmptyLine(t *testing.T) {
 	long := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 9000) + "\r\n\r\n"
 	for block, want := range map[string]string{

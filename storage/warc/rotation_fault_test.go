@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whichever octet is the last that fits, or the last before a kill, over several segments: the next Open goes on behind the
-// last segment, and the archive then has each acknowledged exchange once and in order, and at most the one in flight besides.
 func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 	const size, exchanges = 2500, 12
 	whole := t.TempDir()
@@ -45,7 +43,7 @@ func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 					err = w.Sync(t.Context())
 				}
 				if err != nil {
-					// It says so from then on, and names the file.
+					// The error stays, and names the file.
 					_, again := w.Record(t.Context(), simple(next))
 					assert.Containsf(t, err.Error(), filepath.Join(dir, "crawl-"), "%d left", left)
 					for _, e := range []error{err, again, w.Sync(t.Context())} {
@@ -76,7 +74,6 @@ func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 	}
 }
 
-// urlsIn are the URLs of the responses in an archive of complete segments, in order.
 func urlsIn(t *testing.T, dir string) (urls []string) {
 	t.Helper()
 	for _, name := range ls(t, dir) {

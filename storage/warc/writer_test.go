@@ -28,7 +28,6 @@ import (
 
 var page = time.Date(2026, 3, 4, 5, 6, 7, 89_012_345, time.FixedZone("", 3600))
 
-// record is an exchange of which the response's body is the last n octets of wire.
 func record(url, request, wire string, n int) storage.Record {
 	r := storage.Record{
 		URL: url, Time: page, Addr: netip.MustParseAddrPort("192.0.2.7:80"), Request: []byte(request),
@@ -45,7 +44,6 @@ func simple(i int) storage.Record {
 		fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%04d", i), 4)
 }
 
-// open opens an archive whose ids are counted up from 1.
 func open(t testing.TB, o Options) *Writer {
 	t.Helper()
 	if o.Name == "" {
@@ -81,7 +79,6 @@ func closing(t testing.TB, w *Writer) {
 	require.NoError(t, w.Close())
 }
 
-// ls lists a directory.
 func ls(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	es, err := os.ReadDir(dir)
@@ -103,7 +100,6 @@ type entry struct {
 	end   int64
 }
 
-// read reads a segment, and checks each record's digest of its block and that records follow each other.
 func read(t testing.TB, path string) (es []entry) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -136,7 +132,6 @@ func labelled(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// TestGolden compares a whole segment with testdata/golden.warc, field for field and octet for octet.
 func TestGolden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "made")
@@ -177,8 +172,6 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// TestRoundTrip writes blocks of every size that matters to a buffer, of text and of noise, at two levels, and finds their
-// bytes, digests and pairs again.
 func TestRoundTrip(t *testing.T) {
 	for _, level := range []int{1, 6} {
 		t.Run(fmt.Sprint("level ", level), func(t *testing.T) { roundTrip(t, level) })
@@ -224,8 +217,6 @@ func roundTrip(t *testing.T, level int) {
 	equal(t, "files", ls(t, dir), []string{"crawl-00000.warc.gz"})
 }
 
-// TestRotation: a segment never exceeds its size unless one exchange does, exchanges stay whole, and every record
-// names the warcinfo record of the segment it is in.
 func TestRotation(t *testing.T) {
 	const size = 4000
 	dir := t.TempDir()

@@ -12,36 +12,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile are paths and queries that somebody may write to have a mirror leave its folder, overwrite or hide a file, mean a
-// device, or show another name than it has.
+// hostile are paths and queries that try to leave the mirror, overwrite or hide a file, address a device, or mislead.
 var hostile = func() []string {
 	all := []string{
-		// Out of the folder.
+		// Paths out of the directory.
 		"../x", "../../../../etc/passwd", "a/../../x", "%2e%2e/x", "%2e%2e%2fx", "..%2fx", "%2E%2E%5Cx", "..%5cx", "..%5C..%5Cx", `..\x`, `..\..\x`, "....//x", "..;/x", ".%2e/x",
 		"%252e%252e%252fx", "%c0%ae%c0%ae/x", "%uff0e%uff0e/x", "%EF%BC%8E%EF%BC%8E/x", "..%00/x", "a/..%2f..%2fx", "//etc/passwd", "/%2fetc/passwd", "C:/x", "c:%5cx", "C%3A%5Cx", "%5c%5chost%5cshare",
 		"~/x", "~root/x", "%7e/x", "$HOME/x", "%25HOME%25/x", "file:///etc/passwd", "?../../x", "?/../../x", "x?..%2f..%2fy",
-		// Bytes that no name has, or that end one early.
+		// Bytes that names cannot have, or that end them.
 		"a%00b", "a%00.html", "%00", "a%0ab", "a%0d%0ab", "a%09b", "a%7fb", "a%1b%5b31mb", "%ff%fe", "%80", "a%c2%85b", "%ed%a0%80", "%f4%90%80%80", "%e2%80%a8x", "%ef%bb%bfx",
-		// Devices of Windows, streams, and what its shell cuts off.
+		// Devices and streams of Windows, and endings that its shell removes.
 		"CON", "con", "Con.txt", "con.tar.gz", "PRN", "AUX.html", "NUL", "nul.", "NUL%20", "COM1", "com9.js", "COM%C2%B9", "LPT1", "lpt%C2%B3.css", "CONIN$", "CONOUT$", "CLOCK$",
 		"x::$DATA", "x:stream", "x.html:y:$DATA", "x%3A%3A$DATA", "x.", "x..", "x%20", "x%20.", "x.%20", "%20x", "...", ".", "..", "%2e", "a./b", "a%20/b", "a<b>c", "a|b", "a%22b", "a*b", "a%3fb",
-		// Long ones.
 		strings.Repeat("n", 300), strings.Repeat("n", 300) + ".html", strings.Repeat("%F0%9F%98%80", 90), strings.Repeat("d/", 400) + "x", strings.Repeat(strings.Repeat("w", 250)+"/", 20) + "x", "x?" + strings.Repeat("q", 3000),
-		// The same to a file system, and not to a server.
+		// Equal to a file system, but not to a server.
 		"File", "file", "FILE", "%C3%A9", "e%CC%81", "%C3%89", "%C3%9F", "ss", "%C4%B0", "i%CC%87", "%E2%84%AA", "k", "%EF%AC%81", "fi", "%C5%BF", "s", "%CE%A3", "%CF%83", "%CF%82", "a%E2%80%8Bb", "ab", "a%C2%ADb",
-		// Other than it looks.
+		// Misleading display.
 		"%E2%80%AEtxt.exe", "a%E2%80%AElmth.exe", "%E2%81%A6x%E2%81%A9", "%D8%A7%D9%84", "x%E2%80%8F.html", "%E2%80%8E",
-		// What others read: version control, servers, shells, desktops, and our own lists.
+		// Files read by version control, servers, shells and desktops, and the mirror's lists.
 		".git/config", ".git/HEAD", ".GIT/config", ".git%20/config", ".g%E2%80%8Cit/config", "git~1/config", ".hg/hgrc", ".svn/entries", ".htaccess", ".env", ".bashrc", "desktop.ini", "autorun.inf", "Thumbs.db", ".DS_Store", ".well-known/x",
 		"-rf", "--help", "mirror-map.jsonl", "../mirror-map.jsonl", "missing.jsonl", "index.html", "", "?",
-		// A file against a folder.
+		// A file and a directory of the same name.
 		"f", "f/", "f/g", "f/g/", "f/g/h", "f.html", "f.html/x", "f/index.html", "f/index.html/x", "F/g", "f?x", "f?x/y",
 	}
 	return all
 }()
 
-// Whatever a site calls its pages, each has a file of its own within its folder, on every system, and other programs that
-// come by find none of their own there.
 func TestHostileNamesStayInsideApartAndHarmless(t *testing.T) {
 	var pages []Page
 	keys := map[string]bool{}

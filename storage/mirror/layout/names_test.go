@@ -27,15 +27,13 @@ func urlOf(t testing.TB, s string) canon.URL {
 	return u
 }
 
-// Page is an answer that gets a file, known without an archive.
 type Page struct {
 	URL    canon.URL
 	Type   string // value of its Content-Type field
 	Digest string // of its payload, in any form that is equal for equal payloads; empty if it is not known
 }
 
-// Names returns the names of the files of a set of pages, in their order. Pages have one file if they have one key, and
-// if they would have one name and are the same answer.
+// Names returns the file names of pages. Pages with one key, or with one name and the same response, share a file.
 func Names(pages []Page, l Layout) []string {
 	order := make([]int, len(pages))
 	for i := range order {
@@ -68,7 +66,6 @@ func (s pageSet) Same(i, j int) bool {
 	return a.Digest != "" && a.Digest == b.Digest && a.Type == b.Type
 }
 
-// pagesOf reads "URL [TYPE [DIGEST]]" lines.
 func pagesOf(t testing.TB, lines ...string) (ps []Page) {
 	t.Helper()
 	for _, l := range lines {
@@ -186,7 +183,6 @@ func TestNamesOfSeveralPages(t *testing.T) {
 	}
 }
 
-// A site can give pages the names that a hash would make.
 func TestNameIsFoundThoughItsHashesAreTaken(t *testing.T) {
 	victim := urlOf(t, "http://a.test/page")
 	lines := []string{"http://a.test/Page", victim.Key()}
@@ -212,7 +208,6 @@ func TestLongNamesAreCut(t *testing.T) {
 	assert.Truef(t, a == b, "one deep directory became two: %s, %s", a, b)
 }
 
-// mustBeApart checks what must hold of names whatever the URLs are.
 func mustBeApart(t testing.TB, names []string, want int) {
 	t.Helper()
 	caser := cases.Fold()
@@ -246,7 +241,6 @@ func mustBePortable(t testing.TB, name string) {
 	}
 }
 
-// randomPages makes pages that are likely to collide.
 func randomPages(t testing.TB, rng *rand.Rand, n int) []Page {
 	parts := []string{"a", "A", "b", "con", "index.html", "a.html", "a%2e", "%C3%A9", "e%CC%81", "%2e%2e%2f", "x.", "_", "", "~", "a@b", "%25", "ß", "ss"}
 	types := []string{"text/html", "text/css", "application/x-foo", "", "image/png"}
@@ -312,7 +306,6 @@ func FuzzNameStaysInside(f *testing.F) {
 	})
 }
 
-// What nobody named and what does not begin as a page is none, whatever it is called; a drawing may be one.
 func TestWhatHasNoTypePassesForNoPage(t *testing.T) {
 	for in, want := range map[string]string{".html": "x.html.bin", ".HTM": "x.HTM.bin", ".xhtml": "x.xhtml.bin", ".svg": "x.svg", ".css": "x.css", "": "x"} {
 		stem, ext := extension("x", in, "")
@@ -320,7 +313,6 @@ func TestWhatHasNoTypePassesForNoPage(t *testing.T) {
 	}
 }
 
-// Names of no folder are as readable, as portable and as far apart.
 func TestNamesOfAFlatLayout(t *testing.T) {
 	for _, c := range []struct {
 		rule  string

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// What is no page has no name that a browser opens as one, whatever a site calls it: its links would stand there as they were.
 func TestWhatIsNoPageIsNamedAsNone(t *testing.T) {
 	for _, media := range []string{"application/octet-stream", "text/plain", "image/png", "application/x-foo", "application/x+xml", "text/x-html", ""} {
 		var pages []Page

@@ -25,7 +25,7 @@ func smallRow(i int) tables.Row {
 	return tables.Row{tables.Long(int64(i)), tables.Text(text), tables.Texts([]string{text, text})}
 }
 
-// full is a disk with room for some bytes, of which the last write gets a part.
+// full is a disk with limited room, which accepts a part of the last write.
 type full struct {
 	room int
 	file *os.File
@@ -41,8 +41,6 @@ func (f *full) Write(b []byte) (int, error) {
 	return n, &os.PathError{Op: "write", Path: f.file.Name(), Err: syscall.ENOSPC}
 }
 
-// A disk that is full at any byte of a file is an error that names the file, in Write or in Close; then nothing stands
-// there but what stood there before.
 func TestAFullDiskLeavesNothing(t *testing.T) {
 	for _, format := range []Format{CSV, JSONL, Parquet} {
 		size := 0
@@ -129,7 +127,6 @@ func TestAFullDiskLeavesNoDatabase(t *testing.T) {
 	}
 }
 
-// What a kill left is removed by the next of that name, and by no other.
 func TestTheNextFileRemovesWhatAKillLeft(t *testing.T) {
 	dir := t.TempDir()
 	for _, format := range Formats() {

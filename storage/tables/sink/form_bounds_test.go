@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Long strings of chosen characters are made up in each run: a fuzzer would rarely find them.
+// Random long strings of chosen characters, which a fuzzer would rarely find.
 func TestBoundsAreShortAndHold(t *testing.T) {
 	long := strings.Repeat("x", boundLength-1)
 	for _, s := range []string{"", "a", long, long + "x", long + "xy", long + "é", long + "\U0010ffff.", strings.Repeat("\U0010ffff", 99),

@@ -11,13 +11,12 @@ import (
 	"curtsy/storage/tables/sink"
 )
 
-// fuzzed has strings where each format could mistake one value for another: beside null, in a list, in a dictionary.
+// fuzzed has strings in all places where a format could confuse values: beside null, in a list, in a dictionary.
 var fuzzed = &tables.Table{Name: "fuzzed", Columns: []tables.Column{
 	{Name: "n", Kind: tables.Int64, Required: true}, {Name: "text"}, {Name: "few", Few: true, Required: true},
 	{Name: "list", Kind: tables.List}, {Name: "end"}}}
 
-// Whatever strings a page has, each format gives them back as valid UTF-8, in their rows and columns, read by code of
-// others. A CSV file gives a spreadsheet nothing to run.
+// Any strings come back as valid UTF-8 in their place from third-party readers, and CSV has no formulas.
 func FuzzRowsComeBack(f *testing.F) {
 	for _, s := range append([]string{strings.Repeat("long ", 100)}, hostile...) {
 		f.Add(s, "=", int64(len(s)))

@@ -21,7 +21,7 @@ import (
 	"curtsy/storage/tables/sink"
 )
 
-// absent skips a test for want of a program of others, or fails where it must run.
+// absent skips a test without its third-party program, or fails if it must run.
 func absent(t testing.TB, what string, err error) {
 	t.Helper()
 	require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%s does not run (%v), and CURTSY_MUST_RUN is set", what, err)
@@ -33,7 +33,7 @@ type answer struct {
 	Rows  [][]any
 }
 
-// duckdb asks DuckDB, which is installed by npm ci --ignore-scripts in .ci/clients.
+// duckdb queries DuckDB, which npm ci --ignore-scripts installs in .ci/clients.
 func duckdb(t testing.TB, queries ...string) (answers []answer) {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -58,14 +58,13 @@ func duckdb(t testing.TB, queries ...string) (answers []answer) {
 	return answers
 }
 
-// duckTypes are the types of docs/reference/tables.md as DuckDB has them.
 var duckTypes = map[tables.Kind]string{
 	tables.String: "VARCHAR", tables.Bool: "BOOLEAN", tables.Int16: "SMALLINT", tables.Int32: "INTEGER", tables.Int64: "BIGINT",
 	tables.Float64: "DOUBLE", tables.Time: "TIMESTAMP WITH TIME ZONE", tables.List: "VARCHAR[]",
 }
 
-// columnsOf asks for the columns of a table, instants as microseconds, and strings as base64: the client takes the mark of
-// byte order (U+FEFF) away from in front of a string, which DuckDB does not.
+// columnsOf selects the columns of a table, with instants in microseconds and strings in base64, since the client removes
+// a leading U+FEFF.
 func columnsOf(table *tables.Table, from string) string {
 	var names []string
 	for _, c := range table.Columns {
@@ -83,7 +82,6 @@ func columnsOf(table *tables.Table, from string) string {
 	return "SELECT " + strings.Join(names, ", ") + " FROM " + from
 }
 
-// duckSame holds what DuckDB read against rows.
 func duckSame(t testing.TB, what string, table *tables.Table, got [][]any, want []tables.Row) {
 	t.Helper()
 	require.Equalf(t, len(want), len(got), "%s: %d rows, want %d", what, len(got), len(want))
@@ -144,7 +142,6 @@ func TestPeers_DuckDBReadsHostileRowsOfEachFormat(t *testing.T) {
 	}
 }
 
-// Every table of an export has the types of docs/reference/tables.md, the name of its row and its order.
 func TestPeers_DuckDBReadsEveryTableWithTheTypesPromised(t *testing.T) {
 	all := append(tables.All(), every)
 	var queries []string

@@ -24,7 +24,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-// every has a column of each kind, required and not.
 var every = &tables.Table{
 	Name: "every", Doc: "One row per test", Key: []string{"key", "n64"}, Lookup: []string{"few"},
 	Columns: []tables.Column{
@@ -43,7 +42,6 @@ var every = &tables.Table{
 	},
 }
 
-// hostile are strings as pages have them that want to break what reads them.
 var hostile = []string{
 	"", " ", "'", `"`, `""`, ",", "a,b", "\r", "\n", "\r\n", "\n\r", "a\r\nb\rc\nd", "\x00", "a\x00b", "\x1b[31m", "\t", "=cmd|' /C calc'!A0",
 	"+1", "-1", "@SUM(A1)", "＝1+1", "'=1", "''", "null", "NULL", `\N`, "NaN", "[", "[]", "{}", "true", "\u2028\u2029", "\ufeff", "\ufeffkey",
@@ -92,7 +90,6 @@ func written(t testing.TB, format sink.Format, table *tables.Table, rows []table
 	return path
 }
 
-// plain is a row as values of Go: nil, string, bool, int64, float64, time.Time, []string.
 func plain(r tables.Row) (vs []any) {
 	for _, v := range r {
 		switch {
@@ -128,7 +125,6 @@ func TestParquetComesBackByTheLibrary(t *testing.T) {
 	same(t, parquetRows(t, written(t, sink.Parquet, every, rows, sink.Options{}), every), rows)
 }
 
-// parquetRows are the rows of a file by the values of its columns, put together by their levels.
 func parquetRows(t testing.TB, path string, table *tables.Table) (rows [][]any) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -254,8 +250,6 @@ func TestCSVComesBackByTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// csvSame compares a file with rows. encoding/csv takes a CR LF in a field for an LF, and an empty cell and an empty string
-// for one: the rows are compared as if they were. A file that is not exact gives a spreadsheet nothing to run.
 func csvSame(t testing.TB, path string, table *tables.Table, rows []tables.Row, exact bool) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -296,7 +290,7 @@ func csvSame(t testing.TB, path string, table *tables.Table, rows []tables.Row, 
 	}
 }
 
-// RFC 4180: lines end with CR LF, and what stands in quotes is as it was. Null is an empty cell, the empty string a pair of quotes.
+// RFC 4180: lines end with CR LF, quotes preserve content. Null is an empty cell, "" a pair of quotes.
 func TestCSVIsWhatTheRFCSays(t *testing.T) {
 	table := &tables.Table{Name: "t", Columns: []tables.Column{{Name: "a"}, {Name: "b"}, {Name: "c", Kind: tables.List}}}
 	rows := []tables.Row{

@@ -19,7 +19,6 @@ import (
 var texts = &tables.Table{Name: "texts", Key: []string{"n"}, Columns: []tables.Column{
 	{Name: "n", Kind: tables.Int64, Required: true}, {Name: "text", Kind: tables.String}, {Name: "list", Kind: tables.List}}}
 
-// Long texts end row groups before their number of rows does, and do not stand in the statistics.
 func TestLongTextsMakeSmallRowGroups(t *testing.T) {
 	var rows []tables.Row
 	for i := range 40 {
@@ -47,7 +46,6 @@ func TestLongTextsMakeSmallRowGroups(t *testing.T) {
 	same(t, parquetRows(t, path, texts), rows)
 }
 
-// A list of 10,000 strings and texts of many bytes come back from every format.
 func TestLargeValuesComeBack(t *testing.T) {
 	var list []string
 	for i := range 10_000 {
@@ -68,7 +66,6 @@ func TestLargeValuesComeBack(t *testing.T) {
 	same(t, jsonRows(t, b, texts), rows)
 }
 
-// sample makes rows of a table: in order, with nulls where they may be, and strings that are hostile.
 func sample(table *tables.Table, n int) (rows []tables.Row) {
 	r := rand.New(rand.NewPCG(1, uint64(len(table.Columns))))
 	first := ""

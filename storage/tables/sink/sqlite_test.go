@@ -116,7 +116,6 @@ func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 	assert.Truef(t, err == nil && strings.Contains(schema, "-- One row per test (curtsy 1.2)") && strings.Contains(schema, "-- timestamp: when"), "%s, %v", schema, err)
 }
 
-// A database of which one table is not complete has no name, whatever became of the others.
 func TestADatabaseIsWholeOrNotThere(t *testing.T) {
 	for name, spoil := range map[string]func(s sink.Sink){
 		"aborted":   func(s sink.Sink) { s.Abort() },

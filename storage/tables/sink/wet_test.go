@@ -19,7 +19,6 @@ import (
 	"curtsy/storage/warc"
 )
 
-// reading is a row of the table text; what is not named is null, or nothing.
 func reading(named map[string]tables.Value) tables.Row {
 	t := &tables.Reading
 	r := make(tables.Row, len(t.Columns))
@@ -55,7 +54,6 @@ func readings() []tables.Row {
 	}
 }
 
-// A WET file has a warcinfo record and a conversion record for each row with a text, and no row can add another.
 func TestAWETFileHasARecordForEachText(t *testing.T) {
 	path := written(t, sink.WET, &tables.Reading, readings(), sink.Options{Version: "1"})
 	assert.Equal(t, "text.warc.wet.gz", filepath.Base(path), "its name")
@@ -86,7 +84,6 @@ func TestAWETFileHasARecordForEachText(t *testing.T) {
 	assert.Truef(t, slices.Equal(got, want), "%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
-// Long texts stand in a Parquet file once, not in the statistics of each of its pages as well.
 func TestALongTextIsWrittenOnce(t *testing.T) {
 	var rows []tables.Row
 	for i := range 100 {
