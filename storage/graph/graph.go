@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -352,20 +353,6 @@ type Options struct {
 	MaxVertices int    // zero means 100 million
 }
 
-func (o *Options) memory() int {
-	if o.Memory > 0 {
-		return o.Memory
-	}
-	return 64 << 20
-}
-
-func (o *Options) maxVertices() int {
-	if o.MaxVertices > 0 {
-		return min(o.MaxVertices, math.MaxUint32-1)
-	}
-	return 100_000_000
-}
-
 // Counts classify the links of a Builder; all others are edges.
 type Counts struct {
 	Links   int64 // all
@@ -423,8 +410,10 @@ func appendPair(b []byte, from, to uint32) []byte {
 }
 
 func New(o Options) *Builder {
+	o.Memory = cmp.Or(max(o.Memory, 0), 64<<20)
+	o.MaxVertices = min(cmp.Or(max(o.MaxVertices, 0), 100_000_000), math.MaxUint32-1)
 	return &Builder{
-		o: o, seed: maphash.MakeSeed(), known: map[uint64]uint32{}, hosts: map[uint64]struct{}{}, names: sorted.New(o.Dir, o.memory()/2), sites: map[string]met{},
+		o: o, seed: maphash.MakeSeed(), known: map[uint64]uint32{}, hosts: map[uint64]struct{}{}, names: sorted.New(o.Dir, o.Memory/2), sites: map[string]met{},
 		pairs: spool.Spool{Dir: o.Dir, Pattern: "curtsy-graph-*"},
 	}
 }
@@ -512,7 +501,7 @@ func (b *Builder) number(key string) met {
 	if n, ok := b.known[f]; ok {
 		return met{number: n}
 	}
-	if len(b.known) >= b.o.maxVertices() {
+	if len(b.known) >= b.o.MaxVertices {
 		return met{state: isLeftOut}
 	}
 	n := uint32(len(b.known))
@@ -545,7 +534,7 @@ func (b *Builder) Graph(ctx context.Context) (_ *Graph, err error) {
 	}
 	g := &Graph{
 		Level: b.o.Level, Counts: b.counts, order: len(b.known), notes: b.notes,
-		names: b.names, edges: sorted.New(b.o.Dir, b.o.memory()/2),
+		names: b.names, edges: sorted.New(b.o.Dir, b.o.Memory/2),
 		in: make([]uint32, len(b.known)), out: make([]uint32, len(b.known)),
 	}
 	b.known, b.hosts, b.sites, b.names = nil, nil, nil, nil

@@ -116,7 +116,7 @@ func (h *htmlDoc) tag(t *tag) {
 	if t.name == "script" && h.o.Script != nil && !t.foreign && t.body > t.end && !h.base.IsZero() {
 		h.o.Script(h.s[t.end:t.body], h.value(t, "type"), h.base)
 	}
-	if t.name == "script" && !t.foreign && t.body > t.end && isModule(h.value(t, "type")) {
+	if t.name == "script" && !t.foreign && t.body > t.end && strings.EqualFold(Strip(h.value(t, "type")), "module") {
 		h.stands(t.end, true)
 		h.imports(h.s[t.end:t.body], Ref{Element: "script"}, h.shifted(t.end))
 	}

@@ -208,9 +208,6 @@ func (d *doc) imports(text string, r Ref, to sink) {
 	})
 }
 
-// isModule reports whether the type of a script element is that of a module (HTML Standard 4.12.1).
-func isModule(kind string) bool { return strings.EqualFold(Strip(kind), "module") }
-
 type work struct {
 	o     Options
 	visit Visit

@@ -393,7 +393,7 @@ func xmlCoding(in []byte, o Options) coding {
 // URL). UTF-16 and "" count as UTF-8. The rest of a URL, and references in style sheets, are always UTF-8.
 func EncodeQuery(ref, charsetName string) string {
 	from := strings.IndexByte(ref, '?')
-	if charsetName == "" || charsetName == "utf-8" || from < 0 || isASCII(ref[from:]) {
+	if charsetName == "" || charsetName == "utf-8" || from < 0 || strings.IndexFunc(ref[from:], func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return ref
 	}
 	query, fragment := ref[from+1:], ""
@@ -451,13 +451,4 @@ func encodedQuery(query string, e encoding.Encoding) string {
 	}
 	flush(len(query))
 	return b.String()
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }

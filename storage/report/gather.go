@@ -133,7 +133,11 @@ func (g *gathering) add(l *storage.Line, name string) {
 	g.left(l)
 	g.said(l, name)
 	if Failed(l) {
-		g.failure(l)
+		reason := Class(l.Reason)
+		if l.Decision == storage.DecisionRobots {
+			reason = "robots.txt: " + reason
+		}
+		g.errors.add(cmp.Or(reason, notSaid), 1, 0, l.URL)
 	}
 	if Sent(l) {
 		g.exchange(l, from)
@@ -191,15 +195,6 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 			PaceMs: ms(l.Pace),
 		})
 	}
-}
-
-// failure adds a failed exchange or attempt.
-func (g *gathering) failure(l *storage.Line) {
-	reason := Class(l.Reason)
-	if l.Decision == storage.DecisionRobots {
-		reason = "robots.txt: " + reason
-	}
-	g.errors.add(cmp.Or(reason, notSaid), 1, 0, l.URL)
 }
 
 // left adds what was not crawled.

@@ -486,6 +486,12 @@ func (a *account) add(l *storage.Line) {
 	}
 	if Sent(l) {
 		a.Exchanges++
+		if ms(l.Pace) >= a.PaceMs && l.PaceBy != "" {
+			a.PaceMs, a.PaceBy = ms(l.Pace), cleanTo(string(l.PaceBy), 40)
+		}
+		if l.Gap > 0 {
+			a.gaps.add(l.Gap, l.Pace)
+		}
 	} else {
 		a.Unreached++
 	}
@@ -494,22 +500,10 @@ func (a *account) add(l *storage.Line) {
 	if Failed(l) {
 		a.Errors++
 	}
-	if Sent(l) {
-		a.delay(l)
-	}
 	if l.Decision == storage.DecisionRobots {
 		a.robots(l)
 	} else {
 		a.mute = l.Outcome == storage.OutcomeFailed && l.Status == 0 && l.Reason != storage.ReasonAborted
-	}
-}
-
-func (a *account) delay(l *storage.Line) {
-	if ms(l.Pace) >= a.PaceMs && l.PaceBy != "" {
-		a.PaceMs, a.PaceBy = ms(l.Pace), cleanTo(string(l.PaceBy), 40)
-	}
-	if l.Gap > 0 {
-		a.gaps.add(l.Gap, l.Pace)
 	}
 }
 

@@ -95,7 +95,12 @@ func (s *Sorter) spill() error {
 		return err
 	}
 	s.runs = append(s.runs, run{file: f})
-	s.release()
+	s.chunks = slices.DeleteFunc(s.chunks, func(c []byte) bool { return cap(c) > chunkSize })
+	for i := range s.chunks {
+		s.chunks[i] = s.chunks[i][:0]
+	}
+	clear(s.held)
+	s.held, s.size, s.at = s.held[:0], 0, 0
 	for {
 		n := len(s.runs)
 		last := s.runs[n-1].level
@@ -112,15 +117,6 @@ func (s *Sorter) spill() error {
 			return err
 		}
 	}
-}
-
-func (s *Sorter) release() {
-	s.chunks = slices.DeleteFunc(s.chunks, func(c []byte) bool { return cap(c) > chunkSize })
-	for i := range s.chunks {
-		s.chunks[i] = s.chunks[i][:0]
-	}
-	clear(s.held)
-	s.held, s.size, s.at = s.held[:0], 0, 0
 }
 
 func (s *Sorter) write(all iter.Seq2[[]byte, error]) (*os.File, error) {

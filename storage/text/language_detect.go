@@ -163,7 +163,8 @@ func identify(passage string) (code string, confidence float64, letters int) {
 		if info.Lang < 0 || info.Confidence == 0 { // a tie, decided at random
 			return "", 0, letters
 		}
-		return group(whatlanggo.LangToString(info.Lang)), info.Confidence, letters
+		code = whatlanggo.LangToString(info.Lang)
+		return cmp.Or(groups[code], code), info.Confidence, letters
 	case hangul > kana+han:
 		return "kor", 1, letters
 	case 20*kana > kana+han:
@@ -234,13 +235,6 @@ func options(passage string) whatlanggo.Options {
 var groups = map[string]string{
 	"arb": "ara", "azj": "aze", "cmn": "zho", "ekk": "est", "lvs": "lav", "nob": "nor", "npi": "nep", "ory": "ori",
 	"pes": "fas", "plt": "mlg", "swh": "swa", "uzn": "uzb", "ydd": "yid", "zsm": "msa",
-}
-
-func group(code string) string {
-	if g, ok := groups[code]; ok {
-		return g
-	}
-	return code
 }
 
 // Two returns the two-letter code (ISO 639-1) for a three-letter one; "" if there is none.

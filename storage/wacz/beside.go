@@ -41,10 +41,6 @@ func isIndex(name string) bool {
 		(strings.HasSuffix(name, ".cdxj") || strings.HasSuffix(name, ".cdx.gz") || strings.HasSuffix(name, ".cdxj.gz"))
 }
 
-func isPages(name string) bool {
-	return strings.HasPrefix(name, "pages/") && strings.HasSuffix(name, ".jsonl")
-}
-
 func (p *Package) compareBeside(ctx context.Context) (err error) {
 	b := &beside{p: p, captures: sorted.New(p.dir, sortLimit), pages: sorted.New(p.dir, sortLimit),
 		off: map[string]int{}}

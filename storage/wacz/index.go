@@ -121,11 +121,6 @@ func newList(dir, id, title string) (*list, error) {
 	return l, l.line(head)
 }
 
-func (l *list) add(p *page) error {
-	l.n++
-	return l.line(p)
-}
-
 func (l *list) line(v any) error {
 	b, err := json.Marshal(v)
 	if err == nil {

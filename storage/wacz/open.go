@@ -229,7 +229,7 @@ func (p *Package) place(name string) (string, error) {
 		p.Files = append(p.Files, to)
 	case folder == "ledger" && isPlain(base):
 		to = filepath.Join(p.Ledger, filepath.FromSlash(base))
-	case isIndex(name) || isPages(name):
+	case isIndex(name) || strings.HasPrefix(name, "pages/") && strings.HasSuffix(name, ".jsonl"):
 		to = filepath.Join(p.dir, "beside", fmt.Sprintf("%06d", len(p.beside)))
 		p.beside = append(p.beside, to)
 	case folder == "archive":

@@ -385,7 +385,7 @@ func manifestOf(o Options, s *survey) manifest {
 	for _, seg := range s.segments {
 		if n := len(seg.cuts); n > 0 {
 			m.Curtsy.NoArchive = append(m.Curtsy.NoArchive,
-				reduced{"archive/" + seg.name, n, seg.cuts[n-1].before, "sha256:" + seg.whole})
+				reduced{"archive/" + seg.name, n, seg.lost, "sha256:" + seg.whole})
 		}
 	}
 	return m

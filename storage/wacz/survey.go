@@ -102,9 +102,10 @@ type answered struct {
 }
 
 func (s *survey) readSegment(ctx context.Context, path string) error {
-	seg, err := newSegment(path)
-	if err != nil {
-		return err
+	seg := &segment{path: path, name: filepath.Base(path)}
+	// WACZ, archive: files that are GZIP encoded must use the extension .warc.gz.
+	if !plainName(seg.name) || !strings.HasSuffix(seg.name, ".warc.gz") {
+		return fmt.Errorf("wacz: %q cannot be packed: the name of a segment is letters, digits, dots and dashes, and ends in .warc.gz", seg.name)
 	}
 	for _, other := range s.segments {
 		if other.name == seg.name {
@@ -216,13 +217,13 @@ func (s *survey) settle(seg *segment, a *answered) error {
 		return nil
 	}
 	if a.unkept && a.body {
-		seg.leaveOut(a.offset, a.length)
+		seg.cuts, seg.lost = append(seg.cuts, cut{a.offset, a.length}), seg.lost+a.length
 		s.noArchive++
 		return nil
 	}
 	if a.line != nil {
 		s.records++
-		a.line.Offset, a.line.Length = seg.shift(a.offset), a.length
+		a.line.Offset, a.line.Length = a.offset-seg.lost, a.length
 		if err := s.index.Add(a.line.Append(nil)); err != nil {
 			return fmt.Errorf("wacz: sort the index: %w", err)
 		}
@@ -237,7 +238,8 @@ func (s *survey) settle(seg *segment, a *answered) error {
 	if s.pages.n >= maxPages && !a.page.Seed {
 		to = s.extra
 	}
-	return to.add(a.page)
+	to.n++
+	return to.line(a.page)
 }
 
 // segment is a file of the archive to be packed.
@@ -245,27 +247,12 @@ type segment struct {
 	path, name string
 	print      print
 	cuts       []cut  // records omitted, in order
+	lost       int64  // bytes omitted so far
 	whole      string // hex SHA-256 of the original file, if there are cuts
 }
 
 // cut is a member to omit.
-type cut struct{ offset, length, before int64 } // before: the lengths of this and all earlier cuts
-
-func (s *segment) leaveOut(offset, length int64) {
-	before := length
-	if n := len(s.cuts); n > 0 {
-		before += s.cuts[n-1].before
-	}
-	s.cuts = append(s.cuts, cut{offset, length, before})
-}
-
-// shift returns the packed offset of a member after all cuts.
-func (s *segment) shift(offset int64) int64 {
-	if n := len(s.cuts); n > 0 {
-		return offset - s.cuts[n-1].before
-	}
-	return offset
-}
+type cut struct{ offset, length int64 }
 
 func (s *segment) open() (io.Reader, io.Closer, error) {
 	f, err := durable.Open(s.path)
@@ -313,15 +300,6 @@ func plainName(name string) bool {
 		}
 	}
 	return true
-}
-
-func newSegment(path string) (*segment, error) {
-	name := filepath.Base(path)
-	// WACZ, archive: files that are GZIP encoded must use the extension .warc.gz.
-	if !plainName(name) || !strings.HasSuffix(name, ".warc.gz") {
-		return nil, fmt.Errorf("wacz: %q cannot be packed: the name of a segment is letters, digits, dots and dashes, and ends in .warc.gz", name)
-	}
-	return &segment{path: path, name: name}, nil
 }
 
 type print struct {

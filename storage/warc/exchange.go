@@ -64,10 +64,11 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 			return err
 		}
 		e.answer.media, e.answer.id = typeResponse, ids.next()
-		var err error
-		if e.answer.block, err = p.digest(ctx, e.received, e.answer.length); err != nil {
+		p.sum.Reset()
+		if err := p.copy(ctx, p.sum, e.received, e.answer.length); err != nil {
 			return fmt.Errorf("warc: read the response of %s: %w", r.URL, err)
 		}
+		e.answer.block = digest(p.sum.Sum(p.got[:0]))
 	}
 	e.request.concurrent, e.answer.concurrent = e.answer.id, e.request.id
 	if err := e.bindHeads(ctx, p, r); err != nil {
@@ -261,15 +262,6 @@ func newCompressor(dir, pattern string, level int) (*compressor, error) {
 	}, nil
 }
 
-func (p *compressor) digest(ctx context.Context, block io.ReaderAt, n int64) (d digest, err error) {
-	p.sum.Reset()
-	if err := p.copy(ctx, p.sum, block, n); err != nil {
-		return d, err
-	}
-	p.sum.Sum(p.got[:0])
-	return p.got, nil
-}
-
 // member adds the record of h with the first h.length bytes of block to the spool.
 func (p *compressor) member(ctx context.Context, h *head, block io.ReaderAt) error {
 	p.head = h.append(p.head[:0])
@@ -434,15 +426,6 @@ type Info struct {
 	RobotsPolicy string // the robots standard obeyed
 	Description  string // purpose of the crawl
 	Fields       Fields // others, written after these in their order
-}
-
-func (in *Info) validate() error {
-	for _, f := range in.Fields {
-		if !token(f.Name) {
-			return fmt.Errorf("warc: %q cannot be a field name in a warcinfo record", f.Name)
-		}
-	}
-	return nil
 }
 
 func (in *Info) block(archive string) []byte {

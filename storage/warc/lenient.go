@@ -57,7 +57,9 @@ func (l *Lenient) Next() (*Record, error) {
 			continue
 		}
 		if !l.seek() {
-			l.leave()
+			if l.cur = nil; !l.zip {
+				l.stop(io.EOF)
+			}
 			continue
 		}
 		if rec := l.head(); rec != nil {
@@ -85,13 +87,6 @@ func (l *Lenient) offset() int64 {
 		return l.base + l.src.n
 	}
 	return l.base + l.src.n - int64(l.in.Buffered())
-}
-
-func (l *Lenient) within() int64 {
-	if !l.zip {
-		return 0
-	}
-	return l.unzip.n - int64(l.out.Buffered())
 }
 
 func (l *Lenient) find(code, format string, args ...any) {
@@ -155,12 +150,6 @@ func (l *Lenient) stop(err error) {
 		l.err = fmt.Errorf("warc: read at offset %d: %w", l.offset(), l.src.err)
 	case errors.Is(err, io.EOF):
 		l.err = io.EOF
-	}
-}
-
-func (l *Lenient) leave() {
-	if l.cur = nil; !l.zip {
-		l.stop(io.EOF)
 	}
 }
 
@@ -343,9 +332,9 @@ func isZstd(b []byte) bool {
 
 // head reads the head that seek found. It returns nil if that is unreadable; seek or enter then skips the rest.
 func (l *Lenient) head() *Record {
-	r := &Record{Offset: l.at, Within: l.within()}
-	if !l.zip {
-		r.Offset = l.offset()
+	r := &Record{Offset: l.offset()}
+	if l.zip {
+		r.Offset, r.Within = l.at, l.unzip.n-int64(l.out.Buffered())
 	}
 	if l.inner++; l.zip && l.inner == 2 {
 		l.find(SeveralRecords, "more than one record in a gzip member: they cannot be read one by one")

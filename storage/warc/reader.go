@@ -144,7 +144,11 @@ func (r *Record) addField(line []byte) bool {
 	if !ok || !token(string(name)) {
 		return false
 	}
-	r.Fields = append(r.Fields, Field{nameOf(name), string(bytes.Trim(value, " \t"))})
+	common, ok := names[string(name)]
+	if !ok {
+		common = string(name)
+	}
+	r.Fields = append(r.Fields, Field{common, string(bytes.Trim(value, " \t"))})
 	return true
 }
 
@@ -204,13 +208,6 @@ var names = func() map[string]string {
 	}
 	return all
 }()
-
-func nameOf(b []byte) string {
-	if name, ok := names[string(b)]; ok {
-		return name
-	}
-	return string(b)
-}
 
 // token reports whether s can be a field name: the token of WARC 1.1, 4.
 func token(s string) bool {
@@ -284,7 +281,10 @@ func (p *Places) begin(in io.Reader, offset int64, found func(Finding)) *Lenient
 func (p *Places) Close() error {
 	p.end()
 	if p.b != nil {
-		p.b.release()
+		p.b.in.Reset(nil) // or it would keep the file
+		p.b.out.Reset(nil)
+		p.b.http.Reset(nil)
+		buffered.Put(p.b)
 		p.b = nil
 	}
 	if p.file == nil {
@@ -296,9 +296,9 @@ func (p *Places) Close() error {
 }
 
 func (p *Places) end() {
-	if p.l != nil {
-		p.l.end()
-		p.l = nil
+	if l := p.l; l != nil {
+		l.in, l.out, l.gz, l.cur, l.rec = nil, nil, nil, nil, nil
+		l.err, p.l = errArchiveClosed, nil
 	}
 }
 
@@ -397,17 +397,5 @@ func (b *buffers) lenient(r io.Reader, base int64, found func(Finding)) *Lenient
 
 // buffered reuses the buffers of closed readers: many read only one record.
 var buffered = sync.Pool{New: func() any { return newBuffers() }}
-
-func (b *buffers) release() {
-	b.in.Reset(nil) // or it would keep the file
-	b.out.Reset(nil)
-	b.http.Reset(nil)
-	buffered.Put(b)
-}
-
-func (l *Lenient) end() {
-	l.in, l.out, l.gz, l.cur, l.rec = nil, nil, nil, nil, nil
-	l.err = errArchiveClosed
-}
 
 var errArchiveClosed = fmt.Errorf("warc: the archive file is closed: %w", os.ErrClosed)

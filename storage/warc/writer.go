@@ -53,7 +53,12 @@ func (o *Options) validate() error {
 	if o.Level < 0 || o.Level > 9 {
 		return fmt.Errorf("warc: gzip level %d is not between 1 and 9", o.Level)
 	}
-	return o.Info.validate()
+	for _, f := range o.Info.Fields {
+		if !token(f.Name) {
+			return fmt.Errorf("warc: %q cannot be a field name in a warcinfo record", f.Name)
+		}
+	}
+	return nil
 }
 
 // Writer appends exchanges to an archive. It is a storage.Recorder and safe for concurrent use.

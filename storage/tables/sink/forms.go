@@ -231,7 +231,10 @@ func newParquet(w io.Writer, t *tables.Table, version string) (writer, error) {
 }
 
 func (p *parquetWriter) Write(r tables.Row) error {
-	p.next()
+	p.row = nil
+	if n := len(p.free); n > 0 { // memory of a written row
+		p.row, p.free = p.free[n-1], p.free[:n-1]
+	}
 	size := 0
 	for i, v := range r {
 		size += 8
@@ -258,14 +261,6 @@ func (p *parquetWriter) Write(r tables.Row) error {
 		return p.hand()
 	}
 	return nil
-}
-
-// next begins a row in the memory of a written one.
-func (p *parquetWriter) next() {
-	p.row = nil
-	if n := len(p.free); n > 0 {
-		p.row, p.free = p.free[n-1], p.free[:n-1]
-	}
 }
 
 func (p *parquetWriter) hand() error {
@@ -522,7 +517,8 @@ func (x *wetWriter) Write(r tables.Row) error {
 	if strings.HasPrefix(refers, "urn:") && !strings.ContainsAny(refers, "<> ") { // ids of other crawlers may be invalid
 		x.field("WARC-Refers-To", "<"+refers+">")
 	}
-	x.field("WARC-Block-Digest", sha1Of(text))
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // see above
+	x.field("WARC-Block-Digest", "sha1:"+base32.StdEncoding.EncodeToString(sum[:]))
 	x.field("WARC-Identified-Content-Language", r[x.languages].Text())
 	if !r[x.cut].IsNull() {
 		x.field("WARC-Truncated", "length")
@@ -532,11 +528,6 @@ func (x *wetWriter) Write(r tables.Row) error {
 }
 
 func (x *wetWriter) Finish() error { return x.w.Flush() }
-
-func sha1Of(s string) string {
-	sum := sha1.Sum([]byte(s)) //nolint:gosec // see above
-	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
-}
 
 // wetID returns the id of a record, stable between exports: a UUID of a digest (RFC 9562 5.8).
 func wetID(of ...string) string {
