@@ -45,7 +45,7 @@ type Record struct {
 	// NotModified is the exchange whose response is still valid by a 304. Nil for any other status.
 	NotModified *Original
 
-	// Line is the decision for the metadata record, without the fields of a Receipt. Nil means that there is none.
+	// Line is the decision for the metadata record, without the fields of a Receipt; or nil.
 	Line *Line
 	// Outlinks are the links found in the response, in their order, for the metadata record.
 	Outlinks []Outlink
@@ -139,7 +139,7 @@ type Line struct {
 	// they exist. Empty without a record.
 	Blocks string
 	// Heads is the hex SHA-256 of the request's block followed by the response's HTTP head, if that is complete, both as
-	// archived: it binds what can be shown without bodies. Empty without a record.
+	// archived: it binds the parts that can be shown without bodies. Empty without a record.
 	Heads string
 
 	// Ahead is how far the wall clock has jumped ahead of the monotonic one since the run began, as after sleep.

@@ -32,7 +32,7 @@ const (
 	KindScript   Kind = "script"  // a string in a script that looks like a file name
 )
 
-// PaceBy is the reason for a delay. Empty means that there is none.
+// PaceBy is the reason for a delay. Empty means no delay.
 type PaceBy string
 
 // Reasons for a delay.

@@ -190,7 +190,7 @@ func worth(e *warc.Entry) bool {
 }
 
 // httpHead reads up to the empty line after a response's head, including interim responses before it (RFC 9110 15.2). It
-// returns nil if there is none within maxHTTPHead; the end of the record reports read errors.
+// returns nil without one within maxHTTPHead; the end of the record reports read errors.
 func httpHead(block io.Reader) (head []byte) {
 	in := newLinesSize(io.LimitReader(block, maxHTTPHead), 4<<10)
 	begins, interim := true, false
@@ -532,7 +532,7 @@ func firstOf(f *os.File, key []byte) (at int64, err error) {
 // stride is the read size of the binary search.
 const stride = 4 << 10
 
-// lineFrom returns the first line that begins at or after offset; io.EOF if there is none.
+// lineFrom returns the first line that begins at or after offset, or io.EOF.
 func lineFrom(f io.ReaderAt, offset, size int64) (at int64, line []byte, err error) {
 	if offset == 0 {
 		line, _, _, err = newLinesSize(io.NewSectionReader(f, 0, size), stride).next()

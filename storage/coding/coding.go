@@ -280,7 +280,7 @@ func (b *unbrotli) start(src *bufio.Reader) (io.Reader, error) {
 	return &b.z, b.z.Reset(src)
 }
 
-// maxZstdWindow is what a decoder must support and a sender may use (RFC 9659 3).
+// maxZstdWindow is the window that a decoder must support and a sender may use (RFC 9659 3).
 const maxZstdWindow = 8 << 20
 
 // unzstd decodes zstd frames (RFC 8878) in the caller's goroutine: others would outlive it.

@@ -467,7 +467,7 @@ func (w Spans) Clock(t time.Time) string {
 // ahead bounds the search for an opening: a weekly one within the hour that spring skips opens a week later.
 const ahead = 15 * 24 * time.Hour
 
-// Opens returns the next opening, t itself while open; false if there is none within two weeks, that is, never. Zones
+// Opens returns the next opening, t itself while open; false if they stay closed for two weeks, that is, forever. Zones
 // differ from UTC, and change, by whole minutes.
 func (w Spans) Opens(t time.Time) (at time.Time, ok bool) { return w.turns(t, true) }
 

@@ -616,7 +616,7 @@ const (
 // a copy is rarely complete, and Previews.
 func (r Role) Requisite() bool { return r >= Embed && r <= ManifestLink }
 
-// Ref is a reference in a document. Its strings may share the document's memory: clone what you keep.
+// Ref is a reference in a document. Its strings may share the document's memory: clone those that you keep.
 type Ref struct {
 	Raw     string // decoded to UTF-8 without entities and escapes
 	Element string // "img", "feImage"; "" in a style sheet, the path of the member in a manifest

@@ -23,7 +23,7 @@ type Visit func(Ref) (replacement string, replace bool)
 // Rewriter rewrites a document of one kind.
 type Rewriter func(in []byte, o Options, visit Visit) ([]byte, error)
 
-// Options describe a document and further changes in it. The zero value of all but URL changes only what Visit does.
+// Options describe a document and further changes in it. The zero value of all but URL changes nothing beyond Visit.
 type Options struct {
 	URL         canon.URL // of the document; also its base if it names none
 	ContentType string    // Content-Type field, perhaps with a charset

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// scanner finds the start tags of a page like the HTML tokenizer (13.2.5), and tracks what the tree would decide: foreign
+// scanner finds the start tags of a page like the HTML tokenizer (13.2.5), and tracks decisions of the tree: foreign
 // content (CDATA, no raw text) and templates.
 type scanner struct {
 	s         string
@@ -114,7 +114,7 @@ func (z *scanner) endTag(i int) int {
 	return end
 }
 
-// declaration returns the end of what begins with "<!" at i.
+// declaration returns the end of a declaration or comment ("<!") at i.
 func (z *scanner) declaration(i int) int {
 	rest := z.s[i+2:]
 	switch {

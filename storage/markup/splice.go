@@ -389,8 +389,9 @@ func xmlCoding(in []byte, o Options) coding {
 }
 
 // EncodeQuery returns a reference with its query encoded as a browser sends it: in the document's charset, with character
-// references for what that lacks (URL Standard 5.1, percent-encode after encoding; HTML Standard 2.4.3, encoding-parse a
-// URL). UTF-16 and "" count as UTF-8. The rest of a URL, and references in style sheets, are always UTF-8.
+// references for characters that it lacks (URL Standard 5.1, percent-encode after encoding; HTML Standard 2.4.3,
+// encoding-parse a URL). UTF-16 and "" count as UTF-8. The rest of a URL, and references in style sheets, are always
+// UTF-8.
 func EncodeQuery(ref, charsetName string) string {
 	from := strings.IndexByte(ref, '?')
 	if charsetName == "" || charsetName == "utf-8" || from < 0 || strings.IndexFunc(ref[from:], func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
@@ -413,7 +414,7 @@ func EncodeQuery(ref, charsetName string) string {
 	return ref[:from+1] + encodedQuery(query, c.Encoding) + fragment
 }
 
-// japanese has what the Encoding Standard's encoders (12.2.2, 12.3.2, 13.2) write for characters that x/text rejects: a
+// japanese has the output of the Encoding Standard's encoders (12.2.2, 12.3.2, 13.2) for characters that x/text rejects: a
 // full-width minus sign, and ASCII "\\" and "~" for yen sign and overline.
 var japanese = map[string]*strings.Replacer{
 	"shift_jis":   strings.NewReplacer("\u2212", "\uFF0D", "\u00A5", "\\", "\u203E", "~"),

@@ -25,7 +25,7 @@ func decode(raw string) string {
 	return b.String()
 }
 
-// nextReference returns the place, length and meaning of the next character reference; length 0 if there is none.
+// nextReference returns the place, length and meaning of the next character reference; length 0 without one.
 func nextReference(raw string, at int) (start, n int, text string) {
 	for {
 		i := strings.IndexByte(raw[at:], '&')

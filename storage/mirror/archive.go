@@ -28,7 +28,7 @@ import (
 type Archive struct {
 	Segments []string // WARC files of any crawler, with different names
 	Index    []string // CDXJ files: NAME.cdxj for NAME.warc.gz. A segment without one is indexed first.
-	Ledger   string   // directory of the ledger, which has the reasons for what is missing; "": as far as the archive has them
+	Ledger   string   // directory of the ledger, which has the reasons for missing URLs; "": those in the archive
 }
 
 // CrawlArchive returns the archive of a crawl directory, which nobody may be writing.
@@ -310,7 +310,7 @@ func (o *opened) readHead(from *warc.Places, at place, s warc.Stretch) (*version
 		return nil, head.Undated
 	}
 	v := &version{Answer: head, at: at}
-	for _, value := range v.Header.Values("X-Robots-Tag") { // to all robots; the metadata has what the crawler understood
+	for _, value := range v.Header.Values("X-Robots-Tag") { // to all robots; the metadata has the directives that the crawler understood
 		v.noArchive = v.noArchive || storage.HasDirective(value, "noarchive") || storage.HasDirective(value, "nocache")
 	}
 	sniffs := !v.Revisit && v.status()/100 == 2 && v.Type().Unnamed()

@@ -266,7 +266,7 @@ func readLists(tree string) (*lists, error) {
 }
 
 // reader finds everything in a document that may be a reference. It shares no parser with package markup, so that Check
-// also sees what that overlooks. It knows few names and judges by values.
+// also finds its omissions. It knows few names and judges by values.
 type reader struct {
 	found func(element, attr, ref string)
 	xml   bool

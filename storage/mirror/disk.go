@@ -223,7 +223,7 @@ func (d *disk) recoverTree() error {
 	return nil
 }
 
-// checkLeftovers makes sure that an earlier build left what is in nextDir and oldDir: it makes tempDir first and removes
+// checkLeftovers makes sure that an earlier build left nextDir and oldDir: it makes tempDir first and removes
 // it last.
 func (d *disk) checkLeftovers() error {
 	fi, err := d.root.Lstat(tempDir)

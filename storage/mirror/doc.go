@@ -34,6 +34,7 @@
 // Some 200 bytes for each archived URL, 60 for each missing one; a document of at most 10 MiB for each processor; 8 MiB for
 // each sorted list. Bodies are streamed. Check and Handler hold both lists.
 //
-// The package writes only below Options.Dir, runs no script, and changes in a body only references and what would block
-// local files. It refuses a second build in one directory on Linux, macOS and Windows; elsewhere users must prevent it.
+// The package writes only below Options.Dir, runs no script, and changes in a body only references and markup that would
+// block local files. It refuses a second build in one directory on Linux, macOS and Windows; elsewhere users must prevent
+// it.
 package mirror

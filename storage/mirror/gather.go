@@ -605,7 +605,7 @@ func newSorter(dir string) *sorted.Sorter { return sorted.New(dir, 8<<20) }
 
 // previous is the record of each file of the previous tree.
 type previous struct {
-	dir     string // "" if there is none, or it is unreadable
+	dir     string // "" if it is missing or unreadable
 	seed    maphash.Seed
 	records map[uint64]uint64 // by hashes of the file's name and of the record's id and digest
 }

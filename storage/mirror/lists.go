@@ -38,7 +38,7 @@ type Missing struct {
 
 const maxIn = 3
 
-// absent collects what documents name and the mirror lacks.
+// absent collects the URLs that documents name and the mirror lacks.
 type absent struct {
 	lines *sorted.Sorter // "KEY\tL|E|S\tFILE", and the ledger's reason for KEY, see why.String
 	named atomic.Bool    // documents name something

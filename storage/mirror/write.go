@@ -416,7 +416,7 @@ type linker struct {
 	nowhere  func()                 // a reference was replaced by nowhere
 }
 
-// visit is a markup.Visit: references are relative to what the mirror has, else absolute.
+// visit is a markup.Visit: references to files of the mirror become relative, others absolute.
 func (l *linker) visit(ref markup.Ref) (replacement string, replace bool) {
 	if ref.Role == markup.Base {
 		return "", false

@@ -246,7 +246,7 @@ func (s *watched) begin() error {
 	return err
 }
 
-// look accepts a new version. It returns what is new to the operator.
+// look accepts a new version. It returns a message for the operator, or "".
 func (s *watched) look() string {
 	info, err := os.Stat(s.Path)
 	if err == nil && s.info != nil && !s.recent &&

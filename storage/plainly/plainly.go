@@ -42,7 +42,7 @@ var words = Words("reasons")
 // meanings and kinds explain the counts of ledgers.
 var meanings, kinds = Words("meanings"), Words("decisions")
 
-// exports explain what an export omits and what its rows lack.
+// exports explain the omissions of an export, and missing values in its rows.
 var exports = Words("exports")
 
 // LeftOut explains why an export omits something, or a row lacks a value. A name without words stays as it is.

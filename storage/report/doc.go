@@ -5,7 +5,7 @@
 //
 // Memory does not depend on the ledger's length. The busiest MaxHosts hosts are listed, the others summed; with more hosts
 // a first pass counts the lines of each (16 bytes a host, at most maxCounted). Every list of words from the web (rules,
-// reasons, media types, …) has a bounded number of distinct ones, sums the rest, and counts what it omits.
+// reasons, media types, …) has a bounded number of distinct ones, sums the rest, and counts the omissions.
 //
 // A counting line counts for all its URLs. The least gap is exact. Medians are the lower edge of bins of three decimal
 // digits, so that no delay is overstated. Whether a gap is too short is decided on the microseconds of the ledger.

@@ -87,8 +87,8 @@ func (g *gathering) read(ctx context.Context, entries iter.Seq2[ledger.Entry, er
 	return nil
 }
 
-// problem adds a fault of the ledger. The end of the last run is reported elsewhere; an unfinished line or an empty
-// segment is none, since the crawl may be writing it.
+// problem adds a fault of the ledger, except the end of the last run, which is reported elsewhere, and an unfinished line
+// or empty segment, which the crawl may be writing.
 func (g *gathering) problem(p *ledger.Problem) {
 	switch p.Fault {
 	case ledger.NoStop, ledger.Uncommitted, ledger.Torn, ledger.Empty, ledger.NoLines:
@@ -197,7 +197,7 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	}
 }
 
-// left adds what was not crawled.
+// left adds URLs that were not crawled.
 func (g *gathering) left(l *storage.Line) {
 	if strings.HasPrefix(l.Reason, storage.RuleOfTraps) {
 		g.traps.add(Class(l.Reason), times(l), 0, l.URL)
@@ -509,7 +509,7 @@ const maxTags = 500
 // noTag represents seeds without tag.
 const noTag = "(no tag)"
 
-// tags sum up what was done by the tag of the seed.
+// tags sum up the work by the tag of the seed.
 type tags struct {
 	by  map[string]*account
 	any bool // a seed has a tag

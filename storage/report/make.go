@@ -96,7 +96,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	return r, r.audited(ctx, o.Audit)
 }
 
-// audited adds the result of the audit, or why there is none.
+// audited adds the result of the audit, or its error.
 func (r *Report) audited(ctx context.Context, audit func(context.Context) (Audit, error)) error {
 	if audit == nil {
 		return nil
@@ -369,7 +369,7 @@ type Identity struct {
 	ContactLink string    `json:"-"`
 }
 
-// Host counts what was done with an authority, or with several.
+// Host counts the work on an authority, or on several.
 type Host struct {
 	Name        string `json:"host,omitempty"`
 	Own         bool   `json:"own,omitempty"`
@@ -401,7 +401,7 @@ type Host struct {
 	State   string  `json:"state,omitempty"` // by the last lines, in words
 }
 
-// Tag counts what was done from the seeds with one tag.
+// Tag counts the work from the seeds with one tag.
 type Tag struct {
 	Tag string `json:"tag"`
 	Host

@@ -449,7 +449,7 @@ func band(parts ...Part) []Part {
 	return parts
 }
 
-// account counts what was done with a host, or with several.
+// account counts the work on a host, or on several.
 type account struct {
 	Host
 	gaps  gaps

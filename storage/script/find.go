@@ -364,7 +364,7 @@ func (l *Listing) Read(text []byte, at canon.URL, file string) (err error) {
 // Cut counts the incomplete texts by cause.
 func (l *Listing) Cut() map[Cut]int64 { return l.cut }
 
-// Lacking calls lacking with each URL that a file names and has does not know, in order, and ends the listing. If either
+// Lacking calls lacking, in order, with each URL that a file names and has rejects, and ends the listing. If either
 // place of a name (see Places) has a file, the other is not lacking.
 func (l *Listing) Lacking(has func(key string) bool, lacking func(u canon.URL, file string) error) (err error) {
 	defer func() { err = errors.Join(err, l.Close()) }()

@@ -20,7 +20,7 @@ const Memory = 256 << 10
 // batch is the size of writes to the file.
 const batch = 32 << 10
 
-// Spool has one writer and any number of concurrent readers, who see all earlier writes. The zero value is ready.
+// Spool has one writer and any number of concurrent readers, which see all earlier writes. The zero value is ready.
 type Spool struct {
 	Dir, Pattern string // as for os.CreateTemp
 

@@ -5,5 +5,5 @@
 // Pages begins with the columns of Common Crawl's columnar index in its flat form, so that its queries also run here:
 // https://github.com/commoncrawl/cc-index-table.
 //
-// Strings from the web are hostile: Text makes them valid UTF-8, and each writer escapes what its format needs.
+// Strings from the web are hostile: Text makes them valid UTF-8, and each writer escapes them for its format.
 package tables

@@ -237,7 +237,7 @@ var groups = map[string]string{
 	"pes": "fas", "plt": "mlg", "swh": "swa", "uzn": "uzb", "ydd": "yid", "zsm": "msa",
 }
 
-// Two returns the two-letter code (ISO 639-1) for a three-letter one; "" if there is none.
+// Two returns the two-letter code (ISO 639-1) for a three-letter one, or "".
 func Two(code string) string {
 	b, err := language.ParseBase(code)
 	if s := b.String(); err == nil && len(s) == 2 {

@@ -543,7 +543,8 @@ func classOf(name string) class {
 	return inline
 }
 
-// article returns the main text of a lean page, or why there is none. A panic of the extractor costs only the main text.
+// article returns the main text of a lean page, or the reason why it is missing. A panic of the extractor costs only the
+// main text.
 func article(lean []byte, whole *lines) (main lines, why string) {
 	defer func() {
 		if recover() != nil {

@@ -181,7 +181,7 @@ func (p *Package) entry(ctx context.Context, f *zip.File, r resource, listed boo
 		if err != nil {
 			return left, err
 		}
-		defer file.Close() //nolint:errcheck // a copy; reading it later shows what is missing
+		defer file.Close() //nolint:errcheck // a copy; reading it later reveals a failure
 		out = io.MultiWriter(h, file)
 	}
 	n, err := copyAll(ctx, out, io.LimitReader(in, left+1))
@@ -514,7 +514,7 @@ func (p *Package) owner(by string) {
 		"): the signature proves that nothing was changed since its owner packed it")
 }
 
-// A Package is a witness of its own archive: of its files and who signed them.
+// A Package is a witness of its own archive: of its files and their signatures.
 var _ audit.Witness = (*Package)(nil)
 
 // Close implements audit.Witness: it reports the findings of Open, after the ledger's.

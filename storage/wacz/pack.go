@@ -347,7 +347,7 @@ type metadata struct {
 	Desc  string `json:"desc,omitempty"`
 }
 
-// notes is what the format has no property for.
+// notes has no counterpart in the format.
 type notes struct {
 	Pages     int64     `json:"pages"`
 	Records   int64     `json:"records"`

@@ -42,7 +42,6 @@ type want struct {
 // maxWanted bounds the open references kept in memory. An archive in order has few at any time.
 const maxWanted = 1 << 20
 
-// Checked counts what was checked.
 type Checked struct {
 	Records int64
 	Blocks  int64 // block digests that hold

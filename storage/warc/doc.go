@@ -37,7 +37,7 @@
 // The Writer hashes and compresses a record outside the lock, in memory up to 256 KiB and in a temporary file beyond
 // (NAME.*.spool), and appends only finished members, all of an exchange at once. Nothing is durable before Sync. An
 // exchange larger than SegmentSize gets a segment for itself. The first failure of an append or a sync poisons the
-// Writer: it cannot know what reached the disk, so it refuses everything after.
+// Writer: since the state of the disk is unknown, it refuses everything after.
 //
 // # Recovery
 //
@@ -47,8 +47,8 @@
 //
 // # Reading
 //
-// A Reader is strict: it reads what this package writes and stops at anything else. A Lenient reads any crawler's archive
-// and reports what is unusual as Findings. A Checker also verifies digests and references between records. None holds more
+// A Reader is strict: it reads segments of this package and stops at anything else. A Lenient reads any crawler's archive
+// and reports oddities as Findings. A Checker also verifies digests and references between records. None holds more
 // than a record's head in memory.
 //
 // The package changes no byte of a block, overwrites no complete segment, and takes no lock against a second Writer in the

@@ -30,7 +30,7 @@ type exchange struct {
 	sent                  bytes.Reader
 	received              *io.SectionReader
 	line                  bytes.Reader // the block of told
-	said                  storage.Line // of told; here to save its allocation
+	said                  storage.Line // for the record told; here to save its allocation
 	heads                 string       // as storage.Line.Heads
 	entry                 Entry        // of the answer, for an Index; without File, Offset and Length
 	from, to              int64        // the answer's member in the spool
@@ -100,7 +100,7 @@ func (e *exchange) choose(originals Originals, r *storage.Record) error {
 	if err != nil {
 		return fmt.Errorf("warc: look for an earlier response like %s: %w", r.URL, err)
 	}
-	// An index of another crawl may hold anything: do not refer to what would leave its line.
+	// An index of another crawl may hold anything: a reference must stay within its line.
 	if !known || o.URL == "" || !solid(o.URL) || !solid(o.ID) || o.Date.IsZero() {
 		return nil
 	}

@@ -90,7 +90,7 @@ type HTTP struct {
 	src      tap  // the bytes after Head
 }
 
-// tap copies what is read to w unless that is nil.
+// tap copies all reads to w unless that is nil.
 type tap struct {
 	r io.Reader
 	w io.Writer

@@ -103,8 +103,8 @@ func (w *Writer) mend(path string) error {
 	return w.tellComplete(filepath.Base(path), end, sum)
 }
 
-// whole returns the offset after the last whole exchange of a segment, 0 without one, and what is wrong with the next
-// record, nil if there is none. The error is one of reading.
+// whole returns the offset after the last whole exchange of a segment, 0 without one, and the error in the next record, or
+// nil. The last result is a read error.
 func whole(f io.Reader) (end int64, cause, err error) {
 	rd := NewReader(f)
 	var u unit

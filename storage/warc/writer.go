@@ -135,8 +135,8 @@ func (w *Writer) Record(ctx context.Context, r storage.Record) (kept storage.Rec
 	return storage.Receipt{ID: e.id(), Blocks: e.blocks(), Heads: e.heads, Repeat: e.answer.kind == "revisit"}, nil
 }
 
-// place appends what compress writes to p's spool. The members contain the warcinfo id, so a full segment makes it compress
-// again for the next. Every repeat means that something else was appended or a segment completed.
+// place appends the members that compress writes to p's spool. The members contain the warcinfo id, so a full segment
+// makes it compress again for the next. Every repeat means that something else was appended or a segment completed.
 func (w *Writer) place(ctx context.Context, p *compressor, compress func(*segment) error, e *exchange) error {
 	for {
 		seg, err := w.current()
