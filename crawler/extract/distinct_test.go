@@ -61,9 +61,7 @@ func hostileDistinct() map[string]Input {
 
 // Everything that is ever allocated counts, also garbage.
 func TestHostile_DistinctThingsAreBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
+	skipShort(t)
 	x, long := New(), os.Getenv("CURTSY_LONG") != ""
 	for name, in := range hostileDistinct() {
 		if !long && !strings.HasPrefix(name, "attributes") && name != "many meta robots" {

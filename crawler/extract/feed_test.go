@@ -74,9 +74,7 @@ func TestFeed_WhatIsNoURLIsCounted(t *testing.T) {
 }
 
 func TestFeed_IsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the page is as large as the limit")
-	}
+	skipShort(t)
 	var b strings.Builder
 	b.WriteString("<rss><channel>")
 	for i := range 60_000 {

@@ -18,6 +18,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
+func skipShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads or allocates much, for long under the race detector")
+	}
+}
+
 const pageURL = "http://h.test/dir/page.html?q=1"
 
 func parse(t testing.TB, raw string) canon.URL {

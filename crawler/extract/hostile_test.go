@@ -17,9 +17,7 @@ import (
 )
 
 func TestRule22_LinksBeyondTheLimitAreCounted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
+	skipShort(t)
 	var b strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintf(&b, `<a href="/%d"></a>`, i)
@@ -65,9 +63,7 @@ func TestUnparsed_TooDeep(t *testing.T) {
 }
 
 func TestUnparsed_TooLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
+	skipShort(t)
 	const first = "<a href=first>"
 	fill := func(n int) string { return first + strings.Repeat(" ", n-len(first)) }
 	for _, tt := range []struct{ rule, body, want, unparsed string }{

@@ -53,9 +53,7 @@ var tableElements = []string{"a", "amp-iframe", "amp-img", "applet", "area", "au
 
 // Otherwise a mirror would keep what it does not link to, or lack what it shows.
 func TestTables_EqualThoseOfMarkup(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
+	skipShort(t)
 	attrs := []string{"action", "archive", "background", "cite", "clip-path", "code", "content", "cursor", "data", "dynsrc", "fill", "filter", "formaction", "href",
 		"imagesrcset", "longdesc", "lowsrc", "manifest", "marker", "marker-mid", "mask", "ping", "poster", "profile", "src", "srcdoc", "srcset", "stroke", "style",
 		"usemap", "xlink:href"}

@@ -17,26 +17,18 @@ func TestKindOf_ATypeThatIsNamedIsBelieved(t *testing.T) {
 		contentType, path, head string
 		want                    Kind
 	}{
-		{"text/html", "/a.css", "", KindPage},
-		{"TEXT/CSS; charset=x", "/a", "", KindStyle},
+		{"text/html", "/a.css", "", KindPage}, {"TEXT/CSS; charset=x", "/a", "", KindStyle},
 		{"image/svg+xml", "/a.png", "", KindSVG},
 		{"application/manifest+json", "/a", "", KindManifest},
 		{"application/json", "/manifest.json", "", KindManifest},
 		{"application/octet-stream", "/d/Site.WebManifest", "", KindManifest},
-		{"application/json", "/data.json", "", 0},
-		{"application/json", "/my-manifest.json", "", 0},
+		{"application/json", "/data.json", "", 0}, {"application/json", "/my-manifest.json", "", 0},
 		{"text/html", "/manifest.json", "", KindPage},
 		{"text/plain", "/a.css", "", 0}, // no browser applies it
-		{"image/png", "/a.svg", "", 0},
-		{"text/javascript", "/a", "", KindScript},
-		{"", "/a.mjs", "", KindScript},
-		{"text/plain", "/a.js", "", 0},
-		{"application/xml", "/a", "", KindXML},
-		{"", "/a.css", "p{}", KindStyle},
-		{"", "/A.SVG", "x", KindSVG},
-		{"", "/a.css", "<!DOCTYPE html>", KindPage},
-		{"", "/a.css/", "", 0},
-		{"", "", "", 0},
+		{"image/png", "/a.svg", "", 0}, {"text/javascript", "/a", "", KindScript},
+		{"", "/a.mjs", "", KindScript}, {"text/plain", "/a.js", "", 0}, {"application/xml", "/a", "", KindXML},
+		{"", "/a.css", "p{}", KindStyle}, {"", "/A.SVG", "x", KindSVG},
+		{"", "/a.css", "<!DOCTYPE html>", KindPage}, {"", "/a.css/", "", 0}, {"", "", "", 0},
 	} {
 		assert.Equalf(t, tt.want, KindOf(tt.contentType, tt.path, []byte(tt.head)), "%q, %q, %q", tt.contentType, tt.path, tt.head)
 	}
@@ -164,9 +156,7 @@ func FuzzStyle_ElementAndFile(f *testing.F) {
 }
 
 func TestHostile_ManyStylesAndPagesInAttributes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the page is as large as the limit")
-	}
+	skipShort(t)
 	for rule, one := range map[string]string{
 		"styles":          `<p style="x(">`,
 		"formatting":      `<b style="url(a)">`,

@@ -85,9 +85,7 @@ func firstDifference(a, b []stated) []stated {
 }
 
 func TestPeers_MentionsAsPythonHasThem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
+	skipShort(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%v, and CURTSY_MUST_RUN is set", err)

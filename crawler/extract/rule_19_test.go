@@ -26,10 +26,8 @@ func TestRule19_DirectivesOfAPageWithoutATree(t *testing.T) {
 		utf16 += string([]byte{byte(c), 0})
 	}
 	for _, tt := range []struct{ contentType, body, want string }{
-		{"text/html", element, "nofollow, noarchive"},
-		{"text/html", utf16, "nofollow, noarchive"},
-		{"", element, "nofollow, noarchive"},
-		{"text/plain", element, "nofollow"},
+		{"text/html", element, "nofollow, noarchive"}, {"text/html", utf16, "nofollow, noarchive"},
+		{"", element, "nofollow, noarchive"}, {"text/plain", element, "nofollow"},
 		{"text/html", strings.Repeat("<p>", headSize) + element, "nofollow, noarchive"},
 		{"text/html", strings.Repeat(" ", maxScan) + element, "nofollow"},
 		{"text/html", "", "nofollow"},

@@ -56,9 +56,7 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestScripts_AScriptOf50MBIsReadToItsBound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the page is as large as the limit")
-	}
+	skipShort(t)
 	e := &endless{}
 	body := io.MultiReader(strings.NewReader(`go("a.js");`), e)
 	got, cut := scripts(t, Input{URL: parse(t, "http://h.test/s.js"), Body: io.LimitReader(body, 50<<20), Size: 50 << 20}, 0, canon.URL{})

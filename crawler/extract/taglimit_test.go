@@ -17,9 +17,7 @@ import (
 
 // HTML Standard 13.2.4.3: fourteen KiB of re-opened formatting elements would be 800,000 nodes.
 func TestTame_NoTreeOutOfProportion(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures memory")
-	}
+	skipShort(t)
 	var open strings.Builder
 	for i := range 400 {
 		fmt.Fprintf(&open, "<font size=%d>", i)
@@ -57,9 +55,7 @@ func TestTame_NoTreeOutOfProportion(t *testing.T) {
 }
 
 func TestUnparsed_TooManyTags(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the page is as large as the limit")
-	}
+	skipShort(t)
 	fill := "<a href=first></a>" + strings.Repeat("<p>", MaxTags-2)
 	ended := "<a href=first></a>" + strings.Repeat("<!></div>", MaxTags-2)
 	within := func(n int) string {

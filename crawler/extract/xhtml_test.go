@@ -123,9 +123,7 @@ func TestXHTML_NotWellFormed(t *testing.T) {
 }
 
 func TestXHTML_IsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads much, for long under the race detector")
-	}
+	skipShort(t)
 	deep := xhtmlRoot + strings.Repeat("<div>", 100_000) + `<title>x` + strings.Repeat("<b>", 1000) + "y" + strings.Repeat("</b>", 1000) + `</title><style>@import "c";</style><a href="a"/>` + strings.Repeat("</div>", 100_000) + `<a href="b"/></html>`
 	if page := xhtml(t, deep); lines(page) != "+style import /dir/c; a href /dir/a; a href /dir/b" || page.Unparsed != "" || page.Title != "x" {
 		t.Errorf("deep: %.200q, %q, %q", lines(page), page.Unparsed, page.Title)

@@ -124,8 +124,7 @@ func TestBombsStopAtMaxBody(t *testing.T) {
 			bomb := code(coding, strings.Repeat("\x00", 48<<20))
 			require.LessOrEqualf(t, len(bomb), most, "a bomb of %d octets is none", len(bomb))
 			synctest.Test(t, func(t *testing.T) {
-				w := &world{serve: answering(coded(coding, len(bomb)) + bomb)}
-				f := w.fetcher(t, Config{MaxBody: most})
+				f := (&world{serve: answering(coded(coding, len(bomb)) + bomb)}).fetcher(t, Config{MaxBody: most})
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				x := get(t, f, "http://a.test/")

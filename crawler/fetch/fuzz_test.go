@@ -33,8 +33,7 @@ func FuzzResponse(f *testing.F) {
 	const most = 1 << 10
 	f.Fuzz(func(t *testing.T, response []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{serve: answering(string(response))}
-			x := do(t, w.fetcher(t, Config{}), Request{URL: mustURL(t, "http://a.test/"), MaxBody: most})
+			x := do(t, (&world{serve: answering(string(response))}).fetcher(t, Config{}), Request{URL: mustURL(t, "http://a.test/"), MaxBody: most})
 			got := ""
 			if x.Response != nil {
 				got = text(t, x.Response)

@@ -75,30 +75,15 @@ func TestIdentityIsRefused(t *testing.T) {
 // Politeness rule 2.
 func TestContactMustBeReachable(t *testing.T) {
 	for contact, reachable := range map[string]bool{
-		"":                                     false,
-		"https://lab.dev/bot":                  true,
-		"http://lab.dev":                       true,
-		"https://lab.dev:8443/":                true,
-		"jo@lab.dev":                           true,
-		"jo+bot@cs.lab.ac.uk":                  true,
-		"https://example.com/bot":              false,
-		"https://www.Example.ORG./":            false,
-		"https://anexample.com/":               true,
-		"jo@example.net":                       false,
-		"jo@mail.example":                      false,
-		"https://lab.test/":                    false,
-		"https://lab.invalid/":                 false,
-		"https://localhost/":                   false,
-		"https://lab.localhost/":               false,
-		"https://intranet/":                    false,
-		"jo@lab":                               false,
-		"https://printer.local/":               false,
-		"https://wiki.internal/":               false,
-		"https://93.184.215.14/":               false,
-		"https://[2606:2800::1]/":              false,
+		"": false, "https://lab.dev/bot": true, "http://lab.dev": true, "https://lab.dev:8443/": true,
+		"jo@lab.dev": true, "jo+bot@cs.lab.ac.uk": true, "https://example.com/bot": false,
+		"https://www.Example.ORG./": false, "https://anexample.com/": true, "jo@example.net": false,
+		"jo@mail.example": false, "https://lab.test/": false, "https://lab.invalid/": false,
+		"https://localhost/": false, "https://lab.localhost/": false, "https://intranet/": false,
+		"jo@lab": false, "https://printer.local/": false, "https://wiki.internal/": false,
+		"https://93.184.215.14/": false, "https://[2606:2800::1]/": false,
 		"crawl@your-domain.org":                false, // of README
-		"https://www.your-domain.org/crawler/": false,
-		"not a contact":                        false,
+		"https://www.your-domain.org/crawler/": false, "not a contact": false,
 	} {
 		err := Identity{Contact: contact}.CheckContact()
 		assert.Equalf(t, reachable, (err == nil), "%q: %v, want reachable", contact, err)

@@ -24,8 +24,7 @@ import (
 
 func TestConnectionIsUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{serve: always("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked("bread", 5))}
-		f := w.fetcher(t, Config{})
+		f := (&world{serve: always("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked("bread", 5))}).fetcher(t, Config{})
 		for i := range 5 {
 			x := get(t, f, fmt.Sprintf("http://a.test/%d", i))
 			expect(t, x, "", "")
@@ -142,8 +141,7 @@ func TestOnlyAStaleConnectionIsReplaced(t *testing.T) {
 
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{serve: always(ok("bread"))}
-		f := w.fetcher(t, Config{KeepAlive: time.Hour})
+		f := (&world{serve: always(ok("bread"))}).fetcher(t, Config{KeepAlive: time.Hour})
 		for i := range maxIdle + 5 {
 			get(t, f, fmt.Sprintf("http://h%d.test/", i))
 		}

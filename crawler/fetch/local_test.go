@@ -44,11 +44,10 @@ func TestBind_IsWhereConnectionsLeaveFrom(t *testing.T) {
 
 func TestBind_AddressThatIsNotHere(t *testing.T) {
 	assert.ErrorContains(t, CheckLocal(netip.MustParseAddr("192.0.2.7")), "192.0.2.7")
-	w := &world{}
 	gone := func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: &net.OpError{Op: "bind", Err: syscall.EADDRNOTAVAIL}}
 	}
-	f := w.fetcher(t, Config{Identity: known, Bind: netip.MustParseAddr("93.184.1.1"), Dial: gone})
+	f := (&world{}).fetcher(t, Config{Identity: known, Bind: netip.MustParseAddr("93.184.1.1"), Dial: gone})
 	_, err := f.Do(t.Context(), Request{URL: mustURL(t, "http://a.test/")})
 	var failure *Failure
 	if err == nil || errors.As(err, &failure) || !strings.Contains(err.Error(), "--bind") {

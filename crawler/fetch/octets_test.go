@@ -112,8 +112,7 @@ func TestMisuseIsAnError(t *testing.T) {
 // What follows a response does not belong to it.
 func TestOctetsBehindAResponseAreNotPartOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{serve: answering(ok("one") + ok("two"))}
-		f := w.fetcher(t, Config{})
+		f := (&world{serve: answering(ok("one") + ok("two"))}).fetcher(t, Config{})
 		for range 2 {
 			x := get(t, f, "http://a.test/")
 			if got := text(t, x.Response); got != ok("one") || x.Reused {

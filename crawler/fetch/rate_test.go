@@ -45,8 +45,7 @@ func TestMaxRateIsOverAllConnectionsAndBlamesNobody(t *testing.T) {
 
 func TestMaxRateWaitIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{serve: answering(ok(strings.Repeat("b", 100_000)))}
-		f := w.fetcher(t, Config{MaxRate: 1})
+		f := (&world{serve: answering(ok(strings.Repeat("b", 100_000)))}).fetcher(t, Config{MaxRate: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
 		begin := time.Now()

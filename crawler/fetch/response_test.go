@@ -235,8 +235,7 @@ func TestNoBodyByStatus(t *testing.T) {
 		"HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nContent-Length: 400\r\n\r\n",
 	} {
 		bubble(t, head[9:12], func(t *testing.T) {
-			w := &world{serve: always(head)}
-			f := w.fetcher(t, Config{})
+			f := (&world{serve: always(head)}).fetcher(t, Config{})
 			x := get(t, f, "http://a.test/")
 			expect(t, x, "", "")
 			if x.Body != nil || x.PayloadSize != 0 || x.PayloadDigest != sha256.Sum256(nil) || x.HeadSize != int64(len(head)) || text(t, x.Response) != head {

@@ -23,8 +23,7 @@ func TestSpoolGoesToDiskAndAway(t *testing.T) {
 			"gzip":  "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(body, 100),
 		} {
 			dir := t.TempDir()
-			w := &world{serve: answering(response)}
-			x := get(t, w.fetcher(t, Config{SpoolDir: dir}), "http://a.test/")
+			x := get(t, (&world{serve: answering(response)}).fetcher(t, Config{SpoolDir: dir}), "http://a.test/")
 			expect(t, x, "", "")
 			assert.Equal(t, response, text(t, x.Response), name)
 			assert.Equal(t, page, text(t, x.Body), name)
@@ -47,8 +46,7 @@ func TestSpoolFailureIsAnError(t *testing.T) {
 			"response": ok(page),
 			"body":     "HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + zip(page),
 		} {
-			w := &world{serve: answering(response)}
-			f := w.fetcher(t, Config{SpoolDir: gone})
+			f := (&world{serve: answering(response)}).fetcher(t, Config{SpoolDir: gone})
 			x, err := f.Do(t.Context(), Request{URL: mustURL(t, "http://a.test/")})
 			if x != nil || !errors.Is(err, os.ErrNotExist) || !strings.Contains(fmt.Sprint(err), gone) {
 				t.Errorf("%s: %v, %v", name, x, err)

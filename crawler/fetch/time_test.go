@@ -191,8 +191,7 @@ func TestStop(t *testing.T) {
 	} {
 		for _, cause := range []error{context.DeadlineExceeded, enough} {
 			bubble(t, fmt.Sprint(c.name, " ", cause), func(t *testing.T) {
-				w := &world{serve: func(_ int, conn net.Conn) { c.serve(conn) }}
-				f := w.fetcher(t, c.config)
+				f := (&world{serve: func(_ int, conn net.Conn) { c.serve(conn) }}).fetcher(t, c.config)
 				ctx, stop := context.WithCancelCause(t.Context())
 				time.AfterFunc(5*time.Second, func() { stop(cause) })
 				begin := time.Now()
