@@ -141,12 +141,24 @@ func TestRule10_17_OwnHostsAreExempt(t *testing.T) {
 			assert.False(t, r.Addr.IsValid() || r.Begin != nil, "an own host is paced by its address")
 			return next.Do(ctx, r)
 		})
+		w.cfg.Fetcher = unasked{w.cfg.Fetcher, t}
 		w.cfg.HostLocks, w.cfg.Delay = refusing{}, -1
 		begin := time.Now()
 		if sum := w.run(); sum.Status.Fetched != 5 || time.Since(begin) > time.Second {
 			t.Errorf("%d fetched in %v", sum.Status.Fetched, time.Since(begin))
 		}
 	})
+}
+
+// unasked fails the test if the crawler looks up a host before the dial.
+type unasked struct {
+	fetcher
+	t *testing.T
+}
+
+func (u unasked) Addresses(context.Context, canon.Authority) ([]netip.AddrPort, error) {
+	u.t.Error("an own host is looked up ahead")
+	return nil, syscall.EINVAL
 }
 
 // The crawler dials the next address if one is unreachable, and reports the host if all are.

@@ -319,7 +319,7 @@ func (r *Result) since(before []Finding, with Earlier) (s *Since, known []Findin
 	s.Still = len(known)
 	for i := range before {
 		if r.Partial || r.Left > 0 {
-			break // what was not reached, or exceeds the bound, is not repaired
+			break // findings not reached, or above the bound, are not repaired
 		}
 		if f := before[i]; !now[f.URL] && !untold[f.URL] && r.tested(&f, untold) {
 			now[f.URL] = true // once

@@ -201,7 +201,7 @@ func Inspect(dir string) error {
 	if errors.Is(err, durable.ErrForeign) {
 		return fmt.Errorf("crawl directory: %w", err)
 	}
-	return nil // readers report what is unreadable
+	return nil // readers report other errors
 }
 
 // Require refuses a directory without a crawl: ErrNoCrawl, ErrNotDirectory, or an error of Inspect.

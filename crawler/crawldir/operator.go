@@ -123,7 +123,7 @@ func steer(ctx context.Context, f interface {
 	return done, note(ctx, act)
 }
 
-// retry reopens what was closed, and records it if it had an effect.
+// retry reopens closed URLs, and records it if it had an effect.
 func retry(ctx context.Context, f interface {
 	Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error)
 }, r frontier.Retrial, note noting) (frontier.Retried, error) {
@@ -545,7 +545,7 @@ func (f Stopped) Steer(ctx context.Context, s frontier.Steering) (frontier.Steer
 	return steer(ctx, f.Frontier, f.Frontier, s, f.note)
 }
 
-// Retry reopens what was closed.
+// Retry reopens closed URLs.
 func (f Stopped) Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error) {
 	return retry(ctx, f.Frontier, r, f.note)
 }

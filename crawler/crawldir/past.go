@@ -35,7 +35,7 @@ type Past struct {
 	Before  time.Time
 	MaxBody int64
 
-	// Damaged receives what is unreadable, and why; nil for no function.
+	// Damaged receives the name and the error of each unreadable part; nil for no function.
 	Damaged func(what string, why error)
 	// Void receives the place of each unreadable record before it is skipped; nil for no function.
 	Void func(at cdxj.Place)

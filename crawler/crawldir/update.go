@@ -391,7 +391,7 @@ func (s *Settings) perDay(a canon.Authority) int64 {
 // Pending is what a stopped crawl has left to do.
 type Pending struct {
 	URLs int64
-	// Due is when the first host with pending URLs may be requested, if Asked is set.
+	// Due is the time until the first host with pending URLs may be requested, if Asked is set.
 	Due   time.Duration
 	Asked bool
 }

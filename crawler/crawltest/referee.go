@@ -31,10 +31,10 @@ type Request struct {
 	Header    http.Header // of the request
 
 	// Start is when the first byte of the request had arrived, End just before the last bytes of the response were
-	// written; zero while there is none.
+	// written; zero before.
 	Start, End time.Time
 
-	Status int         // of the response; 0 if there is none
+	Status int         // of the response; 0 without one
 	Answer http.Header // header of the response
 	Cut    bool        // the response was broken off
 	Octets int64       // written bytes of the body; of the whole response if a Raw made it

@@ -21,5 +21,5 @@
 // crawl may be ahead of its decisions.
 //
 // The package changes nothing in a crawl directory, sends no requests, follows no path that an index or a record names, and
-// does not verify: an export of a forged archive has what is written there.
+// does not verify: an export of a forged archive has the forged data.
 package export

@@ -177,7 +177,7 @@ const ManifestName = "export.json"
 // Version is the version of the manifest and of the meaning of tables. An export replaces tables of other versions.
 const Version = 1
 
-// Manifest lists the tables and what they were made of.
+// Manifest lists the tables and their sources.
 type Manifest struct {
 	Version  int     `json:"version"`
 	Software string  `json:"software"`
@@ -215,7 +215,7 @@ type Made struct {
 	Octets   int64            `json:"octets"`
 	SHA256   string           `json:"sha256"`
 	Seconds  float64          `json:"seconds"`
-	LeftOut  map[string]int64 `json:"left_out,omitempty"` // what has no row, by reason
+	LeftOut  map[string]int64 `json:"left_out,omitempty"` // entries without a row, by reason
 	Problems map[string]int64 `json:"problems,omitempty"` // rows that lack values, by problem
 	Notes    map[string]int64 `json:"notes,omitempty"`    // rows by how they were made, if that varies
 	Check    *Check           `json:"check,omitempty"`    // nil if there is no second count
@@ -423,7 +423,7 @@ func countLedger(ctx context.Context, in *Inputs, out *Out) (*Check, error) {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
 			case err != nil:
-				return nil, nil //nolint:nilerr // the rows report what is lost
+				return nil, nil //nolint:nilerr // the rows report the loss
 			case crawl.upto() < 0 || l.Index < crawl.upto():
 				c.Counted++
 			}
@@ -460,7 +460,7 @@ func Sources() []Source {
 // Out receives the rows of a table. It belongs to one goroutine.
 type Out struct {
 	Rows     int64            // received
-	Lefts    map[string]int64 // what has no row, by reason
+	Lefts    map[string]int64 // entries without a row, by reason
 	Problems map[string]int64 // rows that lack values, by problem
 	Notes    map[string]int64 // rows by how they were made, if that varies
 
@@ -493,7 +493,7 @@ func (o *Out) Row(r tables.Row) error {
 	return nil
 }
 
-// Left counts what has no row. There are few reasons: constants, or words of a format.
+// Left counts entries without a row. There are few reasons: constants, or words of a format.
 func (o *Out) Left(reason string, n int64) {
 	if n > 0 {
 		o.Lefts[reason] += n

@@ -34,7 +34,7 @@ import (
 //		result, err := crawldir.Run(ctx, w.Dir, crawldir.Options{Settings: w.Settings})
 //	}
 //
-// Nobody holds the directory while Next sleeps. The next watch first completes what a stop left undone.
+// Nobody holds the directory while Next sleeps. The next watch first completes interrupted work.
 type Watch struct {
 	Dir      string
 	Settings *crawldir.Settings // PerHostPerDay is not zero
@@ -102,7 +102,7 @@ func elsewhere(err error) bool {
 	return errors.Is(err, frontier.ErrInUse) || errors.Is(err, crawldir.ErrTouched) || errors.Is(err, crawldir.ErrNotEnded)
 }
 
-// look begins what is due, or sets the time of the next look.
+// look begins due visits, or sets the time of the next look.
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	began, o := time.Now(), w.Options.withDefaults()
 	o.PerDay, o.Hosts = w.Settings.PerHostPerDay, w.Settings.Hosts

@@ -43,7 +43,7 @@ import (
 type Web struct {
 	*crawltest.Web
 
-	// Absent is what a faithful mirror does not have, in the order of the URLs.
+	// Absent lists the URLs that a faithful mirror lacks, in their order.
 	Absent []Absent
 }
 
