@@ -11,18 +11,15 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Pacer spaces the starts of exchanges at one address, whatever hosts are there (politeness rule 10). Hosts queue: one
-// that asks for a start and cannot have it now is told when to come, keeps its place and is let pass when it comes. The
-// queue moves with the starts that take place, not by a timetable made once:
+// Pacer spaces the starts of exchanges at one address over all its hosts (politeness rule 10). A host that cannot start now
+// gets a time to come back, and keeps its place in a queue, which moves with the starts that take place:
 //
-//   - The first in the queue gets a start, no sooner than every after the last one.
-//   - A host that is late by more than half of that does not hold up those behind it, and keeps its place for a minute.
-//   - A host that comes too soon, because another was late, is told anew and keeps its place.
+//   - The first in the queue gets a start, at least every after the last one.
+//   - A host that is late by more than half of every does not hold up others, and keeps its place for a minute.
+//   - A host that comes too early, because another was late, gets a new time and keeps its place.
 //
-// A start is granted before the connection is made, which takes its time; so the request itself waits once more, for
-// what is left until every has passed since the last request went out at that address (Send, Sent).
-//
-// Its methods may be called concurrently.
+// A start is granted before the connection is made, so the request itself waits again until every has passed since the last
+// one at the address (Send, Sent). The methods may be called concurrently.
 type Pacer struct {
 	every time.Duration
 	locks Locks // may be nil
@@ -31,68 +28,70 @@ type Pacer struct {
 	resumed time.Time // see Resumed
 	addrs   map[netip.Prefix]*addr
 	waiters map[canon.Authority]*waiter
-	sweepAt int // how many addrs and waiters there are when the next sweep is due
+	sweepAt int // the number of addrs and waiters at which to sweep
 }
 
-// Locks keep the pace of an address with other crawls of the same user (politeness rule 26). They have the last word
-// before a request goes out.
+// Locks keep the delay of an address with other crawls of the same user (politeness rule 26). They are asked last.
 type Locks interface {
-	// Start grants the start of an exchange at an address by returning zero, and keeps others from one there until Started,
-	// which says that it has taken place and must follow, and every is over; or it returns how long to wait before asking
-	// again.
+	// Start grants the start of an exchange by returning zero, or returns the time until the next try. Call Started once the
+	// exchange has begun: others may start every later.
 	Start(addr netip.Prefix, every time.Duration) (wait time.Duration, err error)
 	Started(addr netip.Prefix, every time.Duration) error
 }
 
-// addr is an address, as far as the pace goes.
 type addr struct {
-	granted time.Time // when the last start was
-	sent    time.Time // when the last request went out
+	granted time.Time // the last start
+	sent    time.Time // the last request
 	queue   []*waiter // first come, first served
 }
 
-// waiter is a host that waits for an address. A host waits for one at most.
+// waiter is a host that waits for an address, of which it has at most one.
 type waiter struct {
 	authority canon.Authority
 	addr      netip.Prefix
-	due       time.Time // when it was told to come
+	due       time.Time
 }
 
 const (
-	waiterLife = time.Minute // how long after its time a waiter keeps its place
+	waiterLife = time.Minute // a waiter keeps its place so long after its time
 	leastSweep = 1024
 )
 
-// NewPacer returns a Pacer with that pause between two starts at one address. Without locks there are no other crawls.
+// NewPacer returns a Pacer. Nil locks mean that there are no other crawls.
 func NewPacer(every time.Duration, locks Locks) *Pacer {
 	return &Pacer{every: every, locks: locks, addrs: map[netip.Prefix]*addr{}, waiters: map[canon.Authority]*waiter{}, sweepAt: leastSweep}
 }
 
-// Resumed says that a run before this one may have had starts until now, at any address. It comes before all other calls.
+// Resumed means that an earlier run may have had starts until now, at any address. Call it first.
 func (p *Pacer) Resumed() { p.resumed = time.Now() }
 
-// Network is the address as it counts for the pace: an IPv4 address whole, of an IPv6 one the /64, which is as much as one
-// customer of a network has. An IPv6 address that leads to an IPv4 one counts as that: a network without IPv4 sees all
-// hosts that have nothing else in a single /64 (RFC 6052 2.1).
+// Network returns the address as it counts for the delay: an IPv4 address, or the /64 of an IPv6 address, which one customer
+// of a network has. An IPv6 address that leads to an IPv4 one counts as that: a network without IPv4 sees all IPv4-only
+// hosts in a single /64 (RFC 6052 2.1).
 func Network(addr netip.Addr) netip.Prefix {
 	addr = fetch.LeadsTo(addr)
 	bits := 64
 	if addr.Is4() {
 		bits = 32
 	}
-	p, _ := addr.Prefix(bits) // it fails for bits out of range only, and gives the zero Prefix for the zero Addr
+	p, _ := addr.Prefix(bits) // cannot fail; the zero Addr has the zero Prefix
 	return p
 }
 
-// Take asks for a start at addr now. With a wait there is none, and a's place in the queue is kept. due is when a had been
-// told to come, if it had to wait for this start.
+// Take requests a start at addr now. With a wait there is none, and a keeps its place in the queue. due is when a was to come,
+// if it had to wait for this start.
 func (p *Pacer) Take(a canon.Authority, addr netip.Addr) (wait time.Duration, due time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	w, at := p.ask(a, addr, now)
 	if at.After(now) {
-		p.tell(a, w, Network(addr), at)
+		if w == nil {
+			w = &waiter{authority: a, addr: Network(addr)}
+			p.waiters[a] = w
+			p.addrs[w.addr].queue = append(p.addrs[w.addr].queue, w)
+		}
+		w.due = at
 		return at.Sub(now), time.Time{}
 	}
 	if w != nil {
@@ -105,7 +104,7 @@ func (p *Pacer) Take(a canon.Authority, addr netip.Addr) (wait time.Duration, du
 	return 0, due
 }
 
-// ask returns the waiter that a is, if it is one, and when its turn is. The caller holds mu.
+// ask returns the waiter of a, if it is one, and when it may start. It needs mu.
 func (p *Pacer) ask(a canon.Authority, addr netip.Addr, now time.Time) (w *waiter, at time.Time) {
 	if len(p.addrs)+len(p.waiters) >= p.sweepAt {
 		p.sweep(now)
@@ -140,17 +139,7 @@ func (p *Pacer) ask(a canon.Authority, addr netip.Addr, now time.Time) (w *waite
 	return w, at
 }
 
-// tell notes when a is to come; it joins the end of the queue if it is not in it. The caller holds mu.
-func (p *Pacer) tell(a canon.Authority, w *waiter, key netip.Prefix, at time.Time) {
-	if w == nil {
-		w = &waiter{authority: a, addr: key}
-		p.waiters[a] = w
-		p.addrs[key].queue = append(p.addrs[key].queue, w)
-	}
-	w.due = at
-}
-
-// leave takes a waiter out of its queue. The caller holds mu.
+// leave removes a waiter. It needs mu.
 func (p *Pacer) leave(w *waiter) {
 	delete(p.waiters, w.authority)
 	ad := p.addrs[w.addr]
@@ -159,7 +148,7 @@ func (p *Pacer) leave(w *waiter) {
 	}
 }
 
-// addr returns the address of that name. The caller holds mu.
+// addr returns the entry of an address. It needs mu.
 func (p *Pacer) addr(key netip.Prefix) *addr {
 	ad := p.addrs[key]
 	if ad == nil {
@@ -169,7 +158,7 @@ func (p *Pacer) addr(key netip.Prefix) *addr {
 	return ad
 }
 
-// open is when the next start may be.
+// open returns the earliest next start.
 func (ad *addr) open(every time.Duration) time.Time {
 	last := ad.granted
 	if ad.sent.After(last) {
@@ -181,10 +170,10 @@ func (ad *addr) open(every time.Duration) time.Time {
 	return last.Add(every)
 }
 
-// over reports whether the waiter keeps its place no longer.
+// over reports whether a waiter has lost its place.
 func (w *waiter) over(now time.Time) bool { return now.After(w.due.Add(waiterLife)) }
 
-// sweep forgets what has no meaning any more, so that memory goes with the hosts that wait. The caller holds mu.
+// sweep removes unused entries, so that memory depends on the waiting hosts. It needs mu.
 func (p *Pacer) sweep(now time.Time) {
 	for key, ad := range p.addrs {
 		ad.queue = slices.DeleteFunc(ad.queue, func(w *waiter) bool {
@@ -200,7 +189,7 @@ func (p *Pacer) sweep(now time.Time) {
 	p.sweepAt = max(leastSweep, 2*(len(p.addrs)+len(p.waiters)))
 }
 
-// Send waits until a request may go out at addr, and notes that it does. An error is that of ctx, or of our own state.
+// Send waits until a request may be sent to addr, and records it. The error is that of ctx or Locks.
 func (p *Pacer) Send(ctx context.Context, addr netip.Addr) error {
 	for {
 		wait, err := p.trySend(Network(addr))
@@ -215,7 +204,7 @@ func (p *Pacer) Send(ctx context.Context, addr netip.Addr) error {
 	}
 }
 
-// trySend is Send, but that it returns how long to wait.
+// trySend is Send, but returns the wait.
 func (p *Pacer) trySend(key netip.Prefix) (time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,7 +221,7 @@ func (p *Pacer) trySend(key netip.Prefix) (time.Duration, error) {
 	return 0, nil
 }
 
-// Sent notes that a request has gone out at addr: a busy machine may take its time between Send and that.
+// Sent records that a request was sent to addr, which may be long after Send on a busy machine.
 func (p *Pacer) Sent(addr netip.Addr) error {
 	p.mu.Lock()
 	p.addr(Network(addr)).sent = time.Now()
@@ -243,7 +232,7 @@ func (p *Pacer) Sent(addr netip.Addr) error {
 	return nil
 }
 
-// Waiting counts the hosts whose time at their address is still to come.
+// Waiting counts the hosts whose time has not come.
 func (p *Pacer) Waiting() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,9 +245,8 @@ func (p *Pacer) Waiting() int64 {
 	return n
 }
 
-// Chooser remembers which address of its host each authority was last asked at: the next exchange goes there, too, as
-// long as the name leads there, for its connection may be open still and its pace is known. It remembers the last ones
-// only; a host that it has forgotten begins with the resolver's first address again.
+// Chooser keeps each host at the address of its last exchange while the name leads there, since the connection may be open and
+// the delay is known. It forgets the oldest hosts, which begin with the resolver's first address again.
 type Chooser struct {
 	mu       sync.Mutex
 	now, old map[canon.Authority]used
@@ -266,17 +254,16 @@ type Chooser struct {
 
 type used struct {
 	addr   netip.Addr
-	failed int // addresses that could not be reached in a row, this one the last
+	failed int // unreachable addresses in a row, including this one
 }
 
 // maxChosen bounds each of the two generations of a Chooser: together about 4 MiB.
 const maxChosen = 1 << 14
 
-// NewChooser returns a Chooser that remembers nothing.
 func NewChooser() *Chooser { return &Chooser{now: map[canon.Authority]used{}} }
 
-// Pick chooses among the addresses that the name leads to, of which there is at least one: the last one used, or, when
-// that could not be reached, the one behind it.
+// Pick chooses one of the addresses of a, of which there is at least one: the last one used or, if that was unreachable, the
+// next one.
 func (s *Chooser) Pick(a canon.Authority, among []netip.AddrPort) netip.AddrPort {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,8 +278,8 @@ func (s *Chooser) Pick(a canon.Authority, among []netip.AddrPort) netip.AddrPort
 	return among[i]
 }
 
-// Used notes that addr was reached, or that it was not, and then whether another one of so many is still to be tried
-// before the host itself counts as out of reach.
+// Used records whether addr was reached. If not, it reports whether to try another one of its addresses, before the host counts
+// as unreachable.
 func (s *Chooser) Used(a canon.Authority, addr netip.Addr, reached bool, of int) (another bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,7 +298,7 @@ func (s *Chooser) Used(a canon.Authority, addr netip.Addr, reached bool, of int)
 	return another
 }
 
-// last returns what is remembered of a. The caller holds mu.
+// last needs mu.
 func (s *Chooser) last(a canon.Authority) (used, bool) {
 	if last, ok := s.now[a]; ok {
 		return last, true

@@ -13,32 +13,32 @@ import (
 	"curtsy/storage"
 )
 
-// Answer is what an exchange brought, as far as the URL and its host are concerned.
+// Answer is the kind of a response.
 type Answer uint8
 
 const (
-	Answered    Answer = iota // 2xx, whole or cut by our own limits
-	Redirected                // 3xx with somewhere to go
+	Answered    Answer = iota // 2xx, whole or cut by curtsy's limits
+	Redirected                // 3xx with Location
 	Gone                      // 404, 410
-	Refused                   // 401, 402, 403, 407, 451: the host says no
-	Unwanted                  // our own limits or the operator's wishes kept us from the body
-	Useless                   // any other answer that no retry mends
+	Refused                   // 401, 402, 403, 407, 451
+	Unwanted                  // curtsy's limits or the operator's settings excluded the body
+	Useless                   // any other response that a retry does not change
 	Throttled                 // 429, 503
 	Broken                    // other 5xx, 408, 425
-	Unreachable               // no complete answer: DNS, connect, TLS, time-out, reset, protocol, incomplete
+	Unreachable               // no complete response: DNS, connect, TLS, timeout, reset, protocol, incomplete
 	Nowhere                   // NXDOMAIN
-	Guarded                   // a rule of our own kept us from the address
+	Guarded                   // curtsy rejects the address
 	CutOff                    // the crawl ended meanwhile
 )
 
-// Reasons that are none of a server's.
+// Reasons on curtsy's side.
 const (
 	Aborted  = storage.ReasonAborted // the crawl was
 	OverTime = storage.ReasonTooSlow // longer than one exchange may take
-	TooSlow  = storage.ReasonSlow    // less than the least speed came, or others needed the place of a slow exchange
+	TooSlow  = storage.ReasonSlow    // below the minimum speed, or others needed the slot of a slow exchange
 )
 
-// Classify says which answer an exchange is, and why in a few stable words.
+// Classify returns the kind of an exchange, with its reason in a few stable words.
 func Classify(ex *fetch.Exchange) (Answer, string) {
 	if f := ex.Failure; f != nil && !statusTells(ex.Status, f.Class) {
 		switch {
@@ -47,7 +47,7 @@ func Classify(ex *fetch.Exchange) (Answer, string) {
 		case f.Class.Ours():
 			return Guarded, string(f.Class)
 		case f.Class == fetch.Coding, errors.Is(f, fetch.ErrRepeated):
-			return Useless, string(f.Class) // it came whole, and would again
+			return Useless, string(f.Class) // it was complete, and would be the same again
 		case f.Class == fetch.Stopped:
 			return CutOff, Aborted
 		case errors.Is(f, fetch.ErrSlow):
@@ -77,8 +77,8 @@ func Classify(ex *fetch.Exchange) (Answer, string) {
 	return Answered, ""
 }
 
-// statusTells reports whether a status says enough, though something came of the body that could not be used: a host that is
-// overloaded asks for rest whether or not its words about it come whole, and what is no page needs no decoding.
+// statusTells reports whether the status counts although the body is unusable: an overloaded host asks for a back-off even if
+// its body is incomplete, and an error page needs no decoding.
 func statusTells(status int, f fetch.Class) bool {
 	busy := status == http.StatusTooManyRequests || status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly
 	return busy || f == fetch.Coding && status != 0 && (status < 200 || status > 299)
@@ -87,7 +87,7 @@ func statusTells(status int, f fetch.Class) bool {
 // IsFailure reports whether a is a failure of the host that may pass (politeness rule 12).
 func (a Answer) IsFailure() bool { return a == Broken || a == Unreachable || a == Nowhere }
 
-// Attempts is how many exchanges a URL gets that is answered like this.
+// Attempts returns how many exchanges a URL with this response gets.
 func (a Answer) Attempts() int {
 	switch a {
 	case Throttled:
@@ -100,10 +100,10 @@ func (a Answer) Attempts() int {
 	return 1
 }
 
-// FindingAttempts is Attempts for an answer that is a finding.
+// FindingAttempts is Attempts for a finding.
 const FindingAttempts = 2
 
-// FailureClass is the name under which a failure of the host is counted; empty for what is none.
+// FailureClass returns the name by which a failure of the host is counted, or "".
 func FailureClass(a Answer, ex *fetch.Exchange) string {
 	switch {
 	case a != Throttled && !a.IsFailure():
@@ -121,14 +121,13 @@ const (
 	LongestAfter = 365 * Day
 )
 
-// RetryAfter is what a Retry-After field asks for. The zero value is none.
+// RetryAfter is the value of a Retry-After field. The zero value is none.
 type RetryAfter struct {
 	Given bool
 	Wait  time.Duration
-	Odd   bool // the field cannot be read, or asks for more than a year: wait is a day
+	Odd   bool // the value is unreadable or over a year: Wait is a day
 }
 
-// String is the wait, and that it is not what the field said.
 func (a RetryAfter) String() string {
 	s := a.Wait.Round(time.Second).String()
 	if a.Odd {
@@ -137,9 +136,8 @@ func (a RetryAfter) String() string {
 	return s
 }
 
-// ReadRetryAfter reads the Retry-After field: seconds or an HTTP date (RFC 9110 10.2.3). What cannot be read, and what
-// is longer than a year, asks for a day (politeness rule 11). Of several fields, which no server should send, the one
-// that asks for most holds.
+// ReadRetryAfter reads the Retry-After field: seconds or an HTTP date (RFC 9110 10.2.3). An unreadable value, or one over a
+// year, counts as a day (politeness rule 11). Of several fields the longest applies.
 func ReadRetryAfter(h http.Header, now time.Time) (longest RetryAfter) {
 	for _, v := range h.Values("Retry-After") {
 		if v = strings.TrimSpace(v); v == "" {
@@ -155,7 +153,7 @@ func ReadRetryAfter(h http.Header, now time.Time) (longest RetryAfter) {
 func readAfter(v string, now time.Time) RetryAfter {
 	odd := RetryAfter{true, Day, true}
 	if strings.HasPrefix(v, "+") {
-		return odd // RFC 9110 has digits alone
+		return odd // RFC 9110 allows digits only
 	}
 	if n, err := strconv.ParseUint(v, 10, 63); err == nil {
 		if n > uint64(LongestAfter/time.Second) {
@@ -170,24 +168,23 @@ func readAfter(v string, now time.Time) RetryAfter {
 	return RetryAfter{true, max(t.Sub(now), 0), false}
 }
 
-// ObeysRetryAfter reports whether Retry-After means something with a: with 429 and 503, and with any 3xx (politeness rule 11).
+// ObeysRetryAfter reports whether Retry-After counts: with 429, 503 and any 3xx (politeness rule 11).
 func ObeysRetryAfter(a Answer, status int) bool {
 	return a == Throttled || status >= 300 && status < 400
 }
 
-// RateLimit is what a RateLimit field asks for (draft-ietf-httpapi-ratelimit-headers, politeness rule 14). The zero value
-// asks for nothing.
+// RateLimit is the value of a RateLimit field (draft-ietf-httpapi-ratelimit-headers, politeness rule 14). The zero value is
+// none.
 type RateLimit struct {
 	Given bool
-	Wait  time.Duration // nothing may be asked for so long: a quota is used up
-	Space time.Duration // between two exchanges, so that a quota lasts until it is filled again
-	Until time.Duration // how long space holds
+	Wait  time.Duration // no requests: a quota is used up
+	Space time.Duration // between two exchanges, so that a quota lasts
+	Until time.Duration // the validity of Space
 }
 
-// ReadRateLimit reads the RateLimit field: a list of quotas, each a string with the parameters r, what is left of it, and
-// t, the seconds until it is filled again. The draft has servers send structured fields (RFC 9651); one that is
-// malformed anywhere is ignored whole, as section 4.2 there asks for. A quota without r or t says nothing. Like
-// Retry-After one of over a year asks for a day. Of several quotas each must be kept, so the longest times hold.
+// ReadRateLimit reads the RateLimit field: a list of quotas, each a string with the parameters r, what is left, and t, the
+// seconds until it is reset. A malformed structured field is ignored as a whole (RFC 9651 4.2), and so is a quota without r
+// or t. A time over a year counts as a day. Of several quotas the longest times apply.
 func ReadRateLimit(h http.Header) RateLimit {
 	quotas, ok := readQuotas(h.Values("RateLimit"))
 	if !ok {
@@ -216,7 +213,7 @@ func ReadRateLimit(h http.Header) RateLimit {
 	return l
 }
 
-// limit keeps what a RateLimit field asks for, until its quota is filled again or another field comes.
+// limit keeps the spacing of a RateLimit field until its quota is reset or another field comes.
 func (n *State) limit(l RateLimit, now int64) {
 	if !l.Given {
 		return
@@ -224,7 +221,7 @@ func (n *State) limit(l RateLimit, now int64) {
 	n.Spaced, n.SpacedUntil = uint64((l.Space+time.Microsecond-1)/time.Microsecond), now+l.Until.Microseconds()
 }
 
-// Spacing is the pause that RateLimit asks for now, in microseconds of the steady clock.
+// Spacing returns the delay by RateLimit; now is in microseconds of the steady clock.
 func (n *State) Spacing(now int64) time.Duration {
 	if now >= n.SpacedUntil || n.Spaced > uint64(LongestAfter/time.Microsecond) {
 		return 0
@@ -235,8 +232,8 @@ func (n *State) Spacing(now int64) time.Duration {
 // quota is an item of the field.
 type quota struct{ left, reset int64 }
 
-// readQuotas parses a list of strings with parameters (RFC 9651 4.2). An inner list, an item that is no string, and an r
-// or t that is no whole number from 0 up are malformed, since RateLimit has none of them.
+// readQuotas parses a list of strings with parameters (RFC 9651 4.2). Inner lists, other items, and an r or t that is not a
+// whole number from 0 up are malformed.
 func readQuotas(fields []string) (all []quota, ok bool) {
 	list, err := httpsfv.UnmarshalList(fields)
 	for _, m := range list {

@@ -12,52 +12,52 @@ import (
 
 // The schedules of politeness rules 11 to 13.
 const (
-	firstThrottle  = time.Minute      // rest after a 429 or 503 without Retry-After, doubled each time
+	firstThrottle  = time.Minute      // after a 429 or 503 without Retry-After, doubled each time
 	firstBroken    = 30 * time.Second // after other 5xx
 	firstNetwork   = time.Minute      // after network errors
 	LongestRest    = time.Hour
 	FailuresToPark = 5  // failures in a row that park a host for LongestRest
 	ParksToRetire  = 3  // such parks in one run that retire it
 	noToRefuse     = 10 // refusals in a row, or park periods from 429 and 503 in a row, that end it
-	unknownToEnd   = 2  // NXDOMAIN in one run, without an answer in between
+	unknownToEnd   = 2  // NXDOMAIN in one run, without a response in between
 
 	againFound = time.Second     // least delay before a URL whose failure is a finding is requested again
 	againDead  = 5 * time.Second // between the two attempts to reach a host that only a link check wants
 )
 
-// Signal is what an exchange told of its host.
+// Signal is what an exchange means for its host.
 type Signal struct {
 	Answer   Answer
-	Why      string        // in a few stable words, as Classify gives them
-	Robots   bool          // it was for robots.txt, or a hop of its redirects
-	Status   int           // of the response; 0 without one
-	Finding  bool          // it was for a page whose failure is a finding, and no reason to back off
-	Brief    bool          // no connection was made to a host that is tried twice, seconds apart
-	Ended    int64         // when the exchange was over
-	Response time.Duration // from the request sent to the first byte of the answer; 0 when none came
+	Why      string        // by Classify
+	Robots   bool          // for robots.txt, or a hop of its redirects
+	Status   int           // 0 without a response
+	Finding  bool          // a failing page is a finding, not a reason to back off
+	Brief    bool          // no connection to a host that is tried twice, seconds apart
+	Ended    int64         // the end of the exchange
+	Response time.Duration // from the request sent to the first byte; 0 without a response
 
-	RetryAfter RetryAfter // what Retry-After asks for, if that means something with this answer
-	RateLimit  RateLimit  // what RateLimit says; Retry-After wins over it
+	RetryAfter RetryAfter // if it counts with this response
+	RateLimit  RateLimit  // Retry-After takes precedence
 }
 
-// Rest is what an exchange means for its host: how long it is left alone, and in which condition.
+// Rest is the wait of a host after an exchange, and its condition.
 type Rest struct {
 	Wait      time.Duration  // from the end of the exchange
-	By        storage.PaceBy // who asked for Wait
+	By        storage.PaceBy // the reason for Wait
 	Condition frontier.Condition
 	Reason    string        // of the condition; empty for Open
-	URL       time.Duration // for a task that comes again: how long it waits itself
-	Asked     Wish          // what the host itself asked for
+	URL       time.Duration // the wait of a task that comes again
+	Asked     Wish          // by the host itself
 }
 
-// Wish is the time for which a host asks to be left alone, from the end of the exchange, and the field that says so:
-// Retry-After, RateLimit, or none where the status of 429 or 503 is all that was said. The zero value is none.
+// Wish is the time, from the end of the exchange, that a host asks for, and its field: Retry-After, RateLimit, or none for a 429
+// or 503 without either. The zero value is none.
 type Wish struct {
 	Wait  time.Duration
 	Field string
 }
 
-// After is what is known of a host after an exchange, and how it rests: never shorter than its pace.
+// After returns the state of a host after an exchange, and its rest, which is never shorter than its delay.
 func After(s State, x Signal, t Terms) (State, Rest) {
 	s.Hear(x.Response)
 	s.LastEnd, s.Lost = max(s.LastEnd, x.Ended), false
@@ -73,33 +73,33 @@ func After(s State, x Signal, t Terms) (State, Rest) {
 	return s, r
 }
 
-// Cut is what is known of a host after an exchange that our side cut short: it says nothing, and the pace is kept.
+// Cut returns the state of a host after an exchange that curtsy cut.
 func Cut(s State, ended int64) State {
 	s.LastEnd, s.Lost = ended, false
 	return s
 }
 
-// WithoutPolicy is After for a policy that cannot be had though its last exchange was no failure of the host, as at the end
-// of a chain of redirects: a failure in the row like any other (RFC 9309 2.3.1.4).
+// WithoutPolicy is After for an unreachable policy without a failed exchange, as at the end of a chain of redirects. It counts
+// as a failure (RFC 9309 2.3.1.4).
 func WithoutPolicy(s State, why string) (State, Rest) {
 	var r Rest
 	s.failed(&r, firstBroken, why)
 	return s, r
 }
 
-// WithPolicy is what is known of a host whose policy was had: the failures of robots.txt in a row are over.
+// WithPolicy ends the failures of robots.txt in a row.
 func WithPolicy(s State) State {
 	s.mended(true)
 	return s
 }
 
-// after updates n by what an exchange said and says how the host rests: never shorter than the pace p.
+// after updates n by an exchange, and returns the rest of the host at a delay of p.
 func (n *State) after(s Signal, p time.Duration) Rest {
 	r := Rest{Wait: p}
 	if s.Answer == Guarded {
-		return r // nobody was asked: our own limit neither adds to what is in a row nor ends it
+		return r // without a request no row changes
 	}
-	if s.Answer != CutOff { // that says no more than its head, if it came to one
+	if s.Answer != CutOff {
 		n.interrupt(s)
 	}
 	switch {
@@ -135,8 +135,7 @@ func (n *State) after(s Signal, p time.Duration) Rest {
 	return r
 }
 
-// asked is what the host of n, which knows of s, asked for by it. Requests that are to be less than a minute apart are a matter
-// of the pace.
+// asked returns what the host asked for by s, which n includes. Spacing below a minute only affects the delay.
 func (n *State) asked(s Signal) Wish {
 	if s.RetryAfter.Given {
 		return Wish{s.RetryAfter.Wait, "Retry-After"}
@@ -158,9 +157,8 @@ func (r *Rest) AtLeast(p Pace) {
 	}
 }
 
-// interrupt ends what is in a row. Only an answer does, not a failure to answer. That of robots.txt, which a busy site
-// may give from a cache while its pages fail, ends no row that a page is part of, and no row of refusals: those are of
-// pages alone.
+// interrupt ends rows by a response. One for robots.txt, which may come from a cache while pages fail, does not end rows that
+// include a page, nor refusals.
 func (n *State) interrupt(s Signal) {
 	if s.Answer.IsFailure() || s.Answer == Throttled {
 		n.PageFailed = n.PageFailed || !s.Robots
@@ -170,7 +168,7 @@ func (n *State) interrupt(s Signal) {
 	if s.Answer != Refused && !s.Robots {
 		n.Refusals = 0
 	}
-	if !s.Robots { // what that comes to, at the end of its redirects, is for WithPolicy and WithoutPolicy to say
+	if !s.Robots { // for robots.txt WithPolicy and WithoutPolicy decide after all redirects
 		n.mended(false)
 	}
 }
@@ -182,7 +180,7 @@ func (n *State) mended(robots bool) {
 	}
 }
 
-// throttled rests a host that said 429 or 503: one minute, doubled, up to an hour.
+// throttled backs off after a 429 or 503: one minute, doubled, up to an hour.
 func (n *State) throttled(r *Rest, why string) {
 	n.Throttles++
 	r.Wait, r.By = double(firstThrottle, n.Throttles-1), storage.ByErrors
@@ -193,7 +191,7 @@ func (n *State) throttled(r *Rest, why string) {
 	}
 }
 
-// failed rests a host after a failure: first, doubled, up to an hour, and an hour after each five in a row.
+// failed backs off after a failure: first, doubled, up to an hour, and an hour after each five in a row.
 func (n *State) failed(r *Rest, first time.Duration, why string) {
 	n.Failures++
 	r.URL = double(first, n.Failures-1)
@@ -210,8 +208,8 @@ func (n *State) failed(r *Rest, first time.Duration, why string) {
 	}
 }
 
-// noteFinding notes a failure that is a finding, after which the host keeps its pace. It reports false where the host itself seems to
-// be down: each fifth exchange in a row without any response.
+// noteFinding records a failure that is a finding. It returns false if the host seems to be down: at each fifth exchange in a row
+// without a response.
 func (n *State) noteFinding(r *Rest, s Signal) bool {
 	switch {
 	case s.Status != 0:
@@ -225,14 +223,14 @@ func (n *State) noteFinding(r *Rest, s Signal) bool {
 	return true
 }
 
-// retryAfter obeys Retry-After: never shortened; above a day the host leaves this run and the next one obeys what is left.
+// retryAfter obeys Retry-After, which is never shortened. Above a day the host leaves this run, and the next one obeys the rest.
 func (r *Rest) retryAfter(s Signal) {
 	d := s.RetryAfter.Wait
 	switch {
 	case s.Answer == Throttled:
-		r.Wait, r.URL, r.By = d, d, storage.ByRetryAfter // an explicit time takes the place of our own guess, shorter or longer
+		r.Wait, r.URL, r.By = d, d, storage.ByRetryAfter // an explicit time replaces the schedule, shorter or longer
 	case d <= r.Wait:
-		return // rule 12 rests the host longer than it asks for, or the pace does
+		return
 	default:
 		r.Wait, r.URL, r.By = d, max(r.URL, d), storage.ByRetryAfter
 	}
@@ -247,8 +245,7 @@ func (r *Rest) retryAfter(s Signal) {
 	}
 }
 
-// rateLimit obeys RateLimit: a host that has nothing left to give is left alone until it has, and one that wants its
-// requests far apart is named among those that rest.
+// rateLimit obeys RateLimit: it parks a host without quota, and one that wants its requests at least a minute apart.
 func (r *Rest) rateLimit(l RateLimit) {
 	d := max(l.Wait, l.Space)
 	if d <= r.Wait {
@@ -270,7 +267,7 @@ func (r *Rest) rateLimit(l RateLimit) {
 	}
 }
 
-// double is first × 2^times, at most LongestRest.
+// double returns first × 2^times, at most LongestRest.
 func double(first time.Duration, times uint64) time.Duration {
 	for ; times > 0 && first < LongestRest; times-- {
 		first *= 2
@@ -278,7 +275,7 @@ func double(first time.Duration, times uint64) time.Duration {
 	return min(first, LongestRest)
 }
 
-// WhyUnreachable says why a policy cannot be had.
+// WhyUnreachable returns why a policy is unreachable.
 func WhyUnreachable(s robots.State) string {
 	if f := s.Failure(); f != "" {
 		return "robots.txt: " + f
@@ -286,13 +283,13 @@ func WhyUnreachable(s robots.State) string {
 	return "robots.txt: status " + strconv.Itoa(s.Status())
 }
 
-// The response-time term of the pace: a host that takes long to answer is asked less often (politeness rule 9).
+// The response-time term of the delay (politeness rule 9).
 const (
 	ResponseFactor   = 5
 	MaxResponseDelay = 30 * time.Second
 )
 
-// Pace is the pause that is kept between the end of one exchange and the start of the next.
+// Pace is the delay from the end of one exchange to the start of the next.
 type Pace struct {
 	Pause time.Duration
 	By    storage.PaceBy // its source; empty without one
@@ -306,7 +303,7 @@ func (p Pace) AtLeast(d time.Duration, by storage.PaceBy) Pace {
 	return p
 }
 
-// Asked is the pace that the policies of a site ask for; zero when they ask for none.
+// Asked returns the delay in the policies of a site, or zero.
 func Asked(book *robots.Rulebook) Pace {
 	var p Pace
 	if book == nil {
@@ -321,18 +318,17 @@ func Asked(book *robots.Rulebook) Pace {
 	return p
 }
 
-// Terms are what holds for a host beside what it answers.
+// Terms are the terms of a host apart from its responses.
 type Terms struct {
-	Floor  time.Duration    // the least pace
-	Set    time.Duration    // set by the operator for this host and perhaps others
-	Raised time.Duration    // the same, since an operator raised it while the run went on
-	Own    bool             // the operator's own host (politeness rule 18): its response times add nothing
-	Rules  *robots.Rulebook // what robots.txt asks for; nil for nothing
+	Floor  time.Duration    // the shortest delay
+	Set    time.Duration    // by the operator for this host
+	Raised time.Duration    // Set as the operator raised it during the run
+	Own    bool             // own host (politeness rule 18): response times do not count
+	Rules  *robots.Rulebook // may be nil
 }
 
-// Pace is the largest of floor, host setting, Crawl-delay, Request-rate, what RateLimit asks for now and, for hosts that are not the
-// operator's own, five times the usual response time. Crawl-delay and Request-rate count though they were read for another
-// host (Hearsay).
+// Pace returns the largest of floor, host setting, Crawl-delay, Request-rate, RateLimit and, for third-party hosts, five times
+// the usual response time. Crawl-delay and Request-rate may have been read for another host (Hearsay).
 func (t Terms) Pace(s *State, now int64) Pace {
 	site := Asked(t.Rules).AtLeast(s.Hearsay.Pause, s.Hearsay.By)
 	p := Pace{t.Floor, storage.ByFloor}.AtLeast(t.Set, storage.ByHostSetting).AtLeast(t.Raised, storage.ByOperator).AtLeast(site.Pause, site.By).AtLeast(s.Spacing(now), storage.ByRateLimit)
@@ -342,7 +338,7 @@ func (t Terms) Pace(s *State, now int64) Pace {
 	return p
 }
 
-// ResponsePace is the pause that a host gets which takes so long to answer.
+// ResponsePace returns the delay for a response time.
 func ResponsePace(response time.Duration) time.Duration {
 	return min(ResponseFactor*response, MaxResponseDelay)
 }

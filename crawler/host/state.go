@@ -16,43 +16,41 @@ import (
 	"curtsy/storage"
 )
 
-// State is what the crawl remembers of a host from turn to turn, beside its robots state. The frontier keeps it as
-// frontier.HostUpdate.Memory. The zero value is a host never met.
+// State is the state of a host from turn to turn, without its robots state. The frontier keeps it as
+// frontier.HostUpdate.Memory. The zero value is an unknown host.
 type State struct {
-	times   [5]time.Duration // the last response times; zero entries are not filled yet
-	heard   uint64           // responses written so far
-	LastEnd int64            // when the last exchange ended, microseconds of the crawl's steady clock; 0: never
+	times   [5]time.Duration // the last response times, or zero
+	heard   uint64           // response times so far
+	LastEnd int64            // the end of the last exchange, microseconds of the crawl's steady clock; 0: never
 
-	Failures  uint64 // exchanges in a row that failed by the host's fault (politeness rule 12)
+	Failures  uint64 // of the host, in a row (politeness rule 12)
 	Throttles uint64 // 429 and 503 in a row (rule 11)
 	Refusals  uint64 // 401, 402, 403, 407, 451 in a row (rule 13)
-	Pages     uint64 // 2xx HTML answers
-	Forbidden bool   // robots.txt answered 403
-	Sitemaps  uint64 // exchanges for sitemaps; on disk in one number with forbidden, which is its lowest bit
+	Pages     uint64 // 2xx HTML responses
+	Forbidden bool   // robots.txt returned 403
+	Sitemaps  uint64 // exchanges for sitemaps; stored in one number with Forbidden, which is its lowest bit
 
-	Run     uint64 // the run that the next two count for
-	Parks   uint64 // hours of rest after FailuresToPark failures
-	Unknown uint64 // NXDOMAIN, and whatever is Signal.Brief, without an answer in between
+	Run     uint64 // the run of the next two
+	Parks   uint64 // back-offs of LongestRest after FailuresToPark failures
+	Unknown uint64 // NXDOMAIN and Signal.Brief, without a response in between
 
-	PageFailed  bool   // a page, and not robots.txt alone, is among the failures or throttles in a row
-	Spaced      uint64 // microseconds that a RateLimit field asks for between exchanges (rule 14)
-	SpacedUntil int64  // when that ends, on the clock of LastEnd
-	Proved      bool   // the proof of rule 18 was there when it was looked for
-	ProvedAt    int64  // when it was looked for, microseconds of the wall clock; 0: never
+	PageFailed  bool   // a page is among the failures or throttles in a row
+	Spaced      uint64 // microseconds between exchanges by RateLimit (rule 14)
+	SpacedUntil int64  // the end of Spaced, on the clock of LastEnd
+	Proved      bool   // the last request found the proof of rule 18
+	ProvedAt    int64  // when, microseconds of the wall clock; 0: never
 
-	Due    Pace         // the rest that the last exchange was followed by, in whole microseconds
-	Source Source       // where the archive has the host's robots policy
-	Spot   netip.Prefix // the address that the host was last asked at, as far as the pace goes; invalid: none that shares
-	Lost   bool         // a kill came since LastEnd: there may have been an exchange that nothing is known of
+	Due    Pace         // after the last exchange, in whole microseconds
+	Source Source       // the archived robots policy
+	Spot   netip.Prefix // the network of the last exchange's address; may be invalid
+	Lost   bool         // after a kill since LastEnd there may have been an unknown exchange
 
-	Hearsay Hearsay // what its robots.txt asked for when it was read for another host
+	Hearsay Hearsay // of its robots.txt, read for another host
 
-	// History is what the traps of politeness rule 22 remember of the host, at most MaxHistory bytes. Nothing here
-	// knows what they mean.
-	History []byte
+	History []byte // of package trap (rule 22), at most MaxHistory bytes
 }
 
-// MaxHistory leaves room for all else in what a frontier keeps for a host.
+// MaxHistory leaves room for the rest of a State.
 const MaxHistory = frontier.MaxMemory - 320
 
 var (
@@ -60,18 +58,17 @@ var (
 	errVersion = errors.New("host: its stored state is from another version of the program")
 )
 
-// Begin forgets what was counted for an earlier run. No exchange ended after now: a wall clock that was set back
-// between two runs must not make a host wait for it to catch up.
+// Begin forgets the counts of an earlier run. It moves times after now, so that a wall clock set back between runs does not make
+// a host wait.
 func (n *State) Begin(run uint64, now int64) {
 	if n.Run != run {
 		n.Run, n.Parks, n.Unknown = run, 0, 0
 		if !n.PageFailed {
-			// An outage of robots.txt alone may last: its state keeps the schedule (rule 6), and no host is refused for
-			// good over it that was asked once a day.
+			// An outage of robots.txt may last: it has its own schedule (rule 6), and must not refuse the host for good.
 			n.Throttles = 0
 		}
 	}
-	// A host that was refused gets a turn only when the operator has opened it: that is a new beginning.
+	// A refused host has a turn only after the operator opens it.
 	if n.Refusals >= noToRefuse {
 		n.Refusals = 0
 	}
@@ -80,12 +77,11 @@ func (n *State) Begin(run uint64, now int64) {
 	}
 	if n.LastEnd > now {
 		n.SpacedUntil -= n.LastEnd - now
-		n.LastEnd, n.Due = now, Pace{} // how much of that rest is over is not known
+		n.LastEnd, n.Due = now, Pace{}
 	}
 	n.SpacedUntil = min(n.SpacedUntil, now+LongestAfter.Microseconds())
 }
 
-// Hear remembers a response time.
 func (n *State) Hear(d time.Duration) {
 	if d <= 0 {
 		return
@@ -94,11 +90,10 @@ func (n *State) Hear(d time.Duration) {
 	n.heard++
 }
 
-// Times are the response times that are remembered, in no order that means anything.
+// Times returns the last response times in any order.
 func (n *State) Times() []time.Duration { return n.times[:min(n.heard, uint64(len(n.times)))] }
 
-// Response is the median of the last response times; zero when there is none. Of an even number it is the larger of
-// the middle two, so that the pace errs towards the longer.
+// Response returns the median of the last response times, or zero. Of an even number it is the larger of the middle two.
 func (n *State) Response() time.Duration {
 	k := int(min(n.heard, uint64(len(n.times))))
 	if k == 0 {
@@ -109,20 +104,20 @@ func (n *State) Response() time.Duration {
 	return s[k/2]
 }
 
-// WithRowsOf is n with what o has counted in a row.
+// WithRowsOf returns n with the rows of o.
 func (n State) WithRowsOf(o State) State {
 	n.Failures, n.Throttles, n.Parks, n.Unknown, n.PageFailed = o.Failures, o.Throttles, o.Parks, o.Unknown, o.PageFailed
 	return n
 }
 
-// Hearsay is the pace that a host's robots.txt asks for, as it was read for another host, whose own robots.txt redirects to
-// it. It is kept until the host's own policy is had (politeness rule 7).
+// Hearsay is the delay of a host's robots.txt that was read for another host, which redirects to it. It holds until the host's
+// own policy is known (politeness rule 7).
 type Hearsay struct {
 	Pace        // in whole microseconds
-	Until int64 // when the text expires, microseconds of the wall clock: a failure after that leaves nothing of it
+	Until int64 // expiry, microseconds of the wall clock: a failure after it ends the delay
 }
 
-// Hear takes what a text asks for that was read for another host.
+// Hear sets the delay of a text.
 func (h *Hearsay) Hear(p Pace, until time.Time) {
 	*h = Hearsay{}
 	if p.Pause > 0 {
@@ -131,14 +126,14 @@ func (h *Hearsay) Hear(p Pace, until time.Time) {
 	}
 }
 
-// Fail takes that robots.txt could not be had.
+// Fail records that robots.txt is unreachable.
 func (h *Hearsay) Fail(now time.Time) {
 	if now.UnixMicro() >= h.Until {
 		h.Forget()
 	}
 }
 
-// Forget takes that the host's own policy was had, or that there is none any more.
+// Forget ends the delay: the host's own policy is known.
 func (h *Hearsay) Forget() { *h = Hearsay{} }
 
 func (h Hearsay) append(b []byte) []byte {
@@ -234,7 +229,7 @@ func (r *decoder) varint() int64 {
 	return v
 }
 
-// bytes returns a byte string, its length before it; nil for the empty one. It is a part of what is read.
+// bytes returns a length-prefixed byte string, a part of b; nil for the empty one.
 func (r *decoder) bytes() []byte {
 	n := r.uvarint()
 	if r.bad || n > uint64(len(r.b)) {
@@ -264,7 +259,7 @@ func flag(set bool) uint64 {
 	return 0
 }
 
-// appendSpot writes what counts of an address: of IPv4 all, of IPv6 the first half.
+// appendSpot writes an IPv4 address, or the first half of an IPv6 address.
 func appendSpot(b []byte, spot netip.Prefix) []byte {
 	if !spot.IsValid() {
 		return append(b, 0)
@@ -277,7 +272,6 @@ func appendSpot(b []byte, spot netip.Prefix) []byte {
 	return appendOctets(b, a[:8])
 }
 
-// spot reads what appendSpot wrote.
 func (r *decoder) spot() netip.Prefix {
 	var a [16]byte
 	switch b := r.bytes(); {
@@ -292,17 +286,14 @@ func (r *decoder) spot() netip.Prefix {
 	return netip.Prefix{}
 }
 
-// Source says where the archive has a host's robots policy. The zero value says that it is not known: nothing was
-// asked yet.
+// Source is the archived robots policy of a host. The zero value is unknown.
 type Source struct {
-	Record string // id of the record of the exchange that last said what the policy is
-	// body is the exchange that brought the file, if the policy is one: of those that said since that it still holds (304)
-	// none has it. Its URL is the one that a conditional request goes to (RFC 9110 8.8: validators are of one resource).
-	Body   string // id of its record
+	Record string // id of the record of the last exchange that confirmed the policy
+	Body   string // id of the record with the file, which later 304s lack
 	BodyAt int64  // its date, microseconds of the wall clock
 }
 
-// Original is the exchange that brought the file, for an answer of url that it still holds; nil when it is not known.
+// Original returns the exchange with the file, for a 304 of url; nil if it is unknown.
 func (s Source) Original(url string) *storage.Original {
 	if s.Body == "" {
 		return nil
@@ -310,8 +301,7 @@ func (s Source) Original(url string) *storage.Original {
 	return &storage.Original{URL: url, Date: time.UnixMicro(s.BodyAt).UTC(), ID: s.Body}
 }
 
-// Learn notes that an exchange, of that status and archived as record at date, said what the policy is, which is now in
-// state.
+// Learn records the exchange from which the policy in state comes.
 func (s *Source) Learn(state robots.State, status int, record string, date time.Time) {
 	s.Record = record
 	switch _, ruled := state.Body(); {
@@ -333,8 +323,8 @@ func (r *decoder) source() Source {
 	return Source{Record: unpackID(r.bytes()), Body: unpackID(r.bytes()), BodyAt: r.varint()}
 }
 
-// An id of a record is kept in the octets of its UUID where it is the URN of one in lower case (RFC 9562 4), behind a number that says so;
-// another one as it is. One that is longer than maxID is not kept: there is little room in the notes on a host.
+// The id of a record is stored as the bytes of its UUID if it is the URN of one in lower case (RFC 9562 4), otherwise as text.
+// Text longer than maxID is dropped, since a State has little room.
 const (
 	maxID  = 24
 	idUUID = 1
@@ -363,14 +353,13 @@ func unpackID(p []byte) string {
 	return ""
 }
 
-// paceWords are those who ask for a pace, by their numbers in the notes; the numbers are stable on disk.
+// paceWords are the reasons for a delay by their stored numbers, which are stable.
 var paceWords = [...]storage.PaceBy{
 	"", storage.ByFloor, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByHostSetting, storage.ByOperator,
 }
 
 func paceNumber(by storage.PaceBy) byte { return byte(max(slices.Index(paceWords[:], by), 0)) }
 
-// pace reads a pause and who asked for it.
 func (r *decoder) pace() Pace {
 	d, by := time.Duration(r.uvarint())*time.Microsecond, r.uvarint()
 	if by >= uint64(len(paceWords)) {
@@ -380,8 +369,7 @@ func (r *decoder) pace() Pace {
 	return Pace{d, paceWords[by]}
 }
 
-// NextGeneration is what is kept of a host in the next generation: all that politeness needs (its condition, how long it rests,
-// its pace, its robots policy, what is in a row), and nothing of what it brought.
+// NextGeneration returns a host for the next generation: with all that politeness needs, and without counts of its content.
 func NextGeneration(h frontier.Host) (frontier.Host, error) {
 	n, err := Read(h.Memory)
 	if err != nil {
@@ -398,8 +386,7 @@ func NextGeneration(h frontier.Host) (frontier.Host, error) {
 	return next, nil
 }
 
-// NextRound is what is kept of a host when some of its pages are asked for again: so many pages count as fetched, and what its
-// traps have learned stays. Like NextGeneration it opens a host that was retired.
+// NextRound is NextGeneration for requesting some pages again: pages count as fetched, and the history of the traps stays.
 func NextRound(h frontier.Host, pages uint64) (frontier.Host, error) {
 	kept, err := Read(h.Memory)
 	if err != nil {
