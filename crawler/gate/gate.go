@@ -13,15 +13,14 @@ import (
 	"curtsy/storage"
 )
 
-// OurToken is the product token that binds whatever the user calls the crawler (politeness rule 1).
+// OurToken is the product token that always binds (politeness rule 1).
 const OurToken = "curtsy"
 
-// blobs gives bodies by their SHA-256: of a frontier, what the gate needs.
 type blobs interface {
 	Blob(ctx context.Context, sum [32]byte) ([]byte, error)
 }
 
-// Gate gives the robots policies that hold for a host.
+// Gate returns the robots rules of hosts.
 type Gate struct {
 	blobs  blobs
 	tokens []string
@@ -33,20 +32,18 @@ type Gate struct {
 	tick   uint64
 }
 
-// entry is one parsed file.
 type entry struct {
 	book *robots.Rulebook
 	size int
 	used uint64
 }
 
-// maxParsed bounds what the parsed rulebooks take, in octets; entrySize is what one takes beside its policies.
 const (
-	maxParsed = 16 << 20
-	entrySize = 256
+	maxParsed = 16 << 20 // bytes of all rulebooks
+	entrySize = 256      // bytes of one without its policies
 )
 
-// New returns a gate for a crawler that calls itself token.
+// New returns a gate for a crawler with that product token.
 func New(b blobs, token string, standard robots.Standard) *Gate {
 	terms := robots.Terms{Standard: standard, Strict: true} // politeness rule 6: another standard only adds refusals
 	g := &Gate{blobs: b, Terms: terms, tokens: []string{token}, parsed: map[[32]byte]*entry{}}
@@ -56,14 +53,13 @@ func New(b blobs, token string, standard robots.Standard) *Gate {
 	return g
 }
 
-// Rules are what binds us at one host: a rulebook for all of our tokens, or a verdict on everything. The zero rules
-// allow nothing.
+// Rules are the rules of a host: a rulebook for all binding tokens, or a verdict on everything. The zero rules allow nothing.
 type Rules struct {
 	Book *robots.Rulebook
 	All  robots.Verdict
 }
 
-// Of returns the rules that a state holds; of one that holds none, those that allow nothing.
+// Of returns the rules of a state. Without any they allow nothing.
 func (g *Gate) Of(ctx context.Context, s robots.State) (Rules, error) {
 	if v, ok := s.Verdict(); ok {
 		return Rules{All: v}, nil
@@ -85,7 +81,7 @@ func (g *Gate) Of(ctx context.Context, s robots.State) (Rules, error) {
 	return Rules{Book: g.Learn(digest, body)}, nil
 }
 
-// emptyDigest is that of a robots.txt without an octet, which the frontier need not keep.
+// emptyDigest is that of an empty robots.txt, which the frontier need not keep.
 var emptyDigest = sha256.Sum256(nil)
 
 func (g *Gate) known(digest [32]byte) *robots.Rulebook {
@@ -100,7 +96,7 @@ func (g *Gate) known(digest [32]byte) *robots.Rulebook {
 	return e.book
 }
 
-// Learn parses a file and keeps the result, at the cost of those used longest ago.
+// Learn parses and caches a file.
 func (g *Gate) Learn(digest [32]byte, body []byte) *robots.Rulebook {
 	e := &entry{book: g.Terms.Parse(body, g.binding(body)...)}
 	e.size = entrySize + e.book.Size()
@@ -118,9 +114,8 @@ func (g *Gate) Learn(digest [32]byte, body []byte) *robots.Rulebook {
 	return e.book
 }
 
-// binding returns the tokens that bind us in a file: our name, and OurToken where a group names it. Where none does, the
-// groups of "*" bind our name alone, and only if none names that: a site that lets one crawler in and shuts all others
-// out means what it says.
+// binding returns the tokens that bind in a file: the crawler's, and OurToken if a group names it. Otherwise the groups of "*"
+// bind only if no group names the crawler: a site may allow one crawler and disallow all others.
 func (g *Gate) binding(body []byte) []string {
 	if len(g.tokens) == 1 {
 		return g.tokens
@@ -133,7 +128,7 @@ func (g *Gate) binding(body []byte) []string {
 	return g.tokens[:1]
 }
 
-// forget drops the half that was used longest ago; called with mu held.
+// forget drops the half that was used longest ago. It needs mu.
 func (g *Gate) forget() {
 	used := make([]uint64, 0, len(g.parsed))
 	for _, e := range g.parsed {
@@ -149,7 +144,7 @@ func (g *Gate) forget() {
 	}
 }
 
-// Judge decides about a request target. All of our tokens must be allowed, by every document that binds.
+// Judge decides about a request target, which all tokens and standards must allow.
 func (r Rules) Judge(target string) robots.Verdict {
 	if r.Book == nil {
 		return r.All
@@ -157,58 +152,50 @@ func (r Rules) Judge(target string) robots.Verdict {
 	return r.Book.Match(target)
 }
 
-// PolicyURL is where the robots.txt of a host is.
+// PolicyURL returns the URL of a host's robots.txt.
 func PolicyURL(a canon.Authority) string { return a.Origin() + "/robots.txt" }
 
 // Request is an exchange for robots.txt that a host needs.
 type Request struct {
-	From    canon.Authority // whose policy it is for
+	From    canon.Authority // of the policy
 	Need    robots.Need
 	URL     canon.URL // Need.URL
 	Attempt int
-	Kind    storage.Kind      // how a task with this URL was found, which the exchange settles; empty for none
-	Holds   *storage.Original // what the host has, for a 304; nil when that is not known
-	ByAsked bool              // the redirects led through the robots.txt of the host that is asked
+	Kind    storage.Kind      // of a task that the exchange settles; may be empty
+	Holds   *storage.Original // the archived file, for a 304; may be nil
+	ByAsked bool              // the redirects passed the robots.txt of the requested host
 }
 
 const (
-	maxAnswers  = 16 << 20  // octets of bodies that wait for their hosts
-	staleAnswer = time.Hour // for which they do when others need the room: the host may have nothing left to do
+	maxAnswers  = 16 << 20  // bytes of waiting bodies
+	staleAnswer = time.Hour // after which an answer may be dropped for others: its host may have nothing left to do
 )
 
 // Redirects holds the requests that wait for another authority, and the answers that wait for their hosts. A host has at
 // most one of either.
 type Redirects struct {
 	mu      sync.Mutex
-	queues  map[canon.Authority]*queue    // by the authority that is to be asked
-	waiting map[canon.Authority]canon.URL // what the hosts ask for, until it is answered
+	queues  map[canon.Authority]*queue    // by the requested authority
+	waiting map[canon.Authority]canon.URL // by the asking host
 	answers map[canon.Authority]answered
 	octets  int // of answers
 }
 
-// answered is an answer, and when it came.
 type answered struct {
 	Answer
 	at time.Time
 }
 
-// queue holds the requests before one authority.
 type queue struct {
 	requests []Request
-	served   bool // by the last turn: the next one is the authority's own, so that a crowd does not shut it out
+	served   bool // by the last turn: the next one is the authority's own
 }
 
-// NewRedirects returns an empty one.
 func NewRedirects() *Redirects {
-	return &Redirects{
-		queues:  map[canon.Authority]*queue{},
-		waiting: map[canon.Authority]canon.URL{},
-		answers: map[canon.Authority]answered{},
-	}
+	return &Redirects{queues: map[canon.Authority]*queue{}, waiting: map[canon.Authority]canon.URL{}, answers: map[canon.Authority]answered{}}
 }
 
-// Add queues a request, unless it is there, or its host has just been answered. It takes the place of what the host asked
-// for before.
+// Add queues a request, unless it is there or has an answer. It replaces an earlier request of its host.
 func (h *Redirects) Add(w Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -223,7 +210,7 @@ func (h *Redirects) Add(w Request) {
 	h.queues[a].requests = append(h.queues[a].requests, w)
 }
 
-// Next takes out the first request before a, on every other turn of a at most.
+// Next takes the first request for a, at most on every other turn of a.
 func (h *Redirects) Next(a canon.Authority) (Request, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -246,8 +233,7 @@ func (h *Redirects) Next(a canon.Authority) (Request, bool) {
 	return Request{}, false
 }
 
-// PutBack puts a request back to the head of its queue: the turn that served it ended without an exchange, and the next
-// one with that authority is for it.
+// PutBack returns a request to the head of its queue, after a turn without an exchange. The next turn serves it.
 func (h *Redirects) PutBack(w Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -263,7 +249,7 @@ func (h *Redirects) PutBack(w Request) {
 	h.waiting[w.From] = w.URL
 }
 
-// SkipOnce makes the next turn of a its own: this one was, and ended without an exchange.
+// SkipOnce reserves the next turn of a for a itself, after a turn without an exchange.
 func (h *Redirects) SkipOnce(a canon.Authority) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -272,15 +258,14 @@ func (h *Redirects) SkipOnce(a canon.Authority) {
 	}
 }
 
-// HasRoom reports whether the answer to another request can be kept.
+// HasRoom reports whether there is room for another answer.
 func (h *Redirects) HasRoom() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.fits()
 }
 
-// fits is HasRoom with mu held. An answer that nobody has collected for long makes room, and is asked for again if it is
-// needed after all: a host whose URLs were all dropped meanwhile has no turn to collect anything in.
+// fits is HasRoom with mu held. It drops stale answers, whose hosts may have no further turn; others request theirs again.
 func (h *Redirects) fits() bool {
 	if h.octets < maxAnswers {
 		return true
@@ -303,7 +288,7 @@ func (h *Redirects) Deliver(from canon.Authority, ex Answer) {
 	delete(h.waiting, from)
 }
 
-// Collect takes out the answer for a, if it is what a needs: an exchange with url.
+// Collect takes the answer for a, if it is an exchange with url.
 func (h *Redirects) Collect(a canon.Authority, url string) (Answer, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -313,9 +298,9 @@ func (h *Redirects) Collect(a canon.Authority, url string) (Answer, bool) {
 	return ex.Answer, ok && ex.URL == url
 }
 
-// Answer is an exchange for robots.txt, and where it is archived.
+// Answer is an archived exchange for robots.txt.
 type Answer struct {
 	robots.Exchange
-	Record string // id of its record; empty when there is none
+	Record string // id; may be empty
 	Date   time.Time
 }

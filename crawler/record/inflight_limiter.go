@@ -9,21 +9,19 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Meter tells how an exchange goes on. Its methods may be called at any time, concurrently.
+// Meter measures an exchange. Its methods may be called concurrently.
 type Meter interface {
-	Octets() int64       // that came so far
-	Ours() time.Duration // for how long it waited for us
+	Octets() int64       // received so far
+	Ours() time.Duration // the time it waited for curtsy
 }
 
-// patience is after which time an exchange is slow.
-const patience = time.Second
+const (
+	patience  = time.Second // an exchange is slow after it
+	slowShare = 4           // slow exchanges for each slot
 
-// slowShare is how many slow exchanges there may be for each slot.
-const slowShare = 4
-
-// brisk is from which speed on, in octets per second, a long exchange is a long answer rather than a slow one: it is cut
-// only when all that last long are brisk.
-const brisk = 16 << 10
+	// brisk is the speed, in bytes per second, from which a long exchange is cut only if all others are as fast.
+	brisk = 16 << 10
+)
 
 // Limiter has slots for exchanges. Its methods may be called concurrently.
 type Limiter struct {
@@ -35,22 +33,20 @@ type Limiter struct {
 	begun map[canon.Authority]int // exchanges that have not ended
 }
 
-// NewLimiter returns a limiter of so many slots.
 func NewLimiter(slots int) *Limiter {
 	return &Limiter{slots: make(chan struct{}, slots), most: slowShare * slots, slow: map[*flight]struct{}{}, begun: map[canon.Authority]int{}}
 }
 
-// Most is how many exchanges there may be in all, the slow ones among them.
+// Most returns the maximum of exchanges, including slow ones.
 func (r *Limiter) Most() int { return cap(r.slots) + r.most }
 
-// Slow is how many exchanges are slow now.
 func (r *Limiter) Slow() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.slow)
 }
 
-// Exchanges returns how many exchanges are under way in all, the slow ones among them.
+// Exchanges counts the exchanges under way, including slow ones.
 func (r *Limiter) Exchanges() (n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +56,7 @@ func (r *Limiter) Exchanges() (n int64) {
 	return n
 }
 
-// With returns how many exchanges with a host are under way.
+// With counts the exchanges with a host.
 func (r *Limiter) With(a canon.Authority) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,29 +83,29 @@ func (r *Limiter) Try() *Slot {
 	}
 }
 
-// Slot is for one exchange after the other. It is used by one goroutine at a time.
+// Slot is for one exchange after the other, by one goroutine at a time.
 type Slot struct {
 	limiter *Limiter
-	lost    func() // called once when the slot is given back by being slow; may be nil
+	lost    func() // may be nil
 
 	mu   sync.Mutex
 	held bool
 }
 
-// OnLoss has f called, once and from another goroutine, when the slot is given back because its exchange is slow.
+// OnLoss sets the function to call, once and from another goroutine, when a slow exchange loses the slot.
 func (s *Slot) OnLoss(f func()) { s.lost = f }
 
-// Held reports whether the slot is one still: a slow exchange loses it.
+// Held reports whether the slot is held: a slow exchange loses it.
 func (s *Slot) Held() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held
 }
 
-// Leave gives the slot back, unless that has happened.
+// Leave returns the slot, unless it is lost.
 func (s *Slot) Leave() { s.release() }
 
-// release gives the slot back and reports whether there was one.
+// release returns the slot and reports whether it was held.
 func (s *Slot) release() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,26 +117,20 @@ func (s *Slot) release() bool {
 	return true
 }
 
-// flight is an exchange in flight.
 type flight struct {
 	slot  *Slot
 	meter Meter
 	cut   func()
 	begun time.Time
 	timer *time.Timer
-	over  bool // it has ended or was cut; Limiter.mu is held for it
+	over  bool // it has ended or was cut; needs Limiter.mu
 }
 
-// lasted is how long the host has made us wait.
+// lasted returns the time that the host took.
 func (f *flight) lasted() time.Duration { return time.Since(f.begun) - f.meter.Ours() }
 
-// brings reports whether f is long rather than slow.
-func (f *flight) brings() bool {
-	return float64(f.meter.Octets()) >= brisk*f.lasted().Seconds()
-}
-
-// Begin says that an exchange with a host begins, and returns what is to be called when it is over. cut ends it early: it is called at
-// most once, from another goroutine, perhaps when the exchange is just over.
+// Begin begins an exchange with a host; call end after it. cut ends it early: it is called at most once, from another goroutine,
+// perhaps just after the exchange.
 func (s *Slot) Begin(a canon.Authority, m Meter, cut func()) (end func()) {
 	f := &flight{slot: s, meter: m, cut: cut, begun: time.Now()}
 	r := s.limiter
@@ -160,7 +150,6 @@ func (s *Slot) Begin(a canon.Authority, m Meter, cut func()) (end func()) {
 	}
 }
 
-// late makes f slow, if it is.
 func (r *Limiter) late(f *flight) {
 	r.mu.Lock()
 	if f.over {
@@ -182,13 +171,13 @@ func (r *Limiter) late(f *flight) {
 	}
 }
 
-// longest is the slow exchange that has lasted longest: of those that bring little, or, unless there must be one of them,
-// of all. It is nil when there is none. The caller holds mu.
+// longest returns the longest slow exchange below brisk or, unless little, of all; nil if there is none. It needs mu.
 func (r *Limiter) longest(little bool) (longest *flight) {
 	brings := true
 	var lasted time.Duration
 	for f := range r.slow {
-		b, d := f.brings(), f.lasted()
+		d := f.lasted()
+		b := float64(f.meter.Octets()) >= brisk*d.Seconds()
 		if b && little {
 			continue
 		}
@@ -199,14 +188,14 @@ func (r *Limiter) longest(little bool) (longest *flight) {
 	return longest
 }
 
-// end cuts f. The caller holds mu.
+// end cuts f. It needs mu.
 func (r *Limiter) end(f *flight) {
 	f.over = true
 	delete(r.slow, f)
 	go f.cut()
 }
 
-// Press cuts the exchange that has lasted longest of those that bring little, if there is one that has lasted for least.
+// Press cuts the longest slow exchange below brisk, if it has lasted for least.
 func (r *Limiter) Press(least time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,18 +204,16 @@ func (r *Limiter) Press(least time.Duration) {
 	}
 }
 
-// CPU bounds how much work for a processor is done at one time: of Workers that all have an answer in hand, those that
-// the processors have no time for would only hold memory, a tree or the tables of a compressor each. What waits for
-// others (the network, the pace) has no need of it.
+// CPU bounds concurrent work for processors: further workers would only hold memory for trees and compressors.
 type CPU chan struct{}
 
-// NewCPU returns as many tokens as keep the processors busy though one or the other waits for a disk.
+// NewCPU returns enough tokens to keep the processors busy while some holders wait for a disk.
 func NewCPU() CPU { return make(CPU, 2*runtime.GOMAXPROCS(0)) }
 
-// Acquire waits for a free token, or for the end of ctx, whose error it returns. Whoever has one takes no other.
+// Acquire waits for a token, or returns the error of ctx. The holder of one must not take another.
 func (c CPU) Acquire(ctx context.Context) error {
 	select {
-	case c <- struct{}{}: // even if ctx is over: what came whole is kept
+	case c <- struct{}{}: // even if ctx is over: a complete response is kept
 		return nil
 	default:
 	}
@@ -238,5 +225,4 @@ func (c CPU) Acquire(ctx context.Context) error {
 	}
 }
 
-// Release gives a token back.
 func (c CPU) Release() { <-c }

@@ -15,9 +15,9 @@ import (
 	"curtsy/storage"
 )
 
-// Pages are the pages of each host that the ledger names and the frontier does not count, because a kill came before its
-// commit. The host's next turn counts them, so that no budget of pages is exceeded (politeness rule 15); a page that is
-// fetched again counts again. The zero value has none. The methods may be called concurrently.
+// Pages are the pages by host that the ledger has and the frontier lacks, because of a kill before its commit. The host's next
+// turn counts them, so that no budget is exceeded (politeness rule 15); a page fetched again counts again. The zero value is
+// empty. The methods may be called concurrently.
 type Pages struct {
 	mu    sync.Mutex
 	hosts map[canon.Authority][]page
@@ -28,26 +28,25 @@ type page struct {
 	end int64  // of its exchange, in microseconds of the crawl's steady clock
 }
 
-// Applied says that the frontier counts the pages of a host.
+// Applied removes the pages of a host, which the frontier now counts.
 func (p *Pages) Applied(a canon.Authority) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.hosts, a)
 }
 
-// Recollect counts the pages of a host in its memory, and adds them to the totals of its turn.
+// Recollect adds the pages of a host to its memory and to the totals of its turn.
 func (p *Pages) Recollect(a canon.Authority, memory *host.State, clock Clock, counts map[string]int64, tags bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := clock.Micros(time.Now())
 	for _, page := range p.hosts[a] {
 		memory.Pages++
-		memory.LastEnd = max(memory.LastEnd, min(page.end, now)) // after another kill the frontier knows of it
+		memory.LastEnd = max(memory.LastEnd, min(page.end, now)) // known after another kill
 	}
 	add(counts, p.hosts[a], tags)
 }
 
-// Total is how many pages there are.
 func (p *Pages) Total() (n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,8 +56,7 @@ func (p *Pages) Total() (n int64) {
 	return n
 }
 
-// AddTo adds the pages of all hosts to totals, by tag as well if tags says so, and returns how many pages there are of each
-// registrable domain.
+// AddTo adds the pages of all hosts to totals, with tags also by tag, and returns them by registrable domain.
 func (p *Pages) AddTo(counts map[string]int64, tags bool) (domains map[string]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +77,7 @@ func add(counts map[string]int64, pages []page, tags bool) {
 	}
 }
 
-// Read takes the pages of lines that f does not count, of those that were decided at since or later.
+// Read adds the pages of lines since a time that f does not count.
 func (p *Pages) Read(ctx context.Context, lines iter.Seq2[storage.Line, error], since time.Time, f frontier.Reader, clock Clock) error {
 	if lines == nil {
 		return nil
@@ -87,7 +85,7 @@ func (p *Pages) Read(ctx context.Context, lines iter.Seq2[storage.Line, error], 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hosts = map[canon.Authority][]page{}
-	last := map[canon.Authority]int64{} // ends of the last exchanges that f knows of, with hosts that have pages
+	last := map[canon.Authority]int64{} // ends of the last exchanges in f, of hosts with pages
 	for l, err := range lines {
 		if err != nil {
 			return fmt.Errorf("crawler: pages fetched before the kill: %w", err)
@@ -114,26 +112,25 @@ func (p *Pages) Read(ctx context.Context, lines iter.Seq2[storage.Line, error], 
 			last[a] = memory.LastEnd
 		}
 		switch end := clock.Micros(endOf(l).Add(-l.Ahead)); {
-		case end > last[a]+rounding: // what f counts is not later
+		case end > last[a]+rounding: // f has no later one
 			if l.IsPage() {
 				p.hosts[a] = append(p.hosts[a], page{l.Tag, end})
 			}
-		case end >= last[a]-rounding: // f knows it, and what is before it in the ledger, though a clock was set back in between
+		case end >= last[a]-rounding: // f has it and all earlier lines, even if a clock was set back in between
 			delete(p.hosts, a)
 		}
 	}
 	return nil
 }
 
-// Costs is what exchanges cost that no turn has counted: the next turn that is finished does. A turn whose lease ran out
-// counts for nothing, but its exchange was made and is archived; and after a kill the ledger tells of exchanges whose turns
-// the frontier never saw the end of. So a status counts the exchanges that an audit finds lines of.
+// Costs are the costs of exchanges that no turn has counted: of a turn with an expired lease, or before a kill. The next turn
+// counts them, so that a status has all exchanges of the ledger.
 type Costs struct {
 	mu     sync.Mutex
 	counts map[string]int64
 }
 
-// Give puts what is carried into the counts of a turn.
+// Give moves the costs into the counts of a turn.
 func (c *Costs) Give(counts map[string]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +140,7 @@ func (c *Costs) Give(counts map[string]int64) {
 	clear(c.counts)
 }
 
-// Keep takes the costs from the counts of a turn that was not applied.
+// Keep takes back the costs of a turn that was not applied.
 func (c *Costs) Keep(counts map[string]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,15 +151,15 @@ func (c *Costs) Keep(counts map[string]int64) {
 	}
 }
 
-// All is what is carried, by total.
+// All returns the costs by total.
 func (c *Costs) All() map[string]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.counts)
 }
 
-// Recover takes up the exchanges that only the ledger tells of after a kill, and returns the totals of a frontier with them.
-// asked sums up the ledger; nil is for one that knows no more.
+// Recover adds the exchanges that only the ledger has after a kill, and returns the totals of the frontier with them. asked sums
+// up the ledger; it may be nil.
 func (c *Costs) Recover(asked func() (storage.Asked, error), counted map[string]int64) (all map[string]int64, err error) {
 	c.counts = map[string]int64{}
 	if asked == nil {
@@ -185,24 +182,23 @@ func (c *Costs) Recover(asked func() (storage.Asked, error), counted map[string]
 	return all, nil
 }
 
-// rest is the last rest of a host by the ledger.
+// rest is the last back-off of a host in the ledger.
 type rest struct {
-	end  time.Time // of the exchange that imposed it
+	end  time.Time // of its exchange
 	pace host.Pace
 	why  string
 }
 
-// until is when it is over.
 func (r rest) until() time.Time { return r.end.Add(r.pace.Pause) }
 
-// maxRests bounds how many hosts are remembered. A ledger of ours names far fewer within an hour of its end.
+// maxRests bounds the hosts in memory. A ledger has far fewer within an hour of its end.
 const maxRests = 1 << 18
 
-// Rests are the hosts that rest by the ledger. The zero value is none.
+// Rests are the back-offs of hosts in the ledger. The zero value is empty.
 type Rests map[canon.Authority]rest
 
-// ReadRests reads lines that say a rest. Whether the frontier knows of it is seen at each host's turn. answered says that some
-// host answered, whatever the frontier knows.
+// ReadRests reads the back-offs of lines. Each host's turn checks whether the frontier has them. answered means that some host
+// has responded.
 func ReadRests(lines iter.Seq2[storage.Line, error]) (hosts Rests, answered bool, err error) {
 	if lines == nil {
 		return nil, false, nil
@@ -221,7 +217,11 @@ func ReadRests(lines iter.Seq2[storage.Line, error]) (hosts Rests, answered bool
 		if err != nil {
 			continue
 		}
-		last := rest{endOf(l), host.Pace{Pause: l.Rest, By: l.RestBy}, whyRests(l)}
+		why := l.Reason
+		if l.Status != 0 {
+			why = fmt.Sprintf("status %d", l.Status)
+		}
+		last := rest{endOf(l), host.Pace{Pause: l.Rest, By: l.RestBy}, why + " before the kill"}
 		if last.end.After(now) { // a clock was set back
 			last.end = now
 		}
@@ -233,7 +233,7 @@ func ReadRests(lines iter.Seq2[storage.Line, error]) (hosts Rests, answered bool
 	return hosts, answered, nil
 }
 
-// endOf is when the attempt of a line was over: of one that reached nobody, when that was decided.
+// endOf returns the end of the attempt of a line.
 func endOf(l storage.Line) time.Time {
 	if l.Began.IsZero() {
 		return l.Time
@@ -241,19 +241,10 @@ func endOf(l storage.Line) time.Time {
 	return l.Began.Add(l.Took)
 }
 
-// whyRests says why a host rests, from the line of the exchange that imposed it.
-func whyRests(l storage.Line) string {
-	why := fmt.Sprintf("status %d", l.Status)
-	if l.Status == 0 {
-		why = l.Reason
-	}
-	return why + " before the kill"
-}
-
-// rounding is by how many microseconds the end of an exchange may differ between ledger and frontier.
+// rounding is the difference in microseconds of the end of an exchange between ledger and frontier.
 const rounding = 10
 
-// Recollect sets down in the memory of a host the exchange that the frontier does not know of, if there was one.
+// Recollect adds an exchange that the frontier lacks to the memory of a host.
 func (r Rests) Recollect(a canon.Authority, memory *host.State, clock Clock) {
 	last, ok := r[a]
 	if end := clock.Micros(last.end); ok && end > memory.LastEnd+rounding {
@@ -261,7 +252,7 @@ func (r Rests) Recollect(a canon.Authority, memory *host.State, clock Clock) {
 	}
 }
 
-// Left is what is left of the rest of a host, if nothing was asked of it since.
+// Left returns what is left of the back-off of a host, if there was no exchange since.
 func (r Rests) Left(a canon.Authority, memory *host.State, clock Clock) (left host.Rest, ok bool) {
 	last, ok := r[a]
 	wait := min(time.Until(last.until()), last.pace.Pause)

@@ -10,43 +10,38 @@ import (
 	"curtsy/storage"
 )
 
-// limiter keeps the lines of refusals in bounds: a trap refuses a million URLs for one reason. A kind of refusal is its
-// decision, reason and host. The first MaxLines of each kind have a line each; those behind share counting lines, one for
-// each further MaxLines and one for the rest at the end.
+// limiter bounds the lines of refusals, since a trap may refuse a million URLs. A kind is a decision, reason and host. The first
+// MaxLines of a kind have a line each; then each counting line covers further MaxLines, and one for the rest.
 //
-// It remembers the kinds met last. A kind that it forgets is counted first; should the kind come again, it begins anew.
-// A kill loses the counts that are not written yet: fewer than MaxLines of a kind.
-//
-// Its methods may be called concurrently.
+// It keeps the latest kinds, and writes the count of one that it forgets. A kill loses less than MaxLines of a kind. The methods
+// may be called concurrently.
 type limiter struct {
-	most int // kinds remembered
+	most int // kinds
 
 	mu    sync.Mutex
 	kinds map[kind]*list.Element // of *counted
-	order *list.List             // the one met last comes first
+	order *list.List             // the latest first
 }
 
 type kind struct{ decision, reason, host string }
 
 type counted struct {
 	kind   kind
-	lines  int          // that were let through
-	more   int64        // counted, and not written yet
-	sample storage.Line // one of these
+	lines  int          // written
+	more   int64        // counted, not written
+	sample storage.Line // one of more
 }
 
 const (
 	MaxLines = 1000 // for each kind of refusal, and URLs for each counting line
-	maxKinds = 4096 // that a run remembers: with the longest URLs as samples about 16 MiB
+	maxKinds = 4096 // in memory: about 16 MiB with the longest URLs
 )
 
-// newLimiter returns a limiter that remembers so many kinds.
 func newLimiter(most int) *limiter {
 	return &limiter{most: most, kinds: map[kind]*list.Element{}, order: list.New()}
 }
 
-// Add takes the line of a refusal and returns those that are to be written now: the line itself, none, or a counting line
-// for it and others.
+// Add takes the line of a refusal and returns the lines to write now: the line itself, none, or a counting line.
 func (t *limiter) Add(l storage.Line) (write []storage.Line) {
 	kind := kind{string(l.Decision), l.Reason, hostPart(l.URL)}
 	t.mu.Lock()
@@ -75,7 +70,7 @@ func (t *limiter) Add(l storage.Line) (write []storage.Line) {
 	return write
 }
 
-// Rest returns counting lines for all that was counted and not written.
+// Rest returns counting lines for all unwritten counts.
 func (t *limiter) Rest() (write []storage.Line) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,8 +80,7 @@ func (t *limiter) Rest() (write []storage.Line) {
 	return write
 }
 
-// count appends the counting line for what r counted, if there is any. It says nothing that would be true of the sample
-// alone but where that was found.
+// count appends a counting line for r, if there is a count. Of the sample it only has how it was found.
 func (r *counted) count(write []storage.Line) []storage.Line {
 	if r.more == 0 {
 		return write
@@ -100,7 +94,7 @@ func (r *counted) count(write []storage.Line) []storage.Line {
 	return append(write, l)
 }
 
-// hostPart is the beginning of a URL up to its path: scheme, host and port.
+// hostPart returns scheme, host and port of a URL.
 func hostPart(url string) string {
 	_, rest, _ := strings.Cut(url, "://")
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -109,22 +103,19 @@ func hostPart(url string) string {
 	return url
 }
 
-// flusher knows that the recorder may hold refusals that are not in the archive yet. While turns end, the frontier's
-// commits have them written in time; a crawl that waits for a host has no commits.
+// flusher syncs refusals that the recorder may hold back. Commits of the frontier do that while turns end, but not while a crawl
+// waits for a host.
 type flusher chan struct{}
 
-// newFlusher returns a Flusher that knows of no refusal.
-func newFlusher() flusher { return make(flusher, 1) }
-
-// Note says that there is another refusal.
+// Note records a refusal.
 func (f flusher) Note() {
 	select {
 	case f <- struct{}{}:
-	default: // it is known
+	default:
 	}
 }
 
-// Run has refusals synced before they are two times storage.MaxGather old, until over is closed or sync fails.
+// Run syncs refusals before they are two times storage.MaxGather old, until over is closed or sync fails.
 func (f flusher) Run(over <-chan struct{}, sync func() error) error {
 	for {
 		select {
@@ -145,8 +136,7 @@ func (f flusher) Run(over <-chan struct{}, sync func() error) error {
 	}
 }
 
-// Recent remembers which keys it has met, the last ones of them: it may forget, and then says of a key that it is
-// new. It keeps lines of the ledger that say the same apart by more than a page.
+// Recent remembers the latest keys, to avoid repeated lines in the ledger. It may forget a key, which then is new again.
 type Recent struct {
 	seed maphash.Seed
 
@@ -157,7 +147,6 @@ type Recent struct {
 // maxRecent bounds each of the two generations of a Recent: together about 5 MiB.
 const maxRecent = 1 << 16
 
-// NewRecent returns a Recent that has met nothing.
 func NewRecent() *Recent {
 	return &Recent{seed: maphash.MakeSeed(), now: map[uint64]struct{}{}}
 }

@@ -14,36 +14,33 @@ import (
 	"curtsy/storage"
 )
 
-// Past knows what the archive had before this generation of the crawl began. Its methods may be called concurrently.
+// Past is the archive before this generation of the crawl. Its methods may be called concurrently.
 type Past interface {
-	// Last returns the last archived answer of u that says what is there: 2xx, a redirect, 404 or 410. Without one, and
-	// when the archive cannot be read there, it is nil: u is then asked for as if it were new.
+	// Last returns the last archived 2xx, redirect, 404 or 410 of u. It is nil without one, and if the archive is unreadable
+	// there: u then counts as new.
 	Last(ctx context.Context, u canon.URL) (*Earlier, error)
 }
 
-// Earlier is an archived answer of a URL.
+// Earlier is an archived response of a URL.
 type Earlier struct {
-	Record string    // id of its record, or of the 304 that confirmed it last
+	Record string    // id of its record, or of the last 304 that confirmed it
 	Date   time.Time // of that record
 	Status int
+	Header http.Header // as the last 304 freshened it
 
-	// Header has the fields of the answer, those of the 304 that confirmed it last laid over them (Freshened).
-	Header http.Header
-
-	Payload    [32]byte // SHA-256 of the payload, valid when HasPayload
+	Payload    [32]byte // SHA-256, valid with HasPayload
 	HasPayload bool
 
-	// Original is the record that has the body, which may be that of another URL with the same payload.
-	Original storage.Original
-	// Body opens the decoded body. Nil says that the archive does not have all of it: it was cut, or not to be archived.
+	Original storage.Original // the record with the body, which may be of another URL with the same payload
+	// Body opens the decoded body. Nil means that the archive does not have all of it.
 	Body func() (*io.SectionReader, io.Closer, error)
 }
 
 // There reports whether something was there: a page, or a redirect.
 func (e *Earlier) There() bool { return e != nil && e.Status >= 200 && e.Status < 400 }
 
-// Condition makes r conditional (RFC 9110 13.1), if e is an answer that can be confirmed, and reports whether it did. An
-// entity tag goes back as it came, weak or strong; If-Modified-Since goes with it for servers that know no tags.
+// Condition makes r conditional (RFC 9110 13.1), if e can be confirmed, and reports whether it did. An entity tag is sent as it
+// came, weak or strong, with If-Modified-Since for servers without tags.
 func (e *Earlier) Condition(r *fetch.Request) bool {
 	if e == nil || e.Body == nil || e.Status != http.StatusOK {
 		return false
@@ -53,13 +50,13 @@ func (e *Earlier) Condition(r *fetch.Request) bool {
 	}
 	if at := alone(e.Header, "Last-Modified"); at != "" {
 		if t, err := http.ParseTime(at); err == nil {
-			r.IfModifiedSince = t.UTC().Format(http.TimeFormat) // whatever form it came in (RFC 9110 5.6.7)
+			r.IfModifiedSince = t.UTC().Format(http.TimeFormat) // of any form (RFC 9110 5.6.7)
 		}
 	}
 	return r.IfNoneMatch != "" || r.IfModifiedSince != ""
 }
 
-// alone is the value of a field that may come once. Of one that comes again nobody knows which holds.
+// alone returns the value of a field that comes exactly once, or "".
 func alone(h http.Header, name string) string {
 	if all := h.Values(name); len(all) == 1 {
 		return all[0]
@@ -67,12 +64,11 @@ func alone(h http.Header, name string) string {
 	return ""
 }
 
-// maxTag is the longest entity tag that goes back: a request that is too long for its server would fail.
+// maxTag bounds the entity tags that are sent, since a long request may fail.
 const maxTag = 1024
 
-// isTag reports whether s is an entity tag (RFC 9110 8.8.3). What a server calls one and is none does not go back: "*"
-// there would match anything. A space is let pass, though it may not stand in a tag: servers that put one there compare
-// the octets, and the quotes hold it together for others.
+// isTag reports whether s is an entity tag (RFC 9110 8.8.3). Others are not sent: "*" would match anything. A space is allowed,
+// since servers that use one compare the bytes.
 func isTag(s string) bool {
 	s = strings.TrimPrefix(s, "W/")
 	if len(s) < 2 || len(s) > maxTag || s[0] != '"' || s[len(s)-1] != '"' {
@@ -86,29 +82,29 @@ func isTag(s string) bool {
 	return true
 }
 
-// Confirms reports whether a 304 speaks of the answer with these fields. One that names another entity tag speaks of
-// another one (RFC 9111 4.3.4). Tags are compared weakly: what compresses an answer on its way may weaken its tag.
+// Confirms reports whether a 304 concerns the response with these fields, not one with another entity tag (RFC 9111 4.3.4).
+// Tags are compared weakly, since compression on the way may weaken one.
 func Confirms(said, kept http.Header) bool {
 	a, b := said.Get("Etag"), kept.Get("Etag")
 	return a == "" || b == "" || strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/")
 }
 
-// ofBody are fields that speak of the octets of one message, so that those of a 304 say nothing of the answer it confirms.
-// Content-Type is among them because some servers give each 304 their default (RFC 9111 3.2 leaves it open).
+// ofBody are fields of one message, which a 304 does not change. Content-Type is among them because some servers send a default
+// with each 304 (RFC 9111 3.2 leaves it open).
 var ofBody = map[string]bool{
 	"Content-Length": true, "Content-Encoding": true, "Content-Range": true, "Content-Type": true, "Transfer-Encoding": true,
 	"Connection": true, "Keep-Alive": true, "Trailer": true, "Upgrade": true,
 }
 
-// Freshened returns the fields of an answer after a 304 (RFC 9111 3.2): each field of the 304 takes the place of those
-// of its name. Neither argument is changed.
+// Freshened returns the fields of a response after a 304, whose fields replace those of the same name (RFC 9111 3.2). It does not
+// change its arguments.
 func Freshened(kept, said http.Header) http.Header {
 	h := kept.Clone()
 	if h == nil {
 		h = http.Header{}
 	}
 	if said.Get("Age") == "" {
-		h.Del("Age") // it was that of the answer when it came, and the 304 comes from the origin
+		h.Del("Age") // the 304 comes from the origin
 	}
 	for name, values := range said {
 		if !ofBody[name] {
@@ -118,8 +114,8 @@ func Freshened(kept, said http.Header) http.Header {
 	return h
 }
 
-// Change says what became of the URL of e since e was archived: by its outcome now, whether a 304 confirmed e, and the
-// head and the payload of the answer. It is empty for what comes again, and for what neither then nor now was there.
+// Change compares e with the outcome now, whether a 304 confirmed e, and the head and payload of the response. It is empty for a
+// deferred URL, and for one that was not there then or now.
 func (e *Earlier) Change(now frontier.Outcome, confirmed bool, head http.Header, payload [32]byte) storage.Change {
 	switch {
 	case now == frontier.Gone && e.There():
@@ -138,27 +134,25 @@ func (e *Earlier) Change(now frontier.Outcome, confirmed bool, head http.Header,
 	return storage.ChangeChanged
 }
 
-// neverSent are fields that no request of ours carries, or each one alike, so that an answer that varies by them is the
-// same for all of ours (RFC 9111 4.1).
+// neverSent are fields that no request has, or that are the same in all, so that Vary by them does not matter (RFC 9111 4.1).
 var neverSent = map[string]bool{
 	"accept-encoding": true, "authorization": true, "cookie": true, "origin": true, "referer": true, "range": true,
 }
 
-// Fresh reports whether an answer that was asked for at got is fresh now, by what its server said and by nothing else
-// (RFC 9111 4.2, without 4.2.2). What is said in two ways, or cannot be read, is not fresh.
+// Fresh reports whether a response requested at got is explicitly fresh now (RFC 9111 4.2, without 4.2.2). A contradictory or
+// unreadable lifetime is not fresh.
 func Fresh(h http.Header, got, now time.Time) bool {
 	left, ok := holds(h, got, now)
 	return ok && left > 0
 }
 
-// Holds is for how long an answer that came at got holds from then, by what its server said (Fresh), up to 68 years; zero
-// when it did not say.
+// Holds returns how long a response of got is explicitly fresh, up to 68 years, or zero.
 func Holds(h http.Header, got time.Time) time.Duration {
 	left, _ := holds(h, got, got)
 	return max(left, 0)
 }
 
-// Modified is Last-Modified of an answer that came at got; zero when that cannot be read, came twice, or is later.
+// Modified returns Last-Modified of a response of got; zero if it is unreadable, repeated, or later than got.
 func Modified(h http.Header, got time.Time) time.Time {
 	at, err := http.ParseTime(alone(h, "Last-Modified"))
 	if err != nil || at.After(got) || at.Year() < 1990 {
@@ -167,7 +161,6 @@ func Modified(h http.Header, got time.Time) time.Time {
 	return at.UTC()
 }
 
-// holds is for how long an answer still holds.
 func holds(h http.Header, got, now time.Time) (left time.Duration, ok bool) {
 	said := cacheControl(h)
 	for _, no := range []string{"no-cache", "no-store", "private"} {
@@ -193,7 +186,7 @@ func holds(h http.Header, got, now time.Time) (left time.Duration, ok bool) {
 	return min(life, longestLife*time.Second) - age, ok
 }
 
-// lifetime is the explicit freshness lifetime of an answer (RFC 9111 4.2.1).
+// lifetime returns the explicit freshness lifetime (RFC 9111 4.2.1).
 func lifetime(h http.Header, said map[string]string) (time.Duration, bool) {
 	for _, name := range []string{"s-maxage", "max-age"} {
 		if v, ok := said[name]; ok {
@@ -212,12 +205,11 @@ func lifetime(h http.Header, said map[string]string) (time.Duration, bool) {
 	return end.Sub(date), err == nil
 }
 
-// ageOf is the age of an answer (RFC 9111 4.2.3). It counts from the request, which takes the way of the answer for a part
-// of its age.
+// ageOf returns the age of a response (RFC 9111 4.2.3), counted from the request.
 func ageOf(h http.Header, got, now time.Time) (time.Duration, bool) {
 	since := now.Sub(got)
 	if since < 0 {
-		return 0, false // a clock was set back: nothing is known of the time between
+		return 0, false // a clock was set back
 	}
 	apparent, stated := time.Duration(0), time.Duration(0)
 	if v := h.Get("Date"); v != "" {
@@ -237,7 +229,7 @@ func ageOf(h http.Header, got, now time.Time) (time.Duration, bool) {
 	return max(apparent, stated) + since, true
 }
 
-// longestLife is what longer delta-seconds are taken for (RFC 9111 1.2.2).
+// longestLife bounds delta-seconds (RFC 9111 1.2.2).
 const longestLife = 1 << 31
 
 func deltaSeconds(s string) (time.Duration, bool) {
@@ -252,8 +244,7 @@ func deltaSeconds(s string) (time.Duration, bool) {
 	return time.Duration(min(n, longestLife)) * time.Second, true
 }
 
-// cacheControl reads the directives of Cache-Control, in lower case, their values without quotes. One that is said twice
-// with two values has a value that is none.
+// cacheControl returns the directives of Cache-Control in lower case, with unquoted values. One with two values is invalid.
 func cacheControl(h http.Header) map[string]string {
 	said := map[string]string{}
 	for _, v := range h.Values("Cache-Control") {
@@ -270,7 +261,7 @@ func cacheControl(h http.Header) map[string]string {
 	return said
 }
 
-// unquotedCommas parts s at the commas that stand in no quotes (RFC 9110 5.6.1, 5.6.4).
+// unquotedCommas splits s at the commas outside quotes (RFC 9110 5.6.1, 5.6.4).
 func unquotedCommas(s string) (parts []string) {
 	begin, quoted := 0, false
 	for i := 0; i < len(s); i++ {

@@ -5,36 +5,33 @@ import (
 	"time"
 )
 
-// Dates gives the times that evidence is dated with. Within a run they never go back: a clock that is set back while a
-// crawl runs would make honest pauses look like none, and nobody could tell them from forged ones. One that jumps ahead,
-// as after a computer slept, is followed.
+// Dates are the dates of evidence. Within a run they never go back, since a clock set back would make delays look too short. They
+// follow a clock that jumps ahead, as after a computer slept.
 type Dates struct {
 	start time.Time
 
 	mu    sync.Mutex
-	ahead time.Duration // of what a monotonic clock measured since start
+	ahead time.Duration // of a monotonic clock since start
 }
 
-// NewDates returns dates that begin with now.
 func NewDates() *Dates { return &Dates{start: time.Now()} }
 
-// jump is from which difference on the wall clock is followed. Less is a clock that is being set right slowly.
+// jump is the difference from which dates follow the wall clock. Less is a slow correction.
 const jump = time.Second
 
-// Of returns the date of an instant that time.Now told.
+// Of returns the date of an instant of time.Now.
 func (d *Dates) Of(t time.Time) time.Time {
 	date, _ := d.WithAhead(t)
 	return date
 }
 
-// WithAhead is Of, and says how far the date is ahead of the steady clock (storage.Line.Ahead).
+// WithAhead is Of, with the lead over the steady clock (storage.Line.Ahead).
 func (d *Dates) WithAhead(t time.Time) (date time.Time, ahead time.Duration) {
 	steady := d.start.Round(0).Add(t.Sub(d.start))
 	date = d.date(steady, t.Round(0))
 	return date, date.Sub(steady)
 }
 
-// date returns the date of an instant that the steady clock and the wall clock name so.
 func (d *Dates) date(steady, wall time.Time) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -44,17 +41,14 @@ func (d *Dates) date(steady, wall time.Time) time.Time {
 	return steady.Add(d.ahead)
 }
 
-// Clock gives times that never step, unlike the wall clock, which people and time servers set: the time of the wall clock
-// at the start, plus the time that a monotonic clock has measured since. Clock is for pauses, Dates for evidence.
+// Clock is a steady clock for delays: the wall clock at the start, plus a monotonic clock.
 type Clock struct{ start time.Time }
 
-// Start returns a clock that starts now.
 func Start() Clock { return Clock{time.Now()} }
 
-// Micros is an instant that time.Now told, in microseconds of the steady clock.
+// Micros converts an instant of time.Now to microseconds of the steady clock.
 func (c Clock) Micros(t time.Time) int64 {
 	return c.start.UnixMicro() + t.Sub(c.start).Microseconds()
 }
 
-// Elapsed is the time since the start.
 func (c Clock) Elapsed() time.Duration { return time.Since(c.start) }

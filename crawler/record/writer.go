@@ -23,7 +23,7 @@ import (
 
 // Writer writes decisions into archive and ledger. Its methods may be called concurrently.
 type Writer struct {
-	// Rests is called with each line that states a rest, once archive and ledger have it. Nil is not called.
+	// Rests, if not nil, is called with each line with a back-off, after archive and ledger have it.
 	Rests func(ctx context.Context, l storage.Line)
 
 	archive storage.Recorder
@@ -34,15 +34,13 @@ type Writer struct {
 	cpu     CPU
 }
 
-// New returns a writer into both.
 func New(archive storage.Recorder, ledger storage.Ledger, dates *Dates) *Writer {
 	return &Writer{
 		archive: archive, ledger: ledger, dates: dates, limiter: newLimiter(maxKinds),
-		flusher: newFlusher(), cpu: NewCPU(),
+		flusher: make(flusher, 1), cpu: NewCPU(),
 	}
 }
 
-// record archives an exchange, with the line of its decision.
 func (w *Writer) record(ctx context.Context, l storage.Line, e Evidence) (storage.Receipt, error) {
 	ex := e.Exchange
 	if err := w.cpu.Acquire(ctx); err != nil {
@@ -60,8 +58,8 @@ func (w *Writer) record(ctx context.Context, l storage.Line, e Evidence) (storag
 	return w.archive.Record(ctx, r)
 }
 
-// Write writes a decision down: in the archive, as the metadata of its exchange or, where nobody was asked, for itself;
-// then in the ledger. It returns the id of the record.
+// Write writes a decision into the archive, with its exchange if there is one, then into the ledger. It returns the id of the
+// record.
 func (w *Writer) Write(ctx context.Context, l storage.Line, e Evidence) (id string, err error) {
 	l.Time = w.dates.Of(l.Time)
 	switch {
@@ -83,14 +81,12 @@ func (w *Writer) Write(ctx context.Context, l storage.Line, e Evidence) (id stri
 	if w.Rests != nil {
 		w.Rests(ctx, l)
 	}
-	// The run that follows on a kill is to know of it (Pages), and the frontier's commit, which would make it durable, is
-	// a while away. The ledger alone is what that run reads, so its sync is enough: that no Done is without its record is
-	// held by the Barrier before the commit. Where the computer itself fails in between, the line may outlive its record;
-	// that is a line of the last moments without one, which the audit names as in flight (docs/reference/audit-findings.md).
+	// The run after a kill reads the ledger, so its sync makes the back-off durable before the frontier's commit. Barrier ensures
+	// that no Done lacks its record. If the computer fails in between, a last line may lack its record, which the audit reports
+	// as in flight (docs/reference/audit-findings.md).
 	return l.Record, w.ledger.Sync(ctx)
 }
 
-// refuse writes down that a URL is not asked for.
 func (w *Writer) refuse(ctx context.Context, l storage.Line) error {
 	if err := w.archive.Refuse(ctx, l); err != nil {
 		return err
@@ -99,8 +95,7 @@ func (w *Writer) refuse(ctx context.Context, l storage.Line) error {
 	return w.ledger.Append(ctx, l)
 }
 
-// refuseAll writes the lines that the limiter let through. It has forgotten its counts, so that these are written
-// though ctx be over.
+// refuseAll writes lines of the limiter. Counting lines are written even if ctx is over, since the limiter has forgotten them.
 func (w *Writer) refuseAll(ctx context.Context, all []storage.Line) error {
 	for _, l := range all {
 		within := ctx
@@ -126,31 +121,31 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return Barrier(w.archive, w.ledger)(ctx)
 }
 
-// SyncIdle has the archive write its refusals while nothing else does, until the run is over.
+// SyncIdle syncs refusals in the archive until the run is over.
 func (w *Writer) SyncIdle(ctx context.Context, over <-chan struct{}) error {
 	return w.flusher.Run(over, func() error { return w.archive.Sync(ctx) })
 }
 
-// Barred writes down which of the candidates of an Add were refused because an operator has dropped their host.
+// Barred is the function Barred, for a run.
 func (w *Writer) Barred(ctx context.Context, cs []frontier.Candidate, added frontier.Added) error {
 	err := Barred(ctx, w.archive, w.ledger, cs, added)
 	w.flusher.Note()
 	return err
 }
 
-// Evidence is what is archived with a decision. The zero value is no exchange.
+// Evidence is archived with a decision. The zero value has no exchange.
 type Evidence struct {
 	Exchange  *fetch.Exchange
 	Outlinks  []storage.Outlink
-	HeadOnly  bool              // the answer asks not to be archived: its body is left out, its digest stays (politeness rule 19)
-	Page      bool              // of a page, which may be kept as a repeat of an earlier one
-	Confirmed *storage.Original // with a 304: the answer that still holds
+	HeadOnly  bool              // leave out the body, but keep its digest (politeness rule 19)
+	Page      bool              // a page, which may be archived as a repeat
+	Confirmed *storage.Original // the response that a 304 confirms
 }
 
-// made reports whether something was sent: an exchange without a connection leaves nothing to archive.
+// made reports whether a request was sent.
 func (e Evidence) made() bool { return e.Exchange != nil && len(e.Exchange.Request) > 0 }
 
-// Describe puts an exchange into a line.
+// Describe adds the exchange to a line.
 func (e Evidence) Describe(l *storage.Line) {
 	ex := e.Exchange
 	if ex == nil {
@@ -174,22 +169,21 @@ func (e Evidence) Describe(l *storage.Line) {
 	}
 }
 
-// hasPayload reports whether the digest says something: there was a head, and the answer stands for no other.
+// hasPayload reports whether the digest is valid: there is a head, and not a 304 for another response.
 func (e Evidence) hasPayload() bool { return e.Exchange.Status != 0 && e.Confirmed == nil }
 
-// cutsBody reports whether HeadOnly leaves something out.
 func (e Evidence) cutsBody() bool {
 	return e.HeadOnly && e.Exchange.Response != nil && e.Exchange.Response.Size() > e.Exchange.HeadSize
 }
 
-// repeatable reports whether the answer may be archived as a repeat of one with the same payload, or be repeated: a whole
-// page that was there. An error page is kept as it is, so that no index takes it for the page that it repeats.
+// repeatable reports whether the response may be archived as a repeat of one with the same payload, or be repeated: a complete
+// page. An error page is archived as it is, so that no index confuses it with a page.
 func (e Evidence) repeatable() bool {
 	ex := e.Exchange
 	return e.Page && !e.HeadOnly && ex.Failure == nil && ex.Truncated == "" && ex.Status >= 200 && ex.Status <= 299 && ex.PayloadSize > 0
 }
 
-// Outlinks are the links of an answer as they were found: whether they are followed is another matter.
+// Outlinks returns the links of a response, followed or not.
 func Outlinks(ex *fetch.Exchange, page extract.Page) []storage.Outlink {
 	var out []storage.Outlink
 	if a, _ := host.Classify(ex); a == host.Redirected {
@@ -208,11 +202,10 @@ func Outlinks(ex *fetch.Exchange, page extract.Page) []storage.Outlink {
 	return out
 }
 
-// Plain is a text of a site as evidence tells it: what is no UTF-8 would be spelled in one way by JSON and in another by WARC.
+// Plain returns valid UTF-8, since JSON and WARC would differ on anything else.
 func Plain(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// Barrier returns what the frontier must call before each commit: it makes the records durable, then the lines that
-// name them.
+// Barrier returns the function that the frontier must call before each commit: it syncs the records, then the lines.
 func Barrier(r storage.Recorder, l storage.Ledger) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := r.Sync(ctx); err != nil {
@@ -222,8 +215,8 @@ func Barrier(r storage.Recorder, l storage.Ledger) func(context.Context) error {
 	}
 }
 
-// Closed is for frontier.Options: it writes down what an operator closes, before the frontier says so. A line names a URL, or
-// counts what a host had left, and then names the host by its root.
+// Closed returns the function for frontier.Options that records what the operator closes: a line for each URL, or one that counts
+// the pending URLs of a host, with its root as the URL.
 func Closed(r storage.Recorder, l storage.Ledger) func(context.Context, frontier.Closings) error {
 	return func(ctx context.Context, closed frontier.Closings) error {
 		var all []storage.Line
@@ -238,7 +231,7 @@ func Closed(r storage.Recorder, l storage.Ledger) func(context.Context, frontier
 	}
 }
 
-// Quarantined writes down that URLs were set aside when the frontier was opened.
+// Quarantined records the URLs that the frontier set aside when it was opened.
 func Quarantined(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []frontier.Candidate) error {
 	var all []storage.Line
 	for _, c := range cs {
@@ -249,7 +242,7 @@ func Quarantined(ctx context.Context, r storage.Recorder, l storage.Ledger, cs [
 	return writeAll(ctx, r, l, all)
 }
 
-// Barred writes down which of the candidates of an Add were refused because an operator has dropped their host.
+// Barred records the candidates of an Add that were refused because the operator has dropped their host.
 func Barred(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []frontier.Candidate, added frontier.Added) error {
 	var all []storage.Line
 	for _, place := range added.Barred {
@@ -258,7 +251,7 @@ func Barred(ctx context.Context, r storage.Recorder, l storage.Ledger, cs []fron
 	return writeAll(ctx, r, l, all)
 }
 
-// Dropped makes l the line of a URL that an operator has dropped.
+// Dropped makes l the line of a URL that the operator dropped.
 func Dropped(l storage.Line) storage.Line {
 	l.Decision, l.Reason, l.Outcome = storage.DecisionRefuse, frontier.ReasonOperator, storage.OutcomeDropped
 	return l
@@ -269,7 +262,7 @@ func writeAll(ctx context.Context, r storage.Recorder, l storage.Ledger, all []s
 	if len(all) == 0 {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx)     // what they tell has happened
+	ctx = context.WithoutCancel(ctx)
 	if err := l.Begin(ctx); err != nil { // before the archive has a file
 		return err
 	}
