@@ -24,17 +24,17 @@ const (
 	Depth        = "depth"
 )
 
-// Caps are the reasons of frontier.Stats.Capped with the name of the flag of each, in the order in which caps are asked.
+// Caps are the reasons of frontier.Stats.Capped with their flags, in the order of checks.
 var Caps = [...][2]string{
 	{frontier.ReasonCapSize, "max-db-size"}, {frontier.ReasonCapCrawl, "max-urls"}, {frontier.ReasonCapDomain, "max-urls-per-domain"},
 	{frontier.ReasonCapHost, "max-urls-per-host"},
 }
 
-// HeldByTag is why a URL is set aside whose tag has all its pages.
+// HeldByTag is the reason of URLs held because of their tag.
 const HeldByTag = "budget: " + MaxPerTag
 
-// Tickets keep the caps over all runs of a crawl: a worker takes a ticket for one page before it claims a turn, so that
-// pages under way are never more than the budget has left. The methods may be called concurrently.
+// Tickets keep the caps over all runs: a worker takes a ticket for a page before it claims a turn, so that pages under way never
+// exceed the budget. The methods may be called concurrently.
 type Tickets struct {
 	press func() // called again and again while somebody waits for a ticket
 
@@ -47,11 +47,10 @@ type Tickets struct {
 	changed            chan struct{} // closed and replaced when a ticket comes back
 }
 
-// PressAfter is how long tickets are waited for before slow exchanges have to give theirs back.
+// PressAfter is the wait for tickets after which slow exchanges must return theirs.
 const PressAfter = 30 * time.Second
 
-// New returns the tickets of a crawl with those caps, of which zero means none, and those totals. It calls press again and
-// again while somebody waits for a ticket.
+// New returns tickets for caps, where zero means none, and totals. It calls press repeatedly while somebody waits.
 func New(maxPages, maxBytes int64, counts map[string]int64, press func()) *Tickets {
 	return &Tickets{
 		maxPages: maxPages, maxBytes: maxBytes, press: press,
@@ -60,7 +59,7 @@ func New(maxPages, maxBytes int64, counts map[string]int64, press func()) *Ticke
 	}
 }
 
-// Limit sets other caps, of which zero means none. Tickets that are out stay out.
+// Limit sets other caps, where zero means none. Tickets in use remain valid.
 func (b *Tickets) Limit(maxPages, maxBytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +68,7 @@ func (b *Tickets) Limit(maxPages, maxBytes int64) {
 	b.changed = make(chan struct{})
 }
 
-// Take waits for a ticket. It returns the name of the budget that is used up, or "" with a ticket or when ctx ends.
+// Take waits for a ticket. It returns the name of the exhausted budget, or "" with a ticket or at the end of ctx.
 func (b *Tickets) Take(ctx context.Context) string {
 	for {
 		b.mu.Lock()
@@ -88,14 +87,13 @@ func (b *Tickets) Take(ctx context.Context) string {
 	}
 }
 
-// Spent is the name of the budget that is used up; empty for none.
+// Spent returns the name of the exhausted budget, or "".
 func (b *Tickets) Spent() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.spent()
 }
 
-// spent is Spent with mu held.
 func (b *Tickets) spent() string {
 	switch {
 	case b.maxBytes > 0 && b.bytes >= b.maxBytes:
@@ -106,14 +104,13 @@ func (b *Tickets) spent() string {
 	return ""
 }
 
-// More takes a ticket if there is one: for a worker that has one already.
+// More takes a further ticket if there is one.
 func (b *Tickets) More() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.more()
 }
 
-// more is More with mu held.
 func (b *Tickets) more() bool {
 	if b.spent() != "" || b.maxPages > 0 && b.pages+b.tickets >= b.maxPages {
 		return false
@@ -122,7 +119,7 @@ func (b *Tickets) more() bool {
 	return true
 }
 
-// Hold corrects how many tickets are out, for one that is given back at once.
+// Hold corrects the number of tickets in use.
 func (b *Tickets) Hold(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +136,6 @@ func (b *Tickets) Give(pages int64) {
 	b.changed = make(chan struct{})
 }
 
-// Spend counts bytes received and whether they were an answer.
 func (b *Tickets) Spend(bytes int64, answer bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,20 +145,18 @@ func (b *Tickets) Spend(bytes int64, answer bool) {
 	}
 }
 
-// Answered reports whether any host has ever answered anything.
+// Answered reports whether any host has ever responded.
 func (b *Tickets) Answered() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.answers > 0
 }
 
-// PerHostPerDay is the name of the cap that Daily keeps.
+// PerHostPerDay is the name of the cap of Daily.
 const PerHostPerDay = "per-host-per-day"
 
-// Daily caps the requests to each host within any 24 hours, whatever they are for. Its methods may be called concurrently.
-//
-// It counts by the hour, and an hour's requests count until its end is a day ago: so the cap holds for every 24 hours,
-// wherever they begin, and a host may have to wait for an hour longer than it would by the second.
+// Daily caps the requests to each host within any 24 hours. It counts by the hour, and an hour counts until its end is a day ago, so
+// that a host may wait up to an hour longer than needed. The methods may be called concurrently.
 type Daily struct {
 	most func(canon.Authority) int64 // requests to a host; zero for any number
 
@@ -170,15 +164,15 @@ type Daily struct {
 	hosts map[canon.Authority]*hours
 }
 
-// hours are the requests to a host, by the hour since 1970 that they were made in.
+// hours are the requests to a host by hour since 1970.
 type hours map[int64]int64
 
-// NewDaily returns a cap of so many requests a day to each host; zero for any number.
+// NewDaily returns a Daily; zero is unlimited.
 func NewDaily(most func(canon.Authority) int64) *Daily {
 	return &Daily{most: most, hosts: map[canon.Authority]*hours{}}
 }
 
-// Made counts a request that was made at some time before now, which may be that of another run.
+// Made counts an earlier request, perhaps of another run.
 func (d *Daily) Made(a canon.Authority, at, now time.Time) {
 	if at.After(now) { // the clock was set back since
 		at = now
@@ -190,7 +184,7 @@ func (d *Daily) Made(a canon.Authority, at, now time.Time) {
 	}
 }
 
-// Take counts a request that is about to be made, and returns zero; or it returns how long that has to wait.
+// Take counts a request and returns zero, or returns how long it has to wait.
 func (d *Daily) Take(a canon.Authority, now time.Time) (wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,7 +199,7 @@ func (d *Daily) Take(a canon.Authority, now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// Return takes back what Take counted at some time: the request was not made.
+// Return takes back a Take whose request was not sent.
 func (d *Daily) Return(a canon.Authority, at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -214,7 +208,7 @@ func (d *Daily) Return(a canon.Authority, at time.Time) {
 	}
 }
 
-// Left is how many requests to a may be made now, and after how long there are more when there are none.
+// Left returns how many requests to a are allowed now, or else when.
 func (d *Daily) Left(a canon.Authority, now time.Time) (n int64, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -226,7 +220,7 @@ func (d *Daily) Left(a canon.Authority, now time.Time) (n int64, wait time.Durat
 	return max(most-h.sum(), 0), h.wait(most, now)
 }
 
-// of are the hours of a host that count still.
+// of returns the hours of a host that count.
 func (d *Daily) of(a canon.Authority, now time.Time) *hours {
 	h := d.hosts[a]
 	if h == nil {
@@ -248,7 +242,6 @@ func (h hours) sum() (n int64) {
 	return n
 }
 
-// wait is how long it takes until the sum is below most.
 func (h hours) wait(most int64, now time.Time) time.Duration {
 	over := h.sum() - most
 	if over < 0 {
@@ -264,11 +257,11 @@ func (h hours) wait(most int64, now time.Time) time.Duration {
 
 func hour(at time.Time) int64 { return at.Unix() / 3600 }
 
-// expires is when the requests of an hour no longer count.
+// expires returns when the requests of an hour stop counting.
 func expires(hour int64) time.Time { return time.Unix((hour+25)*3600, 0) }
 
-// Groups keep a cap on the pages of each group of a crawl: of a registrable domain, or of a tag. A page is booked before
-// it is asked for, so that those under way never bring a group over its cap. The methods may be called concurrently.
+// Groups cap the pages of each registrable domain, or tag. A page is booked before its request, so that pages under way never exceed
+// the cap. The methods may be called concurrently.
 type Groups struct {
 	mu    sync.Mutex
 	most  int64            // zero for no cap
@@ -276,20 +269,18 @@ type Groups struct {
 	out   map[string]int64 // booked
 }
 
-// NewGroups returns groups of at most so many pages each, of which zero means any number. They have these pages already,
-// and do not count pages if that is nil. It keeps the map.
+// NewGroups returns groups with a cap, where zero means none, and their pages so far, which it keeps. Nil pages are not counted.
 func NewGroups(most int64, pages map[string]int64) *Groups {
 	return &Groups{most: most, pages: pages, out: map[string]int64{}}
 }
 
-// Counts reports whether pages are counted.
 func (g *Groups) Counts() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.pages != nil
 }
 
-// Add adds pages that were counted elsewhere, and counts pages from now on.
+// Add adds pages, and counts pages from now on.
 func (g *Groups) Add(pages map[string]int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -301,15 +292,14 @@ func (g *Groups) Add(pages map[string]int64) {
 	}
 }
 
-// Limit sets another cap, of which zero means none. Pages that are booked stay booked.
+// Limit sets another cap, where zero means none. Booked pages stay booked.
 func (g *Groups) Limit(most int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.most = most
 }
 
-// Book takes room for a page of a group. Full says that the group has all its pages; without room and not full, pages under
-// way may be the last, or give their room back.
+// Book takes room for a page. Without room, full means that the group has all its pages; otherwise pages under way may return theirs.
 func (g *Groups) Book(name string) (booked, full bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -342,14 +332,12 @@ func (g *Groups) Give(name string, pages int64) {
 	}
 }
 
-// Full reports whether a group has all its pages.
 func (g *Groups) Full(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.most > 0 && g.pages[name] >= g.most
 }
 
-// Pages is how many pages of a group were counted.
 func (g *Groups) Pages(name string) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -374,7 +362,7 @@ const (
 	RefusedAgain    = "refused again"   // refused URLs that were met again, or by another way, and have their line already
 )
 
-// EmptyWithoutScript is the reason of PrefixUnparsed for pages that show nothing to whoever runs no scripts.
+// EmptyWithoutScript is the reason of PrefixUnparsed for pages that show nothing without JavaScript.
 const EmptyWithoutScript = "empty without JavaScript"
 
 // Prefixes of names that end with a word.
@@ -388,16 +376,14 @@ const (
 	prefixTag        = "pages of tag "     // where pages are counted by the tag of their seed
 )
 
-// OfTag is the name of the total of a tag's pages.
 func OfTag(tag string) string { return prefixTag + tag }
 
-// Tag is the tag whose pages a total counts.
 func Tag(name string) (tag string, ok bool) { return strings.CutPrefix(name, prefixTag) }
 
-// IsPages reports whether a total counts pages, by whatever.
+// IsPages reports whether a total counts pages.
 func IsPages(name string) bool { return name == Pages || strings.HasPrefix(name, prefixTag) }
 
-// IsCost reports whether a total counts what was done and cannot be taken back: octets were received, and a host was asked.
+// IsCost reports whether a total counts what a lost turn cannot take back.
 func IsCost(name string) bool {
 	switch name {
 	case Exchanges, Bytes, Answers, Robots, OddRetryAfter:
@@ -406,9 +392,8 @@ func IsCost(name string) bool {
 	return strings.HasPrefix(name, PrefixFailures) || strings.HasPrefix(name, storage.PrefixStatus) || strings.HasPrefix(name, storage.PrefixType)
 }
 
-// Generation says which turn of its life a crawl is in. The first begins with it, and each update begins another one: a
-// frontier of its own, over the same archive and ledger. It is kept among the totals of the frontier, so that it changes
-// with that in one step.
+// Generation is the generation of a crawl: each update begins another one, with its own frontier over the same archive and ledger. It
+// is kept in the totals of the frontier, to change with that in one step.
 type Generation struct {
 	Number int64     // from 1
 	Began  time.Time // what is archived before it is the past; zero in the first
@@ -426,7 +411,6 @@ const (
 	generationRound  = "generation round"        // 1 with Round
 )
 
-// GenerationOf reads it from the totals of a frontier.
 func GenerationOf(counts map[string]int64) Generation {
 	g := Generation{Number: max(counts[generation], 1), Lines: counts[generationLines], Before: counts[generationBefore]}
 	g.Round = counts[generationRound] > 0
@@ -436,7 +420,7 @@ func GenerationOf(counts map[string]int64) Generation {
 	return g
 }
 
-// Counts are the totals that a frontier of g begins with. All others begin anew: budgets are those of a generation.
+// Counts returns the initial totals of a frontier of g. Budgets start again in each generation.
 func (g Generation) Counts() map[string]int64 {
 	counts := map[string]int64{
 		generation: g.Number, generationBegan: g.Began.UnixMicro(), generationLines: g.Lines, generationBefore: g.Before,

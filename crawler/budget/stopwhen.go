@@ -9,7 +9,6 @@ import (
 	"sync"
 )
 
-// measure is what a condition looks at.
 type measure string
 
 const (
@@ -19,7 +18,7 @@ const (
 	newHosts   measure = "new-hosts"
 )
 
-// Condition is one condition, as Parse reads it.
+// Condition is one condition of --stop-when.
 type Condition struct {
 	text  string
 	tag   string // of pages; empty for all
@@ -27,17 +26,16 @@ type Condition struct {
 	limit int64 // pages or hosts; of a share its parts of 100,000
 }
 
-// String is the condition as it is written: the same for those that mean the same.
+// String returns the canonical text of the condition.
 func (c Condition) String() string { return c.text }
 
-// Tag is the tag whose pages the condition counts; empty for none.
+// Tag returns the tag of the condition; may be empty.
 func (c Condition) Tag() string { return c.tag }
 
 const forms = "write pages=N, tag:NAME pages=N, errors>P%, duplicates>P% or new-hosts<N"
 
 var errForm = errors.New(forms)
 
-// Parse reads a condition.
 func Parse(text string) (Condition, error) {
 	c := Condition{}
 	rest := text
@@ -119,7 +117,7 @@ const (
 	recalled = 1 << 20
 )
 
-// Answer is what came of one exchange.
+// Answer is the result of one exchange.
 type Answer struct {
 	Failed bool
 	Page   bool
@@ -127,7 +125,7 @@ type Answer struct {
 	Text   uint64 // the digest of what the page says; 0 if it says too little
 }
 
-// Watch watches one run for conditions. Its methods may be called concurrently.
+// Watch watches conditions in one run. Its methods may be called concurrently.
 type Watch struct {
 	ofTag func(tag string) int64 // the pages of a tag so far
 
@@ -140,8 +138,7 @@ type Watch struct {
 	texts  []uint64
 }
 
-// NewWatch returns a Watch for conditions. Before are the pages of the runs before; ofTag counts those of a tag, with what Note
-// is about to be told.
+// NewWatch returns a Watch. before are the pages of earlier runs; ofTag counts those of a tag, including the next Note.
 func NewWatch(all []Condition, before int64, ofTag func(tag string) int64) *Watch {
 	w := &Watch{pages: before, ofTag: ofTag}
 	w.Set(all)
@@ -158,7 +155,6 @@ func (w *Watch) Set(all []Condition) {
 	}
 }
 
-// Note takes in what came of an exchange.
 func (w *Watch) Note(a Answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +172,7 @@ func (w *Watch) Note(a Answer) {
 	w.copied.add(met)
 }
 
-// Met returns the first condition that is met, in words; "" for none.
+// Met returns the first condition that is met, or "".
 func (w *Watch) Met() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -206,7 +202,7 @@ func (w *Watch) met(c Condition) bool {
 	return false
 }
 
-// ring remembers of the last things whether each was so.
+// ring records a property of the latest responses.
 type ring struct {
 	bits  [window]bool
 	taken int64
@@ -227,5 +223,5 @@ func (r *ring) add(is bool) {
 
 func (r *ring) len() int64 { return min(r.taken, window) }
 
-// over reports whether more than so many parts of 100,000 were so.
+// over reports whether more than so many parts of 100,000 are set.
 func (r *ring) over(parts int64) bool { return r.set*100_000 > parts*r.len() }

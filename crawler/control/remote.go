@@ -30,24 +30,24 @@ import (
 	"curtsy/frontier/durable"
 )
 
-// ErrNotRunning says that no crawl answers for a directory.
+// ErrNotRunning means that no crawl responds for a directory.
 var ErrNotRunning = errors.New("crawler: no crawl is running there")
 
-// maxAnswer bounds the body of an answer, in octets.
+// maxAnswer bounds the bytes of a response.
 const maxAnswer = 64 << 20
 
-// askTime is how long the answer to a question may take. Commands, and whatever walks through all hosts, take their time.
+// askTime is the timeout of questions. Commands, and walks through all hosts, have none.
 const askTime = 10 * time.Second
 
-// Remote is a running crawl, asked and steered through its control interface.
+// Remote is a running crawl behind its control interface.
 type Remote struct {
 	dir    string
 	at     address
 	client http.Client
 }
 
-// Connect finds the crawl that runs in dir and makes sure that it answers. The error is ErrNotRunning when there is none:
-// also when a crawl that was killed left its ControlFile behind, even if somebody else has its port by now.
+// Connect connects to the crawl that runs in dir. The error is ErrNotRunning without one, also if a killed crawl left its control file,
+// and its port belongs to somebody else.
 func Connect(ctx context.Context, dir string) (*Remote, error) {
 	return connect(ctx, dir, File, new(status.Status))
 }
@@ -58,13 +58,13 @@ func Ask(ctx context.Context, dir string) (s status.Status, err error) {
 	return s, err
 }
 
-// AskWatch returns what the watch of dir does, or ErrNotRunning.
+// AskWatch returns the state of the watch of dir, or ErrNotRunning.
 func AskWatch(ctx context.Context, dir string) (w status.Watch, err error) {
 	_, err = connect(ctx, dir, WatchFile, &w)
 	return w, err
 }
 
-// connect finds who wrote a file into dir, and reads into is how they are.
+// connect connects to the writer of a file in dir, and reads its state into is.
 func connect(ctx context.Context, dir, file string, is any) (*Remote, error) {
 	b, err := durable.ReadFile(filepath.Join(dir, file))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +100,7 @@ func connect(ctx context.Context, dir, file string, is any) (*Remote, error) {
 	return r, nil
 }
 
-// call sends a question or a command, and returns the report.
+// call sends a question or a command.
 func call[Report any](ctx context.Context, r *Remote, path string, order any) (report Report, err error) {
 	err = r.call(ctx, path, order, &report)
 	return report, err
@@ -144,16 +144,16 @@ func (r *Remote) call(ctx context.Context, path string, order, report any) error
 	return errors.New(said.Error)
 }
 
-// BadOrder reports whether err says that a command was wrong in itself, not that it could not be done.
+// BadOrder reports whether a command was invalid in itself.
 func BadOrder(err error) bool {
 	var bad badOrder
 	return errors.As(err, &bad)
 }
 
-// addBatch is how many octets of seeds are sent at a time: written in JSON one may become six, and there are names.
+// addBatch is the size of seeds in one request: JSON may be six times as long, and there are names.
 const addBatch = maxOrder / 8
 
-// piece returns how many of cs are sent at a time.
+// piece returns how many of cs to send at a time.
 func piece(cs []frontier.Candidate) int {
 	n := 0
 	for size := 0; n < len(cs) && size < addBatch-canon.MaxLength; n++ {
@@ -162,7 +162,7 @@ func piece(cs []frontier.Candidate) int {
 	return n
 }
 
-// Add adds seeds: their scope is extended to them. Candidates other than seeds are refused.
+// Add adds seeds, and extends the scope to them. Other candidates are rejected.
 func (r *Remote) Add(ctx context.Context, cs []frontier.Candidate) (sum frontier.Added, err error) {
 	for len(cs) > 0 {
 		n := piece(cs)
@@ -186,37 +186,33 @@ func (r *Remote) Add(ctx context.Context, cs []frontier.Candidate) (sum frontier
 	return sum, nil
 }
 
-// Steer obeys an operator's command, as Frontier.Steer does.
 func (r *Remote) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	return call[frontier.Steered](ctx, r, "/steer", s)
 }
 
-// Retry opens what was closed, as Frontier.Retry does.
 func (r *Remote) Retry(ctx context.Context, t frontier.Retrial) (frontier.Retried, error) {
 	return call[frontier.Retried](ctx, r, "/retry", t)
 }
 
-// Find returns the authorities that the crawl knows by a name, as the function Find does.
+// Find is the function Find in the crawl.
 func (r *Remote) Find(ctx context.Context, host string) ([]canon.Authority, error) {
 	return call[[]canon.Authority](ctx, r, "/find", host)
 }
 
-// Hosts returns a page of the table of hosts, as status.Live does.
 func (r *Remote) Hosts(ctx context.Context, q status.Query) (status.Page, error) {
 	return call[status.Page](ctx, r, "/hosts", q)
 }
 
-// Host returns what there is to say of one host.
 func (r *Remote) Host(ctx context.Context, a canon.Authority) (status.One, error) {
 	return call[status.One](ctx, r, "/host", a)
 }
 
-// Pause has the crawl begin no exchange until Pause(false).
+// Pause stops the crawl from beginning exchanges until Pause(false).
 func (r *Remote) Pause(ctx context.Context, on bool) error {
 	return r.call(ctx, "/pause", on, &struct{}{})
 }
 
-// Drain has the crawl end: the exchanges under way may finish, and what is left stays for resume.
+// Drain ends the crawl after the exchanges under way.
 func (r *Remote) Drain(ctx context.Context) error {
 	return r.call(ctx, "/drain", struct{}{}, &struct{}{})
 }
@@ -251,14 +247,14 @@ func (s *server) look(ctx context.Context, _ struct{}) (l status.Look, err error
 	return l, err
 }
 
-// memory is how much memory this process has of the system.
+// memory returns the memory of this process.
 func memory() int64 {
 	all := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(all)
 	return int64(all[0].Value.Uint64() - all[1].Value.Uint64())
 }
 
-// Look has the crawl say how it is, how long the rest takes, and what its hosts wait for. It may be asked for often.
+// Look returns status, estimate and waits of the crawl. It is cheap.
 func (r *Remote) Look(ctx context.Context) (status.Look, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -269,21 +265,19 @@ func (r *Remote) Look(ctx context.Context) (status.Look, error) {
 // removes it; what a kill left is removed by the next run.
 const SnapshotPrefix = "frontier-snapshot-"
 
-// snapshotSuffix ends them.
 const snapshotSuffix = ".db"
 
 // NewSnapshot chooses the name of a snapshot: a name in the crawl directory. Whoever asks for one chooses it, and so knows
 // that nothing of that name was there before, whatever the answer is.
 func NewSnapshot() string { return SnapshotPrefix + strings.ToLower(rand.Text()) + snapshotSuffix }
 
-// isSnapshot reports whether name is one that newSnapshot chooses.
 func isSnapshot(name string) bool {
 	middle, ok := strings.CutPrefix(name, SnapshotPrefix)
 	middle, end := strings.CutSuffix(middle, snapshotSuffix)
 	return ok && end && len(middle) == len(rand.Text()) && strings.Trim(middle, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
-// snapshot writes the frontier as it is now into a file of its own, which must not be there.
+// snapshot copies the frontier into a new file.
 func (s *server) snapshot(ctx context.Context, name string) error {
 	if !isSnapshot(name) {
 		return badOrder{fmt.Errorf("crawler: %q is not a snapshot name", name)}
@@ -309,11 +303,11 @@ func (s *server) snapshot(ctx context.Context, name string) error {
 	return nil
 }
 
-// ErrStranger says that the other side does not know the secret.
+// ErrStranger means that the other side does not know the secret.
 var ErrStranger = errors.New("the other side did not prove that it knows the secret")
 
-// Secure returns the terms of a connection on which each side proves to know a secret, by TLS: both have the one key that
-// the secret gives, and accept no other. The secret itself is not sent.
+// Secure returns a TLS configuration by which each side proves that it knows a secret, without sending it: both use the one key derived
+// from it.
 func Secure(secret string) (*tls.Config, error) {
 	seed := sha256.Sum256([]byte(secret))
 	key := ed25519.NewKeyFromSeed(seed[:])
@@ -336,7 +330,7 @@ func Secure(secret string) (*tls.Config, error) {
 	}, nil
 }
 
-// complaints are what a server logs, but for strangers at its port.
+// complaints is the log of a server, without strangers at its port.
 var complaints = log.New(withoutStrangers{}, "", log.LstdFlags)
 
 type withoutStrangers struct{}

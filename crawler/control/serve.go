@@ -26,18 +26,18 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// File is the name of the file, in the crawl directory, that says how to reach a running crawl.
+// File is the file in the crawl directory with the address of a running crawl.
 const File = "control.json"
 
-// address is what File holds. The token keeps other users of the machine out, and is how a crawl proves to
-// be the one that wrote the file: a kill leaves the file behind, and its port to whoever wants it. It is never sent.
+// address is the content of File. The token keeps other users out, and proves that the crawl wrote the file, which a kill leaves behind
+// with the port. It is never sent.
 type address struct {
 	Address string `json:"address"` // of 127.0.0.1
 	Token   string `json:"token"`
 	PID     int    `json:"pid"`
 }
 
-// Crawl is a running crawl as its operator meets it: a *crawler.Crawl, of which what an operator does is noted.
+// Crawl is a running crawl for its operator: a *crawler.Crawl with a record of commands.
 type Crawl interface {
 	Status(ctx context.Context) (status.Status, error)
 	Explain(ctx context.Context, q explain.Question) (explain.Explanation, error)
@@ -57,30 +57,27 @@ type Crawl interface {
 	Change(ctx context.Context, order Change) (Changed, error)
 }
 
-// Frontier is the frontier of a running crawl, to look at and to copy.
 type Frontier interface {
 	frontier.Reader
 	Snapshot(ctx context.Context, path string) error
 }
 
-// Serve answers questions about a crawl over f, and takes an operator's commands, on a loopback port until ctx ends, and
-// says in dir how to reach it. The file is gone when Serve returns. While a crawl runs nobody else opens its frontier: this
-// is how others ask.
+// Serve serves questions and commands for a crawl over f on a loopback port until ctx ends, with its address in dir, since nobody else
+// can open the frontier of a running crawl.
 func Serve(ctx context.Context, dir string, c Crawl, f Frontier) error {
 	s := &server{crawl: c, frontier: f, dir: dir, one: make(chan struct{}, 1)}
 	return serve(ctx, filepath.Join(dir, File), s.handler())
 }
 
-// WatchFile is the name of the file, in the crawl directory, that says how to reach a watch. A watch outlives the runs that
-// it begins, and answers while none runs.
+// WatchFile is the file in the crawl directory with the address of a watch, which outlives its runs.
 const WatchFile = "watch.json"
 
-// ServeWatch answers what a watch of dir does until ctx ends, as Serve does for a crawl.
+// ServeWatch serves the state of a watch of dir until ctx ends.
 func ServeWatch(ctx context.Context, dir string, is func() status.Watch) error {
 	return serve(ctx, filepath.Join(dir, WatchFile), obeying(func(context.Context, struct{}) (status.Watch, error) { return is(), nil }))
 }
 
-// serve answers on a loopback port until ctx ends, which the file at path names meanwhile.
+// serve serves on a loopback port until ctx ends, with the file at path.
 func serve(ctx context.Context, path string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -117,10 +114,10 @@ func serve(ctx context.Context, path string, handler http.Handler) error {
 	return nil
 }
 
-// lastAnswers is how long orders that are under way when the crawl ends may take: one of them may be what ended it.
+// lastAnswers is the timeout of commands under way when the crawl ends, perhaps because of one.
 const lastAnswers = 5 * time.Second
 
-// writeFile writes the file whole or not at all, readable by its owner only.
+// writeFile writes the file atomically, readable by its owner only.
 func writeFile(path string, at address) error {
 	b, err := json.Marshal(at)
 	if err != nil {
@@ -135,18 +132,16 @@ func writeFile(path string, at address) error {
 	return nil
 }
 
-// maxOrder bounds the body of a command, in octets. Remote sends long lists in pieces.
+// maxOrder bounds the bytes of a command. Remote splits long lists.
 const maxOrder = 8 << 20
 
-// errorBody is an error as the control interface answers it.
 type errorBody struct {
 	Error string `json:"error"`
 }
 
-// badOrder is a command that is wrong in itself: status 400.
+// badOrder is an invalid command: status 400.
 type badOrder struct{ error }
 
-// server answers for a crawl.
 type server struct {
 	crawl    Crawl
 	frontier Frontier
@@ -217,7 +212,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-// obeying reads a question or a command, strictly, and answers or does it.
+// obeying decodes a command strictly and calls do.
 func obeying[Order, Report any](do func(context.Context, Order) (Report, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var order Order
@@ -238,14 +233,12 @@ func obeying[Order, Report any](do func(context.Context, Order) (Report, error))
 	}
 }
 
-// seed is a seed that an operator adds.
 type seed struct {
 	URL canon.URL `json:"url"`
 	Tag string    `json:"tag,omitempty"`
 }
 
-// add adds seeds. The network guard is settled when a run begins: a literal address of a private network cannot be added
-// to it.
+// add adds seeds. The network guard is fixed when a run begins, so private addresses cannot be added.
 func (s *server) add(ctx context.Context, orders []seed) (frontier.Added, error) {
 	cs := make([]frontier.Candidate, len(orders))
 	for i, o := range orders {
@@ -260,7 +253,6 @@ func (s *server) add(ctx context.Context, orders []seed) (frontier.Added, error)
 	return s.crawl.Add(ctx, cs)
 }
 
-// question is a URL to be explained, and how it was found if that is known.
 type question struct {
 	URL     canon.URL           `json:"url"`
 	Written string              `json:"written"`
@@ -278,7 +270,6 @@ func (s *server) explain(ctx context.Context, q question) (explain.Explanation, 
 	return s.crawl.Explain(ctx, asked)
 }
 
-// Explain has the crawl explain a URL, as Crawl.Explain does.
 func (r *Remote) Explain(ctx context.Context, q explain.Question) (explain.Explanation, error) {
 	asked := question{URL: q.URL, Written: q.Written}
 	if q.Found.Kind != 0 {
@@ -303,12 +294,12 @@ const (
 	SetOptOuts      = ledger.ActOptOuts
 )
 
-// Budgets are the settings that end a crawl, or bound its parts and its hours.
+// Budgets returns the settings that bound a crawl, its parts and its hours.
 func Budgets() []string {
 	return []string{SetMaxPages, SetMaxPerHost, SetMaxPerDomain, SetMaxPerTag, SetMaxBytes, SetMaxTime, SetStopWhen, SetWindow}
 }
 
-// Change is what an operator wants of a setting, for good: a run that follows keeps it.
+// Change is an operator's change of a setting, which later runs keep.
 type Change struct {
 	Setting string `json:"setting"`
 	// Value is written as in crawl.toml. Of include and exclude it is one pattern, which is added, or with Remove taken away;
@@ -321,10 +312,10 @@ type Change struct {
 	Try bool `json:"try,omitempty"`
 }
 
-// MostExamples is how many URLs an answer names.
+// MostExamples bounds the URLs in a response.
 const MostExamples = 20
 
-// Changed is what came of a Change, or would.
+// Changed is the result of a Change.
 type Changed struct {
 	Before   string   `json:"before"`
 	After    string   `json:"after"`
@@ -340,7 +331,7 @@ func (r *Remote) Change(ctx context.Context, order Change) (Changed, error) {
 	return call[Changed](ctx, r, "/change", order)
 }
 
-// Bad says of an error that the order was wrong, and not the crawl.
+// Bad marks an error as that of an invalid command.
 func Bad(err error) error {
 	if err == nil {
 		return nil
@@ -350,7 +341,7 @@ func Bad(err error) error {
 
 type noteKey struct{}
 
-// Noted has a note of the operator go with the orders that are given with the context that it returns.
+// Noted adds a note of the operator to the commands with this context.
 func Noted(ctx context.Context, note string) context.Context {
 	if note == "" {
 		return ctx
@@ -358,7 +349,6 @@ func Noted(ctx context.Context, note string) context.Context {
 	return context.WithValue(ctx, noteKey{}, note)
 }
 
-// NoteOf is the note that goes with an order; empty for none.
 func NoteOf(ctx context.Context) string {
 	note, _ := ctx.Value(noteKey{}).(string)
 	return note
@@ -366,7 +356,7 @@ func NoteOf(ctx context.Context) string {
 
 const paramNote = "note"
 
-// noting adds the note of an order to the path that it goes to.
+// noting adds the note to the path of a command.
 func noting(ctx context.Context, path string) string {
 	if note := NoteOf(ctx); note != "" {
 		return path + "?" + url.Values{paramNote: {note}}.Encode()
@@ -374,13 +364,11 @@ func noting(ctx context.Context, path string) string {
 	return path
 }
 
-// noted takes the note from a request.
 func noted(r *http.Request) context.Context {
 	return Noted(r.Context(), r.URL.Query().Get(paramNote))
 }
 
-// ParseHost reads what a person calls a host: "name", "name:port" or "scheme://name", with a slash behind it or not.
-// exact says that it can mean one authority only.
+// ParseHost reads "name", "name:port" or "scheme://name", with or without a final slash. exact means that only one authority matches.
 func ParseHost(name string) (a canon.Authority, exact bool, err error) {
 	text, schemed := name, strings.Contains(name, "://")
 	if !schemed {
@@ -390,8 +378,8 @@ func ParseHost(name string) (a canon.Authority, exact bool, err error) {
 	return a, schemed, err
 }
 
-// Find returns the authorities that a crawl knows by what a person calls a host: a name or address with any scheme and
-// port, or with those that are given. It may look at all hosts.
+// Find returns the known authorities that match a person's name of a host, with any scheme and port that is not given. It may read all
+// hosts.
 func Find(ctx context.Context, f frontier.Reader, name string) ([]canon.Authority, error) {
 	wanted, exact, err := ParseHost(name)
 	if err != nil {

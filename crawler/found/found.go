@@ -9,14 +9,13 @@ import (
 	"curtsy/storage"
 )
 
-// Kind is the kind of a word; zero of one that there is not.
+// Kind returns the kind of a word, or zero.
 func Kind(word storage.Kind) (k frontier.Kind) {
 	_ = k.UnmarshalText([]byte(word)) // zero is the answer
 	return k
 }
 
-// As is how a URL was found, as a line of the ledger tells it: for a Question about one that the frontier keeps no
-// text of. Its Kind is zero when the line does not tell.
+// As returns how a URL was found by a line of the ledger, for a URL whose text the frontier lacks. Its Kind is zero if unknown.
 func As(u canon.URL, l storage.Line) frontier.Candidate {
 	c := frontier.Candidate{URL: u, Kind: Kind(l.Kind), Via: l.Via, Depth: l.Depth, Seed: l.Seed, Tag: l.Tag}
 	if c.Kind == frontier.KindEmbed || c.Kind == frontier.KindScript {
@@ -25,7 +24,7 @@ func As(u canon.URL, l storage.Line) frontier.Candidate {
 	return c
 }
 
-// Line is the beginning of a line that needs no more than the candidate.
+// Line begins the line of a candidate.
 func Line(found frontier.Candidate) storage.Line {
 	return storage.Line{
 		Time: time.Now(), URL: found.URL.String(), Via: found.Via, Kind: storage.Kind(found.Kind.String()), Depth: found.Depth,
@@ -33,7 +32,7 @@ func Line(found frontier.Candidate) storage.Line {
 	}
 }
 
-// SeedChain reports whether c is a seed or what a seed redirects to.
+// SeedChain reports whether c is a seed or a redirect of one.
 func SeedChain(c frontier.Candidate) bool {
 	return c.Kind == frontier.KindSeed || c.Kind == frontier.KindRedirect && c.Depth == 0 && c.Embeds == 0
 }

@@ -9,8 +9,8 @@ import (
 
 const missing = ""
 
-// lock takes the octet at an offset of the file, or reports that another handle has it. Windows keeps others from reading
-// and writing what is locked; the table lies elsewhere.
+// lock locks a byte of the file, or reports that another handle has it. Windows blocks access to locked bytes, which are outside the
+// table.
 func lock(file *os.File, at int64) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, offset(at))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {

@@ -14,7 +14,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Locks are the host locks of this user. Their methods may be called concurrently. Close them when done.
+// Locks are the host locks of this user. The methods may be called concurrently. Close them after use.
 type Locks struct {
 	file *os.File // nil where the system has no locks
 
@@ -24,7 +24,7 @@ type Locks struct {
 	table sync.Mutex          // one writer of entries in this process
 }
 
-// Path returns where the file of this user is. The name carries the format's number.
+// Path returns the user's file. Its name has the number of the format.
 func Path() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -33,8 +33,8 @@ func Path() (string, error) {
 	return filepath.Join(cache, "curtsy", "hosts-2.lock"), nil
 }
 
-// Open opens the file, which it makes if it is not there, and tries that locks work where it lies. Where the system has
-// none the Locks do nothing, and Missing says why.
+// Open opens or creates the file, and checks that locks work there. On a system without locks the Locks do nothing, and Missing
+// returns why.
 func Open(path string) (*Locks, error) {
 	if missing != "" {
 		return &Locks{}, nil
@@ -61,7 +61,7 @@ func try(file *os.File) error {
 	return unlock(file, tryAt)
 }
 
-// Missing says why the system has no locks; empty when it has.
+// Missing returns why the system has no locks, or "".
 func (l *Locks) Missing() string {
 	if l.file == nil {
 		return missing
@@ -76,36 +76,35 @@ const (
 	tryAt     = 1 << 60
 )
 
-// Busy is the least wait that Take asks for when another crawl talks to the host.
+// Busy is the least wait while another crawl has the host.
 const Busy = time.Second
 
-// Take makes a ours until Release, and returns zero; or it returns how long to wait before asking again, because another
-// crawl talks to the host or has just done so. Should this process end before Release, others wait for pace from now.
+// Take locks a and returns zero, or returns how long to wait, because another crawl has the host or has just had it. If this process
+// ends before Release, others wait for pace from now.
 func (l *Locks) Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error) {
 	return l.take(a.String(), pace)
 }
 
-// Release gives up a, which must be ours. Nobody may take it before rest is over.
+// Release unlocks a, which others may take after rest.
 func (l *Locks) Release(a canon.Authority, rest time.Duration) error {
 	return l.release(a.String(), rest)
 }
 
-// Start asks for the start of an exchange at an address, or at a network of them, and grants it by returning zero: nobody
-// else has one there until Started, which must follow. Or it returns how long to wait before asking again.
+// Start grants the start of an exchange at a network by returning zero: nobody else has one there until Started, which must follow.
+// Otherwise it returns how long to wait.
 func (l *Locks) Start(addr netip.Prefix, every time.Duration) (wait time.Duration, err error) {
 	wait, err = l.take(addressName(addr), every)
 	return min(wait, every), err
 }
 
-// Started says that the start which was granted has taken place: nobody has another there before every is over.
+// Started ends a granted start: others have to wait for every.
 func (l *Locks) Started(addr netip.Prefix, every time.Duration) error {
 	return l.release(addressName(addr), every)
 }
 
-// addressName is none that an authority has.
+// addressName differs from every authority's name.
 func addressName(addr netip.Prefix) string { return "address " + addr.String() }
 
-// take makes what has that name ours.
 func (l *Locks) take(name string, pace time.Duration) (wait time.Duration, err error) {
 	if l.file == nil {
 		return 0, nil
@@ -158,7 +157,6 @@ func (l *Locks) release(name string, rest time.Duration) error {
 	return nil
 }
 
-// Close gives up whatever is ours.
 func (l *Locks) Close() error {
 	if l.file == nil {
 		return nil
@@ -166,7 +164,7 @@ func (l *Locks) Close() error {
 	return l.file.Close()
 }
 
-// hold notes that h is ours as far as this process is concerned, unless it is so already.
+// hold locks h within this process.
 func (l *Locks) hold(h uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,11 +181,10 @@ func (l *Locks) drop(h uint64) {
 	delete(l.held, h)
 }
 
-// hash is the same in every process. It is never zero.
+// hash is the same in every process, and never zero.
 func hash(name string) uint64 {
 	sum := sha256.Sum256([]byte(name))
 	return max(binary.LittleEndian.Uint64(sum[:]), 1)
 }
 
-// hostAt is where the lock of an authority, or an address, lies.
 func hostAt(h uint64) int64 { return hostsAt | int64(h&(hostsAt-1)) }

@@ -14,11 +14,10 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// longestRest is the longest time that a host is believed to ask for. A longer one counts as a day, as Retry-After does
-// (politeness rule 11).
+// longestRest is the longest valid back-off. A longer one counts as a day, as for Retry-After (politeness rule 11).
 const longestRest = 365 * 24 * time.Hour
 
-// Wish is a time for which a host asked to be left alone.
+// Wish is a back-off that a host asked for.
 type Wish struct {
 	Wait   time.Duration // from the end of the exchange that asked for it, or what is left of it
 	Status int           // of the response
@@ -26,13 +25,11 @@ type Wish struct {
 	Ours   bool          // Rest of these Locks has noted it
 }
 
-// AskedAnother is how String begins where another process was asked.
+// AskedAnother begins String if another process was asked.
 const AskedAnother = "waits because of an earlier crawl or command"
 
-// fields are the names of fields as the table has them.
 var fields = [...]string{"", "Retry-After", "RateLimit"}
 
-// String says until when the host is to be left alone, who was asked for that, and by what.
 func (w Wish) String() string {
 	why := fmt.Sprintf("status %d", w.Status)
 	if w.Field != "" {
@@ -46,7 +43,7 @@ func (w Wish) String() string {
 		time.Now().Add(w.Wait+time.Second-1).Truncate(time.Second).Format(time.RFC3339), why)
 }
 
-// left is what is left of the rest: never more than all of it.
+// left returns what is left of the back-off.
 func (e entry) left(now int64) time.Duration {
 	if e.until <= now || e.rest <= 0 {
 		return 0
@@ -58,8 +55,8 @@ func (e entry) left(now int64) time.Duration {
 	return time.Duration(min(e.until-now, rest)) * time.Microsecond
 }
 
-// Rest notes that the host of a asked to be left alone for w.Wait from end. Other processes know of it when Rest returns, and
-// after a kill. It never shortens what the host asked another process for.
+// Rest records that the host of a asked for w.Wait from end. When Rest returns, other processes know it, also after a kill. It never
+// shortens another back-off.
 func (l *Locks) Rest(a canon.Authority, end time.Time, w Wish) error {
 	if l.file == nil || w.Wait <= 0 {
 		return nil
@@ -85,8 +82,7 @@ func (l *Locks) Rest(a canon.Authority, end time.Time, w Wish) error {
 	return nil
 }
 
-// Resting returns what is left of the time for which the host of a asked to be left alone: zero Wait if it did not, or if
-// that is over.
+// Resting returns what is left of the back-off of a, or a zero Wait.
 func (l *Locks) Resting(a canon.Authority) (Wish, error) {
 	if l.file == nil {
 		return Wish{}, nil
@@ -111,10 +107,9 @@ func (l *Locks) Resting(a canon.Authority) (Wish, error) {
 	return Wish{left, int(e.status), fields[e.field], l.noted(e)}, nil
 }
 
-// maxNoted bounds how many rests of its own a process remembers. One that is forgotten counts as that of another process.
+// maxNoted bounds the back-offs that a process recognises as its own.
 const maxNoted = 1 << 16
 
-// note remembers that e is ours.
 func (l *Locks) note(e entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,14 +127,13 @@ func (l *Locks) note(e entry) {
 	l.rests[e.hash] = max(l.rests[e.hash], e.until) // as the table keeps the longer of two
 }
 
-// forget forgets which rest of h is ours.
 func (l *Locks) forget(h uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.rests, h)
 }
 
-// noted reports whether e is ours.
+// noted reports whether e is of this process.
 func (l *Locks) noted(e entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,9 +141,8 @@ func (l *Locks) noted(e entry) bool {
 	return ok && until == e.until
 }
 
-// alone calls do while no other process does anything in that bucket, of either table. Two processes that want one bucket take
-// turns, for as long as a few system calls last; should one have been stopped just there, the other does not wait for it, and
-// an entry may be lost.
+// alone calls do without another process in that bucket, of either table. It does not wait for a process that was stopped just there, so
+// that an entry may be lost.
 func (l *Locks) alone(n int64, do func() error) error {
 	l.table.Lock()
 	defer l.table.Unlock()
@@ -170,10 +163,9 @@ func (l *Locks) alone(n int64, do func() error) error {
 	return err
 }
 
-// buckets is how many buckets a table has.
 const buckets = 1 << 16
 
-// table is one of the two tables of the file: buckets of entries. What the file does not have yet is zero.
+// table is one of the two tables of the file: buckets of entries. Missing bytes are zero.
 type table struct {
 	from   int64 // its offset
 	places int64 // entries of a bucket
@@ -190,8 +182,7 @@ var (
 	wishes = table{from: buckets * 4 * 24, places: 8, size: 32, locks: buckets, wished: true, lasts: entry.left}
 )
 
-// entry says until when an authority rests, in microseconds of wall time, and how long that was when it began. The zero entry is
-// free.
+// entry is the end of a rest in microseconds of wall time, and its initial length. The zero entry is free.
 type entry struct {
 	hash        uint64
 	until, rest int64
@@ -199,16 +190,16 @@ type entry struct {
 	field       uint8  // of its head, by its place in fields
 }
 
-// farthest is how far ahead a time is believed to be meant.
+// farthest bounds how far ahead a time may be.
 const farthest = 24 * time.Hour
 
-// up is a time in whole microseconds, never before it.
+// up returns whole microseconds, never before t.
 func up(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
-// grain is what the rounding of times may add to a rest.
+// grain is what rounding may add to a rest.
 const grain = 2
 
-// wait is what is left of the rest: never more than all of it.
+// wait returns what is left of the rest.
 func (e entry) wait(now int64) time.Duration {
 	if e.until <= now || e.rest <= 0 || e.rest > farthest.Microseconds() {
 		return 0
@@ -216,10 +207,9 @@ func (e entry) wait(now int64) time.Duration {
 	return time.Duration(min(e.until-now, e.rest)) * time.Microsecond
 }
 
-// bucket is where the entries of h may be.
 func bucket(h uint64) int64 { return int64(h >> 48) }
 
-// read returns the entries of a bucket. One whose checksum is wrong is free, and the bucket is not whole then.
+// read returns the entries of a bucket. One with a wrong checksum is free, and whole is false then.
 func (l *Locks) read(t table, n int64) (es []entry, whole bool, err error) {
 	b := make([]byte, t.places*t.size)
 	if _, err := l.file.ReadAt(b, t.from+n*int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
@@ -243,7 +233,7 @@ func (l *Locks) read(t table, n int64) (es []entry, whole bool, err error) {
 	return es, whole, nil
 }
 
-// find returns the entry of h; the zero entry when it has none.
+// find returns the entry of h, or zero.
 func (l *Locks) find(t table, h uint64) (entry, error) {
 	es, whole, err := l.read(t, bucket(h))
 	if err == nil && !whole { // damaged, or just being written
@@ -257,7 +247,7 @@ func (l *Locks) find(t table, h uint64) (entry, error) {
 	return entry{}, err
 }
 
-// store lets h rest from now, at its pace.
+// store rests h from now, as its delay.
 func (l *Locks) store(h uint64, now int64, rest time.Duration) error {
 	e := entry{hash: h}
 	if rest > 0 {
@@ -267,8 +257,8 @@ func (l *Locks) store(h uint64, now int64, rest time.Duration) error {
 	return l.write(paces, e, true)
 }
 
-// write puts e into its bucket, in the place of the last entry of the same host, or else of the first that ends first, as one
-// that is free or over does. Unless instead is set, an entry of the same host that ends later stays.
+// write puts e into its bucket: over the entry of the same host, or else over the one that ends first. Unless instead is set, an entry of
+// the same host that ends later stays.
 func (l *Locks) write(t table, e entry, instead bool) error {
 	n, now := bucket(e.hash), time.Now().UnixMicro()
 	return l.alone(t.locks+n, func() error {

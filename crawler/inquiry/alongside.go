@@ -15,8 +15,8 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// alongside makes single exchanges beside the crawls of this user, as one of them would (politeness rule 26): under the
-// host's lock, at its pace and at that of its address, all of which crawls and other commands keep with us.
+// alongside makes single exchanges beside the crawls of this user (politeness rule 26), under the lock of the host, and with its delay
+// and that of its address.
 type alongside struct {
 	locks   *hostlock.Locks
 	floor   time.Duration  // between two exchanges with a host
@@ -25,16 +25,15 @@ type alongside struct {
 	foreign bool           // loopback is like any other host
 }
 
-// Resting says that a host was not asked, because it asked to be left alone for a while.
+// Resting means that a host was not requested because it asked for a back-off.
 type Resting struct{ hostlock.Wish }
 
 func (r *Resting) Error() string { return "not requested: " + r.Wish.String() + "; try again then" }
 
-// patience is how long a command waits for a host that asked to be left alone. A longer wait ends it.
+// patience is how long a command waits for such a host.
 const patience = 10 * time.Second
 
-// do makes an exchange, once whatever the host asked to be left alone for is over. A host of one's own is asked at once then.
-// The pace that is left behind is that which token is asked to keep by the file, if it is a robots.txt.
+// do makes an exchange after any back-off, and leaves the delay that its robots.txt asks of token. Own hosts need no lock.
 func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fetch.Request) (x *fetch.Exchange, err error) {
 	au := r.URL.Authority()
 	if au.Loopback() && !a.foreign {
@@ -86,7 +85,7 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	return x, nil
 }
 
-// take takes the lock of a host that may be asked, or returns how long to wait before asking again.
+// take locks a host, or returns the time until the next try.
 func (a alongside) take(au canon.Authority) (wait time.Duration, err error) {
 	if wait, err = a.locks.Take(au, a.least(au)); wait > 0 || err != nil {
 		return wait, err
@@ -97,7 +96,7 @@ func (a alongside) take(au canon.Authority) (wait time.Duration, err error) {
 	return wait, err
 }
 
-// resting returns how long a host is to be left alone, or a Resting where that is too long to wait for.
+// resting returns what is left of a back-off, or a Resting if it is too long.
 func (a alongside) resting(au canon.Authority) (wait time.Duration, err error) {
 	wish, err := a.locks.Resting(au)
 	if err == nil && wish.Wait > patience {
@@ -106,7 +105,7 @@ func (a alongside) resting(au canon.Authority) (wait time.Duration, err error) {
 	return wish.Wait, err
 }
 
-// heed notes what x asks for, as a crawl would.
+// heed shares the back-off that x asks for.
 func (a alongside) heed(x *fetch.Exchange) error {
 	answer, why := host.Classify(x)
 	s := host.Signal{Answer: answer, Why: why, RateLimit: host.ReadRateLimit(x.Header)}
@@ -117,10 +116,9 @@ func (a alongside) heed(x *fetch.Exchange) error {
 	return a.locks.Rest(x.URL.Authority(), x.End, hostlock.Wish{Wait: rest.Asked.Wait, Status: x.Status, Field: rest.Asked.Field})
 }
 
-// least is the pause that a host always gets.
 func (a alongside) least(au canon.Authority) time.Duration { return max(a.floor, a.set.Of(au).Delay) }
 
-// waited calls ask until it asks for no further wait.
+// waited calls ask until it returns no wait.
 func waited(ctx context.Context, ask func() (time.Duration, error)) error {
 	for {
 		wait, err := ask()
@@ -135,7 +133,7 @@ func waited(ctx context.Context, ask func() (time.Duration, error)) error {
 	}
 }
 
-// rest is the pace that a crawl would keep after x.
+// rest returns the delay after x.
 func (a alongside) rest(x *fetch.Exchange, token string) (time.Duration, error) {
 	rest := max(a.least(x.URL.Authority()), host.ResponsePace(x.ResponseTime))
 	if x.URL.RequestURI() != "/robots.txt" || x.Status != 200 || x.Body == nil {

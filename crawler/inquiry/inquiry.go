@@ -17,7 +17,7 @@ import (
 	"curtsy/storage/optout"
 )
 
-// Robots is what is known of a robots.txt.
+// Robots is the result for a robots.txt.
 type Robots struct {
 	From    string // its URL
 	Body    []byte // nil when no body decides
@@ -35,8 +35,7 @@ type Inquiry struct {
 	heard   map[string]robots.Exchange // by URL
 }
 
-// New begins an inquiry under the identity that s gives, and under its opt-out lists: the user's, unless s has opened
-// others. Addresses that the user wrote out, which are those of given, may be reached, whatever net they are in.
+// New begins an inquiry with the identity and opt-out lists of s. The addresses in given may be private.
 func New(s *crawldir.Settings, given []canon.URL, locks *hostlock.Locks) (*Inquiry, error) {
 	id := s.Identity()
 	if err := id.Validate(); err != nil {
@@ -72,11 +71,9 @@ func New(s *crawldir.Settings, given []canon.URL, locks *hostlock.Locks) (*Inqui
 	}, nil
 }
 
-// Close releases the connections.
 func (q *Inquiry) Close() error { return q.fetcher.Close() }
 
-// Ask fetches the robots.txt of an authority, or what stands at the URL instead of it. It follows redirects as the
-// terms of the standard say, and takes every status for what they say it means.
+// Ask fetches the robots.txt of an authority, or the URL instead. Redirects and statuses count as in the standard.
 func (q *Inquiry) Ask(ctx context.Context, au canon.Authority, instead string, s robots.Standard) (Robots, error) {
 	terms, now := robots.Terms{Standard: s}, time.Now()
 	origin := au.Origin()
@@ -109,7 +106,7 @@ func (q *Inquiry) Ask(ctx context.Context, au canon.Authority, instead string, s
 	return had, nil
 }
 
-// Exchange asks for a URL, as a crawl would.
+// Exchange requests a URL as a crawl would.
 func (q *Inquiry) Exchange(ctx context.Context, raw string) (robots.Exchange, error) {
 	if ex, ok := q.heard[raw]; ok {
 		return ex, nil

@@ -40,11 +40,10 @@ const (
 	ExternalGet  = "get"  // by GET
 )
 
-// requisitesScript is the part of a setting that says Config.Scripts.
 const requisitesScript = "script"
 
-// SplitRequisites reads a setting: a value of Config.Requisites, with ",script" behind it where Config.Scripts is wanted;
-// "script" alone leaves the value to the default. Any other setting is returned as it is.
+// SplitRequisites reads a setting: a value of Config.Requisites, optionally followed by ",script" for Config.Scripts. "script"
+// leaves the value to the default. Any other setting is returned as it is.
 func SplitRequisites(setting string) (which string, scripts bool) {
 	if setting == requisitesScript {
 		return DefaultRequisites, true
@@ -56,47 +55,41 @@ func SplitRequisites(setting string) (which string, scripts bool) {
 	return which, scripts
 }
 
-// Config is what the operator asks for. The zero Config is the hosts of the seeds, with their requisites.
+// Config is the scope set by the operator. The zero Config is the hosts of the seeds, with their requisites.
 type Config struct {
 	Mode Mode
 
-	// Include and Exclude are RE2 patterns, unanchored, matched against the fetch URL. Where Include is not empty, one
-	// of its patterns must match; seeds and what they redirect to are exempt. Exclude wins over everything. Empty patterns
-	// are passed over: curtsy update --exclude '' takes back what excluded before.
+	// Include and Exclude are unanchored RE2 patterns for the fetch URL. If there is an Include, one pattern must match, except
+	// for seeds and their redirects. Exclude wins over everything. Empty patterns are skipped (curtsy update --exclude '').
 	Include, Exclude []string
 
-	// Hosts narrow the scope of some hosts alone, likewise: of each rule that matches a host and has Include one pattern
-	// must match, and none of Exclude may.
+	// Hosts narrow the scope of some hosts by further Include and Exclude.
 	Hosts hostrule.Rules
 
-	// Accept and Reject list media types ("image/png", "image/*") and extensions (".pdf", ".tar.gz"; case does not
-	// matter). Extensions are judged by the path, types by AcceptType when the head of the answer is there. Accept
-	// narrows what is fetched besides pages: HTML is always accepted, because it holds the links, and so is a path
-	// that may be a page's. Reject rejects HTML too, if told so.
+	// Accept and Reject list media types ("image/png", "image/*") and extensions (".pdf", ".tar.gz", in any case). Extensions
+	// are checked in the path, types by AcceptType in the response. Accept always includes HTML, which has the links, and
+	// paths that may be pages. Reject can reject HTML.
 	Accept, Reject []string
 
-	// Requisites says which images, styles, scripts, frames and so on are in.
+	// Requisites selects the images, styles, scripts and frames in scope.
 	Requisites string
 
-	// External says whether what lies off the scope by its place is asked for all the same, as a leaf: nothing in it is
-	// followed. Leaves count for no depth, and need to match no pattern of Include.
+	// External requests URLs off the scope as leaves: nothing in them is followed. Depth and Include do not apply to leaves.
 	External string
 
-	// Scripts says that what scripts and JSON name is looked for, and asked for where it lies in the place of the scope.
+	// Scripts also requests names in scripts and JSON, within the place of the scope.
 	Scripts bool
 
-	// Depth is how many links from a seed a page may be. Nil means no limit, 0 the seeds and their requisites.
+	// Depth is the maximum of links from a seed to a page. Nil means no limit, 0 the seeds and their requisites.
 	Depth *int
 
-	// Sample is a share of the hosts or pages that are in by all the rest. The zero Sample is all of them.
+	// Sample is a share of the hosts or pages in scope. The zero Sample is all.
 	Sample Sample
 
-	// Sitemaps says that sitemaps are read. They are in wherever they are and however deep, for a site may keep them
-	// elsewhere; what they list is judged like any other URL. Without it none is in.
+	// Sitemaps puts sitemaps in scope, wherever and however deep they are. Their entries are judged like any URL.
 	Sitemaps bool
 
-	// Traps gives rules of the name "trap:…", with or without the prefix, another number; 0 switches one off. A depth
-	// given here holds in every mode. See TrapDefaults.
+	// Traps sets the limits of rules "trap:…", with or without the prefix; 0 switches one off. A depth applies in every mode.
 	Traps map[string]int
 }
 
@@ -124,7 +117,7 @@ var (
 	externals  = []string{ExternalNone, ExternalHead, ExternalGet}
 )
 
-// check replaces the zero settings by their defaults and says what is wrong with the rest.
+// check returns c with defaults, or the first invalid setting.
 func (c Config) check() (Config, error) {
 	if c.Mode == "" {
 		c.Mode = DefaultMode
@@ -148,7 +141,7 @@ func (c Config) check() (Config, error) {
 	return c, nil
 }
 
-// traps returns the number of each trap, 0 where it is off.
+// traps returns the limit of each trap; 0 is off.
 func (c Config) traps() (map[string]int, error) {
 	ns := TrapDefaults()
 	if c.Mode != ModeAny {
@@ -168,8 +161,7 @@ func (c Config) traps() (map[string]int, error) {
 	return ns, nil
 }
 
-// compile compiles a list of patterns. The error names the list, the pattern's place in it, and the place in the
-// pattern.
+// compile compiles a list of patterns. Its error names the list, the pattern, and the place in it.
 func compile(list string, patterns []string) ([]*regexp.Regexp, error) {
 	var res []*regexp.Regexp
 	for i, p := range patterns {
@@ -200,7 +192,7 @@ func anyMatch(res []*regexp.Regexp, s string) bool {
 	return false
 }
 
-// hostPatterns are the patterns of a rule for some hosts alone.
+// hostPatterns are the patterns of a rule for some hosts.
 type hostPatterns struct {
 	rule             hostrule.Rule
 	include, exclude []*regexp.Regexp
@@ -220,7 +212,6 @@ func compileHosts(rules hostrule.Rules) (all []hostPatterns, err error) {
 	return all, nil
 }
 
-// excludedThere reports whether a rule for the host of u keeps it out.
 func (s *Scope) excludedThere(u canon.URL) bool {
 	for _, p := range s.hosts {
 		if len(p.exclude) > 0 && p.rule.Matches(u.Host()) && anyMatch(p.exclude, u.String()) {
@@ -230,7 +221,6 @@ func (s *Scope) excludedThere(u canon.URL) bool {
 	return false
 }
 
-// includedThere reports whether all rules for the host of u that have an Include let it in.
 func (s *Scope) includedThere(u canon.URL) bool {
 	for _, p := range s.hosts {
 		if len(p.include) > 0 && p.rule.Matches(u.Host()) && !anyMatch(p.include, u.String()) {
@@ -245,7 +235,6 @@ const (
 	ruleReject = "scope:reject"
 )
 
-// kinds is a list of media types and extensions.
 type kinds struct {
 	types      []string // "image/png", "image/*"
 	extensions []string // ".pdf"
@@ -287,7 +276,6 @@ func (k kinds) extension(path string) bool {
 	return false
 }
 
-// mediaType reports whether the type, without parameters, is one of the types.
 func (k kinds) mediaType(t string) bool {
 	for _, want := range k.types {
 		if strings.EqualFold(want, t) || want == "*/*" && t != "" {
@@ -300,8 +288,8 @@ func (k kinds) mediaType(t string) bool {
 	return false
 }
 
-// mayBePage reports whether a path may well be a page's: its last segment has no extension or one that pages and
-// the programs that make them have. Refusing a page for its name would cost all the links on it.
+// mayBePage reports whether a path may be a page's: its last segment has no extension, or one of pages. Refusing a page would
+// cost all its links.
 func mayBePage(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	dot := strings.LastIndexByte(name, '.')
@@ -327,8 +315,8 @@ func isAlphanumeric(s string) bool {
 	return true
 }
 
-// AcceptType judges the head of an answer by Accept and Reject: the value of its Content-Type field, and the path it
-// was asked for by. An answer without a type is accepted, for nothing speaks against it.
+// AcceptType checks a response by Accept and Reject: the value of Content-Type, and the requested path. One without a type is
+// accepted.
 func (s *Scope) AcceptType(contentType, path string) (ok bool, rule string) {
 	t := mediatype.Parse(contentType)
 	switch {

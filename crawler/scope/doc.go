@@ -25,51 +25,29 @@
 //	scope:include        no pattern of Include matches                                       refuse
 //	scope:host …         the place: in scope by Mode, or not                                 accept or refuse
 //
-// So exclude and reject win over everything, seeds included; include, accept and depth only narrow; and a seed needs
-// neither to match Include nor to avoid the traps, since it was typed and not found.
+// Exclude and reject win over everything, including seeds. Include, accept and depth only narrow. Include and traps do not apply
+// to seeds.
 //
 // # Timeless refusals
 //
-// A refusal is timeless when no later candidate with the same URL can be accepted, so that the URL may enter the
-// seen-set and get one line of the ledger. That holds for exclude, reject and the shapes of traps. (Only a seed may
-// have a trap's shape, and seeds are entered before anything is found. A URL here is a key: of two spellings of one
-// key the first one found stands for both.) It does not hold for
-//
-//   - depth: another path to the URL may be shorter;
-//   - nofollow: another link may not say so;
-//   - place: a seed's redirect may extend the scope after the link was refused. Were the refusal entered, the pages
-//     of the new host would be lost or not depending on which answer came first;
-//   - include and accept: a seed may redirect to the URL;
-//   - sample: of a sample of pages, what was found as a link may be found as an image, or be redirected to; of one of
-//     hosts, it may be where a seed redirects to;
-//   - requisites, and include and place where Requisites is all: what was found as a link may be found as an image.
-//
-// Those refusals are counted where they happen, and the URL is judged anew each time it is found.
+// A refusal is timeless if no later candidate with the same key can be accepted, so that the URL may enter the seen-set and get
+// one line: that of exclude, reject and the shapes of traps. Other refusals are counted, and the URL is judged again each time:
+// another way may be shorter (depth), another link may be followed (nofollow), a seed's redirect may extend the scope or lead
+// to the URL (place, include, accept, sample), and a link may be found again as an image (requisites, sample).
 //
 // # Places
 //
-// Two URLs are of one host when host and port are the same, where "www." is ignored, and the default ports of http
-// and https count as the same, as the schemes do. Any other port must match: http://localhost:8001 does not bring
-// http://localhost:9000 into scope, which is another server. ModeDomain asks for the registrable domain alone, on any
-// port. Paths of ModePrefix, and URLs of ModeSeeds, are compared as keys, patterns are matched against fetch URLs.
-//
-// # Leaves
-//
-// With External, what the last rule would refuse is in, and nothing that it names is looked at. A URL that was asked for as
-// a leaf stays one, though a seed's redirect may extend the scope to its host later: it is closed by then.
+// Two URLs are on one host if host and port are the same, without "www.", and with the default ports of http and https as one.
+// Any other port is another server. ModeDomain compares registrable domains on any port. ModePrefix and ModeSeeds compare keys;
+// patterns match fetch URLs.
 //
 // # Depth and requisites
 //
-// Depth counts links from a seed; requisites have the depth of their page. A page may embed a page that embeds a
-// page, without end, so each requisite step in a row after the eighth counts as a link does: style sheets import one
-// another five deep on sites that everybody knows.
+// Depth counts links from a seed; requisites have the depth of their page. Pages may embed pages without end, so each requisite
+// step in a row after the eighth counts as a link; style sheets of well-known sites import each other five deep.
 //
-// With Requisites all, a step of the row counts as one off the scope when it leads to what a link could not have
-// brought (see Covers). Steps within the scope are free: a font that the site's own fourth style sheet takes from
-// elsewhere is one step off. A redirect is no step, but one that leads off the scope begins it.
+// With Requisites all, a step counts as off the scope if a link could not lead there (Covers). Steps within the scope are free. A
+// redirect is not a step, except one that leads off the scope.
 //
-// # What the package never does
-//
-// It keeps no history: traps that need one belong to the host's own state. It does not read robots.txt and counts no
-// budget. Judge allocates nothing, but for ModeDomain, where the public suffix list does, and for a Sample.
+// Judge allocates nothing, except for ModeDomain (public suffix list) and for a Sample.
 package scope

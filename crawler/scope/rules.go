@@ -12,18 +12,13 @@ const (
 	RuleExternal   = "scope:external"
 )
 
-// RuleScript is the name of the rule for what scripts name.
 const RuleScript = "scope:script"
 
 const (
-	// maxAway is how many steps of a row of requisites may lead to what is off the scope.
-	maxAway = 3
-	// maxEmbeds is how many requisite steps in a row do not count as depth. A theme's style sheets import one another
-	// four and five times over, and the last one names fonts.
-	maxEmbeds = 8
+	maxAway   = 3 // requisite steps in a row off the scope
+	maxEmbeds = 8 // requisite steps in a row that do not count as depth: style sheets import each other five deep
 )
 
-// opinion is what a rule has to say.
 type opinion uint8
 
 const (
@@ -32,7 +27,6 @@ const (
 	refuse
 )
 
-// refuseIf is the opinion of a rule that only ever refuses.
 func refuseIf(bad bool) opinion {
 	if bad {
 		return refuse
@@ -40,7 +34,6 @@ func refuseIf(bad bool) opinion {
 	return none
 }
 
-// acceptIf is the opinion of a rule that only ever accepts.
 func acceptIf(good bool) opinion {
 	if good {
 		return accept
@@ -48,7 +41,6 @@ func acceptIf(good bool) opinion {
 	return none
 }
 
-// rule is a line of the table.
 type rule struct {
 	name     string
 	active   bool // the configuration gives it something to say
@@ -56,7 +48,7 @@ type rule struct {
 	judge    func(Candidate) opinion
 }
 
-// table returns all rules in order. The first opinion decides, and the last rule always has one.
+// table returns all rules in order. The last one always has an opinion.
 func (s *Scope) table() []rule {
 	return []rule{
 		{"scope:exclude", len(s.exclude) > 0, true, func(c Candidate) opinion {
@@ -143,7 +135,7 @@ func (s *Scope) table() []rule {
 	}
 }
 
-// external accepts what is off the scope as a leaf. Requisites that another rule speaks of are left to that.
+// external accepts URLs off the scope as leaves, except requisites that another rule covers.
 func (s *Scope) external(c Candidate) opinion {
 	if c.Embed && s.cfg.Requisites != RequisitesScope {
 		return none
@@ -151,17 +143,15 @@ func (s *Scope) external(c Candidate) opinion {
 	return acceptIf(!s.holds(c.URL))
 }
 
-// shape is the rule of a trap that shows in the URL alone.
+// shape is the rule of a trap in the URL's shape.
 func (s *Scope) shape(name string, trapped func(u canon.URL, n int) bool) rule {
 	n := s.trap[name]
 	return rule{"trap:" + name, n > 0, true, func(c Candidate) opinion { return refuseIf(trapped(c.URL, n)) }}
 }
 
-// depth is how deep a candidate counts as: requisite steps in a row beyond maxEmbeds count like links, so that a page
-// that embeds a page that embeds a page comes to an end.
+// depth includes requisite steps in a row beyond maxEmbeds.
 func (c Candidate) depth() int { return c.Depth + max(0, c.Embeds-maxEmbeds) }
 
-// keyPath returns the path of the key, in which two spellings of a segment are one.
 func keyPath(u canon.URL) string {
 	root := len(u.String()) - len(u.RequestURI()) // key and fetch URL differ behind it alone
 	path, _, _ := strings.Cut(u.Key()[root:], "?")

@@ -13,7 +13,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// RuleSample is the name of the rule by Config.Sample.
 const RuleSample = "scope:sample"
 
 // A Sample is of one of these.
@@ -22,14 +21,13 @@ const (
 	SamplePages = "pages" // URLs, with what they show
 )
 
-// DefaultSampleKey is the key of a Sample that names none.
+// DefaultSampleKey is the key of a Sample without one.
 const DefaultSampleKey = "curtsy"
 
-// sampleWhole is all, in the parts that a share is counted in.
 const sampleWhole = 1_000_000_000
 
-// Sample is a share of what a crawl could fetch: the same for everybody who knows Of, Share and Key. The smaller of two
-// samples with the same Key is part of the larger one. The zero Sample is everything.
+// Sample is a reproducible share of a crawl, by Of, share and Key. The smaller of two samples with one Key is part of the larger
+// one. The zero Sample is everything.
 type Sample struct {
 	Of    string // SampleHosts or SamplePages; empty for no sample
 	parts uint64 // of sampleWhole
@@ -37,7 +35,7 @@ type Sample struct {
 	Seeds bool   // seeds, and what they redirect to, are sampled, too; else they are in
 }
 
-// ParseSample reads a sample as people write it: "1%", "hosts:1%" or "pages:0.25%". An empty text is no sample.
+// ParseSample reads "1%", "hosts:1%" or "pages:0.25%". Empty text is the zero Sample.
 func ParseSample(text string) (Sample, error) {
 	if text == "" {
 		return Sample{}, nil
@@ -78,7 +76,7 @@ func partsOf(share string) (uint64, error) {
 	return parts, nil
 }
 
-// String is the sample as ParseSample reads it.
+// String returns the text for ParseSample.
 func (s Sample) String() string {
 	if s.Of == "" {
 		return ""
@@ -87,7 +85,6 @@ func (s Sample) String() string {
 	return s.Of + ":" + strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + "%"
 }
 
-// Holds reports whether a URL is in the sample.
 func (s *Sample) Holds(u canon.URL) bool {
 	if s.Of == "" {
 		return true
@@ -95,7 +92,7 @@ func (s *Sample) Holds(u canon.URL) bool {
 	return s.draw(s.name(u)) < s.parts
 }
 
-// name is what is drawn of a URL: the name of its host without "www.", or its key.
+// name is drawn for a URL: its host without "www.", or its key.
 func (s *Sample) name(u canon.URL) string {
 	if s.Of == SamplePages {
 		return u.Key()
@@ -103,8 +100,8 @@ func (s *Sample) name(u canon.URL) string {
 	return strings.TrimPrefix(u.Authority().Host(), "www.")
 }
 
-// draw puts a name into one of sampleWhole parts: the first 8 bytes of its HMAC-SHA-256, as a number, over all that such
-// a number may be. docs/guides/research-crawl.md documents it.
+// draw returns where a name falls: the first 8 bytes of its HMAC-SHA-256, scaled to sampleWhole. docs/guides/research-crawl.md
+// documents it.
 func (s *Sample) draw(name string) (part uint64) {
 	key := s.Key
 	if key == "" {
@@ -116,8 +113,7 @@ func (s *Sample) draw(name string) (part uint64) {
 	return part
 }
 
-// judge is the rule for candidates that are no seeds. A sample of pages lets pass what a page in it shows, and where it
-// redirects to.
+// judge is the rule for candidates that are not seeds. A sample of pages includes requisites and redirects of its pages.
 func (s *Sample) judge(c Candidate) opinion {
 	if s.Of == SamplePages && (c.Embed || c.Redirect) {
 		return none

@@ -21,7 +21,7 @@ type Scope struct {
 	places *places // shared with those that With makes of it
 }
 
-// Candidate is a discovered URL as far as it matters here. The zero values are those of a link on a seed's own level.
+// Candidate is a discovered URL. The zero values are those of a link in a seed.
 type Candidate struct {
 	URL      canon.URL
 	Depth    int  // links from the seed, redirects and requisites not counted
@@ -35,14 +35,13 @@ type Candidate struct {
 	NoFollow bool // found as a link with rel=nofollow, or on a page that says so of all its links
 }
 
-// Verdict is the answer of Judge.
 type Verdict struct {
 	In       bool
 	Rule     string // the name of the rule that decided: "scope:host", "trap:segments"
 	Timeless bool   // no later candidate with this URL can be in: the refusal may enter the seen-set
 }
 
-// New returns the scope that c and the seeds define. An error names the setting that is wrong, and where.
+// New returns the scope of c and the seeds. Its error names the invalid setting.
 func New(c Config, seeds []canon.URL) (*Scope, error) {
 	c, err := c.check()
 	if err != nil {
@@ -78,15 +77,15 @@ func New(c Config, seeds []canon.URL) (*Scope, error) {
 	return s, nil
 }
 
-// Extend widens the scope as if u had been a seed: the place where a seed's redirects ended. It is not what makes u
-// itself acceptable; Candidate.Seed is.
+// Extend widens the scope as if u were a seed, for the end of a seed's redirects. It does not make u itself acceptable; Candidate.Seed
+// does.
 func (s *Scope) Extend(u canon.URL) {
 	s.places.mu.Lock()
 	defer s.places.mu.Unlock()
 	s.places.add(u)
 }
 
-// With returns a scope with other patterns. All else is as in s, and what extends one of both extends the other.
+// With returns a scope with other patterns. Extending one extends both.
 func (s *Scope) With(include, exclude []string) (*Scope, error) {
 	c := s.cfg
 	c.Include, c.Exclude = include, exclude
@@ -98,7 +97,6 @@ func (s *Scope) With(include, exclude []string) (*Scope, error) {
 	return changed, nil
 }
 
-// Judge gives the verdict on c.
 func (s *Scope) Judge(c Candidate) Verdict {
 	for i := range s.rules {
 		switch r := &s.rules[i]; r.judge(c) {
@@ -111,7 +109,7 @@ func (s *Scope) Judge(c Candidate) Verdict {
 	panic("scope: the last rule had no opinion")
 }
 
-// Rules returns the names of the rules that this scope applies, in order.
+// Rules returns the names of the active rules in order.
 func (s *Scope) Rules() []string {
 	names := make([]string, len(s.rules))
 	for i, r := range s.rules {
@@ -120,7 +118,7 @@ func (s *Scope) Rules() []string {
 	return names
 }
 
-// seedsHost reports whether u is on a host of the seeds. Only a scope with RequisitesHost knows.
+// seedsHost reports whether u is on a host of the seeds, with RequisitesHost.
 func (s *Scope) seedsHost(u canon.URL) bool {
 	s.places.mu.RLock()
 	defer s.places.mu.RUnlock()
@@ -134,7 +132,7 @@ func (s *Scope) holds(u canon.URL) bool {
 	return s.places.hold(u)
 }
 
-// Opinion is what one rule says of a candidate.
+// Opinion is the opinion of one rule.
 type Opinion struct {
 	Rule string // its name
 	Says string // one of the words below
@@ -147,8 +145,7 @@ const (
 	SaysNothing = "no opinion"
 )
 
-// Explain returns what Judge returns, and the opinions of the rules that were asked for it, in order: the last of them
-// decides. Later rules are not asked, and those that the configuration gives nothing to say are left out.
+// Explain returns the verdict of Judge, and the opinions in order up to the one that decides. Inactive rules are omitted.
 func (s *Scope) Explain(c Candidate) (Verdict, []Opinion) {
 	var asked []Opinion
 	for i := range s.rules {
@@ -164,14 +161,13 @@ func (s *Scope) Explain(c Candidate) (Verdict, []Opinion) {
 	panic("scope: the last rule had no opinion")
 }
 
-// Covers reports whether u is in by its place and by Include, as a link would be. A requisite that it does not cover is
-// a step off the scope.
+// Covers reports whether a link to u is in by its place and Include. A requisite that is not covered is a step off the scope.
 func (s *Scope) Covers(u canon.URL) bool {
 	return s.holds(u) && (len(s.include) == 0 || anyMatch(s.include, u.String()))
 }
 
-// Reaches reports whether a page of the host of u, found as a link or in a sitemap, may be in by its place, and by a sample of hosts. With
-// ModeSeeds nothing is that is found.
+// Reaches reports whether a link or sitemap entry on the host of u may be in by its place, and by a sample of hosts. With ModeSeeds none
+// is.
 func (s *Scope) Reaches(u canon.URL) bool {
 	if s.cfg.Sample.Of == SampleHosts && !s.cfg.Sample.Holds(u) {
 		return false
@@ -187,10 +183,9 @@ func (s *Scope) Reaches(u canon.URL) bool {
 	return s.places.hold(u)
 }
 
-// maxPeriod is the longest cycle of path segments that is looked for.
 const maxPeriod = 4
 
-// segments returns the number of segments of a path. A slash at the end begins none.
+// segments counts the segments of a path, without an empty last one.
 func segments(path string) int {
 	n := strings.Count(path, "/")
 	if strings.HasSuffix(path, "/") {
@@ -199,7 +194,7 @@ func segments(path string) int {
 	return n
 }
 
-// encodings reports whether s has a percent sign that was encoded n times or more: "%" and n times "25".
+// encodings reports whether s has "%" followed by n times "25".
 func encodings(s string, n int) bool {
 	for {
 		_, rest, found := strings.Cut(s, "%25")
@@ -217,12 +212,9 @@ func encodings(s string, n int) bool {
 	}
 }
 
-// cycles reports whether the path has a run of segments that is n times the same cycle of so many segments, not
-// all of them equal if there are several (such a run is a shorter cycle's). At least one segment of the cycle must
-// count: tiles and dates repeat short segments and numbers, as in /0/0/0/0, and mean it.
-//
-// It reads the path once and remembers the last segments: n cycles are there when (n-1)·period segments in a row
-// were equal to the one a period before.
+// cycles reports whether path repeats a cycle of period segments n times in a row. Segments of a longer cycle must differ, and one
+// must count: tiles and dates repeat short segments and numbers, as in /0/0/0/0. It reads the path once: n cycles are
+// (n-1)·period segments in a row that equal the one a period before.
 func cycles(path string, period, n int) bool {
 	var last [maxPeriod]string
 	same := 0
@@ -246,7 +238,7 @@ func cycles(path string, period, n int) bool {
 	return false
 }
 
-// telling reports whether a cycle has a segment that counts, and is not a shorter cycle of one segment.
+// telling reports whether a segment of a cycle counts, and whether it is not a shorter cycle.
 func telling(cycle []string) bool {
 	counts, varied := false, len(cycle) == 1
 	for _, s := range cycle {
@@ -256,7 +248,7 @@ func telling(cycle []string) bool {
 	return counts && varied
 }
 
-// places is what the seeds bring into scope.
+// places are in scope by the seeds.
 type places struct {
 	mode Mode
 
@@ -309,7 +301,7 @@ func (p *places) hold(u canon.URL) bool {
 	return ok
 }
 
-// HostOf returns host and port without "www." and without the port that is the scheme's default.
+// HostOf returns host and port without "www." and a default port.
 func HostOf(u canon.URL) string {
 	host := u.Authority().HostPort()
 	// "www.test" is a name of its own: without "www." a mere suffix would be left.
@@ -319,7 +311,7 @@ func HostOf(u canon.URL) string {
 	return host
 }
 
-// addDir adds a directory to a sorted list in which none lies within another.
+// addDir adds a directory to a sorted list without nested ones.
 func addDir(dirs []string, dir string) []string {
 	if inDirs(dirs, dir) {
 		return dirs
@@ -329,8 +321,7 @@ func addDir(dirs []string, dir string) []string {
 	return slices.Insert(dirs, at, dir)
 }
 
-// inDirs reports whether path lies in one of the directories. That can only be the last one that sorts before it:
-// whatever sorts between a directory and a path within it lies within it as well.
+// inDirs reports whether path is in one of the directories, which can only be the last one that sorts before it.
 func inDirs(dirs []string, path string) bool {
 	at, found := slices.BinarySearch(dirs, path)
 	return found || at > 0 && strings.HasPrefix(path, dirs[at-1])

@@ -14,8 +14,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// leastWords is how many words a page must have for its text to be compared: a page of pictures says nothing, and two
-// of them are not copies for that.
+// leastWords is the minimum of words for comparing texts: pages of pictures have few, and are not copies.
 const leastWords = 8
 
 // Digester reads a page and says what it says, as two digests of the words that are handed to Text, split at white
@@ -40,7 +39,7 @@ type Digester struct {
 	hear     func(words string)
 }
 
-// NewDigester returns a Digester for the page at u. The shape costs as much as the text and may be left out.
+// NewDigester returns a Digester for the page at u. The shape is optional, and costs as much as the text.
 func NewDigester(u canon.URL, shape bool) *Digester {
 	d := &Digester{text: newStream(poured), own: make([]string, 0, 4), root: u.Path() == "/"}
 	if shape {
@@ -60,11 +59,11 @@ func NewDigester(u canon.URL, shape bool) *Digester {
 	return d
 }
 
-// Hear has to called with the words of Text that are digested, one or more at a time with one space between two. Package
-// neardup compares pages by them.
+// Hear passes the digested words to a function, several at a time with one space between them. Package neardup compares pages by
+// them.
 func (d *Digester) Hear(to func(words string)) { d.hear = to }
 
-// takeOut adds a form of the page's own URL. One with white space in it is in no word, and is left where it is.
+// takeOut adds a form of the page's own URL, unless it has white space.
 func (d *Digester) takeOut(form string) {
 	for _, s := range []string{form, strings.TrimSuffix(form, "/")} {
 		if len(s) > 1 && strings.Contains(s, "/") && !slices.Contains(d.own, s) {
@@ -73,7 +72,7 @@ func (d *Digester) takeOut(form string) {
 	}
 }
 
-// Text takes a piece of text. White space is at its ends whether it has some there or not.
+// Text adds a piece of text, which ends at word boundaries.
 func (d *Digester) Text(s string) {
 	if len(d.ids) > 0 {
 		d.wordwise(s)
@@ -100,7 +99,6 @@ func (d *Digester) Text(s string) {
 	}
 }
 
-// wordwise takes a piece of text word by word.
 func (d *Digester) wordwise(s string) {
 	for word := range strings.FieldsSeq(s) {
 		if word = d.without(word); word != "" {
@@ -113,12 +111,12 @@ func (d *Digester) wordwise(s string) {
 	}
 }
 
-// Embed takes the URL of something that the page shows: a picture, a film, another page.
+// Embed adds the URL of something that the page shows.
 func (d *Digester) Embed(u canon.URL) {
 	d.add(without(u.String(), d.ids), false)
 }
 
-// without returns a word without the page's own URL.
+// without removes the page's own URL from a word.
 func (d *Digester) without(word string) string {
 	if strings.IndexByte(word, '/') >= 0 {
 		if d.root && word == "/" {
@@ -141,7 +139,7 @@ func without(s string, parts []string) string {
 	return s
 }
 
-// add hashes a word, with a space behind it; its template into the shape, if it is one of the text.
+// add hashes a word, and its template into the shape if folded.
 func (d *Digester) add(word string, folded bool) {
 	d.text.take(word)
 	if d.shape.hash == nil {
@@ -164,8 +162,7 @@ func (d *Digester) add(word string, folded bool) {
 	d.shape.pour()
 }
 
-// Digests returns the digests of what was taken. The text is zero if there were too few words to compare; the shape if
-// it was left out.
+// Digests returns both digests. The text is zero with too few words; the shape if it was left out.
 func (d *Digester) Digests() (text, shape uint64) {
 	if d.words >= leastWords {
 		text = d.text.sum() | 1
@@ -176,7 +173,7 @@ func (d *Digester) Digests() (text, shape uint64) {
 	return text, shape
 }
 
-// stream is a hash of words that are too short to be hashed one by one.
+// stream hashes words, short ones together.
 type stream struct {
 	hash hash.Hash
 	buf  []byte
@@ -185,10 +182,9 @@ type stream struct {
 
 const poured = 1 << 10 // bytes
 
-// newStream returns a stream with room for what is put together in its buffer.
 func newStream(room int) stream { return stream{hash: sha256.New(), buf: make([]byte, 0, room)} }
 
-// take takes words that have one space between them, and puts one behind them. The buffer stays as large as it is.
+// take adds words separated by single spaces, and a space.
 func (s *stream) take(words string) {
 	s.write(words)
 	s.write(" ")
@@ -220,15 +216,14 @@ func (s *stream) sum() uint64 {
 	return Shape(s.hash.Sum(s.out[:0]))
 }
 
-// Shape is the shape of what is no HTML: of a digest of its bytes.
+// Shape returns the shape of a body other than HTML from its digest.
 func Shape(sum []byte) uint64 { return binary.BigEndian.Uint64(sum) }
 
-// leastMeasures is how many fractions a page must have to be one of data: the time that it took to make, and the prices
-// of what is advertised beside it, make no page new.
+// leastMeasures is the minimum of fractions for a page of data: render times and prices in advertisements make no page new.
 const leastMeasures = 8
 
-// measures digests the numbers of a page of data: rates of exchange, weather, accounts. Those of each day have the same
-// words, and are new all the same. Whole numbers do not count, for a calendar has nothing else.
+// measures digests the fractions of a page of data, which is new each day with the same words. Whole numbers do not count, since a
+// calendar has nothing else.
 type measures struct {
 	n   int
 	sum uint64
@@ -244,7 +239,6 @@ func (m *measures) take(word string) {
 	m.sum = (m.sum ^ h.Sum64()) * 0x9e3779b97f4a7c15
 }
 
-// into returns the shape of a page that has these numbers.
 func (m *measures) into(shape uint64) uint64 {
 	if m.n < leastMeasures {
 		return shape
@@ -252,8 +246,8 @@ func (m *measures) into(shape uint64) uint64 {
 	return shape ^ m.sum
 }
 
-// isMeasure reports whether a word is a fraction, or a number in groups of thousands, perhaps with a sign or a unit:
-// digits on both sides of one point or comma, which are not a day and a month.
+// isMeasure reports whether a word is a fraction, or a number in groups of thousands, perhaps with a sign or a unit: digits on both
+// sides of one point or comma, which are not a day and a month.
 func isMeasure(word string) bool {
 	at := strings.IndexAny(word, ".,")
 	if at < 1 || at == len(word)-1 || !digit(word[at-1]) || !digit(word[at+1]) {
@@ -272,16 +266,16 @@ func isMeasure(word string) bool {
 	return !small(word[begin:at]) || !small(word[at+1:end])
 }
 
-// small reports whether digits may be those of a day or a month.
+// small reports whether digits may be a day or a month.
 func small(digits string) bool { return len(digits) == 1 || len(digits) == 2 && digits <= "31" }
 
 // A page's words are most of what is told of it. Nearly all of them are as plain as can be: ASCII, one space between
 // two, no slash that the page's own URL could be found by, no digit that a shape leaves out. Those are taken many at a
 // time.
 
-// plainWords returns how much of the beginning of s is words that need not be looked at one by one, and how many these
-// are: without a slash, without white space but one space between two, and followed by white space or nothing; if they
-// are to be their own templates, without digits and "#". White space is that of strings.Fields.
+// plainWords returns the length and number of words at the beginning of s that need no further look: without a slash, separated by
+// single spaces, and followed by white space or nothing; with templates, also without digits and "#". White space is that of
+// strings.Fields.
 func plainWords(s string, templates bool) (end, words int) {
 	i, spaces := plainOctets(s, templates)
 	for ; i < len(s); i++ {
@@ -313,8 +307,7 @@ func plainWords(s string, templates bool) (end, words int) {
 	return i, spaces + 1
 }
 
-// plainOctets is the beginning of plainWords: as far as eight bytes at a time are plain and spaces, no two of these
-// next to each other.
+// plainOctets is plainWords for eight bytes at a time, as far as those are plain with no two spaces in a row.
 func plainOctets(s string, templates bool) (n, spaces int) {
 	const (
 		ones  = 0x0101010101010101
@@ -346,14 +339,14 @@ func plainOctets(s string, templates bool) (n, spaces int) {
 	return n, spaces
 }
 
-// eight are the first bytes of s as one number, the first one lowest.
+// eight returns the first 8 bytes of s, little-endian.
 func eight(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// spaces is how much of the beginning of s is white space, as far as ASCII tells.
+// spaces returns the length of leading ASCII white space.
 func spaces(s string) (n int) {
 	for n < len(s) && octets[s[n]] == space {
 		n++
@@ -361,8 +354,7 @@ func spaces(s string) (n int) {
 	return n
 }
 
-// wordEnd is where the white space after the beginning of s is, as far as ASCII tells: there may be several words
-// before it.
+// wordEnd returns the end of ASCII white space after the beginning of s, which may have several words.
 func wordEnd(s string) (n int) {
 	for n < len(s) && octets[s[n]] != space {
 		n++
@@ -370,7 +362,6 @@ func wordEnd(s string) (n int) {
 	return n
 }
 
-// octet is what a byte may be in a text.
 type octet uint8
 
 const (

@@ -15,27 +15,20 @@
 //
 // # What a page says
 //
-// See Digester. The text of a page is what it says, word for word, its own URL and session id taken out: two pages with
-// one text are copies. Its shape is the text with the numbers taken out, too: an empty calendar has about a dozen
-// shapes, a forum as many as it has topics. Fractions stay in a page that has eight of them, for then they are what it
-// is about: the rates of exchange of a day are no other day's. Whole numbers do not, and pages that differ by these
-// alone, ten thousand of them, are held. The shape of a body other than HTML is its bytes.
+// See Digester. Two pages with the same text, apart from their own URL and session id, are copies. The shape is the text without
+// numbers: an empty calendar has about a dozen shapes, a forum as many as topics. Fractions stay if a page has eight of them,
+// such as exchange rates. The shape of a body other than HTML is its bytes.
 //
-// # Bounds, and on which side they err
+// # Bounds
 //
-// A History takes at most MaxSize bytes, whatever the host does. The rest is forgotten, and everything that is
-// forgotten makes a rule come late, never early:
+// A History takes at most MaxSize bytes. What is forgotten makes a rule late, never early:
 //
-//   - Counts are those of Misra and Gries (Finding repeated elements, 1982): of n URLs counted in a table of k
-//     counters, a count is at most what is true, and at least that less n/(k+1). A path or template with less than that
-//     share of the host's URLs may never be noticed; it is not the host's trap then.
-//   - Pages are looked at from 400 before the limit on. At most 16 paths and templates are looked at at one time; the
-//     one that had no page for longest makes room, and begins anew.
-//   - Of the shapes met, the last 448 distinct ones are remembered. One that is forgotten is new again: a trap that
-//     shows more than those in turn is not recognised. A shape is remembered as 16 bits, so that at most 448 in 65,536
-//     new ones, 0.7 %, pass for old.
-//   - Of pages that were found to lead on, the last 160 are remembered. A copy of an older one is not recognised. URL
-//     and text together are remembered as 32 bits: one page in 26 million is taken for a copy and is none.
+//   - Counts are those of Misra and Gries (Finding repeated elements, 1982): of n URLs in k counters, a count is at most the true
+//     one, and at least that less n/(k+1). A smaller share of the host's URLs may go unnoticed.
+//   - Pages are watched from 400 before the limit on, for at most 16 paths and templates at a time.
+//   - The last 448 shapes are kept, with 16 bits each, so that at most 0.7 % of new ones count as old. A trap with more shapes is
+//     not recognised.
+//   - Of pages that lead on, the last 160 are kept, URL and text in 32 bits: one page in 26 million is mistaken for a copy.
 //
-// All of this is of one host: what it sends can harm no other.
+// A host can only harm itself.
 package trap

@@ -12,7 +12,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// History is what is remembered of a host. The zero value is a host never met. It is not safe for concurrent use.
+// History is the state of a host. The zero value is an unknown host. It is not safe for concurrent use.
 type History struct {
 	paths, templates []entry
 	windows          []window // the one that had a page last comes first
@@ -20,7 +20,6 @@ type History struct {
 	parents          []parent // the one that came last is the last
 }
 
-// parent is a page that led on.
 type parent struct {
 	print uint32 // of its URL and text
 	copy  uint8  // how many pages before it, one found on the other, had the same text
@@ -31,7 +30,7 @@ const (
 	maxParents = 160
 )
 
-// Held returns the rule that holds a URL which was never asked for, or "".
+// Held returns the rule that holds an untried URL, or "".
 func (h *History) Held(u canon.URL, l Limits) string {
 	queries, template := groupsOf(u)
 	switch {
@@ -43,7 +42,7 @@ func (h *History) Held(u canon.URL, l Limits) string {
 	return ""
 }
 
-// over reports whether a group has reached its limit and brings hardly anything new.
+// over reports whether a group has reached its limit and shows little new.
 func (h *History) over(t table, g group, limit int) bool {
 	if limit <= 0 || t.count(g) < limit {
 		return false
@@ -52,7 +51,7 @@ func (h *History) over(t table, g group, limit int) bool {
 	return i >= 0 && h.windows[i].barren(limit)
 }
 
-// Turn counts a URL that has its first turn, be it asked for or held.
+// Turn counts a URL in its first turn, requested or held.
 func (h *History) Turn(u canon.URL) {
 	queries, template := groupsOf(u)
 	if queries != 0 {
@@ -65,13 +64,13 @@ func (h *History) Turn(u canon.URL) {
 	h.templates = t.entries
 }
 
-// Watches reports whether the shape of what u brings is worth knowing.
+// Watches reports whether the shape of u counts.
 func (h *History) Watches(u canon.URL, l Limits) bool {
 	queries, template := groupsOf(u)
 	return queries != 0 && near(h.queryTable(), queries, l.queries()) || near(h.templateTable(), template, l.template())
 }
 
-// Brought enters the shape of a page, if it is watched.
+// Brought adds the shape of a page, if it is watched.
 func (h *History) Brought(u canon.URL, shape uint64, l Limits) {
 	queries, template := groupsOf(u)
 	byPath := queries != 0 && near(h.queryTable(), queries, l.queries())
@@ -88,14 +87,13 @@ func (h *History) Brought(u canon.URL, shape uint64, l Limits) {
 	}
 }
 
-// near reports whether a group is close enough to its limit for its pages to be looked at: the first window teaches
-// the shapes, so that the second one can tell what is new. A group of one is none, however low the limit: else every
-// page of a site without numbers in its URLs would take a window.
+// near reports whether to watch a group: the first window learns the shapes, the second one tells what is new. A group of one is not
+// watched, or every page of a site without numbers in its URLs would take a window.
 func near(t table, g group, limit int) bool {
 	return limit > 0 && t.count(g) >= max(2, limit-2*span)
 }
 
-// fresh reports whether a shape is new, and remembers it.
+// fresh reports whether a shape is new, and adds it.
 func (h *History) fresh(shape uint64) bool {
 	print := uint16(shape ^ shape>>16 ^ shape>>32 ^ shape>>48)
 	i := slices.Index(h.shapes, print)
@@ -112,7 +110,7 @@ func (h *History) fresh(shape uint64) bool {
 	return fresh
 }
 
-// enter puts a page into the window of its group, which comes first from now on.
+// enter adds a page to the window of its group, and moves that to the front.
 func (h *History) enter(g group, fresh bool) {
 	i := h.window(g)
 	w := window{group: g}
@@ -135,8 +133,7 @@ func (h *History) window(g group) int {
 func (h *History) queryTable() table    { return table{maxPaths, h.paths} }
 func (h *History) templateTable() table { return table{maxTemplates, h.templates} }
 
-// Copies returns how many pages in a row had this text before the one that was found on via, including it; 0 if it
-// is no copy. A zero text is none.
+// Copies counts the pages in a row with this text up to the one at via; 0 for a new or zero text.
 func (h *History) Copies(via string, text uint64) int {
 	if text == 0 || via == "" {
 		return 0
@@ -150,7 +147,7 @@ func (h *History) Copies(via string, text uint64) int {
 	return 0
 }
 
-// Leads remembers that a page of that text leads on; copies is what Copies said of it.
+// Leads records a page with links; copies is the result of Copies.
 func (h *History) Leads(u canon.URL, text uint64, copies int) {
 	if text == 0 {
 		return
@@ -162,7 +159,7 @@ func (h *History) Leads(u canon.URL, text uint64, copies int) {
 	h.parents = append(h.parents, one)
 }
 
-// Drops reports whether the links of a page with so many copies before it are dropped.
+// Drops reports whether the links after so many copies are dropped.
 func (l Limits) Drops(copies int) bool { return l.copy() > 0 && copies >= l.copy() }
 
 // Copies reports whether the rule of copies is on.
@@ -177,8 +174,8 @@ func printOf(url string, text uint64) uint32 {
 	return uint32(sum >> 32)
 }
 
-// table counts the members of many groups with few counters, as Misra and Gries have it: a group that finds no free
-// counter takes one from each of the others. So a count is never more than what is true.
+// table counts many groups with few counters (Misra and Gries): a group without a counter takes one from each other. A count is never
+// too large.
 type table struct {
 	most    int // counters
 	entries []entry
@@ -195,7 +192,6 @@ const (
 	maxTemplates = 48
 )
 
-// count returns how many members of g there were at least.
 func (t *table) count(g group) int {
 	for _, e := range t.entries {
 		if e.group == g {
@@ -205,7 +201,6 @@ func (t *table) count(g group) int {
 	return 0
 }
 
-// add counts a member of g.
 func (t *table) add(g group) {
 	for i := range t.entries {
 		if e := &t.entries[i]; e.group == g {
@@ -231,7 +226,7 @@ const (
 	maxWindows = 16  // groups whose pages are looked at at one time
 )
 
-// window says of the last pages of a group which of them brought something new.
+// window records which of the last pages of a group were new.
 type window struct {
 	group group
 	n     int                 // pages, at most span
@@ -251,7 +246,7 @@ func (w *window) add(fresh bool) {
 	w.n = min(w.n+1, span)
 }
 
-// barren reports whether there were pages enough, and less than 5 % of them brought something new.
+// barren reports whether there were enough pages, and less than 5 % of them new.
 func (w *window) barren(limit int) bool {
 	look := min(limit, span)
 	if w.n < look {
@@ -274,8 +269,7 @@ const version = 1
 
 var errDamaged = errors.New("trap: the history of a host is damaged")
 
-// Append encodes h after b: a version; both tables, the windows, the shapes, the parents, each with its length first.
-// Nothing is written of a host never met.
+// Append encodes h after b: a version; both tables, windows, shapes, parents, each after its length. A zero h is empty.
 func (h *History) Append(b []byte) []byte {
 	if len(h.paths)+len(h.templates)+len(h.windows)+len(h.shapes)+len(h.parents) == 0 {
 		return b
@@ -308,7 +302,7 @@ func (h *History) Append(b []byte) []byte {
 	return b
 }
 
-// Read decodes what Append wrote; nothing gives the zero History.
+// Read decodes the result of Append; nothing is the zero History.
 func Read(b []byte) (History, error) {
 	if len(b) == 0 {
 		return History{}, nil
@@ -336,7 +330,7 @@ func Read(b []byte) (History, error) {
 	return h, nil
 }
 
-// reader takes numbers from b until one is missing.
+// reader reads numbers from b until one is missing.
 type reader struct {
 	b   []byte
 	bad bool
@@ -362,7 +356,6 @@ func (r *reader) uint32() uint32 {
 	return v
 }
 
-// uvarint takes a number of at most so much.
 func (r *reader) uvarint(most uint64) uint64 {
 	v, w := binary.Uvarint(r.b)
 	if w <= 0 || v > most {
@@ -381,7 +374,7 @@ func (r *reader) entries(most int) []entry {
 	})
 }
 
-// list takes a list of at most so many, its length first, with room for one more.
+// list reads a list of at most so many, with room for one more.
 func list[E any](r *reader, most int, one func() E) []E {
 	n := int(r.uvarint(uint64(most)))
 	if n == 0 {
@@ -401,24 +394,23 @@ const (
 	RuleCopy     = "trap:copy"
 )
 
-// Limits are the numbers of the rules. Zero means the default, a negative number switches the rule off.
+// Limits are the limits of the rules. Zero means the default, a negative number off.
 type Limits struct {
 	Queries  int // distinct queries of one path; zero means 1,000
 	Template int // URLs of one template; zero means 10,000
 	Copy     int // copies in a row until the links of one are dropped; zero means 1
 }
 
-// MaxLimit is the largest number that a rule may have: no count goes further.
+// MaxLimit is the largest limit: no count is larger.
 const MaxLimit = 2_000_000
 
-// maxCopy is likewise the largest of Limits.Copy.
+// maxCopy is the largest Limits.Copy.
 const maxCopy = 200
 
-// Names are the names of the rules without "trap:", in order.
+// Names returns the names of the rules without "trap:", in order.
 func Names() []string { return []string{"copy", "queries", "template"} }
 
-// Set gives the rule of that name, with or without "trap:", another number; 0 switches it off. known is false if there
-// is no such rule here.
+// Set sets the limit of a rule, with or without "trap:"; 0 switches it off. known is false for an unknown rule.
 func (l *Limits) Set(name string, n int) (known bool) {
 	if n <= 0 {
 		n = -1
@@ -436,7 +428,6 @@ func (l *Limits) Set(name string, n int) (known bool) {
 	return true
 }
 
-// Check says what is wrong with l, or nil.
 func (l Limits) Check() error {
 	for _, r := range []struct {
 		name    string
@@ -449,7 +440,6 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// orDefault is n, or what zero stands for.
 func orDefault(n, zero int) int {
 	if n == 0 {
 		return zero
@@ -461,10 +451,10 @@ func (l Limits) queries() int  { return orDefault(l.Queries, 1000) }
 func (l Limits) template() int { return orDefault(l.Template, 10_000) }
 func (l Limits) copy() int     { return orDefault(l.Copy, 1) }
 
-// idLength is how long a run of letters and digits must be to be a session id.
+// idLength is the minimum length of a session id.
 const idLength = 16
 
-// Template returns s with every run of digits, and every session id, written "#".
+// Template returns s with runs of digits and session ids replaced by "#".
 func Template(s string) string {
 	if !strings.ContainsAny(s, "0123456789") {
 		return s
@@ -489,7 +479,6 @@ func appendTemplate(b []byte, s string) []byte {
 	return b
 }
 
-// appendNumbers appends word with its runs of digits written "#".
 func appendNumbers(b []byte, word string) []byte {
 	for i := 0; i < len(word); i++ {
 		if !digit(word[i]) {
@@ -501,7 +490,7 @@ func appendNumbers(b []byte, word string) []byte {
 	return b
 }
 
-// run returns the length of the run of ASCII letters and digits that s begins with, and whether it has a digit.
+// run returns the length of leading ASCII letters and digits, and whether there is a digit.
 func run(s string) (end int, digits bool) {
 	for end < len(s) && (digit(s[end]) || letter(s[end])) {
 		digits = digits || digit(s[end])
@@ -513,11 +502,9 @@ func run(s string) (end int, digits bool) {
 func digit(c byte) bool  { return '0' <= c && c <= '9' }
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// maxIDs is how many session ids of a URL are looked for on its page. An address has room for hundreds, and a page for
-// a million words.
+// maxIDs bounds the session ids of a URL that are searched in a page, which may have a million words.
 const maxIDs = 16
 
-// ids returns the session ids in s, the first of them.
 func ids(s string) []string {
 	var all []string
 	for s != "" && len(all) < maxIDs {
@@ -530,10 +517,10 @@ func ids(s string) []string {
 	return all
 }
 
-// group is what is counted together: the queries of a path, or the URLs of a template. Zero is none.
+// group is the queries of a path, or the URLs of a template. Zero is none.
 type group uint32
 
-// groupsOf returns the groups of a URL. One without a query has none of queries.
+// groupsOf returns the groups of a URL; queries is zero without a query.
 func groupsOf(u canon.URL) (queries, template group) {
 	root := len(u.String()) - len(u.RequestURI()) // key and fetch URL differ behind it alone
 	key := u.Key()[root:]
