@@ -24,8 +24,7 @@ func over() context.Context {
 	return ctx
 }
 
-// Politeness rule 15: pages are kept exactly. Each ticket brings one page at most, so the pages counted and the tickets
-// out never pass the cap, and More refuses only what would.
+// Politeness rule 15: counted pages and tickets together never exceed the cap, and More refuses only what would.
 func TestRule15_PagesAndTicketsNeverPassTheCap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {
@@ -58,7 +57,7 @@ func TestRule15_PagesAndTicketsNeverPassTheCap(t *testing.T) {
 	}
 }
 
-// Bytes of runs before count, the cap itself is used up, and a budget of zero is none.
+// Bytes of earlier runs count. A budget of zero is none.
 func TestRule15_WhichBudgetIsUsedUp(t *testing.T) {
 	for _, c := range []struct {
 		name                              string
@@ -84,8 +83,7 @@ func TestRule15_WhichBudgetIsUsedUp(t *testing.T) {
 	}
 }
 
-// A worker waits while others may yet use up the budget: a ticket that comes back unused goes to one of those who wait,
-// and the last page ends the wait of all.
+// A returned ticket goes to one waiting worker; the last page ends the wait of all.
 func TestTakeWaitsForATicketThatComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(2, 0, nil, refused(t))
@@ -121,7 +119,7 @@ func TestTakeWaitsForATicketThatComesBack(t *testing.T) {
 	})
 }
 
-// Slow exchanges are pressed after half a minute, and each half minute after that, until the ticket comes or ctx ends.
+// Slow exchanges are pressed every half minute until the ticket comes or ctx ends.
 func TestTakePressesAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, presses := time.Now(), []time.Duration(nil)
@@ -149,7 +147,6 @@ func TestTakePressesAgainAndAgain(t *testing.T) {
 	})
 }
 
-// Hold counts tickets that one worker gives back together: nothing waits for them.
 func TestHoldCorrectsWhatIsOut(t *testing.T) {
 	b := New(5, 0, nil, refused(t))
 	for range 5 {
@@ -163,7 +160,7 @@ func TestHoldCorrectsWhatIsOut(t *testing.T) {
 	assert.Equal(t, 3, n, "tickets are free, want 3")
 }
 
-// An answer of any run counts, bytes without a head do not.
+// Bytes without a head do not count.
 func TestAnsweredNeedsAnAnswer(t *testing.T) {
 	b := New(0, 0, nil, nil)
 	b.Spend(500, false)

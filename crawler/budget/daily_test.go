@@ -18,7 +18,7 @@ func authority(t *testing.T, s string) canon.Authority {
 	return u.Authority()
 }
 
-// No 24 hours have more requests than the cap, wherever they begin, and who waits as long as told gets one then.
+// No 24 hours exceed the cap, and a host that waits as told may send then.
 func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -52,7 +52,6 @@ func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 	}
 }
 
-// What another run made counts, that of a clock that was set back since, too; what is old does not, nor what other hosts had.
 func TestDaily_WhatOtherRunsMadeCounts(t *testing.T) {
 	d := NewDaily(func(canon.Authority) int64 { return 3 })
 	now := time.Unix(1_800_000_000, 0)

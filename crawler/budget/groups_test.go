@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever is booked and given back in whatever order, no group has more pages than its cap, and room is refused only where
-// it would.
+// In any order of Book and Give, no group exceeds its cap, and Book refuses only what would.
 func TestRule15_GroupsNeverPassTheCap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "c"}

@@ -88,7 +88,6 @@ func TestWhenAConditionIsMet(t *testing.T) {
 	}
 }
 
-// Runs before count for pages and for nothing else, and no condition is never met.
 func TestRunsBeforeCount(t *testing.T) {
 	a, _ := Parse("tag:a pages=5")
 	b, _ := Parse("pages=10")
@@ -103,7 +102,6 @@ func TestRunsBeforeCount(t *testing.T) {
 	}
 }
 
-// A ring counts what a list of everything counts.
 func TestARingIsTheLastThousand(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var r ring

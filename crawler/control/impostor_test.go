@@ -41,7 +41,7 @@ func leftControl(t *testing.T, dir, token string, by *httptest.Server) {
 	require.NoError(t, writeFile(filepath.Join(dir, File), at))
 }
 
-// Who has the port of a crawl that was killed is not believed, and hears nothing that helps him.
+// A process with the port of a killed crawl is rejected, and learns nothing.
 func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
 	const token = "0123456789abcdef0123456789abcdef"
 	unsecured := func(h http.Handler) *httptest.Server {
@@ -70,7 +70,7 @@ func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
 	}
 }
 
-// A control file without a token is none: with an empty secret anybody could prove to know it.
+// Anybody knows the empty secret.
 func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
 	dir := t.TempDir()
 	var said strings.Builder
@@ -80,8 +80,7 @@ func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
 	}
 }
 
-// A directory that was received may have a control file whose token somebody knows. Whatever he says was made, only a name
-// that we chose is returned, to be read and removed.
+// A received directory may have a control file with a known token: only names of our form are returned, to be read and removed.
 func TestTheNameOfASnapshotIsOurs(t *testing.T) {
 	for _, name := range []string{"frontier.db", "", ".", "..", "../x", "crawl.toml", SnapshotPrefix + "x.db", NewSnapshot()} {
 		dir := t.TempDir()
@@ -106,7 +105,7 @@ func (copied) Snapshot(_ context.Context, path string) error {
 	return f.Close()
 }
 
-// The other side does not take any name either, and keeps what is there.
+// The server checks the name too, and keeps existing files.
 func TestASnapshotIsANewFile(t *testing.T) {
 	dir, _ := servedOn(t, func(f frontier.Frontier) frontier.Frontier { return copied{f} })
 	r, err := Connect(t.Context(), dir)

@@ -23,7 +23,6 @@ func securely(t *testing.T, secret string, by http.Handler) *httptest.Server {
 	return s
 }
 
-// Two who know the secret understand each other. One who does not is neither let in nor believed.
 func TestOnlyThoseWhoKnowTheSecretAreBelieved(t *testing.T) {
 	t.Parallel()
 	asked := 0

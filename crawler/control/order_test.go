@@ -117,7 +117,7 @@ func (f slowSteering) Steer(ctx context.Context, s frontier.Steering) (frontier.
 	return f.Frontier.Steer(ctx, s)
 }
 
-// An order may be what ends the crawl: who drops the last host wants to hear that it was done.
+// A command may end the crawl, by dropping the last host.
 func TestAnOrderUnderWayIsAnsweredThoughTheCrawlEnds(t *testing.T) {
 	slow := slowSteering{reached: make(chan struct{}), goOn: make(chan struct{})}
 	dir, stop := servedOn(t, func(f frontier.Frontier) frontier.Frontier { slow.Frontier = f; return slow })
@@ -147,7 +147,7 @@ func TestAnOrderUnderWayIsAnsweredThoughTheCrawlEnds(t *testing.T) {
 	<-stopped
 }
 
-// A list of seeds goes in pieces that the other side takes, however they are written in JSON, and not in more than it needs.
+// Seeds are split into requests that the server accepts, and not into more than needed.
 func TestARemoteSendsSeedsInFewPiecesThatAreTaken(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it sends much, for long under the race detector")
@@ -185,7 +185,6 @@ func (f countedAdds) Add(ctx context.Context, cs []frontier.Candidate) (frontier
 	return f.Frontier.Add(ctx, cs)
 }
 
-// An order to change a setting reaches the crawl with the operator's note, and a bad one comes back as one.
 func TestAChangeComesWithItsNote(t *testing.T) {
 	dir, _ := served(t)
 	r, err := Connect(t.Context(), dir)

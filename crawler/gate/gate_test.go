@@ -12,7 +12,6 @@ import (
 	"curtsy/robots"
 )
 
-// What was parsed is forgotten when there is too much of it, and comes back from the frontier.
 func TestGate_3_3_ParsedFilesAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")

@@ -66,7 +66,6 @@ func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
 	}
 }
 
-// What was brought for hosts that have no further turn does not shut out all others for good.
 func TestWhatNobodyCollectsMakesRoomInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewRedirects()
@@ -87,7 +86,6 @@ func TestWhatNobodyCollectsMakesRoomInTheEnd(t *testing.T) {
 	})
 }
 
-// A want that was made by other means does not come up again when its host wants something else by then.
 func TestAWantThatWasMetIsNotServedForALaterOne(t *testing.T) {
 	h := NewRedirects()
 	from := parse(t, "http://a.test/").Authority()

@@ -24,6 +24,12 @@ func hostN(t testing.TB, n int) canon.Authority {
 	return a
 }
 
+func mustWait(t *testing.T, s *Pacer, a canon.Authority, at netip.Addr, want time.Duration) {
+	t.Helper()
+	wait, _ := s.Take(a, at)
+	require.Equal(t, want, wait, a.String())
+}
+
 func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 	for addr, want := range map[string]string{
 		"8.8.8.8": "8.8.8.8/32", "8.8.8.9": "8.8.8.9/32", "::ffff:8.8.8.8": "8.8.8.8/32",
@@ -36,15 +42,12 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 	}
 }
 
-// A request that is admitted early has waited only until then.
 func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(time.Second, nil), netip.MustParseAddr("8.8.8.8")
 		s.Take(hostN(t, 0), at)
 		s.Take(hostN(t, 1), at) // told to come in 1 s
-		if wait, _ := s.Take(hostN(t, 2), at); wait != 2*time.Second {
-			t.Fatalf("told to come in %v", wait)
-		}
+		mustWait(t, s, hostN(t, 2), at, 2*time.Second)
 		time.Sleep(time.Second + 600*time.Millisecond) // the second does not come
 		if wait, due := s.Take(hostN(t, 2), at); wait != 0 || due.After(time.Now()) {
 			t.Errorf("wait %v; it is said to have waited %v longer than it did", wait, time.Until(due))
@@ -52,8 +55,7 @@ func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
 	})
 }
 
-// Fifty hosts that come when they are told get their starts in the order in which they asked first, one every half second,
-// none of them in vain.
+// Hosts that come in time start in the order of their first requests, one every half second.
 func TestRule10_FirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("8.8.8.8")
@@ -77,7 +79,7 @@ func TestRule10_FirstComeFirstServed(t *testing.T) {
 	})
 }
 
-// Who is late lets others pass, and goes first when it comes; the gap is kept all the same.
+// A late host lets others pass, and goes first when it comes. The gap is kept.
 func TestRule10_WhoIsLateHoldsUpNobodyAndKeepsItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("8.8.8.8")
@@ -85,20 +87,12 @@ func TestRule10_WhoIsLateHoldsUpNobodyAndKeepsItsPlace(t *testing.T) {
 			s.Take(hostN(t, i), at) // 0 has its start, 1 to 3 are told 0.5, 1.0 and 1.5 s
 		}
 		time.Sleep(2 * halfSecond) // host 1 has not come
-		if wait, _ := s.Take(hostN(t, 2), at); wait != 0 {
-			t.Fatalf("host 2 is to wait %v for one that did not come", wait)
-		}
+		mustWait(t, s, hostN(t, 2), at, 0)
 		time.Sleep(halfSecond / 2)
-		if wait, _ := s.Take(hostN(t, 1), at); wait != halfSecond/2 {
-			t.Fatalf("host 1 is to wait %v, want what is left of the gap", wait)
-		}
+		mustWait(t, s, hostN(t, 1), at, halfSecond/2)
 		time.Sleep(halfSecond / 2)
-		if wait, _ := s.Take(hostN(t, 3), at); wait != halfSecond {
-			t.Fatalf("host 3 is to wait %v: host 1 has been told this moment, and was here first", wait)
-		}
-		if wait, _ := s.Take(hostN(t, 1), at); wait != 0 {
-			t.Fatalf("host 1 is to wait %v", wait)
-		}
+		mustWait(t, s, hostN(t, 3), at, halfSecond) // host 1 was here first
+		mustWait(t, s, hostN(t, 1), at, 0)
 		time.Sleep(waiterLife + 2*halfSecond)
 		if wait, due := s.Take(hostN(t, 3), at); wait != 0 || !due.IsZero() {
 			t.Errorf("a place is kept for a minute: wait %v, due %v", wait, due)
@@ -106,8 +100,7 @@ func TestRule10_WhoIsLateHoldsUpNobodyAndKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// Property: whatever hosts ask when at which of a few addresses, late, early or never again, no two starts at one of them
-// are closer than the pace, every host that comes when it is told gets its start, and memory follows the hosts in line.
+// Property: starts at an address are never closer than the delay, and memory is bounded by the waiting hosts.
 func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -159,7 +152,6 @@ func TestRule10_MemoryFollowsTheHostsInLine(t *testing.T) {
 	})
 }
 
-// A request goes out no sooner than the pace after the last one at its address, however long connecting took.
 func TestRule10_RequestsOverSlowConnectionsKeepTheGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("2606:2800:220:1::1")
@@ -171,9 +163,7 @@ func TestRule10_RequestsOverSlowConnectionsKeepTheGap(t *testing.T) {
 		if err := s.Send(t.Context(), other); err != nil || time.Since(begin) != halfSecond {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
-		if wait, _ := s.Take(hostN(t, 1), at); wait != halfSecond {
-			t.Errorf("a start is granted in %v", wait)
-		}
+		mustWait(t, s, hostN(t, 1), at, halfSecond)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		assert.ErrorIs(t, s.Send(ctx, at), context.DeadlineExceeded, "cancelled")
@@ -212,25 +202,18 @@ func TestRule10_TheAddressLastUsedIsKeptAndAnUnreachableOneLeft(t *testing.T) {
 	pick("8.8.8.2", "8.8.8.2", "8.8.8.4") // forgotten
 }
 
-// Politeness rule 17: after a restart nobody is asked sooner than the pace from then allows. An address that was swept
-// rests no second time.
+// Politeness rule 17: a restart keeps the delay, once for each address.
 func TestRule17_AResumedPacerHasEachAddressRestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("8.8.8.8")
 		s.Resumed()
 		time.Sleep(halfSecond / 5)
-		if wait, _ := s.Take(hostN(t, 0), at); wait != halfSecond*4/5 {
-			t.Errorf("the first is to wait %v", wait)
-		}
+		mustWait(t, s, hostN(t, 0), at, halfSecond*4/5)
 		begin := time.Now()
 		if err := s.Send(t.Context(), netip.MustParseAddr("8.8.4.4")); err != nil || time.Since(begin) != halfSecond*4/5 {
 			t.Errorf("the first request is held for %v, %v", time.Since(begin), err)
 		}
-		if wait, _ := s.Take(hostN(t, 0), at); wait != 0 {
-			t.Errorf("when that is over it is to wait %v", wait)
-		}
-		if wait, _ := s.Take(hostN(t, 1), netip.MustParseAddr("8.8.4.5")); wait != 0 {
-			t.Errorf("a host of another address is to wait %v then", wait)
-		}
+		mustWait(t, s, hostN(t, 0), at, 0)
+		mustWait(t, s, hostN(t, 1), netip.MustParseAddr("8.8.4.5"), 0)
 	})
 }

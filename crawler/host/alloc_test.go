@@ -27,7 +27,6 @@ func someNotes(tb testing.TB) State {
 	return n
 }
 
-// Each turn reads the notes on its host and writes them: into what there is, and with no more than the two ids as strings.
 func TestNotes_TakeNoMemoryButForTheirIDs(t *testing.T) {
 	n := someNotes(t)
 	kept := n.Append(nil)

@@ -9,7 +9,7 @@ import (
 	"curtsy/storage"
 )
 
-// A failure leaves what was read for another host as it is until the text expires; an answer replaces it.
+// A failure leaves hearsay until it expires; a response replaces it.
 func TestHearsayHoldsUntilItExpires(t *testing.T) {
 	read := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	var h Hearsay
@@ -29,7 +29,6 @@ func TestHearsayHoldsUntilItExpires(t *testing.T) {
 	}
 }
 
-// What was read for another host asks for a pace as the policies do: the longest holds.
 func TestHearsayIsAFloorOfThePace(t *testing.T) {
 	var s State
 	s.Hearsay.Hear(Pace{7 * time.Second, storage.ByRequestRate}, time.Time{})

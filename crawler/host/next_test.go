@@ -12,7 +12,6 @@ import (
 	"curtsy/storage"
 )
 
-// What politeness needs of a host outlives a generation; what it brought does not.
 func TestRule21_AHostKeepsItsPaceOverAnUpdate(t *testing.T) {
 	a := hostN(t, 1)
 	n := State{

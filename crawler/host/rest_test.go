@@ -87,7 +87,7 @@ func TestRule12_OurOwnLimitsNeverCount(t *testing.T) {
 	})
 }
 
-// A site may answer robots.txt from a cache while its pages fail.
+// A site may serve robots.txt from a cache while its pages fail.
 func TestRule12_RobotsFailuresCountLikewiseAndItsAnswersEndNoRowOfPages(t *testing.T) {
 	var n State
 	for i, x := range []struct {
@@ -107,7 +107,7 @@ func TestRule12_RobotsFailuresCountLikewiseAndItsAnswersEndNoRowOfPages(t *testi
 	}
 }
 
-// A rest of rule 12 is not shortened by a Retry-After that is earlier; robots.txt may bring one with any answer.
+// A Retry-After does not shorten a back-off of rule 12, and may come with any response for robots.txt.
 func TestRule11_RetryAfterLengthensOtherRests(t *testing.T) {
 	s, h := time.Second, time.Hour
 	rests(t, []step{
@@ -149,7 +149,7 @@ func TestRule11_RetryAfterIsNeverShortened(t *testing.T) {
 	})
 }
 
-// A host of many pages that says 429 now and then is not one that says no.
+// A host of many pages with a 429 now and then is not retired.
 func TestRule13_TenParkPeriodsAreTenInARow(t *testing.T) {
 	var n State
 	play := func(a Answer, robots bool) frontier.Condition {

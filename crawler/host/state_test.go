@@ -71,7 +71,6 @@ func someID(rng *rand.Rand) string {
 	return "urn:uuid:" + x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }
 
-// An id that cannot be kept as it is, is not kept in part.
 func TestNotes_AnIDOfARecordIsKeptExactlyOrNotAtAll(t *testing.T) {
 	for _, id := range []string{
 		"urn:uuid:00112233-4455-6677-8899-AABBCCDDEEFF", "urn:uuid:00112233445566778899aabbccddeeff", "urn:uuid:", "urn:uuid:0",
@@ -103,7 +102,7 @@ func TestTheLongestNotesAreNoMoreThanAFrontierKeeps(t *testing.T) {
 	}
 }
 
-// The bytes are those that stand in every frontier.
+// Frontiers have these bytes.
 func TestTheBytesOfAStateAreStable(t *testing.T) {
 	b := []byte{5, 0x88, 0x27, 0, 0, 0, 0, 100, 1, 2, 3, 4, 5, 1, 6, 1, 0, 1, 1, 9, 1, 20, 40, 2, 7, 8, 60, 8, 2, 2, 'r', 0, 0, 1, 4, 192, 0, 2, 9, 70, 3, 60}
 	want := State{
@@ -125,7 +124,7 @@ func TestTheBytesOfAStateAreStable(t *testing.T) {
 	}
 }
 
-// The numbers stand on disk: a word that comes later comes behind.
+// The numbers are stored: new names are appended.
 func TestNotes_TheNumbersOfThoseWhoAskForAPaceAreStable(t *testing.T) {
 	want := []storage.PaceBy{"", "floor", "crawl-delay", "request-rate", "response time", "address", "ratelimit", "retry-after", "errors", "robots.txt", "host setting"}
 	if len(paceWords) < len(want) || !slices.Equal(paceWords[:len(want)], want) {
@@ -139,7 +138,7 @@ func TestNotesOfAHostNeverMetAreZero(t *testing.T) {
 	}
 }
 
-// Politeness rule 9: the response time is the median of the last five.
+// Politeness rule 9.
 func TestRule09_ResponseTimeIsTheMedianOfTheLastFive(t *testing.T) {
 	ms := time.Millisecond
 	for _, tt := range []struct {

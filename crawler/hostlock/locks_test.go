@@ -55,7 +55,7 @@ func mustRelease(t testing.TB, l *Locks, a canon.Authority, rest time.Duration) 
 	require.NoError(t, l.Release(a, rest))
 }
 
-// Politeness rule 17: one at a time, and the rest that the last one asked for, to the microsecond.
+// Politeness rule 17: one at a time, and rests to the microsecond.
 func TestRule17_ATakenHostIsNobodyElses(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the locks of this system are those of a process")
@@ -88,7 +88,7 @@ func TestRule17_ATakenHostIsNobodyElses(t *testing.T) {
 	})
 }
 
-// What Close or a kill leaves behind is the pace, counted from Take.
+// Close or a kill leaves the delay from Take.
 func TestRule17_WhoEndsEarlyLeavesThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
@@ -103,7 +103,7 @@ func TestRule17_WhoEndsEarlyLeavesThePace(t *testing.T) {
 	})
 }
 
-// A file full of anything makes a host wait for a day at most, and never fails.
+// With any file, a host waits for a day at most, and nothing fails.
 func TestDamagedTableIsHarmless(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "locks")
 	b := make([]byte, wishes.from)
@@ -133,8 +133,7 @@ func TestDamagedTableIsHarmless(t *testing.T) {
 	}
 }
 
-// Model: of many authorities the table knows what a map knows, as long as no bucket has more than four that rest; then the
-// one that ends first gives way.
+// Model: the table agrees with a map, with at most four rests in a bucket; then the one that ends first is lost.
 func TestTableAgreesWithAMap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, filepath.Join(t.TempDir(), "locks"))
@@ -183,7 +182,6 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// It is paid for once for each exchange.
 func TestTakeAndReleaseCostLittle(t *testing.T) {
 	l, a := open(t, filepath.Join(t.TempDir(), "locks")), authority(t, "http://a.test")
 	got := testing.AllocsPerRun(100, func() {
@@ -198,7 +196,6 @@ func TestTakeAndReleaseCostLittle(t *testing.T) {
 	}
 }
 
-// The rest is never a part of a microsecond shorter than it was meant to be, whenever it begins.
 func TestRule17_ARestIsNeverShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
@@ -222,7 +219,7 @@ func TestRule17_ARestIsNeverShort(t *testing.T) {
 	})
 }
 
-// A clock that is set back makes a host, or an address, rest for no longer than it was to, once, however far back it is set.
+// After the clock is set back, a host or address rests for its full rest at most, once.
 func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 	for _, back := range []time.Duration{10 * time.Millisecond, time.Second, time.Hour, 25 * time.Hour, 10_000 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -230,9 +227,7 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 			addr := netip.MustParsePrefix("8.8.8.8/32")
 			const rest = 3 * time.Second
 			future := time.Now().Add(back)
-			if err := l.store(hash(a.String()), up(future), rest); err != nil { // released before the clock was set back
-				t.Fatal(err)
-			}
+			require.NoError(t, l.store(hash(a.String()), up(future), rest)) // released before the clock was set back
 			require.NoError(t, l.store(hash(addressName(addr)), up(future), rest))
 			begin := time.Now()
 			for _, take := range []func() (time.Duration, error){
@@ -254,8 +249,7 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 	}
 }
 
-// The starts at one address are every apart over all processes that share the file, however long each takes from being
-// granted to taking place.
+// Starts at an address keep the delay over all processes, even if a granted start is late.
 func TestRule26_StartsAtAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
@@ -293,8 +287,7 @@ func TestRule26_StartsAtAnAddress(t *testing.T) {
 	})
 }
 
-// A start that was granted keeps others from one, in this process and in another, until it has taken place and every is
-// over; other addresses are free. A process that ends before that leaves no more than the pace from when it asked.
+// A granted start blocks others until Started and the delay. A process that ends before leaves the delay from Start.
 func TestRule26_ALateStartIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
@@ -320,9 +313,7 @@ func TestRule26_ALateStartIsNotOvertaken(t *testing.T) {
 		time.Sleep(every)
 		asks(other, addr, 0)
 		time.Sleep(every / 2)
-		if err := other.Close(); err != nil { // as the end of its process would
-			t.Fatal(err)
-		}
+		require.NoError(t, other.Close()) // as the end of its process would
 		asks(slow, addr, every/2)
 		time.Sleep(every / 2)
 		asks(slow, addr, 0)

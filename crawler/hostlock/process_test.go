@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child holds a host, or has been asked for a rest, until its standard input ends; or it takes and releases it many times over and writes down when.
+// child holds a host, or a back-off, until its standard input ends; or it takes and releases a host repeatedly and records the times.
 func child(role string, args []string) error {
 	l, err := Open(args[0])
 	if err != nil {
@@ -92,7 +92,7 @@ func start(t *testing.T, role string, args ...string) (cmd *exec.Cmd, out *bufio
 	return cmd, bufio.NewReader(pipe), func() { in.Close() }
 }
 
-// Politeness rule 17, with two processes: what the other one has taken is not ours, until it releases it or is killed.
+// Politeness rule 17: the other process has the host until it releases it or is killed.
 func TestRule17_AnotherProcessHasTheHost(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "locks")
@@ -118,7 +118,6 @@ func TestRule17_AnotherProcessHasTheHost(t *testing.T) {
 	}
 }
 
-// Four processes that want one host get it one after the other.
 func TestRule17_ManyProcessesTakeTurns(t *testing.T) {
 	dir := t.TempDir()
 	path, diary := filepath.Join(dir, "locks"), filepath.Join(dir, "diary")

@@ -30,8 +30,7 @@ func wantResting(t testing.TB, l *Locks, a canon.Authority, want time.Duration) 
 	}
 }
 
-// Politeness rules 11 and 26: what a host asked one process for, each other one knows, also one that begins later; it takes
-// nothing from the lock or the pace, and nobody shortens it.
+// Politeness rules 11 and 26: all processes know a back-off, also later ones; it leaves lock and delay, and is never shortened.
 func TestRule26_ARestIsKnownToAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
@@ -66,7 +65,7 @@ func TestRule26_ARestIsKnownToAll(t *testing.T) {
 	})
 }
 
-// Politeness rule 11: of more than a day, all is kept; over a year counts as a day.
+// Politeness rule 11: over a year counts as a day.
 func TestRule11_HowLongARestIsBelieved(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{
 		0: 0, -time.Second: 0, 25 * time.Hour: 25 * time.Hour, longestRest: longestRest,
@@ -80,7 +79,7 @@ func TestRule11_HowLongARestIsBelieved(t *testing.T) {
 	}
 }
 
-// A clock that is set back makes a host rest for no longer than it asked, once; one that is set forward is believed.
+// After the clock is set back, a host rests for its full back-off at most, once. A clock that is set forward counts.
 func TestRule17_AClockSetBackLengthensNoLongRest(t *testing.T) {
 	for _, back := range []time.Duration{time.Second, time.Hour, 25 * time.Hour, 1000 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -98,8 +97,7 @@ func TestRule17_AClockSetBackLengthensNoLongRest(t *testing.T) {
 	}
 }
 
-// Nothing that the file may hold fails, or has a host wait for longer than a year; what is damaged counts as nothing, and is
-// written over.
+// With any file, nothing fails, no host waits longer than a year, and damaged entries are ignored and overwritten.
 func TestDamagedRestsAreHarmless(t *testing.T) {
 	a := authority(t, "http://a.test")
 	h := hash(a.String())
@@ -154,7 +152,6 @@ func TestDamagedRestsAreHarmless(t *testing.T) {
 	}
 }
 
-// Of more hosts than a bucket has room for, the one gives way whose rest ends first.
 func TestAFullBucketLosesTheShortestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, now := open(t, filepath.Join(t.TempDir(), "locks")), time.Now().UnixMicro()
@@ -170,7 +167,6 @@ func TestAFullBucketLosesTheShortestRest(t *testing.T) {
 	})
 }
 
-// A process that is killed right after it was asked leaves what it was asked for.
 func TestRule17_ARestOutlivesAKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "locks")
 	l, a := open(t, path), authority(t, "http://a.test")

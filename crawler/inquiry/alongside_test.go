@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Politeness rule 26: a lock is asked for again after each wait that it names, until it names none.
 func TestRule26_WaitedAsksAgainUntilThereIsNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, waits, asked := time.Now(), []time.Duration{time.Minute, time.Second, 0, time.Hour}, 0

@@ -19,8 +19,28 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Politeness rules 11, 14, 18 and 26: a command obeys what a host asks it for, as a crawl would, and others learn of it. It waits
-// for ten seconds, and otherwise says until when.
+func fetcher(t *testing.T, web *crawltest.Web) *fetch.Fetcher {
+	web.StartPipe()
+	t.Cleanup(func() { web.Close() })
+	f, err := fetch.New(fetch.Config{
+		Identity: fetch.Identity{Version: "1"}, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir(),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func open(t *testing.T, path string) *hostlock.Locks {
+	l, err := hostlock.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	if why := l.Missing(); why != "" {
+		t.Skip(why)
+	}
+	return l
+}
+
+// Politeness rules 11, 14, 18 and 26: a command obeys a back-off and shares it. It waits for ten seconds at most.
 func TestRule26_ACommandHeedsAWish(t *testing.T) {
 	for _, c := range []struct {
 		target, field, value string
@@ -44,24 +64,8 @@ func TestRule26_ACommandHeedsAWish(t *testing.T) {
 					}
 					rw.WriteHeader(c.status)
 				})})
-				web.StartPipe()
-				defer web.Close()
-				f, err := fetch.New(fetch.Config{
-					Identity: fetch.Identity{Version: "1"}, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir(),
-				})
-				require.NoError(t, err)
-				defer f.Close()
-				path := filepath.Join(t.TempDir(), "locks")
-				var locks [2]*hostlock.Locks
-				for i := range locks {
-					if locks[i], err = hostlock.Open(path); err != nil {
-						t.Fatal(err)
-					}
-					defer locks[i].Close()
-				}
-				if why := locks[0].Missing(); why != "" {
-					t.Skip(why)
-				}
+				f, path := fetcher(t, web), filepath.Join(t.TempDir(), "locks")
+				locks := [2]*hostlock.Locks{open(t, path), open(t, path)}
 				u, err := canon.Parse("http://" + name + c.target)
 				require.NoError(t, err)
 				asks := func(l *hostlock.Locks) error {
@@ -99,26 +103,15 @@ func TestRule26_ACommandHeedsAWish(t *testing.T) {
 	}
 }
 
-// An exchange whose wish cannot be noted is closed, and not returned.
 func TestAlongside_AFailedNoteReturnsNoExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		locks, err := hostlock.Open(filepath.Join(t.TempDir(), "locks"))
-		require.NoError(t, err)
-		if why := locks.Missing(); why != "" {
-			t.Skip(why)
-		}
+		locks := open(t, filepath.Join(t.TempDir(), "locks"))
 		web := crawltest.New(&crawltest.Site{Name: "localhost", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			assert.NoError(t, locks.Close())
 			rw.Header().Set("Retry-After", "7")
 			rw.WriteHeader(http.StatusServiceUnavailable)
 		})})
-		web.StartPipe()
-		defer web.Close()
-		f, err := fetch.New(fetch.Config{
-			Identity: fetch.Identity{Version: "1"}, Resolve: web.Resolve, Dial: web.Dial, AllowNet: []netip.Prefix{web.Net()}, SpoolDir: t.TempDir(),
-		})
-		require.NoError(t, err)
-		defer f.Close()
+		f := fetcher(t, web)
 		u, err := canon.Parse("http://localhost/robots.txt")
 		require.NoError(t, err)
 		x, err := alongside{locks: locks, floor: time.Second, every: time.Second}.do(t.Context(), f, "curtsy", fetch.Request{URL: u})

@@ -63,7 +63,7 @@ func TestRule25_SlowGiveTheirSeatBack(t *testing.T) {
 	})
 }
 
-// The one that has lasted longest goes first, those that bring much after all others.
+// The longest exchange is cut first, fast ones after all others.
 func TestRule25_WhoIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewLimiter(1)
@@ -98,7 +98,6 @@ func TestRule25_WhoIsCut(t *testing.T) {
 	})
 }
 
-// What waits for us is never slow, however long it lasts.
 func TestRule25_OurOwnWaitsMakeNobodySlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, m := NewLimiter(1), &meter{}
@@ -155,8 +154,7 @@ func TestPressCutsWhatBringsLittle(t *testing.T) {
 	})
 }
 
-// Property: whatever lasts how long, no more than Most are in flight, nobody waits for a slot for longer than those before it
-// have Patience, everybody ends, and what is cut had lasted longer than Patience.
+// Property: at most Most are in flight, the wait for a slot is bounded, and only exchanges longer than patience are cut.
 func TestRule25_RoomOfRandomExchanges(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(25, 2))
 	for range 30 {

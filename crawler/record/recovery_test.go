@@ -50,7 +50,7 @@ func throttled(ago, rest time.Duration) storage.Line {
 	}
 }
 
-// Politeness rule 17: no park is forgotten. The rest that is over last binds, counted from the end of its exchange.
+// Politeness rule 17: the back-off that ends last counts, from the end of its exchange.
 func TestRule17_TheRestThatIsOverLastIsLeft(t *testing.T) {
 	const m, h = time.Minute, time.Hour
 	type exchange struct{ ago, rest time.Duration }
@@ -82,7 +82,7 @@ func TestRule17_TheRestThatIsOverLastIsLeft(t *testing.T) {
 	}
 }
 
-// Politeness rule 11: a host that asks for more than a day is left alone for the run.
+// Politeness rule 11: more than a day retires the host for the run.
 func TestRule11_WhatARestOfTheLedgerIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unreached := storage.Line{
@@ -111,7 +111,7 @@ func TestRule11_WhatARestOfTheLedgerIs(t *testing.T) {
 	})
 }
 
-// A rest binds a host until it is asked again. The two books may differ by some microseconds over the same exchange.
+// Ledger and frontier may differ by some microseconds.
 func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, a := Start(), authority(t)
@@ -157,7 +157,7 @@ func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 	})
 }
 
-// Which pages of the ledger a frontier without any misses; the frontier knows of one exchange with the host.
+// Pages of the ledger that the frontier has not counted.
 func TestPages_WhatTheFrontierMisses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, a, now := Start(), authority(t), time.Now()
@@ -249,7 +249,7 @@ func TestReadSaysWhetherAnyHostAnswered(t *testing.T) {
 	}
 }
 
-// What the ledger tells beyond the frontier is carried until one turn is applied with it, and counted once.
+// Costs that only the ledger has are carried until one turn is applied with them.
 func TestCostsOfAKilledRunAreCountedOnce(t *testing.T) {
 	counted := map[string]int64{budget.Exchanges: 10, budget.Answers: 9, budget.Bytes: 1000, budget.Pages: 4}
 	was := maps.Clone(counted)

@@ -14,7 +14,7 @@ func refusal1(host, reason string, i int) storage.Line {
 	return storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: storage.DecisionRefuse, Reason: reason, Outcome: "dropped"}
 }
 
-// Nothing is lost, whatever comes in which order and however little is remembered: lines and counts add up, by kind.
+// In any order, and with any memory, lines and counts add up by kind.
 func TestTally_LinesAndCountsAddUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 60_000
@@ -44,7 +44,7 @@ func TestTally_LinesAndCountsAddUp(t *testing.T) {
 	}
 }
 
-// A thousand lines, then a counting line for each further thousand, its URL one of them.
+// A thousand lines, then a counting line for each further thousand, with one of their URLs.
 func TestTally_AThousandLinesThenCounts(t *testing.T) {
 	limiter := newLimiter(10)
 	var lines, counting int

@@ -12,7 +12,7 @@ import (
 	"curtsy/crawler/fetch"
 )
 
-// RFC 9111 4.2: how long an answer is fresh by what its server said, and 4.2.3: how old it is.
+// RFC 9111, 4.2 and 4.2.3.
 func TestRule21_FreshnessIsWhatTheServerSaid(t *testing.T) {
 	got := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	const date = "Date: Thu, 01 Jan 2026 12:00:00 GMT\n"
@@ -80,7 +80,7 @@ func TestRule21_OnlyEntityTagsGoBack(t *testing.T) {
 	}
 }
 
-// RFC 9110 5.6.7 and 13.1: a date goes back in the one form that may be sent, and what came twice does not go back.
+// RFC 9110, 5.6.7 and 13.1: a date is sent in its one valid form, a repeated field not at all.
 func TestRule21_ConditionsAreWellFormed(t *testing.T) {
 	const want = "Sun, 06 Nov 1994 08:49:37 GMT"
 	body := func() (*io.SectionReader, io.Closer, error) { return nil, nil, nil }
@@ -105,7 +105,7 @@ func TestRule21_ConditionsAreWellFormed(t *testing.T) {
 	}
 }
 
-// RFC 9111 3.2 and 4.3.4.
+// RFC 9111, 3.2 and 4.3.4.
 func TestRule21_A304LaysItsFieldsOverThoseBefore(t *testing.T) {
 	kept := http.Header{"Etag": {`"a"`}, "Content-Type": {"text/html"}, "Content-Length": {"7"}, "Age": {"60"}, "X-Old": {"1"}, "X-Both": {"1", "2"}}
 	said := http.Header{"Etag": {`W/"a"`}, "Content-Type": {"text/plain"}, "Content-Length": {"0"}, "X-Both": {"3"}, "Cache-Control": {"max-age=5"}}

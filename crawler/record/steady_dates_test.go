@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Dates follow a wall clock that jumps ahead, and none that is set back: between two exchanges there is never less in
-// the archive than there was.
+// Dates follow a wall clock that jumps ahead, but not back.
 func TestDatesNeverGoBackWithinARun(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	d := Dates{start: start}

@@ -75,7 +75,7 @@ func answered(t *testing.T, body string) *fetch.Exchange {
 	}
 }
 
-// A line of the ledger names what the archive has already; one that says a rest is durable at once.
+// A line names what the archive has; one with a back-off is synced at once.
 func TestWriteIsArchiveThenLedger(t *testing.T) {
 	made := Evidence{Exchange: answered(t, "body")}
 	unmade := Evidence{Exchange: &fetch.Exchange{URL: parse(t, "http://a.test/x")}}
@@ -108,7 +108,6 @@ func TestWriteIsArchiveThenLedger(t *testing.T) {
 	}
 }
 
-// No line is written of what the archive could not keep, and no failure is kept to itself.
 func TestWriteStopsAtTheFirstFailure(t *testing.T) {
 	made, refused := Evidence{Exchange: answered(t, "body")}, storage.Line{Decision: storage.DecisionDisallow}
 	for _, c := range []struct {
@@ -131,7 +130,7 @@ func TestWriteStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// Lines and counts add up to the refusals, also when the run is being ended; the end makes them durable, once.
+// Lines and counts add up to the refusals, also at the end of the run, which syncs them once.
 func TestFlushWritesWhatWasCounted(t *testing.T) {
 	const n = MaxLines + 7
 	var b books
@@ -156,7 +155,7 @@ func TestFlushWritesWhatWasCounted(t *testing.T) {
 	}
 }
 
-// Politeness rule 19: the body of an answer that asks not to be archived is left out, and its digest stays.
+// Politeness rule 19.
 func TestRule19_HeadOnlyKeepsTheHeadAndTheDigest(t *testing.T) {
 	for _, c := range []struct {
 		name, body     string
@@ -186,7 +185,6 @@ func TestRule19_HeadOnlyKeepsTheHeadAndTheDigest(t *testing.T) {
 	}
 }
 
-// An answer may be repeated, or be a repeat, if it is a page that came whole.
 func TestWholePagesAloneAreRepeatable(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(e *Evidence)
@@ -211,7 +209,6 @@ func TestWholePagesAloneAreRepeatable(t *testing.T) {
 	}
 }
 
-// A 304 has no payload of its own: it stands for the answer that it confirms.
 func TestA304HasNoPayload(t *testing.T) {
 	var b books
 	was, l := &storage.Original{ID: "urn:0"}, storage.Line{Attempt: 1}
@@ -224,8 +221,7 @@ func TestA304HasNoPayload(t *testing.T) {
 	}
 }
 
-// What an operator closes has its line before the frontier says so, in an order that is the same each time: URLs first,
-// then hosts by name. A context that is over changes nothing, since the closing has happened.
+// Lines come before the frontier closes anything: URLs, then hosts by name, even with a cancelled context.
 func TestClosedWritesALineForEachURLAndHost(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -252,7 +248,6 @@ func TestClosedWritesALineForEachURLAndHost(t *testing.T) {
 	}
 }
 
-// A line that cannot be written, or be made durable, is an error: the frontier drops nothing then.
 func TestClosedStopsAtTheFirstFailure(t *testing.T) {
 	closed := frontier.Closings{Hosts: map[canon.Authority]int64{parse(t, "http://a.test/").Authority(): 4}}
 	all := []string{"begin", "refuse", "append", "sync archive", "sync ledger"}
@@ -265,7 +260,6 @@ func TestClosedStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// An archive gets no file, and a ledger no run, for nothing.
 func TestNothingClosedWritesNothing(t *testing.T) {
 	var b books
 	cs := []frontier.Candidate{{URL: parse(t, "http://a.test/")}, {URL: parse(t, "http://b.test/")}}

@@ -10,8 +10,8 @@ var busy = Config{
 	Accept: []string{".pdf"}, Depth: ptr(9), Traps: map[string]int{"depth": 9}, Requisites: RequisitesAll,
 }
 
-// The one allocation of ModeDomain is the public suffix list's, which asks first whether the host is an address.
-// Patterns are left out: package regexp keeps its machines in a pool, which the race detector empties at random.
+// The one allocation of ModeDomain is that of the public suffix list. Patterns are left out, as package regexp has a pool, which the
+// race detector empties.
 func TestJudge_AllocatesNothing(t *testing.T) {
 	link := Candidate{URL: parse(t, usualURL), Depth: 1}
 	for _, m := range modes {

@@ -11,7 +11,6 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// The opinions are those of the rules in their order, up to the one that decides, and the verdict is that of Judge.
 func TestExplainAsksTheRulesInOrderUpToTheOneThatDecides(t *testing.T) {
 	depth := 2
 	s, err := New(Config{Exclude: []string{"/no/"}, Include: []string{"/a"}, Reject: []string{".pdf"}, Depth: &depth, Requisites: RequisitesAll}, urls(t, "http://a.test/"))

@@ -58,7 +58,7 @@ func (w world) candidate(t testing.TB) Candidate {
 	return c
 }
 
-// TestProperties: what doc.go says of the rules holds for any configuration and candidate.
+// These properties of doc.go hold for any configuration and candidate.
 func TestProperties(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it only computes, for long under the race detector")
@@ -114,7 +114,6 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestExtend_BringsInWhatWasRefusedBefore: the refusal was not timeless, whatever the mode.
 func TestExtend_BringsInWhatWasRefusedBefore(t *testing.T) {
 	for _, m := range []Mode{ModeHost, ModeDomain, ModePrefix, ModeSeeds} {
 		s := newScope(t, Config{Mode: m}, "http://h.test/a/")

@@ -40,7 +40,7 @@ func TestASampleIsWrittenAndReadBack(t *testing.T) {
 	}
 }
 
-// The draw is that of docs/guides/research-crawl.md, by numbers of any size: HMAC-SHA-256, its first 8 bytes over 2^64 below the share.
+// The draw is that of docs/guides/research-crawl.md.
 func TestAStrangerDrawsTheSame(t *testing.T) {
 	for _, key := range []string{"", "another"} {
 		for i := range 2000 {
@@ -72,8 +72,7 @@ func TestTheDrawOfTheDocs(t *testing.T) {
 	}
 }
 
-// Two hundred thousand names are drawn about as often as the share says, samples of one key lie within each other, and
-// those of two keys are independent.
+// Samples have the size of their share, nest with one key, and are independent with two.
 func TestSamplesAreFairAndNested(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")
@@ -116,7 +115,6 @@ func TestSamplesAreFairAndNested(t *testing.T) {
 	near("both keys", both, 0.01)
 }
 
-// What a sample refuses, and what it lets pass: seeds and what pages in it bring along.
 func TestWhatASampleLeavesOut(t *testing.T) {
 	in, out := "", "" // two hosts and pages of which one is drawn
 	half := sampleOf(t, "hosts:50%")

@@ -104,7 +104,6 @@ func TestRule22_WhatAPageSays(t *testing.T) {
 	}
 }
 
-// A gallery's pages differ by nothing but the picture. They must not pass for copies.
 func TestRule22_PagesDifferByTheirPictures(t *testing.T) {
 	const text = "Photographs of the town by the members of our club: previous, next, up"
 	a := says(t, [2]string{"http://h.test/photo/1", text}, "http://h.test/img/1.jpg")

@@ -54,8 +54,7 @@ func (n *naive) held(u canon.URL, limits map[group]int) bool {
 	return false
 }
 
-// Whatever a host does, a History holds nothing that a reader of the rule with all the memory in the world would not. And
-// it never outgrows its bound.
+// A History holds nothing that a naive one would not, and never exceeds its bound.
 func TestRule22_ABoundedHistoryComesLateAndNeverEarly(t *testing.T) {
 	holds := 0
 	for seed := range uint64(30) {
@@ -117,7 +116,6 @@ func written(t testing.TB, h History) History {
 	return got
 }
 
-// The fullest History there can be keeps its bound.
 func TestAFullHistoryKeepsItsBound(t *testing.T) {
 	var h History
 	for i := range maxPaths {
@@ -143,7 +141,7 @@ func TestAFullHistoryKeepsItsBound(t *testing.T) {
 	t.Logf("%d octets", len(h.Append(nil)))
 }
 
-// A trap of a few shapes is held as soon as it may be, however busy the rest of the host is, if its share is large enough.
+// A trap of few shapes is held as soon as possible if its share of the host is large enough.
 func TestRule22_ATrapIsHeldOnceItIsOverTheLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -203,7 +201,6 @@ func TestRule22_MoreShapesThanAreRememberedAreNoTrap(t *testing.T) {
 	}
 }
 
-// A rule that is off holds nothing; one more URL than the limit is the first that is held.
 func TestRule22_TheLimitIsWhatMayBeFetched(t *testing.T) {
 	for _, tt := range []struct {
 		limits Limits
@@ -234,7 +231,6 @@ func TestRule22_TheLimitIsWhatMayBeFetched(t *testing.T) {
 	}
 }
 
-// A released URL that brings something new frees the rest.
 func TestWhatBringsSomethingNewAgainIsNotHeld(t *testing.T) {
 	var h History
 	l := Limits{Queries: 100}

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Pages of data differ by their numbers alone, and are no trap; calendars and the times that pages took do, too, and say
-// nothing new.
+// Pages of data differ only by numbers, as do calendars and render times, which are not new.
 func TestRule22_DataIsNewAndDatesAreNot(t *testing.T) {
 	const rates = "Rates of %d.%d.2020: USD 1.11%d JPY 12%d.75 GBP 0.8%d CHF +1.07%d%% SEK 10.5%d NOK 9.8%d DKK 7.47%d PLN 4,29%d"
 	page := func(form string, n int) string {

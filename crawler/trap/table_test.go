@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Misra and Gries 1982: a count is at most what is true, and at least that less n/(k+1).
+// Misra and Gries 1982: of n, a count lacks at most n/(k+1).
 func TestCountsAreNeverMoreThanTrueAndLackAKnownShare(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {
@@ -72,7 +72,6 @@ func TestRule22_BarrenIsLessThanFivePerCentOfTheLastPages(t *testing.T) {
 	}
 }
 
-// A window forgets what is more than 200 pages ago, and only that.
 func TestAWindowHoldsTheLastPages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, limit := range []int{1, 63, 64, 65, 127, 150, 199, 200, 5000} {

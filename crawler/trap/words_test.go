@@ -68,7 +68,6 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Each byte, at each place among eight, between words and within one.
 func TestText_EachOctetAtEachPlace(t *testing.T) {
 	const around = "some of a page's words are here for it to stand in "
 	for at := range 24 {
@@ -83,7 +82,6 @@ func TestText_EachOctetAtEachPlace(t *testing.T) {
 	}
 }
 
-// What the words say is digested in the buffer that is there, be there shapes or slashes or not.
 func TestTextTakesNoMemory(t *testing.T) {
 	text := strings.Repeat("plain words, a/b and\tsome\n more: käse\u00a0brot  ", 50)
 	for _, shape := range []bool{false, true} {
@@ -94,7 +92,7 @@ func TestTextTakesNoMemory(t *testing.T) {
 	}
 }
 
-// The digests of a page are stored: they may not change with how they are made.
+// The digests are stored.
 func TestDigestsStayTheSame(t *testing.T) {
 	d := NewDigester(parse(t, "http://h.test/a/b?c=0123456789abcdef"), true)
 	d.Text("At http://h.test/a/b there are 12 words, 3.5 of them numbers;\n some are /a/b or käse\u00a0brot: 0123456789abcdef.")
