@@ -175,8 +175,6 @@ func (p *plan) fileOf(e *entry) *entry {
 	return nil
 }
 
-const maxPlace = 1024
-
 // placeIn returns the fragment of a Location with its "#", or "" if that has more than 1 KiB.
 func placeIn(location string) string {
 	i := strings.IndexByte(location, '#')

@@ -198,9 +198,11 @@ func (w *writer) file(ctx context.Context, e *entry, from *source, rec *warc.Rec
 			return 0, "", err
 		}
 	}
-	imports := false
-	script.Imports(doc.text, func(int, int, string) { imports = true })
-	if rewrite == nil || isModule && !imports {
+	rewrites := rewrite != nil && !isModule
+	if rewrite != nil && isModule {
+		script.Imports(doc.text, func(int, int, string) { rewrites = true })
+	}
+	if !rewrites {
 		return w.copy(e, from, rec, whole(), date)
 	}
 	var out []byte
