@@ -46,26 +46,3 @@ func TestScoreboardEveryRowIsKept(t *testing.T) {
 		t.Log("\n" + b.String())
 	})
 }
-
-// The demo gives every rule something to judge, and ends soon.
-func TestDemoIsCrawledPolitely(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		web := crawltest.Demo(1)
-		w := newWorldOf(t, web.Seeds(), web)
-		w.run()
-		r := web.Referee().Judge(crawltest.Rules{Pace: Floor})
-		for _, row := range r.Rows {
-			if row.Rule != crawltest.Signatures {
-				assert.Equalf(t, crawltest.Kept, row.Verdict, "%s: %s", row.Rule, row.Evidence)
-			}
-		}
-		for _, h := range r.Hosts {
-			if h.Requests > 13 || h.Gaps > 0 && h.Gap < h.Required {
-				t.Errorf("%s: %d requests, gap %v of %v", h.Host, h.Requests, h.Gap, h.Required)
-			}
-		}
-		if h := r.Host("theatre.test"); h.Requests != h.Robots || r.Host("observatory.test").Required != 1500*time.Millisecond {
-			t.Errorf("theatre.test: %+v, observatory.test: %+v", h, r.Host("observatory.test"))
-		}
-	})
-}

@@ -75,15 +75,6 @@ func oneOf(n int, paths []string) []string {
 	return slices.DeleteFunc(paths, func(string) bool { i++; return i%n > 0 })
 }
 
-func firstDifference(a, b []stated) []stated {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return []stated{a[i], b[i]}
-		}
-	}
-	return nil
-}
-
 func TestPeers_MentionsAsPythonHasThem(t *testing.T) {
 	skipShort(t)
 	python, err := exec.LookPath("python3")

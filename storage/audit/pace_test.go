@@ -5,13 +5,11 @@ import (
 	"compress/gzip"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"curtsy/storage"
 )
@@ -139,22 +137,6 @@ func TestDatesOfAnswersAreCompared(t *testing.T) {
 			t.Errorf("off by %v: %v of %d dates%s", off, got, h.Dates, shown(r))
 		}
 	}
-}
-
-func TestTheWordsForWhoAskedAreThoseOfTheDocs(t *testing.T) {
-	b, err := os.ReadFile("../../docs/reference/ledger.md")
-	require.NoError(t, err)
-	_, section, _ := strings.Cut(string(b), "## `pace_by`")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var words []storage.PaceBy
-	for line := range strings.Lines(section) {
-		if word, ok := strings.CutPrefix(line, "| `"); ok {
-			word, _, _ = strings.Cut(word, "`")
-			words = append(words, storage.PaceBy(word))
-		}
-	}
-	ours := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByAddress, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots}
-	assert.Equal(t, ours, words)
 }
 
 // speeds are crawls of others at a known speed, with dates of whole seconds and no ends, as wget writes them.

@@ -78,7 +78,6 @@ func TestDraft_TestVectors_EdDSA(t *testing.T) {
 }
 
 func TestDraft_TestVectors_SignedDirectoryResponse(t *testing.T) {
-	const life = 4889289600 - 1735689600
 	k := key(t, rfcKey)
 	p, err := Publish(k, agent(t, "https://signature-agent.test"), IETF01, time.Unix(1735689600, 0), MostDirectoryLife)
 	require.NoError(t, err)
