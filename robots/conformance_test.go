@@ -92,9 +92,8 @@ func TestConformance_TheDocumentIsUpToDate(t *testing.T) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	if want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")); !bytes.Equal(got, want) {
-		t.Errorf("%s is stale; write it with: go test ./robots -run Conformance -update\n%s", path, difference(string(got), string(want)))
-	}
+	want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))
+	assert.Truef(t, bytes.Equal(got, want), "%s is stale; write it with: go test ./robots -run Conformance -update\n%s", path, difference(string(got), string(want)))
 }
 
 // A case names temoto if, and only if, temoto answers differently.
@@ -104,9 +103,8 @@ func TestConformance_WhatTheCasesSayOfTemoto(t *testing.T) {
 		if c.row == "" {
 			continue
 		}
-		if said := c.readers["temoto"] != ""; said != (differ > 0) {
-			t.Errorf("%s: temoto differs in %d of %d verdicts; the case says %q", c.name, differ, of, c.readers["temoto"])
-		}
+		said := c.readers["temoto"] != ""
+		assert.Truef(t, said == (differ > 0), "%s: temoto differs in %d of %d verdicts; the case says %q", c.name, differ, of, c.readers["temoto"])
 	}
 }
 

@@ -150,12 +150,10 @@ func TestTemoto_1_1_EachExclusionIsNeeded(t *testing.T) {
 func agreeInWords(t *testing.T, body []byte, target string, v Verdict) {
 	t.Helper()
 	second := naive.Read("rfc9309", body, sampleToken).RunnerUp(target)
-	if rule, next := naive.Written(body, v.Line), naive.Written(body, second); v.Rule != rule || v.RunnerUp != next {
-		t.Fatalf("%s in %q: %q before %q; naive: %q before %q", target, body, v.Rule, v.RunnerUp, rule, next)
-	}
-	if group := naive.Group(body, sampleToken, v.Line); v.Reason != RobotsItself && v.Group != group {
-		t.Fatalf("%s in %q: line %d of group %q; naive: %q", target, body, v.Line, v.Group, group)
-	}
+	rule, next := naive.Written(body, v.Line), naive.Written(body, second)
+	require.Truef(t, v.Rule == rule && v.RunnerUp == next, "%s in %q: %q before %q; naive: %q before %q", target, body, v.Rule, v.RunnerUp, rule, next)
+	group := naive.Group(body, sampleToken, v.Line)
+	require.Falsef(t, v.Reason != RobotsItself && v.Group != group, "%s in %q: line %d of group %q; naive: %q", target, body, v.Line, v.Group, group)
 }
 
 func TestTemoto_1_1_EqualOnTheSafeClass(t *testing.T) {

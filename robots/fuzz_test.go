@@ -102,9 +102,8 @@ func FuzzParseIsBounded(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		p := Parse(body, Options{Token: "curtsy"})
 		runtime.ReadMemStats(&after)
-		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(64*len(body)+8192); got > most {
-			t.Errorf("%d octets of robots.txt allocated %d, want at most %d", len(body), got, most)
-		}
+		got, most := after.TotalAlloc-before.TotalAlloc, uint64(64*len(body)+8192)
+		assert.Truef(t, got <= most, "%d octets of robots.txt allocated %d, want at most %d", len(body), got, most)
 		all := ParseAll(body)
 		runtime.ReadMemStats(&before)
 		if got, most := before.TotalAlloc-after.TotalAlloc, uint64(400*len(body)+65536); got > most {
@@ -164,9 +163,8 @@ func FuzzCanonical(f *testing.F) {
 		twice := canonicalTarget(once, RFC9309)
 		assert.Truef(t, twice == once, "target %q: canonical %q, again %q", s, once, twice)
 		pattern := canonicalPattern(s)
-		if again := canonicalPattern(pattern); again != pattern || !isCanonicalPattern(pattern, RFC9309) {
-			t.Errorf("pattern %q: canonical %q, again %q", s, pattern, again)
-		}
+		again := canonicalPattern(pattern)
+		assert.Truef(t, again == pattern && isCanonicalPattern(pattern, RFC9309), "pattern %q: canonical %q, again %q", s, pattern, again)
 		assert.Equalf(t, (s == pattern), isCanonicalPattern(s, RFC9309), "pattern %q: canonical %q", s, pattern)
 		for i := range len(once) {
 			c := once[i]

@@ -256,9 +256,8 @@ func TestRevalidation_3_2_ValidatorsAreShownOnlyWhereTheyCameFrom(t *testing.T) 
 	require.Truef(t, need.Action == Fetch && need.Hop == 0 && need.IfNoneMatch == "", "first hop: %+v", need)
 	s, need = Next(s, site, moveTo("http://other.test/r"), later)
 	require.Truef(t, need.Hop == 1 && need.IfNoneMatch == `"v1"`, "second hop: %+v", need)
-	if s, need = Next(s, site, Exchange{Status: 304}, later); need.Action != Judge || s.FinalURL() != "http://other.test/r" {
-		t.Fatalf("304: %+v, %+v", s, need)
-	}
+	s, need = Next(s, site, Exchange{Status: 304}, later)
+	require.Truef(t, need.Action == Judge && s.FinalURL() == "http://other.test/r", "304: %+v, %+v", s, need)
 }
 
 func TestRevalidation_3_2_WhatCannotBeKeptWholeIsNotKept(t *testing.T) {
@@ -280,9 +279,8 @@ func TestLifetime_3_2_OutageWithLastGoodRules(t *testing.T) {
 	s, need = Next(s, site, Exchange{Failure: "timeout"}, noon.Add(24*time.Hour))
 	expect(t, s, need, "DENY")
 	assert.Truef(t, s.FirstFailure().Equal(at) && s.Failures() == 2, "the run of failures: %d since %v", s.Failures(), s.FirstFailure())
-	if need = s.Need(site, s.Retry()); need.Action != Fetch || need.IfNoneMatch != `"v1"` {
-		t.Errorf("retry: %+v", need)
-	}
+	need = s.Need(site, s.Retry())
+	assert.Truef(t, need.Action == Fetch && need.IfNoneMatch == `"v1"`, "retry: %+v", need)
 	s, need = Next(s, site, Exchange{Status: 304}, s.Retry())
 	expect(t, s, need, "RULES")
 	assert.Truef(t, s.Failures() == 0 && s.FirstFailure().IsZero() && s.Retry().IsZero(), "the run of failures did not end: %+v", s)
@@ -306,9 +304,8 @@ func TestLifetime_3_2_OutageAfterAllowDenies(t *testing.T) {
 	s, _ = Next(s, site, Exchange{Status: 410}, noon.Add(25*time.Hour))
 	s, need = Next(s, site, Exchange{Status: 500}, noon.Add(50*time.Hour))
 	expect(t, s, need, "DENY")
-	if need = s.Need(site, s.Retry()); need.IfNoneMatch != "" {
-		t.Errorf("a forgotten validator: %+v", need)
-	}
+	need = s.Need(site, s.Retry())
+	assert.Truef(t, need.IfNoneMatch == "", "a forgotten validator: %+v", need)
 }
 
 func TestLifetime_3_2_30DaysKeepDeny(t *testing.T) {
@@ -331,9 +328,8 @@ func TestLifetime_3_2_RetryAfterOneMinuteDoubledToAnHour(t *testing.T) {
 		if need.Action != Wait || need.After < least || need.After > least*6/5 || !s.Retry().Equal(at.Add(need.After)) {
 			t.Errorf("after %d failures: %+v, want %v to %v", s.Failures(), need, least, least*6/5)
 		}
-		if before := s.Need(site, s.Retry().Add(-time.Microsecond)); before.Action != Wait {
-			t.Errorf("after %d failures, just before the retry: %+v", s.Failures(), before)
-		}
+		before := s.Need(site, s.Retry().Add(-time.Microsecond))
+		assert.Truef(t, before.Action == Wait, "after %d failures, just before the retry: %+v", s.Failures(), before)
 		at = s.Retry()
 		due := s.Need(site, at)
 		assert.Truef(t, due.Action == Fetch, "after %d failures, at the retry: %+v", s.Failures(), due)

@@ -32,9 +32,8 @@ func TestVerdictSaysWhy(t *testing.T) {
 	}
 	none := Parse([]byte("user-agent: curtsy\nuser-agent: *\n"), Options{Token: "curtsy"}).Match("/a")
 	assert.Truef(t, none.Reason == NoRules && none.Group == "curtsy" && none.Allowed, "an empty group: %+v", none)
-	if none = Parse(nil, Options{Token: "curtsy"}).Match("/a"); none.Reason != NoRules || none.Group != "" || !none.Allowed {
-		t.Errorf("no group: %+v", none)
-	}
+	none = Parse(nil, Options{Token: "curtsy"}).Match("/a")
+	assert.Truef(t, none.Reason == NoRules && none.Group == "" && none.Allowed, "no group: %+v", none)
 }
 
 // Section 3.4 of the policy: leading digits[.digits], then the end, white space or a unit; the longest of several; a
@@ -71,9 +70,8 @@ func TestCrawlDelay(t *testing.T) {
 		{"after the rules", "user-agent: *\ndisallow: /\ncrawl-delay: 9", 9 * time.Second},
 		{"misspelled", "user-agent: *\ncrawldelay: 9", 9 * time.Second},
 	} {
-		if d, ok := Parse([]byte(c.file), Options{Token: "curtsy"}).CrawlDelay(); ok != (c.want >= 0) || ok && d != c.want {
-			t.Errorf("%s: %v, %v; want %v", c.name, d, ok, c.want)
-		}
+		d, ok := Parse([]byte(c.file), Options{Token: "curtsy"}).CrawlDelay()
+		assert.Falsef(t, ok != (c.want >= 0) || ok && d != c.want, "%s: %v, %v; want %v", c.name, d, ok, c.want)
 		if n, ok := naive.Delay([]byte(c.file), "curtsy"); ok != (c.want >= 0) || ok && !sameDelay(n, c.want) {
 			t.Errorf("%s: naive: %v s, %v; want %v", c.name, n, ok, c.want)
 		}

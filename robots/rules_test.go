@@ -69,16 +69,14 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 	for _, b := range benchFiles(t) {
 		p := Parse(b.body, Options{Token: "curtsy"})
 		for _, target := range b.targets {
-			if n := testing.AllocsPerRun(100, func() { p.Match(target) }); n != 0 {
-				t.Errorf("%s: Match(%q) allocates %v times", b.name, target, n)
-			}
+			n := testing.AllocsPerRun(100, func() { p.Match(target) })
+			assert.Truef(t, n == 0, "%s: Match(%q) allocates %v times", b.name, target, n)
 		}
 	}
 	p := Parse([]byte("user-agent: *\ndisallow: /a\nallow: /a*c\nallow: /%E3%83%84\n"), Options{Token: "curtsy"})
 	for _, target := range []string{"/", "/abc", "/%E3%83%84?q=1&r=%2F", "/robots.txt"} {
-		if n := testing.AllocsPerRun(100, func() { p.Match(target) }); n != 0 {
-			t.Errorf("Match(%q) allocates %v times", target, n)
-		}
+		n := testing.AllocsPerRun(100, func() { p.Match(target) })
+		assert.Truef(t, n == 0, "Match(%q) allocates %v times", target, n)
 	}
 }
 

@@ -97,12 +97,10 @@ func TestLifetime_3_2_AllStandards(t *testing.T) {
 					got, _ := runBy(t, terms, State{}, row.ex)
 					assert.Equalf(t, want, got.Expires().Sub(noon), "strict %v: life", terms.Strict)
 					last := noon.Add(want - want/10)
-					if need := terms.Need(got, site, last.Add(-time.Microsecond)); need.Action != Judge {
-						t.Errorf("strict %v, before 90 %% of life: %v", terms.Strict, need.Action)
-					}
-					if need := terms.Need(got, site, last); need.Action != Refresh {
-						t.Errorf("strict %v, at 90 %% of life: %v", terms.Strict, need.Action)
-					}
+					need := terms.Need(got, site, last.Add(-time.Microsecond))
+					assert.Truef(t, need.Action == Judge, "strict %v, before 90 %% of life: %v", terms.Strict, need.Action)
+					need = terms.Need(got, site, last)
+					assert.Truef(t, need.Action == Refresh, "strict %v, at 90 %% of life: %v", terms.Strict, need.Action)
 					assert.Equalf(t, Fetch, terms.Need(got, site, noon.Add(want)).Action, "strict %v, at the end of life", terms.Strict)
 				}
 			})
@@ -195,21 +193,18 @@ func TestLifetime_3_2_After30Days(t *testing.T) {
 			terms := Terms{After30Days: c.choice, Strict: c.strict}
 			s, _ := runBy(t, terms, State{}, c.first)
 			s = failUntil(terms, s, noon.Add(time.Hour), noon.Add(29*day))
-			if _, ok := s.Body(); ok || s.Failures() == 0 {
-				t.Errorf("before 30 days: %+v", s)
-			}
+			_, ok := s.Body()
+			assert.Truef(t, !ok && s.Failures() != 0, "before 30 days: %+v", s)
 			first := s.FirstFailure()
 			for _, at := range []time.Time{first.Add(30*day + 2*time.Hour), first.Add(33 * day)} {
 				s = failUntil(terms, s, at.Add(-3*time.Hour), at)
-				if v, ok := s.Verdict(); c.want == "DENY" && (!ok || v.Allowed) || c.want == "ALLOW" && !v.Allowed {
-					t.Errorf("%v after the first failure: %+v", at.Sub(first), v)
-				}
+				v, ok := s.Verdict()
+				assert.Falsef(t, c.want == "DENY" && (!ok || v.Allowed) || c.want == "ALLOW" && !v.Allowed, "%v after the first failure: %+v", at.Sub(first), v)
 				if digest, ok := s.Body(); c.want == "RULES" && (!ok || digest != s.digest) {
 					t.Errorf("%v after the first failure: no rules", at.Sub(first))
 				}
-				if need := terms.Need(s, site, at); (need.Action == Judge || need.Action == Refresh) != (c.want != "DENY") {
-					t.Errorf("%v after the first failure: %v", at.Sub(first), need.Action)
-				}
+				need := terms.Need(s, site, at)
+				assert.Truef(t, (need.Action == Judge || need.Action == Refresh) == (c.want != "DENY"), "%v after the first failure: %v", at.Sub(first), need.Action)
 			}
 			assert.Truef(t, s.FirstFailure().Equal(first), "the run of failures began %v, then %v", first, s.FirstFailure())
 		})

@@ -65,9 +65,8 @@ func TestARotationIsSignedByBothKeysAndDestroysTheOldSecret(t *testing.T) {
 		}
 		b, err := os.ReadFile(name)
 		assert.NotContainsf(t, string(b), hex.EncodeToString(secret), "%s has the old secret", name)
-		if fi, e := d.Info(); e != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
-			t.Errorf("%s: mode %v, %v", name, fi.Mode(), e)
-		}
+		fi, e := d.Info()
+		assert.Falsef(t, e != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600, "%s: mode %v, %v", name, fi.Mode(), e)
 		return err
 	})
 	assert.NoError(t, err)
@@ -84,9 +83,8 @@ func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
 			var next []byte
 			if kept.secret {
 				var err error
-				if next, err = nextKey.Make(path + nextSuffix); err != nil {
-					t.Fatal(err)
-				}
+				next, err = nextKey.Make(path + nextSuffix)
+				require.NoError(t, err)
 			}
 			if kept.note {
 				from, _ := checkpoint.NewSigner(secret)

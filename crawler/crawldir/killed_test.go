@@ -159,9 +159,8 @@ func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 	once, err := Run(t.Context(), dir, Options{Attend: func(ctx context.Context, start Start) (crawler.Summary, error) {
 		summary, err := start.Crawl.Run(ctx)
 		var unread error
-		if image, unread = os.ReadFile(in(dir, FrontierName)); unread != nil {
-			t.Fatal(unread)
-		}
+		image, unread = os.ReadFile(in(dir, FrontierName))
+		require.True(t, unread == nil, unread)
 		return summary, err
 	}})
 	if err == nil {

@@ -62,22 +62,19 @@ func TestSizesAndDurationsReadWhatTheyWrite(t *testing.T) {
 	for _, n := range []int64{0, 1, 1023, 1024, 1025, 100 << 20, 1<<30 + 1, 3 << 29} {
 		z := Size(n)
 		var back Size
-		if err := back.Set(z.String()); err != nil || back != z {
-			t.Errorf("%d octets: wrote %q, read %d, %v", n, z.String(), back, err)
-		}
+		err := back.Set(z.String())
+		assert.Truef(t, err == nil && back == z, "%d octets: wrote %q, read %d, %v", n, z.String(), back, err)
 	}
 	for d, want := range map[time.Duration]string{
 		0: "0", 300 * time.Second: "5m", 2 * time.Hour: "2h", 90 * time.Minute: "1h30m", 3630 * time.Second: "1h0m30s", 10 * time.Second: "10s", 20 * time.Minute: "20m",
 	} {
-		if got := Duration(d); got.String() != want {
-			t.Errorf("%d ns: %s, want %s", d, got.String(), want)
-		}
+		got := Duration(d)
+		assert.Truef(t, got.String() == want, "%d ns: %s, want %s", d, got.String(), want)
 	}
 	for _, n := range []time.Duration{0, time.Millisecond, time.Second, 90 * time.Minute, 10 * time.Hour, 20 * time.Minute} {
 		d := Duration(n)
 		var back Duration
-		if err := back.Set(d.String()); err != nil || back != d {
-			t.Errorf("%v: wrote %q, read %v, %v", n, d.String(), back, err)
-		}
+		err := back.Set(d.String())
+		assert.Truef(t, err == nil && back == d, "%v: wrote %q, read %v, %v", n, d.String(), back, err)
 	}
 }

@@ -38,16 +38,14 @@ func open(t testing.TB, path string) *Locks {
 
 func mustTake(t testing.TB, l *Locks, a canon.Authority, pace time.Duration) {
 	t.Helper()
-	if wait, err := l.Take(a, pace); wait != 0 || err != nil {
-		t.Fatalf("%s: wait %v, %v; want it", a, wait, err)
-	}
+	wait, err := l.Take(a, pace)
+	require.Truef(t, wait == 0 && err == nil, "%s: wait %v, %v; want it", a, wait, err)
 }
 
 func mustWait(t testing.TB, l *Locks, a canon.Authority, want time.Duration) {
 	t.Helper()
-	if wait, err := l.Take(a, time.Second); wait != want || err != nil {
-		t.Fatalf("%s: wait %v, %v; want %v", a, wait, err, want)
-	}
+	wait, err := l.Take(a, time.Second)
+	require.Truef(t, wait == want && err == nil, "%s: wait %v, %v; want %v", a, wait, err, want)
 }
 
 func mustRelease(t testing.TB, l *Locks, a canon.Authority, rest time.Duration) {
@@ -117,9 +115,8 @@ func TestDamagedTableIsHarmless(t *testing.T) {
 		a := authority(t, fmt.Sprintf("http://h%d.test", i))
 		mustTake(t, l, a, time.Second)
 		mustRelease(t, l, a, time.Hour)
-		if wait, err := l.Take(a, 0); err != nil || wait <= time.Hour-time.Minute || wait > time.Hour {
-			t.Fatalf("%v, %v", wait, err)
-		}
+		wait, err := l.Take(a, 0)
+		require.Truef(t, err == nil && wait > time.Hour-time.Minute && wait <= time.Hour, "%v, %v", wait, err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		a := authority(t, "http://past.test")
@@ -128,9 +125,8 @@ func TestDamagedTableIsHarmless(t *testing.T) {
 		mustTake(t, l, a, time.Second) // further ahead than anything is meant to be
 		mustRelease(t, l, a, 0)
 	})
-	if fi, err := os.Stat(path); err != nil || fi.Size() != wishes.from {
-		t.Errorf("the file has %d octets, %v", fi.Size(), err)
-	}
+	fi, err := os.Stat(path)
+	assert.Truef(t, err == nil && fi.Size() == wishes.from, "the file has %d octets, %v", fi.Size(), err)
 }
 
 // Model: the table agrees with a map, with at most four rests in a bucket; then the one that ends first is lost.
@@ -177,9 +173,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", dir)
 	t.Setenv("HOME", dir)
 	t.Setenv("LocalAppData", dir)
-	if path, err := Path(); err != nil || filepath.Base(filepath.Dir(path)) != "curtsy" {
-		t.Errorf("%s, %v", path, err)
-	}
+	path, err := Path()
+	assert.Truef(t, err == nil && filepath.Base(filepath.Dir(path)) == "curtsy", "%s, %v", path, err)
 }
 
 func TestTakeAndReleaseCostLittle(t *testing.T) {
@@ -188,12 +183,9 @@ func TestTakeAndReleaseCostLittle(t *testing.T) {
 		mustTake(t, l, a, 0)
 		mustRelease(t, l, a, 0)
 	})
-	if got > 24 {
-		t.Errorf("%v allocations", got)
-	}
-	if fi, err := l.file.Stat(); err != nil || fi.Size() > wishes.from {
-		t.Errorf("the file grew to %d octets, %v", fi.Size(), err)
-	}
+	assert.Truef(t, got <= 24, "%v allocations", got)
+	fi, err := l.file.Stat()
+	assert.Truef(t, err == nil && fi.Size() <= wishes.from, "the file grew to %d octets, %v", fi.Size(), err)
 }
 
 func TestRule17_ARestIsNeverShort(t *testing.T) {
@@ -210,9 +202,8 @@ func TestRule17_ARestIsNeverShort(t *testing.T) {
 			for ; wait > 0 && err == nil; wait, err = two.Take(a, time.Second) {
 				time.Sleep(wait)
 			}
-			if rested := time.Since(released); err != nil || rested < rest || rested > rest+3*time.Microsecond {
-				t.Fatalf("rested %v, want %v; %v", rested, rest, err)
-			}
+			rested := time.Since(released)
+			require.Truef(t, err == nil && rested >= rest && rested <= rest+3*time.Microsecond, "rested %v, want %v; %v", rested, rest, err)
 			mustRelease(t, two, a, 0)
 			time.Sleep(time.Microsecond)
 		}
@@ -238,9 +229,8 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 				for ; wait > 0 && err == nil; wait, err = take() {
 					time.Sleep(min(wait, 700*time.Millisecond)) // whoever looks often must not make it longer
 				}
-				if took := time.Since(begin); err != nil || took > rest+100*time.Microsecond {
-					t.Errorf("set back by %v: rested %v, want %v; %v", back, took, rest, err)
-				}
+				took := time.Since(begin)
+				assert.Truef(t, err == nil && took <= rest+100*time.Microsecond, "set back by %v: rested %v, want %v; %v", back, took, rest, err)
 				time.Sleep(time.Until(begin.Add(rest)))
 				begin = time.Now()
 				require.NoError(t, l.store(hash(addressName(addr)), up(begin.Add(back)), rest))
@@ -296,9 +286,8 @@ func TestRule26_ALateStartIsNotOvertaken(t *testing.T) {
 		const every = 500 * time.Millisecond
 		asks := func(l *Locks, at netip.Prefix, want time.Duration) {
 			t.Helper()
-			if wait, err := l.Start(at, every); err != nil || wait != want {
-				t.Fatalf("Start: wait %v, %v; want %v", wait, err, want)
-			}
+			wait, err := l.Start(at, every)
+			require.Truef(t, err == nil && wait == want, "Start: wait %v, %v; want %v", wait, err, want)
 		}
 		asks(slow, addr, 0)
 		for range 3 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -98,9 +99,8 @@ func TestRule17_AnotherProcessHasTheHost(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
 		l, a := open(t, path), authority(t, "http://a.test")
 		other, out, stop := start(t, "hold", path, a.String())
-		if line, err := out.ReadString('\n'); err != nil || strings.TrimSpace(line) != "taken" {
-			t.Fatalf("%q, %v", line, err)
-		}
+		line, err := out.ReadString('\n')
+		require.Truef(t, err == nil && strings.TrimSpace(line) == "taken", "%q, %v", line, err)
 		mustWait(t, l, a, Busy)
 		mustTake(t, l, authority(t, "http://b.test"), 0)
 		if kill {
@@ -112,9 +112,8 @@ func TestRule17_AnotherProcessHasTheHost(t *testing.T) {
 		released := time.Now()
 		stop()
 		require.NoError(t, other.Wait())
-		if wait, err := l.Take(a, 0); err != nil || wait < time.Hour-time.Since(released) || wait > time.Hour {
-			t.Errorf("after its release: %v, %v; want what is left of an hour", wait, err)
-		}
+		wait, err := l.Take(a, 0)
+		assert.Truef(t, err == nil && wait >= time.Hour-time.Since(released) && wait <= time.Hour, "after its release: %v, %v; want what is left of an hour", wait, err)
 	}
 }
 
@@ -127,9 +126,8 @@ func TestRule17_ManyProcessesTakeTurns(t *testing.T) {
 	for range 4 {
 		cmd, out, stop := start(t, "race", path, "http://a.test", diary)
 		all, begin = append(all, cmd), append(begin, stop)
-		if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
-			t.Fatalf("%q, %v", line, err)
-		}
+		line, err := out.ReadString('\n')
+		require.Truef(t, err == nil && line == "ready\n", "%q, %v", line, err)
 	}
 	for _, now := range begin {
 		now()
@@ -143,8 +141,6 @@ func TestRule17_ManyProcessesTakeTurns(t *testing.T) {
 	require.Len(t, lines, 1600, "lines")
 	for i := 0; i < len(lines); i += 2 {
 		who, _, _ := strings.Cut(lines[i], ":")
-		if lines[i] != who+":begins" || lines[i+1] != who+":ends" {
-			t.Fatalf("line %d: %s, %s: two at once", i, lines[i], lines[i+1])
-		}
+		require.Truef(t, lines[i] == who+":begins" && lines[i+1] == who+":ends", "line %d: %s, %s: two at once", i, lines[i], lines[i+1])
 	}
 }

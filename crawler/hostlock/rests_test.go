@@ -25,9 +25,8 @@ func mustRest(t testing.TB, l *Locks, a canon.Authority, wait time.Duration) {
 
 func wantResting(t testing.TB, l *Locks, a canon.Authority, want time.Duration) {
 	t.Helper()
-	if w, err := l.Resting(a); err != nil || w.Wait != want {
-		t.Fatalf("%s: %v left, %v; want %v", a, w.Wait, err, want)
-	}
+	w, err := l.Resting(a)
+	require.Truef(t, err == nil && w.Wait == want, "%s: %v left, %v; want %v", a, w.Wait, err, want)
 }
 
 // Politeness rules 11 and 26: all processes know a back-off, also later ones; it leaves lock and delay, and is never shortened.
@@ -45,19 +44,16 @@ func TestRule26_ARestIsKnownToAll(t *testing.T) {
 			w, err := l.Resting(a)
 			require.NoError(t, err)
 			assert.Equal(t, (Wish{Wait: 59 * time.Minute, Status: 503, Field: "Retry-After"}), w)
-			if s := w.String(); s != AskedAnother+" until 2000-01-01T01:00:00Z (status 503, Retry-After)" && time.Local == time.UTC {
-				t.Error(s)
-			}
+			s := w.String()
+			assert.False(t, s != AskedAnother+" until 2000-01-01T01:00:00Z (status 503, Retry-After)" && time.Local == time.UTC, s)
 			wantResting(t, l, b, 0)
 		}
 		mustRest(t, two, a, 2*time.Hour)
-		if w, err := two.Resting(a); err != nil || w.Wait != 2*time.Hour || !w.Ours {
-			t.Errorf("%+v, %v", w, err)
-		}
+		w, err := two.Resting(a)
+		assert.Truef(t, err == nil && w.Wait == 2*time.Hour && w.Ours, "%+v, %v", w, err)
 		mustRest(t, two, a, time.Hour) // a shorter answer takes nothing back
-		if w, err := two.Resting(a); err != nil || w.Wait != 2*time.Hour || !w.Ours {
-			t.Errorf("%+v, %v", w, err)
-		}
+		w, err = two.Resting(a)
+		assert.Truef(t, err == nil && w.Wait == 2*time.Hour && w.Ours, "%+v, %v", w, err)
 		time.Sleep(2*time.Hour - time.Microsecond)
 		wantResting(t, two, a, time.Microsecond)
 		time.Sleep(time.Microsecond)
@@ -87,9 +83,8 @@ func TestRule17_AClockSetBackLengthensNoLongRest(t *testing.T) {
 			const rest = 30 * time.Minute
 			require.NoError(t, l.Rest(a, time.Now().Add(back), Wish{Wait: rest, Status: 429}))
 			for left := rest; left > 0; left -= time.Minute { // whoever looks often must not make it longer
-				if w, err := l.Resting(a); err != nil || w.Wait != left || !w.Ours {
-					t.Fatalf("%+v, %v; want %v", w, err, left)
-				}
+				w, err := l.Resting(a)
+				require.Truef(t, err == nil && w.Wait == left && w.Ours, "%+v, %v; want %v", w, err, left)
 				time.Sleep(time.Minute)
 			}
 			wantResting(t, l, a, 0)
@@ -137,17 +132,14 @@ func TestDamagedRestsAreHarmless(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "locks")
 			l := open(t, path)
-			if _, err := l.file.WriteAt(c.b, wishes.from+bucket(h)*wishes.places*wishes.size); err != nil {
-				t.Fatal(err)
-			}
-			if w, err := l.Resting(a); err != nil || w.Wait != c.want {
-				t.Errorf("%s: %v left, %v; want %v", name, w.Wait, err, c.want)
-			}
+			_, err := l.file.WriteAt(c.b, wishes.from+bucket(h)*wishes.places*wishes.size)
+			require.NoError(t, err)
+			w, err := l.Resting(a)
+			assert.Truef(t, err == nil && w.Wait == c.want, "%s: %v left, %v; want %v", name, w.Wait, err, c.want)
 			mustRest(t, l, a, 48*time.Hour)
 			wantResting(t, l, a, 48*time.Hour)
-			if fi, err := os.Stat(path); err != nil || fi.Size() > wishes.from+buckets*wishes.places*wishes.size {
-				t.Errorf("%s: the file has %d bytes, %v", name, fi.Size(), err)
-			}
+			fi, err := os.Stat(path)
+			assert.Truef(t, err == nil && fi.Size() <= wishes.from+buckets*wishes.places*wishes.size, "%s: the file has %d bytes, %v", name, fi.Size(), err)
 		})
 	}
 }
@@ -160,9 +152,8 @@ func TestAFullBucketLosesTheShortestRest(t *testing.T) {
 			require.NoError(t, l.write(wishes, entry{hash: 60<<48 | uint64(i+1), until: now + rest, rest: rest}, false))
 		}
 		for i := range wishes.places + 1 {
-			if e, err := l.find(wishes, 60<<48|uint64(i+1)); err != nil || (e.hash == 0) != (i == 0) {
-				t.Errorf("host %d: %+v, %v", i, e, err)
-			}
+			e, err := l.find(wishes, 60<<48|uint64(i+1))
+			assert.Truef(t, err == nil && (e.hash == 0) == (i == 0), "host %d: %+v, %v", i, e, err)
 		}
 	})
 }
@@ -171,12 +162,10 @@ func TestRule17_ARestOutlivesAKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "locks")
 	l, a := open(t, path), authority(t, "http://a.test")
 	other, out, _ := start(t, "rest", path, a.String())
-	if line, err := out.ReadString('\n'); err != nil || strings.TrimSpace(line) != "asked" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	line, err := out.ReadString('\n')
+	require.Truef(t, err == nil && strings.TrimSpace(line) == "asked", "%q, %v", line, err)
 	require.NoError(t, other.Process.Kill())
 	_ = other.Wait() // it says that it was killed
-	if w, err := l.Resting(a); err != nil || w.Wait < 47*time.Hour || w.Wait > 48*time.Hour || w.Ours {
-		t.Errorf("%+v, %v", w, err)
-	}
+	w, err := l.Resting(a)
+	assert.Truef(t, err == nil && w.Wait >= 47*time.Hour && w.Wait <= 48*time.Hour && !w.Ours, "%+v, %v", w, err)
 }

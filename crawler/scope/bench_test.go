@@ -1,6 +1,10 @@
 package scope
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 const usualURL = "https://www.h.test/section/2024/05/article-name.html?id=12345"
 
@@ -22,9 +26,8 @@ func TestJudge_AllocatesNothing(t *testing.T) {
 		if m == ModeDomain {
 			want = 1
 		}
-		if n := testing.AllocsPerRun(100, func() { s.Judge(link) }); n > want {
-			t.Errorf("%s: %v allocations; want at most %v", m, n, want)
-		}
+		n := testing.AllocsPerRun(100, func() { s.Judge(link) })
+		assert.Truef(t, n <= want, "%s: %v allocations; want at most %v", m, n, want)
 	}
 }
 

@@ -22,22 +22,18 @@ func TestExplainAsksTheRulesInOrderUpToTheOneThatDecides(t *testing.T) {
 		c := Candidate{URL: raw[rng.IntN(len(raw))], Depth: rng.IntN(4), Embeds: rng.IntN(3), NoFollow: rng.IntN(5) == 0, Map: rng.IntN(9) == 0}
 		c.Embed, c.Seed, c.Redirect = c.Embeds > 0, rng.IntN(7) == 0, rng.IntN(5) == 0
 		verdict, asked := s.Explain(c)
-		if want := s.Judge(c); verdict != want {
-			t.Fatalf("%+v: %+v, Judge says %+v", c, verdict, want)
-		}
+		want := s.Judge(c)
+		require.Truef(t, verdict == want, "%+v: %+v, Judge says %+v", c, verdict, want)
 		last := asked[len(asked)-1]
 		if last.Rule != verdict.Rule || last.Says == SaysNothing || (last.Says == SaysIn) != verdict.In {
 			t.Fatalf("%+v: %+v decides, the verdict is %+v", c, last, verdict)
 		}
 		names := make([]string, len(asked))
 		for i, o := range asked {
-			if names[i] = o.Rule; i < len(asked)-1 && o.Says != SaysNothing {
-				t.Fatalf("%+v: %+v has an opinion and others were asked", c, o)
-			}
+			names[i] = o.Rule
+			require.Falsef(t, i < len(asked)-1 && o.Says != SaysNothing, "%+v: %+v has an opinion and others were asked", c, o)
 		}
-		if !slices.Equal(names, s.Rules()[:len(names)]) {
-			t.Fatalf("asked %q of %q", names, s.Rules())
-		}
+		require.Truef(t, slices.Equal(names, s.Rules()[:len(names)]), "asked %q of %q", names, s.Rules())
 		decided[verdict.Rule] = true
 	}
 	assert.GreaterOrEqualf(t, len(decided), 8, "only %v decided", decided)

@@ -78,9 +78,7 @@ func TestProperties(t *testing.T) {
 		counts[text(v)]++
 
 		require.Containsf(t, s.Rules(), v.Rule, "%+v, %+v: %q is not among the rules", c, cand, v.Rule)
-		if anyMatch(s.exclude, cand.URL.String()) && (v.In || v.Rule != "scope:exclude") {
-			t.Fatalf("exclude does not win: %+v, %+v: %s", c, cand, text(v))
-		}
+		require.Falsef(t, anyMatch(s.exclude, cand.URL.String()) && (v.In || v.Rule != "scope:exclude"), "exclude does not win: %+v, %+v: %s", c, cand, text(v))
 		for name, relax := range map[string]func(*Config){
 			"include": func(c *Config) { c.Include = nil }, "exclude": func(c *Config) { c.Exclude = nil },
 			"accept": func(c *Config) { c.Accept = nil }, "reject": func(c *Config) { c.Reject = nil },
@@ -90,9 +88,7 @@ func TestProperties(t *testing.T) {
 			relax(&wider)
 			r, err := New(wider, seeds)
 			require.NoError(t, err)
-			if v.In && !r.Judge(cand).In {
-				t.Fatalf("%s widens: %+v, %+v", name, c, cand)
-			}
+			require.Falsef(t, v.In && !r.Judge(cand).In, "%s widens: %+v, %+v", name, c, cand)
 		}
 		if !v.Timeless {
 			continue
@@ -118,16 +114,13 @@ func TestExtend_BringsInWhatWasRefusedBefore(t *testing.T) {
 	for _, m := range []Mode{ModeHost, ModeDomain, ModePrefix, ModeSeeds} {
 		s := newScope(t, Config{Mode: m}, "http://h.test/a/")
 		link := Candidate{URL: parse(t, "https://other.example/b/c"), Depth: 1}
-		if v := s.Judge(link); v.In || v.Timeless {
-			t.Errorf("%s: %s", m, text(v))
-		}
+		v := s.Judge(link)
+		assert.Truef(t, !v.In && !v.Timeless, "%s: %s", m, text(v))
 		s.Extend(link.URL)
-		if v := s.Judge(link); !v.In {
-			t.Errorf("%s, extended: %s", m, text(v))
-		}
-		if v := s.Judge(Candidate{URL: parse(t, "http://third.example/b/c"), Depth: 1}); v.In {
-			t.Errorf("%s: a third host: %s", m, text(v))
-		}
+		v = s.Judge(link)
+		assert.Truef(t, v.In, "%s, extended: %s", m, text(v))
+		v = s.Judge(Candidate{URL: parse(t, "http://third.example/b/c"), Depth: 1})
+		assert.Truef(t, !v.In, "%s: a third host: %s", m, text(v))
 	}
 }
 
@@ -144,9 +137,7 @@ func TestExtend_WhileOthersJudge(t *testing.T) {
 			wg.Go(func() {
 				for _, u := range us {
 					s.Extend(u)
-					if !s.Judge(Candidate{URL: u, Seed: true}).In || !s.holds(u) {
-						t.Errorf("%s: %s is out although it was added", m, u)
-					}
+					assert.Truef(t, s.Judge(Candidate{URL: u, Seed: true}).In && s.holds(u), "%s: %s is out although it was added", m, u)
 				}
 			})
 		}

@@ -18,12 +18,8 @@ func TestReaches_IsWhetherAPageOfTheHostMayBeIn(t *testing.T) {
 		{ModeAny, "http://other.test/", ""},
 	} {
 		s := newScope(t, Config{Mode: tt.mode}, "http://h.test/docs/a")
-		if tt.in != "" && !s.Reaches(parse(t, tt.in)) {
-			t.Errorf("%s: %s is not reached", tt.mode, tt.in)
-		}
-		if tt.away != "" && s.Reaches(parse(t, tt.away)) {
-			t.Errorf("%s: %s is reached", tt.mode, tt.away)
-		}
+		assert.Falsef(t, tt.in != "" && !s.Reaches(parse(t, tt.in)), "%s: %s is not reached", tt.mode, tt.in)
+		assert.Falsef(t, tt.away != "" && s.Reaches(parse(t, tt.away)), "%s: %s is reached", tt.mode, tt.away)
 	}
 }
 

@@ -72,9 +72,8 @@ func TestMode_Places(t *testing.T) {
 func TestMode_EverySeedCounts(t *testing.T) {
 	s := newScope(t, Config{Mode: ModePrefix}, "http://h.test/b/c/d/", "http://h.test/a/", "http://h.test/b/", "http://h.test/b/c/", "http://g.test/z/x")
 	for path, want := range map[string]bool{"/a/": true, "/a": false, "/b/x": true, "/b/c/d/e": true, "/c/": false, "/": false, "/b0/": false} {
-		if got := s.Judge(Candidate{URL: parse(t, "http://h.test"+path)}); got.In != want {
-			t.Errorf("%s: %s", path, text(got))
-		}
+		got := s.Judge(Candidate{URL: parse(t, "http://h.test"+path)})
+		assert.Truef(t, got.In == want, "%s: %s", path, text(got))
 	}
 	assert.Equal(t, 2, len(s.places.dirs["h.test"]), "directories are kept of h.test; want /a/ and /b/")
 }
@@ -162,9 +161,8 @@ func TestAccept_NarrowsByExtensionButNotPages(t *testing.T) {
 		"/v1.2": true, "/wiki/St._Louis": true, "/wiki/Mr.Robinson": true, "/2024.05.06": true,
 	} {
 		c := Candidate{URL: parse(t, "http://h.test"+path), Depth: 1}
-		if got := s.Judge(c); got.In != want || !want && text(got) != "out scope:accept" {
-			t.Errorf("%s: %s", path, text(got))
-		}
+		got := s.Judge(c)
+		assert.Falsef(t, got.In != want || !want && text(got) != "out scope:accept", "%s: %s", path, text(got))
 		if got := both.Judge(c); !got.In {
 			t.Errorf("with a media type in the list the head must decide; %s: %s", path, text(got))
 		}
@@ -247,9 +245,8 @@ func TestNew_ErrorsNameTheSettingAndThePlace(t *testing.T) {
 
 func TestRules_AreThoseThatApplyInOrder(t *testing.T) {
 	usual := []string{"scope:seed", "trap:segments", "trap:percent", "trap:repeat", "trap:cycle", "scope:nofollow", "scope:sitemap", "scope:seed-redirect", "scope:host"}
-	if got := newScope(t, Config{}).Rules(); !slices.Equal(got, usual) {
-		t.Errorf("zero Config:\n got %q\nwant %q", got, usual)
-	}
+	got := newScope(t, Config{}).Rules()
+	assert.Truef(t, slices.Equal(got, usual), "zero Config:\n got %q\nwant %q", got, usual)
 	all := Config{
 		Mode: ModeAny, Include: []string{"a"}, Exclude: []string{"b"}, Accept: []string{".a"}, Reject: []string{".b"},
 		Requisites: "none", Depth: ptr(0), Traps: map[string]int{"segments": 0, "trap:cycle": 0},

@@ -52,9 +52,8 @@ func TestTraps_Rule22(t *testing.T) {
 			continue
 		}
 		off := newScope(t, Config{Traps: map[string]int{"trap:" + tt.rule: 0}}, "http://h.test/")
-		if v := off.Judge(Candidate{URL: u, Depth: 1}); v.Rule == "trap:"+tt.rule {
-			t.Errorf("%s: %s although it is off", tt.path, v.Rule)
-		}
+		v := off.Judge(Candidate{URL: u, Depth: 1})
+		assert.Truef(t, v.Rule != "trap:"+tt.rule, "%s: %s although it is off", tt.path, v.Rule)
 	}
 }
 
@@ -113,9 +112,8 @@ func FuzzTraps_EqualTheNaive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string, period, n int) {
 		period, n = 1+abs(period)%maxPeriod, 2+abs(n)%4
 		path = "/" + strings.NewReplacer("x", "/foo", "y", "/bar", "z", "/12").Replace(path) // so that cycles are found often
-		if got, want := cycles(path, period, n), naiveCycles(path, period, n); got != want {
-			t.Errorf("cycles(%q, %d, %d) = %t; want %t", path, period, n, got, want)
-		}
+		got, want := cycles(path, period, n), naiveCycles(path, period, n)
+		assert.Truef(t, got == want, "cycles(%q, %d, %d) = %t; want %t", path, period, n, got, want)
 		if got, want := segments(path), len(naiveSegments(path)); got != want {
 			t.Errorf("segments(%q) = %d; want %d", path, got, want)
 		}

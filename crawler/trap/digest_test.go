@@ -31,9 +31,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Add("/12/2048/1361.png?a=0123456789abcdef0&b")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := Template(s)
-		if strings.ContainsAny(got, "0123456789") || Template(got) != got || len(got) > len(s) {
-			t.Errorf("%q: %q, and of that %q", s, got, Template(got))
-		}
+		assert.Truef(t, !strings.ContainsAny(got, "0123456789") && Template(got) == got && len(got) <= len(s), "%q: %q, and of that %q", s, got, Template(got))
 	})
 }
 
@@ -56,9 +54,8 @@ func TestGroups(t *testing.T) {
 	} {
 		assert.Equalf(t, tt.want, same(of(tt.a), of(tt.b)), "%s, %s", tt.a, tt.b)
 	}
-	if q, _ := groupsOf(parse(t, "http://h.test/x")); q != 0 {
-		t.Error("a URL without a query has a group of queries")
-	}
+	q, _ := groupsOf(parse(t, "http://h.test/x"))
+	assert.True(t, q == 0, "a URL without a query has a group of queries")
 }
 
 // says digests a page: its URL, its text, and what it shows.
@@ -108,9 +105,7 @@ func TestRule22_PagesDifferByTheirPictures(t *testing.T) {
 	const text = "Photographs of the town by the members of our club: previous, next, up"
 	a := says(t, [2]string{"http://h.test/photo/1", text}, "http://h.test/img/1.jpg")
 	b := says(t, [2]string{"http://h.test/photo/2", text}, "http://h.test/img/2.jpg")
-	if a[0] == b[0] || a[1] == b[1] {
-		t.Errorf("%x, %x", a, b)
-	}
+	assert.Truef(t, a[0] != b[0] && a[1] != b[1], "%x, %x", a, b)
 	const sid = "?sid=0123456789abcdef"
 	a = says(t, [2]string{"http://h.test/x" + sid, text}, "http://h.test/logo.png"+sid)
 	b = says(t, [2]string{"http://h.test/x?sid=fedcba9876543210", text}, "http://h.test/logo.png?sid=fedcba9876543210")
@@ -119,9 +114,8 @@ func TestRule22_PagesDifferByTheirPictures(t *testing.T) {
 
 func TestAPageOfFewWordsIsNoCopy(t *testing.T) {
 	assert.EqualValues(t, 0, says(t, [2]string{"http://h.test/a", "previous next up"})[0])
-	if d := says(t, [2]string{"http://h.test/a", "1 2 3 4 5 6 7 8"}); d[0] == 0 {
-		t.Errorf("%x", d)
-	}
+	d := says(t, [2]string{"http://h.test/a", "1 2 3 4 5 6 7 8"})
+	assert.Truef(t, d[0] != 0, "%x", d)
 }
 
 func TestAURLHasFewSessionIDs(t *testing.T) {

@@ -162,9 +162,7 @@ func TestRule22_ATrapIsHeldOnceItIsOverTheLimit(t *testing.T) {
 			for i := range 3000 {
 				u := parse(t, fmt.Sprintf("http://h.test/cal?day=%x", i))
 				if rule := h.Held(u, l); rule != "" {
-					if rule != RuleQueries || i < tt.least || i > tt.most {
-						t.Errorf("held by %s after %d; want %d to %d", rule, i, tt.least, tt.most)
-					}
+					assert.Truef(t, rule == RuleQueries && i >= tt.least && i <= tt.most, "held by %s after %d; want %d to %d", rule, i, tt.least, tt.most)
 					return
 				}
 				h.Turn(u)
@@ -193,9 +191,8 @@ func TestRule22_MoreShapesThanAreRememberedAreNoTrap(t *testing.T) {
 	var h History
 	for i := range 20_000 {
 		u := parse(t, fmt.Sprintf("http://h.test/topic?t=%d", i))
-		if rule := h.Held(u, Limits{}); rule != "" {
-			t.Fatalf("held by %s after %d", rule, i)
-		}
+		rule := h.Held(u, Limits{})
+		require.Truef(t, rule == "", "held by %s after %d", rule, i)
 		h.Turn(u)
 		h.Brought(u, uint64(i%(maxShapes+1)), Limits{})
 	}
@@ -225,9 +222,7 @@ func TestRule22_TheLimitIsWhatMayBeFetched(t *testing.T) {
 			h.Turn(u)
 			h.Brought(u, 7, tt.limits)
 		}
-		if fetched != tt.want || rule != tt.rule {
-			t.Errorf("%+v %s: %d fetched, then %q; want %d, %q", tt.limits, tt.path, fetched, rule, tt.want, tt.rule)
-		}
+		assert.Truef(t, fetched == tt.want && rule == tt.rule, "%+v %s: %d fetched, then %q; want %d, %q", tt.limits, tt.path, fetched, rule, tt.want, tt.rule)
 	}
 }
 
@@ -243,9 +238,8 @@ func TestWhatBringsSomethingNewAgainIsNotHeld(t *testing.T) {
 	for i := range 5 {
 		h.Brought(u(i), uint64(100+i), l)
 	}
-	if rule := h.Held(u(150), l); rule != "" {
-		t.Errorf("held by %s", rule)
-	}
+	rule := h.Held(u(150), l)
+	assert.Truef(t, rule == "", "held by %s", rule)
 }
 
 func TestRule22_CopiesAreCountedAlongTheChain(t *testing.T) {
@@ -305,14 +299,12 @@ func TestADamagedHistoryIsRefused(t *testing.T) {
 	h.Leads(parse(t, "http://h.test/x?1"), 1, 0)
 	b := h.Append(nil)
 	for cut := 1; cut < len(b); cut++ {
-		if _, err := Read(b[:cut]); err == nil {
-			t.Errorf("cut at %d of %d octets, and read", cut, len(b))
-		}
+		_, err := Read(b[:cut])
+		assert.Errorf(t, err, "cut at %d of %d octets, and read", cut, len(b))
 	}
 	for _, bad := range [][]byte{append(b, 0), append([]byte{version + 1}, b[1:]...)} {
-		if _, err := Read(bad); err == nil {
-			t.Errorf("%x was read", bad)
-		}
+		_, err := Read(bad)
+		assert.Errorf(t, err, "%x was read", bad)
 	}
 	var none History
 	if b := none.Append(nil); b != nil {

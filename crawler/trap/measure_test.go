@@ -34,9 +34,8 @@ func TestRule22_DataIsNewAndDatesAreNot(t *testing.T) {
 			_, shape := d.Digests()
 			return shape
 		}
-		if fresh := shape(3) != shape(4); fresh != tt.fresh {
-			t.Errorf("%s: new %v; want %v", tt.name, fresh, tt.fresh)
-		}
+		fresh := shape(3) != shape(4)
+		assert.Truef(t, fresh == tt.fresh, "%s: new %v; want %v", tt.name, fresh, tt.fresh)
 	}
 }
 

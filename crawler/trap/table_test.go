@@ -28,9 +28,8 @@ func TestCountsAreNeverMoreThanTrueAndLackAKnownShare(t *testing.T) {
 				continue
 			}
 			for g, is := range exact {
-				if got := table.count(g); got > is || got < is-n/(table.most+1) {
-					t.Fatalf("with %d counters, after %d URLs: %d counted, %d are true", table.most, n, got, is)
-				}
+				got := table.count(g)
+				require.Truef(t, got <= is && got >= is-n/(table.most+1), "with %d counters, after %d URLs: %d counted, %d are true", table.most, n, got, is)
 			}
 		}
 	}
@@ -42,9 +41,8 @@ func TestFewGroupsAreCountedExactly(t *testing.T) {
 		table.add(group(1 + i%maxTemplates))
 	}
 	for g := range group(maxTemplates) {
-		if n := table.count(1 + g); n != 10 {
-			t.Errorf("group %d: %d of 10", 1+g, n)
-		}
+		n := table.count(1 + g)
+		assert.Truef(t, n == 10, "group %d: %d of 10", 1+g, n)
 	}
 }
 
@@ -90,9 +88,8 @@ func TestAWindowHoldsTheLastPages(t *testing.T) {
 					n++
 				}
 			}
-			if want := 20*n < look; w.barren(limit) != want {
-				t.Fatalf("limit %d, after %d pages, %d of the last %d new: %t", limit, len(all), n, look, !want)
-			}
+			want := 20*n < look
+			require.Truef(t, w.barren(limit) == want, "limit %d, after %d pages, %d of the last %d new: %t", limit, len(all), n, look, !want)
 		}
 	}
 }

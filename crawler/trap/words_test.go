@@ -57,9 +57,8 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, url := range []string{"http://h.test/", "http://h.test/x?q=1", "http://h.test/x?s=0123456789abcdef", "http://h.test/k%C3%A4se/"} {
 			for _, shape := range []bool{false, true} {
-				if got, want := asItIs(t, url, text, shape), slowly(t, url, text, shape); got != want {
-					t.Errorf("%s: %q: %x, word by word %x", url, text, got, want)
-				}
+				got, want := asItIs(t, url, text, shape), slowly(t, url, text, shape)
+				assert.Truef(t, got == want, "%s: %q: %x, word by word %x", url, text, got, want)
 				if got, want := heard(t, url, text, shape), words(t, url, text); !slices.Equal(got, want) {
 					t.Errorf("%s: heard %q of %q, want %q", url, got, text, want)
 				}
@@ -86,9 +85,8 @@ func TestTextTakesNoMemory(t *testing.T) {
 	text := strings.Repeat("plain words, a/b and\tsome\n more: käse\u00a0brot  ", 50)
 	for _, shape := range []bool{false, true} {
 		d := NewDigester(parse(t, "http://h.test/x?q=1"), shape)
-		if n := testing.AllocsPerRun(20, func() { d.Text(text) }); n != 0 {
-			t.Errorf("shape %t: %v allocations", shape, n)
-		}
+		n := testing.AllocsPerRun(20, func() { d.Text(text) })
+		assert.Truef(t, n == 0, "shape %t: %v allocations", shape, n)
 	}
 }
 

@@ -134,9 +134,8 @@ func TestJSON_ValuesMapKeysAndZeros(t *testing.T) {
 	u := mustParse(t, "http://H./%7e?")
 	in := line{URL: u, Authority: u.Authority(), Hosts: map[Authority]int{u.Authority(): 1}}
 	text, err := json.Marshal(in)
-	if want := `{"URL":"http://h/%7e?","Authority":"http://h:80","Hosts":{"http://h:80":1},"None":""}`; err != nil || string(text) != want {
-		t.Errorf("got  %s, %v\nwant %s", text, err, want)
-	}
+	want := `{"URL":"http://h/%7e?","Authority":"http://h:80","Hosts":{"http://h:80":1},"None":""}`
+	assert.Truef(t, err == nil && string(text) == want, "got  %s, %v\nwant %s", text, err, want)
 	var out line
 	require.NoError(t, json.Unmarshal(text, &out))
 	assert.Truef(t, out.URL == in.URL && out.Authority == in.Authority && out.Hosts[u.Authority()] == 1 && out.None.IsZero(), "came back as %+v", out)

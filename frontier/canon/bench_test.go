@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // costs are inputs with the allocations of Parse: the URL, its authority, and a key that differs. Only hosts outside
@@ -30,9 +31,8 @@ var costs = []struct {
 func TestParse_Allocations(t *testing.T) {
 	for _, tt := range costs {
 		got := testing.AllocsPerRun(100, func() {
-			if _, err := Parse(tt.in); err != nil {
-				t.Fatal(err)
-			}
+			_, err := Parse(tt.in)
+			require.NoError(t, err)
 		})
 		assert.LessOrEqualf(t, got, tt.allocs, "%s: %v allocations; want at most %v", tt.name, got, tt.allocs)
 	}
@@ -60,16 +60,14 @@ func TestResolve_Allocations(t *testing.T) {
 	base := mustParse(t, benchBase)
 	for _, tt := range refs {
 		got := testing.AllocsPerRun(100, func() {
-			if _, err := base.Resolve(tt.ref); err != nil {
-				t.Fatal(err)
-			}
+			_, err := base.Resolve(tt.ref)
+			require.NoError(t, err)
 		})
 		assert.LessOrEqualf(t, got, tt.allocs, "%s: %v allocations; want at most %v", tt.name, got, tt.allocs)
 	}
 	for _, ref := range []string{"mailto:a@example.com", "javascript:void(0)"} {
-		if got := testing.AllocsPerRun(100, func() { _, _ = base.Resolve(ref) }); got > 1 {
-			t.Errorf("refusing %q: %v allocations; want the error alone", ref, got)
-		}
+		got := testing.AllocsPerRun(100, func() { _, _ = base.Resolve(ref) })
+		assert.Truef(t, got <= 1, "refusing %q: %v allocations; want the error alone", ref, got)
 	}
 }
 

@@ -196,8 +196,7 @@ func FuzzResolve_EqualsTheURLStandard(f *testing.F) {
 		}
 		v := mustParse(t, u.String())
 		require.Equalf(t, u, v, "%q against %q: %#v; its text: %#v, %v", ref, base, u, v, err)
-		if v, err = base.Resolve(u.String()); err != nil || v != u {
-			t.Fatalf("%q against %q: %#v; resolved again: %#v, %v", ref, base, u, v, err)
-		}
+		v, err = base.Resolve(u.String())
+		require.Truef(t, err == nil && v == u, "%q against %q: %#v; resolved again: %#v, %v", ref, base, u, v, err)
 	})
 }

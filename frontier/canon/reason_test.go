@@ -77,13 +77,10 @@ func TestRule22_8192OctetsAreAccepted(t *testing.T) {
 func TestParse_InputFarTooLongIsNotRead(t *testing.T) {
 	long := "http://h/" + strings.Repeat("é/../", 1<<20)
 	allocs := testing.AllocsPerRun(10, func() {
-		if _, err := Parse(long); ReasonOf(err) != TooLong {
-			t.Fatal(err)
-		}
+		_, err := Parse(long)
+		require.True(t, ReasonOf(err) == TooLong, err)
 	})
-	if allocs > 2 {
-		t.Errorf("%v allocations to refuse %d octets; want the error and its excerpt", allocs, len(long))
-	}
+	assert.Truef(t, allocs <= 2, "%v allocations to refuse %d octets; want the error and its excerpt", allocs, len(long))
 }
 
 func TestReasonOf_WrappedForeignAndNone(t *testing.T) {

@@ -2,6 +2,8 @@ package canon
 
 import (
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Rules of registries and of services are distinguished as in Common Crawl's index (crawler-commons EffectiveTldFinder,
@@ -24,8 +26,7 @@ func TestSuffixes(t *testing.T) {
 		{"http://[::1]/", Suffix{}, Suffix{}},
 	} {
 		u := mustParse(t, c.url)
-		if registry, private := u.Authority().Suffixes(); registry != c.registry || private != c.private {
-			t.Errorf("%s: %+v %+v, want %+v %+v", c.url, registry, private, c.registry, c.private)
-		}
+		registry, private := u.Authority().Suffixes()
+		assert.Truef(t, registry == c.registry && private == c.private, "%s: %+v %+v, want %+v %+v", c.url, registry, private, c.registry, c.private)
 	}
 }

@@ -186,9 +186,8 @@ func TestEachArchiveIsJudged(t *testing.T) {
 			if c.who == "strict" {
 				written := a.b.String()
 				r := a.audit(o)
-				if named := codes(r) == "credentials" && r.Totals.Notes > 0; !r.Clean || named != (c.codes == "credentials") {
-					t.Errorf("by the standards: found %q%s", codes(r), shown(r))
-				}
+				named := codes(r) == "credentials" && r.Totals.Notes > 0
+				assert.Truef(t, r.Clean && named == (c.codes == "credentials"), "by the standards: found %q%s", codes(r), shown(r))
 				a.b.Reset()
 				a.b.WriteString(written)
 				o.Strict = true

@@ -67,9 +67,8 @@ func check(t *testing.T, r *Result, limit int) {
 	found, kept := int64(0), int64(0)
 	per := map[string]int{}
 	for _, c := range r.Counts {
-		if found, kept = found+c.Found, kept+c.Kept; !slices.Contains(finding.Codes(), c.Code) {
-			t.Fatalf("the code %q is in no list", c.Code)
-		}
+		found, kept = found+c.Found, kept+c.Kept
+		require.Truef(t, slices.Contains(finding.Codes(), c.Code), "the code %q is in no list", c.Code)
 	}
 	for _, f := range r.Findings {
 		if per[string(f.Code)+f.Authority]++; per[string(f.Code)+f.Authority] > limit && len(f.Authority) < finding.MaxText {
@@ -232,9 +231,8 @@ func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
 		require.True(t, s.known, "the site is not known")
 		good := a.b.String()
 		n := a.n
-		if r := a.audit(Options{}); !r.Clean || r.Totals.Unprovable > 0 {
-			t.Fatalf("seed %d: a good crawl is not clean%s", seed, shown(r))
-		}
+		r := a.audit(Options{})
+		require.Truef(t, r.Clean && r.Totals.Unprovable <= 0, "seed %d: a good crawl is not clean%s", seed, shown(r))
 		for _, code := range finding.Codes() {
 			plant := plants[code]
 			if plant == nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit/evidence"
@@ -51,9 +52,7 @@ func TestMemoryDoesNotGrowWithTheArchive(t *testing.T) {
 	large, many := weighed(t, 8<<20)
 	t.Logf("%d exchanges: %d octets; %d exchanges: %d octets", few, small, many, large)
 	require.GreaterOrEqualf(t, many, 2*few, "%d exchanges against %d: the test shows nothing", many, few)
-	if large > small+small/4 || large > 32<<20 {
-		t.Errorf("%d exchanges took %d octets of heap, %d took %d", few, small, many, large)
-	}
+	assert.Truef(t, large <= small+small/4 && large <= 32<<20, "%d exchanges took %d octets of heap, %d took %d", few, small, many, large)
 }
 
 func TestOneGibibyteIn128MiB(t *testing.T) {

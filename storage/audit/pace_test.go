@@ -133,9 +133,8 @@ func TestDatesOfAnswersAreCompared(t *testing.T) {
 		}
 		r := a.audit(Options{})
 		h := r.Hosts[0]
-		if got := time.Duration(h.Skew * float64(s)); !r.Clean || h.Dates != 38 || (got-off).Abs() > 200*time.Millisecond {
-			t.Errorf("off by %v: %v of %d dates%s", off, got, h.Dates, shown(r))
-		}
+		got := time.Duration(h.Skew * float64(s))
+		assert.Truef(t, r.Clean && h.Dates == 38 && (got-off).Abs() <= 200*time.Millisecond, "off by %v: %v of %d dates%s", off, got, h.Dates, shown(r))
 	}
 }
 
@@ -211,9 +210,8 @@ func TestAHostShowsThePacesThatWereDue(t *testing.T) {
 	a.add(fetch{url: site + "/robots.txt", at: 4 * s, body: "User-agent: *\nCrawl-delay: 5\n"})
 	a.add(fetch{url: site + "/b", at: 10 * s})
 	r := a.audit(Options{})
-	if h := r.Hosts[0]; !r.Clean || h.Required != 5 || h.Lowest != 1 || h.MinGap < 1 {
-		t.Errorf("%s", shown(r))
-	}
+	h := r.Hosts[0]
+	assert.Truef(t, r.Clean && h.Required == 5 && h.Lowest == 1 && h.MinGap >= 1, "%s", shown(r))
 	same := ours(t)
 	same.robots(rule)
 	same.add(fetch{url: site + "/a", at: 2 * s})

@@ -91,12 +91,9 @@ func TestRedirectsThatWaitAreBounded(t *testing.T) {
 	for i := range 10 {
 		one.add("http://c.test/", hop{origin: "http://a.test", n: i})
 	}
-	if len(urls) != maxWaiting || len(hosts["http://c.test/"]) != 1000 {
-		t.Errorf("%d URLs, %d hosts", len(urls), len(hosts["http://c.test/"]))
-	}
-	if w := one["http://c.test/"]; len(w) != 1 || w[0].n != 9 {
-		t.Errorf("of one host wait %+v, want the last", w)
-	}
+	assert.Truef(t, len(urls) == maxWaiting && len(hosts["http://c.test/"]) == 1000, "%d URLs, %d hosts", len(urls), len(hosts["http://c.test/"]))
+	w := one["http://c.test/"]
+	assert.Truef(t, len(w) == 1 && w[0].n == 9, "of one host wait %+v, want the last", w)
 }
 
 func TestAKillForgetsOnlyWhatWasJustLearned(t *testing.T) {
@@ -120,13 +117,10 @@ func TestAClockThatIsSetBackKeepsTheLifeOfRobotsTxt(t *testing.T) {
 	for to, shift := range map[time.Duration]time.Duration{-time.Hour: -time.Hour, time.Hour: 0} {
 		host := policyHost{policy: policy{kind: ruled, since: day0, expires: day0.Add(day)}}
 		host.SetBack(day0.Add(to))
-		if p := host.policy; !p.since.Equal(day0.Add(shift)) || p.expires.Sub(p.since) != day {
-			t.Errorf("set to %v: since %v, until %v", to, p.since, p.expires)
-		}
+		p := host.policy
+		assert.Truef(t, p.since.Equal(day0.Add(shift)) && p.expires.Sub(p.since) == day, "set to %v: since %v, until %v", to, p.since, p.expires)
 	}
-	if (&policyHost{}).Kind() != "not requested" || (&policyHost{}).policy.kind != unasked {
-		t.Error("the zero Host was asked")
-	}
+	assert.True(t, (&policyHost{}).Kind() == "not requested" && (&policyHost{}).policy.kind == unasked, "the zero Host was asked")
 }
 
 func (a *archive) redirected(host string, at time.Duration, to string) {

@@ -81,12 +81,9 @@ func TestFilesWrittenSideBySideAreOneArchive(t *testing.T) {
 		pages.foreigner(host+"/a", time.Duration(i)*s+s/2, "page", true, true)
 	}
 	r := pages.audit(Options{Files: []string{policies.file()}})
-	if !r.Clean || r.Totals.Judged != 40 {
-		t.Errorf("%+v%s", r.Totals, shown(r))
-	}
-	if r = policies.audit(Options{Files: []string{pages.file()}}); !r.Clean || r.Totals.Judged != 40 {
-		t.Errorf("the other way round: %+v%s", r.Totals, shown(r))
-	}
+	assert.Truef(t, r.Clean && r.Totals.Judged == 40, "%+v%s", r.Totals, shown(r))
+	r = policies.audit(Options{Files: []string{pages.file()}})
+	assert.Truef(t, r.Clean && r.Totals.Judged == 40, "the other way round: %+v%s", r.Totals, shown(r))
 }
 
 func TestRefusalsAreJudged(t *testing.T) {
@@ -172,9 +169,7 @@ func TestTornFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, a.b.Bytes()[:whole+40], 0o600))
 		r, err := Run(t.Context(), Options{Files: []string{path}, TempDir: t.TempDir()})
 		require.NoError(t, err)
-		if !r.Files[0].Torn || r.Totals.Notes != notes || r.Clean != (notes == 1) {
-			t.Errorf("%s: %+v, %+v%s", name, r.Files[0], r.Totals, shown(r))
-		}
+		assert.Truef(t, r.Files[0].Torn && r.Totals.Notes == notes && r.Clean == (notes == 1), "%s: %+v, %+v%s", name, r.Files[0], r.Totals, shown(r))
 	}
 }
 
@@ -246,9 +241,8 @@ func TestDamagedRecord_IsNotMisconduct(t *testing.T) {
 					named = cmp.Or(named, f.URL)
 				}
 			}
-			if want := [...]string{"", site + "/robots.txt", site + "/a"}[(n+2)/3]; codes(r) != "record" || named != want {
-				t.Errorf("record %d, byte %d: damage of %q%s", n, where, named, shown(r))
-			}
+			want := [...]string{"", site + "/robots.txt", site + "/a"}[(n+2)/3]
+			assert.Truef(t, codes(r) == "record" && named == want, "record %d, byte %d: damage of %q%s", n, where, named, shown(r))
 		}
 		at = end
 	}
@@ -264,9 +258,7 @@ func TestDamagedRecord_ExplainsNoOtherExchange(t *testing.T) {
 	a.b.Bytes()[damaged+12] ^= 4
 	r := a.audit(Options{Ours: true})
 	for _, f := range r.Findings {
-		if f.URL == site+"/c" && f.Offset == int64(damaged) {
-			t.Errorf("the record at %d is blamed for what another exchange lacks%s", damaged, shown(r))
-		}
+		assert.Falsef(t, f.URL == site+"/c" && f.Offset == int64(damaged), "the record at %d is blamed for what another exchange lacks%s", damaged, shown(r))
 	}
 	assert.Truef(t, slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.URL == site+"/c" }), "nothing says what /c lacks%s", shown(r))
 }
@@ -315,9 +307,8 @@ func TestARevisitIsHeldAgainstItsOriginal(t *testing.T) {
 			if which == "ours" {
 				want = c.ours
 			}
-			if r := a.audit(Options{}); (codes(r) == "record") != want || !want && !r.Clean {
-				t.Errorf("%s, %s: %q, want it found: %v%s", name, which, codes(r), want, shown(r))
-			}
+			r := a.audit(Options{})
+			assert.Falsef(t, (codes(r) == "record") != want || !want && !r.Clean, "%s, %s: %q, want it found: %v%s", name, which, codes(r), want, shown(r))
 		}
 	}
 }
@@ -352,9 +343,8 @@ func TestAnyURLThatIsAskedForCanBeAudited(t *testing.T) {
 		at := time.Duration(1+i) * time.Minute
 		a.add(fetch{url: u.String(), at: at, request: u.RequestURI(), meta: "decision: allow\r\nrobotsSha256: " + sha(rule) + "\r\n"})
 	}
-	if r := a.audit(Options{}); !r.Clean || r.Totals.Judged != int64(n) || r.Totals.Other != 0 || n < 100 {
-		t.Errorf("%d URLs: %+v%s", n, r.Totals, shown(r))
-	}
+	r := a.audit(Options{})
+	assert.Truef(t, r.Clean && r.Totals.Judged == int64(n) && r.Totals.Other == 0 && n >= 100, "%d URLs: %+v%s", n, r.Totals, shown(r))
 	for _, target := range oddTargets {
 		a := ours(t)
 		a.add(fetch{url: site + "/robots.txt", status: 301, head: "Location: " + site + target + "\r\n"})
@@ -363,9 +353,8 @@ func TestAnyURLThatIsAskedForCanBeAudited(t *testing.T) {
 		a.add(fetch{url: u.String(), at: 2 * s, body: rule})
 		a.add(fetch{url: site + "/a", at: 4 * s, meta: "decision: allow\r\nrobotsSha256: " + sha(rule) + "\r\n"})
 		a.add(fetch{url: site + "/private/x", at: 6 * s})
-		if r := a.audit(Options{}); codes(r) != "disallowed" || r.Hosts[0].Policy != "rules" {
-			t.Errorf("robots.txt at %s: %q%s", target, codes(r), shown(r))
-		}
+		r := a.audit(Options{})
+		assert.Truef(t, codes(r) == "disallowed" && r.Hosts[0].Policy == "rules", "robots.txt at %s: %q%s", target, codes(r), shown(r))
 	}
 }
 
@@ -389,9 +378,8 @@ func TestAnUnreadableURLIsNamed(t *testing.T) {
 			a := make(t)
 			a.robots("")
 			a.record("response", uri, day0.Add(2*s), "Content-Type: application/http; msgtype=response", "HTTP/1.1 200 OK\r\n\r\n")
-			if r := a.audit(Options{}); codes(r) != "record" || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Observed, ": ") {
-				t.Errorf("%.40s: %q%s", uri, codes(r), shown(r))
-			}
+			r := a.audit(Options{})
+			assert.Truef(t, codes(r) == "record" && len(r.Findings) == 1 && strings.Contains(r.Findings[0].Observed, ": "), "%.40s: %q%s", uri, codes(r), shown(r))
 		}
 	}
 }
@@ -414,9 +402,8 @@ func TestNoRecordOfAWebURLIsLeftOutUnsaid(t *testing.T) {
 		require.False(t, bytes.ContainsAny([]byte(uri), "\r\n"), "a line break in a field")
 		a.record(kind, uri, day0, extra, block)
 		got := a.audit(Options{})
-		if tot := got.Totals; tot.Exchanges+tot.Violations+tot.Unprovable == 0 {
-			t.Errorf("%d: a %s of %q, %q, is left out: %+v", i, kind, uri, media, tot)
-		}
+		tot := got.Totals
+		assert.Truef(t, tot.Exchanges+tot.Violations+tot.Unprovable != 0, "%d: a %s of %q, %q, is left out: %+v", i, kind, uri, media, tot)
 	}
 }
 
@@ -430,9 +417,8 @@ func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		a.audit(Options{})
 		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; n > 40<<20 {
-			t.Errorf("%s: allocated %d octets for a block of %d", field, n, len(lines))
-		}
+		n := after.TotalAlloc - before.TotalAlloc
+		assert.Truef(t, n <= 40<<20, "%s: allocated %d octets for a block of %d", field, n, len(lines))
 	}
 }
 
@@ -453,9 +439,8 @@ func TestALongHeadIsRead(t *testing.T) {
 			a := ours(t)
 			a.add(fetch{url: site + "/robots.txt", head: head, body: rule})
 			a.add(fetch{url: site + "/private/open", at: 5 * s, meta: "decision: allow\r\n" + toldOpen + "robotsSha256: " + sha(rule) + "\r\n"})
-			if r := a.audit(Options{}); !r.Clean || r.Hosts[0].Policy != "rules" {
-				t.Errorf("%s: %q%s", name, codes(r), shown(r))
-			}
+			r := a.audit(Options{})
+			assert.Truef(t, r.Clean && r.Hosts[0].Policy == "rules", "%s: %q%s", name, codes(r), shown(r))
 			a.add(fetch{url: site + "/private/x", at: 20 * 60 * s})
 			expect(t, "robots-expired disallowed", a.audit(Options{}), name)
 		}

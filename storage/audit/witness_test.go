@@ -84,9 +84,8 @@ func TestCancelledAuditIsNoResult(t *testing.T) {
 	a.robots(rule)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r, err := Run(ctx, Options{Files: []string{a.file()}, TempDir: t.TempDir()}); r != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, %v", r, err)
-	}
+	r, err := Run(ctx, Options{Files: []string{a.file()}, TempDir: t.TempDir()})
+	assert.Truef(t, r == nil && errors.Is(err, context.Canceled), "%v, %v", r, err)
 }
 
 // takedowns has the targets before which something was redacted, and how much.
@@ -253,9 +252,7 @@ func TestEachCodeHasItsJudge(t *testing.T) {
 	require.NoError(t, err)
 	judged := map[finding.Code]bool{finding.Digest: true} // which package evidence checks
 	for _, f := range families {
-		if f.name == "" || f.by == "" || f.judge == nil {
-			t.Errorf("a family without name, documents or judge: %+v", f)
-		}
+		assert.Truef(t, f.name != "" && f.by != "" && f.judge != nil, "a family without name, documents or judge: %+v", f)
 		for _, c := range f.codes {
 			judged[c] = true
 			assert.Containsf(t, string(doc), "\n| `"+string(c)+"` |", "docs/reference/audit-findings.md has no row for %s", c)

@@ -108,9 +108,7 @@ func TestALogAloneIsJudged(t *testing.T) {
 		if strings.Join(violated, " ") != c.want || strings.Join(slices.Compact(open), " ") != c.open {
 			t.Errorf("%s: violated %v, want %q; open %v, want %q\n%+v", name, violated, c.want, open, c.open, r.Findings)
 		}
-		if r.Level != audit.LogAlone || r.Clean != (c.want == "") || len(r.CannotShow) < 4 || len(r.Measures) < 3 {
-			t.Errorf("%s: %+v", name, r)
-		}
+		assert.Truef(t, r.Level == audit.LogAlone && r.Clean == (c.want == "") && len(r.CannotShow) >= 4 && len(r.Measures) >= 3, "%s: %+v", name, r)
 		_, err := json.Marshal(r)
 		assert.NoError(t, err, name)
 	}
@@ -170,9 +168,7 @@ func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
 		for _, s := range r.CannotShow {
 			served = served || strings.HasPrefix(s, "that the given robots.txt")
 		}
-		if got != c.want || served != c.served {
-			t.Errorf("%s: %q, served %v", name, got, served)
-		}
+		assert.Truef(t, got == c.want && served == c.served, "%s: %q, served %v", name, got, served)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit"
@@ -109,9 +110,8 @@ func TestFilesAreThoseOfTheirMarks(t *testing.T) {
 	} {
 		d := newDirectory(t)
 		c.change(d)
-		if agree, codes := d.compared(nil); codes != c.want || agree != c.agree {
-			t.Errorf("%s: %q, %d agree; want %q, %d", name, codes, agree, c.want, c.agree)
-		}
+		agree, codes := d.compared(nil)
+		assert.Truef(t, codes == c.want && agree == c.agree, "%s: %q, %d agree; want %q, %d", name, codes, agree, c.want, c.agree)
 	}
 }
 
@@ -128,13 +128,11 @@ func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
 	}
 	last := filepath.Join(d.root, "warc", "curtsy-00004.warc.gz")
 	d.runs.all[0].killed, d.runs.files[last], d.runs.ends[0] = true, 0, last
-	if agree, codes := d.compared(nil); codes != "(crash-in-flight) (crash-in-flight) file-extra file-extra" || agree != 4 {
-		t.Errorf("%q, %d agree", codes, agree)
-	}
+	agree, codes := d.compared(nil)
+	assert.Truef(t, codes == "(crash-in-flight) (crash-in-flight) file-extra file-extra" && agree == 4, "%q, %d agree", codes, agree)
 	d.mark(30, "warc/curtsy-00004.warc.gz", "another")
-	if _, codes := d.compared(nil); codes != "(crash-in-flight) file-differs file-extra file-extra" {
-		t.Errorf("%q", codes)
-	}
+	_, codes = d.compared(nil)
+	assert.Truef(t, codes == "(crash-in-flight) file-differs file-extra file-extra", "%q", codes)
 }
 
 func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
@@ -143,14 +141,12 @@ func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
 	d.running = true // the second was being written when the archive was listed
 	archive := []evidence.File{{Name: first, Octets: 5, SHA256: sum("first")}, {Name: filepath.Join(d.root, "warc", "curtsy-00001.warc.gz.open"), Octets: 3}}
 	d.put("index/curtsy-00003.cdxj", "of no mark when the ledger was read")
-	if agree, codes := d.compared(archive); codes != "(crash-in-flight)" || agree != 3 {
-		t.Errorf("%q, %d agree", codes, agree)
-	}
+	agree, codes := d.compared(archive)
+	assert.Truef(t, codes == "(crash-in-flight)" && agree == 3, "%q, %d agree", codes, agree)
 	archive[0].SHA256 = sum("another")
 	require.NoError(t, os.Remove(filepath.Join(d.root, "warc", "curtsy-00001.warc.gz")))
-	if _, codes := d.compared(archive); codes != "(crash-in-flight) file-differs file-missing" {
-		t.Errorf("%q", codes)
-	}
+	_, codes = d.compared(archive)
+	assert.Truef(t, codes == "(crash-in-flight) file-differs file-missing", "%q", codes)
 }
 
 func TestAPackageIsHeldToTheMarksOfItsArchive(t *testing.T) {
@@ -176,8 +172,7 @@ func TestAPackageIsHeldToTheMarksOfItsArchive(t *testing.T) {
 		if c.first != "" {
 			archive = append(archive, evidence.File{Name: "u/000007-curtsy-00000.warc.gz", Octets: int64(len(c.first)), SHA256: sum(c.first)})
 		}
-		if _, codes := d.compared(archive); codes != c.want {
-			t.Errorf("%s: %q, want %q", name, codes, c.want)
-		}
+		_, codes := d.compared(archive)
+		assert.Truef(t, codes == c.want, "%s: %q, want %q", name, codes, c.want)
 	}
 }

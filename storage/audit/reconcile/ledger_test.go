@@ -116,9 +116,8 @@ func compared(t *testing.T, o Options, es []*evidence.Exchange, refused []storag
 		require.NoError(t, w.Refused(t.Context(), &refused[i], finding.Place{File: "a.warc.gz", Offset: 9, Record: "urn:uuid:refusals"}, nil))
 	}
 	r, found := witnessed(t, w, es...)
-	if left, err := os.ReadDir(o.TempDir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
-	}
+	left, err := os.ReadDir(o.TempDir)
+	assert.Truef(t, err == nil && len(left) <= 0, "left behind: %v %v", left, err)
 	return r, found
 }
 
@@ -168,9 +167,7 @@ func TestLedgerAndArchiveTellTheSame(t *testing.T) {
 				t.Errorf("%s: %q, want %q\n%+v\n%+v", name, got, c.want, found, r.Ledger)
 			}
 			for _, f := range found {
-				if f.URL == "" || f.Authority != "http://a.test" || f.Time.IsZero() {
-					t.Errorf("%s: %+v", name, f)
-				}
+				assert.Truef(t, f.URL != "" && f.Authority == "http://a.test" && !f.Time.IsZero(), "%s: %+v", name, f)
 			}
 		}
 	}
@@ -180,9 +177,7 @@ func TestLedger_DamagedDoesNotAgree(t *testing.T) {
 	e, l := pair(0, soon())
 	e.Damaged = e.Place
 	r, found := compared(t, Options{Dir: written(t, false, l)}, []*evidence.Exchange{e}, nil)
-	if len(found) > 0 || r.Ledger.Agree != 0 || r.Ledger.Records != 1 {
-		t.Errorf("%+v, %+v", found, r.Ledger)
-	}
+	assert.Truef(t, len(found) <= 0 && r.Ledger.Agree == 0 && r.Ledger.Records == 1, "%+v, %+v", found, r.Ledger)
 }
 
 func TestCrashExcusesThirtySeconds(t *testing.T) {
@@ -245,9 +240,8 @@ func TestLodgedHead(t *testing.T) {
 			t.Errorf("segment %d line %d: %+v %+v", e.Segment, e.Row, r.Ledger, found)
 		}
 	}
-	if r, found := compared(t, Options{Dir: dir, Heads: []checkpoint.Checkpoint{{Size: 3}}}, es, nil); codesOf(found) != "ledger-head" || r.Level != audit.SelfConsistent {
-		t.Errorf("%s: %+v", r.Level, found)
-	}
+	r, found := compared(t, Options{Dir: dir, Heads: []checkpoint.Checkpoint{{Size: 3}}}, es, nil)
+	assert.Truef(t, codesOf(found) == "ledger-head" && r.Level == audit.SelfConsistent, "%s: %+v", r.Level, found)
 }
 
 func TestRowsSurviveSorting(t *testing.T) {

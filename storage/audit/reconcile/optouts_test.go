@@ -121,9 +121,7 @@ func TestRule16_RequestsThatOptedOut(t *testing.T) {
 			step(&o)
 		}
 		for _, f := range o.asked {
-			if f.Code != finding.OptOuts || f.Note {
-				t.Errorf("%s: %+v", name, f)
-			}
+			assert.Truef(t, f.Code == finding.OptOuts && !f.Note, "%s: %+v", name, f)
 		}
 		assert.Lenf(t, o.asked, c.want, name)
 	}

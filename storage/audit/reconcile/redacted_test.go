@@ -69,9 +69,7 @@ func TestStubsAreOfTheTimeOfTheirNeighbours(t *testing.T) {
 	for at, want := range map[int]bool{5: false, 10: true, 11: true, 12: true, 15: false, 20: false} {
 		assert.Equalf(t, want, r.within(minute(at), minute(at)), "minute %d", at)
 	}
-	if !r.within(minute(5), minute(11)) || r.within(minute(13), minute(30)) {
-		t.Error("a stretch of time is not what it holds")
-	}
+	assert.True(t, r.within(minute(5), minute(11)) && !r.within(minute(13), minute(30)), "a stretch of time is not what it holds")
 	var none redacted
 	none.time(minute(1))
 	assert.False(t, none.within(minute(0), minute(2)), "nothing was taken away")
@@ -85,9 +83,7 @@ func TestEachTakedownIsNamedOnce(t *testing.T) {
 	}
 	var said []string
 	r.tell("ledger", func(f finding.Finding) {
-		if f.Code != finding.TakenDown || !f.Note {
-			t.Errorf("%+v", f)
-		}
+		assert.Truef(t, f.Code == finding.TakenDown && f.Note, "%+v", f)
 		said = append(said, f.Observed)
 	})
 	if len(said) != 2 || said[0] != `4 requests and 6 lines; the reason: "by mail"` || said[1] != `2 requests and 3 lines; the reason: "by mail"` {

@@ -291,8 +291,7 @@ func TestChange_NeedsAnEarlierRun(t *testing.T) {
 		for _, name := range []string{file, e.File} {
 			_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: name}, SHA256: infoOf(name)}, say)
 		}
-		if err := w.Close(t.Context(), &audit.Result{}, say); err != nil || got != want {
-			t.Errorf("%s: %q, %v; want %q", file, got, err, want)
-		}
+		err := w.Close(t.Context(), &audit.Result{}, say)
+		assert.Truef(t, err == nil && got == want, "%s: %q, %v; want %q", file, got, err, want)
 	}
 }

@@ -57,9 +57,7 @@ func closed(t *testing.T, l *vouched) (*vouching, string) {
 	}
 	var found []finding.Finding
 	v, err := l.judge(t.Context(), &audit.LedgerCheck{}, func(f finding.Finding) {
-		if f.Required == "" || f.Observed == "" {
-			t.Errorf("%+v", f)
-		}
+		assert.Truef(t, f.Required != "" && f.Observed != "", "%+v", f)
 		found = append(found, f)
 	})
 	require.NoError(t, err)
@@ -100,9 +98,7 @@ func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 		check := func(name string, key checkpoint.Key, known bool, want string) {
 			t.Helper()
 			v, codes := vouchedFor(t, Options{Dir: dir, Key: key})
-			if v.SignerKnown != known || codes != want || v.Head == "" || v.Covered != v.Entries || v.signer.IsZero() {
-				t.Errorf("%s: %+v, %q", name, v, codes)
-			}
+			assert.Truef(t, v.SignerKnown == known && codes == want && v.Head != "" && v.Covered == v.Entries && !v.signer.IsZero(), "%s: %+v, %q", name, v, codes)
 		}
 		check("none", checkpoint.Key{}, false, "")
 		check("the operator's", old.Key(), true, "")
@@ -116,9 +112,8 @@ func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 		check("a stranger's, of neither", stranger.Key(), false, "ledger-key")
 		bare := filepath.Join(t.TempDir(), "ledger")
 		ledgerRun(t, ledger.Options{Dir: bare}, "http://a.test/")
-		if v, codes := vouchedFor(t, Options{Dir: bare, Key: old.Key()}); codes != "ledger-key" || v.SignerKnown || !v.signer.IsZero() {
-			t.Errorf("without a signature: %+v, %q", v, codes)
-		}
+		v, codes := vouchedFor(t, Options{Dir: bare, Key: old.Key()})
+		assert.Truef(t, codes == "ledger-key" && !v.SignerKnown && v.signer.IsZero(), "without a signature: %+v, %q", v, codes)
 	})
 }
 
@@ -148,15 +143,12 @@ func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
 			h, err := checkpoint.ParseKept(c.head)
 			require.NoError(t, err, name)
 			v, codes := vouchedFor(t, Options{Dir: dir, Heads: []checkpoint.Checkpoint{h}})
-			if codes != c.want || (len(v.Lodged) == 1) != (c.want == "") || v.Since != c.since {
-				t.Errorf("%s: %+v, %q", name, v, codes)
-			}
+			assert.Truef(t, codes == c.want && (len(v.Lodged) == 1) == (c.want == "") && v.Since == c.since, "%s: %+v, %q", name, v, codes)
 		}
 		for _, bad := range []string{"", "1", "x:y", "1:00", "-1:" + strings.Repeat("0", 64), strings.Repeat("1", 30) + ":" + strings.Repeat("0", 64),
 			strings.Repeat("a", 1<<20), "a\n1\n"} {
-			if h, err := checkpoint.ParseKept(bad); err == nil {
-				t.Errorf("%.80q is %+v", bad, h)
-			}
+			h, err := checkpoint.ParseKept(bad)
+			assert.Errorf(t, err, "%.80q is %+v", bad, h)
 		}
 	})
 }
@@ -226,9 +218,7 @@ func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(segment, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1], 0o644))
 		v, codes := vouchedFor(t, Options{Dir: dir, Witnesses: []checkpoint.Key{w.Key()}, Heads: []checkpoint.Checkpoint{n.Checkpoint}})
-		if codes != "ledger-head" || len(v.Lodged) > 0 {
-			t.Errorf("%+v, %q", v, codes)
-		}
+		assert.Truef(t, codes == "ledger-head" && len(v.Lodged) <= 0, "%+v, %q", v, codes)
 	})
 }
 
@@ -243,15 +233,13 @@ func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
 			require.NoError(t, err)
 		}
 		ledgerRun(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/")
-		if _, codes := closed(t, logs[0]); codes != "" {
-			t.Errorf("%q", codes)
-		}
+		_, codes := closed(t, logs[0])
+		assert.Truef(t, codes == "", "%q", codes)
 		sizes, err := ledger.Checkpoints(dir)
 		require.NoError(t, err)
 		require.NoError(t, os.Remove(ledger.CheckpointPath(dir, sizes[0])))
-		if _, codes := closed(t, logs[1]); codes != "ledger-root" {
-			t.Errorf("taken away: %q", codes)
-		}
+		_, codes = closed(t, logs[1])
+		assert.Truef(t, codes == "ledger-root", "taken away: %q", codes)
 	})
 }
 
@@ -318,9 +306,8 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 				if c.goesOn {
 					ledgerRun(t, o, "http://a.test/2")
 				}
-				if _, codes := vouchedFor(t, Options{Dir: o.Dir}); codes != c.want && !strings.HasPrefix(codes, c.want+" ") {
-					t.Errorf("%q, want %q", codes, c.want)
-				}
+				_, codes := vouchedFor(t, Options{Dir: o.Dir})
+				assert.Falsef(t, codes != c.want && !strings.HasPrefix(codes, c.want+" "), "%q, want %q", codes, c.want)
 			})
 		})
 	}
