@@ -98,15 +98,17 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 			o.Logs = []Log{{o.Logs[0].Host, logFile(t, c.log)}}
 			level := cmp.Or(c.level, audit.SelfConsistent)
 			r, found := witnessed(t, Compare(o), append([]*evidence.Exchange{two, robots, one, end}, c.more...)...)
-			got := codesOf(found)
-			assert.Truef(t, got == c.want && r.Level == level, "%s: %q, %s; want %q, %s\n%+v\n%+v", name, got, r.Level, c.want, level, found, r.Logs[0])
+			if got := codesOf(found); got != c.want || r.Level != level {
+				t.Errorf("%s: %q, %s; want %q, %s\n%+v\n%+v", name, got, r.Level, c.want, level, found, r.Logs[0])
+			}
 			for _, f := range found {
 				if f.Code == finding.LogExtra && f.Authority != "http://a.test" { // as the archive names the host, or it is counted as another
 					t.Errorf("%s: a finding about %q", name, f.Authority)
 				}
 			}
-			h := r.Logs[0]
-			assert.Truef(t, h.Agree+h.Extra+h.Crash <= h.Ours && h.Agree+h.Missing+h.Uncovered+h.Unanswered == h.Exchanges, "%s: lost: %+v", name, h)
+			if h := r.Logs[0]; h.Agree+h.Extra+h.Crash > h.Ours || h.Agree+h.Missing+h.Uncovered+h.Unanswered != h.Exchanges {
+				t.Errorf("%s: lost: %+v", name, h)
+			}
 		}
 	}
 }
@@ -126,14 +128,17 @@ func TestCompare_LogWithoutHost(t *testing.T) {
 			require.NoError(t, w.Exchange(t.Context(), asked(u, time.Now(), 0, 200), nil))
 		}
 		err := w.Close(t.Context(), &audit.Result{}, func(finding.Finding) {})
-		assert.Falsef(t, errors.Is(err, ErrManyHosts) != c.many || !c.many && err != nil, "%v: %v", c.urls, err)
+		if errors.Is(err, ErrManyHosts) != c.many || !c.many && err != nil {
+			t.Errorf("%v: %v", c.urls, err)
+		}
 	}
 }
 
 func TestAFileThatIsNoLogIsSaid(t *testing.T) {
 	w := Compare(Options{Logs: []Log{{Path: logFile(t, "{}\n{}\n")}}})
-	err := w.Close(t.Context(), &audit.Result{}, func(finding.Finding) {})
-	assert.True(t, err != nil && strings.Contains(err.Error(), "objects of JSON: line 1"), err)
+	if err := w.Close(t.Context(), &audit.Result{}, func(finding.Finding) {}); err == nil || !strings.Contains(err.Error(), "objects of JSON: line 1") {
+		t.Error(err)
+	}
 }
 
 func TestAsManyAgreeAsCan(t *testing.T) {
@@ -166,7 +171,9 @@ func TestAsManyAgreeAsCan(t *testing.T) {
 		if h.Agree != int64(pairs) || h.Missing+h.Uncovered != int64(lonely) {
 			t.Fatalf("%d agree, want %d; %d lack their line, want %d\n%s%+v", h.Agree, pairs, h.Missing+h.Uncovered, lonely, text.String(), es)
 		}
-		require.Truef(t, h.Agree+h.Missing+h.Uncovered+h.Unanswered == h.Exchanges && h.Agree+h.Extra <= h.Ours && h.Ours+h.Outside == h.Lines, "lost: %+v", h)
+		if h.Agree+h.Missing+h.Uncovered+h.Unanswered != h.Exchanges || h.Agree+h.Extra > h.Ours || h.Ours+h.Outside != h.Lines {
+			t.Fatalf("lost: %+v", h)
+		}
 	}
 }
 
@@ -361,7 +368,9 @@ func TestALogAloneHoldsNoRulesAgainstARequestThatWasCut(t *testing.T) {
 		Logs: []Log{{Path: logFile(t, text)}}, Robots: []Robots{{Path: logFile(t, "User-agent: *\nDisallow: /a\nAllow: /a/b\n")}}, Token: "curtsy", Floor: 20 * time.Second,
 		From: []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32")}, TempDir: t.TempDir(),
 	})
-	assert.Truef(t, err == nil && r.Clean && r.Totals.Unprovable != 0, "%v %+v", err, r)
+	if err != nil || !r.Clean || r.Totals.Unprovable == 0 {
+		t.Errorf("%v %+v", err, r)
+	}
 }
 
 func twoHosts() (es []*evidence.Exchange, log []string) {
@@ -428,7 +437,9 @@ func TestALogThatHostsShareAccusesNobody(t *testing.T) {
 func TestALogOfOneHostIsNotTakenForAShared(t *testing.T) {
 	es, log := twoHosts()
 	_, found := witnessed(t, Compare(Options{TempDir: t.TempDir(), Logs: []Log{{Host: "a.test", Path: logFile(t, strings.Join(log, ""))}}}), es...)
-	assert.Truef(t, len(found) != 0 && !found[0].Note && strings.Contains(found[0].Observed, "name the file for each of them"), "%+v", found)
+	if len(found) == 0 || found[0].Note || !strings.Contains(found[0].Observed, "name the file for each of them") {
+		t.Errorf("%+v", found)
+	}
 }
 
 func TestManyHostsShareALog(t *testing.T) {
@@ -442,8 +453,9 @@ func TestManyHostsShareALog(t *testing.T) {
 	for i := range es {
 		o.Logs = append(o.Logs, Log{Host: fmt.Sprintf("a-host-with-a-long-name-%d.test", i), Path: path})
 	}
-	r, found := witnessed(t, Compare(o), es...)
-	assert.Truef(t, len(found) <= 0 && r.Logs[0].Agree == 200, "%+v %+v", found, r.Logs[0])
+	if r, found := witnessed(t, Compare(o), es...); len(found) > 0 || r.Logs[0].Agree != 200 {
+		t.Errorf("%+v %+v", found, r.Logs[0])
+	}
 }
 
 func TestAPartOfACrawlIsHeldByEachHost(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"curtsy/storage/audit/evidence"
@@ -66,8 +65,9 @@ func TestLinesThatOverlapCountOnce(t *testing.T) {
 	} {
 		o := Options{TempDir: t.TempDir(), Memory: 1000, Whole: true, Logs: logFiles(t, c.files...)}
 		r, found := witnessed(t, Compare(o), es...)
-		h := r.Logs[0]
-		assert.Truef(t, codesOf(found) == c.want && h.Agree == c.agree && h.Uncovered <= 0, "%s: %q, want %q; %+v\n%+v", name, codesOf(found), c.want, h, found)
+		if h := r.Logs[0]; codesOf(found) != c.want || h.Agree != c.agree || h.Uncovered > 0 {
+			t.Errorf("%s: %q, want %q; %+v\n%+v", name, codesOf(found), c.want, h, found)
+		}
 	}
 }
 
@@ -75,8 +75,9 @@ func TestALineThatTwoFilesMayShareAccusesNobody(t *testing.T) {
 	es, log := aDay()
 	es = slices.Insert(es, 30, es[30])
 	o := Options{TempDir: t.TempDir(), Logs: logFiles(t, log[:61], log[60:])}
-	r, found := witnessed(t, Compare(o), es...)
-	assert.Truef(t, len(found) <= 0 && r.Logs[0].Agree == 61, "%+v %+v", found, r.Logs[0])
+	if r, found := witnessed(t, Compare(o), es...); len(found) > 0 || r.Logs[0].Agree != 61 {
+		t.Errorf("%+v %+v", found, r.Logs[0])
+	}
 }
 
 func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
@@ -89,7 +90,8 @@ func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
 	} {
 		r, err := Judge(t.Context(), JudgeOptions{Token: "curtsy", Floor: 10 * time.Second, TempDir: t.TempDir(), Logs: logFiles(t, c.files...)})
 		require.NoError(t, err)
-		found := slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.Gap })
-		assert.Falsef(t, found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps, "%s: %v, want %v; %+v", name, found, c.gaps, r.Totals)
+		if found := slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Code == finding.Gap }); found != c.gaps || r.Totals.Exchanges != 60 && !c.gaps {
+			t.Errorf("%s: %v, want %v; %+v", name, found, c.gaps, r.Totals)
+		}
 	}
 }

@@ -48,8 +48,9 @@ func TestReadsBothFormats(t *testing.T) {
 		{`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET /?u=http://b/ HTTP/1.1" 200 5`,
 			line{remote: "192.0.2.1", time: noon, method: "GET", target: "/?u=http://b/", status: 200}},
 	} {
-		got, err := parseLine([]byte(c.line))
-		assert.Truef(t, err == nil && got == c.want, "%s\n got %+v, %v\nwant %+v", c.line, got, err, c.want)
+		if got, err := parseLine([]byte(c.line)); err != nil || got != c.want {
+			t.Errorf("%s\n got %+v, %v\nwant %+v", c.line, got, err, c.want)
+		}
 	}
 }
 
@@ -71,8 +72,9 @@ func TestLinesThatAreNoneAreNamed(t *testing.T) {
 		`192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 many "-" "-"`:            errSize,
 		`{"time":"2026-03-01T12:00:00Z","request":"GET / HTTP/1.1","status":200,"agent":"curtsy"`: errJSON,
 	} {
-		got, err := parseLine([]byte(text))
-		assert.Truef(t, errors.Is(err, want) && got == (line{}), "%q: %+v, %v; want %v", text, got, err, want)
+		if got, err := parseLine([]byte(text)); !errors.Is(err, want) || got != (line{}) {
+			t.Errorf("%q: %+v, %v; want %v", text, got, err, want)
+		}
 	}
 }
 
@@ -128,7 +130,9 @@ func FuzzParseLine(f *testing.F) {
 		if i := strings.LastIndex(l.target, " HTTP/"); err == nil && (i >= 0 || strings.Contains(l.target, "://")) {
 			got.target = l.target // a request line within a request line has no single reading
 		}
-		require.Truef(t, err == nil && got == l, "%s\n got %+v, %v\nwant %+v", again, got, err, l)
+		if err != nil || got != l {
+			t.Fatalf("%s\n got %+v, %v\nwant %+v", again, got, err, l)
+		}
 	})
 }
 
@@ -207,7 +211,9 @@ func TestLogsAreReadHoweverTheyAreKept(t *testing.T) {
 		case got != c.want:
 			t.Errorf("%s: %.300q, want %q", name, got, c.want)
 		}
-		assert.Falsef(t, c.file != "" && readAll(t, Stdin, c.file) != got, "%s: from standard input it is another", name)
+		if c.file != "" && readAll(t, Stdin, c.file) != got {
+			t.Errorf("%s: from standard input it is another", name)
+		}
 	}
 	assert.Equal(t, "error: it is a folder: name the files in it", readAll(t, t.TempDir(), ""))
 }
@@ -223,8 +229,9 @@ func TestJSONLinesAreRead(t *testing.T) {
 		`{"time":1772366400123,"remote_addr":"192.0.2.1","request":"GET http://a.test/a?b HTTP/1.1","status":"200","agent":"curtsy/1"}`:                                                              "",
 	} {
 		want.vhost = host
-		got, err := parseLine([]byte(text))
-		assert.Truef(t, err == nil && got == want, "%s\n got %+v, %v\nwant %+v", text, got, err, want)
+		if got, err := parseLine([]byte(text)); err != nil || got != want {
+			t.Errorf("%s\n got %+v, %v\nwant %+v", text, got, err, want)
+		}
 	}
 	for _, text := range []string{`{}`, `{"time":"yesterday","request":"GET / HTTP/1.1","status":200}`, `{"time":1,"request":"GET / HTTP/1.1","status":2000}`,
 		`{"time":1e300,"request":"GET / HTTP/1.1","status":200}`, `{"time":"NaN","request":"GET / HTTP/1.1","status":200}`, `{"time":1,"status":200}`} {
