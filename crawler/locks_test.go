@@ -146,7 +146,7 @@ func TestRule04_AHopKeepsThePaceThatHoldsNow(t *testing.T) {
 			t.Errorf("%+v", s.Status)
 		}
 		requests := w.requests("b.test")
-		assert.GreaterOrEqual(t, len(requests), 2, "requests")
+		require.GreaterOrEqual(t, len(requests), 2, "requests")
 		for i, r := range requests[1:] {
 			assert.GreaterOrEqualf(t, r.Start.Sub(requests[i].End), 20*time.Second, "the delay of request %d", i+1)
 		}

@@ -24,7 +24,7 @@ type Lease struct {
 	Width     int           // most exchanges at one time under this lease; 1 unless Keep is in use
 }
 
-// Want is what a Claim requests.
+// Want is the request of a Claim.
 type Want struct {
 	Hosts   int           // most authorities; zero means 1
 	Tasks   int           // most tasks each; zero means 1

@@ -274,7 +274,7 @@ type Verdict struct {
 	Standard Standard
 }
 
-// Reason is what decided, in stable words for ledger and reports.
+// Reason names the deciding rule or response, in stable words for ledger and reports.
 type Reason string
 
 // The reasons.

@@ -38,7 +38,7 @@ type State struct {
 	chain chain
 }
 
-// kind is what decides about the URLs of an authority. The numbers are stable on disk.
+// kind selects the policy for the URLs of an authority. The numbers are stable on disk.
 type kind uint8
 
 const (

@@ -9,7 +9,7 @@ import (
 // Terms select a document, and its liberties, for a policy. The zero Terms are RFC 9309 with the defaults of package
 // robots. They can be compared with ==.
 //
-// Other terms take effect with the next fetch of a State, except that the lifetime of an answer changes at once.
+// Other terms take effect with the next fetch of a State, except that a shorter lifetime applies at once.
 type Terms struct {
 	Standard Standard
 

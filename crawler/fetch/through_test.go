@@ -174,7 +174,7 @@ func TestProxy_NotThere(t *testing.T) {
 	f := mustNew(t, Config{Identity: known, Proxy: by(t, "http://jo:s3cr3t@proxy.lab.dev"), Resolve: unresolved(t), Dial: refuse})
 	x := get(t, f, "http://www.example.org/")
 	var fault *Fault
-	assert.True(t, errors.As(x.Failure, &fault))
+	require.ErrorAs(t, x.Failure, &fault)
 	assert.Equal(t, Down, fault.Kind)
 	w := &world{}
 	f = w.fetcher(t, Config{Proxy: by(t, "http://proxy.lab.dev"), Resolve: unresolved(t)})

@@ -5,5 +5,4 @@
 // of body and target: the files come from the web.
 //
 // Where the documents leave a choice, its choices are those of package robots.
-// effect, lines are read as leniently as under the RFC, and the query is compared as well.
 package naive

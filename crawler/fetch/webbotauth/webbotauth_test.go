@@ -70,8 +70,7 @@ func TestAgent_IsTheURLOfAKeyDirectory(t *testing.T) {
 	} {
 		a, err := ParseAgent(text)
 		if want == "" {
-			assert.Error(t, err)
-			assert.Contains(t, err.Error(), "signature agent")
+			assert.ErrorContainsf(t, err, "signature agent", "%q", text)
 			continue
 		}
 		require.NoError(t, err)
