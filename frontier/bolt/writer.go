@@ -83,7 +83,7 @@ type drops struct {
 	hosts map[canon.Authority]int64
 }
 
-// groups is what has been applied and is not durable: the open group, which grows, and the sealed ones, which the
+// groups holds everything applied that is not durable: the open group, which grows, and the sealed ones, which the
 // writer commits in order. Their contents are read from here until they are in the file. A URL is closed in the group
 // that accepted it or a later one.
 type groups struct {

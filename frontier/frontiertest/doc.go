@@ -21,8 +21,8 @@
 // # Scripts
 //
 // A script begins with "== " and the sentence that it tests. The next line may have options of the frontier: "with",
-// fields of frontier.Options, and "crash" if the script needs Harness.Crash. Each other line is a command, and after "
-// = " its required answer, or several with " or " between them.
+// fields of frontier.Options, and "crash" if the script needs Harness.Crash. Each other line is a command, and after
+// " = " its required answer, or several with " or " between them.
 //
 //	== order: a host's tasks come in the order in which they were accepted
 //	add a/5 a/1 b/1 a/3

@@ -66,7 +66,7 @@ func (f *follower) pictured() Picture {
 	return takePicture(f.stats(now), f.views(now), f.seeds)
 }
 
-// followed follows a call that is durable when it returns: everything applied before is then durable, too.
+// followed follows a call that is durable when it returns: everything applied before is then also durable.
 func followed[T any](f *follower, take func(s *state, now time.Time) T) T {
 	f.now()
 	did := do(f, perhaps, take)

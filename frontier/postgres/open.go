@@ -19,9 +19,9 @@ type Dir [16]byte
 
 type timing struct {
 	ttl  time.Duration // a member whose beat did not change for so long is expired by another
-	beat time.Duration // microseconds; nil for the server's clock. Tests use virtual time
+	beat time.Duration // between heartbeats
 	poll time.Duration // longest time between two looks of a claim that waits
-	now  func() int64  // microseconds; nil for the server's clock. Tests are in virtual time
+	now  func() int64  // microseconds; nil for the server's clock. Tests use virtual time
 }
 
 // TTL is how long a member may be silent before others expire it, the same for all members of a crawl. Tests shorten
