@@ -26,15 +26,17 @@ func TestASampleIsWrittenAndReadBack(t *testing.T) {
 		"pages:0.0000001%": "pages:0.0000001%", "hosts:33.30%": "hosts:33.3%", "hosts:007%": "hosts:7%",
 	} {
 		s := sampleOf(t, text)
-		got := s.String()
-		assert.Truef(t, got == want && sampleOf(t, got) == s, "%q: %q, want %q", text, got, want)
+		if got := s.String(); got != want || sampleOf(t, got) != s {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 	for _, text := range []string{
 		"1", "hosts", "hosts:", "hosts:%", "hosts:0%", "pages:0.0000000%", "hosts:100.0000001%", "hosts:101%", "hosts:1e1%", "urls:1%",
 		"hosts:-1%", "hosts: 1%", "pages:.5%", "pages:5.%", "hosts:0.00000001%", "hosts:1%%", "hosts:1:2%", "Hosts:1%", "hosts:+1%", "hosts:1,5%",
 	} {
-		s, err := ParseSample(text)
-		assert.Errorf(t, err, "%q is %q, want an error", text, s.String())
+		if s, err := ParseSample(text); err == nil {
+			t.Errorf("%q is %q, want an error", text, s.String())
+		}
 	}
 }
 
@@ -54,8 +56,9 @@ func TestAStrangerDrawsTheSame(t *testing.T) {
 				h.Write([]byte(c.name))
 				drawn := new(big.Int).SetBytes(h.Sum(nil)[:8])
 				drawn.Mul(drawn, big.NewInt(sampleWhole)).Rsh(drawn, 64)
-				want := drawn.Cmp(big.NewInt(12_345_678)) < 0
-				require.Truef(t, s.Holds(u) == want, "%s %s: %v, want %v", c.of, u, !want, want)
+				if want := drawn.Cmp(big.NewInt(12_345_678)) < 0; s.Holds(u) != want {
+					t.Fatalf("%s %s: %v, want %v", c.of, u, !want, want)
+				}
 			}
 		}
 	}
@@ -87,7 +90,9 @@ func TestSamplesAreFairAndNested(t *testing.T) {
 		name, was := fmt.Sprintf("h%d.test", i), false
 		for j := range samples {
 			in := samples[j].draw(name) < samples[j].parts
-			require.Falsef(t, was && !in, "%s is in %s and not in %s", name, shares[j-1], shares[j])
+			if was && !in {
+				t.Fatalf("%s is in %s and not in %s", name, shares[j-1], shares[j])
+			}
 			if was = in; in {
 				counts[j]++
 			}
@@ -99,8 +104,9 @@ func TestSamplesAreFairAndNested(t *testing.T) {
 		}
 	}
 	near := func(what string, got int, p float64) {
-		want := n * p
-		assert.Truef(t, math.Abs(float64(got)-want) <= 5*math.Sqrt(want), "%s: %d of %d, want about %.0f", what, got, n, want)
+		if want := n * p; math.Abs(float64(got)-want) > 5*math.Sqrt(want) {
+			t.Errorf("%s: %d of %d, want about %.0f", what, got, n, want)
+		}
 	}
 	for j := range samples {
 		near(shares[j], counts[j], float64(samples[j].parts)/sampleWhole)
