@@ -20,8 +20,8 @@ type Options struct {
 	// Files are WARC files in written order; those of other crawlers are ordered by their dates. Findings name them as given.
 	Files []string
 
-	// Floor is the shortest delay on hosts that are not the operator's own. Zero means, for this crawler, at least 1 s or the
-	// declaration in the warcinfo; none for others.
+	// Floor is the shortest delay on hosts that are not the operator's own. Zero means, for archives of
+	// this crawler, the floor that their warcinfo declares, at least 1 s; none for others.
 	Floor time.Duration
 
 	// Token is the product token to judge by (RFC 9309 2.2.1). Empty means that of the warcinfo, or else of the User-Agent.
@@ -54,7 +54,7 @@ type Witness interface {
 	Refused(ctx context.Context, l *storage.Line, at finding.Place, found finding.Report) error
 	// Info is called with the fields of each warcinfo record, before what follows it.
 	Info(ctx context.Context, in *evidence.Info, found finding.Report) error
-	// Close is called once, at the end of the archive. It may change the level of the result, and what it cannot show.
+	// Close is called once, at the end of the archive. It may change the level and the limits of the result.
 	Close(ctx context.Context, r *Result, found finding.Report) error
 }
 

@@ -206,13 +206,13 @@ func (a *archive) audit(o Options) *Result {
 	return r
 }
 
-// expect compares the codes of what was found with those that are wanted.
+// expect compares the codes of the findings.
 func expect(t testing.TB, want string, r *Result, of ...any) {
 	t.Helper()
 	assert.Equalf(t, want, codes(r), "%v%s", of, shown(r))
 }
 
-// after is a file of ours that was written behind a.
+// after is a file of this crawler written after a.
 func (a *archive) after() *archive {
 	next := ours(a.t)
 	next.n = a.n

@@ -66,7 +66,7 @@ func (h *policyHost) SetBack(to time.Time) {
 	}
 }
 
-// A kill may undo what the last exchanges with a host said of robots.txt: the next run uses the previous one, and says so. It
+// A kill may undo the policy from the last exchanges with a host: the next run uses the previous one, and says so. It
 // keeps its age; but if the clock was set back before those exchanges and forward after them, its dates are young again.
 
 // said is a policy that was replaced.
@@ -100,7 +100,7 @@ func (h *policyHost) mayBeBack() {
 	h.replaces, h.learned = nil, 0
 }
 
-// read notes for whom robots.txt was read. If another host's redirects to it, it is no policy of its own host (RFC 9309
+// read notes whether robots.txt was read for another host. If another host's redirects to it, it is no policy of its own host (RFC 9309
 // 2.3.1.2), whose earlier one may remain valid.
 func (h *policyHost) read(forAnother bool, was said) {
 	switch {

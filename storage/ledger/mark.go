@@ -499,7 +499,7 @@ func (w *Writer) Redact(ctx context.Context, r Redaction) error {
 	})
 }
 
-// act writes marks that may stand between two runs, and makes them durable.
+// act writes marks that may come between two runs, and makes them durable.
 func (w *Writer) act(ctx context.Context, what string, invalid error, put func(at time.Time)) error {
 	if err := cmp.Or(ctx.Err(), invalid); err != nil {
 		return fmt.Errorf("ledger: %s: %w", what, err)

@@ -285,7 +285,7 @@ func TestAFaultOfTheDiskStays(t *testing.T) {
 			assert.ErrorContains(t, first, "000000.jsonl")
 			d.syncErr, d.left = nil, 1<<20
 			for _, err := range []error{w.Sync(t.Context()), w.Append(t.Context(), numbered(3)), w.Close()} {
-				assert.Equal(t, first, err)
+				assert.Same(t, first, err)
 			}
 			closing(t, open(t, Options{Dir: dir}))
 			assert.Contains(t, urls(t, dir), "http://a.test/1")

@@ -26,7 +26,7 @@
 //  6. The caller rebuilds mirror, report and packed files.
 //  7. The journal is removed.
 //
-// After a kill before the journal, Open removes forget.new. After one behind it, Open returns the journal; until Finish,
+// After a kill before the journal, Open removes forget.new. After a later one, Open returns the journal; until Finish,
 // package crawldir refuses other work in the directory.
 //
 // The package makes no requests, opens no frontier and takes no lock: its caller holds the directory. It overwrites no

@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-// Journal has the work to do, and what was found.
+// Journal has the work to do, and the findings.
 type Journal struct {
 	Format  int       `json:"format"`
 	Time    time.Time `json:"time"`
@@ -199,7 +199,7 @@ type Step struct {
 type Hands struct {
 	Ledger func() (*ledger.Writer, error) // opens the ledger of the directory, with the operator's key
 
-	// Before comes before archive and ledger change, After behind that. A step of After may let go of the directory.
+	// Before runs before archive and ledger change, After runs after that. A step of After may release the directory.
 	Before, After []Step
 }
 

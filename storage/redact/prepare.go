@@ -25,7 +25,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Request says what to forget.
+// Request names the subject to forget.
 type Request struct {
 	Dir     string // a crawl directory that the caller holds, with no segment left open
 	Subject Subject

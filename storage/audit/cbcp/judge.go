@@ -349,7 +349,7 @@ type wishes struct{ noarchive, nofollow, other bool }
 // colons are the directives with a value: the text before their colon is not a crawler's name.
 var colons = []string{"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
 
-// read takes a field. A name with a colon says whom the rest of the field is for; without, it is for everyone.
+// read takes a field. The rest after a name with a colon is for that crawler; a field without one is for everyone.
 func (w *wishes) read(value string, tokens []string) {
 	if name, rest, ok := strings.Cut(value, ":"); ok && !strings.ContainsAny(name, ", ") {
 		name = strings.ToLower(strings.TrimSpace(name))

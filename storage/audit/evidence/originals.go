@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// originals remembers what the last responses say of themselves, in fixed memory, to compare revisits with them. Unlike
+// originals remembers the claims of the last responses about themselves, in fixed memory, to compare revisits with them. Unlike
 // bloomFilter it takes no response for another.
 type originals struct {
 	rows []original

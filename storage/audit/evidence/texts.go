@@ -271,7 +271,7 @@ type Told struct {
 	Ledger bool          // a ledger of this crawler stands beside the archive
 }
 
-// Measure is what an exchange is judged by. Settings in the archive count where they bind the crawl more.
+// Measure has the settings by which an exchange is judged. Settings in the archive count where they bind the crawl more.
 type Measure struct {
 	Told
 

@@ -172,8 +172,8 @@ func (h *Host) Whole(authority string) (f finding.Finding, short bool) {
 			"their dates", finding.Round(s.Most))}, true
 }
 
-// Taken is what was redacted of a host (docs/trust/opt-out.md), by marks, stubs and the map of hosts. Its response times and
-// RateLimit are unknown. All else binds, also the last response times that are there.
+// Taken counts the redacted exchanges of a host (docs/trust/opt-out.md), by marks, stubs and the map of hosts. Their response
+// times and RateLimit are unknown. All else binds, also the last response times that are there.
 type Taken struct {
 	Before int // exchanges with the host since the last one that is there, at most
 	InAll  int // and ever, at most
@@ -275,7 +275,7 @@ func usual(ds []time.Duration) time.Duration {
 	return ds[len(ds)/2]
 }
 
-// address is what is known of an address. Exchanges come by their ends, so its last starts are kept back to be ordered.
+// address has the starts of requests to an address. Exchanges come by their ends, so its last starts are kept back to be ordered.
 type address struct {
 	starts []start   // that are kept back, the earliest first
 	last   time.Time // the latest that was counted

@@ -222,7 +222,7 @@ func (o *optedOut) find(u canon.URL, l *storage.Line) (e entry, is bool) {
 	return e, is
 }
 
-// redacted is what marks say was redacted. Anything else missing or changed is a violation.
+// redacted has the redactions by the ledger's marks. Anything else missing or changed is a violation.
 type redacted struct {
 	bodies  map[[16]byte]body // of records without their bodies, by the keys of rows
 	told    []takedown

@@ -73,7 +73,7 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 	return dir, es
 }
 
-// missing counts the records of no line; what else is found must be a note.
+// missing counts the records of no line; other findings must be notes.
 func missing(t *testing.T, found []finding.Finding) (n int) {
 	t.Helper()
 	for _, f := range found {

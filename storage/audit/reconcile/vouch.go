@@ -18,7 +18,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// vouched follows the entries of a ledger to find who vouches for it, and since when, by keys that the caller names. It builds
+// vouched follows the entries of a ledger to find its vouchers, and their times, by keys that the caller names. It builds
 // the tree of the lines and keeps its root at each size of a checkpoint or given head. A different root vouched for is another
 // ledger, or this one was changed.
 type vouched struct {
@@ -329,7 +329,7 @@ func (j *vouching) note(n *checkpoint.Note, path string) {
 	}
 }
 
-// lodged adds who vouches for the first entries. Of several times by one the first and the last are kept.
+// lodged adds a voucher for the first entries. Of several times by one the first and the last are kept.
 func (j *vouching) lodged(d audit.Lodging) {
 	who := d.How + " " + d.By
 	if at, again := j.last[who]; again {
