@@ -100,8 +100,8 @@ func (h *policyHost) mayBeBack() {
 	h.replaces, h.learned = nil, 0
 }
 
-// read notes whether robots.txt was read for another host. If another host's redirects to it, it is no policy of its own host (RFC 9309
-// 2.3.1.2), whose earlier one may remain valid.
+// read notes whether robots.txt was read for another host. If another host's redirects to it, it is no policy of its own
+// host (RFC 9309 2.3.1.2), whose earlier one may remain valid.
 func (h *policyHost) read(forAnother bool, was said) {
 	switch {
 	case !forAnother:
