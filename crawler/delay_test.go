@@ -200,6 +200,9 @@ func TestRule14_TheWholeCrawlKeepsIt(t *testing.T) {
 		if took := time.Since(begin).Truncate(time.Millisecond); s.Status.Fetched != 6 || took != want.Truncate(time.Millisecond) {
 			t.Errorf("%d fetched in %v, want 6 in %v", s.Status.Fetched, took, want)
 		}
+		for _, l := range w.ledger.all {
+			assert.Falsef(t, l.PaceBy == storage.ByRateLimit && l.Gap < l.Pace, "%s: a gap of %v at a pace of %v", l.URL, l.Gap, l.Pace)
+		}
 		by := keptPaces(t, w.ledger.all)
 		assert.Equal(t, 5, by[string(storage.ByRateLimit)], "waited for RateLimit: four were spaced by it, one waited for a new quota")
 	})
