@@ -407,6 +407,18 @@ func TestNoRecordOfAWebURLIsLeftOutUnsaid(t *testing.T) {
 	}
 }
 
+func TestMetadataIsReadUpToFourMiB(t *testing.T) {
+	for meta, want := range map[string]string{
+		strings.Repeat("x: y\r\n", 4<<20/6-1000): "", strings.Repeat("x: y\r\n", 4<<20/6+1): "record",
+		"x: " + strings.Repeat("y", 4<<20-1000) + "\r\n": "", "x: " + strings.Repeat("y", 4<<20) + "\r\n": "record",
+	} {
+		a := ours(t)
+		a.add(fetch{url: "http://a.test/robots.txt", status: 404})
+		a.add(fetch{url: "http://a.test/", at: 2 * time.Second, meta: meta})
+		expect(t, want, a.audit(Options{}), len(meta))
+	}
+}
+
 func TestMetadataOfManyValuesIsReadInLinearTime(t *testing.T) {
 	for _, field := range []string{"asked", "prefs"} {
 		lines := strings.Repeat(field+": x\r\n", 40_000)
