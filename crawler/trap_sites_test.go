@@ -3,6 +3,7 @@ package crawler
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"curtsy/crawler/crawltest"
 )
@@ -47,6 +48,55 @@ func tilesSite(name string, tiles int) *crawltest.Site {
 		s.Pages[sheet] = p
 	}
 	s.Pages["/"] = index
+	return s
+}
+
+// olderPosts is a chain of pages, each with a link to older posts only.
+func olderPosts(name string, pages int) *crawltest.Site {
+	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, pages)}
+	for i := 1; i <= pages; i++ {
+		p := crawltest.Page{Title: "All posts", Text: madeUp(name, i, "the diarist")}
+		if i < pages {
+			p.Links = []string{fmt.Sprintf("/page/%d/", i+1)}
+		}
+		target := fmt.Sprintf("/page/%d/", i)
+		if i == 1 {
+			target = "/"
+		}
+		s.Pages[target] = p
+	}
+	return s
+}
+
+// shopSite has products, /p/1 …, and filters, /list?colour=…&size=…&maker=…&sort=…, each with products in a different order.
+func shopSite(name string, products int) *crawltest.Site {
+	colours, sizes := []string{"red", "green", "blue", "grey", "white"}, []string{"s", "m", "l"}
+	sorts := []string{"price", "name", "age", "rating"}
+	s := &crawltest.Site{Name: name, Pages: make(map[string]crawltest.Page, 2*products)}
+	shelves := map[string][]int{}
+	for i := 1; i <= products; i++ {
+		shelf := fmt.Sprintf("colour=%s&size=%s&maker=%d", colours[i%5], sizes[i/5%3], i/15%20)
+		shelves[shelf] = append(shelves[shelf], i)
+		s.Pages[fmt.Sprintf("/p/%d", i)] = crawltest.Page{Title: fmt.Sprintf("No. %d", i), Text: madeUp(name, i, "the maker"),
+			Links: []string{"/"}}
+	}
+	home := crawltest.Page{Title: "The shop"}
+	for shelf, all := range shelves {
+		home.Links = append(home.Links, "/list?"+shelf+"&sort="+sorts[0])
+		for n, sort := range sorts[:min(len(sorts), len(all))] {
+			p := crawltest.Page{Title: shelf, Text: "What there is:"}
+			for _, i := range append(slices.Clone(all[n:]), all[:n]...) {
+				p.Text += fmt.Sprintf("\n\nNo. %d: %s", i, madeUp(name, i, "the maker"))
+				p.Links = append(p.Links, fmt.Sprintf("/p/%d", i))
+			}
+			for _, other := range sorts[:min(len(sorts), len(all))] {
+				p.Links = append(p.Links, "/list?"+shelf+"&sort="+other)
+			}
+			s.Pages["/list?"+shelf+"&sort="+sort] = p
+		}
+	}
+	slices.Sort(home.Links)
+	s.Pages["/"] = home
 	return s
 }
 

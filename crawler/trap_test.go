@@ -42,6 +42,8 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 	for _, site := range []*crawltest.Site{
 		forumSite("forum.test", scaled(5000)),
 		tilesSite("tiles.test", scaled(20_000)),
+		olderPosts("diary.test", 300),
+		shopSite("shop.test", scaled(3000)),
 	} {
 		bubble(t, site.Name, func(t *testing.T) {
 			w := newWorld(t, []string{"http://" + site.Name + "/"}, site)
