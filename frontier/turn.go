@@ -111,7 +111,7 @@ func (h Host) Pending() int64 { return h.Queued + h.InFlight + h.Deferred }
 // Outcome is how a URL ended. The numbers are stable on disk; the list is closed.
 type Outcome uint8
 
-// The outcomes.
+// The outcomes. frontier/bolt stores them in three bits.
 const (
 	Fetched    Outcome = 1 // a stored response: any 2xx, and statuses that are a response in themselves
 	Redirected Outcome = 2 // its target is a candidate of its own

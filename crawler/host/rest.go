@@ -12,7 +12,7 @@ import (
 
 // The schedules of politeness rules 11 to 13.
 const (
-	firstThrottle  = time.Minute      // after a 429 or 503 without Retry-After, doubled each time
+	firstThrottle  = time.Minute      // after a 429 or 503 without Retry-After, doubled each time; also the shortest RateLimit interval that is a back-off
 	firstBroken    = 30 * time.Second // after other 5xx
 	firstNetwork   = time.Minute      // after network errors
 	LongestRest    = time.Hour
