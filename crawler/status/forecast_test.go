@@ -141,6 +141,7 @@ func (x trial) looks(t *testing.T) (all []look, took time.Duration, exchanges in
 		over, watched := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(watched)
+			time.Sleep(time.Second / 2) // looks between exchanges, not beside one
 			every := time.NewTicker(time.Second)
 			defer every.Stop()
 			for {
