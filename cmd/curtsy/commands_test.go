@@ -33,7 +33,7 @@ func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
 		now    time.Time
 		want   string
 	}{
-		"without one there is no line":   {nil, "stopped", noon, ""},
+		"no window has no line":          {nil, "stopped", noon, ""},
 		"a running crawl says it itself": {[]string{"22:00-06:00 UTC"}, "running", noon, ""},
 		"so does one that waits":         {[]string{"22:00-06:00 UTC"}, status.OutsideWindow, noon, ""},
 		"it is closed by day":            {[]string{"22:00-06:00 UTC"}, "stopped", noon, "window       22:00-06:00 UTC; closed now, opens at Tue 24 Nov 22:00 UTC\n"},

@@ -544,8 +544,8 @@ func partsOf(dir string) (o wacz.Options, err error) {
 	return o, nil
 }
 
-// packKey returns the key of the user's ledgers, with the notes of its rotations, or nil if there is none. It makes no key: the
-// ledger of a crawl made elsewhere has another.
+// packKey returns the key of the user's ledgers with its rotation notes, or nil. It creates no key, because the ledger of a
+// crawl from another machine has a different one.
 func packKey() (key ed25519.PrivateKey, rotations [][]byte, err error) {
 	path, err := crawldir.LedgerKey.Path()
 	if err != nil {

@@ -50,7 +50,7 @@ func frontierCommand(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// dirFirst is for commands that take a crawl directory and least to most other arguments; most < 0 is no limit.
+// dirFirst checks the arguments of a command: a crawl directory and least to most others; most < 0 means unlimited.
 func dirFirst(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args) - 1; n >= least && (most < 0 || n <= most) {

@@ -342,7 +342,7 @@ func TestPeers_BrowserFindsBreakage(t *testing.T) {
 		for _, tc := range []struct {
 			what string
 			got  []string
-			want []string // what each line has in it
+			want []string // a part of each line
 		}{
 			{"failed", b.Failed, []string{"lost.woff", "nothing.png", "off.png", "lost.html", "good.svg", "lost.js", "lost.css"}},
 			{"asked for by scripts", b.Fetched, []string{"unknown.json"}},
@@ -435,7 +435,7 @@ func looksLikeHTML(p string) bool {
 		}
 		defer f.Close()
 		head := make([]byte, 512)
-		n, _ := f.Read(head) // what there is
+		n, _ := f.Read(head) // a short file is fine
 		return strings.HasPrefix(http.DetectContentType(head[:n]), "text/html")
 	}
 	return false

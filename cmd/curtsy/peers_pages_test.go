@@ -161,7 +161,7 @@ func TestPeers_MirrorsLookAsLive(t *testing.T) {
 	}
 	const pages = 10 // of each tree
 	type act struct {
-		at, keys string // what is typed there; empty for a click
+		at, keys string // text to type; empty for a click
 		works    string // what is then true
 	}
 	for _, d := range []struct {

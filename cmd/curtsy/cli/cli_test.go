@@ -35,7 +35,7 @@ func TestFindKnowsFlagsAndSettings(t *testing.T) {
 		"":                  "",
 		"-":                 "",
 		"--":                "",
-		"--level=3":         "", // who asks takes the value off
+		"--level=3":         "", // the caller removes the value
 		"--levels":          "",
 		"--download-delays": "",
 	} {
