@@ -32,6 +32,7 @@ import (
 	"curtsy/storage/audit/accesslog"
 	"curtsy/storage/audit/cbcp"
 	"curtsy/storage/audit/reconcile"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
@@ -270,7 +271,7 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 	if folder := filepath.Dir(a.html); a.html != "" && !isDir(folder) {
 		return o, l, nil, cli.Usagef("--html: folder %s does not exist; create it first", folder)
 	}
-	page := userfile.Kind{Name: "an audit page", Mark: `<meta name="generator" content="curtsy audit">`}
+	page := userfile.Kind{Name: "an audit page", Mark: htmlpage.Mark("curtsy audit")}
 	if err := cli.MayWrite("--html", a.html, page); err != nil {
 		return o, l, nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier/canon"
 	"curtsy/frontier/durable"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/plainly"
 )
 
@@ -56,7 +57,7 @@ func optedOut(dir string) (func(canon.URL) bool, error) {
 }
 
 func (o *diffOptions) run(ctx context.Context, dir string, std cli.Streams) error {
-	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a page of changes", Mark: text.ChangesPageMark}); err != nil {
+	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a page of changes", Mark: htmlpage.Mark("curtsy changes")}); err != nil {
 		return err
 	}
 	if err := mustHold(dir, crawldir.LedgerName); err != nil {

@@ -25,6 +25,7 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/finding"
 	"curtsy/storage/audit/reconcile"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/plainly"
 	reports "curtsy/storage/report"
 )
@@ -141,7 +142,7 @@ func (o *reportOptions) paths(dir, host string) (page, data string, err error) {
 	if fi, err := os.Stat(o.out); err == nil && fi.IsDir() {
 		return "", "", cli.Usagef("-o %s: it is a directory; name a file in it", o.out)
 	}
-	made := userfile.Kind{Name: "a report", Mark: `<meta name="generator" content="curtsy report">`, Own: []string{crawldir.ReportName + ".html"}}
+	made := userfile.Kind{Name: "a report", Mark: htmlpage.Mark("curtsy report"), Own: []string{crawldir.ReportName + ".html"}}
 	if err := cli.MayWrite("-o", o.out, made); err != nil {
 		return "", "", err
 	}

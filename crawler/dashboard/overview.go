@@ -20,6 +20,7 @@ import (
 	"curtsy/crawler/explain"
 	"curtsy/crawler/status"
 	"curtsy/storage"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/plainly"
 )
@@ -409,7 +410,7 @@ type crawlLink struct {
 
 // templates parses the templates for the first page, since other commands do not need them.
 var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{
+	return template.Must(htmlpage.New(template.FuncMap{
 		"n": plainly.Grouped, "per": perS, "size": plainly.RoughSize[int64], "sizef": plainly.RoughSize[float64], "dur": lasting, "secs": secondsText, "share": share,
 		"clock": func(t time.Time) string { return t.UTC().Format("15:04:05") },
 		"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },

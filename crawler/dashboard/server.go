@@ -27,6 +27,7 @@ import (
 
 	"curtsy/crawler/status"
 	"curtsy/storage"
+	"curtsy/storage/htmlpage"
 )
 
 //go:embed assets
@@ -202,6 +203,10 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 }
 
 func asset(w http.ResponseWriter, r *http.Request) {
+	if r.PathValue("name") == "style.css" {
+		http.ServeContent(w, r, "style.css", time.Time{}, strings.NewReader(htmlpage.Style()))
+		return
+	}
 	b, err := assets.ReadFile("assets/" + r.PathValue("name"))
 	if err != nil {
 		http.NotFound(w, r)

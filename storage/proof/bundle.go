@@ -228,7 +228,7 @@ func (o *opened) robotsOf(name string) string {
 const Format = "curtsy-proof/1"
 
 // pageVersion is the version of the page's words and looks: Verify compares only pages of its own version.
-const pageVersion = 3
+const pageVersion = 4
 
 const (
 	manifestName   = "manifest.json"

@@ -15,6 +15,7 @@ import (
 	"curtsy/storage"
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/pauses"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/ledger"
 	"curtsy/storage/ledger/checkpoint"
 	"curtsy/storage/plainly"
@@ -393,7 +394,7 @@ type sheet struct {
 
 // render writes the page of a bundle. The same lines give the same bytes: it has no version and no date of creation.
 func render(n *checkpoint.Note, hosts *mark, host string, s *Summary) ([]byte, error) {
-	t, err := template.New("proof").Funcs(template.FuncMap{
+	t, err := htmlpage.New(template.FuncMap{
 		"plain": plainly.OneLine, "lines": plainly.Lines, "count": plainly.Count[int64], "at": at,
 		"pause": func(d time.Duration) string { return plainly.Seconds(d.Seconds()) }, // cut and never rounded up
 		"body":  func(t Text) string { return string(t.body) },

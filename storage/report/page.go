@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/storage"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/plainly"
 )
 
@@ -31,7 +32,7 @@ type view struct {
 }
 
 func (r *Report) WriteHTML(w io.Writer) error {
-	t, err := template.New("").Funcs(template.FuncMap{
+	t, err := htmlpage.New(template.FuncMap{
 		"duration": duration, "measured": measured, "site": site, "size": plainly.RoughSize[int64], "n": plainly.Grouped, "plural": plural,
 		"instant": instant, "moment": moment, "meaning": plainly.Meaning, "paceword": paceWord,
 		"gapchart": gapChart, "timechart": timeChart, "add": func(a, b float64) float64 { return round(a + b) },
@@ -132,8 +133,8 @@ func (v view) Silent() []Host {
 func (v view) Judgements() []Part {
 	return band(
 		Part{Name: "allowed", Class: "good", N: v.Robots.Allowed},
-		Part{Name: "disallowed by a rule", Class: "no", N: v.Robots.Disallowed - v.Robots.Unreachable},
-		Part{Name: "disallowed because robots.txt was unavailable", Class: "warn", N: v.Robots.Unreachable},
+		Part{Name: "disallowed by a rule", Class: "pace", N: v.Robots.Disallowed - v.Robots.Unreachable},
+		Part{Name: "disallowed because robots.txt was unavailable", Class: "rest", N: v.Robots.Unreachable},
 	)
 }
 

@@ -129,7 +129,7 @@ func TestAPauseIsTooShortByAMicrosecond(t *testing.T) {
 		}
 		assert.Truef(t, below == 1 && above == 10, "%v: %d below, %d above", pace, below, above)
 		page := render(t, r)
-		if !strings.Contains(page, "1 shorter than what was due") || strings.Count(page, "isshort\"") != 1 || !strings.Contains(page, `class="due"`) {
+		if !strings.Contains(page, "1 shorter than what was due") || strings.Count(page, `class="fill bad"`) != 1 || !strings.Contains(page, `class="line permitted"`) {
 			t.Errorf("%v: the page does not say so", pace)
 		}
 	}

@@ -30,6 +30,7 @@ import (
 	"curtsy/crawler/crawldir/userfile"
 	"curtsy/frontier"
 	"curtsy/frontier/durable"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/plainly"
 )
 
@@ -411,7 +412,7 @@ func (o *outputs) check(fs *pflag.FlagSet) error {
 	if !fs.Changed("github") {
 		o.github = os.Getenv("GITHUB_ACTIONS") == "true"
 	}
-	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a check page", Mark: text.LinksPageMark}); err != nil {
+	if err := cli.MayWrite("--html", o.html, userfile.Kind{Name: "a check page", Mark: htmlpage.Mark("curtsy linkcheck")}); err != nil {
 		return err
 	}
 	if err := cli.MayWrite("--junit", o.junit, userfile.Kind{Name: "JUnit's XML", Mark: text.JUnitMark}); err != nil {

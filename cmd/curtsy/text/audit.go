@@ -16,6 +16,7 @@ import (
 	"curtsy/storage/audit"
 	"curtsy/storage/audit/cbcp"
 	"curtsy/storage/audit/finding"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/plainly"
 )
 
@@ -487,7 +488,7 @@ var practicesHTML string
 // WriteAuditPage writes the result as one page without scripts or other files. practices may be nil. html/template escapes the
 // content of the archive, and plain its invisible characters.
 func WriteAuditPage(w io.Writer, r *audit.Result, practices *cbcp.Result) error {
-	t, err := template.New("audit").Funcs(template.FuncMap{
+	t, err := htmlpage.New(template.FuncMap{
 		"plain": plainly.OneLine, "row": row, "unproved": unproved, "skew": skewText, "place": findingPlace,
 		"ledger": func(l *audit.LedgerCheck) string { return Render("ledger words", l) },
 		"log":    func(h *audit.HostLog) string { return Render("log words", h) },

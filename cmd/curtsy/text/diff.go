@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"curtsy/crawler/changes"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/plainly"
 )
 
@@ -170,9 +171,6 @@ func changeWord(word string) string { return cmp.Or(changeWords[word], word) }
 //go:embed diff_page.html
 var changesPageHTML string
 
-// ChangesPageMark is near the beginning of each page of WriteChangesPage.
-const ChangesPageMark = `<meta name="generator" content="curtsy changes">`
-
 // maxOnPage bounds the URLs of a section on a page, and maxDiffs the bytes of its diffs: browsers are slow with more.
 const (
 	maxOnPage = 2000
@@ -182,7 +180,7 @@ const (
 // WriteChangesPage writes a result as one page without other files. html/template escapes the content of sites.
 func WriteChangesPage(w io.Writer, r *changes.Result) error {
 	spent := 0
-	t, err := template.New("changes").Funcs(template.FuncMap{
+	t, err := htmlpage.New(template.FuncMap{
 		"plain": plainly.OneLine, "note": func(e entry) string { return Render("change note", &e.Change) }, "name": changeWord, "kind": changeWord, "day": day,
 		"web": func(s string) bool {
 			u, err := url.Parse(s)

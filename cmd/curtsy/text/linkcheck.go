@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"curtsy/crawler/check"
+	"curtsy/storage/htmlpage"
 	"curtsy/storage/plainly"
 )
 
@@ -190,15 +191,12 @@ func property(s string) string {
 //go:embed linkcheck_page.html
 var linksPageHTML string
 
-// LinksPageMark is near the beginning of each page of WriteLinksPage.
-const LinksPageMark = `<meta name="generator" content="curtsy linkcheck">`
-
 // maxRows bounds the rows of a table.
 const maxRows = 20_000
 
 // WriteLinksPage writes a result as one page without other files. html/template escapes the content of sites.
 func WriteLinksPage(w io.Writer, r *check.Result) error {
-	t, err := template.New("check").Funcs(template.FuncMap{
+	t, err := htmlpage.New(template.FuncMap{
 		"plain": plainly.OneLine, "reason": reason, "rows": rows,
 		"web": func(s string) bool { return len(s) > 8 && (s[:7] == "http://" || s[:8] == "https://") },
 	}).Parse(linksPageHTML)

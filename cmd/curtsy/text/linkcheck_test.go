@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"curtsy/crawler/check"
+	"curtsy/storage/htmlpage"
 )
 
 // linksHostile has hostile text wherever a site can write.
@@ -62,7 +63,7 @@ func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
 	}
 	var page strings.Builder
 	require.NoError(t, WriteLinksPage(&page, r))
-	if text := page.String(); strings.Count(text, "<script") != 1 || strings.Contains(text, `href="javascript:`) || strings.ContainsAny(text, "\x1b\x00\u202e") || !strings.Contains(text[:200], LinksPageMark) {
+	if text := page.String(); strings.Count(text, "<script") != 1 || strings.Contains(text, `href="javascript:`) || strings.ContainsAny(text, "\x1b\x00\u202e") || !strings.Contains(text[:200], htmlpage.Mark("curtsy linkcheck")) {
 		t.Error(text)
 	}
 }
