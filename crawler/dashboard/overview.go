@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -100,7 +99,7 @@ func (v *view) FailureCounts() []count { return counts(v.Status.Failures, "bad",
 // Chart draws the rate of the last minutes beside the permitted rate.
 func (v *view) Chart() template.HTML {
 	return chart(v.Course, fmt.Sprintf("Requests per second over the last %s: now %s, permitted %s",
-		lasting(v.Span), perS(v.Now.Exchanges), perS(v.Waits.Permitted)))
+		plainly.RoughDuration(v.Span), plainly.Rate(v.Now.Exchanges), plainly.Rate(v.Waits.Permitted)))
 }
 
 // ChartTop returns the upper end of Chart's axis, and ChartHalf its middle.
@@ -110,7 +109,7 @@ func (v *view) ChartHalf() float64 { return v.ChartTop() / 2 }
 
 // LongChart is Chart over a day, and LongTop the upper end of its axis.
 func (v *view) LongChart() template.HTML {
-	return chart(v.LongRates, "Requests per second, and the permitted rate, over the last "+lasting(v.LongSpan))
+	return chart(v.LongRates, "Requests per second, and the permitted rate, over the last "+plainly.RoughDuration(v.LongSpan))
 }
 
 func chart(course []status.Rates, label string) template.HTML {
@@ -136,7 +135,7 @@ func (v *view) Spark(what string) template.HTML {
 	for _, r := range v.Course {
 		values = append(values, map[string]float64{"pages": r.Pages, "bytes": r.Bytes, "archive": r.Archive}[what])
 	}
-	return curve(values, nil, what, what+" per second over the last "+lasting(v.Span))
+	return curve(values, nil, what, what+" per second over the last "+plainly.RoughDuration(v.Span))
 }
 
 // Reached returns the share of the permitted rate that was reached in the last minute, at most all of it: hosts come and go.
@@ -336,7 +335,7 @@ func (h histogram) Most() string {
 // Ticks returns labels at equal distances below the histogram.
 func (h histogram) Ticks() (words []string) {
 	for i := range 5 {
-		words = append(words, lasting(h.Top*time.Duration(i)/4))
+		words = append(words, plainly.RoughDuration(h.Top*time.Duration(i)/4))
 	}
 	if h.More {
 		words[4] = "≥ " + words[4]
@@ -350,7 +349,7 @@ func (h histogram) SVG() template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 -3 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`, chartWidth, chartHeight+6,
 		template.HTMLEscapeString(fmt.Sprintf("Histogram of %d delays from 0 to %s: minimum %s, median %s, required %s",
-			h.N, lasting(h.Top), lasting(h.Least), lasting(h.Median), lasting(h.Pace))))
+			h.N, plainly.RoughDuration(h.Top), plainly.RoughDuration(h.Least), plainly.RoughDuration(h.Median), plainly.RoughDuration(h.Pace))))
 	fmt.Fprintf(&b, `<line class="rule" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, chartHeight, chartHeight)
 	width := float64(chartWidth) / bins
 	for i, n := range h.Counts {
@@ -411,7 +410,7 @@ type crawlLink struct {
 // templates parses the templates for the first page, since other commands do not need them.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(htmlpage.New(template.FuncMap{
-		"n": plainly.Grouped, "per": perS, "size": plainly.RoughSize[int64], "sizef": plainly.RoughSize[float64], "dur": lasting, "secs": secondsText, "share": share,
+		"n": plainly.Grouped, "per": plainly.Rate, "size": plainly.RoughSize[int64], "sizef": plainly.RoughSize[float64], "dur": plainly.RoughDuration, "secs": secondsText, "share": share,
 		"clock": func(t time.Time) string { return t.UTC().Format("15:04:05") },
 		"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 		"bar":   bar, "meter": meter, "curve": curve, "reason": plainly.Reason,
@@ -565,41 +564,11 @@ func held(state string) bool {
 	return slices.Contains([]string{status.StateParked, status.StateDropped, status.StateRetired, status.StateRefused}, state)
 }
 
-// perS formats a rate per second.
-func perS(f float64) string {
-	switch {
-	case f == 0:
-		return "0"
-	case f < 0.095:
-		return fmt.Sprintf("%.2f", f)
-	case f < 99.95:
-		return fmt.Sprintf("%.1f", f)
-	}
-	return plainly.Grouped(int64(math.Round(f)))
-}
-
-// lasting formats a duration in at most two units.
-func lasting(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "–"
-	case d < 10*time.Second:
-		return strconv.FormatFloat(math.Round(d.Seconds()*10)/10, 'f', -1, 64) + " s"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%.0f days", d.Hours()/24)
-}
-
 func secondsText(s float64) string {
 	if s > float64(math.MaxInt64)/float64(time.Second) {
 		return "–"
 	}
-	return lasting(time.Duration(s * float64(time.Second)))
+	return plainly.RoughDuration(time.Duration(s * float64(time.Second)))
 }
 
 // budget formats an amount of a budget in its unit.
@@ -608,7 +577,7 @@ func budget(name string, n int64) string {
 	case "max-bytes":
 		return plainly.RoughSize(n)
 	case "max-time":
-		return lasting(time.Duration(n) * time.Second)
+		return plainly.RoughDuration(time.Duration(n) * time.Second)
 	}
 	return plainly.Grouped(n)
 }

@@ -19,8 +19,8 @@ func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
 	}{
 		{status.Estimate{Host: "http://a.test", Left: time.Minute, Likely: 3 * time.Hour}, []string{"<h2>Done about</h2>", "about 3 h 0 min left<"}},
 		{status.Estimate{Host: "http://a.test", Left: time.Minute, Likely: 2 * time.Minute, Until: "max-pages"}, []string{"<h2>Done about</h2>", "about 2 min left, by --max-pages<"}},
-		{status.Estimate{Host: "http://a.test", Left: time.Minute, Until: "max-time", AtMost: true}, []string{"<h2>Done at the latest</h2>", "at most 1 min left, by --max-time<"}},
-		{status.Estimate{Host: "http://a.test", Left: time.Minute, Open: true}, []string{"<h2>Done at the earliest</h2>", "at least 1 min left, more may be found<"}},
+		{status.Estimate{Host: "http://a.test", Left: time.Minute, Until: "max-time", AtMost: true}, []string{"<h2>Done at the latest</h2>", "at most 60 s left, by --max-time<"}},
+		{status.Estimate{Host: "http://a.test", Left: time.Minute, Open: true}, []string{"<h2>Done at the earliest</h2>", "at least 60 s left, more may be found<"}},
 		{status.Estimate{}, []string{"only hosts that are backing off are left<"}},
 	} {
 		s, c, cookie := guarded(t)

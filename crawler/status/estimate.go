@@ -110,7 +110,7 @@ func (e Estimate) Rest() time.Duration { return max(e.Likely, e.Left) }
 
 // RestText describes Rest, with a qualification.
 func (e Estimate) RestText() (left, more string) {
-	left = e.about() + " " + Roughly(e.Rest()) + " left"
+	left = e.about() + " " + plainly.RoughDuration(e.Rest()) + " left"
 	switch {
 	case e.Open:
 		more = ", more may be found"
@@ -147,21 +147,7 @@ func (e Estimate) String() string {
 	case e.Expected > e.Known:
 		urls += fmt.Sprintf(" and %d expected ones", e.Expected-e.Known)
 	}
-	return fmt.Sprintf("%s %s for %s; pace %v (%s) at %s", e.about(), Roughly(e.Rest()), urls, e.Pace, e.PaceBy, e.Host)
-}
-
-// Roughly rounds a duration for people.
-func Roughly(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return d.Round(time.Second).String()
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
-	case d < 48*time.Hour:
-		d = d.Round(time.Minute)
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
+	return fmt.Sprintf("%s %s for %s; pace %v (%s) at %s", e.about(), plainly.RoughDuration(e.Rest()), urls, e.Pace, e.PaceBy, e.Host)
 }
 
 // NotDue is the reason of an open host that waits longer than its delay: an earlier back-off, a quota, or a shared address.

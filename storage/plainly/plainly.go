@@ -164,6 +164,38 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(ms/1000, 'f', 3, 64) + " s"
 }
 
+// RoughDuration formats d for users in at most two units: 1.5 s, 12 min, 2 h 50 min, 3 days. Below 10 s it rounds down, so
+// that a delay never looks too long.
+func RoughDuration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "–"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Truncate(100*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
+	case d < 2*time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 0, 64) + " s"
+	case d < time.Hour-time.Minute/2:
+		return strconv.FormatFloat(d.Minutes(), 'f', 0, 64) + " min"
+	case d < 48*time.Hour:
+		d = d.Round(time.Minute)
+		return strconv.Itoa(int(d.Hours())) + " h " + strconv.Itoa(int(d.Minutes())%60) + " min"
+	}
+	return strconv.FormatFloat(d.Hours()/24, 'f', 0, 64) + " days"
+}
+
+// Rate formats a rate per second: 0.05, 12.5, 1,234.
+func Rate(f float64) string {
+	switch {
+	case f == 0:
+		return "0"
+	case f < 0.095:
+		return strconv.FormatFloat(f, 'f', 2, 64)
+	case f < 99.95:
+		return strconv.FormatFloat(f, 'f', 1, 64)
+	}
+	return Grouped(int64(math.Round(f)))
+}
+
 // Grouped formats a number with thousands separators: 1,234,567.
 func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)

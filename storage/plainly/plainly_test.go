@@ -94,6 +94,15 @@ func TestSizesAreWrittenToTheByte(t *testing.T) {
 	}
 }
 
+func TestRoughDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-1: "–", 0: "0 s", 999 * time.Millisecond: "0.9 s", 9999 * time.Millisecond: "9.9 s", 10 * time.Second: "10 s", 119 * time.Second: "119 s",
+		2 * time.Minute: "2 min", time.Hour - time.Second: "1 h 0 min", 170 * time.Minute: "2 h 50 min", 60 * time.Hour: "2 days",
+	} {
+		assert.Equal(t, want, RoughDuration(d), d)
+	}
+}
+
 func TestSeconds_RoundsDown(t *testing.T) {
 	for s, want := range map[float64]string{
 		0: "0.000 s", 0.0004: "< 0.001 s", 0.001: "0.001 s", 0.9996: "0.999 s", 1.001: "1.001 s", 61.5: "61.500 s",

@@ -532,7 +532,7 @@ func Line(l status.Look, rates status.Rates) string {
 		line += ", outside its window; continues at " + s.Opens.Format("Mon 2 Jan 15:04 MST")
 	}
 	if s.State == "running" && rates.Exchanges > 0 {
-		line += ", " + perSecond(rates.Pages) + " pages/s"
+		line += ", " + plainly.Rate(rates.Pages) + " pages/s"
 		if rates.Permitted > 0 { // hosts come and go, so the rate may seem higher than permitted
 			line += fmt.Sprintf(" (%.0f %% of permitted)", 100*min(rates.Exchanges/rates.Permitted, 1))
 		}
@@ -549,17 +549,6 @@ func Line(l status.Look, rates status.Rates) string {
 		line += fmt.Sprintf(" (%d waiting or closed)", n)
 	}
 	return plainly.OneLine(line + ", " + plainly.RoughSize(s.Bytes))
-}
-
-// perSecond formats a rate with three significant digits.
-func perSecond(r float64) string {
-	switch {
-	case r >= 100:
-		return fmt.Sprintf("%.0f", r)
-	case r >= 10 || r == 0:
-		return fmt.Sprintf("%.1f", r)
-	}
-	return fmt.Sprintf("%.2f", r)
 }
 
 // work is a Work at one instant.
@@ -599,7 +588,7 @@ func (w work) rate() string {
 	if w.Thing == "" {
 		return plainly.RoughSize(int64(n)) + "/s"
 	}
-	return perSecond(n) + "/s"
+	return plainly.Rate(n) + "/s"
 }
 
 // left is the remaining time; "" if not known.
@@ -608,7 +597,7 @@ func (w work) left() string {
 		return ""
 	}
 	left := time.Duration(float64(w.Took) / float64(w.Done) * float64(w.Total-w.Done))
-	return status.Roughly(max(left, time.Second)) + " left"
+	return plainly.RoughDuration(max(left, time.Second)) + " left"
 }
 
 func (w work) line() string {

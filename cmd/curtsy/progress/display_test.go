@@ -51,7 +51,7 @@ func TestOffATerminalAPlainLineEveryTenSeconds(t *testing.T) {
 	v := &Display{w: &b}
 	heard(t, 35*time.Second, v, "running", func(time.Duration) time.Duration { return 3 * time.Second })
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[0], "about 3s") {
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "about 3 s") {
 		t.Errorf("%q", lines)
 	}
 	for i, at := range []string{"00:10 ", "00:20 ", "00:30 "} {
@@ -80,7 +80,7 @@ func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
 			said = append(said, line[:strings.Index(line, " for")])
 		}
 	}
-	assert.Equalf(t, "about 1s, about 5 min, about 11 min", strings.Join(said, ", "), "said %q", said)
+	assert.Equalf(t, "about 1 s, about 5 min, about 11 min", strings.Join(said, ", "), "said %q", said)
 	if first, _, _ := strings.Cut(b.String(), "00:10"); !strings.Contains(first, "about 5 min") {
 		t.Errorf("a crawl that grows at once is announced after ten seconds only:\n%s", b.String())
 	}
@@ -320,5 +320,5 @@ func TestAMirrorShowsItsProgress(t *testing.T) {
 		})
 		assert.NoError(t, err)
 	})
-	assert.Equal(t, "00:10 mirror: reading the archive  7 URLs, 0.70/s\n00:20 mirror: writing  2500 of 10000 URLs, 25 %, 125/s, 1 min left\n", b.String())
+	assert.Equal(t, "00:10 mirror: reading the archive  7 URLs, 0.7/s\n00:20 mirror: writing  2500 of 10000 URLs, 25 %, 125/s, 60 s left\n", b.String())
 }

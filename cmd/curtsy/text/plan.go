@@ -13,7 +13,6 @@ import (
 	"curtsy/crawler"
 	"curtsy/crawler/crawldir"
 	"curtsy/crawler/plan"
-	"curtsy/crawler/status"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
 )
@@ -73,7 +72,7 @@ func sentence(e plan.Estimate) string {
 	if e.Pages > 1 {
 		known = fmt.Sprintf("The %d pages known so far take", e.Pages)
 	}
-	return fmt.Sprintf("%s about %s: %s and about %s. %s", known, status.Roughly(e.Duration()), plainly.Count(e.Requests, "request"),
+	return fmt.Sprintf("%s about %s: %s and about %s. %s", known, plainly.RoughDuration(e.Duration()), plainly.Count(e.Requests, "request"),
 		plainly.RoughSize(e.Bytes), decided(e))
 }
 
@@ -112,7 +111,7 @@ func takes(h plan.Host) string {
 	if h.Left != "" {
 		return "not crawled"
 	}
-	return status.Roughly(time.Duration(h.Takes * float64(time.Second)))
+	return plainly.RoughDuration(time.Duration(h.Takes * float64(time.Second)))
 }
 
 // robots describes a host's robots.txt, and how many of its sitemaps were read.

@@ -19,7 +19,6 @@ import (
 	"unicode/utf8"
 
 	"curtsy/crawler/changes"
-	"curtsy/crawler/status"
 	"curtsy/frontier"
 	"curtsy/storage"
 	"curtsy/storage/plainly"
@@ -213,7 +212,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"name": changeWord, "kind": changeWord, "day": day, "missing": missing, "mostListed": func() int { return changes.MaxListed }, "mostDiffs": func() string { return plainly.ExactSize(changes.MaxDiffs) }, "field": field, "upper": strings.ToUpper,
 		"short": short, "trim": strings.TrimSpace,
 		"titled": func(title string, items []string) titled { return titled{title, items} }, "about": about, "place": findingPlace, "where": placeText,
-		"auditOf": auditOf, "counted": func(n any, one, many string) string { return plural(reflect.ValueOf(n).Int(), one, many) }, "exact": plainly.ExactSize, "roughly": status.Roughly, "level": clauseLevel, "join": strings.Join,
+		"auditOf": auditOf, "counted": func(n any, one, many string) string { return plural(reflect.ValueOf(n).Int(), one, many) }, "exact": plainly.ExactSize, "roughly": plainly.RoughDuration, "level": clauseLevel, "join": strings.Join,
 		"signer":   func(key string) string { name, _, _ := strings.Cut(key, "+"); return name },
 		"datetime": func(t time.Time) string { return t.UTC().Format(time.DateTime) },
 		"delay":    func(by storage.PaceBy) string { return plainly.Words("delays")[string(by)] },
