@@ -114,11 +114,11 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 		if want := time.Duration(len(times)-1) * halfSecond; took > want+want/50 {
 			t.Errorf("%d requests took %v, the address permits %v", len(times), took, want)
 		}
-		first := map[string]int{} // how many hosts had been asked for the first time when each was
+		first := map[string]int{} // how many hosts had their first request before each
 		for _, r := range w.web.Referee().Requests() {
 			if _, ok := first[r.Host]; !ok {
 				first[r.Host] = len(first)
-				assert.LessOrEqualf(t, r.Start.Sub(times[0]), hosts*halfSecond+5*time.Second, "%s was asked for the first time too late", r.Host)
+				assert.LessOrEqualf(t, r.Start.Sub(times[0]), hosts*halfSecond+5*time.Second, "%s got its first request too late", r.Host)
 			}
 		}
 		byAddr := 0
@@ -130,7 +130,7 @@ func TestRule10_FiftyHostsAtOneAddress(t *testing.T) {
 				}
 			}
 		}
-		assert.GreaterOrEqualf(t, byAddr, hosts, "the ledger says of %d exchanges that the address decided", byAddr)
+		assert.GreaterOrEqualf(t, byAddr, hosts, "the ledger attributes the delay of %d exchanges to the address", byAddr)
 	})
 }
 
@@ -263,7 +263,7 @@ func TestRule26_TwoCrawlsShareAnAddress(t *testing.T) {
 	})
 }
 
-// Where hosts share an address, estimate, status and explain know the delay that the address causes.
+// Where hosts share an address, estimate, status and explain include the delay of the address.
 func TestRule10_EstimateStatusAndExplainKnowThePaceOfTheAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages = 20, 12

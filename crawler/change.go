@@ -51,7 +51,7 @@ func (t *Terms) check(next *Terms) error {
 	if !next.Window.Within(t.Window, time.Now()) {
 		return fmt.Errorf("crawler: a window of %s is open when one of %s is not: %w", cmp.Or(next.Window.String(), hostrule.NoWindow), t.Window, ErrLessPolite)
 	}
-	for i, was := range t.Hosts { // rules only restrict: more may come, none may go or shrink
+	for i, was := range t.Hosts { // rules only restrict: they may be added, none removed or relaxed
 		if i >= len(next.Hosts) {
 			return fmt.Errorf("crawler: [[host]] %d would go: %w", i+1, ErrLessPolite)
 		}

@@ -43,7 +43,7 @@ const (
 // DefaultFollowRel returns the default of Config.FollowRel.
 func DefaultFollowRel() []string { return []string{"ugc", "sponsored"} }
 
-// Config is what a crawl needs. The zero value of each setting means its default.
+// Config has the settings and parts of a crawl. The zero value of each setting means its default.
 type Config struct {
 	Frontier frontier.Frontier // its Options.Barrier must be record.Barrier(Recorder, Ledger)
 	Fetcher  fetcher

@@ -206,7 +206,7 @@ func (e ended) Error() string { return "the crawl ended: " + string(e) }
 // more than once.
 func (c *Crawl) Drain() { c.stopper.interrupt() }
 
-// Interrupted reports whether somebody has asked the run to stop, also when it was ending for another reason.
+// Interrupted reports whether the run was asked to stop, also when it was ending for another reason.
 func (c *Crawl) Interrupted() bool { return c.stopper.interrupted.Load() }
 
 func (c *stopper) end(why string) { c.drain(ended(why)) }
@@ -322,7 +322,7 @@ func (c *Crawl) maxWait() time.Duration {
 	return c.cfg.MaxWait
 }
 
-// Summary is how a run ended.
+// Summary describes how a run ended.
 type Summary struct {
 	EndedBy string        `json:"ended_by"` // one of the Ended words, or the name of a budget
 	Status  status.Status `json:"status"`
@@ -369,7 +369,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	}
 	s.Opens = c.windowGate.missed.Load()
 	s.Status.Elapsed = c.clock.Elapsed().Seconds()
-	s.Status.Killed = false // the frontier means the run before
+	s.Status.Killed = false // in the frontier, it is about the run before
 	stats, err := c.cfg.Frontier.Stats(ctx)
 	if err != nil {
 		return s, err
@@ -384,7 +384,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 		}
 	}
 	if s.EndedBy == EndedWaiting && s.Status.Queued+s.Status.InFlight+s.Status.Deferred == 0 {
-		s.EndedBy, s.Opens = EndedDrained, nil // the operator dropped the rest
+		s.EndedBy, s.Opens = EndedDrained, nil // the operator dropped the other URLs
 	}
 	if s.EndedBy == EndedDrained && c.cfg.terms().MaxPerTag > 0 && c.quotas.held.Load() {
 		s.EndedBy = EndedMaxPerTag
@@ -393,7 +393,7 @@ func (c *Crawl) summary(ctx context.Context) (Summary, error) {
 	return s, nil
 }
 
-// endedByHosts returns how a run ended that only waits for hosts: by a budget if that alone keeps all of them.
+// endedByHosts returns how a run ended that only waits for hosts: by a budget if only that holds all of them.
 func (c *Crawl) endedByHosts(ctx context.Context) (string, error) {
 	by, others := "", false
 	err := status.EachHost(ctx, c.cfg.Frontier, 0, func(h frontier.Host) bool {

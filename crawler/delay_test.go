@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The crawler waits exactly as long as Crawl-delay and Request-rate ask, also after robots.txt. Package robots tests the
-// forms of their values. The group of the token and that of curtsy both bind: the longer delay holds.
+// The crawler waits exactly as long as Crawl-delay and Request-rate ask, also after robots.txt. Package robots tests
+// the forms of their values. The group of the token and that of curtsy both bind: the longer delay holds.
 func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {

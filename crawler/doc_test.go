@@ -63,7 +63,7 @@ func lineWords(t *testing.T) (words map[string][]string, within []string) {
 	// Of hosts, or counted only: no line has them.
 	noLine := map[string]bool{
 		reasonDryRun: true, reasonMaxPerHost: true, reasonPerDay: true, reasonHours: true, reasonMaxPerDomain: true, reasonMaxPerTag: true, reasonMoved: true, reasonOtherHost: true, reasonIndexDepth: true,
-		reasonSitemaps: true, reasonScriptRefused: true, reasonHops: true, reasonOwnerRobots: true, // these and that of a tag stand elsewhere on the page
+		reasonSitemaps: true, reasonScriptRefused: true, reasonHops: true, reasonOwnerRobots: true, // the page has these and that of a tag elsewhere
 	}
 	var reasons []string
 	for _, s := range constants(t, ".", "reason[A-Z].*") {
@@ -120,7 +120,7 @@ func TestDecisionsDocHasTheWordsOfTheCode(t *testing.T) {
 		for _, row := range tableOf(t, section, "| word |") {
 			w := strings.Trim(row[0], "`")
 			if said[w] = true; !known[w] {
-				t.Errorf("%s: no line says %q", heading, w)
+				t.Errorf("%s: no line has %q", heading, w)
 			}
 		}
 		for w := range known {
@@ -245,7 +245,7 @@ func TestEveryRuleOfPolitenessHasItsTests(t *testing.T) {
 	assert.Lenf(t, rows, last, "%d rules, want %d", len(rows), last)
 }
 
-// Each robots.txt of the page does what the table below it says.
+// Each robots.txt of the page has the effect that the table below it gives.
 func TestTheExamplesForWebmastersWork(t *testing.T) {
 	examples := strings.Split(page(t, politeness), "```robots\n")[1:]
 	require.GreaterOrEqual(t, len(examples), 4, "examples")
@@ -269,7 +269,7 @@ func TestTheExamplesForWebmastersWork(t *testing.T) {
 			}
 			v := gate.Rules{Book: books[by]}.Judge(strings.Trim(target, "`"))
 			if want := row[1] == "yes"; v.Allowed != want || row[1] != "yes" && row[1] != "no" {
-				t.Errorf("%q: %s: %+v, the page says %s", file, row[0], v, row[1])
+				t.Errorf("%q: %s: %+v, the page has %s", file, row[0], v, row[1])
 			}
 		}
 	}
@@ -304,14 +304,14 @@ func TestTheTableOfAnswersIsTrue(t *testing.T) {
 			seen++
 			got, why := host.Classify(ex)
 			if n := strconv.Itoa(got.Attempts()); n != row[2] {
-				t.Errorf("%s: asked for %s times, the page says %s", why, n, row[2])
+				t.Errorf("%s: requested %s times, the page has %s", why, n, row[2])
 			}
 			ok := false
 			for fate, want := range fates {
 				ok = ok || slices.Contains(want, got) && strings.HasPrefix(row[1], fate)
 			}
 			if !ok {
-				t.Errorf("%s is answer %d: the page says %q", why, got, row[1])
+				t.Errorf("%s is answer %d: the page has %q", why, got, row[1])
 			}
 		}
 	}

@@ -35,9 +35,9 @@ type hostLocks interface {
 	Take(a canon.Authority, pace time.Duration) (wait time.Duration, err error)
 	// Release unlocks a for others after rest.
 	Release(a canon.Authority, rest time.Duration) error
-	// Rest shares a back-off that a asked for, from end on. It outlives a kill.
+	// Rest shares a back-off that a asked for, counted from end. It outlives a kill.
 	Rest(a canon.Authority, end time.Time, w hostlock.Wish) error
-	// Resting returns what is left of the back-off that a asked any process for.
+	// Resting returns the rest of a back-off that a asked any process for.
 	Resting(a canon.Authority) (hostlock.Wish, error)
 }
 
@@ -221,7 +221,7 @@ func (c *exchanger) lock(v *visit) (wait time.Duration, err error) {
 	return c.resting(v) // under the lock, so that no other crawl can get a new back-off
 }
 
-// resting returns what is left of a back-off that the host asked another crawl or command of this user for, and applies it.
+// resting applies a back-off that the host asked another crawl or command of this user for, and returns its length.
 func (c *exchanger) resting(v *visit) (wait time.Duration, err error) {
 	if v.locks == nil {
 		return 0, nil
@@ -248,14 +248,14 @@ func AskedAnother(reason string) bool { return strings.HasPrefix(reason, hostloc
 // unlock releases the host's lock, if the turn has it. It fails if a back-off could not be shared with other crawls.
 func (c *exchanger) unlock(v *visit) error {
 	if !v.locked {
-		return v.untold
+		return v.shareErr
 	}
 	v.locked = false
 	rest := time.Duration(0)
 	if !v.end.IsZero() {
 		rest = v.pace.Pause - time.Since(v.end)
 	}
-	return errors.Join(v.untold, c.cfg.HostLocks.Release(v.turn.Authority, rest))
+	return errors.Join(v.shareErr, c.cfg.HostLocks.Release(v.turn.Authority, rest))
 }
 
 // How many hosts must fail in a row, without a response through the proxy in between, for the proxy to be at fault. While it
@@ -278,7 +278,7 @@ type watch struct {
 	served bool // something has come through
 	row    map[canon.Authority]bool
 	rests  int
-	began  time.Time // of the last rest
+	began  time.Time // of the last wait
 	until  time.Time // its end
 }
 

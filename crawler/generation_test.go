@@ -87,7 +87,7 @@ func (w *world) nextGeneration() {
 
 // rule21Reply is the response of a site for a path.
 type rule21Reply struct {
-	status int // zero means 200, or 304 if that is asked for and the validators agree
+	status int // zero means 200, or 304 for a condition that matches
 	fields string
 	body   string
 	deaf   bool // it ignores conditions
@@ -226,7 +226,7 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 		w.wantChange("/star", "fetched", string(storage.ChangeUnchanged), "") // "*" is no tag
 		w.wantChange("/moved", "redirected", string(storage.ChangeChanged), "")
 		w.wantChange("/stays", "redirected", string(storage.ChangeUnchanged), "")
-		w.wantChange("/noarchive", "fetched", string(storage.ChangeUnchanged), "") // there is no body to go on with
+		w.wantChange("/noarchive", "fetched", string(storage.ChangeUnchanged), "") // without a body, nothing is compared
 		w.wantChange("/new", "fetched", string(storage.ChangeNew), "")
 		w.wantChange("/unlinked", "", "")
 		for _, k := range w.archive.records {
@@ -314,7 +314,7 @@ func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
 			"/frame":      always("Etag: \"f\"\nCache-Control: max-age=86400", "<p>a frame"),
 			"/linked.css": css("Cache-Control: max-age=86401"),
 		})
-		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`) // a page is never spared the question
+		w.wantChange("/", "fetched", string(storage.ChangeUnchanged), `"root"`) // a page is always requested
 		w.wantChange("/fresh.css", "fetched", string(storage.ChangeFresh))
 		w.wantOutcomes("http://a.test/fresh.css", "fetched: "+reasonFresh)
 		w.wantChange("/old.css", "fetched", string(storage.ChangeUnchanged), `"c"`)

@@ -52,7 +52,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 		{"Retry-After of a 503", "/busy.html", withStatus(503, "Retry-After", "20"), 20 * time.Second},
 		{"Retry-After of a redirect", "/busy.html", withStatus(302, "Retry-After", "20", "Location", "/"), 20 * time.Second},
 		{"Retry-After of robots.txt", "/robots.txt", withStatus(503, "Retry-After", "90"), 90 * time.Second},
-		{"429 that does not say", "/busy.html", withStatus(429), time.Minute},
+		{"429 without Retry-After", "/busy.html", withStatus(429), time.Minute},
 		{"500", "/busy.html", withStatus(500), 30 * time.Second},
 		{"robots.txt that is unreachable", "/robots.txt", withStatus(500), time.Minute}, // rule 6
 		{"RateLimit", "/busy.html", withStatus(200, "RateLimit", `"p";r=0;t=40`), 40 * time.Second},
@@ -76,7 +76,7 @@ func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
 				}
 				if err != nil {
 					w.crashed()
-				} else { // a crawl that nobody has answered yet does not wait for long
+				} else { // a crawl without a response so far does not wait for long
 					time.Sleep(10 * time.Second)
 				}
 			}

@@ -48,7 +48,7 @@ func (w *world) wantRecords() {
 		said := *r.Line
 		said.Record = id
 		if said != by[id] {
-			w.t.Errorf("%s: the record says\n%+v, the ledger\n%+v", r.URL, said, by[id])
+			w.t.Errorf("%s: the record has\n%+v, the ledger\n%+v", r.URL, said, by[id])
 		}
 		if !r.Time.Equal(said.Began) || r.Addr != said.Addr || r.Truncated != said.Truncated || len(r.Protocols) == 0 {
 			w.t.Errorf("%s: record and line differ: %+v, %+v", r.URL, r.Record, said)
@@ -100,7 +100,7 @@ func TestLine_TheExchangeInFigures(t *testing.T) {
 		}
 		for _, l := range w.ledger.all {
 			if strings.HasPrefix(l.URL, "http://nowhere.test/") && (l.Attempt == 0 || !l.Began.IsZero() || l.Record != "" || l.Octets != 0) {
-				t.Errorf("nobody was reached: %+v", l)
+				t.Errorf("no host was reached: %+v", l)
 			}
 		}
 	})
@@ -144,7 +144,7 @@ func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 			continue
 		}
 		by[string(l.PaceBy)]++
-		assert.NotEmptyf(t, l.PaceBy, "%s (%s, %s): nobody asked for its pace", l.URL, l.Decision, l.Reason)
+		assert.NotEmptyf(t, l.PaceBy, "%s (%s, %s): its delay has no reason", l.URL, l.Decision, l.Reason)
 		if l.Gap > 0 && l.Gap < l.Pace {
 			t.Errorf("%s: a gap of %v, %v were due by %q", l.URL, l.Gap, l.Pace, l.PaceBy)
 		}
@@ -198,7 +198,7 @@ func TestRecord_NotModifiedNamesTheRobotsTxtThatHolds(t *testing.T) {
 			if l.Decision == storage.DecisionRobots {
 				last = l.Record
 			} else if l.RobotsRecord != last {
-				t.Errorf("%s names %q, the policy was last said in %q", l.URL, l.RobotsRecord, last)
+				t.Errorf("%s names %q, the last policy is in %q", l.URL, l.RobotsRecord, last)
 			}
 		}
 		w.wantRecords()
@@ -307,7 +307,7 @@ func TestRule08_EachVersionIsArchivedWithItsExchange(t *testing.T) {
 		}
 		for _, l := range w.ledger.all {
 			if l.Outcome == "fetched" && !known[l.RobotsSHA256] {
-				t.Errorf("%s was allowed by %q, which no record brought", l.URL, l.RobotsSHA256)
+				t.Errorf("%s was allowed by %q, which no record has", l.URL, l.RobotsSHA256)
 			}
 		}
 	})

@@ -30,7 +30,7 @@ type linker struct {
 	settler *settler
 	book    *seedBook
 	tried   script.Tries // of names in scripts
-	empty   examples     // pages that show nothing without JavaScript
+	empty   examples     // pages that are empty without JavaScript
 }
 
 // examples are the first URLs of a kind in this run. The ledger has all.

@@ -245,7 +245,7 @@ func TestRule26_AnotherCrawlKeepsARest(t *testing.T) {
 				})
 				time.AfterFunc(51*time.Minute, c.Drain)
 				two.finish(c)
-				assert.Equalf(t, 1, two.heard(why), "it said %q", two.said)
+				assert.Equalf(t, 1, two.logged(why), "it logged %q", two.messages)
 				again := one.web.Referee().Requests()[len(all):]
 				require.NotEmpty(t, again, "the host is never asked again")
 				if gap := again[0].Start.Sub(last); gap < 3000*time.Second || gap > 3002*time.Second {
@@ -273,7 +273,7 @@ func TestRule11_ARestOfADayEndsAnotherRun(t *testing.T) {
 			if n := len(one.asked("a.test")) - asked; n != 0 || time.Since(began) > time.Minute || s.Status.Queued+s.Status.Deferred != 1 || s.Status.Retired != 1 {
 				t.Errorf("%d requests, after %v; %+v", n, time.Since(began), s.Status)
 			}
-			assert.Equal(t, 1, two.heard("waits because of an earlier crawl or command until 2000-01-02T03:46:"), "what it said of the rest")
+			assert.Equal(t, 1, two.logged("waits because of an earlier crawl or command until 2000-01-02T03:46:"), "log lines on the rest")
 			time.Sleep(100_000 * time.Second)
 			if late.run(); len(one.asked("a.test")) == asked {
 				t.Error("the host is never asked again")

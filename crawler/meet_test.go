@@ -60,7 +60,7 @@ func tangle(r *rand.Rand, hosts int, delays bool) (sites []*crawltest.Site, seed
 		site := crawltest.Tree(fmt.Sprintf("h%02d.test", i), r.IntN(8)+1)
 		site.Latency = time.Duration(r.IntN(3)*r.IntN(300)) * time.Millisecond
 		switch b, kind := &site.Robots, r.IntN(6); {
-		case i%3 == 0 && kind > 0: // to where it ends: the referee does not know for whom a robots.txt in a chain was asked for
+		case i%3 == 0 && kind > 0: // to where it ends: the referee cannot attribute a robots.txt in a chain to a host
 			b.Redirect = fmt.Sprintf("http://h%02d.test/robots.txt", r.IntN(hosts/3)*3+1+r.IntN(2))
 		case kind == 2 && delays:
 			b.Body = "User-agent: *\nDisallow: /p2\nCrawl-delay: " + strconv.Itoa(r.IntN(7)) + "\n"
@@ -105,7 +105,7 @@ func TestPolitenessHoldsWhereTheRulesMeet(t *testing.T) {
 
 func meet(t *testing.T, r *rand.Rand) {
 	const hosts = 24
-	aborts := r.IntN(2) == 0 // a delay that nobody has read to the end binds nobody
+	aborts := r.IntN(2) == 0 // a delay that was not read completely does not bind
 	sites, seeds := tangle(r, hosts, !aborts)
 	w := newWorld(t, seeds, sites...)
 	l := newListed(w, "# nobody yet\n")
@@ -197,7 +197,7 @@ func meet(t *testing.T, r *rand.Rand) {
 		}
 		if last {
 			w.balanced(sum.Status)
-			for _, rests := range sum.Status.Resting { // no waiting mends a circle of redirects, or a host that is left alone
+			for _, rests := range sum.Status.Resting { // waiting does not help a circle of redirects, or a host left alone
 				if !strings.HasPrefix(rests.Reason, "robots.txt") && rests.Reason != reasonPanic {
 					t.Errorf("ended by %q: %+v", sum.EndedBy, rests)
 				}
@@ -209,7 +209,7 @@ func meet(t *testing.T, r *rand.Rand) {
 	w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor, Partial: true, Repeats: 1000})
 	s.apart(t, LeastIPDelay)
 	for _, x := range w.web.Referee().Requests() {
-		assert.Falsef(t, x.Host == left && x.Start.After(since), "%s%s was asked for although it had opted out", x.Host, x.Target)
+		assert.Falsef(t, x.Host == left && x.Start.After(since), "%s%s was requested although its host had opted out", x.Host, x.Target)
 	}
 	for _, line := range w.ledger.all {
 		if line.Attempt > 0 && line.Status > 0 && line.Gap > 0 && line.Gap < line.Pace {

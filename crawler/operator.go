@@ -182,7 +182,7 @@ func (v *visit) need() time.Duration {
 	return time.Duration(n) * v.pace.Pause
 }
 
-// Explain returns all that decides about a URL now.
+// Explain returns everything that now decides about a URL.
 func (c *Crawl) Explain(ctx context.Context, q explain.Question) (explain.Explanation, error) {
 	k, err := c.facts(ctx, q)
 	if err != nil {

@@ -93,7 +93,7 @@ func (w *world) dropped(url string) (line, list string) {
 			return l.RobotsRule, l.List
 		}
 	}
-	w.t.Errorf("no line says that %s opted out: %q", url, w.ledger.of(url))
+	w.t.Errorf("no line has the opt-out of %s: %q", url, w.ledger.of(url))
 	return "", ""
 }
 
@@ -177,7 +177,7 @@ func TestRule16_AListIsObeyedByARunningCrawl(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 			for _, want := range []string{"has changed", "no good", "has vanished", "in force"} {
-				assert.NotZerof(t, w.heard(want), "no message %q", want)
+				assert.NotZerof(t, w.logged(want), "no message %q", want)
 			}
 			w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 		})
@@ -203,13 +203,13 @@ func TestStories_OptOuts(t *testing.T) {
 			set: optOut(".b.test", false), asked: map[string]string{"a.test": "/robots.txt /", "b.test": ""}, incomplete: true,
 			check: func(_ *testing.T, w *world, _ Summary) { w.dropped("http://b.test/") },
 		},
-		{ // there is no policy then, so nothing else is asked for
+		{ // without a policy, nothing else is requested
 			name: "rule 16: the target of a redirect of robots.txt", sites: []*crawltest.Site{{Name: "a.test", Robots: crawltest.Robots{Redirect: "http://b.test/robots.txt"}, Pages: pages{"/": {}}}, crawltest.Tree("b.test", 2)},
 			set: optOut("b.test", false), asked: map[string]string{"a.test": "/robots.txt", "b.test": ""}, ended: EndedWaiting, incomplete: true,
 			check: func(t *testing.T, w *world, s Summary) {
 				restsWith("opt-out")(t, w, s)
 				if l := w.line("http://b.test/robots.txt"); l.Reason != "opt-out" || l.RobotsLine != 1 || l.List == "" || l.Record != "" {
-					t.Errorf("the ledger does not say why the redirect was not followed: %+v", l)
+					t.Errorf("the ledger has no reason why the redirect was not followed: %+v", l)
 				}
 			},
 		},

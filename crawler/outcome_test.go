@@ -67,8 +67,8 @@ func TestASeedsRedirectExtendsTheScopeToWhereItEnds(t *testing.T) {
 		if err != nil || len(seeds) != 2 || seeds[1].URL.String() != "http://library.test/" || seeds[1].From != "http://short.test/x" {
 			t.Errorf("seeds %+v, %v", seeds, err)
 		}
-		if s.Incomplete || s.SeedsUnanswered != 0 || w.heard("the scope now includes it") == 0 {
-			t.Errorf("%+v, said %q", s, w.said)
+		if s.Incomplete || s.SeedsUnanswered != 0 || w.logged("the scope now includes it") == 0 {
+			t.Errorf("%+v, logged %q", s, w.messages)
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestAStaleTurnCountsForNothing(t *testing.T) {
 		if s.Status.Pages != 4 || s.Status.Fetched != 4 || w.count(frontier.ReasonExpired) != 1 {
 			t.Errorf("%d pages, %d fetched, %d leases expired: ended by %q", s.Status.Pages, s.Status.Fetched, w.count(frontier.ReasonExpired), s.EndedBy)
 		}
-		w.counts(s.Status, 8) // its exchange was made all the same
+		w.counts(s.Status, 8) // its exchange was made anyway
 	})
 }
 

@@ -88,7 +88,7 @@ func TestRule18_APublicHostIsOwnOnceItIsProved(t *testing.T) {
 		if took, want := time.Since(begin), 2*Floor+9*100*time.Millisecond; took != want {
 			t.Errorf("took %v, want %v", took, want)
 		}
-		assert.Equalf(t, 1, w.heard("https://own.test is proved to be your own"), "said %q", w.said)
+		assert.Equalf(t, 1, w.logged("https://own.test is proved to be your own"), "logged %q", w.messages)
 		i := slices.IndexFunc(w.archive.records, func(k kept) bool { return k.URL == "https://own.test"+OwnerPath })
 		if i < 0 || !strings.Contains(w.archive.records[i].response, OwnerValue(ownKey, "own.test")) {
 			t.Error("the proof is not in the archive")
@@ -102,7 +102,7 @@ func TestRule18_APublicHostIsOwnOnceItIsProved(t *testing.T) {
 			}
 		}
 		if lines != 1 || s.Status.Pages != 10 {
-			t.Errorf("%d lines of the proof; %d pages, and the proof is none", lines, s.Status.Pages)
+			t.Errorf("%d lines of the proof; %d pages, and the proof does not count as one", lines, s.Status.Pages)
 		}
 	})
 }
@@ -138,9 +138,9 @@ func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
 			w.seeds = []string{"http://own.test/", "http://own.test" + OwnerPath}
 			w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 			w.reopen()
-			w.run() // nothing is left to fetch, and nothing is said again
-			if len(w.said) != 1 || w.heard("is not proved to be your own") != 1 || w.heard(tt.why) != 1 {
-				t.Errorf("said %q", w.said)
+			w.run() // nothing is left to fetch, and nothing is logged again
+			if len(w.messages) != 1 || w.logged("is not proved to be your own") != 1 || w.logged(tt.why) != 1 {
+				t.Errorf("logged %q", w.messages)
 			}
 
 			// Rule 28: a crawl with credentials for the host ends, and sends none.
@@ -176,7 +176,7 @@ func TestRule18_TheProofIsLookedForEachDayAndHoldsOnlyWhileItIsThere(t *testing.
 		w.web.Change("own.test", func(s *crawltest.Site) { delete(s.Pages, OwnerPath) })
 		assert.GreaterOrEqual(t, run(2*time.Hour, 55, 2), 15*Floor, "the time of 15 pages of a host that is foreign again")
 		run(25*time.Hour, 0, 3)
-		assert.Len(t, w.said, 2, "messages: it is own, and once that it is not")
+		assert.Len(t, w.messages, 2, "messages: it is own, and once that it is not")
 	})
 }
 

@@ -23,8 +23,8 @@ func TestUnreachablePolicy_NamesNextTryIfAwaited(t *testing.T) {
 			w := newWorld(t, []string{"http://a.test/", "http://busy.test/"}, crawltest.Tree("a.test", 3), busy)
 			w.cfg.MaxWait = maxWait
 			w.run()
-			if w.heard("nothing may be fetched") == 0 || (w.heard("next try in 1m10s") > 0) != want {
-				t.Errorf("with --max-wait %v the log says %q", maxWait, w.said)
+			if w.logged("nothing may be fetched") == 0 || (w.logged("next try in 1m10s") > 0) != want {
+				t.Errorf("with --max-wait %v the log has %q", maxWait, w.messages)
 			}
 		})
 	}

@@ -56,8 +56,8 @@ func TestRule15_MaxPerTagIsExactAndTheRestIsHeld(t *testing.T) {
 		if n := w.fetched(func(l storage.Line) string { return l.Tag }); fmt.Sprint(n) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", n, want)
 		}
-		if w.heard("held") != 1 || w.heard("tag news has all the pages") != 1 {
-			t.Errorf("the log says %q", w.said)
+		if w.logged("held") != 1 || w.logged("tag news has all the pages") != 1 {
+			t.Errorf("the log has %q", w.messages)
 		}
 		if s.EndedBy != EndedMaxPerTag || s.Incomplete || s.Status.Held == 0 {
 			t.Errorf("ended by %q, incomplete %v, %d held", s.EndedBy, s.Incomplete, s.Status.Held)

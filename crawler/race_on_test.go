@@ -2,6 +2,6 @@
 
 package crawler
 
-// racing says that the race detector is on, which makes all of ten times as slow. Then tests whose size shows nothing
+// racing reports that the race detector is on. Everything is then ten times as slow, and tests whose size shows nothing
 // more about races are smaller.
 const racing = true

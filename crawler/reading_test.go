@@ -23,28 +23,28 @@ import (
 	"curtsy/storage"
 )
 
-// toldOf returns by URL what a crawl of an own site records: how each ended, and its links.
-func toldOf(t *testing.T, perHost int, change func(*world)) (told map[string]string, counts map[string]int64) {
-	told = map[string]string{}
+// recordsOf crawls an own site and returns by URL the outcomes and links that are recorded.
+func recordsOf(t *testing.T, perHost int, change func(*world)) (records map[string]string, counts map[string]int64) {
+	records = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
 		w := wideWorld(t, crawltest.Tree("localhost", 60))
 		w.cfg.PerHost = perHost
 		change(w)
 		w.run()
 		for _, l := range w.ledger.all {
-			told[l.URL] += string(l.Decision) + " " + string(l.Outcome) + " " + l.Reason + "\n"
+			records[l.URL] += string(l.Decision) + " " + string(l.Outcome) + " " + l.Reason + "\n"
 		}
 		for _, r := range w.archive.records {
 			for _, to := range r.Outlinks {
-				told[r.URL] += string(to.Kind) + " " + to.URL + "\n"
+				records[r.URL] += string(to.Kind) + " " + to.URL + "\n"
 			}
 		}
 		stats, err := w.front.Stats(t.Context())
 		require.NoError(t, err)
 		counts = stats.Counts
-		told["history"] = fmt.Sprint(len(w.memory("http://localhost/").History)) // the same shapes, in another order
+		records["history"] = fmt.Sprint(len(w.memory("http://localhost/").History)) // the same shapes, in another order
 	})
-	return told, counts
+	return records, counts
 }
 
 // Parallel exchanges read pages ahead, which changes no record: not when shapes begin to count meanwhile, and not when a page
@@ -56,8 +56,8 @@ func TestPagesThatAreReadAheadAreToldLikeOthers(t *testing.T) {
 		"a reader that panics": func(w *world) { w.cannotRead(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			alone, onAlone := toldOf(t, 1, change)
-			ahead, onAhead := toldOf(t, 8, change)
+			alone, onAlone := recordsOf(t, 1, change)
+			ahead, onAhead := recordsOf(t, 8, change)
 			if len(alone) < 3 || !maps.Equal(alone, ahead) {
 				t.Errorf("one at a time %d URLs: %v\neight at a time %d: %v", len(alone), alone, len(ahead), ahead)
 			}

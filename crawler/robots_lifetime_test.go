@@ -53,7 +53,7 @@ func TestGate_3_2_RefreshFails(t *testing.T) {
 			}
 			assert.Equal(t, 0, between(asked, asked[1]+1, asked[1]+after)+between(pages, asked[1], asked[1]+after), "requests within the Retry-After")
 			assert.NotEqual(t, 0, between(pages, first, time.Hour), "the copy was not used while it was fresh")
-			assert.Equal(t, 0, between(pages, time.Hour, back), "pages were asked for by a copy that had expired")
+			assert.Equal(t, 0, between(pages, time.Hour, back), "pages were requested by a copy that had expired")
 			assert.NotEqual(t, 0, between(pages, back, 24*time.Hour), "nothing was asked for when robots.txt was back")
 			w.wantOutcomes("http://a.test/58", "disallowed: disallow rule")
 		})
@@ -218,7 +218,7 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 		// Disallowed is terminal until the operator's command, which requests robots.txt first.
 		before := len(w.web.Referee().Requests())
 		if w.run(); len(w.web.Referee().Requests()) != before {
-			t.Error("a run asked again for what was disallowed")
+			t.Error("a run requested a disallowed URL again")
 		}
 		again, err := w.front.Retry(t.Context(), frontier.Retrial{Outcome: frontier.Disallowed, Robots: true})
 		require.NoError(t, err)

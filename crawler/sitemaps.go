@@ -185,7 +185,7 @@ func (c *linker) readSitemap(ctx context.Context, v *visit, x *attempt, ex *fetc
 	return says, nil
 }
 
-// pageInstead returns a candidate for a page that is named as a sitemap: some sites name their sitemap for people, or even the
+// pageInstead returns a candidate for a page named as a sitemap: some sites name their HTML sitemap, or even the
 // front page.
 func (c *bounds) pageInstead(x *attempt, says listed) (page frontier.Candidate, is bool) {
 	page = x.found

@@ -126,7 +126,7 @@ func TestSitemaps_WhatIsAskedFor(t *testing.T) {
 			},
 			nil, map[string]string{"cdn.test": "/1.xml /2.xml /3.xml /4.xml /6.xml", "far.test": "/2.xml", "a.test": "/ /p1 /p2 /p4"}, 1,
 		},
-		{ // what a sitemap of the host led to still speaks for the host, wherever a redirect led
+		{ // a file that a sitemap of the host led to may list the host, wherever a redirect led
 			"a redirected one keeps its meaning", "http://a.test/ http://b.test/",
 			[]*crawltest.Site{
 				mapped("a.test", "", map[string]string{"/own.xml": "→http://far.test/1.xml"}), mapped("b.test", "", nil),
@@ -139,7 +139,7 @@ func TestSitemaps_WhatIsAskedFor(t *testing.T) {
 			[]*crawltest.Site{mapped("b.test", "Sitemap: http://b.test/s.xml\n", map[string]string{"/s.xml": listOf("http://b.test/p1")})},
 			nil, map[string]string{"b.test": "/p1 /s.xml"}, 0,
 		},
-		{ // another host may name one that an index leads to; and what an index leads to is not what the operator asked for
+		{ // another host may name a sitemap of an index, which is not one that the operator named
 			"those of an index are named one by one", "http://a.test/ http://b.test/",
 			[]*crawltest.Site{
 				mapped("a.test", "", map[string]string{
@@ -149,7 +149,7 @@ func TestSitemaps_WhatIsAskedFor(t *testing.T) {
 			},
 			own, map[string]string{"a.test": "/ /1.xml /2.xml /gone.xml /own.xml", "b.test": "/ /p2"}, 1,
 		},
-		{ // crawled as what it is, in scope
+		{ // crawled as the page that it is, in scope
 			"a page is a page all the same", "http://a.test/",
 			[]*crawltest.Site{
 				{Name: "a.test", Robots: crawltest.Robots{Body: "Sitemap: /\nSitemap: /all.html\nSitemap: http://b.test/all.html\n"}, Pages: map[string]crawltest.Page{
@@ -241,7 +241,7 @@ func TestStories_Sitemaps(t *testing.T) {
 	robots := func(w *world) { w.cfg.Sitemaps.Robots = true }
 	depth := 0
 	tell(t, []story{
-		{ // the operator's media types are those of what is kept; of what is larger than the operator allows, the beginning counts
+		{ // the operator's media types do not apply to sitemaps; of a file over the operator's limit the beginning counts
 			name: "whatever their type and size", offScope: true,
 			sites: []*crawltest.Site{{Name: "a.test", Robots: crawltest.Robots{Body: mapLine}, Pages: pages{
 				"/": {}, "/s.xml": {Body: listOf("http://a.test/p1", "http://a.test/p2", "http://a.test/p3")}, "/p1": {}, "/p2": {},
@@ -250,7 +250,7 @@ func TestStories_Sitemaps(t *testing.T) {
 				robots(w)
 				w.cfg.Scope.Reject, w.cfg.MaxBody = []string{"application/xml", "text/xml"}, 100
 			},
-			asked: map[string]string{"a.test": "/robots.txt / /s.xml /p1 /p2"}, figures: map[string]int64{"reasons/fetched/sitemap:cut off": 1}, incomplete: true, // the seed is larger, too
+			asked: map[string]string{"a.test": "/robots.txt / /s.xml /p1 /p2"}, figures: map[string]int64{"reasons/fetched/sitemap:cut off": 1}, incomplete: true, // the seed is also larger
 			check: func(t *testing.T, w *world, _ Summary) {
 				if r := w.archive.records[2]; w.count(budget.Truncated) != 1 || !strings.Contains(string(r.Request), "Accept: application/xml,") {
 					t.Errorf("%d truncated; asked for by %q", w.count(budget.Truncated), r.Request)
@@ -390,7 +390,7 @@ func TestSitemaps_AreBoundedPerHost(t *testing.T) {
 		t.Skip("it reads much, for long under the race detector")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		// Three indexes that list 600 each, and one that lists too many by itself.
+		// Three indexes that list 600 each, and a fourth that alone exceeds the limit.
 		files, robotsTxt := map[string]string{}, "Sitemap: /big.xml\n"
 		for i := range 3 {
 			var urls []string
@@ -410,7 +410,7 @@ func TestSitemaps_AreBoundedPerHost(t *testing.T) {
 		if asked != maxSitemaps || dropped != 4+1800+maxSitemaps-int64(asked) {
 			t.Errorf("%d were asked for, %d dropped", asked, dropped)
 		}
-		// The count goes on over restarts.
+		// The count continues over restarts.
 		w.reopen()
 		w.web.Change("a.test", func(s *crawltest.Site) { s.Robots.Body += "Sitemap: /new.xml\n" })
 		w.add(seed(t, "http://a.test/later", ""))

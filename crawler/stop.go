@@ -42,11 +42,11 @@ type stopper struct {
 	mu      sync.Mutex
 	going   context.Context // done when no turn may be claimed: draining, or a pause
 	pause   context.CancelFunc
-	holds   hold          // who pauses the run
+	holds   hold          // the pauses in force
 	resumed chan struct{} // closed at the end of a pause; nil without one
 }
 
-// hold is who pauses a run: the operator, or Config.Window.
+// hold is a reason for a pause: the operator, or Config.Window.
 type hold uint8
 
 const (
@@ -107,7 +107,7 @@ func (c *stopper) endOutside(l windowLeft, missed bool) {
 	}
 }
 
-// left returns the windowGate.Left of a run.
+// left implements windowGate.Left for a run.
 func (c *Config) left(b *budget.Tickets) func(context.Context) (windowLeft, error) {
 	return func(ctx context.Context) (windowLeft, error) {
 		st, err := c.Frontier.Stats(ctx)
@@ -195,7 +195,7 @@ func (c *stopper) inFlight(ctx context.Context, a canon.Authority, seat *record.
 	}
 }
 
-// dialled reports whether there was more than a lookup, so that the host may know of it.
+// dialled reports whether there was more than a lookup, which the host may have noticed.
 func dialled(ex *fetch.Exchange) bool { return ex.Addr.IsValid() || len(ex.Request) > 0 }
 
 // outlasted reports whether the end of the lease cut an exchange.
@@ -238,7 +238,7 @@ type windowGate struct {
 	MaxWait time.Duration                                 // for an opening
 	Dates   *record.Dates                                 // of the archive, which an audit checks, even if the clock was set back
 	Hold    func(on bool)                                 // begins or ends the pause
-	Left    func(ctx context.Context) (windowLeft, error) // what is left of the run
+	Left    func(ctx context.Context) (windowLeft, error) // the rest of the run
 	End     func(l windowLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
 	Log     func(format string, args ...any)
 
@@ -250,7 +250,7 @@ type windowGate struct {
 	missed atomic.Pointer[time.Time] // the opening that the run ended instead of waiting for
 }
 
-// windowLeft is what is left of a run.
+// windowLeft describes the rest of a run.
 type windowLeft struct {
 	InFlight, Queued int64
 	Spent            string // the budget that is used up; may be empty

@@ -146,7 +146,7 @@ func whatTheEndCuts(t *testing.T, how string) {
 			}
 			for _, l := range w.ledger.all {
 				if l.Outcome == storage.OutcomeFetched && l.Attempt != 1 {
-					t.Errorf("%s was fetched by attempt %d: what was cut counts for none", l.URL, l.Attempt)
+					t.Errorf("%s was fetched by attempt %d: a cut exchange counts for none", l.URL, l.Attempt)
 				}
 			}
 		})
@@ -175,7 +175,7 @@ var slowKinds = map[string]struct {
 
 const (
 	allKinds = "of all kinds"
-	brisk    = "body, just below what is brisk" // it costs the test most
+	brisk    = "body, just below the rate that counts as brisk" // it costs the test most
 )
 
 // trickle sends so many bytes each second until the client stops reading.
@@ -271,7 +271,7 @@ func TestRule25_SlowHostsTakeNobodysPlace(t *testing.T) {
 			w.run()
 			first, all := w.askedWithin("good.test", begin, time.Minute), w.askedWithin("good.test", begin, w.cfg.MaxTime)
 			t.Logf("the good host was asked %d times in the first minute, %d in %v", first, all, w.cfg.MaxTime)
-			// At first the crawler does not know who is slow; it finds out 64 hosts each second.
+			// At first the crawler does not know which hosts are slow; it detects 64 each second.
 			if least := 58 - 2*hosts/64; first < least || all < 58*(minutes-1)+least {
 				t.Errorf("%d in the first minute, want %d; %d in all", first, least, all)
 			}
@@ -312,7 +312,7 @@ func (w *world) accounted(sentNothing int) {
 	assert.Equal(w.t, sentNothing, without, "attempts without a record")
 }
 
-// An abort waits for nothing, and archives all that was sent.
+// An abort does not wait, and archives everything that was sent.
 func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
 	for kind := range slowKinds {
 		for _, left := range []time.Duration{0, 300 * time.Millisecond} {
@@ -326,12 +326,12 @@ func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
 					sentNothing = 1 // the dial may have reached the host, so there is a line
 				}
 				w.accounted(sentNothing)
-				if s.Status.Queued+s.Status.Deferred < 4 || s.Status.InFlight != 0 || len(s.Status.Failures) != 0 && kind != "header" { // that one ends by itself
+				if s.Status.Queued+s.Status.Deferred < 4 || s.Status.InFlight != 0 || len(s.Status.Failures) != 0 && kind != "header" { // its exchange ends before the abort
 					t.Errorf("%+v", s.Status)
 				}
 				for _, l := range w.ledger.all {
 					if kind == "look-up" && l.URL[:12] == "http://slow0" {
-						t.Errorf("nobody was asked, and a line says %+v", l)
+						t.Errorf("no request was sent, and yet there is the line %+v", l)
 					}
 				}
 			})

@@ -57,7 +57,7 @@ func (s story) play(t *testing.T) {
 		}
 	}
 	for url, want := range s.outcomes {
-		assert.Equalf(t, want, strings.Join(w.ledger.of("http://"+url), "; "), "what the ledger says of %s", url)
+		assert.Equalf(t, want, strings.Join(w.ledger.of("http://"+url), "; "), "the ledger on %s", url)
 	}
 	if ended := cmp.Or(s.ended, EndedDrained); sum.EndedBy != ended || sum.Incomplete != s.incomplete {
 		t.Errorf("ended by %q, incomplete %v; want %q, %v", sum.EndedBy, sum.Incomplete, ended, s.incomplete)
@@ -118,7 +118,7 @@ func verdictOf(url string, line int, rule, standard string) func(*testing.T, *wo
 	return func(t *testing.T, w *world, _ Summary) {
 		if l := w.line(url); l.RobotsLine != line || l.RobotsRule != rule || len(l.RobotsSHA256) != 64 || l.Standard != standard ||
 			l.RobotsGroup != "*" || (l.RunnerUp == "") != (standard == "std1994") {
-			t.Errorf("the line does not say which rule decided: %+v", l)
+			t.Errorf("the line does not name the rule that decided: %+v", l)
 		}
 	}
 }

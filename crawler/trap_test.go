@@ -71,14 +71,14 @@ func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 				}
 			}
 		}
-		if int64(len(held)) != s.Status.Held || len(held) != 2 || len(w.said) != 1 || !strings.Contains(w.said[0], "calendar.test/calendar?…") {
-			t.Errorf("%d held, with lines %q, and said %q", s.Status.Held, held, w.said)
+		if int64(len(held)) != s.Status.Held || len(held) != 2 || len(w.messages) != 1 || !strings.Contains(w.messages[0], "calendar.test/calendar?…") {
+			t.Errorf("%d held, with lines %q, and logged %q", s.Status.Held, held, w.messages)
 		}
 		require.EqualValues(t, 2, w.retry(frontier.Retrial{Outcome: frontier.Held, Reason: trap.RuleQueries}).URLs)
 		before := len(w.asked("calendar.test"))
 		again := w.run()
 		if n := len(w.asked("calendar.test")) - before; n != 2 || again.Status.Held != 2 {
-			t.Errorf("%d requests, %d held: what was released is fetched, what it leads to is held", n, again.Status.Held)
+			t.Errorf("%d requests, %d held: released URLs are fetched, the URLs that they link to are held", n, again.Status.Held)
 		}
 		for _, url := range held {
 			w.wantOutcomes(url, "held: "+trap.RuleQueries, "fetched: unavailable")
@@ -136,12 +136,12 @@ func TestStories_Copies(t *testing.T) {
 			name: "rule 22: a seed is not held", seeds: strings.Join(seeds, " "), sites: []*crawltest.Site{days},
 			set: func(w *world) { w.cfg.Traps = trap.Limits{Queries: 10, Template: 10} }, figures: map[string]int64{"fetched": 40, "held": 0},
 		},
-		{ // it is fetched, recorded and counted as a page; its pictures and links are not followed
+		{ // the copy is fetched, recorded and counted as a page; its pictures and links are not followed
 			name: "rule 22: a copy is kept, its links are dropped",
 			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
 				"/": {Title: "The house", Links: []string{"/x"}}, "/none": {},
 				"/x": {Body: "<title>Moved</title><p>" + text + "<a href=/y>on</a>", Links: []string{"/y"}},
-				"/y": {Body: "<title>Moved</title><p>" + text + "<a href=/z>on</a>"}, // the referee knows of no link
+				"/y": {Body: "<title>Moved</title><p>" + text + "<a href=/z>on</a>"}, // the referee does not know the link
 				"/z": {Body: "never"},
 			}}},
 			outcomes: map[string]string{"a.test/y": "fetched: " + trap.RuleCopy, "a.test/z": ""}, asked: map[string]string{"a.test": "/robots.txt / /x /y"},

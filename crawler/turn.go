@@ -211,16 +211,16 @@ type site struct {
 
 // rested is what the turn's exchanges mean for the host's next one.
 type rested struct {
-	end     time.Time // of the last exchange; zero if there was none
-	rest    host.Rest
-	kept    host.Pace // before the exchange, including that of the address
-	blamed  bool      // the last exchange counts as a failure of the host
-	finding bool      // it failed, and that is a finding
-	dead    bool      // no connection: the schedule of a link check applies, not that of robots.txt
-	locks   hostLocks // may be nil
-	locked  bool      // the turn has the host's lock
-	untold  error     // of sharing a back-off with other crawls
-	budget  *budget.Tickets
+	end      time.Time // of the last exchange; zero if there was none
+	rest     host.Rest
+	kept     host.Pace // before the exchange, including that of the address
+	blamed   bool      // the last exchange counts as a failure of the host
+	finding  bool      // it failed, and that is a finding
+	dead     bool      // no connection: the schedule of a link check applies, not that of robots.txt
+	locks    hostLocks // may be nil
+	locked   bool      // the turn has the host's lock
+	shareErr error     // of sharing a back-off with other crawls
+	budget   *budget.Tickets
 }
 
 // yield is the result of a turn.
@@ -331,7 +331,7 @@ func (v *visit) applySignal(ex *fetch.Exchange, x host.Signal, obey bool) {
 	v.memory, v.rest = host.After(v.memory, x, v.terms())
 	if asked := v.rest.Asked; asked.Wait > 0 && v.locks != nil { // before any record, since a kill may come at any time
 		wish := hostlock.Wish{Wait: asked.Wait, Status: ex.Status, Field: asked.Field}
-		v.untold = errors.Join(v.untold, v.locks.Rest(v.turn.Authority, ex.End, wish))
+		v.shareErr = errors.Join(v.shareErr, v.locks.Rest(v.turn.Authority, ex.End, wish))
 	}
 	v.pace = v.terms().Pace(&v.memory, x.Ended)
 	if class := host.FailureClass(x.Answer, ex); class != "" {

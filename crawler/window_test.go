@@ -37,7 +37,7 @@ func (w *world) asksWithin(t *testing.T) {
 	}
 }
 
-// Outside its window a crawl sends no requests, reports when it opens, and resumes by itself.
+// Outside its window a crawl sends no requests, reports when it opens, and resumes without a command.
 func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := within(t, chain(100), 88*time.Minute, "Sat 00:01-00:02", "Sat 01:30-02:00 UTC")
@@ -62,7 +62,7 @@ func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
 		opens := time.Date(2000, 1, 1, 1, 30, 0, 0, time.UTC)
 		again := slices.IndexFunc(w.web.Referee().Requests(), func(r crawltest.Request) bool { return !r.Start.Before(opens) })
 		if at := w.web.Referee().Requests()[again].Start; at.Sub(opens) > 2*time.Second {
-			t.Errorf("it goes on at %v", at)
+			t.Errorf("it continues at %v", at)
 		}
 		if s.EndedBy != EndedDrained || s.Status.Fetched != 100 || s.Opens != nil {
 			t.Errorf("ended by %s with %d pages", s.EndedBy, s.Status.Fetched)

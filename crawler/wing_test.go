@@ -81,7 +81,7 @@ var wingEndings = []ending{
 	{"dense.test/anew.html", 1, "fetched: unavailable"},
 	{"huge-robots.test/closed/page.html", 1, "disallowed: disallow rule"},
 	{"huge-robots.test/edge.html", 1, "disallowed: disallow rule"},
-	{"huge-robots.test/late.html", 1, "fetched: no match"}, // what stands beyond 500 KiB of robots.txt is not read
+	{"huge-robots.test/late.html", 1, "fetched: no match"}, // robots.txt beyond 500 KiB is not read
 	{"html-robots.test/closed/page.html", 1, "disallowed: disallow rule"},
 	{"robots-404.test/", 1, "fetched: unavailable"},
 	{"robots-403.test/", 1, "fetched: unavailable"}, // RFC 9309 2.3.1.3
@@ -109,14 +109,14 @@ func TestHostileWing(t *testing.T) {
 		sites := append(scoreboard.Sites(0), slow, busy)
 		w := newWorld(t, wingSeeds(sites), sites...)
 		w.cfg.MaxBody = 1 << 20
-		w.cfg.MaxPerHost = 100 // some parts of the wing have no end, and no sign of it in their URLs
+		w.cfg.MaxPerHost = 100 // some hostile sites are endless without a sign of it in their URLs
 		s := w.run()
 		w.wantEndings(wingEndings)
 		w.wantRows(crawltest.Rules{Pace: Floor}, len(sites)/2)
 		if s.EndedBy != EndedWaiting || !s.Incomplete {
-			t.Errorf("the crawl ended by %s, incomplete %v; hosts that want to be left alone for longer are pending", s.EndedBy, s.Incomplete)
+			t.Errorf("the crawl ended by %s, incomplete %v; hosts with a longer back-off are pending", s.EndedBy, s.Incomplete)
 		}
-		assert.EqualValues(t, 2, w.count(budget.OddRetryAfter), "Retry-After are said to be unreadable, want 2")
+		assert.EqualValues(t, 2, w.count(budget.OddRetryAfter), "Retry-After count as unreadable, want 2")
 		assert.GreaterOrEqual(t, len(w.archive.records), 100, "records")
 		w.reopen()
 		w.cfg.MaxWait, w.cfg.MaxTime, w.cfg.Sitemaps.Robots = time.Hour, 2*time.Hour, true
@@ -125,7 +125,7 @@ func TestHostileWing(t *testing.T) {
 		w.wantRecords()
 		by := keptPaces(t, w.ledger.all)
 		for _, who := range []storage.PaceBy{storage.ByFloor, storage.ByResponseTime, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots} {
-			assert.NotEqualf(t, 0, by[string(who)], "nobody waited for %q: %v", who, by)
+			assert.NotEqualf(t, 0, by[string(who)], "no host waited for %q: %v", who, by)
 		}
 		assert.NoError(t, errors.Join(w.cfg.Fetcher.(*fetch.Fetcher).Close(), w.web.Close(), w.front.Close()))
 	}) // synctest fails the test when a goroutine of the bubble is left
@@ -148,8 +148,8 @@ func TestRule23_AddressesThatAreNotPublic(t *testing.T) {
 			{"inward-robots.test/", 0, ""},
 			{"intranet.test/", 0, ""},
 		})
-		assert.Equal(t, mostClosings, w.heard(": closed: "), "closed hosts are named")
-		assert.Equal(t, 1, w.heard("more hosts are closed"))
+		assert.Equal(t, mostClosings, w.logged(": closed: "), "closed hosts are named")
+		assert.Equal(t, 1, w.logged("more hosts are closed"))
 	})
 }
 

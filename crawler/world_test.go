@@ -135,15 +135,15 @@ func (l *lines) of(url string) []string {
 
 // world is a crawl with everything around it, over pipes: it belongs into a synctest bubble.
 type world struct {
-	t       *testing.T
-	seeds   []string
-	web     *crawltest.Web
-	cfg     Config
-	front   *frontiertest.Mortal
-	file    string // of front
-	archive *archive
-	ledger  *lines
-	said    []string
+	t        *testing.T
+	seeds    []string
+	web      *crawltest.Web
+	cfg      Config
+	front    *frontiertest.Mortal
+	file     string // of front
+	archive  *archive
+	ledger   *lines
+	messages []string
 
 	askedBefore map[string]int // requests of the generation before, by target
 }
@@ -184,7 +184,7 @@ func newWorldOn(t *testing.T, lease time.Duration, seeds []string, web *crawltes
 		Log: func(format string, args ...any) {
 			mu.Lock()
 			defer mu.Unlock()
-			w.said = append(w.said, fmt.Sprintf(format, args...))
+			w.messages = append(w.messages, fmt.Sprintf(format, args...))
 		},
 	}
 	w.fetchBy(func(*fetch.Config) {})
@@ -266,9 +266,9 @@ func (l *lines) onLine(url string, fault func()) {
 	}
 }
 
-// heard counts the messages with a text.
-func (w *world) heard(text string) (n int) {
-	for _, s := range w.said {
+// logged counts the messages with a text.
+func (w *world) logged(text string) (n int) {
+	for _, s := range w.messages {
 		if strings.Contains(s, text) {
 			n++
 		}
@@ -469,12 +469,12 @@ func (w *world) wantAsked(host string, want ...string) {
 func (w *world) wantOutcomes(url string, want ...string) {
 	w.t.Helper()
 	if got := w.ledger.of(url); !slices.Equal(got, want) {
-		w.t.Errorf("the ledger says of %s: %q, want %q", url, got, want)
+		w.t.Errorf("the ledger has for %s: %q, want %q", url, got, want)
 	}
 }
 
-// paced checks that no line of the ledger tells of a gap that is shorter than the pace it names, and that none but
-// the first exchange with a host tells of no gap.
+// paced checks that no line of the ledger has a gap shorter than its delay, and that only
+// the first exchange with a host has none.
 func (w *world) paced() {
 	w.t.Helper()
 	met := map[string]bool{}
@@ -499,7 +499,7 @@ func count(all []string, what string) (n int) {
 	return n
 }
 
-// pagesBy is a site without a robots.txt, whose other paths are answered by h.
+// pagesBy is a site without a robots.txt, whose other paths h answers.
 func pagesBy(name string, h http.HandlerFunc) *crawltest.Site {
 	return &crawltest.Site{Name: name, Handler: http.HandlerFunc(afterRobots(h))}
 }
@@ -527,7 +527,7 @@ func body(code int, text string, fields ...string) http.HandlerFunc {
 			rw.Header().Set(fields[i], fields[i+1])
 		}
 		rw.WriteHeader(code)
-		fmt.Fprint(rw, text) // an error means that nobody listens any more
+		fmt.Fprint(rw, text) // an error means that the client has gone
 	}
 }
 

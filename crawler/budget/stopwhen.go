@@ -177,14 +177,14 @@ func (w *Watch) Met() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.all {
-		if w.met(c) {
+		if w.isMet(c) {
 			return c.text
 		}
 	}
 	return ""
 }
 
-func (w *Watch) met(c Condition) bool {
+func (w *Watch) isMet(c Condition) bool {
 	switch c.what {
 	case pages:
 		n := w.pages

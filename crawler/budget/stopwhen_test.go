@@ -53,8 +53,8 @@ func watch(t *testing.T, text string) *Watch {
 	return NewWatch([]Condition{c}, 0, func(string) int64 { return 0 })
 }
 
-// met is after how many answers a condition is met; 0 for never.
-func met(w *Watch, n int, answer func(i int) Answer) int {
+// answersUntil returns the number of answers after which a condition is met; 0 for never.
+func answersUntil(w *Watch, n int, answer func(i int) Answer) int {
 	for i := range n {
 		if w.Note(answer(i)); w.Met() != "" {
 			return i + 1
@@ -84,7 +84,7 @@ func TestWhenAConditionIsMet(t *testing.T) {
 		{"ten new hosts, long ago", "new-hosts<10", func(i int) Answer { return Answer{Page: true, First: i < 10} }, 1001},
 		{"nine", "new-hosts<10", func(i int) Answer { return Answer{Page: true, First: i < 9} }, 1000},
 	} {
-		assert.Equalf(t, c.want, met(watch(t, c.when), 5000, c.answer), "%s: answers until %s", c.name, c.when)
+		assert.Equalf(t, c.want, answersUntil(watch(t, c.when), 5000, c.answer), "%s: answers until %s", c.name, c.when)
 	}
 }
 

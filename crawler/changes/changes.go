@@ -190,7 +190,7 @@ func (c *comparing) became(h *history) string {
 		return OptedOut
 	case h.asked:
 		return Unknown
-	case c.r.Round || h.met < c.from:
+	case c.r.Round || h.before < c.from:
 		return "" // a round requests only some pages; the others were missing before
 	case c.listed != nil && c.listed(h.url):
 		return OptedOut
@@ -266,8 +266,8 @@ func (c *comparing) count() {
 	slices.SortStableFunc(c.r.Changes, func(a, b Change) int { return cmp.Compare(a.URL, b.URL) })
 }
 
-// told is a ledger line about a URL, as sorted.
-type told struct {
+// entry is a ledger line about a URL, as sorted.
+type entry struct {
 	Generation int64           `json:"g"`
 	Time       time.Time       `json:"t"`
 	Outcome    storage.Outcome `json:"o"`
@@ -284,7 +284,7 @@ const sortMemory = 16 << 20 // bytes of lines
 
 // ledgerReading is a ledger's lines by URL, and its generations.
 type ledgerReading struct {
-	lines       *sorted.Rows[told]
+	lines       *sorted.Rows[entry]
 	generations map[int64]*Generation
 	latest      int64
 	bad         int64
@@ -293,7 +293,7 @@ type ledgerReading struct {
 const maxGenerations = 1 << 20
 
 func readLedger(ctx context.Context, temp string, c *export.Crawl) (r *ledgerReading, err error) {
-	r = &ledgerReading{lines: sorted.NewRows[told](temp, sortMemory), generations: map[int64]*Generation{}}
+	r = &ledgerReading{lines: sorted.NewRows[entry](temp, sortMemory), generations: map[int64]*Generation{}}
 	last := int64(1)
 	err = c.Decisions(ctx, func(l *storage.Line, generation int64) error {
 		if generation <= 0 || generation > maxGenerations {
@@ -330,33 +330,33 @@ func (r *ledgerReading) add(l *storage.Line, generation int64) error {
 		return nil //nolint:nilerr // counted
 	}
 	why := ""
-	if !telling(l.Outcome) {
+	if !isConclusive(l.Outcome) {
 		why = cmp.Or(l.Reason, string(l.Decision))
 	}
-	return r.lines.Add(l.URL, told{
+	return r.lines.Add(l.URL, entry{
 		Generation: generation, Time: l.Time, Outcome: l.Outcome, Change: l.Change, Status: l.Status, Type: l.Type,
 		Payload: l.Payload, Record: l.Record, Truncated: l.Truncated, Why: why,
 	})
 }
 
-// telling reports whether an outcome reveals what is at the URL.
-func telling(o storage.Outcome) bool {
+// isConclusive reports whether an outcome reveals what is at the URL.
+func isConclusive(o storage.Outcome) bool {
 	return o == storage.OutcomeFetched || o == storage.OutcomeRedirected || o == storage.OutcomeGone
 }
 
 // state is what the crawl has of a URL after a generation.
 type state struct {
-	told
+	entry
 	there bool // something was fetched, or it redirects
 }
 
 // take adds a line. A confirmed state keeps the record with the body.
-func (s *state) take(t *told) {
+func (s *state) take(t *entry) {
 	if s.there && (t.Change == storage.ChangeUnchanged || t.Change == storage.ChangeFresh) {
 		s.Generation = t.Generation
 		return
 	}
-	*s = state{told: *t, there: t.Outcome != storage.OutcomeGone}
+	*s = state{entry: *t, there: t.Outcome != storage.OutcomeGone}
 }
 
 // page reports whether the server declares a page or a text.
@@ -374,24 +374,24 @@ type history struct {
 	url        string
 	was, is    state
 	had        bool  // was is known
-	met        int64 // the last generation up to the first compared one with a line
+	before     int64 // the last generation up to the first compared one with a line
 	asked, now bool  // later generations have a line; one that reveals what is there
-	lost       told  // the last line that reveals nothing
+	lost       entry // the last line that reveals nothing
 }
 
-func (h *history) take(t *told, from, to int64) {
+func (h *history) take(t *entry, from, to int64) {
 	switch {
 	case t.Generation > to:
 	case t.Generation <= from:
-		h.met = t.Generation
-		if telling(t.Outcome) {
+		h.before = t.Generation
+		if isConclusive(t.Outcome) {
 			h.had = true
 			h.was.take(t)
 			h.is = h.was
 		}
 	default:
 		h.asked = true
-		if telling(t.Outcome) {
+		if isConclusive(t.Outcome) {
 			h.now = true
 			h.is.take(t)
 		} else {

@@ -222,8 +222,8 @@ func (c *comparing) read(ctx context.Context, in *export.Inputs) error {
 			return fmt.Errorf("changes: %w", err)
 		}
 		w.redacted = map[string]bool{}
-		for _, told := range marks.All {
-			for _, r := range told.Records {
+		for _, mark := range marks.All {
+			for _, r := range mark.Records {
 				w.redacted[r.ID] = true
 			}
 		}

@@ -43,7 +43,7 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	j := &judging{told: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, r: empty()}
+	j := &judging{ledger: t, fragments: newFragments(temp), findings: map[subject]*Finding{}, r: empty()}
 	j.r.asked = t.isAsked
 	j.r.crawled = func(url string) bool { // its host, in the generation
 		u, err := canon.Parse(url)
@@ -78,7 +78,7 @@ func Judge(ctx context.Context, temp, dir string, generation int64) (_ *Result, 
 }
 
 type judging struct {
-	told      *told
+	ledger    *ledgerIndex
 	fragments *fragments
 	findings  map[subject]*Finding
 	unasked   [duplicate + 1]int // findings by what they are, except for those about requested URLs
@@ -108,8 +108,8 @@ func (j *judging) take(d *reading) error {
 		case duplicate:
 			s.url = d.url + "\x00" + s.url
 		case ofLedger:
-			if known := j.told.amiss[m.key]; known != nil {
-				known.met = true
+			if known := j.ledger.amiss[m.key]; known != nil {
+				known.linked = true
 				s.url = known.url // in the ledger's spelling
 			}
 		}
@@ -122,7 +122,7 @@ func (j *judging) take(d *reading) error {
 func (j *judging) add(s subject, f Finding) {
 	was := j.findings[s]
 	if was == nil {
-		if s.what != ofLedger || !j.told.of(s.url).isAsked() {
+		if s.what != ofLedger || !j.ledger.of(s.url).isAsked() {
 			if j.unasked[s.what] == maxUnasked {
 				j.r.Left++
 				return
@@ -152,8 +152,8 @@ const sitemapElement = "loc"
 
 // unmentioned adds broken URLs that no document mentions: seeds, and URLs in sitemaps.
 func (j *judging) unmentioned() {
-	for _, s := range j.told.amiss {
-		if s.met || s.kind == storage.KindRedirect || s.kind == storage.KindScript || s.verdict != broken && s.kind != storage.KindSeed {
+	for _, s := range j.ledger.amiss {
+		if s.linked || s.kind == storage.KindRedirect || s.kind == storage.KindScript || s.verdict != broken && s.kind != storage.KindSeed {
 			continue
 		}
 		f := Finding{URL: s.url, Kind: KindLink}
@@ -208,20 +208,20 @@ func mostFirst(a, b Finding) int {
 
 // byLedger classifies a finding by the ledger.
 func (j *judging) byLedger(f *Finding, unfetched func(canon.URL, bool) (string, error)) error {
-	s := j.told.of(f.URL)
+	s := j.ledger.of(f.URL)
 	if s == nil {
 		why := "" // no response to robots.txt
 		if u, err := canon.Parse(f.URL); err == nil {
-			why = j.told.dead[u.Authority().Origin()]
+			why = j.ledger.dead[u.Authority().Origin()]
 		}
 		if silent[why] {
-			if f.Reason = why; f.Kind == KindLink && j.told.isOutside(f.URL) {
+			if f.Reason = why; f.Kind == KindLink && j.ledger.isOutside(f.URL) {
 				f.Kind = KindExternal
 			}
 			j.r.Broken = append(j.r.Broken, *f)
 			return nil
 		}
-		if why == "" && j.told.isOutside(f.URL) && j.told.area == nil {
+		if why == "" && j.ledger.isOutside(f.URL) && j.ledger.area == nil {
 			j.r.External++
 			return nil
 		}
@@ -237,7 +237,7 @@ func (j *judging) byLedger(f *Finding, unfetched func(canon.URL, bool) (string, 
 	f.Status, f.Reason = s.code, s.why
 	switch s.verdict {
 	case broken:
-		if f.Kind == KindLink && j.told.isOutside(f.URL) {
+		if f.Kind == KindLink && j.ledger.isOutside(f.URL) {
 			f.Kind = KindExternal
 		}
 		j.r.Broken = append(j.r.Broken, *f)
@@ -284,27 +284,27 @@ func (r *Result) Compare(before *Result) {
 }
 
 // tested reports whether a broken URL, or a page with it, was requested, or a page with it is gone from a crawled host.
-func (r *Result) tested(f *Finding, untold map[string]bool) bool {
+func (r *Result) tested(f *Finding, unresolved map[string]bool) bool {
 	if r.asked == nil || r.asked(f.URL) {
 		return r.Checked > 0
 	}
 	return slices.ContainsFunc(f.On, func(p Place) bool {
-		return r.asked(p.Page) || r.crawled(p.Page) && !untold[p.Page] || p.Element == sitemapElement && r.Checked > 0
+		return r.asked(p.Page) || r.crawled(p.Page) && !unresolved[p.Page] || p.Element == sitemapElement && r.Checked > 0
 	})
 }
 
 // since compares the broken URLs with earlier ones, and also returns those that were broken before. The kind of a mention
 // does not matter: a missing picture remains missing as a link.
 func (r *Result) since(before []Finding, with Earlier) (s *Since, known []Finding) {
-	then, now, untold := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	then, now, unresolved := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range before {
 		then[before[i].URL] = true
 	}
 	for _, f := range slices.Concat(r.Untested, r.Undecided) {
-		untold[f.URL] = true
+		unresolved[f.URL] = true
 	}
 	for _, f := range r.Ignored {
-		untold[f.URL] = true
+		unresolved[f.URL] = true
 	}
 	s = &Since{Earlier: with, New: []Finding{}, Repaired: []Finding{}}
 	for i := range r.Broken {
@@ -321,7 +321,7 @@ func (r *Result) since(before []Finding, with Earlier) (s *Since, known []Findin
 		if r.Partial || r.Left > 0 {
 			break // findings not reached, or above the bound, are not repaired
 		}
-		if f := before[i]; !now[f.URL] && !untold[f.URL] && r.tested(&f, untold) {
+		if f := before[i]; !now[f.URL] && !unresolved[f.URL] && r.tested(&f, unresolved) {
 			now[f.URL] = true // once
 			s.Repaired = append(s.Repaired, f)
 		}
@@ -607,10 +607,10 @@ func (r *Result) LeadOut(out func(path string) bool) {
 
 // once removes repeated places: several URLs may lead to one file.
 func once(places []Place) []Place {
-	met, kept := map[Place]bool{}, places[:0]
+	seen, kept := map[Place]bool{}, places[:0]
 	for _, p := range places {
-		if !met[p] {
-			met[p] = true
+		if !seen[p] {
+			seen[p] = true
 			kept = append(kept, p)
 		}
 	}

@@ -71,7 +71,7 @@ func worthReading(l cdxj.Line) bool {
 	return true
 }
 
-type reader struct{ told *told }
+type reader struct{ ledger *ledgerIndex }
 
 // read reads a capture; nil if it does not count or is not a document.
 func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error) {
@@ -82,12 +82,12 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 	if u.IsZero() || c.Answer == nil {
 		return nil, nil
 	}
-	d := &document{told: r.told, url: u, reading: &reading{url: u.String(), page: r.told.sum(u.Key()), found: map[subject]*mentioned{}}}
-	a, ok := r.told.answered[d.page]
-	if r.told.area != nil && !r.told.area.Covers(u) {
+	d := &document{ledger: r.ledger, url: u, reading: &reading{url: u.String(), page: r.ledger.sum(u.Key()), found: map[subject]*mentioned{}}}
+	a, ok := r.ledger.answered[d.page]
+	if r.ledger.area != nil && !r.ledger.area.Covers(u) {
 		return nil, nil // a leaf
 	}
-	if !ok || a.record != r.told.sum(c.Answer.ID) {
+	if !ok || a.record != r.ledger.sum(c.Answer.ID) {
 		return nil, nil // of an earlier generation, or requested again
 	}
 	whole, body, done, err := c.Whole(extract.MaxParse)
@@ -116,10 +116,10 @@ func (r *reader) read(ctx context.Context, c *export.Capture) ([]*reading, error
 // document is a document in progress.
 type document struct {
 	*reading
-	told *told
-	url  canon.URL
-	cut  bool
-	ids  map[uint64]struct{} // digests
+	ledger *ledgerIndex
+	url    canon.URL
+	cut    bool
+	ids    map[uint64]struct{} // digests
 
 	repeated int                 // places after the first of each subject
 	refs     map[string]resolved // cache by the text of the reference
@@ -167,19 +167,19 @@ func (d *document) anchor(name string, byID bool, at *markup.Place) {
 		d.cut = true // further ones are unknown
 		return
 	}
-	sum := d.told.anchor(d.page, name)
+	sum := d.ledger.anchor(d.page, name)
 	d.anchors = append(d.anchors, sum)
 	if !byID {
 		return
 	}
-	if _, met := d.ids[sum]; met {
+	if _, known := d.ids[sum]; known {
 		d.add(subject{duplicate, cut(name, maxShown)}, mentioned{reason: "id " + cut(name, maxShown)}, markup.Ref{Attr: "id"}, at)
 	}
 	d.ids[sum] = struct{}{}
 }
 
 // anchor digests a name on a page.
-func (t *told) anchor(page uint64, name string) uint64 {
+func (t *ledgerIndex) anchor(page uint64, name string) uint64 {
 	return t.sum(fmt.Sprintf("%x %s", page, name))
 }
 
@@ -239,27 +239,27 @@ func (d *document) resolve(r markup.Ref) resolved {
 
 // judge compares a mention with the ledger.
 func (d *document) judge(u canon.URL, kind Kind, r markup.Ref, at *markup.Place) {
-	key := d.told.sum(u.Key())
+	key := d.ledger.sum(u.Key())
 	if kind == KindRequisite && u.Scheme() == "http" && d.url.Scheme() == "https" {
 		d.add(subject{mixed, u.String()}, mentioned{kind: kind, reason: "http on a page by https"}, r, at)
 	}
-	if _, ok := d.told.answered[key]; ok {
-		if kind == KindLink && u.Scheme() == "http" && d.told.secure(u) {
+	if _, ok := d.ledger.answered[key]; ok {
+		if kind == KindLink && u.Scheme() == "http" && d.ledger.secure(u) {
 			d.add(subject{insecure, u.String()}, mentioned{kind: kind, reason: "https answers as well"}, r, at)
 		}
 		return
 	}
-	if s := d.told.amiss[key]; s != nil && s.verdict == good {
+	if s := d.ledger.amiss[key]; s != nil && s.verdict == good {
 		return
 	}
-	if _, ok := d.told.rest[key]; ok {
+	if _, ok := d.ledger.rest[key]; ok {
 		return // counted in Result.Left
 	}
 	d.add(subject{ofLedger, u.String()}, mentioned{key: key, kind: kind}, r, at)
 }
 
 // secure reports whether the https form of the URL works.
-func (t *told) secure(u canon.URL) bool {
+func (t *ledgerIndex) secure(u canon.URL) bool {
 	if u.Authority().Port() != "80" {
 		return false
 	}
@@ -279,7 +279,7 @@ func (d *document) add(s subject, m mentioned, r markup.Ref, at *markup.Place) {
 		if s.what == fragment {
 			most = maxNames
 		}
-		if len(d.order) >= most && (s.what != ofLedger || !d.told.amiss[m.key].isAsked()) {
+		if len(d.order) >= most && (s.what != ofLedger || !d.ledger.amiss[m.key].isAsked()) {
 			d.left++
 			return
 		}
@@ -326,13 +326,13 @@ func (d *document) fragment(u canon.URL, r markup.Ref, at *markup.Place) {
 	if written == "" || strings.EqualFold(written, "top") || written[0] == '/' || written[0] == '!' {
 		return
 	}
-	page := d.told.final(u)
+	page := d.ledger.final(u)
 	name := written
 	if plain, err := url.PathUnescape(written); err == nil {
 		name = plain
 	}
 	d.add(subject{fragment, u.String() + "#" + cut(written, maxShown)},
-		mentioned{key: d.told.anchor(page, name), page: page, kind: KindFragment, reason: "no element has this id or name"}, r, at)
+		mentioned{key: d.ledger.anchor(page, name), page: page, kind: KindFragment, reason: "no element has this id or name"}, r, at)
 }
 
 // fragments joins fragments and anchors by a digest of page and name. An anchor's row is nil and precedes its fragments.

@@ -25,15 +25,15 @@ func line(t *testing.T, text string) *storage.Line {
 }
 
 // ledgerOf returns the state after such lines, and one of a seed before them.
-func ledgerOf(t *testing.T, lines ...string) *told {
+func ledgerOf(t *testing.T, lines ...string) *ledgerIndex {
 	t.Helper()
-	told := newTold()
-	told.line(&storage.Line{Decision: storage.DecisionAllow, Outcome: storage.OutcomeFetched, URL: "https://site.test/", Kind: storage.KindSeed}, 1)
+	ledger := newLedgerIndex()
+	ledger.line(&storage.Line{Decision: storage.DecisionAllow, Outcome: storage.OutcomeFetched, URL: "https://site.test/", Kind: storage.KindSeed}, 1)
 	for _, text := range lines {
-		told.line(line(t, text), 1)
+		ledger.line(line(t, text), 1)
 	}
-	told.judge(1)
-	return told
+	ledger.judge(1)
+	return ledger
 }
 
 func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
@@ -75,7 +75,7 @@ func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
 }
 
 func TestFindingsOfOnePage(t *testing.T) {
-	told := ledgerOf(t, "allow fetched 200 http://site.test/both x", "allow fetched 200 https://site.test/both x", "allow fetched 200 http://site.test/plain x",
+	ledger := ledgerOf(t, "allow fetched 200 http://site.test/both x", "allow fetched 200 https://site.test/both x", "allow fetched 200 http://site.test/plain x",
 		"allow gone 404 https://site.test/gone status 404")
 	tests := []struct{ name, in, want string }{
 		{"http where https answers", "<a href=http://site.test/both>", "insecure http://site.test/both 1:9"},
@@ -100,7 +100,7 @@ func TestFindingsOfOnePage(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			u, err := canon.Parse("https://site.test/page")
 			require.NoError(t, err)
-			d := &document{told: told, url: u, reading: &reading{url: u.String(), page: told.sum(u.Key()), found: map[subject]*mentioned{}}}
+			d := &document{ledger: ledger, url: u, reading: &reading{url: u.String(), page: ledger.sum(u.Key()), found: map[subject]*mentioned{}}}
 			d.document("text/html", []byte(tt.in))
 			var got []string
 			for _, s := range d.order {
@@ -109,7 +109,7 @@ func TestFindingsOfOnePage(t *testing.T) {
 				if m.count > 1 {
 					text += fmt.Sprintf(" of %d", m.count)
 				}
-				if s.what != ofLedger || told.of(s.url) != nil {
+				if s.what != ofLedger || ledger.of(s.url) != nil {
 					got = append(got, text)
 				}
 			}
@@ -129,16 +129,16 @@ func TestFindings_AboutURLsOfTheLedgerAreBounded(t *testing.T) {
 			"refuse dropped 0 "+url(2, n)+" scope:nofollow")
 	}
 	lines = append(lines, "allow fetched 200 "+url(2, maxStates)+" x")
-	told := ledgerOf(t, lines...)
-	if len(told.amiss) != 3*maxStates || len(told.rest) != 2*beyond-1 || told.asked != 2*(maxStates+beyond)+1 {
-		t.Errorf("%d states, %d beyond, %d asked for", len(told.amiss), len(told.rest), told.asked)
+	ledger := ledgerOf(t, lines...)
+	if len(ledger.amiss) != 3*maxStates || len(ledger.rest) != 2*beyond-1 || ledger.asked != 2*(maxStates+beyond)+1 {
+		t.Errorf("%d states, %d beyond, %d asked for", len(ledger.amiss), len(ledger.rest), ledger.asked)
 	}
-	j := &judging{told: told, fragments: newFragments(t.TempDir()), findings: map[subject]*Finding{}, r: &Result{Left: int64(len(told.rest))}}
+	j := &judging{ledger: ledger, fragments: newFragments(t.TempDir()), findings: map[subject]*Finding{}, r: &Result{Left: int64(len(ledger.rest))}}
 	d := &reading{found: map[subject]*mentioned{}}
 	for kind := range 3 {
 		for n := range maxStates {
 			s := subject{ofLedger, url(kind, n)}
-			d.order, d.found[s] = append(d.order, s), &mentioned{key: told.sum(s.url), kind: KindLink, places: make([]Place, pagePlaces), count: pagePlaces}
+			d.order, d.found[s] = append(d.order, s), &mentioned{key: ledger.sum(s.url), kind: KindLink, places: make([]Place, pagePlaces), count: pagePlaces}
 		}
 	}
 	for range 2 {

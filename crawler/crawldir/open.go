@@ -519,7 +519,7 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 		return start, nil, err
 	}
 	if d.options.Line != nil {
-		cc.Ledger = heard{cc.Ledger, d.options.Line}
+		cc.Ledger = tapped{cc.Ledger, d.options.Line}
 	}
 	if d.options.Dial == nil {
 		locks, err := HostLocks(d.say)
@@ -541,13 +541,13 @@ func (d *Dir) prepare(ctx context.Context) (start Start, release func() error, e
 	return start, opened, nil
 }
 
-// heard passes each line to a function before the ledger.
-type heard struct {
+// tapped passes each line to a function before the ledger.
+type tapped struct {
 	storage.Ledger
 	line func(storage.Line)
 }
 
-func (h heard) Append(ctx context.Context, l storage.Line) error {
+func (h tapped) Append(ctx context.Context, l storage.Line) error {
 	h.line(l)
 	return h.Ledger.Append(ctx, l)
 }

@@ -51,7 +51,7 @@ func (p *Past) Last(ctx context.Context, u canon.URL) (*record.Earlier, error) {
 		switch {
 		case err != nil:
 			p.damaged("the index", err)
-		case l.URL == url && !l.Time.After(p.Before) && telling(l):
+		case l.URL == url && !l.Time.After(p.Before) && isConclusive(l):
 			found = append(found, l)
 		}
 	}
@@ -75,8 +75,8 @@ func (p *Past) damaged(what string, why error) {
 	}
 }
 
-// telling reports whether a capture shows what was at the URL. A 304 does only as a revisit, which names what it confirms.
-func telling(l cdxj.Line) bool {
+// isConclusive reports whether a capture shows what was at the URL. A 304 does only as a revisit, which names what it confirms.
+func isConclusive(l cdxj.Line) bool {
 	if l.Status == 304 {
 		return l.Mime == "warc/revisit"
 	}

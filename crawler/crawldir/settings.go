@@ -337,7 +337,7 @@ func (s *Settings) TOML() ([]byte, error) {
 	s.flags().VisitAll(write)
 	for i := range s.Hosts {
 		b.WriteString("\n[[" + HostTable + "]]\n")
-		saidOf(&s.Hosts[i], write)
+		visitSet(&s.Hosts[i], write)
 	}
 	if failed != nil {
 		return nil, fmt.Errorf("configuration: %w", failed)
@@ -349,13 +349,13 @@ func (s *Settings) TOML() ([]byte, error) {
 func (s *Settings) HostTables() (all []map[string]any) {
 	for i := range s.Hosts {
 		t := map[string]any{}
-		saidOf(&s.Hosts[i], func(f *pflag.Flag) { t[f.Name] = tomlOf(f) })
+		visitSet(&s.Hosts[i], func(f *pflag.Flag) { t[f.Name] = tomlOf(f) })
 		all = append(all, t)
 	}
 	return all
 }
 
-func saidOf(r *hostrule.Rule, visit func(*pflag.Flag)) {
+func visitSet(r *hostrule.Rule, visit func(*pflag.Flag)) {
 	zero := HostFlags(new(hostrule.Rule))
 	HostFlags(r).VisitAll(func(f *pflag.Flag) {
 		if f.Value.String() != zero.Lookup(f.Name).DefValue {

@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Expect is what a correct crawler does with a site that misbehaves, as far as the site can see that. Sites with the
+// Expect describes the visible behaviour of a correct crawler at a site that misbehaves. Sites with the
 // same Rule share a row of the Report. A zero field demands nothing.
 type Expect struct {
 	// Rule names the row: "hostile: endless body". Required.
@@ -69,7 +69,7 @@ func (t *Trial) Hostile() []Row {
 	return rows
 }
 
-// sighting is what the sites of one rule saw of the crawler.
+// sighting sums up the requests to the sites of one rule.
 type sighting struct {
 	shown    bool
 	facts    int

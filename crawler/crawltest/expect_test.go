@@ -29,7 +29,7 @@ func TestExpectationsAreJudged(t *testing.T) {
 		verdict Verdict
 		says    string
 	}{
-		{"not asked for what is ill", Expect{At: []string{"/x"}, Fetched: []string{"/y"}}, Page{}, Rules{},
+		{"misbehaving target not requested", Expect{At: []string{"/x"}, Fetched: []string{"/y"}}, Page{}, Rules{},
 			func(c *visitor.Client) { c.Get("a.test/") }, Unshown, ""},
 		{"few requests", Expect{Most: 3}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x") }, Kept, "2 requests"},
 		{"too many requests", Expect{Most: 2}, Page{}, Rules{},
@@ -48,9 +48,9 @@ func TestExpectationsAreJudged(t *testing.T) {
 			func(c *visitor.Client) { c.Get("a.test/x") }, Kept, ""},
 		{"a broken answer is not fetched", Expect{Fetched: []string{"/x"}}, Page{Raw: Cut(Head("Content-Length: 9"))}, Rules{},
 			func(c *visitor.Client) { c.Do(c.T.Context(), http.MethodGet, "http://a.test/x") }, Broken, "a.test/x: never fetched"},
-		{"what must be left", Expect{Left: []string{"/x"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/%78") }, Broken, "it is forbidden"},
-		{"what is below it", Expect{Left: []string{"/x/"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x/y") }, Broken, "it is forbidden"},
-		{"what is beside it", Expect{Left: []string{"/x/", "/"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x") }, Kept, ""},
+		{"a forbidden page", Expect{Left: []string{"/x"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/%78") }, Broken, "it is forbidden"},
+		{"a page below it", Expect{Left: []string{"/x/"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x/y") }, Broken, "it is forbidden"},
+		{"a page beside it", Expect{Left: []string{"/x/", "/"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x") }, Kept, ""},
 		{"a field", Expect{Fields: []string{"Cookie"}}, Page{}, Rules{}, func(c *visitor.Client) { c.Get("a.test/x", "Cookie", "a=b") }, Broken, "with a Cookie field"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestExpectationsAreJudged(t *testing.T) {
 			if row.Verdict != tc.verdict || !strings.Contains(row.Evidence, tc.says) {
 				t.Errorf("%s: %s; want %s, %q", row.Verdict, row.Evidence, tc.verdict, tc.says)
 			}
-			if report.Violations() != len(row.Findings) && tc.name != "a field" { // that is bad manners as well
+			if report.Violations() != len(row.Findings) && tc.name != "a field" { // that also breaks a politeness rule
 				t.Errorf("other rows are broken too:\n%s", table(t, report))
 			}
 		})

@@ -64,7 +64,7 @@ func (h *host) now() *served {
 	return h.site
 }
 
-// address returns the next of the site's Addrs; own where there is none.
+// address returns the next of the site's Addrs; own without any.
 func (h *host) address(own netip.Addr) netip.Addr {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,7 +85,7 @@ func (h *host) lookups() int {
 	return h.named
 }
 
-// page returns what is at a key; nil if the handler answers it.
+// page returns the page at a key; nil if the handler answers it.
 func (s *served) page(k string) *leaf {
 	if l := s.pages[k]; l != nil {
 		return l
@@ -101,7 +101,7 @@ func (s *served) page(k string) *leaf {
 		Page{Type: "text/html", Status: http.StatusNotFound, Title: "Not found", Text: "There is no such page."})
 }
 
-// trapped returns the trap that a key is in; nil for none, and for one of the site's Pages.
+// trapped returns the trap that a key is in; nil without one, and for one of the site's Pages.
 func (s *served) trapped(k string) *Trap {
 	if s.pages[k] != nil {
 		return nil
@@ -230,7 +230,7 @@ func (h *host) send(w http.ResponseWriter, r *http.Request, l *leaf, failed bool
 	}
 	w.WriteHeader(status)
 	if r.Method == http.MethodGet && len(body) > 0 {
-		w.Write(body) // an error means that nobody is listening any more
+		w.Write(body) // an error means that the client disconnected
 	}
 }
 
@@ -249,12 +249,12 @@ func stored(body []byte) []byte {
 	return append(out, 3)
 }
 
-// Raw writes arbitrary bytes to the connection and reports whether they are a complete response, a client that left
-// early aside. The request's head has been read; the client's further bytes are dropped. When the client leaves or the
+// Raw writes arbitrary bytes to the connection and reports whether they are a complete response, even if the client
+// leaves early. The request's head has been read; the client's further bytes are dropped. When the client leaves or the
 // web is closed, ctx ends and writing fails. The connection is closed afterwards.
 type Raw func(ctx context.Context, conn net.Conn, r *http.Request) (sound bool)
 
-// rawConn parses the head of what a Raw writes, for the log.
+// rawConn parses the response head that a Raw writes, for the log.
 type rawConn struct {
 	net.Conn
 	x       *Exchange
@@ -289,7 +289,7 @@ func (c *rawConn) Write(p []byte) (int, error) {
 }
 
 func (c *rawConn) note(head []byte) {
-	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil) //nolint:bodyclose // there is no body
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil) //nolint:bodyclose // the head only
 	if err == nil {
 		c.referee.answered(c.x, resp.StatusCode, resp.Header)
 	}
@@ -308,7 +308,7 @@ func reset(conn net.Conn) {
 		case *net.TCPConn:
 			_ = c.SetLinger(0) // an error means that the connection is gone
 		}
-		_ = conn.Close() // nothing is left to be said
+		_ = conn.Close() // the response is complete
 		return
 	}
 }
@@ -359,7 +359,7 @@ func Wait(ctx context.Context, d time.Duration) bool {
 // Say returns a Raw that writes octets and returns sound.
 func Say(octets string, sound bool) Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
-		_, _ = io.WriteString(conn, octets) // a client that disconnected needs no more
+		_, _ = io.WriteString(conn, octets) // the client may have disconnected
 		return sound
 	}
 }
@@ -372,7 +372,7 @@ func Head(fields ...string) string {
 
 func Cut(octets string) Raw {
 	return func(_ context.Context, conn net.Conn, _ *http.Request) bool {
-		_, _ = io.WriteString(conn, octets) // a client that disconnected needs no more
+		_, _ = io.WriteString(conn, octets) // the client may have disconnected
 		reset(conn)
 		return false
 	}

@@ -261,7 +261,7 @@ func (t *Trial) manners() Row {
 	return Sum(Manners, len(t.All), "GET and HEAD only; no cookies, no credentials", found)
 }
 
-// signatures ignores unsigned requests. Without known keys the row is not shown and says why.
+// signatures ignores unsigned requests. Without known keys the row is not shown and has the reason.
 func (t *Trial) signatures() Row {
 	var found []Finding
 	verified, unverified, why := 0, 0, ""

@@ -19,7 +19,7 @@ func TestRefereeCatches(t *testing.T) {
 		sites    []*Site // nil: a.test
 		rules    Rules
 		crawl    func(c *visitor.Client)
-		broken   Rule     // "" when nothing is wrong
+		broken   Rule     // "" without a violation
 		evidence []string // in the text of its findings
 		findings int      // zero means 1
 	}{
@@ -55,7 +55,7 @@ func TestRefereeCatches(t *testing.T) {
 				c.Get("a.test/")
 				c.Get("a.test/x")
 			}, broken: RobotsObeyed, evidence: []string{"line 4", "for curtsy"}},
-		{name: "disallowed by what a redirect of robots.txt to another host brought",
+		{name: "disallowed by a robots.txt that redirects to another host",
 			sites:  []*Site{{Name: "a.test", Robots: Robots{Redirect: "http://b.test/for-a.txt"}, Pages: map[string]Page{"/": {Links: []string{"/x"}}, "/x": {}}}, {Name: "b.test", Pages: map[string]Page{"/": {}, "/for-a.txt": {Body: "User-agent: *\nDisallow: /x"}}}},
 			crawl:  visit("/robots.txt", "b.test/for-a.txt", "/", "/x", "b.test/robots.txt", "b.test/"),
 			broken: RobotsObeyed, evidence: []string{"a.test/x", "line 2"}},
@@ -161,7 +161,7 @@ func TestRefereeCatches(t *testing.T) {
 			sites: []*Site{{Name: "a.test", Traps: []Trap{endless(2)}, Pages: map[string]Page{"/": {Links: []string{"/t/"}}}}},
 			crawl: visit("/robots.txt", "/", "/t/", "/t/x/", "/t/x/x/"), broken: Traps,
 			evidence: []string{"a.test/t/x/x/: GET at 0.000s is request 3 in the trap /t/; 2 are forgiven"}},
-		{name: "what no link leads to", crawl: visit("/robots.txt", "/", "/favicon.ico"), broken: Scope,
+		{name: "a page without a link to it", crawl: visit("/robots.txt", "/", "/favicon.ico"), broken: Scope,
 			evidence: []string{"a.test/favicon.ico: GET at 0.000s though no link in scope leads there"}},
 		{name: "a host that is not in scope",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"http://b.test/"}}}}, {Name: "b.test"}},
@@ -178,14 +178,14 @@ func TestRefereeCatches(t *testing.T) {
 			sites:  []*Site{{Name: "a.test", Pages: map[string]Page{"/": {FailFirst: 1}}}},
 			crawl:  visit("/robots.txt", "/"),
 			broken: Coverage, evidence: []string{"requested 1 time, the last response 503 at 0.000s, and not again"}},
-		{name: "what a budget cut off",
+		{name: "pages beyond a budget",
 			sites: []*Site{{Name: "a.test"}, {Name: "b.test"}}, rules: Rules{Partial: true},
 			crawl: visit("/robots.txt", "/")},
 		{name: "a page fetched twice, in two spellings",
 			sites:  []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Links: []string{"/~x"}}, "/~x": {}}}},
 			crawl:  visit("/robots.txt", "/", "/~x", second, "/%7Ex"),
 			broken: Once, evidence: []string{"a.test/%7Ex: GET at 1.000s again: at 0.000s it was answered with 200"}},
-		{name: "retries of what never works",
+		{name: "retries of a page that never works",
 			sites: []*Site{{Name: "a.test", Pages: map[string]Page{"/": {Status: 500}}}},
 			crawl: visit("/robots.txt", "/", "/", "/")},
 		{name: "a page sent on to another spelling of itself",

@@ -47,7 +47,7 @@ type Exchange struct {
 	ForRobots bool      // for a robots.txt, hops of redirects included: the body is kept
 	by        string    // the Host field
 	began     uint64    // which event the start was, and
-	ended     uint64    // the end: they order what happens at one instant of virtual time
+	ended     uint64    // the end: they order events at one instant of virtual time
 	over      bool      // the handler has returned
 	wrote     time.Time // just before bytes of the response were last written; zero before
 	failed    bool      // answered by Page.FailFirst
@@ -224,7 +224,7 @@ func (n *noting) Write(p []byte) (int, error) {
 	return taken, err
 }
 
-// finish records the response of a handler that has written nothing.
+// finish records the empty response of a handler.
 func (n *noting) finish() {
 	if !n.headed {
 		n.referee.answered(n.x, http.StatusOK, n.Header())
@@ -232,7 +232,7 @@ func (n *noting) finish() {
 }
 
 func (n *noting) Flush() {
-	_ = http.NewResponseController(n.ResponseWriter).Flush() // an error means that the client has left
+	_ = http.NewResponseController(n.ResponseWriter).Flush() // an error means that the client disconnected
 }
 
 // Unwrap is for http.ResponseController.

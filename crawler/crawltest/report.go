@@ -107,7 +107,7 @@ type Row struct {
 	Rule     Rule
 	Verdict  Verdict
 	Checked  int       // facts examined
-	Evidence string    // what they show, or the first finding
+	Evidence string    // of the facts, or the first finding
 	Findings []Finding // violations, in order of time; empty unless Broken
 
 	// For the scoreboard: the number of the politeness rule, 0 for none, and its source, as "RFC 9309 2.3".

@@ -18,10 +18,10 @@ const (
 	underway                   // redirected, and not yet followed to the end
 	ruled                      // a file with rules
 	open                       // unavailable: everything is allowed (2.3.1.3)
-	down                       // unreachable: nothing is (2.3.1.4)
+	down                       // unreachable: everything is disallowed (2.3.1.4)
 )
 
-// policy is what held at an authority from some time on.
+// policy is in force at an authority from some time on.
 type policy struct {
 	kind  policyKind
 	body  []byte    // of ruled

@@ -223,7 +223,7 @@ func (w *Web) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 }
 
 // Dial connects to a site by its address, "198.18.0.1:80", or by its name, "bakery.test:80" (as http.Transport does).
-// It fails as if refused where nothing listens, and as Resolve does for an unknown name.
+// It is refused where no server listens, and fails as Resolve does for an unknown name.
 func (w *Web) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	fail := func(err error) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
@@ -336,7 +336,7 @@ func nibble(c byte) byte {
 	return c & 15
 }
 
-// resolve returns what a reference on a page leads to, in the web's own names; ok is false outside the web.
+// resolve returns the target of a reference on a page, in the web's own names; ok is false outside the web.
 func (w *Web) resolve(from place, ref string) (to place, ok bool) {
 	base, err := url.Parse(from.String())
 	if err != nil {

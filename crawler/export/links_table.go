@@ -40,14 +40,14 @@ type linksTable struct {
 
 // linkRow has exactly one of its fields.
 type linkRow struct {
-	Head    *head    `json:",omitempty"`
-	Mention *mention `json:",omitempty"`
-	Said    *said    `json:",omitempty"` // in byPlace: about the target of the next mention
-	Place   string   `json:",omitempty"` // in byTarget: of a mention, which may be long and is sorted only once
+	Head    *head       `json:",omitempty"`
+	Mention *mention    `json:",omitempty"`
+	Said    *ledgerLine `json:",omitempty"` // in byPlace: about the target of the next mention
+	Place   string      `json:",omitempty"` // in byTarget: of a mention, which may be long and is sorted only once
 }
 
-// said is a ledger line about the target of a mention.
-type said struct {
+// ledgerLine is a ledger line about the target of a mention.
+type ledgerLine struct {
 	Decision storage.Decision
 	Outcome  storage.Outcome
 	Reason   string
@@ -83,7 +83,7 @@ func (t *linksTable) Line(crawl int, l *storage.Line) error {
 	if j := t.reader.crawls[crawl].Scope; j != nil {
 		j.line(u, l)
 	}
-	return t.byTarget.Add(target(crawl, u), linkRow{Said: &said{
+	return t.byTarget.Add(target(crawl, u), linkRow{Said: &ledgerLine{
 		Decision: l.Decision, Outcome: l.Outcome, Reason: cut(l.Reason, maxReason), Status: l.Status,
 		Asked: l.Decision == storage.DecisionAllow && l.Attempt > 0, Time: l.Time,
 	}})
@@ -120,7 +120,7 @@ func (t *linksTable) Rows(ctx context.Context, to func(tables.Row) error) error 
 		return err
 	}
 	d := rows{t: t}
-	var of *said // about the target of the next mention; nil if the ledger has no line
+	var of *ledgerLine // about the target of the next mention; nil if the ledger has no line
 	for row, err := range t.byPlace.All() {
 		if err == nil {
 			err = ctx.Err()
@@ -144,7 +144,7 @@ func (t *linksTable) Rows(ctx context.Context, to func(tables.Row) error) error 
 
 // meet joins each mention with the latest ledger line about its target.
 func (t *linksTable) meet() error {
-	var last *said
+	var last *ledgerLine
 	key := ""
 	for row, err := range t.byTarget.All() {
 		if err != nil {
@@ -173,7 +173,7 @@ type rows struct {
 	begins row // columns common to all rows of the document
 }
 
-func (d *rows) mention(m *mention, s *said, to func(tables.Row) error) error {
+func (d *rows) mention(m *mention, s *ledgerLine, to func(tables.Row) error) error {
 	r := row{d.t.row, slices.Clone(d.begins.r)}
 	r.set("position", tables.Int(int32(min(m.Position, math.MaxInt32)))) //nolint:gosec // bounded
 	d.says(r, m)
@@ -237,7 +237,7 @@ func relWords(rel string) (words []string) {
 }
 
 // judged sets the columns of the target and its outcome; s is nil if the ledger has no line about it.
-func (d *rows) judged(r row, m *mention, s *said) error {
+func (d *rows) judged(r row, m *mention, s *ledgerLine) error {
 	if m.URL == "" {
 		r.set("followed", tables.Flag(false))
 		r.set("why_not", tables.Text(m.Why))

@@ -53,7 +53,7 @@ func find(t testing.TB, memory int, pages ...neardupText) (all []member) {
 	return all
 }
 
-func told(all []member) (s []string) {
+func memberLines(all []member) (s []string) {
 	for _, m := range all {
 		s = append(s, fmt.Sprintf("%s %s of %d like %s %.2f", m.URL, m.Kind, m.Size, m.Representative, m.Similarity))
 	}
@@ -101,7 +101,7 @@ func TestWhatIsADuplicate(t *testing.T) {
 			{"http://a.test/", long}, {"http://b.test/", long}, {"http://a.test/", words(500, 100)},
 		}, nil},
 	} {
-		assert.Equal(t, c.want, told(find(t, 0, c.pages...)), c.name)
+		assert.Equal(t, c.want, memberLines(find(t, 0, c.pages...)), c.name)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestACopyStandsForItsPayload(t *testing.T) {
 			require.NoError(t, err)
 			all = append(all, m)
 		}
-		assert.Equal(t, strings.Join(c.want, "\n"), strings.Join(told(all), "\n"), c.name)
+		assert.Equal(t, strings.Join(c.want, "\n"), strings.Join(memberLines(all), "\n"), c.name)
 		assert.EqualValues(t, 1, f.Orphans(), c.name)
 		assert.NoError(t, f.Close())
 	}
@@ -156,11 +156,11 @@ func TestClustersDependOnThePagesAlone(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	pages := changed(r, madeUp(r, 100), 200)
-	want := told(find(t, 0, pages...))
+	want := memberLines(find(t, 0, pages...))
 	require.GreaterOrEqual(t, len(want), 100, "pages have duplicates")
 	for _, memory := range []int{5000, 1 << 20} {
 		r.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
-		got := told(find(t, memory, pages...))
+		got := memberLines(find(t, memory, pages...))
 		require.Equalf(t, want, got, "with %d bytes", memory)
 	}
 }

@@ -142,7 +142,7 @@ const (
 // Mention is one mention of a URL in a document, listed in Page.Links or not. Its strings are the site's, and may keep
 // the whole document in memory.
 type Mention struct {
-	Link          // URL is zero where there is none
+	Link          // URL may be zero: see Reason
 	Raw    string // the reference as the site wrote it; in HTML, character references are resolved
 	Words  string // of a, area and link: the rel attribute
 	Text   string // of a link, else the alt of its pictures; white space collapsed, at most MaxAnchor bytes

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The forms that the search engines' pages on X-Robots-Tag show, and what sites make of them; fields end with "\n".
+// The forms in the search engines' pages on X-Robots-Tag, and the variants that sites send; fields end with "\n".
 // https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag
 // https://www.bing.com/webmasters/help/which-robots-metatags-does-bing-support-5198d240
 // https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/X-Robots-Tag
@@ -59,18 +59,18 @@ func TestXRobotsTag_Rule19(t *testing.T) {
 		{"date for our token", "mybot: unavailable_after: 2027-11-19, noindex", "noindex, unavailable_after: 2027-11-19"},
 		{"date, then a word and a number", "unavailable_after: 1 May 2027, nopagereadaloud, 3", "unavailable_after: 1 May 2027"},
 		{"two dates", "unavailable_after: 1 May 2027\nunavailable_after: 2 May 2027", "unavailable_after: 1 May 2027"},
-		{"a new field is no part of a date", "unavailable_after: 1 May 2027\nnosnippet, x", "unavailable_after: 1 May 2027"},
-		{"date in a field of its own", "noarchive\nunavailable_after: 25 Jun 2027", "noarchive, unavailable_after: 25 Jun 2027"},
+		{"a new field is not part of a date", "unavailable_after: 1 May 2027\nnosnippet, x", "unavailable_after: 1 May 2027"},
+		{"date in a separate field", "noarchive\nunavailable_after: 25 Jun 2027", "noarchive, unavailable_after: 25 Jun 2027"},
 		{"no date", "unavailable_after:", ""},
 		{"no date, then a directive", "unavailable_after: , noindex", "noindex"},
 		{"a long date", "unavailable_after: " + strings.Repeat("9", 500), "unavailable_after: " + strings.Repeat("9", maxDate)},
 
-		{"a value is no directive", "max-image-preview:none, max-snippet: none", ""},
-		{"a value is no directive, spaced", "max-image-preview : none", ""},
+		{"a value is not a directive", "max-image-preview:none, max-snippet: none", ""},
+		{"a value is not a directive, spaced", "max-image-preview : none", ""},
 		{"a value, then a directive", "max-snippet:50, noindex", "noindex"},
 		{"a value, then a directive, no comma", "max-snippet: 50 noindex", "noindex"},
 		{"a directive with a colon", "noindex: true, nofollow", "noindex, nofollow"},
-		{"a directive is nobody's name", "notranslate: x, noindex", "noindex"},
+		{"a directive is not a crawler's name", "notranslate: x, noindex", "noindex"},
 		{"empty", "", ""},
 		{"noise", ",:,,otherbot:,mybot:,, noindex", "noindex"},
 	} {
@@ -108,9 +108,9 @@ func TestMetaRobots_Rule19(t *testing.T) {
 		{"united", `<meta name=robots content="index,follow"><meta name=mybot content=nofollow><meta name=robots content=noarchive>`, "nofollow, noarchive"},
 		{"our token cannot allow", `<meta name=mybot content="all,index,follow"><meta name=robots content=noindex>`, "noindex"},
 		{"another token cannot allow", `<meta name="robots" content="noindex"><meta name="otherbot" content="indexifembedded">`, "noindex"},
-		{"a value is no directive", `<meta name=robots content="max-image-preview:none, max-snippet:-1">`, ""},
+		{"a value is not a directive", `<meta name=robots content="max-image-preview:none, max-snippet:-1">`, ""},
 		{"a date", `<meta name="robots" content="unavailable_after: Sun, 21 Sep 2027 10:00:00 GMT, noarchive">`, "noarchive, unavailable_after: Sun, 21 Sep 2027 10:00:00 GMT"},
-		{"an element is no part of a date", `<meta name="robots" content="unavailable_after: 1 May 2027"><meta name=robots content="follow, x">`, "unavailable_after: 1 May 2027"},
+		{"an element is not part of a date", `<meta name="robots" content="unavailable_after: 1 May 2027"><meta name=robots content="follow, x">`, "unavailable_after: 1 May 2027"},
 		{"a colon is not an address here", `<meta name=robots content="otherbot: noindex">`, ""},
 		{"in the body", `<body><p><meta name=robots content=noindex>`, "noindex"},
 		{"in noscript", `<noscript><meta name=robots content=noindex></noscript>`, "noindex"},

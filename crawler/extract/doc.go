@@ -14,7 +14,7 @@
 //
 // # Links and requisites
 //
-// A requisite (Link.Embed) is what a browser fetches by itself to show the page; any other link is for the reader to
+// A requisite (Link.Embed) is a resource that a browser fetches to show the page; any other link is for the reader to
 // follow.
 //
 //	a, area                   href: a link, with rel
@@ -24,7 +24,7 @@
 //	img, source               src, srcset: requisites (srcset by HTML Standard 4.8.4.2.2)
 //	video                     src, poster
 //	audio, bgsound, embed, track   src
-//	script                    src; what a module in it imports
+//	script                    src; the imports of a module in it
 //	object                    data
 //	input type=image          src
 //	img                       lowsrc, dynsrc
@@ -37,10 +37,10 @@
 //	style                     the references of the style sheet
 //	any                       style; in svg also fill, filter, mask and the like: the references of the declarations
 //	any                       data-src, data-srcset and other attributes for lazy loading: see markup.LazyAttr
-//	meta                      og:image and the like are requisites if Input.Previews asks for them, else nothing
+//	meta                      og:image and the like are requisites with Input.Previews, else nothing
 //	meta http-equiv=refresh   a link (HTML Standard 4.2.5.3, shared declarative refresh steps); so is the Refresh field
 //
-// A link element is a requisite if its rel has stylesheet, an icon, manifest, preload or modulepreload. It is nothing
+// A link element is a requisite if its rel has stylesheet, an icon, manifest, preload or modulepreload. It is ignored
 // without a rel or if its rel names only services (dns-prefetch, preconnect, pingback …), else a link.
 //
 // The contents of template are inert and skipped, except in declarative shadow roots. Forms, ping and the sources of
@@ -65,6 +65,6 @@
 //
 // Directives of meta elements and X-Robots-Tag fields are united; see Directives. The crawler obeys them.
 //
-// No content of a page is an error: a page that the parser refuses has no links and says why in Unparsed. An error means
+// No content of a page is an error: a page that the parser refuses has no links, but Unparsed. An error means
 // that the body could not be read or that ctx is done.
 package extract

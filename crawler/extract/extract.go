@@ -60,7 +60,7 @@ type Page struct {
 	CharsetBy charset.Decider
 
 	Links   []Link               // in document order, each once by key and kind, at most MaxLinks
-	Repeats int                  // further mentions of what Links lists
+	Repeats int                  // further mentions of the URLs in Links
 	Refused map[canon.Reason]int // mentions that are not canonical URLs (mailto:, javascript:, malformed); nil if none
 	Dropped int                  // mentions beyond MaxLinks
 
@@ -90,7 +90,7 @@ const (
 // Link is a mention of a URL.
 type Link struct {
 	URL     canon.URL
-	Embed   bool   // a requisite: what a browser fetches by itself to show the page
+	Embed   bool   // a requisite: a browser fetches it to show the page
 	Element string // "a", "img"; empty for a field of the header and in a style sheet
 	Attr    string // "href", "srcset"; of meta "content"; the name of the field; in a style sheet "url", "import" …
 	Rel     Rel    // of a, area and link
@@ -343,7 +343,7 @@ func walk(in Input, doc *goquery.Document, page *Page, left budget) *walker {
 	return w
 }
 
-// budget bounds what may still be read of a page and the pages within it, whose trees exist at once.
+// budget bounds the rest of a page, and of the pages within it, whose trees exist at once.
 type budget struct{ tags, attrs int }
 
 func newBudget() budget { return budget{MaxTags, markup.Max} }

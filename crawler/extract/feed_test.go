@@ -35,7 +35,7 @@ func TestFeed_EachLinkIsTaken(t *testing.T) {
 			<item><guid>http://a.test/2.html</guid></item><item><guid isPermaLink="false">x</guid><enclosure url="3.mp3"/></item></channel></rss>`,
 			"/blog/feed?page=2 /1.mp3 /1.html /2.html /blog/3.mp3"},
 		"RSS 1.0": {`<rdf:RDF xmlns="http://purl.org/rss/1.0/" xmlns:rdf="x"><item><link>http://a.test/r</link></item></rdf:RDF>`, "/r"},
-		"Atom: alternates, enclosures, what is related; not self, edit and what it is answered by": {`<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://a.test/b/">
+		"Atom: alternates, enclosures, related; not self, edit and replies": {`<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://a.test/b/">
 			<link rel="self" href="me"/><link href="/"/><link rel="next" href="p2"/><link rel=hub href="hub">
 			<entry><link rel="enclosure" href="e.ogg"/><link href="one"/><link rel="alternate" href="one.txt"/><link rel="edit" href="edit"/><link rel="replies" href="r"/></entry>
 			<entry xml:base="c/"><link rel="related" href="rel"/><link href="two"/></entry></feed>`,
@@ -102,22 +102,22 @@ func TestFollow_SaysWhichFeedsAreRead(t *testing.T) {
 		contentType, head string
 		want              Kind
 	}{
-		"RSS by its media type":                 {"application/rss+xml; charset=utf-8", "", KindFeed},
-		"Atom":                                  {"application/atom+xml", "", KindFeed},
-		"JSON Feed":                             {"application/feed+json", "", KindFeed},
-		"XML whose root is that of RSS":         {"text/xml", "<?xml version='1.0'?>\n<!-- x -->\n<rss version=2>", KindFeed},
-		"of Atom":                               {"application/xml", "\xEF\xBB\xBF<feed xmlns='x'>", KindFeed},
-		"of RSS 1.0":                            {"application/xml", "<rdf:RDF xmlns:rdf='x'>", KindFeed},
-		"XML with another":                      {"application/xml", "<feeds><feed/>", KindXML},
-		"a sitemap is none":                     {"application/xml", "<urlset>", KindXML},
-		"JSON that says that it is one":         {"application/json", `{ "version": "https:\/\/jsonfeed.org\/version\/1", "items": [`, KindFeed},
-		"JSON":                                  {"application/json", `{"version": 1}`, 0},
-		"without a type, by how it begins":      {"", "<rss>", KindFeed},
-		"text that shows one":                   {"text/plain", "<rss>", 0},
-		"a page stays a page, whatever it says": {"text/html", "<rss>", KindPage},
+		"RSS by its media type":                  {"application/rss+xml; charset=utf-8", "", KindFeed},
+		"Atom":                                   {"application/atom+xml", "", KindFeed},
+		"JSON Feed":                              {"application/feed+json", "", KindFeed},
+		"XML whose root is that of RSS":          {"text/xml", "<?xml version='1.0'?>\n<!-- x -->\n<rss version=2>", KindFeed},
+		"of Atom":                                {"application/xml", "\xEF\xBB\xBF<feed xmlns='x'>", KindFeed},
+		"of RSS 1.0":                             {"application/xml", "<rdf:RDF xmlns:rdf='x'>", KindFeed},
+		"XML with another":                       {"application/xml", "<feeds><feed/>", KindXML},
+		"not a sitemap":                          {"application/xml", "<urlset>", KindXML},
+		"JSON that declares itself one":          {"application/json", `{ "version": "https:\/\/jsonfeed.org\/version\/1", "items": [`, KindFeed},
+		"JSON":                                   {"application/json", `{"version": 1}`, 0},
+		"without a type, by how it begins":       {"", "<rss>", KindFeed},
+		"text that shows one":                    {"text/plain", "<rss>", 0},
+		"a page stays a page, whatever is in it": {"text/html", "<rss>", KindPage},
 	} {
 		assert.Equalf(t, c.want, (Follow{Feed: true}).KindOf(c.contentType, "/x", []byte(c.head)), "%s: kind", rule)
-		assert.NotEqualf(t, KindFeed, (Follow{}).KindOf(c.contentType, "/x", []byte(c.head)), "%s: read though nobody asked", rule)
+		assert.NotEqualf(t, KindFeed, (Follow{}).KindOf(c.contentType, "/x", []byte(c.head)), "%s: read without being enabled", rule)
 	}
 	if f, err := ParseFollow(FollowWords()); err != nil || f != (Follow{Feed: true}) {
 		t.Error(f, err)

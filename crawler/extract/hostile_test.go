@@ -55,7 +55,7 @@ func TestUnparsed_TooDeep(t *testing.T) {
 		if page.Unparsed != UnparsedDeep || len(page.Links) != 0 || page.Base.String() != pageURL || page.Charset != "utf-8" {
 			t.Errorf("%d: %q, %q, %s, %s", n, page.Unparsed, lines(page), page.Base, page.Charset)
 		}
-		assert.Equalf(t, "noindex, noarchive", page.Robots.String(), "%d: what the page asks is forgotten", n)
+		assert.Equalf(t, "noindex, noarchive", page.Robots.String(), "%d: the directives of the page are lost", n)
 	}
 	if page := extract(t, strings.Repeat("<div>", 500)+"<a href=x>"); page.Unparsed != "" || len(page.Links) != 1 {
 		t.Errorf("500 elements: %q, %d links", page.Unparsed, len(page.Links))
@@ -195,7 +195,7 @@ func TestLargeTrees_WaitBySize(t *testing.T) {
 		assert.EqualValues(t, 1, within.Load(), "large pages are being read; want 1")
 		cancel()
 		assert.ErrorIs(t, <-stopped, context.Canceled, "the wait was cancelled")
-		for _, size := range []int64{0, 100, largeTree} { // a short body counts as what it is
+		for _, size := range []int64{0, 100, largeTree} { // a body counts with its size
 			body := strings.Repeat("x", int(size))
 			if _, err := x.HTML(context.Background(), Input{Body: strings.NewReader(body), Size: size}); err != nil {
 				t.Error(err)

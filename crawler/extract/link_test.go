@@ -12,7 +12,7 @@ func TestLinks_ByElementAndAttribute(t *testing.T) {
 	for _, tt := range []struct{ rule, html, want string }{
 		{"a href", `<a href="x">`, "a href /dir/x"},
 		{"area href", `<map><area href=/x></map>`, "area href /x"},
-		{"a name is no link", `<a name=x>`, ""},
+		{"a name is not a link", `<a name=x>`, ""},
 		{"names fold case", `<A HREF=x>`, "a href /dir/x"},
 		{"2.4.1 white space around a URL", "<a href=' \t\n\f\r x \n'>", "a href /dir/x"},
 		{"URL Standard 4.4: breaks within a URL", "<a href='/x\ny'>", "a href /xy"},
@@ -75,7 +75,7 @@ func TestLinks_ByElementAndAttribute(t *testing.T) {
 		{"video and its sources", `<video src=a poster=b><source src=c><track src=d></video>`, "+video src /dir/a; +video poster /dir/b; +source src /dir/c; +track src /dir/d"},
 		{"audio", `<audio src=x></audio>`, "+audio src /dir/x"},
 		{"script", `<script src=x></script>`, "+script src /dir/x"},
-		{"what is in a script is not read", `<script>"<a href=x>"</script>`, ""},
+		{"the contents of a script are not read", `<script>"<a href=x>"</script>`, ""},
 		{"object", `<object data=x></object>`, "+object data /dir/x"},
 		{"embed", `<embed src=x>`, "+embed src /dir/x"},
 		{"input type=image", `<input type=IMAGE src=x>`, "+input src /dir/x"},
@@ -112,7 +112,7 @@ func TestBase_HTML_2_4_3(t *testing.T) {
 	for _, tt := range []struct{ rule, html, base, want string }{
 		{"none", `<a href=x>`, pageURL, "a href /dir/x"},
 		{"relative to the page", `<base href="sub/"><a href=x>`, "http://h.test/dir/sub/", "a href /dir/sub/x"},
-		{"holds for what is before it", `<link rel=next href=x><base href=/b/>`, "http://h.test/b/", "link href /b/x"},
+		{"applies to links before it", `<link rel=next href=x><base href=/b/>`, "http://h.test/b/", "link href /b/x"},
 		{"the first with href wins", `<base target=_top><base href=/b/><base href=/c/><a href=x>`, "http://h.test/b/", "a href /b/x"},
 		{"the first with href wins, though malformed", `<base href="http://"><base href=/c/><a href=x>`, pageURL, "a href /dir/x"},
 		{"in the body", `<body><p><base href=/b/><a href=x>`, "http://h.test/b/", "a href /b/x"},
@@ -155,5 +155,5 @@ func TestRefresh_ElementAndField(t *testing.T) {
 	const want = "Refresh /dir/a refresh; a href /dir/b; meta content /dir/c refresh"
 	page := extract(t, `<a href=b><meta http-equiv=REFRESH content="0;url=c"><meta http-equiv=refresh content=5><meta name=refresh content="0;d">`, "Refresh", "0; url=a")
 	assert.Equal(t, want, lines(page))
-	assert.Equal(t, "a href /dir/b refresh", lines(extract(t, `<a href=b><meta http-equiv=refresh content="0;url=b">`)), "a link that is a refresh as well")
+	assert.Equal(t, "a href /dir/b refresh", lines(extract(t, `<a href=b><meta http-equiv=refresh content="0;url=b">`)), "a link that is also a refresh")
 }

@@ -51,7 +51,7 @@ var tableElements = []string{"a", "amp-iframe", "amp-img", "applet", "area", "au
 	"svg", "svg><a", "svg><image", "svg><use", "svg><feImage", "svg><linearGradient", "svg><rect", "svg><script", "math", "math><a", "math><mi", "noframes><a",
 	"table", "table><tbody", "table><tr", "table><tr><td", "table><tr><th", "table><thead", "table><tfoot"}
 
-// Otherwise a mirror would keep what it does not link to, or lack what it shows.
+// Otherwise a mirror would keep files without links to them, or lack files that it shows.
 func TestTables_EqualThoseOfMarkup(t *testing.T) {
 	skipShort(t)
 	attrs := []string{"action", "archive", "background", "cite", "clip-path", "code", "content", "cursor", "data", "dynsrc", "fill", "filter", "formaction", "href",

@@ -18,7 +18,7 @@ import (
 
 var fates = map[Fate]string{Listed: "listed", Repeat: "repeat", TooMany: "too many", Refused: "refused", Within: "within", Inert: "inert"}
 
-func told(t testing.TB, contentType, body string, header ...string) (Page, []Mention, []string) {
+func mentionsOf(t testing.TB, contentType, body string, header ...string) (Page, []Mention, []string) {
 	t.Helper()
 	in := Input{URL: parse(t, pageURL), ContentType: contentType, Header: http.Header{}, Body: strings.NewReader(body), Size: int64(len(body)), Token: "mybot"}
 	for i := 0; i < len(header); i += 2 {
@@ -57,11 +57,11 @@ func TestMention_TellsAll(t *testing.T) {
 	}{
 		{"each time it is named", html, `x<a href=/a>one</a><a href="/a#top">two</a><img src=/a><a href="b&amp;c">`,
 			[]string{"listed a href /a /a 'one'", "repeat a href /a /a#top 'two'", "listed +img src /a /a", "listed a href /dir/b&c b&c"}},
-		{"what is no URL of the web", html, `x<a href=mailto:x@y>m</a><a href="http://[">bad</a><img src="data:image/png,x">`,
+		{"not a URL of the web", html, `x<a href=mailto:x@y>m</a><a href="http://[">bad</a><img src="data:image/png,x">`,
 			[]string{"refused a href  mailto:x@y 'm' because scheme", "refused a href  http://[ 'bad' because malformed", "refused +img src  data:image/png,x because scheme"}},
 		{"the page itself", html, `x<a href=#top>up</a><a href="">here</a><img src="">`,
 			[]string{"within a href /dir/page.html?q=1 #top 'up'", "within a href /dir/page.html?q=1  'here'", "within +img src  "}},
-		{"what names no document", html, `<link rel="dns-prefetch" href=//h.test><link rel="stylesheet  NoFollow" href=s>`,
+		{"not a document", html, `<link rel="dns-prefetch" href=//h.test><link rel="stylesheet  NoFollow" href=s>`,
 			[]string{"inert link href / //h.test [dns-prefetch]", "listed +link href /dir/s nofollow s [stylesheet  NoFollow]"}},
 		{"rel as written", html, `x<a rel="NoFollow me" href=a>t</a>`, []string{"listed a href /dir/a nofollow a 't' [NoFollow me]"}},
 		{"text across elements", html, "x<a href=a> one <b>t</b>wo<br>three<script>no</script>\n\t<div>four</div>five&amp;</a>",
@@ -70,7 +70,7 @@ func TestMention_TellsAll(t *testing.T) {
 			[]string{"listed a href /dir/a a 'the <one other'", "listed +img src /dir/i i", "listed +img src /dir/j j", "listed a href /dir/b b 'yes'", "repeat +img src /dir/i i"}},
 		{"area", html, `x<map><area href=a alt=" x  y "></map>`, []string{"listed area href /dir/a a 'x y'"}},
 		// HTML Standard 13.2.4.3: text after a block is in a re-opened link.
-		{"a link that the parser opens anew is one", html, `<template></template><p><a href=aa>one<p>two</p>three</p>`, []string{"listed a href /dir/aa aa 'one'"}},
+		{"a link that the parser re-opens is one", html, `<template></template><p><a href=aa>one<p>two</p>three</p>`, []string{"listed a href /dir/aa aa 'one'"}},
 		{"and all of its text is found where the tree is pruned", html, `<p>x<a href=aa>one<p>two</p>three</p>`, []string{"listed a href /dir/aa aa 'one two three'"}},
 		{"the same tag twice is two", html, `x<p><a href=aa>one</a></p><p><a href=aa>two</a></p>`, []string{"listed a href /dir/aa aa 'one'", "repeat a href /dir/aa aa 'two'"}},
 		{"srcset and styles", html, `x<img srcset="p 1x, q 2x"><p style="background:url(r)"><style>@import "s";</style>`,
@@ -80,12 +80,12 @@ func TestMention_TellsAll(t *testing.T) {
 		{"a style sheet", "text/css", `@import "a"; p { background: url(#x) url(b) url(a) }`, []string{"listed +import /dir/a a", "listed +url /dir/b b", "repeat +url /dir/a a"}},
 		{"links of a picture", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg"><a href="l"/><image href="i"/></svg>`, []string{"listed a href /dir/l l", "listed +image href /dir/i i"}},
 		{"XML", "application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><a href="a">x<b>y</b></a><a href="a"/></html>`, []string{"listed a href /dir/a a 'xy'", "repeat a href /dir/a a"}},
-		// Read as XML and as HTML: each tag once, then what only the XML has.
+		// Read as XML and as HTML: each tag once, then the links that only the XML has.
 		{"XML with an error", "application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><a href="a">x</a><script/><a href="b">y</a><p></html>`,
 			[]string{"listed a href /dir/a a 'x'", "listed a href /dir/b http://h.test/dir/b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, _, got := told(t, c.kind, c.body); !slices.Equal(got, c.want) {
+			if _, _, got := mentionsOf(t, c.kind, c.body); !slices.Equal(got, c.want) {
 				t.Errorf("%s\n got %q\nwant %q", c.body, got, c.want)
 			}
 		})
@@ -93,7 +93,7 @@ func TestMention_TellsAll(t *testing.T) {
 }
 
 func TestMention_OfTheHeader(t *testing.T) {
-	if _, _, got := told(t, "text/html", "", "Refresh", "0; url=x"); !slices.Equal(got, []string{"listed Refresh /dir/x refresh x"}) {
+	if _, _, got := mentionsOf(t, "text/html", "", "Refresh", "0; url=x"); !slices.Equal(got, []string{"listed Refresh /dir/x refresh x"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -105,7 +105,7 @@ func TestMention_TellsWhatIsTooMuch(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&b, "<a href=p%d>t</a>", i)
 	}
-	page, all, _ := told(t, "text/html", b.String())
+	page, all, _ := mentionsOf(t, "text/html", b.String())
 	if len(all) != n || len(page.Links) != MaxLinks || page.Dropped != 500 {
 		t.Fatalf("%d mentions, %d links, %d dropped", len(all), len(page.Links), page.Dropped)
 	}
@@ -115,12 +115,12 @@ func TestMention_TellsWhatIsTooMuch(t *testing.T) {
 }
 
 func TestMention_TextIsBounded(t *testing.T) {
-	_, all, _ := told(t, "text/html", `x<a href=a>`+strings.Repeat("ä\xff ", 5000)+`</a>`)
+	_, all, _ := mentionsOf(t, "text/html", `x<a href=a>`+strings.Repeat("ä\xff ", 5000)+`</a>`)
 	if len(all) != 1 || len(all[0].Text) > MaxAnchor || len(all[0].Text) < MaxAnchor-4 || strings.ToValidUTF8(all[0].Text, "") != all[0].Text {
 		t.Errorf("%d octets", len(all[0].Text))
 	}
 	deep := `<html xmlns="http://www.w3.org/1999/xhtml">` + strings.Repeat(`<a href="a">`, 400) + strings.Repeat("<i/>", 1e5) + "t" + strings.Repeat("</a>", 400) + "</html>"
-	if _, all, _ = told(t, "application/xhtml+xml", deep); len(all) != 400 || all[0].Text != "" {
+	if _, all, _ = mentionsOf(t, "application/xhtml+xml", deep); len(all) != 400 || all[0].Text != "" {
 		t.Errorf("%d mentions", len(all))
 	}
 }
@@ -145,11 +145,11 @@ func tally(t testing.TB, body string, page Page, all []Mention, copies bool) {
 	same := func(a, b Link) bool { return a.URL == b.URL && a.Embed == b.Embed }
 	switch {
 	case !slices.EqualFunc(listed, page.Links, same):
-		t.Errorf("%q: %d told, in this order; want %s", body, len(listed), lines(page))
+		t.Errorf("%q: %d listed, in this order; want %s", body, len(listed), lines(page))
 	case n[Repeat] > page.Repeats, !copies && n[Repeat] != page.Repeats:
-		t.Errorf("%q: %d repeats told of %d", body, n[Repeat], page.Repeats)
+		t.Errorf("%q: %d of %d repeats", body, n[Repeat], page.Repeats)
 	case n[TooMany] > page.Dropped, !copies && n[TooMany] != page.Dropped:
-		t.Errorf("%q: %d told beyond the most, of %d", body, n[TooMany], page.Dropped)
+		t.Errorf("%q: %d of %d beyond the limit", body, n[TooMany], page.Dropped)
 	}
 	for reason, k := range page.Refused {
 		if refused[reason] > k || !copies && refused[reason] != k {
@@ -158,7 +158,7 @@ func tally(t testing.TB, body string, page Page, all []Mention, copies bool) {
 	}
 }
 
-// Input.Mention changes nothing of the page, and counts as the page does, except for re-opened links.
+// Input.Mention does not change the page, and counts as the page does, except for re-opened links.
 func FuzzMention_TellsOfThePageThatIsRead(f *testing.F) {
 	for _, seed := range []string{
 		`x<a href=aa>1<p>2</p>3<table><a href=bb>4<tr><td>5</a><svg><a href=cc>6`,
@@ -180,7 +180,7 @@ func FuzzMention_TellsOfThePageThatIsRead(f *testing.F) {
 func unchanged(t testing.TB, body string) {
 	t.Helper()
 	want := extractAs(t, "text/html; charset=utf-8", body)
-	page, all, _ := told(t, "text/html; charset=utf-8", body)
+	page, all, _ := mentionsOf(t, "text/html; charset=utf-8", body)
 	if want.Unparsed != page.Unparsed || want.Title != page.Title || want.Base != page.Base {
 		t.Fatalf("%q: %+v, want %+v", body, page, want)
 	}
@@ -216,7 +216,7 @@ func TestMention_CountsWhatThePageCounts(t *testing.T) {
 	for _, path := range savedPages(t) {
 		body, err := os.ReadFile(path)
 		require.NoError(t, err)
-		page, all, _ := told(t, "text/html; charset=utf-8", string(body))
+		page, all, _ := mentionsOf(t, "text/html; charset=utf-8", string(body))
 		tally(t, path, page, all, false)
 	}
 }

@@ -39,7 +39,7 @@ func parts(t testing.TB, kind Kind, contentType, body string) Page {
 	in := Input{URL: parse(t, pageURL), ContentType: contentType, Header: http.Header{"X-Robots-Tag": {"nofollow"}}, Body: strings.NewReader(body), Size: int64(len(body)), Token: "mybot"}
 	page, err := New().Parts(context.Background(), in, kind)
 	require.NoError(t, err)
-	assert.True(t, page.Robots.NoFollow, "what the header asks is forgotten")
+	assert.True(t, page.Robots.NoFollow, "the directive of the header is lost")
 	return page
 }
 

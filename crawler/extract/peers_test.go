@@ -43,7 +43,7 @@ func corpus(t *testing.T) (paths []string) {
 
 func ours(t *testing.T, body string) (all []stated) {
 	t.Helper()
-	_, ms, _ := told(t, "text/html; charset=utf-8", body)
+	_, ms, _ := mentionsOf(t, "text/html; charset=utf-8", body)
 	for _, m := range ms {
 		if slices.Contains(sought[m.Element], m.Attr) {
 			all = append(all, stated{m.Element, m.Attr, markup.Strip(m.Raw), inkOf(m.Text)})

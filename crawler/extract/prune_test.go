@@ -33,7 +33,7 @@ func both(t testing.TB, in Input, body []byte) (pruned, whole Page, said [2]stri
 	var p prune.Pruner
 	pruned, whole = read1(&p, &said[0]), read1(nil, &said[1])
 	if p.Tail || bytes.IndexByte(body, 0) >= 0 {
-		said[1] = said[0] // there it is what it seems; and without a NUL, what was around it may be another character
+		said[1] = said[0] // the text is not pruned there; and without a NUL, the bytes around it may be another character
 	}
 	return pruned, whole, said, !p.Tail && p.Prune(string(body))
 }
@@ -138,7 +138,7 @@ func randomPage(r *rand.Rand) []byte {
 	if r.IntN(2) == 0 {
 		b.WriteString("x")
 	}
-	rare := r.IntN(3) > 0 // most pages do without what ends the pruning
+	rare := r.IntN(3) > 0 // most pages lack the tags that end the pruning
 	var open []string
 	for range 3 + r.IntN(40) {
 		tag := randomTags[r.IntN(len(randomTags))]

@@ -77,7 +77,7 @@ func TestRule19_OfSeveralMentionsOneMustBeFollowed(t *testing.T) {
 	}
 }
 
-// FuzzXRobotsTag: noindex beside any field binds, and a field for another token adds nothing.
+// FuzzXRobotsTag: noindex beside any field binds, and a field for another token has no effect.
 func FuzzXRobotsTag(f *testing.F) {
 	for _, s := range []string{
 		"noindex, otherbot: nofollow", "unavailable_after: Wed, 03 Nov 2027 15:00:00 GMT, none", `"a:b;`, "max-snippet: none", "max-image-preview:none, x: y",

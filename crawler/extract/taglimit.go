@@ -203,7 +203,7 @@ func (t *tagLimit) instead(tag string) string {
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
 		// The parser re-opens only these and one a.
 		end, attrs := endOf(tag, end)
-		if end < 0 || attrs > maxAttrs || telling(tag[:end]) {
+		if end < 0 || attrs > maxAttrs || mustKeep(tag[:end]) {
 			return asMeta
 		}
 		if t.foreign && (name != "font" || styled(tag[:end])) || t.escaped && !t.foreign {
@@ -232,9 +232,9 @@ func begins(tag, with string) bool {
 	return len(tag) >= len(with) && strings.EqualFold(tag[:len(with)], with)
 }
 
-// telling reports whether a tag must keep its attributes: one would end a comment, may have a URL in its style, or may be
+// mustKeep reports whether a tag needs its attributes: one would end a comment, may have a URL in its style, or may be
 // for lazy loading.
-func telling(tag string) bool {
+func mustKeep(tag string) bool {
 	if strings.ContainsAny(tag, ">(") {
 		return true
 	}

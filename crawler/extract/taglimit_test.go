@@ -29,17 +29,17 @@ func TestTame_NoTreeOutOfProportion(t *testing.T) {
 	}
 	few := "<p><a" + strings.Repeat(" x=y", maxAttrs) + ">"
 	for name, page := range map[string]string{
-		"links of many attributes, opened anew":     "<p><a" + attrs.String() + ">x</p>" + strings.Repeat("<p>x", 1000),
-		"the same, ends hidden in values":           "<p><a x='<a '" + attrs.String() + " y='>'>x</p>" + strings.Repeat("<p>x", 1000),
-		"links of few attributes, opened anew":      few + "</p>" + strings.Repeat("<p>x", 100_000),
-		"html and body, each another attribute":     roots.String(),
-		"formatting, opened anew in each paragraph": "<p>" + open.String() + strings.Repeat("<p>x", 20_000),
-		"formatting, cells":                         "<p>" + open.String() + strings.Repeat("<table><td>x</table>", 5_000),
-		"formatting, fostered":                      "<table>" + open.String() + strings.Repeat("<p>x", 20_000),
-		"links, opened anew":                        strings.Repeat("<a href=/x><div>", 20_000),
-		"nobr":                                      strings.Repeat("<nobr><p>x", 20_000),
-		"dense":                                     strings.Repeat("<p>x", MaxParse/4),
-		"a tag begins in each byte":                 strings.Repeat("<", MaxParse),
+		"links of many attributes, re-opened":     "<p><a" + attrs.String() + ">x</p>" + strings.Repeat("<p>x", 1000),
+		"the same, ends hidden in values":         "<p><a x='<a '" + attrs.String() + " y='>'>x</p>" + strings.Repeat("<p>x", 1000),
+		"links of few attributes, re-opened":      few + "</p>" + strings.Repeat("<p>x", 100_000),
+		"html and body, each another attribute":   roots.String(),
+		"formatting, re-opened in each paragraph": "<p>" + open.String() + strings.Repeat("<p>x", 20_000),
+		"formatting, cells":                       "<p>" + open.String() + strings.Repeat("<table><td>x</table>", 5_000),
+		"formatting, fostered":                    "<table>" + open.String() + strings.Repeat("<p>x", 20_000),
+		"links, re-opened":                        strings.Repeat("<a href=/x><div>", 20_000),
+		"nobr":                                    strings.Repeat("<nobr><p>x", 20_000),
+		"dense":                                   strings.Repeat("<p>x", MaxParse/4),
+		"a tag begins in each byte":               strings.Repeat("<", MaxParse),
 	} {
 		t.Run(name, func(t *testing.T) {
 			const most = 160 << 20
@@ -155,7 +155,7 @@ func FuzzEndOf(f *testing.F) {
 		z := html.NewTokenizer(strings.NewReader(tag))
 		if kind := z.Next(); kind != html.StartTagToken && kind != html.SelfClosingTagToken {
 			end, _ := endOf(tag, 2)
-			assert.Negativef(t, end, "%q is no tag", tag)
+			assert.Negativef(t, end, "%q is not a tag", tag)
 			return
 		}
 		raw := len(z.Raw())

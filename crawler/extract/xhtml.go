@@ -144,7 +144,7 @@ type xmlOpen struct {
 }
 
 // newXMLTree reads a page in UTF-8 without an XML declaration. The lenient decoder skips unknown entities and end tags that
-// do not match, and finds at least what the strict one finds.
+// do not match, and finds at least the links of the strict one.
 func newXMLTree(body []byte, strict bool) *xmlTree {
 	x := &xmlTree{root: html.Node{Type: html.DocumentNode}}
 	limit := markup.New(bytes.NewReader(body), markup.Max)

@@ -27,9 +27,9 @@ func TestXHTML_Links(t *testing.T) {
 	for _, tt := range []struct{ rule, body, want string }{
 		{"any element may end itself", `<head><title/><script src="a"/><style/><link rel="stylesheet" href="b"/></head><body><iframe src="c"/><textarea/><a href="d" rel="nofollow"/></body>`,
 			"+script src /dir/a; +link href /dir/b; +iframe src /dir/c; a href /dir/d nofollow"},
-		{"CDATA is text, a comment is none", `<body><script><![CDATA[ "<img src='x'/>" ]]></script><!-- <a href="x"/> --><a href="a"/></body>`, "a href /dir/a"},
+		{"CDATA is text, a comment is not", `<body><script><![CDATA[ "<img src='x'/>" ]]></script><!-- <a href="x"/> --><a href="a"/></body>`, "a href /dir/a"},
 		{"style has references and CDATA", `<head><style>@import &quot;a&quot;;</style><style><![CDATA[b{c:url(]]><![CDATA[d)}]]></style></head>`, "+style import /dir/a; +style url /dir/d"},
-		{"a style in a comment is none", `<head><style><!-- @import "a"; --></style></head>`, ""},
+		{"a style in a comment is ignored", `<head><style><!-- @import "a"; --></style></head>`, ""},
 		{"entities", `<body><a href="?a=1&amp;b=&eacute;&#x263A;&hellip;">&nbsp;&copy;</a></body>`, "a href /dir/page.html?a=1&b=%C3%A9%E2%98%BA%E2%80%A6"},
 		{"no element closes another", `<body><p><div><a href="a"><a href="b"/></a></div></p><table><a href="c"/></table></body>`, "a href /dir/a; a href /dir/b; a href /dir/c"},
 		{"srcdoc is HTML all the same", `<body><iframe srcdoc="&lt;img src=a>&lt;title>x&lt;/title>&lt;a href=b>"/></body>`, "+img src /dir/a; a href /dir/b"},
@@ -105,13 +105,13 @@ func TestXHTML_Charset(t *testing.T) {
 func TestXHTML_NotWellFormed(t *testing.T) {
 	for _, tt := range []struct{ rule, body, want string }{
 		{"HTML all along", `<!doctype html><title>x</title><p><a href=a>b<br><img src=c>`, "a href /dir/a; +img src /dir/c"},
-		{"an ampersand behind what HTML cannot read", xhtmlRoot + `<title/><a href="a"/>& &nothing;<a href="b"/></html>`, "a href /dir/a; a href /dir/b"},
+		{"an ampersand behind a part that HTML cannot read", xhtmlRoot + `<title/><a href="a"/>& &nothing;<a href="b"/></html>`, "a href /dir/a; a href /dir/b"},
 		{"end tags that do not fit", xhtmlRoot + `<title/><div><p></div><a href="b"/></html>`, "a href /dir/b"},
-		{"an octet that is no UTF-8", xhtmlRoot + "<script/><a href='a'/><title>\xE9</title></html>", "a href /dir/a"},
+		{"a byte that is not UTF-8", xhtmlRoot + "<script/><a href='a'/><title>\xE9</title></html>", "a href /dir/a"},
 		{"cut off", xhtmlRoot + `<title/><a href="a"/><a hre`, "a href /dir/a"},
 		{"a prefix or two", `<html><a:a href="x"/><a href="a"/></html><p/><a href="b"/>`, "a href /dir/a; a href /dir/b"},
 		{"an attribute twice", xhtmlRoot + `<title/><a href="a" href="b"/></html>`, "a href /dir/a"},
-		{"an entity of its own", `<!DOCTYPE html [<!ENTITY e "x">]>` + xhtmlRoot + `<title/>&e;<a href="a"/></html>`, "a href /dir/a"},
+		{"an entity that the page declares", `<!DOCTYPE html [<!ENTITY e "x">]>` + xhtmlRoot + `<title/>&e;<a href="a"/></html>`, "a href /dir/a"},
 		{"nothing", "", ""},
 		{"a base behind the error", xhtmlRoot + `<a href="a"/>` + "\x02" + `<base href="/b/"/></html>`, "a href /b/a"},
 	} {
@@ -147,7 +147,7 @@ func TestXHTML_IsBounded(t *testing.T) {
 	}
 }
 
-// FuzzXHTML_LosesNothing: what HTML finds in a page is found in it as malformed XML.
+// FuzzXHTML_LosesNothing: links that a page has as HTML are found in it as malformed XML.
 func FuzzXHTML_LosesNothing(f *testing.F) {
 	for _, seed := range []string{`<a href=x><p>`, xhtmlRoot + `<a href="x"/></html>`, `<svg><a xlink:href="x"><style>@import "a"</style>`, `<base href="/x/"/>&<a href="y"/>`, `<a b:c="d" a="&eacute;"><![CDATA[`} {
 		f.Add(seed)

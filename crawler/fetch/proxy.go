@@ -234,7 +234,7 @@ func (p *proxy) connect(conn net.Conn, target, agent string) error {
 		case resp.StatusCode < 200:
 			continue
 		}
-		if err := p.tells(resp.StatusCode); err != nil {
+		if err := p.interpret(resp.StatusCode); err != nil {
 			return err
 		}
 		if br.Buffered() > 0 {
@@ -256,8 +256,8 @@ func (e *ending) Read(p []byte) (n int, err error) {
 	return n, e.err
 }
 
-// tells interprets the status of a response to CONNECT.
-func (p *proxy) tells(status int) error {
+// interpret returns the error for the status of a response to CONNECT.
+func (p *proxy) interpret(status int) error {
 	switch {
 	case status >= 200 && status <= 299:
 		return nil

@@ -180,7 +180,7 @@ func Fresh(rate, visits float64) float64 {
 	return -math.Expm1(-r) / r
 }
 
-// Visits returns the visits per day of a page at which one more has the given gain: 0 if none has so much.
+// Visits returns the visits per day of a page at which one more has the given gain: 0 if the gain is always lower.
 func Visits(rate, gain float64) float64 {
 	y := rate * gain
 	if y >= 1 {

@@ -139,5 +139,5 @@ func TestSaid_AHintCountsForOneChange(t *testing.T) {
 		assert.Truef(t, near(p.Days/p.Events, every, 1e-9) && p.Events <= 1, "%q: %+v", frequency, p)
 	}
 	always := visited(1, make([]bool, 30)...).Rate(Said("always"))
-	assert.LessOrEqual(t, always, 1./30, "a page that always changes, they say, and did not in 30 days")
+	assert.LessOrEqual(t, always, 1./30, "a page whose sitemap claims constant changes, without one in 30 days")
 }

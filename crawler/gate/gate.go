@@ -168,7 +168,7 @@ type Request struct {
 
 const (
 	maxAnswers  = 16 << 20  // bytes of waiting bodies
-	staleAnswer = time.Hour // after which an answer may be dropped for others: its host may have nothing left to do
+	staleAnswer = time.Hour // after which an answer may be dropped for others: its host may have finished
 )
 
 // Redirects holds the requests that wait for another authority, and the answers that wait for their hosts. A host has at

@@ -21,7 +21,7 @@ func TestWantsAreServedInTurnsWithTheHostsOwnWork(t *testing.T) {
 		h.Add(wants[i])
 		h.Add(wants[i]) // a host has one
 	}
-	h.Deliver(wants[1].From, Answer{Exchange: robots.Exchange{}}) // somebody else was faster
+	h.Deliver(wants[1].From, Answer{Exchange: robots.Exchange{}}) // another turn was faster
 	for i, host := range []string{"h0.test", "", "h2.test", "", "", ""} {
 		w, ok := h.Next(there.Authority())
 		if ok != (host != "") || ok && w.From.Host() != host {
@@ -59,7 +59,7 @@ func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
 		t.Error("no room for another")
 	}
 	if _, ok := h.Collect(a.Authority(), "http://b.test/old"); ok || !h.HasRoom() || h.octets != 0 {
-		t.Error("what is not needed any more is not given, and not kept")
+		t.Error("an answer that is no longer needed was returned, or is still held")
 	}
 	if _, ok := h.Next(a.Authority()); !ok {
 		t.Error("now there is room")
@@ -81,7 +81,7 @@ func TestWhatNobodyCollectsMakesRoomInTheEnd(t *testing.T) {
 			t.Errorf("%d octets of %d hosts are left", h.octets, len(h.answers))
 		}
 		if _, ok := h.Collect(host(0).From, ""); ok || h.octets != 0 {
-			t.Errorf("what is gone was collected; %d octets", h.octets)
+			t.Errorf("a dropped answer was collected; %d bytes", h.octets)
 		}
 	})
 }
@@ -96,13 +96,13 @@ func TestAWantThatWasMetIsNotServedForALaterOne(t *testing.T) {
 	h.Add(first)
 	h.Deliver(from, Answer{Exchange: robots.Exchange{URL: first.Need.URL}})
 	if _, ok := h.Collect(from, first.Need.URL); !ok {
-		t.Fatal("nothing was brought")
+		t.Fatal("the answer is missing")
 	}
 	h.Add(later)
 	if w, ok := h.Next(first.URL.Authority()); ok {
-		t.Errorf("%s is asked for again", w.URL)
+		t.Errorf("%s is requested again", w.URL)
 	}
 	if w, ok := h.Next(later.URL.Authority()); !ok || w.URL != later.URL {
-		t.Error("what is wanted now is not served")
+		t.Error("the current request is not served")
 	}
 }

@@ -89,7 +89,7 @@ func WithoutPolicy(s State, why string) (State, Rest) {
 
 // WithPolicy ends the failures of robots.txt in a row.
 func WithPolicy(s State) State {
-	s.mended(true)
+	s.endFailures(true)
 	return s
 }
 
@@ -169,12 +169,12 @@ func (n *State) interrupt(s Signal) {
 		n.Refusals = 0
 	}
 	if !s.Robots { // for robots.txt WithPolicy and WithoutPolicy decide after all redirects
-		n.mended(false)
+		n.endFailures(false)
 	}
 }
 
-// mended ends the failures in a row.
-func (n *State) mended(robots bool) {
+// endFailures ends the failures in a row.
+func (n *State) endFailures(robots bool) {
 	if !robots || !n.PageFailed {
 		n.Failures, n.Throttles, n.PageFailed = 0, 0, false
 	}
@@ -213,7 +213,7 @@ func (n *State) failed(r *Rest, first time.Duration, why string) {
 func (n *State) noteFinding(r *Rest, s Signal) bool {
 	switch {
 	case s.Status != 0:
-		n.mended(false)
+		n.endFailures(false)
 	case (n.Failures+1)%FailuresToPark == 0:
 		return false
 	default:

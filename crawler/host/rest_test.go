@@ -101,7 +101,7 @@ func TestRule12_RobotsFailuresCountLikewiseAndItsAnswersEndNoRowOfPages(t *testi
 	} {
 		n.after(Signal{Answer: x.a, Why: "why", Robots: x.robots}, time.Second)
 		if x.robots && x.a == Answered {
-			n.mended(true) // as policyOver says of a policy that was had
+			n.endFailures(true) // as policyOver says of a policy that was had
 		}
 		require.Equalf(t, x.row, n.Failures, "exchange %d: %d in a row, want %d", i+1, n.Failures, x.row)
 	}

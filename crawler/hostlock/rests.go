@@ -141,9 +141,9 @@ func (l *Locks) noted(e entry) bool {
 	return ok && until == e.until
 }
 
-// alone calls do without another process in that bucket, of either table. It does not wait for a process that was stopped just there, so
-// that an entry may be lost.
-func (l *Locks) alone(n int64, do func() error) error {
+// exclusive calls do while no other process is in that bucket, of either table. It does not wait for a process that was
+// stopped just there, so that an entry may be lost.
+func (l *Locks) exclusive(n int64, do func() error) error {
 	l.table.Lock()
 	defer l.table.Unlock()
 	ours := false
@@ -237,7 +237,7 @@ func (l *Locks) read(t table, n int64) (es []entry, whole bool, err error) {
 func (l *Locks) find(t table, h uint64) (entry, error) {
 	es, whole, err := l.read(t, bucket(h))
 	if err == nil && !whole { // damaged, or just being written
-		err = l.alone(t.locks+bucket(h), func() (err error) { es, _, err = l.read(t, bucket(h)); return err })
+		err = l.exclusive(t.locks+bucket(h), func() (err error) { es, _, err = l.read(t, bucket(h)); return err })
 	}
 	for _, e := range es {
 		if e.hash == h {
@@ -261,7 +261,7 @@ func (l *Locks) store(h uint64, now int64, rest time.Duration) error {
 // the same host that ends later stays.
 func (l *Locks) write(t table, e entry, instead bool) error {
 	n, now := bucket(e.hash), time.Now().UnixMicro()
-	return l.alone(t.locks+n, func() error {
+	return l.exclusive(t.locks+n, func() error {
 		es, _, err := l.read(t, n)
 		if err != nil {
 			return err

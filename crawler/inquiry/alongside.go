@@ -20,7 +20,7 @@ import (
 type alongside struct {
 	locks   *hostlock.Locks
 	floor   time.Duration  // between two exchanges with a host
-	set     hostrule.Rules // what is set for some hosts alone: their hours are for crawls, their delays for all
+	set     hostrule.Rules // settings of single hosts: their hours are for crawls, their delays for all
 	every   time.Duration  // between two starts at an address
 	foreign bool           // loopback is like any other host
 }
@@ -62,7 +62,7 @@ func (a alongside) do(ctx context.Context, f *fetch.Fetcher, token string, r fet
 	rest := a.least(au)
 	defer func() { err = errors.Join(err, a.locks.Release(au, rest)) }()
 	var late error
-	if len(among) > 0 { // else a proxy alone knows the address
+	if len(among) > 0 { // else only a proxy knows the address
 		spot := host.Network(among[0].Addr())
 		r.Addr = among[0]
 		r.Begin = func(ctx context.Context) error {
@@ -96,7 +96,7 @@ func (a alongside) take(au canon.Authority) (wait time.Duration, err error) {
 	return wait, err
 }
 
-// resting returns what is left of a back-off, or a Resting if it is too long.
+// resting returns the rest of a back-off, or a Resting if it is too long.
 func (a alongside) resting(au canon.Authority) (wait time.Duration, err error) {
 	wish, err := a.locks.Resting(au)
 	if err == nil && wish.Wait > patience {

@@ -23,15 +23,15 @@ type Robots struct {
 	Body    []byte // nil when no body decides
 	Digest  [32]byte
 	Verdict robots.Verdict // on everything, when no body decides
-	Failure string         // why it is not to be had
+	Failure string         // why it is unavailable
 }
 
 // An Inquiry fetches robots.txt files, each URL once.
 type Inquiry struct {
 	fetcher *fetch.Fetcher
 	asks    alongside
-	token   string                     // whose Crawl-delay is kept
-	lists   *optout.Watch              // of those who are asked for nothing
+	token   string                     // whose Crawl-delay applies
+	lists   *optout.Watch              // of hosts that get no requests
 	heard   map[string]robots.Exchange // by URL
 }
 

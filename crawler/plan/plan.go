@@ -25,7 +25,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Plan is what is known of a crawl before it starts.
+// Plan is the forecast of a crawl.
 type Plan struct {
 	Made      time.Time   `json:"made"`
 	Seeds     int64       `json:"seeds"`
@@ -33,7 +33,7 @@ type Plan struct {
 	Forbidden []Forbidden `json:"forbidden"`           // seeds that the crawl will not request, at most MaxForbidden
 	More      int64       `json:"forbidden_more"`      // further ones
 	Requests  int64       `json:"requests_made"`       // for this plan
-	Ended     string      `json:"ended_by,omitempty"`  // what ended the dry run early; empty for nothing
+	Ended     string      `json:"ended_by,omitempty"`  // why the dry run ended early; may be empty
 	Elsewhere int64       `json:"listed_out_of_scope"` // URLs in sitemaps, but not in scope
 	Uncounted int64       `json:"listed_not_judged"`   // URLs in sitemaps beyond MaxListed
 	Estimate  Estimate    `json:"estimate"`
@@ -98,10 +98,10 @@ type Estimate struct {
 	Host     string  `json:"host,omitempty"`
 
 	Basis   []string `json:"basis"`   // assumptions
-	Unknown []string `json:"unknown"` // what no plan can know
+	Unknown []string `json:"unknown"` // causes that no plan can know
 }
 
-// Values of Estimate.By: what determines the duration.
+// Values of Estimate.By: the cause that determines the duration.
 const (
 	DecidedByHost    = "host"
 	DecidedByAddress = "address"
@@ -115,7 +115,7 @@ const (
 // Duration returns the duration of the crawl.
 func (e Estimate) Duration() time.Duration { return time.Duration(e.Takes * float64(time.Second)) }
 
-// Expect is what the operator expects of unknown pages.
+// Expect has the operator's assumptions about unknown pages.
 type Expect struct {
 	Pages int64 // of a host whose sitemaps list none; 0 for only the seeds
 	Files int64 // images, styles, scripts and the like of each page
@@ -204,7 +204,7 @@ func reads(s *crawldir.Settings) bool {
 type reckoning struct {
 	s      *crawldir.Settings
 	expect Expect
-	hosts  []*met
+	hosts  []*draft
 	e      Estimate
 }
 
@@ -212,7 +212,7 @@ type reckoning struct {
 //
 // A request costs its host the delay and the response time, except for the delay after the last one. The longest host
 // determines the duration, or a shared address, the workers, the rate, or a budget.
-func estimate(s *crawldir.Settings, hosts []*met, p *Plan, o Options) Estimate {
+func estimate(s *crawldir.Settings, hosts []*draft, p *Plan, o Options) Estimate {
 	r := &reckoning{s: s, expect: o.Expect, hosts: hosts}
 	if r.expect.Size == 0 {
 		r.expect.Size = DefaultSize
@@ -248,7 +248,7 @@ func estimate(s *crawldir.Settings, hosts []*met, p *Plan, o Options) Estimate {
 const other = 16 << 10 // assumed bytes of a robots.txt, a sitemap, a picture or the like
 
 // turn returns the seconds of a request to h.
-func (h *met) turn() float64 { return h.Pace + h.Response }
+func (h *draft) turn() float64 { return h.Pace + h.Response }
 
 // files returns how many further requests a page causes.
 func (r *reckoning) files() int64 {
@@ -258,8 +258,8 @@ func (r *reckoning) files() int64 {
 	return r.expect.Files
 }
 
-// take sets what a host takes on its own.
-func (r *reckoning) take(h *met) {
+// take estimates the requests and the least time of a host.
+func (r *reckoning) take(h *draft) {
 	if h.Left != "" {
 		h.Pages = 0
 		return
@@ -289,7 +289,7 @@ func (r *reckoning) take(h *met) {
 }
 
 // perDay returns the maximum requests to h per day; zero = unlimited.
-func (r *reckoning) perDay(h *met) int64 { return smaller(r.s.PerHostPerDay, h.set.PerHostPerDay) }
+func (r *reckoning) perDay(h *draft) int64 { return smaller(r.s.PerHostPerDay, h.set.PerHostPerDay) }
 
 // smaller returns the smaller of two limits, of which zero is unlimited.
 func smaller(a, b int64) int64 {
@@ -305,8 +305,8 @@ func (r *reckoning) atLeast(takes float64, by, host string) {
 	}
 }
 
-// longest finds what determines the duration before budgets, and returns the longest host.
-func (r *reckoning) longest() (longest *met) {
+// longest finds the cause of the duration before budgets, and returns the longest host.
+func (r *reckoning) longest() (longest *draft) {
 	var total float64
 	type sharing struct {
 		hosts    int
@@ -338,7 +338,7 @@ func (r *reckoning) longest() (longest *met) {
 }
 
 // capPages shortens the crawl to the time when all hosts together reach MaxPages.
-func (r *reckoning) capPages(longest *met) {
+func (r *reckoning) capPages(longest *draft) {
 	most := r.s.MaxPages
 	if most == 0 || r.e.Pages <= most || longest == nil {
 		return
@@ -484,8 +484,8 @@ func (g *gathering) listed(u canon.URL, rule string) {
 	}
 }
 
-// met is a host of the plan in progress.
-type met struct {
+// draft is a host of the plan in progress.
+type draft struct {
 	Host
 	it    crawler.Met
 	asked bool // the meaning of its robots.txt is known
@@ -502,8 +502,8 @@ func (g *gathering) plan(ctx context.Context, c *crawler.Crawl, s crawler.Summar
 	if s.EndedBy != crawler.EndedDrained && s.EndedBy != crawler.EndedWaiting {
 		p.Ended = s.EndedBy
 	}
-	hosts := map[canon.Authority]*met{}
-	of := func(u canon.URL) (*met, error) {
+	hosts := map[canon.Authority]*draft{}
+	of := func(u canon.URL) (*draft, error) {
 		h := hosts[u.Authority()]
 		if h != nil {
 			return h, nil
@@ -544,7 +544,7 @@ func (g *gathering) plan(ctx context.Context, c *crawler.Crawl, s crawler.Summar
 			h.Pages++
 		}
 	}
-	all := slices.SortedFunc(maps.Values(hosts), func(a, b *met) int { return cmp.Compare(a.Host.Host, b.Host.Host) })
+	all := slices.SortedFunc(maps.Values(hosts), func(a, b *draft) int { return cmp.Compare(a.Host.Host, b.Host.Host) })
 	p.Estimate = estimate(g.settings, all, p, o)
 	for _, h := range all {
 		p.Hosts = append(p.Hosts, h.Host)
@@ -553,8 +553,8 @@ func (g *gathering) plan(ctx context.Context, c *crawler.Crawl, s crawler.Summar
 }
 
 // host returns the run's knowledge of a host.
-func (g *gathering) host(ctx context.Context, c *crawler.Crawl, a canon.Authority, maps int) (*met, error) {
-	h := &met{Host: Host{Host: a.Origin(), Robots: notAsked, Pace: max(g.settings.Delay, crawler.Floor).Seconds(), PaceBy: storage.ByFloor}, set: g.settings.Hosts.Of(a)}
+func (g *gathering) host(ctx context.Context, c *crawler.Crawl, a canon.Authority, maps int) (*draft, error) {
+	h := &draft{Host: Host{Host: a.Origin(), Robots: notAsked, Pace: max(g.settings.Delay, crawler.Floor).Seconds(), PaceBy: storage.ByFloor}, set: g.settings.Hosts.Of(a)}
 	m, ok, err := c.Met(ctx, a)
 	if err != nil || !ok {
 		return h, err
@@ -598,7 +598,7 @@ func meaning(s robots.State) (known bool, words string) {
 }
 
 // judge returns the verdict of a host's robots.txt. An unrequested one allows everything.
-func (h *met) judge(u canon.URL) robots.Verdict {
+func (h *draft) judge(u canon.URL) robots.Verdict {
 	if !h.asked {
 		return robots.Verdict{Allowed: true}
 	}
@@ -606,7 +606,7 @@ func (h *met) judge(u canon.URL) robots.Verdict {
 }
 
 // forbids reports whether a seed is forbidden, and why.
-func (g *gathering) forbids(u canon.URL, h *met) (f Forbidden, no bool) {
+func (g *gathering) forbids(u canon.URL, h *draft) (f Forbidden, no bool) {
 	f.URL = u.String()
 	if hit := g.settings.Lists().URL(u); hit != nil {
 		f.By, f.Reason, f.Rule = ByOptOut, hit.Reason, hit.Text

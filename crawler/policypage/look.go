@@ -167,7 +167,7 @@ func (l *looking) page(ctx context.Context, at string) error {
 		{"token", l.want.Token}, {"operator", l.want.Operator}, {"purpose", l.want.Purpose},
 		{"retention", l.want.Retention}, {"key", l.want.Key},
 	} {
-		l.said(&p, v.subject, v.want)
+		l.checkText(&p, v.subject, v.want)
 	}
 	l.contact(&p, at, a.URL)
 	if listed := p.Marked["range"]; l.want.RangesKept && (listed != nil || len(p.Marked["no-ranges"]) > 0) {
@@ -194,8 +194,8 @@ func (l *looking) page(ctx context.Context, at string) error {
 	return l.card(ctx, card, ranges, at, a.URL)
 }
 
-// said checks a value in the text of the page.
-func (l *looking) said(p *Published, subject, want string) {
+// checkText checks a value in the text of the page.
+func (l *looking) checkText(p *Published, subject, want string) {
 	published, agrees := p.says(subject, want)
 	if agrees && want != "" {
 		published = want
@@ -208,7 +208,7 @@ func (l *looking) contact(p *Published, at, final string) {
 	if l.want.Contact != "" && p.leadsTo(ContactURI(l.want.Contact)) && len(p.Marked["contact"]) == 0 {
 		l.add(Check{Subject: "contact", Document: pageDocument, Result: Agrees, Published: l.want.Contact, Wanted: l.want.Contact})
 	} else {
-		l.said(p, "contact", l.want.Contact)
+		l.checkText(p, "contact", l.want.Contact)
 	}
 	c := Check{Subject: "contact of requests", Document: pageDocument, Wanted: l.want.Carried, Result: Differs}
 	published, stands := p.says("contact", l.want.Carried)

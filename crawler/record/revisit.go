@@ -45,10 +45,10 @@ func (e *Earlier) Condition(r *fetch.Request) bool {
 	if e == nil || e.Body == nil || e.Status != http.StatusOK {
 		return false
 	}
-	if tag := alone(e.Header, "Etag"); isTag(tag) {
+	if tag := single(e.Header, "Etag"); isTag(tag) {
 		r.IfNoneMatch = tag
 	}
-	if at := alone(e.Header, "Last-Modified"); at != "" {
+	if at := single(e.Header, "Last-Modified"); at != "" {
 		if t, err := http.ParseTime(at); err == nil {
 			r.IfModifiedSince = t.UTC().Format(http.TimeFormat) // of any form (RFC 9110 5.6.7)
 		}
@@ -56,8 +56,8 @@ func (e *Earlier) Condition(r *fetch.Request) bool {
 	return r.IfNoneMatch != "" || r.IfModifiedSince != ""
 }
 
-// alone returns the value of a field that comes exactly once, or "".
-func alone(h http.Header, name string) string {
+// single returns the value of a field that comes exactly once, or "".
+func single(h http.Header, name string) string {
 	if all := h.Values(name); len(all) == 1 {
 		return all[0]
 	}
@@ -154,7 +154,7 @@ func Holds(h http.Header, got time.Time) time.Duration {
 
 // Modified returns Last-Modified of a response of got; zero if it is unreadable, repeated, or later than got.
 func Modified(h http.Header, got time.Time) time.Time {
-	at, err := http.ParseTime(alone(h, "Last-Modified"))
+	at, err := http.ParseTime(single(h, "Last-Modified"))
 	if err != nil || at.After(got) || at.Year() < 1990 {
 		return time.Time{}
 	}

@@ -231,15 +231,15 @@ func cycles(path string, period, n int) bool {
 			same = 0
 		}
 		last[i%period] = segment
-		if same >= (n-1)*period && telling(last[:period]) {
+		if same >= (n-1)*period && isCycle(last[:period]) {
 			return true
 		}
 	}
 	return false
 }
 
-// telling reports whether a segment of a cycle counts, and whether it is not a shorter cycle.
-func telling(cycle []string) bool {
+// isCycle reports whether a segment of a cycle counts, and whether it is not a shorter cycle.
+func isCycle(cycle []string) bool {
 	counts, varied := false, len(cycle) == 1
 	for _, s := range cycle {
 		counts = counts || len(s) > 2 && strings.Trim(s, "0123456789") != ""

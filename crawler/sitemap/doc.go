@@ -17,7 +17,7 @@
 //
 //	urlset        url/loc
 //	sitemapindex  sitemap/loc, with Entry.Map
-//	rss, RDF      item/link, else item/guid if it is a permalink (which it is unless isPermaLink says otherwise)
+//	rss, RDF      item/link, else item/guid if it is a permalink (the default of isPermaLink)
 //	feed          entry/link, the first whose rel is "alternate" or missing
 //	text          each line that is not blank: an absolute URL
 //

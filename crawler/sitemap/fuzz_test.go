@@ -91,7 +91,7 @@ func FuzzRead_FindsAllThatIsListed(f *testing.F) {
 		part := w.body[:cut%uint64(len(w.body)+1)]
 		urls, report = read(t, part, "")
 		if report.Format == Text && len(urls) > 0 {
-			urls = urls[:len(urls)-1] // a line may be cut, and nobody can tell
+			urls = urls[:len(urls)-1] // a cut line cannot be recognized
 		}
 		if len(urls) > len(w.urls) || !slices.Equal(urls, w.urls[:len(urls)]) {
 			t.Fatalf("%q, cut:\n got %q, %v\nwant a beginning of %q", part, urls, report.Finding, w.urls)

@@ -74,10 +74,10 @@ type Report struct {
 	Format  Format
 	Entries int            // passed on
 	Refused map[string]int // other entries by reason
-	Finding *Finding       // why the reading stopped early; nil if it did not
+	Finding *Finding       // nil if the reading did not stop early
 }
 
-// Finding is why the reading stopped early.
+// Finding is the reason why the reading stopped early.
 type Finding struct {
 	Offset int64  // in bytes of the file without gzip and as UTF-8
 	Reason string // one of the words below

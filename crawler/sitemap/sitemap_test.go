@@ -134,9 +134,9 @@ func TestRead_XMLAsItIsFound(t *testing.T) {
 		{"entities do not grow", `<!DOCTYPE urlset [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>` + set + `<url><loc>http://a.test/&b;&f;</loc></url></urlset>`, "urlset  -1 encoding"},
 		{"another version", `<?xml version="1.1" encoding="UTF-8"?>` + oneURL, "urlset http://a.test/1"},
 		{"blank lines first", "\n\n <?xml version='1.0'?>" + oneURL, "urlset http://a.test/1"},
-		{"what follows the end", oneURL + "<junk", "urlset http://a.test/1"},
+		{"after the end", oneURL + "<junk", "urlset http://a.test/1"},
 		{"elements that are not closed", set + `<url><loc>http://a.test/1<lastmod>2020</lastmod></url><url><loc>http://a.test/2</loc><url><loc>http://a.test/3</loc></url></urlset>`, "urlset http://a.test/1 http://a.test/2 http://a.test/3"},
-		{"ends of what is not open", set + `</a><url></b><loc>http://a.test/1</loc></url></urlset>`, "urlset http://a.test/1"},
+		{"end tags without a start tag", set + `</a><url></b><loc>http://a.test/1</loc></url></urlset>`, "urlset http://a.test/1"},
 		{"bad addresses", set + `<url><loc>http://[x/</loc></url><url><loc>mailto:x@a.test</loc></url><url><loc>http://a.test/` + strings.Repeat("x", 9000) + `</loc></url></urlset>`, "urlset  -1 malformed -1 scheme -1 url too long"},
 	} {
 		assert.Equal(t, tt.want, text(read(t, tt.body, "")), tt.name)
@@ -154,16 +154,16 @@ func TestRead_Encodings(t *testing.T) {
 		{"by declaration", `<?xml version="1.0" encoding="windows-1251"?>` + old, "", escaped},
 		{"by field", old, `text/xml; charset="Windows-1251"`, escaped},
 		{"the field wins", `<?xml version="1.0" encoding="windows-1251"?>` + cyrillic, "text/xml;charset=UTF-8", escaped},
-		{"none that there is", `<?xml version="1.0" encoding="klingon"?>` + cyrillic, "text/xml; charset=romulan", escaped},
+		{"an unknown encoding", `<?xml version="1.0" encoding="klingon"?>` + cyrillic, "text/xml; charset=romulan", escaped},
 		{"UTF-16, little, marked", utf16(cyrillic, unicode.LittleEndian, unicode.UseBOM), "", escaped},
 		{"UTF-16, big, marked", utf16(`<?xml version="1.0" encoding="UTF-16"?>`+cyrillic, unicode.BigEndian, unicode.UseBOM), "", escaped},
 		{"UTF-16, little", utf16(cyrillic, unicode.LittleEndian, unicode.IgnoreBOM), "", escaped},
 		{"UTF-16, big", utf16(cyrillic, unicode.BigEndian, unicode.IgnoreBOM), "", escaped},
-		{"UTF-16 that is none", `<?xml version="1.0" encoding="UTF-16"?>` + cyrillic, "text/xml; charset=utf-16", escaped},
+		{"not in fact UTF-16", `<?xml version="1.0" encoding="UTF-16"?>` + cyrillic, "text/xml; charset=utf-16", escaped},
 		{"text with a mark", "\uFEFFhttp://a.test/1\n", "", "text http://a.test/1"},
 		{"text in UTF-16", utf16("http://a.test/1\n", unicode.LittleEndian, unicode.UseBOM), "", "text http://a.test/1"},
-		{"octets that are no characters", set + "<x>\xFF\x01</x><url><loc>http://a.test/\xE9</loc></url><url><loc>http://a.test/1</loc></url></urlset>", "", "urlset http://a.test/1 -1 encoding"},
-		{"characters that XML has not", set + "<url><loc>http://a.test/\uFFFE</loc></url></urlset>", "", "urlset  -1 encoding"},
+		{"invalid bytes", set + "<x>\xFF\x01</x><url><loc>http://a.test/\xE9</loc></url><url><loc>http://a.test/1</loc></url></urlset>", "", "urlset http://a.test/1 -1 encoding"},
+		{"characters that XML does not allow", set + "<url><loc>http://a.test/\uFFFE</loc></url></urlset>", "", "urlset  -1 encoding"},
 	} {
 		assert.Equal(t, tt.want, text(read(t, tt.body, tt.contentType)), tt.name)
 	}
@@ -183,7 +183,7 @@ func TestRead_GzipInside(t *testing.T) {
 		{"a text that is cut", zip("http://a.test/1\nhttp://a.test/2\n")[:30], "text http://a.test/1 !gzip"},
 	} {
 		urls, report := read(t, tt.body, "application/xml")
-		if tt.name == "a text that is cut" { // how much comes is the decoder's affair
+		if tt.name == "a text that is cut" { // the decoder decides how much is read
 			if report.Finding == nil || report.Finding.Reason != FoundGzip {
 				t.Errorf("%s: %+v", tt.name, report.Finding)
 			}
@@ -224,7 +224,7 @@ func TestRead_OfDamagedXMLWhatCameBeforeCounts(t *testing.T) {
 			continue
 		}
 		if got := int(report.Finding.Offset) - len(good); got < tt.at-3 || got > tt.at+3 {
-			t.Errorf("%s: the finding is at octet %d of what follows, want about %d", tt.name, got, tt.at)
+			t.Errorf("%s: the finding is at byte %d of the rest, want about %d", tt.name, got, tt.at)
 		}
 	}
 }

@@ -24,8 +24,8 @@ func asItIs(tb testing.TB, url, text string, shape bool) [2]uint64 {
 	return [2]uint64{a, b}
 }
 
-// heard is what Hear is told of a text, a word each.
-func heard(tb testing.TB, url, text string, shape bool) (all []string) {
+// wordsOf returns the words that Hear gets of a text.
+func wordsOf(tb testing.TB, url, text string, shape bool) (all []string) {
 	d := NewDigester(parse(tb, url), shape)
 	d.Hear(func(words string) { all = append(all, strings.Split(words, " ")...) })
 	d.Text(text)
@@ -59,7 +59,7 @@ func FuzzText(f *testing.F) {
 			for _, shape := range []bool{false, true} {
 				got, want := asItIs(t, url, text, shape), slowly(t, url, text, shape)
 				assert.Truef(t, got == want, "%s: %q: %x, word by word %x", url, text, got, want)
-				if got, want := heard(t, url, text, shape), words(t, url, text); !slices.Equal(got, want) {
+				if got, want := wordsOf(t, url, text, shape), words(t, url, text); !slices.Equal(got, want) {
 					t.Errorf("%s: heard %q of %q, want %q", url, got, text, want)
 				}
 			}

@@ -37,8 +37,8 @@ func (h *trialHost) line(began, ended time.Time, method, target string, status, 
 		method, escaped(target), status, size, escaped(agent))}
 }
 
-// told returns the status in the server's log; 0 for none.
-func (a *answer) told() int {
+// loggedStatus returns the status in the server's log; 0 for none.
+func (a *answer) loggedStatus() int {
 	status := 0
 	switch {
 	case a.hangUp:

@@ -86,7 +86,7 @@ func (s *server) exchange(conn net.Conn, in *bufio.Reader) bool {
 	}
 	time.Sleep(a.latency)
 	octets, keep := a.octets()
-	if status := a.told(); status != 0 && !gone {
+	if status := a.loggedStatus(); status != 0 && !gone {
 		s.log(h, h.line(now, s.true(), method, target, status, len(octets), fields["user-agent"]))
 	}
 	for len(octets) > 0 {

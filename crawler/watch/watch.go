@@ -34,7 +34,7 @@ import (
 //		result, err := crawldir.Run(ctx, w.Dir, crawldir.Options{Settings: w.Settings})
 //	}
 //
-// Nobody holds the directory while Next sleeps. The next watch first completes interrupted work.
+// The directory is free while Next sleeps. The next watch first completes interrupted work.
 type Watch struct {
 	Dir      string
 	Settings *crawldir.Settings // PerHostPerDay is not zero
@@ -212,7 +212,7 @@ const (
 // An Entry is the plan for one URL.
 type Entry struct {
 	URL      string        `json:"url"`
-	Visits   int           `json:"visits"`  // that showed what is there
+	Visits   int           `json:"visits"`  // that showed the content
 	Changes  int           `json:"changes"` // of these, with a change
 	Rate     float64       `json:"rate"`    // estimated changes per day
 	Interval time.Duration `json:"-"`
@@ -480,7 +480,7 @@ type page struct {
 	history   freshness.History
 	tried     time.Time       // the last line that closed it
 	outcome   storage.Outcome // of that line
-	told      storage.Outcome // of the last line that showed what is there
+	content   storage.Outcome // of the last line that showed the content
 	isHTML    bool            // counts as a page for budgets
 	holds     time.Duration
 	modified  time.Time // lastmod of a sitemap
@@ -596,9 +596,9 @@ func (p *page) add(v visit) {
 	}
 	changed := v.Change == storage.ChangeChanged || v.Change == storage.ChangeNew || v.Change == storage.ChangeGone
 	if v.Change == "" { // for example a retry in the first generation, or a page that is still gone
-		changed = p.told != v.Outcome || v.Outcome == storage.OutcomeFetched && p.payload != v.Payload
+		changed = p.content != v.Outcome || v.Outcome == storage.OutcomeFetched && p.payload != v.Payload
 	}
-	p.told = v.Outcome
+	p.content = v.Outcome
 	if !confirmed {
 		p.payload = v.Payload
 	}

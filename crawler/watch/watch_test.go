@@ -198,10 +198,10 @@ func TestWatch_VisitsFollowTheChanges(t *testing.T) {
 		assert.Truef(t, n("/born") > 0 && of["/born"][0].Sub(born) <= 8*day, "the new page was found %v", of["/born"])
 		for i := 1; i < held; i++ {
 			if gap := of["/held"][i].Sub(of["/held"][i-1]); gap < 3*day-time.Microsecond { // ledgers have microseconds
-				t.Errorf("a page that holds for three days was asked for after %v", gap)
+				t.Errorf("a page that holds for three days was requested after %v", gap)
 			}
 		}
-		assert.Truef(t, held >= 4 && forever >= 2, "%d and %d visits of pages that are said to hold", held, forever)
+		assert.Truef(t, held >= 4 && forever >= 2, "%d and %d visits of pages with a freshness lifetime", held, forever)
 		for path, at := range of {
 			for i := 1; i < len(at); i++ {
 				gap := at[i].Sub(at[i-1])

@@ -100,8 +100,8 @@ const scorePace = time.Second
 type Ending struct {
 	// Shown reports that the ending is known, unlike that of a web served by hand.
 	Shown bool
-	// Cut is after how long the crawl was ended from outside, which counts against it instead of missing pages; zero if it
-	// ended by itself.
+	// Cut is the time after which the crawl was ended from outside, which counts against it instead of missing pages;
+	// zero if it ended without that.
 	Cut time.Duration
 }
 
@@ -109,7 +109,7 @@ type Ending struct {
 func (b *Board) Judge(e Ending) Score {
 	t := b.Referee().Trial(crawltest.Rules{Token: b.token, Pace: scorePace, Keys: b.Keys, Spared: b.spared, Partial: e.Cut > 0})
 	if len(t.All) == 0 && !e.Shown {
-		t.Rules.Partial = true // nobody has come
+		t.Rules.Partial = true // no crawler has come
 	}
 	s := Score{crawltest.Report{Rows: b.judge(t, e), Requests: len(t.All), Elapsed: t.Elapsed()}}
 	for _, h := range t.Web.Hosts() {
@@ -137,7 +137,7 @@ func (b *Board) judge(t *crawltest.Trial, e Ending) (rows []crawltest.Row) {
 	return rows
 }
 
-// Ends is the rule that a crawl ends by itself.
+// Ends is the rule that a crawl ends.
 const Ends crawltest.Rule = "the crawl ends"
 
 func (e Ending) judge() crawltest.Row {
@@ -306,7 +306,7 @@ var handlers = map[string]func() http.Handler{
 			w.Header().Set("Content-Type", "text/plain")
 			w.Header().Set("Content-Length", "1000")
 			_, _ = w.Write([]byte("User-agent: *\nDisallow: /a"))
-			_ = http.NewResponseController(w).Flush() // an error means that the client has left
+			_ = http.NewResponseController(w).Flush() // an error means that the client disconnected
 			panic(http.ErrAbortHandler)
 		})
 	},
@@ -363,7 +363,7 @@ func own(rule crawltest.Rule) func(t *crawltest.Trial) crawltest.Row {
 	return func(t *crawltest.Trial) crawltest.Row { return t.Judge(rule) }
 }
 
-// links judges that all of must were fetched from a host without an error, and none of not were requested.
+// links judges that all of must were fetched from a host without an error, and that none of not was requested.
 func links(host string, must, not []string) func(t *crawltest.Trial) crawltest.Row {
 	return func(t *crawltest.Trial) crawltest.Row {
 		var found []crawltest.Finding

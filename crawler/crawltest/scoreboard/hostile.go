@@ -181,7 +181,7 @@ func manyLinks(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	for i := range 100_000 {
 		fmt.Fprintf(&b, "<a href=\"/l/%d.html\">%d</a>\n", i, i)
 	}
-	_, _ = b.WriteTo(conn) // a client that disconnected needs no more
+	_, _ = b.WriteTo(conn) // the client may have disconnected
 	return true
 }
 
@@ -193,7 +193,7 @@ func flood(sound bool, head, piece string, times int, tail string) crawltest.Raw
 		_, err := io.WriteString(conn, head)
 		block := []byte(strings.Repeat(piece, 1+32<<10/len(piece)))
 		if err == nil && flow(conn, block, int64(times)*int64(len(piece))) {
-			_, _ = io.WriteString(conn, tail) // a client that disconnected needs no more
+			_, _ = io.WriteString(conn, tail) // the client may have disconnected
 		}
 		return sound
 	}
@@ -204,7 +204,7 @@ func gzipBomb(_ context.Context, conn net.Conn, _ *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	_, _ = io.WriteString(conn, crawltest.Head("Content-Encoding: gzip")+string(body)) // a client that disconnected needs no more
+	_, _ = io.WriteString(conn, crawltest.Head("Content-Encoding: gzip")+string(body)) // the client may have disconnected
 	return true
 }
 

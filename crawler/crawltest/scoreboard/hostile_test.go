@@ -16,7 +16,7 @@ func TestSitesAreUnshownUntilAsked(t *testing.T) {
 	rows := 0
 	for _, row := range web.Referee().Judge(crawltest.Rules{Partial: true}).Rows {
 		if rows++; row.Verdict != crawltest.Unshown {
-			t.Errorf("%s is %s before anybody came: %s", row.Rule, row.Verdict, row.Evidence)
+			t.Errorf("%s is %s before the first request: %s", row.Rule, row.Verdict, row.Evidence)
 		}
 	}
 	assert.GreaterOrEqual(t, rows, 50, "rows")

@@ -101,7 +101,7 @@ func TestScoreboardCatches(t *testing.T) {
 			row := board.Judge(Ending{Shown: true}).Row(tc.rule)
 			require.Equal(t, crawltest.Broken, row.Verdict, row.Evidence)
 			if !slices.ContainsFunc(row.Findings, func(f crawltest.Finding) bool { return strings.Contains(f.String(), tc.evidence) }) {
-				t.Errorf("no finding says %q: %v", tc.evidence, row.Findings)
+				t.Errorf("no finding has %q: %v", tc.evidence, row.Findings)
 			}
 		})
 	}

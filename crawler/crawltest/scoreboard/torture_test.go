@@ -150,7 +150,7 @@ func TestOrdealsNamesAreHard(t *testing.T) {
 		}
 	}
 	if long < 4 || alike < 5 || bad < 2 {
-		t.Errorf("%d long names, %d alike but for case, %d not UTF-8", long, alike, bad)
+		t.Errorf("%d long names, %d that differ only in case, %d not UTF-8", long, alike, bad)
 	}
 }
 

@@ -219,7 +219,7 @@ func (p *Pruner) startTag(at int) (next int, ok bool) {
 		p.inert++
 	case class != dull && class != single || !p.settled:
 		p.keep(at, end)
-	case tells(p.s[attrs:end]):
+	case mustStay(p.s[attrs:end]):
 		p.unsure = p.unsure || class == single
 		p.keep(at, end)
 		p.close(name.Octets())
@@ -287,7 +287,7 @@ const (
 	rawScript // a script
 )
 
-// class returns the class of a name. No dull element has a specific attribute with a URL; tells checks the global ones.
+// class returns the class of a name. No specific attribute of a dull element is a URL; mustStay checks the global ones.
 func (t *Name) class() tagClass {
 	switch string(t.Octets()) {
 	case "abbr", "acronym", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "button", "canvas",
@@ -386,9 +386,9 @@ func Parts(name string) bool {
 // Octets returns the bytes of the name.
 func (t *Name) Octets() []byte { return t.buf[:t.n] }
 
-// tells reports whether a tag with these attributes must stay: one may be a style with a URL or for lazy loading. A
+// mustStay reports whether a tag with these attributes must stay: one may be a style with a URL or for lazy loading. A
 // character reference may hide both.
-func tells(attrs string) bool {
+func mustStay(attrs string) bool {
 	if len(attrs) == 1 {
 		return false
 	}

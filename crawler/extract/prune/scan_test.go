@@ -25,7 +25,7 @@ func prunable(t testing.TB) (pages []string) {
 	return pages
 }
 
-// Without text-only elements, tags, comments and text are what golang.org/x/net/html makes of them.
+// Without text-only elements, tags, comments and text are those of golang.org/x/net/html.
 func FuzzPrune_TagsEndWhereTheTokenizerSays(f *testing.F) {
 	for _, seed := range prunable(f) {
 		f.Add(seed)

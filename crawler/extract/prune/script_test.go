@@ -27,11 +27,11 @@ func TestAPageThatNeedsItsScriptsIsKnown(t *testing.T) {
 		{"a style sheet of any length", `<style>` + long + long + `</style><div id=a></div>` + load, true},
 
 		{"a page with a text", `<p>` + long + `</p>` + load, false},
-		{"what is said without scripts", `<noscript>` + long + `</noscript>` + load, false},
+		{"a text for readers without scripts", `<noscript>` + long + `</noscript>` + load, false},
 		{"a short page without scripts", `<p>It works!</p>`, false},
 		{"an empty page", ``, false},
 		{"a link", `<a href=/en/>English</a>` + load, false},
-		{"pictures alone", `<img src=a.png>` + load, false},
+		{"pictures only", `<img src=a.png>` + load, false},
 		{"a drawing", `<svg><path d="M0 0"/></svg>` + load, false},
 		{"frames", `<frameset cols="*,*"><frame src=a><frame src=b></frameset>` + load, false},
 		{"a frame", `<iframe src=a></iframe>` + load, false},
@@ -39,9 +39,9 @@ func TestAPageThatNeedsItsScriptsIsKnown(t *testing.T) {
 		{"a table", `<table><tr><td>1</table>` + load, false},
 		{"leads elsewhere", `<meta http-equiv="refresh" content="0; url=/en/">` + load, false},
 		{"a script leads elsewhere", `<script>location.replace("/en/")</script>`, false},
-		{"likewise, and visitors are counted", `<script src=count.js></script><script>window.location.href = "/en/"</script>`, false},
+		{"a script leads elsewhere, another counts visitors", `<script src=count.js></script><script>window.location.href = "/en/"</script>`, false},
 		{"a long script leads elsewhere, and there is nothing to fill", `<script>const moved = {` + strings.Repeat("'#a': 'a.html', ", 200) + `}; if (moved[location.hash]) window.location.replace(moved[location.hash]);</script>`, false},
-		{"data alone", `<script type="application/ld+json" src=x>{}</script><p>x`, false},
+		{"data only", `<script type="application/ld+json" src=x>{}</script><p>x`, false},
 		{"letters of three bytes", `<p>` + strings.Repeat("語", 201) + `</p>` + load, false},
 	} {
 		assert.Equal(t, c.want, prune.NeedsScript(c.page), c.name)

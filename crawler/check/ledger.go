@@ -15,8 +15,8 @@ import (
 	"curtsy/storage"
 )
 
-// told is the ledger's knowledge of URLs. Once it is read, it is safe for concurrent use.
-type told struct {
+// ledgerIndex has the state of each URL in the ledger. Once it is read, it is safe for concurrent use.
+type ledgerIndex struct {
 	seed     maphash.Seed
 	answered map[uint64]answered
 	amiss    map[uint64]*state
@@ -52,7 +52,7 @@ type state struct {
 	forever bool // all steps are permanent
 	why     string
 	code    int
-	met     bool // a document mentions it
+	linked  bool // a document mentions it
 }
 
 // isAsked reports whether the URL was requested; s may be nil.
@@ -83,15 +83,15 @@ const (
 	outside          // on another host, and not requested
 )
 
-func newTold() *told {
-	return &told{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, rest: map[uint64]int64{}, hosts: map[string]bool{}, dead: map[string]string{}, crawled: map[string]int64{}}
+func newLedgerIndex() *ledgerIndex {
+	return &ledgerIndex{seed: maphash.MakeSeed(), answered: map[uint64]answered{}, amiss: map[uint64]*state{}, rest: map[uint64]int64{}, hosts: map[string]bool{}, dead: map[string]string{}, crawled: map[string]int64{}}
 }
 
-func (t *told) sum(s string) uint64 { return maphash.String(t.seed, s) | 1 }
+func (t *ledgerIndex) sum(s string) uint64 { return maphash.String(t.seed, s) | 1 }
 
 // readLedger reads the ledger up to a generation, and judges the URLs.
-func readLedger(ctx context.Context, c *export.Crawl, latest int64, area *scope.Scope) (*told, error) {
-	t := newTold()
+func readLedger(ctx context.Context, c *export.Crawl, latest int64, area *scope.Scope) (*ledgerIndex, error) {
+	t := newLedgerIndex()
 	t.area = area
 	err := c.Decisions(ctx, func(l *storage.Line, generation int64) error {
 		if generation <= latest {
@@ -106,7 +106,7 @@ func readLedger(ctx context.Context, c *export.Crawl, latest int64, area *scope.
 	return t, nil
 }
 
-func (t *told) line(l *storage.Line, generation int64) {
+func (t *ledgerIndex) line(l *storage.Line, generation int64) {
 	if l.Decision == storage.DecisionRobots {
 		t.robots(l)
 		return
@@ -185,7 +185,7 @@ var silent = map[string]bool{
 }
 
 // robots records the result for a robots.txt: without a response, no page of the origin is requested.
-func (t *told) robots(l *storage.Line) {
+func (t *ledgerIndex) robots(l *storage.Line) {
 	u, err := canon.Parse(l.URL)
 	if err != nil {
 		return
@@ -201,7 +201,7 @@ func (t *told) robots(l *storage.Line) {
 func bareHost(u canon.URL) string { return strings.TrimPrefix(u.Host(), "www.") }
 
 // judge judges all states, and drops those of earlier generations.
-func (t *told) judge(latest int64) {
+func (t *ledgerIndex) judge(latest int64) {
 	for sum, a := range t.answered {
 		if a.generation < latest {
 			delete(t.answered, sum)
@@ -227,8 +227,8 @@ func (t *told) judge(latest int64) {
 	}
 }
 
-// untold are failures that reveal nothing about the link: local or temporary ones.
-var untold = map[string]bool{
+// inconclusive are failures that reveal nothing about the link: local or temporary ones.
+var inconclusive = map[string]bool{
 	storage.ReasonAborted: true, storage.ReasonLease: true, storage.ReasonPanic: true, storage.ReasonSlow: true,
 	storage.ReasonNoIPv4: true, storage.ReasonNoIPv6: true, storage.ReasonProxy: true,
 	storage.ReasonTooSlow: true, storage.ReasonPrivateAddress: true, storage.ReasonOptOut: true,
@@ -250,7 +250,7 @@ func areaOf(s *crawldir.Settings) (*scope.Scope, error) {
 }
 
 // isLeaf reports whether a URL is an external link that the crawl tests.
-func (t *told) isLeaf(url string) bool {
+func (t *ledgerIndex) isLeaf(url string) bool {
 	if t.area == nil {
 		return false
 	}
@@ -259,7 +259,7 @@ func (t *told) isLeaf(url string) bool {
 }
 
 // verdictOf judges a URL on its own.
-func (t *told) verdictOf(s *state) (verdict, string) {
+func (t *ledgerIndex) verdictOf(s *state) (verdict, string) {
 	switch s.decision {
 	case storage.DecisionDisallow:
 		return untested, "robots.txt forbids it"
@@ -289,7 +289,7 @@ func (t *told) verdictOf(s *state) (verdict, string) {
 			return good, ""
 		}
 		return untested, s.reason
-	case untold[s.reason]:
+	case inconclusive[s.reason]:
 		return untested, s.reason
 	}
 	return broken, s.reason
@@ -298,15 +298,15 @@ func (t *told) verdictOf(s *state) (verdict, string) {
 const maxSteps = 32 // redirects; crawls follow fewer
 
 // follow judges a redirect by its final URL.
-func (t *told) follow(s *state) {
+func (t *ledgerIndex) follow(s *state) {
 	s.forever = true
-	at, met := s, map[*state]bool{}
+	at, seen := s, map[*state]bool{}
 	for {
-		if met[at] || len(met) == maxSteps {
+		if seen[at] || len(seen) == maxSteps {
 			s.verdict, s.why = broken, "redirect loop"
 			return
 		}
-		met[at] = true
+		seen[at] = true
 		s.forever = s.forever && (at.status == http.StatusMovedPermanently || at.status == http.StatusPermanentRedirect)
 		to, ok := strings.CutPrefix(at.reason, "to ")
 		u, err := canon.Parse(to)
@@ -345,7 +345,7 @@ func (t *told) follow(s *state) {
 }
 
 // final returns the key digest of the page that a URL leads to after redirects.
-func (t *told) final(u canon.URL) (sum uint64) {
+func (t *ledgerIndex) final(u canon.URL) (sum uint64) {
 	sum = t.sum(u.Key())
 	s := t.amiss[sum]
 	if s == nil || s.to == "" || s.verdict == broken {
@@ -358,7 +358,7 @@ func (t *told) final(u canon.URL) (sum uint64) {
 }
 
 // of returns the state of a URL, or nil.
-func (t *told) of(url string) *state {
+func (t *ledgerIndex) of(url string) *state {
 	u, err := canon.Parse(url)
 	if err != nil {
 		return nil
@@ -366,7 +366,7 @@ func (t *told) of(url string) *state {
 	return t.amiss[t.sum(u.Key())]
 }
 
-func (t *told) isAsked(url string) bool {
+func (t *ledgerIndex) isAsked(url string) bool {
 	u, err := canon.Parse(url)
 	if err != nil {
 		return false
@@ -378,7 +378,7 @@ func (t *told) isAsked(url string) bool {
 }
 
 // isOutside reports whether a URL is on a host without seeds.
-func (t *told) isOutside(url string) bool {
+func (t *ledgerIndex) isOutside(url string) bool {
 	u, err := canon.Parse(url)
 	return err == nil && !t.hosts[bareHost(u)]
 }
