@@ -27,17 +27,17 @@ type blockReader struct {
 	body  sums // of the payload
 	raw   sums // of the bytes behind the HTTP head, transfer coding included
 
-	head    []byte // as it stands in the block
+	head    []byte // as written in the block
 	long    []byte // a line that does not fit into in
 	chunked bool   // the body is in chunks
 	cut     bool   // of a body that is kept: its chunks end early
-	chunks  string // what is wrong with the chunks of a body, or behind the last one; "" where nothing is
+	chunks  string // the defect of a body's chunks or of the bytes behind them; "" if none
 }
 
 type blockSource struct {
 	r   io.Reader
 	to  *sums
-	all hash.Hash // nil, or digests all that is read, whatever digest its record has
+	all hash.Hash // nil, or digests all bytes read, whatever digest the record has
 	raw *sums     // nil until the head is read
 	err error
 }
@@ -59,7 +59,7 @@ func (s *blockSource) Read(p []byte) (int, error) {
 
 func (r *blockReader) init() { r.in = bufio.NewReaderSize(&r.src, 32<<10) }
 
-// begin makes r read the block of rec. payload says that its payload digest will be asked for.
+// begin makes r read the block of rec. payload requests its payload digest.
 func (r *blockReader) begin(rec *warc.Record, payload bool) {
 	r.block, r.body = sumsOf(rec.Fields.Get("WARC-Block-Digest")), sums{}
 	if payload {
@@ -93,7 +93,7 @@ func (r *blockReader) fields(f func(name string, value []byte)) {
 	})
 }
 
-// lowered returns the names that are asked for without allocating, and others as "".
+// lowered returns names that the reader looks up, without allocating, and others as "".
 func lowered(name []byte) string {
 	for _, known := range wanted {
 		if len(known) == len(name) && strings.EqualFold(known, string(name)) {
@@ -119,13 +119,13 @@ func (r *blockReader) payload(keep bool) []byte {
 		_, _ = r.in.WriteTo(&r.body) // an error is in src
 		return nil
 	}
-	if r.body.on() { // whatever is buffered belongs to this record
+	if r.body.on() { // all buffered bytes belong to this record
 		r.raw = sumsOf(r.body.field)
 		b, _ := r.in.Peek(r.in.Buffered())
 		_, _ = r.raw.Write(b)
 		r.src.raw = &r.raw
 	}
-	_, err := io.Copy(&r.body, httputil.NewChunkedReader(r.in)) // what is no chunk has a digest of its own, which is compared too
+	_, err := io.Copy(&r.body, httputil.NewChunkedReader(r.in)) // bytes that are not chunks have their own digest, also compared
 	r.chunks = behindChunks(r.in, err)
 	r.rest()
 	return nil
@@ -138,7 +138,7 @@ func (r *blockReader) kept() []byte {
 	}
 	if _, err := r.in.Peek(1); err == nil { // a very long one
 		if r.chunked {
-			r.body = sums{} // this part of it cannot be digested alone
+			r.body = sums{} // this part of it cannot be digested separately
 		}
 		_, _ = r.body.Write(raw)
 		_, _ = r.in.WriteTo(&r.body) // an error is in src
@@ -161,8 +161,8 @@ func (r *blockReader) kept() []byte {
 	return body
 }
 
-// behindChunks says what is wrong with chunks that were read from in up to the last one or to an error: behind the last
-// one stand trailer fields and an empty line, or that line alone (RFC 9112 7.1).
+// behindChunks describes the defect of chunks read from in up to the last one or to an error. Trailer fields and an
+// empty line, or only that line, follow the last chunk (RFC 9112 7.1).
 func behindChunks(in *bufio.Reader, err error) string {
 	if err != nil {
 		return "its chunks end early, or are invalid: " + finding.Short(err.Error())
@@ -175,4 +175,4 @@ func behindChunks(in *bufio.Reader, err error) string {
 	return fmt.Sprintf("%d bytes after its last chunk are not the end of a body", len(rest))
 }
 
-func (r *blockReader) rest() { _, _ = r.in.WriteTo(io.Discard) } // an error is in src, and the Reader's next one too
+func (r *blockReader) rest() { _, _ = r.in.WriteTo(io.Discard) } // src keeps the error, as the Reader's next call does

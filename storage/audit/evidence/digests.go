@@ -74,11 +74,11 @@ func (s *sums) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// digests compares the digests of the record that was just read with what its head says.
+// digests compares the digests of the record just read with those in its head.
 func (rd *Reader) digests(rec *warc.Record, at finding.Place, uri string) {
 	r := &rd.block
 	if r.src.err != nil {
-		return // the record is torn, which is said elsewhere
+		return // the record is torn, which another check reports
 	}
 	rd.written(rec, at)
 	bad := func(name string, s *sums) {

@@ -21,7 +21,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Exchange is a request and what came of it, put together from its records.
+// Exchange is a request and its result, joined from their records.
 type Exchange struct {
 	finding.Place               // of the response or revisit; of the request if no answer came
 	Request       finding.Place // of the request record; zero without one
@@ -44,27 +44,27 @@ type Exchange struct {
 	Octets   int64    // of the response's block
 	Payload  string   // WARC-Payload-Digest as written, "" without one
 	Cut      string   // WARC-Truncated
-	Whole    bool     // the block holds all that was received: it is no revisit of a payload, and no body was left out
+	Whole    bool     // the block holds all bytes received: it is not a revisit of a payload, and no body was left out
 	Types    []string // the values of Content-Type
 	Blocks   string   // binds the blocks, as storage.Line.Blocks does; "" when a record has no digest in SHA-256
 
-	Heads string // as storage.Line.Heads, computed from the records; "" where they do not tell
+	Heads string // as storage.Line.Heads, computed from the records; "" if they lack the values
 
 	LeftOut string        // id of a response that request and metadata name and the archive lacks; "" if none
 	Damaged finding.Place // of an unreadable record of this exchange; its Record is "" if even its head is unreadable
 	Repeats string        // id of the response whose payload a revisit repeats, if the archive has neither its body nor its digest
 
 	// Since is not zero if the crawl reports a shorter delay than its records show: it is the end of the authority's last
-	// archived exchange, and the crawl itself says that another one followed before this.
+	// archived exchange, and the crawl itself recorded a later one before this.
 	Since time.Time
 
-	Stepped bool // its file says that the clock was set back before it
+	Stepped bool // its file records that the clock was set back before it
 
-	Due time.Duration // the pause that its host's delay asks for, between any two exchanges
+	Due time.Duration // the delay that its host requires between any two exchanges
 
 	Own    bool          // its host is the operator's own
-	Robots bool          // it asked for robots.txt, or for what a robots.txt redirected to
-	Line   *storage.Line // the decision as the metadata record tells it; nil without one
+	Robots bool          // it requested robots.txt, or the target of its redirect
+	Line   *storage.Line // the decision in the metadata record; nil without one
 	LineAt finding.Place // of the metadata record
 	Hops   string        // hopsFromSeed of the metadata record, as Heritrix writes it: L for a link, E for an embed, R for a redirect
 
@@ -73,20 +73,20 @@ type Exchange struct {
 	Body     int64 // bytes behind the head in the block of the answer
 	Bodyless bool  // the body was not in the record
 
-	RequestURL  string // of the request record, where it is not the answer's
+	RequestURL  string // of the request record, if it differs from the answer's
 	HasRequest  bool   // the request record is there
 	HasAnswer   bool   // the response or revisit
 	HasMetadata bool   // the metadata record
-	Last        bool   // nothing follows it in its file
+	Last        bool   // it is the last in its file
 
-	Kept       bool // Text is the body, or TextFault says why it cannot be
-	Text       Text // of what may be robots.txt
+	Kept       bool // Text is the body, or TextFault explains its absence
+	Text       Text // of a possible robots.txt
 	TextFault  string
 	OwnerProof bool   // the body has the form of an owner's proof
-	Incomplete string // why the body is not all of it; "" for all that is known
-	Unframed   string // where the body of an answer of ours does not end as its head says; "" where it does, or the head does not say
+	Incomplete string // why the body is incomplete; "" if nothing shows that it is
+	Unframed   string // where the body of an answer of this crawler does not end as its head requires; "" if nowhere
 
-	Alone string // the type of a record that keeps what a URL gave without the exchange, which there is none of then
+	Alone string // the type of a record that keeps a URL's content without an exchange
 
 	sums  [3]blockSum // of request, answer and metadata
 	heads [3]heading  // of the same
@@ -102,10 +102,10 @@ func (e *Exchange) Unread() bool {
 	return e.Cut == CutUnread && (e.Line == nil || e.Line.Reason == "protocol")
 }
 
-// End returns when the exchange ended, or when it began if that is all that is known.
+// End returns when the exchange ended, or when it began if only that is known.
 func (e *Exchange) End() time.Time { return e.Began.Add(e.Took) }
 
-// Info is what a warcinfo record says of the crawl.
+// Info has the fields of a warcinfo record about the crawl.
 type Info struct {
 	finding.Place
 	Ours      bool           `json:"ours"` // software is this crawler
@@ -116,9 +116,9 @@ type Info struct {
 	Token     string         `json:"product_token,omitempty"`
 	Floor     time.Duration  `json:"-"` // between exchanges of a host that is not own
 	IPDelay   time.Duration  `json:"-"`
-	MaxDelay  time.Duration  `json:"-"` // the longest Crawl-delay that the crawl waits for; 0 where that is not said
-	Terms     hostrule.Rules `json:"-"` // that the operator set for some hosts alone
-	Windows   hostrule.Spans `json:"-"` // in which alone anybody is asked
+	MaxDelay  time.Duration  `json:"-"` // the longest Crawl-delay that the crawl waits for; 0 if not recorded
+	Terms     hostrule.Rules `json:"-"` // that the operator set only for some hosts
+	Windows   hostrule.Spans `json:"-"` // the crawl sends requests only in these
 	OwnSites  string         `json:"own_sites,omitempty"`
 	Findings  bool           `json:"-"` // of a link check: it does not back off from own hosts after errors
 	ConfigSHA string         `json:"config_sha256,omitempty"`
@@ -131,19 +131,19 @@ type Info struct {
 
 	anyWindow bool // one of them cannot be read
 
-	AtOnce int `json:"-"` // exchanges that are under way at most; 0 where that is not said
+	AtOnce int `json:"-"` // the maximum of concurrent exchanges; 0 if not recorded
 
 	Date     time.Time `json:"-"` // WARC-Date of its record
 	RunBegan time.Time `json:"-"`
 	SHA256   string    `json:"-"` // of its block, in hexadecimal digits
 }
 
-// Asked is where e's request led: what its request line asks for, at the host of its URL.
+// Asked returns the target of e's request: that of its request line, at the host of its URL.
 func (e *Exchange) Asked() URL { return asked(e.Authority, e.Target) }
 
-// OtherHost reports whether a request names another host than the URL of its record does: what is asked for is there.
+// OtherHost reports whether a request names another host than the URL of its record, so that its target is there.
 func (e *Exchange) OtherHost() bool {
-	if e.Host == "" { // not said
+	if e.Host == "" { // not recorded
 		return false
 	}
 	scheme, own, _ := strings.Cut(e.Authority, "://")
@@ -166,7 +166,7 @@ func (e *Exchange) Finding(c finding.Code, required, observed string) finding.Fi
 		Required: required, Observed: observed}
 }
 
-// heads is what storage.Line.Heads binds, of an exchange of ours.
+// heads computes the value that storage.Line.Heads binds, of an exchange of this crawler.
 type heads struct {
 	asked  hash.Hash // of the request's block; nil without one
 	answer []byte    // the head of the answer; nil without a whole one
@@ -181,7 +181,7 @@ func (e *Exchange) bindHeads() {
 	if sum == nil {
 		sum = sha256.New()
 	}
-	if e.Line.Status != 0 { // of what is no HTTP, the beginning may look like a head
+	if e.Line.Status != 0 { // a response that is not HTTP may begin like a head
 		sum.Write(e.bound.answer) // never fails
 	}
 	e.Heads = hex.EncodeToString(sum.Sum(nil))
@@ -199,8 +199,8 @@ func (e *Exchange) HeadsDiffer() (finding.Finding, bool) {
 	return f, true
 }
 
-// windowSize is how many exchanges may wait for their other records. Those of ours are written together; a crawler that
-// writes what its workers bring, record by record, rarely has more at once.
+// windowSize is how many exchanges may wait for their other records. This crawler writes those of an exchange together;
+// one that writes records as its workers deliver them rarely has more at once.
 const windowSize = 16
 
 func (rd *Reader) join(h *partial) {
@@ -233,7 +233,7 @@ func (s *stream) settle() {
 	}
 }
 
-// flush passes on what is first in the window until no more than n are left.
+// flush passes on the first exchanges of the window until at most n are left.
 func (s *stream) flush(n int) {
 	for len(s.window) > n {
 		h := s.window[0]
@@ -263,7 +263,7 @@ func (rd *Reader) Expect(e *Exchange) {
 	}
 	to, err := Resolve(e.URL, e.Answer.Location.Value)
 	if err != nil {
-		return // it leads nowhere; if it is of a robots.txt, follow says so
+		return // it leads nowhere; follow reports that of a robots.txt
 	}
 	if len(rd.expect) >= maxExpected {
 		for k := range rd.expect { // any
@@ -280,7 +280,7 @@ func (h *partial) belongs(g *partial) bool {
 	return !(h.HasRequest && g.HasRequest || h.HasAnswer && g.HasAnswer) && h.Alone == "" && h.named(g.ids, g.to, g.URL, g.date)
 }
 
-// named reports whether an exchange's records and others name each other or, where neither names any, are alike.
+// named reports whether an exchange's records and others name each other or, if none names any, are alike.
 func (h *partial) named(ids, to []string, uri, date string) bool {
 	names := func(to, ids []string) bool {
 		return slices.ContainsFunc(ids, func(id string) bool { return id != "" && slices.Contains(to, id) })
@@ -338,7 +338,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 		return // torn
 	case err != nil:
 		rd.bad(at, line.URL, "fields of a metadata record", err.Error())
-	case len(troubles) > 0 && rd.ours(): // who else uses these names may mean something else by them
+	case len(troubles) > 0 && rd.ours(): // another writer may use these names in another sense
 		rd.bad(at, line.URL, "fields as the archive reference has them", strings.Join(troubles, "; "))
 	case h == nil && rd.ours():
 		rd.bad(at, line.URL, "a request that the metadata record belongs to",
@@ -356,7 +356,7 @@ func (rd *Reader) metadata(rec *warc.Record, at finding.Place) {
 
 const maxTroubles = 10 // of one record that are named
 
-// fields reads an exchange's metadata. ended reports whether it says when the exchange ended; troubles name the invalid
+// fields reads an exchange's metadata. ended reports whether it has the exchange's end; troubles name the invalid
 // fields, which are skipped.
 func (rd *Reader) fields(rec *warc.Record) (line *storage.Line, hops string, ended bool, troubles []string, err error) {
 	line = &storage.Line{URL: rec.TargetURI()}
@@ -441,7 +441,7 @@ func (rd *Reader) refusals(rec *warc.Record, at finding.Place) {
 	}
 	rd.block.rest()
 	rd.digests(rec, at, "")
-	rd.cur.flush(0) // what stands before it in the file
+	rd.cur.flush(0) // the exchanges before it in the file
 	if len(lines) > 0 {
 		rd.cur.queue = append(rd.cur.queue, Event{Info: rd.cur.info, Refusals: lines, At: at})
 	}
@@ -467,13 +467,13 @@ func spelled[W ~string](words ...W) (all []string) {
 	return all
 }
 
-// whyNoPage are the reasons for which an answer that came whole with a status of 200 to 299 is none that could be used.
+// whyNoPage are the reasons for which a complete answer with a status of 200 to 299 is not usable.
 var whyNoPage = []string{
 	storage.ReasonAborted, storage.ReasonCoding, storage.ReasonIncomplete, storage.ReasonLease, storage.ReasonProtocol,
 	storage.ReasonReset, storage.ReasonSlow, storage.ReasonTimeout, storage.ReasonTooSlow,
 }
 
-// Answer is what the archive shows of the exchange.
+// Answer is the response of the exchange as the archive shows it.
 type Answer struct {
 	Status  int
 	Whole   bool // it was answered, and nothing cut it
@@ -486,7 +486,7 @@ type trouble struct {
 	Required, Said string
 }
 
-// Troubles returns what is wrong with the words of the line of an exchange.
+// Troubles returns the invalid words of an exchange's line.
 func Troubles(l *storage.Line, a Answer) (all []trouble) {
 	for _, f := range []struct {
 		name, word string
@@ -573,13 +573,13 @@ func foreignText(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, unknown))
-	for strings.Contains(s, unknown+unknown) { // the archive has one for a row of octets that are none, the ledger one for each
+	for strings.Contains(s, unknown+unknown) { // the archive has one for a run of invalid octets, the ledger one for each
 		s = strings.ReplaceAll(s, unknown+unknown, unknown)
 	}
 	return strings.TrimSpace(s)
 }
 
-// quote is what a verdict quotes of a robots.txt.
+// quote is a verdict's quotation of a robots.txt.
 type quote struct{ Rule, Group, RunnerUp string }
 
 func (q quote) String() string {

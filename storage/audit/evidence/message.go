@@ -75,10 +75,10 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	rd.digests(rec, at, h.URL)
 }
 
-// interned holds texts that come again and again once.
+// interned holds one copy of each repeated text.
 type interned map[string]string
 
-// of returns the text of a field's value: nearly always one that was met before.
+// of returns the text of a field's value, nearly always one seen before.
 func (in interned) of(value []byte) string {
 	if s, ok := in[string(value)]; ok {
 		return s
@@ -105,21 +105,21 @@ func (r *blockReader) ends(length string) bool {
 	return len(bytes.TrimSpace(rest)) == 0
 }
 
-// RequestHead is what a request's head says of who asks and whom, beside its User-Agent.
+// RequestHead has the fields of a request's head that identify the client and the server, without its User-Agent.
 type RequestHead struct {
 	Agents, Froms, Hosts int
 	Host, From           string
-	Secrets              string // names of fields that tell who the user is
-	Masked               string // names of fields that say who the user is, and whose values the archive does not have
+	Secrets              string // names of fields that identify the user
+	Masked               string // names of fields that identify the user and whose values are not in the archive
 	OtherAgent           string // a User-Agent before the last, and another
-	Odd                  string // of a request of ours: what this crawler never sends; "" for nothing
+	Odd                  string // of a request of this crawler: a part that it never sends; "" for none
 	Conditional          bool   // If-None-Match or If-Modified-Since is given
 	Ranged               bool   // Range is given
 	length               string // Content-Length
 	chunked              bool   // Transfer-Encoding is given
 }
 
-// Has reports whether a field that says who the user is was sent, masked or not. The name is in lower case.
+// Has reports whether a field that identifies the user was sent, masked or not. The name is in lower case.
 func (s *RequestHead) Has(name string) bool {
 	return slices.Contains(strings.Split(s.Secrets, ", "), name) || slices.Contains(strings.Split(s.Masked, ", "), name)
 }
@@ -152,15 +152,15 @@ func (s *RequestHead) take(name string, value []byte) {
 	}
 }
 
-// sentFields are the fields of the requests of this crawler, as it spells them (docs/reference/archives.md). Those of the operator's
-// own hosts (docs/trust/politeness.md, rule 28) stand beside them, masked.
+// sentFields are the fields of the requests of this crawler, as it spells them (docs/reference/archives.md). Those of
+// the operator's own hosts (docs/trust/politeness.md, rule 28) are also there, masked.
 var sentFields = []string{
 	"Host", "User-Agent", "From", "Accept", "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Modified-Since", "Connection",
 	"Signature-Agent", "Signature-Input", "Signature",
 }
 
-// oddity says how a request's head differs from those this crawler writes: HTTP/1.1, its own fields once each, lines that
-// end in CRLF, and no body; "" if it does not.
+// oddity returns how a request's head differs from those this crawler writes: HTTP/1.1, its own fields once each, lines
+// that end in CRLF, and no body; "" if it does not.
 func oddity(head []byte) string {
 	text, whole := strings.CutSuffix(string(head), "\r\n\r\n")
 	if !whole || strings.Count(text, "\n") != strings.Count(text, "\r\n") || strings.Count(text, "\r") != strings.Count(text, "\n") {
@@ -186,7 +186,7 @@ func oddity(head []byte) string {
 	return ""
 }
 
-// Masked stands in the place of the value of a field that says who the user is (docs/reference/config.md).
+// Masked replaces the value of a field that identifies the user (docs/reference/config.md).
 const Masked = "(masked)"
 
 func alsoNamed(list, name string) string {
@@ -203,7 +203,7 @@ type partial struct {
 	ids, to []string
 }
 
-// AnswerHead is what counts of a response's head. Of fields that should stand once, the first counts.
+// AnswerHead has the fields of a response that the audit uses. Of repeated single-valued fields, the first counts.
 type AnswerHead struct {
 	Location, Expires, Date, Age First
 	CacheControl, RetryAfter     []string
@@ -228,7 +228,7 @@ func (o *First) set(value []byte) {
 	}
 }
 
-// take takes a field. policy says that the answer may be one for robots.txt.
+// take takes a field. policy marks a possible answer for robots.txt.
 func (s *AnswerHead) take(name string, value []byte, policy bool) {
 	value = value[:min(len(value), MaxLength)]
 	several := func(to *[]string) {
@@ -284,25 +284,25 @@ func (s *AnswerHead) take(name string, value []byte, policy bool) {
 	}
 }
 
-// part reads a record of an exchange. It returns nil for one that is none of HTTP.
+// part reads a record of an exchange. It returns nil for one that is not of HTTP.
 func (rd *Reader) part(rec *warc.Record, at finding.Place) (*partial, error) {
 	uri := rec.TargetURI()
 	p, err := ParseURL(uri)
 	media := rec.Type == "revisit" || message(rec)
 	if err != nil || !media {
 		switch {
-		case err != nil && (IsHTTP(uri) || media && rec.Fields.Get("Content-Type") != ""): // it was asked for, and by what rules nobody can say
+		case err != nil && (IsHTTP(uri) || media && rec.Fields.Get("Content-Type") != ""): // the URL was requested, and its rules are unknown
 			rd.unreadable(at, uri, err)
 		case IsHTTP(uri) && (rd.ours() || rec.Type == "request"):
 			rd.bad(at, uri, "a block of application/http", rec.Fields.Get("Content-Type")+" for "+uri)
 		case IsHTTP(uri) && rec.Type == "response":
 			rd.alone(rec, at)
-			return nil, nil //nolint:nilnil // it is none, and nothing failed
+			return nil, nil //nolint:nilnil // not part of an exchange over HTTP, and nothing failed
 		default:
 			rd.stray(rec, at)
 		}
 		rd.other(rec, at)
-		return nil, nil //nolint:nilnil // it is none, and nothing failed
+		return nil, nil //nolint:nilnil // not part of an exchange over HTTP, and nothing failed
 	}
 	h := &partial{date: rec.Fields.Get("WARC-Date"), ids: []string{at.Record}, to: concurrent(rec)}
 	h.Exchange = Exchange{Place: at, URL: uri, Authority: p.Authority, Target: p.Target, Octets: rec.Length, ours: rd.ours()}
@@ -321,7 +321,7 @@ func (rd *Reader) part(rec *warc.Record, at finding.Place) (*partial, error) {
 		return nil, err
 	}
 	if rd.block.src.err != nil {
-		return nil, nil //nolint:nilnil // the file ends in it, which is said, and what is left of it tells nothing
+		return nil, nil //nolint:nilnil // the file ends within it, which is reported, and the rest is useless
 	}
 	return h, nil
 }
@@ -379,7 +379,7 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 		rd.digests(rec, at, h.URL)
 		return nil
 	}
-	if err := rd.head(h, p); err != nil { // what a server sends may be no HTTP; that is no fault of the crawl
+	if err := rd.head(h, p); err != nil { // a server may send bytes that are not HTTP; the crawl is not at fault
 		h.Bodyless, h.Status = true, 0
 		r.rest()
 		r.body = sums{}
@@ -407,7 +407,7 @@ func (rd *Reader) response(h *partial, rec *warc.Record, at finding.Place, p URL
 	return nil
 }
 
-// keep puts the text of what may be robots.txt where it is found again, and looks for an owner's proof in it.
+// keep stores the text of a possible robots.txt, and looks for an owner's proof in it.
 func (rd *Reader) keep(h *partial, body []byte) error {
 	b, err := decoded(body, h.Answer.Coding)
 	if err != nil {
@@ -424,7 +424,7 @@ func (rd *Reader) keep(h *partial, body []byte) error {
 
 func (rd *Reader) head(h *partial, p URL) error {
 	r := &rd.block
-	first, err := r.readHead() // what a head without an end asked for, the crawl may have heard
+	first, err := r.readHead() // the crawl may have obeyed a head without an end
 	version, rest, _ := bytes.Cut(first, []byte(" "))
 	code, _, _ := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(" "))
 	if n, err := strconv.Atoi(string(code)); err == nil && len(code) == 3 && n >= 100 {
@@ -449,7 +449,7 @@ func (rd *Reader) keeps(p URL, status int) bool {
 	return status >= 200 && status <= 299 && (p.SpellsRobots() || p.Target == OwnerPath || rd.expect[p.Key])
 }
 
-// revisit reads what a revisit refers to (WARC 1.1, 6.7).
+// revisit reads the references of a revisit (WARC 1.1, 6.7).
 func (rd *Reader) revisit(h *partial, rec *warc.Record, at finding.Place) {
 	rd.sum.Revisits++
 	h.Revisit = finding.Short(rec.Fields.Get("WARC-Profile"))
@@ -479,7 +479,7 @@ func (s *AnswerHead) Whole() bool {
 // Enough is how much of a robots.txt must be read at least (RFC 9309 2.5).
 const Enough = 500 << 10
 
-// incomplete says why a kept body of n bytes is not all that the server meant to send; "" when nothing shows it.
+// incomplete returns why a kept body of n bytes lacks a part of the server's; "" if nothing shows it.
 func (rd *Reader) incomplete(h *partial, n int) string {
 	length, err := strconv.ParseUint(h.Answer.length.Value, 10, 63)
 	switch {
@@ -495,7 +495,7 @@ func (rd *Reader) incomplete(h *partial, n int) string {
 	return ""
 }
 
-// unframed says where the body of a whole answer does not end as its head says (RFC 9112 6.3).
+// unframed returns where the end of a whole answer's body contradicts its head (RFC 9112 6.3).
 func (h *partial) unframed(r *blockReader) string {
 	length, err := strconv.ParseUint(h.Answer.length.Value, 10, 63)
 	switch s := h.Status; {

@@ -23,14 +23,14 @@ type original struct {
 	payload uint32
 	from    uint64 // URL and date
 	id      uint64 // of the record
-	bare    bool   // its body is not there, nor a digest of it, as where it was taken down
+	bare    bool   // the archive has neither its body nor a digest of it, as after a redaction
 }
 
 const maxOriginals = 1 << 17 // 4 MiB
 
 func (o *originals) hash(s string) uint64 { return maphash.String(o.seed, s) | 1 }
 
-// of makes what an answer says of itself comparable. Digests are written in several alphabets, whose case says nothing.
+// of makes an answer's claims comparable. Digests are written in several alphabets, and their case is insignificant.
 func (o *originals) of(key, payload, uri, date string) original {
 	row := original{key: o.hash(key), from: o.hash(uri + "\n" + date)}
 	if label, value, ok := strings.Cut(payload, ":"); ok {
@@ -49,7 +49,7 @@ func (o *originals) find(key string) (original, bool) {
 	return row, row.key == k
 }
 
-// dated writes an instant as the crawl does, whatever the case in which an archive has it.
+// dated writes an instant as the crawl does, in either case.
 func dated(s string) string {
 	if t, _, ok := instant(s); ok {
 		return t.Format(time.RFC3339Nano)
@@ -86,7 +86,7 @@ func (rd *Reader) refersTo(h *partial, rec *warc.Record, at finding.Place) {
 	}
 	switch {
 	case same && rd.ours() && was.bare && was.from == row.from:
-		h.Repeats = id // the ledger knows whether it was taken down, and what it was
+		h.Repeats = id // the ledger records whether it was redacted, and its content
 	case same && row.label != 0 && was.label == row.label && was.payload != row.payload,
 		same && rd.ours() && was.label != row.label:
 		rd.bad(at, h.URL, "a revisit of an answer with the same payload digest (WARC 1.1, 6.7.2)",

@@ -26,8 +26,8 @@ import (
 
 type Options struct {
 	Files []string // WARC files in the order in which they were written; findings name them as given
-	Ours  bool     // this crawler wrote the files whatever they say: its ledger is beside them
-	Texts *Store   // keeps what may be a robots.txt
+	Ours  bool     // this crawler wrote the files, even if they deny it: its ledger is beside them
+	Texts *Store   // keeps each possible robots.txt
 }
 
 // Reader reads files and puts their records together.
@@ -42,7 +42,7 @@ type Reader struct {
 	expect map[string]bool // keys of URLs whose bodies are wanted: redirects of robots.txt, known before they are judged
 	ids    *bloomFilter    // of answers, for revisits
 
-	originals *originals // what answers say of themselves, for revisits
+	originals *originals // answers' claims about themselves, for revisits
 }
 
 type Summary struct {
@@ -50,9 +50,9 @@ type Summary struct {
 	Archives []*Info // each warcinfo that differs
 
 	Records   int64
-	Other     int64 // that are no part of an exchange over HTTP
+	Other     int64 // not part of an exchange over HTTP
 	Revisits  int64
-	Elsewhere int64 // revisits of records that are not in the files, as far as can be told
+	Elsewhere int64 // revisits of records that are not in the files, as far as known
 	Digests   int64 // recomputed
 }
 
@@ -73,15 +73,15 @@ func (rd *Reader) ours() bool { return rd.cur.ours() }
 
 func (s *stream) ours() bool { return s.info != nil && s.info.Ours }
 
-// message reports whether a record's block is a message of HTTP, as far as its fields say. Not all writers name a type.
+// message reports whether a record's fields declare a block of HTTP. Not all writers name a type.
 func message(rec *warc.Record) bool {
 	media, _, _ := strings.Cut(rec.Fields.Get("Content-Type"), ";")
 	media = strings.TrimSpace(media)
 	return media == "" || strings.EqualFold(media, "application/http") || strings.EqualFold(media, "message/http")
 }
 
-// alone takes a record with the content of a URL but without its exchange: a resource, a conversion, or a response without
-// its HTTP. It is judged by itself; a conversion of a response in the files is judged by that.
+// alone takes a record with the content of a URL but without its exchange: a resource, a conversion, or a response
+// without its HTTP. It is judged without one; a conversion of a response in the files is judged by that.
 func (rd *Reader) alone(rec *warc.Record, at finding.Place) {
 	uri := rec.TargetURI()
 	rd.other(rec, at)
@@ -109,14 +109,14 @@ func (rd *Reader) unreadable(at finding.Place, uri string, err error) {
 	rd.bad(at, uri, "a WARC-Target-URI that can be read", err.Error()+": "+finding.Short(uri))
 }
 
-// stream is a file while it is read: it gives what is to be judged, in the order of the file.
+// stream is a file while it is read: it yields the events to be judged, in the order of the file.
 type stream struct {
 	f          *os.File
-	sum        hash.Hash // of the file; nil if nobody asks for it
+	sum        hash.Hash // of the file; nil if unused
 	rd         *warc.Lenient
 	file       File
 	info       *Info
-	rec        *warc.Record  // that is being read, or was read last
+	rec        *warc.Record  // being read, or read last
 	lost       finding.Place // of the last record whose head cannot be read; zero if all could
 	lostBefore int64         // the number of records before it
 	window     []*partial
@@ -125,15 +125,15 @@ type stream struct {
 	opened     bool // something was read
 }
 
-// Event is something to be judged: an exchange, a warcinfo record, or lines of URLs that were not asked for.
+// Event is something to be judged: an exchange, a warcinfo record, or lines of URLs that were not requested.
 type Event struct {
-	Info     *Info // what the file said last
+	Info     *Info // the file's last warcinfo
 	Exchange *Exchange
 	Refusals []storage.Line
 	At       finding.Place // of lines
 }
 
-// due is when an event's place among those of other files is: when its exchange ended, for then it was written.
+// due is when an event is due among those of other files: when its exchange ended, since it was written then.
 func (ev Event) due() time.Time {
 	if ev.Exchange == nil {
 		return time.Time{}
@@ -158,7 +158,7 @@ func (rd *Reader) open(ctx context.Context, path string) (*stream, error) {
 
 // fill reads until something is to be judged, or the file ends.
 func (rd *Reader) fill(ctx context.Context, s *stream) error {
-	if s.info == nil && rd.o.Ours { // until its warcinfo is met
+	if s.info == nil && rd.o.Ours { // until its warcinfo is read
 		s.info = &Info{Ours: true}
 	}
 	rd.cur = s
@@ -270,7 +270,7 @@ func (rd *Reader) merge(ctx context.Context, paths []string, width int, judge fu
 	return nil
 }
 
-// first returns the first date in a file, and whether the file says that this crawler wrote it.
+// first returns the first date in a file, and whether this crawler wrote the file.
 func first(path string) (at time.Time, ours bool, err error) {
 	f, err := warc.OpenListed(path, os.Open)
 	if err != nil {
@@ -334,7 +334,7 @@ func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
 	rd.cur.queue = append(rd.cur.queue, Event{Info: in})
 }
 
-// declares checks that a warcinfo record of ours is the only one of its file, and says who asks.
+// declares checks that a warcinfo record of this crawler is the only one of its file and names the operator.
 func (rd *Reader) declares(in *Info) {
 	if had := rd.cur.info; had != nil && had.Record != "" {
 		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (archive reference)",
@@ -347,7 +347,7 @@ func (rd *Reader) declares(in *Info) {
 	}
 }
 
-// MaxInfo bounds the fields that are kept of a warcinfo record: a crawl of ours has three for each of 64 [[host]] tables.
+// MaxInfo bounds the fields kept of a warcinfo record: this crawler writes three for each of 64 [[host]] tables.
 const MaxInfo = 300
 
 func (in *Info) add(name, value string) {
@@ -383,7 +383,7 @@ func (in *Info) read() {
 		case "max-crawl-delay-ms":
 			in.MaxDelay = max(ms, 1)
 		case "exchanges-at-once":
-			in.AtOnce, _ = strconv.Atoi(f[1]) // what is no number says nothing
+			in.AtOnce, _ = strconv.Atoi(f[1]) // a value that is not a number is ignored
 		case "run-began":
 			in.RunBegan, _, _ = instant(f[1])
 		case "own-sites":
@@ -424,7 +424,7 @@ func (in *Info) same(b *Info) bool {
 		in.ConfigSHA == b.ConfigSHA && in.Proxy == b.Proxy && slices.Equal(in.Credentials, b.Credentials)
 }
 
-// millis reads a setting in milliseconds. One that is none says nothing, and then this crawler's own hold.
+// millis reads a setting in milliseconds. An invalid one is ignored, so this crawler's default applies.
 func millis(s string) time.Duration {
 	n, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
@@ -436,7 +436,7 @@ func millis(s string) time.Duration {
 // OurToken is the product token that binds every crawl of this crawler (docs/trust/politeness.md, rule 1).
 const OurToken = "curtsy"
 
-// term takes a field: "5000 *.example.org". What cannot be read binds nobody.
+// term takes a field: "5000 *.example.org". An unreadable one binds nothing.
 func (in *Info) term(field, s string) {
 	value, hosts, _ := strings.Cut(s, " ")
 	r := hostrule.Rule{Match: strings.ToLower(hosts)}
@@ -452,7 +452,7 @@ func (in *Info) term(field, s string) {
 	in.Terms = append(in.Terms, r)
 }
 
-// Term is what the crawl says that it keeps with the host of an authority.
+// Term returns the crawl's declared terms for the host of an authority.
 func (in *Info) Term(authority string) hostrule.Overrides {
 	if len(in.Terms) == 0 {
 		return hostrule.Overrides{}
@@ -471,5 +471,5 @@ func (in *Info) Closed(authority string, t time.Time) (hosts string, closed bool
 	return "", false
 }
 
-// Outside reports whether the crawl says that it asks nobody at t. One window that cannot be read may be open at any time.
+// Outside reports whether the crawl declares no requests at t. An unreadable window may be open at any time.
 func (in *Info) Outside(t time.Time) bool { return !in.anyWindow && !in.Windows.Open(t) }

@@ -19,7 +19,7 @@ type File struct {
 	Oddities map[string]int64 `json:"oddities,omitempty"` // harmless deviations from the standard, by the codes of storage/warc
 }
 
-// oddity names what is wrong with a file, and counts what is merely not as the standard has it.
+// oddity reports a defect of a file, and counts harmless deviations from the standard.
 func (rd *Reader) oddity(s *stream, f warc.Finding) {
 	told, torn := &s.file, f.Code == warc.Torn
 	told.Torn = told.Torn || torn
@@ -31,7 +31,7 @@ func (rd *Reader) oddity(s *stream, f warc.Finding) {
 		return
 	}
 	n := finding.Finding{
-		// That an unfinished segment ends within a record is how a kill leaves it.
+		// A kill leaves an unfinished segment that ends within a record.
 		Code: finding.BadRecord, Note: torn && Unfinished(told.Name),
 		Place:    finding.Place{File: told.Name, Offset: f.Offset},
 		Required: "records that can be read to their end (WARC 1.1, 4)", Observed: f.Code + ": " + f.Text,
@@ -72,7 +72,7 @@ func (s *stream) damage(at finding.Place) {
 
 func (rd *Reader) record(path string, rec *warc.Record) error {
 	at := finding.Place{File: path, Offset: rec.Offset, Record: finding.Short(rec.ID())}
-	rec.Type = strings.ToLower(rec.Type) // some write it otherwise, and mean no other
+	rec.Type = strings.ToLower(rec.Type) // some writers use other case for the same type
 	if rd.ours() && rec.Type != "warcinfo" && !rd.cur.opened {
 		rd.bad(at, rec.TargetURI(), "a warcinfo record at the beginning of each file (archive reference)",
 			"a "+finding.Short(rec.Type)+" record before one")
@@ -117,10 +117,10 @@ func (rd *Reader) other(rec *warc.Record, at finding.Place) {
 	rd.digests(rec, at, rec.TargetURI())
 }
 
-// The heads of records, beside a ledger of ours. The ledger binds blocks and not heads; but this crawler writes each
-// head in one way (docs/reference/archives.md), and the records of an exchange tell most of it three times.
+// The heads of records, beside a ledger of this crawler. The ledger binds blocks and not heads; but this crawler writes
+// each head in one way (docs/reference/archives.md), and the records of an exchange repeat most of it three times.
 
-// heading is what the head of a record of an exchange tells that another record of it tells as well.
+// heading has the values of a record's head that another record of the exchange repeats.
 type heading struct {
 	row           int64 // of the record in its file, from 1; 0 for none
 	id, date, uri string
@@ -137,7 +137,7 @@ func (rd *Reader) heading(rec *warc.Record) heading {
 		uri: rec.TargetURI(), addr: f.Get("WARC-IP-Address"), to: concurrent(rec)}
 }
 
-// everyHead are the fields that each record of ours has.
+// everyHead are the fields that each record of this crawler has.
 var everyHead = []string{"WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Block-Digest", "Content-Type",
 	"Content-Length"}
 
@@ -206,7 +206,7 @@ func contains(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// Disagreement says how the records of an exchange contradict or misname each other; "" if they do not, or without a ledger.
+// Disagreement returns how the records of an exchange contradict or misname each other, or "" (also without a ledger).
 func (e *Exchange) Disagreement() string {
 	ask, answer, told := &e.heads[0], &e.heads[1], &e.heads[2]
 	var wrong []string
@@ -230,7 +230,7 @@ func (e *Exchange) Disagreement() string {
 		wrong = append(wrong, "WARC-IP-Address "+strconv.Quote(finding.Short(ask.addr))+" and "+
 			strconv.Quote(finding.Short(answer.addr)))
 	}
-	if told.row > 0 && !e.naming() { // without metadata a kill tore it off, or something else is said of that
+	if told.row > 0 && !e.naming() { // without metadata a kill tore it off, or another finding names it
 		wrong = append(wrong, fmt.Sprintf("WARC-Concurrent-To: %q, %q and %q", ask.to, answer.to, told.to))
 	}
 	return strings.Join(wrong, "; ")
@@ -262,7 +262,7 @@ func (e *Exchange) naming() bool {
 	return names(ask, true, known) && names(answer, false, ask.id) && names(told, false, known)
 }
 
-// onceOnly are the fields that WARC 1.1 defines. Of these WARC-Concurrent-To alone may stand more than once (5.7).
+// onceOnly are the fields that WARC 1.1 defines. Of these only WARC-Concurrent-To may occur more than once (5.7).
 var onceOnly = []string{
 	"warc-record-id", "content-length", "warc-date", "warc-type", "content-type", "warc-block-digest", "warc-payload-digest",
 	"warc-ip-address", "warc-refers-to", "warc-refers-to-target-uri", "warc-refers-to-date", "warc-target-uri",
@@ -270,8 +270,8 @@ var onceOnly = []string{
 	"warc-segment-number", "warc-segment-origin-id", "warc-segment-total-length",
 }
 
-// repeated names fields that stand more than once in a record's head: readers differ in which they take. Extensions may
-// have rules of their own, as WARC-Protocol has; in archives of ours nothing else is repeated.
+// repeated names fields that occur more than once in a record's head: readers differ in which they take. Extensions may
+// have their own rules, as WARC-Protocol does; in archives of this crawler no other field is repeated.
 func (rd *Reader) repeated(rec *warc.Record, at finding.Place) {
 	for i, f := range rec.Fields {
 		name := strings.ToLower(f.Name)
@@ -287,7 +287,7 @@ func (rd *Reader) repeated(rec *warc.Record, at finding.Place) {
 			Required: "each named field but WARC-Concurrent-To once in a record (WARC 1.1, 4 and 5.7)",
 			Observed: finding.Short(f.Name) + " " + strconv.Quote(finding.Short(rec.Fields[first].Value)) + ", and " +
 				strconv.Quote(finding.Short(f.Value))}
-		said.Note = !rd.ours() && rec.Fields[first].Value == f.Value // which misleads nobody
+		said.Note = !rd.ours() && rec.Fields[first].Value == f.Value // harmless, since the values are equal
 		rd.found(said)
 		return
 	}

@@ -17,17 +17,17 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// Store keeps the texts of robots.txt in a temporary file, each once, and what was read of some of them in memory.
+// Store keeps the texts of robots.txt in a temporary file, each once, and parses of some of them in memory.
 type Store struct {
 	f    *os.File
 	n    int64
 	at   map[[32]byte]Text
 	by   map[readingKey]*naive.Reading
 	size int                 // of these
-	asks map[readingKey]pace // by who reads; by RFC 9309 alone
+	asks map[readingKey]pace // by reader; by RFC 9309 only
 }
 
-// Text says where a text stands in the temporary file. The zero value is no text.
+// Text locates a text in the temporary file. The zero value is no text.
 type Text struct {
 	SHA256 [32]byte
 	off    int64
@@ -41,11 +41,11 @@ type readingKey struct {
 }
 
 type pace struct {
-	Delay float64 // seconds by Crawl-delay; 0 when it asks for none
-	Rate  float64 // seconds by Request-rate; 0 when it asks for none
+	Delay float64 // seconds by Crawl-delay; 0 without one
+	Rate  float64 // seconds by Request-rate; 0 without one
 }
 
-// maxReadings bounds the readings in memory, in bytes; maxTexts the texts that can be found by their digest alone.
+// maxReadings bounds the readings in memory, in bytes; maxTexts the texts that can be found only by their digest.
 const (
 	maxReadings = 16 << 20
 	maxPaces    = 1 << 16
@@ -66,7 +66,7 @@ func (t *Store) Close() {
 	os.Remove(t.f.Name()) // and is in the system's folder for what may be lost
 }
 
-// Put keeps a text, unless there are too many: then what it returns is no text.
+// Put keeps a text. If there are too many, it returns the zero Text.
 func (t *Store) Put(body []byte) (Text, error) {
 	sha := sha256.Sum256(body)
 	if had, ok := t.at[sha]; ok {
@@ -119,7 +119,7 @@ func (t *Store) reading(at Text, token, standard string) (*naive.Reading, error)
 	return r, nil
 }
 
-// Pace returns the delays that a text asks for. They outlive readings in memory: they are small and needed more often.
+// Pace returns the delays that a text requires. They outlive readings in memory: they are small and needed more often.
 func (t *Store) Pace(at Text, token string) (pace, error) {
 	k := readingKey{at.SHA256, token, "rfc9309"}
 	p, ok := t.asks[k]
@@ -148,7 +148,7 @@ func (t *Store) Line(at Text, n int) string {
 	return finding.Short(naive.Written(b, n))
 }
 
-// Verdict is what one document says to one token.
+// Verdict is the verdict of one document on one token.
 type Verdict struct {
 	Token, Standard string
 	Allowed         bool
@@ -167,7 +167,7 @@ func (v Verdict) String() string {
 	return word + " for " + v.Token + " by line " + strconv.Itoa(v.Line) + " (" + v.Standard + ")"
 }
 
-// binding is who is bound by a text, and by which documents it is read.
+// binding has the tokens that a text binds and the documents by which it is read.
 type binding struct {
 	Tokens    []string // product tokens
 	Standards []string // the words of the warcinfo's field robots
@@ -212,7 +212,7 @@ func InWords(vs []Verdict) string {
 	return strings.Join(s, "; ")
 }
 
-// Agree reports whether one of the verdicts is what a line of the crawl says.
+// Agree reports whether one of the verdicts is the one in a line of the crawl.
 func Agree(vs []Verdict, l *storage.Line, allowed bool) bool {
 	if len(vs) == 0 {
 		return l.RobotsLine == 0
@@ -220,12 +220,12 @@ func Agree(vs []Verdict, l *storage.Line, allowed bool) bool {
 	return slices.ContainsFunc(vs, func(v Verdict) bool { return v.tells(l, allowed) })
 }
 
-// tells reports whether v is what a line of the crawl says, but for what it quotes.
+// tells reports whether v is the verdict in a line of the crawl, except for its quotation.
 func (v Verdict) tells(l *storage.Line, allowed bool) bool {
 	return v.Allowed == allowed && v.Line == l.RobotsLine && (l.Standard == "" || l.Standard == v.Standard)
 }
 
-// quote is what a verdict about a target quotes. Group and runner-up are recomputed by RFC 9309 alone: certain says so.
+// quote returns the quotation of a verdict about a target. RFC 9309 gives Group and runner-up; certain reports that.
 func (t *Store) quote(text Text, v Verdict, target string) (w quote, certain bool, err error) {
 	b, err := t.body(text)
 	if err != nil {
@@ -263,12 +263,12 @@ func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target strin
 	return right, nil
 }
 
-// Told is what the audit was told, whatever the archive says.
+// Told has the settings given to the audit, independent of the archive.
 type Told struct {
 	Floor  time.Duration // the shortest pause between two exchanges of a host that is not the operator's own; zero for none
-	Token  string        // the product token; "" for what the archive names
-	Strict bool          // other crawlers are held to this crawler's promises, too
-	Ledger bool          // a ledger of this crawler stands beside the archive
+	Token  string        // the product token; "" for the one that the archive names
+	Strict bool          // other crawlers are also checked against this crawler's promises
+	Ledger bool          // a ledger of this crawler is beside the archive
 }
 
 // Measure has the settings by which an exchange is judged. Settings in the archive count where they bind the crawl more.
@@ -281,7 +281,7 @@ type Measure struct {
 // Ours reports whether the archive says that this crawler made it.
 func (m Measure) Ours() bool { return m.Info != nil && m.Info.Ours }
 
-// Promises reports whether the archive is held to this crawler's promises (docs/trust/politeness.md).
+// Promises reports whether the archive is checked against this crawler's promises (docs/trust/politeness.md).
 func (m Measure) Promises() bool { return m.Ours() || m.Strict }
 
 // Declared is the product token that the audit or the archive names, or "".
@@ -315,7 +315,7 @@ func (m Measure) Standards() []string {
 	return []string{"rfc9309"}
 }
 
-// Binding is whom the robots.txt files of the archive bind, and by which documents.
+// Binding returns the tokens that the archive's robots.txt files bind, and the documents by which they are read.
 func (m Measure) Binding(agent string) binding {
 	return binding{Tokens: m.Tokens(agent), Standards: m.Standards()}
 }
@@ -341,24 +341,24 @@ func TokenOf(agent string) string {
 	return name
 }
 
-// AtKill is how many of a host's last exchanges a crawl may not know of after a kill, though they are archived: the
-// frontier's commit comes after them. Whether there was one, between two files, the archive alone does not say.
+// AtKill is how many of a host's last archived exchanges a crawl may have forgotten after a kill: the frontier's commit
+// follows them. The archive does not show whether there was a kill between two files.
 const AtKill = 2
 
-// maxRateLimit bounds what is read of the field, in bytes. A longer one is not judged.
+// maxRateLimit bounds the field, in bytes. A longer one is not judged.
 const maxRateLimit = 4096
 
-// quota is what the field asks for.
+// quota is the limit that the field sets.
 type quota struct {
 	Given bool
-	Wait  time.Duration // nothing is left for so long
-	Space time.Duration // between two requests, so that what is left lasts
+	Wait  time.Duration // the quota is exhausted for so long
+	Space time.Duration // between two requests, so that the rest of the quota lasts
 	Until time.Duration // how long space holds
 }
 
-// RateLimit reads the field (draft-ietf-httpapi-ratelimit-headers), a list of strings with parameters (RFC 9651): r is what
-// is left of a quota, t the seconds until it is filled again. The longest times of all quotas hold, and more than a year
-// is a day (docs/trust/politeness.md, rule 14). A field that is malformed anywhere asks for nothing.
+// RateLimit reads the field (draft-ietf-httpapi-ratelimit-headers), a list of strings with parameters (RFC 9651): r is
+// the rest of a quota, t the seconds until it is filled again. The longest times of all quotas hold, and more than a
+// year is a day (docs/trust/politeness.md, rule 14). A field that is malformed anywhere is ignored.
 func RateLimit(field string) (q quota) {
 	if len(field) > maxRateLimit {
 		return quota{}

@@ -10,7 +10,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// URL is where a URL leads: whom to ask, and for what.
+// URL is the destination of a request: its authority and target.
 type URL struct {
 	Authority string // scheme://host[:port], in lower case, the port left out when it is the scheme's own
 	Target    string // path and query, byte by byte as written
@@ -40,7 +40,7 @@ func ParseURL(uri string) (URL, error) {
 	return URL{u.Scheme() + "://" + u.Authority().HostPort(), target, u.Key()}, nil
 }
 
-// MaxLength is the longest URL that is read; longer ones are findings. canon.MaxLength is what this crawler asks for.
+// MaxLength is the longest URL that is read; longer ones are findings. canon.MaxLength bounds the crawler's requests.
 const MaxLength = 32 << 10
 
 var errLong = errors.New("it is longer than 32 KiB")
@@ -68,7 +68,7 @@ func AsWritten(uri string) (URL, bool) {
 		}
 	}
 	host = strings.TrimSuffix(host, ".")
-	if host == "" || len(host) > maxHost { // what is kept of each host shall be bounded
+	if host == "" || len(host) > maxHost { // the data kept of each host must be bounded
 		return URL{}, false
 	}
 	authority := scheme + "://" + host
@@ -80,7 +80,7 @@ const maxHost = 255 + len(":65535")
 
 var defaultPort = map[string]string{"http": "80", "https": "443"}
 
-// asked is where a request with that request-target led, at the host of an authority.
+// asked returns the URL of a request with that request-target, at the host of an authority.
 func asked(authority, target string) URL {
 	p, err := ParseURL(authority + target)
 	if err != nil || p.Authority != authority { // "*", or bytes that make no URL
@@ -103,13 +103,13 @@ func AuthorityOf(uri string) string {
 	return p.Authority
 }
 
-// Resolve returns where a Location leads from a URL.
+// Resolve returns the target of a Location relative to a URL.
 func Resolve(base, location string) (URL, error) {
 	if len(location) > MaxLength || len(base) > MaxLength {
 		return URL{}, errLong
 	}
 	from, err := canon.Parse(base)
-	if err != nil { // then nothing but a whole URL can be resolved
+	if err != nil { // only an absolute URL can then be resolved
 		return ParseURL(location)
 	}
 	u, err := from.Resolve(location)
@@ -119,7 +119,7 @@ func Resolve(base, location string) (URL, error) {
 	return URL{u.Scheme() + "://" + u.Authority().HostPort(), u.RequestURI(), u.Key()}, nil
 }
 
-// IsHTTP reports whether a URL is one of http or https, whatever else is wrong with it.
+// IsHTTP reports whether a URL has the scheme http or https, even if it is otherwise invalid.
 func IsHTTP(uri string) bool {
 	scheme, _, ok := strings.Cut(uri, ":")
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
@@ -172,7 +172,7 @@ func Undotted(target string) string {
 	return path
 }
 
-// same reports whether two URLs, which may be written in different ways, lead to the same.
+// same reports whether two URLs, perhaps in different spellings, are equivalent.
 func same(a, b string) bool {
 	if a == b {
 		return true
@@ -185,7 +185,7 @@ func same(a, b string) bool {
 // SameTarget reports whether two targets may be spellings of one: escaped or not, in any encoding, with or without dot segments.
 func SameTarget(a, b string) bool { return a == b || unspelt(a) == unspelt(b) }
 
-// unspelt is a target without all that differs between ways of writing it.
+// unspelt is a target without the differences between spellings.
 func unspelt(target string) string {
 	target, _, _ = strings.Cut(target, "#")
 	target = Undotted(strings.ReplaceAll(target, `\`, "/"))
@@ -197,7 +197,7 @@ func unspelt(target string) string {
 				c, i = byte(n), i+2
 			}
 		}
-		if c > ' ' && c < 0x7f && c != '+' { // a blank of a query is written as +, too
+		if c > ' ' && c < 0x7f && c != '+' { // a blank of a query may also be written as +
 			b.WriteByte(c)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/audit/pauses"
 )
 
-// Host is what is known of the pauses of an authority while its exchanges go by. The zero Host is ready to use.
+// Host has the delays of an authority while its exchanges go by. The zero Host is ready to use.
 type Host struct {
 	// The last exchange, and until when the server asked for rest.
 	met         bool
@@ -19,62 +19,62 @@ type Host struct {
 	end         time.Time // the latest end, or the latest that is known of it
 	ended       bool      // end is known
 	res         time.Duration
-	ahead       time.Duration // how far the clock had jumped ahead, as the crawl says of the last exchange
+	ahead       time.Duration // how far the clock had jumped ahead, as recorded with the last exchange
 	hasMetadata bool          // which has metadata
 	file        string        // of the exchange that ended last
 	lost        bool          // a step of the clock made it unknown when its last exchange ended
 	rest        time.Time
 	restWhy     string
 	restFor     int       // exchanges since, at most evidence.AtKill
-	restAt      time.Time // when that was said: what began before could not know
+	restAt      time.Time // when the response arrived: earlier exchanges could not know it
 
 	answers     answers
-	spaced      time.Duration // what RateLimit spaces requests by
+	spaced      time.Duration // the space between requests that RateLimit requires
 	spacedUntil time.Time
-	emptied     time.Duration // how long RateLimit said last that nothing is left
-	spacedFor   int           // exchanges since it was said, at most evidence.AtKill
+	emptied     time.Duration // the time of the last RateLimit with an exhausted quota
+	spacedFor   int           // exchanges since that field, at most evidence.AtKill
 	was         terms         // that were due before the last exchange
 	row         pauses.Row    // its exchanges, one after the other
 	lastSeen    sighting
 	latest      sighting // the exchange that began last
 	starts      starts   // of answered exchanges of another crawler
 
-	// Asked for by a response that the crawl could not read, or that a kill may have made it forget.
+	// Required by a response that the crawl could not read, or that a kill may have made it forget.
 	mayRest  time.Time
 	mayLimit [2]time.Duration
 
-	backoff    time.Time // until when an error without such a word asks for rest
+	backoff    time.Time // the end of the back-off after an error without Retry-After
 	backoffWhy string
 
 	daily     []time.Time // requests of the last day, where the archive declares how many there may be
 	dailyLost int         // those of them that kills may have made the crawl forget
 
-	Reduced bool // an answer of it is left out: what it asked for is not known
+	Reduced bool // a redacted response may have required a rest
 
 	// An exchange was taken down since a RateLimit was archived, or a robots.txt: it may have had another.
 	unheard, unread bool
 
-	Required     time.Duration // the longest pause that floor or robots.txt asked for
+	Required     time.Duration // the longest delay that floor or robots.txt required
 	RequiredBy   string
 	Lowest       time.Duration // the shortest
 	Gaps         pauses.Sample
 	StartToStart bool // some of the gaps are measured from start to start
 }
 
-// Site is what a host's robots.txt asks for between two requests.
+// Site has the delays between two requests that a host's robots.txt requires.
 type Site struct {
 	Delay, Rate time.Duration // Crawl-delay and Request-rate
 
 	Unasked   bool // the archive has no exchange for it
 	Forgotten bool // a kill may have made the crawl forget it
-	Hearsay   bool // it was read for another host since: what that asks for is kept, too
+	Hearsay   bool // it was read for another host since: its delays are also kept
 
 	Taken Taken
 }
 
 func (h *Host) Met() bool { return h.met }
 
-// Crosses reports whether an exchange in a file is the first of the host behind another file.
+// Crosses reports whether an exchange in a file is the host's first after another file.
 func (h *Host) Crosses(file string) bool { return h.met && h.file != file }
 
 // SetBack notes that the clock was set back: neither the delay before the next exchange nor the end of a rest is known.
@@ -97,7 +97,7 @@ const (
 type starts []int64
 
 func (j *Judge) starts(e *evidence.Exchange, to *Host) {
-	if j.m.Ours() || e.Own || !e.HasAnswer { // a request whose answer lies far from it is judged alone, and so is the answer
+	if j.m.Ours() || e.Own || !e.HasAnswer { // a request far from its answer is judged separately, and so is the answer
 		return
 	}
 	if len(to.starts) >= maxDates || j.kept >= maxAllDates && len(to.starts) > 0 {
@@ -116,7 +116,7 @@ func (s starts) crowded(at time.Time, due, res time.Duration) (n int, in time.Du
 	t := at.UnixMicro()
 	k, _ := slices.BinarySearch(s, t)
 	for i := max(k-beside, 0); i <= k; i++ {
-		for j := k; j <= min(k+beside, len(s)); j++ { // t itself stands between those before k and those from k
+		for j := k; j <= min(k+beside, len(s)); j++ { // t itself is between those before k and those from k
 			first, last := t, t
 			if i < k {
 				first = s[i]
@@ -133,7 +133,7 @@ func (s starts) crowded(at time.Time, due, res time.Duration) (n int, in time.Du
 	return 0, 0, false
 }
 
-// row adds e to its authority's row. It reports a row that is too short in sum, though each of its delays may be long enough.
+// row adds e to its authority's row. It reports a row too short in sum, even if each of its delays may be long enough.
 func (j *Judge) row(e *evidence.Exchange, to *Host, required time.Duration) (pauses.Short, bool) {
 	again := sighting{e.URL, e.Began}
 	if (!e.HasRequest || !e.HasAnswer) && again == to.lastSeen { // the other half of an exchange whose records lie far apart
@@ -147,7 +147,7 @@ func (j *Judge) row(e *evidence.Exchange, to *Host, required time.Duration) (pau
 	return to.row.Add(x)
 }
 
-// sighting is what is alike in the records of an exchange.
+// sighting has the values that records of an exchange share.
 type sighting struct {
 	url   string
 	began time.Time
@@ -175,8 +175,8 @@ func (h *Host) Whole(authority string) (f finding.Finding, short bool) {
 // Taken counts the redacted exchanges of a host (docs/trust/opt-out.md), by marks, stubs and the map of hosts. Their response
 // times and RateLimit are unknown. All else binds, also the last response times that are there.
 type Taken struct {
-	Before int // exchanges with the host since the last one that is there, at most
-	InAll  int // and ever, at most
+	Before int // exchanges with the host since the last one in the archive, at most
+	InAll  int // exchanges in all, at most
 }
 
 // mostTaken bounds those between two exchanges: three unknown of five response times make any median possible.
@@ -184,7 +184,7 @@ const mostTaken = (usualOf + 1) / 2
 
 func (h *Host) taken(e *evidence.Exchange, t Taken) {
 	h.answers.mostOut = t.InAll
-	if t.Before == 0 || e.Own { // of an operator's own host response times and RateLimit say nothing of the pace
+	if t.Before == 0 || e.Own { // response times and RateLimit do not affect the pace of an operator's own host
 		return
 	}
 	h.unheard, h.unread = true, true
@@ -201,13 +201,13 @@ type answers struct {
 
 // answerTime is a response time: from the request to the first byte of the answer.
 type answerTime struct {
-	least, most time.Duration // the same, if the archive tells it
+	least, most time.Duration // the same, if the archive has it
 	unsure      bool          // a kill may have made the crawl forget it
-	taken       bool          // it was taken down, or never was: nobody knows any more
+	taken       bool          // it was redacted, or never existed: no record remains
 }
 
-// usualOf is how many response times make the usual one. With those that may be forgotten, and those that were taken
-// down, so many more are kept. Where more are unsure than maxUnsure, nothing is required.
+// usualOf is how many response times make the usual one. As many more are kept as may be forgotten or redacted. If more
+// than maxUnsure are unsure, nothing is required.
 const (
 	usualOf   = 5
 	maxUnsure = 2*evidence.AtKill + mostTaken
@@ -320,7 +320,7 @@ func (j *Judge) start(at *address) {
 	s := at.starts[0]
 	at.starts = slices.Delete(at.starts, 0, 1)
 	if s.t.Before(at.last) {
-		return // it took longer than the window is wide: nothing can be said of it
+		return // it took longer than the window: no conclusion
 	}
 	delay := s.delay
 	if !at.last.IsZero() && s.t.Sub(at.last)+slack(delay) < delay {
@@ -341,7 +341,7 @@ func (j *Judge) start(at *address) {
 	at.due = at.due.Add(delay)
 }
 
-// block is what has one pace: an IPv4 address, also one that a translator leads to, or 64 bits of an IPv6 one.
+// block returns the addresses that share a pace: an IPv4 address, also behind a translator, or 64 bits of an IPv6 one.
 func block(addr netip.Addr) string {
 	addr = translated(addr.Unmap())
 	if addr.Is6() {

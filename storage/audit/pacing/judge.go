@@ -14,7 +14,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Judge holds exchanges to the pauses that were due before them.
+// Judge checks exchanges against the delays that were due before them.
 type Judge struct {
 	Gaps int64 // pauses measured
 
@@ -28,7 +28,7 @@ func NewJudge(found finding.Hearing) *Judge {
 	return &Judge{found: found, addrs: map[string]*address{}}
 }
 
-// Exchange judges the pause before an exchange with a host, whose robots.txt asks for site.
+// Exchange judges the delay before an exchange with a host whose robots.txt requires site.
 func (j *Judge) Exchange(e *evidence.Exchange, to *Host, m evidence.Measure, site Site) {
 	j.m = m
 	to.taken(e, site.Taken)
@@ -53,9 +53,9 @@ func (j *Judge) SetBack() {
 // longestError is the longest rest after failures.
 const longestError = time.Hour
 
-// whoAsked checks that the asker whom the crawl names can have required its delay, now or before the last exchange. It
-// returns the delay that this asker did require, or "" if all is well. Errors are compared only with their schedule, since
-// attempts that reached no server leave no record.
+// whoAsked checks that the recorded delay source can have required its delay, now or before the last exchange. It
+// returns the delay that the source did require, or "" if they agree. Errors are compared only with their schedule,
+// since attempts that reached no server leave no record.
 func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Duration) string {
 	same := func(name string, may ...time.Duration) string {
 		if slices.ContainsFunc(may, func(d time.Duration) bool { return d > 0 && (l.Pace-d).Abs() <= slack(d) }) {
@@ -113,7 +113,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 	return ""
 }
 
-// slack is what the clocks of records may differ by from the one that the crawl kept its pauses with.
+// slack is the tolerance between the clocks of records and the one that timed the delays.
 func slack(d time.Duration) time.Duration { return pauses.Slack(d) }
 
 // timing checks the pause before an exchange, and that it began when it could.
@@ -146,7 +146,7 @@ func (j *Judge) timing(e *evidence.Exchange, to *Host, site Site) {
 	if l := e.Line; j.m.Ours() && l != nil && l.Gap > 0 && l.Pace > required && l.PaceBy != storage.ByAddress {
 		required, by = l.Pace, string(l.PaceBy)+", as the crawl itself recorded"
 	}
-	late := e.Began // what has a whole second may have begun at its end
+	late := e.Began // with a resolution of a second, it may have begun at the end of one
 	if j.m.Ours() {
 		late = late.Add(e.Resolution)
 	}
@@ -263,11 +263,11 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 	}
 	required, by := t.all(t.standing(true, e.Own))
 	switch {
-	case l.PaceBy == "" || l.Gap == 0 && to.file != e.File: // a run that was killed does not know of its last exchange
+	case l.PaceBy == "" || l.Gap == 0 && to.file != e.File: // a run after a kill may lack the last exchange
 	case l.Pace+slack(required) < required:
 		at("the delay that was due: "+finding.Round(required)+", "+by,
 			"the crawl recorded "+finding.Round(l.Pace)+", "+string(l.PaceBy))
-	case to.file == e.File && !e.Own && !l.Own: // of what a killed run left its heir may know less
+	case to.file == e.File && !e.Own && !l.Own: // a run after a kill may lack the last values
 		if can := j.whoAsked(l, to, t, required); can != "" {
 			at("the reason for the delay: "+can, "the crawl recorded "+finding.Round(l.Pace)+", "+string(l.PaceBy))
 		}
@@ -283,7 +283,7 @@ func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
 	}
 }
 
-// After makes an exchange, which was judged and has a date, what is known of its host.
+// After adds an exchange, already judged and dated, to the state of its host.
 func (j *Judge) After(e *evidence.Exchange, to *Host, m evidence.Measure) {
 	j.m = m
 	j.starts(e, to)
@@ -301,17 +301,17 @@ func (j *Judge) After(e *evidence.Exchange, to *Host, m evidence.Measure) {
 	j.heard(e, to)
 }
 
-// terms are the pauses that are due before an exchange, by who asks for them (docs/trust/politeness.md, rules 7, 9 and 14).
+// terms are the delays due before an exchange, by their source (docs/trust/politeness.md, rules 7, 9 and 14).
 type terms struct {
 	settled            time.Duration // the floor that the crawl had set
-	set                time.Duration // what it says it was told to keep with some hosts alone, this one among them
-	floor, delay, rate time.Duration // these stand as long as settings and robots.txt do
-	limit              time.Duration // what RateLimit spaces requests by
+	set                time.Duration // the delay it recorded for some hosts only, this one among them
+	floor, delay, rate time.Duration // these hold as long as settings and robots.txt do
+	limit              time.Duration // the space between requests that RateLimit requires
 	answer             time.Duration // for the host's response times: at least this
-	mayAnswer          time.Duration // and it may be so much, where the archive does not say when an answer began
-	unlessTaken        time.Duration // for RateLimit and response times, unless what was taken down said otherwise
+	mayAnswer          time.Duration // and possibly so much, if the archive lacks the start of an answer
+	unlessTaken        time.Duration // for RateLimit and response times, unless a redacted response changed them
 	taken              bool          // something may have been, since the exchange before
-	unsure             bool          // the crawl may know of another robots.txt than the one at hand, or of none
+	unsure             bool          // the crawl may have another robots.txt than this one, or none
 }
 
 const (
@@ -346,7 +346,7 @@ func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
 		t.delay, t.rate = site.Delay, site.Rate
 	}
 	if !j.m.Promises() {
-		t.rate = 0 // it asks for a mean, and for no pause; that it is kept as one is this crawler's promise
+		t.rate = 0 // it limits the mean rate, not each delay; keeping it as a delay is this crawler's promise
 		return t
 	}
 	if e.Own { // rule 18: response times do not bind them, and of several exchanges at once it is not known which heard what
@@ -363,7 +363,7 @@ func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
 	return t
 }
 
-// standing is the pause that is due between any two exchanges with a host, and who asks for it.
+// standing returns the delay due between any two exchanges with a host, and its source.
 func (t *terms) standing(ours, own bool) (time.Duration, string) {
 	d, by := t.floor, "the audit's floor"
 	switch {
@@ -389,7 +389,7 @@ func longer(d time.Duration, by string, other time.Duration, otherBy string) (ti
 	return d, by
 }
 
-// Cross notes that the archive continues in another file. killed says that another run of this crawler begins there.
+// Cross notes that the archive continues in another file. killed: another run of this crawler begins there.
 func (h *Host) Cross(killed bool) {
 	last := h.answers.last
 	for i := max(0, len(last)-evidence.AtKill); i < len(last); i++ {
@@ -407,7 +407,7 @@ func (h *Host) Cross(killed bool) {
 	}
 }
 
-// heard takes what an exchange says of the pause that follows it: how long the answer took to begin, and RateLimit.
+// heard takes the values of an exchange that set the next delay: how long the answer took to begin, and RateLimit.
 func (j *Judge) heard(e *evidence.Exchange, to *Host) {
 	if !j.m.Promises() {
 		return
@@ -434,7 +434,7 @@ func (j *Judge) heard(e *evidence.Exchange, to *Host) {
 	j.limited(e, to)
 }
 
-// limited takes what RateLimit asks for, unless a Retry-After is obeyed in its place.
+// limited takes the limit of RateLimit, unless a Retry-After replaces it.
 func (j *Judge) limited(e *evidence.Exchange, to *Host) {
 	q := evidence.RateLimit(e.Answer.RateLimit)
 	if q.Given {
@@ -443,7 +443,7 @@ func (j *Judge) limited(e *evidence.Exchange, to *Host) {
 	switch {
 	case !q.Given || e.Own || j.retryGiven(e):
 		return
-	case e.Unread(): // whether the crawl could make anything of its head is not known
+	case e.Unread(): // the crawl may or may not have understood its head
 		to.spaced = 0
 		return
 	}
@@ -496,7 +496,7 @@ func (j *Judge) declared(e *evidence.Exchange, to *Host) {
 	}
 	to.daily = append(kept, e.Began)
 	if n := len(to.daily); n > most+to.dailyLost {
-		to.daily = to.daily[1:] // each request too many is named once
+		to.daily = to.daily[1:] // each excess request is reported once
 		j.found.Add(e.Finding(finding.PerDay, fmt.Sprintf("%d requests to the host within 24 hours, as the archive declares (host-per-day, configuration reference)", most),
 			fmt.Sprintf("it is request %d of them", n)))
 	}
@@ -536,7 +536,7 @@ func (j *Judge) rested(e *evidence.Exchange, to *Host) {
 	}
 }
 
-// rest notes how long the server asks to be left alone (RFC 9110 10.2.3), or how long its error does.
+// rest notes how long the server's response, or its error, requires the crawler to back off (RFC 9110 10.2.3).
 func (j *Judge) rest(e *evidence.Exchange, to *Host) {
 	s := e.Status
 	busy, given := s == 429 || s == 503, j.retryGiven(e)
@@ -553,7 +553,7 @@ func (j *Judge) rest(e *evidence.Exchange, to *Host) {
 		if !ok || !given || strings.TrimSpace(v) == "" {
 			continue
 		}
-		if j.m.Ours() && e.Unread() { // it may have been heard, or not
+		if j.m.Ours() && e.Unread() { // the crawl may have read it or not
 			if until.After(to.mayRest) {
 				to.mayRest = until
 			}
