@@ -15,7 +15,7 @@ import (
 	"curtsy/storage/audit/pauses"
 )
 
-// Options say what is audited, and by what measure.
+// Options set the files to audit and the rules to apply.
 type Options struct {
 	// Files are WARC files in written order; those of other crawlers are ordered by their dates. Findings name them as given.
 	Files []string
@@ -33,26 +33,26 @@ type Options struct {
 	// TempDir holds the texts of robots.txt while the audit runs. Empty means the system's folder for such files.
 	TempDir string
 
-	// Ours says that this crawler wrote the files: its ledger is beside them. A warcinfo of other software is a violation then.
+	// Ours marks files of this crawler: its ledger is beside them. A warcinfo of other software is a violation then.
 	Ours bool
 
-	// LeftOut is how many responses the packer says it left out because their pages ask not to be archived.
+	// LeftOut is the packer's count of responses left out because their pages ask not to be archived.
 	LeftOut int64
 
-	// Strict holds other crawlers' archives to this crawler's promises (docs/trust/politeness.md), as far as they show them.
+	// Strict checks other crawlers' archives against this crawler's promises (docs/trust/politeness.md), where possible.
 	Strict bool
 
 	// Witnesses see the archive's contents, and may find more.
 	Witnesses []Witness
 }
 
-// Witness compares the archive with something beside it: a ledger, an access log. Its methods are called one at a time.
+// Witness compares the archive with other evidence: a ledger, an access log. Its methods are called one at a time.
 type Witness interface {
 	// Exchange is called for each exchange, in the order of the archive.
 	Exchange(ctx context.Context, e *evidence.Exchange, found finding.Report) error
-	// Refused is called for each line of a decision without an exchange, which the record at has.
+	// Refused is called for each line of a decision without an exchange, with the place of its record.
 	Refused(ctx context.Context, l *storage.Line, at finding.Place, found finding.Report) error
-	// Info is called with the fields of each warcinfo record, before what follows it.
+	// Info is called with the fields of each warcinfo record, before the records after it.
 	Info(ctx context.Context, in *evidence.Info, found finding.Report) error
 	// Close is called once, at the end of the archive. It may change the level and the limits of the result.
 	Close(ctx context.Context, r *Result, found finding.Report) error
@@ -68,7 +68,7 @@ func (Silent) Refused(context.Context, *storage.Line, finding.Place, finding.Rep
 func (Silent) Info(context.Context, *evidence.Info, finding.Report) error { return nil }
 func (Silent) Close(context.Context, *Result, finding.Report) error       { return nil }
 
-// Redactor is a Witness that knows which parts of the archive were redacted.
+// Redactor is a Witness that can identify the redacted parts of the archive.
 type Redactor interface {
 	// Taken is called for each exchange, before it is judged.
 	Taken(e *evidence.Exchange) pacing.Taken
@@ -165,12 +165,12 @@ func (a *audit) report(f finding.Finding) {
 type family struct {
 	name  string
 	by    string         // the documents that ask for it
-	codes []finding.Code // what breaking it is called
+	codes []finding.Code // codes of its violations
 	judge func(a *audit, e *evidence.Exchange, to *host) error
 }
 
-// families are the rules in the order in which an exchange meets them (docs/reference/audit-findings.md), after the reader
-// has checked each record by itself and before the witnesses.
+// families are the rules in the order in which they check an exchange (docs/reference/audit-findings.md), after the
+// reader has checked each record and before the witnesses.
 var families = []family{
 	{"the records of a request", "WARC 1.1; archive reference; ledger reference",
 		[]finding.Code{finding.BadRecord, finding.GapTold}, (*audit).judgeRecords},
@@ -318,12 +318,12 @@ func (a *audit) refused(ctx context.Context, l *storage.Line, at finding.Place) 
 // judge checks the records and request of exchanges, and the archive's robots.txt files. Package pacing checks delays.
 type judge struct {
 	judged  int64 // verdicts recomputed
-	mayLack int64 // how many answers whoever packed the files says that he left out
-	absent  int64 // answers that request and metadata name, and that are not there
+	mayLack int64 // answers that the packer left out, by its own count
+	absent  int64 // answers that request and metadata name and the archive lacks
 
 	texts  *evidence.Store
-	host   func(authority string) *policyHost // what is known of one, whose robots.txt may redirect to another's
-	expect func(*evidence.Exchange)           // makes the reader of the archive keep what a redirect leads to
+	host   func(authority string) *policyHost // the state of an authority, whose robots.txt may redirect to another's
+	expect func(*evidence.Exchange)           // makes the reader of the archive keep the target of a redirect
 
 	m     evidence.Measure
 	found finding.Hearing
@@ -358,10 +358,10 @@ type host struct {
 	since  int       // exchanges since the clock was set back, at most evidence.AtKill+1
 
 	run   int // of its last exchange
-	steps int // of the clock, that are reckoned with
+	steps int // steps of the clock that have been handled
 }
 
-// cross notes that the archive continues in another file. killed says that another run of this crawler begins there.
+// cross notes that the archive continues in another file. killed: another run of this crawler begins there.
 func (h *host) cross(killed bool) {
 	h.pace.Cross(killed)
 	if killed {
@@ -412,13 +412,13 @@ func (h *host) isOwn(e *evidence.Exchange, m evidence.Measure) bool {
 	holds := func(proved time.Time) bool {
 		return m.Ours() && !proved.IsZero() && !e.Began.After(proved.Add(proofLife)) && !e.Began.Before(proved)
 	}
-	if !holds(h.proved) && h.since <= evidence.AtKill && holds(h.young) { // the clock went forward again, and a kill took what was asked meanwhile
+	if !holds(h.proved) && h.since <= evidence.AtKill && holds(h.young) { // the clock went forward again, and a kill lost the requests between
 		h.proved, h.young = h.young, time.Time{}
 	}
 	return holds(h.proved)
 }
 
-// owned notes a proof. Only the operator's key can tell whether its value is right.
+// owned notes a proof. Only the operator's key can verify its value.
 func (h *host) owned(e *evidence.Exchange, m evidence.Measure) {
 	_, authority, _ := strings.Cut(e.Authority, "https://")
 	if e.Target != evidence.OwnerPath || !m.Ours() || authority == "" || strings.Contains(authority, ":") {
@@ -452,16 +452,16 @@ const mostSkew = 100 * 365 * 24 * time.Hour
 // between runs the clock may be set, which shows if a run began, by its warcinfo, before the end of the records before it. Then
 // neither a host's next delay nor the end of its rest is known, and robots.txt is at least as old as the step.
 type clock struct {
-	run         int       // of runs of ours, as their files tell
-	runBegan    time.Time // as the last warcinfo says; zero when it does not
-	begun, last time.Time // of the file that was just begun, and the latest end since the clock was set
+	run         int       // number of this crawler's runs so far, by their files
+	runBegan    time.Time // by the last warcinfo; zero if it has none
+	begun, last time.Time // of the current file, and the latest end since the clock was set
 	steps       int       // how often it was set back
 	stepAt      time.Time // the first date behind the last time
 }
 
 // boundary notes that a file continues after a warcinfo record.
 func (c *clock) boundary(in *evidence.Info) {
-	if !in.Ours || !in.RunBegan.IsZero() && in.RunBegan.Equal(c.runBegan) { // it goes on with another file
+	if !in.Ours || !in.RunBegan.IsZero() && in.RunBegan.Equal(c.runBegan) { // another file of the same run
 		return
 	}
 	c.run++
@@ -478,7 +478,7 @@ func (c *clock) isBack(e *evidence.Exchange) (begun time.Time, back bool) {
 	if begun.IsZero() || e.Began.IsZero() || !begun.Add(pauses.Slack(0)).Before(c.last) {
 		return begun, false
 	}
-	// Without its beginning there is the file's date alone: an exchange may have ended while it was begun.
+	// Without its beginning only the file's date remains: an exchange may have ended while the file was begun.
 	return begun, !c.runBegan.IsZero() || e.Began.Before(c.last)
 }
 

@@ -14,9 +14,9 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// policyHost is what the archive shows of an authority's robots.txt. The zero value has none requested.
+// policyHost is the archived state of an authority's robots.txt. The zero value has none requested.
 type policyHost struct {
-	Asker string // the User-Agent that asked for robots.txt
+	Asker string // the User-Agent of the request for robots.txt
 
 	policy     policy
 	learnedFor int           // exchanges since its text was learned, the first included, at most evidence.AtKill+2
@@ -25,7 +25,7 @@ type policyHost struct {
 
 	records  []uint64 // hashes of the records that it was learned from, the last of them
 	learned  int      // policies that it got in this run
-	replaces []said   // the last of those that they took the place of
+	replaces []said   // the last of those that they replaced
 	back     []said   // those that a kill may have brought back before this run
 	aside    *said    // the one before its robots.txt was read for another host, and not for its own since; nil for none
 
@@ -35,7 +35,7 @@ type policyHost struct {
 
 func (h *policyHost) Kind() string { return h.policy.kind.String() }
 
-// Heard counts an exchange with the host of a crawl that keeps this crawler's promises.
+// Heard counts an exchange with a host of a crawl whose archive promises this crawler's rules.
 func (h *policyHost) Heard(robots bool) {
 	h.learnedFor, h.forgot = min(h.learnedFor+1, evidence.AtKill+2), h.forgot && robots
 	for i := range h.replaces {
@@ -43,10 +43,10 @@ func (h *policyHost) Heard(robots bool) {
 	}
 }
 
-// Killed notes that the crawl may have been killed before it knew of its last exchanges with the host.
+// Killed notes that the crawl may have been killed before it stored its last exchanges with the host.
 func (h *policyHost) Killed() {
 	h.forgot = h.learnedFor <= evidence.AtKill
-	if h.learnedFor <= evidence.AtKill+1 { // so may be what its text was used for since
+	if h.learnedFor <= evidence.AtKill+1 { // the exchanges that used its text may also be lost
 		h.policy.used = false
 	}
 	h.mayBeBack()
@@ -66,14 +66,14 @@ func (h *policyHost) SetBack(to time.Time) {
 	}
 }
 
-// A kill may undo the policy from the last exchanges with a host: the next run uses the previous one, and says so. It
-// keeps its age; but if the clock was set back before those exchanges and forward after them, its dates are young again.
+// A kill may undo the policy from the last exchanges with a host: the next run uses the previous one, and records that.
+// It keeps its age; but if the clock was set back before those and forward after them, its dates are young again.
 
 // said is a policy that was replaced.
 type said struct {
 	policy  policy
 	payload string
-	heard   int // exchanges with the host since then, the one that brought the other included
+	heard   int // exchanges with the host since then, including the one that changed it
 }
 
 const maxBack = 2 * (evidence.AtKill + 1)
@@ -89,7 +89,7 @@ func (h *policyHost) replaced(was policy, payload string) {
 
 func (h *policyHost) mayBeBack() {
 	if h.learned == 0 {
-		return // the run that was killed began with what it may have had back itself
+		return // the killed run began with a state that it may have restored itself
 	}
 	kept := slices.DeleteFunc(h.replaces, func(s said) bool { return s.heard > evidence.AtKill })
 	if len(kept) < h.learned {
@@ -100,7 +100,7 @@ func (h *policyHost) mayBeBack() {
 	h.replaces, h.learned = nil, 0
 }
 
-// read notes whether robots.txt was read for another host. If another host's redirects to it, it is no policy of its own
+// read notes whether robots.txt was read for another host. A read for another host's redirect sets no policy of its own
 // host (RFC 9309 2.3.1.2), whose earlier one may remain valid.
 func (h *policyHost) read(forAnother bool, was said) {
 	switch {
@@ -111,8 +111,8 @@ func (h *policyHost) read(forAnother bool, was said) {
 	}
 }
 
-// Told takes the robots.txt that the crawl says it uses, before the exchange is judged: if none was fetched since, it may be
-// the one before one read for another host, or one that a kill brought back.
+// Told takes the robots.txt that the line records, before the exchange is judged: if none was fetched since, it may be
+// the one before one read for another host, or one that a kill restored.
 func (h *policyHost) Told(l *storage.Line) {
 	if l == nil || l.Decision != storage.DecisionAllow || l.RobotsRecord == "" || l.RobotsRecord == h.policy.record {
 		return
@@ -163,11 +163,11 @@ func (p *policy) forth(at, limit time.Time) bool {
 type policy struct {
 	kind    policyKind
 	text    evidence.Text
-	since   time.Time // when the exchange that said so ended
+	since   time.Time // the end of the exchange that set it
 	expires time.Time
-	why     string // of unreachable, unclear and closed: what was answered
+	why     string // of unreachable, unclear and closed: the answer
 	record  string
-	used    bool // something else than robots.txt was asked for since
+	used    bool // another URL than robots.txt was requested since
 
 	ahead time.Duration // by how much its dates were set back with the clock
 }
@@ -178,7 +178,7 @@ type policyKind uint8
 const (
 	unasked     policyKind = iota
 	ruled                  // 2.3.1.1: its rules hold
-	absent                 // 2.3.1.3: there is none, everything may be asked for
+	absent                 // 2.3.1.3: the host has none, everything is allowed
 	closed                 // access to it is restricted, which is full disallow by the draft of 1996, 3.1
 	unreachable            // 2.3.1.4: full disallow
 	unclear                // the archive does not hold its text
@@ -190,7 +190,7 @@ func (k policyKind) String() string {
 
 const (
 	day     = 24 * time.Hour
-	minLife = 5 * time.Minute // what this crawler makes of less (docs/trust/politeness.md, rule 4)
+	minLife = 5 * time.Minute // this crawler's minimum (docs/trust/politeness.md, rule 4)
 	grace   = time.Minute     // between the verdict and the first byte of the request: resolver, queue at the address, connection
 )
 
@@ -247,7 +247,7 @@ func (j *judge) learn(e *evidence.Exchange, to *policyHost, w hop, asked string)
 		j.unread(e, to)
 	case s >= 200 && s < 300:
 		j.text(e, to, now)
-	case (s == 429 || s == 408 || s == 425) && j.m.Promises(): // politeness rule 6; by RFC 9309 2.3.1.3 alone they say that there is none
+	case (s == 429 || s == 408 || s == 425) && j.m.Promises(): // politeness rule 6; RFC 9309 2.3.1.3 treats them as no robots.txt
 		j.fail(to, now, "status "+strconv.Itoa(s))
 	case (s == 401 || s == 403) && j.m.Ours() && j.m.Info.Standard == "draft1996":
 		to.policy = policy{kind: closed, since: now, expires: now.Add(day), why: "status " + strconv.Itoa(s),
@@ -259,8 +259,8 @@ func (j *judge) learn(e *evidence.Exchange, to *policyHost, w hop, asked string)
 	}
 }
 
-// fail disallows all of a host (RFC 9309 2.3.1.4), unless a text is at hand, which 2.4 allows to use for longer. This crawler
-// uses it until it expires; one dated later than now has expired.
+// fail disallows all of a host (RFC 9309 2.3.1.4), unless a text is stored, which 2.4 allows to use for longer. This
+// crawler uses it until it expires; one dated later than now has expired.
 func (j *judge) fail(to *policyHost, now time.Time, why string) {
 	p := &to.policy
 	if p.kind == ruled && (!j.m.Promises() || now.Before(p.expires) && !now.Before(p.since.Add(p.ahead))) {
@@ -269,10 +269,10 @@ func (j *judge) fail(to *policyHost, now time.Time, why string) {
 		}
 		return
 	}
-	to.policy = policy{kind: unreachable, text: to.policy.text, since: now, why: why} // a 304 may confirm the text yet
+	to.policy = policy{kind: unreachable, text: to.policy.text, since: now, why: why} // a 304 may still confirm the text
 }
 
-// renew extends the text at hand (RFC 9111 4.3.4).
+// renew extends the stored text (RFC 9111 4.3.4).
 func (j *judge) renew(e *evidence.Exchange, to *policyHost, now time.Time) {
 	switch {
 	case to.policy.text.Known:
@@ -301,7 +301,7 @@ func (j *judge) text(e *evidence.Exchange, to *policyHost, now time.Time) {
 	case e.Cut == "disconnect" || e.Cut == "time": // a network error, and so complete disallow (RFC 9309 2.3.1.4)
 		j.fail(to, now, "incomplete (WARC-Truncated: "+e.Cut+")")
 		return
-	case e.Cut != "" && !j.m.Ours() && e.Text.Length < evidence.Enough: // of ours it is cut behind what must be read
+	case e.Cut != "" && !j.m.Ours() && e.Text.Length < evidence.Enough: // this crawler cuts it after the required part
 		next.kind, next.why = unclear, "it is cut (WARC-Truncated: "+e.Cut+
 			") before the 500 KiB that must be read (RFC 9309 2.5)"
 	case e.Incomplete != "" && e.Text.Length == 0 && !j.m.Ours():
@@ -437,7 +437,7 @@ func (j *judge) fresh(e *evidence.Exchange, to *policyHost) {
 	if p.expires.Sub(p.since) >= day {
 		why = "24 h at most, RFC 9309 2.4"
 	}
-	if j.m.Promises() && !p.used { // what was just learned is used once, however short its life: else every turn would go into it
+	if j.m.Promises() && !p.used { // a new policy is used once, even if short-lived: else each lease would only fetch it
 		limit = p.since.Add(day)
 	}
 	if e.Began.After(limit.Add(grace)) && !e.Began.IsZero() && !p.forth(e.Began, limit.Add(grace)) {
@@ -487,7 +487,7 @@ func (j *judge) followed(e *evidence.Exchange, to *policyHost) error {
 		switch {
 		case v.Allowed:
 			continue
-		case j.m.Ours() || !j.redirects.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or rules that no longer hold
+		case j.m.Ours() || !j.redirects.fromElsewhere(e) || e.Began.After(p.expires): // a site's own redirect, or expired rules
 			j.found.Doubt(e.Authority, finding.Disallowed, why+"which the known rules forbid", 0, 0)
 		default:
 			f := e.Finding(finding.Disallowed, j.forbidden(to, v),
@@ -500,8 +500,8 @@ func (j *judge) followed(e *evidence.Exchange, to *policyHost) error {
 	return nil
 }
 
-// alone judges a record whose exchange is not in the files. If robots.txt forbids its URL, it is a violation. The rest is
-// unprovable, for it may have been obtained in another way.
+// alone judges a record whose exchange is not in the files. If robots.txt forbids its URL, it is a violation. Otherwise
+// the result is unprovable, since the content may have been obtained in another way.
 func (j *judge) alone(e *evidence.Exchange, to *policyHost) error {
 	kind := "a " + finding.Short(e.Alone) + " record"
 	if e.Alone == "response" {
@@ -519,7 +519,7 @@ func (j *judge) alone(e *evidence.Exchange, to *policyHost) error {
 	for _, v := range vs {
 		switch {
 		case v.Allowed:
-		case e.Alone == "conversion" && to.before.Known: // of which robots.txt's time nobody says
+		case e.Alone == "conversion" && to.before.Known: // no record has the time of the robots.txt that applied
 			j.found.Doubt(e.Authority, finding.Disallowed,
 				"a conversion of what robots.txt forbids, or did at some time, whose original is not in the files", 0,
 				0)
@@ -631,7 +631,7 @@ func known(sha string) string {
 
 const (
 	maxHops = 5  // RFC 9309 2.3.1.2
-	oldHops = 10 // by the draft of 1996, 3.1, which has no bound: so many this crawler follows
+	oldHops = 10 // the draft of 1996, 3.1, has no bound: this crawler follows so many
 )
 
 const maxWaiting = 10000 // URLs that redirects of robots.txt wait for
@@ -640,12 +640,12 @@ const maxWaiting = 10000 // URLs that redirects of robots.txt wait for
 type hop struct {
 	origin string // the authority that the rules at its end bind
 	file   string // in which it was followed; empty before
-	spare  int    // how often it may be followed again there: others wait for the same URL, and each may ask for it
+	spare  int    // how often it may be followed again there: others wait for the same URL, and each may request it
 	n      int
-	chain  []string // the URLs asked so far
+	chain  []string // the URLs requested so far
 }
 
-// redirects are those that wait, by the key of the URL that they lead to.
+// redirects are those that wait, by the key of their target.
 type redirects map[string][]hop
 
 // due returns the redirects that an exchange follows. In another file of this crawler they may be followed again: a killed
@@ -728,7 +728,7 @@ func (j *judge) follow(e *evidence.Exchange, to *policyHost, w hop, asked string
 			return
 		}
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: e.Record}
-	case w.n >= j.mostHops() && len(j.m.Standards()) > 1: // an older document permits no such thing
+	case w.n >= j.mostHops() && len(j.m.Standards()) > 1: // an older document permits no more redirects
 		j.fail(to, now, "more redirects than are followed")
 	case w.n >= j.mostHops(): // "crawlers MAY assume that the robots.txt file is unavailable"
 		to.policy = policy{kind: absent, since: now, expires: now.Add(day), record: e.Record}

@@ -23,7 +23,7 @@ func (j *judge) records(e *evidence.Exchange) {
 		j.sameStory(e)
 		return
 	}
-	if lost := e.Damaged; lost.File != "" && lost.Record == "" { // what the exchange lacks is that record
+	if lost := e.Damaged; lost.File != "" && lost.Record == "" { // it is the record that the exchange lacks
 		f := e.Finding(finding.BadRecord, "the records of every request (archive reference)", "not even the head of one of them can be read")
 		f.Place, f.Place.Record, f.Unreadable = lost, e.LeftOut, true
 		j.found.Add(f)
@@ -70,8 +70,8 @@ func (j *judge) records(e *evidence.Exchange) {
 	}
 }
 
-// sameStory checks that another crawler's request line, request record and response have one URL: of several, nobody knows
-// which one the server got.
+// sameStory checks that another crawler's request line, request record and response have one URL: of several, the one
+// that the server received is unknown.
 func (j *judge) sameStory(e *evidence.Exchange) {
 	if e.RequestURL != "" {
 		j.found.Add(e.Finding(finding.BadRecord, "a request and its answer are of one URL (WARC 1.1, 5.7)",
@@ -85,8 +85,8 @@ func (j *judge) sameStory(e *evidence.Exchange) {
 	}
 }
 
-// leftOut takes an exchange whose response was taken out of the archive. A packer may leave out pages that ask not to be
-// archived, and says how many (docs/reference/archives.md); any other response is missing. The metadata has its values.
+// leftOut takes an exchange whose response was taken out of the archive. A packer may leave out pages that forbid
+// archiving, and counts them (docs/reference/archives.md); any other response is missing. The metadata has its values.
 func (j *judge) leftOut(e *evidence.Exchange, to *pacing.Host) {
 	if e.LeftOut == "" {
 		return
@@ -118,7 +118,7 @@ func (j *judge) request(e *evidence.Exchange, asker string) {
 	}
 	if j.m.Ours() {
 		j.promised(e)
-	} else if s := e.Sent.Secrets; s != "" { // no standard forbids it; who the crawler was to the site is worth knowing
+	} else if s := e.Sent.Secrets; s != "" { // no standard forbids it; it is noted
 		f := e.Finding(finding.Credentials, "no cookies and no credentials (politeness rule 3)",
 			"the request has the fields "+s)
 		f.Note = !j.m.Strict
@@ -131,7 +131,7 @@ func (j *judge) request(e *evidence.Exchange, asker string) {
 		j.found.Add(e.Finding(finding.UserAgent, rfc, "no User-Agent"))
 	case token != "" && !strings.Contains(strings.ToLower(e.Agent), strings.ToLower(token)):
 		j.found.Add(e.Finding(finding.UserAgent, rfc+": "+token, "User-Agent: "+e.Agent))
-	case e.Sent.OtherAgent != "" && !j.m.Ours(): // which of them the site took for its name, nobody can say
+	case e.Sent.OtherAgent != "" && !j.m.Ours(): // which of them the site used is unknown
 		j.found.Add(e.Finding(finding.UserAgent, "one User-Agent (RFC 9110 5.3, 10.1.5)",
 			"another before it: User-Agent: "+e.Sent.OtherAgent))
 	case name == "" && token == "":
@@ -180,7 +180,7 @@ func (j *judge) promised(e *evidence.Exchange) {
 			fmt.Sprintf("%d fields Host, the last %q", s.Hosts, s.Host)))
 	}
 	if j.m.Info == nil || j.m.Info.Agent == "" {
-		return // which is said of the warcinfo record
+		return // the check of the warcinfo record reports it
 	}
 	if e.Agent != j.m.Info.Agent && e.Agent != "" || s.Agents > 1 {
 		j.found.Add(e.Finding(finding.UserAgent, "the User-Agent that the warcinfo record declares: "+j.m.Info.Agent,
@@ -203,7 +203,7 @@ func mailbox(agent string) string {
 	return contact
 }
 
-// facts compare request and response of this crawler with its line. wrong returns "" if they agree, or do not show it.
+// facts compares request and response of this crawler with its line. wrong returns "" if they agree, or do not show it.
 var facts = []struct {
 	required string
 	wrong    func(e *evidence.Exchange, in *evidence.Info) string
@@ -223,7 +223,7 @@ func headBody(e *evidence.Exchange, _ *evidence.Info) string {
 	return fmt.Sprintf("%d bytes after its head", e.Body)
 }
 
-// whole are the outcomes of responses that were read to their end, or explicitly left unread.
+// whole are the outcomes of responses that were read completely, or explicitly left unread.
 var whole = []storage.Outcome{storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone}
 
 func framing(e *evidence.Exchange, _ *evidence.Info) string {

@@ -16,18 +16,18 @@ import (
 // Version is the version of the Result's JSON form. Fields may be added without a new one.
 const Version = 1
 
-// Level says how far the evidence reaches.
+// Level is the strength of the evidence.
 type Level string
 
 // The levels, from the lowest.
 const (
 	SelfConsistent Level = "self-consistent"          // the archive does not contradict itself
 	SignedByKnown  Level = "signed by a key you know" // and the ledger is that of an operator
-	Lodged         Level = "submitted or cosigned"    // and it is unchanged since somebody else saw its head
-	ConfirmedByLog Level = "confirmed by access log"  // and the site's own log says the same
+	Lodged         Level = "submitted or cosigned"    // and it is unchanged since a third party saw its head
+	ConfirmedByLog Level = "confirmed by access log"  // and the site's own log confirms it
 
 	NoLevel  Level = "none"            // the evidence contradicts itself
-	LogAlone Level = "access log only" // there is no archive: only what the site's own log shows
+	LogAlone Level = "access log only" // without an archive: only the site's own log
 )
 
 // Reached is a level that the evidence reaches, and how far.
@@ -71,18 +71,18 @@ func (l Level) rank() int {
 	return slices.Index([]Level{SelfConsistent, SignedByKnown, Lodged, ConfirmedByLog}, l.Whole())
 }
 
-// Result is what an audit found.
+// Result is the result of an audit.
 type Result struct {
 	Version int       `json:"version"`
 	Clean   bool      `json:"clean"`             // no violation
 	Level   Level     `json:"level"`             // the highest; it ends in ", in part" while entries are behind the last checkpoint
 	Levels  []Reached `json:"levels,omitempty"`  // all but the lowest, from the lowest
-	Refuted []Reached `json:"refuted,omitempty"` // what the given evidence contradicts
+	Refuted []Reached `json:"refuted,omitempty"` // which the given evidence contradicts
 	From    time.Time `json:"from,omitzero"`     // the first exchange
 	To      time.Time `json:"to,omitzero"`       // the end of the last
 
 	Files      []evidence.File   `json:"files"`
-	Archives   []*evidence.Info  `json:"archives"`            // what the archive says of its making: each warcinfo that differs
+	Archives   []*evidence.Info  `json:"archives"`            // the archive's own descriptions: each warcinfo that differs
 	OwnHosts   []OwnHost         `json:"own_hosts,omitempty"` // judged as the operator's own, and why
 	Totals     Totals            `json:"totals"`
 	Counts     []Count           `json:"counts,omitempty"`   // of findings, by code
@@ -94,7 +94,7 @@ type Result struct {
 	Ledger *LedgerCheck `json:"ledger,omitempty"`      // how the ledger agrees; nil without one
 	Logs   []*HostLog   `json:"access_logs,omitempty"` // how the access logs agree, by host
 
-	Package *PackageCheck `json:"wacz,omitempty"` // the WACZ file that it all was in; nil without one
+	Package *PackageCheck `json:"wacz,omitempty"` // the WACZ file that had all of it; nil without one
 
 	Confirmed *Share `json:"confirmed,omitempty"` // by access logs; nil at a lower level
 }
@@ -108,14 +108,14 @@ type OwnHost struct {
 // Totals are counts over the whole archive.
 type Totals struct {
 	Records    int64 `json:"records"`
-	Other      int64 `json:"other_records"` // that are no part of an exchange over HTTP
+	Other      int64 `json:"other_records"` // not part of an exchange over HTTP
 	Exchanges  int64 `json:"exchanges"`
 	Pages      int64 `json:"pages"`  // exchanges that were not for robots.txt
 	Robots     int64 `json:"robots"` // exchanges for robots.txt and its redirects
 	Unanswered int64 `json:"unanswered"`
 	Revisits   int64 `json:"revisits"`
-	Elsewhere  int64 `json:"revisits_elsewhere"` // revisits of records that are not in the files, as far as can be told
-	Refusals   int64 `json:"refusals"`           // URLs that were not asked for, as the archive says
+	Elsewhere  int64 `json:"revisits_elsewhere"` // revisits of records that are not in the files, as far as known
+	Refusals   int64 `json:"refusals"`           // URLs that were not requested, by the archive's records
 	Disallowed int64 `json:"disallowed_avoided"` // of those, because of robots.txt
 	Judged     int64 `json:"judged"`             // verdicts recomputed
 	Gaps       int64 `json:"gaps"`               // pauses measured
@@ -130,10 +130,10 @@ type Count struct {
 	Code  finding.Code `json:"code"`
 	Found int64        `json:"found"`
 	Kept  int64        `json:"kept"`            // in Findings
-	Notes int64        `json:"notes,omitempty"` // of those found, the ones that are no violation
+	Notes int64        `json:"notes,omitempty"` // of those found, the ones that are not violations
 }
 
-// Host is what is known of one authority.
+// Host has the results of one authority.
 type Host struct {
 	Authority string `json:"authority"`
 	Own       bool   `json:"own,omitempty"`
@@ -143,17 +143,17 @@ type Host struct {
 	// RobotsSHA256 is the digest of its text, "" without one, and RobotsTime since when that holds: when it was fetched or confirmed last.
 	RobotsSHA256 string    `json:"robots_sha256,omitempty"`
 	RobotsTime   time.Time `json:"robots_time,omitzero"`
-	Disallowed   int64     `json:"disallowed_avoided"` // URLs not asked for because of robots.txt
-	Required     float64   `json:"required_pace_s"`    // the longest that floor or Crawl-delay asked for, in seconds
+	Disallowed   int64     `json:"disallowed_avoided"` // URLs not requested because of robots.txt
+	Required     float64   `json:"required_pace_s"`    // the longest that floor or Crawl-delay required, in seconds
 	RequiredBy   string    `json:"required_by,omitempty"`
-	Lowest       float64   `json:"lowest_required_pace_s"` // the shortest: less than Required where robots.txt or the settings changed
+	Lowest       float64   `json:"lowest_required_pace_s"` // the shortest: less than Required if robots.txt or the settings changed
 	Gaps         int64     `json:"gaps"`                   // pauses measured
 	MinGap       float64   `json:"min_gap_s"`
 	MedianGap    float64   `json:"median_gap_s"`
-	// StartToStart says that the archive lacks the ends of exchanges: the pauses were at most so long.
+	// StartToStart is set if the archive lacks the ends of exchanges: the delays were at most so long.
 	StartToStart bool `json:"gaps_start_to_start,omitempty"`
 
-	// By how much the Date fields of answers are ahead of the archive's dates. It is an observation, and no finding.
+	// By how much the Date fields of answers are ahead of the archive's dates: an observation, not a finding.
 	Dates int64   `json:"dates,omitempty"` // answers with one
 	Skew  float64 `json:"median_skew_s,omitempty"`
 
@@ -162,7 +162,7 @@ type Host struct {
 	Why        []Unproved `json:"unprovable_why,omitempty"`
 }
 
-// Unproved says why something of a host cannot be proved, and within which bounds it lies.
+// Unproved has the reason why a property of a host is unprovable, and its bounds.
 type Unproved struct {
 	What  finding.Code `json:"what"`
 	Why   string       `json:"why"`
@@ -171,7 +171,7 @@ type Unproved struct {
 	Most  float64      `json:"most_s"`  // and the highest
 }
 
-// Tally counts what judges find into a Result, and keeps the first findings of each code and host.
+// Tally counts the findings of judges into a Result, and keeps the first of each code and host.
 type Tally struct {
 	*Result
 
@@ -219,7 +219,7 @@ func (t *Tally) Find(f finding.Finding, at *Host) {
 	t.Findings = append(t.Findings, f)
 }
 
-// Doubt counts what cannot be proved of a host.
+// Doubt counts an unprovable property of a host.
 func (t *Tally) Doubt(d finding.Doubt, at *Host) {
 	t.Totals.Unprovable++
 	at.Unprovable++
@@ -254,7 +254,7 @@ type HostLog struct {
 	Others     int64     `json:"others"`               // lines of other clients
 	Ours       int64     `json:"ours"`                 // lines of the crawler, within the time of the archive
 	Outside    int64     `json:"outside,omitempty"`    // lines of the crawler before or after the archive
-	Copies     int64     `json:"copies,omitempty"`     // lines of the crawler that stand in another of the files, too
+	Copies     int64     `json:"copies,omitempty"`     // lines of the crawler that are also in another of the files
 	Exchanges  int64     `json:"exchanges"`            // archived, with this host
 	Agree      int64     `json:"agree"`                // in both
 	Missing    int64     `json:"missing,omitempty"`    // archived and not logged, or with another status
@@ -262,13 +262,13 @@ type HostLog struct {
 	Crash      int64     `json:"crash,omitempty"`      // logged, and lost in flight when the crawl was killed
 	Uncovered  int64     `json:"uncovered,omitempty"`  // archived before the first or after the last line of the log
 	Unanswered int64     `json:"unanswered,omitempty"` // archived without a whole answer and not logged
-	Agentless  bool      `json:"agentless,omitempty"`  // there are lines that do not tell the user agent
-	Confirmed  bool      `json:"confirmed"`            // both say the same
+	Agentless  bool      `json:"agentless,omitempty"`  // some lines have no user agent
+	Confirmed  bool      `json:"confirmed"`            // both agree
 	First      time.Time `json:"first,omitzero"`       // line
 	Last       time.Time `json:"last,omitzero"`
 }
 
-// Line counts a line. agent says that it tells the user agent.
+// Line counts a line. agent is set if it has the user agent.
 func (h *HostLog) Line(at time.Time, agent bool) {
 	h.Lines++
 	h.Agentless = h.Agentless || !agent
@@ -280,7 +280,7 @@ func (h *HostLog) Line(at time.Time, agent bool) {
 	}
 }
 
-// Silent says why the log confirms nothing; "" if it has archived requests.
+// Silent returns why the log confirms nothing; "" if it has archived requests.
 func (h *HostLog) Silent() string {
 	switch {
 	case h.Exchanges == 0:
@@ -291,7 +291,7 @@ func (h *HostLog) Silent() string {
 	return ""
 }
 
-// Share is how much of what an archive tells somebody else confirms.
+// Share is the share of an archive's exchanges that a third party confirms.
 type Share struct {
 	Hosts       int64 `json:"hosts"`
 	OfHosts     int64 `json:"of_hosts"`
@@ -299,64 +299,64 @@ type Share struct {
 	OfExchanges int64 `json:"of_exchanges"`
 }
 
-// LedgerCheck is how ledger and archive agree, and who vouches for the ledger.
+// LedgerCheck is how ledger and archive agree, and the vouchers of the ledger.
 type LedgerCheck struct {
 	Dir       string `json:"dir"`
 	Segments  int64  `json:"segments"`
 	Lines     int64  `json:"lines"`               // decisions
 	Refusals  int64  `json:"refusals"`            // of those, the ones without an exchange
 	Unsent    int64  `json:"unsent,omitempty"`    // attempts that reached no server and so left no record
-	Forgotten int64  `json:"forgotten,omitempty"` // lines that were taken away, of which a hash is left
-	Redacted  int64  `json:"redacted,omitempty"`  // exchanges without the bodies that a mark says were taken; they agree
+	Forgotten int64  `json:"forgotten,omitempty"` // redacted lines, of which only a hash remains
+	Redacted  int64  `json:"redacted,omitempty"`  // exchanges without bodies that a mark redacted; they agree
 	Records   int64  `json:"records"`             // exchanges of the archive
-	Agree     int64  `json:"agree"`               // exchanges and refusals that both have, and tell alike
-	InFlight  int64  `json:"in_flight"`           // in one of them alone, because the crawl was killed
-	Untold    int64  `json:"untold,omitempty"`    // exchanges and refusals of the archive that no line tells of
-	Runs      int64  `json:"runs"`                // as the marks tell
+	Agree     int64  `json:"agree"`               // exchanges and refusals that both have, with the same values
+	InFlight  int64  `json:"in_flight"`           // in only one of them, because the crawl was killed
+	Untold    int64  `json:"untold,omitempty"`    // exchanges and refusals of the archive without a line
+	Runs      int64  `json:"runs"`                // by the marks
 	Crashes   int64  `json:"crashes"`             // runs that did not end in good order
 
 	Files      int64 `json:"files"`       // finished files of archive and index that the ledger has marks of
-	FilesAgree int64 `json:"files_agree"` // of those, the ones that are as their marks say
+	FilesAgree int64 `json:"files_agree"` // of those, the ones that match their marks
 
 	Origin  string `json:"origin,omitempty"` // of the log
 	Entries int64  `json:"entries"`          // lines, marks among them
-	Covered int64  `json:"covered"`          // of those, the ones that the latest checkpoint stands for
+	Covered int64  `json:"covered"`          // of those, the ones that the latest checkpoint covers
 	Head    string `json:"head,omitempty"`   // that checkpoint: its size, a colon, and its root
 
 	Signer      string    `json:"signer,omitempty"`          // verifier key of that checkpoint
 	SignerKnown bool      `json:"signer_known,omitempty"`    // it is the auditor's, or one that rotations lead to from there
 	Keys        []string  `json:"keys,omitempty"`            // verifier keys of the runs, at most 16
-	Lodged      []Lodging `json:"submitted,omitempty"`       // who else vouches for it
-	Since       int64     `json:"since_submitted,omitempty"` // decisions behind the last head that somebody else vouches for
+	Lodged      []Lodging `json:"submitted,omitempty"`       // its other vouchers
+	Since       int64     `json:"since_submitted,omitempty"` // decisions after the last head that a third party vouches for
 }
 
-// The ways in which somebody else vouches for a ledger.
+// The kinds of third-party vouchers for a ledger.
 const (
-	ByHead    = "head"    // a head that was lodged elsewhere
+	ByHead    = "head"    // a head that was submitted elsewhere
 	ByWitness = "witness" // a cosignature
 )
 
-// Lodging is that somebody else vouches for the first entries of a ledger.
+// Lodging is a third-party voucher for the first entries of a ledger.
 type Lodging struct {
 	How  string    `json:"how"` // a word above
 	By   string    `json:"by"`  // the witness's name, or the head itself
 	Size int64     `json:"size"`
-	At   time.Time `json:"at,omitzero"` // of a head it is not known
+	At   time.Time `json:"at,omitzero"` // unknown for a head
 }
 
-// PackageCheck is what a WACZ file is, held against its own manifest and signatures.
+// PackageCheck compares a WACZ file with its own manifest and signatures.
 type PackageCheck struct {
 	File     string   `json:"file"`
-	Version  string   `json:"version,omitempty"` // of the format, as the file says
+	Version  string   `json:"version,omitempty"` // of the format, by the file
 	Software string   `json:"software,omitempty"`
 	Created  string   `json:"created,omitempty"`
-	Files    int64    `json:"files"`               // in it, but for the manifest and its digest
-	Agree    int64    `json:"agree"`               // of these, as large as the manifest says and with its hash
+	Files    int64    `json:"files"`               // in it, except the manifest and its digest
+	Agree    int64    `json:"agree"`               // of these, those with the size and hash in the manifest
 	Octets   int64    `json:"octets"`              // unpacked
-	Signed   []string `json:"signed_by,omitempty"` // whose signatures hold: a key's fingerprint, a domain, the ledger's key
-	LeftOut  int64    `json:"left_out,omitempty"`  // records that the packer says it left out, for their pages ask not to be archived
-	Wrong    int64    `json:"wrong,omitempty"`     // what is not as it should be
-	OK       bool     `json:"ok"`                  // nothing is
+	Signed   []string `json:"signed_by,omitempty"` // signers with valid signatures: fingerprint, domain or ledger key
+	LeftOut  int64    `json:"left_out,omitempty"`  // noarchive records that the packer left out, by its count
+	Wrong    int64    `json:"wrong,omitempty"`     // defects
+	OK       bool     `json:"ok"`                  // it has no defect
 }
 
 func (a *audit) conclude(ctx context.Context) (*Result, error) {
@@ -364,7 +364,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	r.Files, r.Archives = read.Files, read.Archives
 	r.Totals.Records, r.Totals.Other, r.Totals.Revisits = read.Records, read.Other, read.Revisits
 	r.Totals.Elsewhere, r.Totals.Digests = read.Elsewhere, read.Digests
-	if r.Totals.Records == 0 && !a.o.Ours { // beside a ledger, that may be all
+	if r.Totals.Records == 0 && !a.o.Ours { // beside a ledger, an archive may be empty
 		return nil, ErrNothing
 	}
 	a.pace.Flush()

@@ -31,7 +31,7 @@ type Fleet struct {
 	Silent
 
 	Member  string   // whose audit is next
-	Missing []string // members that the others knew, and that are not audited; reported with the last
+	Missing []string // members that the others had, and that are not audited; reported with the last
 	Last    bool     // Member is the last
 
 	spans    map[string][]span
@@ -39,7 +39,7 @@ type Fleet struct {
 	holdings [canon.Slots][]holding
 }
 
-// Notice is what a mark in the ledger of a member says.
+// Notice is a mark in the ledger of a member.
 type Notice struct {
 	Taken, Given        []int // slots
 	Asked, Server, Time time.Time
@@ -83,8 +83,8 @@ func (f *Fleet) server(member string, t time.Time) (at time.Time, within time.Du
 	return t.Add(all[i].ahead), all[i].within
 }
 
-// cut returns the end of an exchange: that of its record, or the time when another member took the slot if that is earlier.
-// A busy slot is taken only from a silent member, such as a frozen process, which reads late what the host sent long before.
+// cut returns the end of an exchange: that of its record, or the time when another member took the slot if that is
+// earlier. A busy slot is taken only from a silent member, such as a frozen process, which reads old bytes late.
 func (f *Fleet) cut(member string, slot int, from, to time.Time) time.Time {
 	for _, h := range f.holdings[slot] {
 		if h.member != member && h.member != "" && h.from.After(from) && h.from.Before(to) {
@@ -114,7 +114,7 @@ type span struct {
 	url      string
 	at       finding.Place
 	from, to time.Time     // by the server's clock,
-	within   time.Duration // as far as it is known
+	within   time.Duration // up to this error
 	due      time.Duration // the delay
 }
 
@@ -187,7 +187,7 @@ func (f *Fleet) Close(_ context.Context, r *Result, found finding.Report) error 
 	return nil
 }
 
-// after reports that s began too early after another member's requests. It returns false if the clocks are too vague to tell.
+// after reports that s began too early after another member's requests. It returns false if the clocks are too vague.
 func (s *span) after(last span, authority string, found finding.Report) (sure bool) {
 	f := finding.Finding{Authority: authority, URL: s.url, Place: s.at, Time: s.from}
 	pause, slack := s.from.Sub(last.to), last.within+s.within

@@ -32,7 +32,7 @@ type Options struct {
 	Tokens []string       // product tokens whose lines are the crawler's. Empty means those in the archive
 	From   []netip.Prefix // the crawler's addresses: lines from there are its own, with any user agent
 
-	// Whole says that the archive holds the whole crawl, as one beside its ledger does. Another crawl may still have
+	// Whole marks an archive that holds the whole crawl, as one beside its ledger does. Another crawl may still have
 	// requested robots.txt right before or after it.
 	Whole bool
 
@@ -69,7 +69,7 @@ var _ audit.Witness = (*Comparison)(nil)
 
 const (
 	maxAgents   = 256
-	unknownTook = time.Minute // how long an exchange may have taken whose end the archive, or the server, does not know
+	unknownTook = time.Minute // how long an exchange without a known end may have taken
 
 	required = "every archived request is in the site's access log, with its status"
 	denied   = "every request of the crawler in the site's access log is in the archive"
@@ -154,7 +154,7 @@ func (c *Comparison) Exchange(_ context.Context, e *evidence.Exchange, _ finding
 		from: e.Began.Add(-c.o.Skew - time.Second + time.Microsecond).UnixMicro(), until: end.Add(c.o.Skew).UnixMicro(),
 	}
 	x.earliest, x.latest = x.began, x.ended
-	if x.loose { // a server may notice late that nobody listens any more
+	if x.loose { // a server may notice the client's disconnect late
 		x.until += unknownTook.Microseconds()
 	}
 	return c.add(c.all, &x)
@@ -172,7 +172,7 @@ func (c *Comparison) add(to *sorted.Sorter, e *entry) error {
 	return to.Add(c.buf)
 }
 
-// ErrManyHosts says that a log was given without a HOST and that the archive has several.
+// ErrManyHosts reports a log without a HOST of an archive with several hosts.
 var ErrManyHosts = errors.New("the archive has several hosts or ports: name the one of the log")
 
 func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
@@ -231,7 +231,7 @@ func (c *Comparison) line(log, file int, l numbered) error {
 	h.Line(l.time, l.combined)
 	at := l.time.UnixMicro()
 	c.files[file].line(at)
-	if l.agent == "" && unheard(l.status) { // nor has the server read for which host it is
+	if l.agent == "" && unheard(l.status) { // nor has the server read the host
 		l.vhost = ""
 	}
 	known := l.vhost == "" || h.name(l.vhost)
@@ -258,7 +258,7 @@ func (c *Comparison) line(log, file int, l numbered) error {
 	})
 }
 
-// mine reports whether a line is, or may be, the crawler's; alike, whether only its product name says so.
+// mine reports whether a line is, or may be, the crawler's; alike, whether only its product name matches.
 func (c *Comparison) mine(l *line) (mine, alike bool) {
 	if l.from(c.o.From) || c.vague(l) || l.combined && c.agents[l.agent] && len(c.o.Tokens) == 0 {
 		return true, false
@@ -302,8 +302,8 @@ type hostLog struct {
 	stay
 	sites   []*site
 	files   []*reach
-	agreed  map[string]bool // authorities with an exchange that stands in the logs
-	clients map[string]bool // whence lines came that are the crawler's for sure, at most maxAgents
+	agreed  map[string]bool // authorities with an exchange in the logs
+	clients map[string]bool // sources of lines that are surely the crawler's, at most maxAgents
 }
 
 type site struct {
@@ -322,7 +322,7 @@ type site struct {
 type stay struct {
 	began, ended time.Time
 	latest       time.Time // begin of an exchange
-	robots       bool      // the first of them asked for robots.txt
+	robots       bool      // the first of them requested robots.txt
 }
 
 func (s *stay) exchange(e *evidence.Exchange, end time.Time) {
@@ -516,7 +516,7 @@ type reach struct {
 
 	agreed bounds // the earliest end and the latest begin of exchanges in it, by the crawler's clock
 
-	from, to int64 // what began after from and ended before to is surely in it
+	from, to int64 // an exchange that began after from and ended before to is surely in it
 }
 
 const (

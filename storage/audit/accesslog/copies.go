@@ -40,7 +40,7 @@ func (c *copies) take(key [16]byte, at int64, sum uint64, file uint16) (of []uin
 	return of
 }
 
-// common is what two files of a log have of the crawler between the first and the last second of both.
+// common counts the crawler's lines in two files of a log between the first and the last second of both.
 type common struct{ lines, copies int64 }
 
 func (c *Comparison) copied(e *entry) bool {

@@ -24,22 +24,22 @@ import (
 )
 
 type Robots struct {
-	Host string // empty for all hosts that have none of their own
+	Host string // empty for all hosts without a separate log
 	Path string
 }
 
 type JudgeOptions struct {
 	Logs   []Log
-	Stdin  io.Reader // what Path Stdin stands for
+	Stdin  io.Reader // the input for Path Stdin
 	Robots []Robots
 
-	Token string         // the product token of the crawler; lines that name it are its own
-	From  []netip.Prefix // addresses of the crawler: lines from there are its own, too, and it is one crawler
-	Floor time.Duration  // the shortest pause to require. Zero means what robots.txt asks for
+	Token string         // the crawler's product token; lines that name it are its own
+	From  []netip.Prefix // the crawler's addresses: all lines from there are its own, as one client
+	Floor time.Duration  // the shortest delay to require. Zero means that of robots.txt
 	Skew  time.Duration  // by how much the clocks of servers that share a host may differ
 
 	Limit   int    // how many findings of a code and host are kept. Zero means 100
-	TempDir string // for what does not fit into Memory; empty means the system's
+	TempDir string // for data beyond Memory; empty means the system's
 	Memory  int    // in octets. Zero means 16 MiB
 }
 
@@ -48,7 +48,7 @@ var ErrNobody = errors.New("no line of the access logs is the crawler's")
 // maxRobots is how much of a robots.txt is read: one byte more than counts (RFC 9309 2.5), which shows whether its last line is whole.
 const maxRobots = 500<<10 + 1
 
-// Judge judges a crawler by access logs and robots.txt alone. Checks that a log cannot decide count as unprovable.
+// Judge judges a crawler by only access logs and robots.txt. Checks that a log cannot decide count as unprovable.
 func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 	if o.Memory == 0 {
 		o.Memory = 16 << 20
@@ -67,10 +67,10 @@ type judge struct {
 
 	o     JudgeOptions
 	all   *sorted.Sorter
-	spans []*audit.HostLog // the lines of each file, whoever's they are
+	spans []*audit.HostLog // the lines of each file, of all clients
 	logs  map[string]*audit.HostLog
 	rules map[string]*rules // by host
-	told  map[string]bool   // what was said once
+	told  map[string]bool   // messages already added
 	by    []string          // which robots.txt decided for which host
 	given bool              // a given one did
 	buf   []byte
@@ -213,7 +213,7 @@ func (j *judge) shared(host string) bool {
 	return false
 }
 
-// maxDecided bounds the hosts of which the result says which robots.txt decided.
+// maxDecided bounds the hosts whose deciding robots.txt the result names.
 const maxDecided = 100
 
 func (j *judge) unprove(h *visited, what finding.Code, why string, gap time.Duration) {
@@ -318,16 +318,16 @@ type visited struct {
 	pace  time.Duration
 	fuzzy time.Duration // the resolution of its seconds
 
-	policy string    // what the last answer for robots.txt makes of it: "", "rules", "none", "unreachable", "unknown"
-	asked  time.Time // when robots.txt was last asked for
-	absent int       // the status of the last answer that there is none
+	policy string    // by the last answer for robots.txt: "", "rules", "none", "unreachable", "unknown"
+	asked  time.Time // when robots.txt was last requested
+	absent int       // the status of the last answer without one
 	free   int       // that of the last such answer which allowed a request
 	used   bool      // the given robots.txt decided
 	busy   time.Time // the last 429 or 503
 
 	copies  copies
 	clients map[string]*client
-	gaps    pauses.Sample // by their seconds, a second more: less than a second more than these tell
+	gaps    pauses.Sample // in whole seconds, rounded up by one
 }
 
 // client is an address of the crawler, or the crawler, if its addresses are known.
@@ -401,13 +401,13 @@ func (j *judge) visit(h *visited, v *visit) {
 func (h *visited) learn(v *visit) {
 	h.asked = v.time
 	switch s := v.status; {
-	case s >= 200 && s < 400 && h.rules != nil: // 304 renews it, and what a redirect leads to was given
+	case s >= 200 && s < 400 && h.rules != nil: // 304 renews it, and the target of a redirect was given
 		h.policy = "rules"
 	case s >= 200 && s < 400:
 		h.policy = "unknown"
 	case s >= 400 && s < 500 && s != 499:
 		h.policy, h.absent = "none", s
-	case h.policy != "rules": // 2.4: what is at hand may be used for longer while robots.txt cannot be had
+	case h.policy != "rules": // 2.4: the stored copy may be used for longer while robots.txt is unavailable
 		h.policy = "unreachable"
 	}
 	h.shown.Policy = h.policy
@@ -424,9 +424,9 @@ func (j *judge) identity(h *visited, v *visit) {
 	}
 }
 
-// paced checks a client's delays. A line has the second in which a request began or ended: either way two are at least the
-// required delay apart. A server may log a request late that the crawler cut off, so a row is too short only if it is so
-// without any one of its lines.
+// paced checks a client's delays. A line has the second in which a request began or ended: either way two are at least
+// the required delay apart. A server may log a request late that the crawler cut off, so a row is too short only if it
+// remains so without any one of its lines.
 func (j *judge) paced(h *visited, v *visit) {
 	who := v.remote
 	if len(j.o.From) > 0 {
@@ -517,7 +517,7 @@ func (j *judge) leave(h *visited) {
 	}
 }
 
-// decided says which robots.txt decided about the requests of a host; "" if none had to.
+// decided returns the robots.txt that decided about the requests of a host; "" if no decision was necessary.
 func (h *visited) decided() string {
 	absent := fmt.Sprintf("a logged %d, which allows everything (RFC 9309 2.3.1.3)", h.free)
 	switch {

@@ -26,17 +26,17 @@ import (
 // 8 KiB each by default (LimitRequestLine, large_client_header_buffers), and an escaped octet takes four.
 const maxLine = 128 << 10
 
-// line is one request as a server tells of it, in the Common or the Combined Log Format, or as JSON
+// line is one request in a server's log, in the Common or the Combined Log Format, or as JSON
 // (https://httpd.apache.org/docs/2.4/logs.html#accesslog, https://nginx.org/en/docs/http/ngx_http_log_module.html).
 type line struct {
 	vhost          string    // as written before the line by vhost_combined, with its port; empty in the other formats
 	remote         string    // address or name of the client
 	time           time.Time // the whole second: Apache's begins the request, nginx's ends it
 	method, target string    // unescaped; empty when the request line was not one of HTTP
-	cut            bool      // the request line is none, or does not end as one does
+	cut            bool      // the request line is invalid or incomplete
 	status         int
 	agent          string // unescaped
-	combined       bool   // the line tells the agent, if only as "-"
+	combined       bool   // the line has the agent, if only as "-"
 }
 
 func (l *line) from(prefixes []netip.Prefix) bool {
@@ -94,7 +94,7 @@ func parseLine(b []byte) (line, error) {
 	return l, nil
 }
 
-// cutTime finds the first bracket that holds a time: a name of a user may hold brackets, too.
+// cutTime finds the first bracket that holds a time: a user name may also hold brackets.
 func (l *line) cutTime(s string) (before, after string, ok bool) {
 	for at := 0; ; at++ {
 		i := strings.IndexByte(s[at:], '[')
@@ -126,8 +126,8 @@ func (l *line) client(s string) bool {
 	return true
 }
 
-// isVhost tells "host client identity user" from "client identity user": the second word is an address, or the first has
-// a port.
+// isVhost distinguishes "host client identity user" from "client identity user": the second word is an address, or the
+// first has a port.
 func isVhost(first, second, more string) bool {
 	if strings.Count(strings.TrimSpace(more), " ") < 1 {
 		return false // three words in all
@@ -143,7 +143,7 @@ func isVhost(first, second, more string) bool {
 	return err == nil
 }
 
-// request reads the request line. One that is none (the octets of a TLS handshake, a bare "-") leaves no target.
+// request reads the request line. An invalid one (the bytes of a TLS handshake, a bare "-") leaves no target.
 func (l *line) request(s string) {
 	l.cut = true
 	method, rest, ok := strings.Cut(s, " ")
@@ -184,7 +184,7 @@ func cutQuoted(s string) (text, after string, ok bool) {
 	return "", s, false
 }
 
-// unescape undoes \xHH and the escapes of C that Apache writes. Any other octet behind a backslash stands for itself.
+// unescape undoes \xHH and the C escapes that Apache writes. Any other byte after a backslash is literal.
 func unescape(s string) string {
 	const letters, octets = `bnrtv`, "\b\n\r\t\v"
 	b := make([]byte, 0, len(s))
@@ -273,7 +273,7 @@ func parseJSON(b []byte) (line, error) {
 	l.vhost = strings.ToLower(l.vhost)
 	l.agent, l.combined = text(jsonNames.agent)
 	if heads, ok := inner["headers"].(map[string]any); ok && !l.combined {
-		l.combined = true // no such field is an agent that was not told
+		l.combined = true // a missing field means that the request had no agent
 		if v, ok := heads["User-Agent"].([]any); ok && len(v) > 0 {
 			l.agent, _ = v[0].(string)
 		}
@@ -303,13 +303,13 @@ func (l *line) jsonTime(s string) bool {
 	return true
 }
 
-// Stdin is the path that stands for the standard input.
+// Stdin is the path of the standard input.
 const Stdin = "-"
 
 // maxWindow bounds what the decoder of a .zst file holds, in octets. zstd asks for 8 MiB at its highest usual level.
 const maxWindow = 32 << 20
 
-// open opens a log. What is compressed is known by its first octets, whatever its name.
+// open opens a log. It detects compression by the first bytes, under any name.
 func open(path string, stdin io.Reader) (io.Reader, func() error, error) {
 	raw, done := stdin, func() error { return nil }
 	if path != Stdin || stdin == nil {
@@ -408,7 +408,7 @@ func lines(r io.Reader) iter.Seq2[numbered, error] {
 	}
 }
 
-// each reads a log: every line, and every line that cannot be read. If none can, it is no log.
+// each reads a log: every line, and every unreadable line. If it can read none, the file is not a log.
 func each(ctx context.Context, path string, stdin io.Reader, take func(numbered) error, bad func(*unread)) error {
 	in, done, err := open(path, stdin)
 	if err != nil {

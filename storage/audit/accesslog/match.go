@@ -36,8 +36,8 @@ type entry struct {
 	log    uint16 // of a line: which of the files
 	sum    uint64 // of a line: a hash of its bytes
 
-	loose bool // an exchange of which the server may have seen another end: no status is held against it
-	vague bool // a line without a user agent: nobody knows whose it is
+	loose bool // an exchange that may have ended otherwise for the server: its status is not compared
+	vague bool // a line without a user agent: its client is unknown
 	alike bool // a line that names the crawler's product, and not as the archive has it
 	alien bool // a line that names another host than those of its log
 	cut   bool // a line without a whole request line
@@ -52,7 +52,7 @@ type entry struct {
 	text string // an exchange's authority, target, place and URL; a line's host, client, method and target
 }
 
-// maxText bounds what is kept of an entry to name it. What is compared is the key.
+// maxText bounds the text that names an entry. Comparisons use the key.
 const maxText = 1000
 
 func (e *entry) append(b []byte) []byte {
@@ -98,14 +98,14 @@ func parseEntry(b []byte) (e entry) {
 	return e
 }
 
-// keyOf is what exchanges and lines of one request have in common: log, method and target.
+// keyOf returns the key that exchanges and lines of one request share: log, method and target.
 func keyOf(log int, method, target string) (k [16]byte) {
 	sum := sha256.Sum256([]byte(strconv.Itoa(log) + "\x00" + method + "\x00" + target))
 	copy(k[:], sum[:])
 	return k
 }
 
-// exchangeText keeps what names an exchange; the URL comes last, for it may be cut.
+// exchangeText returns the text that names an exchange; the URL comes last, since it may be cut.
 func exchangeText(e *evidence.Exchange) string {
 	target := strings.ReplaceAll(e.Target[:min(len(e.Target), maxTarget)], "\x00", "")
 	return strings.Join([]string{e.Authority, target, e.File, strconv.FormatInt(e.Offset, 10), e.Record, e.URL}, "\x00")
@@ -144,7 +144,7 @@ type cluster struct {
 	until            int64 // the last time that one of the exchanges reaches to
 }
 
-// maxCluster bounds a cluster. A longer one is a URL that is asked for all the time; it is settled in parts.
+// maxCluster bounds a cluster. A longer one is a URL that is requested all the time; it is settled in parts.
 const maxCluster = 512
 
 // fits reports whether a line may be that of an exchange, except for the status. A server may log one name for all aliases
@@ -276,7 +276,7 @@ func (b *bounds) take(first, last int64) {
 	b.first, b.last = min(b.first, first), max(b.last, last)
 }
 
-// leave takes what has no partner.
+// leave takes an entry without a partner.
 type leave func(*entry) error
 
 // setAside keeps entries without a partner; separately those whose request line the server may not have read in full.
@@ -413,7 +413,7 @@ func (c *Comparison) lonely(h *hostLog, e *entry, found finding.Report) {
 	}
 	switch {
 	case e.loose:
-		h.Unanswered++ // a server need not log what it did not answer
+		h.Unanswered++ // a server need not log a request that it did not answer
 	case !held(h.files, e.earliest, e.latest):
 		h.Uncovered++
 		if e.otherNo > 0 {
@@ -450,7 +450,7 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 	case e.copy:
 		h.Ours, h.Copies = h.Ours-1, h.Copies+1
 		return
-	case e.vague: // it was taken for the crawler's on the chance that it fits
+	case e.vague: // it was taken as the crawler's in case it fits
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		h.Agentless = h.Agentless || method != "" && !e.alien
 		return

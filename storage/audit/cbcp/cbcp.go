@@ -30,7 +30,7 @@ const (
 
 type Level string
 
-// The levels, from the lowest. A text that asks without the capitals of BCP 14 asks.
+// The levels, from the lowest. A requirement without the capitals of BCP 14 has the lowest.
 const (
 	Absent Level = ""
 	Asks   Level = "asks"
@@ -52,9 +52,9 @@ type Clause struct {
 	Section string `json:"section"` // of the draft
 	First   Level  `json:"level_00"`
 	Copy    Level  `json:"level_copy"` // in the editors' copy
-	Asks    string `json:"asks"`       // in words of our own
+	Asks    string `json:"asks"`       // in our own words
 
-	How   string `json:"-"` // it is checked, as docs/reference/cbcp.md says
+	How   string `json:"-"` // how it is checked, as in docs/reference/cbcp.md
 	check check
 }
 
@@ -85,7 +85,7 @@ type Judged struct {
 	Level    Level     `json:"level"`
 	State    State     `json:"state"`
 	Evidence string    `json:"evidence"`
-	Examples []Example `json:"examples,omitempty"` // of what broke it, a few
+	Examples []Example `json:"examples,omitempty"` // a few of the violations
 }
 
 // Example is a place where a clause is broken. Its texts come from the archive: escape them.
@@ -127,17 +127,17 @@ func (j *Judge) Conclude(r *audit.Result, names map[string]string) *Result {
 	return out
 }
 
-// Published is what the operator publishes about the crawler, in copies given to the audit, which does not check the URL.
+// Published is what the operator publishes about the crawler, in copies given to the audit, which ignores the URL.
 type Published struct {
 	Page       string   // the file with the crawler's page; "" for none
-	Text       string   // what people read there
-	Leads      []string // where its links lead
-	RangesLink string   // where its link element of relation client-ranges leads; "" for none
+	Text       string   // its visible text
+	Leads      []string // targets of its links
+	RangesLink string   // target of its link element of relation client-ranges; "" for none
 
 	Ranges   string // the file with the address ranges; "" for none
-	Fault    string // why they cannot be read
+	Fault    string // why they are unreadable
 	Prefixes int
-	Made     time.Time // as they say
+	Made     time.Time // by their own record
 }
 
 const (
@@ -151,7 +151,7 @@ const (
 	noExchange = "the archive has no request"
 )
 
-// finds is what a check finds; the zero value is nothing.
+// finds is the result of a check; the zero value is empty.
 type finds struct {
 	state    State
 	evidence string
@@ -230,7 +230,7 @@ func (f *facts) sentText() string {
 	return finding.Short(text)
 }
 
-// wrong are the User-Agents that why has something against, and how many requests they were sent with.
+// wrong are the User-Agents that why rejects, and how many requests they were sent with.
 func (f *facts) wrong(why func(agent string) string) (n int64, examples []Example) {
 	for _, name := range f.sent() {
 		if s := why(name); s != "" {
@@ -253,7 +253,7 @@ func (f *facts) pages() (all []string) {
 	return all
 }
 
-// bound says that not all URLs were followed, if that is so.
+// bound notes that not all URLs were followed, if so.
 func (f *facts) bound() string {
 	if f.lost == 0 {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// Judge gathers what the clauses are judged by. It is a witness of one audit, after which Conclude gives the Result.
+// Judge gathers the facts for the clauses. It is a witness of one audit, after which Conclude gives the Result.
 type Judge struct {
 	audit.Silent
 
@@ -41,13 +41,13 @@ type facts struct {
 
 	servers  map[string]*server // by authority
 	failures int64              // answers of 429 and 5xx
-	pressed  []Example          // where the crawl went on as before
+	pressed  []Example          // where the crawl did not slow down
 
 	visits map[uint64]visit // by URL
 	lost   int64            // exchanges with URLs behind the bound
 	most   Example
 	mostN  int32
-	soon   []Example // asked for again too soon
+	soon   []Example // requested again too soon
 	again  int64     // exchanges with a URL that had a usable answer
 
 	published Published
@@ -135,12 +135,12 @@ type visit struct {
 
 const (
 	oftenMax = 2  // exchanges with a URL in the day behind a usable answer
-	loopMax  = 20 // exchanges with a URL in all: browsers give up a redirect so, too
+	loopMax  = 20 // exchanges with a URL in all: browsers also give up a redirect so
 )
 
 func (f *facts) key(url string) uint64 { return maphash.String(f.seed, url) }
 
-// usable reports whether another request would bring nothing new.
+// usable reports whether another request would return nothing new.
 func usable(e *evidence.Exchange) bool {
 	return e.Answered && e.Cut == "" && (e.Status >= 200 && e.Status <= 299 || e.Status == 304)
 }
@@ -162,7 +162,7 @@ func (f *facts) visit(e *evidence.Exchange) {
 		f.again++
 	}
 	if day {
-		if v.since++; v.since == oftenMax+1 && !e.Own { // whose owner agrees
+		if v.since++; v.since == oftenMax+1 && !e.Own { // the owner agrees
 			add(&f.soon, at(e, fmt.Sprintf("requested %d times in %v after a usable response", v.since,
 				time.Duration(now-v.had)*time.Microsecond)))
 		}
@@ -175,19 +175,19 @@ func (f *facts) visit(e *evidence.Exchange) {
 // server is how a server fared, and how the crawl reacted.
 type server struct {
 	end     time.Time     // of the last exchange
-	pauses  time.Duration // the sum of those behind answers that were no failure
+	pauses  time.Duration // the sum of those after answers without failure
 	n       int64         // of these
 	streak  int           // failures in a row
-	pressed bool          // the crawl went on as before: said once of a streak
+	pressed bool          // the crawl did not slow down: reported once per streak
 }
 
 const (
-	streakMin = 3               // failures in a row that ask for a reaction
+	streakMin = 3               // failures in a row that require a reaction
 	longPause = time.Minute     // one that is so long is a reaction, or needs none
 	unhurried = 5 * time.Second // the usual pause of a server that never answered without failure
 )
 
-// failed reports whether a status says that the server fails, or is asked too much (RFC 9110 15.6, RFC 6585 4).
+// failed reports whether a status reports a failing or overloaded server (RFC 9110 15.6, RFC 6585 4).
 func failed(status int) bool { return status == 429 || status >= 500 && status <= 599 }
 
 func (f *facts) server(e *evidence.Exchange) {
@@ -228,12 +228,12 @@ func (s *server) paused(f *facts, e *evidence.Exchange, pause time.Duration) {
 		pause.Round(time.Millisecond), s.streak, usual.Round(time.Millisecond))))
 }
 
-// common are names of libraries and tools: without an address beside it, such a User-Agent could be anybody's.
+// common are names of libraries and tools: without an address, such a User-Agent does not identify a crawler.
 var common = strings.Fields(`aiohttp apache-httpclient axios colly curl dart deno go-http-client guzzlehttp heritrix
 	http_request2 httpx java lavf libwww-perl lwp node node-fetch nutch okhttp php postmanruntime puppeteer python
 	python-httpx python-requests python-urllib reqwest ruby scrapy undici urllib wget winhttp`)
 
-// taken are names of well-known crawlers and the domains of their pages: nobody else may use them.
+// taken are names of well-known crawlers and the domains of their pages: no other crawler may use them.
 var taken = map[string]string{
 	"ahrefsbot": "ahrefs.com", "amazonbot": "amazon.com", "applebot": "apple.com", "archive_org_bot": "archive.org",
 	"baiduspider": "baidu.com", "bingbot": "bing.com", "bytespider": "bytedance.com", "ccbot": "commoncrawl.org",
@@ -258,7 +258,7 @@ func urlIn(agent string) string {
 	return url
 }
 
-// anonymous says why the names in a User-Agent may be another crawler's; "" if they are not.
+// anonymous returns why the names in a User-Agent may be another crawler's; "" if they are not.
 func anonymous(agent string) string {
 	token := evidence.TokenOf(agent)
 	owner, known := taken[strings.ToLower(token)]
@@ -283,9 +283,9 @@ func of(url, domain string) bool {
 }
 
 type heads struct {
-	tokens []string // of the crawl, in lower case: whom X-Robots-Tag may mean
+	tokens []string // of the crawl, in lower case: those that X-Robots-Tag may name
 
-	tagged     int64 // answers with an X-Robots-Tag that asks the crawl for something
+	tagged     int64 // answers with an X-Robots-Tag for the crawl
 	keptBodies []Example
 	unfollowed map[uint64]bool // pages, by URL, whose links are not to be followed
 	followed   []Example
@@ -343,7 +343,7 @@ func (f *facts) told(e *evidence.Exchange) {
 	}
 }
 
-// wishes are what an X-Robots-Tag asks for, as far as an archive can show whether it was heeded.
+// wishes are the directives of an X-Robots-Tag, as far as an archive can show whether they were obeyed.
 type wishes struct{ noarchive, nofollow, other bool }
 
 // colons are the directives with a value: the text before their colon is not a crawler's name.
@@ -369,7 +369,7 @@ func (w *wishes) read(value string, tokens []string) {
 			w.nofollow = true
 		case "", "all":
 		default:
-			w.other = true // noindex and the like bind whoever uses the archive
+			w.other = true // noindex and others bind the user of the archive
 		}
 	}
 }
@@ -396,8 +396,8 @@ func (f *facts) tags(e *evidence.Exchange) {
 
 // copyOf is a cache's last storable response to a URL; zero if it has none.
 type copyOf struct {
-	at        int64 // when it was asked for, in microseconds of Unix
-	fresh     int64 // until when it need not be asked for again; 0 when the answer does not say
+	at        int64 // when it was requested, in microseconds of Unix
+	fresh     int64 // until when it need not be requested again; 0 if the answer has no lifetime
 	validator bool  // a conditional request can be made of it
 }
 
@@ -410,7 +410,7 @@ func (f *facts) store(e *evidence.Exchange) {
 		return
 	}
 	c := copyOf{at: now, validator: e.Answer.ETag || len(e.Answer.LastModified) > 0}
-	if status == http.StatusNotModified { // RFC 9111 4.3.4: what was stored is as good as new
+	if status == http.StatusNotModified { // RFC 9111 4.3.4: the stored response is renewed
 		c.validator = c.validator || last.validator
 		status = http.StatusOK
 	}
@@ -441,7 +441,7 @@ func directives(values []string) map[string]string {
 	return all
 }
 
-// maxLife bounds freshness: RFC 9111 1.2.2 allows more than anybody needs.
+// maxLife bounds freshness: RFC 9111 1.2.2 allows more than is useful.
 const maxLife = 365 * 24 * time.Hour
 
 // lifetime is how long a response is fresh (RFC 9111 4.2.1, 4.2.3). Invalid values are stale; heuristics (4.2.2) do not count.

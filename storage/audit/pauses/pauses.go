@@ -23,7 +23,7 @@ type Exchange struct {
 	Began      time.Time
 	Resolution time.Duration // of Began: the true instant lies in [Began, Began+Resolution]
 	Took       time.Duration // it took at least so long
-	Pace       time.Duration // the pause that was due since the last one ended; what clocks may be off by is taken off it
+	Pace       time.Duration // the delay due since the last one ended, less the tolerance for clocks
 }
 
 // Row is the exchanges with one host, in the order of the archive. The zero Row is ready to use.
@@ -39,7 +39,7 @@ type Row struct {
 	unordered bool
 }
 
-// Short is a row of pauses that were too short in sum.
+// Short is a row of delays that were too short in sum.
 type Short struct {
 	Pauses int
 	Since  time.Time
@@ -62,7 +62,7 @@ func (r *Row) Add(e Exchange) (s Short, short bool) {
 	}
 	r.last = e.Began
 	at := r.ended.Add(e.Pace)
-	if e.Pace <= 0 || !at.After(e.Began) { // the date says more than the pauses do
+	if e.Pace <= 0 || !at.After(e.Began) { // the date is later than the delays require
 		ended := r.ended
 		r.begin(e)
 		if ended.After(r.ended) {

@@ -22,7 +22,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// The folders of a crawl directory whose finished files have marks, and what those are called.
+// The folders of a crawl directory whose finished files have marks, and their kinds.
 const (
 	archiveFolder = "warc"
 	indexFolder   = "index"
@@ -49,13 +49,13 @@ func (l *Ledger) compareFiles(ctx context.Context, archive []evidence.File, foun
 		sum, octets := file.SHA256, file.Octets
 		if l.o.Stated != nil {
 			if of := l.o.Stated(file.Name); of != "" {
-				sum, octets = of, -1 // the package says how much it left out
+				sum, octets = of, -1 // the package has its own count of omissions
 			}
 		}
 		excused := l.running || l.runs.mayLackMark(file.Name)
 		late[strings.TrimSuffix(base, archiveSuffix)] = excused
 		name := archiveFolder + "/" + base
-		if _, known := f.all[name]; !known && l.o.Root == "" { // it was moved, and given another name
+		if _, known := f.all[name]; !known && l.o.Root == "" { // it was moved and renamed
 			name = f.of(sum, name)
 		}
 		l.file(name, file.Name, octets, sum, excused, found)
@@ -75,7 +75,7 @@ func (l *Ledger) compareFiles(ctx context.Context, archive []evidence.File, foun
 		}
 		path := filepath.Join(l.o.Root, filepath.FromSlash(name))
 		if _, err := os.Lstat(path); err == nil && l.running {
-			continue // it was finished meanwhile
+			continue // it was finished in between
 		}
 		found(finding.Finding{Code: finding.FileMissing, Place: finding.Place{File: path},
 			Required: fmt.Sprintf("the file of %d bytes in entry %d of the ledger", m.octets, m.index),
@@ -171,7 +171,7 @@ func (l *Ledger) settings(ctx context.Context, found finding.Report) error {
 	return nil
 }
 
-// before reports whether the settings of the last run are kept beside those of a run that has not begun.
+// before reports whether the settings of the last run are stored beside those of a run that has not begun.
 func (l *Ledger) before(ctx context.Context) bool {
 	names, err := os.ReadDir(l.o.Root)
 	if err != nil || l.o.Before == "" {
@@ -393,7 +393,7 @@ func (l *Ledger) tell(r *audit.Result, v *vouching) {
 	}
 	r.CannotShow = append(r.CannotShow, unshown(struct {
 		*audit.LedgerCheck
-		Signed         string // by whom
+		Signed         string // name of the signer
 		KeyGiven, Bare bool   // the ledger is without its crawl directory
 		Behind         int64  // lines after the last checkpoint
 	}{c, v.signer.Name(), !l.o.Key.IsZero(), l.o.Root == "", c.Entries - c.Covered})...)

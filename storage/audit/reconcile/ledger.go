@@ -30,14 +30,14 @@ type Options struct {
 
 	Root     string // the crawl directory, whose files the ledger has marks of; empty for a package
 	Settings string // file name of its settings
-	Before   string // prefix of the names of older settings, kept while a run with new ones has not begun
+	Before   string // prefix of the names of older settings, stored while a run with new ones has not begun
 
 	// Stated and Base return, for a package, the digest of a file that lacks a part, and the name of a file.
 	Stated, Base func(path string) string
 
-	Key       checkpoint.Key          // the operator's, as the auditor knows it; zero for none
+	Key       checkpoint.Key          // the operator's, as given to the auditor; zero for none
 	Witnesses []checkpoint.Key        // whose cosignatures count
-	Heads     []checkpoint.Checkpoint // that were lodged elsewhere
+	Heads     []checkpoint.Checkpoint // submitted elsewhere
 	Kept      *checkpoint.Checkpoint  // the newest one that the operator's own machine has kept; nil for none
 	KeptIn    string                  // the file that holds it
 
@@ -58,7 +58,7 @@ type Ledger struct {
 	unended   bool  // the last run has no stop
 	log       *vouched
 	files     markedFiles
-	maps      []*ledger.Mark // the last marks of hosts, two at most
+	maps      []*ledger.Mark // the last marks of hosts, at most two
 	optOuts   optOuts
 	optedOut  optedOut
 	raised    raised
@@ -67,10 +67,10 @@ type Ledger struct {
 	redacted  redacted
 	taken     taken
 	problem   []ledger.Entry
-	unsaid    []*ledger.Mark // marks of runs that do not say that the one before was killed
-	unset     []*ledger.Mark // those that say that the clock was set back, though no line before is so late
+	unsaid    []*ledger.Mark // marks of runs that do not record a kill of the run before
+	unset     []*ledger.Mark // those that record a step back of the clock, though no line before is so late
 	latest    time.Time      // of lines and marks so far
-	kills     []ledger.Entry // what a kill leaves: nothing is wrong with the lines
+	kills     []ledger.Entry // problems that a kill leaves: the lines are valid
 	more      int64          // problems beyond maxProblems
 	moreKills int64          // beyond as many
 	last      int            // segment
@@ -185,7 +185,7 @@ func (l *Ledger) mark(e *ledger.Entry) {
 	case ledger.KindRedaction:
 		l.runs.idle = true
 	case ledger.KindOperator:
-		l.raised.mark(m) // that of a crawl which was stopped, or killed, is no trace of its last run
+		l.raised.mark(m) // the mark of a crawl that was stopped, or killed, is not a trace of its last run
 	case ledger.KindBegin, ledger.KindKey: // they come before the mark of the run that they are of
 	case ledger.KindHosts:
 		l.maps = append(l.maps[max(0, len(l.maps)-1):], m)
@@ -407,9 +407,9 @@ type row struct {
 	refusal bool
 	own     bool // of a host of the operator's own
 	bare    bool // a record without metadata
-	gone    bool // a record whose answer is left out
-	part    bool // a record that does not hold all that was received
-	damaged bool // a record of the exchange cannot be read, which is a finding of its own
+	gone    bool // a record without its answer
+	part    bool // a record without some of the bytes received
+	damaged bool // a record of the exchange is unreadable, which is another finding
 	run     int  // of a line: its number, by the marks before it
 	place   string
 	record  string
@@ -459,7 +459,7 @@ func field(s string) string {
 	return fmt.Sprintf("%s… (SHA-256 %x)", strings.ToValidUTF8(s[:maxField], ""), sha256.Sum256([]byte(s)))
 }
 
-// exchangeRow begins what l tells of the exchange with that URL and beginning, under the id of its record.
+// exchangeRow begins the row of l for the exchange with that URL and beginning, under the id of its record.
 func exchangeRow(line bool, record, place string, l *storage.Line, url string, began time.Time) row {
 	record = strings.TrimSuffix(strings.TrimPrefix(record, "<"), ">")
 	a := row{line: line, own: l.Own, place: place, key: keyOf(record), record: field(record), began: began.UnixMicro(),
@@ -502,7 +502,7 @@ func recordRow(e *evidence.Exchange) row {
 	if e.Line != nil {
 		d, told = *e.Line, e.Line.Status
 		if d.Status = e.Status; e.Cut == evidence.CutUnread && told == 0 {
-			d.Status = 0 // its head begins with a status, and is none all the same
+			d.Status = 0 // its head may begin with a status, but it is not HTTP
 		}
 	}
 	a := exchangeRow(false, cmp.Or(e.LeftOut, e.Record), placeText(e.Place), &d, e.URL, e.Began)
@@ -596,17 +596,17 @@ func alike(i int, line, record *row) bool {
 		return l == r
 	}
 	switch i {
-	case fieldStatus: // what is no HTTP may begin with one; without metadata the record does not say that it is none
+	case fieldStatus: // bytes that are not HTTP may begin with one; without metadata the record cannot show it
 		return record.bare && l == "0" && record.fields[fieldCut] == evidence.CutUnread
 	case fieldOctets: // of a revisit, or a body that was not kept, the archive has a part
 		least, lerr := strconv.ParseInt(r, 10, 64)
 		all, aerr := strconv.ParseInt(l, 10, 64)
 		return record.part && lerr == nil && aerr == nil && least <= all
 	case fieldType:
-		return line.fields[fieldStatus] == "0" || record.gone && r == "" // of what is no HTTP, or not there
-	case fieldPayload: // the digest of a body that was not kept stands in the metadata
+		return line.fields[fieldStatus] == "0" || record.gone && r == "" // not HTTP, or not in the archive
+	case fieldPayload: // the metadata has the digest of a body that was not kept
 		return record.part && (record.bare || record.gone) && r == ""
-	case fieldBlocks, fieldHeads: // which says elsewhere that it lacks a digest, or has no answer
+	case fieldBlocks, fieldHeads: // another check reports a missing digest or answer
 		return r == ""
 	}
 	return false
@@ -645,8 +645,8 @@ func (l *Ledger) storedMap(found finding.Report) {
 		return
 	}
 	file := filepath.Join(l.o.Dir, ledger.HostsName)
-	nameless := l.check.Forgotten                                                          // a host has no name any more when all its lines were taken away
-	root, hosts, err := hostmap.Root(ledger.Hosts(l.o.Dir), func(e *hostmap.Entry) error { // the root holds the keys alone
+	nameless := l.check.Forgotten                                                          // a host loses its name when all its lines are redacted
+	root, hosts, err := hostmap.Root(ledger.Hosts(l.o.Dir), func(e *hostmap.Entry) error { // the root binds only the keys
 		if e.Host == "" {
 			nameless -= e.Count
 		}

@@ -101,7 +101,7 @@ type optedOut struct {
 	list   string         // digest of the lists in force, by the marks
 	file   string         // digest of the list in the crawl directory; "" without one
 	all    []optout.Entry // of that list
-	unread bool           // a list was in force that is not there
+	unread bool           // a list that was in force is missing
 
 	changed time.Time // when the lists changed within the run; zero if they did not
 
@@ -171,7 +171,7 @@ func (o *optedOut) line(l *storage.Line, place string) {
 	}
 	if l.List != "" && l.RobotsRule != "" && l.Record == "" {
 		if l.List != o.list && !o.changed.IsZero() && l.Time.Before(o.changed.Add(underWay)) {
-			return // decided with the lists before, perhaps; with several lists the digest in force is that of all
+			return // perhaps decided with the lists before; with several lists the digest in force covers all
 		}
 		text, _, _ := strings.Cut(l.RobotsRule, " # ") // the reason follows
 		if key := l.List + " " + text; !o.has[key] {
@@ -180,7 +180,7 @@ func (o *optedOut) line(l *storage.Line, place string) {
 			}
 			o.has[key] = true
 			of := u.Authority().Origin()
-			if l.Own { // asked for several pages at once
+			if l.Own { // several pages were requested at once
 				of = ""
 			}
 			o.enter(entry{text, place, l.Time, of})
@@ -207,7 +207,7 @@ func (o *optedOut) enter(e entry) {
 
 func (o *optedOut) find(u canon.URL, l *storage.Line) (e entry, is bool) {
 	addr := l.Addr.Addr()
-	if l.Proxy != "" { // it is the proxy's
+	if l.Proxy != "" { // it is the proxy's address
 		addr = netip.Addr{}
 	}
 	o.inForce.Under(u, addr, func(at int) bool {
@@ -222,7 +222,7 @@ func (o *optedOut) find(u canon.URL, l *storage.Line) (e entry, is bool) {
 	return e, is
 }
 
-// redacted has the redactions by the ledger's marks. Anything else missing or changed is a violation.
+// redacted has the redactions by the ledger's marks. Any other omission or change is a violation.
 type redacted struct {
 	bodies  map[[16]byte]body // of records without their bodies, by the keys of rows
 	told    []takedown
@@ -233,7 +233,7 @@ type redacted struct {
 	full    bool      // there are too many records or stubs to keep them apart
 }
 
-// body is what the ledger tells of a body that was taken down.
+// body has the ledger's digests of a redacted body.
 type body struct{ blocks, payload string } // as the mark has the first, and the line of its record the second
 
 // takedown is one redaction, of one mark or several.
@@ -343,16 +343,16 @@ func (t *redacted) tell(dir string, found finding.Report) {
 	}
 }
 
-// taken says where redacted lines were: their stubs name no host, but the map of hosts counts all lines of each, in the order
-// of the host's exchanges. A host without a missing line lost none, and between two lines none more than there are stubs.
+// taken locates redacted lines: their stubs name no host, but the map of hosts counts all lines of each, in the order
+// of the host's exchanges. A host without missing lines lost none, and between two lines at most one per stub.
 type taken struct {
 	any       bool
-	exchanges int // that marks name, with all that they had
+	exchanges int // that marks name, redacted completely
 	untold    int // of those, the ones without a line: a kill had torn it off
 
 	origin  string
 	counted bool                 // the map is that of the last checkpoint
-	missing map[hostmap.Hash]int // lines that the map counts and that are not there, of hosts of which some are not
+	missing map[hostmap.Hash]int // lines that the map counts and the ledger lacks, of hosts that keep some
 	before  map[[16]byte]int     // stubs since the line before of its host, by the keys of rows
 	full    bool                 // there are too many of these
 }
@@ -381,7 +381,7 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodie
 	size := int64(0)
 	root, n, err := hostmap.Root(ledger.Hosts(dir))
 	for _, m := range maps {
-		if err == nil && root == m.Root && n == m.Hosts { // else the crawl goes on, or the audit names it
+		if err == nil && root == m.Root && n == m.Hosts { // else the crawl is running, or the audit reports it
 			size, t.counted = m.Size, true
 		}
 	}
@@ -434,7 +434,7 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodie
 
 func (t *taken) key(url string) hostmap.Hash { return hostmap.Key(t.origin, hostmap.Host(url)) }
 
-// of is how many exchanges with the host of a URL were redacted, at most.
+// of returns the maximum of redacted exchanges with the host of a URL.
 func (t *taken) of(url string) int {
 	if !t.counted {
 		return t.exchanges
@@ -449,7 +449,7 @@ func (l *Ledger) Taken(e *evidence.Exchange) (of pacing.Taken) {
 	}
 	of.InAll = t.of(e.URL)
 	of.Before = t.before[keyOf(cmp.Or(e.LeftOut, e.Record))]
-	if t.full || l.runs.mayLackLine(e) { // what has no line has no place among the stubs
+	if t.full || l.runs.mayLackLine(e) { // an exchange without a line has no place among the stubs
 		of.Before = of.InAll
 	}
 	of.Before = min(of.Before, of.InAll)

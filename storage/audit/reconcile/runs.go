@@ -32,23 +32,23 @@ const (
 	usualAtOnce = 5 * 64
 )
 
-// runs follows the runs of a crawl by the marks of its ledger. Two kills may lie within seconds and a clock be set between
-// them, so times do not tell runs apart: a line is of the run whose mark precedes it, a record of the run whose mark binds
-// the warcinfo record of its file. A mark is durable before the first exchange of its run, so each file has one.
+// runs follows the runs of a crawl by the marks of its ledger. Two kills may be seconds apart and a clock be set
+// between them, so times do not separate runs: a line is of the run whose mark precedes it, a record of the run whose
+// mark binds its file's warcinfo record. A mark is durable before the first exchange of its run, so each file has one.
 type runs struct {
 	count   int64
-	crashed int64 // runs that did not end in good order, as the marks tell
-	all     []run // the first is what stands before the first mark
-	at      int   // the one that the ledger tells of now; beyond them where there are too many
+	crashed int64 // runs that did not end in good order, by the marks
+	all     []run // the first has the lines before the first mark
+	at      int   // the current one in the ledger; beyond them if there are too many
 	open    bool
-	idle    bool // something was taken down since: marks behind that are no traces of the run, which had ended
+	idle    bool // a redaction followed: later marks are not traces of the run, which had ended
 
 	bound map[string][]int // the runs whose marks bind a warcinfo record, by its digest
 	files map[string]int   // the run of each file of the archive; noRun when no mark binds its warcinfo record
 	ends  map[int]string   // the last file of each run
 	last  int              // the latest run of the files so far
 
-	reading string // the file that is read
+	reading string // the current file
 	past    int    // the latest run of those before it
 
 	moreArchived bool // the archive begins with a file of no run
@@ -77,7 +77,7 @@ type run struct {
 
 	alone  time.Time // the last of its records without a line
 	untold int       // how many exchanges these are
-	atOnce int       // how many it has under way at most, as its warcinfo record tells
+	atOnce int       // its maximum of concurrent exchanges, by its warcinfo record
 
 	// pairs are, by authority, the latest starts that both sides have within the time that a kill may tear off. Both are
 	// appended to, so that kill cannot have lost earlier exchanges of the authority.
@@ -94,7 +94,7 @@ func (r *runs) begin(m *ledger.Mark) {
 	r.open, r.idle = true, false
 	same := r.bound[m.Warcinfo]
 	if n := len(same); n > 0 && same[n-1] == r.at && r.all[r.at].begun.Equal(m.Time) {
-		return // killed in the microsecond in which it began, it is one with the run that followed: nothing tells their files apart
+		return // a run killed in the microsecond of its beginning has the same files as the next
 	}
 	if r.at = len(r.all); r.at == maxKnown {
 		return
@@ -126,7 +126,7 @@ func (r *runs) file(in *evidence.Info) int {
 	return n
 }
 
-// alike reports whether two runs are one, or have the same warcinfo record, so that nothing tells their files apart.
+// alike reports whether two runs are one, or have the same warcinfo record, so that their files are indistinguishable.
 func (r *runs) alike(n, m int) bool {
 	x, y := r.known(n), r.known(m)
 	return n == m || x != nil && y != nil && x.warcinfo == y.warcinfo
@@ -180,7 +180,7 @@ func (r *runs) close() {
 	}
 }
 
-// torn reports whether a kill of x may have torn off what was told at t.
+// torn reports whether a kill of x may have torn off a record or line written at t.
 func (x *run) torn(t time.Time) bool {
 	return x != nil && x.killed && !t.Before(x.last.Add(-atCrash)) && !t.After(x.last)
 }
@@ -215,7 +215,7 @@ func (r *runs) inFlight(a *row, running bool) bool {
 // most bounds the exchanges that a kill of x leaves without a line: those with lines not durable, and those in flight.
 func (x *run) most() int { return ledger.MaxUnsynced + x.atOnce }
 
-// passed reports whether a later exchange of a's authority, before the same kill, stands in archive and ledger.
+// passed reports whether archive and ledger have a later exchange of a's authority, before the same kill.
 func (x *run) passed(a *row) bool {
 	if a.refusal || a.own { // refusals are written in batches; own hosts may have several exchanges at once
 		return false
@@ -278,7 +278,7 @@ func (l *Ledger) declared(x *run, f finding.Finding, in *evidence.Info, found fi
 		return
 	}
 	says, key := in.LedgerKey, x.mark.Key
-	if says == "" || key == "" { // no key could be had, or the ledger is not signed, which the level says
+	if says == "" || key == "" { // there was no key, or the ledger is not signed, which the level shows
 		says, key = "", ""
 	}
 	for _, c := range [...]struct{ field, says, mark, marked string }{
@@ -294,7 +294,7 @@ func (l *Ledger) declared(x *run, f finding.Finding, in *evidence.Info, found fi
 	}
 }
 
-// listsDigest is what a mark binds of opt-out lists: the SHA-256 of the one that there is, or that of the SHA-256s of all.
+// listsDigest is the digest of opt-out lists in a mark: the SHA-256 of the only one, or that of the SHA-256s of all.
 func listsDigest(lists []string) string {
 	if len(lists) == 1 {
 		return lists[0]
@@ -363,7 +363,7 @@ func sizeOf(dir string) (size int64, err error) {
 
 // raised checks delays of lines by ByOperator against the operator's marks. A mismatch is a fault of the ledger, not impolite.
 type raised struct {
-	by    hostrule.Rules // the pauses that marks before tell of
+	by    hostrule.Rules // the delays in the marks before
 	wrong []finding.Finding
 }
 

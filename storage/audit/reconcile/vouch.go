@@ -25,11 +25,11 @@ type vouched struct {
 	o     *Options
 	tree  tree.Growing
 	lost  bool             // entries are missing: no root is known behind them
-	at    map[int64]*point // by size: of which somebody tells
+	at    map[int64]*point // by size: those for which there is a voucher
 	sizes []int64          // of the stored checkpoints, ascending
 
 	origin    string
-	key       checkpoint.Key // of the run that the ledger tells of
+	key       checkpoint.Key // of the current run in the ledger
 	keys      []checkpoint.Key
 	rotations []checkpoint.Rotation
 	lines     int64   // decisions
@@ -92,7 +92,7 @@ func (l *vouched) entry(e *ledger.Entry) {
 	case m.Kind == ledger.KindRun:
 		l.late.end()
 		l.bare = 0                            // a kill may have come before that checkpoint
-		l.key, _ = checkpoint.ParseKey(m.Key) // an empty one is none
+		l.key, _ = checkpoint.ParseKey(m.Key) // an empty one is the zero Key
 		l.name(l.key)
 	case m.Kind == ledger.KindKey:
 		l.key = m.Rotation.New
@@ -223,9 +223,9 @@ type vouching struct {
 	found     finding.Report
 	forks     []fork
 	good      int64                   // the largest size of a checkpoint that is signed, and of these lines
-	met       map[string]bool         // who vouches
+	met       map[string]bool         // vouchers
 	cosigners map[checkpoint.Key]bool // witnesses that cosigned a checkpoint, be it of these lines or not
-	last      map[string]int          // where in Lodged the last time stands, of who does so again
+	last      map[string]int          // index in Lodged of the last time, for each repeated voucher
 }
 
 // fork is a checkpoint of other lines, though the key of its run signed it.
@@ -253,7 +253,7 @@ func (l *vouched) judge(ctx context.Context, v *audit.LedgerCheck, found finding
 		j.note(n, path)
 	}
 	if n, err := ledger.ReadNote(filepath.Join(l.o.Dir, ledger.CheckpointName)); err == nil && l.stored(n.Size) {
-		// Package ledger looks at the signatures of the stored ones; this is the one that people lodge.
+		// Package ledger checks the signatures of the stored ones; this is the one that operators submit.
 		if k := l.at[n.Size].key; !k.IsZero() && !n.SignedBy(k) {
 			j.say(finding.LedgerSigner, filepath.Join(l.o.Dir, ledger.CheckpointName), "a latest checkpoint that the key of its run, "+
 				k.Name()+", has signed", "it is not")
@@ -349,7 +349,7 @@ func (j *vouching) cosigned(n *checkpoint.Note, path string, w checkpoint.Key, o
 	switch {
 	case ok && ours:
 		j.lodged(audit.Lodging{How: audit.ByWitness, By: w.Name(), Size: n.Size, At: at})
-	case ok && j.at[n.Size].known: // else lines are missing, which is said elsewhere
+	case ok && j.at[n.Size].known: // else lines are missing, which another check reports
 		j.other(path, "the witness "+w.Name()+" has cosigned", n.Size)
 	case ok:
 	case slices.ContainsFunc(n.Signatures, func(s checkpoint.Signature) bool {
@@ -377,7 +377,7 @@ func (j *vouching) heads() {
 	}
 }
 
-// kept checks the checkpoint that the operator's machine kept. It lodges nothing: nobody else has seen it.
+// kept checks the checkpoint stored on the operator's machine. It submits nothing: no third party has seen it.
 func (j *vouching) kept() {
 	h := j.o.Kept
 	if h == nil {
@@ -389,7 +389,7 @@ func (j *vouching) kept() {
 	}
 }
 
-// missing says in which way the ledger does not have a head; "" if it has.
+// missing returns how the ledger lacks a head; "" if it has it.
 func (j *vouching) missing(h checkpoint.Checkpoint) string {
 	p := j.at[h.Size]
 	switch {
