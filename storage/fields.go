@@ -26,7 +26,7 @@ type Field struct {
 }
 
 type form interface {
-	kind() string // what JSON makes of it
+	kind() string // its JSON type
 	isZero(l *Line) bool
 	appendJSON(b []byte, l *Line) []byte
 	// readJSON sets the field from a valid JSON value other than null.

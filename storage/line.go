@@ -32,7 +32,7 @@ type Record struct {
 	// https://github.com/iipc/warc-specifications/issues/42
 	Protocols []string
 
-	// HeadOnly says that Response omits its body, which is not to be kept. The metadata record then has the digest, not
+	// HeadOnly marks a Response without its body, which is not to be kept. The metadata record then has the digest, not
 	// the response record, whose payload has another.
 	HeadOnly bool
 
@@ -103,8 +103,8 @@ type Line struct {
 	Reason   string   // a robots.Reason, a canon.Reason, the name of a rule, or a reason in words.go
 	Own      bool     // the host is the operator's own (politeness rule 18)
 
-	// The robots verdict, when one was asked for.
-	RobotsLine   int    // line of robots.txt, from 1; 0 when no line decided
+	// The robots verdict, if there is one.
+	RobotsLine   int    // line of robots.txt, from 1; 0 if none decided
 	RobotsRule   string // that line's rule, as written
 	RobotsGroup  string // the value of the user-agent line whose group decided, as written
 	RunnerUp     string // the next best rule that matches, as written
@@ -146,7 +146,7 @@ type Line struct {
 	Ahead time.Duration
 
 	Modified time.Time     // Last-Modified, to the second, unless later than the response; zero without one
-	Holds    time.Duration // how long the response is fresh by its own headers, from its arrival; 0 if it does not say
+	Holds    time.Duration // how long the response is fresh by its own headers, from its arrival; 0 without such headers
 
 	Change Change // since the previous generation
 
@@ -189,6 +189,6 @@ type Ledger interface {
 	Begin(ctx context.Context) error
 	// Append adds l. It need not be durable before the next Sync.
 	Append(ctx context.Context, l Line) error
-	// Sync makes durable what was appended before the call.
+	// Sync makes durable everything appended before the call.
 	Sync(ctx context.Context) error
 }

@@ -135,7 +135,7 @@ const (
 // Asked sums up the exchanges that have a record.
 type Asked struct {
 	Exchanges int64 // robots.txt and redirects included
-	Answers   int64 // of them, those that brought a response head
+	Answers   int64 // of them, those that received a response head
 	Robots    int64 // of them, those for robots.txt
 	Octets    int64 // received
 

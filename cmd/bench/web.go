@@ -267,9 +267,9 @@ func (w *web) close() (err error) {
 	return err
 }
 
-// A host's pages are numbered from 0, the root. Page n links to pages 10n+1 to 10n+10 of its host, if they exist, so that the
-// root leads to all; its other links lead to random pages, half of them on its own host. An endless page n links to 40n+1 to
-// 40n+40, to which no other page links.
+// A host's pages are numbered from 0, the root. Page n links to pages 10n+1 to 10n+10 of its host, if they exist, so
+// that the root leads to all; its other links lead to random pages, half of them on its own host. An endless page n
+// links to 40n+1 to 40n+40, to which no other page links.
 const (
 	links      = 40 // of a page
 	fan        = 10 // of these, to the next pages of its host
@@ -471,7 +471,7 @@ type refereed struct {
 	Unasked     bool    `json:"hostile_not_requested,omitempty"`
 }
 
-// violations lists what a polite, complete crawl does not do.
+// violations lists the crawl's violations of politeness and completeness.
 func (r *refereed) violations() (found []string) {
 	add := func(wrong bool, format string, args ...any) {
 		if wrong {

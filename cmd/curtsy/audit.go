@@ -303,7 +303,7 @@ func (a *auditing) options(ctx context.Context, paths []string, temp string) (o 
 // practices is the part of --cbcp: it judges a crawl by the crawler best practices, clause by clause.
 type practices struct {
 	on     bool
-	page   string // copies of what the operator publishes
+	page   string // copies of the operator's publications
 	ranges string
 	judge  *cbcp.Judge
 	judged *cbcp.Result // nil without --cbcp
@@ -382,7 +382,7 @@ func (p *practices) object(r *audit.Result) any {
 	}{r, p.judged}
 }
 
-// knownLedgers are the keys and checkpoints that the user knows and trusts.
+// knownLedgers are the keys and checkpoints that the user trusts.
 type knownLedgers struct {
 	key       string   // FILE or the key
 	heads     []string // FILE or SIZE:HEX

@@ -111,7 +111,7 @@ func attach(cmd *cobra.Command) {
 	}
 }
 
-// A kind is a kind of argument, by what completes it.
+// A kind is a kind of argument, by its completion.
 type kind int
 
 const (
@@ -121,7 +121,7 @@ const (
 	commandWord             // the command of another program
 )
 
-// kindsOfWords maps the placeholders of usage lines and flags to what completes them.
+// kindsOfWords maps the placeholders of usage lines and flags to their completions.
 var kindsOfWords = map[string]kind{
 	"DIR": crawlWord, "PATH": file, "FILE": file, "WARC": file, "FOLDER": file, "CDXJ": file, "A": file, "B": file, "OLD": file, "NEW": file,
 	"CONFIG": file, "[HOST=]FILE": file, "FILE|KEY": file, "FILE|SIZE:HEX": file, "KEY": file,
@@ -314,7 +314,7 @@ func docs(root *cobra.Command, prefix string) ([]shellPage, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The first line of a zsh script says what it completes.
+		// The first line of a zsh script names the command it completes.
 		first, rest, _ := bytes.Cut(script, []byte("\n"))
 		text := slices.Concat(first, []byte("\n# "+mark+"\n"), rest)
 		all = append(all, shellPage{filepath.Join(prefix, "share", filepath.FromSlash(path)), text})
@@ -380,7 +380,7 @@ func manual(cmd *cobra.Command, mark string, date time.Time) (map[string][]byte,
 	return pages, err
 }
 
-// option has the page show what a flag takes in place of its default, which moves into the text.
+// option makes the page show a flag's placeholder instead of its default, which moves into the text.
 func option(f *pflag.Flag) {
 	shown := cli.Shown(f)
 	takes, usage := pflag.UnquoteUsage(shown)

@@ -163,7 +163,7 @@ func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	return out, nil
 }
 
-// ask asks the running crawl, or reads the frontier if none answers.
+// ask queries the running crawl, or reads the frontier if none answers.
 func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Explanation, error) {
 	remote, asked := control.Connect(ctx, x.dir)
 	if asked == nil {
@@ -186,7 +186,7 @@ func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Expla
 
 type explainText struct{ explanation }
 
-// Decider is the scope rule that decides; nil if none was asked.
+// Decider is the scope rule that decides; nil if none did.
 func (e explainText) Decider() *explain.Rule {
 	if n := len(e.Scope.Asked); n > 0 {
 		return &e.Scope.Asked[n-1]
@@ -259,10 +259,10 @@ type view struct {
 	robots string // the URL of its robots.txt
 	via    string // the page that led to the URL; "" if not known
 	until  time.Time
-	policy *replay // nil unless the past is asked about
+	policy *replay // nil unless --at is set
 
-	How       storage.Line // the last line that says how the URL was found
-	Last      storage.Line // the last line that says what became of it
+	How       storage.Line // the last line with the URL's discovery
+	Last      storage.Line // the last line with the URL's result
 	responses []time.Duration
 	ended     time.Time // of the host's last exchange
 	Notes     []string
@@ -429,7 +429,7 @@ func (r *replay) take(l storage.Line) {
 	}
 }
 
-// history is what the ledger has on the URL, up to the time in question.
+// history has the ledger's lines on the URL, up to the time in question.
 type history struct {
 	Began  *time.Time        `json:"began,omitempty"` // of the crawl: its first line
 	Found  *time.Time        `json:"found,omitempty"` // when the page that led here was done; of a seed, when the crawl began

@@ -110,8 +110,8 @@ func operate(ctx context.Context, dir string, do func(operated) error) (running 
 	return false, cli.Ordered(errors.Join(err, stopped.Close()))
 }
 
-// authoritiesOf returns the authorities that the crawl has for names of hosts. If unknown is set, it also takes a host that the
-// crawl does not know, if the name means one authority only.
+// authoritiesOf returns the authorities that the crawl has for names of hosts. If unknown is set, it also takes a host
+// that is new to the crawl, if the name means one authority only.
 func authoritiesOf(ctx context.Context, o finder, names []string, unknown bool) ([]canon.Authority, error) {
 	var all []canon.Authority
 	for _, name := range names {
@@ -473,7 +473,7 @@ func (r *retrials) apply(ctx context.Context, f operated) (retryReport, error) {
 type retryReport struct {
 	outcomes []frontier.Outcome
 	urls     map[frontier.Outcome]int64
-	opening  bool // hosts were asked for
+	opening  bool // the user named hosts
 	hosts    int64
 }
 

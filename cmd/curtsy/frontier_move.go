@@ -385,7 +385,7 @@ func rebuildOnce(ctx context.Context, dir, beside string) (engine.Salvage, ledge
 	if err != nil {
 		return salvage, lines, err
 	}
-	// The outcomes of an earlier generation do not count. The frontier now knows where this one begins.
+	// The outcomes of an earlier generation do not count. The frontier now has the beginning of this one.
 	f, err := engine.OpenReadOnly(beside)
 	if err != nil {
 		return salvage, lines, err

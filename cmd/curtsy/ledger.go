@@ -434,7 +434,7 @@ func (o *comparing) run(ctx context.Context, args [2]string, std cli.Streams) er
 	return nil
 }
 
-// views reads both ledgers. It asks a witness for the log of the other one.
+// views reads both ledgers. It requests the log of the other one from a witness.
 func (o *comparing) views(ctx context.Context, args [2]string) (views [2]witness.View, err error) {
 	origin, later := o.origin, []int{}
 	for i, arg := range args {

@@ -111,7 +111,7 @@ func newRoot(std cli.Streams) *cobra.Command {
 // build identifies the program, for bug reports and reproducible builds.
 type build struct {
 	Version  string    `json:"version"`
-	Commit   string    `json:"commit,omitempty"` // of the source; empty where the build does not say
+	Commit   string    `json:"commit,omitempty"` // of the source; empty if the build lacks it
 	Time     time.Time `json:"time,omitzero"`    // of the commit
 	Modified bool      `json:"modified,omitempty"`
 	Go       string    `json:"go"`

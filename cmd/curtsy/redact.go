@@ -486,7 +486,7 @@ func finishRedaction(ctx context.Context, dir string, std cli.Streams) error {
 	return err
 }
 
-// finish finishes an interrupted redaction and returns its journal, or nil if none was begun.
+// finish finishes an interrupted redaction and returns its journal, or nil without one.
 func finish(ctx context.Context, dir string, std cli.Streams) (j *redact.Journal, err error) {
 	if !redact.Left(dir) {
 		return nil, nil

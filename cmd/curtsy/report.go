@@ -166,8 +166,8 @@ func fileWord(host string) string {
 	return strings.Trim(host, "-.")
 }
 
-// changedSettings returns the settings of a crawl that differ from the default, except who crawls, and remarks on settings
-// that it cannot read.
+// changedSettings returns the settings of a crawl that differ from the default, except the operator's identity, and
+// remarks on settings that it cannot read.
 func changedSettings(path string) (changed []reports.Setting, remarks []string) {
 	l, err := config.ReadLayer(path, false)
 	if err != nil {

@@ -235,7 +235,7 @@ type batchAnswer struct {
 	Reason   string          `json:"reason"`
 	Line     int             `json:"line"` // 0 when no rule decides
 	Rule     string          `json:"rule"`
-	DelayS   *float64        `json:"delay_s"` // null when no pause is asked for
+	DelayS   *float64        `json:"delay_s"` // null without a delay
 	Sitemaps []string        `json:"sitemaps"`
 }
 
@@ -506,7 +506,7 @@ type opinion struct {
 	Rule     string   `json:"rule"`
 	Group    string   `json:"group"`
 	RunnerUp string   `json:"runner_up"`
-	DelayS   *float64 `json:"delay_s"` // null when no pause is asked for
+	DelayS   *float64 `json:"delay_s"` // null without a delay
 }
 
 func newOpinion(v robots.Verdict, s robots.Standard) opinion {

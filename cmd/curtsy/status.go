@@ -50,8 +50,8 @@ func newStatus(std cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// statusOf asks the running crawl, or reads the frontier if none answers: a control file may be damaged, or left by a kill,
-// but the lock of the frontier is reliable.
+// statusOf queries the running crawl, or reads the frontier if none answers: a control file may be damaged, or left by
+// a kill, but the lock of the frontier is reliable.
 func statusOf(ctx context.Context, dir string) (st status.Status, err error) {
 	if err := crawldir.Require(dir); err != nil {
 		return status.Status{}, err

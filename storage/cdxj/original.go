@@ -121,7 +121,7 @@ func originalAt(path string, open func(path string) (*os.File, error), offset in
 	defer file.Close()
 	rec, err := in.Next()
 	if err != nil || rec.Offset != offset {
-		return o, false, nil //nolint:nilerr // an unreadable record is no original
+		return o, false, nil //nolint:nilerr // an unreadable record cannot be an original
 	}
 	c, err := captureOf(rec, "")
 	if err != nil || !c.original || c.Payload != payload {
@@ -141,9 +141,9 @@ const (
 	maxPlace  = 1<<placeBits - 2
 )
 
-// table finds places by a hash, in about 12 bytes each: open addressing with linear probing, 0.6 to 0.85 full. It knows
-// only 30 bits of the hash, so the caller compares the record at a place. Each shard grows separately, which bounds delay
-// and memory. The hash function must be keyed, or an adversary could choose colliding digests.
+// table finds places by a hash, in about 12 bytes each: open addressing with linear probing, 0.6 to 0.85 full. It
+// stores only 30 bits of the hash, so the caller compares the record at a place. Each shard grows separately, which
+// bounds delay and memory. The hash function must be keyed, or an adversary could choose colliding digests.
 type table struct {
 	shard [shards][]uint64
 	used  [shards]int

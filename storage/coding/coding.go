@@ -1,8 +1,8 @@
 // Package coding decodes content codings (RFC 9110 8.4), in the same way for crawler, mirror, audit, WACZ and commands.
 //
 // It undoes up to four codings in a row of gzip (x-gzip), deflate, br and zstd, requested or not. Of reports other
-// compressors. Any other value ("utf-8", "none", "aws-chunked") is no coding, as in browsers. Nor is one that does not
-// match the body's first bytes: many servers and archives name a coding that they did not apply, or undid.
+// compressors. Any other value ("utf-8", "none", "aws-chunked") is not a coding, as in browsers. Nor is one that does
+// not match the body's first bytes: many servers and archives name a coding that they did not apply, or undid.
 //
 // An empty body is valid in any coding. gzip may have several members and, as in gzip(1), garbage after them. deflate is
 // the zlib format or the raw stream that some servers send (RFC 9110 8.4.1.2).
@@ -176,7 +176,7 @@ func brotliBits(first byte) int {
 	return 17 // or, with 1, no brotli
 }
 
-// Limited reads a body up to a limit and keeps the reader's error, which a parser does not tell from its own.
+// Limited reads a body up to a limit and keeps the reader's error, which a parser does not separate from its own.
 type Limited struct {
 	Ctx  context.Context //nolint:containedctx // of the call that reads the body
 	R    io.Reader
@@ -269,8 +269,8 @@ func isPage(src *bufio.Reader) bool {
 	return strings.HasPrefix(t, "text/html") || strings.HasPrefix(t, "text/xml")
 }
 
-// unbrotli decodes a brotli stream (RFC 7932) with a window of at most 16 MiB: the library refuses "large window brotli",
-// which is no content coding.
+// unbrotli decodes a brotli stream (RFC 7932) with a window of at most 16 MiB: the library refuses "large window
+// brotli", which is not a content coding.
 type unbrotli struct{ z brotli.Reader }
 
 func (b *unbrotli) start(src *bufio.Reader) (io.Reader, error) {

@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Entry is one thing that Scan meets: a problem, a mark, a line that was forgotten, or a decision.
+// Entry is one item of Scan: a problem, a mark, a redacted line, or a decision.
 type Entry struct {
 	Segment int
 	Row     int   // line of the segment, from 1
@@ -30,7 +30,7 @@ type Entry struct {
 	Forgotten bool         // the line is a stub
 	Line      storage.Line // when it is nothing else
 
-	Hash tlog.Hash // of the entry, when it is no problem
+	Hash tlog.Hash // of the entry, unless it is a problem
 	Text []byte    // the line without its newline, valid until the next entry
 
 	check *checker
@@ -50,7 +50,7 @@ func (e *Entry) Root() (tlog.Hash, bool) {
 // system, and the last.
 func Scan(dir string) iter.Seq2[Entry, error] { return scanning(dir, true) }
 
-// Skim is Scan without the completeness map: what it says of hosts is not checked, which takes no memory for them.
+// Skim is Scan without the completeness map: it checks no hosts, and so needs no memory for them.
 func Skim(dir string) iter.Seq2[Entry, error] { return scanning(dir, false) }
 
 func scanning(dir string, hosts bool) iter.Seq2[Entry, error] {
@@ -100,7 +100,7 @@ func scan(dir string, hosts bool, yield func(Entry, error) bool) (err error) {
 	return nil
 }
 
-// problems yields what was found and reports whether to go on.
+// problems yields the problems found and reports whether to continue.
 func (s *scanner) problems() bool {
 	found := s.check.found
 	s.check.found = s.check.found[:0]
@@ -262,7 +262,7 @@ func (c *checker) begin(number int) {
 	c.lose()
 }
 
-// lose notes that lines are missing, up to the next begin mark, which says how many.
+// lose notes that lines are missing, up to the next begin mark, which has their number.
 func (c *checker) lose() { c.gap, c.off = true, true }
 
 func (c *checker) line(b []byte, e *Entry) error {
@@ -434,7 +434,7 @@ func (c *checker) beginMark(m *Mark) {
 }
 
 func (c *checker) run(m *Mark) {
-	key, _ := checkpoint.ParseKey(m.Key) // an empty one is none
+	key, _ := checkpoint.ParseKey(m.Key) // an empty one is the zero Key
 	switch {
 	case c.runs.open && m.Killed:
 		c.say(NoStop, "the previous run did not end cleanly")
@@ -478,7 +478,7 @@ func (c *checker) end() error {
 // notes are the checkpoints of a checked ledger.
 type notes struct {
 	dir    string
-	sizes  []int64          // of those in their folder that were not met yet, ascending
+	sizes  []int64          // of those in their folder that were not reached yet, ascending
 	latest *checkpoint.Note // of the file of the latest; nil without one
 	bad    error            // why that cannot be read
 	last   int64            // the largest size
@@ -510,7 +510,7 @@ func (n *notes) open(dir string) (err error) {
 	}
 	of, err := latest(dir)
 	if err != nil || of.Size == 0 {
-		return nil // for the lines to say
+		return nil // the check of lines reports it
 	}
 	n.last = of.Size
 	if _, err := os.Stat(filepath.Join(dir, tileFolder)); isMissing(err) { // they follow from the lines
@@ -597,7 +597,7 @@ func (c *checker) note(n *checkpoint.Note, m *Mark) {
 	}
 	switch root := c.tree.Root(); {
 	case c.lost:
-		// said where the lines were lost
+		// reported where the lines were lost
 	case root != n.Root:
 		c.say(RootDiffers, "the lines lead to the root %s, and the checkpoint of %d entries states %s: some line since the "+
 			"checkpoint before was changed, or the checkpoint is of another ledger", root, n.Size, n.Root)
@@ -605,7 +605,7 @@ func (c *checker) note(n *checkpoint.Note, m *Mark) {
 	}
 }
 
-// end says which checkpoints, and which tiles, are of lines that are not there.
+// end reports checkpoints, and tiles, of missing lines.
 func (n *notes) end(c *checker) {
 	at := c.index - 1 // lines there are
 	largest := int64(0)

@@ -12,10 +12,10 @@
 //
 // # Lines
 //
-// A decision is a storage.Line, by storage's AppendSalted and ParseLine. It ends in the fields that name other sites, behind
-// a salt: its public form has their digest, and its entry hash is of that form. A mark is a line that begins with
-// {"mark":, of type Mark. A redacted line is a Stub with its entry hash. Readers must ignore further fields. Strings come
-// from the web: invalid UTF-8 becomes U+FFFD, and unprintable characters are escaped, so a terminal can show a ledger.
+// A decision is a storage.Line, by storage's AppendSalted and ParseLine. It ends in the fields that name other sites,
+// after a salt: its public form has their digest, and its entry hash is of that form. A mark is a line that begins with
+// {"mark":, of type Mark. A redacted line is a Stub with its entry hash. Readers must ignore further fields. Strings
+// come from the web: invalid UTF-8 becomes U+FFFD, and unprintable characters are escaped for terminals.
 //
 // # Writing
 //

@@ -69,7 +69,7 @@ func parseHost(line []byte) (e hostmap.Entry, err error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return e, err
 	}
-	if e.First < 0 || e.Count < 1 || e.Key == (hostmap.Hash{}) || e.Digest == (hostmap.Hash{}) { // null is no hash
+	if e.First < 0 || e.Count < 1 || e.Key == (hostmap.Hash{}) || e.Digest == (hostmap.Hash{}) { // null is not a hash
 		return e, errors.New("not a host of the map")
 	}
 	return e, nil
@@ -278,7 +278,7 @@ const maxStubs = 1 << 20
 
 // stubs compares redacted lines with the marks that name them.
 type stubs struct {
-	open    map[int64]bool // stubs that no mark has named; false: named, and not met yet
+	open    map[int64]bool // stubs that no mark has named; false: named, and not reached yet
 	tooMany bool
 }
 

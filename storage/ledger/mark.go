@@ -39,7 +39,7 @@ const (
 	KindStop      = "stop"      // the run ended in good order
 )
 
-// Mark is a line that is no decision. Its kind says which fields it has: those that name it, or Redaction, Operator or Fleet.
+// Mark is a line that is not a decision. Its kind sets its fields: those that name it, or Redaction, Operator or Fleet.
 type Mark struct {
 	Kind string    `json:"-"`
 	Time time.Time `json:"-"` // all but begin
@@ -53,7 +53,7 @@ type Mark struct {
 
 	Cut       int64         `json:"cut" of:"run"`                      // bytes that were cut off because a kill had torn a line
 	Killed    bool          `json:"killed,omitzero" of:"run"`          // the one before it did not end in good order
-	ClockBack time.Duration `json:"clock_back_us,omitzero" of:"run"`   // by how much the clock stood behind the last time that the ledger had
+	ClockBack time.Duration `json:"clock_back_us,omitzero" of:"run"`   // by how much the clock was behind the last time in the ledger
 	Warcinfo  string        `json:"warcinfo_sha256,omitzero" of:"run"` // of the block of its warcinfo records
 	Settings  string        `json:"settings_sha256,omitzero" of:"run"`
 	OptOuts   string        `json:"optouts_sha256,omitzero" of:"run"` // of the opt-out list
@@ -69,14 +69,14 @@ type Mark struct {
 	Entries int64  `json:"entries" of:"optouts"` // of the list
 
 	Note     string              `json:"note" of:"key"` // that of the rotation (package checkpoint)
-	Rotation checkpoint.Rotation `json:"-"`             // key: what it says
+	Rotation checkpoint.Rotation `json:"-"`             // key: the rotation itself
 
 	Redaction *Redaction `json:"-"`
 	Operator  *Operator  `json:"-"`
 	Fleet     *Fleet     `json:"-"`
 }
 
-// Fleet is what a member of a fleet knows at a time. Slots are those of canon.Authority.Slot.
+// Fleet is the state that a member of a fleet has at a time. Slots are those of canon.Authority.Slot.
 type Fleet struct {
 	Crawl   string            `json:"crawl"` // identifies it
 	Dir     string            `json:"dir"`   // identifies the crawl directory
@@ -89,15 +89,15 @@ type Fleet struct {
 
 // The extents of a redaction.
 const (
-	ExtentBodies = "bodies" // what was received
+	ExtentBodies = "bodies" // the bytes received
 	ExtentAll    = "all"    // the lines as well
 )
 
-// Redaction says what was redacted, and why. A stub of the same entry hash replaces a redacted line, so the tree stays.
+// Redaction records a redaction and its reason. A stub of the same entry hash replaces a line, so the tree stays.
 type Redaction struct {
 	Extent  string           `json:"extent"`         // ExtentBodies or ExtentAll
 	Reason  string           `json:"reason"`         // in the operator's words; may be empty
-	Subject string           `json:"subject_sha256"` // of a salt, a newline, and what was asked for (storage/redact.Digest)
+	Subject string           `json:"subject_sha256"` // of a salt, a newline, and the request
 	Records []RedactedRecord `json:"records"`
 	Entries []int64          `json:"entries"` // indexes of the lines that are stubs
 	Files   []RedactedFile   `json:"files"`
@@ -109,7 +109,7 @@ type RedactedRecord struct {
 	Blocks string `json:"blocks"` // as its line had it (storage.Line.Blocks); may be empty
 }
 
-// RedactedFile is a file that was written anew.
+// RedactedFile is a file that was rewritten.
 type RedactedFile struct {
 	Name   string `json:"name"` // as in a file mark
 	Octets int64  `json:"octets"`
@@ -234,7 +234,7 @@ func appendValue(b []byte, name string, v reflect.Value) []byte {
 	return strconv.AppendInt(b, v.Int(), 10)
 }
 
-// durationOf is n units, at least -1, and at most what fits.
+// durationOf returns n units, at least -1, and at most the largest Duration.
 func durationOf(n, unit time.Duration) time.Duration { return min(max(n, -1), 1<<62/unit) * unit }
 
 func (f *Fleet) UnmarshalJSON(b []byte) error {
@@ -301,7 +301,7 @@ func ParseMark(line []byte) (*Mark, error) {
 
 const (
 	maxOrigin = 400     // of the origin of a log, in bytes
-	maxIndex  = 1 << 60 // of entries: more than anybody writes, and one can be added
+	maxIndex  = 1 << 60 // of entries: more than a ledger has, and one can be added
 )
 
 // check refuses an invalid mark of its kind, and completes others.
@@ -531,12 +531,12 @@ const (
 	ActGoOn         = "unpause"      // the end of a pause
 	ActDrain        = "drain"        // the run ends when the exchanges under way have
 	ActPark         = "park"         // a host gets no turn
-	ActRelease      = "release"      // the end of that, or of a drop; or a host that was left alone is open again
-	ActDrop         = "drop"         // what is pending of a host is closed, or some of it
-	ActRetry        = "retry"        // what was closed, or held, is tried again
+	ActRelease      = "release"      // the end of that, or of a drop; or a host that was backing off is open again
+	ActDrop         = "drop"         // pending URLs of a host are closed, all or some
+	ActRetry        = "retry"        // closed or suspended URLs are tried again
 	ActSeeds        = "add seeds"    // the scope is extended to them
 	ActMaxPages     = "max-pages"    // the budget is another
-	ActMaxPerHost   = "max-per-host" // likewise
+	ActMaxPerHost   = "max-per-host" // a changed limit
 	ActMaxPerDomain = "max-per-domain"
 	ActMaxPerTag    = "max-per-tag"
 	ActMaxBytes     = "max-bytes"
@@ -544,7 +544,7 @@ const (
 	ActStopWhen     = "stop-when" // the conditions are others
 	ActWindow       = "window"    // the window is another
 	ActInclude      = "include"   // a pattern of the scope came, or went
-	ActExclude      = "exclude"   // likewise
+	ActExclude      = "exclude"   // a changed pattern
 	ActDelay        = "delay"     // the pause of all hosts, or of some, is longer
 	ActOptOuts      = "opt-out"   // the opt-out lists were read again
 	maxAct          = 32          // of the name of an act, in octets
@@ -555,11 +555,11 @@ const (
 // Operator is an act of an operator. It excuses nothing: politeness is judged by the requests and their times.
 type Operator struct {
 	Act      string        `json:"act"`
-	About    string        `json:"about,omitzero"`           // the host, as an origin; the pattern or the budget, before and after. Paths of seeds are in their lines alone
+	About    string        `json:"about,omitzero"`           // the host, as an origin; the pattern or the budget, before and after. Only lines have the paths of seeds
 	URLs     int64         `json:"urls,omitzero"`            // that it concerns, as far as that was known
 	Note     string        `json:"note,omitzero"`            // in the operator's words; may be empty
 	Hosts    string        `json:"whom,omitzero"`            // of ActDelay: a name, "*.example.org" for all below a name, or "*"
-	Delay    time.Duration `json:"delay_ms,omitzero"`        // likewise: the pause from here on
+	Delay    time.Duration `json:"delay_ms,omitzero"`        // a changed delay from here on
 	Settings string        `json:"settings_sha256,omitzero"` // of the settings from here on; empty where they stay
 }
 

@@ -102,10 +102,10 @@ type recovery struct {
 
 	index  int64  // of the next line
 	first  int64  // from where on lines are read again
-	tiles  bool   // tiles are made anew
-	anew   bool   // hosts are made anew
+	tiles  bool   // rewrite the tiles
+	anew   bool   // rewrite the hosts
 	packed bool   // the last segment that was read is
-	told   bool   // a run began or stopped in what was read
+	told   bool   // a run began or stopped in the lines read
 	key    string // of the run that the lines end in
 
 	bare   *Mark                 // of a map whose checkpoint is not there
@@ -131,7 +131,7 @@ func (w *Writer) recover(numbers []int) (err error) {
 	return r.finish()
 }
 
-// lost says that the lines are not the checkpoint's. Continuing would sign another log under the same name.
+// lost reports that the lines are not the checkpoint's. Continuing would sign another log under the same name.
 func (r *recovery) lost(format string, args ...any) error {
 	return fmt.Errorf("the checkpoint of %d entries is not of these lines: %s; curtsy audit shows where. Put a copy back, or "+
 		"move %s away, and the next run begins a new ledger", r.note.Size, fmt.Sprintf(format, args...), r.w.dir)
@@ -385,7 +385,7 @@ func (r *recovery) finish() error {
 		return r.lost("there are %d", r.index)
 	}
 	if r.note != nil && !r.told {
-		w.ended = false // the run that began before what was read goes on
+		w.ended = false // the run before continues
 	}
 	w.commits.size, w.foreign = r.committed, r.key != w.options.Signer.VerifierKey()
 	if w.origin == "" {
@@ -403,8 +403,8 @@ func (r *recovery) finish() error {
 	return r.complete()
 }
 
-// complete makes the checkpoint of a map's mark if a kill came between the two, unless the run had another key. Only a run can
-// record that one before it was killed; after an operator's command nobody could account for a missing checkpoint.
+// complete makes the checkpoint of a map's mark if a kill came between the two, unless the run had another key. Only a
+// run can record that one before it was killed; after an operator's command nothing would explain a missing checkpoint.
 func (r *recovery) complete() error {
 	w, m := r.w, r.bare
 	if m == nil || m.Size < w.tail.base || m.Size >= r.missed.Size {
@@ -415,7 +415,7 @@ func (r *recovery) complete() error {
 		return err
 	}
 	if made.Root != m.Root || made.Hosts != m.Hosts {
-		return w.sys.remove(filepath.Join(w.dir, HostsName+newSuffix)) // the audit says so
+		return w.sys.remove(filepath.Join(w.dir, HostsName+newSuffix)) // the audit reports it
 	}
 	if w.begun { // else it is packed, and so durable
 		if err := w.reopen(); err != nil {

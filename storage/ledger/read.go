@@ -178,21 +178,21 @@ const (
 	RootDiffers Fault = "checkpoint differs"    // a checkpoint is of other lines
 	Rollback    Fault = "rollback"              // a checkpoint is of more lines than there are
 	WrongOrigin Fault = "wrong origin"          // a checkpoint or a segment is of another log
-	BadNote     Fault = "checkpoint unreadable" // a file of a checkpoint is none
+	BadNote     Fault = "checkpoint unreadable" // a file of a checkpoint is invalid
 	BadSig      Fault = "signature wrong"       // a checkpoint is not signed by the key of its run
 	KeyChanged  Fault = "key changed"           // a run has another key than the one before, without a rotation
 	MapDiffers  Fault = "map differs"           // a completeness map is not that of the lines
-	BadTiles    Fault = "tiles differ"          // the tiles are not those of the latest checkpoint, or a file beside them is none of the lines' tree
+	BadTiles    Fault = "tiles differ"          // the tiles are not those of the latest checkpoint, or a file beside them is not of the lines' tree
 	Uncommitted Fault = "not committed"         // no checkpoint has the lines at the end
 	NoStop      Fault = "no stop"               // a run did not end in good order: a crash, or lines were cut off
-	Unnamed     Fault = "redaction not told"    // a line was taken away, and no mark says so
-	Disagree    Fault = "marks disagree"        // a mark says of the lines what is not so
-	Unreadable  Fault = "unreadable"            // a line is no decision and no mark, or a file does not decompress
+	Unnamed     Fault = "redaction not told"    // a line was removed, and no mark names it
+	Disagree    Fault = "marks disagree"        // a mark contradicts the lines
+	Unreadable  Fault = "unreadable"            // a line is neither decision nor mark, or a file does not decompress
 	Torn        Fault = "unfinished line"       // the last line of a segment has no end
 	Copies      Fault = "copies differ"         // a segment is there plain and packed, and the two are not the same
 	NoLines     Fault = "segment without lines" // a segment is empty: a kill leaves it as the last one
 	Missing     Fault = "segment missing"       // the numbers of the segments have a gap
-	Empty       Fault = "empty"                 // there is no segment
+	Empty       Fault = "empty"                 // there are no segments
 	NewSchema   Fault = "schema not known"      // written by a later version
 )
 
@@ -202,7 +202,7 @@ type Problem struct {
 	Segment int
 	Row     int    // line of the segment, from 1; 0 for all of it
 	Index   int64  // of the entry, or of the one behind the place; -1 where it is not known
-	Text    string // what it is, in words; it may quote the ledger
+	Text    string // its description; it may quote the ledger
 }
 
 func (p Problem) String() string {
@@ -361,7 +361,7 @@ func Last(dir string) iter.Seq2[storage.Line, error] {
 	})
 }
 
-// Told returns which of the named files the ledger in dir has marks of. It reads back from the last segment until it has all.
+// Told returns those of the named files that the ledger in dir has marks of. It reads back from the last segment.
 func Told(dir string, names ...string) (map[string]bool, error) {
 	told := map[string]bool{}
 	backward := func(all []int) []int { slices.Reverse(all); return all }
@@ -379,8 +379,8 @@ func Told(dir string, names ...string) (map[string]bool, error) {
 	return told, nil
 }
 
-// linesWith yields the values that take makes of the lines with a field, in the segments of the ledger in dir that which
-// chooses. It skips lines that are unfinished, too long, or for which take returns false. An error is the last.
+// linesWith yields the values that take makes of the lines with a field, in the segments of the ledger in dir that
+// which selects. It skips lines that are unfinished, too long, or for which take returns false. An error is the last.
 func linesWith[T any](dir string, field []byte, which func(numbers []int) []int, take func(line []byte) (T, bool)) iter.Seq2[T, error] {
 	return pick(dir, which, func(r row, err error) (v T, ok bool, _ error) {
 		switch {
@@ -521,8 +521,8 @@ func Contains(dir string, c checkpoint.Checkpoint) error {
 	return err
 }
 
-// Differ says how the lines of the ledger in dir, without its tiles, do not have the root of c; "" if they do. A missing
-// ledger has no lines.
+// Differ returns how the lines of the ledger in dir, without its tiles, differ from the root of c; "" if they do not. A
+// missing ledger has no lines.
 func Differ(ctx context.Context, dir string, c checkpoint.Checkpoint) (wrong string, err error) {
 	numbers, err := segments(dir)
 	if isMissing(err) {

@@ -196,7 +196,7 @@ type system struct {
 	remove  func(path string) error
 	syncDir func(dir string) error
 	keep    func(path string, b []byte) error                        // write a file whole and durable, or not at all
-	write   func(path string, content func(w io.Writer) error) error // make a file anew, which a kill may tear
+	write   func(path string, content func(w io.Writer) error) error // rewrite a file, which a kill may tear
 }
 
 func realSystem() system {
@@ -298,8 +298,8 @@ func whole(r io.Reader) (end int64, err error) {
 }
 
 type packer struct {
-	numbers []int         // what is to be packed; guarded by the Writer's mu
-	done    chan struct{} // closed when the goroutine has ended; nil while there is none; guarded likewise
+	numbers []int         // segments to be packed; guarded by the Writer's mu
+	done    chan struct{} // closed when the goroutine has ended; nil without one; guarded by the Writer's mu
 	err     error         // of the goroutine; read when done is closed
 }
 

@@ -26,7 +26,7 @@ const (
 	bufferSize = 64 << 10 // bytes gathered before a write
 )
 
-// Options say where a ledger is, and what its run mark binds.
+// Options set the place of a ledger and the values that its run mark binds.
 type Options struct {
 	Dir         string             // of the segments; made if it does not exist
 	SegmentSize int64              // bytes from which on a segment is complete. Zero means 64 MiB
@@ -79,7 +79,7 @@ type Writer struct {
 	closed bool         // by Close
 
 	tree    *tree.Growing // of everything appended
-	tail    tail          // what of it no checkpoint has yet
+	tail    tail          // the part that no checkpoint covers yet
 	hasher  *tree.Hasher
 	salts   []byte    // random octets not used yet
 	lines   int64     // decisions
@@ -89,8 +89,8 @@ type Writer struct {
 	begun   bool      // this segment has its begin mark
 	going   bool      // this run has its mark
 	foreign bool      // until then, the last run is one of another key
-	ended   bool      // there is no run that began and did not stop
-	last    time.Time // that the ledger told; of this run, the latest of its lines
+	ended   bool      // every run that began has stopped
+	last    time.Time // the latest in the ledger; of this run, the latest of its lines
 
 	commits committer
 	packer  packer
@@ -109,7 +109,7 @@ func (w *Writer) Origin() string { return w.origin }
 // Killed reports, until the Writer writes, whether the ledger's last run has no stop.
 func (w *Writer) Killed() bool { return !w.ended }
 
-// Repairs says in words which parts Open had to rebuild from the lines.
+// Repairs describes the parts that Open had to rebuild from the lines.
 func (w *Writer) Repairs() []string { return w.repairs }
 
 // Begin implements storage.Ledger. It waits for a checkpoint, so that one covers the lines that a kill left.
@@ -189,7 +189,7 @@ func (w *Writer) entry(from int, host string, mapped bool) {
 	}
 }
 
-// salt returns random octets that nobody has seen, valid until the next call.
+// salt returns fresh random bytes, valid until the next call.
 func (w *Writer) salt() *storage.Salt {
 	const size = len(storage.Salt{})
 	if len(w.salts) < size {
@@ -222,7 +222,7 @@ func (w *Writer) flush() error {
 	}
 	w.size += int64(len(w.buf))
 	w.buf = w.buf[:0]
-	if cap(w.buf) > 4*bufferSize { // one long line is no reason to keep its memory
+	if cap(w.buf) > 4*bufferSize { // one long line does not justify its memory
 		w.buf = nil
 	}
 	return nil
@@ -244,7 +244,7 @@ func (w *Writer) complete() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	if err := w.reopen(); err != nil { // what a run before wrote may not be durable
+	if err := w.reopen(); err != nil { // the lines of a run before may not be durable
 		return err
 	}
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
@@ -296,11 +296,11 @@ func (w *Writer) sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.number != number: // completed meanwhile, and so durable; our call may have met a closed file
+	case w.number != number: // completed in between, and so durable; our call may have used a closed file
 		return nil
 	case w.err != nil:
 		return w.err
-	case err != nil: // the system may have dropped what it could not write, so a second try proves nothing
+	case err != nil: // the system may have dropped the bytes it could not write, so a second try proves nothing
 		return w.poison("sync", err)
 	}
 	w.synced, w.safe = max(w.synced, size), max(w.safe, told)
@@ -374,11 +374,11 @@ const (
 
 // committer owns the goroutine that makes checkpoints: map, tiles, signature and files. No line waits for it.
 type committer struct {
-	kick chan struct{} // buffered by one; nil while there is no goroutine
+	kick chan struct{} // buffered by one; nil without a goroutine
 	quit chan struct{}
 	wg   sync.WaitGroup
 
-	// The goroutine's, and while there is none, of Open and Close:
+	// Used by the goroutine and, without one, by Open and Close:
 	tiles *tree.Tiles // of all that is committed
 	spare tail        // memory for the next
 
@@ -418,7 +418,7 @@ func (c *committer) wake() {
 	}
 }
 
-// stop ends the goroutine. Nobody else may call start or stop meanwhile.
+// stop ends the goroutine. The caller excludes other calls of start and stop meanwhile.
 func (c *committer) stop() {
 	if c.quit != nil {
 		close(c.quit)

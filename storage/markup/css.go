@@ -63,7 +63,7 @@ func (s *sheet) mentions(text string, found func(mention)) {
 }
 
 // token reads the next token, and "url(" itself: the lexer reads url("…") as one token only without modifiers, and does
-// not know the name with escapes.
+// not recognize the name with escapes.
 func (s *sheet) token(found func(mention)) bool {
 	start := s.in.Offset()
 	if start < len(s.text) && (s.text[start]|0x20 == 'u' || s.text[start] == '\\') {

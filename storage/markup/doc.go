@@ -3,10 +3,10 @@
 //
 // It determines the charset of pages like package charset, so that references have the same canonical keys, of style sheets
 // by CSS Syntax 3.2, and of XML by RFC 7303. Charsets other than UTF-8 are decoded twice, the second time to find the bytes
-// of each place. Tags and attributes are those of the HTML tokenizer (13.2.5), without a tree: only the bounds of foreign
-// content (SVG, MathML) and templates are tracked. Unlike golang.org/x/net/html it stays in the escaped state of a script
-// at a "<" (13.2.5.20). Style sheets are tokens of github.com/tdewolff/parse, except url(…) (CSS Syntax 4.3.6): the library
-// rejects url("x" y()) and does not know the name with escapes.
+// of each place. Tags and attributes are those of the HTML tokenizer (13.2.5), without a tree: only the bounds of
+// foreign content (SVG, MathML) and templates are tracked. Unlike golang.org/x/net/html it stays in the escaped state
+// of a script at a "<" (13.2.5.20). Style sheets are tokens of github.com/tdewolff/parse, except url(…) (CSS Syntax
+// 4.3.6): the library rejects url("x" y()) and does not recognize the name with escapes.
 //
 // The table places in html.go lists where references are; members is that of web manifests. Beyond package extract these
 // are style attributes and elements, presentation attributes and all href of SVG, srcdoc (the page in it is rewritten),

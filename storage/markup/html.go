@@ -595,7 +595,7 @@ func blocksFiles(policy string) bool {
 // Role is the purpose of a reference.
 type Role uint8
 
-// The roles. Role.Requisite reports which of them a browser fetches by itself.
+// The roles. Role.Requisite reports which of them a browser fetches without a click.
 const (
 	Link    Role = iota // for readers to follow: a, area, link rel=next
 	Refresh             // meta refresh

@@ -31,7 +31,7 @@ type Archive struct {
 	Ledger   string   // directory of the ledger, which has the reasons for missing URLs; "": those in the archive
 }
 
-// CrawlArchive returns the archive of a crawl directory, which nobody may be writing.
+// CrawlArchive returns the archive of a crawl directory. The caller must exclude a writer.
 func CrawlArchive(dir string) (Archive, error) {
 	var a Archive
 	entries, err := os.ReadDir(filepath.Join(dir, "warc"))

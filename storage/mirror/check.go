@@ -38,7 +38,7 @@ type Broken struct {
 	Reason  Reason `json:"reason"`
 	Detail  string `json:"detail,omitempty"`
 	// Wrong reports a defect of the mirror: a missing file, or an absolute reference to a URL that has a file or would
-	// have one but for a damaged record.
+	// have one without a damaged record.
 	Wrong bool `json:"wrong,omitempty"`
 }
 
@@ -265,8 +265,8 @@ func readLists(tree string) (*lists, error) {
 	return l, nil
 }
 
-// reader finds everything in a document that may be a reference. It shares no parser with package markup, so that Check
-// also finds its omissions. It knows few names and judges by values.
+// reader finds every possible reference in a document. It shares no parser with package markup, so that Check also
+// finds its omissions. It has few names and judges by values.
 type reader struct {
 	found func(element, attr, ref string)
 	xml   bool
@@ -332,7 +332,7 @@ func (r *reader) page(in []byte) {
 	}
 }
 
-// Attributes that are references whatever their value, and those that never are.
+// Attributes that are always references, and those that never are.
 var (
 	isReference = regexp.MustCompile(`^(?:xlink:)?(?:href|src|poster|background|action|formaction|cite|longdesc)$`)
 	isWords     = regexp.MustCompile(`^(?:on.*|aria-.*|.*:.*|accept|alt|class|content|d|download|for|headers|id|itemprop|label|lang|name|pattern|placeholder|property|rel|role|summary|target|title|type|value)$`)

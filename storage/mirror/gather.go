@@ -119,7 +119,7 @@ type entry struct {
 	seen    int64                 // time of the last such response, in microseconds
 	kind    unique.Handle[string] // its Content-Type
 	segment int32
-	final   int32 // entry at the end of a redirect; -1 if there is none
+	final   int32 // entry at the end of a redirect; -1 without one
 	status  uint16
 	state   state
 	flags   uint8
@@ -406,8 +406,8 @@ func (g *gatherer) add(ctx context.Context, from *warc.Places, h history) error 
 	return nil
 }
 
-// decide reads the captures of a URL, the latest first, until one counts: the latest response does, except that a failure
-// says nothing about earlier ones. noarchive also applies to earlier ones.
+// decide reads the captures of a URL, the latest first, until one counts: the latest response does, except that a
+// failure does not change earlier ones. noarchive also applies to earlier ones.
 func (g *gatherer) decide(from *warc.Places, h history) (e entry, ok bool, err error) {
 	var first entry
 	noted, damaged := false, uint8(0)

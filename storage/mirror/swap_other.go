@@ -6,5 +6,5 @@ import "errors"
 
 func exchange(_, _ string) error { return errors.ErrUnsupported }
 
-// syncTree does nothing: there is no such call. A power loss may cost the last writes, a killed process nothing.
+// syncTree does nothing: the system has no such call. A power loss may cost the last writes, a killed process nothing.
 func syncTree(string) error { return nil }

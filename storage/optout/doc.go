@@ -12,10 +12,10 @@
 //	example.org/private/            URLs of a host with that beginning of path and query; scheme and port as above
 //	example.org/page$               the URL of a host with exactly that path and query
 //
-// An address counts in a URL, and before a connection to it by any name. Hosts are compared in the form of package canon,
-// paths and queries by their keys, so other spellings are also covered. A path is not a pattern: "*" in it is an error,
-// unless it ends in "$", when "*" is literal. A tab or "#" ends the entry; the rest is the reason. Empty lines and those
-// that begin with "#" are comments. Anything else is an error: a list that is half understood is not obeyed.
+// An address counts in a URL, and before a connection to it by any name. Hosts are compared in the form of package
+// canon, paths and queries by their keys, so other spellings are also covered. A path is not a pattern: "*" in it is an
+// error, unless it ends in "$", when "*" is literal. A tab or "#" ends the entry; the rest is the reason. Empty lines
+// and those that begin with "#" are comments. Anything else is an error: an invalid list is not obeyed in part.
 //
 // A Watch checks its files when used, at most every second. It refuses a new version with a mistake, and keeps the last
 // good version of an invalid or missing file and reports that to the operator. All files bind together. It detects

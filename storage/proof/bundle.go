@@ -193,7 +193,7 @@ func (o *opened) whole(name string) ([]byte, error) {
 	return b, err
 }
 
-// strangers are members that are not part of a bundle, or only in its manifest.
+// strangers are members that are not part of a bundle, or are only in its manifest.
 func (o *opened) strangers() (names []string) {
 	for name := range o.files {
 		if name != manifestName && !o.isMember(name) {
@@ -315,7 +315,7 @@ type Row struct {
 var (
 	rowStart = []byte(`{"index":`)
 	rowLine  = []byte(`,"line":`)
-	saltKey  = []byte(`,"salt":"`) // what follows leads to other sites, and no bundle has it
+	saltKey  = []byte(`,"salt":"`) // the rest of the line names other sites, and no bundle has it
 )
 
 func (r Row) append(b []byte) []byte {
@@ -483,7 +483,7 @@ func parseHead(b []byte) (index int64, h Head, err error) {
 	if h.Request, err = octets(j.Request); err != nil {
 		return 0, h, err
 	}
-	if bytes.Index(h.Request, headEnd) != len(h.Request)-len(headEnd) { // the digest does not say where the answer begins
+	if bytes.Index(h.Request, headEnd) != len(h.Request)-len(headEnd) { // the digest does not show where the answer begins
 		return 0, h, errors.New("a request does not end with its empty line")
 	}
 	h.Answer, err = octets(j.Answer)

@@ -14,6 +14,6 @@
 // the lines with the site's own access log by package audit/accesslog. A mismatch is a Finding; an error is of a file that
 // is not a bundle. Members, their sum, lines and nodes are bounded, and a bundle that decompresses too far is refused.
 //
-// The package changes no crawl directory, makes no requests, and imports neither package robots nor the crawler: a judge with
-// the parser of the accused proves nothing.
+// The package changes no crawl directory, makes no requests, and imports neither package robots nor the crawler: a
+// verdict by the crawler's own parser proves nothing.
 package proof

@@ -27,7 +27,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Crawl says where a crawl keeps its files.
+// Crawl has the paths of a crawl's files.
 type Crawl struct {
 	Ledger  string   // the folder of the ledger
 	Archive string   // the folder of the archive
@@ -531,7 +531,7 @@ func (g *gathered) claimStubs() error {
 	}
 	missing := int(g.known.Count) - len(own)
 	if missing <= 0 {
-		return nil // if there are too many, the proof says so
+		return nil // if there are too many, the proof reports it
 	}
 	c := claim{own: own, stubs: g.stubs, want: g.known, left: maxTries}
 	if !c.groups(g.all, missing) && !c.singly(nil, 0, missing) {

@@ -25,15 +25,15 @@ import (
 // Version is the version of the Result's JSON form. Fields may be added without a new one.
 const Version = 1
 
-// Level says how far a proof reaches.
+// Level is the strength of a proof.
 type Level string
 
-// The levels. A higher one stands on the lower ones.
+// The levels. A higher one includes the lower ones.
 const (
 	NoLevel        Level = "none"                    // the proof does not hold
-	SelfConsistent Level = "self-consistent"         // the parts agree; whoever made the bundle could have made all of them
-	Signed         Level = "signed"                  // by a key that the reader knows
-	Cosigned       Level = "cosigned"                // by a witness that the reader knows, at a time: not written anew since
+	SelfConsistent Level = "self-consistent"         // the parts agree; the maker of the bundle could have made all of them
+	Signed         Level = "signed"                  // by a key that the reader trusts
+	Cosigned       Level = "cosigned"                // by a witness that the reader trusts, at a time: not rewritten since
 	Confirmed      Level = "confirmed by access log" // the site's own log has the same requests
 )
 
@@ -45,17 +45,17 @@ const (
 	BadSignature   Code = "signature"   // the known key has not signed the checkpoint
 	BadCosignature Code = "cosignature" // a known witness has not cosigned it
 	BadOrigin      Code = "origin"      // checkpoint and log are not of one crawl
-	BadMark        Code = "mark"        // a mark is none, or not where it must be
+	BadMark        Code = "mark"        // a mark is invalid or misplaced
 	BadInclusion   Code = "inclusion"   // the lines are not in the log
-	BadMap         Code = "map"         // the completeness map does not say what the bundle says
+	BadMap         Code = "map"         // the completeness map contradicts the bundle
 	Omitted        Code = "omitted"     // the lines are not all that the map has
 	OtherHost      Code = "other-host"  // a line is of another host
 	BadLine        Code = "line"        // a line cannot be read
-	Unredacted     Code = "redaction"   // a line was taken out, and no mark says so
+	Unredacted     Code = "redaction"   // a line was taken out, and no mark names it
 	BadHeads       Code = "heads"       // the heads of an exchange are not those of its line
-	BadRobots      Code = "robots-txt"  // a robots.txt is not the one that its name says
-	BadVerdict     Code = "verdict"     // robots.txt does not say what the line says
-	BadPage        Code = "page"        // the page does not say what the lines say
+	BadRobots      Code = "robots-txt"  // a robots.txt does not match its name
+	BadVerdict     Code = "verdict"     // robots.txt contradicts the verdict of the line
+	BadPage        Code = "page"        // the page contradicts the lines
 	LogExtra       Code = "log-extra"   // the site's log has a request that no line has
 	LogMissing     Code = "log-missing" // a line has a request that the site's log has not
 )
@@ -74,7 +74,7 @@ type Result struct {
 	Level   Level `json:"level"`
 
 	Host     string    `json:"host"`
-	Software string    `json:"software,omitempty"` // that says it made the bundle
+	Software string    `json:"software,omitempty"` // the software named as the bundle's maker
 	Origin   string    `json:"origin,omitempty"`
 	Size     int64     `json:"size"` // entries of the log
 	Root     string    `json:"root,omitempty"`
@@ -86,7 +86,7 @@ type Result struct {
 	PageChecked bool `json:"page_checked"` // no other version of the program made the page
 
 	Signers   []Signer    `json:"signers,omitempty"` // those of the checkpoint, and those whose keys were given
-	Killed    int64       `json:"runs_killed"`       // runs that did not end in good order, as marks say
+	Killed    int64       `json:"runs_killed"`       // runs that did not end in good order, by the marks
 	Redaction []Redaction `json:"redactions,omitempty"`
 
 	Summary *Summary       `json:"lines"`
@@ -155,19 +155,19 @@ func (r *Result) signer(k checkpoint.Key) *Signer {
 // Summary sums up the lines of a host. Maker and verifier compute it, so that the page can be checked.
 type Summary struct {
 	Lines     int64     `json:"lines"`
-	Redacted  int64     `json:"redacted,omitempty"` // lines that were forgotten: their hash alone is there
+	Redacted  int64     `json:"redacted,omitempty"` // redacted lines: only their hashes remain
 	Exchanges int64     `json:"exchanges"`          // requests that were made, or tried
 	Robots    int64     `json:"robots"`             // of those, for robots.txt
 	Answered  int64     `json:"answered"`           // of all, those with a status
 	Octets    int64     `json:"octets"`             // received
-	Avoided   int64     `json:"avoided"`            // URLs that were not asked for, whatever the reason
+	Avoided   int64     `json:"avoided"`            // URLs that were not requested, for any reason
 	Forbidden int64     `json:"forbidden"`          // of those, because of robots.txt
 	From      time.Time `json:"from,omitzero"`      // the first line
 	To        time.Time `json:"to,omitzero"`        // the last
 
 	Agents   []string  `json:"user_agents,omitempty"` // as sent, the first ones
 	Statuses []Tally   `json:"statuses,omitempty"`
-	Reasons  []Tally   `json:"refusals,omitempty"` // why URLs were not asked for
+	Reasons  []Tally   `json:"refusals,omitempty"` // why URLs were not requested
 	Pauses   Pauses    `json:"pauses"`
 	Texts    []Text    `json:"robots_txt,omitempty"` // the robots.txt files that lines name
 	Asked    []Visit   `json:"-"`                    // the first of them
@@ -212,7 +212,7 @@ type Pauses struct {
 	Count    int64         `json:"count"`
 	Shortest time.Duration `json:"shortest_ns"`
 	Median   time.Duration `json:"median_ns"`
-	Below    int64         `json:"below_due"` // shorter than the lines say was due, by more than a millisecond
+	Below    int64         `json:"below_due"` // shorter than due by the lines, by more than a millisecond
 }
 
 // Bounds of a summary.

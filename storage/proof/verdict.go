@@ -19,7 +19,7 @@ type judge struct {
 	store    *evidence.Store   // has read the texts
 	err      error             // of the store
 	tokens   []string          // the product tokens that requests have named
-	doubtful []doubt           // what no token so far explains: a later request may name another
+	doubtful []doubt           // not explained by any token so far: a later request may name another
 	served   map[string]served // the last robots.txt of each authority
 }
 
@@ -34,12 +34,12 @@ type doubt struct {
 	target string
 }
 
-// served is the robots.txt that an authority last sent; an unknown one has no digest. Until a line is judged by it, an earlier
-// one may hold: it may have been read for another host that redirects to it, and is then no policy of its own authority (RFC
-// 9309 2.3.1.2). The line's public form does not show that.
+// served is the robots.txt that an authority last sent; an unknown one has no digest. Until a line is judged by it, an
+// earlier one may hold: it may have been read for another host that redirects to it, and then sets no policy of its own
+// authority (RFC 9309 2.3.1.2). The line's public form does not show that.
 type served struct {
 	text
-	before []text // what may hold in its place
+	before []text // those that may hold in its place
 }
 
 type text struct {

@@ -39,7 +39,7 @@ type Options struct {
 	TempDir string          // for data of logs beyond memory; empty means the system's
 }
 
-// Verify checks a bundle of that size. An error reports that there is none (ErrNoBundle), or an unreadable log.
+// Verify checks a bundle of that size. An error reports that the file is not one (ErrNoBundle), or an unreadable log.
 func Verify(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Result, error) {
 	b, err := open(r, size)
 	if err != nil {
@@ -357,7 +357,7 @@ func (c *logCheck) take(ctx context.Context, index int64, l *storage.Line, h *He
 	}
 	u, err := evidence.ParseURL(l.URL)
 	if err != nil {
-		return nil //nolint:nilerr // nobody was asked for what is no URL
+		return nil //nolint:nilerr // an invalid URL leads to no request
 	}
 	e := &evidence.Exchange{
 		Place: finding.Place{File: linesName, Offset: index, Record: l.Record}, URL: l.URL, Authority: u.Authority,
@@ -558,7 +558,7 @@ var errEnough = errors.New("enough")
 
 func (s *headStream) advance() { s.index, s.next, _ = s.pull() }
 
-// at returns the head of an entry, or nil. It calls nobody for heads before it.
+// at returns the head of an entry, or nil. It calls nobody for the indexes of heads before it.
 func (s *headStream) at(index int64, nobody func(int64)) *Head {
 	if s == nil {
 		return nil
@@ -633,7 +633,7 @@ type marks struct {
 
 	rotations []*mark
 	redacted  []redacted // entries that a mark names, by index
-	named     string     // the key by which the log says that it is signed at its end; empty for none
+	named     string     // the key named as signer at the end of the log; empty for none
 	crashes   []crash
 	ended     bool // the last run ended in good order
 	last      time.Time
@@ -734,7 +734,7 @@ func (v *verification) mark(of *mark) {
 	}
 }
 
-// redaction notes that a line was redacted, and reports whether a later mark says so.
+// redaction notes that a line was redacted, and reports whether a later mark names it.
 func (v *verification) redaction(index int64) bool {
 	all := v.marks.redacted
 	i, ok := slices.BinarySearchFunc(all, index, func(r redacted, i int64) int { return cmp.Compare(r.entry, i) })

@@ -36,8 +36,8 @@ type Journal struct {
 	Files   []ledger.RedactedFile   `json:"files"`  // that are prepared
 	Remove  []string                `json:"remove"` // that go
 	OptOut  string                  `json:"optout"` // an entry that the caller puts on the list of the crawl
-	Packed  []string                `json:"packed"` // packed files, by their paths, that the caller makes anew
-	Made    []string                `json:"made"`   // names of what is derived that was there, for the caller to make anew
+	Packed  []string                `json:"packed"` // packed files, by their paths, that the caller remakes
+	Made    []string                `json:"made"`   // names of derived files that existed, for the caller to remake
 }
 
 const (
@@ -190,7 +190,7 @@ func (r *Redactions) Lines() (n int64) {
 
 // Step is a repeatable step of a redaction.
 type Step struct {
-	Name  string // what is done
+	Name  string // the name of the step
 	Where string // with which file, or folder, of the directory
 	Do    func(ctx context.Context) error
 }
@@ -239,7 +239,7 @@ func (j *Journal) steps(d *disk, h Hands) []Step {
 	return append(all, d.removal(PreparedName))
 }
 
-// ready checks that each file is prepared, or already placed, before the ledger says so.
+// ready checks that each file is prepared, or already placed, before the ledger records it.
 func (j *Journal) ready(ctx context.Context, d *disk) error {
 	for _, name := range []string{PreparedName, PreparedName + "/" + archiveDir, PreparedName + "/" + indexDir} {
 		if err := durable.Folder(d.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -289,7 +289,7 @@ func (j *Journal) tell(ctx context.Context, d *disk, h Hands) (err error) {
 	if told {
 		return nil
 	}
-	if err := w.Begin(ctx); err != nil { // its mark says whose key signs
+	if err := w.Begin(ctx); err != nil { // its mark names the signing key
 		return err
 	}
 	return w.Redact(ctx, ledger.Redaction{Extent: j.Extent, Reason: j.Reason, Subject: j.Digest, Records: j.Records,
@@ -326,7 +326,7 @@ func (d *disk) sweep() error {
 }
 
 const (
-	JournalName  = "forget.journal" // what is to be done, until it is
+	JournalName  = "forget.journal" // the steps to be done, until they are
 	PreparedName = "forget.new"     // new files, until they take their places
 
 	archiveDir    = "warc"

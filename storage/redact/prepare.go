@@ -29,9 +29,9 @@ import (
 type Request struct {
 	Dir     string // a crawl directory that the caller holds, with no segment left open
 	Subject Subject
-	All     bool     // everything, and not bodies alone
-	Reason  string   // stands in the ledger; may be empty
-	OptOut  string   // what an opt-out list says of the subject, for Journal.OptOut; may be empty
+	All     bool     // everything, not only bodies
+	Reason  string   // recorded in the ledger; may be empty
+	OptOut  string   // the subject's reason in an opt-out list, for Journal.OptOut; may be empty
 	Packed  []string // packed files, for Journal.Packed
 }
 
@@ -221,7 +221,7 @@ func Left(dir string) bool {
 type lines struct {
 	entries []int64           // that become stubs, ascending
 	hosts   []string          // of which no line is left
-	blocks  map[string]string // what lines say of the exchanges that change (storage.Line.Blocks), by their ids
+	blocks  map[string]string // block digests (storage.Line.Blocks) of the exchanges that change, by their ids
 }
 
 func findLines(ctx context.Context, dir string, r *Request, a *archived) (*lines, error) {
@@ -233,7 +233,7 @@ func findLines(ctx context.Context, dir string, r *Request, a *archived) (*lines
 			break
 		}
 		if err != nil && !r.All {
-			break // what its lines say of the blocks is told as far as it can be read; an audit says more
+			break // its lines are read up to the damage; an audit reports more
 		}
 		if err != nil {
 			return nil, fmt.Errorf("forget: %w; nothing was changed: curtsy audit shows the faults of the ledger", err)
@@ -266,7 +266,7 @@ type Found struct {
 	Records   int64 `json:"records"`   // records that go, requests and metadata among them
 	Refusals  int64 `json:"refusals"`  // lines that go from the archive's records of refusals
 	Lines     int64 `json:"lines"`     // lines of the ledger that become stubs
-	Files     int64 `json:"files"`     // WARC files that are written anew
+	Files     int64 `json:"files"`     // WARC files that are rewritten
 	Before    int64 `json:"before"`    // responses of it whose bodies are gone already
 	Robots    int64 `json:"robots"`    // answers for robots.txt, and proofs of ownership, that stay
 	Elsewhere int64 `json:"elsewhere"` // answers of it whose body is archived under a URL that stays, and stays with it
@@ -483,7 +483,7 @@ func (a *archived) edit(rec *warc.Record) (warc.Edit, error) {
 type Subject struct {
 	Text   string            // as the operator wrote it
 	Covers func(string) bool // reports whether a URL is of it
-	Host   bool              // all of a host, or more: with everything its robots.txt goes, too
+	Host   bool              // all of a host, or more: removing everything includes its robots.txt
 }
 
 // Digest identifies a subject in a redaction mark for those who know the salt, which the operator keeps or gives away.
@@ -524,7 +524,7 @@ func (s *Subject) ledTo(l *storage.Line) bool {
 // elsewhere drops the exchange of a metadata record if the subject's robots.txt redirected there.
 func (a *archived) elsewhere(rec *warc.Record) {
 	l, err := rec.Decision()
-	if err != nil || !a.subject.ledTo(&l) { // one that cannot be read is nobody's
+	if err != nil || !a.subject.ledTo(&l) { // an invalid line belongs to no subject
 		return
 	}
 	id := rec.ConcurrentTo()

@@ -327,7 +327,7 @@ type Duplicates struct {
 	Clusters int64     `json:"clusters"`
 	Pages    int64     `json:"pages"`            // in clusters
 	Largest  []Cluster `json:"largest"`          // the first maxClusters
-	Failed   string    `json:"failed,omitempty"` // why there is no result
+	Failed   string    `json:"failed,omitempty"` // why it has no result
 }
 
 // Cluster is a set of pages, each of which is similar to another.

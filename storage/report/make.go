@@ -242,7 +242,7 @@ type Audit struct {
 	Unprovable int64          `json:"unprovable,omitempty"`  // checks without proof either way
 	Findings   []AuditFinding `json:"findings,omitempty"`    // by code
 	CannotShow []string       `json:"cannot_show,omitempty"` // limits of the evidence
-	Failed     string         `json:"failed,omitempty"`      // why there is no result
+	Failed     string         `json:"failed,omitempty"`      // why it has no result
 }
 
 // AuditFinding is the findings of one kind.

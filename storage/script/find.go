@@ -1,11 +1,11 @@
 // Package script finds file names in scripts and JSON, without running them.
 //
 // A name is a string or template literal that is a URL reference in printable ASCII and ends, apart from query and
-// fragment, in a stem and one of the extensions. In root + "/data/index.json" or `${root}/data/index.json` the literal is
-// a name if it begins with a letter or digit after an omitted slash, since the rest is mostly the path of a directory; in
-// base + "-min.js" it is not. Composed names and names without extension are not found, and a result may be no file: a
-// word, a key, a file of another directory. A name may be relative to the page that runs the script (fetch, script
-// elements) or to the script (import, workers): Places returns both.
+// fragment, in a stem and one of the extensions. In root + "/data/index.json" or `${root}/data/index.json` the literal
+// is a name if it begins with a letter or digit after an omitted slash, since the rest is mostly the path of a
+// directory; in base + "-min.js" it is not. Composed names and names without extension are not found, and a result may
+// not be a file: a word, a key, a file of another directory. A name may be relative to the page that runs the script
+// (fetch, script elements) or to the script (import, workers): Places returns both.
 //
 // The lexer of github.com/tdewolff/parse reads the first MaxRead bytes once, without a tree. MaxErrors lexer errors end
 // it, since each costs a pass over the text.
@@ -177,7 +177,7 @@ const (
 )
 
 // Tries bounds how often a name is tried: scripts in each page of a site name the same files, relative to a root that
-// only they know, and otherwise each directory would be tried. The zero value is ready.
+// only they have, and otherwise each directory would be tried. The zero value is ready.
 type Tries struct {
 	mu    sync.Mutex
 	seed  maphash.Seed

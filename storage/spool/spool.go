@@ -26,7 +26,7 @@ type Spool struct {
 
 	mu   sync.Mutex // guards the fields below
 	size int64
-	mem  []byte // all bytes, if there is no file
+	mem  []byte // all bytes, if it has no file
 	file *os.File
 	name string // of the file, if it has to be removed
 	late []byte // bytes after those in the file

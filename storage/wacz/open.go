@@ -274,7 +274,7 @@ func (p *Package) bad(what, required, observed string) {
 	p.find(false, what, required, observed)
 }
 
-// note reports an oddity that is no violation, or not by this crawler.
+// note reports an oddity that is not a violation, or not by this crawler.
 func (p *Package) note(what, required, observed string) { p.find(true, what, required, observed) }
 
 func (p *Package) find(note bool, what, required, observed string) {

@@ -41,7 +41,7 @@ import (
 type Options struct {
 	// Segments are the paths of complete WARC segments, one gzip member a record, in the order of the crawl.
 	Segments []string
-	// Lines are the ledger's lines; nil means that only metadata records tell seeds and noarchive. An error ends the
+	// Lines are the ledger's lines; nil means that only metadata records identify seeds and noarchive. An error ends the
 	// packing.
 	Lines iter.Seq2[storage.Line, error]
 	Files []File // further ones: of the ledger, reports

@@ -23,7 +23,7 @@ import (
 type Checker struct {
 	seed   maphash.Seed
 	ids    map[uint64]uint64 // fingerprints: of a record id, of its payload digest (0 for none)
-	wanted map[uint64]want   // references to records not met so far
+	wanted map[uint64]want   // references to records not read so far
 	many   bool              // there were more than maxWanted
 
 	file  int
@@ -31,7 +31,7 @@ type Checker struct {
 	stats Checked
 }
 
-// want is a reference to a record not met so far.
+// want is a reference to a record not read so far.
 type want struct {
 	file    int
 	offset  int64

@@ -26,7 +26,7 @@ import (
 // exchange is a checked storage.Record with digests and ids. It can be compressed more than once, and belongs to a
 // compressor to reuse its memory.
 type exchange struct {
-	request, answer, told head // without a warcinfo id; a kind "" is no record
+	request, answer, told head // without a warcinfo id; an empty kind marks a missing record
 	sent                  bytes.Reader
 	received              *io.SectionReader
 	line                  bytes.Reader // the block of told
@@ -87,7 +87,7 @@ func (e *exchange) choose(originals Originals, r *storage.Record) error {
 	a := &e.answer
 	a.kind, a.length, a.truncated = "response", r.Response.Size(), r.Truncated
 	if r.NotModified != nil {
-		// A 304 has no payload: a digest here would be that of nothing, and not of what the server says still holds.
+		// A 304 has no payload: a digest here would be that of nothing, not of the response that the server confirms.
 		a.kind, a.profile = "revisit", profileNotModified
 		a.refersTo(r.NotModified)
 		return nil
@@ -336,7 +336,7 @@ type head struct {
 	concurrent string // the id of the exchange's other record
 	last       string // the id of the exchange's metadata record, in its first record
 	profile    string // of a revisit
-	refersID   string // what it refers to
+	refersID   string // the id it refers to
 	refersURI  string
 	refersDate time.Time
 	addr       netip.Addr

@@ -28,9 +28,9 @@ type Lenient struct {
 	http  *bufio.Reader // of a block: see ReadHTTP
 	cur   *bufio.Reader // where records are: in, out, or nil between two members
 	zip   bool          // the file is compressed
-	begun bool          // it has met a record or garbage
+	begun bool          // it has read a record or garbage
 	at    int64         // where the current member begins
-	inner int           // records met in the current member
+	inner int           // records read in the current member
 	rec   *Record       // the current one; nil between two
 	block *lenientBlock // of rec
 	err   error
@@ -441,7 +441,7 @@ func scan(in *bufio.Reader, member, head bool) (n int64, blank bool, where int) 
 		}
 		skip := i
 		if i < 0 {
-			// The last octets may begin what is sought.
+			// The last bytes may begin the magic.
 			if skip, where = len(b)-len(headMagic)+1, atEnd; err != nil || skip < 0 {
 				skip = len(b)
 			}
@@ -491,7 +491,7 @@ const (
 	LengthTwice    = "length-twice"     // the same Content-Length twice
 	BadField       = "bad-field"        // a line of a head that is not a field
 	NoLength       = "no-length"        // no valid Content-Length: the record is skipped
-	LongHead       = "long-head"        // too long a head: the record is skipped
+	LongHead       = "long-head"        // the head is too long: the record is skipped
 	Garbage        = "garbage"          // bytes that are not a record
 	Torn           = "torn"             // the file ends within a record
 	ShortMember    = "short-member"     // a gzip member ends within a record

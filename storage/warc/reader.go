@@ -75,7 +75,7 @@ func (r *Reader) End() (int64, error) {
 	return end, r.err
 }
 
-// source counts the bytes read and keeps the read error, to tell it from errors of decoding.
+// source counts the bytes read and keeps the read error, to separate it from errors of decoding.
 type source struct {
 	r   io.Reader
 	n   int64

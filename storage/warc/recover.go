@@ -129,7 +129,7 @@ func whole(f io.Reader) (end int64, cause, err error) {
 	}
 }
 
-// unit is the records of an exchange met so far. The first names the answer and the metadata record, and so those to come.
+// unit has the records of an exchange read so far. The first names the answer and the metadata record, which follow.
 type unit struct{ met, awaited []string }
 
 func (u *unit) ends(r *Record) bool {

@@ -465,8 +465,8 @@ type Index interface {
 	// Complete is called once a segment has its final name, file, without directory.
 	Complete(file string) error
 	// Mended is called by Open before Complete, perhaps twice, for a segment that a killed process left: its entries from
-	// offset end on are gone, and others may be missing. removed says that the whole segment is. path is its current place,
-	// already cut and not yet under its final name, file.
+	// offset end on are gone, and others may be missing. removed is set if the whole segment is. path is its current
+	// place, already cut and not yet under its final name, file.
 	Mended(path, file string, end int64, removed bool) error
 }
 

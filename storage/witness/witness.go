@@ -306,7 +306,7 @@ var emptyRoot = new(tree.Growing).Root()
 // A View is one party's view of a log: a checkpoint and, if it has the entries, the root of each tree up to it.
 type View struct {
 	Note *checkpoint.Note
-	Root func(size int64) (tlog.Hash, error) // nil if there is the note alone
+	Root func(size int64) (tlog.Hash, error) // nil if there is only the note
 }
 
 type Relation string
@@ -317,7 +317,7 @@ const (
 	Continues Relation = "continues" // the first continues the second
 	Fork      Relation = "fork"      // neither does: two histories under one name
 	Otherwise Relation = "other-log" // two origins: nothing to compare
-	Unknown   Relation = "unknown"   // the longer one is a note alone, and proves nothing of the shorter
+	Unknown   Relation = "unknown"   // the longer one is only a note, and proves nothing about the shorter
 )
 
 // A Verdict is the relation of two views. Common is the number of entries of their common history.

@@ -203,7 +203,7 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
 }
 
-// Exactly is for commands that take n arguments, which what describes.
+// Exactly is for commands that take n arguments, described by what.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n {

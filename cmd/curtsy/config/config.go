@@ -135,7 +135,7 @@ func EnvName(setting string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
 
-// WarnEnv warns of environment variables that are nearly a setting's: a mistyped budget would be no budget.
+// WarnEnv warns of environment variables that resemble a setting: a mistyped budget would have no effect.
 func WarnEnv(w io.Writer, names []string) {
 	known := []string{EnvName("config")}
 	for _, name := range names {

@@ -389,7 +389,7 @@ func (c *identityChecking) run(ctx context.Context, raw string, std cli.Streams)
 	return nil
 }
 
-// wanted returns what the settings and the kept answers require of the page.
+// wanted returns the page's requirements by the settings and the stored answers.
 func (c *identityChecking) wanted() (w policypage.Wanted, err error) {
 	if err := config.Resolve(&c.settings, c.own, c.config, ""); err != nil {
 		return w, err

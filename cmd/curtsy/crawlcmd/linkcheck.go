@@ -49,8 +49,8 @@ type checking struct {
 	within func(*check.Result) // turns the URLs of a result into files; nil for a site
 }
 
-// patience is the default --max-wait of a check: the first back-off after an error, and some more. A user who waits for the result
-// prefers to see what is left.
+// patience is the default --max-wait of a check: more than the first back-off after an error. A user who waits for the
+// result prefers to see which URLs remain.
 const patience = 90 * time.Second
 
 func NewLinkCheck(std cli.Streams) *cobra.Command {

@@ -149,7 +149,7 @@ func demo(ctx context.Context, o *options, std cli.Streams) (err error) {
 	}
 	defer web.Close()
 	s := crawldir.Defaults()
-	// Long enough for a Retry-After of seconds, too short for the host whose robots.txt is out of order.
+	// Long enough for a Retry-After of seconds, too short for the host whose robots.txt is unavailable.
 	s.OwnSite, s.MaxWait = []string{crawldir.OwnNone}, 5*time.Second
 	s.AllowNet = []string{web.Net().String()}
 	seeds, err := crawldir.SeedURLs(web.Seeds()...)

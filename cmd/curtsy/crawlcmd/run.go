@@ -250,8 +250,8 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 	return summary, sig, err
 }
 
-// reachedNobody reports whether no connection to any host succeeded, most often because a name, a port or a scheme is
-// mistyped. A host that asked another crawl to wait exists.
+// reachedNobody reports whether no connection to any host succeeded, usually because a name, a port or a scheme is
+// mistyped. A host that required another crawl to wait exists.
 func reachedNobody(s crawler.Summary) bool {
 	parked, retired := frontier.Parked.String(), frontier.Retired.String()
 	return s.EndedBy == crawler.EndedWaiting && s.Status.Bytes == 0 && s.Status.Exchanges == 0 && len(s.Status.Resting) > 0 &&

@@ -60,7 +60,7 @@ func (v *Display) Every() time.Duration {
 	return plainEvery
 }
 
-// heard notes the error of a write; called with mu held.
+// heard stores the error of a write; called with mu held.
 func (v *Display) heard(err error) {
 	if err != nil && !v.lost {
 		v.lost = true
@@ -304,7 +304,7 @@ func clip(text string, columns int) string {
 	return b.String() + "…"
 }
 
-// waiting describes what an idle crawl waits for, whenever that changes.
+// waiting describes the hosts that an idle crawl waits for, whenever they change.
 type waiting struct {
 	said      string // the hosts named last
 	exchanges int64  // at the last look

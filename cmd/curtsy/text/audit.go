@@ -113,7 +113,7 @@ func redacted(r *audit.Result) string {
 var levels = []struct {
 	level audit.Level
 	words string
-	not   string // what is missing for it
+	not   string // the missing evidence for it
 }{
 	{audit.SelfConsistent, "archive, ledger, index and settings were compared only with one another", ""},
 	{audit.SignedByKnown, "only the operator, or someone with the key, can have written it", "give the operator's verifier key, --key"},
@@ -319,7 +319,7 @@ func causesFirst(r *audit.Result) []audit.Count {
 	return slices.SortedStableFunc(slices.Values(r.Counts), func(a, b audit.Count) int { return rank(a) - rank(b) })
 }
 
-// damage lists the damaged records, and what to do about them; nil for none.
+// damage lists the damaged records and the remedies; nil for none.
 func damage(r *audit.Result) []string {
 	type place struct {
 		file   string

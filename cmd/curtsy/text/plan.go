@@ -131,7 +131,7 @@ func robots(h plan.Host) string {
 	return s
 }
 
-// why describes what forbids a seed.
+// why describes the reason that forbids a seed.
 func why(f plan.Forbidden) string {
 	switch f.By {
 	case plan.ByRobots:
@@ -156,7 +156,7 @@ const Mark = "<!-- curtsy plan: ethics sheet -->"
 
 // About has the facts of a sheet that are not in the plan or the settings.
 type About struct {
-	Retention string // how long data is kept, and who sees it
+	Retention string // how long data is kept, and its readers
 	Page      string // URL of the crawler's page
 	Key       string // verifier key of its ledgers
 }
@@ -170,8 +170,8 @@ type sheetText struct {
 	S *crawldir.Settings
 }
 
-// Sheet is the plan for an ethics board, as Markdown. Its sentences state what the program does; it asks the user for the
-// rest, and makes nothing up.
+// Sheet is the plan for an ethics board, as Markdown. Its sentences state the program's behaviour; it asks the user for
+// the rest, and makes nothing up.
 func Sheet(p *plan.Plan, s *crawldir.Settings, about About) string {
 	return Render("sheet", sheetText{planText{p, maxSheet, maxSheet}, about, s})
 }

@@ -261,7 +261,7 @@ func allPrivate(why map[string]map[string]int64) bool {
 	return len(why) > 0
 }
 
-// Capped returns what with the flags of the limits that links were over, or "" if none was.
+// Capped returns what with the flags of the exceeded link limits, or "" if there are none.
 func (s summaryText) Capped(what string) string {
 	var flags []string
 	for _, c := range budget.Caps {

@@ -60,7 +60,7 @@ func ParseKept(text string) (c Checkpoint, err error) {
 	return n.Checkpoint, nil
 }
 
-// parseText reads the body of a note in the exact form of Text. Further (extension) lines may follow; they are signed too.
+// parseText reads the body of a note in the exact form of Text. Further (extension) lines may follow, signed as well.
 func parseText(b []byte) (c Checkpoint, err error) {
 	var of log.Checkpoint
 	rest, err := of.Unmarshal(b)
@@ -114,7 +114,7 @@ type Note struct {
 	Checkpoint
 	Signatures []Signature
 
-	text []byte // what is signed
+	text []byte // the signed text
 }
 
 type Signature struct {
@@ -174,7 +174,7 @@ func (n *Note) Marshal() []byte {
 		of.UnverifiedSigs = append(of.UnverifiedSigs, s.library())
 	}
 	b, err := note.Sign(of)
-	if err != nil { // a Signature that nobody parsed
+	if err != nil { // a Signature that was not parsed
 		return append(slices.Clone(n.text), '\n')
 	}
 	return b
@@ -263,7 +263,7 @@ const (
 	maxKey         = 1 << 10 // bytes of a verifier key
 )
 
-// Key is a verifier key. Its zero value is none.
+// Key is a verifier key. Its zero value is no key.
 type Key struct {
 	name   string
 	text   string
@@ -344,7 +344,7 @@ func (k Key) Name() string { return k.name }
 // String is the verifier key in its written form; empty for none.
 func (k Key) String() string { return k.text }
 
-// IsZero reports whether k is none.
+// IsZero reports whether k is the zero Key.
 func (k Key) IsZero() bool { return k.text == "" }
 
 // Public is the key itself, nil for none.
@@ -355,7 +355,7 @@ func (k Key) Public() ed25519.PublicKey {
 	return ed25519.PublicKey(k.public)
 }
 
-// Signer signs under a name. A nil *Signer is none.
+// Signer signs under a name. A nil *Signer does not sign.
 type Signer struct {
 	key  Key
 	seed []byte
@@ -422,7 +422,7 @@ func (s *Signer) VerifierKey() string { return s.Key().text }
 // rotationTitle separates signatures of rotations from others.
 const rotationTitle = "curtsy key rotation"
 
-// Rotation says that an operator signs with another key from a time on. Both keys sign it.
+// Rotation records that an operator signs with another key from a time on. Both keys sign it.
 type Rotation struct {
 	Old, New Key
 	At       time.Time // in seconds, UTC

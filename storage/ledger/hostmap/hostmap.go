@@ -217,7 +217,7 @@ type Proof struct {
 // Other is the entry of another host in a proof.
 type Other struct {
 	Key   Hash `json:"key"`
-	Value Hash `json:"value"` // the hash of what the map has under its key
+	Value Hash `json:"value"` // the hash of the map's value under its key
 }
 
 const MaxSiblings = 256 // the longest path

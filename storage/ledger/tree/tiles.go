@@ -27,11 +27,11 @@ const (
 // ErrTiles reports tiles that are missing, damaged, or of another tree: Rebuild makes them again from the lines.
 var ErrTiles = errors.New("the tiles of the ledger are not those of its checkpoint")
 
-// Tiles writes the tiles of a tree that grows. What it writes is not durable. Its methods are not for concurrent use.
+// Tiles writes the tiles of a tree that grows, without making them durable. Its methods are not for concurrent use.
 type Tiles struct {
 	dir  string
 	size int64
-	part [maxLevels][]tlog.Hash // of the last tile of each level, what there is
+	part [maxLevels][]tlog.Hash // the hashes of the last tile of each level
 }
 
 // NewTiles returns the tiles of an empty tree below the folder dir. It removes those of another tree.
@@ -66,7 +66,7 @@ func OpenTiles(dir string, size int64, root tlog.Hash) (*Tiles, error) {
 			t.part[level] = append(t.part[level], tlog.Hash(b[i*tlog.HashSize:]))
 		}
 	}
-	// The partial tiles alone make the root.
+	// Only the partial tiles make the root.
 	if t.root() != root {
 		return nil, fmt.Errorf("tree: tiles: %w", ErrTiles)
 	}

@@ -217,7 +217,7 @@ func CheckMany(p Proof, size int64, root tlog.Hash, indexes []int64, hashes []tl
 }
 
 type checker struct {
-	proof Proof // what of it is left
+	proof Proof // the rest of the proof
 	short bool
 }
 

@@ -229,7 +229,7 @@ func (s *Set) Abort() {
 	}
 }
 
-// database is an SQLite file being written: one transaction without a journal, since nobody else reads the file before it
+// database is an SQLite file being written: one transaction without a journal, since the file has no reader before it
 // is whole.
 type database struct {
 	draft *durable.Draft
