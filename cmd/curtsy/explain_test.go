@@ -151,7 +151,7 @@ func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
 	for _, standard := range []string{"rfc9309", "draft1996"} {
 		args := []string{"crawl", "--quiet", "--delay", "0", "--max-wait", "1s", "--robots-standard", standard, "--dir", filepath.Join(t.TempDir(), "d")}
 		dir := args[len(args)-1]
-		if standard != "rfc9309" { // the draft says something else of these only
+		if standard != "rfc9309" { // the draft differs for these only
 			urls = map[string]string{"none": urls["none"], "broken": urls["broken"], "moved": urls["moved"], "plain": urls["plain"], "large": urls["large"]}
 		}
 		for _, u := range urls {

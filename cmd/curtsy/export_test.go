@@ -17,7 +17,7 @@ import (
 	"curtsy/crawler/export"
 )
 
-// Exports stay below 200 MiB for 100,000 pages, or as many as CURTSY_EXPORT_PAGES says, at least 100.
+// Exports stay below 200 MiB for 100,000 pages, or for CURTSY_EXPORT_PAGES, at least 100.
 func TestExportOfManyPagesStaysBelow200MiB(t *testing.T) {
 	t.Parallel()
 	if !full() { // a few thousand pages fit in any case

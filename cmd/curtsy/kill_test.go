@@ -54,7 +54,7 @@ func TestAKilledCrawlLosesNothing(t *testing.T) {
 		p := launched(t, curtsy(t, args...))
 		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= before+more })
 		if under == frontier.QuarantineStops-1 { // one more could quarantine a page, which is another test
-			clear := 0 // looks in a row: a kill loses what is not committed yet
+			clear := 0 // looks in a row: a kill loses uncommitted work
 			p.until(t, "no suspect", func() bool {
 				if clear++; suspects(t, dir) != 0 {
 					clear = 0

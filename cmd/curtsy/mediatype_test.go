@@ -21,8 +21,8 @@ import (
 	"curtsy/storage/mirror"
 )
 
-// Each page is the only way to the next: crawler, mirror and WACZ read them alike, whatever media type, coding and charset a
-// server sends. Packages mediatype, coding, charset and markup test each form.
+// Each page is the only way to the next: crawler, mirror and WACZ read them alike, in any media type, coding and
+// charset that a server sends. Packages mediatype, coding, charset and markup test each form.
 func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 	t.Parallel()
 	little, big := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
@@ -32,7 +32,7 @@ func TestPages_ReadAlikeByEveryPart(t *testing.T) {
 		gzip   bool
 	}{
 		{"Content-Type: text/plain\r\nContent-Type: text/html", nil, false}, // the last counts
-		{"Content-Type: html", nil, false},                                  // no media type: the first bytes tell
+		{"Content-Type: html", nil, false},                                  // no media type: the first bytes decide
 		{"Content-Type: text/html\r\nContent-Encoding: utf-8", nil, false},
 		{"Content-Type: text/html\r\nContent-Encoding: gzip", nil, false},
 		{"Content-Type: text/html\r\nContent-Encoding: utf-8, gzip", nil, true},

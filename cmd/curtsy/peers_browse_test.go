@@ -42,11 +42,11 @@ type browsed struct {
 	Failed  []string // failed requests, and those to other hosts that are not known to be absent
 	OffHost []string // all requests to other hosts
 	Refused []string // only by the browser's rules for file://: the file exists
-	Fetched []string // failed requests of scripts, which no reader of pages can know
+	Fetched []string // failed requests of scripts, which no reader of pages can find
 	Dead    []string // links and frames that lead to no file
 	Left    []string // links that should lead to a page of the tree, and lead elsewhere
 	Images  []string // that show nothing
-	Wrong   []string // not what the page expects: another picture, page, text
+	Wrong   []string // not as the page expects: another picture, page, text
 	Styles  []string // not loaded, or without effect
 	Scripts []string // that did not run
 	Fonts   []string // not loaded
@@ -281,7 +281,7 @@ func (b *browsed) network(s shelf, on string, urls []string, failed []failure, a
 		at, err := url.Parse(f.url)
 		switch {
 		case bad[f.url] || how == outside: // listed already, or known to be absent
-		case f.kind == network.ResourceTypeOther && err == nil && at.Path == "/favicon.ico": // browsers request it by themselves
+		case f.kind == network.ResourceTypeOther && err == nil && at.Path == "/favicon.ico": // browsers request it unasked
 		case how == held && f.canceled && !f.cors: // the browser has enough of a sound, or offers a download
 		// Over file:// each file has its own origin, and these kinds need one origin.
 		case how == held && s.files() && slices.Contains([]network.ResourceType{network.ResourceTypeTextTrack, network.ResourceTypeManifest, network.ResourceTypeOther}, f.kind):

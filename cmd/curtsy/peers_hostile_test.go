@@ -89,7 +89,7 @@ func plantedSite(n int, p string) *crawltest.Site {
 	}
 }
 
-// overhearing notes on every page which scripts run, what the policy forbids, and which dialogs open.
+// overhearing records on every page the scripts that run, the policy's violations, and the dialogs.
 func overhearing(t *testing.T, tab context.Context) *overheard {
 	t.Helper()
 	o := &overheard{}

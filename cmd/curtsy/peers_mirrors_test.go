@@ -26,7 +26,7 @@ type mirrorer struct {
 	name string
 	args []string
 	tree string // the part of the folder that is the mirror; "" for all of it
-	ours bool   // this program, as a process of its own
+	ours bool   // this program, as a separate process
 }
 
 // mirrorers are the programs in docs/guides/mirror.md, without delays and with few retries.
@@ -110,7 +110,7 @@ func torturedBy(t *testing.T, by mirrorer) (m mirrored) {
 		absent[o.Local(a.URL)] = true
 	}
 	dir, took := mirrorOf(t, by, o.Seed())
-	if err := o.Close(); err != nil { // what a page still asks for comes to nothing
+	if err := o.Close(); err != nil { // later requests of a page fail
 		t.Fatal(err)
 	}
 	m.took = took

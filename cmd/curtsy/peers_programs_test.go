@@ -90,7 +90,7 @@ func wgot(t *testing.T, flags ...string) (path, site string) {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "wget", append([]string{"-q", "-r", "-e", "use_proxy=off", "--warc-file=w"}, append(flags, srv.URL+"/")...)...)
 	cmd.Dir = dir
-	out, _ := cmd.CombinedOutput() // it fails because there is no robots.txt
+	out, _ := cmd.CombinedOutput() // it fails without robots.txt
 	found, err := filepath.Glob(filepath.Join(dir, "w.warc*"))
 	require.NoError(t, err)
 	require.Lenf(t, found, 1, "wget made %q, %v: %s", found, err, out)

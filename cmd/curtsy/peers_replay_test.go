@@ -155,7 +155,7 @@ func TestPeers_PlayerShowsArchives(t *testing.T) {
 	skipWithout(t, "chromium")
 	dir, site := replayArchive(t)
 	file := filepath.Join(t.TempDir(), "bakery.wacz")
-	shared(t, "export", "--format", "wacz", dir, "-o", file, "--title", "Bread").want(t, cli.ExitDone) // as the user who crawled, who has the key
+	shared(t, "export", "--format", "wacz", dir, "-o", file, "--title", "Bread").want(t, cli.ExitDone) // the crawl's user has the key
 	t.Run("WACZ", func(t *testing.T) { playerShowsWACZ(t, file, site) })
 	t.Run("signature", func(t *testing.T) { browserVerifies(t, file) })
 	t.Run("ZipNum", func(t *testing.T) { playerShowsZipNum(t, dir, site) })
@@ -205,7 +205,7 @@ func playerShowsZipNum(t *testing.T, dir, site string) {
 	replays(t, file, site)
 }
 
-// said is the player's data on the collection, as JSON.
+// said returns the player's data on the collection, as JSON.
 const said = `(async () => {
 	const player = document.querySelector("replay-web-page").shadowRoot.querySelector("iframe").contentWindow;
 	const get = async path => (await player.fetch("/replay/w/api/" + path)).json();

@@ -94,7 +94,7 @@ func TestPeers_NginxServesKeyDirectory(t *testing.T) {
 	nginx := serveFiles(t, root, "gzip on; gzip_types *; gzip_min_length 1;\n"+location.out)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+nginx.addr+webbotauth.WellKnown, nil)
 	require.NoError(t, err)
-	r.Header.Set("Accept-Encoding", "gzip") // nginx must not compress what is signed
+	r.Header.Set("Accept-Encoding", "gzip") // nginx must not compress signed data
 	answer, err := http.DefaultTransport.RoundTrip(r)
 	require.NoError(t, err)
 	defer answer.Body.Close()

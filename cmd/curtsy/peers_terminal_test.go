@@ -90,7 +90,7 @@ func TestPeers_StatusLineInTmux(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it watches a crawl for seconds")
 	}
-	web := webOf(t, crawltest.Tree("bakery.test", 999)) // too much for the crawl to end by itself
+	web := webOf(t, crawltest.Tree("bakery.test", 999)) // too large for the crawl to finish
 	dir := filepath.Join(t.TempDir(), "d")
 	crawl, watch := newTmux(t, 160, 24), newTmux(t, 160, 24)
 	command := func(args string) string { return "'" + os.Args[0] + "' " + args }
@@ -101,7 +101,7 @@ func TestPeers_StatusLineInTmux(t *testing.T) {
 	watch.run("send-keys", "C-c")
 	watch.until("ready>")
 	watch.types("clear; " + command("status --watch '"+dir+"'"))
-	watch.without("ready>") // what the shell showed before
+	watch.without("ready>") // the shell's earlier output
 	watch.until("of permitted")
 	watch.run("send-keys", "C-z")
 	watch.until("Stopped", "ready>")

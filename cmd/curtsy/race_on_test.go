@@ -2,5 +2,5 @@
 
 package main
 
-// racing says that the race detector is on, which takes several times the memory.
+// racing is true with the race detector, which takes several times the memory.
 const racing = true

@@ -33,8 +33,8 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-// TestScripts runs testdata/script: the commands as a user gives them, each script with folders and a web of its own.
-// Beside testscript's own commands there are
+// TestScripts runs testdata/script: the commands as a user gives them, each script with its own folders and web. Beside
+// testscript's own commands there are
 //
 //	curtsy ARG...             exits with 0
 //	exits CODE ARG...         curtsy exits with CODE
@@ -64,7 +64,7 @@ import (
 //	spoil DIR                 overwrites a page of the frontier that is in use
 //	newer DIR                 makes the frontier one that a later version wrote
 //
-// In the environment, $free is an address where nobody listens when the script begins, $dead its URL, and $root the folder of the repository.
+// In the environment, $free is an address without a listener at the start, $dead its URL, and $root the repository.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	scripts(t, "script")

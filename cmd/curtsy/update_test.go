@@ -151,7 +151,7 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 		reopened(t, dir)
 		agree(t, dir)
 	}
-	for range 2 { // what the kill left, and a whole round
+	for range 2 { // the rest after the kill, and a whole round
 		inside(t, watched(dir, append(often, "--once", "--quiet")...)...).want(t, cli.ExitDone)
 	}
 	of := map[string]storage.Outcome{}

@@ -19,9 +19,9 @@ const (
 	site     = "https://" + siteName
 	closedX  = "User-agent: *\nDisallow: /x/\n"
 	rule     = "User-agent: *\nDisallow: /private\nAllow: /private/open\n"
-	// toldOpen is what a crawl says of the verdict on /private/open by it.
+	// toldOpen is a crawl's record of the verdict on /private/open by it.
 	toldOpen = "robotsLine: 3\r\nrobotsRule: Allow: /private/open\r\nrobotsGroup: *\r\nrobotsRunnerUp: Disallow: /private\r\n"
-	// fetched is what a crawl says of a page that it read to its end.
+	// fetched is a crawl's record of a page that it read to its end.
 	fetched = "decision: allow\r\noutcome: fetched\r\nstatus: 200"
 	s       = time.Second
 )
@@ -195,7 +195,7 @@ func TestEachArchiveIsJudged(t *testing.T) {
 			r := a.audit(o)
 			got := codes(r)
 			if r.Clean && got != "" {
-				got = "(" + got + ")" // notes alone
+				got = "(" + got + ")" // only notes
 			}
 			assert.Equal(t, c.codes, got, shown(r))
 			_, want := values(t, c.options[0])["unprovable"]

@@ -15,7 +15,7 @@ import (
 func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		first []time.Duration // of the answers before the kill
-		pace  time.Duration   // as the next run tells it
+		pace  time.Duration   // as the next run records it
 		want  string
 	}{
 		"the last one, which was slow":  {first: []time.Duration{s / 10, 2 * s}, pace: s},
@@ -111,7 +111,7 @@ func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 		return func(a *archive, _ string) { a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: body}) }
 	}
 	for name, c := range map[string]struct {
-		between func(a *archive, first string) // what the host was asked while the clock was behind
+		between func(a *archive, first string) // requests to the host while the clock was behind
 		at      time.Duration                  // of the page behind it
 		path    string
 		latest  bool // that page goes by the robots.txt that was had last
@@ -168,7 +168,7 @@ func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
 		a.add(fetch{url: own + "/.well-known/curtsy-owner.txt", at: at + 5*s, body: "curtsy-owner=" + sha("v") + "\n", meta: "decision: owner\r\n"})
 	}
 	for name, c := range map[string]struct {
-		meanwhile, at time.Duration // pages asked for while the clock was behind, and when the two behind that
+		meanwhile, at time.Duration // times of pages requested while the clock was behind, and of the two after
 		asked         int
 		proved        bool
 		want          string

@@ -47,7 +47,7 @@ type archive struct {
 	z    *gzip.Writer
 	n    int    // of the records written
 	form string // of dates
-	info string // the id of the warcinfo record, in an archive of ours
+	info string // the id of the warcinfo record, in an archive of this crawler
 }
 
 const lantern = "Lantern/1 (+https://lantern.test/bot)"
@@ -110,8 +110,8 @@ type fetch struct {
 	head    string        // lines of the answer's head, each with its end
 	body    string
 	method  string
-	agent   string // "none" is none
-	meta    string // more lines of the metadata record; "none" is no such record
+	agent   string // "none" for no agent
+	meta    string // more lines of the metadata record; "none" for no such record
 	noReq   bool
 	request string // the request line's target
 	host    string // the Host that is sent, if not the URL's
@@ -238,7 +238,7 @@ func shown(r *Result) string {
 	return b.String()
 }
 
-// idle is a witness that says nothing.
+// idle is a witness that finds nothing.
 type idle struct{}
 
 func (idle) Exchange(context.Context, *evidence.Exchange, finding.Report) error { return nil }

@@ -28,7 +28,7 @@ func slow(a *archive, next time.Duration, meta string) {
 	a.add(answered("/a", 2*s+10*time.Millisecond+next, 2*s, meta))
 }
 
-// limited is a site that wants five seconds between requests for a minute, and is asked again after next.
+// limited is a site that requires five seconds between requests for a minute, and gets another request after next.
 func limited(a *archive, field string, next time.Duration, meta string) {
 	a.add(fetch{url: site + "/robots.txt", head: field})
 	a.add(fetch{url: site + "/a", at: 100*time.Millisecond + next, meta: meta})
@@ -63,9 +63,9 @@ func TestWhoAskedIsRecomputed(t *testing.T) {
 	} {
 		for _, by := range words {
 			a, want := ours(t), "gap-told"
-			// That an address or a robots.txt that could not be had asked for more than all else is not told by records.
+			// Records do not show that an address or an unavailable robots.txt required more than all else.
 			vague := by == storage.ByAddress || by == storage.ByRobots
-			// That the operator had raised the pace since the run began is for the marks of the ledger to tell (reconcile).
+			// The marks of the ledger record that the operator raised the pace since the run began (reconcile).
 			if by == right || by == storage.ByOperator || vague && (right == storage.ByRetryAfter || right == storage.ByErrors) {
 				want = ""
 			}

@@ -34,7 +34,7 @@ func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 		{nil, "", at(0), at(2 * time.Hour), 2 * time.Hour},
 		{nil, "", at(-time.Hour), at(time.Hour), 2 * time.Hour}, // by the server's own clock
 		{nil, "", "", at(2 * time.Hour), 2 * time.Hour},
-		{nil, "", "", "0", minLife}, // RFC 9111 5.3: what is no date is past
+		{nil, "", "", "0", minLife}, // RFC 9111 5.3: an invalid date is past
 		{[]string{"max-age=3600"}, "", at(0), at(9 * time.Hour), time.Hour},
 	} {
 		x := &evidence.Exchange{}

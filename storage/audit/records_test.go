@@ -324,7 +324,7 @@ func TestRobots_ARevisitHasTheRulesOfItsOriginal(t *testing.T) {
 	}
 }
 
-// oddTargets are targets that servers have and that net/url cannot read, or spells anew.
+// oddTargets are targets that servers have and that net/url rejects or respells.
 var oddTargets = []string{
 	"/100%", "/100%.html", "/x%zz", "/%u0041", "/50%off.html", "/operator%.html", "/%", "/%2", "/a%%41", "/?q=%", "/?%zz=%u2212",
 	"//x", "/a//b", "/[x]", "/{x}", "/a|b", "/a'b", "/;p=1", "/a^b", "/a%2fb%22", "/%C3", "/%00", "/?", "/a?b?c", "/~x", "/%7Ex",
@@ -496,7 +496,7 @@ func TestAPauseToldShorterSaysThatSomethingIsMissing(t *testing.T) {
 			if !beside {
 				unprovable = c.unprovable
 				if c.meta == "" {
-					want = "" // whether a field that says nothing was there is not known
+					want = "" // a removed field without a value leaves no trace
 				}
 			}
 			if got := w.b.String(); got != want || codes(r) != "" || r.Totals.Unprovable != unprovable {

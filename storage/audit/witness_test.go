@@ -259,7 +259,7 @@ func TestEachCodeHasItsJudge(t *testing.T) {
 		}
 	}
 	for _, c := range finding.Codes() {
-		if beside := c == finding.LedgerLines; beside { // with which begins what witnesses find
+		if beside := c == finding.LedgerLines; beside { // with which the findings of witnesses begin
 			break
 		}
 		assert.Truef(t, judged[c], "nobody judges %s", c)

@@ -25,7 +25,7 @@ func TestAddAllocatesLittle(t *testing.T) {
 	e := entry(1)
 	require.NoError(t, s.Add(e))
 	i := uint64(0)
-	if n := testing.AllocsPerRun(1000, func() { // what the table allocates while it grows is less than one each
+	if n := testing.AllocsPerRun(1000, func() { // the growing table allocates less than once per call
 		binary.LittleEndian.PutUint64(e.Payload[:], i)
 		if i++; s.Add(e) != nil {
 			t.Fail()

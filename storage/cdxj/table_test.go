@@ -22,7 +22,7 @@ func TestMemoryOfAPayload(t *testing.T) {
 			most = max(most, float64(tab.octets())/float64(tab.n))
 		}
 	}
-	measured := float64(int64(heapOctets())-int64(before)) / n // what lived before may be gone now
+	measured := float64(int64(heapOctets())-int64(before)) / n // earlier data may be freed now
 	runtime.KeepAlive(&tab)
 	t.Logf("%d payloads: %.1f octets each in the table, %.1f on the heap, %.1f at most on the way", n, float64(tab.octets())/n, measured, most)
 	assert.Truef(t, most <= 16 && measured <= 16, "%.1f octets for a payload on the heap, %.1f at most on the way: more than 16", measured, most)

@@ -22,7 +22,7 @@ func TestDeciders(t *testing.T) {
 		{page, "text/html; charset=nonsense", "<meta charset=koi8-r>", "koi8-r", ByMeta, 0},
 		{page, "text/html", utf16, "utf-16le", ByXML, 0},
 		{page, "text/html", "<p>é<p>", "utf-8", ByGuess, 0},
-		{page, "text/html", xml, "windows-1252", ByGuess, 0}, // in HTML a declaration says nothing
+		{page, "text/html", xml, "windows-1252", ByGuess, 0}, // in HTML a declaration has no effect
 		{document, "application/xhtml+xml; charset=latin1", xml, "windows-1252", ByHeader, 0},
 		{document, "application/xhtml+xml", xml, "koi8-r", ByXML, 0},
 		{document, "", "<html/>", "utf-8", ByXML, 0},

@@ -19,7 +19,7 @@ func typical(i int) storage.Line {
 	}
 }
 
-// A line allocates nothing: there is one for every URL ever met.
+// A line allocates nothing: each URL ever found has one.
 func TestAppendAllocatesNothing(t *testing.T) {
 	w := open(t, Options{Dir: t.TempDir(), Signer: testKey(1)})
 	l, ctx := typical(1), t.Context()

@@ -22,7 +22,7 @@ func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(t *testing.T, dir string)
-		want string // in what is said; empty: nothing is
+		want string // in the messages; empty for no message
 	}{
 		{"a torn tile", func(t *testing.T, dir string) {
 			all, err := filepath.Glob(filepath.Join(dir, tileFolder, "0", "*", "*"))

@@ -100,7 +100,7 @@ func TestScanOfAWholeLedger(t *testing.T) {
 				}
 			}
 			before := ls(t, dir)
-			closing(t, open(t, Options{Dir: dir})) // a run that had nothing to say
+			closing(t, open(t, Options{Dir: dir})) // a run without lines
 			equal(t, "files", ls(t, dir), before)
 			if p, e := scanned(t, dir); len(p) > 0 || !slices.Equal(e, entries) {
 				t.Errorf("a run without a line: %v %q", p, e)

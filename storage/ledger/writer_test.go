@@ -39,7 +39,7 @@ func write(t testing.TB, w *Writer, ls ...storage.Line) {
 	}
 }
 
-// abandon leaves a Writer as a kill does, once what it packs is packed.
+// abandon leaves a Writer as a kill does, once its segments are packed.
 func abandon(t testing.TB, w *Writer) {
 	t.Helper()
 	w.mu.Lock()
@@ -231,7 +231,7 @@ type disk struct {
 	left    int
 	syncErr error
 	syncs   int
-	during  func() // what happens while a sync is under way
+	during  func() // called during a sync
 }
 
 func (d *disk) Write(p []byte) (int, error) {

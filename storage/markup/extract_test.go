@@ -21,7 +21,7 @@ import (
 
 type read struct {
 	links, markup map[string]bool
-	otherBase     bool // they differ in what references are relative to
+	otherBase     bool // their references have different bases
 }
 
 func both(t *testing.T, body []byte, contentType string) (r read, page extract.Page) {

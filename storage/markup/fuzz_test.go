@@ -34,7 +34,7 @@ func FuzzRewrite_FindsItsReplacements(f *testing.F) {
 		var before []string
 		same, err := rewrite(in, o, func(r Ref) (string, bool) { before = append(before, line(r)); return "", false })
 		if err != nil {
-			return // a manifest that is none
+			return // an invalid manifest
 		}
 		require.Equalf(t, string(in), string(same), "nothing is replaced in %q, and it became %q", in, same)
 		var want []string
@@ -53,7 +53,7 @@ func FuzzRewrite_FindsItsReplacements(f *testing.F) {
 			t.Fatalf("%q: %v", in, err)
 		}
 		if decidesAnew(in, out, o, kind) {
-			return // what is replaced was among the bytes by which an encoding is guessed
+			return // the replaced bytes were among those that decide a guessed encoding
 		}
 		var got []string
 		if _, err := rewrite(out, o, func(r Ref) (string, bool) {

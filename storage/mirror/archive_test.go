@@ -131,8 +131,8 @@ func TestBuild_DamagedKeepsTheNewerFile(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		before  []got // the crawl of which the mirror before is
-		damaged []got // what follows, whose last record is damaged
-		after   []got // what follows that
+		damaged []got // later records, the last damaged
+		after   []got // the records after those
 		want    string
 		kept    int64
 		stale   int64

@@ -105,7 +105,7 @@ func TestTreeDoesNotDependOnTheOrderOfRecordsOrOnSegments(t *testing.T) {
 	for seed := range uint64(6) {
 		dir := t.TempDir()
 		all := append(small(), got{url: "http://a.test/twice", body: "first"}, got{url: "http://a.test/twice", body: "second", second: 40})
-		for i := range all { // when an answer came is its own, wherever its record stands; many came in one second
+		for i := range all { // each record has its own time; many came in one second
 			before := all[i].record
 			all[i].record = func(r *storage.Record) {
 				if before != nil {
@@ -118,7 +118,7 @@ func TestTreeDoesNotDependOnTheOrderOfRecordsOrOnSegments(t *testing.T) {
 		crawledIn(t, dir, int64(1+seed*2000), all...)
 		o := options(t, dir)
 		if seed%2 == 1 {
-			o.Archive.Index = nil // made from the segments alone
+			o.Archive.Index = nil // made only from the segments
 		}
 		slices.Reverse(o.Archive.Segments)
 		built(t, o)

@@ -57,6 +57,6 @@ func TestAFileTakesLittleMemory(t *testing.T) {
 	if each := int64(after.Mallocs-before.Mallocs) / s.Files; each > most { //nolint:gosec // there are fewer
 		t.Errorf("%d allocations for each of %d files, more than %d", each, s.Files, most)
 	} else {
-		t.Logf("%d allocations and %d octets for each of %d files", each, int64(after.TotalAlloc-before.TotalAlloc)/s.Files, s.Files) //nolint:gosec // likewise
+		t.Logf("%d allocations and %d octets for each of %d files", each, int64(after.TotalAlloc-before.TotalAlloc)/s.Files, s.Files) //nolint:gosec // as above
 	}
 }

@@ -153,7 +153,7 @@ func TestWhatIsNoMirrorIsNotReplaced(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
 	require.NoError(t, os.Mkdir(Tree(dir), 0o755))
-	built(t, options(t, dir)) // an empty directory is nobody's
+	built(t, options(t, dir)) // an empty directory has no owner
 }
 
 func TestSymbolicLinksAreNotFollowed(t *testing.T) {

@@ -51,7 +51,7 @@ func (f *folder) open(files ...File) *Watch {
 	return w
 }
 
-// want checks which of a.test, b.test and c.test are listed, and the last message; "" means that there is no new one.
+// want checks which of a.test, b.test and c.test are listed, and the last message; "" means no new one.
 func (f *folder) want(w *Watch, listed, said string) {
 	f.t.Helper()
 	var got []string
@@ -106,7 +106,7 @@ func TestRule16_ABrokenVersionKeepsTheOldOneInForce(t *testing.T) {
 		time.Sleep(Look)
 		f.want(w, "a", `list:2: "no good"`)
 		time.Sleep(time.Hour)
-		f.want(w, "a", "") // said once
+		f.want(w, "a", "") // reported once
 		now := w.Troubles()
 		assert.Truef(t, len(now) == 1 && strings.Contains(now[0], "list:2:"), "troubles: %q", now)
 		f.write("list", "a.test\n")

@@ -26,7 +26,7 @@ type forgery struct {
 	want  Code
 }
 
-// forgeries are ways to change a bundle. Each forger mends the manifest behind him.
+// forgeries are ways to change a bundle. Each also fixes the manifest.
 func forgeries(t testing.TB) (w *world, note []byte, all []forgery) {
 	t.Helper()
 	w = newWorld(t, 1)
@@ -176,7 +176,7 @@ func TestAWrongVerdictIsFound(t *testing.T) {
 	}
 }
 
-// RFC 9309 2.3.1.2: another host's redirect to a robots.txt makes no policy of its own host, and a line does not show it.
+// RFC 9309 2.3.1.2: a read for another host's redirect sets no policy of its own host, and a line does not show it.
 func TestRobotsReadForAnotherHostIsNoPolicy(t *testing.T) {
 	for _, path := range []string{"/robots.txt", "/robots2.txt"} {
 		w := newWorld(t, 1)

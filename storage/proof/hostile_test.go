@@ -157,7 +157,7 @@ func TestAHostileBundleIsReadInBoundedMemory(t *testing.T) {
 	m := unpacked(t, good)
 	// As many nodes as a bundle of this size may unfold to: none is kept that its lines do not need.
 	var nodes strings.Builder
-	noise := rand.NewChaCha8([32]byte{}) // so that it is no bomb
+	noise := rand.NewChaCha8([32]byte{}) // so that it is not taken for a bomb
 	for range 1 << 17 {
 		var h [32]byte
 		noise.Read(h[:])

@@ -19,7 +19,7 @@ func program(t testing.TB, name string) string {
 		t.Skip("it runs " + name)
 	}
 	path, err := exec.LookPath(name)
-	if err == nil && name == "python3" { // a stand-in may be there that starts nothing
+	if err == nil && name == "python3" { // it may be a stub that starts nothing
 		err = exec.Command(path, "-c", "import hashlib, zipfile").Run()
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func TestPeers_PythonComesToTheSame(t *testing.T) {
 	agree("no key", w.bundle("b.test", note), Options{})
 	for _, f := range all {
 		if f.want == BadPage {
-			continue // it does not read the page, and says so
+			continue // it does not read the page, and reports that
 		}
 		m := unpacked(t, w.bundle("a.test", note))
 		f.forge(t, m)

@@ -36,11 +36,11 @@ func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 type page struct {
 	url, body string
-	decision  storage.Decision // allow unless it is said
-	via       string           // the first page unless it is said; none for robots.txt
+	decision  storage.Decision // allow by default
+	via       string           // the first page by default; none for robots.txt
 }
 
-// secret is a text that stands in the body of a page alone, and in no other.
+// secret is a text that only the body of one page has.
 func secret(url string) string {
 	sum := sha256.Sum256([]byte(url))
 	return "secret-" + hex.EncodeToString(sum[:12])
@@ -277,8 +277,8 @@ func hands(t testing.TB, dir string) Hands {
 	}}
 }
 
-// latestDigest returns the digest that a file has now of which a file mark states another, by way of all redactions that
-// rewrote it; that one if there was none.
+// latestDigest returns the present digest of a file whose mark states another, by all redactions that rewrote it; the
+// mark's if there were none.
 func latestDigest(r *Redactions, name, sha256 string) string {
 	next := map[string]string{}
 	for _, t := range r.All {

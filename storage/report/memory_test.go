@@ -46,7 +46,7 @@ func manyHosts(t *testing.T, hosts int) report.Options {
 	return o
 }
 
-// scales is a context that measures the live heap now and then when it is asked.
+// scales is a context that measures the live heap on some of the calls of Err.
 type scales struct {
 	context.Context
 	every, n int
@@ -62,7 +62,7 @@ func (s *scales) Err() error {
 
 func (s *scales) weigh() {
 	var m runtime.MemStats
-	runtime.GC() // twice: what lies in a sync.Pool outlives one collection
+	runtime.GC() // twice: the contents of a sync.Pool outlive one collection
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	s.most = max(s.most, m.HeapAlloc)

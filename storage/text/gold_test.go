@@ -21,7 +21,7 @@ import (
 // tree is the documentation of a Debian package, with selectors of its main text. testdata/gold.json has all trees.
 type tree struct {
 	Package, Folder string
-	Main, Out       []string // elements, as name.class or name#id: the main text, and what inside of it is navigation
+	Main, Out       []string // elements, as name.class or name#id: the main text, and the navigation inside of it
 	Pages           []string // without .html
 
 	Precision, Recall float64 // of words, a little less than today

@@ -35,7 +35,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// hostile are pages of any size that try to cost too much.
+// hostile are pages of any size that are as costly as possible.
 var hostile = map[string]struct{ begin, piece, cut, noMain string }{
 	"text":                        {"<p>", "word and word, ", CutText, NoRoom},
 	"one word":                    {"<p>", "a", CutText, NoRoom},

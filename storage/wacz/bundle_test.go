@@ -176,7 +176,7 @@ func (m *made) opened(r *audit.Result) (*Package, string) {
 func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(m *made)
-		want string // "" when nothing is to be found; else what is said first
+		want string // the first finding; "" for none
 	}{
 		"as it should be": {func(m *made) {}, ""},
 		"another octet":   {func(m *made) { m.files["archive/data.warc.gz"] = "octets of an archivE" }, "archive/data.warc.gz: sha256:"},

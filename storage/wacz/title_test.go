@@ -43,7 +43,7 @@ func TestTheTitleIsThePagesOwn(t *testing.T) {
 		{"<meta charset=iso-2022-jp><title>\x1b$BF|K\\\x1b(B</title>", "text/html", "日本"},
 		{"<title>\x1b$BF|K\\\x1b(B</title>", "text/html; charset=csISO2022JP", "日本"},
 		{`<?xml version="1.0" encoding="iso-2022-jp"?>` + "<title>\x1b$BF|K\\\x1b(B</title>", "application/xhtml+xml", "日本"},
-		{`<?xml version="1.0" encoding="koi8-r"?>` + "<title>\xE4</title>", "text/html", "ä"}, // which says nothing in HTML
+		{`<?xml version="1.0" encoding="koi8-r"?>` + "<title>\xE4</title>", "text/html", "ä"}, // which has no effect in HTML
 		{"", "text/html", ""},
 	} {
 		assert.Equalf(t, c.want, titled(t, []byte(c.body), "Content-Type: "+c.head), "the title of %.60q", c.body)
@@ -64,7 +64,7 @@ func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
 	for coding, body := range map[string][]byte{"gzip": g.Bytes(), "X-Gzip": g.Bytes(), "br": b.Bytes(), "zstd": z.EncodeAll(page, nil), "identity": page} {
 		head := "Content-Type: text/html\r\nContent-Encoding: " + coding
 		assert.Equal(t, "Bread", titled(t, body, head), coding)
-		for n := range body { // whatever is cut off, nothing else comes of it
+		for n := range body { // any cut gives the same title or none
 			got := titled(t, body[:n], head)
 			assert.Falsef(t, got != "" && got != "Bread", "%s cut at %d: %q", coding, n, got)
 		}

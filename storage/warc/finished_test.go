@@ -36,7 +36,7 @@ func (h *hearing) finished(name string, octets int64, sum [32]byte) error {
 func TestEachCompleteSegmentIsTold(t *testing.T) {
 	h := &hearing{t: t, dir: t.TempDir()}
 	o := Options{Dir: h.dir, SegmentSize: 2500, Finished: h.finished}
-	for range 2 { // the second run adds its own alone
+	for range 2 { // the second run adds only its own
 		w := open(t, o)
 		for i := range 8 {
 			write(t, w, simple(i))

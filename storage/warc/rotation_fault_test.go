@@ -53,7 +53,7 @@ func TestRotationOnAFullDiskAndUnderAKillLosesNothing(t *testing.T) {
 				}
 				kept = append(kept, simple(next).URL)
 			}
-			if killed { // what it left is what another finds; the writer itself does nothing more
+			if killed { // the next Writer finds its files; it does nothing more itself
 				copied := t.TempDir()
 				require.NoError(t, os.CopyFS(copied, os.DirFS(dir)))
 				dir = copied

@@ -82,7 +82,7 @@ func TestACosignatureIsKeptInTheStoredNote(t *testing.T) {
 			t.Errorf("%d: the latest is\n%s", tt.size, l.Marshal())
 		}
 	}
-	// What is no cosignature by that witness is not kept, nor one of another checkpoint, nor anything in another's place.
+	// The client keeps no invalid cosignature by that witness, none of another checkpoint, and nothing in another's place.
 	n, other := read(t, latest), signer(t, 3)
 	before := n.Marshal()
 	fork := newHistory(t, h.origin, 9, 3, 1)

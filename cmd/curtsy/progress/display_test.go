@@ -66,7 +66,7 @@ func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
 	heard(t, 95*time.Second, &Display{w: &b}, "running", func(d time.Duration) time.Duration {
 		switch {
 		case d == 0:
-			return time.Second // the seed alone
+			return time.Second // only the seed
 		case d < 30*time.Second:
 			return 5 * time.Minute
 		case d < 60*time.Second:
@@ -271,7 +271,7 @@ func TestTroublesAreSaidAsTheyBegin(t *testing.T) {
 	}
 }
 
-// An idle crawl reports the hosts that it waits for, once, and what Ctrl-C would leave.
+// An idle crawl reports the hosts that it waits for, once, and the remaining work after Ctrl-C.
 func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
 	dead := status.Resting{Host: "http://dead.test", Condition: "parked", Reason: "robots.txt: nxdomain", Wait: 53, Pending: 3}
 	later := status.Resting{Host: "http://later.test", Condition: "parked", Reason: "status 503, Retry-After 2m0s", Wait: 120, Pending: 1}

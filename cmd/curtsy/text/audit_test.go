@@ -18,7 +18,7 @@ import (
 // trap is harmful text from an archive.
 const trap = `"><script>alert(1)</script>` + "\x1b[31m\u202e"
 
-// practicesResult has a clause in each state, with traps wherever an archive can bring text.
+// practicesResult has a clause in each state, with traps in every text from an archive.
 func practicesResult() *cbcp.Result {
 	r := &cbcp.Result{Draft: cbcp.Draft, Texts: cbcp.Texts, Broken: 1, Musts: 1, Kept: 1}
 	for i, c := range cbcp.Clauses() {

@@ -18,7 +18,7 @@ import (
 
 const planted = `"><script>document.title = "planted"</script><img src=x onerror="document.title='planted'">'` + "\x1b[31m\u202e"
 
-// hostileResult has hostile text wherever an archive can bring text.
+// hostileResult has hostile text in every field that an archive can fill.
 func hostileResult() *audit.Result {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	f := finding.Finding{

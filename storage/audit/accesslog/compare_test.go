@@ -460,7 +460,7 @@ func TestManyHostsShareALog(t *testing.T) {
 
 func TestAPartOfACrawlIsHeldByEachHost(t *testing.T) {
 	es, log := twoHosts()
-	later := strings.Replace(log[8], "/4 ", "/later ", 1) // behind what the archive tells of a.test, amid b.test
+	later := strings.Replace(log[8], "/4 ", "/later ", 1) // after the archived exchanges of a.test, amid b.test
 	for name, c := range map[string]struct {
 		whole bool
 		host  string

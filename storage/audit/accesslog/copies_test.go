@@ -58,7 +58,7 @@ func TestLinesThatOverlapCountOnce(t *testing.T) {
 		"a torn beginning":             {files: [][]string{cut(0, 80), append([]string{log[59][30:]}, cut(60, 120)...)}, want: "(access-log-line)", agree: 60},
 		"asked twice, in one file":     {files: [][]string{twice}, want: "log-extra", agree: 60},
 		"asked twice, and overlapping": {files: [][]string{twice[:70], twice[50:]}, want: "log-extra", agree: 60},
-		"asked twice, of two servers":  {files: [][]string{log, other(log)}, agree: 60}, // nobody can tell: it is counted among the copies
+		"asked twice, of two servers":  {files: [][]string{log, other(log)}, agree: 60}, // undecidable: it is counted among the copies
 		"taken out of both":            {files: [][]string{slices.Delete(cut(0, 80), 60, 61), slices.Delete(cut(50, 120), 10, 11)}, want: "log-missing", agree: 59},
 		"taken out of the first":       {files: [][]string{slices.Delete(cut(0, 80), 20, 21), cut(50, 120)}, want: "log-missing", agree: 59},
 		"added to both":                {files: [][]string{append(cut(0, 80), log[4]), append([]string{log[78], log[79], log[4]}, log[80:]...)}, want: "log-extra", agree: 60},

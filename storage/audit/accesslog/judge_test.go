@@ -67,7 +67,7 @@ func TestALogAloneIsJudged(t *testing.T) {
 		lines  []told
 		change func(*JudgeOptions)
 		want   string // codes of violations
-		open   string // codes of what cannot be proved
+		open   string // codes of unprovable checks
 	}{
 		"polite":                         {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 200}, {at: 6, target: "/b?c", status: 404}}, open: "gap"},
 		"disallowed":                     {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200}}, want: "disallowed", open: "gap"},
@@ -143,7 +143,7 @@ func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
 		lines  []told
 		none   bool
 		want   string
-		served bool // the result warns that the file may not be what the site served
+		served bool // the result warns that the site may have served another file
 	}{
 		"given":          {lines: []told{found, page}, want: "the given FILE", served: true},
 		"404":            {lines: []told{absent, page}, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3); the given FILE was not used"},

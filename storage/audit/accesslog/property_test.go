@@ -188,7 +188,7 @@ func TestWhatAWholeLogLacksIsFound(t *testing.T) {
 				archived = slices.Delete(slices.Clone(es), i, i+1)
 			}
 			if name == "archive" && unheard(e.Status) {
-				want = "" // nothing tells whose line it is
+				want = "" // the line's client is unknown
 			}
 			_, found := witnessed(t, Compare(Options{Logs: logs, TempDir: t.TempDir()}), archived...)
 			require.Equalf(t, want, codesOf(found), "seed %d: out of the %s", seed, name)

@@ -32,7 +32,7 @@ func TestVisitLogIsBrokenWhereTheLedgerDiffers(t *testing.T) {
 		if got.state != Broken || len(got.examples) != 1 || got.evidence != "ledger and archive differ 1 time" {
 			t.Errorf("%s: %+v", code, got)
 		}
-		r.Counts[0].Found = 1 // a note alone
+		r.Counts[0].Found = 1 // only a note
 		assert.Equal(t, Kept, clause("visit-log")(f, r).state, code)
 	}
 }
@@ -151,7 +151,7 @@ const (
 type fetch struct {
 	at     time.Duration // since day0
 	path   string
-	took   time.Duration // 0 is 100 ms, −1 not said
+	took   time.Duration // 0 is 100 ms, −1 not recorded
 	method string
 	agent  string
 	sent   string // more fields of the request, each with its end

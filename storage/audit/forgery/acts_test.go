@@ -28,7 +28,7 @@ const (
 	bakery    = "http://bakery.test/robots.txt"
 	timetable = "http://station.test/timetable"
 	platforms = "http://station.test/platforms"
-	secret    = "http://bakery.test/secret"       // it asks not to be archived
+	secret    = "http://bakery.test/secret"       // it forbids archiving
 	kitchen   = "http://bakery.test/kitchen/oven" // which robots.txt forbids
 	index     = "index/curtsy-00000.cdxj"         // the finished index of the crawl
 )
@@ -77,7 +77,7 @@ var acts = map[string]func(e *evidence, w []string){
 
 	// files of the archive
 	"plant":    func(e *evidence, w []string) { e.plant(w, false) },
-	"plantRun": func(e *evidence, w []string) { e.plant(w, true) }, // said to be of a run of its own
+	"plantRun": func(e *evidence, w []string) { e.plant(w, true) }, // assigned to another run
 	"plantPages": func(e *evidence, w []string) { // robots.txt of so many hosts behind all else
 		end := e.end()
 		for n := range count(w[0]) {
@@ -91,8 +91,8 @@ var acts = map[string]func(e *evidence, w []string){
 		e.more = map[string][]*record{"more/curtsy-00001.warc": e.more["curtsy-00001.warc"]}
 	},
 	"killed": func(e *evidence, _ []string) { e.killed() },
-	// hasten brings the last exchange with a host to a moment behind the one before it, or before that one, and gives it a
-	// file that another run is said to have begun.
+	// hasten moves the last exchange with a host to a moment after the one before it, or before that one, and gives it a
+	// file that is assigned to another run.
 	"hasten": func(e *evidence, w []string) {
 		_, last, next := e.tail("station.test")
 		by, run := last.began(e.t).Add(100*time.Millisecond), last.began(e.t).Add(-time.Second)
@@ -107,8 +107,8 @@ var acts = map[string]func(e *evidence, w []string){
 			e.more["curtsy-00001.warc"][0].block += "run-began: " + run.Format(stamp) + "\r\n"
 		}
 	},
-	// backAndForth gives the archive the files of two more runs: one of a day before, in which a host is asked for something,
-	// and one of an hour behind, which asks it for a page by the robots.txt that the first run had.
+	// backAndForth gives the archive the files of two more runs: one of a day before, with a request to a host, and one an
+	// hour behind, which requests a page from it by the robots.txt that the first run had.
 	"backAndForth": func(e *evidence, w []string) {
 		end := e.end()
 		for n, run := range []struct {
@@ -174,7 +174,7 @@ var acts = map[string]func(e *evidence, w []string){
 		all := e.notes()
 		lines := strings.SplitAfter(strings.TrimSuffix(e.cosigned(e.beside[all[0]]), "\n"), "\n")
 		e.beside[all[len(all)-1]] += lines[len(lines)-1] + "\n"
-		e.remade = true // who can write there can do so; nothing of the crawl is changed
+		e.remade = true // a writer of the file can do so; the crawl is unchanged
 	},
 	"fork": func(e *evidence, w []string) {
 		if w[0] == "all" {
@@ -251,7 +251,7 @@ var acts = map[string]func(e *evidence, w []string){
 			e.bind(x)
 		}
 	},
-	"slowed": func(e *evidence, w []string) { // answers take a second, and what follows is moved
+	"slowed": func(e *evidence, w []string) { // answers take a second, and all after them is moved
 		for _, x := range e.site(w[0]) {
 			x.shift(e.t, time.Duration(slices.Index(e.exchanges(""), x))*time.Second)
 			for field, of := range map[string]string{"took_ms": "fetchTimeMs", "first_byte_ms": "firstByteTimeMs"} {
@@ -261,7 +261,7 @@ var acts = map[string]func(e *evidence, w []string){
 			e.bind(x)
 		}
 	},
-	"reword": func(e *evidence, w []string) { // a part of bakery's robots.txt, and its digest wherever it stands
+	"reword": func(e *evidence, w []string) { // a part of bakery's robots.txt, and all copies of its digest
 		x := e.of(bakery)
 		sum := func() string { return strings.TrimPrefix(digest(x.answer.payload()), "sha256:") }
 		was := sum()
@@ -382,7 +382,7 @@ var acts = map[string]func(e *evidence, w []string){
 	},
 	"hurry":        func(e *evidence, w []string) { strange{e}.hurry("http://"+w[0]+"/", span(e.t, w[1])) },
 	"reverseOrder": func(e *evidence, w []string) { strange{e}.reverse("http://" + w[0] + "/") },
-	"date": func(e *evidence, w []string) { // dates an exchange on a day of its own, and puts it behind all others
+	"date": func(e *evidence, w []string) { // moves an exchange to another day, after all others
 		x := e.exchange(w[0])
 		for _, r := range x.all() {
 			r.set("WARC-Date", "2026-11-24T"+w[1])

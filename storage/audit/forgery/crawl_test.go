@@ -55,8 +55,8 @@ const contact = "https://crawl.test/bot"
 
 var identity = fetch.Identity{Version: "1", Contact: contact}
 
-// sites are a small web with something of everything: rules, a Crawl-delay, redirects (of robots.txt, too), answers that
-// ask for rest, revisits, bodies that are not kept, and answers that never come.
+// sites are a small web with something of everything: rules, a Crawl-delay, redirects (also of robots.txt), answers
+// that require a rest, revisits, bodies that are not kept, and answers that never come.
 func sites() []*crawltest.Site {
 	bakery := &crawltest.Site{Name: "bakery.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /kitchen/\nAllow: /kitchen/tour\n"},
 		Pages: map[string]crawltest.Page{

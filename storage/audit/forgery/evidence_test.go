@@ -38,10 +38,10 @@ type evidence struct {
 	was     string            // the archive as it was, not compressed
 	logs    map[string][]string
 
-	changed bool                             // a row that changes nothing is none
-	remade  bool                             // the ledger was made anew, so that it contradicts nothing but what others hold
+	changed bool                             // a row that changes nothing fails
+	remade  bool                             // the ledger was remade, so that it contradicts only third-party copies
 	torn    bool                             // the crawl was killed: no file has a mark
-	omits   func(host string, line int) bool // what the map of hosts leaves out; nil for nothing
+	omits   func(host string, line int) bool // the omissions of the map of hosts; nil for none
 	more    map[string][]*record             // further files of the archive, by name
 	alien   bool                             // the archive is another crawler's
 	pack    *packed                          // the package of it, of which the forger changes files
@@ -52,7 +52,7 @@ type evidence struct {
 type record struct {
 	fields warc.Fields
 	block  string
-	kept   bool // its digests stay as they are, whatever they are of
+	kept   bool // its digests stay, right or wrong
 }
 
 func (r *record) get(name string) string { return r.fields.Get(name) }
@@ -205,7 +205,7 @@ func (r *record) payload() string {
 	if !strings.Contains(strings.ToLower(head), "transfer-encoding: chunked") {
 		return body
 	}
-	b, _ := io.ReadAll(httputil.NewChunkedReader(strings.NewReader(body))) // of what is cut, what there is
+	b, _ := io.ReadAll(httputil.NewChunkedReader(strings.NewReader(body))) // as much as remains of a cut one
 	return string(b)
 }
 
@@ -308,7 +308,7 @@ func (e *evidence) drop(gone ...*record) {
 	e.records = slices.DeleteFunc(e.records, func(r *record) bool { return slices.Contains(gone, r) })
 }
 
-// The ledger as docs/reference/ledger.md describes it, in the hand of a forger: this knows nothing of package ledger.
+// The ledger as docs/reference/ledger.md describes it, written by a forger without package ledger.
 
 var (
 	lineCount = regexp.MustCompile(`,"lines":[0-9]+`)
@@ -317,8 +317,8 @@ var (
 	hostsMark = regexp.MustCompile(`"size":[0-9]+,"hosts":[0-9]+,"root":"[0-9a-f]+"`)
 )
 
-// remake makes the log of the lines anew, with a map of hosts and a checkpoint wherever there is a mark of hosts, and one
-// at the end. Without a key nothing is signed. The tiles, which anybody can make, are left out.
+// remake rebuilds the log of the lines, with a map of hosts and a checkpoint for each mark of hosts, and one at the
+// end. Without a key nothing is signed. The tiles, which anybody can make, are left out.
 func (e *evidence) remake(key *checkpoint.Signer) {
 	e.remade = true
 	e.beside = map[string]string{}

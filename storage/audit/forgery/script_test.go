@@ -24,10 +24,10 @@ var forgeries string
 
 type row struct {
 	class, name string
-	// found is the code of a violation that the audit must name. Empty means that nobody could find it, and why says why.
+	// found is the code of a violation that the audit must name. Empty: no audit could find it, and why has the reason.
 	found finding.Code
 	why   string
-	// with is what must stand beside the evidence for that: without it nothing is found.
+	// with is the evidence required for that: without it nothing is found.
 	with  helper
 	edits [][]string
 }
@@ -158,7 +158,7 @@ func jsonOf(value string) string {
 	return strconv.Quote(value)
 }
 
-// file gives a file of the crawl directory or of the package another content. "*" at the end stands for anything.
+// file gives a file of the crawl directory or of the package another content. "*" at the end is a wildcard.
 func (e *evidence) file(name string, change func(was string) string) {
 	e.t.Helper()
 	files := e.files
@@ -189,7 +189,7 @@ func (r row) forge(e *evidence) {
 		if do == nil {
 			e.t.Fatalf("%q is not an edit", w)
 		}
-		do(e, append(w[1:], "", "", "", "")) // what is left out is empty
+		do(e, append(w[1:], "", "", "", "")) // missing words are empty
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/audit"
 )
 
-// strange is the same crawl as another crawler would have archived it: without metadata of ours, without a ledger.
+// strange is the same crawl as another crawler would have archived it: without our metadata, without a ledger.
 type strange struct{ *evidence }
 
 func stranger(e *evidence) strange {

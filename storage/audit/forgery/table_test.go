@@ -34,12 +34,12 @@ func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 var update = flag.Bool("update", false, "write the table in docs/reference/audit-forgeries.md anew")
 
-// The classes of forgeries, by what is forged.
+// The classes of forgeries, by the forged part.
 const (
-	inArchive = "archive" // the archive alone
-	inIndex   = "index"   // the index alone
+	inArchive = "archive" // only the archive
+	inIndex   = "index"   // only the index
 	inConfig  = "settings"
-	inLedger  = "ledger"  // the ledger alone
+	inLedger  = "ledger"  // only the ledger
 	inBoth    = "both"    // both, so that they agree
 	inLog     = "log"     // an access log, or an archive beside an honest one
 	inPackage = "wacz"    // a package of an honest crawl
@@ -61,10 +61,10 @@ const (
 
 type trial struct {
 	o audit.Options
-	l reconcile.Options // without a Dir there is no ledger to compare with
+	l reconcile.Options // without a Dir there is no ledger to compare
 	// logs are the access logs.
 	logs []accesslog.Log
-	pack *wacz.Package // nil for what is no package
+	pack *wacz.Package // nil unless it is a package
 }
 
 func directory(dir string) trial {
@@ -375,7 +375,7 @@ func TestThePoliteCrawlBreaksNoPractice(t *testing.T) {
 				}
 			}
 			shown := "rep identifiable unique-name description-url re-crawl loops access get caching https"
-			if name == "ours" { // metadata tell when exchanges ended, and what led to a URL
+			if name == "ours" { // metadata have the ends of exchanges, and how URLs were found
 				shown += " x-robots-tag back-out visit-log one-at-a-time speed"
 			}
 			for _, id := range strings.Fields(shown) {
@@ -439,7 +439,7 @@ func TestEachFieldOfEachHeadIsHeld(t *testing.T) {
 				e := readEvidence(t, dir)
 				x := e.records[i]
 				x.kept = strings.HasSuffix(f.Name, "-Digest")
-				if forge(x); held { // not by the mark alone
+				if forge(x); held { // not by the mark only
 					e.resign()
 				}
 				assert.Falsef(t, directory(e.write()).judge(t).Clean, "%s: %s is %s, and nothing is found", kind, f.Name, how)

@@ -254,7 +254,7 @@ func TestUnsignedForgeries_NoneIsSigned(t *testing.T) {
 		t.Errorf("%v", counts)
 	}
 
-	// The honest crawl is signed, and goes on.
+	// The honest crawl is signed, and continues.
 	honest := directory(dir)
 	honest.l.Key, honest.l.Kept = operatorKey.Key(), &kept
 	if found := honest.judge(t); !found.Clean || found.Level != audit.SignedByKnown {

@@ -14,8 +14,8 @@ var day0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 var resolutions = []time.Duration{time.Second, time.Second, time.Millisecond, time.Microsecond}
 
-// crawl draws a crawl of one host: exchanges whose pauses are the given share of what was due, or more by chance, and
-// the dates that an archive has of them. Exact ones wait no longer than that; mixed ones have dates of several resolutions.
+// crawl draws a crawl of one host: exchanges whose delays are the given share of the required one, or more by chance,
+// and their archived dates. Exact ones wait no longer than that; mixed ones have dates of several resolutions.
 func crawl(r *rand.Rand, n int, share float64, exact, mixed bool) (truth []time.Time, all []Exchange) {
 	res := resolutions[r.IntN(len(resolutions))]
 	ends := r.IntN(2) == 0

@@ -71,7 +71,7 @@ func witness(t *testing.T, o Options) *Ledger {
 	return w
 }
 
-// inform tells a witness of the warcinfo record of a file.
+// inform gives a witness the warcinfo record of a file.
 func inform(t *testing.T, w *Ledger, file string) {
 	t.Helper()
 	in := &evidence.Info{Place: finding.Place{File: file}, SHA256: infoOf(file)}

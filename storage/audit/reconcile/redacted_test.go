@@ -91,8 +91,8 @@ func TestEachTakedownIsNamedOnce(t *testing.T) {
 	}
 }
 
-// takenDown makes a ledger of exchanges with the URLs of a text, in their order, of which those that end in ! are taken
-// down. It returns what the witness says of each that is there, by URL. Of those that end in ? no line tells.
+// takenDown makes a ledger of exchanges with the URLs of a text, in their order, of which those that end in ! are
+// redacted. It returns the witness's counts for each that remains, by URL. Those that end in ? have no line.
 func takenDown(t *testing.T, urls string, killed bool) (w *Ledger, of map[string]pacing.Taken, es map[string]*evidence.Exchange) {
 	t.Helper()
 	var lines []storage.Line

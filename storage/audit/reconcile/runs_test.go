@@ -30,13 +30,13 @@ type life struct {
 	fresh  bool // the operator's key was changed before it
 }
 
-// lived writes the ledger of some runs in virtual time, and returns what the archive holds: a file for each run.
+// lived writes the ledger of some runs in virtual time, and returns the exchanges of the archive: a file for each run.
 func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 	dir = t.TempDir()
 	begun := 0
 	for i, one := range lives {
 		next := t.TempDir()
-		synctest.Test(t, func(t *testing.T) { // a bubble of its own: its clock begins anew, and can be set
+		synctest.Test(t, func(t *testing.T) { // a separate bubble: its clock begins again, and can be set
 			time.Sleep(one.at)
 			file := fmt.Sprintf("%d.warc.gz", i)
 			o := ledger.Options{Dir: dir, Signer: signer(t, "me"), Warcinfo: infoOf(file)}
@@ -196,7 +196,7 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 	}{
 		"one": {n: 1, at: time.Second, file: "a.warc.gz"}, "as many as may be": {n: most, at: time.Second, file: "a.warc.gz"},
 		"one more":             {n: most + 1, at: time.Second, file: "a.warc.gz", missing: most + 1},
-		"hours later":          {n: 1, at: 5 * time.Hour, file: "a.warc.gz"}, // a host that is left alone for long
+		"hours later":          {n: 1, at: 5 * time.Hour, file: "a.warc.gz"}, // a host with a long back-off
 		"of a file of no run":  {n: 1, at: time.Second, file: "b.warc.gz", missing: 1},
 		"before the run began": {n: 1, at: -2 * time.Hour, file: "a.warc.gz", missing: 1},
 		"of a run that ended":  {n: 1, at: time.Second, file: "a.warc.gz", ended: true, missing: 1},
@@ -218,8 +218,8 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 	at := soon()
 	for name, c := range map[string]struct {
-		files []string // as they say; each has an exchange, whose line is in the run of the same place
-		step  int      // before which file the clock is said to have been set back
+		files []string // as recorded; each has an exchange, whose line is in the run of the same place
+		step  int      // the file before which a step back of the clock is recorded
 		want  string
 	}{
 		"two runs":                   {files: []string{"1", "2"}},

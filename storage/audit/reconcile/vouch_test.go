@@ -195,7 +195,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 		if _, codes := vouchedFor(t, Options{Dir: dir}); codes != "ledger-fork" {
 			t.Errorf("a fork, with no witness known: %q", codes)
 		}
-		// Under its name nobody else signs.
+		// No other key signs under its name.
 		n, path := latest(t, dir)
 		sig, _ := w.Cosign(n)
 		sig.Octets = bytes.Clone(sig.Octets)
@@ -316,7 +316,7 @@ func TestUncovered_NoMoreThanAKillLeaves(t *testing.T) {
 func TestUncovered_NoExchangeBehindTheStop(t *testing.T) {
 	t.Parallel()
 	u := uncovered{has: true, over: true}
-	u.line(&storage.Line{Time: time.Now()}, 7) // an operator closes what is queued
+	u.line(&storage.Line{Time: time.Now()}, 7) // an operator closes the queue
 	assert.Empty(t, u.wrong)
 	u.line(&storage.Line{Time: time.Now(), Began: time.Now()}, 8)
 	assert.Len(t, u.wrong, 1)

@@ -136,7 +136,7 @@ func TestACosignatureSaysWhen(t *testing.T) {
 		if !ok || !at.Equal(time.Now()) || !again.SignedBy(signer(t, 1).Key()) || again.SignedBy(w.Key()) {
 			t.Errorf("%v, %v; now %v", at, ok, time.Now())
 		}
-		// Of another text it is none.
+		// It is invalid for another text.
 		other := some
 		other.Size++
 		b, _ = signer(t, 1).Sign(other)

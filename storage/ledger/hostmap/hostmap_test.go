@@ -48,7 +48,7 @@ func naive(entries []Entry, depth int) Hash {
 	return node(naive(entries[:i], depth+1), naive(entries[i:], depth+1))
 }
 
-// made is a map of n hosts. Of some the keys share many bits, as nobody's hash would.
+// made is a map of n hosts. Some keys share many bits, unlike real hashes.
 func made(r *rand.Rand, n int) []Entry {
 	var all []Entry
 	for i := range n {
@@ -95,7 +95,7 @@ func TestProofsOfMembersAndOfAbsentHosts(t *testing.T) {
 			if Check(root, e.Key, &wrong, p) == nil || Check(root, e.Key, nil, p) == nil {
 				t.Fatal("another count, or none, passes")
 			}
-			// The host taken out: what is left proves that it is absent, and the old root does not.
+			// Without the host, the rest proves that it is absent, and the old root does not.
 			rest := slices.Delete(slices.Clone(all), i, i+1)
 			root2, _, _ := Root(Each(rest))
 			p, got, err = Prove(Each(rest), e.Key)

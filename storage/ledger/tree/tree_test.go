@@ -169,7 +169,7 @@ func TestTilesAreReadAgainAtEachSize(t *testing.T) {
 		require.NoError(t, err)
 		sizes = append(sizes, at)
 	}
-	for _, size := range sizes { // those of before, too
+	for _, size := range sizes { // also those of before
 		indexes := []int64{0, size / 3, size - 1}
 		indexes = slices.Compact(indexes)
 		of := root(t, s, size)

@@ -149,7 +149,7 @@ func TestNamesOfSeveralPages(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
 		pages []string
-		want  []string // "~" stands for a hash
+		want  []string // "~" replaces a hash
 	}{
 		{"case alone does not tell files apart", []string{"http://a.test/Page", "http://a.test/page"}, []string{"a.test/Page.html", "a.test/page~.html"}},
 		{"nor that of a directory", []string{"http://a.test/D/x", "http://a.test/d/x"}, []string{"a.test/D/x.html", "a.test/d/x~.html"}},
@@ -318,7 +318,7 @@ func TestNamesOfAFlatLayout(t *testing.T) {
 		rule  string
 		cut   int
 		pages []string
-		want  []string // "~" stands for a hash
+		want  []string // "~" replaces a hash
 	}{
 		{"no folder of a host", 0, []string{"http://a.test/d/x", "http://a.test:81/y"}, []string{"d/x.html", "y.html"}},
 		{"folders are cut off", 1, []string{"http://a.test/d/e/x"}, []string{"e/x.html"}},

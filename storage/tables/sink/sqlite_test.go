@@ -62,7 +62,7 @@ func sqliteRows(t testing.TB, path string, table *tables.Table) (rows [][]any) {
 }
 
 func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a ?#%20'\"é") // what would mean something in the URI that SQLite opens
+	dir := filepath.Join(t.TempDir(), "a ?#%20'\"é") // bytes with a meaning in the URI that SQLite opens
 	require.NoError(t, os.Mkdir(dir, 0o777))
 	other := *every
 	other.Name = "other"
