@@ -25,14 +25,14 @@
 //	                             ▲                  │
 //	                             └── Deferral ──────┤   attempt counted, due again after a while, behind all untried
 //	                             └── not named ─────┤   no attempt counted, head of the queue
-//	                             └── lease expired ─┘   likewise
+//	                             └── lease expired ─┘   no attempt counted, head of the queue
 //
 //	closed ─ Retry ─▶ pending             Disallowed, Failed, Gone, Dropped or Held; no attempt counted, its old place
 //	host refused, retired ─ Retry, Steer(Resume) ─▶ open
-//	pending ─ Steer(Drop) ─▶ closed       Dropped with ReasonOperator, told by Options.Tell
+//	pending ─ Steer(Drop) ─▶ closed       Dropped with ReasonOperator, reported by Options.Tell
 //
-// A URL is queued, in flight (leased) or deferred while it is pending, and closed for ever after; only an operator's
-// Retry opens it again, as it does a Refused host. Discovered is the sum of all of them, at every instant. Held is
+// A URL is queued, in flight (leased) or deferred while it is pending, and stays closed once it is closed; only an
+// operator's Retry reopens it, like a Refused host. Discovered is the sum of all of them, at every instant. Held is
 // closed like the others, and a crawl with only held URLs left is Drained.
 //
 // The crawl's own turns set a host's Condition, an operator its Hold. Neither changes the other, and a host takes part
@@ -50,9 +50,9 @@
 // time, given when the record that names it is durable. A suspect of two stops or more is given only while no other
 // lease is out, and no other turn is given while it is out: so the record shows that it is alone. A URL that was alone
 // in flight at QuarantineStops unclean stops is closed when the frontier is opened: Failed, with ReasonQuarantined;
-// Retry opens it again, without stops. A suspect that is closed or deferred is no longer one; one that its holder
-// returns untried, or that a clean stop leaves, still is. A suspect's turn brings no tasks with Keep, and while one of
-// two stops is out ClaimAuthority returns ErrNotDue. So a kill of a healthy crawl only delays its suspects.
+// Retry opens it again, without stops. Closing or deferring a suspect ends the suspicion; returning it untried and a
+// clean stop do not. A suspect's turn gets no further tasks with Keep, and while one of two stops is out ClaimAuthority
+// returns ErrNotDue. So a kill of a healthy crawl only delays its suspects.
 //
 // # Invariants
 //
@@ -71,7 +71,7 @@
 //   - Finish returns when its results are applied (sealed); they are durable at the next group commit, at most
 //     GroupDelay or GroupPages later. Sync waits for it. Before each commit the engine calls Options.Tell, if it
 //     closes URLs that an operator drops, and Options.Barrier, so that archive and ledger are durable before the
-//     frontier says Done.
+//     frontier records Done.
 //   - In flight means claimed and not yet durably finished. Delivery is at least once: a kill repeats at most the
 //     requests in flight.
 //   - Finish never answers "full". A link over a cap is dropped with the reason of that cap, counted, and not marked
@@ -79,7 +79,7 @@
 //   - Only the engine inserts into the seen-set, after the token check. Seen may err towards "not seen".
 //   - After a reopen an authority is due no earlier than max(its stored not-before, now + its stored pace); after an
 //     unclean stop each waits at least Options.RestartPace, because its stored pace may be that of other settings, and
-//     its last exchange may be lost. Never a burst, no park forgotten.
+//     its last exchange may be lost. There is never a burst, and no park is forgotten.
 //   - The next run learns of an unclean stop (Stats.Unclean), also when an operator opened and closed the frontier in
 //     between (Options.Operator). Tasks in flight count one stop all the same.
 //   - The API carries durations, never absolute times, so that workers and engine need not share a clock.

@@ -11,7 +11,7 @@ import (
 
 // Frontier is the contract of an engine, in three parts; functions take the part that they need.
 //
-// All methods are safe for concurrent use. After an error of its own state (a failed barrier, write or read) the engine
+// All methods are safe for concurrent use. After an internal error (a failed barrier, write or read) the engine
 // is poisoned: every later call returns that error. ErrStale, ErrNotDue, ErrNoBlob, ErrClosed, ErrReadOnly,
 // ErrNoSnapshot, the error of a context and a refused argument do not poison it; a refused argument (such as an
 // oversized value, with the authority in the error) changes nothing.
@@ -29,7 +29,7 @@ type Engine interface {
 
 	// Claim blocks until at least one authority is due and leases up to w.Hosts of them, each with up to w.Tasks
 	// tasks. It returns no turn when the frontier is Drained, or Waiting for longer than w.MaxWait. While any lease is
-	// out the frontier is Busy, and Claim waits whatever MaxWait says.
+	// out the frontier is Busy, and Claim waits regardless of MaxWait.
 	Claim(ctx context.Context, w Want) (Claimed, error)
 
 	// ClaimAuthority leases one authority, known or not, without tasks, for an exchange to which the robots.txt of
@@ -59,7 +59,7 @@ type Reader interface {
 	Seen(ctx context.Context, us []canon.URL) ([]bool, error)
 
 	// Entry returns the URL that became a task under the key of u, with its state; ok is false when none did. It may
-	// read all URLs: it is for people, not for a crawl. Of a running crawl it returns what is durable.
+	// read all URLs: it is for people, not for a crawl. During a crawl it returns the durable state.
 	Entry(ctx context.Context, u canon.URL) (e Entry, ok bool, err error)
 
 	// AllSeeds yields the seeds and the extensions of scope one by one, in the order they were added. The frontier can
@@ -89,12 +89,12 @@ type Operator interface {
 	// Retry makes closed URLs pending again, and opens hosts, and returns when that is durable. A URL is as it was when
 	// it was accepted, at its old place in the queue, without a counted attempt. Condition and robots state of a leased
 	// host stay: its holder is about to set them. Refused candidates never were tasks and cannot be retried. After an
-	// error a part may have been done; a repeat does the rest.
+	// error a part may be done; a repeat does the rest.
 	Retry(ctx context.Context, r Retrial) (Retried, error)
 
-	// Steer obeys an operator's command about a host or about URLs, and returns when that is durable. A lease that is
-	// out continues, without more tasks by Keep, and the command applies from its end. A command replaces the one
-	// before. A Drop of a host that a crash cuts short is either complete at the next opening, or has not begun.
+	// Steer carries out an operator's command about a host or about URLs, and returns when that is durable. A lease
+	// that is out continues, without more tasks by Keep, and the command applies from its end. A command replaces the
+	// one before. A Drop of a host that a crash cuts short is either complete at the next opening, or has not begun.
 	Steer(ctx context.Context, s Steering) (Steered, error)
 
 	// Snapshot writes a copy of the frontier to the file at path, which must not exist, while the crawl continues. It
@@ -152,9 +152,9 @@ type Options struct {
 	// error fails the commit. Nil does nothing.
 	Barrier func(ctx context.Context) error
 
-	// Tell is called before the Barrier of a commit that closes what an operator drops. Its error fails the commit. So
-	// each closing is reported before it is durable; after a crash in between it is reported again. Nil reports
-	// nothing.
+	// Tell is called before the Barrier of a commit that closes URLs that an operator drops. Its error fails the
+	// commit. So each closing is reported before it is durable; after a crash in between it is reported again. Nil
+	// reports nothing.
 	Tell func(ctx context.Context, c Closings) error
 
 	// Shared is called, one call at a time, with changes in a frontier that several processes share: before a slot is
@@ -162,11 +162,11 @@ type Options struct {
 	// is called again. Nil ignores them.
 	Shared func(Share) bool
 
-	// Say reports that a frontier on a server waits for it, and when it continues. Nil reports nothing.
+	// Say reports when a frontier waits for its server, and when it continues. Nil reports nothing.
 	Say func(format string, args ...any)
 
-	// Operator marks an opening by an operator. A clean Close of it leaves an unclean stop before it to the next run,
-	// which may know from elsewhere what the frontier has lost.
+	// Operator marks an opening by an operator. Its clean Close leaves an earlier unclean stop to the next run, which
+	// may know the lost results from another source.
 	Operator bool
 
 	// LeaseLength is how long a turn may last. Zero means 40 minutes.
@@ -186,9 +186,9 @@ type Options struct {
 	// the first in the order of the reasons below.
 	MaxURLs, MaxURLsPerDomain, MaxURLsPerAuthority int64
 
-	// MaxSize bounds the bytes of the engine's file (or their equivalent). When only a reserve is left, no turn is
-	// given, and no more tasks with Keep: Claim returns Full at once, and the turns that are out finish, with their
-	// links, in the reserve. Links beyond MaxSize itself are dropped with ReasonCapSize. Zero means no bound.
+	// MaxSize bounds the bytes of the engine's file (or their equivalent). When only a reserve is left, the engine
+	// gives no turn, nor further tasks with Keep: Claim returns Full at once, and the turns that are out finish, with
+	// their links, in the reserve. Links beyond MaxSize itself are dropped with ReasonCapSize. Zero means no bound.
 	MaxSize int64
 
 	// Order is the order of the tasks within a host. It is not stored: each opening sets it.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestARetrialIsOfWhatWasNotHadOrOfHosts(t *testing.T) {
+func TestRetrial_Check(t *testing.T) {
 	for _, c := range []struct {
 		r  Retrial
 		ok bool

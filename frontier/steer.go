@@ -74,12 +74,12 @@ type Closings struct {
 	Hosts map[canon.Authority]int64 // number of other URLs, of dropped hosts
 }
 
-// Hold is an operator's command about a host that applies. The zero value is nothing. It outlives restarts, and turns
-// do not change it.
+// Hold is an operator's command that is in force for a host. The zero value holds nothing. It outlives restarts, and
+// turns do not change it.
 type Hold struct {
 	Act    Act // Park, Drop, or zero
 	Reason string
-	Wait   time.Duration // with Park: until it ends by itself; Never without an end
+	Wait   time.Duration // with Park: until it expires; Never if it does not
 }
 
 // Survey is an overview of all hosts. Its hosts lack Robots and Memory.
@@ -97,7 +97,7 @@ type Survey struct {
 	Holds map[Act]int64
 }
 
-// Retrial is an operator's command to try again what was closed. See Frontier.Retry.
+// Retrial is an operator's command to reopen closed URLs and hosts. See Frontier.Retry.
 type Retrial struct {
 	// Outcome is the outcome of the closed URLs to retry: Disallowed, Failed, Gone, Dropped or Held. Zero means none,
 	// for use with Hosts. Fetched and Redirected URLs cannot be retried. A task that was Held comes with

@@ -13,7 +13,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// Token fences a lease: open epoch << 32 | counter. Zero is no token.
+// Token fences a lease: open epoch << 32 | counter. Zero is not a token.
 type Token uint64
 
 // Lease is the right to one turn with an authority.
@@ -61,7 +61,7 @@ type Turn struct {
 
 // Task is one URL under a lease.
 type Task struct {
-	Candidate             // as it was accepted; URL is what to fetch now
+	Candidate             // as it was accepted, but URL is the one to fetch now
 	Print     Fingerprint // identity within the authority
 	Attempts  int         // exchanges spent on it that were counted
 	Replaced  bool        // a redirect to its own key has replaced URL once
@@ -114,7 +114,7 @@ type Outcome uint8
 // The outcomes. frontier/bolt stores them in three bits.
 const (
 	Fetched    Outcome = 1 // a stored response: any 2xx, and statuses that are a response in themselves
-	Redirected Outcome = 2 // its target is a candidate of its own
+	Redirected Outcome = 2 // its target is a separate candidate
 	Disallowed Outcome = 3 // robots.txt, judged at its turn
 	Failed     Outcome = 4 // attempts exhausted, or a response that no retry changes
 	Gone       Outcome = 5 // 404, 410
@@ -135,7 +135,7 @@ type Result struct {
 	Found    []Candidate // links, of any authority, accepted if new
 	Extend   []Seed      // extensions of the scope, added to the list of seeds
 
-	Host *HostUpdate   // nil keeps what is stored
+	Host *HostUpdate   // nil keeps the stored one
 	Wait time.Duration // until the next turn; zero or less means due at once, and does not shorten a stored wait
 
 	Blobs  [][]byte         // bodies to keep under their SHA-256, once each
@@ -354,18 +354,18 @@ func (c Condition) MarshalText() ([]byte, error) { return marshal(conditionWords
 // MarshalText returns the word of a. Zero and unknown numbers are errors.
 func (a Act) MarshalText() ([]byte, error) { return marshal(actWords, a, "act") }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the output of MarshalText.
 func (k *Kind) UnmarshalText(b []byte) error { return unmarshal(kindWords, b, k, "kind") }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the output of MarshalText.
 func (o *Outcome) UnmarshalText(b []byte) error { return unmarshal(outcomeWords, b, o, "outcome") }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the output of MarshalText.
 func (c *Condition) UnmarshalText(b []byte) error {
 	return unmarshal(conditionWords, b, c, "condition")
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the output of MarshalText.
 func (a *Act) UnmarshalText(b []byte) error { return unmarshal(actWords, b, a, "act") }
 
 func word[T ~uint8](words []string, n T, what string) string {

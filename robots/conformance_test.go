@@ -97,7 +97,7 @@ func TestConformance_TheDocumentIsUpToDate(t *testing.T) {
 }
 
 // A case names temoto if, and only if, temoto answers differently.
-func TestConformance_WhatTheCasesSayOfTemoto(t *testing.T) {
+func TestConformance_TemotoDiffersAsStated(t *testing.T) {
 	for _, c := range corpus(t) {
 		differ, of := c.temoto()
 		if c.row == "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // Cases of other readers of robots.txt, which package naive also answers.
-func TestRobotsAnswersWhatOtherReadersAsk(t *testing.T) {
+func TestForeignCases_Robots(t *testing.T) {
 	for _, name := range []string{"crawler-commons-robots", "google-robots", "protego", "reppy", "robots-parser"} {
 		foreigntest.Run(t, name, func(asked []string) string {
 			body := foreignBody(t, asked[0])

@@ -13,7 +13,7 @@ import (
 	"curtsy/robots/naive"
 )
 
-func TestVerdictSaysWhy(t *testing.T) {
+func TestVerdict_Reason(t *testing.T) {
 	f := []byte("user-agent: Curtsy/1.0 \ndisallow: /a # why\n Allow : /a/b\t\nallow: /a/*/c\nuser-agent: CURTSY\ndisallow:/d\nuser-agent: *\ndisallow: /")
 	p := Parse(f, Options{Token: "curtsy"})
 	for _, w := range []struct {

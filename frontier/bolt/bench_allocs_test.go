@@ -13,7 +13,7 @@ import (
 // few fails if step allocates more than most times on average.
 func few(t *testing.T, name string, most float64, step func()) {
 	t.Helper()
-	step() // what is made once
+	step() // allocates the parts that are made once
 	if n := testing.AllocsPerRun(500, step); n > most {
 		t.Errorf("%s: %v allocations, want %v at most", name, n, most)
 	}

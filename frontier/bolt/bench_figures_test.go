@@ -25,7 +25,7 @@ type figures struct {
 	rows [][4]string
 }
 
-// row adds a figure; bar is its maximum, or with atLeast its minimum; zero is no bar.
+// row adds a figure; bar is its maximum, or with atLeast its minimum; zero means no bar.
 func (f *figures) row(name, form string, got, bar float64, atLeast bool) {
 	r := [4]string{name, fmt.Sprintf(form, got), "", ""}
 	if bar > 0 {
@@ -189,7 +189,7 @@ func claimCost(t *testing.T, m measured, tasks int) float64 {
 		t.Fatal(err)
 	}
 	n, start := 0, time.Now()
-	for range min(200, m.hosts/64) { // nothing is given back: let there be hosts left
+	for range min(200, m.hosts/64) { // no task is returned: some hosts must remain
 		c, err := f.Claim(context.Background(), frontier.Want{Hosts: 32, Tasks: tasks, MaxWait: time.Hour})
 		require.NoError(t, err)
 		require.NotEmptyf(t, c.Turns, "Claim: %d turns, state %d, error %v", len(c.Turns), c.State, err)

@@ -16,9 +16,9 @@ import (
 // load is a crawl without its crawler: turns are claimed and finished at once, with realistic results.
 //
 //	page      one task is fetched; its links are those of web
-//	host      each Finish says what the host is like: the pace, a robots state that does not change, and 24 octets of
+//	host      each Finish carries the state of the host: the pace, a robots state that does not change, and 24 octets of
 //	          memory that do
-//	retries   one task in 50 is deferred once, in a turn of its own without links
+//	retries   one task in 50 is deferred once, in a separate turn without links
 type load struct {
 	testing.TB
 	f     *Frontier

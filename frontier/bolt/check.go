@@ -55,8 +55,8 @@ func Check(path string) ([]string, error) {
 
 // CutShort reports whether one of the two meta pages of bbolt is not valid; bbolt makes do with the other. A commit
 // that a kill or a power cut ended in the middle leaves such a file: all that was acknowledged is in it, and the next
-// commit makes it good. But a page that the disk has spoilt looks the same, and then the last commit is missing. So it
-// is no finding of Check, and worth a remark.
+// commit makes it good. But a page that the disk has spoilt looks the same, and then the last commit is missing. So
+// Check does not list it, and the command reports it separately.
 func CutShort(path string) (bool, error) {
 	file, err := durable.Open(path)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *checker) find(format string, args ...any) {
 	}
 }
 
-// check compares what was loaded as an open does it, which is most of the check, with the rest of the file.
+// check loads the file as an open does, which is most of the check, and compares the result with the rest of the file.
 func (c *checker) check(tx *bbolt.Tx) error {
 	twice := 0
 	err := layout.ReadWords(tx, layout.SeenJournal, func(p frontier.Fingerprint) error {
@@ -142,7 +142,7 @@ func (c *checker) records(tx *bbolt.Tx) error {
 	return c.f.eachText(context.Background(), tx, nil, func([]layout.Span) {}, see)
 }
 
-// sums compares the totals with what the hosts add up to.
+// sums compares the totals with the sums over the hosts.
 func (c *checker) sums() {
 	var sum frontier.Outcomes
 	pending, refused := int64(0), c.f.totals.Strangers

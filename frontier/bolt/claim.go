@@ -233,7 +233,7 @@ func (f *Frontier) begin(pending []*pendingTurn) error {
 	return nil
 }
 
-// complete reads what pending lack, and gives their leases the prints.
+// complete reads the missing parts of pending, and gives their leases the prints.
 func (f *Frontier) complete(pending []*pendingTurn) error {
 	if len(pending) == 0 {
 		return nil

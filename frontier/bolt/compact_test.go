@@ -44,11 +44,11 @@ func used(t testing.TB) string {
 func TestCompact_KeepsAllThatCounts(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		path := used(t)
-		want := tell(t, path)
+		want := stateOf(t, path)
 		before, after, err := Compact(t.Context(), path, forget)
 		require.Truef(t, err == nil && after < before && after == int64(len(read(t, path))), "Compact: %d, %d octets, error %v", before, after, err)
 		checkClean(t, path)
-		assert.Equal(t, want, tell(t, path))
+		assert.Equal(t, want, stateOf(t, path))
 		e := &engine{TB: t, file: path}
 		e.start()
 		for _, c := range e.links("a", 0, 2000) {
@@ -62,9 +62,9 @@ func TestCompact_KeepsAllThatCounts(t *testing.T) {
 	}
 }
 
-func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
+func TestCompact_ForgetsTextsOfFinishedURLs(t *testing.T) {
 	path := used(t)
-	want := tell(t, path)
+	want := stateOf(t, path)
 	_, kept, err := Compact(t.Context(), path, false)
 	require.NoError(t, err)
 	_, forgot, err := Compact(t.Context(), path, true)
@@ -72,10 +72,10 @@ func TestCompact_ForgetsTextsOfWhatNobodyWillOpen(t *testing.T) {
 	require.Lessf(t, forgot, kept, "%d octets with texts, %d without, error %v", kept, forgot, err)
 	before, again, err := Compact(t.Context(), path, true)
 	require.Truef(t, err == nil && before == forgot && again == forgot, "%d, then %d and %d octets, error %v", forgot, before, again, err)
-	assert.Equal(t, want, tell(t, path))
+	assert.Equal(t, want, stateOf(t, path))
 }
 
-func TestCompact_OfWhatIsInUseDamagedOrCancelledChangesNothing(t *testing.T) {
+func TestCompact_FailureChangesNothing(t *testing.T) {
 	path := used(t)
 	before := string(read(t, path))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +113,7 @@ func forgetful(t testing.TB) string {
 	return e.file
 }
 
-func TestCompact_WhatIsForgottenIsNotInTheWayOfADrop(t *testing.T) {
+func TestCompact_DropAfterForgetting(t *testing.T) {
 	e := newEngine(t, filepath.Dir(forgetful(t)), frontier.Options{})
 	s := frontier.Steering{Act: frontier.Drop, Authority: authority(t, "a")}
 	for _, c := range e.links("a", 500, 15) {
@@ -123,16 +123,16 @@ func TestCompact_WhatIsForgottenIsNotInTheWayOfADrop(t *testing.T) {
 	assert.Equal(t, frontier.Drained, e.stats().State)
 }
 
-func TestCompact_WhatIsForgottenStaysSeenThroughAnExport(t *testing.T) {
+func TestCompact_ForgottenStaySeenAfterExport(t *testing.T) {
 	path := forgetful(t)
-	want := tell(t, path).stats
+	want := stateOf(t, path).stats
 	x, _ := export(t, path)
 	if len(x.urls) != 3 || len(x.refused) != 512 || x.totals.Reasons[ReasonForgotten] != 512 {
 		t.Errorf("%d URLs, %d fingerprints, %v", len(x.urls), len(x.refused), x.totals.Reasons)
 	}
 	move(t, path)
 	checkClean(t, path)
-	st := tell(t, path).stats
+	st := stateOf(t, path).stats
 	if st.Discovered != want.Discovered || st.Outcomes != (frontier.Outcomes{frontier.Fetched: 1, frontier.Gone: 1, frontier.Dropped: 512}) || st.Queued != 1 {
 		t.Errorf("%+v", st)
 	}

@@ -64,7 +64,7 @@ func small(t testing.TB) string {
 }
 
 // A truncated file must not end the process with SIGBUS, wherever it was cut: at every page border, and within.
-func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
+func TestDamage_TruncationIsReported(t *testing.T) {
 	path, step := small(t), 4096
 	if testing.Short() {
 		step = 10 * 4096 // for long under the race detector
@@ -88,7 +88,7 @@ func TestDamage_TruncationAnywhereIsSaid(t *testing.T) {
 
 // Damage anywhere, also in a meta page, has no effect, or Open, Check or a reading call reports it. It never ends the
 // process, and Check finds all damage that a call reports.
-func TestDamage_IsSaidAndNeverKills(t *testing.T) {
+func TestDamage_IsReportedAndNeverKills(t *testing.T) {
 	path := makeFile(t)
 	whole := read(t, path)
 	m, _ := dbfile.LastMeta(strings.NewReader(string(whole)))
@@ -110,7 +110,7 @@ func TestDamage_IsSaidAndNeverKills(t *testing.T) {
 }
 
 // Damage outside of the meta pages is either in unused bytes, and then every answer is as before, or reported.
-func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
+func TestDamage_OctetIsReportedOrHarmless(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it opens the file again for each page, for long under the race detector")
 	}
@@ -120,25 +120,25 @@ func TestDamage_AnOctetOfEveryPageIsSaidOrWithoutEffect(t *testing.T) {
 		each = 200
 	}
 	path := small(t)
-	whole, truth, urls := read(t, path), tell(t, path), texts(t, path)
-	said := 0
+	whole, truth, urls := read(t, path), stateOf(t, path), texts(t, path)
+	reported := 0
 	for page := 2 * 4096; page < len(whole); page += 4096 {
 		for i := range each {
 			at := page + rnd.IntN([]int{48, 4096}[i%2])
 			b := append([]byte(nil), whole...)
 			b[at] ^= 1 << rnd.IntN(8)
 			if !reading(t, path, b) {
-				said++
-			} else if !reflect.DeepEqual(tell(t, path), truth) || !reflect.DeepEqual(texts(t, path), urls) {
+				reported++
+			} else if !reflect.DeepEqual(stateOf(t, path), truth) || !reflect.DeepEqual(texts(t, path), urls) {
 				t.Fatalf("octet %d is spoilt, Check finds nothing, and the answers differ", at)
 			}
 			opening(t, path, b)
 		}
 	}
-	assert.Truef(t, said >= len(whole)/4096/2, "%d of %d said: the test does not hit", said, each*len(whole)/4096)
+	assert.Truef(t, reported >= len(whole)/4096/2, "%d of %d reported: the test does not hit", reported, each*len(whole)/4096)
 }
 
-func TestCutShort_SaysWhenAMetaPageIsNotValid(t *testing.T) {
+func TestCutShort_InvalidMetaPage(t *testing.T) {
 	path := makeFile(t)
 	whole := read(t, path)
 	m, _ := dbfile.LastMeta(bytes.NewReader(whole))

@@ -20,17 +20,17 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 	}
 	const all = 2*maxPrints + 100
 	for _, way := range []string{"open", "export"} {
-		var armed, commits, told, kept atomic.Int64
+		var armed, commits, reported, kept atomic.Int64
 		dead := errors.New("dead")
-		hear := func(_ context.Context, c frontier.Closings) error {
-			told.Store(c.Hosts[authority(t, "a")])
+		report := func(_ context.Context, c frontier.Closings) error {
+			reported.Store(c.Hosts[authority(t, "a")])
 			return nil
 		}
-		e := newEngine(t, t.TempDir(), frontier.Options{Tell: hear, Barrier: func(context.Context) error {
+		e := newEngine(t, t.TempDir(), frontier.Options{Tell: report, Barrier: func(context.Context) error {
 			if armed.Load() > 0 && commits.Add(1) > armed.Load() {
 				return dead
 			}
-			kept.Add(told.Swap(0))
+			kept.Add(reported.Swap(0))
 			return nil
 		}})
 		e.add(e.links("a", 0, all))
@@ -42,7 +42,7 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		e.kill()
 		armed.Store(0)
 		if way == "export" {
-			st := tell(t, e.file).stats
+			st := stateOf(t, e.file).stats
 			require.Truef(t, st.Outcomes[frontier.Dropped] != 0 && st.Queued >= 2, "the death was not in the middle: %+v", st)
 			move(t, e.file)
 		}
@@ -53,18 +53,18 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		}
 		require.NoError(t, e.Sync(context.Background()))
 		if n := kept.Load(); way == "open" && n != all {
-			t.Errorf("%d are told and durable, want %d", n, all)
+			t.Errorf("%d are reported and durable, want %d", n, all)
 		}
 		assert.Equalf(t, (frontier.Steered{}), e.steer(s), "%s: a repeat does something", way)
 		if way == "export" {
 			break
 		}
-		// What is opened again while the host is dropped waits for Resume: it is no part of that drop.
+		// URLs that are reopened while the host is dropped wait for Resume: the drop does not include them.
 		n := e.retry(frontier.Retrial{Outcome: frontier.Dropped})
 		e.kill()
 		e.start()
 		if st := e.stats(); n.URLs != all || st.Queued != all+1 {
-			t.Errorf("%s: %d are tried again, %d queued", way, n.URLs, st.Queued)
+			t.Errorf("%s: %d are retried, %d queued", way, n.URLs, st.Queued)
 		}
 		e.shut()
 	}

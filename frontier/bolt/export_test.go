@@ -115,7 +115,7 @@ func export(t testing.TB, path string) (x exported, st frontier.Stats) {
 		case i.Totals != nil:
 			at, x.totals = 6, *i.Totals
 		}
-		require.GreaterOrEqualf(t, at, place, "%+v comes after what should follow it", i)
+		require.GreaterOrEqualf(t, at, place, "%+v comes after a later item", i)
 		place = at
 		return nil
 	})
@@ -133,7 +133,7 @@ func TestExport_OfACrawlIsRefusedAndAnErrorEndsIt(t *testing.T) {
 	none := func(frontier.Item) error { return nil }
 	err := e.Export(context.Background(), none)
 	assert.Truef(t, err != nil && !errors.Is(err, frontier.ErrReadOnly), "of a running crawl: %v", err)
-	e.stats() // it goes on
+	e.stats() // it continues
 	e.shut()
 	f := reader(t, e.file)
 	defer f.Close()

@@ -73,7 +73,7 @@ func openAll(t testing.TB, path string) map[string]error {
 	return errs
 }
 
-func TestOpen_WhatIsNoFrontierIsDamaged(t *testing.T) {
+func TestOpen_OtherFilesAreDamaged(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("no database\n", 5000)), 0o600))
@@ -133,8 +133,8 @@ func TestOpen_ANewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-// No release wrote an older format. The error says what to do, and the file stays as it is.
-func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
+// No release wrote an older format. The error has advice, and the file stays as it is.
+func TestOpen_OlderFormatIsRefusedWithAdvice(t *testing.T) {
 	path, only := makeFile(t), filepath.Join(t.TempDir(), "frontier.db")
 	setFormat(t, path, layout.Format-1)
 	setFormat(t, only, layout.Format-1) // in no page of it is a newer one
@@ -148,7 +148,7 @@ func TestOpen_AnOlderFormatIsRefusedAndSaidWhatToDo(t *testing.T) {
 		}
 	}
 	for _, call := range []string{"Open", "OpenReadOnly", "Check", "Compact"} {
-		assert.Truef(t, strings.Contains(errs[call].Error(), "start the crawl again"), "%s does not say what to do: %v", call, errs[call])
+		assert.Truef(t, strings.Contains(errs[call].Error(), "start the crawl again"), "%s gives no advice: %v", call, errs[call])
 	}
 	assert.Equal(t, string(before), string(read(t, path)), "the file has been changed")
 }
@@ -239,7 +239,7 @@ func writeCalls(f *Frontier) map[string]error {
 
 // bbolt looks for the first key of a page in the branch above it, and spoils the tree when it writes the page and has
 // not found it. An outdated branch may have a smaller key.
-func TestCheckPages_ABranchSaysTheFirstKeyOfItsChild(t *testing.T) {
+func TestCheckPages_BranchHasFirstChildKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)
 	require.NoError(t, err)
@@ -281,7 +281,7 @@ func TestGuard_APanicIsNoHang(t *testing.T) {
 	f, err := Open(path, frontier.Options{})
 	require.NoError(t, err, "the file was not released")
 	spoilt := dbfile.Update(f.db, func(*bbolt.Tx) error { panic("spoilt") })
-	tx, err := f.db.Begin(true) // as bbolt leaves it when a rollback panics, too
+	tx, err := f.db.Begin(true) // as bbolt also leaves it when a rollback panics
 	require.NoError(t, err)
 	defer f.db.Close()
 	defer tx.Rollback()

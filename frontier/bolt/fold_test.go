@@ -15,7 +15,7 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// A crawl that closes enough URLs folds by itself, and nothing is different after it.
+// A crawl that closes enough URLs folds automatically, and nothing is different after it.
 func TestFold_InACrawl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("closes 70,000 URLs")

@@ -18,12 +18,12 @@ func TestHeap_EqualsSorting(t *testing.T) {
 			h.Push(e)
 			all = append(all, e)
 		}
-		if n%2 == 1 { // what is kept is in order too
+		if n%2 == 1 { // the rest stays in order
 			odd := func(e entry) bool { return e.At%2 == 1 }
 			h.Keep(odd)
 			all = slices.DeleteFunc(all, func(e entry) bool { return !odd(e) })
 		}
-		for range len(all) / 3 { // and so is what is left when some are removed
+		for range len(all) / 3 { // also after some are removed
 			i := rnd.IntN(len(all))
 			h.Remove(all[i])
 			h.Remove(entry{At: -1})

@@ -22,7 +22,7 @@ type host struct {
 	named        bool // its name is on disk, or on its way
 	suspectWaits bool // among the hosts whose suspect cannot be given yet; see scheduler
 	lease        *lease
-	queue        queue // what can be given, now or later
+	queue        queue // tasks that can be given, now or later
 	domain       *domain
 
 	outcomes [len(frontier.Outcomes{})]uint32
@@ -30,7 +30,7 @@ type host struct {
 	inFlight uint32
 	deferred uint32
 
-	at [layout.HostKinds]uint64 // values of the journal of states, by kind less one; zero is none
+	at [layout.HostKinds]uint64 // values of the journal of states, by kind less one; zero means none
 }
 
 type lease struct {
@@ -77,7 +77,7 @@ func (h *host) stopped() bool { return h.Hold != nil && !h.Hold.Ends() }
 
 func (h *host) closing() bool { return h.Hold != nil && h.Hold.Closing }
 
-// free returns when h may have a turn: its own wait is over, and a park that ends by itself.
+// free returns when h may have a turn: after its own wait and a park with a time.
 func (h *host) free() int64 {
 	if h.Hold != nil {
 		return max(h.NotBefore, h.Hold.Until)

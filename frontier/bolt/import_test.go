@@ -70,11 +70,11 @@ func from(is []frontier.Item, err error) func() (frontier.Item, error) {
 	}
 }
 
-func TestImport_MakesTheFrontierThatTheItemsTell(t *testing.T) {
+func TestImport_MakesFrontierOfItems(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	require.NoError(t, repair.Import(path, from(items(t), io.EOF)))
 	checkClean(t, path)
-	w := tell(t, path)
+	w := stateOf(t, path)
 	st := w.stats
 	if st.Discovered != 8 || st.Outcomes != (frontier.Outcomes{frontier.Fetched: 1, frontier.Gone: 1, frontier.Dropped: 2}) ||
 		st.Queued != 2 || st.Deferred != 2 || st.Restarts != 6 || st.Unclean || st.Counts["requests"] != 9 ||
@@ -128,7 +128,7 @@ func TestImport_KeepsTheOrderOfManyURLs(t *testing.T) {
 	}
 }
 
-func TestImport_WhatIsNotWholeNamesTheItemAndLeavesNoFile(t *testing.T) {
+func TestImport_FaultNamesItemLeavesNoFile(t *testing.T) {
 	change := func(n int, f func(*frontier.Item)) func([]frontier.Item) []frontier.Item {
 		return func(is []frontier.Item) []frontier.Item {
 			f(&is[n-1])

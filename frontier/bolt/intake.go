@@ -128,7 +128,7 @@ func (f *Frontier) mark(p frontier.Fingerprint) {
 	f.groups.open.prints = append(f.groups.open.prints, p)
 }
 
-// Options.MaxSize is compared with the high-water mark of the file and an estimate of what the uncommitted groups add.
+// Options.MaxSize is compared with the high-water mark of the file and an estimate of the uncommitted groups.
 // Free pages count: the file does not become shorter. Beyond the mark the file may be longer by one step of growth, at
 // most a 64th of MaxSize: see growth.
 //
@@ -136,9 +136,9 @@ func (f *Frontier) mark(p frontier.Fingerprint) {
 // once each: per task an ending of 8 bytes or a retry of about 40; per turn a state of 40, a robots state or memory,
 // some hundred bytes as a rule and 12 KiB at most, now and then the body of a robots.txt, a few KiB. 32 KiB are ten
 // times that, for each of 256 turns. A commit rewrites some 30 pages before the old ones are free, and the sweeper
-// moves twice what is written: another part is for several of those, and for Close. The last is for low estimates.
+// moves twice the bytes written: another part is for several of those, and for Close. The last is for low estimates.
 // Links may use half of the reserve. Nothing else is ever dropped: a file that is a little too long is better than a
-// page fetched in vain. Without room for the whole folded journal, no fold takes place. The reserve does not depend on
+// wasted fetch. Without room for the whole folded journal, no fold takes place. The reserve does not depend on
 // the turns that are out, so that a full frontier is full when it is opened again.
 
 const (
@@ -175,7 +175,7 @@ type caps struct {
 func (cs *caps) capped(c *frontier.Candidate) string {
 	o := &cs.options
 	if o.MaxSize > 0 && cs.bytes()+textBytes(c) > o.MaxSize-reserve(o.MaxSize)/2 {
-		cs.full = true // from now on the crawl would lose what it finds
+		cs.full = true // from now on the crawl would lose the links that it finds
 		return frontier.ReasonCapSize
 	}
 	if o.MaxURLs > 0 && cs.accepted >= o.MaxURLs {
@@ -216,7 +216,7 @@ func (cs *caps) bytes() int64 {
 	return n
 }
 
-// checkSize stops turns when only the reserve is left. An estimate that says so may be too high: it stops turns only
+// checkSize stops turns when only the reserve is left. An estimate may be too high: it stops turns only
 // until the next commit, which is then urgent, has shown the size of the file. The last 64th is not approached in ever
 // smaller steps.
 func (cs *caps) checkSize() {

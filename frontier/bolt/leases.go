@@ -42,7 +42,7 @@ func (ls *leases) end(h *host) {
 	ls.out--
 }
 
-// expired takes out a lease that has expired, and returns its host; nil when there is none.
+// expired takes out a lease that has expired, and returns its host, or nil.
 func (ls *leases) expired(now int64) *host {
 	for len(ls.expiry) > 0 && ls.expiry[0].At <= now {
 		if h := ls.host(ls.expiry.Pop()); h != nil {
@@ -52,7 +52,7 @@ func (ls *leases) expired(now int64) *host {
 	return nil
 }
 
-// earliest returns a time no later than the first expiry; the end of time when there is none.
+// earliest returns a time no later than the first expiry; the end of time without a lease.
 func (ls *leases) earliest() int64 {
 	if len(ls.expiry) == 0 {
 		return math.MaxInt64
@@ -100,11 +100,11 @@ type waiter struct {
 }
 
 // waiters are the claims that wait, in the order of their arrival. Only the first holds a timer, the alarm, which is
-// never later than the next thing that happens by itself. It wakes the next when it leaves, so that a host that becomes
+// never later than the next timed event. It wakes the next when it leaves, so that a host that becomes
 // due wakes one claim and not all of them.
 type waiters struct {
 	list  []*waiter
-	alarm int64 // when the first will wake by itself
+	alarm int64 // when the first will wake
 }
 
 func (ln *waiters) join(maxWait time.Duration) *waiter {
@@ -150,7 +150,7 @@ func (ln *waiters) wakeFor(at int64) {
 	}
 }
 
-// await waits until w is woken, or until next, when something happens by itself, if w is the first. It releases mu,
+// await waits until w is woken, or until next, the time of the next timed event, if w is the first. It releases mu,
 // which the caller holds, during the wait.
 func (ln *waiters) await(ctx context.Context, mu *sync.Mutex, w *waiter, now, next int64) error {
 	var alarm <-chan time.Time

@@ -232,7 +232,7 @@ func (f *Frontier) loadStates(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	err = layout.StateJournal.Each(tx, func(seq uint64, body []byte) error { // again: now it is known what counts
+	err = layout.StateJournal.Each(tx, func(seq uint64, body []byte) error { // again, now that the current records are known
 		return layout.EachState(body, func(c layout.StateRecord) error {
 			if at := f.at(c.Address); at != nil && *at == seq {
 				w.Base += int64(len(c.Data))
@@ -425,7 +425,7 @@ func (f *Frontier) judge(tx *bbolt.Tx, all *layout.Endings) error {
 
 // Frontier is the embedded engine. See the package comment.
 //
-// The methods of its parts are called with mu held unless their comments say otherwise. No part takes mu, except the
+// The methods of its parts are called with mu held unless their comments state otherwise. No part takes mu, except the
 // writer.
 type Frontier struct {
 	path     string
@@ -448,13 +448,13 @@ type Frontier struct {
 	totals    *layout.Totals
 	seen      dbfile.Set    // has this URL been seen? looked at without mu
 	hosts     hosts         // which authorities are known?
-	retries   retries       // what is known of tasks that were claimed before
+	retries   retries       // the history of tasks that were claimed before
 	leases    leases        // which turns are out?
 	suspects  suspects      // may a suspect be tried?
 	waiting   waiters       // which claims wait?
 	scheduler scheduler     // whose turn is it, and when?
 	caps      caps          // is there room?
-	groups    groups        // what is applied and not durable
+	groups    groups        // applied changes that are not durable
 	careful   int64         // results until turns are given before their record is durable
 	blocks    layout.Blocks // texts, read for turns; without mu
 	writer    writer        // makes groups durable: the one goroutine

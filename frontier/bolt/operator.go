@@ -28,7 +28,7 @@ func (f *Frontier) command(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// Steer implements frontier.Frontier. There is one command at a time, Retry included.
+// Steer implements frontier.Frontier. Only one command runs at a time, Retry included.
 func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	if err := s.Check(); err != nil {
 		return frontier.Steered{}, fmt.Errorf("frontier/bolt: steer: %w", err)
@@ -69,8 +69,8 @@ func (f *Frontier) Steer(ctx context.Context, s frontier.Steering) (frontier.Ste
 }
 
 // dropAll closes the pending URLs of h, which has just been dropped: in batches, each atomic, after the hold is set, so
-// that no turn and no link comes between. It returns the number of URLs and the last group. It is not cancelled, lest a
-// part stay pending on a host that gets no turn; after a crash, the next opening closes the rest.
+// that no turn and no link comes between. It returns the number of URLs and the last group. It cannot be cancelled:
+// that would leave URLs pending on a host that gets no turn. After a crash, the next opening closes the rest.
 func (f *Frontier) dropAll(ctx context.Context, h *host) (urls int64, g *group, err error) {
 	for h.closing() {
 		if err := f.room(ctx); err != nil {
@@ -143,7 +143,7 @@ func (f *Frontier) setClosing(h *host, yes bool) {
 		h.Hold.Closing = yes
 		f.groups.open.change(h)
 	}
-	f.scheduler.closing = yes // there is one command at a time
+	f.scheduler.closing = yes // only one command runs at a time
 }
 
 // dropBatch closes pending URLs of h under no lease, up to the size of a group, and returns their number; with the

@@ -73,8 +73,8 @@ func (q *queue) Available(now int64) (at int64, ok bool) {
 	return 0, false
 }
 
-// Take removes up to n references that are due, without suspects, in their order: tried ones come last, lest a task
-// that fails again and again keep the rest of the host waiting.
+// Take removes up to n references that are due, without suspects, in their order: tried ones come last, so that
+// a task that fails repeatedly does not keep the rest of the host waiting.
 func (q *queue) Take(now int64, n int) []layout.Ref {
 	var refs []layout.Ref
 	if a := q.aside; a != nil {

@@ -206,7 +206,7 @@ func (x *trial) drain() {
 	require.Truef(x, x.q.Plain() && x.q.Runs() == 0, "an empty queue holds memory: %+v", x.q)
 }
 
-func TestQueue_MemoryFollowsWhatIsInIt(t *testing.T) {
+func TestQueue_MemoryFollowsContents(t *testing.T) {
 	var q runs
 	for i := range 100_000 {
 		q.push(layout.MakeRef(uint64(i+1), 0))

@@ -286,9 +286,8 @@ func (t *top) offer(h *host) {
 //
 // URLs whose text Compact has dropped are exported as refused fingerprints, with ReasonForgotten: they are not accepted
 // again, but count as Dropped, and for no cap. Closed URLs have no attempts. After an unclean stop the items are as the
-// next opening would make them: what was in flight counts one more stop, and is quarantined after the last one; what an
-// operator had dropped is Dropped.
-// stop, and is in quarantine after the last one; what an operator had dropped is Dropped.
+// next opening would make them: a task in flight counts one more stop, and is quarantined after the last one; a task
+// that an operator had dropped is Dropped.
 func (f *Frontier) Export(ctx context.Context, yield func(frontier.Item) error) error {
 	return f.export(ctx, false, yield)
 }
@@ -481,7 +480,7 @@ func (e *exporter) refused(tx *bbolt.Tx, recorded *dbfile.Set) error {
 
 // Entry returns the URL that became a task under the key of u, with its state as Export would have it; ok is false when
 // none did. It passes over the heads of all records and the texts of those with URLs of the host: for people, not for a
-// crawl. Of a running crawl it returns what is durable.
+// crawl. During a crawl it returns the durable state.
 func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok bool, err error) {
 	if !f.readOnly {
 		if err := f.Sync(ctx); err != nil {

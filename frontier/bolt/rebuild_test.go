@@ -79,13 +79,13 @@ func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
 	folded.shut()
 	for name, path := range map[string]string{"made": makeFile(t), "used": used(t), "compacted": compacted, "folded": folded.file} {
 		before := read(t, path)
-		want := tell(t, path)
+		want := stateOf(t, path)
 		cut, err := CutShort(path)
 		assert.Truef(t, err == nil && !cut, "%s: cut short %v, error %v", name, cut, err)
 		out, s, err := rebuild(t, path, nil)
 		require.NoError(t, err)
 		require.Truef(t, s.Whole(), "%s: %v", name, s)
-		got := tell(t, out)
+		got := stateOf(t, out)
 		assert.Truef(t, got.stats.Unclean && got.stats.Restarts == want.stats.Restarts+1, "%s: %+v", name, got.stats)
 		got.stats.Unclean, got.stats.Restarts = want.stats.Unclean, want.stats.Restarts
 		assert.Equal(t, want, got, name)
@@ -245,7 +245,7 @@ func clearValues(t testing.TB, path, bucket string, which func(key []byte) bool)
 	require.NoError(t, os.WriteFile(path, []byte(b), 0o600))
 }
 
-func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
+func TestRebuild_LedgerRepairsLosses(t *testing.T) {
 	for _, j := range []layout.Journal{layout.DoneJournal, layout.RecordJournal, layout.SeenJournal, layout.StateJournal} {
 		path := used(t)
 		truth := texts(t, path)
@@ -265,7 +265,7 @@ func TestRebuild_TheLedgerMendsWhatWasLost(t *testing.T) {
 		got := texts(t, out)
 		for _, e := range ledger {
 			if got[e.URL.String()] != e.Outcome {
-				t.Errorf("%s: %s is %v, and the ledger says %v", j, e.URL, got[e.URL.String()], e.Outcome)
+				t.Errorf("%s: %s is %v, and the ledger has %v", j, e.URL, got[e.URL.String()], e.Outcome)
 				break
 			}
 		}
@@ -318,7 +318,7 @@ func TestRebuild_MakesUpForEachLostPage(t *testing.T) {
 
 // A URL that was closed, folded and opened again is pending: older words, which free pages may still hold, do not
 // count, nor does the ledger.
-func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
+func TestRebuild_RetriedURLsStayOpen(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 200))
 	e.closeAll(frontier.Gone)
@@ -345,7 +345,7 @@ func TestRebuild_WhatAnOperatorOpenedStaysOpen(t *testing.T) {
 }
 
 // Blobs hold a site's bytes. They must not be taken for elements of a page.
-func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
+func TestRebuild_BlobsAreNotValues(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 5))
 	turn := e.turn(5)
@@ -379,7 +379,7 @@ func TestRebuild_WhatASiteSentIsNoValue(t *testing.T) {
 	}
 }
 
-func TestRebuild_ALostSecretIsMadeAnew(t *testing.T) {
+func TestRebuild_LostSecretIsReplaced(t *testing.T) {
 	path := used(t)
 	truth := texts(t, path)
 	clearValues(t, path, layout.MetaBucket, func(key []byte) bool { return string(key) == layout.SecretKey })
@@ -388,7 +388,7 @@ func TestRebuild_ALostSecretIsMadeAnew(t *testing.T) {
 	assert.Equal(t, truth, texts(t, out))
 }
 
-func TestRebuild_RefusesWhatItMustNotTouchOrCannotRead(t *testing.T) {
+func TestRebuild_RefusesUnusableFiles(t *testing.T) {
 	path := used(t)
 	_, err := repair.Rebuild(t.Context(), path, path, nil)
 	assert.ErrorIs(t, err, os.ErrExist, "onto itself")

@@ -19,8 +19,8 @@ import (
 	"curtsy/frontier/ndjson"
 )
 
-// anew is a harness that rewrites the file whenever a frontier is opened again. The model must not see a difference.
-func anew(write func(t testing.TB, path string)) frontiertest.Harness {
+// rewrites is a harness that rewrites the file whenever a frontier is opened again. The model must see no difference.
+func rewrites(write func(t testing.TB, path string)) frontiertest.Harness {
 	h := harness()
 	open := h.Open
 	h.Open = func(t testing.TB, dir string, o frontier.Options) frontier.Frontier {
@@ -64,7 +64,7 @@ func seeds(n uint64) uint64 {
 // released tasks.
 func TestWorkload_ExportAndImportChangeNothing(t *testing.T) {
 	for seed := range seeds(6) {
-		frontiertest.Workload(t, seed, 250, anew(move))
+		frontiertest.Workload(t, seed, 250, rewrites(move))
 	}
 }
 
@@ -75,7 +75,7 @@ func TestWorkload_CompactChangesNothing(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for seed := range seeds(4) {
-		frontiertest.Workload(t, seed, 200, anew(compact))
+		frontiertest.Workload(t, seed, 200, rewrites(compact))
 	}
 }
 
@@ -106,7 +106,7 @@ func TestRebuild_KeepsHoldsMarksAndStops(t *testing.T) {
 	out, s, err := rebuild(t, e.file, nil)
 	require.NoError(t, err)
 	require.True(t, s.Whole(), s)
-	e.start() // judges what was in flight, of which a rebuilt file knows nothing
+	e.start() // judges the tasks in flight, which a rebuilt file does not record
 	e.shut()
 	want, _ := export(t, e.file)
 	got, _ := export(t, out)

@@ -18,7 +18,7 @@ type scheduler struct {
 	groups   *groups
 
 	due     schedule // by id of the host
-	holds   heap     // parks that end by themselves: at is the end, tie is the host
+	holds   heap     // parks with a time: at is the end, tie is the host
 	closing bool     // a Drop of a host is under way
 }
 
@@ -98,7 +98,7 @@ func (sc *scheduler) letSuspects(trial bool) {
 	}
 }
 
-// wakesAt returns when the next thing happens by itself: a host is due, or a lease expires.
+// wakesAt returns the time of the next timed event: a host is due, or a lease expires.
 func (sc *scheduler) wakesAt() int64 {
 	at := sc.leases.earliest()
 	if !sc.shut() {
@@ -216,7 +216,7 @@ func (s *schedule) Due(id uint32) (due int64, waiting bool) {
 	return x.due, x.waiting
 }
 
-// Earliest returns the first due time, the end of time when there is none.
+// Earliest returns the first due time, the end of time for an empty schedule.
 func (s *schedule) Earliest() int64 {
 	for len(s.heap) > 0 {
 		if e := s.heap[0]; s.valid(e) {

@@ -13,8 +13,8 @@ import (
 	"curtsy/frontier/bolt/layout"
 )
 
-// Retry sees a durable commit before the writer has settled it: the deferral of before is dropped, and one that comes
-// after the Retry is not.
+// Retry sees a durable commit before the writer has settled it: an earlier deferral is dropped, and one after the Retry
+// is not.
 func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	gated := false
@@ -39,7 +39,7 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	synced := make(chan error)
 	go func() { synced <- e.Sync(context.Background()) }()
 	<-entered
-	e.mu.Lock() // the writer cannot settle what it commits
+	e.mu.Lock() // the writer cannot settle its commits
 	gated = false
 	leave <- struct{}{}
 	for e.transactions() == before {
@@ -55,15 +55,15 @@ func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
 	now := e.clock.Now()
 	e.groups.touch(now)
 	e.reopen(storedURL{ref: of, host: e.Frontier.hosts.byName[turn.Authority].id, ending: fates.Record(1)[0]}, false, now)
-	assert.Nil(t, e.retries.of[of], "what is opened again has the deferral of the attempt before")
-	anew := &retry{Retry: layout.Retry{Due: now, Attempts: 7}}
-	e.retries.of[of] = anew // as if it had been deferred at once
+	assert.Nil(t, e.retries.of[of], "a reopened URL has the deferral of the attempt before")
+	newer := &retry{Retry: layout.Retry{Due: now, Attempts: 7}}
+	e.retries.of[of] = newer // as if it had been deferred at once
 	e.mu.Unlock()
 	require.NoError(t, <-synced)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	assert.True(t, e.retries.of[of] == anew, "the settlement of an older commit has dropped a newer deferral")
-	delete(e.retries.of, of) // there was none in truth
+	assert.True(t, e.retries.of[of] == newer, "the settlement of an older commit has dropped a newer deferral")
+	delete(e.retries.of, of) // the file has none
 }
 
 // The retry of a URL is dropped when it is closed, but not before that is durable.

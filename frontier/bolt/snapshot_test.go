@@ -40,7 +40,7 @@ func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 				got, gotStats := export(t, copied)
 				want, wantStats := export(t, e.file)
 				assert.Truef(t, reflect.DeepEqual(got, want) && reflect.DeepEqual(gotStats, wantStats), "the copy differs:\n%+v\n%+v", gotStats, wantStats)
-				assert.True(t, gotStats.Unclean, "the copy of a running crawl tells of a clean stop")
+				assert.True(t, gotStats.Unclean, "the copy of a running crawl reports a clean stop")
 				e.start()
 			}
 			files, _ := os.ReadDir(dir)
@@ -49,7 +49,7 @@ func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
 	}
 }
 
-func TestSnapshot_WhileTurnsGoOn(t *testing.T) {
+func TestSnapshot_DuringTurns(t *testing.T) {
 	dir := t.TempDir()
 	e := newEngine(t, dir, frontier.Options{})
 	e.add(e.links("a", 0, 20_000))

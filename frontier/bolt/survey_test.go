@@ -56,7 +56,7 @@ func TestHosts_PagesAreInOrderWhileHostsBecomeKnown(t *testing.T) {
 }
 
 // However many pages are read while hosts become known, an entry of the large part moves only a few times.
-func TestHosts_TheIndexIsNotMadeAnewForEachPage(t *testing.T) {
+func TestHosts_IndexIsReusedBetweenPages(t *testing.T) {
 	var n names
 	var hosts []*host
 	rng := rand.New(rand.NewPCG(10, 11))
@@ -74,7 +74,7 @@ func TestHosts_TheIndexIsNotMadeAnewForEachPage(t *testing.T) {
 		}
 	}
 	if len(n.large)+len(n.small) != len(hosts) || !slices.IsSortedFunc(n.large, byName) || !slices.IsSortedFunc(n.small, byName) {
-		t.Fatal("the index is not what it should be")
+		t.Fatal("the index is wrong")
 	}
 	assert.LessOrEqualf(t, merges, 80, "%d merges, %d steps for %d hosts", merges, steps, len(hosts))
 }

@@ -58,7 +58,7 @@ func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
 }
 
 // A claim that waits for its record holds no lock, and when its caller gives up the tasks are free at once.
-func TestClaim_GivesBackWhatItDidNotWaitFor(t *testing.T) {
+func TestClaim_CancelledReturnsItsTasks(t *testing.T) {
 	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 2))
 		e.die()

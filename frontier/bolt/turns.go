@@ -17,7 +17,7 @@ import (
 func (f *Frontier) lease(h *host, now int64, n int) *pendingTurn {
 	f.leases.begin(h, now)
 	f.scheduler.due.Served(h.id, f.leases.claims)
-	f.groups.touch(now) // the record of what is in flight
+	f.groups.touch(now) // the record of the tasks in flight
 	f.scheduler.waiting.wakeFor(h.lease.expires)
 	refs := h.queue.Take(now, n)
 	if len(refs) == 0 && n > 0 {
@@ -198,7 +198,7 @@ func (f *Frontier) settleTasks(h *host, r *frontier.Result, now int64) {
 func (f *Frontier) end(h *host, r layout.Ref, o frontier.Outcome, reason string) {
 	h.outcomes[o]++
 	f.groups.open.done = append(f.groups.open.done, layout.MakeDone(r, f.totals.Close(o, reason)))
-	if t := f.retries.of[r]; t != nil { // kept until this is durable, lest the sweeper drop it before
+	if t := f.retries.of[r]; t != nil { // kept until this is durable: the sweeper must not drop it before
 		f.suspects.clear(t)
 		f.groups.open.retired = append(f.groups.open.retired, closedRetry{r, t})
 	}

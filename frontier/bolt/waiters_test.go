@@ -82,7 +82,7 @@ func TestClaim_OneAlarmForTheWholeLine(t *testing.T) {
 }
 
 // A claim that leaves the head of the line passes the alarm on.
-func TestClaim_TheHeadMayGo(t *testing.T) {
+func TestClaim_HeadMayLeave(t *testing.T) {
 	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 2))
 		r := fetched(e.turn(1))

@@ -98,13 +98,13 @@ type groups struct {
 	work    chan struct{} // wakes the writer; holds one
 
 	records   uint64                                 // number of records
-	filling   *layout.Record                         // in open, takes entries; nil when there is none
+	filling   *layout.Record                         // in open, takes entries; may be nil
 	fresh     map[uint64]*layout.Record              // not written yet; has the texts of the groups
 	unwritten map[layout.Address]*layout.StateRecord // robots states and memories, not written yet
 	inFlight  []byte                                 // last sealed record of the tasks in flight
 }
 
-// touch returns the open group, and begins one if there is none.
+// touch returns the open group, and begins one if necessary.
 func (gs *groups) touch(now int64) *group {
 	if gs.open == nil {
 		gs.open = &group{since: now, ended: make(chan struct{})}
@@ -428,7 +428,7 @@ func (w *writer) tellDrops(ctx context.Context, g *group) error {
 	if w.f.options.Tell == nil || len(g.drops.tasks)+len(g.drops.hosts) == 0 {
 		return nil
 	}
-	told := frontier.Closings{Hosts: g.drops.hosts}
+	closings := frontier.Closings{Hosts: g.drops.hosts}
 	err := w.f.db.View(func(tx *bbolt.Tx) error {
 		records := layout.Lookup{Tx: tx, Journal: layout.RecordJournal}
 		for _, t := range g.drops.tasks {
@@ -436,12 +436,12 @@ func (w *writer) tellDrops(ctx context.Context, g *group) error {
 			if err != nil {
 				return err
 			}
-			told.URLs = append(told.URLs, c)
+			closings.URLs = append(closings.URLs, c)
 		}
 		return nil
 	})
 	if err == nil {
-		err = w.f.options.Tell(ctx, told)
+		err = w.f.options.Tell(ctx, closings)
 	}
 	if err != nil {
 		return fmt.Errorf("frontier/bolt: commit %s: report dropped URLs: %w", w.f.path, err)

@@ -65,10 +65,10 @@ func TestGroup_SyncAddAndCloseCommitAtOnce(t *testing.T) {
 		e.add(e.links("a", 0, 3))
 		e.finish(fetched(e.turn(1)))
 		e.sync()
-		e.sync() // nothing is left to do
+		e.sync() // no work remains
 		e.stats()
 		e.turn(1)
-		e.sync() // what is in flight is another
+		e.sync() // another task is in flight
 		require.EqualValues(t, 3, e.transactions()-before, "transactions, want 3: Add and two of Sync")
 		e.shut()
 		require.EqualValues(t, 0, time.Since(begin), "time passed")

@@ -64,7 +64,7 @@ func TestAuthority_IsEqualHoweverItWasMade(t *testing.T) {
 	assert.Truef(t, len(count) == 1 && count[made[0]] == 9, "one authority was counted as %v", count)
 }
 
-func TestParseAuthority_TakesAnOriginAndNoMore(t *testing.T) {
+func TestParseAuthority_TakesOnlyOrigins(t *testing.T) {
 	for in, want := range map[string]string{
 		"http://h:80": "http://h:80", "https://H": "https://h:443", "HTTP://bücher.test.:81": "http://xn--bcher-kva.test:81",
 		"http://[::1]": "http://[::1]:80",
@@ -82,7 +82,7 @@ func TestParseAuthority_TakesAnOriginAndNoMore(t *testing.T) {
 	}
 }
 
-func TestAuthority_URL_TheTargetIsAPathWhateverItLooksLike(t *testing.T) {
+func TestAuthority_URL_TargetIsAlwaysPath(t *testing.T) {
 	a, err := ParseAuthority("https://h:8443")
 	require.NoError(t, err)
 	for target, want := range map[string]string{

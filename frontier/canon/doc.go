@@ -7,8 +7,8 @@
 //
 //   - The fetch URL (String) is the site's spelling, read as a browser reads it: the URL Standard
 //     (https://url.spec.whatwg.org/) without fragment and userinfo. Its path and query (RequestURI) are the bytes that
-//     are sent, and that robots rules are matched against. They are not "improved": a server may tell %7E from ~, a
-//     robots rule may name either, and a URL with its query sorted is another URL.
+//     are sent, and that robots rules are matched against. They are not "improved": a server may treat %7E and ~
+//     differently, a robots rule may name either, and a URL with its query sorted is another URL.
 //   - The key (Key) is the URL's identity in the frontier, normalised as far as RFC 3986 6.2.2 allows for any server:
 //     %xx in upper case, unreserved characters (2.3) decoded, an empty query dropped. It is loss-free: nothing is
 //     removed that could name another resource (no default document, no slash, no parameter, no "www").
@@ -51,8 +51,8 @@
 //     without being read further.
 //  6. Octets that are not UTF-8 are percent-encoded as they are. The Standard's input is text and cannot hold them.
 //     They come in Location fields; U+FFFD in their place would be a URL the server never named.
-//  7. The query of a page in a legacy encoding is encoded as UTF-8, as it is for a page in UTF-8: the encoding is
-//     no argument here.
+//  7. The query of a page in a legacy encoding is encoded as UTF-8, as it is for a page in UTF-8: Parse
+//     does not know the encoding.
 //
 // # Why it has its own parser
 //

@@ -94,8 +94,8 @@ var hosts = []struct{ rule, in, host string }{
 	{"3.5 does not end in a number", "1.2.3.a4", "1.2.3.a4"},
 	{"3.5 does not end in a number", "1.0xg", "1.0xg"},
 	{"3.5 does not end in a number", "1.2a", "1.2a"},
-	{"3.5 does not end in a number: signs are no digits", "0x-1", "0x-1"},
-	{"3.5 does not end in a number: signs are no digits", "1.2.3.+4", "1.2.3.+4"},
+	{"3.5 does not end in a number: signs are not digits", "0x-1", "0x-1"},
+	{"3.5 does not end in a number: signs are not digits", "1.2.3.+4", "1.2.3.+4"},
 
 	{"3.5 IPv6: compressed", "[2001:DB8:0:0:0:0:0:1]", "[2001:db8::1]"},
 	{"3.5 IPv6: leading zeros", "[0001::0000:0]", "[1::]"},
@@ -153,7 +153,7 @@ func TestHost_EverySpellingOfAHostGivesOneAuthority(t *testing.T) {
 	}
 }
 
-func TestHost_WhatAnyCodePointIsMappedToIsStable(t *testing.T) {
+func TestHost_CodePointMappingIsStable(t *testing.T) {
 	names := 0
 	for r := rune(0x80); r < 0x20000; r++ {
 		for _, host := range []string{string(r), "a" + string(r) + "b.example"} {

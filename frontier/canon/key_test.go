@@ -16,7 +16,7 @@ func TestKey_IsNormalisedWithoutLoss(t *testing.T) {
 		{"RFC 3986 2.4: an encoded percent stays", "http://h/%2541%25", "http://h/%2541%25"},
 		{"encoded and plain reserved differ", "http://h/a;b", "http://h/a;b"},
 		{"empty query dropped", "http://h/a?", "http://h/a"},
-		{"empty query dropped, escapes too", "http://h/%61?", "http://h/a"},
+		{"empty query dropped, escapes decoded", "http://h/%61?", "http://h/a"},
 		{"a query of ? is not empty", "http://h/a??", "http://h/a??"},
 		{"no slash is stripped", "http://h//a//", "http://h//a//"},
 		{"no parameter is sorted or dropped", "http://h/?b&a=&PHPSESSID=1&utm_source=x", "http://h/?b&a=&PHPSESSID=1&utm_source=x"},
@@ -30,7 +30,7 @@ func TestKey_IsNormalisedWithoutLoss(t *testing.T) {
 		{"decoding makes no escape: digit between % and a digit", "http://h/%%341", "http://h/%%341"},
 		{"decoding makes no dot", "http://h/%2%65/%2%65%2%45", "http://h/%2%65/%2%65%2%45"},
 		{"behind a broken escape other octets are decoded", "http://h/%%7e%4%7e", "http://h/%~%4~"},
-		{"what was not UTF-8", "http://h/\xe9", "http://h/%E9"},
+		{"an octet that is not UTF-8", "http://h/\xe9", "http://h/%E9"},
 	} {
 		u := mustParse(t, tt.in)
 		assert.Equalf(t, tt.key, u.Key(), "%s: %q", tt.rule, tt.in)

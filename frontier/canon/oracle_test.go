@@ -31,7 +31,7 @@ func oracle(base, ref string) (fetch string, ok bool) {
 		fetch += ":" + u.Port()
 	}
 	fetch += u.Pathname()
-	if _, query, ok := strings.Cut(u.Href(true), "?"); ok { // Search does not tell an empty query from none
+	if _, query, ok := strings.Cut(u.Href(true), "?"); ok { // Search does not distinguish an empty query from none
 		fetch += "?" + query
 	}
 	return fetch, true
@@ -113,7 +113,7 @@ func TestOracle_AgreesWithTheTables(t *testing.T) {
 	}
 }
 
-// TestOracle_AgreesWithRandomURLs joins pieces that the parser gives a meaning to, which random bytes seldom hit.
+// TestOracle_AgreesWithRandomURLs joins pieces that have a meaning to the parser and that random bytes seldom hit.
 func TestOracle_AgreesWithRandomURLs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")

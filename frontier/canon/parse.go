@@ -166,7 +166,7 @@ const (
 	unreserved                // RFC 3986 2.3
 	hex                       // a hexadecimal digit
 	verbatim                  // unchanged anywhere after the host, except dots and separators
-	domain                    // ASCII that is no forbidden domain code point (URL Standard 3.2)
+	domain                    // ASCII except forbidden domain code points (URL Standard 3.2)
 )
 
 var octets = classify()

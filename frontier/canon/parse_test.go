@@ -58,11 +58,11 @@ var accepted = []struct{ rule, in, fetch string }{
 	{"4.4 path: empty segments stay", "http://h//a///b//", "http://h//a///b//"},
 	{"4.4 path: double dots remove an empty segment", "http://h//../a", "http://h/a"},
 	{"4.4 path: double dots remove one empty segment", "http://h/a//../b", "http://h/a/b"},
-	{"4.4 query: dots are no segments", "http://h/?a/../b", "http://h/?a/../b"},
+	{"4.4 query: dots are not segments", "http://h/?a/../b", "http://h/?a/../b"},
 	{"4.4 query: backslash stays", `http://h/?a\b`, `http://h/?a\b`},
 	{"4.4 query: ? and / stay", "http://h/??a/b?", "http://h/??a/b?"},
 	{"4.4 query: order and empty parts stay", "http://h/?b=1&&a=2&b", "http://h/?b=1&&a=2&b"},
-	{"4.4 query: + is no space", "http://h/?a+b%20c", "http://h/?a+b%20c"},
+	{"4.4 query: + is not a space", "http://h/?a+b%20c", "http://h/?a+b%20c"},
 	{"1.3 path percent-encode set", "http://h/ \"<>`{}^\x7f\x01|'[]!$&()*+,;=:@~", "http://h/%20%22%3C%3E%60%7B%7D%5E%7F%01|'[]!$&()*+,;=:@~"},
 	{"1.3 special-query percent-encode set", "http://h/? \"<>'\x7f\x01`{}^|[]!$&()*+,;=:@~", "http://h/?%20%22%3C%3E%27%7F%01`{}^|[]!$&()*+,;=:@~"},
 	{"1.3 UTF-8 percent-encode", "http://h/é/日本?ü=€", "http://h/%C3%A9/%E6%97%A5%E6%9C%AC?%C3%BC=%E2%82%AC"},
@@ -100,8 +100,8 @@ var resolved = []struct{ rule, ref, fetch string }{
 	{"4.4 relative: path", "x", "http://h:81/a/b;c/x"},
 	{"4.4 relative: path", "x/y?z", "http://h:81/a/b;c/x/y?z"},
 	{"4.4 relative: path with a colon behind a slash", "x/y:z", "http://h:81/a/b;c/x/y:z"},
-	{"4.4 relative: path that looks like a scheme but for its start", "1:x", "http://h:81/a/b;c/1:x"},
-	{"4.4 relative: path that looks like a scheme but for a character", "x_y:z", "http://h:81/a/b;c/x_y:z"},
+	{"4.4 relative: path like a scheme except for its start", "1:x", "http://h:81/a/b;c/1:x"},
+	{"4.4 relative: path like a scheme except for a character", "x_y:z", "http://h:81/a/b;c/x_y:z"},
 	{"4.4 relative: dots", ".", "http://h:81/a/b;c/"},
 	{"4.4 relative: dots", "./x", "http://h:81/a/b;c/x"},
 	{"4.4 relative: dots", "..", "http://h:81/a/"},
@@ -203,7 +203,7 @@ func TestURL_TextRoundTrip(t *testing.T) {
 	assert.Truef(t, ReasonOf(err) == Scheme, "mailto: gave %v; want %s", err, Scheme)
 }
 
-func TestParse_NothingHoldsOnToTheMemoryItCameFrom(t *testing.T) {
+func TestParse_RetainsNoInput(t *testing.T) {
 	page := strings.Repeat("http://h:81/a ", 1000) // a link cut out of a page must not keep the page
 	u := mustParse(t, page[:13])
 	assert.True(t, unsafe.StringData(u.String()) != unsafe.StringData(page), "the URL is a part of its input")

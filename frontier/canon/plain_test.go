@@ -28,11 +28,11 @@ func FuzzResolve_PlainOnesEqualTheParser(f *testing.F) {
 			return
 		}
 		want, err := parse(ref, b)
-		assert.Truef(t, err == nil && got == want, "%q at %s: %+v; the parser says %+v, %v", ref, base, got, want, err)
+		assert.Truef(t, err == nil && got == want, "%q at %s: %+v; the parser returns %+v, %v", ref, base, got, want, err)
 	})
 }
 
-// Most links take the way beside the parser.
+// Most links bypass the parser.
 func TestResolve_MostLinksArePlain(t *testing.T) {
 	base := mustParse(t, "http://h.test/a/b?c")
 	for ref, want := range map[string]bool{

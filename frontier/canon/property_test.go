@@ -109,8 +109,8 @@ func FuzzParse_OctetsOfPathAndQueryAreNeverChangedBeyondTheRules(f *testing.F) {
 
 var anyEscape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// The key is the fetch URL with each escape normalised by itself, without broken escapes, for which that would be
-// wrong.
+// The key is the fetch URL with each escape normalised separately, without broken escapes, for which that would
+// be wrong.
 func FuzzKey_EqualsTheNaiveOne(f *testing.F) {
 	f.Add("a%7e%2f%41%c3%a9", "%3d=%30")
 	oneUnreserved := regexp.MustCompile(`^[A-Za-z0-9._~-]$`)

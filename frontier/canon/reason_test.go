@@ -114,7 +114,7 @@ func TestError_TextIsSafeForATerminal(t *testing.T) {
 	}
 }
 
-func TestError_SaysWhatIsWrong(t *testing.T) {
+func TestError_NamesFault(t *testing.T) {
 	for in, want := range map[string]string{
 		"http://h:x/":  `canon: "http://h:x/": malformed: the port is not a number up to 65535`,
 		"ftp://h/":     `canon: "ftp://h/": scheme`,

@@ -157,7 +157,7 @@ func (a Authority) Slot() int {
 
 // Authority is scheme, host and port, the unit of robots policy and of pace (RFC 9309 2.3), written
 // "scheme://host:port": lower case, A-label, no trailing dot, the port always present, at most 267 bytes. The zero
-// Authority is none. Authorities can be compared with == and used as map keys, and are ordered by their strings.
+// Authority is not valid. Authorities can be compared with == and used as map keys, and are ordered by their strings.
 type Authority struct{ s string }
 
 // ParseAuthority reads the form of String. Like Parse it accepts other spellings of scheme, host and port, and a

@@ -144,8 +144,8 @@ func abandoned(path string) {
 		return
 	}
 	mine := lock(f)
-	if mine && runtime.GOOS != "windows" { // which removes no open file
-		_ = os.Remove(path) // it is in nobody's way
+	if mine && runtime.GOOS != "windows" { // which does not remove open files
+		_ = os.Remove(path) // a draft that stays does no harm
 	}
 	_ = f.Close()
 	if mine && runtime.GOOS == "windows" {
@@ -219,7 +219,7 @@ func (d *Draft) Commit() error {
 	if d.ended {
 		return of(d.path, os.ErrClosed)
 	}
-	// Windows renames no open file. Elsewhere the file keeps its lock until it has its name.
+	// Windows does not rename open files. Elsewhere the file keeps its lock until it has its name.
 	err := d.Sync()
 	if err == nil && runtime.GOOS == "windows" {
 		err = d.Close()
@@ -238,7 +238,7 @@ func (d *Draft) Commit() error {
 	return of(d.path, errors.Join(err, d.names(filepath.Dir(d.path))))
 }
 
-// Abort removes what was written. It does nothing after Commit or another Abort.
+// Abort removes the draft. It does nothing after Commit or another Abort.
 func (d *Draft) Abort() {
 	if d.ended {
 		return

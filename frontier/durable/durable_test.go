@@ -15,7 +15,7 @@ import (
 	"curtsy/frontier/durable"
 )
 
-func TestFileIsWrittenWholeOrLeftAsItWas(t *testing.T) {
+func TestFile_WholeOrUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.html")
 	say := func(text string, err error) func(io.Writer) error {
@@ -53,15 +53,15 @@ func TestFileIsWrittenWholeOrLeftAsItWas(t *testing.T) {
 	}
 }
 
-func TestNamesOfADirectoryThatIsNotThereAreAnError(t *testing.T) {
+func TestNames_MissingDirectory(t *testing.T) {
 	dir := t.TempDir()
 	assert.NoError(t, durable.Names(dir))
 	err := durable.Names(filepath.Join(dir, "none"))
 	assert.True(t, runtime.GOOS == "windows" || errors.Is(err, fs.ErrNotExist), err)
 }
 
-// A new file replaces nothing, is private, and of several made at once there is one, whole.
-func TestNewReplacesNothing(t *testing.T) {
+// New replaces no file, makes a private one, and of several concurrent calls one succeeds, with a whole file.
+func TestNew_ReplacesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "own.key")
 	errs := make(chan error)

@@ -17,7 +17,7 @@ func say(text string) func(io.Writer) error {
 }
 
 // The folder is synced after the rename, and an error of that is reported.
-func TestTheFolderIsSyncedBehindTheRename(t *testing.T) {
+func TestFile_SyncsFolderAfterRename(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
 	var synced []string
@@ -37,7 +37,7 @@ func TestTheFolderIsSyncedBehindTheRename(t *testing.T) {
 }
 
 // The draft of a killed File is removed by the next one of its path; drafts in use, and similar names, stay.
-func TestWhatAKillLeftIsRemovedAndNothingElse(t *testing.T) {
+func TestFile_RemovesAbandonedDrafts(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.wacz")
 	kept := []string{".x.wacz.abcdefg.new", ".x.wacz.abcdefgh", ".x.wacz.ABCDEFGH.new", ".y.x.wacz.abcdefgh.new", "x.wacz.abcdefgh.new"}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAFolderIsHeldByOneAtATime(t *testing.T) {
+func TestHold_OneCallerAtATime(t *testing.T) {
 	dir := t.TempDir()
 	other, err := Hold(t.TempDir())
 	require.NoError(t, err)

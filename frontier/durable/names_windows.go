@@ -23,7 +23,7 @@ func names(f *os.File, _ fs.FileInfo) (int, error) {
 	return int(info.NumberOfLinks), failed
 }
 
-// lock does nothing: Windows removes no open file.
+// lock does nothing: Windows does not remove open files.
 func lock(*os.File) bool { return true }
 
 // hold opens a file in the folder exclusively: folders cannot be locked here.

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// openedOtherwise are the functions of the packages for crawl directories that open a file by package os, and why that
-// is safe.
-var openedOtherwise = map[string]string{
+// osOpeners lists the functions of the packages for crawl directories that open a file with package os, and why that is
+// safe.
+var osOpeners = map[string]string{
 	"storage/warc/reader.go:LenientAt":      "a path that a user names, or one of a directory that was inspected",
 	"storage/warc/reader.go:Lenient":        "a path of a directory that was inspected, or that a user names",
 	"storage/cdxj/store.go:openEarlier":     "an index that a user names",
@@ -34,10 +34,10 @@ var openedOtherwise = map[string]string{
 	"storage/optout/watch.go:read":          "a user's list, or one that was inspected",
 }
 
-func TestFilesOfACrawlDirectoryAreOpenedHere(t *testing.T) {
+func TestCrawlDirectories_AreOpenedWithDurable(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	met := map[string]bool{}
+	used := map[string]bool{}
 	for _, pkg := range []string{
 		"crawler", "crawler/control", "crawler/crawldir", "storage/optout", "frontier/bolt", "frontier/bolt/dbfile", "frontier/bolt/repair",
 		"frontier/durable", "storage/warc", "storage/cdxj", "storage/ledger", "storage/ledger/tree", "storage/mirror", "storage/report", "storage/wacz",
@@ -56,16 +56,16 @@ func TestFilesOfACrawlDirectoryAreOpenedHere(t *testing.T) {
 					continue
 				}
 				where := pkg + "/" + f.Name() + ":" + fn.Name.Name
-				if opens(fn) && openedOtherwise[where] == "" {
-					t.Errorf("%s opens a file with package os: open it with package durable, or say here why not", where)
+				if opens(fn) && osOpeners[where] == "" {
+					t.Errorf("%s opens a file with package os: open it with package durable, or add the reason to osOpeners", where)
 				} else if opens(fn) {
-					met[where] = true
+					used[where] = true
 				}
 			}
 		}
 	}
-	for where := range openedOtherwise {
-		assert.Truef(t, met[where], "%s opens nothing with package os any more", where)
+	for where := range osOpeners {
+		assert.Truef(t, used[where], "%s no longer opens anything with package os", where)
 	}
 }
 

@@ -36,8 +36,8 @@ func kind(mode fs.FileMode) string {
 	return "no regular file"
 }
 
-// Open is os.Open for a regular file: it follows no link and blocks on no pipe, since a crawl directory may come from
-// others. It does not check the folder of path, which Folder does.
+// Open is os.Open for a regular file: it follows no link and does not block on a pipe, since a crawl directory may come
+// from others. It does not check the folder of path, which Folder does.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
 // Create is os.Create under the same rules. If the file has other names, those keep its content.
@@ -98,7 +98,7 @@ func (o *opening) try() (*os.File, error) {
 		return nil, o.failed(err)
 	}
 	if err = o.settle(f, before); err != nil {
-		_ = f.Close() // the error is what matters
+		_ = f.Close() // the first error matters more
 		return nil, err
 	}
 	return f, nil

@@ -43,7 +43,7 @@ func outside(t *testing.T) (dir, file, folder string) {
 	return dir, file, folder
 }
 
-func TestALinkIsNotFollowed(t *testing.T) {
+func TestOpen_FollowsNoLink(t *testing.T) {
 	for way, open := range openings {
 		for _, to := range []string{"file", "folder", "nothing", "inside"} {
 			dir, file, _ := outside(t)
@@ -74,7 +74,7 @@ func TestALinkIsNotFollowed(t *testing.T) {
 }
 
 // A file with another name elsewhere may be read; a new one takes only its name; it is not written to.
-func TestAHardLinkDoesNotCarryWhatIsWritten(t *testing.T) {
+func TestOpenFile_DoesNotWriteThroughHardLinks(t *testing.T) {
 	for way, open := range openings {
 		dir, file, _ := outside(t)
 		path := filepath.Join(dir, "x")
@@ -97,7 +97,7 @@ func TestAHardLinkDoesNotCarryWhatIsWritten(t *testing.T) {
 }
 
 // Two names of one file in one folder are allowed: an update keeps the old frontier so.
-func TestASecondNameInTheSameFolderIsNoWayOut(t *testing.T) {
+func TestOpenFile_AllowsNamesInOneFolder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
 	require.NoError(t, os.WriteFile(path, []byte("x"), 0o666))
@@ -109,7 +109,7 @@ func TestASecondNameInTheSameFolderIsNoWayOut(t *testing.T) {
 	f.Close()
 }
 
-func TestARegularFileIsOpenedAsEver(t *testing.T) {
+func TestOpen_RegularFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
 	if _, err := durable.Open(path); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "open "+path+":") {
@@ -136,8 +136,8 @@ func TestARegularFileIsOpenedAsEver(t *testing.T) {
 	assert.Truef(t, err == nil && string(b) == "new", "by its bare name: %q, %v", b, err)
 }
 
-// Others who make, replace and remove a file while it is opened cause no errors.
-func TestAFileThatOthersReplaceIsStillOpened(t *testing.T) {
+// Creating, replacing and removing a file while it is opened causes no errors.
+func TestOpen_FileReplacedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
 	var others sync.WaitGroup
@@ -166,7 +166,7 @@ func TestAFileThatOthersReplaceIsStillOpened(t *testing.T) {
 	others.Wait()
 }
 
-func TestAFolderIsNoLink(t *testing.T) {
+func TestFolder_RefusesLinks(t *testing.T) {
 	dir, file, folder := outside(t)
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(folder, link); err != nil {
@@ -184,7 +184,7 @@ func TestAFolderIsNoLink(t *testing.T) {
 	assert.True(t, errors.Is(err, durable.ErrForeign) && strings.Contains(err.Error(), link), err)
 }
 
-func TestInspectLooksIntoTheFoldersThatAreNamed(t *testing.T) {
+func TestInspect_ReadsNamedFolders(t *testing.T) {
 	dir, file, _ := outside(t)
 	for _, name := range []string{"warc", "other"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o777))

@@ -17,7 +17,7 @@ import (
 )
 
 // Opening a pipe would block until another process opens its other end.
-func TestAPipeKeepsNobodyWaiting(t *testing.T) {
+func TestOpen_DoesNotBlockOnPipes(t *testing.T) {
 	dir := t.TempDir()
 	pipe, sock := filepath.Join(dir, "pipe"), filepath.Join(dir, "s")
 	if err := syscall.Mkfifo(pipe, 0o666); err != nil {

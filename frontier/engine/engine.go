@@ -131,7 +131,7 @@ func Check(locator string) ([]string, error) {
 	return bolt.Check(path)
 }
 
-// CutShort reports whether the last commit was cut short, as by a power failure: it is missing, which is no damage.
+// CutShort reports whether the last commit was cut short, as by a power failure: it is lost, but the file is sound.
 func CutShort(locator string) (bool, error) {
 	path, err := own(locator)
 	if err != nil {
@@ -141,7 +141,7 @@ func CutShort(locator string) (bool, error) {
 }
 
 // Compact rewrites a frontier that no crawl holds without superseded records, with forget also without the texts of
-// URLs that are done for good, and returns its size before and after.
+// fetched and redirected URLs, and returns its size before and after.
 func Compact(ctx context.Context, locator string, forget bool) (before, after int64, err error) {
 	path, err := own(locator)
 	if err != nil {
@@ -170,7 +170,7 @@ const memberHead = "curtsy member 1\n"
 
 const maxMember = 8 << 10 // bytes of such a file
 
-// CheckShared returns an error unless locator is that of a frontier on a server. It contacts nobody.
+// CheckShared returns an error unless locator is that of a frontier on a server. It does not connect to it.
 func CheckShared(locator string) error { return postgres.Check(locator) }
 
 // Create makes the frontier of a locator on a server, with the settings of all its members, and makes dir the directory
@@ -243,7 +243,7 @@ func MemberID(dir string) string {
 // place names a directory on a running machine.
 func place(dir string) string {
 	host, _ := os.Hostname()
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // elsewhere the name must do
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // other systems have only the host name
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
+func TestOpen_DirectoryOrItsFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := engine.Open(dir, frontier.Options{})
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestADirectoryAndTheFileInItAreOneFrontier(t *testing.T) {
 	assert.Truef(t, err == nil && len(names) == 1, "%v in the directory, %v", names, err)
 }
 
-func TestALocatorOfAnEngineThatThereIsNotIsRefused(t *testing.T) {
+func TestOpen_RefusesUnknownSchemes(t *testing.T) {
 	const locator = "redis://crawl@db.example/curtsy"
 	errs := maintained(t, locator)
 	_, errs["Open"] = engine.Open(locator, frontier.Options{})
@@ -73,7 +73,7 @@ func maintained(t *testing.T, locator string) map[string]error {
 func noSeeds(frontier.Frontier) error { return nil }
 
 // A member's directory opens like any other, under a lock.
-func TestAMemberOfASharedFrontier(t *testing.T) {
+func TestMember_OpensSharedFrontier(t *testing.T) {
 	t.Parallel()
 	locator, w1, w2 := frontiertest.Start(t).Locator(), t.TempDir(), t.TempDir()
 	_, err := engine.Join(t.Context(), locator, w2)
@@ -100,7 +100,7 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 		t.Errorf("open, and open again: %v", err)
 	}
 	_, ok := a.(frontier.Member)
-	assert.True(t, ok, "it is no frontier.Member")
+	assert.True(t, ok, "it is not a frontier.Member")
 	if _, err := a.Add(t.Context(), []frontier.Candidate{{URL: u, Kind: frontier.KindSeed}}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestAMemberOfASharedFrontier(t *testing.T) {
 	}
 }
 
-func TestLocatorsThatCannotBe(t *testing.T) {
+func TestLocator_Invalid(t *testing.T) {
 	t.Parallel()
 	for locator, says := range map[string]string{
 		"postgres://crawl:secret@127.0.0.1/db?crawl=news":            "PGPASSWORD",

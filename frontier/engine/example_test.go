@@ -12,7 +12,7 @@ import (
 	"curtsy/frontier/engine"
 )
 
-// Use the frontier alone: it says which URL is next and when, forgets nothing, and gives each URL once.
+// A frontier without a crawler picks the next URL and its time, forgets nothing, and gives each URL once.
 func Example() {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
@@ -49,13 +49,13 @@ func Example() {
 			fmt.Println("drained:", claimed.State == frontier.Drained)
 			break
 		}
-		turn := claimed.Turns[0] // nobody else has a turn with this host meanwhile
+		turn := claimed.Turns[0] // no other worker has a turn with this host meanwhile
 		result := frontier.Result{Authority: turn.Authority, Token: turn.Token, Wait: time.Millisecond}
 		for _, task := range turn.Tasks {
 			fmt.Println(task.URL)
 			result.Done = append(result.Done, frontier.Done{Print: task.Print, Outcome: frontier.Fetched})
 		}
-		// What a page links to is kept in the same step as its end. The second of these two is known, or will be.
+		// The links of a page are stored in the same step as its outcome. These two name one URL, accepted once.
 		result.Found = []frontier.Candidate{
 			candidate("https://bakery.example/bread", "link"), candidate("HTTPS://BAKERY.example:443/bread#rye", "link"),
 		}

@@ -59,8 +59,8 @@
 //     more, is served first;
 //   - where in its host's order a task comes again whose deferral is over, and whether it then counts as Queued or
 //     Deferred;
-//   - how much of what was applied since the last commit a crash loses. What is left must be what was applied up to
-//     some instant: everything becomes durable in the order in which it was applied;
+//   - how many of the changes since the last commit a crash loses. The others must be all changes up to some instant:
+//     changes become durable in the order in which they were applied;
 //   - which of the tasks that were leased in the last moments before a crash count as in flight: the engine knows them
 //     from a record as old as its last commit. After the crash the model reads from the engine how it counts each;
 //   - in which order suspects come, and whether one waits while other hosts have something to give;
@@ -71,27 +71,27 @@
 //   - A lease makes the frontier Busy: a Claim waits for it, whatever its MaxWait, because it may bring links.
 //   - With Result.Keep the tasks that the result does not name stay in flight, and Result.Wait counts from that
 //     Finish, for the time after the turn.
-//   - A Result speaks for the tasks under its lease. Its words about others are ignored: an earlier Finish of the same
-//     turn, whose answer was lost, has settled them.
+//   - A Result settles only tasks under its lease. Other tasks in it are ignored: an earlier Finish of the same turn,
+//     whose answer was lost, has settled them.
 //   - The repeat of a turn's last Finish is known by its token, also after the authority has been leased again. A
 //     turn that was kept and then expired has had no last Finish: it is stale.
 //   - ClaimAuthority leases a parked authority whose time has come.
 //   - Robots state or memory over their bounds is a mistake of the caller: Finish returns an error that names the
-//     authority, applies none of the call's results, and the frontier stays usable. ErrNotDue and ErrNoBlob are
-//     answers and no poison either.
+//     authority, applies none of the call's results, and the frontier stays usable. So it does after ErrNotDue and
+//     ErrNoBlob, which are answers.
 //   - MaxURLs and MaxURLsPerAuthority count candidates that became tasks, seeds among them. A refused candidate
 //     neither counts nor is capped, and a URL that is known is Known, not Capped.
-//   - After an unclean stop Options.RestartPace holds, for that long after the opening, for every authority, be it known
-//     yet or not: its discovery may be what the crash has lost. The rest of it, at a clean stop before it is over,
-//     holds in the next opening, for no longer than that opening's own RestartPace.
+//   - After an unclean stop Options.RestartPace applies, for that long after the opening, to every authority, known or
+//     not: the crash may have lost its discovery. After a clean stop before its end, the rest applies in the next
+//     opening, for no longer than that opening's own RestartPace.
 //   - Close releases the engine also when it returns an error; the stop is then unclean.
-//   - A suspect's turn, a host that an operator holds and a frontier that is Full bring no more tasks with Keep: such a
-//     turn would not end.
+//   - Keep gives no further tasks in a suspect's turn, for a host that an operator holds, or when the frontier is Full:
+//     such a turn would not end.
 //   - Depth first, a task has its place by its acceptance, whether a turn has returned it or not.
-//   - Park and Drop of a host that is not known make it known. A command takes the place of the one before.
+//   - Park and Drop of a host that is not known make it known. A command replaces the one before.
 //   - A task that is deferred under the lease of a dropped host is Dropped: it would be pending for ever.
-//   - MaxSize does not cap seeds. Full takes the place of Busy also while leases are out.
-//   - Retry passes over condition and robots state of a host under a lease, and opens its URLs all the same.
+//   - MaxSize does not cap seeds. Full replaces Busy even while leases are out.
+//   - Retry keeps condition and robots state of a host under a lease, but opens its URLs.
 //
 // The package never sleeps in real time, and has no global state.
 package frontiertest

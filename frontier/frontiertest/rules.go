@@ -22,7 +22,7 @@ import (
 )
 
 var acceptRules = []rule{
-	{Name: "accept: a task carries what was accepted", Test: func(s *Stage) {
+	{Name: "accept: a task carries its candidate", Test: func(s *Stage) {
 		c := frontier.Candidate{
 			URL: s.URL("a/1"), Kind: frontier.KindEmbed, Via: "http://b.test/page", Depth: 7, Hops: 3, Embeds: 2, Away: 1,
 			Seed: "http://c.test/", Tag: "a tag \x00 of any octets é",
@@ -78,7 +78,7 @@ var acceptRules = []rule{
 			met[x] = true
 		}
 	}},
-	{Name: "seeds: whoever has enough of them gets no more", Test: func(s *Stage) {
+	{Name: "seeds: an iteration can end early", Test: func(s *Stage) {
 		s.Add(s.Seeds("a/1", "b/1", "c/1"))
 		n := 0
 		for _, err := range s.Frontier.AllSeeds(s.Context()) {
@@ -89,7 +89,7 @@ var acceptRules = []rule{
 		Want(s, "seeds", n, 2)
 		s.Add(s.Seeds("d/1"))
 	}},
-	{Name: "size: it grows with what is kept, and stays over a restart", Test: func(s *Stage) {
+	{Name: "size: it grows with the contents, and survives a restart", Test: func(s *Stage) {
 		last := s.Stats().Size
 		for n := range 3 {
 			s.Add(bulk(s, 1000*n, 1000))
@@ -123,7 +123,7 @@ var acceptRules = []rule{
 		s.Reopen()
 		Want(s, "Capped after a reopen", s.Stats().Capped[frontier.ReasonCapSize], int64(total.Capped+100))
 	}},
-	{Name: "size: with a larger MaxSize the next opening goes on, and nothing is lost", Options: frontier.Options{MaxSize: limit}, Test: func(s *Stage) {
+	{Name: "size: with a larger MaxSize the next opening continues, and nothing is lost", Options: frontier.Options{MaxSize: limit}, Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
 		n := fill(s)
 		s.Reopen(frontier.Options{MaxSize: 3 * limit})
@@ -179,7 +179,7 @@ func fill(s *Stage) int {
 }
 
 var hostRules = []rule{
-	{Name: "host: an update is kept, none keeps what is stored", Test: func(s *Stage) {
+	{Name: "host: an update is kept until the next one", Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
 		u := frontier.HostUpdate{
 			Condition: frontier.Parked, Reason: "status 503", Pace: 1500 * time.Millisecond, Width: 2,
@@ -237,7 +237,7 @@ var hostRules = []rule{
 			s.Reopen()
 		}
 	}},
-	{Name: "host: what the caller does to its slices later is its own affair", Test: func(s *Stage) {
+	{Name: "host: later changes of the caller's slices have no effect", Test: func(s *Stage) {
 		cs := s.Links("a/0", "a/1")
 		s.Add(cs)
 		cs[1].URL, cs[1].Tag = s.URL("z/0"), "changed"
@@ -332,7 +332,7 @@ var stopRules = []rule{
 		require.GreaterOrEqual(s, calls.Load(), int64(2))
 		require.GreaterOrEqual(s, done, int64(40))
 	}},
-	{Name: "barrier: its error poisons, and what it did not vouch for is not durable", Test: func(s *Stage) {
+	{Name: "barrier: its error poisons, and its commit is not durable", Test: func(s *Stage) {
 		failing := failing(s)
 		s.Add(s.Links("a/0", "a/1"))
 		t := s.Turn(1)
@@ -355,10 +355,10 @@ var stopRules = []rule{
 		Want(s, "Fetched", s.Stats().Outcomes[frontier.Fetched], 0)
 		Want(s, "the link", s.Add(s.Links("a/9")), frontier.Added{New: 1})
 		us := s.Drain(0)
-		slices.Sort(us) // an engine may put off what was in flight
+		slices.Sort(us) // an engine may put off tasks that were in flight
 		Want(s, "tasks", strings.Join(us, " "), "a/0 a/1 a/9")
 	}},
-	{Name: "barrier: a Sync that is cancelled meanwhile ends at once, and is no poison", Test: func(s *Stage) {
+	{Name: "barrier: a Sync that is cancelled meanwhile ends at once, and does not poison", Test: func(s *Stage) {
 		s.Reopen(frontier.Options{Barrier: func(context.Context) error { time.Sleep(time.Second); return nil }})
 		s.Add(s.Links("a/0"))
 		s.Finish(Fetched(s.Turn(1)))
@@ -385,7 +385,7 @@ var stopRules = []rule{
 		}
 		s.Frontier = nil
 		s.Open(s.Options)
-		Want(s, "Add of what was added after Close", s.Add(s.Links("x/0")), frontier.Added{New: 1})
+		Want(s, "Add of the link added after Close", s.Add(s.Links("x/0")), frontier.Added{New: 1})
 	}},
 	{Name: "close: a commit that fails is its error, and the stop is unclean", Test: func(s *Stage) {
 		failing := failing(s)
@@ -595,7 +595,7 @@ func quarantineKiller(tasks int, atOnce bool) func(s *Stage) {
 		Want(s, "Failed as quarantined", st.Reasons[frontier.Failed][frontier.ReasonQuarantined], 1)
 		Want(s, "Fetched", st.Outcomes[frontier.Fetched], 29)
 		s.Retry(frontier.Retrial{Outcome: frontier.Failed})
-		Want(s, "what is tried again", s.Pending(), killer)
+		Want(s, "pending after Retry", s.Pending(), killer)
 	}
 }
 
@@ -616,8 +616,8 @@ var orderRules = []rule{
 			s.Sleep(10 * time.Millisecond)
 			s.Finish(Fetched(t))
 		}
-		Want(s, "what is left to big", s.Host("big").Queued, 96)
-		Want(s, "what is left in all", s.Stats().Queued, 96)
+		Want(s, "queued of big", s.Host("big").Queued, 96)
+		Want(s, "queued in total", s.Stats().Queued, 96)
 	}},
 	{Name: "order: one owner per authority under many claimers, every task once", Test: func(s *Stage) {
 		const hosts, each, workers = 7, 30, 16
@@ -688,7 +688,7 @@ var leaseRules = []rule{
 		require.Empty(s, c.Turns)
 		require.Equal(s, time.Second, time.Since(begin))
 		Want(s, "Leases", s.Stats().Leases, 1)
-		s.Add(s.Links("b/0")) // a cancelled call is no poison
+		s.Add(s.Links("b/0")) // a cancelled call does not poison
 		s.Turn(1)
 	}},
 	// Crawls a binary tree of pages, each on another host than its parent: page n links to 2n+1 and 2n+2, and to its parent.
@@ -758,7 +758,7 @@ func unchanged(s *Stage, f func()) {
 }
 
 var operatorRules = []rule{
-	{Name: "retry: Fetched, Redirected, and nothing at all are refused, and no poison", Test: func(s *Stage) {
+	{Name: "retry: Fetched, Redirected, and nothing at all are refused, without poison", Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
 		s.CloseAll()
 		for _, r := range []frontier.Retrial{
@@ -770,25 +770,25 @@ var operatorRules = []rule{
 		Want(s, "Add afterwards", s.Add(s.Links("a/1")), frontier.Added{New: 1})
 		Want(s, "tasks", s.Pending(), "a/1")
 	}},
-	{Name: "steer: a command that makes no sense is refused, and no poison", Test: func(s *Stage) {
+	{Name: "steer: an invalid command is refused, without poison", Test: func(s *Stage) {
 		s.Add(s.Links("a/0"))
 		for why, c := range map[string]frontier.Steering{
-			"no act":             {Authority: s.Authority("a")},
-			"an unknown act":     {Act: 9, Authority: s.Authority("a")},
-			"no host":            {Act: frontier.Park},
-			"a negative time":    {Act: frontier.Park, Authority: s.Authority("a"), For: -1},
-			"a time with Drop":   {Act: frontier.Drop, Authority: s.Authority("a"), For: time.Hour},
-			"URLs with Park":     {Act: frontier.Park, Authority: s.Authority("a"), URLs: []canon.URL{s.URL("a/0")}},
-			"a URL of another":   {Act: frontier.Drop, Authority: s.Authority("a"), URLs: []canon.URL{s.URL("b/0")}},
-			"a URL that is none": {Act: frontier.Drop, Authority: s.Authority("a"), URLs: []canon.URL{{}}},
+			"no act":           {Authority: s.Authority("a")},
+			"an unknown act":   {Act: 9, Authority: s.Authority("a")},
+			"no host":          {Act: frontier.Park},
+			"a negative time":  {Act: frontier.Park, Authority: s.Authority("a"), For: -1},
+			"a time with Drop": {Act: frontier.Drop, Authority: s.Authority("a"), For: time.Hour},
+			"URLs with Park":   {Act: frontier.Park, Authority: s.Authority("a"), URLs: []canon.URL{s.URL("a/0")}},
+			"a URL of another": {Act: frontier.Drop, Authority: s.Authority("a"), URLs: []canon.URL{s.URL("b/0")}},
+			"a zero URL":       {Act: frontier.Drop, Authority: s.Authority("a"), URLs: []canon.URL{{}}},
 		} {
 			_, err := s.Frontier.Steer(s.Context(), c)
 			require.Error(s, err, why)
 		}
-		Want(s, "what is still there", s.Pending(), "a/0")
+		Want(s, "still pending", s.Pending(), "a/0")
 	}},
-	{Name: "tell: a Drop that cannot be told is an error, and drops nothing untold", Crash: true, Test: func(s *Stage) {
-		d := operatorTold{fail: errDeaf}
+	{Name: "tell: a Drop that cannot be reported is an error, and drops nothing unreported", Crash: true, Test: func(s *Stage) {
+		d := tellCalls{fail: errDeaf}
 		s.Reopen(d.options())
 		s.Add(s.Links("a/0"))
 		_, err := s.Frontier.Steer(s.Context(), frontier.Steering{Act: frontier.Drop, Authority: s.Authority("a")})
@@ -808,14 +808,14 @@ var operatorRules = []rule{
 	}},
 }
 
-// operatorTold collects the calls of Options.Tell and Options.Barrier, in order.
-type operatorTold struct {
+// tellCalls collects the calls of Options.Tell and Options.Barrier, in order.
+type tellCalls struct {
 	mu   sync.Mutex
 	all  []string
 	fail error
 }
 
-func (d *operatorTold) options() frontier.Options {
+func (d *tellCalls) options() frontier.Options {
 	return frontier.Options{
 		LeaseLength: turnLength,
 		Tell: func(_ context.Context, l frontier.Closings) error {
@@ -843,14 +843,14 @@ func (d *operatorTold) options() frontier.Options {
 var errDeaf = errors.New("no room") // of a Tell that fails
 
 // hears has later calls of Tell fail with that error, and forgets earlier ones.
-func (d *operatorTold) hears(fail error) {
+func (d *tellCalls) hears(fail error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fail, d.all = fail, nil
 }
 
 // since returns the calls since the last time.
-func (d *operatorTold) since() string {
+func (d *tellCalls) since() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := strings.Join(d.all, ", ")

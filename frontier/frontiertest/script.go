@@ -144,7 +144,7 @@ type script struct {
 	tasks   map[string]frontier.Task // as they were last given, by short URL
 	begin   time.Time                // for "elapsed"
 	answer  func() (frontier.Claimed, error)
-	told    operatorTold
+	calls   tellCalls
 }
 
 type verb struct {
@@ -159,7 +159,7 @@ const many = math.MaxInt // arguments: any number
 type answers int
 
 const (
-	noAnswer   answers = iota // there is none
+	noAnswer   answers = iota // it has none
 	mayAnswer                 // a line that does not compare it fails unless the command succeeds
 	mustAnswer                // the command tests nothing else
 )
@@ -220,7 +220,7 @@ func init() { // it refers to itself
 			return ""
 		}},
 		"lease": {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.turnOf("").Lease, facts); return "" }},
-		"told":  {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.turnOf("").Host, facts); return "" }},
+		"given": {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.turnOf("").Host, facts); return "" }},
 		"newer": {1, 1, mustAnswer, (*script).newer},
 
 		"seen":  {1, 1, mustAnswer, func(s *script, url string) string { return fmt.Sprint(s.Seen(url)) }},
@@ -236,11 +236,11 @@ func init() { // it refers to itself
 		}},
 		"counted":  {1, many, noAnswer, func(s *script, facts string) string { s.facts(s.Survey(0), facts); return "" }},
 		"due":      {1, 1, noAnswer, func(s *script, span string) string { due(s.Stage, s.span(span)); return "" }},
-		"listen":   do(func(s *script) { s.Reopen(s.told.options()) }),
+		"listen":   do(func(s *script) { s.Reopen(s.calls.options()) }),
 		"unsynced": do(func(s *script) { require.ErrorIs(s, s.Frontier.Sync(s.Context()), errDeaf) }),
-		"deaf":     do(func(s *script) { s.told.hears(errDeaf) }),
-		"hear":     do(func(s *script) { s.told.hears(nil) }),
-		"heard":    {0, 0, mustAnswer, func(s *script, _ string) string { return s.told.since() }},
+		"deaf":     do(func(s *script) { s.calls.hears(errDeaf) }),
+		"hear":     do(func(s *script) { s.calls.hears(nil) }),
+		"heard":    {0, 0, mustAnswer, func(s *script, _ string) string { return s.calls.since() }},
 		"fill":     do(func(s *script) { fill(s.Stage) }),
 		"seeds": {0, 0, mustAnswer, func(s *script, _ string) string {
 			seeds, err := frontier.SeedsOf(s.Context(), s.Frontier)
@@ -290,7 +290,7 @@ func (s *script) play(lines []line) {
 		if times, ok := strings.CutPrefix(lines[i].text, "times "); ok {
 			length := slices.IndexFunc(lines[i:], func(l line) bool { return l.text == "end" })
 			n := s.number(times)
-			require.True(s, length >= 0 && n >= 1, "nothing is played: there is no end, or a number below 1")
+			require.True(s, length >= 0 && n >= 1, "nothing is played: the end is missing, or the number is below 1")
 			for range n {
 				s.play(lines[i+1 : i+length])
 			}
@@ -312,11 +312,11 @@ func (s *script) do(text string) string {
 	n := len(strings.Fields(args))
 	switch {
 	case !ok:
-		s.Fatalf("there is no command %s", name)
+		s.Fatalf("unknown command %s", name)
 	case n < c.least || n > c.most:
 		s.Fatalf("%s has %d arguments", name, n)
 	case strings.Contains(" "+text, " ="):
-		s.Fatalf("there is no space after the equals sign")
+		s.Fatalf("the space after the equals sign is missing")
 	case c.answer == mustAnswer && !s.checked:
 		s.Fatalf("the answer of %s is not compared", name)
 	case c.answer == noAnswer && s.checked:

@@ -3,20 +3,20 @@
 //
 // # Lines
 //
-// Each line is an object with one member, whose name says what the line is:
+// Each line is an object with one member, whose name is the kind of the line:
 //
 //	head     once, the first: format number, the secret of the fingerprints, openings so far
-//	seed     a seed, or what a seed redirected to
+//	seed     a seed, or the target of a seed's redirect
 //	blob     a kept body (a robots.txt), in base64
-//	host     an authority with what is known of it
+//	host     an authority with its state
 //	url      a URL with its state, after its host
 //	refused  fingerprints of candidates that were refused, at most 1,000 in a line
 //	tally    refused candidates by host, at most 1,000 hosts in a line; they belong to totals
 //	totals   once, after all of these: sums that do not follow from hosts and URLs
 //	end      once, the last: how many lines there are of each kind, and the SHA-256 of all bytes before this line
 //
-// docs/guides/steer.md has the members of each. A member that is left out is zero. Text that is no UTF-8 (a tag, a reason)
-// is an object with its bytes in base64, so that nothing is altered. Durations are written as Go writes them.
+// docs/guides/steer.md has the members of each. A member that is left out is zero. Text that is not UTF-8 (a tag, a
+// reason) is an object with its bytes in base64, so that nothing is altered. Durations are written as Go writes them.
 //
 // # Damage
 //

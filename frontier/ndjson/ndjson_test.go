@@ -79,7 +79,7 @@ func read(export []byte, damaged func(*LineError)) (items []frontier.Item, err e
 	}
 }
 
-func TestWhatIsWrittenIsReadAsItWas(t *testing.T) {
+func TestReader_ReadsWrittenItems(t *testing.T) {
 	want := whole(t)
 	got, err := read(written(t, want), nil)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestWhatIsWrittenIsReadAsItWas(t *testing.T) {
 	}
 }
 
-func TestManyFingerprintsAndHostsStandInShortLines(t *testing.T) {
+func TestWriter_SplitsLongLists(t *testing.T) {
 	items := whole(t)
 	many := make([]frontier.Fingerprint, 3*maxList+1)
 	tally := map[canon.Authority]int64{}
@@ -118,7 +118,7 @@ func itoa(n int) string {
 	return itoa(n/10) + string(rune('0'+n%10))
 }
 
-func TestAnExportThatIsCutAnywhereIsRefused(t *testing.T) {
+func TestReader_RefusesTruncatedExports(t *testing.T) {
 	b := written(t, whole(t))
 	for n := range len(b) {
 		var e *LineError
@@ -127,7 +127,7 @@ func TestAnExportThatIsCutAnywhereIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnyChangedOctetIsFound(t *testing.T) {
+func TestReader_DetectsChangedOctets(t *testing.T) {
 	b := written(t, whole(t))
 	for n := range b {
 		c := bytes.Clone(b)
@@ -142,7 +142,7 @@ func TestAnyChangedOctetIsFound(t *testing.T) {
 }
 
 // Each line may be lost or spoilt; the rest is read, and the fault is reported by its line.
-func TestWithDamagedTheRestIsReadAndEachDamageIsTold(t *testing.T) {
+func TestReader_DamagedReportsEachFault(t *testing.T) {
 	items := whole(t)
 	lines := bytes.SplitAfter(written(t, items), []byte("\n"))
 	lines = lines[:len(lines)-1]
@@ -150,10 +150,10 @@ func TestWithDamagedTheRestIsReadAndEachDamageIsTold(t *testing.T) {
 		spoilt := bytes.Clone(lines[n])
 		spoilt[1] = '!'
 		all := bytes.Join([][]byte{bytes.Join(lines[:n], nil), spoilt, bytes.Join(lines[n+1:], nil)}, nil)
-		var told []int64
-		got, err := read(all, func(e *LineError) { told = append(told, e.Line) })
+		var reported []int64
+		got, err := read(all, func(e *LineError) { reported = append(reported, e.Line) })
 		require.NoErrorf(t, err, "line %d", n+1)
-		assert.Truef(t, len(told) != 0 && told[0] == int64(n+1), "line %d was spoilt, and lines %d were told", n+1, told)
+		assert.Truef(t, len(reported) != 0 && reported[0] == int64(n+1), "line %d was spoilt, and lines %d were reported", n+1, reported)
 		last := got[len(got)-1]
 		assert.Truef(t, last.Totals != nil, "line %d: the last item is %+v, want totals", n+1, last)
 		known := map[canon.Authority]bool{}
@@ -170,7 +170,7 @@ func TestWithDamagedTheRestIsReadAndEachDamageIsTold(t *testing.T) {
 	assert.Error(t, err, "without its head an export was read")
 }
 
-func TestForeignOrFaultyLinesAreRefusedWithTheirNumber(t *testing.T) {
+func TestReader_RefusesFaultyLines(t *testing.T) {
 	head := `{"head":{"format":1,"secret":"AAAA","openings":1}}` + "\n"
 	for _, c := range []struct{ lines, says string }{
 		{"", "line 1: it is empty"},
@@ -198,11 +198,11 @@ func TestForeignOrFaultyLinesAreRefusedWithTheirNumber(t *testing.T) {
 	}
 }
 
-func TestALineThatIsTooLongIsPassedOver(t *testing.T) {
+func TestReader_SkipsTooLongLines(t *testing.T) {
 	long := io.MultiReader(strings.NewReader(`{"head":{"format":1,"secret":"AAAA","openings":1}}`+"\n"), io.LimitReader(xs{}, MaxLine+1<<20), strings.NewReader("\n{\"totals\":{}}\n"))
 	r := NewReader(long)
-	var told []int64
-	r.Damaged = func(e *LineError) { told = append(told, e.Line) }
+	var reported []int64
+	r.Damaged = func(e *LineError) { reported = append(reported, e.Line) }
 	n := 0
 	for {
 		_, err := r.Next()
@@ -212,7 +212,7 @@ func TestALineThatIsTooLongIsPassedOver(t *testing.T) {
 		require.NoError(t, err)
 		n++
 	}
-	assert.Truef(t, n == 2 && len(told) == 2 && told[0] == 2, "%d items, told %v; want head and totals, told of line 2 and of the missing end", n, told)
+	assert.Truef(t, n == 2 && len(reported) == 2 && reported[0] == 2, "%d items, faults in lines %v; want head and totals, faults in line 2 and at the missing end", n, reported)
 }
 
 type xs struct{}
@@ -224,12 +224,12 @@ func (xs) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestAnExportWithoutItsTotalsIsNotClosed(t *testing.T) {
+func TestWriter_NeedsTotals(t *testing.T) {
 	_, err := NewWriter(io.Discard).Close()
 	assert.Error(t, err, "no error")
 }
 
-func FuzzWhatIsReadIsWrittenAndReadAgain(f *testing.F) {
+func FuzzReader_RoundTrip(f *testing.F) {
 	f.Add(written(f, whole(f)))
 	f.Add([]byte(`{"head":{"format":1,"secret":"AAAA","openings":1}}` + "\n" + `{"totals":{"counts":[{"name":{"octets":"/w=="},"n":-1}]}}` + "\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {

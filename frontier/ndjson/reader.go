@@ -39,7 +39,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 type Reader struct {
 	// Damaged, if not nil, is called with each fault, and the reader continues without the line: a URL whose host is
 	// lost gets a new one, and lost totals are empty. Nil means that Next returns the first fault. A damaged head is
-	// always an error: without the secret no URL can be told from another.
+	// always an error: without the secret no URL can be recognised.
 	Damaged func(*LineError)
 
 	in      *bufio.Reader

@@ -609,7 +609,7 @@ func (b *batch) rest(q *pgx.Batch, counts map[string]int64) {
 	if len(blobs) > 0 {
 		q.Queue("INSERT INTO blob SELECT * FROM unnest($1::bytea[],$2::bytea[]) l(sha,body) ORDER BY sha ON CONFLICT DO NOTHING", columns(blobs)...)
 	}
-	if len(seeds) > 0 { // one at a time: so a reader of the last number lacks none before it
+	if len(seeds) > 0 { // one at a time, so that a reader of the last number has all before it
 		q.Queue("LOCK TABLE seed IN SHARE ROW EXCLUSIVE MODE")
 		q.Queue(`INSERT INTO seed(url,tag,from_url) SELECT url, coalesce(tag,''), from_url
 			FROM unnest($1::text[],$2::bytea[],$3::text[]) WITH ORDINALITY l(url,tag,from_url,i) ORDER BY i`, columns(seeds)...)

@@ -148,10 +148,10 @@ func (f *Frontier) owns(share *frontier.Share, all []int, members int) (surplus 
 
 // tell calls Options.Shared with a change. Afterwards the member uses the slots that it has taken.
 func (f *Frontier) tell(share frontier.Share) bool {
-	told := f.o.Shared == nil || f.o.Shared(share)
+	recorded := f.o.Shared == nil || f.o.Shared(share)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !told {
+	if !recorded {
 		f.sharing = true
 		return false
 	}

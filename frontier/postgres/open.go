@@ -231,7 +231,7 @@ func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
 	return f, nil
 }
 
-// supported refuses options that would hold only for each member by itself.
+// supported refuses options that would apply to each member separately.
 func supported(o frontier.Options) error {
 	switch {
 	case o.MaxURLs > 0 || o.MaxURLsPerDomain > 0 || o.MaxURLsPerAuthority > 0:

@@ -66,20 +66,20 @@ func TestPeers_Fleet(t *testing.T) {
 		{"a host has one owner, and every page is claimed once", fleetOwner},
 		{"a member that joins has its share within a second", fleetShare},
 		{"Drained only when nothing is pending anywhere", fleetDrained},
-		{"what one adds wakes a claim of the other within a second", fleetWakes},
+		{"a candidate of one member wakes a claim of the other within a second", fleetWakes},
 		{"one key from two members is new once", fleetNewOnce},
-		{"what an expired member finishes is stale and changes nothing", fleetExpired},
-		{"a member that cannot reach the server sends nothing soon, and goes on later", fleetSilent},
+		{"a Finish of an expired member is stale and changes nothing", fleetExpired},
+		{"a member that cannot reach the server stops sending soon, and continues later", fleetSilent},
 		{"an outage of the server expires nobody", fleetOutage},
-		{"a member that is to end does not wait for the server for ever", fleetHurry},
+		{"a member that is to end stops waiting for the server", fleetHurry},
 		{"the repeat of a committed Finish is nil", fleetRepeat},
-		{"a host that has moved has no robots state, and says so", fleetMoved},
-		{"what a host's owner finishes counts when the owner before began later", fleetOlder},
+		{"a host that has moved has no robots state, and Moved is set", fleetMoved},
+		{"a Finish of a host's owner counts even if the previous owner began later", fleetOlder},
 		{"no host of a slot that was taken is claimed before its pace is over", fleetGate},
 		{"a member that is resumed after a kill has its hosts again at once, when their pace is over", fleetResumed},
-		{"a slot is used when that was told, and told before it is given", fleetShared},
+		{"a slot is used after Shared has recorded it, and given after Shared has recorded that", fleetShared},
 		{"the totals are the same for all", fleetStats},
-		{"a member knows what another extended the scope to with its next turn", fleetExtends},
+		{"a member learns an extension of the scope by another with its next turn", fleetExtends},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			locator, dirs := server.Locator(), t.TempDir()
@@ -380,7 +380,7 @@ func fleetShared(f fleet) {
 		return all
 	}
 	f.Sleep(5 * time.Second)
-	frontiertest.Want(f.Stage, "slots that nobody was told of", len(own(second)), 0)
+	frontiertest.Want(f.Stage, "unrecorded slots", len(own(second)), 0)
 	mu.Lock()
 	ready = true
 	mu.Unlock()
@@ -394,7 +394,7 @@ func fleetShared(f fleet) {
 	mu.Lock()
 	defer mu.Unlock()
 	frontiertest.Want(f.Stage, "slots of three", len(used) < 90, true)
-	frontiertest.Want(f.Stage, "told", maps.Equal(used, own(second)), true)
+	frontiertest.Want(f.Stage, "recorded slots", maps.Equal(used, own(second)), true)
 }
 
 func fleetStats(f fleet) {

@@ -24,7 +24,7 @@ const LockWait = 100 * time.Millisecond // bbolt tries every 50 ms
 // NoSync leaves commits unsynced. Only tests set it, for frontiers that need not survive a crash of the machine.
 var NoSync bool
 
-// Open opens the database for writing, and makes it with create when there is none.
+// Open opens the database for writing, and makes it with create if it is missing.
 func Open(path string, create func(*bbolt.Tx) error) (*bbolt.DB, error) {
 	switch err := checkSize(path); {
 	case errors.Is(err, os.ErrNotExist):
@@ -81,7 +81,7 @@ func lock(path string, o *bbolt.Options) (db *bbolt.DB, err error) {
 	}
 	err = Guard(func() error {
 		db, err = bbolt.Open(path, 0o600, o)
-		if errors.Is(err, syscall.ENOMEM) { // a limit on the address space: map what there is, and again as it grows
+		if errors.Is(err, syscall.ENOMEM) { // a limit on the address space: map the present file, and again as it grows
 			o.InitialMmapSize = 0
 			db, err = bbolt.Open(path, 0o600, o)
 		}
@@ -149,8 +149,8 @@ func Options(readOnly bool) *bbolt.Options {
 }
 
 // checkSize fails when the file is shorter than its last commit requires: bbolt would map it, and the process would die
-// with SIGBUS at the first missing page. It also refuses an empty file: bbolt would make a new one of it, and a crawl
-// would seem to be finished. The error wraps os.ErrNotExist when there is no file.
+// with SIGBUS at the first missing page. It also refuses an empty file: bbolt would turn it into a new one, and a crawl
+// would seem to be finished. The error wraps os.ErrNotExist if the file is missing.
 func checkSize(path string) error {
 	file, err := durable.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // The meta page of bbolt (internal/common/meta.go, version 2), in the byte order of the machine: a page header of 16
 // bytes, then magic, version, page size, flags (4 bytes each), root bucket (16), free list, high-water mark,
-// transaction, FNV-1a checksum of what comes before it (8 each).
+// transaction, FNV-1a checksum of the preceding bytes (8 each).
 const (
 	metaAt      = 16
 	metaLength  = 64

@@ -13,14 +13,14 @@ import (
 // known is the version of bbolt whose page format (internal/common: meta, page, bucket, inode) this package reads.
 const known = "go.etcd.io/bbolt v1.5.0"
 
-func TestTheFormatIsThatOfTheBboltInUse(t *testing.T) {
+func TestMeta_MatchesBboltInUse(t *testing.T) {
 	mod, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
 	require.NoError(t, err)
 	assert.Containsf(t, string(mod), "\t"+known+"\n", "go.mod does not have %s: hold this package against the sources of the version that it has", known)
 }
 
 // The meta pages that this package reads are those of bbolt, and every page that bbolt writes passes.
-func TestWhatBboltWroteIsRead(t *testing.T) {
+func TestPages_ReadsBboltFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true})
 	require.NoError(t, err)

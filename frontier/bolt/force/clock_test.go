@@ -57,7 +57,7 @@ func sleepThenWrite(t *testing.T, file string, late time.Duration, killed bool) 
 			mustClose(t, f)
 			return
 		}
-		copyNow := mustRead(t, file) // what a kill would leave
+		copyNow := mustRead(t, file) // the state that a kill would leave
 		mustClose(t, f)
 		mustWrite(t, file, copyNow)
 	})

@@ -19,7 +19,7 @@ import (
 	"curtsy/frontier/bolt"
 )
 
-// ledger is what calls have acknowledged: known URLs, and the deferrals of each.
+// ledger has the facts that calls have acknowledged: known URLs, and the deferrals of each.
 type ledger struct {
 	attempts map[string]int
 	closed   map[string]bool
@@ -77,7 +77,7 @@ func (c *crowd) work(ctx context.Context, rnd *rand.Rand) error {
 				case n == 0, n == 1 && x.Attempts > 0:
 					r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Fetched})
 					after.closed[u] = true
-				case n == 1: // to be opened again, by which no attempt is forgotten
+				case n == 1: // to be opened again, which forgets no attempt
 					r.Done = append(r.Done, frontier.Done{Print: x.Print, Outcome: frontier.Failed})
 				case n == 2:
 					r.Deferred = append(r.Deferred, frontier.Deferral{Print: x.Print, After: time.Duration(rnd.IntN(200)) * time.Millisecond, Reason: "status 500"})
@@ -128,7 +128,7 @@ func (c *crowd) work(ctx context.Context, rnd *rand.Rand) error {
 }
 
 // All calls acknowledged before a commit are in the file as the commit finds it: a kill at any instant leaves no less.
-func TestCrowd_EachCommitFindsWhatWasAcknowledged(t *testing.T) {
+func TestCrowd_CommitsHoldAcknowledgedCalls(t *testing.T) {
 	c := &crowd{so: ledger{map[string]int{}, map[string]bool{}}, file: filepath.Join(t.TempDir(), "frontier.db")}
 	seed := rand.Uint64()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@
 //   - fault: a write, sync or truncation of a commit ends the process, fails, or is cut short. The fault is put below
 //     bbolt: the child is built with a copy of bbolt's source files that has a hook there. The system's own limits do
 //     the same: the size of a file (RLIMIT_FSIZE), and a file system that is full.
-//   - crowd: images of the file as each commit of several concurrent workers finds it, with what was acknowledged by then.
+//   - crowd: images of the file as each commit of several concurrent workers finds it, with the acknowledged calls.
 //   - torn: images of the file with a part of the pages that a commit wrote.
 //   - lock: two processes on one file.
 //   - clock: the wall clock steps between runs, and within one: there an overlay has the engine read another clock.

@@ -24,9 +24,9 @@ func (p *process) judge(t *testing.T, file string, list []commit, urls []string,
 	case aborts && p.refused != "":
 		t.Fatalf("the process was to be aborted, and reports %q", p.refused)
 	case !aborts && !p.done && p.refused == "":
-		t.Fatal("the child ended without a word")
+		t.Fatal("the child ended without a report")
 	case p.refused != "" && (!strings.Contains(p.refused, file) || !strings.Contains(p.refused, adviceMark)):
-		t.Errorf("the error names no file or does not say what to do: %q", p.refused)
+		t.Errorf("the error lacks the file or the advice: %q", p.refused)
 	case p.unpoisoned != "":
 		t.Errorf("after the error %q a call was answered with another: %s", p.refused, p.unpoisoned)
 	}
@@ -37,7 +37,7 @@ func (p *process) judge(t *testing.T, file string, list []commit, urls []string,
 		was = list[n-1].is
 	}
 	if !s.same(was) && (n == len(list) || !s.same(list[n].is)) {
-		t.Fatalf("after %d steps and %q the file holds neither what was acknowledged nor what the next step makes of it", n, p.refused)
+		t.Fatalf("after %d steps and %q the file holds neither the acknowledged state nor that of the next step", n, p.refused)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestFault_WhileTheFileIsMadeOrOpened(t *testing.T) {
 		}
 		again := ran(t, "", "script", file) // the next start has no fault, and makes the file
 		if again.judge(t, file, list, urls, false); !again.done {
-			t.Fatalf("%s while the file was made: the next start says %q", where, again.refused)
+			t.Fatalf("%s while the file was made: the next start reports %q", where, again.refused)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func TestKill_NothingAcknowledgedIsLostAndNothingFinishedComesAgain(t *testing.T
 		})
 		select {
 		case <-now:
-		case <-p.heard: // it has ended: judge says why
+		case <-p.heard: // it has ended: judge reports why
 		}
 		p.kill()
 		p.judge(t, file, list, urls, !p.done)

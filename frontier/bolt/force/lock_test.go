@@ -50,7 +50,7 @@ func held(t *testing.T, file string) *process {
 	return p
 }
 
-func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
+func TestLock_SecondProcessIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "frontier.db")
 	p := held(t, file)
@@ -62,7 +62,7 @@ func TestLock_ASecondProcessIsRefusedAndTheFirstGoesOn(t *testing.T) {
 			case !errors.Is(err, frontier.ErrInUse):
 				t.Errorf("%s in a second process: %v, want frontier.ErrInUse", call, err)
 			case !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "wait until it ends, or stop it"):
-				t.Errorf("%s in a second process: %q names no directory, or does not say what to do", call, err)
+				t.Errorf("%s in a second process: %q lacks the directory or the advice", call, err)
 			}
 		}
 	}

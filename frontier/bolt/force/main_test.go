@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	roleKey  = "CURTSY_FORCE_ROLE"  // what the child does; not set in the parent
+	roleKey  = "CURTSY_FORCE_ROLE"  // the child's task; not set in the parent
 	fileKey  = "CURTSY_FORCE_FILE"  // the frontier
-	faultKey = "CURTSY_FORCE_FAULT" // what the hook below bbolt does; see testdata/hook.go.txt
-	armKey   = "CURTSY_FORCE_ARM"   // what faultKey is set to once the script has something to lose
+	faultKey = "CURTSY_FORCE_FAULT" // the action of the hook below bbolt; see testdata/hook.go.txt
+	armKey   = "CURTSY_FORCE_ARM"   // the value that faultKey gets once the script has something to lose
 	clockKey = "CURTSY_FORCE_CLOCK" // by how many seconds the engine's clock is wrong
 	limitKey = "CURTSY_FORCE_LIMIT" // by how many bytes the file may still grow
 )
@@ -59,15 +59,15 @@ func say(word string, more ...any) {
 	}
 }
 
-// told is the output of a child.
-type told struct {
+// output is the output of a child.
+type output struct {
 	opened, armed, done bool
 	steps               int    // acknowledged
 	refused             string // the error of a call
-	unpoisoned          string // what later calls returned, if one of them returned something else
+	unpoisoned          string // the results of later calls, if one of them returned something else
 }
 
-func (d *told) hear(line string) {
+func (d *output) hear(line string) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
 	case "opened":
@@ -86,9 +86,9 @@ func (d *told) hear(line string) {
 }
 
 type process struct {
-	told
+	output
 	cmd    *exec.Cmd
-	heard  chan struct{} // closed when all that it said has been heard
+	heard  chan struct{} // closed at the end of its output
 	errors bytes.Buffer
 	once   sync.Once
 	in     io.Closer

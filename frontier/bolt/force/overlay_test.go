@@ -117,7 +117,7 @@ func overlayClock(t *testing.T, put func(original, text string)) {
 			}
 		}
 	}
-	require.True(t, changed[dir] && changed[filepath.Join(dir, "layout")], "the engine asks no clock: the overlay has nothing to replace")
+	require.True(t, changed[dir] && changed[filepath.Join(dir, "layout")], "the engine reads no clock: the overlay has nothing to replace")
 	clock := mustRead(t, filepath.Join("testdata", "clock.go.txt"))
 	for folder := range changed {
 		put(filepath.Join(folder, "force_clock.go"), strings.Replace(clock, "package bolt", "package "+filepath.Base(folder), 1))

@@ -139,7 +139,7 @@ func opened(file string) (*bolt.Frontier, error) {
 func runScript(ctx context.Context, file string) error {
 	f, err := opened(file)
 	if err != nil {
-		return nil // it is said
+		return nil // opened has reported it
 	}
 	for i, step := range newScript().steps {
 		if i == armedAt {

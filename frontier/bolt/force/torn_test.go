@@ -67,7 +67,7 @@ func half(rnd *rand.Rand, pages []int) (some []int) {
 }
 
 // A power failure before the first sync of a commit leaves any of its data pages, and the old meta page.
-func TestTorn_AnyHalfOfTheDataPagesLeavesWhatWasAcknowledged(t *testing.T) {
+func TestTorn_HalfOfDataPagesLosesNothing(t *testing.T) {
 	list, urls := commits(t)
 	rnd := rand.New(rand.NewPCG(1, rand.Uint64()))
 	images, pages := 0, 0
@@ -84,7 +84,7 @@ func TestTorn_AnyHalfOfTheDataPagesLeavesWhatWasAcknowledged(t *testing.T) {
 }
 
 // A faulty disk has the new meta page and not all data pages. The file is then damaged, or right.
-func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T) {
+func TestTorn_NewMetaPageWithoutData(t *testing.T) {
 	list, urls := commits(t)
 	rnd := rand.New(rand.NewPCG(2, rand.Uint64()))
 	type image struct {
@@ -92,7 +92,7 @@ func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T
 		some []int
 	}
 	var images []image
-	for i := range list { // one page is missing, whichever it is
+	for i := range list { // each page is missing once
 		c := &list[i]
 		for k := range c.changed[:min(len(c.changed), sizes(20, 2000))] {
 			images = append(images, image{c, slices.Delete(slices.Clone(c.changed), k, k+1)})
@@ -102,14 +102,14 @@ func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T
 		c := &list[rnd.IntN(len(list))]
 		images = append(images, image{c, half(rnd, c.changed)})
 	}
-	told, right, opened := 0, 0, 0
+	damaged, right, opened := 0, 0, 0
 	for i, image := range images {
 		c, some := image.c, image.some
 		name := filepath.Join(t.TempDir(), fmt.Sprint(i))
 		mustWrite(t, name, string(c.image(append([]int{0, 1}, some...), rnd.IntN(2) == 0)))
 		found, err := bolt.Check(name)
 		if err != nil || len(found) > 0 {
-			told++
+			damaged++
 			if opens(name) {
 				opened++
 			}
@@ -120,8 +120,8 @@ func TestTorn_ANewMetaPageWithoutItsDataIsToldAndNeverSilentlyWrong(t *testing.T
 		require.Truef(t, look(t, name, urls).same(c.is), "image %d, with pages %v of %v: clean, and something else than after the commit", i, some, c.changed)
 		os.Remove(name)
 	}
-	t.Logf("torn: %d images with the new meta page: %d told to be damaged (%d of them by Check only), %d right, none silently wrong", len(images), told, opened, right)
-	assert.NotEqual(t, 0, told, "nothing was damaged: it proves nothing")
+	t.Logf("torn: %d images with the new meta page: %d reported as damaged (%d of them by Check only), %d right, none silently wrong", len(images), damaged, opened, right)
+	assert.NotEqual(t, 0, damaged, "nothing was damaged: it proves nothing")
 }
 
 // opens reports whether a damaged file is opened nevertheless; there may be errors, but no panic.

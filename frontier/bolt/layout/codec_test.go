@@ -127,11 +127,11 @@ func TestTotals_ReasonsAreBounded(t *testing.T) {
 }
 
 // politeness rule 17: no park is forgotten, and none lasts longer than its length.
-func TestWait_WhateverTheClockDoesBetweenRuns(t *testing.T) {
+func TestWait_ClockStepsBetweenRuns(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
 		name             string
-		wait, step, left time.Duration // step: what the wall clock says has passed
+		wait, step, left time.Duration // step: the change of the wall clock
 	}{
 		{"time counts while nothing runs", day, time.Hour, day - time.Hour},
 		{"over", day, 2 * day, 0},

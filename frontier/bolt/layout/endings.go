@@ -13,7 +13,7 @@ import (
 // entries can be laid out without reading the records again.
 type Sizes []uint8
 
-// Entries returns the number of entries of a record, 0 if there is no such record.
+// Entries returns the number of entries of a record, 0 if the record is missing.
 func (s Sizes) Entries(record uint64) int {
 	if record == 0 || record > uint64(len(s)) {
 		return 0
@@ -39,7 +39,7 @@ func NewEndings(s Sizes) *Endings {
 	return f
 }
 
-// Of returns the place of the ending of r, or nil when there is no such entry.
+// Of returns the place of the ending of r, or nil if the entry is missing.
 func (f *Endings) Of(r Ref) *Ending {
 	if r.Place() >= f.sizes.Entries(r.Record()) {
 		return nil

@@ -160,7 +160,7 @@ func ParseRetry(data []byte, c Clock) (t Retry, ok bool) {
 // Hold is an operator's command about a host, the optional last part of the host's state.
 type Hold struct {
 	Act    frontier.Act // Park or Drop
-	Until  int64        // on the clock of the opening; the end of time when it does not end by itself
+	Until  int64        // on the clock of the opening; the end of time when it does not expire
 	Reason string
 
 	// Closing is set while the pending URLs of a dropped host are being closed, in batches. After a crash in between,
@@ -168,7 +168,7 @@ type Hold struct {
 	Closing bool
 }
 
-// Ends reports whether k ends by itself: a park with a time is a wait, anything else takes the host out.
+// Ends reports whether k expires: a park with a time is a wait, anything else takes the host out.
 func (k *Hold) Ends() bool { return k.Until != math.MaxInt64 }
 
 // Same reports whether k and l, which may be nil, are the same command.

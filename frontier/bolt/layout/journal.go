@@ -229,7 +229,7 @@ func (l *Lookup) Get(seq uint64) ([]byte, error) {
 	return body, nil
 }
 
-// ReadState returns the data of the state record of a in value at. At zero means that there is none.
+// ReadState returns the data of the state record of a in value at. At zero means no record.
 func (l *Lookup) ReadState(at uint64, a Address) ([]byte, error) {
 	if at == 0 {
 		return nil, nil
@@ -461,7 +461,7 @@ func PieceKey(sum [sha256.Size]byte, i uint16) []byte {
 	return binary.BigEndian.AppendUint16(sum[:], i)
 }
 
-// ReadBlob returns a body, nil when there is no such blob.
+// ReadBlob returns a body, or nil if it is missing.
 func ReadBlob(tx *bbolt.Tx, sum [sha256.Size]byte) ([]byte, error) {
 	bucket := tx.Bucket([]byte(BlobBucket))
 	piece := func(i uint16) []byte {

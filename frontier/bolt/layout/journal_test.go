@@ -72,7 +72,7 @@ func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
 				}
 			}
 			if all.Of(MakeRef(uint64(len(sz)+1), 0)) != nil || all.Of(MakeRef(1, sz.Entries(1))) != nil || all.Of(0) != nil {
-				return fmt.Errorf("there are endings of what does not exist")
+				return fmt.Errorf("there are endings of missing entries")
 			}
 			return nil
 		})

@@ -178,9 +178,9 @@ func WriteClean(tx *bbolt.Tx, c Clock, floor int64) error {
 
 // Stamp writes the number of tx, and the last key of each journal. Whatever writes to the file stamps it.
 //
-// A disk may lose pages that it had said were durable, and keep the meta page of bbolt. As bbolt reuses pages, an older
-// version of the same page may then be in its place: consistent, but without later acknowledged writes. An older root
-// has an older stamp, and an older leaf an older last key. The time of writing is kept with it: see Clock.
+// A disk may lose pages that it had reported as durable, and keep the meta page of bbolt. As bbolt reuses pages, an
+// older version of the same page may then be in its place: consistent, but without later acknowledged writes. An older
+// root has an older stamp, and an older leaf an older last key. The time of writing is kept with it: see Clock.
 func Stamp(tx *bbolt.Tx, c Clock) error {
 	b := tx.Bucket([]byte(MetaBucket))
 	if err := b.Put([]byte(stampKey), makeStamp(tx)); err != nil {

@@ -99,7 +99,7 @@ func ParseBlock(body []byte, zip *zstd.Decoder) (*Block, error) {
 const MaxBlock = 64 << 20
 
 // Ref is the place of the text of a URL: the record, and the place in it. References grow in the order of acceptance,
-// so their order is breadth first within a host. Zero is no reference, since records are numbered from 1.
+// so their order is breadth first within a host. Zero is not a reference, since records are numbered from 1.
 type Ref uint64
 
 const (

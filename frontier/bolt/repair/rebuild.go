@@ -56,7 +56,7 @@ type Salvage struct {
 	LostBlobs      int64 `loss:"blobs were lost"`
 	LedgerClosed   int64 `note:"pending URLs were closed by the ledger"`
 	LedgerAdded    int64 `note:"closed URLs were added from the ledger"`
-	LedgerUnneeded int64 // lines of the ledger that said nothing new
+	LedgerUnneeded int64 // lines of the ledger without new facts
 
 	MetaSpoilt bool `loss:"a meta page is not valid: the last commit may be missing"`
 	NewSecret  bool `loss:"the key of the fingerprints was lost: there is a new one"` // those of URLs without a text are gone
@@ -64,8 +64,7 @@ type Salvage struct {
 	NoTotals   bool `loss:"the totals and the names of reasons were lost"`            // reasons are called by ReasonLost
 }
 
-// ReasonLost is the reason of a URL whose reason was lost, and of one that is Dropped because only its fingerprint
-// remains.
+// ReasonLost is the reason of a URL whose reason was lost, or that is Dropped because only its fingerprint remains.
 const ReasonLost = "lost in a rebuild"
 
 func (s Salvage) Whole() bool {

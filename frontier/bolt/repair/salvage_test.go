@@ -11,7 +11,7 @@ import (
 )
 
 // Each loss makes a Salvage less than whole, and is reported.
-func TestEveryLossIsToldAndSpoilsTheWhole(t *testing.T) {
+func TestSalvage_ReportsEveryLoss(t *testing.T) {
 	none := repair.Salvage{}
 	assert.Truef(t, none.Whole() && strings.HasSuffix(none.String(), "nothing was lost"), "of no loss: %q", none)
 	made := map[string]bool{"Pages": true, "Hosts": true, "URLs": true, "Closed": true, "Refused": true, "Seeds": true,
@@ -26,7 +26,7 @@ func TestEveryLossIsToldAndSpoilsTheWhole(t *testing.T) {
 			v.SetInt(1)
 		}
 		assert.Equalf(t, made[name], s.Whole(), "%s: whole", name)
-		told := s.String() != none.String()
-		assert.Truef(t, told || name == "Pages" || name == "LedgerUnneeded", "%s is not told", name)
+		reported := s.String() != none.String()
+		assert.Truef(t, reported || name == "Pages" || name == "LedgerUnneeded", "%s is not reported", name)
 	}
 }

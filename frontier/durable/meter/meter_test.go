@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestWhatIsReadIsDone(t *testing.T) {
+func TestReader_AddsBytesRead(t *testing.T) {
 	var of, done int64
 	ctx := With(context.Background(), Listener{Of: func(n int64) { of += n }, Add: func(n int64) { done += n }})
 	Of(ctx, 9)
@@ -19,7 +19,7 @@ func TestWhatIsReadIsDone(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestMeter_WithoutListener(t *testing.T) {
 	Of(t.Context(), 1)
 	Add(t.Context(), 1)
 	r := strings.NewReader("")

@@ -7,18 +7,18 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// told is the public state of a frontier, without times.
-type told struct {
+// publicState is the public state of a frontier, without times.
+type publicState struct {
 	stats frontier.Stats
 	hosts []frontier.Host
 	seeds []frontier.Seed
 }
 
-func tell(t testing.TB, path string) told {
+func stateOf(t testing.TB, path string) publicState {
 	t.Helper()
 	f := reader(t, path)
 	defer f.Close()
-	var w told
+	var w publicState
 	var err error
 	if w.stats, err = f.Stats(t.Context()); err != nil {
 		t.Fatal(err)
