@@ -36,21 +36,21 @@ const HeldByTag = "budget: " + MaxPerTag
 // Tickets keep the caps over all runs: a worker takes a ticket for a page before it claims a turn, so that pages under way never
 // exceed the budget. The methods may be called concurrently.
 type Tickets struct {
-	press func() // called again and again while somebody waits for a ticket
+	press func() // called repeatedly while a worker waits for a ticket
 
 	mu                 sync.Mutex
 	maxPages, maxBytes int64         // zero means no limit
 	pages              int64         // counted
 	tickets            int64         // out
 	bytes              int64         // counted
-	answers            int64         // exchanges that brought an answer of any kind
+	answers            int64         // exchanges with a response of any kind
 	changed            chan struct{} // closed and replaced when a ticket comes back
 }
 
 // PressAfter is the wait for tickets after which slow exchanges must return theirs.
 const PressAfter = 30 * time.Second
 
-// New returns tickets for caps, where zero means none, and totals. It calls press repeatedly while somebody waits.
+// New returns tickets for caps, where zero means none, and totals. It calls press repeatedly while a worker waits.
 func New(maxPages, maxBytes int64, counts map[string]int64, press func()) *Tickets {
 	return &Tickets{
 		maxPages: maxPages, maxBytes: maxBytes, press: press,
@@ -208,7 +208,7 @@ func (d *Daily) Return(a canon.Authority, at time.Time) {
 	}
 }
 
-// Left returns how many requests to a are allowed now, or else when.
+// Left returns how many requests to a are allowed now, or the wait until one is.
 func (d *Daily) Left(a canon.Authority, now time.Time) (n int64, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -346,33 +346,33 @@ func (g *Groups) Pages(name string) int64 {
 
 // The names.
 const (
-	Pages           = "pages"     // 2xx HTML answers
+	Pages           = "pages"     // 2xx HTML responses
 	Bytes           = "bytes"     // received, as they crossed the connection
 	Exchanges       = "exchanges" // requests, robots.txt and redirects included
-	Answers         = "answers"   // exchanges that brought a response head
+	Answers         = "answers"   // exchanges with a response head
 	Robots          = "robots"    // exchanges for robots.txt
-	Truncated       = "truncated" // bodies cut by our own limits
+	Truncated       = "truncated" // bodies cut by the crawler's limits
 	Sitemaps        = "sitemaps"  // sitemaps read
-	Listed          = "listed"    // what stood in them, taken or not
+	Listed          = "listed"    // entries of sitemaps, in scope or not
 	SeedsUnanswered = "seeds unanswered"
 	OddRetryAfter   = "odd retry-after" // Retry-After fields that cannot be read, or ask for over a year
-	Runs            = "runs"            // in which at least one turn was taken: an operator opens the frontier, too
-	NoIndex         = "noindex"         // answers that ask not to be indexed
-	NoArchive       = "noarchive"       // answers that ask not to be archived
-	RefusedAgain    = "refused again"   // refused URLs that were met again, or by another way, and have their line already
+	Runs            = "runs"            // in which at least one turn was taken: an operator also opens the frontier
+	NoIndex         = "noindex"         // responses that ask not to be indexed
+	NoArchive       = "noarchive"       // responses that ask not to be archived
+	RefusedAgain    = "refused again"   // refused URLs that were found again, or in another way, and already have their line
 )
 
-// EmptyWithoutScript is the reason of PrefixUnparsed for pages that show nothing without JavaScript.
+// EmptyWithoutScript is the reason of PrefixUnparsed for pages that are empty without JavaScript.
 const EmptyWithoutScript = "empty without JavaScript"
 
 // Prefixes of names that end with a word.
 const (
-	PrefixLinks      = "links: "           // links of pages that are no candidates, by reason
-	PrefixUnparsed   = "unparsed: "        // pages and the like that were fetched and not read, or not whole, by reason
-	PrefixFailures   = "failures: "        // exchanges that a host failed, robots.txt included, by class, mended by a retry or not
-	PrefixScripts    = "named by script: " // URLs that scripts alone name, by what became of them
-	PrefixChanges    = "changes: "         // URLs, by what became of them since the generation before
-	PrefixUnanswered = "unanswered seed "  // seeds without a usable answer, one each
+	PrefixLinks      = "links: "           // links of pages that are not candidates, by reason
+	PrefixUnparsed   = "unparsed: "        // fetched documents that were not read completely, by reason
+	PrefixFailures   = "failures: "        // failed exchanges, robots.txt included, by class, even if a retry succeeded
+	PrefixScripts    = "named by script: " // URLs that only scripts name, by outcome
+	PrefixChanges    = "changes: "         // URLs, by their change since the generation before
+	PrefixUnanswered = "unanswered seed "  // seeds without a usable response, one each
 	prefixTag        = "pages of tag "     // where pages are counted by the tag of their seed
 )
 
@@ -383,7 +383,7 @@ func Tag(name string) (tag string, ok bool) { return strings.CutPrefix(name, pre
 // IsPages reports whether a total counts pages.
 func IsPages(name string) bool { return name == Pages || strings.HasPrefix(name, prefixTag) }
 
-// IsCost reports whether a total counts what a lost turn cannot take back.
+// IsCost reports whether a total includes the exchanges of lost turns.
 func IsCost(name string) bool {
 	switch name {
 	case Exchanges, Bytes, Answers, Robots, OddRetryAfter:
@@ -396,10 +396,10 @@ func IsCost(name string) bool {
 // is kept in the totals of the frontier, to change with that in one step.
 type Generation struct {
 	Number int64     // from 1
-	Began  time.Time // what is archived before it is the past; zero in the first
+	Began  time.Time // older responses are the past; zero in the first
 	Lines  int64     // decisions in the ledger before it
-	Round  bool      // it asks for some pages alone, when they are due: what it leaves out is as it was
-	Before int64     // decisions in the ledger before the generation before; before the last finished one, if that was not
+	Round  bool      // it requests only the due pages; the others stay as they were
+	Before int64     // decisions in the ledger before the previous generation, or before the last finished one if that was not
 }
 
 // The names of the totals that hold it.

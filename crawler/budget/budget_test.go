@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused is a press for tickets that nobody is to wait for.
+// refused is a press for tests in which no Take waits.
 func refused(t *testing.T) func() {
 	return func() { t.Error("slow exchanges were pressed") }
 }
@@ -24,7 +24,7 @@ func over() context.Context {
 	return ctx
 }
 
-// Politeness rule 15: counted pages and tickets together never exceed the cap, and More refuses only what would.
+// Politeness rule 15: counted pages and tickets together never exceed the cap, and More refuses no other tickets.
 func TestRule15_PagesAndTicketsNeverPassTheCap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {
@@ -51,13 +51,13 @@ func TestRule15_PagesAndTicketsNeverPassTheCap(t *testing.T) {
 				continue // Take would take one
 			}
 			if got := b.Take(over()); got != word {
-				t.Fatalf("round %d, step %d: Take says %q with %d pages, cap %d", round, step, got, pages, most)
+				t.Fatalf("round %d, step %d: Take returns %q with %d pages, cap %d", round, step, got, pages, most)
 			}
 		}
 	}
 }
 
-// Bytes of earlier runs count. A budget of zero is none.
+// Bytes of earlier runs count. A budget of zero is unlimited.
 func TestRule15_WhichBudgetIsUsedUp(t *testing.T) {
 	for _, c := range []struct {
 		name                              string
@@ -71,8 +71,8 @@ func TestRule15_WhichBudgetIsUsedUp(t *testing.T) {
 		{name: "more than the cap is spent", maxBytes: 100, spend: 5000, want: MaxBytes},
 		{name: "one page is left", maxPages: 3, pages: 2},
 		{name: "the last page is there", maxPages: 3, pages: 3, want: MaxPages},
-		{name: "bytes are no pages", maxPages: 3, spend: 5000, pages: 2},
-		{name: "pages are no bytes", maxBytes: 3, pages: 5000},
+		{name: "bytes are not pages", maxPages: 3, spend: 5000, pages: 2},
+		{name: "pages are not bytes", maxBytes: 3, pages: 5000},
 	} {
 		b := New(c.maxPages, c.maxBytes, map[string]int64{Pages: c.pages, Bytes: c.before}, refused(t))
 		b.Spend(c.spend, true)

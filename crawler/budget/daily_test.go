@@ -18,7 +18,7 @@ func authority(t *testing.T, s string) canon.Authority {
 	return u.Authority()
 }
 
-// No 24 hours exceed the cap, and a host that waits as told may send then.
+// No 24 hours exceed the cap, and a request may be sent after the returned wait.
 func TestDaily_NoDayHasMoreThanTheCap(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// In any order of Book and Give, no group exceeds its cap, and Book refuses only what would.
+// In any order of Book and Give, no group exceeds its cap, and Book refuses no other pages.
 func TestRule15_GroupsNeverPassTheCap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "c"}

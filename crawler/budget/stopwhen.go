@@ -113,7 +113,7 @@ func shareOf(text string) (parts int64, plain string, err error) {
 
 const (
 	window   = 1000 // exchanges or pages that a share is of
-	leastOf  = 100  // exchanges from which on a share of errors is one
+	leastOf  = 100  // exchanges from which on a share of errors counts
 	recalled = 1 << 20
 )
 
@@ -122,7 +122,7 @@ type Answer struct {
 	Failed bool
 	Page   bool
 	First  bool   // the page is the first of its host
-	Text   uint64 // the digest of what the page says; 0 if it says too little
+	Text   uint64 // the digest of the text of the page; 0 with too few words
 }
 
 // Watch watches conditions in one run. Its methods may be called concurrently.

@@ -31,7 +31,7 @@ func TestConditionsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is read is written so that it is read as the same.
+// FuzzParse: the text of a parsed condition parses as the same condition.
 func FuzzParse(f *testing.F) {
 	f.Add("tag:news pages=100")
 	f.Add("errors>2.5%")
@@ -71,15 +71,15 @@ func TestWhenAConditionIsMet(t *testing.T) {
 		want       int
 	}{
 		{"pages", "pages=5", page, 5},
-		{"what is no page is none", "pages=5", func(i int) Answer { return Answer{Page: i%2 == 0} }, 9},
+		{"other files are not pages", "pages=5", func(i int) Answer { return Answer{Page: i%2 == 0} }, 9},
 		{"no errors", "errors>0%", page, 0},
-		{"all fail: 100 are enough to know", "errors>50%", func(int) Answer { return Answer{Failed: true} }, 100},
+		{"all fail: 100 are enough", "errors>50%", func(int) Answer { return Answer{Failed: true} }, 100},
 		{"half fail is not over half", "errors>50%", func(i int) Answer { return Answer{Failed: i%2 == 1} }, 0},
 		{"errors long ago", "errors>50%", func(i int) Answer { return Answer{Failed: i >= 2000} }, 2501},
 		{"each page is new", "duplicates>0%", func(i int) Answer { return Answer{Page: true, Text: uint64(i)<<1 | 1} }, 0},
 		{"a page again and again", "duplicates>50%", func(int) Answer { return Answer{Page: true, Text: 9} }, 1000},
-		{"pages that say too little are no duplicates", "duplicates>50%", page, 0},
-		{"what is no page is no duplicate", "duplicates>50%", func(int) Answer { return Answer{Text: 9} }, 0},
+		{"pages with too few words are not duplicates", "duplicates>50%", page, 0},
+		{"other files are not duplicates", "duplicates>50%", func(int) Answer { return Answer{Text: 9} }, 0},
 		{"always new hosts", "new-hosts<10", func(int) Answer { return Answer{Page: true, First: true} }, 0},
 		{"ten new hosts, long ago", "new-hosts<10", func(i int) Answer { return Answer{Page: true, First: i < 10} }, 1001},
 		{"nine", "new-hosts<10", func(i int) Answer { return Answer{Page: true, First: i < 9} }, 1000},

@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/sorted"
 )
 
-// Options select what to compare.
+// Options select the generations to compare.
 type Options struct {
 	From, To int64  // generations; zero means the last two
 	Temp     string // folder for temporary files; empty means the system's
@@ -339,15 +339,15 @@ func (r *ledgerReading) add(l *storage.Line, generation int64) error {
 	})
 }
 
-// isConclusive reports whether an outcome reveals what is at the URL.
+// isConclusive reports whether an outcome reveals the content of the URL.
 func isConclusive(o storage.Outcome) bool {
 	return o == storage.OutcomeFetched || o == storage.OutcomeRedirected || o == storage.OutcomeGone
 }
 
-// state is what the crawl has of a URL after a generation.
+// state describes a URL after a generation.
 type state struct {
 	entry
-	there bool // something was fetched, or it redirects
+	there bool // it was fetched, or it redirects
 }
 
 // take adds a line. A confirmed state keeps the record with the body.
@@ -375,8 +375,8 @@ type history struct {
 	was, is    state
 	had        bool  // was is known
 	before     int64 // the last generation up to the first compared one with a line
-	asked, now bool  // later generations have a line; one that reveals what is there
-	lost       entry // the last line that reveals nothing
+	asked, now bool  // later generations have a line; one that reveals the content
+	lost       entry // the last inconclusive line
 }
 
 func (h *history) take(t *entry, from, to int64) {
@@ -402,14 +402,14 @@ func (h *history) take(t *entry, from, to int64) {
 
 // Changes of a URL.
 const (
-	New       = "new"       // nothing was there
+	New       = "new"       // it did not exist
 	Changed   = "changed"   // another payload or redirect target; see Kind
 	Unchanged = "unchanged" // the same payload, or not requested because it is still fresh
-	Gone      = "gone"      // 404 or 410, after something was there
+	Gone      = "gone"      // 404 or 410, after it existed
 	Unknown   = "unknown"   // no response shows whether it is still there
-	Unlinked  = "unlinked"  // nothing links to it in a complete generation
+	Unlinked  = "unlinked"  // a complete generation has no link to it
 	OptedOut  = "opted-out" // an opt-out list names it or its address now
-	Unasked   = "unasked"   // not requested; it is unknown whether anything links to it
+	Unasked   = "unasked"   // not requested; it is unknown whether a page links to it
 )
 
 // Words returns all changes in the order of reports.
@@ -468,7 +468,7 @@ type Result struct {
 	To       Generation `json:"to"`
 	Latest   int64      `json:"latest"`   // generation
 	Running  bool       `json:"running"`  // the crawl was running, so To may be incomplete
-	Complete bool       `json:"complete"` // nothing of To was left to do, as far as known
+	Complete bool       `json:"complete"` // To had no pending URLs, as far as known
 	Round    bool       `json:"round,omitempty"`
 
 	Counts  map[string]Count `json:"counts"`  // by change
@@ -506,7 +506,7 @@ type Change struct {
 	Page   bool    `json:"page"`             // a page or a text
 	Title  string  `json:"title,omitempty"`  // first line of its text
 	Before *Answer `json:"before,omitempty"` // nil for New
-	After  *Answer `json:"after,omitempty"`  // nil for none
+	After  *Answer `json:"after,omitempty"`  // nil without one
 
 	MovedTo   string `json:"moved_to,omitempty"`   // new place of the payload
 	MovedFrom string `json:"moved_from,omitempty"` // of New: old place of the payload

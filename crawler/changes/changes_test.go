@@ -106,7 +106,7 @@ func of(t *testing.T, r *changes.Result, url string) changes.Change {
 			return c
 		}
 	}
-	t.Errorf("nothing is said of %s", url)
+	t.Errorf("%s is missing", url)
 	return changes.Change{}
 }
 
@@ -298,7 +298,7 @@ func TestChanged_GoldStandard(t *testing.T) {
 		s.set(e.path, page(e.both))
 	}
 	around := counts()
-	t.Logf("%d pages: a sentence of the main text %v, of what is around it %v", len(all), main, around)
+	t.Logf("%d pages: a sentence of the main text %v, of the text around it %v", len(all), main, around)
 	least := len(all) * 17 / 18
 	assert.True(t, len(all) >= 60 && main[changes.Text] >= least && around[changes.Around] >= least, "it was better")
 }

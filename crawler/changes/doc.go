@@ -4,6 +4,6 @@
 // archive, or the originals of revisits, only for different payloads, and compares the texts of package storage/text line by
 // line. A page with the same text has other markup; one with the same main text changed in menus, dates and notices.
 //
-// It sends no requests, and writes nothing to the crawl directory. Each URL counts once; those not listed, read or shown are
-// counted by reason. Memory is bounded: lines are sorted on disk, and MaxListed and MaxDiffs bound the result.
+// It sends no requests, and never writes to the crawl directory. Each URL counts once; those not listed, read or shown
+// are counted by reason. Memory is bounded: lines are sorted on disk, and MaxListed and MaxDiffs bound the result.
 package changes

@@ -455,7 +455,7 @@ func shortened(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// excerpt returns the beginning of a text as a diff against nothing.
+// excerpt returns the beginning of a text as a diff against an empty one.
 func excerpt(text string, mark byte) *Diff {
 	d := &Diff{Lines: []Line{}}
 	n := 0

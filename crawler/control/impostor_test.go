@@ -21,27 +21,27 @@ import (
 	"curtsy/frontier"
 )
 
-// impostor answers what a crawl would, with a snapshot of any name, to whoever asks; said gets all that it is sent.
-func impostor(name string, said *strings.Builder) http.Handler {
+// impostor answers any client as a crawl would, with a snapshot of any name; received gets the requests.
+func impostor(name string, received *strings.Builder) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, status.Status{State: "running"}) })
 	mux.HandleFunc("/snapshot", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, name) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		fmt.Fprintln(said, r.Method, r.RequestURI, r.Header, string(b))
+		fmt.Fprintln(received, r.Method, r.RequestURI, r.Header, string(b))
 		r.Body = io.NopCloser(strings.NewReader(string(b)))
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// leftControl leaves a control file as a crawl that was killed does, with somebody else on its port.
+// leftControl leaves a control file as a killed crawl does, with another server on its port.
 func leftControl(t *testing.T, dir, token string, by *httptest.Server) {
 	t.Helper()
 	at := address{Address: by.Listener.Addr().String(), Token: token}
 	require.NoError(t, writeFile(filepath.Join(dir, File), at))
 }
 
-// A process with the port of a killed crawl is rejected, and learns nothing.
+// A process with the port of a killed crawl is rejected, and receives no data.
 func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
 	const token = "0123456789abcdef0123456789abcdef"
 	unsecured := func(h http.Handler) *httptest.Server {
@@ -61,16 +61,16 @@ func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
 		},
 	} {
 		dir := t.TempDir()
-		var said strings.Builder
-		leftControl(t, dir, token, by(impostor("frontier.db", &said)))
+		var received strings.Builder
+		leftControl(t, dir, token, by(impostor("frontier.db", &received)))
 		if _, err := Connect(t.Context(), dir); err == nil || what != "somewhere else" && !errors.Is(err, ErrNotRunning) {
 			t.Errorf("%s: %v", what, err)
 		}
-		assert.Emptyf(t, said.String(), "%s: something was said", what)
+		assert.Emptyf(t, received.String(), "%s: a request was sent", what)
 	}
 }
 
-// Anybody knows the empty secret.
+// The empty secret is not a secret.
 func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
 	dir := t.TempDir()
 	var said strings.Builder
@@ -80,7 +80,7 @@ func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
 	}
 }
 
-// A received directory may have a control file with a known token: only names of our form are returned, to be read and removed.
+// A received directory may have a control file with a known token: only snapshot names return, to be read and removed.
 func TestTheNameOfASnapshotIsOurs(t *testing.T) {
 	for _, name := range []string{"frontier.db", "", ".", "..", "../x", "crawl.toml", SnapshotPrefix + "x.db", NewSnapshot()} {
 		dir := t.TempDir()
@@ -105,7 +105,7 @@ func (copied) Snapshot(_ context.Context, path string) error {
 	return f.Close()
 }
 
-// The server checks the name too, and keeps existing files.
+// The server also checks the name, and keeps existing files.
 func TestASnapshotIsANewFile(t *testing.T) {
 	dir, _ := servedOn(t, func(f frontier.Frontier) frontier.Frontier { return copied{f} })
 	r, err := Connect(t.Context(), dir)

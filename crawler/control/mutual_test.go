@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// securely serves on a loopback port, to those who know a secret.
+// securely serves on a loopback port, to clients that know a secret.
 func securely(t *testing.T, secret string, by http.Handler) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(by)
@@ -35,7 +35,7 @@ func TestOnlyThoseWhoKnowTheSecretAreBelieved(t *testing.T) {
 		terms, err := Secure(secret)
 		require.NoError(t, err)
 		for _, believes := range []bool{false, true} {
-			if believes { // only the server holds the client against the secret
+			if believes { // only the server checks that the client knows the secret
 				terms.VerifyConnection = nil
 			}
 			client := &http.Client{Transport: &http.Transport{TLSClientConfig: terms, DisableKeepAlives: true}}

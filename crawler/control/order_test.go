@@ -18,7 +18,7 @@ import (
 	"curtsy/frontier"
 )
 
-// ordered sends a body to the control interface with its token, and returns the status and the error it answers.
+// ordered sends a body to the control interface with its token, and returns the status and the error in the response.
 func ordered(t *testing.T, dir, path, body string) (status int, says string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, File))
@@ -36,7 +36,7 @@ func ordered(t *testing.T, dir, path, body string) (status int, says string) {
 	require.NoError(t, err)
 	var e errorBody
 	if resp.StatusCode != http.StatusOK && json.Unmarshal(answer, &e) != nil {
-		t.Errorf("%s %.60s: %s is no error in JSON", path, body, answer)
+		t.Errorf("%s %.60s: %s is not an error in JSON", path, body, answer)
 	}
 	return resp.StatusCode, e.Error
 }
@@ -135,7 +135,7 @@ func TestAnOrderUnderWayIsAnsweredThoughTheCrawlEnds(t *testing.T) {
 	<-slow.reached
 	stopped := make(chan struct{})
 	go func() { stop(); close(stopped) }()
-	for { // until nobody else is let in
+	for { // until the server accepts no connection
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", r.at.Address)
 		if err != nil {
 			break

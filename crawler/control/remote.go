@@ -36,7 +36,7 @@ var ErrNotRunning = errors.New("crawler: no crawl is running there")
 // maxAnswer bounds the bytes of a response.
 const maxAnswer = 64 << 20
 
-// askTime is the timeout of questions. Commands, and walks through all hosts, have none.
+// askTime is the timeout of questions. Commands, and walks through all hosts, have no timeout.
 const askTime = 10 * time.Second
 
 // Remote is a running crawl behind its control interface.
@@ -47,7 +47,7 @@ type Remote struct {
 }
 
 // Connect connects to the crawl that runs in dir. The error is ErrNotRunning without one, also if a killed crawl left its control file,
-// and its port belongs to somebody else.
+// and its port belongs to another process.
 func Connect(ctx context.Context, dir string) (*Remote, error) {
 	return connect(ctx, dir, File, new(status.Status))
 }
@@ -89,7 +89,7 @@ func connect(ctx context.Context, dir, file string, is any) (*Remote, error) {
 	}
 	r.client = http.Client{
 		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true, TLSClientConfig: terms},
-		// Nobody who answers for a crawl sends us elsewhere.
+		// A crawl never redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
@@ -120,10 +120,10 @@ func (r *Remote) call(ctx context.Context, path string, order, report any) error
 	switch {
 	case err == nil:
 	case ctx.Err() != nil || errors.As(err, &slow) && slow.Timeout():
-		return fmt.Errorf("crawler: control interface: %w", err) // it runs, or somebody does not want to wait
+		return fmt.Errorf("crawler: control interface: %w", err) // it runs, or the caller stopped waiting
 	default:
-		// Left behind by a crawl that was killed, most likely; its port may belong to somebody else by now, who does not
-		// have the key that our crawl has.
+		// Most likely the file of a killed crawl, whose port may by now belong to another process, which does not
+		// have the crawl's key.
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)
 	}
 	defer resp.Body.Close()
@@ -217,7 +217,7 @@ func (r *Remote) Drain(ctx context.Context) error {
 	return r.call(ctx, "/drain", struct{}{}, &struct{}{})
 }
 
-// Snapshot has the crawl write its frontier as it is now into a new file, and returns its path. Whoever asks removes it.
+// Snapshot has the crawl write its current frontier to a new file, and returns its path. The caller removes it.
 func (r *Remote) Snapshot(ctx context.Context) (path string, err error) {
 	name := NewSnapshot()
 	path = filepath.Join(r.dir, name)
@@ -261,14 +261,14 @@ func (r *Remote) Look(ctx context.Context) (status.Look, error) {
 	return call[status.Look](ctx, r, "/look", struct{}{})
 }
 
-// SnapshotPrefix begins the names of the snapshots that a running crawl writes into its directory. Whoever asked for one
-// removes it; what a kill left is removed by the next run.
+// SnapshotPrefix begins the names of the snapshots that a running crawl writes into its directory. The client removes
+// its snapshot; the next run removes snapshots that a kill left.
 const SnapshotPrefix = "frontier-snapshot-"
 
 const snapshotSuffix = ".db"
 
-// NewSnapshot chooses the name of a snapshot: a name in the crawl directory. Whoever asks for one chooses it, and so knows
-// that nothing of that name was there before, whatever the answer is.
+// NewSnapshot returns a name for a snapshot in the crawl directory. The client chooses it, and checks that no file has
+// that name before, so that it never removes another file, whatever the answer is.
 func NewSnapshot() string { return SnapshotPrefix + strings.ToLower(rand.Text()) + snapshotSuffix }
 
 func isSnapshot(name string) bool {
@@ -283,7 +283,7 @@ func (s *server) snapshot(ctx context.Context, name string) error {
 		return badOrder{fmt.Errorf("crawler: %q is not a snapshot name", name)}
 	}
 	path := filepath.Join(s.dir, name)
-	if _, err := os.Lstat(path); err == nil { // what is there is nobody's to remove
+	if _, err := os.Lstat(path); err == nil { // the client must not remove an existing file
 		return badOrder{fmt.Errorf("crawler: snapshot: %s is there already", name)}
 	}
 	err := s.frontier.Snapshot(ctx, path)
@@ -296,7 +296,7 @@ func (s *server) snapshot(ctx context.Context, name string) error {
 	if err == nil {
 		err = os.Chmod(path, 0o600) // it holds the crawl's secret
 	}
-	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody is there who would remove it
+	if err = cmp.Or(err, ctx.Err()); err != nil { // the client will not remove it
 		os.Remove(path)
 		return fmt.Errorf("crawler: snapshot: %w", err)
 	}
@@ -306,8 +306,8 @@ func (s *server) snapshot(ctx context.Context, name string) error {
 // ErrStranger means that the other side does not know the secret.
 var ErrStranger = errors.New("the other side did not prove that it knows the secret")
 
-// Secure returns a TLS configuration by which each side proves that it knows a secret, without sending it: both use the one key derived
-// from it.
+// Secure returns a TLS configuration by which each side proves that it knows a secret, without sending it: both use one
+// key, derived from the secret.
 func Secure(secret string) (*tls.Config, error) {
 	seed := sha256.Sum256([]byte(secret))
 	key := ed25519.NewKeyFromSeed(seed[:])
@@ -320,7 +320,7 @@ func Secure(secret string) (*tls.Config, error) {
 		MinVersion:         tls.VersionTLS13,
 		Certificates:       []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
 		ClientAuth:         tls.RequireAnyClientCert,
-		InsecureSkipVerify: true, // by names and authorities: the key is what counts
+		InsecureSkipVerify: true, // by names and authorities: only the key counts
 		VerifyConnection: func(c tls.ConnectionState) error {
 			if !key.Public().(ed25519.PublicKey).Equal(c.PeerCertificates[0].PublicKey) {
 				return ErrStranger

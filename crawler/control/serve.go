@@ -29,8 +29,8 @@ import (
 // File is the file in the crawl directory with the address of a running crawl.
 const File = "control.json"
 
-// address is the content of File. The token keeps other users out, and proves that the crawl wrote the file, which a kill leaves behind
-// with the port. It is never sent.
+// address is the content of File. The token keeps other users out, and proves that the crawl wrote the file,
+// which a kill leaves behind with the port. It is never sent.
 type address struct {
 	Address string `json:"address"` // of 127.0.0.1
 	Token   string `json:"token"`
@@ -47,11 +47,11 @@ type Crawl interface {
 	Add(ctx context.Context, seeds []frontier.Candidate) (frontier.Added, error)
 	Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error)
 	Retry(ctx context.Context, r frontier.Retrial) (frontier.Retried, error)
-	// Live is what else there is to ask: the table of hosts, what they wait for, how long the rest takes.
+	// Live returns further data: the table of hosts, the reasons for their waits, the remaining time.
 	Live() *status.Live
 	// Pause has the run begin no exchange until Pause(false).
 	Pause(ctx context.Context, on bool) error
-	// Drain ends the run when the exchanges under way have.
+	// Drain ends the run after the exchanges under way.
 	Drain(ctx context.Context) error
 	// Change changes a setting, for this run and those that follow. An order that cannot be obeyed is Bad.
 	Change(ctx context.Context, order Change) (Changed, error)
@@ -62,8 +62,8 @@ type Frontier interface {
 	Snapshot(ctx context.Context, path string) error
 }
 
-// Serve serves questions and commands for a crawl over f on a loopback port until ctx ends, with its address in dir, since nobody else
-// can open the frontier of a running crawl.
+// Serve serves questions and commands for a crawl over f on a loopback port until ctx ends, with its address in dir:
+// no other process can open the frontier of a running crawl.
 func Serve(ctx context.Context, dir string, c Crawl, f Frontier) error {
 	s := &server{crawl: c, frontier: f, dir: dir, one: make(chan struct{}, 1)}
 	return serve(ctx, filepath.Join(dir, File), s.handler())
@@ -278,7 +278,7 @@ func (r *Remote) Explain(ctx context.Context, q explain.Question) (explain.Expla
 	return call[explain.Explanation](ctx, r, "/explain", asked)
 }
 
-// What a Change may be about, by the name of the setting. SetOptOuts reads the opt-out lists again.
+// The settings that a Change may name. SetOptOuts reads the opt-out lists again.
 const (
 	SetMaxPages     = ledger.ActMaxPages
 	SetMaxPerHost   = ledger.ActMaxPerHost
@@ -306,9 +306,9 @@ type Change struct {
 	// of stop-when and window it is all of them, one a line.
 	Value  string `json:"value,omitempty"`
 	Remove bool   `json:"remove,omitempty"`
-	// Host is whom a delay is for, as the match of [[host]]; empty for all hosts.
+	// Host selects the hosts of a delay, as the match of [[host]]; empty for all hosts.
 	Host string `json:"host,omitempty"`
-	// Try says what would come of it, and changes nothing.
+	// Try only reports the effect of the change.
 	Try bool `json:"try,omitempty"`
 }
 
@@ -326,7 +326,7 @@ type Changed struct {
 	Trouble  []string `json:"trouble"`  // why a list is not in force as it is on disk
 }
 
-// Change has the crawl change a setting, or say what would come of it.
+// Change has the crawl change a setting, or report the effect.
 func (r *Remote) Change(ctx context.Context, order Change) (Changed, error) {
 	return call[Changed](ctx, r, "/change", order)
 }
@@ -368,7 +368,7 @@ func noted(r *http.Request) context.Context {
 	return Noted(r.Context(), r.URL.Query().Get(paramNote))
 }
 
-// ParseHost reads "name", "name:port" or "scheme://name", with or without a final slash. exact means that only one authority matches.
+// ParseHost reads "name", "name:port" or "scheme://name"; a final slash is allowed. exact: one authority matches.
 func ParseHost(name string) (a canon.Authority, exact bool, err error) {
 	text, schemed := name, strings.Contains(name, "://")
 	if !schemed {
@@ -378,8 +378,8 @@ func ParseHost(name string) (a canon.Authority, exact bool, err error) {
 	return a, schemed, err
 }
 
-// Find returns the known authorities that match a person's name of a host, with any scheme and port that is not given. It may read all
-// hosts.
+// Find returns the known authorities that match a host name as a user types it, with any scheme and port that is
+// not given. It may read all hosts.
 func Find(ctx context.Context, f frontier.Reader, name string) ([]canon.Authority, error) {
 	wanted, exact, err := ParseHost(name)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"curtsy/storage"
 )
 
-// nowhere is an archive and a ledger that keep nothing.
+// nowhere is an archive and a ledger that discard everything.
 type nowhere struct{}
 
 func (nowhere) Record(context.Context, storage.Record) (storage.Receipt, error) {
@@ -43,7 +43,6 @@ func parse(t *testing.T, s string) canon.URL {
 	return u
 }
 
-// served serves the control interface of a crawl that has not begun, until the test ends or stop is called.
 // plain is a crawl of which nobody notes what its operator does.
 type plain struct{ *crawler.Crawl }
 
@@ -64,12 +63,13 @@ func (p plain) Change(ctx context.Context, o Change) (Changed, error) {
 	return Changed{Before: o.Value, After: NoteOf(ctx)}, nil
 }
 
+// served serves the control interface of a crawl that has not begun, until the test ends or stop is called.
 func served(t *testing.T) (dir string, stop func()) {
 	t.Helper()
 	return servedOn(t, func(f frontier.Frontier) frontier.Frontier { return f })
 }
 
-// servedOn is served on what on makes of the frontier.
+// servedOn is served with the frontier that on returns.
 func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir string, stop func()) {
 	t.Helper()
 	a, l := nowhere{}, nowhere{}
@@ -140,7 +140,7 @@ func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if resp.Body.Close(); resp.StatusCode != http.StatusBadRequest { // HTTP where there is only TLS
+			if resp.Body.Close(); resp.StatusCode != http.StatusBadRequest { // plain HTTP to a TLS server
 				t.Errorf("%s, Authorization %q: %s", url, given, resp.Status)
 			}
 		}

@@ -124,7 +124,7 @@ func (e *Explanation) byScope() Answer {
 	return a
 }
 
-// byRobots is the answer of robots.txt, unless it allows the URL. An expired file decides nothing: it is requested first.
+// byRobots is robots.txt's answer, unless it allows the URL. An expired file does not decide: it is requested first.
 func (e *Explanation) byRobots() Answer {
 	r := &e.Robots
 	v := r.Verdict
@@ -201,7 +201,7 @@ func (e *Explanation) because() string {
 	return ""
 }
 
-// byHost is the answer for a host that gets no requests. If no page led to the URL, it says that first.
+// byHost is the answer for a host that gets no requests. If no page led to the URL, that comes first.
 func (e *Explanation) byHost() Answer {
 	a := e.byCondition()
 	if s := e.State; a.Word != "" && s.State == stateUnknown && s.Assumed && s.Reason == "" {

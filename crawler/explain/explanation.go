@@ -39,7 +39,7 @@ type Explanation struct {
 	Pace        Pace             `json:"pace"`
 	Budgets     []Budget         `json:"budgets"`
 	NotFollowed map[string]int64 `json:"not_followed,omitempty"` // rejected links of the whole crawl, by rule
-	Notes       []string         `json:"notes,omitempty"`        // what is unknown, and why
+	Notes       []string         `json:"notes,omitempty"`        // gaps in the explanation, with reasons
 
 	over string // the flag of a limit that links exceeded
 }
@@ -56,7 +56,7 @@ const (
 	AnswerOptedOut    = "opted out"
 	AnswerOutOfScope  = "out of scope"
 	AnswerUnknown     = "robots unknown"     // robots.txt is requested first
-	AnswerUnreachable = "robots unreachable" // robots.txt is unavailable, so nothing may be fetched
+	AnswerUnreachable = "robots unreachable" // robots.txt is unavailable, so no URL may be fetched
 	AnswerDisallowed  = "disallowed"
 	AnswerSetAside    = "set aside" // held by a trap, or in quarantine
 	AnswerDone        = "done"      // State is the outcome
@@ -256,7 +256,7 @@ func (e *Explanation) TakePolicy(g *gate.Gate, u canon.URL, s robots.State, body
 	e.Conclude()
 }
 
-// AsOf makes e an explanation of an earlier instant, without what is only known of the present.
+// AsOf makes e an explanation of an earlier instant, without facts that are known only for the present.
 func (e *Explanation) AsOf(at time.Time) {
 	at = at.UTC()
 	e.At = &at

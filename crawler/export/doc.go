@@ -9,7 +9,7 @@
 //	errors     the failures of the ledger, added up by authority and class
 //	headers    the archive, from its first record to its last
 //
-// A row whose record is unreadable gives the reason in its column problem. What has no row is counted by reason (Out.Left).
+// A row whose record is unreadable gives the reason in its column problem. Others are counted by reason (Out.Left).
 //
 // Rows come in the order of their table's key. Lines of indexes and large numbers of sums go through external sorts by SURT;
 // a few workers read the records in batches. Memory does not depend on the number of rows.
@@ -20,6 +20,6 @@
 // Inputs are fixed at opening: the ledger up to its latest checkpoint, the index at its size then. So captures of a running
 // crawl may be ahead of its decisions.
 //
-// The package changes nothing in a crawl directory, sends no requests, follows no path that an index or a record names, and
+// The package never changes a crawl directory, sends no requests, follows no path that an index or a record names, and
 // does not verify: an export of a forged archive has the forged data.
 package export

@@ -382,7 +382,7 @@ type linksDocument struct {
 	err  error
 }
 
-// head is what the mentions of a document have in common.
+// head has the common values of the mentions of a document.
 type head struct {
 	Crawl      int
 	Key, URL   string
@@ -567,7 +567,7 @@ func mentions(ctx context.Context, in *Inputs, out *Out) (err error) {
 	all := newTable(reader)
 	defer func() { err = errors.Join(err, all.Close()) }()
 	for i, c := range in.Crawls {
-		quiet := NewOut(out.table, nil) // other tables count what is wrong with the ledger
+		quiet := NewOut(out.table, nil) // other tables count the damage of the ledger
 		if err := c.decided(ctx, quiet, func(e *entry) error { return all.Line(i, &e.Line) }); err != nil {
 			return err
 		}

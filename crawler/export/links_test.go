@@ -93,9 +93,9 @@ func TestRows_ScopeIsTheCrawlers(t *testing.T) {
 		n[f[0]]++
 		switch {
 		case f[0] == "refuse" && (f[2] != "false" || f[3] != f[1]):
-			t.Errorf("the crawl says %s by %s, the table %s by %s", f[0], f[1], f[2], f[3])
+			t.Errorf("the crawl has %s by %s, the table %s by %s", f[0], f[1], f[2], f[3])
 		case f[0] == "allow" && f[2] != "true":
-			t.Errorf("the crawl fetched it, the table says %s by %s", f[2], f[3])
+			t.Errorf("the crawl fetched it, the table has %s by %s", f[2], f[3])
 		}
 	}
 	assert.Truef(t, n["refuse"] >= 50 && n["allow"] >= 50, "too little to compare: %v", n)

@@ -36,7 +36,7 @@ const (
 
 var errTooMany = errors.New("neardup: more than 4,294,967,295 pages")
 
-// neardupPage is what the table has of each page.
+// neardupPage has the columns of each page.
 type neardupPage struct {
 	Key     string // url_surtkey
 	URL     string

@@ -107,7 +107,7 @@ func (r row) says(p *Page) {
 	}
 }
 
-// asked sets why the URL was requested, and the outcome.
+// asked sets the reason for the request, and the outcome.
 func (r row) asked(l *storage.Line) {
 	r.set("depth", whole32(int64(l.Depth)))
 	r.set("via", tables.Some(l.Via))

@@ -356,7 +356,7 @@ func (m *Manifest) of(file string) (Made, bool) {
 
 // Check compares the number of rows with an independent count.
 type Check struct {
-	Of      string `json:"of"` // what was counted
+	Of      string `json:"of"` // the counted entries
 	Counted int64  `json:"counted"`
 	Rows    int64  `json:"rows"` // of the table, and those left out for counted reasons
 }

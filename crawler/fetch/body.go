@@ -107,7 +107,7 @@ func (f *Fetcher) readBody(x *Exchange, l *connection, resp *http.Response, most
 	case !errors.Is(p.err, io.EOF):
 		x.Truncated, err = l.fault(p.err, Incomplete)
 		return false, err
-	case resp.ContentLength < 0 && !chunked && l.socket != nil && l.socket.eof: // RFC 9112 9.8: anybody on the path can do that
+	case resp.ContentLength < 0 && !chunked && l.socket != nil && l.socket.eof: // RFC 9112 9.8: anyone on the path can do that
 		x.Truncated = CutDisconnect
 		return false, &Failure{Incomplete,
 			errors.New("the connection ended without a TLS closure alert, and nothing else told the end")}

@@ -107,7 +107,7 @@ func TestDamagedCodingIsCoding(t *testing.T) {
 				}
 				x = get(t, f, "http://a.test/")
 				expect(t, x, "", "")
-				assert.Equal(t, page, text(t, x.Body), "the next body is damaged, too")
+				assert.Equal(t, page, text(t, x.Body), "the next body is also damaged")
 			})
 		}
 	}
@@ -122,7 +122,7 @@ func TestBombsStopAtMaxBody(t *testing.T) {
 	for _, coding := range codings {
 		t.Run(coding, func(t *testing.T) {
 			bomb := code(coding, strings.Repeat("\x00", 48<<20))
-			require.LessOrEqualf(t, len(bomb), most, "a bomb of %d octets is none", len(bomb))
+			require.LessOrEqualf(t, len(bomb), most, "a bomb of %d bytes is too large", len(bomb))
 			synctest.Test(t, func(t *testing.T) {
 				f := (&world{serve: answering(coded(coding, len(bomb)) + bomb)}).fetcher(t, Config{MaxBody: most})
 				var before, after runtime.MemStats

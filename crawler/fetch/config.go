@@ -31,7 +31,7 @@ type Config struct {
 	// Signer signs every request (package webbotauth). Nil sends them unsigned.
 	Signer Signer
 
-	// Resolve returns the addresses of a host name, in the order to be tried; a *net.DNSError with IsNotFound says
+	// Resolve returns the addresses of a host name, in the order to be tried; a *net.DNSError with IsNotFound means
 	// that the name does not exist. At most 64 calls run at once, those over a second not counted. Nil means the system's
 	// resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -190,7 +190,7 @@ type Fetcher struct {
 	names    *names
 	budget   *budget // nil without Config.MaxRate
 
-	leastInSpan int64 // bytes that must come in each Config.SpeedSpan; zero or less for any
+	leastInSpan int64 // bytes required in each Config.SpeedSpan; zero or less for any
 }
 
 // New returns a Fetcher. Its error is that of Config.Validate.

@@ -88,7 +88,7 @@ func (l *connection) release() bool {
 	return l.unwatch() && l.conn.SetDeadline(time.Time{}) == nil
 }
 
-// wait sets the deadline of the next operation. If that fails the connection is closed and the operation returns why.
+// wait sets the deadline of the next operation. If that fails, the connection is closed: the operation fails.
 func (l *connection) wait(d time.Duration) {
 	t := time.Now().Add(d)
 	if l.end.Before(t) {
@@ -315,7 +315,7 @@ func (b *budget) most(n int) int {
 	return min(n, b.limiter.Burst())
 }
 
-// spend waits until n bytes, at most what most returned, are paid for, or over is closed. It returns how long that took.
+// spend waits until n bytes, at most the result of most, are paid for, or over is closed. It returns the time taken.
 func (b *budget) spend(n int, over <-chan struct{}) time.Duration {
 	if b == nil {
 		return 0
@@ -336,11 +336,11 @@ func (b *budget) spend(n int, over <-chan struct{}) time.Duration {
 
 // leastSpeed measures a response against a least speed, span by span from its first byte on. The zero value accepts any.
 type leastSpeed struct {
-	octets int64         // that must come in a span; zero or less for any
+	octets int64         // required in a span; zero or less for any
 	over   time.Duration // length of a span
 
 	start time.Time // of the present span; zero before the first byte
-	had   int64     // bytes that came in it
+	had   int64     // bytes received in it
 }
 
 func (s *leastSpeed) begin(now time.Time) { s.start, s.had = now, 0 }

@@ -44,7 +44,7 @@ func (f field) Line() string { return f.Name + ": " + f.value() + "\r\n" }
 // Shown is the field as it is stored.
 func (f field) Shown() string { return f.Name + ": " + Masked + "\r\n" }
 
-// ParseAuth parses an --auth file: "Bearer TOKEN" (RFC 6750) or "user:password" (RFC 7617). Its error quotes nothing.
+// ParseAuth parses an --auth file: "Bearer TOKEN" (RFC 6750) or "user:password" (RFC 7617). Its error never quotes it.
 func ParseAuth(line string) (field, error) {
 	const how = "write one line, user:password or Bearer TOKEN"
 	if err := fit(line); err != nil {
@@ -97,7 +97,7 @@ func ParseFields(text string) (all []field, err error) {
 	return all, nil
 }
 
-// inner returns the parts of a value that are secrets by themselves: the text after a scheme, and cookie values.
+// inner returns the parts of a value that are secrets on their own: the text after a scheme, and cookie values.
 func inner(name, value string) (all []string) {
 	if !strings.EqualFold(name, "Cookie") {
 		_, rest, _ := strings.Cut(value, " ")

@@ -8,8 +8,8 @@
 //	nxdomain  private   timeout   timeout           timeout timeout  timeout
 //	                                                       protocol  protocol, coding
 //
-// The guard judges addresses after resolution, and exactly one that passed is dialled, so that DNS rebinding gains
-// nothing. A caller that spaces exchanges by address calls Addresses and sets Request.Addr. Otherwise at most three
+// The guard judges addresses after resolution, and exactly one that passed is dialled, so that DNS rebinding has
+// no effect. A caller that spaces exchanges by address calls Addresses and sets Request.Addr. Otherwise at most three
 // addresses are tried, the next one only when no connection was made; the second is of the other family than the first
 // if there is one (RFC 8305 4). At most 64 lookups run at once, those over a second not counted; results are kept for a
 // minute, failures are not.

@@ -119,7 +119,7 @@ type wire struct {
 	secret int    // where in octets the first secret begins; both are equal before
 }
 
-// kept returns what may be stored of a request of which n bytes went out. One that was cut ends before its first secret.
+// kept returns the part to store of a request of which n bytes went out. One that was cut ends before its first secret.
 func (w wire) kept(n int) []byte {
 	if n == len(w.octets) {
 		return w.shown
@@ -198,7 +198,7 @@ type Request struct {
 	Addr netip.AddrPort
 
 	// Own is the authority that the caller knows to be the operator's: Config.Credentials are sent only to it. The zero
-	// value sends none.
+	// value sends no credentials.
 	Own canon.Authority
 
 	// Accept is the value of that field. Empty means one that prefers pages and accepts any type.
@@ -316,7 +316,7 @@ type Exchange struct {
 	closed    bool
 }
 
-// Close releases Response and Body. Closing again does nothing.
+// Close releases Response and Body. Closing again has no effect.
 func (x *Exchange) Close() error {
 	if x.closed {
 		return nil
@@ -325,7 +325,7 @@ func (x *Exchange) Close() error {
 	return errors.Join(x.raw.close(), x.body.close())
 }
 
-// Class is which part of an exchange failed. The ledger stores it.
+// Class is the part of an exchange that failed. The ledger stores it.
 type Class string
 
 // The classes.
@@ -387,13 +387,13 @@ var ErrSlow = errors.New("too slow")
 // ErrRepeated is wrapped by a Failure of a response that repeats the credentials of its request.
 var ErrRepeated = errRepeated
 
-// Failure is why an exchange has no complete response.
+// Failure is the reason why an exchange has no complete response.
 type Failure struct {
 	Class Class
 	Err   error
 }
 
-// Error returns at most 300 bytes of printable text: the cause may quote what the host sent.
+// Error returns at most 300 bytes of printable text: the cause may quote the host.
 func (f *Failure) Error() string {
 	const most = 300
 	s := strings.Map(func(r rune) rune {
@@ -621,7 +621,7 @@ func (f *Fetcher) readHead(x *Exchange, l *connection, r *Request) (resp *http.R
 	}
 }
 
-// plausible rejects what net/http accepts: other versions, invalid status codes, and an unrequested switch of protocols.
+// plausible is stricter than net/http: it rejects other versions, invalid status codes, unrequested protocol switches.
 func plausible(resp *http.Response) error {
 	switch {
 	case resp.ProtoMajor != 1:

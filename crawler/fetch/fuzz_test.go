@@ -38,7 +38,7 @@ func FuzzResponse(f *testing.F) {
 			if x.Response != nil {
 				got = text(t, x.Response)
 			}
-			require.Truef(t, bytes.Contains(response, []byte(got)), "response %q is no part of %q", got, response)
+			require.Truef(t, bytes.Contains(response, []byte(got)), "response %q is not part of %q", got, response)
 			if x.Body != nil && x.Body.Size() > most {
 				t.Fatalf("body of %d octets", x.Body.Size())
 			}
@@ -63,10 +63,10 @@ func FuzzResponse(f *testing.F) {
 				return // package coding has fuzz tests of the others
 			}
 			if z, err := gzip.NewReader(bytes.NewReader(payload)); err == nil {
-				plain, _ := io.ReadAll(io.LimitReader(z, most+1)) // stops at octets behind the last member, too
+				plain, _ := io.ReadAll(io.LimitReader(z, most+1)) // also stops at bytes behind the last member
 				require.Equalf(t, body, string(plain), "body %q, gunzip gives %q", body, plain)
 			} else if body != string(payload) {
-				t.Fatalf("body %q of a payload that is no gzip: %q", body, payload)
+				t.Fatalf("body %q of a payload that is not gzip: %q", body, payload)
 			}
 		})
 	})

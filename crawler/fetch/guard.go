@@ -30,7 +30,7 @@ var refusedIPv4 = []refused{
 	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},                     // RFC 1122 3.2.1.3
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},                // RFC 3927
 	{netip.MustParsePrefix("172.16.0.0/12"), "private"},                    // RFC 1918
-	{netip.MustParsePrefix("192.0.0.0/24"), "IETF protocol assignment"},    // RFC 6890 2.1; Oracle Cloud's metadata too
+	{netip.MustParsePrefix("192.0.0.0/24"), "IETF protocol assignment"},    // RFC 6890 2.1; also Oracle Cloud's metadata
 	{netip.MustParsePrefix("192.0.2.0/24"), "documentation"},               // RFC 5737
 	{netip.MustParsePrefix("192.88.99.0/24"), "6to4 relay"},                // RFC 7526, deprecated
 	{netip.MustParsePrefix("192.168.0.0/16"), "private"},                   // RFC 1918

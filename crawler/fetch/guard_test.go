@@ -67,7 +67,7 @@ func TestExemptions(t *testing.T) {
 		{"http://127.0.0.1:8000", "127.0.0.1", true},
 		{"http://127.0.0.1:8001", "127.0.0.1", false},           // that port only
 		{"http://127.0.0.2:8000", "127.0.0.2", false},           // that address only
-		{"http://evil.test:8000", "127.0.0.1", false},           // a name exempts nothing
+		{"http://evil.test:8000", "127.0.0.1", false},           // a name does not exempt an address
 		{"http://localhost:8000", "127.0.0.1", false},           // not even this one
 		{"http://[::ffff:7f00:1]:8000", "127.0.0.1", true},      // the same address
 		{"http://[::1]:8001", "::1", true},                      //

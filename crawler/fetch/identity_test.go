@@ -88,7 +88,7 @@ func TestContactMustBeReachable(t *testing.T) {
 		err := Identity{Contact: contact}.CheckContact()
 		assert.Equalf(t, reachable, (err == nil), "%q: %v, want reachable", contact, err)
 		if err != nil && contact != "not a contact" && !strings.Contains(err.Error(), "curtsy identity set --contact") {
-			t.Errorf("%q: the error does not say what to do: %v", contact, err)
+			t.Errorf("%q: the error has no next step: %v", contact, err)
 		}
 	}
 	_, advised, _ := strings.Cut(Identity{}.CheckContact().Error(), "identity set --contact ")
@@ -104,7 +104,7 @@ func TestListOfTokens(t *testing.T) {
 		assert.Truef(t, slices.IsSorted(lines), "not sorted: %v", lines)
 		for _, line := range lines {
 			assert.Emptyf(t, strings.Trim(line, letters+"-_"), "%q is outside the grammar: no identity could claim it", line)
-			assert.Falsef(t, seen[line], "%q stands twice", line)
+			assert.Falsef(t, seen[line], "%q is listed twice", line)
 			seen[line] = true
 		}
 	}

@@ -80,7 +80,7 @@ func TestConnectionIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-// RFC 9112 9.3.1: only a request of which nothing was taken is repeated (politeness rule 9).
+// RFC 9112 9.3.1: only a request of which no byte was taken is repeated (politeness rule 9).
 func TestOnlyAStaleConnectionIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -173,7 +173,7 @@ func TestAsManyConnectionsAreKeptAsTheRequestsAllowFor(t *testing.T) {
 	s.put(kept[0], 2)
 	s.put(kept[2], 2)
 	if all := s.shut(); len(all) != 2 || s.put(lineTo(), 2) {
-		t.Errorf("%d are closed in the end, and no more let in", len(all))
+		t.Errorf("%d are closed in the end, and none are accepted after that", len(all))
 	}
 }
 

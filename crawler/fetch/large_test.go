@@ -19,7 +19,7 @@ import (
 
 func live() int64 {
 	runtime.GC()
-	runtime.GC() // what a pool let go of at the first
+	runtime.GC() // buffers that a pool dropped at the first
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
@@ -43,7 +43,7 @@ func TestSlowBodiesWithLargeWindowsCostNoWindows(t *testing.T) {
 			for i := range hosts {
 				all.Go(func() { do(t, f, Request{URL: mustURL(t, fmt.Sprintf("http://h%d.test/", i))}) })
 			}
-			time.Sleep(30 * time.Second) // all have sent what they send
+			time.Sleep(30 * time.Second) // all have sent their part
 			synctest.Wait()
 			if grown := live() - before; grown > most {
 				t.Errorf("%s: %d bodies in flight hold %d MiB", encoding, hosts, grown>>20)

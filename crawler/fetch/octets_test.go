@@ -66,7 +66,7 @@ func TestRequestTargetIsThatOfCanon(t *testing.T) {
 			x := do(t, f, Request{URL: u})
 			closed(t, f)
 			w.wg.Wait()
-			assert.Equalf(t, string(x.Request), seen, "%s: Exchange.Request is not what crossed the connection", raw)
+			assert.Equalf(t, string(x.Request), seen, "%s: Exchange.Request differs from the bytes that crossed the connection", raw)
 			want := "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Authority().HostPort() + "\r\n"
 			assert.Truef(t, strings.HasPrefix(seen, want), "%s: sent %q, want it to begin %q", raw, seen, want)
 			assert.Equal(t, 6, strings.Count(seen, "\r\n"), raw)
@@ -109,7 +109,7 @@ func TestMisuseIsAnError(t *testing.T) {
 	}
 }
 
-// What follows a response does not belong to it.
+// Bytes after a response do not belong to it.
 func TestOctetsBehindAResponseAreNotPartOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := (&world{serve: answering(ok("one") + ok("two"))}).fetcher(t, Config{})
@@ -122,7 +122,7 @@ func TestOctetsBehindAResponseAreNotPartOfIt(t *testing.T) {
 	})
 }
 
-// Politeness rules 3 and 5: a redirect is an answer; its target has to pass the gate. Nothing set comes back as cookie.
+// Politeness rules 3 and 5: the target of a redirect has to pass the gate. Cookies are not sent back.
 func TestRedirectsAreNotFollowedAndCookiesNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string

@@ -7,7 +7,7 @@ import (
 )
 
 // hasPendingInput peeks at an idle connection and reports whether its end or unrequested bytes are waiting, which must
-// not be taken for the next response (RFC 9112 9.2). Of a connection that is not a socket it cannot tell.
+// not be taken for the next response (RFC 9112 9.2). It reports false for a connection that is not a socket.
 func (l *connection) hasPendingInput() bool {
 	conn := l.conn
 	if l.socket != nil {

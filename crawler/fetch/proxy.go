@@ -33,7 +33,7 @@ type proxy struct {
 	named              bool // has a user
 }
 
-// Parse parses the URL of a proxy. Its error quotes nothing that may be a password.
+// Parse parses the URL of a proxy. Its error quotes no possible password.
 func Parse(raw string) (*proxy, error) {
 	const how = "write the URL of a proxy, like http://proxy.your-domain.org:3128; its scheme is http, https, socks5 or socks5h"
 	u, err := url.Parse(strings.TrimSpace(raw))
@@ -102,7 +102,7 @@ func (p *proxy) Authorization() string {
 	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(p.user+":"+p.password)) + "\r\n"
 }
 
-// Kind is whose fault a Fault is.
+// Kind is the party at fault.
 type Kind uint8
 
 // The kinds.
@@ -112,7 +112,7 @@ const (
 	Said             // the proxy refuses this target
 )
 
-// Fault is why a proxy made no connection to the target.
+// Fault is the reason why a proxy made no connection to the target.
 type Fault struct {
 	Kind  Kind
 	Proxy string // without user and password
@@ -130,7 +130,7 @@ func (p *proxy) fault(k Kind, format string, args ...any) error {
 	return p.Fault(k, fmt.Errorf(format, args...))
 }
 
-// Chooser chooses the proxy for a host. Nil and the zero value choose none.
+// Chooser chooses the proxy for a host. Nil and the zero value choose no proxy.
 type Chooser struct {
 	all *proxy // for all hosts
 
@@ -308,15 +308,15 @@ func (p *proxy) socks(conn net.Conn, target string) error {
 		return p.fault(Down, "it refuses every way to sign in that you allow: give it a user and a password, or none")
 	case strings.HasSuffix(text, "username/password authentication failed"):
 		return p.fault(Down, "it does not accept your user and password")
-	case !saysNo.MatchString(text):
+	case !targetReply.MatchString(text):
 		return p.fault(Odd, "it does not speak SOCKS 5 as it should: %w", err)
 	default:
-		return p.fault(Said, "it does not lead there: %s", saysNo.FindStringSubmatch(text)[1])
+		return p.fault(Said, "it does not lead there: %s", targetReply.FindStringSubmatch(text)[1])
 	}
 }
 
-// saysNo matches the replies 1 to 6 of RFC 1928, which are about the target; others are about the request.
-var saysNo = regexp.MustCompile(`unknown error (general SOCKS server failure|connection not allowed by ruleset|network unreachable|` +
+// targetReply matches the replies 1 to 6 of RFC 1928, which are about the target; others are about the request.
+var targetReply = regexp.MustCompile(`unknown error (general SOCKS server failure|connection not allowed by ruleset|network unreachable|` +
 	`host unreachable|connection refused|TTL expired)$`)
 
 // dialed is a dialer that returns an existing connection.

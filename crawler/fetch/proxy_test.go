@@ -38,7 +38,7 @@ func TestParse_TellsNoPassword(t *testing.T) {
 		case c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)):
 			t.Errorf("%s: error %v, want one with %q", c.raw, err, c.wrong)
 		case err != nil && strings.Contains(err.Error(), secret):
-			t.Errorf("%s: the error tells the password: %v", c.raw, err)
+			t.Errorf("%s: the error has the password: %v", c.raw, err)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestConnect_HostileProxies(t *testing.T) {
 				}
 			}
 		}, Odd, "in time"},
-		{"says nothing", func(far net.Conn) { head(far); time.Sleep(time.Minute) }, Odd, "in time"},
+		{"is silent", func(far net.Conn) { head(far); time.Sleep(time.Minute) }, Odd, "in time"},
 		{"does not read", func(net.Conn) { time.Sleep(time.Minute) }, Odd, "in time"},
 		{"wants a password", after("HTTP/1.1 407 No s3cr3t\r\nProxy-Authenticate: Basic\r\n\r\n"), Down, "407"},
 		{"redirects", after("HTTP/1.1 302 Found\r\nLocation: http://portal.test/?s3cr3t\r\n\r\n"), Odd, "302"},
@@ -120,7 +120,7 @@ func fault(t *testing.T, err error, k Kind, text string) {
 		t.Fatalf("%v (%+v), want kind %d with %q", err, f, k, text)
 	}
 	for _, secret := range []string{"s3cr3t", "am86czNjcjN0"} {
-		assert.NotContainsf(t, err.Error(), secret, "the error tells the secret: %v", err)
+		assert.NotContainsf(t, err.Error(), secret, "the error has the secret: %v", err)
 	}
 }
 
@@ -162,9 +162,9 @@ func TestSOCKS(t *testing.T) {
 		{"speaks SOCKS 4", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x00\x5a\x00\x00"), Odd, "SOCKS 5"},
 		{"refused", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x05\x05\x00"+bound), Said, "connection refused"},
 		{"an unknown reply", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x05\x99\x00"+bound), Odd, "153"},
-		{"a kind that is none", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x05\x00\x00\x09"), Odd, "SOCKS 5"},
+		{"an unknown kind", "", "www.example.org:443", script(3, "\x05\x00", ask, "\x05\x00\x00\x09"), Odd, "SOCKS 5"},
 		{"closes", "", "www.example.org:443", script(3), Odd, "closed the connection"},
-		{"says nothing", "", "www.example.org:443", func(far net.Conn) { script(3)(far); time.Sleep(time.Hour) }, Odd, "in time"},
+		{"is silent", "", "www.example.org:443", func(far net.Conn) { script(3)(far); time.Sleep(time.Hour) }, Odd, "in time"},
 	} {
 		bubble(t, c.name, func(t *testing.T) {
 			near, err := through(t, "socks5h://"+c.user+"proxy.lab.dev", c.target, c.serve)

@@ -122,11 +122,11 @@ func wellFormed() []response {
 		{name: "not found", head: "HTTP/1.1 404 Nope\r\nContent-Length: 12\r\n\r\n", sent: page, body: page},
 		{name: "wanted by its head", head: "HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 50\r\n\r\n",
 			request:   Request{Want: func(status int, h http.Header) string { return fmt.Sprint(status, " ", h.Get("Content-Type")) }},
-			truncated: CutOther, unwanted: "200 video/mp4", body: noBody}, // it never comes: nobody may wait for it
+			truncated: CutOther, unwanted: "200 video/mp4", body: noBody}, // it never comes: the fetcher must not wait for it
 	}
 }
 
-// What is not a coding (RFC 9110 8.4.1) is ignored, and what cannot be undone stays and is named.
+// A value that is not a coding (RFC 9110 8.4.1) is ignored; a coding that cannot be undone stays and is named.
 func codedBodies() []response {
 	var all []response
 	for value, sent := range map[string]string{

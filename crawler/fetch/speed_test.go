@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Property: a response is complete if no span could have had too little, and fails if all had.
+// Property: a response is complete if no span could have had too few bytes, and fails if all had.
 func TestRule25_LeastSpeedOfRandomAnswers(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 1))
 	for range 40 {

@@ -55,7 +55,7 @@ func TestSpoolFailureIsAnError(t *testing.T) {
 	})
 }
 
-// Politeness rule 24: parsers quote what the host sent.
+// Politeness rule 24: parsers quote the host.
 func TestFailureTextIsHarmless(t *testing.T) {
 	f := &Failure{Protocol, errors.New("got \x1b[2J\r\n\u202e\xff" + strings.Repeat("ä", 1<<16))}
 	if got, want := f.Error(), "fetch: protocol: got ?[2J????ää"; !strings.HasPrefix(got, want) || len(got) > 300 || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä…") {

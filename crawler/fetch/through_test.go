@@ -26,7 +26,7 @@ func by(t testing.TB, raw string) *Chooser {
 func unresolved(t testing.TB) func(context.Context, string) ([]netip.Addr, error) {
 	return func(_ context.Context, host string) ([]netip.Addr, error) {
 		assert.Equal(t, "proxy.lab.dev", host, "another name is looked up")
-		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil // a private net: nothing keeps a proxy from being there
+		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil // a private network: a proxy may be there
 	}
 }
 
@@ -56,7 +56,7 @@ func TestProxy_ForwardsHTTP(t *testing.T) {
 	assert.Equal(t, "10.9.8.7:3128", strings.Join(w.dialed, " "))
 	assert.Len(t, heads, 2)
 	for _, head := range heads {
-		assert.Contains(t, head, "Proxy-Authorization: Basic "+hidden+"\r\n", "the proxy is not told who we are")
+		assert.Contains(t, head, "Proxy-Authorization: Basic "+hidden+"\r\n", "the proxy gets no credentials")
 	}
 }
 

@@ -51,11 +51,11 @@ func TestTimeouts(t *testing.T) {
 		url     string // empty: http://a.test/
 		config  Config
 		request Request
-		serve   func(net.Conn) // nil: nobody is there
+		serve   func(net.Conn) // nil: no server is there
 		deaf    bool           // serve gets the request unread
 		after   time.Duration  // zero: the response comes whole
 		class   Class          // empty: timeout
-		kept    bool           // some octets came
+		kept    bool           // some bytes came
 		err     error
 	}{
 		{name: "look-up", config: Config{Resolve: hangInLookUp}, after: 10 * time.Second, class: DNS},

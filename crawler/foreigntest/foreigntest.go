@@ -1,8 +1,8 @@
 // Package foreigntest runs test vectors from the test suites of other projects.
 //
-// A file is lines of JSON. The first is a Source. Each other line is a case: an array of the inputs, as Source.Asks has
-// them, and the verdict. Where curtsy decides otherwise, its answer and the number of the difference follow; the reasons are
-// in Source.Differences and docs/dev/foreign-tests.md.
+// A file is lines of JSON. The first is a Source. Each other line is a case: an array of the inputs, in the order of
+// Source.Asks, and the verdict. Where curtsy decides otherwise, its answer and the number of the difference follow; the
+// reasons are in Source.Differences and docs/dev/foreign-tests.md.
 package foreigntest
 
 import (

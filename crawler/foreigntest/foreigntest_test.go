@@ -33,7 +33,7 @@ difference that no longer occurs fails the test.
 		src, cases, err := Read(name)
 		require.NoError(t, err)
 		if src.Name == "" || src.From == "" || src.Version == "" || src.License == "" || len(src.Asks) == 0 || len(cases) == 0 {
-			t.Errorf("%s does not say where it comes from: %+v", name, src)
+			t.Errorf("%s does not name its source: %+v", name, src)
 		}
 		times := map[int]int{}
 		for _, c := range cases {

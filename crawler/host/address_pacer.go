@@ -31,7 +31,7 @@ type Pacer struct {
 	sweepAt int // the number of addrs and waiters at which to sweep
 }
 
-// Locks keep the delay of an address with other crawls of the same user (politeness rule 26). They are asked last.
+// Locks keep the delay of an address with other crawls of the same user (politeness rule 26). They are called last.
 type Locks interface {
 	// Start grants the start of an exchange by returning zero, or returns the time until the next try. Call Started once the
 	// exchange has begun: others may start every later.
@@ -78,8 +78,8 @@ func Network(addr netip.Addr) netip.Prefix {
 	return p
 }
 
-// Take requests a start at addr now. With a wait there is none, and a keeps its place in the queue. due is when a was to come,
-// if it had to wait for this start.
+// Take requests a start at addr now. If it returns a wait, a gets no start, but a place in the queue. due is the time
+// when a was due, if it had to wait for this start.
 func (p *Pacer) Take(a canon.Authority, addr netip.Addr) (wait time.Duration, due time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

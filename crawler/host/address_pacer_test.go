@@ -46,11 +46,11 @@ func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(time.Second, nil), netip.MustParseAddr("8.8.8.8")
 		s.Take(hostN(t, 0), at)
-		s.Take(hostN(t, 1), at) // told to come in 1 s
+		s.Take(hostN(t, 1), at) // has to come in 1 s
 		mustWait(t, s, hostN(t, 2), at, 2*time.Second)
 		time.Sleep(time.Second + 600*time.Millisecond) // the second does not come
 		if wait, due := s.Take(hostN(t, 2), at); wait != 0 || due.After(time.Now()) {
-			t.Errorf("wait %v; it is said to have waited %v longer than it did", wait, time.Until(due))
+			t.Errorf("wait %v; it counts as having waited %v longer than it did", wait, time.Until(due))
 		}
 	})
 }
@@ -84,7 +84,7 @@ func TestRule10_WhoIsLateHoldsUpNobodyAndKeepsItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("8.8.8.8")
 		for i := range 4 {
-			s.Take(hostN(t, i), at) // 0 has its start, 1 to 3 are told 0.5, 1.0 and 1.5 s
+			s.Take(hostN(t, i), at) // 0 has its start, 1 to 3 have to wait 0.5, 1.0 and 1.5 s
 		}
 		time.Sleep(2 * halfSecond) // host 1 has not come
 		mustWait(t, s, hostN(t, 2), at, 0)
@@ -113,11 +113,11 @@ func TestRule10_NoGapIsShortWhateverHappens(t *testing.T) {
 				time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
 				i := r.IntN(60)
 				if due, ok := told[i]; ok && r.IntN(10) > 0 && time.Until(due) > 0 {
-					continue // most come no sooner than told
+					continue // most wait as long as they have to
 				}
 				addr := netip.AddrFrom4([4]byte{8, 8, 8, byte(i % 3)})
 				if r.IntN(50) == 0 {
-					addr = netip.AddrFrom4([4]byte{8, 8, 8, 9}) // the name leads elsewhere now
+					addr = netip.AddrFrom4([4]byte{8, 8, 8, 9}) // the name now has another address
 				}
 				wait, _ := s.Take(hostN(t, i), addr)
 				if wait > 0 {
@@ -187,7 +187,7 @@ func TestRule10_TheAddressLastUsedIsKeptAndAnUnreachableOneLeft(t *testing.T) {
 		return got.Addr()
 	}
 	s.Used(a, pick("8.8.8.1", "8.8.8.1", "8.8.8.2"), true, 2)
-	s.Used(a, pick("8.8.8.1", "8.8.8.2", "8.8.8.1"), true, 2) // the resolver turns them round
+	s.Used(a, pick("8.8.8.1", "8.8.8.2", "8.8.8.1"), true, 2) // the resolver reverses them
 	s.Used(a, pick("8.8.8.3", "8.8.8.3", "8.8.8.2"), true, 2) // gone
 	assert.True(t, s.Used(a, pick("8.8.8.3", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3), "one of three unreachable, and no other is tried")
 	assert.True(t, s.Used(a, pick("8.8.8.4", "8.8.8.2", "8.8.8.3", "8.8.8.4"), false, 3), "two of three unreachable, and no other is tried")

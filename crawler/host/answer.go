@@ -40,7 +40,7 @@ const (
 
 // Classify returns the kind of an exchange, with its reason in a few stable words.
 func Classify(ex *fetch.Exchange) (Answer, string) {
-	if f := ex.Failure; f != nil && !statusTells(ex.Status, f.Class) {
+	if f := ex.Failure; f != nil && !statusCounts(ex.Status, f.Class) {
 		switch {
 		case f.Class == fetch.NXDomain:
 			return Nowhere, string(f.Class)
@@ -77,9 +77,9 @@ func Classify(ex *fetch.Exchange) (Answer, string) {
 	return Answered, ""
 }
 
-// statusTells reports whether the status counts although the body is unusable: an overloaded host asks for a back-off even if
-// its body is incomplete, and an error page needs no decoding.
-func statusTells(status int, f fetch.Class) bool {
+// statusCounts reports whether the status counts although the body is unusable: an overloaded host asks for a back-off
+// even if its body is incomplete, and an error page needs no decoding.
+func statusCounts(status int, f fetch.Class) bool {
 	busy := status == http.StatusTooManyRequests || status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly
 	return busy || f == fetch.Coding && status != 0 && (status < 200 || status > 299)
 }
@@ -182,7 +182,7 @@ type RateLimit struct {
 	Until time.Duration // the validity of Space
 }
 
-// ReadRateLimit reads the RateLimit field: a list of quotas, each a string with the parameters r, what is left, and t, the
+// ReadRateLimit reads the RateLimit field: a list of quotas, each a string with the parameters r, the rest, and t, the
 // seconds until it is reset. A malformed structured field is ignored as a whole (RFC 9651 4.2), and so is a quota without r
 // or t. A time over a year counts as a day. Of several quotas the longest times apply.
 func ReadRateLimit(h http.Header) RateLimit {

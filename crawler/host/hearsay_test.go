@@ -14,7 +14,7 @@ func TestHearsayHoldsUntilItExpires(t *testing.T) {
 	read := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	var h Hearsay
 	h.Hear(Pace{2500*time.Millisecond + time.Nanosecond, storage.ByRequestRate}, read.Add(time.Hour))
-	want := Pace{2500*time.Millisecond + time.Microsecond, storage.ByRequestRate} // never less than was asked for
+	want := Pace{2500*time.Millisecond + time.Microsecond, storage.ByRequestRate} // never less than the host asked for
 	for _, at := range []time.Duration{0, time.Hour - time.Microsecond} {
 		if h.Fail(read.Add(at)); h.Pace != want {
 			t.Errorf("a failure after %v: %+v", at, h)

@@ -55,7 +55,7 @@ func TestRule14_TheField(t *testing.T) {
 	assert.Equal(t, 3*s, ReadRateLimit(http.Header{"Ratelimit": {`"a";r=1;t=2`, `"b";r=1;t=3`}}).Space, "two fields are one list")
 }
 
-// Whatever a site sends, no time is negative, none is over a year, and spacing lasts no longer than its quota.
+// Whatever a site sends, no time is negative or over a year, and spacing lasts no longer than its quota.
 func FuzzRule14_TheFieldIsBounded(f *testing.F) {
 	f.Add(`"p";r=10;t=60, "q";r=0;t=1`)
 	f.Add(`"\"";r=3;t=31536000;pk=:AA==:`)
@@ -65,7 +65,7 @@ func FuzzRule14_TheFieldIsBounded(f *testing.F) {
 			t.Fatalf("%q: %+v", field, l)
 		}
 		if !l.Given && l != (RateLimit{}) {
-			t.Fatalf("%q requires no delay and says %+v", field, l)
+			t.Fatalf("%q requires no delay, and is read as %+v", field, l)
 		}
 		if _, ok := readQuotas([]string{field}); !ok && l.Given {
 			t.Fatalf("%q is malformed, and obeyed: %+v", field, l)
@@ -100,7 +100,7 @@ func TestRule14_WhatItMeansForTheHost(t *testing.T) {
 func TestRule14_SpacingEndsWithItsQuota(t *testing.T) {
 	var n State
 	n.limit(RateLimit{Given: true, Space: 6 * time.Second, Until: time.Minute}, 1000)
-	n.limit(RateLimit{}, 2000) // an answer without the field changes nothing
+	n.limit(RateLimit{}, 2000) // a response without the field has no effect
 	for now, want := range map[int64]time.Duration{1000: 6 * time.Second, 60_000_999: 6 * time.Second, 60_001_000: 0} {
 		assert.Equalf(t, want, n.Spacing(now), "at %d", now)
 	}

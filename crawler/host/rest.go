@@ -25,7 +25,7 @@ const (
 	againDead  = 5 * time.Second // between the two attempts to reach a host that only a link check wants
 )
 
-// Signal is what an exchange means for its host.
+// Signal is the meaning of an exchange for its host.
 type Signal struct {
 	Answer   Answer
 	Why      string        // by Classify
@@ -135,7 +135,7 @@ func (n *State) after(s Signal, p time.Duration) Rest {
 	return r
 }
 
-// asked returns what the host asked for by s, which n includes. Spacing below a minute only affects the delay.
+// asked returns the host's wish in s, which n includes. Spacing below a minute only affects the delay.
 func (n *State) asked(s Signal) Wish {
 	if s.RetryAfter.Given {
 		return Wish{s.RetryAfter.Wait, "Retry-After"}

@@ -11,7 +11,7 @@ import (
 	"curtsy/frontier"
 )
 
-// step is one exchange and what it must mean for the host.
+// step is one exchange and its required meaning for the host.
 type step struct {
 	a     Answer
 	asked time.Duration // Retry-After; negative means none
@@ -80,9 +80,9 @@ func TestRule12_OurOwnLimitsNeverCount(t *testing.T) {
 		{Broken, none, 30 * time.Second, frontier.Parked},
 		{Unwanted, none, time.Second, frontier.Open},
 		{Broken, none, 30 * time.Second, frontier.Parked},
-		{Guarded, none, time.Second, frontier.Open},  // nobody was asked, so nobody answered:
+		{Guarded, none, time.Second, frontier.Open},  // no request was sent, so no host responded:
 		{Broken, none, time.Minute, frontier.Parked}, // this is the second in a row
-		{Useless, none, time.Second, frontier.Open},  // and that an answer
+		{Useless, none, time.Second, frontier.Open},  // and this is a response
 		{Broken, none, 30 * time.Second, frontier.Parked},
 	})
 }
@@ -95,13 +95,13 @@ func TestRule12_RobotsFailuresCountLikewiseAndItsAnswersEndNoRowOfPages(t *testi
 		robots bool
 		row    uint64
 	}{
-		{Unreachable, true, 1}, {Unreachable, true, 2}, {Answered, true, 0}, // of robots.txt alone: its answer ends it
+		{Unreachable, true, 1}, {Unreachable, true, 2}, {Answered, true, 0}, // of robots.txt only: its response ends them
 		{Unreachable, true, 1}, {Unreachable, false, 2}, {Answered, true, 2}, {Unreachable, false, 3}, {Answered, false, 0},
 		{Broken, true, 1}, {Answered, true, 0},
 	} {
 		n.after(Signal{Answer: x.a, Why: "why", Robots: x.robots}, time.Second)
 		if x.robots && x.a == Answered {
-			n.endFailures(true) // as policyOver says of a policy that was had
+			n.endFailures(true) // as policyOver does for a valid policy
 		}
 		require.Equalf(t, x.row, n.Failures, "exchange %d: %d in a row, want %d", i+1, n.Failures, x.row)
 	}
@@ -144,7 +144,7 @@ func TestRule11_RetryAfterIsNeverShortened(t *testing.T) {
 		{Throttled, 0, 1 * s, frontier.Parked}, // never below the pace
 		{Throttled, 3 * h, 3 * h, frontier.Parked},
 		{Throttled, 24 * h, 24 * h, frontier.Parked},
-		{Throttled, 24*h + s, 24*h + s, frontier.Retired}, // leaves this run; the next one obeys what is left
+		{Throttled, 24*h + s, 24*h + s, frontier.Retired}, // leaves this run; the next one obeys the rest
 		{Redirected, 90 * s, 90 * s, frontier.Parked},
 	})
 }
@@ -165,7 +165,7 @@ func TestRule13_TenParkPeriodsAreTenInARow(t *testing.T) {
 	for i := range 10 {
 		c := play(Throttled, false)
 		require.Equalf(t, (i == 9), (c == frontier.Refused), "the %dth in a row: condition %d", i+1, c)
-		// Neither of these is an answer to what was refused.
+		// Neither of these is a response to a refused request.
 		play(Unreachable, false)
 		play(Answered, true)
 	}

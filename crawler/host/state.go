@@ -174,7 +174,7 @@ func appendOctets(b, s []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Read decodes what Append wrote; nothing gives the zero State. It holds on to b.
+// Read decodes what Append wrote; empty input gives the zero State. The State refers to b.
 func Read(b []byte) (State, error) {
 	if len(b) == 0 {
 		return State{}, nil
@@ -332,7 +332,7 @@ const (
 	lenURN = len("urn:uuid:xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
 )
 
-// packID appends an id to b, or nothing.
+// packID appends an id to b; an unstorable one is omitted.
 func packID(b []byte, id string) []byte {
 	if u, err := uuid.Parse(id); err == nil && len(id) == lenURN && strings.ToLower(id) == id {
 		return append(append(b, idUUID), u[:]...)

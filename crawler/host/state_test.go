@@ -54,7 +54,7 @@ func TestNotesSurviveTheFrontier(t *testing.T) {
 			}
 		}
 		if _, err := Read(append(b, 0)); err == nil {
-			t.Fatal("notes with an octet too many were read")
+			t.Fatal("notes with a surplus byte were read")
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestRule09_ResponseTimeIsTheMedianOfTheLastFive(t *testing.T) {
 		{[]time.Duration{9 * ms, 1 * ms, 5 * ms}, 5 * ms},
 		{[]time.Duration{1 * ms, 2 * ms, 3 * ms, 4 * ms, 1000 * ms}, 3 * ms},
 		{[]time.Duration{900 * ms, 900 * ms, 1 * ms, 2 * ms, 3 * ms, 4 * ms, 5 * ms}, 3 * ms},
-		{[]time.Duration{5 * ms, 0, -1}, 5 * ms}, // exchanges without an answer have no response time
+		{[]time.Duration{5 * ms, 0, -1}, 5 * ms}, // exchanges without a response have no response time
 	} {
 		var n State
 		for _, d := range tt.heard {

@@ -2,7 +2,7 @@
 // user's cache folder.
 //
 // An authority has two places in it. Its lock is one byte far behind the end of the file, at an offset by its hash: the holder may
-// send requests to the host. Its entry in the table is the wall time before which nobody may.
+// send requests to the host. Its entry in the table is the wall time before which no process may.
 //
 //	free ─ Take ─▶ ours ─ Release(rest) ─▶ resting ─ rest is over ─▶ free
 //	  ▲              │ Take by another process: try again later

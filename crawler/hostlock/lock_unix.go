@@ -11,7 +11,7 @@ import (
 
 const missing = ""
 
-// lock takes the octet at an offset of the file, or reports that somebody else has it.
+// lock locks the byte at an offset of the file, or reports that another process has it.
 func lock(file *os.File, at int64) (bool, error) { return set(file, at, unix.F_WRLCK) }
 
 func unlock(file *os.File, at int64) error {

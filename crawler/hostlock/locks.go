@@ -19,8 +19,8 @@ type Locks struct {
 	file *os.File // nil where the system has no locks
 
 	mu    sync.Mutex
-	held  map[uint64]struct{} // hashes of what is ours now
-	rests map[uint64]int64    // until when hosts rest that asked us for it, by their hashes
+	held  map[uint64]struct{} // hashes of the locks of this process
+	rests map[uint64]int64    // ends of the back-offs that this process was asked for, by the hash of the host
 	table sync.Mutex          // one writer of entries in this process
 }
 
@@ -33,8 +33,8 @@ func Path() (string, error) {
 	return filepath.Join(cache, "curtsy", "hosts-2.lock"), nil
 }
 
-// Open opens or creates the file, and checks that locks work there. On a system without locks the Locks do nothing, and Missing
-// returns why.
+// Open opens or creates the file, and checks that locks work there. On a system without locks the Locks have no effect,
+// and Missing returns why.
 func Open(path string) (*Locks, error) {
 	if missing != "" {
 		return &Locks{}, nil
@@ -52,11 +52,11 @@ func Open(path string) (*Locks, error) {
 	return &Locks{file: file, held: map[uint64]struct{}{}, rests: map[uint64]int64{}}, nil
 }
 
-// try locks and unlocks an octet that belongs to nobody.
+// try locks and unlocks a byte that no host has.
 func try(file *os.File) error {
 	ok, err := lock(file, tryAt)
 	if err != nil || !ok {
-		return err // another process is just trying, too: locks work
+		return err // another process is also trying: locks work
 	}
 	return unlock(file, tryAt)
 }
@@ -90,8 +90,8 @@ func (l *Locks) Release(a canon.Authority, rest time.Duration) error {
 	return l.release(a.String(), rest)
 }
 
-// Start grants the start of an exchange at a network by returning zero: nobody else has one there until Started, which must follow.
-// Otherwise it returns how long to wait.
+// Start grants the start of an exchange at a network by returning zero: no other process has one there until
+// Started, which must follow. Otherwise it returns how long to wait.
 func (l *Locks) Start(addr netip.Prefix, every time.Duration) (wait time.Duration, err error) {
 	wait, err = l.take(addressName(addr), every)
 	return min(wait, every), err

@@ -101,7 +101,7 @@ func TestRule17_WhoEndsEarlyLeavesThePace(t *testing.T) {
 	})
 }
 
-// With any file, a host waits for a day at most, and nothing fails.
+// With any file, a host waits for a day at most, and no call fails.
 func TestDamagedTableIsHarmless(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "locks")
 	b := make([]byte, wishes.from)
@@ -122,7 +122,7 @@ func TestDamagedTableIsHarmless(t *testing.T) {
 		a := authority(t, "http://past.test")
 		mustTake(t, l, a, time.Second)
 		require.NoError(t, l.Release(a, farthest+time.Second))
-		mustTake(t, l, a, time.Second) // further ahead than anything is meant to be
+		mustTake(t, l, a, time.Second) // further ahead than any delay
 		mustRelease(t, l, a, 0)
 	})
 	fi, err := os.Stat(path)
@@ -227,7 +227,7 @@ func TestRule17_AClockSetBackLengthensNoRest(t *testing.T) {
 			} {
 				wait, err := take()
 				for ; wait > 0 && err == nil; wait, err = take() {
-					time.Sleep(min(wait, 700*time.Millisecond)) // whoever looks often must not make it longer
+					time.Sleep(min(wait, 700*time.Millisecond)) // frequent looks must not make it longer
 				}
 				took := time.Since(begin)
 				assert.Truef(t, err == nil && took <= rest+100*time.Microsecond, "set back by %v: rested %v, want %v; %v", back, took, rest, err)
@@ -261,7 +261,7 @@ func TestRule26_StartsAtAnAddress(t *testing.T) {
 						time.Sleep(wait)
 						continue
 					}
-					time.Sleep(time.Duration(n%4) * every) // a machine with much else to do
+					time.Sleep(time.Duration(n%4) * every) // a busy machine
 					mu.Lock()
 					starts = append(starts, time.Now())
 					mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asChild makes the test binary one of several processes: its value says what it does, its arguments with what.
+// asChild makes the test binary one of several processes: its value is the role, with arguments.
 const asChild = "CURTSY_HOSTLOCK_CHILD"
 
 func TestMain(m *testing.M) {
@@ -66,7 +66,7 @@ func child(role string, args []string) error {
 			continue // the wait is for others to sleep; here it is the race that counts
 		}
 		n++
-		for _, what := range []string{"begins", "ends"} { // two writes: somebody else's could come between
+		for _, what := range []string{"begins", "ends"} { // two writes: those of another process could come between
 			if _, err := fmt.Fprintf(diary, "%d %s\n", os.Getpid(), what); err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func TestRule17_AnotherProcessHasTheHost(t *testing.T) {
 		mustTake(t, l, authority(t, "http://b.test"), 0)
 		if kill {
 			require.NoError(t, other.Process.Kill())
-			_ = other.Wait() // it says that it was killed
+			_ = other.Wait() // the error is that it was killed
 			mustTake(t, l, a, 0)
 			continue
 		}
@@ -113,7 +113,7 @@ func TestRule17_AnotherProcessHasTheHost(t *testing.T) {
 		stop()
 		require.NoError(t, other.Wait())
 		wait, err := l.Take(a, 0)
-		assert.Truef(t, err == nil && wait >= time.Hour-time.Since(released) && wait <= time.Hour, "after its release: %v, %v; want what is left of an hour", wait, err)
+		assert.Truef(t, err == nil && wait >= time.Hour-time.Since(released) && wait <= time.Hour, "after its release: %v, %v; want the rest of an hour", wait, err)
 	}
 }
 

@@ -19,7 +19,7 @@ const longestRest = 365 * 24 * time.Hour
 
 // Wish is a back-off that a host asked for.
 type Wish struct {
-	Wait   time.Duration // from the end of the exchange that asked for it, or what is left of it
+	Wait   time.Duration // from the end of the exchange that asked for it, or the rest of it
 	Status int           // of the response
 	Field  string        // of its head: Retry-After, RateLimit, or none
 	Ours   bool          // Rest of these Locks has noted it
@@ -43,7 +43,7 @@ func (w Wish) String() string {
 		time.Now().Add(w.Wait+time.Second-1).Truncate(time.Second).Format(time.RFC3339), why)
 }
 
-// left returns what is left of the back-off.
+// left returns the rest of the back-off.
 func (e entry) left(now int64) time.Duration {
 	if e.until <= now || e.rest <= 0 {
 		return 0
@@ -82,7 +82,7 @@ func (l *Locks) Rest(a canon.Authority, end time.Time, w Wish) error {
 	return nil
 }
 
-// Resting returns what is left of the back-off of a, or a zero Wait.
+// Resting returns the rest of the back-off of a, or a zero Wait.
 func (l *Locks) Resting(a canon.Authority) (Wish, error) {
 	if l.file == nil {
 		return Wish{}, nil
@@ -175,8 +175,8 @@ type table struct {
 	lasts  func(e entry, now int64) time.Duration
 }
 
-// paces has the pace that each authority and address is due. Behind it, wishes has the times for which hosts asked to be left
-// alone.
+// paces has the pace that each authority and address is due. Behind it, wishes has the back-offs that
+// hosts asked for.
 var (
 	paces  = table{places: 4, size: 24, lasts: entry.wait}
 	wishes = table{from: buckets * 4 * 24, places: 8, size: 32, locks: buckets, wished: true, lasts: entry.left}
@@ -196,10 +196,10 @@ const farthest = 24 * time.Hour
 // up returns whole microseconds, never before t.
 func up(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
-// grain is what rounding may add to a rest.
+// grain is the most that rounding may add to a rest.
 const grain = 2
 
-// wait returns what is left of the rest.
+// wait returns the remaining time of the rest.
 func (e entry) wait(now int64) time.Duration {
 	if e.until <= now || e.rest <= 0 || e.rest > farthest.Microseconds() {
 		return 0

@@ -35,7 +35,7 @@ func TestRule26_ARestIsKnownToAll(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
 		one, two, a, b := open(t, path), open(t, path), authority(t, "http://a.test"), authority(t, "http://b.test")
 		mustRest(t, one, a, time.Hour)
-		mustRest(t, two, a, time.Minute) // another answer, of a host that is busy still
+		mustRest(t, two, a, time.Minute) // another response, of a host that is still busy
 		mustTake(t, two, a, 0)
 		mustRelease(t, two, a, 0)
 		require.NoError(t, one.Close())
@@ -51,7 +51,7 @@ func TestRule26_ARestIsKnownToAll(t *testing.T) {
 		mustRest(t, two, a, 2*time.Hour)
 		w, err := two.Resting(a)
 		assert.Truef(t, err == nil && w.Wait == 2*time.Hour && w.Ours, "%+v, %v", w, err)
-		mustRest(t, two, a, time.Hour) // a shorter answer takes nothing back
+		mustRest(t, two, a, time.Hour) // a shorter wish does not shorten the back-off
 		w, err = two.Resting(a)
 		assert.Truef(t, err == nil && w.Wait == 2*time.Hour && w.Ours, "%+v, %v", w, err)
 		time.Sleep(2*time.Hour - time.Microsecond)
@@ -82,7 +82,7 @@ func TestRule17_AClockSetBackLengthensNoLongRest(t *testing.T) {
 			l, a := open(t, filepath.Join(t.TempDir(), "locks")), authority(t, "http://a.test")
 			const rest = 30 * time.Minute
 			require.NoError(t, l.Rest(a, time.Now().Add(back), Wish{Wait: rest, Status: 429}))
-			for left := rest; left > 0; left -= time.Minute { // whoever looks often must not make it longer
+			for left := rest; left > 0; left -= time.Minute { // frequent looks must not make it longer
 				w, err := l.Resting(a)
 				require.Truef(t, err == nil && w.Wait == left && w.Ours, "%+v, %v; want %v", w, err, left)
 				time.Sleep(time.Minute)
@@ -92,7 +92,7 @@ func TestRule17_AClockSetBackLengthensNoLongRest(t *testing.T) {
 	}
 }
 
-// With any file, nothing fails, no host waits longer than a year, and damaged entries are ignored and overwritten.
+// With any file, no call fails, no host waits longer than a year, and damaged entries are ignored and overwritten.
 func TestDamagedRestsAreHarmless(t *testing.T) {
 	a := authority(t, "http://a.test")
 	h := hash(a.String())
@@ -120,14 +120,14 @@ func TestDamagedRestsAreHarmless(t *testing.T) {
 		b    []byte
 		want time.Duration
 	}{
-		"noise":                   {noise, 0},
-		"sound":                   {entry(now+hour, hour, 1, true), time.Hour},
-		"a checksum that is none": {entry(now+hour, hour, 1, false), 0},
-		"a field of the future":   {entry(now+hour, hour, 99, true), 0},
-		"for ever":                {entry(math.MaxInt64, math.MaxInt64, 1, true), 24 * time.Hour},
-		"before all time":         {entry(math.MinInt64, hour, 1, true), 0},
-		"less than nothing":       {entry(now+hour, -hour, 1, true), 0},
-		"cut short":               {entry(now+hour, hour, 1, true)[:20], 0},
+		"noise":                 {noise, 0},
+		"sound":                 {entry(now+hour, hour, 1, true), time.Hour},
+		"a wrong checksum":      {entry(now+hour, hour, 1, false), 0},
+		"a field of the future": {entry(now+hour, hour, 99, true), 0},
+		"for ever":              {entry(math.MaxInt64, math.MaxInt64, 1, true), 24 * time.Hour},
+		"before all time":       {entry(math.MinInt64, hour, 1, true), 0},
+		"less than nothing":     {entry(now+hour, -hour, 1, true), 0},
+		"cut short":             {entry(now+hour, hour, 1, true)[:20], 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "locks")
@@ -165,7 +165,7 @@ func TestRule17_ARestOutlivesAKill(t *testing.T) {
 	line, err := out.ReadString('\n')
 	require.Truef(t, err == nil && strings.TrimSpace(line) == "asked", "%q, %v", line, err)
 	require.NoError(t, other.Process.Kill())
-	_ = other.Wait() // it says that it was killed
+	_ = other.Wait() // the error is that it was killed
 	w, err := l.Resting(a)
 	assert.Truef(t, err == nil && w.Wait >= 47*time.Hour && w.Wait <= 48*time.Hour && !w.Ours, "%+v, %v", w, err)
 }

@@ -140,7 +140,7 @@ const (
 	longestPlan = 10 * time.Minute
 )
 
-// Make makes the plan of a crawl from seeds. It requests from their hosts, and keeps nothing.
+// Make makes the plan of a crawl from seeds. It sends requests to their hosts, and does not store anything.
 func Make(ctx context.Context, s *crawldir.Settings, seeds []frontier.Candidate, o Options) (p *Plan, err error) {
 	tmp, err := os.MkdirTemp("", "curtsy-plan-")
 	if err != nil {

@@ -153,7 +153,7 @@ func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
 			name: "a day's budget", sites: []*crawltest.Site{mapped("a.test", 100, "")}, seeds: []string{"http://a.test/"},
 			set: func(s *crawldir.Settings) { s.PerHostPerDay, s.MaxWait = 30, 48*time.Hour }, by: plan.DecidedByDaily,
 		},
-		{name: "seeds alone", sites: []*crawltest.Site{mapped("a.test", 300, "")}, seeds: []string{"http://a.test/", "http://a.test/p7.html"}, set: func(s *crawldir.Settings) { s.Scope = "seeds" }, by: plan.DecidedByHost},
+		{name: "seeds only", sites: []*crawltest.Site{mapped("a.test", 300, "")}, seeds: []string{"http://a.test/", "http://a.test/p7.html"}, set: func(s *crawldir.Settings) { s.Scope = "seeds" }, by: plan.DecidedByHost},
 		{name: "many hosts", sites: many, seeds: manySeeds, by: plan.DecidedByHost},
 		{
 			name: "no sitemap, and an expectation", sites: []*crawltest.Site{crawltest.Tree("a.test", 250)}, seeds: []string{"http://a.test/"},
@@ -174,7 +174,7 @@ func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
 					assert.Truef(t, estimated <= 2*was && was <= 2*estimated, "%s: %v estimated, %v was: %+v", what, estimated, was, got)
 				}
 				within("seconds", got.Takes, took.Seconds())
-				if got.By != plan.DecidedByTime { // how far it comes by then is not reckoned
+				if got.By != plan.DecidedByTime { // its progress by then is not estimated
 					within("requests", float64(got.Requests), float64(requests))
 				}
 				assert.Equalf(t, tt.by, got.By, "decided by %s, want %s", got.By, tt.by)

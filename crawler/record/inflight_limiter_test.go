@@ -91,7 +91,7 @@ func TestRule25_WhoIsCut(t *testing.T) {
 		}
 		brisk := &meter{}
 		brisk.octets.Store(1 << 40)
-		for range 6 { // where all are brisk, somebody has to go
+		for range 6 { // where all are brisk, one has to be cut
 			all.Go(func() { fly(t, r, brisk, time.Minute) })
 		}
 		all.Wait()

@@ -252,7 +252,7 @@ func (r Rests) Recollect(a canon.Authority, memory *host.State, clock Clock) {
 	}
 }
 
-// Left returns what is left of the back-off of a host, if there was no exchange since.
+// Left returns the rest of the back-off of a host, if there was no exchange since.
 func (r Rests) Left(a canon.Authority, memory *host.State, clock Clock) (left host.Rest, ok bool) {
 	last, ok := r[a]
 	wait := min(time.Until(last.until()), last.pace.Pause)

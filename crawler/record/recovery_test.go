@@ -41,7 +41,7 @@ func lines(all []storage.Line, err error) iter.Seq2[storage.Line, error] {
 	}
 }
 
-// throttled is the line of an exchange that took a second, ended so long ago, and asked for that rest.
+// throttled is the line of an exchange that took a second, ended that long ago, and asked for that rest.
 func throttled(ago, rest time.Duration) storage.Line {
 	began := time.Now().Add(-ago - time.Second)
 	return storage.Line{
@@ -145,7 +145,7 @@ func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 		if rests, _, err = ReadRests(lines([]storage.Line{throttled(-time.Hour, time.Minute)}, nil)); err != nil {
 			t.Fatal(err)
 		}
-		var ahead host.State // of a host that was asked before the clock was set back
+		var ahead host.State // of a host whose exchange came before the clock was set back
 		if rests.Recollect(a, &ahead, clock); ahead.LastEnd != clock.Micros(time.Now()) {
 			t.Errorf("an exchange of the future ended at %d", ahead.LastEnd)
 		}
@@ -188,7 +188,7 @@ func TestPages_WhatTheFrontierMisses(t *testing.T) {
 			{"dates ran ahead after the computer slept", with(func(l *storage.Line) { l.Began, l.Ahead = l.Began.Add(time.Hour), time.Hour }), now, end, 0, nil},
 			{"an image", with(func(l *storage.Line) { l.Type = "image/png" }), now, 0, 0, nil},
 			{"no media type", with(func(l *storage.Line) { l.Type = "" }), now, 0, 1, nil},
-			{"a page that says 404", with(func(l *storage.Line) { l.Status, l.Outcome = 404, storage.OutcomeGone }), now, 0, 0, nil},
+			{"a page with status 404", with(func(l *storage.Line) { l.Status, l.Outcome = 404, storage.OutcomeGone }), now, 0, 0, nil},
 			{"an exchange that was cut", with(func(l *storage.Line) { l.Outcome = storage.OutcomeDeferred }), now, 0, 0, nil},
 			{"the clock was set back before the next, which the frontier knows", with(func(l *storage.Line) { l.Began = l.Began.Add(time.Hour) }), now, end, 0,
 				[]storage.Line{with(func(l *storage.Line) { l.Type = "image/png" })}},

@@ -35,10 +35,10 @@ func TestTally_LinesAndCountsAddUp(t *testing.T) {
 			}
 		}
 		tell(limiter.Rest())
-		assert.Empty(t, limiter.Rest(), "the rest is told twice")
+		assert.Empty(t, limiter.Rest(), "the rest is returned twice")
 		for kind, n := range came {
 			if told[kind] != n {
-				t.Errorf("%d remembered: %v came %d times, %d were told", most, kind, n, told[kind])
+				t.Errorf("%d remembered: %v came %d times, %d were returned", most, kind, n, told[kind])
 			}
 		}
 	}

@@ -36,7 +36,7 @@ type Earlier struct {
 	Body func() (*io.SectionReader, io.Closer, error)
 }
 
-// There reports whether something was there: a page, or a redirect.
+// There reports whether the URL existed: as a page, or a redirect.
 func (e *Earlier) There() bool { return e != nil && e.Status >= 200 && e.Status < 400 }
 
 // Condition makes r conditional (RFC 9110 13.1), if e can be confirmed, and reports whether it did. An entity tag is sent as it
@@ -239,7 +239,7 @@ func deltaSeconds(s string) (time.Duration, bool) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
-		n = longestLife // digits alone: it is too large
+		n = longestLife // only digits: it is too large
 	}
 	return time.Duration(min(n, longestLife)) * time.Second, true
 }

@@ -215,8 +215,8 @@ func Barrier(r storage.Recorder, l storage.Ledger) func(context.Context) error {
 	}
 }
 
-// Closed returns the function for frontier.Options that records what the operator closes: a line for each URL, or one that counts
-// the pending URLs of a host, with its root as the URL.
+// Closed returns the function for frontier.Options that records closings by the operator: a line for each URL, or one
+// that counts the pending URLs of a host, with its root as the URL.
 func Closed(r storage.Recorder, l storage.Ledger) func(context.Context, frontier.Closings) error {
 	return func(ctx context.Context, closed frontier.Closings) error {
 		var all []storage.Line

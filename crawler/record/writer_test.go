@@ -18,7 +18,7 @@ import (
 	"curtsy/storage"
 )
 
-// books are an archive and a ledger that tell in which order they were called.
+// books are an archive and a ledger that record the order of their calls.
 type books struct {
 	calls   []string
 	records []storage.Record
@@ -36,7 +36,7 @@ func (b *books) call(ctx context.Context, name string) error {
 	return ctx.Err()
 }
 
-// archive and ledger are the two faces of books.
+// archive and ledger implement the two interfaces over books.
 type (
 	archive struct{ *books }
 	ledger  struct{ *books }
@@ -65,7 +65,7 @@ func parse(t *testing.T, raw string) canon.URL {
 	return u
 }
 
-// answered is an exchange whose answer has a head of four bytes and that body.
+// answered is an exchange whose response has a head of four bytes and that body.
 func answered(t *testing.T, body string) *fetch.Exchange {
 	all := "head" + body
 	return &fetch.Exchange{
@@ -75,7 +75,7 @@ func answered(t *testing.T, body string) *fetch.Exchange {
 	}
 }
 
-// A line names what the archive has; one with a back-off is synced at once.
+// A line names the archived record; one with a back-off is synced at once.
 func TestWriteIsArchiveThenLedger(t *testing.T) {
 	made := Evidence{Exchange: answered(t, "body")}
 	unmade := Evidence{Exchange: &fetch.Exchange{URL: parse(t, "http://a.test/x")}}
@@ -190,15 +190,15 @@ func TestWholePagesAloneAreRepeatable(t *testing.T) {
 		change func(e *Evidence)
 		want   bool
 	}{
-		"a page":         {func(*Evidence) {}, true},
-		"the last 2xx":   {func(e *Evidence) { e.Exchange.Status = 299 }, true},
-		"robots.txt":     {func(e *Evidence) { e.Page = false }, false},
-		"the head alone": {func(e *Evidence) { e.HeadOnly = true }, false},
-		"it broke off":   {func(e *Evidence) { e.Exchange.Failure = &fetch.Failure{} }, false},
-		"it was cut":     {func(e *Evidence) { e.Exchange.Truncated = fetch.CutLength }, false},
-		"a redirect":     {func(e *Evidence) { e.Exchange.Status = 301 }, false},
-		"an error page":  {func(e *Evidence) { e.Exchange.Status = 404 }, false},
-		"it is empty":    {func(e *Evidence) { e.Exchange.PayloadSize = 0 }, false},
+		"a page":        {func(*Evidence) {}, true},
+		"the last 2xx":  {func(e *Evidence) { e.Exchange.Status = 299 }, true},
+		"robots.txt":    {func(e *Evidence) { e.Page = false }, false},
+		"only the head": {func(e *Evidence) { e.HeadOnly = true }, false},
+		"it broke off":  {func(e *Evidence) { e.Exchange.Failure = &fetch.Failure{} }, false},
+		"it was cut":    {func(e *Evidence) { e.Exchange.Truncated = fetch.CutLength }, false},
+		"a redirect":    {func(e *Evidence) { e.Exchange.Status = 301 }, false},
+		"an error page": {func(e *Evidence) { e.Exchange.Status = 404 }, false},
+		"it is empty":   {func(e *Evidence) { e.Exchange.PayloadSize = 0 }, false},
 	} {
 		var b books
 		e := Evidence{Exchange: answered(t, "body"), Page: true}

@@ -8,7 +8,7 @@ import (
 
 const usualURL = "https://www.h.test/section/2024/05/article-name.html?id=12345"
 
-// busy is a configuration in which every kind of rule has something to look at.
+// busy is a configuration in which every kind of rule is active.
 var busy = Config{
 	Include: []string{`/section/`}, Exclude: []string{`[?&]sort=`, `/print/`}, Reject: []string{".exe", ".zip"},
 	Accept: []string{".pdf"}, Depth: ptr(9), Traps: map[string]int{"depth": 9}, Requisites: RequisitesAll,

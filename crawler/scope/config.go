@@ -13,16 +13,16 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// Mode says which places are in scope.
+// Mode selects the places in scope.
 type Mode string
 
 // The modes. The empty Mode means ModeHost.
 const (
 	ModeHost   Mode = "host"   // the hosts of the seeds: any scheme, "www." ignored
 	ModeDomain Mode = "domain" // the registrable domains of the seeds, on any port
-	ModePrefix Mode = "prefix" // the hosts of the seeds, and there what is under a seed's path up to its last slash
-	ModeSeeds  Mode = "seeds"  // the seeds alone
-	ModeAny    Mode = "any"    // everywhere; whoever offers it asks for a budget
+	ModePrefix Mode = "prefix" // the hosts of the seeds, and there the URLs under a seed's path up to its last slash
+	ModeSeeds  Mode = "seeds"  // only the seeds
+	ModeAny    Mode = "any"    // everywhere; callers that offer it require a budget
 )
 
 // The values of Config.Requisites. The empty string means RequisitesScope.
@@ -35,7 +35,7 @@ const (
 
 // The values of Config.External. The empty string means ExternalNone.
 const (
-	ExternalNone = "none" // it is left alone
+	ExternalNone = "none" // not requested
 	ExternalHead = "head" // by HEAD, and by GET where that is refused
 	ExternalGet  = "get"  // by GET
 )
@@ -74,7 +74,7 @@ type Config struct {
 	// Requisites selects the images, styles, scripts and frames in scope.
 	Requisites string
 
-	// External requests URLs off the scope as leaves: nothing in them is followed. Depth and Include do not apply to leaves.
+	// External requests URLs off the scope as leaves, whose links are not followed. Depth and Include do not apply to leaves.
 	External string
 
 	// Scripts also requests names in scripts and JSON, within the place of the scope.
@@ -93,7 +93,7 @@ type Config struct {
 	Traps map[string]int
 }
 
-// TrapDefaults returns the traps that need nothing but the candidate, and the number from which on each refuses
+// TrapDefaults returns the traps that need only the candidate, and the number from which on each refuses
 // (politeness rule 22).
 //
 //	segments  more than 30 path segments

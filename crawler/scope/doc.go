@@ -1,4 +1,4 @@
-// Package scope decides whether a URL belongs to the crawl. It decides by the candidate alone (the URL and how it was
+// Package scope decides whether a URL belongs to the crawl. It decides only by the candidate (the URL and how it was
 // found), never by robots.txt, the frontier or the network.
 //
 // # Ordered rules
@@ -9,13 +9,13 @@
 //	scope:exclude        a pattern of Exclude matches                                        refuse, timeless
 //	scope:reject         an extension of Reject ends the path                                refuse, timeless
 //	scope:sample         a seed that is not in the sample, if seeds are sampled              refuse
-//	scope:seed           what the operator typed                                             accept
+//	scope:seed           typed by the operator                                               accept
 //	trap:segments …      the shape of a trap (politeness rule 22)                            refuse, timeless
 //	scope:nofollow       a navigational link that asks not to be followed                    refuse
 //	scope:sitemap        a sitemap, if they are read                                         accept; else refuse
-//	scope:seed-redirect  where a seed redirects to                                           accept
-//	scope:script         what a script names, and is not in the place                        refuse
-//	scope:external       off the scope by its place, if that is asked for: a leaf             accept
+//	scope:seed-redirect  the target of a seed's redirect                                     accept
+//	scope:script         named by a script, and not in the place                             refuse
+//	scope:external       off the scope by its place, with External: a leaf                   accept
 //	scope:depth          deeper than Depth                                                   refuse
 //	trap:depth           deeper than 20 links from a seed, with ModeAny                      refuse
 //	scope:accept         an extension that Accept does not list                              refuse
@@ -49,5 +49,5 @@
 // With Requisites all, a step counts as off the scope if a link could not lead there (Covers). Steps within the scope are free. A
 // redirect is not a step, except one that leads off the scope.
 //
-// Judge allocates nothing, except for ModeDomain (public suffix list) and for a Sample.
+// Judge does not allocate, except for ModeDomain (public suffix list) and for a Sample.
 package scope

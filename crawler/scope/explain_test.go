@@ -23,7 +23,7 @@ func TestExplainAsksTheRulesInOrderUpToTheOneThatDecides(t *testing.T) {
 		c.Embed, c.Seed, c.Redirect = c.Embeds > 0, rng.IntN(7) == 0, rng.IntN(5) == 0
 		verdict, asked := s.Explain(c)
 		want := s.Judge(c)
-		require.Truef(t, verdict == want, "%+v: %+v, Judge says %+v", c, verdict, want)
+		require.Truef(t, verdict == want, "%+v: %+v, Judge returns %+v", c, verdict, want)
 		last := asked[len(asked)-1]
 		if last.Rule != verdict.Rule || last.Says == SaysNothing || (last.Says == SaysIn) != verdict.In {
 			t.Fatalf("%+v: %+v decides, the verdict is %+v", c, last, verdict)

@@ -93,7 +93,7 @@ func TestProperties(t *testing.T) {
 		if !v.Timeless {
 			continue
 		}
-		for range 5 { // nothing that is found later may be in, unless it was typed
+		for range 5 { // no later candidate may be in, unless the operator typed it
 			later := w.candidate(t)
 			later.URL = cand.URL
 			later.Redirect = later.Redirect || later.Seed

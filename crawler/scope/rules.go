@@ -43,7 +43,7 @@ func acceptIf(good bool) opinion {
 
 type rule struct {
 	name     string
-	active   bool // the configuration gives it something to say
+	active   bool // it can have an opinion in this configuration
 	timeless bool // its refusals hold for every later candidate with the URL
 	judge    func(Candidate) opinion
 }
@@ -153,7 +153,7 @@ func (s *Scope) shape(name string, trapped func(u canon.URL, n int) bool) rule {
 func (c Candidate) depth() int { return c.Depth + max(0, c.Embeds-maxEmbeds) }
 
 func keyPath(u canon.URL) string {
-	root := len(u.String()) - len(u.RequestURI()) // key and fetch URL differ behind it alone
+	root := len(u.String()) - len(u.RequestURI()) // key and fetch URL differ only behind it
 	path, _, _ := strings.Cut(u.Key()[root:], "?")
 	return path
 }

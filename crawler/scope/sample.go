@@ -18,7 +18,7 @@ const RuleSample = "scope:sample"
 // A Sample is of one of these.
 const (
 	SampleHosts = "hosts" // hosts, "www." ignored, with all their pages
-	SamplePages = "pages" // URLs, with what they show
+	SamplePages = "pages" // URLs, with their requisites
 )
 
 // DefaultSampleKey is the key of a Sample without one.
@@ -32,7 +32,7 @@ type Sample struct {
 	Of    string // SampleHosts or SamplePages; empty for no sample
 	parts uint64 // of sampleWhole
 	Key   string // empty means DefaultSampleKey
-	Seeds bool   // seeds, and what they redirect to, are sampled, too; else they are in
+	Seeds bool   // seeds, and the targets of their redirects, are also sampled; else they are in
 }
 
 // ParseSample reads "1%", "hosts:1%" or "pages:0.25%". Empty text is the zero Sample.

@@ -68,7 +68,7 @@ func TestAStrangerDrawsTheSame(t *testing.T) {
 func TestTheDrawOfTheDocs(t *testing.T) {
 	hosts, pages := sampleOf(t, "hosts:50%"), sampleOf(t, "pages:50%")
 	if !hosts.Holds(parse(t, "https://www.example.org/x")) || hosts.Holds(parse(t, "http://example.com/")) || pages.Holds(parse(t, "http://example.org/")) {
-		t.Error("not what the page says")
+		t.Error("differs from the page")
 	}
 }
 

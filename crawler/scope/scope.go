@@ -26,13 +26,13 @@ type Candidate struct {
 	URL      canon.URL
 	Depth    int  // links from the seed, redirects and requisites not counted
 	Embeds   int  // requisite steps in a row that led here
-	Away     int  // those of them that led to what is off the scope, this one included
+	Away     int  // those of them that led off the scope, this one included
 	Embed    bool // found as a requisite, or the target of a requisite's redirect
 	Redirect bool // the target of a redirect
 	Seed     bool // typed by the operator or, with Redirect, at the end of redirects from there
 	Map      bool // a sitemap: named by robots.txt, by the operator, or by another one
-	Script   bool // what a script names
-	NoFollow bool // found as a link with rel=nofollow, or on a page that says so of all its links
+	Script   bool // named by a script
+	NoFollow bool // found as a link with rel=nofollow, or on a page with nofollow for all its links
 }
 
 type Verdict struct {
@@ -166,8 +166,8 @@ func (s *Scope) Covers(u canon.URL) bool {
 	return s.holds(u) && (len(s.include) == 0 || anyMatch(s.include, u.String()))
 }
 
-// Reaches reports whether a link or sitemap entry on the host of u may be in by its place, and by a sample of hosts. With ModeSeeds none
-// is.
+// Reaches reports whether a link or sitemap entry on the host of u may be in by its place, and by a sample of hosts.
+// With ModeSeeds none is.
 func (s *Scope) Reaches(u canon.URL) bool {
 	if s.cfg.Sample.Of == SampleHosts && !s.cfg.Sample.Holds(u) {
 		return false
@@ -304,7 +304,7 @@ func (p *places) hold(u canon.URL) bool {
 // HostOf returns host and port without "www." and a default port.
 func HostOf(u canon.URL) string {
 	host := u.Authority().HostPort()
-	// "www.test" is a name of its own: without "www." a mere suffix would be left.
+	// "www.test" is a separate name: without "www." only a suffix would remain.
 	if rest, ok := strings.CutPrefix(host, "www."); ok && strings.IndexByte(rest, '.') >= 0 {
 		return rest
 	}

@@ -134,7 +134,7 @@ func TestOrder_TheFirstOpinionDecides(t *testing.T) {
 		{"requisites all concerns no links", Config{Requisites: "all"}, Candidate{Depth: 1}, "http://cdn.test/a.png", "out scope:host"},
 		{"requisites all, redirected", Config{Requisites: "all"}, Candidate{Embed: true, Embeds: 1, Redirect: true}, "http://cdn.test/", "in scope:requisites"},
 		{"requisites host, outside the prefix", Config{Mode: ModePrefix, Requisites: "host"}, Candidate{Embed: true, Embeds: 1, Away: 1}, "http://h.test/x/a.png", "in scope:requisites"},
-		{"requisites host, with seeds alone", Config{Mode: ModeSeeds, Requisites: "host"}, Candidate{Embed: true, Embeds: 1, Away: 1}, "http://www.h.test/x/a.png", "in scope:requisites"},
+		{"requisites host, with only seeds", Config{Mode: ModeSeeds, Requisites: "host"}, Candidate{Embed: true, Embeds: 1, Away: 1}, "http://www.h.test/x/a.png", "in scope:requisites"},
 		{"requisites host, another host", Config{Mode: ModePrefix, Requisites: "host"}, Candidate{Embed: true, Embeds: 1, Away: 1}, "http://cdn.test/a.png", "out scope:requisites"},
 		{"requisites host, another host in scope", Config{Mode: ModeDomain, Requisites: "host"}, Candidate{Embed: true, Embeds: 1}, "http://cdn.h.test/a.png", "in scope:domain"},
 		{"requisites host concerns no links", Config{Mode: ModeSeeds, Requisites: "host"}, Candidate{Depth: 1}, "http://h.test/x", "out scope:seeds"},
@@ -181,11 +181,11 @@ func TestAcceptType(t *testing.T) {
 		{"image/*", "", " IMAGE/PNG ; q=1", "/a", true, "scope:accept"},
 		{"image/png", "", "image/jpeg", "/a", false, "scope:accept"},
 		{"image/*", "", "imagex/png", "/a", false, "scope:accept"},
-		{"image/*", "", "image/", "/a", true, ""}, // no media type: nothing speaks against it
+		{"image/*", "", "image/", "/a", true, ""}, // not a media type: accepted
 		{"image/*", "", "image/png, image/png", "/a", true, "scope:accept"},
 		{"", "image/*", "image/png, image/png", "/a", false, "scope:reject"},
 		{"*/*", "", "a/b", "/a", true, "scope:accept"},
-		{"image/*", "", "", "/a", true, ""}, // nothing speaks against it
+		{"image/*", "", "", "/a", true, ""}, // no type: accepted
 		{"image/*", "", "text/html; charset=utf-8", "/a", true, ""},
 		{"image/*", "", "application/xhtml+xml", "/a", true, ""},
 		{".pdf", "", "text/html", "/a.pdf", true, ""},

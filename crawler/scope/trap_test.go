@@ -77,7 +77,7 @@ func varied(n int) string {
 	return strings.Join(s, "/")
 }
 
-// naiveSegments splits, and drops what stands behind a slash at the end.
+// naiveSegments splits, and drops the empty segment after a final slash.
 func naiveSegments(path string) []string {
 	s := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	if s[len(s)-1] == "" {
@@ -104,7 +104,7 @@ func naiveCycles(path string, period, n int) bool {
 	return false
 }
 
-// FuzzTraps_EqualTheNaive: each trap's one pass over a path says what the definition, written down word by word, says.
+// FuzzTraps_EqualTheNaive: the single pass of each trap over a path agrees with its literal definition.
 func FuzzTraps_EqualTheNaive(f *testing.F) {
 	for _, path := range []string{"/foo/bar/foo/bar/foo/bar", "//a//", "/aaa/aaa/aaa/aaa/", "/%252525/%25", "/foo/1/foo/1/foo/1/", "/a/b/ccc/a/b/ccc/a/b/ccc"} {
 		f.Add(path, 2, 3)

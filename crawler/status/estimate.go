@@ -16,19 +16,19 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Estimate is the remaining time of a crawl, and what determines it: the known minimum, and the likely time.
+// Estimate is the remaining time of a crawl, and its cause: the known minimum, and the likely time.
 type Estimate struct {
 	Known  int64         // URLs discovered so far
 	Left   time.Duration // for pending URLs, or until a budget ends the crawl
 	Pace   time.Duration // delay of the host that takes longest
-	PaceBy string        // what demands that delay
+	PaceBy string        // the source of that delay
 	Host   string        // that host
 
 	// Likely also counts URLs that will probably be found, by the growth of hosts. Open means that the growth shows no end.
 	Likely   time.Duration
 	Expected int64 // URLs in total by then
 	Open     bool
-	Until    string // the budget that ends the crawl early; empty for none
+	Until    string // the budget that ends the crawl early; empty without one
 	AtMost   bool   // the budget may not be reached before all is done
 	Within   string // the window for requests, which the times include; empty for any time
 }
@@ -292,7 +292,7 @@ func (f *forecast) longest(s *Settings) (takes float64, open bool) {
 	return takes, unsure*2 >= takes && unsure > 0
 }
 
-// until returns after how many seconds there will be that many further exchanges; false if never.
+// until returns the seconds until that many further exchanges; false if never.
 func (f *forecast) until(exchanges float64) (takes float64, ok bool) {
 	by := func(t float64) (sum float64) {
 		for _, p := range f.parts {

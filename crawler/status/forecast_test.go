@@ -93,7 +93,7 @@ type trial struct {
 	name  string
 	sites []*crawltest.Site
 	set   func(*crawldir.Settings)
-	open  bool // nothing shows its end
+	open  bool // its end is not visible
 }
 
 func trials() []trial {
@@ -168,7 +168,7 @@ func (x trial) looks(t *testing.T) (all []look, took time.Duration, exchanges in
 	return all, took, r.Status.Exchanges
 }
 
-// After a tenth of a crawl the estimate is within a fifth, unless the crawl shows no end: then it says so.
+// After a tenth of a crawl the estimate is within a fifth, unless the crawl shows no end: then it is open.
 func TestOnceATenthIsDoneTheEndIsKnownWithinAFifth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten crawls")

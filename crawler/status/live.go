@@ -16,7 +16,7 @@ import (
 // Pacing is the delay between two turns of a host, by the settings and the host's state.
 type Pacing struct {
 	Pace time.Duration // between two turns
-	By   string        // what demands it
+	By   string        // its source
 	Own  bool          // the operator's own host, which has no delay of its address
 }
 

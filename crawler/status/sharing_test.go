@@ -19,14 +19,14 @@ func TestRule10_HostsShareTheStartsAtTheirAddress(t *testing.T) {
 		paces []time.Duration
 		want  time.Duration // 0: the paces leave starts over
 	}{
-		"one alone":              {[]time.Duration{s}, 0},
+		"only one":               {[]time.Duration{s}, 0},
 		"two fit":                {[]time.Duration{s, s}, 0},
 		"three do not":           {[]time.Duration{s, s, s}, 1500 * time.Millisecond},
 		"fifty":                  {repeated(s, 50), 25 * s},
 		"slow ones leave theirs": {append(repeated(s, 3), repeated(10*s, 5)...), 2 * s},
 		"all slow":               {repeated(30*s, 60), 0},
 		"slow ones do not fit":   {repeated(30*s, 61), 30500 * time.Millisecond},
-		"no pace of its own":     {[]time.Duration{0}, s / 2},
+		"no own delay":           {[]time.Duration{0}, s / 2},
 	} {
 		all := newSharing(s / 2)
 		for _, p := range c.paces {

@@ -68,7 +68,7 @@ type Status struct {
 	Changes    map[string]int64 `json:"changes,omitempty"`
 
 	Suspects    int64   `json:"suspects,omitempty"`    // pending URLs that were in flight when the process died
-	Quarantined int64   `json:"quarantined,omitempty"` // URLs that repeatedly killed the process alone
+	Quarantined int64   `json:"quarantined,omitempty"` // URLs that repeatedly killed the process on their own
 	Killed      bool    `json:"killed,omitempty"`      // the last stop was unclean
 	Size        int64   `json:"frontier_bytes,omitempty"`
 	Elapsed     float64 `json:"elapsed_s,omitempty"` // of this run
@@ -213,7 +213,7 @@ func (s *Status) Add(counts map[string]int64) {
 	}
 }
 
-// Tell corrects the status of a killed crawl by its ledger, which knows exchanges that the frontier lost.
+// Tell corrects the status of a killed crawl by its ledger, which has exchanges that the frontier lost.
 func (s *Status) Tell(a storage.Asked) {
 	for name, n := range a.Kinds {
 		if class, ok := strings.CutPrefix(name, storage.PrefixStatus); ok {
@@ -452,7 +452,7 @@ type Look struct {
 	Workers  int      `json:"workers,omitempty"`      // maximum concurrent exchanges
 }
 
-// Waits counts what hosts with pending URLs wait for, each host once, and the rate that their delays permit.
+// Waits counts hosts with pending URLs by the reason of their wait, and has the rate that their delays permit.
 type Waits struct {
 	Looked int64 `json:"looked"` // examined hosts, the first of the crawl
 	Hosts  int64 `json:"hosts"`  // of these, hosts with pending URLs: the sum of all below
@@ -534,7 +534,7 @@ func (w *Waits) of(h frontier.Host) *int64 {
 	return &w.Pace
 }
 
-// Why explains in a sentence what limits a crawl in this state, with its recent and its permitted rate.
+// Why explains in a sentence the limit of a crawl in this state, with its recent and its permitted rate.
 func (w Waits) Why(state string, exchanges, permitted float64) string {
 	switch {
 	case state == "paused":

@@ -22,7 +22,7 @@ func BenchmarkDigester(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn is what a page costs beside its text: the history read, asked, told and written, of a host that fills it.
+// BenchmarkTurn measures a page without its text: the full history of a host is read, queried, updated and written.
 func BenchmarkTurn(b *testing.B) {
 	var h History
 	for i := range 3000 {

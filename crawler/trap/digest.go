@@ -17,16 +17,16 @@ import (
 // leastWords is the minimum of words for comparing texts: pages of pictures have few, and are not copies.
 const leastWords = 8
 
-// Digester reads a page and says what it says, as two digests of the words that are handed to Text, split at white
-// space, and of the URLs that are handed to Embed.
+// Digester summarises the content of a page in two digests: of the words passed to Text, split at white
+// space, and of the URLs passed to Embed.
 //
-//	text    the words one after the other, out of which are taken the page's own URL (whole, without its scheme, path
+//	text    the words in order, without the page's own URL (whole, without its scheme, path
 //	        and query, path; as it is and percent-decoded; with or without the slash at the end) and the session ids
-//	        that are in it; what is nothing then counts for nothing
-//	shape   the same, each word as its Template, "#" once where several stand in a row; of a page with eight fractions or
-//	        more, these too
+//	        in it; words that are then empty do not count
+//	shape   the same, each word as its Template, "#" only once in a row; of a page with eight fractions or
+//	        more, also these
 //
-// A URL of Embed counts whole in both, but for a session id that the page's own URL has: pages that differ by their
+// A URL of Embed counts whole in both, except for a session id of the page's own URL: pages that differ by their
 // picture differ.
 type Digester struct {
 	own, ids []string // of the page's URL: its forms, each with a slash in it, and its session ids; longest first
@@ -111,7 +111,7 @@ func (d *Digester) wordwise(s string) {
 	}
 }
 
-// Embed adds the URL of something that the page shows.
+// Embed adds the URL of a resource that the page shows.
 func (d *Digester) Embed(u canon.URL) {
 	d.add(without(u.String(), d.ids), false)
 }
@@ -269,13 +269,13 @@ func isMeasure(word string) bool {
 // small reports whether digits may be a day or a month.
 func small(digits string) bool { return len(digits) == 1 || len(digits) == 2 && digits <= "31" }
 
-// A page's words are most of what is told of it. Nearly all of them are as plain as can be: ASCII, one space between
-// two, no slash that the page's own URL could be found by, no digit that a shape leaves out. Those are taken many at a
+// Most of the input is words, and nearly all of them are plain: ASCII, one space between
+// two, no slash that the page's own URL could be found by, no digit that a shape leaves out. They are read many at a
 // time.
 
-// plainWords returns the length and number of words at the beginning of s that need no further look: without a slash, separated by
-// single spaces, and followed by white space or nothing; with templates, also without digits and "#". White space is that of
-// strings.Fields.
+// plainWords returns the length and number of words at the beginning of s that are plain: without a slash, separated by
+// single spaces, and followed by white space or the end; with templates, also without digits and "#". White space is
+// that of strings.Fields.
 func plainWords(s string, templates bool) (end, words int) {
 	i, spaces := plainOctets(s, templates)
 	for ; i < len(s); i++ {
@@ -296,7 +296,7 @@ func plainWords(s string, templates bool) (end, words int) {
 			}
 			return i, spaces + 1
 		}
-		for i > 0 && s[i-1] != ' ' { // the word that it stands in
+		for i > 0 && s[i-1] != ' ' { // the word that it is in
 			i--
 		}
 		return max(i-1, 0), spaces
@@ -313,7 +313,7 @@ func plainOctets(s string, templates bool) (n, spaces int) {
 		ones  = 0x0101010101010101
 		highs = 0x80 * ones
 	)
-	var before uint64 = 0x80 // there is no word before a space that comes first
+	var before uint64 = 0x80 // a leading space has no word before it
 	for ; n+8 <= len(s); n += 8 {
 		w := eight(s[n:])
 		if w&highs != 0 {
@@ -366,13 +366,13 @@ type octet uint8
 
 const (
 	plain  octet = iota
-	number       // a digit, or what stands for some
+	number       // a digit, or "#"
 	space        // of ASCII
-	other        // a slash, or what white space beyond ASCII may begin with
+	other        // a slash, or a byte that may begin white space beyond ASCII
 )
 
-// octets tells them apart. White space beyond ASCII begins with one of four bytes of UTF-8: U+0085, U+00A0; U+1680;
-// U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F; U+3000.
+// octets has the class of each byte. White space beyond ASCII begins with one of four bytes of UTF-8: U+0085, U+00A0;
+// U+1680; U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F; U+3000.
 var octets = [256]octet{
 	'\t': space, '\n': space, '\v': space, '\f': space, '\r': space, ' ': space,
 	'0': number, '1': number, '2': number, '3': number, '4': number, '5': number, '6': number, '7': number, '8': number,

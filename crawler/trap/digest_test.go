@@ -58,8 +58,8 @@ func TestGroups(t *testing.T) {
 	assert.True(t, q == 0, "a URL without a query has a group of queries")
 }
 
-// says digests a page: its URL, its text, and what it shows.
-func says(t *testing.T, page [2]string, embeds ...string) [2]uint64 {
+// digests digests a page: its URL, its text, and its embedded URLs.
+func digests(t *testing.T, page [2]string, embeds ...string) [2]uint64 {
 	t.Helper()
 	d := NewDigester(parse(t, page[0]), true)
 	for piece := range strings.SplitSeq(page[1], "|") {
@@ -82,8 +82,8 @@ func TestRule22_WhatAPageSays(t *testing.T) {
 		{"white space does not matter", [2]string{"http://h.test/a", "x \n y|z" + more}, [2]string{"http://h.test/b", "x|y z " + more + " "}, true, true},
 		{"words do", [2]string{"http://h.test/a", "x" + more}, [2]string{"http://h.test/b", "y" + more}, false, false},
 		{"where a word ends does", [2]string{"http://h.test/a", "xy z" + more}, [2]string{"http://h.test/b", "x yz" + more}, false, false},
-		{"numbers do in the text alone", [2]string{"http://h.test/a", "12 May" + more}, [2]string{"http://h.test/b", "7 May" + more}, false, true},
-		{"nor does in a shape how many there are in a row", [2]string{"http://h.test/a", "1 2 3" + more}, [2]string{"http://h.test/b", "1 2" + more}, false, true},
+		{"numbers matter only in the text", [2]string{"http://h.test/a", "12 May" + more}, [2]string{"http://h.test/b", "7 May" + more}, false, true},
+		{"nor does their number in a row in a shape", [2]string{"http://h.test/a", "1 2 3" + more}, [2]string{"http://h.test/b", "1 2" + more}, false, true},
 		{"own path", [2]string{"http://h.test/a/", "Index of /a/" + more}, [2]string{"http://h.test/a/b/", "Index of /a/b" + more}, true, true},
 		{"own URL", [2]string{"http://h.test/x?q=1", "at http://h.test/x?q=1 (h.test/x?q=1, /x?q=1)" + more}, [2]string{"http://h.test/y", "at http://h.test/y (h.test/y, /y)" + more}, true, true},
 		{"own URL, decoded", [2]string{"http://h.test/k%C3%A4se", "no /käse" + more}, [2]string{"http://h.test/brot", "no /brot" + more}, true, true},
@@ -93,7 +93,7 @@ func TestRule22_WhatAPageSays(t *testing.T) {
 		{"a short value stays", [2]string{"http://h.test/x?s=red", "red" + more}, [2]string{"http://h.test/x?s=blue", "blue" + more}, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a, b := says(t, tt.a), says(t, tt.b)
+			a, b := digests(t, tt.a), digests(t, tt.b)
 			if (a[0] == b[0]) != tt.text || (a[1] == b[1]) != tt.shape {
 				t.Errorf("text the same: %t, shape: %t; want %t, %t", a[0] == b[0], a[1] == b[1], tt.text, tt.shape)
 			}
@@ -103,18 +103,18 @@ func TestRule22_WhatAPageSays(t *testing.T) {
 
 func TestRule22_PagesDifferByTheirPictures(t *testing.T) {
 	const text = "Photographs of the town by the members of our club: previous, next, up"
-	a := says(t, [2]string{"http://h.test/photo/1", text}, "http://h.test/img/1.jpg")
-	b := says(t, [2]string{"http://h.test/photo/2", text}, "http://h.test/img/2.jpg")
+	a := digests(t, [2]string{"http://h.test/photo/1", text}, "http://h.test/img/1.jpg")
+	b := digests(t, [2]string{"http://h.test/photo/2", text}, "http://h.test/img/2.jpg")
 	assert.Truef(t, a[0] != b[0] && a[1] != b[1], "%x, %x", a, b)
 	const sid = "?sid=0123456789abcdef"
-	a = says(t, [2]string{"http://h.test/x" + sid, text}, "http://h.test/logo.png"+sid)
-	b = says(t, [2]string{"http://h.test/x?sid=fedcba9876543210", text}, "http://h.test/logo.png?sid=fedcba9876543210")
+	a = digests(t, [2]string{"http://h.test/x" + sid, text}, "http://h.test/logo.png"+sid)
+	b = digests(t, [2]string{"http://h.test/x?sid=fedcba9876543210", text}, "http://h.test/logo.png?sid=fedcba9876543210")
 	assert.Equal(t, b, a, "a session id in a picture's URL")
 }
 
 func TestAPageOfFewWordsIsNoCopy(t *testing.T) {
-	assert.EqualValues(t, 0, says(t, [2]string{"http://h.test/a", "previous next up"})[0])
-	d := says(t, [2]string{"http://h.test/a", "1 2 3 4 5 6 7 8"})
+	assert.EqualValues(t, 0, digests(t, [2]string{"http://h.test/a", "previous next up"})[0])
+	d := digests(t, [2]string{"http://h.test/a", "1 2 3 4 5 6 7 8"})
 	assert.Truef(t, d[0] != 0, "%x", d)
 }
 

@@ -16,7 +16,7 @@ import (
 type History struct {
 	paths, templates []entry
 	windows          []window // the one that had a page last comes first
-	shapes           []uint16 // distinct; the one met last comes first
+	shapes           []uint16 // distinct; the latest comes first
 	parents          []parent // the one that came last is the last
 }
 
@@ -87,8 +87,8 @@ func (h *History) Brought(u canon.URL, shape uint64, l Limits) {
 	}
 }
 
-// near reports whether to watch a group: the first window learns the shapes, the second one tells what is new. A group of one is not
-// watched, or every page of a site without numbers in its URLs would take a window.
+// near reports whether to watch a group: the first window learns the shapes, the second one shows which are new. A
+// group of one is not watched, or every page of a site without numbers in its URLs would take a window.
 func near(t table, g group, limit int) bool {
 	return limit > 0 && t.count(g) >= max(2, limit-2*span)
 }
@@ -302,7 +302,7 @@ func (h *History) Append(b []byte) []byte {
 	return b
 }
 
-// Read decodes the result of Append; nothing is the zero History.
+// Read decodes the result of Append; empty input is the zero History.
 func Read(b []byte) (History, error) {
 	if len(b) == 0 {
 		return History{}, nil
@@ -387,7 +387,7 @@ func list[E any](r *reader, most int, one func() E) []E {
 	return es
 }
 
-// The names of the rules, as they stand in ledger, status and commands.
+// The names of the rules, as in ledger, status and commands.
 const (
 	RuleQueries  = "trap:queries"
 	RuleTemplate = "trap:template"
@@ -517,12 +517,12 @@ func ids(s string) []string {
 	return all
 }
 
-// group is the queries of a path, or the URLs of a template. Zero is none.
+// group is the queries of a path, or the URLs of a template. Zero is no group.
 type group uint32
 
 // groupsOf returns the groups of a URL; queries is zero without a query.
 func groupsOf(u canon.URL) (queries, template group) {
-	root := len(u.String()) - len(u.RequestURI()) // key and fetch URL differ behind it alone
+	root := len(u.String()) - len(u.RequestURI()) // key and fetch URL differ only behind it
 	key := u.Key()[root:]
 	if path, _, ok := strings.Cut(key, "?"); ok {
 		queries = groupOf("queries ", path)

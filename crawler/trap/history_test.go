@@ -19,10 +19,10 @@ func parse(t testing.TB, s string) canon.URL {
 	return u
 }
 
-// naive remembers everything, and reads rule 22 word by word.
+// naive remembers everything, and implements rule 22 literally.
 type naive struct {
 	urls   map[group]int
-	pages  map[group][]bool // which of them brought something new
+	pages  map[group][]bool // which of them had a new shape
 	shapes map[uint64]bool
 }
 
@@ -54,7 +54,7 @@ func (n *naive) held(u canon.URL, limits map[group]int) bool {
 	return false
 }
 
-// A History holds nothing that a naive one would not, and never exceeds its bound.
+// A History holds no URL that a naive one would not, and never exceeds its bound.
 func TestRule22_ABoundedHistoryComesLateAndNeverEarly(t *testing.T) {
 	holds := 0
 	for seed := range uint64(30) {
@@ -87,7 +87,7 @@ func TestRule22_ABoundedHistoryComesLateAndNeverEarly(t *testing.T) {
 			if held != "" {
 				continue
 			}
-			shape := uint64(rng.IntN(shapes)) // less than 2¹⁶, so that none is mistaken for another
+			shape := uint64(rng.IntN(shapes)) // less than 2¹⁶, so that all are distinct
 			if path%5 == 0 {
 				shape = uint64(i) // always new
 			}
@@ -105,7 +105,7 @@ func TestRule22_ABoundedHistoryComesLateAndNeverEarly(t *testing.T) {
 	assert.NotEqual(t, 0, holds, "nothing was ever held")
 }
 
-// written is a History after it was written down and read again.
+// written is a History after it was encoded and decoded.
 func written(t testing.TB, h History) History {
 	t.Helper()
 	b := h.Append(nil)
@@ -146,7 +146,7 @@ func TestRule22_ATrapIsHeldOnceItIsOverTheLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		shapes      int // of the trap
-		others      int // other pages, each of a path and a template of its own, for one of the trap
+		others      int // other pages, each with a separate path and template, for one of the trap
 		least, most int // URLs of the trap that are fetched
 	}{
 		{"one shape, nothing else", 1, 0, 1000, 1000},
@@ -206,7 +206,7 @@ func TestRule22_TheLimitIsWhatMayBeFetched(t *testing.T) {
 		rule   string
 	}{
 		{Limits{}, "/cal?m=%d", 1000, RuleQueries},
-		{Limits{Queries: 50}, "/cal?m=%d", 51, RuleQueries}, // the first page is new, and no group of one is looked at
+		{Limits{Queries: 50}, "/cal?m=%d", 51, RuleQueries}, // the first page is new, and a group of one is not watched
 		{Limits{Queries: -1}, "/cal?m=%d", 10_000, RuleTemplate},
 		{Limits{}, "/cal/%d", 10_000, RuleTemplate},
 		{Limits{Template: 300}, "/cal/%d", 300, RuleTemplate},
@@ -308,7 +308,7 @@ func TestADamagedHistoryIsRefused(t *testing.T) {
 	}
 	var none History
 	if b := none.Append(nil); b != nil {
-		t.Errorf("a host never met has %d octets", len(b))
+		t.Errorf("an unknown host has %d bytes", len(b))
 	}
 	if h, err := Read(nil); err != nil || !reflect.DeepEqual(h, none) {
 		t.Errorf("%+v, %v", h, err)

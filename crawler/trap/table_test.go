@@ -57,7 +57,7 @@ func TestRule22_BarrenIsLessThanFivePerCentOfTheLastPages(t *testing.T) {
 		{64, 64, 3, true}, {64, 64, 4, false}, {65, 65, 3, true}, {128, 128, 6, true}, {128, 128, 7, false},
 		{1, 1, 0, true}, {1, 1, 1, false}, {20, 20, 0, true}, {20, 20, 1, false}, {21, 21, 1, true},
 	} {
-		for _, late := range []bool{false, true} { // where the fresh ones stand does not matter
+		for _, late := range []bool{false, true} { // the place of the fresh ones does not matter
 			var w window
 			for i := range tt.pages {
 				if late {

@@ -95,7 +95,7 @@ const WellKnown = "/.well-known/http-message-signatures-directory"
 // maxAgent bounds an agent's URL, in bytes: it is sent with each request.
 const maxAgent = 256
 
-// Agent is where a crawler publishes its keys. Sites know the crawler by this URL, not by its key.
+// Agent is the place where a crawler publishes its keys. Sites know the crawler by this URL, not by its key.
 type Agent struct{ directory canon.URL }
 
 // ParseAgent parses the URL of a key directory. An origin means its well-known path.
