@@ -37,7 +37,7 @@ func TestThePageHasTheTablesOfTheCode(t *testing.T) {
 		t.Error("docs/reference/tables.md does not have the tables of the code; go test ./docs -update writes them")
 	}
 	for _, f := range sink.Formats() {
-		assert.Containsf(t, before, "`"+string(f)+"`", "docs/reference/tables.md does not say what is written as %s", f)
+		assert.Containsf(t, before, "`"+string(f)+"`", "docs/reference/tables.md does not list the format %s", f)
 	}
 }
 
@@ -64,7 +64,7 @@ func describe(b *strings.Builder, table *tables.Table) {
 
 func quote(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
-var update = flag.Bool("update", false, "write the tables that follow from the code anew")
+var update = flag.Bool("update", false, "rewrite the tables that follow from the code")
 
 func TestFields_FollowTheSchema(t *testing.T) {
 	const head = "| ledger | WARC metadata | type | meaning |"

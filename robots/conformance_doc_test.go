@@ -87,8 +87,8 @@ func writeReaders(b *bytes.Buffer, cases []corpusCase) {
 		}
 		var others []string
 		for _, name := range otherReaders {
-			if said := c.readers[name]; said != "" && name != "temoto" {
-				others = append(others, name+": "+said)
+			if text := c.readers[name]; text != "" && name != "temoto" {
+				others = append(others, name+": "+text)
 			}
 		}
 		if len(others) == 0 {

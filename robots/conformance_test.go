@@ -51,7 +51,7 @@ func TestConformance_EverySentenceIsTested(t *testing.T) {
 					found++
 				}
 			}
-			assert.Equalf(t, 1, found, "%s cites %s %q: it stands in %d sentences, want 1", c.name, cite.section, cite.quote, found)
+			assert.Equalf(t, 1, found, "%s cites %s %q: found in %d sentences, want 1", c.name, cite.section, cite.quote, found)
 		}
 	}
 	known := goTests(t)
@@ -103,8 +103,8 @@ func TestConformance_TemotoDiffersAsStated(t *testing.T) {
 		if c.row == "" {
 			continue
 		}
-		said := c.readers["temoto"] != ""
-		assert.Truef(t, said == (differ > 0), "%s: temoto differs in %d of %d verdicts; the case says %q", c.name, differ, of, c.readers["temoto"])
+		stated := c.readers["temoto"] != ""
+		assert.Truef(t, stated == (differ > 0), "%s: temoto differs in %d of %d verdicts; the case states %q", c.name, differ, of, c.readers["temoto"])
 	}
 }
 

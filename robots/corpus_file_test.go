@@ -19,8 +19,8 @@ type corpusCase struct {
 	name     string // of the file, without folder and ".txt"
 	title    string
 	cites    []citation
-	row      string            // in the table of what other readers answer; empty for none
-	readers  map[string]string // what they do otherwise
+	row      string            // in the table of differences; empty for none
+	readers  map[string]string // their differences
 	note     string
 	examples []corpusExample
 }
@@ -128,7 +128,7 @@ func (c *corpusCase) readHead(line string) error {
 	key, value, ok := strings.Cut(line, ": ")
 	switch {
 	case !ok:
-		return fmt.Errorf("%q is no line of a head", line)
+		return fmt.Errorf("%q is not a line of a head", line)
 	case key == "title":
 		c.title = value
 	case key == "cites":

@@ -68,7 +68,7 @@ const sampleToken = "curtsy"
 type exclusion struct {
 	name    string
 	reason  string
-	applies func(s sample) bool // nil for what only odd files have
+	applies func(s sample) bool // nil if only odd files have the class
 	file    string              // the example, for the crawler sampleToken
 	target  string
 }
@@ -85,7 +85,7 @@ func exclusions() []exclusion {
 				case userAgent:
 					open = true
 				case allow, disallow, crawlDelay:
-					// It does not see an empty value when nothing, or but a comment, comes between that and the end.
+					// It does not see an empty value if at most a comment comes between it and the end.
 					last := !slices.ContainsFunc(s.lines[i+1:], func(l sampleLine) bool { return l != sampleLine{} })
 					open = open && l.value == "" && last && (!s.ended || strings.Contains(l.comment, "#"))
 				}
@@ -94,8 +94,8 @@ func exclusions() []exclusion {
 		}, "user-agent: *\ndisallow: /\nuser-agent: curtsy\n", "/a"},
 		{"4 a rule outside groups, or a bad Crawl-delay", "it rejects the whole file", nil, "allow: /x\nuser-agent: *\ndisallow: /\n", "/a"},
 		{"5 a Crawl-delay between agents", "it ends the list of agents", nil, "user-agent: curtsy\ncrawl-delay: 1\nuser-agent: other\ndisallow: /\n", "/a"},
-		{"6 white space before the colon or in a value, a comment glued to a value", "it splits at white space alone", nil, "user-agent : *\ndisallow: /\n", "/a"},
-		{"7 a misspelled field", "it knows Useragent and Crawldelay alone", nil, "user-agent: *\ndissallow: /\n", "/a"},
+		{"6 white space before the colon or in a value, a comment glued to a value", "it splits only at white space", nil, "user-agent : *\ndisallow: /\n", "/a"},
+		{"7 a misspelled field", "it knows only Useragent and Crawldelay", nil, "user-agent: *\ndissallow: /\n", "/a"},
 		{"8 a path that begins with neither / nor *", "it adds a slash", nil, "user-agent: *\ndisallow: a\n", "/a"},
 		{"9 an Allow and a Disallow of one length", "the first in the file wins", func(s sample) bool {
 			_, matching := s.binding()
@@ -108,7 +108,7 @@ func exclusions() []exclusion {
 			}
 			return false
 		}, "user-agent: *\ndisallow: /a\nallow: /a\n", "/a"},
-		{"10 a pattern whose first piece occurs later in the target", "its patterns are not anchored at the start, those with $ alone neither", func(s sample) bool {
+		{"10 a pattern whose first piece occurs later in the target", "its patterns are not anchored at the start, not even those with only $", func(s sample) bool {
 			all, _ := s.binding()
 			for _, r := range all {
 				if isWild(r.pattern) && lead(r.pattern) != "" && strings.LastIndex(s.target, lead(r.pattern)) > 0 {
@@ -140,9 +140,9 @@ func TestTemoto_1_1_EachExclusionIsNeeded(t *testing.T) {
 	for _, e := range exclusions() {
 		allowed := Parse([]byte(e.file), Options{Token: sampleToken}).Match(e.target).Allowed
 		want, _ := naive.Read("rfc9309", []byte(e.file), sampleToken).Allowed(e.target)
-		assert.Truef(t, allowed == want, "%s: %v, naive says %v", e.name, allowed, want)
+		assert.Truef(t, allowed == want, "%s: %v, naive: %v", e.name, allowed, want)
 		theirs, err := robotstxt.FromBytes([]byte(e.file))
-		assert.Truef(t, err != nil || theirs.TestAgent(e.target, sampleToken) != allowed, "%s (%s): temoto says the same of %q", e.name, e.reason, e.file)
+		assert.Truef(t, err != nil || theirs.TestAgent(e.target, sampleToken) != allowed, "%s (%s): temoto agrees about %q", e.name, e.reason, e.file)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestTemoto_1_1_EqualOnTheSafeClass(t *testing.T) {
 			safe++
 			require.NoErrorf(t, err, "%q: temoto", body)
 			if theirs.TestAgent(s.target, sampleToken) != v.Allowed {
-				t.Fatalf("%s in %q: %v by line %d (%s); temoto says otherwise, and no exclusion tells why", s.target, body, v.Allowed, v.Line, v.Rule)
+				t.Fatalf("%s in %q: %v by line %d (%s); temoto differs, and no exclusion explains it", s.target, body, v.Allowed, v.Line, v.Rule)
 			}
 		}
 	}

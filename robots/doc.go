@@ -15,18 +15,17 @@
 //
 // # Where the RFC leaves a choice
 //
-//   - Reserved octets are never folded: "%2F" is not "/", in a query neither (Figure 4 has a row that says otherwise;
-//     erratum 7128 is about it). Octets that may not stand in a URI equal their escapes; a "%" that begins no escape
-//     equals "%25".
+//   - Reserved octets are never folded: "%2F" is not "/", not even in a query (a row of Figure 4 differs; see erratum
+//     7128). Octets that are not allowed in a URI equal their escapes; a "%" that begins no escape equals "%25".
 //   - The length of a rule is that of its canonical pattern, "*" and "$" counted.
 //   - A user-agent value counts up to the first octet that cannot be in a token: "Name/2.1" is Name.
-//   - An octet below space, other than a tab, makes a value invalid: the rule is none, the agent nobody. Octets that
-//     are no UTF-8 are taken one by one (2.2.2 permits to bridge encodings).
-//   - A file in UTF-16 is read as what it is: by its byte order mark, or by its first two characters being ASCII. Most
-//     readers read nothing of it, and so allow all.
+//   - An octet below space, other than a tab, makes a value invalid: a rule matches nothing, an agent line names
+//     nobody. Octets that are not UTF-8 are compared one by one (2.2.2 permits bridging encodings).
+//   - A file in UTF-16 is decoded. It is recognised by its byte order mark, or by two ASCII characters at its start.
+//     Most readers find no rules in it, and so allow all.
 //   - The spaces of Unicode (category Zs) around a field or value count as white space.
 //   - Any Allow or Disallow line ends the list of agents, even an unusable one; other records never do. A Crawl-delay
-//     belongs to the agents that its group has named so far: a group of nothing but a Crawl-delay is one with the next.
+//     belongs to the agents that its group has named so far: a group with only a Crawl-delay merges with the next.
 //   - Five misspellings of Disallow, and "useragent" and "user agent", are read; so is a line of exactly two words
 //     without a colon.
 //   - Only the URI /robots.txt itself is always allowed; with a query it is another one.
@@ -46,30 +45,30 @@
 //	escapes      unreserved octets are decoded    all are decoded but that of "/"  octets as written
 //	401 and 403  all is allowed                   nothing is                       all is allowed
 //	redirects    5, then all is allowed           10, then unreachable             5, then unreachable
-//	an empty file has no rules                    has no rules                     is none
+//	an empty file has no rules                    has no rules                     counts as missing
 //	life         a day at most                    a week at most                   a day at most
 //
 // Where they leave a choice:
 //
 //   - Lines are read as under RFC 9309, with all its leniencies: these only ever add refusals. (5.2 of the draft asks
 //     for robustness.)
-//   - A record needs a rule that its standard knows; without one it is passed over, which permits no more.
-//   - An empty value has no effect: it allows all if it is alone, and lifts no other rule.
-//   - The draft speaks of the path alone. A rule with "?" is compared with path and query all the same; else it would
+//   - A record needs a rule that its standard knows; without one it is skipped, which never permits more.
+//   - An empty value has no effect: as the only rule it allows all, and it lifts no other rule.
+//   - The draft covers only the path. A rule with "?" is nevertheless compared with path and query; otherwise it would
 //     match nothing.
-//   - Crawl-delay and other records, which neither document knows, are those of all records that name the crawler.
-//   - The robots.txt itself is always allowed, which 1994 does not say.
+//   - Crawl-delay and other records, which neither document defines, come from all records that name the crawler.
+//   - The robots.txt itself is always allowed, although the 1994 document does not state it.
 //
 // # The life of a policy
 //
-// A State is the knowledge about an authority. Need returns what must be done before one of its URLs may be judged, and
-// Next takes the result of an exchange:
+// A State is the robots policy of an authority. Need returns what must be done before one of its URLs may be judged,
+// and Next takes the result of an exchange:
 //
 //	                  ┌── 2xx ──────────────▶ a body decides ── 24 h or less ──┐
 //	nothing known ── fetch ── 4xx ──────────▶ all allowed    ── 24 h ──────────┼──▶ refresh past 90 %, fetch past expiry
 //	       ▲          ├── 3xx ──▶ fetch the next hop, up to five               │
 //	       │          └── else ─────────────▶ nothing allowed ── 1 min … 1 h ──┘
-//	       └────────────── an answer from the future is no answer
+//	       └────────────── an answer from the future is ignored
 //
 // Terms select the standard, and its liberties. The draft has one more answer: 401 and 403 restrict access, which
 // forbids all for a week. Strict terms take the sterner of their own outcome and that of RFC 9309 with the defaults, so
@@ -79,12 +78,12 @@
 //
 //   - Nothing is judged without an answer that is valid now. The zero State and the zero Need permit nothing.
 //   - By the zero Terms and by strict ones, unreachable means complete disallow, at once: 5xx, 429, 408, 425, an
-//     incomplete body, whatever is not a whole answer. Only stated rules outlive a failure, and only until they expire.
+//     incomplete body, or any incomplete answer. Only stated rules outlive a failure, and only until they expire.
 //     However long it lasts, an outage never turns into permission.
-//   - A body that was had stays known through an outage, so that a 304 can confirm it; an answer that there is none
-//     forgets it. A validator is shown only to the URL that gave it.
-//   - Each hop of a redirect is an exchange of its own, under the turn and pace of the authority that it leads to. The
-//     rules at the end bind the authority that was asked first.
+//   - A State keeps the last body through an outage, so that a 304 can confirm it, and forgets it when the server
+//     reports that there is no robots.txt. A validator is sent only to the URL that gave it.
+//   - Each hop of a redirect is a separate exchange, under the turn and pace of the authority that it leads to. The
+//     rules at the end bind the first authority.
 //   - Next is pure. Even the jitter of a retry follows from its arguments.
 //   - An encoded State never exceeds MaxState octets.
 //

@@ -11,8 +11,8 @@ import (
 	"curtsy/robots"
 )
 
-// mayFetch asks a site whether the crawler of that product token may fetch a URL of it. A crawler keeps the State of each
-// site beside what it knows of it, so that it asks once a day and not once a page.
+// mayFetch reads a site's robots.txt and reports whether the crawler of that product token may fetch a page of it. A
+// crawler stores the State of each site, so that it requests robots.txt once a day and not once a page.
 func mayFetch(token, page string) (robots.Verdict, error) {
 	u, err := url.Parse(page)
 	if err != nil {
@@ -20,7 +20,7 @@ func mayFetch(token, page string) (robots.Verdict, error) {
 	}
 	client := &http.Client{
 		Timeout: 30 * time.Second,
-		// Next follows redirects: whatever is at their end binds the site that was asked first.
+		// Next follows redirects: the file at their end binds the first site.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	origin := u.Scheme + "://" + u.Host
@@ -32,7 +32,7 @@ func mayFetch(token, page string) (robots.Verdict, error) {
 			ex.Failure = "network" // unreachable: nothing may be fetched (RFC 9309 2.3.1.4)
 		} else {
 			ex.Status, ex.Header = resp.StatusCode, resp.Header
-			// One octet more than is parsed tells whether there was more.
+			// One octet beyond the limit shows whether the body is longer.
 			if ex.Body, err = io.ReadAll(io.LimitReader(resp.Body, robots.MaxBody+1)); err != nil {
 				ex.Failure = "incomplete"
 			}
@@ -42,13 +42,13 @@ func mayFetch(token, page string) (robots.Verdict, error) {
 		state, need = robots.Next(state, origin, ex, time.Now())
 	}
 	if v, ok := state.Verdict(); ok {
-		return v, nil // there is no robots.txt, or it cannot be had
+		return v, nil // robots.txt is missing or unavailable
 	}
-	// The target is what the client will send: path and query of the request line.
+	// The target is the path and query of the request line.
 	return robots.Parse(body, robots.Options{Token: token}).Match(u.RequestURI()), nil
 }
 
-// A site is asked for its robots.txt, and judged by it.
+// This example requests a site's robots.txt and judges targets by it.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

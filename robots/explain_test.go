@@ -36,7 +36,7 @@ func TestExplainOfTheRobotsTxtItselfHasNoCandidate(t *testing.T) {
 func holds(t *testing.T, p *Policy, target string) (candidates int) {
 	t.Helper()
 	e, v := p.Explain(target), p.Match(target)
-	require.Equalf(t, v, e.Verdict, "%s: Explain says %+v, Match %+v", target, e.Verdict, v)
+	require.Equalf(t, v, e.Verdict, "%s: Explain returns %+v, Match %+v", target, e.Verdict, v)
 	first, second, line := "", "", 0
 	if len(e.Candidates) > 0 {
 		first, line = e.Candidates[0].Rule, e.Candidates[0].Line
@@ -49,7 +49,7 @@ func holds(t *testing.T, p *Policy, target string) (candidates int) {
 	return len(e.Candidates)
 }
 
-// Every rule that matches alone is a candidate among others, and no other rule is.
+// The candidates are exactly the rules that match when each is the only one.
 func TestExplainAgreesWithMatch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 9))
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
@@ -71,7 +71,7 @@ func TestExplainAgreesWithMatch(t *testing.T) {
 			o := Options{Token: "curtsy", Standard: standard}
 			p := Parse([]byte("User-agent: *\n"+strings.Join(rules, "\n")+"\n"), o)
 			candidates += holds(t, p, target)
-			alone := 0
+			single := 0
 			kept := map[string]bool{}
 			for _, c := range append(p.rules.plain, p.rules.wild...) {
 				rule := c.written.in(p.rules.text)
@@ -80,11 +80,11 @@ func TestExplainAgreesWithMatch(t *testing.T) {
 				}
 				kept[rule] = true
 				if Parse([]byte("User-agent: *\n"+rule+"\n"), o).Match(target).Line > 0 {
-					alone++
+					single++
 				}
 			}
-			if e := p.Explain(target); e.Verdict.Reason != RobotsItself && len(e.Candidates) != alone {
-				t.Fatalf("%s by %v of %q: %d candidates, %d rules match", target, standard, rules, len(e.Candidates), alone)
+			if e := p.Explain(target); e.Verdict.Reason != RobotsItself && len(e.Candidates) != single {
+				t.Fatalf("%s by %v of %q: %d candidates, %d rules match", target, standard, rules, len(e.Candidates), single)
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func FuzzStringReparses(f *testing.F) {
 			q := Parse([]byte(text), o)
 			assert.Equalf(t, text, q.String(), "%v: %q prints as\n%s\nwhich prints as\n%s", s, body, text, q)
 			if q.wait != p.wait || q.rate != p.rate || q.named != p.named && ValidToken(token) == nil {
-				t.Errorf("%v: %q prints as\n%s\nwhich says something else", s, body, text)
+				t.Errorf("%v: %q prints as\n%s\nwhich reads differently", s, body, text)
 			}
 			for _, target := range append(targets, strings.Fields(string(body))...) {
 				a, b := p.Match(target), q.Match(target)
@@ -168,7 +168,7 @@ func FuzzCanonical(f *testing.F) {
 		assert.Equalf(t, (s == pattern), isCanonicalPattern(s, RFC9309), "pattern %q: canonical %q", s, pattern)
 		for i := range len(once) {
 			c := once[i]
-			assert.Truef(t, octets[c]&stands != 0 || c == '%', "target %q: canonical %q holds %q", s, once, c)
+			assert.Truef(t, octets[c]&literal != 0 || c == '%', "target %q: canonical %q holds %q", s, once, c)
 		}
 		if strings.ContainsAny(s, "*$#") || !strings.HasPrefix(s, "/") {
 			return
@@ -196,7 +196,7 @@ func FuzzState(f *testing.F) {
 		var again State
 		err = again.UnmarshalBinary(out)
 		assert.Truef(t, err == nil && again == s, "%+v came back as %+v, %v", s, again, err)
-		// Whatever was stored, nothing may be judged by it without an answer.
+		// No stored state without an answer may judge a target.
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		_, body := s.Body()
 		_, verdict := s.Verdict()

@@ -14,7 +14,7 @@ import (
 	"curtsy/robots/naive"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // The real files (see testdata), by all three standards: the binding group, and the verdicts on some targets, also some
 // made from the file's own rules.

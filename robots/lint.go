@@ -342,8 +342,8 @@ func (l *linter) judge() {
 			l.warnAt(a.Line, a.Column, "empty-group",
 				"the group has no rules, so it allows everything (RFC 9309 2.2.2): write an empty Disallow if you mean that")
 		}
-		alone := !slices.ContainsFunc(g.tokens(), func(name string) bool { return named[name] > 1 })
-		l.compare(g.Rules, alone)
+		unique := !slices.ContainsFunc(g.tokens(), func(name string) bool { return named[name] > 1 })
+		l.compare(g.Rules, unique)
 	}
 }
 
@@ -362,7 +362,7 @@ func (g *Group) tokens() []string {
 
 // compare warns of repeated rules of a group. Shadowed ones can only be found if its agents are named in no other
 // group, whose rules would also bind them.
-func (l *linter) compare(all []Rule, alone bool) {
+func (l *linter) compare(all []Rule, unique bool) {
 	var text []byte
 	var rules []rule
 	lines := make(map[string][2]*Rule)
@@ -389,7 +389,7 @@ func (l *linter) compare(all []Rule, alone bool) {
 		rules = append(rules,
 			rule{pattern: span{uint32(from), uint32(len(text))}, line: int32(i), parent: -1, allow: r.Allow})
 	}
-	if alone {
+	if unique {
 		l.shadowed(all, newRuleset(string(text), rules, RFC9309))
 	}
 }
@@ -410,19 +410,19 @@ func (l *linter) shadowed(all []Rule, s ruleset) {
 	}
 }
 
-// Warning is a part of a robots.txt whose effect its author may not expect. Text has what was ignored or how it was
-// read, why, and what to write instead. Code is stable, and one of these:
+// Warning is a part of a robots.txt whose effect its author may not expect. Text states the ignored part, or how it
+// was read, the reason, and a replacement. Code is stable, and one of these:
 //
 //	bom                   the file begins with a byte order mark, which is passed over
 //	utf-16                the file is in UTF-16, which few read
 //	html                  the file is, or looks like, HTML
-//	binary                the file looks like no text at all
-//	oversize              the file goes on beyond MaxBody
-//	missing-colon         a line without a colon: read if it is a field that we know and one more word
+//	binary                the file does not look like text
+//	oversize              the file is longer than MaxBody
+//	missing-colon         a line without a colon: read if it is a known field and one more word
 //	typo-key              a misspelled field that is read all the same, by some
 //	unknown-key           a field that is passed over
 //	control-octet         a value with a control octet, which makes the line invalid
-//	invalid-utf8          octets that are no UTF-8, which are compared one by one
+//	invalid-utf8          octets that are not UTF-8, which are compared one by one
 //	comment-in-value      a "#" within a value, which begins a comment
 //	bad-agent             a User-agent that names nobody
 //	version-in-agent      more than a product token, of which the rest is passed over
@@ -430,17 +430,17 @@ func (l *linter) shadowed(all []Rule, s ruleset) {
 //	empty-group           a group without rules, which allows everything
 //	rule-before-agent     a rule that binds nobody
 //	record-before-agent   another record that binds nobody
-//	delay-between-agents  a delay that is asked only of some agents of its group
-//	bad-crawl-delay       a Crawl-delay that is no delay
-//	bad-request-rate      a Request-rate that is no rate
-//	bad-sitemap           a Sitemap that is no absolute URL
+//	delay-between-agents  a delay that applies only to some agents of its group
+//	bad-crawl-delay       an invalid Crawl-delay
+//	bad-request-rate      an invalid Request-rate
+//	bad-sitemap           a Sitemap that is not an absolute URL
 //	no-slash              a path that begins with neither "/" nor "*", and matches nothing
 //	blank-in-path         a path with white space, which is read as %20
-//	dollar-in-path        a "$" that is not last, and stands for itself
+//	dollar-in-path        a "$" that is not last, and matches itself
 //	star-at-end           a last "*", which matches nothing more
-//	duplicate-rule        a rule that was there before
+//	duplicate-rule        a repeated rule
 //	contradiction         an Allow and a Disallow of one path, of which the Allow wins
-//	shadowed-rule         a rule that changes no answer, because a shorter one says the same
+//	shadowed-rule         a rule that changes no answer, because a shorter one has the same effect
 //	more                  there are more warnings than a File keeps
 type Warning struct {
 	Line, Column int // from 1; columns count bytes

@@ -69,7 +69,7 @@ func wide(s string) string {
 }
 
 func TestLintWarnings(t *testing.T) {
-	seen := map[string]bool{"more": true} // which has a test of its own
+	seen := map[string]bool{"more": true} // which has a separate test
 	for _, c := range lintCases {
 		var got []string
 		for _, w := range ParseAll([]byte(c.file)).Warnings {
@@ -123,7 +123,7 @@ func TestParseAllKeepsEverything(t *testing.T) {
 }
 
 func FuzzParseAllAgreesWithParse(f *testing.F) {
-	f.Add([]byte("User-Agent: *\nAllow: /p\nUser-Agent: cu\x14tsy\nDisallow: /")) // the rule is nobody's
+	f.Add([]byte("User-Agent: *\nAllow: /p\nUser-Agent: cu\x14tsy\nDisallow: /")) // the rule binds nobody
 	f.Add([]byte("user-agent: \x15"))
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -158,7 +158,7 @@ func FuzzParseAllAgreesWithParse(f *testing.F) {
 		for _, r := range p.rules {
 			want = append(want, int(r.line))
 		}
-		assert.Truef(t, slices.Equal(got, want), "%q: rules on lines %v bind; Parse says %v", body, got, want)
+		assert.Truef(t, slices.Equal(got, want), "%q: rules on lines %v bind; Parse reads %v", body, got, want)
 		for _, w := range all.Warnings {
 			if w.Line < 1 || w.Line > all.Lines+1 || w.Column < 1 || w.Column > 2*len(body)+1 { // UTF-16 is decoded
 				t.Errorf("%q: a warning at %d:%d", body, w.Line, w.Column)

@@ -117,7 +117,7 @@ func (t Terms) classifyBody(ex Exchange) (outcome, string) {
 	case len(ex.Body) == 0 && t.Standard == Std1994 && !t.Strict:
 		return absent, "" // "it will be treated as if it was not present"
 	case ex.Oversize && len(ex.Body) <= MaxBody:
-		// Parse could not tell whether the last line is whole.
+		// Parse could not know whether the last line is whole.
 		return broken, "incomplete"
 	case bytes.HasPrefix(ex.Body, []byte("\x1F\x8B")):
 		return broken, "compressed, but not declared"
@@ -168,14 +168,14 @@ func (s *State) decide(k kind, from string, n int64, life time.Duration) {
 
 // fail disallows everything (RFC 9309 2.3.1.4), except while stated rules are fresh, which hold until they expire. An
 // answer that there are no rules does not outlive a failure.
-func (t Terms) fail(s *State, origin, why string, asked time.Duration, n int64) {
+func (t Terms) fail(s *State, origin, why string, requested time.Duration, n int64) {
 	fresh := s.kind == ruled && t.valid(*s, n)
 	s.failure = why[:min(len(why), maxFailure)]
 	s.failures = min(s.failures+1, 1<<30)
 	if s.firstFailure == 0 || s.firstFailure > n {
 		s.firstFailure = n
 	}
-	s.retry = n + max(backoff(origin, s.failures), asked).Microseconds()
+	s.retry = n + max(backoff(origin, s.failures), requested).Microseconds()
 	if !fresh {
 		t.endure(s, n)
 	}
@@ -231,7 +231,7 @@ func (t Terms) follow(s *State, origin string, ex Exchange, n int64) (outcome, s
 	return moved, ""
 }
 
-// redirect returns the URL that an exchange redirects to, or why there is none.
+// redirect returns the URL that an exchange redirects to, or why it gives no URL.
 func redirect(ex Exchange) (target, why string) {
 	location := header(ex.Header).get("Location")
 	switch {
@@ -376,7 +376,7 @@ func (t Terms) valid(s State, n int64) bool {
 // ask returns the Need for the exchange that is due.
 func (s State) ask(a Action, origin string, n int64) Need {
 	need := Need{Action: a, URL: robotsURL(origin)}
-	// A redirect that was left for a day is begun again.
+	// A chain of redirects that is a day old starts again.
 	if c := s.chain; c.hops > 0 && c.since <= n && n-c.since < maxLife.Microseconds() {
 		need.URL, need.Hop = s.chain.next, s.chain.hops
 	}
@@ -398,10 +398,10 @@ func robotsURL(origin string) string {
 // How long answers are used, and how long a failure delays.
 const (
 	maxLife       = 24 * time.Hour  // RFC 9309 2.4: a copy should not be used for longer
-	minLife       = 5 * time.Minute // so that a server that forbids caching is not asked twice for each page
+	minLife       = 5 * time.Minute // so that a server that forbids caching does not get a request for each page
 	firstRetry    = time.Minute     // doubled with each failure in a row
 	maxRetry      = time.Hour
-	maxRetryAfter = 24 * time.Hour // a longer rest of the whole host is the crawler's matter
+	maxRetryAfter = 24 * time.Hour // the crawler decides on a longer rest of the whole host
 )
 
 // header is net/http's Header: canonical names, a value per line.

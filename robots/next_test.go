@@ -186,7 +186,7 @@ func TestRedirects_3_1_AHopPerTurn(t *testing.T) {
 			s, need = Next(s, site, Exchange{URL: need.URL, Status: status, Header: fields("Location", hop.location)}, noon)
 			require.Truef(t, need == (Need{Action: Fetch, URL: hop.url, Hop: i + 1}) && s.Hops() == i+1, "%d, hop %d to %s: %+v", status, i+1, hop.location, need)
 			if !s.Passed("http://bakery.test/robots.txt") || !s.Passed("https://www.bakery.test/") || !s.Passed(hop.url) || s.Passed("https://www.bakery.test") {
-				t.Fatalf("%d, hop %d: the URLs that were asked for are not known", status, i+1)
+				t.Fatalf("%d, hop %d: the requested URLs are not recorded", status, i+1)
 			}
 		}
 		s, need = Next(s, site, Exchange{URL: need.URL, Status: 200, Body: rules}, noon)
@@ -201,7 +201,7 @@ func TestRedirects_3_1_AChainLeftLyingIsBegunAnew(t *testing.T) {
 	for _, at := range []time.Time{noon.Add(25 * time.Hour), noon.Add(-time.Hour)} {
 		need := s.Need(site, at)
 		assert.Truef(t, need.Hop == 0 && need.URL == "http://bakery.test/robots.txt", "at %v: %+v", at, need)
-		// What is now asked is the first hop again, and not a loop.
+		// The next request is for the first hop again, and not a loop.
 		if s, need := Next(s, site, moveTo("/a"), at); need.Hop != 1 || s.Failure() != "" {
 			t.Errorf("at %v, after a redirect: %+v, %s", at, need, s.Failure())
 		}
@@ -286,7 +286,7 @@ func TestLifetime_3_2_OutageWithLastGoodRules(t *testing.T) {
 	assert.Truef(t, s.Failures() == 0 && s.FirstFailure().IsZero() && s.Retry().IsZero(), "the run of failures did not end: %+v", s)
 }
 
-// When the rules expire before a failed fetch is due again, nothing may be judged by.
+// When the rules expire before a failed fetch is due again, they no longer judge.
 func TestLifetime_3_2_RulesThatExpireDuringBackOff(t *testing.T) {
 	s, _ := Next(fresh(t), site, Exchange{Status: 503, Header: fields("Retry-After", "36000")}, noon.Add(23*time.Hour))
 	need := s.Need(site, noon.Add(25*time.Hour))
@@ -299,7 +299,7 @@ func TestLifetime_3_2_OutageAfterAllowDenies(t *testing.T) {
 	assert.Truef(t, s.Expires().Equal(noon.Add(24*time.Hour)), "expires %v", s.Expires())
 	s, need = Next(s, site, Exchange{Status: 500}, noon.Add(22*time.Hour))
 	expect(t, s, need, "DENY")
-	// And the rules that were there before the 404 are forgotten.
+	// A 410 also forgets the earlier rules.
 	s, _ = run(t, fresh(t))
 	s, _ = Next(s, site, Exchange{Status: 410}, noon.Add(25*time.Hour))
 	s, need = Next(s, site, Exchange{Status: 500}, noon.Add(50*time.Hour))
@@ -381,20 +381,20 @@ func TestLifetime_3_2_CacheHeaders(t *testing.T) {
 		{"max-age below five minutes", fields("Cache-Control", "max-age=1"), 5 * time.Minute},
 		{"max-age zero", fields("Cache-Control", "max-age=0"), 5 * time.Minute},
 		{"max-age that overflows", fields("Cache-Control", "max-age=99999999999999999999999"), day},
-		{"max-age that is no number", fields("Cache-Control", "max-age=-1"), 5 * time.Minute},
+		{"negative max-age", fields("Cache-Control", "max-age=-1"), 5 * time.Minute},
 		{"max-age twice", fields("Cache-Control", "max-age=7200", "Cache-Control", "max-age=3600"), time.Hour},
 		{"max-age less Age", fields("Cache-Control", "max-age=7200", "Age", "3600"), time.Hour},
 		{"Age beyond max-age", fields("Cache-Control", "max-age=7200", "Age", "9000"), 5 * time.Minute},
-		{"an Age that is none", fields("Cache-Control", "max-age=7200", "Age", "x"), 2 * time.Hour},
+		{"invalid Age", fields("Cache-Control", "max-age=7200", "Age", "x"), 2 * time.Hour},
 		{"Age without anything else", fields("Age", "3600"), day},
 		{"s-maxage is not for us", fields("Cache-Control", "s-maxage=60, max-age=3600"), time.Hour},
-		{"s-maxage alone", fields("Cache-Control", "s-maxage=60"), day},
+		{"s-maxage only", fields("Cache-Control", "s-maxage=60"), day},
 		{"no-store", fields("Cache-Control", "no-store, max-age=3600"), 5 * time.Minute},
 		{"no-cache", fields("Cache-Control", "no-cache"), 5 * time.Minute},
 		{"Expires", fields("Expires", date(time.Hour)), time.Hour},
 		{"Expires less Date", fields("Expires", date(time.Hour), "Date", date(-time.Hour)), 2 * time.Hour},
 		{"Expires in the past", fields("Expires", date(-time.Hour)), 5 * time.Minute},
-		{"Expires that is no date", fields("Expires", "0"), 5 * time.Minute},
+		{"Expires that is not a date", fields("Expires", "0"), 5 * time.Minute},
 		{"Expires far away", fields("Expires", date(1000*time.Hour)), day},
 		{"Expires yields to max-age", fields("Expires", date(time.Hour), "Cache-Control", "max-age=7200"), 2 * time.Hour},
 		{"Expires less Age", fields("Expires", date(2*time.Hour), "Age", "3600"), time.Hour},
@@ -402,7 +402,7 @@ func TestLifetime_3_2_CacheHeaders(t *testing.T) {
 		s, _ := run(t, State{}, Exchange{Status: 200, Body: rules, Header: c.head})
 		assert.Equal(t, c.want, s.Expires().Sub(noon), c.name)
 	}
-	// The life of a 404 is ours to choose.
+	// The life of a 404 is a choice of this package.
 	s, _ := run(t, State{}, Exchange{Status: 404, Header: fields("Cache-Control", "max-age=60")})
 	assert.Equal(t, day, s.Expires().Sub(noon), "404 with max-age")
 }

@@ -34,8 +34,8 @@ func Parse(body []byte, o Options) *Policy {
 	}
 }
 
-// parser reads a file once and keeps only records that may bind the crawler: of its own groups, and of those of "*"
-// until an own one comes.
+// parser reads a file once and keeps only records that may bind the crawler: those of groups that name it, and those
+// of "*" until such a group comes.
 type parser struct {
 	token    string
 	standard Standard
@@ -63,8 +63,8 @@ func newParser(body []byte, o Options) parser {
 
 // groups are the merged groups of one name (RFC 9309 2.2.1).
 type groups struct {
-	name  string // as first written; empty when there is none
-	met   string // as written in the current record, which may yet come to bind
+	name  string // as first written; empty before that
+	value string // as written in the current record, which may yet bind
 	delay delay
 	rate  delay
 	notes notes
@@ -77,11 +77,11 @@ func (p *parser) parse() {
 		if !ok {
 			return
 		}
-		said := line
+		content := line
 		if comments {
-			said = line.withoutComment(p.text)
+			content = line.withoutComment(p.text)
 		}
-		r, ok := read(p.text, said)
+		r, ok := read(p.text, content)
 		if !ok {
 			if p.standard.inRecords() && line.trim(p.text).len() == 0 {
 				p.heading, p.inOwn, p.inAll, p.binds = false, false, false, false // a blank line ends the record
@@ -137,12 +137,12 @@ func (p *parser) agent(value string) {
 	case own:
 		if !p.inOwn {
 			p.inOwn = true
-			p.meet(&p.own, value)
+			p.register(&p.own, value)
 		}
 	case isStar(value):
 		if !p.inAll {
 			p.inAll = true
-			p.meet(&p.all, value)
+			p.register(&p.all, value)
 		}
 	}
 }
@@ -152,12 +152,12 @@ func isStar(value string) bool {
 	return value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t")
 }
 
-// meet records that the group names the crawler, or "*". Under RFC 9309 that binds at once: all groups of a name are
-// merged, those of "*" until an own one comes, after which they are forgotten (2.2.1). A record of the older standards
+// register records that the group names the crawler, or "*". Under RFC 9309 that binds at once: all groups of a name
+// are merged, and those of "*" are forgotten once a group names the crawler (2.2.1). A record of the older standards
 // binds with its first rule; see begin.
-func (p *parser) meet(g *groups, value string) {
+func (p *parser) register(g *groups, value string) {
 	if p.standard.inRecords() {
-		g.met = value
+		g.value = value
 		return
 	}
 	if g.name == "" {
@@ -213,8 +213,8 @@ func (p *parser) rule(r record, line int) {
 	})
 }
 
-// mostRules returns an upper bound of the rules in a text: no more than lines, none shorter than "allow:/" with its
-// end. A file that mixes its line ends may hold more.
+// mostRules returns an upper bound of the rules in a text: at most one for each line, none shorter than "allow:/" with
+// its end. A file that mixes its line ends may hold more.
 func mostRules(text string) int {
 	n := strings.Count(text, "\n")
 	if n == 0 {
@@ -280,12 +280,12 @@ func (p *parser) names1996(value string) bool {
 func (p *parser) begin() {
 	switch {
 	case p.inOwn && p.own.name == "":
-		p.own.name, p.rules, p.names = p.own.met, p.rules[:0], nil
-		p.enter(p.own.met)
+		p.own.name, p.rules, p.names = p.own.value, p.rules[:0], nil
+		p.enter(p.own.value)
 	case p.inAll && p.all.name == "":
-		p.all.name = p.all.met
+		p.all.name = p.all.value
 		if p.own.name == "" {
-			p.enter(p.all.met)
+			p.enter(p.all.value)
 		}
 	}
 }
@@ -294,7 +294,7 @@ func (p *parser) begin() {
 type lines struct {
 	text   string
 	pos    int // start of the next line
-	cr, lf int // the first of each at or after pos; len(text) when there is none left
+	cr, lf int // the first of each at or after pos; len(text) without one
 	number int // of the last line, from 1
 }
 

@@ -20,7 +20,7 @@ type Policy struct {
 	rules    ruleset
 	wait     delay
 	rate     delay
-	more     *records // nil when there are none
+	more     *records // nil without any
 }
 
 // records are the values of records that change no verdict, as written: of the groups that bind, and of the file.
@@ -269,8 +269,8 @@ type Verdict struct {
 	Line     int      // of the deciding rule, from 1; 0 when no rule decided
 	Rule     string   // the deciding rule as written, e.g. "Disallow: /private/"; empty when no rule decided
 	Group    string   // the value of the user-agent line whose group decided, as written; empty without one
-	RunnerUp string   // the next best matching rule as written; empty when there is none
-	Digest   [32]byte // SHA-256 of the file; zero when there is none
+	RunnerUp string   // the next best matching rule as written; empty without one
+	Digest   [32]byte // SHA-256 of the file; zero without one
 	Standard Standard
 }
 

@@ -19,7 +19,7 @@ func TestStandardNames(t *testing.T) {
 	_, err := ParseStandard("rfc2616")
 	want := `robots: no standard "rfc2616"; there are rfc9309, draft1996, std1994`
 	assert.Truef(t, err != nil && err.Error() == want, "%v, want %s", err, want)
-	assert.Equal(t, RFC9309, Parse(nil, Options{Standard: 77}).Standard(), "what an unknown standard is read as")
+	assert.Equal(t, RFC9309, Parse(nil, Options{Standard: 77}).Standard(), "an unknown standard")
 }
 
 // Records other than rules are read alike by all standards, and change no verdict.
@@ -53,7 +53,7 @@ func TestRecordsOfBindingGroups(t *testing.T) {
 
 func TestRulebook(t *testing.T) {
 	// RFC 9309 closes /t/in by its length and opens it to "friend"; the draft opens it by order, and closes /c to
-	// whoever's name is part of "curtsy-images".
+	// crawlers whose name is part of "curtsy-images".
 	f := []byte(file("user-agent: *", "allow: /t", "disallow: /t/in", "disallow: /c", "crawl-delay: 3", "", "user-agent: friend", "disallow: /f", "request-rate: 1/7"))
 	for _, c := range []struct {
 		name    string
@@ -65,7 +65,7 @@ func TestRulebook(t *testing.T) {
 	}{
 		{"zero", Terms{}, []string{"curtsy"}, map[string]Standard{"/t/in": RFC9309, "/c": RFC9309}, []string{"/t", "/f"}, 1},
 		{"two tokens", Terms{}, []string{"friend", "curtsy"}, map[string]Standard{"/t/in": RFC9309, "/c": RFC9309, "/f": RFC9309}, []string{"/t"}, 2},
-		{"the draft alone", Terms{Standard: Draft1996}, []string{"curtsy"}, map[string]Standard{"/c": Draft1996}, []string{"/t/in", "/f"}, 1},
+		{"only the draft", Terms{Standard: Draft1996}, []string{"curtsy"}, map[string]Standard{"/c": Draft1996}, []string{"/t/in", "/f"}, 1},
 		{"the draft, strict", Terms{Standard: Draft1996, Strict: true}, []string{"curtsy", "end"},
 			map[string]Standard{"/t/in": RFC9309, "/c": RFC9309, "/f": Draft1996}, []string{"/t"}, 4},
 		{"1994, strict", Terms{Standard: Std1994, Strict: true}, []string{"friend", "curtsy"}, map[string]Standard{"/t/in": RFC9309, "/f": RFC9309}, []string{"/t"}, 4},

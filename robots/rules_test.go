@@ -233,7 +233,7 @@ func TestRFC9309_2_5_LineEndsAtLimit(t *testing.T) {
 		{"CR follows", whole + "\r", false},
 		{"CRLF and more text follow", whole + "\r\nAllow: /xyz\n", false},
 		{"LF and more text follow", whole + "\nAllow: /xyz\n", false},
-		{"the rule goes on", whole + "z\n", true},
+		{"the rule continues", whole + "z\n", true},
 		{"a space follows", whole + " \n", true},
 		{"the end of the line is the last byte", head + pad[1:] + rule + "\n" + rule, false},
 		{"its CR is the last byte", head + pad[1:] + rule + "\r\nAllow: /xyz\n", false},

@@ -21,7 +21,7 @@ type State struct {
 	final   string // the URL that gave it
 	flags   Flags
 
-	// The last robots.txt. It outlives an outage, so that a 304 can confirm it, but not an answer that there is none.
+	// The last robots.txt. It outlives an outage, so that a 304 can confirm it, but not an answer that it is missing.
 	hasBody  bool
 	digest   [32]byte
 	etag     string
@@ -119,11 +119,11 @@ func (s State) Flags() Flags { return s.flags }
 // FinalURL returns the URL that gave the answer, after all redirects; empty without one.
 func (s State) FinalURL() string { return s.final }
 
-// Hops returns the number of redirects followed in the current fetch; 0 when there is none.
+// Hops returns the number of redirects followed in the current fetch; 0 without one.
 func (s State) Hops() int { return s.chain.hops }
 
 // Passed reports whether the redirects of the current fetch have led to a URL, including the one that is due.
-func (s State) Passed(url string) bool { return slices.Contains(s.chain.asked(), hash(url)) }
+func (s State) Passed(url string) bool { return slices.Contains(s.chain.requested(), hash(url)) }
 
 // Status returns the HTTP status of the last exchange; 0 for none.
 func (s State) Status() int { return s.status }
@@ -134,7 +134,7 @@ func (s State) Failure() string { return s.failure }
 // Failures returns the number of failed fetches in a row.
 func (s State) Failures() int { return s.failures }
 
-// FirstFailure returns when the unbroken run of failures began, zero when there is none: RFC 9309 2.3.1.4 permits other
+// FirstFailure returns when the unbroken run of failures began, zero without one: RFC 9309 2.3.1.4 permits other
 // rules after a long outage.
 func (s State) FirstFailure() time.Time { return instant(s.firstFailure) }
 
@@ -168,7 +168,7 @@ func (s State) AppendBinary(b []byte) ([]byte, error) {
 	if s.hasBody {
 		b = append(b, s.digest[:]...)
 	}
-	for _, h := range s.chain.asked() {
+	for _, h := range s.chain.requested() {
 		b = binary.BigEndian.AppendUint64(b, h)
 	}
 	return b, nil
@@ -204,7 +204,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		d.bad = true
 	}
 	if !d.bad {
-		for i := range t.chain.asked() {
+		for i := range t.chain.requested() {
 			t.chain.seen[i] = binary.BigEndian.Uint64(d.take(8))
 		}
 	}
@@ -226,8 +226,8 @@ func (s *State) texts() [5]*string {
 	return [...]*string{&s.final, &s.etag, &s.modified, &s.failure, &s.chain.next}
 }
 
-// asked returns the used part of seen.
-func (c *chain) asked() []uint64 {
+// requested returns the used part of seen.
+func (c *chain) requested() []uint64 {
 	if c.hops == 0 {
 		return nil
 	}

@@ -140,7 +140,7 @@ func TestLifetime_3_2_StaleIfErrorKeepsRulesFor30Days(t *testing.T) {
 	}{
 		{"default", Terms{}, false},
 		{"deny", Terms{StaleIfError: Deny}, false},
-		{"allow is no choice here", Terms{StaleIfError: Allow}, false},
+		{"allow is invalid here", Terms{StaleIfError: Allow}, false},
 		{"stale", Terms{StaleIfError: UseStale}, true},
 		{"stale, strict", Terms{StaleIfError: UseStale, Strict: true}, false},
 		{"stale, draft1996", Terms{Standard: Draft1996, StaleIfError: UseStale}, true},
@@ -172,7 +172,7 @@ func TestLifetime_3_2_StaleIfErrorKeepsRulesFor30Days(t *testing.T) {
 
 func TestLifetime_3_2_After30Days(t *testing.T) {
 	const day = 24 * time.Hour
-	had, none := Exchange{Status: 200, Body: rules}, Exchange{Status: 500}
+	whole, none := Exchange{Status: 200, Body: rules}, Exchange{Status: 500}
 	for _, c := range []struct {
 		name   string
 		choice Choice
@@ -180,14 +180,14 @@ func TestLifetime_3_2_After30Days(t *testing.T) {
 		first  Exchange
 		want   string
 	}{
-		{"default", Default, false, had, "DENY"},
-		{"deny", Deny, false, had, "DENY"},
-		{"allow", Allow, false, had, "ALLOW"},
-		{"allow, nothing was ever had", Allow, false, none, "ALLOW"},
-		{"allow, strict", Allow, true, had, "DENY"},
-		{"stale", UseStale, false, had, "RULES"},
-		{"stale, nothing was ever had", UseStale, false, none, "DENY"},
-		{"stale, strict", UseStale, true, had, "DENY"},
+		{"default", Default, false, whole, "DENY"},
+		{"deny", Deny, false, whole, "DENY"},
+		{"allow", Allow, false, whole, "ALLOW"},
+		{"allow, never fetched", Allow, false, none, "ALLOW"},
+		{"allow, strict", Allow, true, whole, "DENY"},
+		{"stale", UseStale, false, whole, "RULES"},
+		{"stale, never fetched", UseStale, false, none, "DENY"},
+		{"stale, strict", UseStale, true, whole, "DENY"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			terms := Terms{After30Days: c.choice, Strict: c.strict}

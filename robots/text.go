@@ -127,7 +127,7 @@ func widthOfSpace(r rune, n int, octet byte) uint32 {
 const (
 	inToken     = 1 << iota // product token, RFC 9309 2.2.1
 	unreserved              // RFC 3986 2.3
-	stands                  // unchanged in a canonical target: unreserved, or reserved except "*", "$", "#"
+	literal                 // unchanged in a canonical target: unreserved, or reserved except "*", "$", "#"
 	control                 // not in the grammar of RFC 9309 2.2: below space, and not a tab
 	plain1996               // unchanged in the spelling of the 1996 draft, also "*" and "$"
 	decoded1996             // unchanged there even if it was escaped, except "/"
@@ -139,13 +139,13 @@ func octetClasses() (t [256]uint8) {
 	for c := range t {
 		switch c := byte(c); {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '-', c == '_':
-			t[c] = inToken | unreserved | stands | plain1996 | decoded1996
+			t[c] = inToken | unreserved | literal | plain1996 | decoded1996
 		case '0' <= c && c <= '9', c == '.', c == '~':
-			t[c] = unreserved | stands | plain1996 | decoded1996
+			t[c] = unreserved | literal | plain1996 | decoded1996
 		case c == '/':
-			t[c] = stands | plain1996
+			t[c] = literal | plain1996
 		case strings.IndexByte(":?[]@!&'()+,;=", c) >= 0:
-			t[c] = stands | plain1996 | decoded1996
+			t[c] = literal | plain1996 | decoded1996
 		case c == '*' || c == '$':
 			t[c] = plain1996 | decoded1996
 		case c < ' ' && c != '\t':
@@ -169,7 +169,7 @@ func (s Standard) spelling(pattern bool) spelling {
 	if s == Draft1996 {
 		return spelling{plain: plain1996, decoded: decoded1996}
 	}
-	return spelling{plain: stands, decoded: unreserved, special: pattern}
+	return spelling{plain: literal, decoded: unreserved, special: pattern}
 }
 
 // hasControl reports whether a value holds a byte that makes its line invalid (RFC 9309 3, "Invalid characters").

@@ -5,8 +5,8 @@ const (
 	digits           = "0123456789"
 	letters          = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	hex              = digits + "ABCDEFabcdef"
-	unreservedOctets = digits + letters + "-._~"            // stand for themselves, escaped or not (RFC 3986 2.3)
-	plain            = unreservedOctets + ":/?[]@!&'()+,;=" // stand for themselves unless escaped (RFC 3986 2.2)
+	unreservedOctets = digits + letters + "-._~"            // match themselves, escaped or not (RFC 3986 2.3)
+	plain            = unreservedOctets + ":/?[]@!&'()+,;=" // match themselves unless escaped (RFC 3986 2.2)
 )
 
 // Delay returns the Crawl-delay of the crawler in seconds.
@@ -97,7 +97,7 @@ func lines(body []byte) (all []string) {
 func split(line string) (key, value string) {
 	line, _, _ = cut(line, "#")
 	key, value, ok := cut(trim(line), ":")
-	if !ok { // two words will do
+	if !ok { // two words suffice
 		key, value, ok = cut(key, white)
 		if _, _, more := cut(trim(value), white); !ok || more {
 			return "", ""

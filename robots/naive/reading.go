@@ -72,7 +72,7 @@ func (r *Reading) Allowed(target string) (allowed bool, line int) {
 }
 
 // RunnerUp returns the line of the rule that would decide about target without the one that does, and its repetitions;
-// 0 when there is none.
+// 0 without one.
 func (r *Reading) RunnerUp(target string) (line int) {
 	best, rest := r.deciding(target)
 	target = r.target(target)

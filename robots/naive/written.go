@@ -6,8 +6,8 @@ func Written(body []byte, line int) string {
 	if line < 1 || line > len(all) {
 		return ""
 	}
-	said, _, _ := cut(all[line-1], "#")
-	return trim(said)
+	text, _, _ := cut(all[line-1], "#")
+	return trim(text)
 }
 
 // Group returns the value of the user-agent line that makes a rule bind the crawler by RFC 9309, the first of its group
