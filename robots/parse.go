@@ -30,7 +30,7 @@ func Parse(body []byte, o Options) *Policy {
 		rules:    newRuleset(p.text+string(p.spelled), p.rules, o.Standard),
 		wait:     p.own.delay.or(p.all.delay),
 		rate:     p.own.rate.or(p.all.rate),
-		more:     p.file.kept(),
+		more:     p.file.orNil(),
 	}
 }
 
@@ -245,8 +245,8 @@ func (n *notes) add(f field, value string) {
 	}
 }
 
-// kept returns the records for a Policy to keep, nil when there are none.
-func (r *records) kept() *records {
+// orNil returns the records for a Policy to keep, nil when there are none.
+func (r *records) orNil() *records {
 	if r.visitTimes == nil && r.usages == nil && r.signals == nil && r.sitemaps == nil && r.licenses == nil {
 		return nil
 	}

@@ -61,7 +61,7 @@ func wall(c cost) float64   { return c.perPage(c.wall) }
 func cpu(c cost) float64    { return c.perPage(c.cpu) }
 func octets(c cost) float64 { return c.written() }
 
-type measured struct {
+type measurement struct {
 	seen, hosts   int
 	batch, single []cost    // two workers, 32 turns to a call; one, one
 	groups        []cost    // of 100 pages
@@ -85,7 +85,7 @@ func TestFigures(t *testing.T) {
 	f.print()
 }
 
-func (f *figures) size(m measured) {
+func (f *figures) size(m measurement) {
 	at := func(s string) string { return fmt.Sprintf("%s at %s", s, short(m.seen)) }
 	f.row(at("links/s, two workers, 32 turns a call"), "%.0f", median(m.batch, cost.links), 1e6, true)
 	f.row(at("pages/s, two workers, 32 turns a call"), "%.0f", 1e6/median(m.batch, wall), 20_000, true)
@@ -133,8 +133,8 @@ func figurePath(t *testing.T, seen int) string {
 
 // measure fills a frontier and measures it. The heap is the larger of that of a crawl, before a Close, and of an
 // opening.
-func measure(t *testing.T, seen int) measured {
-	m := measured{seen: seen, hosts: *benchHosts}
+func measure(t *testing.T, seen int) measurement {
+	m := measurement{seen: seen, hosts: *benchHosts}
 	if seen != *benchSeen {
 		m.hosts = *benchHosts / 10
 	}
@@ -182,7 +182,7 @@ func diskSize(t testing.TB, f *Frontier) float64 {
 }
 
 // claimCost returns the microseconds of a Claim per task, with texts decoded from cold blocks.
-func claimCost(t *testing.T, m measured, tasks int) float64 {
+func claimCost(t *testing.T, m measurement, tasks int) float64 {
 	f := opened(t, filepath.Join(os.TempDir(), fmt.Sprintf("curtsy-figures-%d-%d", os.Getpid(), m.seen), "frontier.db"))
 	defer f.Close()
 	if _, err := f.Claim(context.Background(), frontier.Want{MaxWait: time.Hour}); err != nil { // until the pace is over

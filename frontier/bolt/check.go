@@ -36,7 +36,7 @@ func Check(path string) ([]string, error) {
 			if len(c.found) > 0 {
 				return nil // the contents of such pages prove nothing
 			}
-			if c.f, err = stored(path, db, tx); err != nil {
+			if c.f, err = openStored(path, db, tx); err != nil {
 				return err
 			}
 			return c.check(tx)
@@ -262,7 +262,7 @@ func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error 
 	defer b.Abandon()
 	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) error {
-			f, err := stored(path, db, tx)
+			f, err := openStored(path, db, tx)
 			if err != nil {
 				return err
 			}

@@ -42,8 +42,8 @@ func (f *Frontier) Claim(ctx context.Context, w frontier.Want) (frontier.Claimed
 	return answer, nil
 }
 
-// locked calls step under mu, after ending what has expired. It fails when f takes no calls.
-func (f *Frontier) locked(ctx context.Context, step func(now int64) error) error {
+// withLock calls step under mu, after ending what has expired. It fails when f takes no calls.
+func (f *Frontier) withLock(ctx context.Context, step func(now int64) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -62,12 +62,12 @@ func (f *Frontier) changing(ctx context.Context, step func(now int64) error) err
 	if f.readOnly {
 		return fmt.Errorf("frontier/bolt: %s: %w", f.path, frontier.ErrReadOnly)
 	}
-	return f.locked(ctx, step)
+	return f.withLock(ctx, step)
 }
 
 // claim leases hosts, waiting for one if need be. The caller holds mu.
 func (f *Frontier) claim(ctx context.Context, w frontier.Want, now int64) ([]*pendingTurn, frontier.Claimed, error) {
-	if err := f.leases.left(); err != nil {
+	if err := f.leases.checkCounter(); err != nil {
 		return nil, frontier.Claimed{}, err
 	}
 	var me *waiter
@@ -109,7 +109,7 @@ func (f *Frontier) ClaimAuthority(ctx context.Context, a canon.Authority) (front
 	}
 	var pending []*pendingTurn
 	err := f.changing(ctx, func(now int64) error {
-		if err := f.leases.left(); err != nil {
+		if err := f.leases.checkCounter(); err != nil {
 			return err
 		}
 		h := f.hosts.know(a)

@@ -92,7 +92,7 @@
 // turn gives back returns to its old place by reference, and so does a deferred task that is due, unless it has counted
 // an attempt: such tasks are given when no other is due.
 //
-// # Never
+// # Guarantees
 //
 // The engine never exposes a bbolt type, nor an iterator or a callback that runs under its lock, never holds a read
 // transaction for longer than one call, never reuses a key of a journal, never changes a file that it refuses to open,

@@ -82,7 +82,7 @@ func (e *engine) anything(rng *rand.Rand, turn frontier.Turn, round int) frontie
 	return r
 }
 
-type exported struct {
+type exportedItems struct {
 	head    frontier.Head
 	seeds   []frontier.Seed
 	blobs   [][]byte
@@ -92,7 +92,7 @@ type exported struct {
 	totals  frontier.Totals
 }
 
-func export(t testing.TB, path string) (x exported, st frontier.Stats) {
+func export(t testing.TB, path string) (x exportedItems, st frontier.Stats) {
 	t.Helper()
 	f := reader(t, path)
 	defer f.Close()

@@ -77,7 +77,7 @@ func (f *Frontier) accept(now int64, cs []frontier.Candidate, prints []frontier.
 			continue
 		}
 		if c.Kind != frontier.KindSeed {
-			if reason := f.caps.capped(c); reason != "" {
+			if reason := f.caps.capReason(c); reason != "" {
 				f.totals.Capped[reason]++
 				n.Capped++
 				continue
@@ -170,9 +170,9 @@ type caps struct {
 	tight    bool  // no turn is given until the next commit; see checkSize
 }
 
-// capped returns the reason why a cap leaves no room for c, empty when there is room. It tries the caps in the order of
-// their reasons in package frontier. The caller calls checkSize afterwards.
-func (cs *caps) capped(c *frontier.Candidate) string {
+// capReason returns the reason why a cap leaves no room for c, empty when there is room. It tries the caps in the order
+// of their reasons in package frontier. The caller calls checkSize afterwards.
+func (cs *caps) capReason(c *frontier.Candidate) string {
 	o := &cs.options
 	if o.MaxSize > 0 && cs.bytes()+textBytes(c) > o.MaxSize-reserve(o.MaxSize)/2 {
 		cs.full = true // from now on the crawl would lose the links that it finds

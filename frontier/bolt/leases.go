@@ -42,8 +42,8 @@ func (ls *leases) end(h *host) {
 	ls.out--
 }
 
-// expired takes out a lease that has expired, and returns its host, or nil.
-func (ls *leases) expired(now int64) *host {
+// popExpired takes out a lease that has expired, and returns its host, or nil.
+func (ls *leases) popExpired(now int64) *host {
 	for len(ls.expiry) > 0 && ls.expiry[0].At <= now {
 		if h := ls.host(ls.expiry.Pop()); h != nil {
 			return h
@@ -69,8 +69,8 @@ func (ls *leases) host(e entry) *host {
 	return h
 }
 
-// left fails when the counter of tokens is about to overflow: a token must never come twice.
-func (ls *leases) left() error {
+// checkCounter fails when the counter of tokens is about to overflow: a token must never come twice.
+func (ls *leases) checkCounter() error {
 	if ls.claims > math.MaxUint32-1<<20 {
 		return fmt.Errorf("frontier/bolt: claim: %d turns in one run: close the frontier and open it again", ls.claims)
 	}
@@ -210,14 +210,14 @@ func (f *Frontier) Quarantined(ctx context.Context) (all []frontier.Candidate, e
 type suspects struct {
 	retries *retries
 	leases  *leases
-	known   int64       // tasks
-	trial   bool        // one of them is out
-	lone    bool        // and no other turn may be
-	waiting []suspended // hosts whose suspect cannot be given yet
+	known   int64         // tasks
+	trial   bool          // one of them is out
+	lone    bool          // and no other turn may be
+	waiting []waitingHost // hosts whose suspect cannot be given yet
 }
 
-// suspended is a host whose suspect cannot be given yet, and when it became due.
-type suspended struct {
+// waitingHost is a host whose suspect cannot be given yet, and when it became due.
+type waitingHost struct {
 	host *host
 	due  int64
 }
@@ -246,13 +246,13 @@ func (ss *suspects) try(h *host) []layout.Ref {
 func (ss *suspects) hold(h *host, due int64) {
 	if h.queue.Suspected() && !h.suspectWaits {
 		h.suspectWaits = true
-		ss.waiting = append(ss.waiting, suspended{h, due})
+		ss.waiting = append(ss.waiting, waitingHost{h, due})
 	}
 }
 
 // release returns the hosts whose suspects could not be given before a lease ended; trial reports that it was a
 // suspect's.
-func (ss *suspects) release(trial bool) []suspended {
+func (ss *suspects) release(trial bool) []waitingHost {
 	if trial {
 		ss.trial, ss.lone = false, false
 	}

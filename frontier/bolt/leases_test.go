@@ -38,7 +38,7 @@ func TestLeases_EqualAMap(t *testing.T) {
 		case 2:
 			now += rng.Int64N(5)
 		case 3:
-			for h := ls.expired(now); h != nil; h = ls.expired(now) {
+			for h := ls.popExpired(now); h != nil; h = ls.popExpired(now) {
 				at, ok := out[h.id]
 				require.Truef(t, ok && at <= now, "at %d the lease of host %d is over, which ends at %d, %v", now, h.id, at, ok)
 				ls.end(h)

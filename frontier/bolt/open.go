@@ -53,7 +53,7 @@ func OpenReadOnly(path string) (*Frontier, error) {
 	var f *Frontier
 	err = dbfile.Guard(func() error {
 		return db.View(func(tx *bbolt.Tx) (err error) {
-			f, err = stored(path, db, tx)
+			f, err = openStored(path, db, tx)
 			return err
 		})
 	})
@@ -72,8 +72,8 @@ func OpenReadOnly(path string) (*Frontier, error) {
 	return f, nil
 }
 
-// stored returns the frontier of tx, read-only.
-func stored(path string, db *bbolt.DB, tx *bbolt.Tx) (*Frontier, error) {
+// openStored returns the frontier of tx, read-only.
+func openStored(path string, db *bbolt.DB, tx *bbolt.Tx) (*Frontier, error) {
 	f := newFrontier(path, db, frontier.Options{})
 	f.readOnly, f.groups.readOnly = true, true
 	return f, f.load(tx)

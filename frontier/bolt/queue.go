@@ -79,10 +79,10 @@ func (q *queue) Take(now int64, n int) []layout.Ref {
 	var refs []layout.Ref
 	if a := q.aside; a != nil {
 		for len(a.later) > 0 && a.later[0].At <= now {
-			a.early.Push(entry{At: q.rank(timed(a.later.Pop()))})
+			a.early.Push(entry{At: q.rank(timedRef(a.later.Pop()))})
 		}
 		for len(a.again) > 0 && a.again[0].At <= now {
-			a.tried.Push(entry{At: q.rank(timed(a.again.Pop()))})
+			a.tried.Push(entry{At: q.rank(timedRef(a.again.Pop()))})
 		}
 	}
 	for len(refs) < n {
@@ -179,13 +179,13 @@ func (q *queue) places() iter.Seq2[*heap, func(entry) layout.Ref] {
 					return
 				}
 			}
-			_ = yield(&a.later, timed) && yield(&a.again, timed)
+			_ = yield(&a.later, timedRef) && yield(&a.again, timedRef)
 		}
 	}
 }
 
-// timed returns the reference of an entry that is ordered by time.
-func timed(e entry) layout.Ref { return layout.Ref(e.Tie) }
+// timedRef returns the reference of an entry that is ordered by time.
+func timedRef(e entry) layout.Ref { return layout.Ref(e.Tie) }
 
 func (q *queue) Suspected() bool { return q.aside != nil && len(q.aside.suspects) > 0 }
 

@@ -27,7 +27,7 @@ import (
 // ErrDamaged of read poisons the frontier; other errors are the caller's.
 func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(tx *bbolt.Tx) error) error {
 	var tx *bbolt.Tx
-	err := f.locked(ctx, func(now int64) (err error) {
+	err := f.withLock(ctx, func(now int64) (err error) {
 		note(now)
 		if tx, err = f.db.Begin(false); err != nil {
 			err = fmt.Errorf("frontier/bolt: read %s: %w", f.path, err)
@@ -52,7 +52,7 @@ func (f *Frontier) reading(ctx context.Context, note func(now int64), read func(
 
 // Stats implements frontier.Frontier.
 func (f *Frontier) Stats(ctx context.Context) (st frontier.Stats, err error) {
-	err = f.locked(ctx, func(now int64) error {
+	err = f.withLock(ctx, func(now int64) error {
 		d := &f.hosts.sums
 		st = frontier.Stats{
 			Outcomes: f.totals.Outcomes, Reasons: f.totals.ByReason(),
@@ -95,7 +95,7 @@ func (f *Frontier) Hosts(ctx context.Context, after canon.Authority, limit int) 
 		return nil, ctx.Err()
 	}
 	var hosts []*host
-	err := f.locked(ctx, func(int64) error {
+	err := f.withLock(ctx, func(int64) error {
 		hosts = f.hosts.all // only ever appended to
 		return nil
 	})
@@ -149,7 +149,7 @@ func (f *Frontier) Seen(ctx context.Context, us []canon.URL) ([]bool, error) {
 		})
 		return yes, err
 	}
-	err := f.locked(ctx, func(int64) error {
+	err := f.withLock(ctx, func(int64) error {
 		for p := range prints {
 			if f.seen.Has(p) {
 				mark(p)
@@ -222,7 +222,7 @@ func (f *Frontier) AllSeeds(ctx context.Context) iter.Seq2[frontier.Seed, error]
 
 // Survey implements frontier.Frontier: one pass over the hosts, under mu and without the disk.
 func (f *Frontier) Survey(ctx context.Context, n int) (s frontier.Survey, err error) {
-	err = f.locked(ctx, func(now int64) error {
+	err = f.withLock(ctx, func(now int64) error {
 		longest, shut := top{n: n}, top{n: n}
 		s = frontier.Survey{Why: map[frontier.Condition]map[string]int64{}, Holds: map[frontier.Act]int64{}}
 		for _, h := range f.hosts.all {
@@ -361,7 +361,7 @@ func (e *exporter) head(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	if e.inFlight, err = e.f.unjudged(tx); err != nil {
+	if e.inFlight, err = e.f.recordToJudge(tx); err != nil {
 		return err
 	}
 	h := &frontier.Head{Secret: m.Secret, Openings: int64(m.Epoch), Unclean: !m.Clean, Floor: time.Duration(max(e.f.oldFloor-e.now, 0))}
@@ -526,7 +526,7 @@ func (f *Frontier) Entry(ctx context.Context, u canon.URL) (x frontier.Entry, ok
 			x.Outcome, x.Reason = end.Outcome(), reasonOf(*end, reasons)
 			return nil
 		}
-		left, err := f.unjudged(tx)
+		left, err := f.recordToJudge(tx)
 		if err != nil {
 			return err
 		}
@@ -545,8 +545,8 @@ func reasonOf(e layout.Ending, reasons []string) string {
 	return ""
 }
 
-// unjudged returns the record of an unclean stop that no opening has judged.
-func (f *Frontier) unjudged(tx *bbolt.Tx) (r layout.InFlight, err error) {
+// recordToJudge returns the record of an unclean stop that no opening has judged.
+func (f *Frontier) recordToJudge(tx *bbolt.Tx) (r layout.InFlight, err error) {
 	if !f.readOnly || !f.unclean {
 		return r, nil
 	}
@@ -660,7 +660,7 @@ func vacant(path string) error {
 // copyTo writes the file as of the last commit. A failure to write does not poison the frontier.
 func (f *Frontier) copyTo(ctx context.Context, w io.Writer) error {
 	var tx *bbolt.Tx
-	err := f.locked(ctx, func(int64) (err error) {
+	err := f.withLock(ctx, func(int64) (err error) {
 		tx, err = f.db.Begin(false)
 		return err
 	})

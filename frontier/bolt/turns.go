@@ -120,7 +120,7 @@ func (f *Frontier) dropLeft(h *host, r layout.Ref) bool {
 }
 
 func (f *Frontier) expire(now int64) {
-	for h := f.leases.expired(now); h != nil; h = f.leases.expired(now) {
+	for h := f.leases.popExpired(now); h != nil; h = f.leases.popExpired(now) {
 		f.groups.touch(now)
 		f.totals.Counts[frontier.ReasonExpired]++
 		f.lapse(h, now)
@@ -128,7 +128,7 @@ func (f *Frontier) expire(now int64) {
 }
 
 // finish applies one result. With Keep it also returns a pending turn, nil without tasks.
-func (f *Frontier) finish(now int64, r *prepared) (frontier.Finished, *pendingTurn) {
+func (f *Frontier) finish(now int64, r *preparedResult) (frontier.Finished, *pendingTurn) {
 	h := f.hosts.byName[r.Authority]
 	switch {
 	case h != nil && h.lease != nil && h.lease.token == r.Token:
@@ -260,13 +260,13 @@ func (f *Frontier) recordOf(pending []*pendingTurn) *group {
 // Finish implements frontier.Frontier. A result that breaks a bound of the contract changes nothing, and the frontier
 // stays usable. When the disk is eight groups behind, Finish waits for it.
 func (f *Frontier) Finish(ctx context.Context, rs []frontier.Result) ([]frontier.Finished, error) {
-	ready := make([]prepared, len(rs))
+	ready := make([]preparedResult, len(rs))
 	for i := range rs {
 		if err := checkResult(&rs[i]); err != nil {
 			return nil, err
 		}
 		// A link that has been seen stays seen, so the result is still valid later.
-		ready[i] = prepared{Result: &rs[i], prints: f.prints(rs[i].Found), blobs: layout.MakeBlobs(rs[i].Blobs)}
+		ready[i] = preparedResult{Result: &rs[i], prints: f.prints(rs[i].Found), blobs: layout.MakeBlobs(rs[i].Blobs)}
 	}
 	answers := make([]frontier.Finished, len(rs))
 	var pending []*pendingTurn
@@ -313,8 +313,8 @@ func checkResult(r *frontier.Result) error {
 	return nil
 }
 
-// prepared is a result with everything that needs no mu.
-type prepared struct {
+// preparedResult is a result with everything that needs no mu.
+type preparedResult struct {
 	*frontier.Result
 	prints []frontier.Fingerprint // of Found; zero for those seen before
 	blobs  []layout.Blob

@@ -194,8 +194,8 @@ func (gs *groups) store(c *layout.StateRecord) {
 	gs.unwritten[c.Address] = c
 }
 
-// settled takes the first group, which is in the file, out of the queue.
-func (gs *groups) settled() {
+// popSettled takes the first group, which is in the file, out of the queue.
+func (gs *groups) popSettled() {
 	g := gs.queue[0]
 	gs.queue = slices.Delete(gs.queue, 0, 1)
 	for _, r := range g.records {
@@ -335,7 +335,7 @@ func (w *writer) settle(g *group, err error) {
 		w.f.poison(err)
 		return
 	}
-	w.f.groups.settled()
+	w.f.groups.popSettled()
 	for _, p := range w.sweeper.Placed {
 		if at := w.f.at(p.Address); at != nil {
 			*at = p.Seq

@@ -119,7 +119,7 @@ func draft(path string, perm fs.FileMode) (*os.File, error) {
 		letters, ok := strings.CutPrefix(e.Name(), prefix)
 		letters, end := strings.CutSuffix(letters, draftSuffix)
 		if ok && end && len(letters) == 8 && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyz234567") == "" && e.Type().IsRegular() {
-			abandoned(filepath.Join(dir, e.Name()))
+			removeAbandoned(filepath.Join(dir, e.Name()))
 		}
 	}
 	for {
@@ -137,8 +137,8 @@ func draft(path string, perm fs.FileMode) (*os.File, error) {
 	}
 }
 
-// abandoned removes a draft unless it is in use.
-func abandoned(path string) {
+// removeAbandoned removes a draft unless it is in use.
+func removeAbandoned(path string) {
 	f, err := OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return

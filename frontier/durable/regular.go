@@ -83,11 +83,11 @@ func (o *opening) try() (*os.File, error) {
 	case errors.Is(err, fs.ErrNotExist) && o.flag&os.O_CREATE != 0:
 		f, err := o.root.OpenFile(o.name, o.flag|os.O_EXCL, o.perm)
 		if errors.Is(err, fs.ErrExist) && o.flag&os.O_EXCL == 0 {
-			return nil, o.failed(errMoved)
+			return nil, o.fail(errMoved)
 		}
-		return f, o.failed(err)
+		return f, o.fail(err)
 	case err != nil:
-		return nil, o.failed(err)
+		return nil, o.fail(err)
 	case before.IsDir():
 		return nil, &fs.PathError{Op: "open", Path: o.path, Err: syscall.EISDIR}
 	case !before.Mode().IsRegular():
@@ -95,7 +95,7 @@ func (o *opening) try() (*os.File, error) {
 	}
 	f, err := o.root.OpenFile(o.name, o.flag&^os.O_TRUNC|nonblock, o.perm)
 	if err != nil {
-		return nil, o.failed(err)
+		return nil, o.fail(err)
 	}
 	if err = o.settle(f, before); err != nil {
 		_ = f.Close() // the first error matters more
@@ -108,10 +108,10 @@ func (o *opening) try() (*os.File, error) {
 func (o *opening) settle(f *os.File, before fs.FileInfo) error {
 	fi, err := f.Stat()
 	if err != nil {
-		return o.failed(err)
+		return o.fail(err)
 	}
 	if !os.SameFile(before, fi) {
-		return o.failed(errMoved)
+		return o.fail(errMoved)
 	}
 	if o.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
 		return nil
@@ -119,18 +119,18 @@ func (o *opening) settle(f *os.File, before fs.FileInfo) error {
 	elsewhere, err := namedElsewhere(o.root, f, fi)
 	switch {
 	case err != nil:
-		return o.failed(err)
+		return o.fail(err)
 	case elsewhere && o.flag&os.O_TRUNC == 0:
 		return foreign("open", o.path, "one file with another outside of its folder (a hard link)")
 	case elsewhere:
-		return o.failed(cmp.Or(o.root.Remove(o.name), errMoved)) // the next attempt creates it
+		return o.fail(cmp.Or(o.root.Remove(o.name), errMoved)) // the next attempt creates it
 	case o.flag&os.O_TRUNC != 0:
-		return o.failed(f.Truncate(0))
+		return o.fail(f.Truncate(0))
 	}
 	return nil
 }
 
-func (o *opening) failed(err error) error { return about(o.path, err) }
+func (o *opening) fail(err error) error { return about(o.path, err) }
 
 func namedElsewhere(root *os.Root, f *os.File, fi fs.FileInfo) (bool, error) {
 	names, err := names(f, fi)

@@ -101,8 +101,8 @@ func file(locator string) (string, error) {
 	return locator, nil
 }
 
-// own is file for a frontier of the embedded engine.
-func own(locator string) (string, error) {
+// embeddedFile is file for a frontier of the embedded engine.
+func embeddedFile(locator string) (string, error) {
 	path, err := file(locator)
 	if err == nil {
 		if _, ok, _ := member(path); ok {
@@ -114,7 +114,7 @@ func own(locator string) (string, error) {
 
 // Import makes a frontier, which must not exist, from the items of next, up to io.EOF. It appears whole or not at all.
 func Import(locator string, next func() (frontier.Item, error)) error {
-	path, err := own(locator)
+	path, err := embeddedFile(locator)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func Import(locator string, next func() (frontier.Item, error)) error {
 // Check examines a frontier that no crawl holds and returns its faults. It changes nothing. The error reports that it
 // could not be examined.
 func Check(locator string) ([]string, error) {
-	path, err := own(locator)
+	path, err := embeddedFile(locator)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func Check(locator string) ([]string, error) {
 
 // CutShort reports whether the last commit was cut short, as by a power failure: it is lost, but the file is sound.
 func CutShort(locator string) (bool, error) {
-	path, err := own(locator)
+	path, err := embeddedFile(locator)
 	if err != nil {
 		return false, err
 	}
@@ -143,7 +143,7 @@ func CutShort(locator string) (bool, error) {
 // Compact rewrites a frontier that no crawl holds without superseded records, with forget also without the texts of
 // fetched and redirected URLs, and returns its size before and after.
 func Compact(ctx context.Context, locator string, forget bool) (before, after int64, err error) {
-	path, err := own(locator)
+	path, err := embeddedFile(locator)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -157,7 +157,7 @@ type Ended = repair.Ended
 // Rebuild makes a new frontier, in the file to, from the readable parts of a damaged one and the endings of ended, up
 // to io.EOF. The damaged one does not change.
 func Rebuild(ctx context.Context, locator, to string, ended func() (Ended, error)) (Salvage, error) {
-	path, err := own(locator)
+	path, err := embeddedFile(locator)
 	if err != nil {
 		return Salvage{}, err
 	}

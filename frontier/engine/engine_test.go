@@ -51,7 +51,7 @@ func TestOpen_DirectoryOrItsFile(t *testing.T) {
 
 func TestOpen_RefusesUnknownSchemes(t *testing.T) {
 	const locator = "redis://crawl@db.example/curtsy"
-	errs := maintained(t, locator)
+	errs := maintenanceErrors(t, locator)
 	_, errs["Open"] = engine.Open(locator, frontier.Options{})
 	_, errs["OpenReadOnly"] = engine.OpenReadOnly(locator)
 	for call, err := range errs {
@@ -59,8 +59,8 @@ func TestOpen_RefusesUnknownSchemes(t *testing.T) {
 	}
 }
 
-// maintained returns the errors of the calls for the embedded engine.
-func maintained(t *testing.T, locator string) map[string]error {
+// maintenanceErrors returns the errors of the calls for the embedded engine.
+func maintenanceErrors(t *testing.T, locator string) map[string]error {
 	errs := map[string]error{}
 	_, errs["Check"] = engine.Check(locator)
 	_, errs["CutShort"] = engine.CutShort(locator)
@@ -115,7 +115,7 @@ func TestMember_OpensSharedFrontier(t *testing.T) {
 		assert.Truef(t, err == nil && st.Queued == 1 && !st.Unclean, "%s: %+v, %v", from, st, err)
 		require.NoError(t, s.Close())
 	}
-	for call, err := range maintained(t, w1) {
+	for call, err := range maintenanceErrors(t, w1) {
 		assert.Truef(t, err != nil && strings.Contains(err.Error(), "pg_dump"), "%s: %v", call, err)
 	}
 }

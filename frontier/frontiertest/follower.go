@@ -60,14 +60,14 @@ func (f *follower) now() time.Time {
 	return now
 }
 
-// pictured returns the expected picture of the engine.
-func (f *follower) pictured() Picture {
+// picture returns the expected picture of the engine.
+func (f *follower) picture() Picture {
 	now := f.now()
 	return takePicture(f.stats(now), f.views(now), f.seeds)
 }
 
-// followed follows a call that is durable when it returns: everything applied before is then also durable.
-func followed[T any](f *follower, take func(s *state, now time.Time) T) T {
+// follow applies a call that is durable when it returns: everything applied before is then also durable.
+func follow[T any](f *follower, take func(s *state, now time.Time) T) T {
 	f.now()
 	did := do(f, perhaps, take)
 	f.Synced()
@@ -76,7 +76,7 @@ func followed[T any](f *follower, take func(s *state, now time.Time) T) T {
 
 func (f *follower) Add(cs []frontier.Candidate) frontier.Added {
 	cs = slices.Clone(cs)
-	return followed(f, func(s *state, now time.Time) frontier.Added {
+	return follow(f, func(s *state, now time.Time) frontier.Added {
 		for _, c := range cs {
 			if c.Kind == frontier.KindSeed {
 				s.seeds = append(s.seeds, frontier.Seed{URL: c.URL, Tag: c.Tag})
@@ -107,11 +107,11 @@ func (f *follower) Lease(t frontier.Turn, most int) {
 	if f.unclean && f.results < f.known+frontier.GroupPages || t.Tasks[0].Stops > 0 {
 		r = always
 	}
-	f.granted(h, t, now, r)
+	f.grant(h, t, now, r)
 }
 
-// granted follows a turn that is lawful.
-func (f *follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) {
+// grant follows a turn that is lawful.
+func (f *follower) grant(h *host, t frontier.Turn, now time.Time, r recordTime) {
 	f.Helper()
 	f.want("Width", t.Width, max(h.update.Width, 1))
 	f.want("Length", t.Length, f.length())
@@ -119,7 +119,7 @@ func (f *follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) 
 	if t.Host.Condition != u.Condition || t.Host.Pace != u.Pace || !bytes.Equal(t.Host.Robots, u.Robots) || t.Host.Wait != 0 {
 		f.Fatalf("Turn.Host is %+v, want %+v", t.Host, h.view(now))
 	}
-	ps := f.taken(h, t.Tasks, now)
+	ps := f.takenPrints(h, t.Tasks, now)
 	do(f, r, func(s *state, now time.Time) bool {
 		h := s.host(now, t.Authority)
 		h.lease = &lease{token: t.Token, expires: now.Add(s.length()), width: max(h.update.Width, 1)}
@@ -131,9 +131,9 @@ func (f *follower) granted(h *host, t frontier.Turn, now time.Time, r recorded) 
 	})
 }
 
-// taken returns the prints of the tasks of h that the engine has given. They must be the head of the ready ones: those
+// takenPrints returns the prints of the tasks that the engine has given. They must be the head of the ready ones: those
 // never deferred in their order, and any of those whose deferral is over, but those tried before only after all others.
-func (f *follower) taken(h *host, given []frontier.Task, now time.Time) (ps []frontier.Fingerprint) {
+func (f *follower) takenPrints(h *host, given []frontier.Task, now time.Time) (ps []frontier.Fingerprint) {
 	f.Helper()
 	ready, suspects := f.ready(h, now)
 	if len(ready) == 0 {
@@ -150,7 +150,7 @@ func (f *follower) taken(h *host, given []frontier.Task, now time.Time) (ps []fr
 			require.Equalf(f, t.URL, before.URL, "%s: task tried %d times comes before another", h.authority, t.Attempts)
 		}
 		ready = slices.DeleteFunc(slices.Clone(ready), func(o *task) bool { return o == t })
-		do(f, perhaps, func(s *state, _ time.Time) bool { s.hosts[h.authority].named(x.URL).Print = x.Print; return true })
+		do(f, perhaps, func(s *state, _ time.Time) bool { s.hosts[h.authority].taskOf(x.URL).Print = x.Print; return true })
 		ps = append(ps, x.Print)
 	}
 	return ps
@@ -190,7 +190,7 @@ func (f *follower) Authority(a canon.Authority, t frontier.Turn, err error) {
 	require.Truef(f, due == (err == nil), "ClaimAuthority %s: error %v, want it to be leased: %v", a, err, due)
 	if due {
 		f.want("tasks of ClaimAuthority", len(t.Tasks), 0)
-		f.granted(h, t, now, perhaps) // nothing is in flight under it
+		f.grant(h, t, now, perhaps) // nothing is in flight under it
 	}
 }
 
@@ -217,7 +217,7 @@ func (f *follower) Finish(r frontier.Result, got frontier.Finished) {
 		more = min(max(r.Want, 0), len(innocent))
 	}
 	f.want("number of further tasks", len(got.Tasks), more)
-	ps := f.taken(h, got.Tasks, now)
+	ps := f.takenPrints(h, got.Tasks, now)
 	do(f, soon, func(s *state, _ time.Time) bool { s.hosts[r.Authority].give(ps); return true })
 }
 
@@ -246,9 +246,9 @@ func (f *follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) fro
 	for n := len(all); n >= kept; n-- {
 		for m := n; ; m-- {
 			f.state, f.steps = fold(all[:n]), slices.Clone(all[:n])
-			if flight, lawful := f.judged(fold(all[:m]), entry); lawful {
+			if flight, lawful := f.judge(fold(all[:m]), entry); lawful {
 				f.open(now, o, true, flight)
-				if f.pictured().Diff(seen) == "" {
+				if f.picture().Diff(seen) == "" {
 					return
 				}
 			}
@@ -258,12 +258,12 @@ func (f *follower) Crashed(at time.Time, seen Picture, entry func(canon.URL) fro
 		}
 	}
 	f.Fatalf("after a crash the engine is in none of the states it was in from its last commit on; that of the commit, %d "+
-		"steps before the crash, then the engine:%s", len(all)-kept, f.pictured().Diff(seen))
+		"steps before the crash, then the engine:%s", len(all)-kept, f.picture().Diff(seen))
 }
 
-// judged returns the tasks that the engine counts as in flight of the leases of out, and whether it may. A lease
+// judge returns the tasks that the engine counts as in flight of the leases of out, and whether it may. A lease
 // without tasks beside one with a task may count, or not.
-func (f *follower) judged(out *state, entry func(canon.URL) frontier.Entry) (flight []suspicion, lawful bool) {
+func (f *follower) judge(out *state, entry func(canon.URL) frontier.Entry) (flight []suspicion, lawful bool) {
 	leases, might := out.stats(time.Time{}).Leases, out.flight()
 	for _, h := range f.order {
 		for _, t := range h.pending {

@@ -23,7 +23,7 @@ func stops(t testing.TB, recorded bool, kills int, spoil func(kill int, flight [
 		time.Sleep(time.Hour)
 		engine := fold(f.steps)
 		h := engine.hosts[u.Authority()]
-		x := h.named(u)
+		x := h.taskOf(u)
 		require.NotNil(t, x, "in quarantine early")
 		f.Lease(frontier.Turn{
 			Lease: frontier.Lease{Authority: u.Authority(), Token: frontier.Token(n + 1), Length: engine.length(), Width: 1},
@@ -37,7 +37,7 @@ func stops(t testing.TB, recorded bool, kills int, spoil func(kill int, flight [
 		spoil(n+1, flight)
 		engine.open(time.Now(), frontier.Options{}, true, flight)
 		f.Crashed(time.Now(), takePicture(engine.stats(time.Now()), engine.views(time.Now()), engine.seeds), func(u canon.URL) frontier.Entry {
-			if x := engine.hosts[u.Authority()].named(u); x != nil {
+			if x := engine.hosts[u.Authority()].taskOf(u); x != nil {
 				return frontier.Entry{Stops: x.Stops, Alone: x.alone}
 			}
 			return frontier.Entry{Reason: frontier.ReasonQuarantined}

@@ -43,20 +43,20 @@ type ending struct {
 
 type step struct {
 	at       time.Time
-	recorded recorded
+	recorded recordTime
 	take     func(s *state)
 }
 
-// recorded is when an engine must record the leases that are out after a step.
-type recorded int
+// recordTime is when an engine must record the leases that are out after a step.
+type recordTime int
 
 const (
-	perhaps recorded = iota // never, or at any time
-	soon                    // within GroupDelay
-	always                  // when the step is durable
+	perhaps recordTime = iota // never, or at any time
+	soon                      // within GroupDelay
+	always                    // when the step is durable
 )
 
-func do[T any](f *follower, r recorded, take func(s *state, now time.Time) T) T {
+func do[T any](f *follower, r recordTime, take func(s *state, now time.Time) T) T {
 	now := time.Now()
 	f.steps = append(f.steps, step{at: now, recorded: r, take: func(s *state) { take(s, now) }})
 	return take(f.state, now)
@@ -231,7 +231,7 @@ func (s *state) settle(now time.Time, r frontier.Result) (f frontier.Finished) {
 	h := s.hosts[r.Authority]
 	s.results++
 	for _, d := range r.Done {
-		if t := h.lease.settled(d.Print); t != nil {
+		if t := h.lease.takeOut(d.Print); t != nil {
 			s.end(h, t, d.Outcome, d.Reason)
 		}
 	}
@@ -240,7 +240,7 @@ func (s *state) settle(now time.Time, r frontier.Result) (f frontier.Finished) {
 		s.end(h, t, frontier.Dropped, frontier.ReasonOperator)
 	}
 	for _, d := range r.Deferred {
-		switch t := h.lease.settled(d.Print); {
+		switch t := h.lease.takeOut(d.Print); {
 		case t == nil:
 		case t.drop:
 			drop(t)
@@ -317,7 +317,7 @@ func (s *state) steer(now time.Time, c frontier.Steering) frontier.Steered {
 	switch {
 	case len(c.URLs) > 0:
 		for _, u := range c.URLs {
-			if t := h.named(u); t != nil {
+			if t := h.taskOf(u); t != nil {
 				drop(t)
 			}
 		}
@@ -632,7 +632,7 @@ func (h *host) find(p frontier.Fingerprint) *task {
 	return first(h.pending, func(t *task) bool { return t.Print == p })
 }
 
-func (h *host) named(u canon.URL) *task {
+func (h *host) taskOf(u canon.URL) *task {
 	return first(h.pending, func(t *task) bool { return t.URL.Key() == u.Key() })
 }
 
@@ -651,8 +651,8 @@ func (h *host) give(ps []frontier.Fingerprint) {
 	}
 }
 
-// settled takes the task with that print from l and returns it, or nil.
-func (l *lease) settled(p frontier.Fingerprint) *task {
+// takeOut takes the task with that print from l and returns it, or nil.
+func (l *lease) takeOut(p frontier.Fingerprint) *task {
 	t := first(l.tasks, func(t *task) bool { return t.Print == p })
 	if t != nil {
 		t.leased = false

@@ -533,8 +533,8 @@ func due(s *Stage, d time.Duration) {
 	s.Finish(resultOf(s.Turn(1)))
 }
 
-// paced opens the frontier with a PaceOf: short for b, longer than Pace for c, and negative for d.
-func paced(s *Stage) {
+// openPaced opens the frontier with a PaceOf: short for b, longer than Pace for c, and negative for d.
+func openPaced(s *Stage) {
 	o := s.Options
 	o.PaceOf = func(a canon.Authority) time.Duration {
 		switch a.Host() {

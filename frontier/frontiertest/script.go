@@ -26,7 +26,7 @@ type line struct {
 	text  string
 }
 
-func scripted() []rule {
+func scriptRules() []rule {
 	var rules []rule
 	files, err := texts.ReadDir("rules")
 	if err != nil {
@@ -87,7 +87,7 @@ func ruleOf(lines []line) rule {
 	}
 	r.Test = func(s *Stage) {
 		x := &script{Stage: s, turns: map[string]frontier.Turn{}, tasks: map[string]frontier.Task{}, begin: time.Now()}
-		s.TB = &placed{s.TB, &x.line}
+		s.TB = &placedTest{s.TB, &x.line}
 		x.play(lines)
 	}
 	return r
@@ -118,18 +118,18 @@ func optionsOf(text string) (o frontier.Options, crash bool) {
 	return o, crash
 }
 
-// placed is a test whose failures name the line of the script.
-type placed struct {
+// placedTest is a test whose failures name the line of the script.
+type placedTest struct {
 	testing.TB
 	line *line
 }
 
-func (p *placed) Errorf(format string, args ...any) {
+func (p *placedTest) Errorf(format string, args ...any) {
 	p.Helper()
 	p.TB.Errorf("%s: %s\n"+format, append([]any{p.line.place, p.line.text}, args...)...)
 }
 
-func (p *placed) Fatalf(format string, args ...any) {
+func (p *placedTest) Fatalf(format string, args ...any) {
 	p.Helper()
 	p.Errorf(format, args...)
 	p.FailNow()
@@ -176,7 +176,7 @@ func init() { // it refers to itself
 		}},
 		"turn": {1, 1, mayAnswer, func(s *script, tasks string) string {
 			t := s.Turn(s.number(tasks))
-			s.given(t)
+			s.record(t)
 			return taskNames(t.Tasks)
 		}},
 		"claim": {2, 3, mayAnswer, (*script).claim},
@@ -198,7 +198,7 @@ func init() { // it refers to itself
 			if err != nil {
 				return err.Error()
 			}
-			return s.claimed(c)
+			return s.describeClaim(c)
 		}},
 
 		"retry":  {1, many, mayAnswer, (*script).retry},
@@ -259,7 +259,7 @@ func init() { // it refers to itself
 
 		"reopen": {0, many, noAnswer, func(s *script, args string) string { s.Close(); return s.open(args) }},
 		"open":   {0, many, noAnswer, (*script).open},
-		"paced":  do(func(s *script) { paced(s.Stage) }),
+		"paced":  do(func(s *script) { openPaced(s.Stage) }),
 		"shut":   do(func(s *script) { s.Close() }),
 		"crash":  do(func(s *script) { s.Crash() }),
 		"fall":   do(func(s *script) { fall(s.Stage) }),
@@ -473,8 +473,8 @@ func taskNames(ts []frontier.Task) string {
 	return strings.Join(all, " ")
 }
 
-// given records a turn.
-func (s *script) given(t frontier.Turn) {
+// record stores a turn.
+func (s *script) record(t frontier.Turn) {
 	s.turns[""], s.turns["@"+strings.TrimSuffix(t.Authority.Host(), ".test")] = t, t
 	for _, x := range t.Tasks {
 		Want(s.Stage, "the authority of a task", x.URL.Authority(), t.Authority)
@@ -492,17 +492,17 @@ func (s *script) claim(args string) string {
 		st := s.Stats()
 		Want(s.Stage, "state and due of Stats", fmt.Sprint(st.State, st.Due), fmt.Sprint(c.State, c.Due))
 	}
-	text := s.claimed(c)
+	text := s.describeClaim(c)
 	require.Truef(s, len(c.Turns) != 0 || s.checked, "no turn: %s", text)
 	return text
 }
 
-// claimed records the turns of a Claim, by host, and describes its answer.
-func (s *script) claimed(c frontier.Claimed) string {
+// describeClaim records the turns of a Claim, by host, and describes its answer.
+func (s *script) describeClaim(c frontier.Claimed) string {
 	slices.SortFunc(c.Turns, func(a, b frontier.Turn) int { return strings.Compare(a.Authority.String(), b.Authority.String()) })
 	var all []string
 	for _, t := range c.Turns {
-		s.given(t)
+		s.record(t)
 		all = append(all, taskNames(t.Tasks))
 	}
 	switch {
@@ -541,7 +541,7 @@ func (s *script) alone(name string) string {
 	case err != nil:
 		return err.Error()
 	}
-	s.given(t)
+	s.record(t)
 	return "leased"
 }
 
@@ -560,13 +560,13 @@ func (s *script) finish(args string) string {
 	}
 	var all []string
 	for i, f := range s.finishAll(results) {
-		all = append(all, s.finished(turns[i], results[i], f))
+		all = append(all, s.describeFinish(turns[i], results[i], f))
 	}
 	return strings.TrimSpace(strings.Join(all, " + "))
 }
 
-// finished describes the answer to a result, and records the tasks that it gives.
-func (s *script) finished(t frontier.Turn, r frontier.Result, f frontier.Finished) string {
+// describeFinish describes the answer to a result, and records the tasks that it gives.
+func (s *script) describeFinish(t frontier.Turn, r frontier.Result, f frontier.Finished) string {
 	s.Helper()
 	switch {
 	case f.Err != nil && !s.checked:
@@ -578,10 +578,10 @@ func (s *script) finished(t frontier.Turn, r frontier.Result, f frontier.Finishe
 	}
 	t.Tasks = append(slices.Clip(t.Tasks), f.Tasks...)
 	if r.Keep {
-		s.given(t)
+		s.record(t)
 	}
 	var all []string
-	for _, part := range [][2]string{{"", addedText(f.Added)}, {"more ", taskNames(f.Tasks)}, {"dropped ", s.printed(f.Dropped)}} {
+	for _, part := range [][2]string{{"", addedText(f.Added)}, {"more ", taskNames(f.Tasks)}, {"dropped ", s.printList(f.Dropped)}} {
 		if part[1] != "" {
 			all = append(all, part[0]+part[1])
 		}
@@ -589,7 +589,7 @@ func (s *script) finished(t frontier.Turn, r frontier.Result, f frontier.Finishe
 	return strings.Join(all, "; ")
 }
 
-func (s *script) printed(ps []frontier.Fingerprint) string {
+func (s *script) printList(ps []frontier.Fingerprint) string {
 	var all []string
 	for u, x := range s.tasks {
 		if slices.Contains(ps, x.Print) {

@@ -23,7 +23,7 @@ import (
 // synctest bubble.
 func Run(t *testing.T, h Harness) {
 	lacking := map[string][]rule{}
-	for _, r := range slices.Concat(scripted(), acceptRules, orderRules, leaseRules, hostRules, stopRules, suspectRules, operatorRules) {
+	for _, r := range slices.Concat(scriptRules(), acceptRules, orderRules, leaseRules, hostRules, stopRules, suspectRules, operatorRules) {
 		if i := slices.IndexFunc(h.Lacks, func(name string) bool { return strings.HasPrefix(r.Name, name) }); i >= 0 {
 			lacking[h.Lacks[i]] = append(lacking[h.Lacks[i]], r)
 			continue

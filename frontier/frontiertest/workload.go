@@ -221,8 +221,8 @@ func (w *workload) restartCrash() {
 
 func (w *workload) compare(when string) {
 	w.CheckSums()
-	w.surveyed()
-	require.Empty(w, w.follow.pictured().Diff(w.Picture()), "%s: the model, then the engine", when)
+	w.compareSurvey()
+	require.Empty(w, w.follow.picture().Diff(w.Picture()), "%s: the model, then the engine", when)
 }
 
 // finale fetches all remaining tasks, except of hosts that are shut for good.
@@ -338,7 +338,7 @@ func (w *workload) retrySome() {
 	got, err := w.Frontier.Retry(w.Context(), r)
 	require.Equalf(w, r.Check() != nil, err != nil, "Retry %+v: %v", r, err)
 	if err == nil {
-		want := followed(w.follow, func(s *state, _ time.Time) frontier.Retried { return s.retry(r) })
+		want := follow(w.follow, func(s *state, _ time.Time) frontier.Retried { return s.retry(r) })
 		Want(w.Stage, "Retried", got, want)
 	}
 }
@@ -390,7 +390,7 @@ func (w *workload) command(c frontier.Steering) {
 	}
 	got, err := w.Frontier.Steer(w.Context(), c)
 	require.NoErrorf(w, err, "Steer %+v", c)
-	wanted := followed(w.follow, func(s *state, now time.Time) frontier.Steered { return s.steer(now, c) })
+	wanted := follow(w.follow, func(s *state, now time.Time) frontier.Steered { return s.steer(now, c) })
 	if h.Hold.Act == frontier.Park && h.Hold.Wait != frontier.Never && c.Act == frontier.Park {
 		wanted.Changed = got.Changed // a park that replaces an earlier one
 	}
@@ -415,8 +415,8 @@ func (w *workload) coda() {
 	}
 }
 
-// surveyed fails unless the engine's survey is that of the model, except for the order of hosts with equal queues.
-func (w *workload) surveyed() {
+// compareSurvey fails unless the engine's survey is that of the model, except for the order of hosts with equal queues.
+func (w *workload) compareSurvey() {
 	n := w.rand.IntN(worldHosts + 1)
 	got, all := w.Survey(n), w.follow.survey(w.follow.now(), worldHosts)
 	for name, lists := range map[string][2][]frontier.Host{"Longest": {got.Longest, all.Longest}, "Shut": {got.Shut, all.Shut}} {

@@ -413,7 +413,7 @@ var recordSQL = `UPDATE hrec SET reason=l.reason, width=l.width, robots=l.robots
 
 // run commits the batch on a connection. A repeat after a COMMIT without a reply finds the applied tokens in F2.
 func (b *batch) run(ctx context.Context, c *pgx.Conn) error {
-	links, err := b.unknown(ctx, c)
+	links, err := b.selectUnknown(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -438,9 +438,9 @@ func (b *batch) rollback(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
-// unknown returns the candidates that are not known yet, each key once (P). It uses no transaction: most links are
-// known, and lock nothing.
-func (b *batch) unknown(ctx context.Context, c *pgx.Conn) (links []place1, err error) {
+// selectUnknown returns the candidates that are not known yet, each key once (P). It uses no transaction: most links
+// are known, and lock nothing.
+func (b *batch) selectUnknown(ctx context.Context, c *pgx.Conn) (links []place1, err error) {
 	met := map[[2]int64]bool{}
 	var hosts, prints []int64
 	for i, p := range b.parts {

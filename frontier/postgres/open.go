@@ -202,7 +202,7 @@ func Open(m Member, o frontier.Options) (*Frontier, error) {
 func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
 	p, err := parse(m.Locator)
 	if err == nil {
-		err = supported(o)
+		err = checkSupported(o)
 	}
 	if err != nil {
 		return nil, err
@@ -231,8 +231,8 @@ func open(m Member, o frontier.Options, t timing) (*Frontier, error) {
 	return f, nil
 }
 
-// supported refuses options that would apply to each member separately.
-func supported(o frontier.Options) error {
+// checkSupported refuses options that would apply to each member separately.
+func checkSupported(o frontier.Options) error {
 	switch {
 	case o.MaxURLs > 0 || o.MaxURLsPerDomain > 0 || o.MaxURLsPerAuthority > 0:
 		return errors.New("limits on the number of URLs are not supported in a fleet yet")
@@ -263,7 +263,7 @@ func (f *Frontier) join(ctx context.Context) error {
 		return err
 	})
 	if err == nil && elsewhere {
-		err = f.silent(ctx, before, beat)
+		err = f.checkSilent(ctx, before, beat)
 	}
 	if err == nil {
 		err = f.beats.sure(ctx, func(ctx context.Context, c *pgx.Conn) error {
@@ -277,8 +277,8 @@ func (f *Frontier) join(ctx context.Context) error {
 	return f.beats.do(ctx, f.pulse)
 }
 
-// silent returns nil when a session has been silent for a TTL, and an error when it is not.
-func (f *Frontier) silent(ctx context.Context, id, beat int64) error {
+// checkSilent returns nil when a session has been silent for a TTL, and an error when it is not.
+func (f *Frontier) checkSilent(ctx context.Context, id, beat int64) error {
 	for begin := time.Now(); time.Since(begin) < f.t.ttl; {
 		select {
 		case <-time.After(min(time.Second, f.t.ttl)):
@@ -339,7 +339,7 @@ func (f *Frontier) broadcast() {
 func (f *Frontier) fail(err error) {
 	f.mu.Lock()
 	if f.err == nil {
-		f.err = f.uncommitted(err)
+		f.err = f.explainUncommitted(err)
 	}
 	f.broadcast()
 	f.mu.Unlock()
@@ -349,8 +349,8 @@ func (f *Frontier) fail(err error) {
 	f.asking.cancel(err)
 }
 
-// uncommitted adds the consequences to the error of a server that is away. The caller holds mu.
-func (f *Frontier) uncommitted(err error) error {
+// explainUncommitted adds the consequences to the error of a server that is away. The caller holds mu.
+func (f *Frontier) explainUncommitted(err error) error {
 	if !errors.Is(err, errAway) {
 		return err
 	}

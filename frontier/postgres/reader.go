@@ -216,7 +216,7 @@ func (r *reader) Stats(ctx context.Context) (st frontier.Stats, err error) {
 		}
 		var name string
 		var n int64
-		if _, err := pgx.ForEachRow(rows, []any{&name, &n}, func() error { tallied(&st, name, n); return nil }); err != nil {
+		if _, err := pgx.ForEachRow(rows, []any{&name, &n}, func() error { addTally(&st, name, n); return nil }); err != nil {
 			return err
 		}
 		st.State, st.Due, err = r.state(ctx, c)
@@ -247,8 +247,8 @@ func (r *reader) Stats(ctx context.Context) (st frontier.Stats, err error) {
 	return st, err
 }
 
-// tallied adds one tally to the totals.
-func tallied(st *frontier.Stats, name string, n int64) {
+// addTally adds one tally to the totals.
+func addTally(st *frontier.Stats, name string, n int64) {
 	if count, ok := strings.CutPrefix(name, tallyCount); ok {
 		st.Counts[count] = n
 		return

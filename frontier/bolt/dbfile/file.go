@@ -216,7 +216,7 @@ func Guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			err = &panicked{value: r}
+			err = &panicError{value: r}
 		}
 	}()
 	return f()
@@ -224,21 +224,21 @@ func Guard(f func() error) (err error) {
 
 func Update(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
 	err := Guard(func() error { return db.Update(f) })
-	if p := (*panicked)(nil); errors.As(err, &p) {
+	if p := (*panicError)(nil); errors.As(err, &p) {
 		p.writing = true
 	}
 	return err
 }
 
-// panicked is a panic that became an error. After one while writing, bbolt may hold its own locks for ever.
-type panicked struct {
+// panicError is a panic that became an error. After one while writing, bbolt may hold its own locks for ever.
+type panicError struct {
 	value   any
 	writing bool
 }
 
 // Discard closes db after an opening that failed with err, unless that might wait for ever.
 func Discard(db *bbolt.DB, err error) {
-	if p := (*panicked)(nil); errors.As(err, &p) && p.writing {
+	if p := (*panicError)(nil); errors.As(err, &p) && p.writing {
 		return // the file is released when the process ends
 	}
 	db.Close()
@@ -247,12 +247,12 @@ func Discard(db *bbolt.DB, err error) {
 // Stuck reports whether err, of this package, leaves a database whose Close might wait for ever. The file is released
 // when the process ends.
 func Stuck(err error) bool {
-	p := (*panicked)(nil)
+	p := (*panicError)(nil)
 	return errors.As(err, &p)
 }
 
-func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", p.value, frontier.ErrDamaged) }
-func (p *panicked) Unwrap() error { return frontier.ErrDamaged }
+func (p *panicError) Error() string { return fmt.Sprintf("%v: %v", p.value, frontier.ErrDamaged) }
+func (p *panicError) Unwrap() error { return frontier.ErrDamaged }
 
 // makeNew makes the file at path, whole or not at all: it is renamed when it is durable, so that a crash leaves no file
 // that looks like a damaged frontier.

@@ -155,7 +155,7 @@ func TestClock_AParkIsNotProlongedByOpeningsInARow(t *testing.T) {
 
 // stepClock steps the wall clock in a child while one host waits for an hour, and four are due.
 func stepClock(ctx context.Context, file string) error {
-	f, err := opened(file)
+	f, err := openAndReport(file)
 	if err != nil {
 		return err
 	}

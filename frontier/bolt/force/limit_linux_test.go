@@ -27,9 +27,9 @@ func filling(batch int) (urls []string) {
 	return urls
 }
 
-// limited fills the file in a child until a limit of the system stops it: that of limitKey, or the file system.
-func limited(ctx context.Context, file string) error {
-	f, err := opened(file)
+// fillUntilLimit fills the file in a child until a limit of the system stops it: that of limitKey, or the file system.
+func fillUntilLimit(ctx context.Context, file string) error {
+	f, err := openAndReport(file)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,6 @@ import (
 	"errors"
 )
 
-func limited(context.Context, string) error {
+func fillUntilLimit(context.Context, string) error {
 	return errors.New("the limits of the system are tried on linux only")
 }

@@ -18,7 +18,7 @@ import (
 
 // holdFile keeps the file open in a child until its input ends, and works on it before and after.
 func holdFile(ctx context.Context, file string) error {
-	f, err := opened(file)
+	f, err := openAndReport(file)
 	if err != nil {
 		return err
 	}

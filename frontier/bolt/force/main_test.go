@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		"script": runScript,
 		"hold":   holdFile,
 		"step":   stepClock,
-		"limit":  limited,
+		"limit":  fillUntilLimit,
 	}[role]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "no role", role)

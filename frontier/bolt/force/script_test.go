@@ -124,8 +124,8 @@ func candidates(urls []string) []frontier.Candidate {
 	return cs
 }
 
-// opened opens a frontier and reports it.
-func opened(file string) (*bolt.Frontier, error) {
+// openAndReport opens a frontier and reports it.
+func openAndReport(file string) (*bolt.Frontier, error) {
 	f, err := bolt.Open(file, options())
 	if err != nil {
 		say("refused", err)
@@ -137,7 +137,7 @@ func opened(file string) (*bolt.Frontier, error) {
 
 // runScript runs the script in a child, and reports the result.
 func runScript(ctx context.Context, file string) error {
-	f, err := opened(file)
+	f, err := openAndReport(file)
 	if err != nil {
 		return nil // opened has reported it
 	}

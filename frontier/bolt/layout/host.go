@@ -228,15 +228,15 @@ func parseHold(p *parser, c Clock) *Hold {
 // journal has doubled: so a record is moved at most once for each time that as much again was written. Only the writer
 // uses it.
 type Sweeper struct {
-	Bytes  int64    // in the journal
-	Base   int64    // bytes when the last cycle ended
-	Next   uint64   // key to sweep next; zero outside a cycle
-	end    uint64   // last key of the cycle
-	swept  []swept  // by the last commit: to be dropped by the next
-	Placed []Placed // by the current commit
+	Bytes  int64        // in the journal
+	Base   int64        // bytes when the last cycle ended
+	Next   uint64       // key to sweep next; zero outside a cycle
+	end    uint64       // last key of the cycle
+	swept  []sweptValue // by the last commit: to be dropped by the next
+	Placed []Placed     // by the current commit
 }
 
-type swept struct {
+type sweptValue struct {
 	seq  uint64
 	size int64
 }
@@ -323,7 +323,7 @@ func (s *Sweeper) sweep(tx *bbolt.Tx, quota int64, counts func([]Placed) []bool,
 		if err != nil {
 			return fmt.Errorf("sweep cells: value %d: %w", seq, err)
 		}
-		s.swept = append(s.swept, swept{seq: seq, size: int64(len(body))})
+		s.swept = append(s.swept, sweptValue{seq: seq, size: int64(len(body))})
 		s.Next = seq + 1
 		quota -= int64(len(body))
 	}

@@ -313,10 +313,10 @@ func (t *stringTable) add(s string) uint64 {
 // is too small each claim unpacks a record, and must not leave 5 KiB of garbage.
 type Blocks struct {
 	Zip   *zstd.Decoder
-	slots [512]remembered // of about 5 KiB each
+	slots [512]cachedBlock // of about 5 KiB each
 }
 
-type remembered struct {
+type cachedBlock struct {
 	mu    sync.Mutex // held while an entry, which copies, is read
 	id    uint64     // zero for none
 	block Block
