@@ -37,7 +37,7 @@ func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
 	} {
 		site := crawltest.Tree("a.test", 5)
 		site.Robots.Body = tt.file
-		tell(t, []story{{
+		playAll(t, []scenario{{
 			name: tt.file, sites: []*crawltest.Site{site}, set: func(w *world) { w.as(fetch.Identity{Token: tt.token, Version: "1"}) },
 			figures: map[string]int64{"fetched": 5}, rules: crawltest.Rules{Token: tt.token, Pace: Floor},
 			check: func(_ *testing.T, w *world, _ Summary) { w.wantGaps(tt.want) },

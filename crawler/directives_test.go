@@ -109,7 +109,7 @@ func TestRule19_NoArchiveLeavesTheBodyOut(t *testing.T) {
 
 func TestRule19_DirectivesForOurTokens(t *testing.T) {
 	for token, asked := range map[string]string{"mybot": "/robots.txt /", "curtsy": "/robots.txt / /link"} {
-		tell(t, []story{{
+		playAll(t, []scenario{{
 			name: token, set: func(w *world) { w.cfg.Identity.Token = token }, asked: map[string]string{"a.test": asked},
 			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{
 				"/": {Links: []string{"/link"}, Header: map[string]string{"X-Robots-Tag": "otherbot: none, MyBot: nofollow"}}, "/link": {},

@@ -2,7 +2,7 @@
 //
 // # One URL
 //
-// The function story has these steps in order.
+// The function processTurn has these steps in order.
 //
 //  1. Claim. The frontier leases an authority that is due for one turn.
 //  2. Opt-out. A listed URL is dropped before any lookup or request. Listed networks are checked when the crawler dials.

@@ -248,7 +248,7 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 }
 
 // The fields of a 304 replace earlier ones: the crawler obeys a new X-Robots-Tag.
-func TestRule21_FieldsOfANotModifiedAnswerHold(t *testing.T) {
+func TestRule21_NotModifiedReplacesFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := updated(t, map[string]func(int64) rule21Reply{
 			"/":       then(rule21Reply{fields: `Etag: "root"`, body: linksTo("/behind")}, rule21Reply{fields: "Etag: \"root\"\nX-Robots-Tag: nofollow\nContent-Type: text/plain", body: linksTo("/behind")}),
@@ -260,7 +260,7 @@ func TestRule21_FieldsOfANotModifiedAnswerHold(t *testing.T) {
 }
 
 // After a 304 that confirms nothing, the crawler requests the page once without conditions.
-func TestRule21_AHollowNotModifiedIsAskedForOnceMore(t *testing.T) {
+func TestRule21_EmptyNotModifiedIsRequestedOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
 		w := updated(t, map[string]func(int64) rule21Reply{
@@ -288,7 +288,7 @@ func TestRule21_AHollowNotModifiedIsAskedForOnceMore(t *testing.T) {
 }
 
 // The crawler requests a body again that it cannot read from the archive.
-func TestRule21_ADamagedArchiveIsNoAnswer(t *testing.T) {
+func TestRule21_DamagedArchiveIsRequestedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := updated(t, map[string]func(int64) rule21Reply{"/": always(`Etag: "root"`, "<p>x")}, func(w *world) {
 			w.cfg.Past.(remembered).broken["http://a.test/"] = true
@@ -298,7 +298,7 @@ func TestRule21_ADamagedArchiveIsNoAnswer(t *testing.T) {
 }
 
 // Only requisites with an explicit lifetime are not requested while it lasts.
-func TestRule21_FreshRequisitesAreNotAskedFor(t *testing.T) {
+func TestRule21_FreshRequisitesAreNotRequested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		css := func(fields string) func(int64) rule21Reply {
 			return always("Content-Type: text/css\nEtag: \"c\"\n"+fields, "p{}/*"+fields+"*/")

@@ -20,7 +20,7 @@ func TestRule09_AHostSettingBelowTheFloorIsRefused(t *testing.T) {
 // Budgets and patterns of some hosts bind these, beside those of all.
 func TestHostSettingsNarrowBudgetsAndScope(t *testing.T) {
 	rules := hostrule.Rules{{Match: "a.test", MaxPerHost: 3}, {Match: "b.test", Exclude: []string{`p2\.`}, Include: []string{`p[1-4]\.`}}}
-	tell(t, []story{{
+	playAll(t, []scenario{{
 		name: "three hosts", seeds: "http://a.test/ http://b.test/ http://c.test/",
 		sites: []*crawltest.Site{crawltest.Tree("a.test", 20), crawltest.Tree("b.test", 20), crawltest.Tree("c.test", 20)},
 		set:   func(w *world) { w.cfg.Hosts, w.cfg.Scope.Hosts, w.cfg.MaxPerHost = rules, rules, 6 },

@@ -82,7 +82,7 @@ func TestRules01And02_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 }
 
 // Names of known crawlers and browsers, and names that no group of robots.txt can have, are rejected before any request.
-func TestRule01_NamesOfOthersAreRefused(t *testing.T) {
+func TestRule01_KnownCrawlerNamesAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
 		for _, token := range []string{"googlebot", "Mozilla", "lib/2", "-"} { // package fetch has them all
@@ -109,7 +109,7 @@ func (s stranger) Write(b []byte) (int, error) {
 }
 
 // Without a valid contact the crawler sends nothing to a host off loopback, and the error names the command that sets one.
-func TestRule02_WithoutAContactNothingIsAsked(t *testing.T) {
+func TestRule02_NoRequestsWithoutContact(t *testing.T) {
 	for name, contact := range map[string]string{"none": "", "reserved": "me@example.org", "local": "http://crawl.internal/"} {
 		bubble(t, name, func(t *testing.T) {
 			var sent atomic.Int64
@@ -198,7 +198,7 @@ func squeezed(text string) string {
 // The crawler decodes pages and robots.txt. Bombs, broken codings and endless heads cost only their own page.
 func TestRule24_CodingsAreReadAndBombsCut(t *testing.T) {
 	in := map[string]string{"Content-Encoding": "br"}
-	tell(t, []story{{
+	playAll(t, []scenario{{
 		name: "brotli", set: func(w *world) { w.cfg.MaxBody = 1 << 20 }, offScope: true,
 		sites: []*crawltest.Site{{
 			Name: "a.test", Robots: crawltest.Robots{Body: squeezed("User-agent: *\nDisallow: /no\n"), Header: in},

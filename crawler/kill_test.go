@@ -43,7 +43,7 @@ func (l *lines) last() iter.Seq2[storage.Line, error] {
 }
 
 // A back-off that a response asked for just before a kill is obeyed, though the frontier does not know of it.
-func TestRule17_WhatAHostSaidJustBeforeAKillIsObeyed(t *testing.T) {
+func TestRule17_BackOffBeforeAKillIsObeyed(t *testing.T) {
 	for _, tt := range []struct {
 		name, target string
 		answer       http.HandlerFunc
@@ -141,7 +141,7 @@ func (w *world) counts(s status.Status, least int) {
 }
 
 // The next run counts what the ledger has beyond the frontier, from its start and in its budget.
-func TestWhatAKillHidIsSpentOfTheBudget(t *testing.T) {
+func TestKill_LostExchangesCountForTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
 		w.crashed()

@@ -62,12 +62,12 @@ func searched() *crawltest.Site {
 	}
 }
 
-func TestWhatScriptsNameIsAskedForOnlyWhereThatIsWanted(t *testing.T) {
+func TestScripts_NamesAreRequestedOnlyIfEnabled(t *testing.T) {
 	b := func() *crawltest.Site {
 		return &crawltest.Site{Name: "b.test", Pages: map[string]crawltest.Page{"/x.js": {Body: "x"}, "/moved.js": {Body: "x"}}}
 	}
 	dropped := map[string]string{"a.test/api/moved.js": "dropped: scope:script", "a.test/api/word.js": "gone: named by script: status 404"}
-	tell(t, []story{
+	playAll(t, []scenario{
 		{
 			name: "no", seeds: "http://a.test/api/index.html", sites: []*crawltest.Site{searched(), b()}, set: func(w *world) { w.cfg.Scope.Mode = "prefix" },
 			check: func(_ *testing.T, w *world, _ Summary) {
@@ -96,7 +96,7 @@ func TestWhatScriptsNameIsAskedForOnlyWhereThatIsWanted(t *testing.T) {
 }
 
 // File stores return 403 for a missing file, and ten refusals in a row end the host (rule 13). Words in a script must not.
-func TestRefusalsOfWhatScriptsNameDoNotEndAHost(t *testing.T) {
+func TestScripts_RefusedNamesDoNotRetireAHost(t *testing.T) {
 	site, root := &crawltest.Site{Name: "a.test", Pages: pages{"/last": {Body: "x"}}}, crawltest.Page{Links: []string{"last"}}
 	var names strings.Builder
 	for i := range 20 {
@@ -106,7 +106,7 @@ func TestRefusalsOfWhatScriptsNameDoNotEndAHost(t *testing.T) {
 	}
 	root.Body = "<script>" + names.String() + "</script><a href=last>"
 	site.Pages["/"] = root
-	tell(t, []story{{
+	playAll(t, []scenario{{
 		name: "twenty names", sites: []*crawltest.Site{site}, set: func(w *world) { w.cfg.Scope.Scripts = true },
 		outcomes: map[string]string{"a.test/last": "fetched: unavailable"}, figures: map[string]int64{"hosts_refused": 0},
 		check: func(t *testing.T, _ *world, s Summary) {
@@ -119,7 +119,7 @@ func TestRefusalsOfWhatScriptsNameDoNotEndAHost(t *testing.T) {
 
 func TestFollowFeed(t *testing.T) {
 	for on, asked := range map[bool]string{false: "/robots.txt / /feed", true: "/robots.txt / /feed /entry"} {
-		tell(t, []story{{
+		playAll(t, []scenario{{
 			name: fmt.Sprint(on), set: func(w *world) { w.cfg.Follow = extract.Follow{Feed: on} },
 			sites: []*crawltest.Site{{
 				Name: "a.test", Robots: crawltest.Robots{Body: "User-agent: *\nDisallow: /private\n"},
@@ -157,7 +157,7 @@ func TestStories_Requisites(t *testing.T) {
 	previews := func() []*crawltest.Site {
 		return []*crawltest.Site{{Name: "a.test", Pages: pages{"/": {Body: `<meta property="og:image" content="/og.png">`}, "/og.png": picture}}}
 	}
-	tell(t, []story{
+	playAll(t, []scenario{
 		{ // rule 19
 			name: "nofollow does not concern style sheets",
 			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{

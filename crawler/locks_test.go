@@ -93,7 +93,7 @@ func TestAHopToAHostThatIsHeldByTheOperatorRests(t *testing.T) {
 }
 
 // A policy that cannot be refreshed yet, because the host it redirects to backs off or is on hold, stays in force meanwhile.
-func TestARefreshThatMustWaitHoldsNobodyUp(t *testing.T) {
+func TestPolicy_WaitingRefreshDelaysNoOtherHost(t *testing.T) {
 	for name, held := range map[string]bool{"rests": false, "held": true} {
 		bubble(t, name, func(t *testing.T) {
 			site, there := crawltest.Tree("a.test", 2000), crawltest.Tree("b.test", 1)
@@ -154,7 +154,7 @@ func TestRule04_AHopKeepsThePaceThatHoldsNow(t *testing.T) {
 }
 
 // A turn that only drops URLs of an opt-out keeps the delay of the host.
-func TestRule16_17_ATurnOfOptOutsForgetsNoPace(t *testing.T) {
+func TestRule16_17_OptOutTurnKeepsTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := crawltest.Tree("a.test", 8)
 		site.Robots.Body = "User-agent: *\nCrawl-delay: 20\n"

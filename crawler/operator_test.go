@@ -40,7 +40,7 @@ func (w *world) wantTold(least int64) {
 }
 
 // URLs that a drop closes later also have their lines: those that other pages name, and those of the turn under way.
-func TestWhatIsFoundOfADroppedHostAndWhatIsUnderALeaseHasItsLine(t *testing.T) {
+func TestDroppedHost_LateURLsHaveLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w *world
 		a := pagesBy("a.test", func(rw http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,7 @@ func TestWhatIsFoundOfADroppedHostAndWhatIsUnderALeaseHasItsLine(t *testing.T) {
 	})
 }
 
-func TestWhatASitemapListsOfADroppedHostHasItsLine(t *testing.T) {
+func TestDroppedHost_SitemapURLsHaveLines(t *testing.T) {
 	for _, listed := range []int{3, sitemapBatch + 3} {
 		synctest.Test(t, func(t *testing.T) {
 			var w *world

@@ -188,7 +188,7 @@ func TestStories_OptOuts(t *testing.T) {
 	optOut := func(list string, dry bool) func(*world) {
 		return func(w *world) { newListed(w, list); w.cfg.DryRun = dry }
 	}
-	tell(t, []story{
+	playAll(t, []scenario{
 		{
 			name: "rule 16: a path",
 			sites: []*crawltest.Site{{Name: "a.test", Pages: pages{

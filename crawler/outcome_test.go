@@ -98,7 +98,7 @@ func shortened() []*crawltest.Site {
 	}
 }
 
-func TestWhatATaskAddedBeforeAPanicIsTakenBack(t *testing.T) {
+func TestPanic_TakesBackAddedURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://short.test/"}, shortened()...)
 		w.archive.onRecord("http://library.test/", 2, func() { panic("a defect") })
@@ -111,7 +111,7 @@ func TestWhatATaskAddedBeforeAPanicIsTakenBack(t *testing.T) {
 	})
 }
 
-func TestAStaleTurnCountsForNothing(t *testing.T) {
+func TestStaleTurn_DoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorldLeased(t, 30*time.Second, []string{"http://short.test/"}, crawltest.New(shortened()...))
 		w.cfg.MaxPages = 4
@@ -186,7 +186,7 @@ func (f idling) CloseIdle(a canon.Authority) {
 	f.fetcher.CloseIdle(a)
 }
 
-func TestTheConnectionIsClosedWhenTheQueueHasRunDryAndNotBefore(t *testing.T) {
+func TestConnection_ClosesWithTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 9))
 		var closed []string
@@ -214,7 +214,7 @@ func TestStories_Outcomes(t *testing.T) {
 		manySeeds.Pages[fmt.Sprintf("/%d", i)] = crawltest.Page{Status: 401}
 	}
 	depth := 1
-	tell(t, []story{
+	playAll(t, []scenario{
 		{
 			name: "nothing is waited for when nothing is left", sites: []*crawltest.Site{crawltest.Tree("a.test", 2)},
 			set: func(w *world) {
@@ -387,7 +387,7 @@ func TestStories_Outcomes(t *testing.T) {
 		"back to the seed": {"/": {Redirect: "/a"}, "/a": {Redirect: "/b"}, "/b": {Redirect: "/"}}, "to itself": {"/": {Redirect: "/"}},
 		"to nowhere": {"/": {Redirect: "mailto:baker@a.test"}}, "to an excluded URL": {"/": {Redirect: "/no"}, "/no": {}},
 	} {
-		tell(t, []story{{
+		playAll(t, []scenario{{
 			name: "a seed that redirects " + name, sites: []*crawltest.Site{{Name: "a.test", Pages: site}},
 			set:        func(w *world) { w.cfg.Scope.Exclude = []string{"/no$"} },
 			incomplete: true, figures: map[string]int64{"seeds_unanswered": 1},

@@ -158,7 +158,7 @@ func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
 	}
 }
 
-func TestRule18_TheProofIsLookedForEachDayAndHoldsOnlyWhileItIsThere(t *testing.T) {
+func TestRule18_ProofIsCheckedDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ownWorld(t, 60, nil)
 		run := func(after time.Duration, pages int64, looks int) (took time.Duration) {
@@ -194,7 +194,7 @@ func TestPacing_NamesWhatSetThePace(t *testing.T) {
 	}
 }
 
-func TestRule18_WhatIsProvedIsThatAuthorityAlone(t *testing.T) {
+func TestRule18_ProofHoldsForOneAuthority(t *testing.T) {
 	c := Config{OwnSites: []string{"own.test"}}
 	for u, want := range map[string]bool{
 		"https://own.test/": true, "https://own.test:443/": true, "http://own.test/": false, "https://own.test:8443/": false,
@@ -223,7 +223,7 @@ func (w *world) signsIn() map[string]canon.Authority {
 	return own
 }
 
-func TestRule28_CredentialsGoToPagesOfAProvedHostAlone(t *testing.T) {
+func TestRule28_CredentialsOnlyForProvedHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ownWorld(t, 5, nil)
 		own := w.signsIn()
@@ -239,7 +239,7 @@ func TestRule28_CredentialsGoToPagesOfAProvedHostAlone(t *testing.T) {
 }
 
 // A run with credentials looks for a missing proof again, before a day has passed.
-func TestRule28_TheNextRunLooksForTheProofAnew(t *testing.T) {
+func TestRule28_NextRunRequestsTheProofAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ownWorld(t, 5, nil)
 		w.cfg.OwnKey, w.cfg.MaxPages = []byte("another key, just as long as that"), 2

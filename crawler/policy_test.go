@@ -103,7 +103,7 @@ func TestRule06_AnOlderStandardOnlyAddsRefusals(t *testing.T) {
 	} {
 		site := crawltest.Tree("a.test", 4)
 		site.Robots.Body = "User-agent: *\nDisallow: /p1\nAllow: /p1.html\nAllow: /p2\nDisallow: /p2.html\n"
-		tell(t, []story{{
+		playAll(t, []scenario{{
 			name: c.standard.String(), sites: []*crawltest.Site{site}, set: func(w *world) { w.cfg.Standard = c.standard },
 			asked: map[string]string{"a.test": c.asked}, outcomes: map[string]string{"a.test/p2.html": "disallowed: disallow rule"}, check: c.check,
 		}})
@@ -117,7 +117,7 @@ func TestStories_Policies(t *testing.T) {
 	alone.Robots, delayed.Robots.Body = crawltest.Robots{Redirect: "http://b.test/robots.txt", Delay: 15 * time.Second}, "User-agent: *\nCrawl-delay: 400\n"
 	leads, led := crawltest.Tree("a.test", 2), crawltest.Tree("b.test", 2)
 	leads.Robots.Redirect, led.Robots.Body = "http://b.test/robots.txt", "User-agent: *\nAllow: /\n"
-	tell(t, []story{
+	playAll(t, []scenario{
 		{name: "a long floor bears a long Crawl-delay", sites: []*crawltest.Site{long}, set: func(w *world) { w.cfg.Delay = 400 * time.Second }, figures: map[string]int64{"fetched": 3}},
 		{name: "slowness is not a Crawl-delay", sites: []*crawltest.Site{slow}, set: func(w *world) { w.cfg.MaxCrawlDelay = 5 * time.Second }, figures: map[string]int64{"fetched": 3}},
 		{

@@ -160,7 +160,7 @@ func condition(t *testing.T, text string) budget.Condition {
 	return c
 }
 
-func TestStopWhenEndsTheRunAndSaysWhy(t *testing.T) {
+func TestStopWhen_EndsTheRunWithTheReason(t *testing.T) {
 	for _, c := range []struct {
 		when        string
 		least, most int64 // pages

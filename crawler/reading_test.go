@@ -49,7 +49,7 @@ func recordsOf(t *testing.T, perHost int, change func(*world)) (records map[stri
 
 // Parallel exchanges read pages ahead, which changes no record: not when shapes begin to count meanwhile, and not when a page
 // cannot be read.
-func TestPagesThatAreReadAheadAreToldLikeOthers(t *testing.T) {
+func TestReadAhead_RecordsAreTheSame(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"plain":                func(*world) {},
 		"shapes, from 20 on":   func(w *world) { w.cfg.Traps = trap.Limits{Template: 420} },

@@ -98,7 +98,7 @@ func TestRule13_Refusals(t *testing.T) {
 		{"404 for robots", 404, pages{"/": forbidden, "/x": {}}, 0, ""},
 		{"403 for all", 403, pages{"/": forbidden, "/x": {}}, 1, EndedWaiting},
 	} {
-		tell(t, []story{{
+		playAll(t, []scenario{{
 			name: c.name, seeds: "http://a.test/ http://a.test/x", ended: c.ended, incomplete: c.pages["/"].Status != 0,
 			sites:   []*crawltest.Site{{Name: "a.test", Pages: c.pages, Robots: crawltest.Robots{Status: c.robots}}},
 			figures: map[string]int64{"hosts_refused": c.refused},
@@ -107,7 +107,7 @@ func TestRule13_Refusals(t *testing.T) {
 			},
 		}})
 	}
-	tell(t, []story{
+	playAll(t, []scenario{
 		{
 			name: "at the end of a redirect", seeds: "http://a.test/ http://a.test/x http://b.test/ http://b.test/x",
 			sites: []*crawltest.Site{

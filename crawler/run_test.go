@@ -57,7 +57,7 @@ func TestStories_HTTP(t *testing.T) {
 		}
 		http.NotFound(rw, r)
 	})
-	tell(t, []story{{
+	playAll(t, []scenario{{
 		name: "limits of bodies, types and redirects", seeds: "http://a.test/ http://10.1.2.3/", sites: []*crawltest.Site{site},
 		set: func(w *world) { w.cfg.MaxBody, w.cfg.Scope.Reject = 2000, []string{"image/*"} },
 		outcomes: map[string]string{

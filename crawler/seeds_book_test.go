@@ -38,7 +38,7 @@ func (l *seedLedger) turn(seed string, answered, lost bool) {
 }
 
 // The total is the number of seeds whose last applied turn has no answer, over retries, lost turns and new runs.
-func TestEachSeedIsCountedByItsLastWord(t *testing.T) {
+func TestSeeds_CountByTheirLastOutcome(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	l := seedLedger{map[string]int64{budget.Pages: 7}, newSeedBook(nil)}
 	unanswered := map[string]bool{}
@@ -121,7 +121,7 @@ func TestASeedCirclesWhereItsRedirectLeadsBack(t *testing.T) {
 	}
 }
 
-func TestAWayIsOfOneSeedAndItsRedirects(t *testing.T) {
+func TestRedirectWay_BelongsToOneSeed(t *testing.T) {
 	const a, b, c = "http://a.test/", "http://b.test/", "http://c.test/"
 	book := newSeedBook(nil)
 	book.Circles(hop(t, a, a), parse(t, b))

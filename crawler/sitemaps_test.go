@@ -61,8 +61,8 @@ func newMapped(t *testing.T, seeds []string, sites ...*crawltest.Site) *world {
 
 const mapLine = "Sitemap: http://a.test/s.xml\n"
 
-func TestSitemaps_AnIndexAndWhatItListsIsCrawled(t *testing.T) {
-	tell(t, []story{{
+func TestSitemaps_IndexAndItsEntriesAreCrawled(t *testing.T) {
+	playAll(t, []scenario{{
 		name: "index", offScope: true, ended: EndedMaxPages,
 		sites: []*crawltest.Site{mapped("a.test", "User-agent: *\nDisallow: /p/no\nCrawl-delay: 3\n"+mapLine+mapLine, map[string]string{
 			"/s.xml":         indexOf("http://a.test/maps/1.xml.gz", "/maps/2.txt"),
@@ -82,7 +82,7 @@ func TestSitemaps_AnIndexAndWhatItListsIsCrawled(t *testing.T) {
 	}})
 }
 
-func TestSitemaps_WhatIsAskedFor(t *testing.T) {
+func TestSitemaps_Requests(t *testing.T) {
 	own := func(w *world) {
 		w.cfg.Sitemaps = Sitemaps{URLs: []canon.URL{parse(w.t, "http://a.test/own.xml")}}
 	}
@@ -224,7 +224,7 @@ func TestSitemaps_OneByOne(t *testing.T) {
 		if tt.name == "too deep" {
 			deep = 1
 		}
-		tell(t, []story{{
+		playAll(t, []scenario{{
 			name: tt.name, sites: []*crawltest.Site{mapped("a.test", tt.robots+named, files)},
 			set: func(w *world) {
 				if w.cfg.Sitemaps.Robots = !tt.operator; tt.operator {
@@ -240,7 +240,7 @@ func TestSitemaps_OneByOne(t *testing.T) {
 func TestStories_Sitemaps(t *testing.T) {
 	robots := func(w *world) { w.cfg.Sitemaps.Robots = true }
 	depth := 0
-	tell(t, []story{
+	playAll(t, []scenario{
 		{ // the operator's media types do not apply to sitemaps; of a file over the operator's limit the beginning counts
 			name: "whatever their type and size", offScope: true,
 			sites: []*crawltest.Site{{Name: "a.test", Robots: crawltest.Robots{Body: mapLine}, Pages: pages{
@@ -316,7 +316,7 @@ func (f *watched) Host(ctx context.Context, a canon.Authority) (frontier.Host, b
 	return f.Frontier.Host(ctx, a)
 }
 
-func TestSitemaps_OneLooksAtSoManyHosts(t *testing.T) {
+func TestSitemaps_HostQueriesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var urls []string
 		for i := range 3 * maxHosts {
@@ -336,7 +336,7 @@ func TestSitemaps_OneLooksAtSoManyHosts(t *testing.T) {
 var errKilled = errors.New("killed")
 
 // After a kill between the batches of a sitemap, the next run reads it again and adds each entry once.
-func TestSitemaps_AKillInTheMiddleLosesNothing(t *testing.T) {
+func TestSitemaps_KillLosesNoEntry(t *testing.T) {
 	const listed = 3*sitemapBatch + 100
 	for kill := int64(1); kill <= 4; kill++ { // at a batch, or before the turn is finished
 		if racing && kill%2 == 1 {
@@ -420,7 +420,7 @@ func TestSitemaps_AreBoundedPerHost(t *testing.T) {
 	})
 }
 
-func TestSitemaps_OneRobotsTxtNamesSoMany(t *testing.T) {
+func TestSitemaps_AreBoundedPerRobotsTxt(t *testing.T) {
 	terms := robots.Terms{}
 	book := terms.Parse([]byte("Sitemap: mailto:x\nSitemap:\nSitemap: /robots.txt\n"+strings.Repeat("sitemap: /s\n", 3)), "curtsy")
 	a := parse(t, "http://a.test/").Authority()

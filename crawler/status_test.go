@@ -48,7 +48,7 @@ func (f *crowd) Stats(ctx context.Context) (frontier.Stats, error) {
 	return st, err
 }
 
-func TestAskingOftenDoesNotCostTheCrawlAWalkOverAllHosts(t *testing.T) {
+func TestStatus_FrequentQueriesDoNotWalkAllHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 1))
 		f := &crowd{Frontier: w.front, hosts: 200_000}
@@ -103,7 +103,7 @@ func TestStatus_InFlightCountsExchanges(t *testing.T) {
 	})
 }
 
-func TestADryRunAsksForRobotsAndNothingElse(t *testing.T) {
+func TestDryRun_RequestsOnlyRobots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, d := crawltest.Tree("a.test", 3), crawltest.Tree("b.test", 3), crawltest.Tree("d.test", 3)
 		a.Robots.Body = "User-agent: *\nCrawl-delay: 3\n"

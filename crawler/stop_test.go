@@ -24,7 +24,7 @@ import (
 )
 
 // The end of a crawl waits at most Grace for a slow host, after an interrupt as after --max-time.
-func TestRule25_TheEndWaitsForNobody(t *testing.T) {
+func TestRule25_EndWaitsAtMostGrace(t *testing.T) {
 	const hosts = 20
 	for kind := range slowKinds {
 		for ended, end := range map[string]func(*world) Summary{
@@ -77,7 +77,7 @@ func (w *world) aborted(d, left time.Duration) Summary {
 
 // A response that the end cuts is archived so far, does not count as a failure or an attempt, and is requested again by the
 // next run.
-func TestRule25_WhatTheEndCutsIsArchivedAndStaysPending(t *testing.T) {
+func TestRule25_CutResponsesAreArchivedAndStayPending(t *testing.T) {
 	for how := range endings {
 		t.Run(how, func(t *testing.T) { whatTheEndCuts(t, how) })
 	}
@@ -248,7 +248,7 @@ func (w *world) askedWithin(host string, begin time.Time, d time.Duration) (n in
 }
 
 // However many hosts are slow, a good host gets nearly all requests that its delay allows.
-func TestRule25_SlowHostsTakeNobodysPlace(t *testing.T) {
+func TestRule25_SlowHostsDoNotDelayOthers(t *testing.T) {
 	cases := map[string]int{allKinds: 300}
 	switch {
 	case long:
@@ -313,7 +313,7 @@ func (w *world) accounted(sentNothing int) {
 }
 
 // An abort does not wait, and archives everything that was sent.
-func TestRule17_AnAbortArchivesWhatWasSent(t *testing.T) {
+func TestRule17_AbortArchivesSentRequests(t *testing.T) {
 	for kind := range slowKinds {
 		for _, left := range []time.Duration{0, 300 * time.Millisecond} {
 			bubble(t, fmt.Sprintf("%s, grace %v", kind, left), func(t *testing.T) {
@@ -362,7 +362,7 @@ func TestRule17_AnAbortAtAnyInstantAccountsForEachRequest(t *testing.T) {
 }
 
 // A complete response that an abort leaves unread is archived, and requested again.
-func TestRule17_AnAbortArchivesWhatNobodyHasRead(t *testing.T) {
+func TestRule17_AbortArchivesUnreadResponses(t *testing.T) {
 	for _, at := range []string{"a.test", "localhost"} {
 		bubble(t, at, func(t *testing.T) {
 			w := newWorld(t, []string{"http://" + at + "/"}, &crawltest.Site{Name: at, Pages: pages{"/": {Links: []string{"/more"}}, "/more": {}}})
@@ -388,7 +388,7 @@ func TestRule17_AnAbortArchivesWhatNobodyHasRead(t *testing.T) {
 }
 
 // An exchange that the end of its lease cuts is archived so far, with its line.
-func TestWhatTheEndOfTheLeaseCutsIsArchived(t *testing.T) {
+func TestLease_CutExchangesAreArchived(t *testing.T) {
 	slow := func(rw http.ResponseWriter, r *http.Request) { trickle(rw, r, "text/html", 200) }
 	for name, tt := range map[string]struct {
 		host, want string

@@ -35,7 +35,7 @@ func scaled(n int) int {
 }
 
 // Sites that only look like traps are crawled whole.
-func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
+func TestRule22_OtherSitesAreCrawledWhole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it crawls much, for long under the race detector")
 	}
@@ -58,7 +58,7 @@ func TestRule22_WhatIsNoTrapIsCrawledWhole(t *testing.T) {
 }
 
 // A held URL has a line that names the rule, and can be released once.
-func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
+func TestRule22_HeldURLsAreLoggedAndReleasedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://calendar.test/"}, crawltest.Calendar("calendar.test", false, 999))
 		w.cfg.Traps = trap.Limits{Queries: 50}
@@ -88,7 +88,7 @@ func TestRule22_WhatIsHeldIsSaidAndReleasedOnce(t *testing.T) {
 
 // A gallery with the same text on each page and another picture is crawled whole. Another style sheet does not make a page
 // different. The rule of copies may be off, or begin with the second copy in a row.
-func TestRule22_AGalleryIsNoChainOfCopies(t *testing.T) {
+func TestRule22_GalleryIsNotAChainOfCopies(t *testing.T) {
 	const (
 		text   = "Photographs of the town by the members of our club, in no order at all."
 		styles = "<link rel=stylesheet href=/css/%d.css><script src=/js/%d.js></script>"
@@ -131,7 +131,7 @@ func TestStories_Copies(t *testing.T) {
 		days.Pages[target] = crawltest.Page{Title: "Nothing", Text: "There is nothing here, on no day."}
 		seeds = append(seeds, "http://a.test"+target)
 	}
-	tell(t, []story{
+	playAll(t, []scenario{
 		{
 			name: "rule 22: a seed is not held", seeds: strings.Join(seeds, " "), sites: []*crawltest.Site{days},
 			set: func(w *world) { w.cfg.Traps = trap.Limits{Queries: 10, Template: 10} }, figures: map[string]int64{"fetched": 40, "held": 0},

@@ -43,7 +43,7 @@ func (c *Crawl) oneTurn(ctx, going context.Context, leave func()) (pages int64, 
 		}
 		defer slot.Leave()
 		slot.OnLoss(leave)
-		return c.take(ctx, slot, claimed.Turns[0], c.story)
+		return c.take(ctx, slot, claimed.Turns[0], c.processTurn)
 	case claimed.State == frontier.Waiting && claimed.Due <= c.maxWait():
 		return 0, nil // the first response of the run came meanwhile, so that maxWait has grown
 	case claimed.State == frontier.Drained:
@@ -56,9 +56,9 @@ func (c *Crawl) oneTurn(ctx, going context.Context, leave func()) (pages int64, 
 	return 0, errEnd
 }
 
-// take runs story in a claimed turn, and always finishes the turn, unless curtsy's own state fails. The context of story ends at
-// two thirds of the lease, so that its exchange is recorded before anybody else may send a request to the host.
-func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, story func(context.Context, *visit) (*gate.Request, error)) (pages int64, err error) {
+// take runs process in a claimed turn, and always finishes the turn, unless curtsy's own state fails. The context ends
+// at two thirds of the lease, so that its exchange is recorded before another worker may send a request to the host.
+func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, process func(context.Context, *visit) (*gate.Request, error)) (pages int64, err error) {
 	v, err := c.visit(t)
 	if err != nil {
 		return 0, err
@@ -68,7 +68,7 @@ func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, st
 	defer cancel()
 	var then *gate.Request
 	was, err := c.outcomes.guardPanic(v.turn.Authority, func() (err error) {
-		then, err = story(within, v)
+		then, err = process(within, v)
 		return err
 	})
 	if err != nil && late(within, err) {
@@ -105,9 +105,9 @@ func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, st
 	return v.pages, err
 }
 
-// story is one turn, from the robots gate to the outcome of at most one URL that needs an exchange. The other tasks return to
-// the head of their queue.
-func (c *Crawl) story(ctx context.Context, v *visit) (then *gate.Request, err error) {
+// processTurn is one turn, from the robots gate to the outcome of at most one URL that needs an exchange. The other
+// tasks return to the head of their queue.
+func (c *Crawl) processTurn(ctx context.Context, v *visit) (then *gate.Request, err error) {
 	if err := c.policies.recall(ctx, v); err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ type site struct {
 	brief    bool // only links off the scope lead to it: see Config.LinkCheck
 	floor    time.Duration
 	set      hostrule.Overrides
-	raised   time.Duration // the delay to which the operator has raised set in this run; zero for none
+	raised   time.Duration // the delay to which the operator has raised set in this run; zero without one
 	memory   host.State
 	history  trap.History // of memory.History
 	state    robots.State
@@ -209,7 +209,7 @@ type site struct {
 	learned  bool      // a robots.txt was learned in this turn
 }
 
-// rested is what the turn's exchanges mean for the host's next one.
+// rested is the meaning of the turn's exchanges for the next one.
 type rested struct {
 	end      time.Time // of the last exchange; zero if there was none
 	rest     host.Rest
@@ -286,8 +286,8 @@ func (v *visit) terms() host.Terms {
 	return host.Terms{Floor: v.floor, Set: v.set.Delay, Raised: v.raised, Own: v.own, Rules: v.rules.Book}
 }
 
-// owed returns what is left of the delay. It may be longer than the wait before the claim, by rules read for another host or a
-// longer --delay than in the last run. host.State.Begin bounds it if the clock was set back.
+// owed returns the rest of the delay. It may be longer than the wait before the claim, by rules read for another host
+// or a longer --delay than in the last run. host.State.Begin bounds it if the clock was set back.
 func (v *visit) owed() time.Duration {
 	if v.memory.LastEnd == 0 {
 		return 0
@@ -403,8 +403,8 @@ func (v *visit) begin() {
 	v.start, v.seeds = handedIn{v.state, v.memory.Source}, nil
 }
 
-// resultPool reuses the memory of results, which is safe because a frontier keeps nothing of one. Its methods may be called
-// concurrently.
+// resultPool reuses the memory of results, which is safe because a frontier does not keep one. Its methods may be
+// called concurrently.
 type resultPool struct{ free sync.Pool }
 
 // resultBuffer is the memory of a result.

@@ -38,7 +38,7 @@ func (w *world) asksWithin(t *testing.T) {
 }
 
 // Outside its window a crawl sends no requests, reports when it opens, and resumes without a command.
-func TestOutsideOfItsWindowACrawlWaits(t *testing.T) {
+func TestWindow_CrawlWaitsOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := within(t, chain(100), 88*time.Minute, "Sat 00:01-00:02", "Sat 01:30-02:00 UTC")
 		states := map[string]bool{}
@@ -115,7 +115,7 @@ func TestACrawlOutsideOfItsWindowEndsWhenItIsTold(t *testing.T) {
 }
 
 // The operator's pause and the window hold a crawl independently.
-func TestAPauseAndAWindowHoldACrawlEachByItself(t *testing.T) {
+func TestWindow_IsIndependentOfPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := within(t, chain(100), 48*time.Hour, "00:00-00:01", "01:00-02:00")
 		for at, on := range map[time.Duration]bool{30 * time.Second: true, 30 * time.Minute: false, 40 * time.Minute: true, 90 * time.Minute: false} {
@@ -133,7 +133,7 @@ func TestAPauseAndAWindowHoldACrawlEachByItself(t *testing.T) {
 }
 
 // A run with nothing to fetch, or with a spent budget, does not wait for the window.
-func TestARunWithNothingToDoWaitsForNoWindow(t *testing.T) {
+func TestWindow_IdleRunDoesNotWait(t *testing.T) {
 	for pages, ended := range map[int64]string{0: EndedDrained, 5: EndedMaxPages} {
 		synctest.Test(t, func(t *testing.T) {
 			w, _ := within(t, chain(10), 24*time.Hour, "00:00-00:01")

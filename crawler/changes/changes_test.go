@@ -128,7 +128,7 @@ func article(menu, main string) string {
 	return "<!DOCTYPE html><html><head><title>Bakery</title></head><body><nav><ul><li><a href=/>" + menu + "</a></li></ul></nav><article><h1>Bread</h1>" + main + "</article></body></html>"
 }
 
-func TestWhatBecameOfEachURLIsTold(t *testing.T) {
+func TestCompare_EachURLHasItsChange(t *testing.T) {
 	links := func(names string) func(http.ResponseWriter) {
 		b := "<h1>All</h1>"
 		for _, n := range strings.Fields(names) {

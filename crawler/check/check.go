@@ -276,7 +276,7 @@ const (
 	EarlierBaseline Earlier = "the baseline"
 )
 
-// Compare compares the broken links with those of the previous generation, unless nothing was tested.
+// Compare compares the broken links with those of the previous generation, unless no URL was tested.
 func (r *Result) Compare(before *Result) {
 	if r.Checked > 0 {
 		r.Since, _ = r.since(before.Broken, EarlierCrawl)
@@ -468,7 +468,7 @@ const (
 	KindRequisite Kind = "requisite" // needed to show the page
 )
 
-// Place is where a URL is mentioned. Its texts come from the site.
+// Place is the place of a mention. Its texts come from the site.
 type Place struct {
 	Page      string `json:"page"`
 	Element   string `json:"element"`   // empty in a style sheet

@@ -132,7 +132,7 @@ func TestAMillionLinksToOneBrokenURLAreCountedAndBounded(t *testing.T) {
 	assert.Truef(t, n != 0 && n <= 100, "%d places of one page", n)
 }
 
-func TestFindingsAboutWhatNobodyAskedForAreBounded(t *testing.T) {
+func TestFindings_AboutUnrequestedURLsAreBounded(t *testing.T) {
 	var b strings.Builder
 	for n := range 30_000 {
 		fmt.Fprintf(&b, "<a href='http://[%d'>", n)
@@ -178,7 +178,7 @@ func TestUnread_CountsDamagedRecords(t *testing.T) {
 	assert.Truef(t, r.Unread == 1 && r.Documents == 0, "%d unread, %d read", r.Unread, r.Documents)
 }
 
-func TestWhatTheCrawlDidNotComeToIsNotBroken(t *testing.T) {
+func TestUnreachedURLs_AreNotBroken(t *testing.T) {
 	server := httptest.NewServer(pages{"/": "<a href=a><a href=b><img src=c.png>", "/a": "a"})
 	defer server.Close()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -245,7 +245,7 @@ func broken(r *check.Result, base string) []string {
 	return slices.Sorted(maps.Keys(paths))
 }
 
-func TestWhatTheFolderHasByALinkIsNotTested(t *testing.T) {
+func TestSymlinkedFiles_AreNotTested(t *testing.T) {
 	gone := func(url string, status int) check.Finding {
 		return check.Finding{URL: url, Status: status, Reason: "status", Count: 1}
 	}

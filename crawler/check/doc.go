@@ -6,7 +6,7 @@
 //  2. Read each page and style sheet once, by several workers, with the mirror's parser (package markup), which knows the
 //     position of each byte. Fragments and anchors meet in an external sort by a digest of page and name.
 //
-// # What is broken
+// # Broken links
 //
 // A URL with a status of 4xx or 5xx, or of a host whose name does not exist, that refuses connections or fails TLS; a redirect
 // to such a URL, in a loop, or nowhere; an invalid URL; a fragment without an anchor. Undecidable are 429 and 503, disallowed

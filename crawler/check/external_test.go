@@ -44,7 +44,7 @@ func of(all []check.Finding) (urls []string) {
 }
 
 // Links in external pages are not followed. A day later only failed ones are requested again.
-func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
+func TestExternalLinks_AreRequestedOnceAsLeaves(t *testing.T) {
 	for _, how := range []string{"head", "get"} {
 		t.Run(how, func(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -65,7 +65,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 				require.NoError(t, err)
 				r := judged(t, dir)
 				wantFindings(t, "broken", r.Broken, "http://b.test/gone 404 status 404 external 2", "http://d.test/robots.txt 404 status 404 external 2", "http://never.test/x 0 nxdomain external 2")
-				wantFindings(t, "not told", r.Undecided, "http://b.test/bot 403 status 403 link 2", "http://c.test/999 999 status 999 link 2")
+				wantFindings(t, "undecided", r.Undecided, "http://b.test/bot 403 status 403 link 2", "http://c.test/999 999 status 999 link 2")
 				wantFindings(t, "untested", r.Untested, "http://b.test/private/x 0 robots.txt forbids it link 2")
 				assert.Truef(t, r.External == 0 && len(r.Redirects) == 1 && r.Documents == 2 && r.Mentions == 21, "%+v", r)
 				first := requests(web, "")
@@ -86,7 +86,7 @@ func TestExternalLinksAreAskedForOnceAsLeaves(t *testing.T) {
 				for _, x := range []string{"/ok", "/pic.png"} {
 					assert.Equal(t, 1, strings.Count(strings.Join(requests(web, "b.test"), "\n")+"\n", " "+x+"\n"), x)
 				}
-				assert.Greater(t, len(requests(web, "")), len(first), "what was broken was not asked for again")
+				assert.Greater(t, len(requests(web, "")), len(first), "broken URLs were not requested again")
 			})
 		})
 	}
@@ -108,7 +108,7 @@ func requests(web *crawltest.Web, host string) (all []string) {
 	return all
 }
 
-func TestAnotherWayToAskElsewhereIsRefused(t *testing.T) {
+func TestExternal_InvalidValueIsRefused(t *testing.T) {
 	s := crawldir.Defaults()
 	s.External, s.Contact = "post", "crawl@library.org"
 	assert.ErrorContains(t, s.Check(nil), "want none, head or get")

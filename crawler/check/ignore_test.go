@@ -18,7 +18,7 @@ func TestIgnoresAreReadWithTheirReasons(t *testing.T) {
 	}
 }
 
-func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
+func TestIgnores_RemoveFindingsAndReportUnused(t *testing.T) {
 	of := func(urls ...string) (all []Finding) {
 		for _, u := range urls {
 			all = append(all, Finding{URL: u})
@@ -36,8 +36,8 @@ func TestIgnoresTakeFindingsAndUnusedOnesAreSaid(t *testing.T) {
 	assert.Equal(t, "1 0 1 0 [/old/a why /old/b why] 2 2 3", fmt.Sprint(len(r.Broken), len(r.Mixed), len(r.Untested), len(r.Redirects), ignored, len(r.Unused), r.Unused[0].Line, r.Unused[1].Line))
 }
 
-// An interrupted check may not have reached what was broken, and one with too many findings lacks some.
-func TestPartialResult_MendsNothing(t *testing.T) {
+// An interrupted check may not have reached the broken URLs, and one with too many findings lacks some.
+func TestPartialResult_RepairsNothing(t *testing.T) {
 	for _, tt := range []struct {
 		partial  bool
 		left     int64
@@ -51,12 +51,12 @@ func TestPartialResult_MendsNothing(t *testing.T) {
 }
 
 // A link is repaired if it, or a page with it, was requested, or if such a page is gone from a crawled host.
-func TestSince_OnlyWhatWasTestedIsRepaired(t *testing.T) {
+func TestSince_OnlyTestedURLsAreRepaired(t *testing.T) {
 	t.Parallel()
 	const lost, page = "http://a.test/lost", "http://a.test/page"
 	for name, tt := range map[string]struct {
 		asked    string // URL that was requested
-		crawled  bool   // something of the host was
+		crawled  bool   // another URL of the host was
 		untested string
 		repaired int
 	}{

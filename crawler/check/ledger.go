@@ -227,14 +227,14 @@ func (t *ledgerIndex) judge(latest int64) {
 	}
 }
 
-// inconclusive are failures that reveal nothing about the link: local or temporary ones.
+// inconclusive are failures that do not concern the link: local or temporary ones.
 var inconclusive = map[string]bool{
 	storage.ReasonAborted: true, storage.ReasonLease: true, storage.ReasonPanic: true, storage.ReasonSlow: true,
 	storage.ReasonNoIPv4: true, storage.ReasonNoIPv6: true, storage.ReasonProxy: true,
 	storage.ReasonTooSlow: true, storage.ReasonPrivateAddress: true, storage.ReasonOptOut: true,
 }
 
-// guards are statuses of hosts that reject robots, or everybody temporarily: they reveal nothing about the page.
+// guards are statuses of hosts that reject robots, or all clients temporarily: they do not concern the page.
 var guards = map[int]bool{
 	http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusProxyAuthRequired: true, http.StatusTooManyRequests: true,
 	http.StatusUnavailableForLegalReasons: true, http.StatusServiceUnavailable: true,

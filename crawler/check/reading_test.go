@@ -36,7 +36,7 @@ func ledgerOf(t *testing.T, lines ...string) *ledgerIndex {
 	return ledger
 }
 
-func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
+func TestVerdict_ByTheLedger(t *testing.T) {
 	const u = "https://site.test/x"
 	tests := []struct {
 		name  string
@@ -47,8 +47,8 @@ func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
 		{"404", []string{"allow gone 404 " + u + " status 404"}, broken, "status 404"},
 		{"a status of 5xx", []string{"allow failed 500 " + u + " status 500"}, broken, "status 500"},
 		{"no such host", []string{"allow failed 0 " + u + " nxdomain"}, broken, "nxdomain"},
-		{"too many requests are no fault of the link", []string{"allow failed 429 " + u + " status 429"}, untested, "the host requires a delay"},
-		{"a failure of ours", []string{"allow failed 0 " + u + " panic"}, untested, "panic"},
+		{"too many requests are not a fault of the link", []string{"allow failed 429 " + u + " status 429"}, untested, "the host requires a delay"},
+		{"a failure of the crawler", []string{"allow failed 0 " + u + " panic"}, untested, "panic"},
 		{"an answer that is not wanted", []string{"allow dropped 200 " + u + " scope:reject"}, good, ""},
 		{"robots.txt", []string{"disallow disallowed 0 " + u + " disallow rule"}, untested, "robots.txt forbids it"},
 		{"still to come", []string{"allow deferred 0 " + u + " timeout"}, untested, "not answered yet: timeout"},
@@ -56,10 +56,10 @@ func TestVerdictOfWhatTheLedgerSays(t *testing.T) {
 		{"fetched, and refused where another page links to it", []string{"allow fetched 200 " + u + " x", "refuse dropped 0 " + u + " scope:nofollow"}, good, ""},
 		{"gone, and refused where another page links to it", []string{"allow gone 404 " + u + " status 404", "refuse dropped 0 " + u + " scope:nofollow"}, broken, "status 404"},
 		{"too deep", []string{"refuse dropped 0 " + u + " scope:depth"}, untested, "scope:depth"},
-		{"a redirect to what is there", []string{"allow redirected 301 " + u + " to https://site.test/"}, moved, ""},
-		{"a redirect to what is not there", []string{"allow redirected 301 " + u + " to https://site.test/y", "allow gone 404 https://site.test/y status 404"}, broken, "redirects to https://site.test/y: status 404"},
+		{"a redirect to a page", []string{"allow redirected 301 " + u + " to https://site.test/"}, moved, ""},
+		{"a redirect to a missing page", []string{"allow redirected 301 " + u + " to https://site.test/y", "allow gone 404 https://site.test/y status 404"}, broken, "redirects to https://site.test/y: status 404"},
 		{"a redirect to another host", []string{"allow redirected 302 " + u + " to https://other.test/y", "refuse dropped 0 https://other.test/y scope:host"}, untested, "redirects to https://other.test/y, on another host"},
-		{"a redirect to what nobody asked for", []string{"allow redirected 302 " + u + " to https://site.test/y"}, untested, "redirects to https://site.test/y, which was not requested"},
+		{"a redirect to an unrequested URL", []string{"allow redirected 302 " + u + " to https://site.test/y"}, untested, "redirects to https://site.test/y, which was not requested"},
 		{"a redirect to nowhere", []string{"allow failed 302 " + u + " redirect: malformed"}, broken, "redirect: malformed"},
 		{"a loop", []string{"allow redirected 301 " + u + " to https://site.test/y", "allow redirected 301 https://site.test/y to " + u}, broken, "redirect loop"},
 	}
@@ -79,12 +79,12 @@ func TestFindingsOfOnePage(t *testing.T) {
 		"allow gone 404 https://site.test/gone status 404")
 	tests := []struct{ name, in, want string }{
 		{"http where https answers", "<a href=http://site.test/both>", "insecure http://site.test/both 1:9"},
-		{"http where nobody answered https", "<a href=http://site.test/plain>", ""},
+		{"http where https fails", "<a href=http://site.test/plain>", ""},
 		{"mixed content", "<img src=http://site.test/plain>", "mixed http://site.test/plain 1:10"},
-		{"a link by http is no mixed content", "<a href=http://site.test/plain>", ""},
+		{"a link by http is not mixed content", "<a href=http://site.test/plain>", ""},
 		{"an id twice", "<p id=a>\n<p id=a><p id=A>", "duplicate a 2:7"},
 		{"a name twice", "<a name=a><a name=a>", ""},
-		{"what cannot be a URL", "<a href='http://[x'>", "malformed http://[x 1:10"},
+		{"an invalid URL", "<a href='http://[x'>", "malformed http://[x 1:10"},
 		{"schemes that were mistyped", "<a href=htps://a/><a href=ttps://b/><a href=' HTPP://c/'><a href=httsp://d/><a href=httpss:/e><a href=htttps://f>",
 			"malformed  HTPP://c/ 1:46; malformed htps://a/ 1:9; malformed httpss:/e 1:85; malformed httsp://d/ 1:66; malformed htttps://f 1:103; malformed ttps://b/ 1:27"},
 		{"schemes that only look like them", "<a href=shttp://a/><a href=ftp://b/><a href=http4://c/><a href=htp:x><a href=httpsx>", "malformed http4://c/ 1:45"},

@@ -42,7 +42,7 @@ func leftControl(t *testing.T, dir, token string, by *httptest.Server) {
 }
 
 // A process with the port of a killed crawl is rejected, and receives no data.
-func TestWhoDoesNotKnowTheTokenIsNoCrawl(t *testing.T) {
+func TestConnect_RejectsServersWithoutTheToken(t *testing.T) {
 	const token = "0123456789abcdef0123456789abcdef"
 	unsecured := func(h http.Handler) *httptest.Server {
 		s := httptest.NewServer(h)
@@ -81,7 +81,7 @@ func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
 }
 
 // A received directory may have a control file with a known token: only snapshot names return, to be read and removed.
-func TestTheNameOfASnapshotIsOurs(t *testing.T) {
+func TestSnapshot_NameIsTheClients(t *testing.T) {
 	for _, name := range []string{"frontier.db", "", ".", "..", "../x", "crawl.toml", SnapshotPrefix + "x.db", NewSnapshot()} {
 		dir := t.TempDir()
 		var said strings.Builder

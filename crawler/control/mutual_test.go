@@ -23,7 +23,7 @@ func securely(t *testing.T, secret string, by http.Handler) *httptest.Server {
 	return s
 }
 
-func TestOnlyThoseWhoKnowTheSecretAreBelieved(t *testing.T) {
+func TestSecure_RequiresTheSecret(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	s := securely(t, "the secret", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -103,7 +103,7 @@ func servedOn(t *testing.T, on func(frontier.Frontier) frontier.Frontier) (dir s
 	}
 }
 
-func TestTheControlInterfaceAnswersAndLeavesNothingBehind(t *testing.T) {
+func TestServe_AnswersAndCleansUp(t *testing.T) {
 	dir, stop := served(t)
 	s, err := Ask(t.Context(), dir)
 	if err != nil || s.State != "running" || s.Queued != 1 || s.Discovered != 1 {
@@ -121,7 +121,7 @@ func TestTheControlInterfaceAnswersAndLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
+func TestServe_RequiresItsToken(t *testing.T) {
 	dir, _ := served(t)
 	b, err := os.ReadFile(filepath.Join(dir, File))
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestTheControlInterfaceAsksForItsToken(t *testing.T) {
 	}
 }
 
-func TestAskTellsACrawlThatIsGoneFromOneThatIsSlow(t *testing.T) {
+func TestAsk_DistinguishesGoneFromSlow(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, File)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")

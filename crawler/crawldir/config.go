@@ -79,7 +79,7 @@ func (s *Settings) stopWhen() (all []budget.Condition, err error) {
 }
 
 // FetchConfig returns the settings of the network. Seeds and sitemaps of --sitemaps that are literal loopback or private
-// addresses, or localhost, may be reached; a name exempts nothing (politeness rule 23).
+// addresses, or localhost, may be reached; a name never exempts an address (politeness rule 23).
 func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Config, error) {
 	c := fetch.Config{
 		Identity: s.Identity(),
@@ -117,7 +117,7 @@ func (s *Settings) FetchConfig(seeds []frontier.Seed, spool string) (fetch.Confi
 	}
 	typed := maps.URLs
 	for _, seed := range seeds {
-		if seed.From == "" { // where a seed redirected to is no decision of the operator
+		if seed.From == "" { // the operator did not choose the target of a seed's redirect
 			typed = append(typed, seed.URL)
 		}
 	}
@@ -352,7 +352,7 @@ func (s *Settings) signer() (fetch.Signer, error) {
 // MaxWorkers is the largest number of workers.
 const MaxWorkers = 10_000
 
-// Check refuses settings and seeds that cannot work. It creates nothing and sends no request.
+// Check refuses settings and seeds that cannot work. It creates no file and sends no request.
 func (s *Settings) Check(seeds []frontier.Candidate) error {
 	id := s.Identity()
 	if err := id.Validate(); err != nil {

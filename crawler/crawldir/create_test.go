@@ -16,7 +16,7 @@ import (
 	"curtsy/frontier/frontiertest"
 )
 
-func TestOfTwoCrawlsThatMakeOneDirectoryOneHasIt(t *testing.T) {
+func TestCreate_OneOfTwoCrawlsWins(t *testing.T) {
 	c, err := Seed("http://127.0.0.1:9/", "")
 	require.NoError(t, err)
 	for _, exists := range []bool{false, true} {

@@ -12,6 +12,6 @@
 // A directory keeps its settings as TOML under ConfigName. The names of settings are the keys of such files and the long
 // flags of the program; errors name them as flags: --ip-delay.
 //
-// The package prints nothing, catches no signal and ends no process. It reports a Note for people, a Misuse for an invalid
-// setting, seed or directory, and a DirError for the state of a directory.
+// The package does not print, catches no signal and ends no process. It reports a Note for people, a Misuse for an
+// invalid setting, seed or directory, and a DirError for the state of a directory.
 package crawldir

@@ -35,7 +35,7 @@ type evidence struct {
 	ledger  *ledger.Writer
 
 	finished ledger.Finished // has the ledger record which files are complete
-	dry      bool            // keep nothing, and do not sign the ledger
+	dry      bool            // store nothing, and do not sign the ledger
 }
 
 // open opens archive, index and ledger of a directory whose frontier the caller holds. It cuts off ends that a kill tore,
@@ -188,7 +188,7 @@ func OpenIndex(ctx context.Context, dir string, earlier []string, finished func(
 	return index, nil
 }
 
-// openLedger opens the ledger of a crawl directory with the user's key. Without the key the crawl runs all the same: the log
+// openLedger opens the ledger of a crawl directory with the user's key. Without the key the crawl also runs: the log
 // is identical. Repairs are notes. A dry run neither signs nor keeps a checkpoint.
 func openLedger(dir string, o ledger.Options, dry bool, say func(Note)) (*ledger.Writer, error) {
 	o.Dir, o.Software = in(dir, LedgerName), "curtsy/"+Version
@@ -395,7 +395,7 @@ func (s *Settings) PolitenessFields() warc.Fields {
 	for _, said := range s.declareProxies() {
 		fields = append(fields, warc.Field{Name: "proxy", Value: said})
 	}
-	if set, err := s.credentials(); err == nil { // else FetchConfig has said why
+	if set, err := s.credentials(); err == nil { // else FetchConfig has reported the error
 		for _, said := range declareCredentials(set) {
 			fields = append(fields, warc.Field{Name: "credentials", Value: said})
 		}

@@ -38,7 +38,7 @@ func site() *httptest.Server {
 	}))
 }
 
-// Crawl a site into a directory, then read what was decided about each URL, and an answer from the archive.
+// Crawl a site into a directory, then read the decision about each URL, and a response from the archive.
 func Example() {
 	server := site()
 	defer server.Close()
@@ -51,7 +51,7 @@ func Example() {
 	ctx := context.Background()
 
 	settings := crawldir.Defaults()
-	settings.Delay = 0 // the site is our own: it is on loopback
+	settings.Delay = 0 // the site is on loopback, and so the operator's own
 	seeds, err := crawldir.SeedURLs(server.URL + "/")
 	if err != nil {
 		log.Fatal(err)
@@ -106,7 +106,7 @@ func Example() {
 	// 200 <title>Bread</title><a href="/">back</a> <nil>
 }
 
-// Extract the title of each page while the crawl runs: a line names the URL, the index says where its response is, and the
+// Extract the title of each page while the crawl runs: a line names the URL, the index finds its response, and the
 // archive has the body. Lines come from several goroutines at once, and a worker waits for each, so they are passed on.
 func ExampleOptions_line() {
 	server := site()
@@ -181,7 +181,7 @@ func ExampleOptions_line() {
 	// drained <nil>
 }
 
-// A crawl that was stopped, by a budget or by a kill, goes on with Run.
+// A crawl that was stopped, by a budget or by a kill, continues with Run.
 func ExampleRun_resume() {
 	server := site()
 	defer server.Close()

@@ -19,7 +19,7 @@ func TestHoursAndRequestsInADayAreKeptAndDeclared(t *testing.T) {
 		s.MaxWait, s.MaxTime = 72*time.Hour, 5*time.Minute
 		s.Hosts = hostrule.Rules{{Match: "*.test", PerHostPerDay: 7, Hours: []string{"01:00-01:02", "23:00 - 23:01"}}}
 		dir := created(t, &s, "http://bakery.test/")
-		time.Sleep(time.Hour + 115*time.Second) // some seconds are left of the first hours
+		time.Sleep(time.Hour + 115*time.Second) // some seconds before the end of the first hours
 		ran(t, dir, o)
 		killedRun(t, dir, nil, o)
 		s.MaxTime = 60 * time.Hour

@@ -30,7 +30,7 @@ import (
 //
 // Rotate makes the next secret, then the note, and then renames the secret over the key. After a kill in between, the old
 // key is in force, and the next Rotate continues with the same secret and note. Rotations ignores a note that leads to no
-// key. The old secret is destroyed, so that nobody can steal it: its signatures are checked with the verifier key.
+// key. The old secret is destroyed, so that it cannot be stolen: its signatures are checked with the verifier key.
 
 const (
 	nextSuffix = ".next"
@@ -175,7 +175,7 @@ const keySize = 32 // bytes
 // KeyFile is a secret of the user in the configuration folder.
 type KeyFile struct {
 	Name string // of the file
-	what string // for errors: what it is the key of
+	what string // for errors: the use of the key
 	lost string // advice for a damaged file
 }
 
@@ -275,7 +275,7 @@ func (h Heads) Of(origin string) (*Head, error) {
 	return nil, fmt.Errorf("newest checkpoint of a ledger: %s is damaged: put its copy back, or remove it", file)
 }
 
-// At returns the last origin of the ledger in dir, an absolute path, and the file that records it; empty if none is kept.
+// At returns the last origin of the ledger in dir, an absolute path, and the file that records it; empty without one.
 func (h Heads) At(dir string) (origin, file string, err error) {
 	file = h.file(dir, placeSuffix)
 	b, err := bounded(file)
@@ -337,11 +337,11 @@ func heads(dir string) (h Heads, whole string, err error) {
 	return HeadsBeside(path), whole, nil
 }
 
-// KeptHead returns the newest checkpoint kept of the ledger in dir: nil if none is, or if damage hides the ledger's origin.
+// KeptHead returns the newest kept checkpoint of the ledger in dir; nil without one, or if damage hides the origin.
 func KeptHead(dir string) (*Head, error) {
 	h, _, err := heads(dir)
 	if err != nil {
-		return nil, nil // without a configuration folder nothing is kept
+		return nil, nil // without a configuration folder there are no heads
 	}
 	origin, err := ledger.Origin(in(dir, LedgerName))
 	if err != nil || origin == "" {
@@ -351,11 +351,11 @@ func KeptHead(dir string) (*Head, error) {
 }
 
 // requireKept refuses a ledger that lacks its newest kept checkpoint, and an unknown ledger in the place of a kept one: to
-// continue it would sign a second history. It changes nothing.
+// continue it would sign a second history. It makes no changes.
 func requireKept(dir string) error {
 	h, whole, err := heads(dir)
 	if err != nil {
-		return nil // without a configuration folder nothing is kept
+		return nil // without a configuration folder there are no heads
 	}
 	book := in(dir, LedgerName)
 	origin, err := ledger.Origin(book)

@@ -72,7 +72,7 @@ func TestARotationIsSignedByBothKeysAndDestroysTheOldSecret(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-func TestARotationThatWasKilledIsGoneOnWith(t *testing.T) {
+func TestRotate_ContinuesAfterAKill(t *testing.T) {
 	for _, kept := range []struct {
 		name         string
 		secret, note bool
@@ -127,7 +127,7 @@ func TestADamagedNoteIsNamed(t *testing.T) {
 	assert.ErrorContainsf(t, err, ".next is damaged: remove it, and rotate again", "a damaged secret: %v", err)
 }
 
-func TestRotationsOfOtherKeysArePassedOver(t *testing.T) {
+func TestRotations_IgnoreOtherKeys(t *testing.T) {
 	path, _ := keyFile(t)
 	rotate(t, path, noon)
 	led, err := Rotations(path, keyOf(t, []byte(strings.Repeat("x", 32))))

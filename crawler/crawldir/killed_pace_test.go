@@ -21,7 +21,7 @@ func TestRule17_TheRunAfterAKillKeepsThePaceOfItsSettings(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		before, after time.Duration // --delay of the run that is killed, and of the next
-		clean         bool          // a run before the one that is killed ended in peace: the pace of the host is known
+		clean         bool          // the run before the killed one ended cleanly: the delay of the host is known
 		least         time.Duration
 	}{
 		{"a foreign host, and a delay for own ones", 100 * time.Millisecond, 100 * time.Millisecond, false, crawler.Floor},

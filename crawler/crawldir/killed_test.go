@@ -97,7 +97,7 @@ func TestARestBeforeAKillOutlivesAnOperator(t *testing.T) {
 	}
 }
 
-// A killed crawl with a spent budget can be updated. Only its ledger knows of the backoff.
+// A killed crawl with a spent budget can be updated. Only its ledger has the back-off.
 func TestARestBeforeAKillOutlivesAnUpdate(t *testing.T) {
 	ownLocks(t)
 	web := served(t, &crawltest.Site{Name: "bakery.test", Pages: map[string]crawltest.Page{
@@ -128,7 +128,7 @@ func TestRule15_PagesBeforeAKillCount(t *testing.T) {
 		s.Delay, s.MaxWait = 0, time.Minute
 		budget(&s, 2)
 		dir := created(t, &s, web.LoopbackURL("bakery.test"))
-		killedRun(t, dir, nil, Options{}) // two pages, and the frontier has none
+		killedRun(t, dir, nil, Options{}) // two pages, which the frontier lacks
 		pages := func() (n int) {
 			for _, r := range web.Referee().Requests() {
 				if r.Target != "/robots.txt" {
@@ -175,7 +175,7 @@ func TestAKilledUpdateCountsItsOwnExchanges(t *testing.T) {
 }
 
 // A kill may come between a file and its mark.
-func TestTheFileThatAKillLeftWithoutAMarkGetsOne(t *testing.T) {
+func TestMarks_AreCompletedAfterAKill(t *testing.T) {
 	for name, goOn := range map[string]func(dir string) error{
 		"a run": func(dir string) error {
 			_, err := Run(t.Context(), dir, Options{})
@@ -233,12 +233,12 @@ func uncommit(t *testing.T, dir string, size int) {
 	require.NoError(t, err)
 }
 
-// KeepRests shortens no backoff and lengthens none, and adds no unknown host that is to be forgotten.
+// KeepRests never changes the length of a back-off, and adds no unknown host that is to be forgotten.
 func TestRule17_KeepRestsOutlivesTheLines(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		clean bool // the stop; the frontier then knows all there is to know
-		lost  bool // the frontier does not know the host
+		clean bool // the stop; the frontier is then complete
+		lost  bool // the frontier lacks the host
 		gone  []string
 		known bool // in the end
 		want  time.Duration
@@ -256,7 +256,7 @@ func TestRule17_KeepRestsOutlivesTheLines(t *testing.T) {
 			if err == nil {
 				err = f.Close()
 			}
-			if err == nil { // which leaves an unclean stop one: a run has to come
+			if err == nil { // the stop remains unclean: a run has to follow
 				_, err = Run(t.Context(), dir, Options{})
 			}
 			require.NoError(t, err)

@@ -121,7 +121,7 @@ func (s *Settings) absolute() error {
 func (s *Settings) declareProxies() (lines []string) {
 	c, err := s.proxies()
 	if err != nil {
-		return []string{"unknown"} // FetchConfig has said why
+		return []string{"unknown"} // FetchConfig has reported the error
 	}
 	all := c.Proxies()
 	for _, scheme := range slices.Sorted(maps.Keys(all)) {
@@ -168,7 +168,7 @@ func readSecrets(path string) (string, error) {
 	return string(b), err
 }
 
-// credentials returns those of --auth and --header. Its error quotes nothing that may be secret.
+// credentials returns those of --auth and --header. Its error quotes no possible secret.
 func (s *Settings) credentials() (*fetch.Set, error) {
 	if len(s.Auth)+len(s.Header) == 0 {
 		return nil, nil

@@ -44,10 +44,10 @@ func TestCredentialsAreForHostsThatMayProveToBeOwn(t *testing.T) {
 		"no file":               {"own.test.org", "", own, "write HOST=FILE"},
 		"the secret itself":     {"own.test.org=jo:" + hidden, "", own, "into a file that only you can read"},
 		"the field itself":      {"", "own.test.org=X-Key: " + hidden, own, "into a file that only you can read"},
-		"a file that is not":    {"own.test.org=" + auth + "x", "", own, "no such file"},
+		"a missing file":        {"own.test.org=" + auth + "x", "", own, "no such file"},
 		"a file open to others": {"own.test.org=" + open, "", own, "chmod 600"},
 		"two of one field":      {"own.test.org=" + auth, "own.test.org=" + secretFile(t, "authorization: "+hidden, 0o600), own, "twice"},
-		"a field of ours":       {"", "own.test.org=" + secretFile(t, "User-Agent: "+hidden, 0o600), own, "the crawler's to set"},
+		"the crawler's field":   {"", "own.test.org=" + secretFile(t, "User-Agent: "+hidden, 0o600), own, "the crawler's to set"},
 		"no user":               {"own.test.org=" + secretFile(t, hidden, 0o600), "", own, "user:password or Bearer TOKEN"},
 		"two lines":             {"own.test.org=" + secretFile(t, "jo:"+hidden+"\nx", 0o600), "", own, "one line is expected"},
 	} {

@@ -23,7 +23,7 @@ func TestFamilyAndLocalAddress(t *testing.T) {
 		{"a name", Settings{Bind: "localhost"}, 0, "in digits"},
 		{"a network", Settings{Bind: "127.0.0.0/8"}, 0, "in digits"},
 		{"with a port", Settings{Bind: "127.0.0.1:80"}, 0, "in digits"},
-		{"somebody else's", Settings{Bind: "192.0.2.7"}, 0, "192.0.2.7 is not an address of this machine"},
+		{"another machine's", Settings{Bind: "192.0.2.7"}, 0, "192.0.2.7 is not an address of this machine"},
 		{"the wrong family", Settings{Bind: "127.0.0.1", IPv6: true}, 0, "with only IPv6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

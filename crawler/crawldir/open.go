@@ -41,12 +41,12 @@ import (
 	"curtsy/storage/warc"
 )
 
-// Options are what a run needs besides its directory. The zero value continues the crawl as it is.
+// Options configure a run beyond its directory. The zero value continues the crawl as it is.
 type Options struct {
 	// Settings replace those in the directory permanently. Nil keeps them.
 	Settings *Settings
-	// DryRun requests only the robots.txt of each host and DryMaps of its sitemaps. DryListed receives what these list, from
-	// several goroutines at once, with the rule of the scope that excludes the URL; empty for none.
+	// DryRun requests only the robots.txt of each host and DryMaps of its sitemaps. DryListed receives their entries, from
+	// several goroutines at once, with the rule of the scope that excludes the URL; empty without one.
 	DryRun    bool
 	DryMaps   int
 	DryListed func(u canon.URL, rule string)
@@ -60,7 +60,7 @@ type Options struct {
 	// Attend runs a prepared crawl. Nil means Start.Crawl.Run.
 	Attend func(ctx context.Context, s Start) (crawler.Summary, error)
 
-	// Unheard runs without a control interface: nobody can query or steer the crawl.
+	// Unheard runs without a control interface: the crawl cannot be queried or steered.
 	Unheard bool
 
 	// Resolve and Dial replace the real network. With a Dial, host names are not real, so the crawl takes no host locks.
@@ -101,7 +101,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Dir, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	// The frontier's lock guards the directory: touch nothing else before.
+	// The frontier's lock guards the directory: do not touch other files before.
 	if d.Frontier, err = engine.Open(in(dir, FrontierName), fo); err != nil {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (d *Dir) configure() (warc.Info, error) {
 	return d.settings.archiveInfo(d.path, d.config, d.options.DryRun)
 }
 
-// guards makes the frontier of o record what it closes, and sync archive and ledger, before each commit. Commits wait until
-// the caller calls opened, once both are open or have failed to open.
+// guards makes the frontier of o record its closings, and sync archive and ledger, before each commit. Commits wait
+// until the caller calls opened, once both are open or have failed to open.
 func (d *Dir) guards(o *frontier.Options) (opened func()) {
 	ready := make(chan struct{})
 	whole := func(ctx context.Context) bool {
@@ -269,7 +269,7 @@ func NotDirectory(dir string) error {
 // leftOvers begin the names of snapshots and frontiers that a kill interrupted.
 var leftOvers = []string{control.SnapshotPrefix, RebuiltName + ".new", FrontierName + ".new"}
 
-// RemoveLeftOvers removes regular files with such names. The caller holds the frontier, so nobody is writing one.
+// RemoveLeftOvers removes regular files with such names. The caller holds the frontier, so no process is writing one.
 func RemoveLeftOvers(dir string) error {
 	all, err := Entries(dir, "", "")
 	errs := []error{err}
@@ -358,7 +358,7 @@ const (
 	Plain        NoteKind = iota // no advice
 	IndexDamaged                 // part of an index is unreadable
 	IndexWrong                   // an index points to a different record
-	Quarantined                  // URLs were set aside that may have brought the process down
+	Quarantined                  // URLs were set aside that may have crashed the process
 )
 
 func plain(say func(Note)) func(format string, args ...any) {
@@ -423,7 +423,7 @@ type Result struct {
 	Changes *Changes // of an update; otherwise nil
 }
 
-// Run runs a new, stopped or killed crawl until nothing left is due soon, a budget is spent, or ctx ends.
+// Run runs a new, stopped or killed crawl until no URL is due soon, a budget is spent, or ctx ends.
 func Run(ctx context.Context, dir string, o Options) (_ Result, err error) {
 	d, err := Open(ctx, dir, o)
 	if err != nil {
@@ -462,7 +462,7 @@ func (d *Dir) Run(ctx context.Context) (r Result, err error) {
 	if r.Summary, err = d.attend(ctx, start); err != nil {
 		return r, err
 	}
-	if !start.Crawl.Interrupted() { // after an interrupt nobody waits for the comparison
+	if !start.Crawl.Interrupted() { // after an interrupt, skip the comparison
 		r.Changes, err = d.conclude(ctx, r.Status.Queued+r.Status.InFlight+r.Status.Deferred == 0)
 	}
 	return r, err
@@ -568,7 +568,7 @@ func HostLocks(say func(string, ...any)) (*hostlock.Locks, error) {
 	return locks, nil
 }
 
-// finished reports whether a crawl has nothing left to do, with its summary.
+// finished reports whether a crawl has finished, with its summary.
 func finished(ctx context.Context, f frontier.Reader) (crawler.Summary, bool, error) {
 	status, err := status.Of(ctx, f)
 	if err != nil || status.State != "finished" {
@@ -597,7 +597,7 @@ func (d *Dir) tellKilled(ctx context.Context) error {
 	return nil
 }
 
-// givenSeeds is the little that a run has to remember of its seeds, however many there are.
+// givenSeeds is the part of its seeds that a run has to remember; it is small however many there are.
 type givenSeeds struct {
 	count     int64
 	named     bool            // one is not on loopback

@@ -356,7 +356,7 @@ func (s *Settings) delayOf(match string) time.Duration {
 	return d
 }
 
-// terms returns the current and the next terms. It refuses what a running crawl would refuse, before anything is stored.
+// terms returns the current and the next terms. It refuses changes that a running crawl would, before storing any.
 func (c *changing) terms(next *Settings) (was, is crawler.Terms, err error) {
 	if was, err = c.now.terms(); err == nil {
 		is, err = next.terms()
@@ -535,10 +535,10 @@ func settingsIn(dir string, s *Settings) (*Settings, error) {
 	return &read, err
 }
 
-// Steer executes a command about a host. A drop records what it closes, and fails without a ledger.
+// Steer executes a command about a host. A drop records its closings, and fails without a ledger.
 func (f Stopped) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	if s.Act == frontier.Drop {
-		if err := RequireWhole(f.dir); err != nil { // change nothing before
+		if err := RequireWhole(f.dir); err != nil { // before any change
 			return frontier.Steered{}, err
 		}
 	}
@@ -558,12 +558,12 @@ func (f Stopped) Change(ctx context.Context, o control.Change) (control.Changed,
 	return done, err
 }
 
-// note records an act of an operator. A crawl without a run has no ledger, and nothing to account for.
+// note records an act of an operator. A crawl without a run has no ledger, and no requests to account for.
 func (f Stopped) note(ctx context.Context, act ledger.Operator) (err error) {
 	if !isFolder(in(f.dir, LedgerName)) {
 		return nil
 	}
-	if f.MayMark() != nil { // another key signs a run of its user, as for what a drop closes
+	if f.MayMark() != nil { // another key signs a run of its user, as for the closings of a drop
 		return f.tell(ctx, nil, func(e *evidence) error { return errors.Join(e.ledger.Begin(ctx), e.ledger.Operator(ctx, act)) })
 	}
 	if err := f.Mend(ctx, nil); err != nil {
@@ -576,9 +576,9 @@ func (f Stopped) note(ctx context.Context, act ledger.Operator) (err error) {
 	return errors.Join(w.Operator(ctx, act), w.Close())
 }
 
-// KeepRests copies backoffs that a kill left only in the ledger into the frontier, since the next run would read them from
-// the ledger. It is for callers that remove ledger lines. It skips unknown hosts in gone, named as by hostmap.Host: nothing
-// may remain of them, so the frontier must not learn their names.
+// KeepRests copies back-offs that are only in the ledger after a kill into the frontier, since the next run would read
+// them from the ledger. It is for callers that remove ledger lines. It skips unknown hosts in gone, named as by
+// hostmap.Host: no trace may remain of them, so the frontier must not learn their names.
 func (f Stopped) KeepRests(ctx context.Context, gone []string) error {
 	stats, err := f.Stats(ctx)
 	if err != nil || !stats.Unclean {
@@ -649,7 +649,7 @@ func (f Stopped) tellQuarantined(ctx context.Context) error {
 	return f.tell(ctx, nil, func(e *evidence) error { return e.tellQuarantined(ctx, f.Frontier) })
 }
 
-// Mend completes what a kill left open of archive, index and ledger, as a run does, with notes on torn ends.
+// Mend completes archive, index and ledger after a kill, as a run does, with notes on torn ends.
 func (f Stopped) Mend(ctx context.Context, say func(Note)) error {
 	open, err := Entries(in(f.dir, ArchiveName), "", ".warc.gz.open")
 	if err != nil || len(open) == 0 {
@@ -678,7 +678,7 @@ func (f Stopped) Ledger(say func(Note)) (*ledger.Writer, error) {
 func (f Stopped) MayMark() error {
 	latest, err := ledger.Latest(in(f.dir, LedgerName))
 	if err != nil || len(latest.Signatures) == 0 {
-		return nil // to open it says what is wrong with it
+		return nil // opening it reports the damage
 	}
 	signer, rotations, err := LedgerSigner(true)
 	if err != nil {
@@ -691,7 +691,7 @@ func (f Stopped) MayMark() error {
 		ErrOtherKey, signer.Name())
 }
 
-// mayGoOn refuses a directory in which something is being forgotten: it is half done.
+// mayGoOn refuses a directory with an unfinished takedown.
 func mayGoOn(dir string) error {
 	if redact.Pending(dir) {
 		return fmt.Errorf("crawl directory: %w: curtsy audit or curtsy resume finish it", redact.ErrUnfinished)

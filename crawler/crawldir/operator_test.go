@@ -73,7 +73,7 @@ func refusals(t *testing.T, dir string) map[string]int64 {
 }
 
 // The change reports how many queued URLs it closes, and each gets a line. It also applies to later links and to resume.
-func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
+func TestExclude_ClosesQueuedURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tried, done control.Changed
 		asked := 0
@@ -94,14 +94,14 @@ func TestAnExcludeClosesWhatIsQueuedAndIsKept(t *testing.T) {
 			time.Sleep(time.Minute)
 			for _, r := range web.Referee().Requests()[asked:] {
 				n := len(r.Target)
-				assert.Truef(t, r.Target == "/robots.txt" || (r.Target[n-6]-'0')%2 != 1, "%s was asked for", r.Target)
+				assert.Truef(t, r.Target == "/robots.txt" || (r.Target[n-6]-'0')%2 != 1, "%s was requested", r.Target)
 			}
 		})
 		assert.Truef(t, tried.URLs != 0 && tried.URLs == done.URLs && tried.Known && tried.Pending > tried.URLs && len(tried.Examples) == int(tried.URLs), "%+v, and %+v", tried, done)
 		want := []string{fmt.Sprintf(`exclude: added /p\d*[13579]\.html (%d) odd pages are a calendar`, done.URLs)}
 		assert.Equal(t, want, acts(t, dir))
 		n := refusals(t, dir)["scope:exclude"]
-		assert.Truef(t, n >= done.URLs, "%d lines of what is excluded, and %d were queued", n, done.URLs)
+		assert.Truef(t, n >= done.URLs, "%d lines of excluded URLs, and %d were queued", n, done.URLs)
 		s, err := ReadSettings(dir)
 		assert.Truef(t, err == nil && len(s.Exclude) == 1, "%q, %v", s.Exclude, err)
 		audited(t, dir)
@@ -130,7 +130,7 @@ func TestAChangeOutlivesAKill(t *testing.T) {
 		}
 		require.NoError(t, err)
 		ran(t, dir, o)
-		if n := len(web.Referee().Requests()); n > asked+1 { // the seed or robots.txt may be asked for once more
+		if n := len(web.Referee().Requests()); n > asked+1 { // the seed or robots.txt may be requested once more
 			t.Errorf("%d requests after a kill, though all is excluded", n-asked)
 		}
 		got := acts(t, dir)
@@ -145,7 +145,7 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 		set    func(*Settings)
 		change []control.Change
 		ended  string
-		pages  int64 // at least; and no more than two in the making beyond, and one that begins at the very moment of the end
+		pages  int64 // at least; at most two under way more, and one that begins at the very moment of the end
 	}{
 		{"raised", func(s *Settings) { s.MaxPages = 10 }, []control.Change{{Setting: control.SetMaxPages, Value: "20"}}, "max-pages", 20},
 		{"lowered", func(s *Settings) { s.MaxPages = 50 }, []control.Change{{Setting: control.SetMaxPages, Value: "2"}}, "max-pages", 4},
@@ -162,7 +162,7 @@ func TestABudgetIsChangedWhileACrawlRuns(t *testing.T) {
 			[]control.Change{{Setting: control.SetMaxPerTag, Value: "0"}}, "drained", 69},
 		{"the first of tags", func(*Settings) {}, []control.Change{{Setting: control.SetMaxPerTag, Value: "8"}}, "max-per-tag", 8},
 		{"a condition", func(*Settings) {}, []control.Change{{Setting: control.SetStopWhen, Value: "errors>5%\npages=9"}}, "stop-when: pages=9", 9},
-		{"a condition that is met", func(*Settings) {}, []control.Change{{Setting: control.SetStopWhen, Value: "tag:bread pages=2"}}, "stop-when: tag:bread pages=2", 4},
+		{"a condition that holds", func(*Settings) {}, []control.Change{{Setting: control.SetStopWhen, Value: "tag:bread pages=2"}}, "stop-when: tag:bread pages=2", 4},
 		{"no condition", func(s *Settings) { s.StopWhen = []string{"pages=9"} }, []control.Change{{Setting: control.SetStopWhen, Value: "none"}}, "drained", 60},
 		{"a window", func(*Settings) {}, []control.Change{{Setting: control.SetWindow, Value: "02:00-03:00\nMon 04:00-05:00"}}, "waiting", 4},
 		{"octets", func(*Settings) {}, []control.Change{{Setting: control.SetMaxBytes, Value: "1KiB"}}, "max-bytes", 4},
@@ -209,7 +209,7 @@ func TestRule15_AnOperatorNarrowsTheWindow(t *testing.T) {
 	})
 }
 
-func TestARaisedBudgetReleasesWhatItHeld(t *testing.T) {
+func TestBudget_RaisingReleasesHeldURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, _, o, sum := steered(t, func(s *Settings) { s.MaxPerTag = 3 }, func(*crawltest.Web, control.Crawl) {})
 		assert.Equalf(t, crawler.EndedMaxPerTag, sum.EndedBy, "ended by %s", sum.EndedBy)
@@ -254,7 +254,7 @@ func TestRule9_AnOperatorRaisesThePaceAndNeverLowersIt(t *testing.T) {
 	}
 }
 
-func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
+func TestOperator_ActsAreInTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, _, _, _ := steered(t, func(*Settings) {}, func(_ *crawltest.Web, o control.Crawl) {
 			u, err := canon.Parse("http://bakery.test/")
@@ -291,7 +291,7 @@ func TestWhatAnOperatorDidIsInTheLedger(t *testing.T) {
 
 func one[T any](_ T, err error) error { return err }
 
-func TestAChangeThatMakesNoSenseIsRefused(t *testing.T) {
+func TestChange_InvalidIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, s, _, _ := steered(t, func(s *Settings) { s.MaxPages = 6 }, func(_ *crawltest.Web, o control.Crawl) {
 			for _, c := range []control.Change{

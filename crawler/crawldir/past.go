@@ -35,9 +35,9 @@ type Past struct {
 	Before  time.Time
 	MaxBody int64
 
-	// Damaged receives the name and the error of each unreadable part; nil for no function.
+	// Damaged receives the name and the error of each unreadable part; may be nil.
 	Damaged func(what string, why error)
-	// Void receives the place of each unreadable record before it is skipped; nil for no function.
+	// Void receives the place of each unreadable record before it is skipped; may be nil.
 	Void func(at cdxj.Place)
 
 	void sync.Map // the places of unreadable records
@@ -75,7 +75,7 @@ func (p *Past) damaged(what string, why error) {
 	}
 }
 
-// isConclusive reports whether a capture shows what was at the URL. A 304 does only as a revisit, which names what it confirms.
+// isConclusive reports whether a capture shows the content of the URL. A 304 does only as a revisit.
 func isConclusive(l cdxj.Line) bool {
 	if l.Status == 304 {
 		return l.Mime == "warc/revisit"
@@ -86,7 +86,7 @@ func isConclusive(l cdxj.Line) bool {
 // ErrNoCapture means that the index points to a different record. The index can be rebuilt from the archive.
 var ErrNoCapture = errors.New("the record differs from the index")
 
-// capture is an archived response, and what it means for a visit.
+// capture is an archived response, and its meaning for a visit.
 type capture struct {
 	record.Earlier
 	*answer.Answer
@@ -143,7 +143,7 @@ func (p *Past) head(l cdxj.Line) (c capture, err error) {
 func (p *Past) leftOut(l cdxj.Line, of string) (d [32]byte, ok bool) {
 	rec, file, err := warc.ReadAt(p.file(l), l.Offset+l.Length)
 	if err != nil {
-		return d, false // nothing follows the response
+		return d, false // no record follows the response
 	}
 	defer file.Close()
 	line, ok := answer.Decision(rec, of)
@@ -156,7 +156,7 @@ func (p *Past) leftOut(l cdxj.Line, of string) (d [32]byte, ok bool) {
 // file returns the archive file of a capture. The index may be hostile, so only the base name counts.
 func (p *Past) file(l cdxj.Line) string { return filepath.Join(p.Archive, filepath.Base(l.Filename)) }
 
-// read returns what a capture shows; nil if it is not older than the generation.
+// read returns the content of a capture; nil if it is not older than the generation.
 func (p *Past) read(l cdxj.Line) (*record.Earlier, error) {
 	c, err := p.head(l)
 	if err != nil || !c.Earlier.Date.Before(p.Before) {
@@ -238,7 +238,7 @@ func (p *Past) body(l cdxj.Line) (_ *io.SectionReader, _ io.Closer, err error) {
 // Words for changes that only a comparison of generations shows, and no ledger line.
 const (
 	Unlinked = "unlinked"  // in the generation before, and no longer linked
-	Unknown  = "unknown"   // in the generation before; no response showed what is there now
+	Unknown  = "unknown"   // in the generation before; no response showed its current content
 	OptedOut = "opted-out" // in the generation before; an opt-out list names it or its address now
 )
 
@@ -247,7 +247,7 @@ type Changes struct {
 	Version    int              `json:"version"`
 	Generation int64            `json:"generation"`
 	Began      time.Time        `json:"began"`
-	Complete   bool             `json:"complete"`        // nothing of the generation is left to do
+	Complete   bool             `json:"complete"`        // the generation has no pending URLs
 	Round      bool             `json:"round,omitempty"` // it requested only some pages
 	Counts     map[string]int64 `json:"counts"`
 	File       string           `json:"file,omitempty"`
@@ -262,7 +262,7 @@ type Change struct {
 	Before *Earlier `json:"before,omitempty"`
 }
 
-// Earlier is what the archive had before.
+// Earlier is the previous response in the archive.
 type Earlier struct {
 	Time   time.Time `json:"time"`
 	Status int       `json:"status,omitempty"`
@@ -272,7 +272,7 @@ type Earlier struct {
 // A Comparison compares a generation with the one before by their ledger lines. Call Write once.
 type Comparison struct {
 	Generation budget.Generation
-	Complete   bool   // nothing of the generation is left to do
+	Complete   bool   // the generation has no pending URLs
 	Ledger     string // folder of the ledger
 	Spool      string // folder for sorting
 	File       string // output
@@ -287,7 +287,7 @@ type Comparison struct {
 }
 
 // Write compares, and replaces the file only by a complete one. It sorts lines by URL on disk, so memory does not depend on
-// their number. Unlinked URLs are known only once nothing of the generation is left to do.
+// their number. Unlinked URLs are known only once the generation has no pending URLs.
 func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 	lines := sorted.NewRows[outcome](c.Spool, SortedMemory)
 	defer func() { err = errors.Join(err, lines.Close()) }()
@@ -342,7 +342,7 @@ func (c Comparison) Write(ctx context.Context) (_ *Changes, err error) {
 type outcome struct {
 	Now     bool            // of this generation, and not of the one before
 	Change  storage.Change  `json:",omitempty"`
-	Outcome storage.Outcome // "" for none
+	Outcome storage.Outcome // "" without one
 	Record  string          `json:",omitempty"`
 	Status  int             `json:",omitempty"`
 	Time    time.Time
@@ -392,11 +392,11 @@ func (c *Comparison) write(ctx context.Context, rows *sorted.Rows[outcome]) erro
 	return c.became(ctx, url, was, now, met)
 }
 
-// became writes what became of a URL: what it was, and is. met says that this generation has a line of it.
+// became writes the change of a URL from one outcome to the next. met reports that this generation has a line of it.
 func (c *Comparison) became(ctx context.Context, url string, was, now outcome, met bool) error {
 	u, invalid := canon.Parse(url) // no crawl can have one that is invalid
 	had := was.Outcome == storage.OutcomeFetched || was.Outcome == storage.OutcomeRedirected
-	if c.Generation.Round && now.Change == "" && now.Outcome != "" { // no answer says what is there
+	if c.Generation.Round && now.Change == "" && now.Outcome != "" { // no response shows the content
 		if invalid == nil {
 			last, err := c.Past.Last(ctx, u)
 			if err != nil {
@@ -445,7 +445,7 @@ func (c *Comparison) became(ctx context.Context, url string, was, now outcome, m
 	return err
 }
 
-// ReadChangesHeader reads what a file of changes says of its generation, without the changes; ok is false where it cannot be read.
+// ReadChangesHeader reads a file of changes without the changes themselves; ok is false if it is unreadable.
 func ReadChangesHeader(path string) (c Changes, ok bool) {
 	f, err := durable.Open(path)
 	if err != nil {

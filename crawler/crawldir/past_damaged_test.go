@@ -17,7 +17,7 @@ import (
 	"curtsy/storage/cdxj"
 )
 
-func TestUpdate_ArchivesWhatCannotBeRead(t *testing.T) {
+func TestUpdate_RearchivesUnreadableBodies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		etag string

@@ -26,12 +26,12 @@ import (
 // recordingProxy is a proxy to the hosts of a web that records dials and requests.
 type recordingProxy struct {
 	web  *crawltest.Web
-	down func(requests int) bool // no connection to the proxy comes about
+	down func(requests int) bool // connections to the proxy fail
 
 	wg       sync.WaitGroup
 	mu       sync.Mutex
 	dialed   map[string]int
-	requests []string // what the proxy was asked for
+	requests []string // requests that the proxy received
 	heads    []string
 }
 
@@ -158,7 +158,7 @@ func nowhere(t *testing.T, dir string, secrets ...string) {
 	assert.GreaterOrEqual(t, files, 5, "files")
 }
 
-func TestRule27_AProxyThatIsGoneForAWhileFailsNothing(t *testing.T) {
+func TestRule27_ProxyOutageFailsNoURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		p := recordingProxy{down: func(n int) bool { return n >= 6 && time.Since(began) < time.Minute }}

@@ -52,7 +52,7 @@ func roundOf(paths ...string) Round {
 	}
 }
 
-func TestRound_AsksForWhatIsDueAlone(t *testing.T) {
+func TestRound_RequestsOnlyDueURLs(t *testing.T) {
 	site := crawltest.Tree("bakery.test", 12)
 	dir := crawled(t, site)
 	before, seeds, _ := stored(t, dir)
@@ -93,7 +93,7 @@ func TestRound_CannotBeginBeforeTheEnd(t *testing.T) {
 	assert.Truef(t, err == nil && first.Before == 0 && first.Number == 3, "%+v %v: an update after rounds must be compared with all since the last update", first, err)
 }
 
-func TestRound_ThatCannotBeginLeavesNothing(t *testing.T) {
+func TestRound_FailedBeginLeavesNoFiles(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	ctx, cancel := context.WithCancel(t.Context())
 	r := roundOf("/")

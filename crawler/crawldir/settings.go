@@ -33,38 +33,38 @@ const Version = "0.1.0"
 
 // Settings are all settings of a crawl. Start with Defaults: the zero value does not work.
 type Settings struct {
-	Agent    string // product token: the name that robots.txt knows
+	Agent    string // product token: the name for groups of robots.txt
 	Contact  string // for site owners: an http(s) URL or a mailbox
-	Operator string // who runs the crawl; kept with the archive
-	Purpose  string // what the crawl is for; kept with the archive
+	Operator string // name of the operator; kept with the archive
+	Purpose  string // kept with the archive
 
 	SignatureAgent string           // URL of the published key that requests are signed with; empty leaves them unsigned
 	SignatureDraft webbotauth.Draft // of Web Bot Auth, by which
-	SignatureLife  time.Duration    // for which a signature counts
+	SignatureLife  time.Duration    // validity of a signature
 
 	Scope            string   // area to stay in: host, domain, prefix, seeds or any
 	Include, Exclude []string // regular expressions (RE2) of URLs
 	Accept, Reject   []string // media types or extensions
 	Requisites       string   // images, styles, scripts, media: none, those in scope, or all
-	External         string   // what lies off the scope: none, or whether it is there, asked by head or get
+	External         string   // how to check URLs off the scope: none, head or get
 	Depth            int64    // links from a seed at most; Unlimited for no limit
 	Sample           string   // share of hosts or pages: hosts:1%, pages:1%; empty for all
-	SampleKey        string   // by which it is drawn
+	SampleKey        string   // key of the draw
 	SampleSeeds      bool     // also draw the seeds
 	Traps            []string // rules of traps, as RULE=N or RULE=off
 	Sitemaps         []string // robots for those that robots.txt names, or URLs
 
 	Delay         time.Duration // shortest pause between two exchanges with a host
 	IPDelay       time.Duration // shortest time between the starts of two requests to one address
-	MaxCrawlDelay time.Duration // longest Crawl-delay that is waited for
+	MaxCrawlDelay time.Duration // longest Crawl-delay to obey
 	OwnSite       []string      // the operator's own hosts: OwnLoopback, OwnNone, or names
 	PerHost       int64         // exchanges at once with an own host, where Delay is 0
 	PerHostPerDay int64         // requests to a host within 24 hours; 0 for no limit
 	Standard      robots.Standard
 
-	OptOut        []string // files that list whom to leave alone
+	OptOut        []string // files of hosts and networks to leave alone
 	KeepNoArchive bool     // keep the bodies of pages that ask not to be archived
-	Dedup         []string // indexes, or crawl directories, whose answers are not archived again
+	Dedup         []string // indexes, or crawl directories, whose responses are not archived again
 	FollowRel     []string // words of rel with which links are followed, or none
 	Follow        []string // kinds of documents other than pages in which links are followed
 
@@ -75,18 +75,18 @@ type Settings struct {
 	MaxBytes             int64         // received; 0 for no limit
 	MaxBody              int64         // bytes of a body, decoded
 	MaxTime              time.Duration // of a run; 0 for no limit
-	ExternalAge          time.Duration // for which what lies off the scope is not asked again, once it was there
-	MaxWait              time.Duration // a run ends when nothing is due within it
-	Window               []string      // parts of the days of a week in which hosts may be asked; none for always
+	ExternalAge          time.Duration // for which a working URL off the scope is not checked again
+	MaxWait              time.Duration // a run ends when no URL is due within it
+	Window               []string      // weekly times in which requests may be sent; empty means always
 	MaxRate, MinRate     int64         // bytes per second; 0 for no limit
 
 	Order                                     frontier.Order // within a host
 	MaxDBSize                                 int64          // bytes of the frontier; 0 for no limit
-	MaxURLs, MaxURLsPerHost, MaxURLsPerDomain int64          // that links lead to; 0 for no limit
+	MaxURLs, MaxURLsPerHost, MaxURLsPerDomain int64          // found in links; 0 for no limit
 
 	Bind         string   // local address of all connections
-	IPv4, IPv6   bool     // use this family alone
-	Proxy        string   // URL, @FILE that holds one, or env; empty for none
+	IPv4, IPv6   bool     // use only this family
+	Proxy        string   // URL, @FILE that holds one, or env; empty for no proxy
 	Auth, Header []string // HOST=FILE, for own hosts
 
 	Workers        int64    // exchanges in flight in all
@@ -98,12 +98,12 @@ type Settings struct {
 
 	Mirror   bool // make a browsable copy at the end of each run
 	Layout   layout.Kind
-	Cut      int64 // leading folders that the names of its files leave out
+	Cut      int64 // leading folders to omit in file names
 	Vanished mirror.Vanished
 	Previews bool // also fetch preview pictures
 
 	MinInterval, MaxInterval time.Duration // between two visits of a page by a watch
-	Fresh                    float64       // share of the time that a watch keeps a page fresh for, at most
+	Fresh                    float64       // target for the share of time that a page is fresh, by a watch
 	Gather                   time.Duration // from one round of a watch to the next, at least
 
 	Hosts hostrule.Rules // overrides for single hosts; they can only make the crawl more polite
@@ -111,7 +111,7 @@ type Settings struct {
 	LinkCheck bool  // of this run, and in no file: see crawler.Config
 	Fleet     Fleet // of this directory, and in no file
 
-	Served string // folder of files that the process serves to this crawl only; in no settings file; empty for none
+	Served string // folder of files that the process serves to this crawl only; in no settings file; empty without one
 
 	lists *optout.Watch // of OptOut and the default places, once open
 }
@@ -517,7 +517,7 @@ func Vanished(to *mirror.Vanished) pflag.Value {
 	return oneOf(to, "vanished", ": write keep or remove", "keep", "remove")
 }
 
-// oneOf returns a flag for a number by its word. hint tells the user what to write.
+// oneOf returns a flag for a number by its word. hint names the valid words.
 func oneOf[T ~uint8](to *T, kind, hint string, words ...string) pflag.Value {
 	read := func(s string) (T, error) {
 		i := slices.Index(words, s)

@@ -59,7 +59,7 @@ func begin(ctx context.Context, dir string, was *Settings, r *Round, before func
 	closed := false
 	defer func() {
 		if err != nil {
-			_ = removeNext(dir) // on a full disk there is better use for its room
+			_ = removeNext(dir) // it must not fill a full disk
 		}
 		if !closed {
 			err = errors.Join(err, old.Close())
@@ -152,7 +152,7 @@ func (d *Dir) tellDamaged(what string, why error) {
 	}
 }
 
-// conclude writes the changes of a generation after a run; nil for the first one. ended means that nothing is left to do.
+// conclude writes the changes of a generation after a run; nil for the first one. ended means that no URL is pending.
 func (d *Dir) conclude(ctx context.Context, ended bool) (*Changes, error) {
 	if d.generation.Number == 1 {
 		return nil, nil
@@ -171,8 +171,8 @@ func (d *Dir) conclude(ctx context.Context, ended bool) (*Changes, error) {
 	}.Write(ctx)
 }
 
-// nextGeneration returns the generation after g. It begins after the last ledger line, whatever the clock says. After a round
-// or an unfinished g, it is compared with g and the generation before, which has what g did not reach.
+// nextGeneration returns the generation after g. It begins after the last ledger line, whatever the clock is. After a
+// round or an unfinished g, it is compared with g and the generation before, which has the URLs that g did not reach.
 func nextGeneration(ctx context.Context, dir string, g budget.Generation, done bool) (budget.Generation, error) {
 	next := budget.Generation{Number: g.Number + 1, Began: time.Now(), Before: g.Lines}
 	if !done || g.Round {
@@ -222,7 +222,7 @@ func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Ge
 	if err := importNext(dir, nextItems(ctx, old, g)); err != nil {
 		return err
 	}
-	f, err := engine.Open(in(dir, NextName), frontier.Options{Operator: true}) // a kill before the update is for its run to learn of
+	f, err := engine.Open(in(dir, NextName), frontier.Options{Operator: true}) // the run of the update reports a kill before it
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func buildNext(ctx context.Context, dir string, old frontier.Reader, g budget.Ge
 		if err != nil {
 			return errors.Join(err, f.Close())
 		}
-		if s.From == "" { // where a seed redirected to is found again
+		if s.From == "" { // the target of a redirect is found again
 			given = append(given, frontier.Candidate{URL: s.URL, Kind: frontier.KindSeed, Seed: s.URL.String(), Tag: s.Tag})
 		}
 	}
@@ -265,7 +265,7 @@ func nextItems(ctx context.Context, old frontier.Reader, g budget.Generation) it
 			if err == nil {
 				body, err = old.Blob(ctx, sum)
 			}
-			if errors.Is(err, frontier.ErrNoBlob) { // that of an empty file is not kept
+			if errors.Is(err, frontier.ErrNoBlob) { // an empty file is not kept
 				return true
 			}
 			more = yield(frontier.Item{Blob: body}, err)
@@ -286,7 +286,7 @@ func nextItems(ctx context.Context, old frontier.Reader, g budget.Generation) it
 
 // A round requests only some pages, and new links on them. All other closed URLs stay closed, and pending ones pending.
 
-// A Round selects what a round requests.
+// A Round selects the URLs that a round requests.
 type Round struct {
 	// Due reports whether a closed URL is requested.
 	Due func(frontier.Entry) bool
@@ -300,7 +300,7 @@ type Round struct {
 // sourceName is a copy of the frontier to build the next one from. removeNext also removes it.
 const sourceName = NextName + ".of"
 
-// BeginRound begins the next generation of the crawl in dir as Update does, but requests only what r selects.
+// BeginRound begins the next generation of the crawl in dir as Update does, but requests only the URLs that r selects.
 func BeginRound(ctx context.Context, dir string, s *Settings, r Round) (g budget.Generation, err error) {
 	return begin(ctx, dir, s, &r, func() error { return nil })
 }
@@ -379,7 +379,7 @@ func Daily(dir string, s *Settings, now time.Time) (*budget.Daily, error) {
 	return d, nil
 }
 
-// perDay returns the cap of requests to a host in a day; 0 for none.
+// perDay returns the cap of requests to a host in a day; 0 for no cap.
 func (s *Settings) perDay(a canon.Authority) int64 {
 	most, set := s.PerHostPerDay, s.Hosts.Of(a).PerHostPerDay
 	if most == 0 || set > 0 && set < most {
@@ -388,7 +388,7 @@ func (s *Settings) perDay(a canon.Authority) int64 {
 	return most
 }
 
-// Pending is what a stopped crawl has left to do.
+// Pending is the remaining work of a stopped crawl.
 type Pending struct {
 	URLs int64
 	// Due is the time until the first host with pending URLs may be requested, if Asked is set.
@@ -396,7 +396,7 @@ type Pending struct {
 	Asked bool
 }
 
-// Left returns what the crawl in dir has left to do.
+// Left returns the remaining work of the crawl in dir.
 func Left(ctx context.Context, dir string) (p Pending, hosts []frontier.Host, err error) {
 	f, err := engine.OpenReadOnly(in(dir, FrontierName))
 	if err != nil {

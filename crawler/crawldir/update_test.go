@@ -72,7 +72,7 @@ func generationOf(t *testing.T, dir string) int64 {
 	return budget.GenerationOf(st.Counts).Number
 }
 
-func TestRule21_AnUpdateThatCannotBeginLeavesNothing(t *testing.T) {
+func TestRule21_FailedUpdateLeavesNoFiles(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 3))
 	full := errors.New("no space left")
 	_, err := begin(t.Context(), dir, nil, nil, func() error { return full })

@@ -23,7 +23,7 @@ var demoSites string
 func Demo(seed uint64) *Web {
 	var sites []*Site
 	var s *Site
-	var subjects []string // that its text is about
+	var subjects []string // of its text
 	for e := range Entries(demoSites) {
 		if e.Site {
 			s = &Site{Name: e.Words[0], Pages: map[string]Page{}}

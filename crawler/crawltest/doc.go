@@ -16,10 +16,10 @@
 // accuses wrongly: a request begins when its first byte has arrived, and an exchange ends just before the last bytes of
 // the response are handed to the connection. A measured gap is therefore never shorter than the gap that the crawler
 // kept. The robots.txt that counts is the one last served to the crawler, with redirects as in RFC 9309 2.3.1.2. A rule
-// that the log has no evidence for is Unshown.
+// without evidence in the log is Unshown.
 //
-// A site that misbehaves answers with Raw bytes over the connection and carries an Expect: what a correct crawler does
-// about it, as far as a server can see that.
+// A site that misbehaves answers with Raw bytes over the connection and carries an Expect: the visible behaviour of a
+// correct crawler.
 //
-// The package reaches no network beyond loopback and does not read HTML: a page with a Body declares the links in it.
+// The package uses no network beyond loopback and does not read HTML: a page with a Body declares the links in it.
 package crawltest

@@ -11,7 +11,7 @@ import (
 )
 
 // Expect describes the visible behaviour of a correct crawler at a site that misbehaves. Sites with the
-// same Rule share a row of the Report. A zero field demands nothing.
+// same Rule share a row of the Report. A zero field has no demand.
 type Expect struct {
 	// Rule names the row: "hostile: endless body". Required.
 	Rule Rule
@@ -20,14 +20,14 @@ type Expect struct {
 	// the last address is given out. Empty means any request.
 	At []string
 
-	// Most is how many requests, robots.txt included, are allowed.
+	// Most is the allowed number of requests, robots.txt included.
 	Most int
 
-	// Octets is how much of one response the client may take. The system's buffers count, so that over sockets a bound
-	// below some hundred KiB accuses wrongly.
+	// Octets is the most bytes of one response that the client may take. The system's buffers count, so that over sockets
+	// a bound below some hundred KiB accuses wrongly.
 	Octets int64
 
-	// Within is how long one response may take.
+	// Within is the longest time of one response.
 	Within time.Duration
 
 	// Fetched are targets that must be fetched nevertheless, except with Rules.Partial.

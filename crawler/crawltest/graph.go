@@ -88,7 +88,7 @@ func (w *Web) newWalk(token string, seeds []string) *walk {
 			}
 			p = next
 		}
-		k.scope[scopeOf(p.host)] = true // a seed's redirects extend the scope to where they end
+		k.scope[scopeOf(p.host)] = true // a seed's redirects extend the scope to their end
 	}
 	return k
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestReach_RequisitesOfWhatIsNoPage(t *testing.T) {
+func TestReach_RequisitesOfOtherFiles(t *testing.T) {
 	web := New(&Site{Name: "a.test", Pages: map[string]Page{
 		"/":               {Embeds: []string{"/s/a.css", "/m.webmanifest", "/i.svg", "/t.txt", "/gone.css"}},
 		"/s/a.css":        {Body: "@import 'b.css';", Embeds: []string{"b.css"}},

@@ -24,7 +24,7 @@ type Rules struct {
 	// Seeds of the crawl, in the web's names. None means Web.Seeds.
 	Seeds []string
 
-	// Repeats is how many answered pages may be fetched again: those in flight when a crawl was killed.
+	// Repeats is the number of answered pages that may be fetched again: those in flight when a crawl was killed.
 	Repeats int
 
 	// Keys is the crawler's key directory, for Signatures. With nil no signature is verified.
@@ -78,19 +78,19 @@ const (
 	// Manners: GET and HEAD only, no cookies, no credentials.
 	Manners Rule = "manners"
 
-	// NoFollow: no request that only nofollow links lead to.
+	// NoFollow: no request with only nofollow links to it.
 	NoFollow Rule = "nofollow"
 
 	// Traps: at most Trap.Most requests to each.
 	Traps Rule = "traps"
 
-	// Scope: no request that no link in scope leads to.
+	// Scope: no request without a link in scope to it.
 	Scope Rule = "scope"
 
 	// Coverage: all reachable, allowed pages are fetched.
 	Coverage Rule = "coverage"
 
-	// Once: nothing is fetched twice, except after 429, 408, 425, 5xx and broken responses.
+	// Once: no page is fetched twice, except after 429, 408, 425, 5xx and broken responses.
 	Once Rule = "fetched once"
 )
 

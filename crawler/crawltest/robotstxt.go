@@ -31,9 +31,9 @@ type policy struct {
 }
 
 const (
-	// policyLife is how long a robots.txt may be used (RFC 9309 2.4).
+	// policyLife is the time for which a robots.txt may be used (RFC 9309 2.4).
 	policyLife = 24 * time.Hour
-	// maxRobotsHops is how many redirects of a robots.txt are followed (RFC 9309 2.3.1.2).
+	// maxRobotsHops bounds the redirects of a robots.txt (RFC 9309 2.3.1.2).
 	maxRobotsHops = 5
 )
 

@@ -133,7 +133,7 @@ func TestNotModifiedRefreshesTheRules(t *testing.T) {
 	}
 }
 
-func TestRobotsAskedAnewForgetsTheOldRedirect(t *testing.T) {
+func TestRobots_RefetchForgetsTheOldRedirect(t *testing.T) {
 	web := New(&Site{Name: "a.test", Robots: Robots{Redirect: "/1"}, Pages: map[string]Page{"/": {}, "/1": {FailFirst: 1}}})
 	visitor.Bubble(t, web, func(c *visitor.Client) {
 		c.Get("a.test/robots.txt")

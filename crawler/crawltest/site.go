@@ -91,7 +91,7 @@ type Page struct {
 	FailFirst, FailStatus int
 	RetryAfter            string
 
-	// Raw, if not nil, answers GET requests after Delay and Latency. Links still declare what leads from the page.
+	// Raw, if not nil, answers GET requests after Delay and Latency. Links still declare the links of the page.
 	Raw Raw
 }
 

@@ -20,7 +20,7 @@ import (
 	"curtsy/crawler/crawltest/visitor"
 )
 
-func TestResolveGivesEachNameAnAddressOfItsOwn(t *testing.T) {
+func TestResolve_NamesHaveDistinctAddresses(t *testing.T) {
 	web := New(&Site{Name: "a.test"}, &Site{Name: "b.test"}, &Site{Name: "a.test:8080"})
 	seen := map[netip.Addr]bool{}
 	for _, name := range []string{"a.test", "b.test"} {
@@ -45,7 +45,7 @@ func TestResolveGivesEachNameAnAddressOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestDialReachesWhoListensAndIsRefusedElsewhere(t *testing.T) {
+func TestDial_ReachesOnlyListeners(t *testing.T) {
 	web := New(&Site{Name: "a.test"}, &Site{Name: "a.test:8080"})
 	addrs, err := web.Resolve(t.Context(), "a.test")
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestDialReachesWhoListensAndIsRefusedElsewhere(t *testing.T) {
 	assert.NoError(t, web.Close(), "second Close")
 }
 
-func TestPagesDoWhatTheySay(t *testing.T) {
+func TestPages_FieldsTakeEffect(t *testing.T) {
 	web := New(&Site{Name: "a.test", Latency: second, Pages: map[string]Page{
 		"/":          {Title: "Fish & chips", Links: []string{"/b?x=1&y=2"}, Embeds: []string{"s.css", "i.png", "j.js"}, Robots: "noindex"},
 		"/latin":     {Charset: "iso-8859-1", Title: "Käse für 2 €"},
@@ -212,7 +212,7 @@ func TestChangeTakesEffectAtTheNextRequest(t *testing.T) {
 }
 
 // A goroutine left behind would keep the bubble from ending.
-func TestCloseWaitsForNobody(t *testing.T) {
+func TestClose_DoesNotWaitForClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := New(&Site{Name: "a.test", Latency: time.Hour})
 		web.StartPipe()

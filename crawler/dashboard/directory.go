@@ -142,7 +142,7 @@ func (d *directory) stillLook(ctx context.Context) (Look, error) {
 	if err != nil {
 		return Look{}, err
 	}
-	now.look.Waits.Permitted = 0 // a stopped crawl sends nothing
+	now.look.Waits.Permitted = 0 // a stopped crawl sends no requests
 	d.mu.Lock()
 	d.still = now
 	d.mu.Unlock()
@@ -416,13 +416,13 @@ type Disk struct {
 // Gap is a delay between two requests to a host.
 type Gap struct {
 	Kept, Due time.Duration
-	By        storage.PaceBy // what demands the delay
+	By        storage.PaceBy // the source of the delay
 }
 
 // ErrReadOnly means that a crawl does not run and accepts no acts.
 var ErrReadOnly = errors.New("the crawl is not running; see curtsy frontier")
 
-// The verbs of an Act. None makes the crawl less polite.
+// The verbs of an Act. No act makes the crawl less polite.
 const (
 	ActPause   = "pause"   // start no requests
 	ActGoOn    = "unpause" // end a pause

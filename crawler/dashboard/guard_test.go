@@ -79,7 +79,7 @@ func TestTheGuardRefuses(t *testing.T) {
 		fields                     []string
 		status                     int
 	}{
-		{"nobody without the token", "GET", "/crawl/0/", "", nil, 401},
+		{"no access without the token", "GET", "/crawl/0/", "", nil, 401},
 		{"no wrong token in the address", "GET", "/?token=0123456789abcdef0123456789abcdee", "", nil, 403},
 		{"no empty token in the address", "GET", "/?token=", "", nil, 403},
 		{"no wrong cookie", "GET", "/crawl/0/", "", []string{"Cookie: curtsy_8800=0"}, 401},
@@ -112,31 +112,31 @@ func TestTheGuardRefuses(t *testing.T) {
 		{"CSRF: a form of another port", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8801"}, 403},
 		{"CSRF: a form over another scheme", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://127.0.0.1:8800"}, 403},
 		{"CSRF: a form of localhost to the address: another origin", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://localhost:8800"}, 403},
-		{"CSRF: an origin that begins as ours", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:88001"}, 403},
-		{"CSRF: an origin with us as its user", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800@evil.test"}, 403},
+		{"CSRF: an origin that begins like the dashboard's", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:88001"}, 403},
+		{"CSRF: an origin with the dashboard as its user", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800@evil.test"}, 403},
 		{"CSRF: an empty origin", "POST", "/crawl/0/act", form, []string{cookie, "Origin: "}, 403},
-		{"CSRF: text that is sent without asking before", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://evil.test", "Content-Type: text/plain"}, 403},
-		{"CSRF: text of our own origin is no form", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Content-Type: text/plain"}, 403},
-		{"CSRF: JSON is no form", "POST", "/crawl/0/act", `{"form":"` + s.guard.formToken() + `","verb":"pause"}`, []string{cookie, "Origin: http://127.0.0.1:8800", "Content-Type: application/json"}, 403},
+		{"CSRF: text that is sent without a preflight", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://evil.test", "Content-Type: text/plain"}, 403},
+		{"CSRF: text from the same origin is not a form", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Content-Type: text/plain"}, 403},
+		{"CSRF: JSON is not a form", "POST", "/crawl/0/act", `{"form":"` + s.guard.formToken() + `","verb":"pause"}`, []string{cookie, "Origin: http://127.0.0.1:8800", "Content-Type: application/json"}, 403},
 		{"CSRF: a form in parts of another site", "POST", "/crawl/0/act", form, []string{cookie, "Origin: https://evil.test", "Content-Type: multipart/form-data; boundary=x"}, 403},
 		{"CSRF: a method in a field", "GET", "/crawl/0/act?" + form, "", []string{cookie, "X-HTTP-Method-Override: POST"}, 405},
-		{"CSRF: HEAD acts no more than GET", "HEAD", "/crawl/0/act?" + form, "", []string{cookie}, 405},
+		{"CSRF: HEAD does not act either", "HEAD", "/crawl/0/act?" + form, "", []string{cookie}, 405},
 		{"CSRF: the token opens no form", "POST", "/crawl/0/act?token=" + testToken, form, []string{"Origin: http://127.0.0.1:8800"}, 403},
 		{"CSRF: the cookie is not a token of a form", "POST", "/crawl/0/act", "verb=pause&form=" + s.guard.session(), []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
 		{"a cookie that another port has fixed", "GET", "/crawl/0/", "", []string{"Cookie: curtsy_8800=" + strings.Repeat("0", 32)}, 401},
 		{"a socket that another site opens", "GET", "/crawl/0/", "", []string{cookie, "Connection: Upgrade", "Upgrade: websocket", "Origin: https://evil.test"}, 403},
 		{"events that another site listens to", "GET", "/crawl/0/", "", []string{cookie, "Accept: text/event-stream", "Sec-Fetch-Site: same-site"}, 403},
-		{"CSRF: a form of nobody", "POST", "/crawl/0/act", form, []string{cookie, "Origin: null"}, 403},
+		{"CSRF: a form of origin null", "POST", "/crawl/0/act", form, []string{cookie, "Origin: null"}, 403},
 		{"CSRF: two origins", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Origin: https://evil.test"}, 403},
 		{"CSRF: no origin", "POST", "/crawl/0/act", form, []string{cookie}, 403},
-		{"CSRF: a browser says cross-site", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Sec-Fetch-Site: cross-site"}, 403},
-		{"CSRF: a browser says same-site, of another port", "GET", "/crawl/0/", "", []string{cookie, "Sec-Fetch-Site: same-site"}, 403},
+		{"CSRF: a browser reports cross-site", "POST", "/crawl/0/act", form, []string{cookie, "Origin: http://127.0.0.1:8800", "Sec-Fetch-Site: cross-site"}, 403},
+		{"CSRF: a browser reports same-site, of another port", "GET", "/crawl/0/", "", []string{cookie, "Sec-Fetch-Site: same-site"}, 403},
 		{"CSRF: another site's page reads", "GET", "/api/status", "", []string{cookie, "Sec-Fetch-Site: cross-site"}, 403},
 		{"CSRF: another site's script reads", "GET", "/api/status", "", []string{cookie, "Origin: https://evil.test"}, 403},
 		{"CSRF: no token of the form", "POST", "/crawl/0/act", "verb=pause", []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
 		{"CSRF: a wrong token of the form", "POST", "/crawl/0/act", "verb=pause&form=" + testToken, []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
-		{"CSRF: the token of the form in the address alone", "POST", "/crawl/0/act?form=" + s.guard.formToken() + "&verb=pause", "x=y", []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
-		{"an act is no GET", "GET", "/crawl/0/act?verb=pause", "", []string{cookie}, 405},
+		{"CSRF: the token of the form only in the address", "POST", "/crawl/0/act?form=" + s.guard.formToken() + "&verb=pause", "x=y", []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
+		{"an act by GET", "GET", "/crawl/0/act?verb=pause", "", []string{cookie}, 405},
 		{"no other method", "DELETE", "/crawl/0/", "", []string{cookie}, 405},
 		{"no other method: preflight", "OPTIONS", "/crawl/0/act", "", []string{cookie, "Origin: https://evil.test"}, 405},
 		{"no form without an end", "POST", "/crawl/0/act", form + "&x=" + strings.Repeat("y", mostForm), []string{cookie, "Origin: http://127.0.0.1:8800"}, 403},
@@ -158,7 +158,7 @@ func TestTheGuardLetsIn(t *testing.T) {
 		fields                     []string
 		status                     int
 	}{
-		{"who has the cookie", "GET", "/crawl/0/", "", []string{cookie}, 200},
+		{"with the cookie", "GET", "/crawl/0/", "", []string{cookie}, 200},
 		{"by localhost, whatever the port: a tunnel has another", "GET", "/crawl/0/", "", []string{strings.Replace(cookie, "8800", "9", 1), "Host: localhost:9"}, 200},
 		{"by an address of IPv6", "GET", "/crawl/0/", "", []string{cookie, "Host: [::1]:8800"}, 200},
 		{"beside a cookie that another port has fixed", "GET", "/crawl/0/", "", []string{"Cookie: curtsy_8800=0; " + strings.TrimPrefix(cookie, "Cookie: ")}, 200},
@@ -215,11 +215,11 @@ func TestPoliteness_NoActLowersIt(t *testing.T) {
 		assert.Errorf(t, err, "%q is obeyed: %+v", verb, a)
 	}
 	for text, wrong := range map[string]url.Values{
-		"a time that is none":     {"verb": {"park"}, "host": {"http://a.test"}, "for": {"soon"}},
-		"a time below zero":       {"verb": {"park"}, "host": {"http://a.test"}, "for": {"-1h"}},
-		"no host":                 {"verb": {"drop"}},
-		"a seed that is no URL":   {"verb": {"seed"}, "seed": {"ftp://a.test/"}},
-		"a reason without an end": {"verb": {"park"}, "host": {"http://a.test"}, "reason": {strings.Repeat("x", 201)}},
+		"an invalid time":          {"verb": {"park"}, "host": {"http://a.test"}, "for": {"soon"}},
+		"a time below zero":        {"verb": {"park"}, "host": {"http://a.test"}, "for": {"-1h"}},
+		"no host":                  {"verb": {"drop"}},
+		"a seed that is not a URL": {"verb": {"seed"}, "seed": {"ftp://a.test/"}},
+		"a reason without an end":  {"verb": {"park"}, "host": {"http://a.test"}, "reason": {strings.Repeat("x", 201)}},
 	} {
 		a, err := actOf(wrong)
 		assert.Errorf(t, err, "%s: %+v", text, a)

@@ -28,7 +28,7 @@ const (
 type metric struct {
 	Name  string
 	Help  string
-	Label string              // in addition to labelCrawl; empty for none
+	Label string              // in addition to labelCrawl; empty without one
 	of    func(g *Glance) any // a number, a bool, or numbers by label value; nil if the value is absent
 	when  when
 }
@@ -87,7 +87,7 @@ func All() []metric { return all }
 
 var all = append(append(work(), hosts()...), machine()...)
 
-// work lists the metrics of what is done and left.
+// work lists the metrics of done and pending work.
 func work() []metric {
 	return []metric{
 		{"curtsy_crawl_running", "1 while a process runs the crawl and answers, 0 otherwise.", "", func(g *Glance) any { return g.Running && g.Err == nil }, always},

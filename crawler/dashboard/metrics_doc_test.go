@@ -30,7 +30,7 @@ func TestTheTableOfThePageIsThatOfTheCode(t *testing.T) {
 	assert.Contains(t, string(page), "\n"+b.String(), "docs/reference/metrics.md lacks the table")
 }
 
-func TestEachMetricStandsOnceAndIsNamedAsOthersAre(t *testing.T) {
+func TestMetrics_AreUniqueAndNamedByConvention(t *testing.T) {
 	met := map[string]bool{}
 	for _, m := range All() {
 		assert.Truef(t, !met[m.Name] && strings.HasPrefix(m.Name, "curtsy_") && m.Label != labelCrawl && strings.HasSuffix(m.Help, "."), "%+v", m)

@@ -66,7 +66,7 @@ func TestACrawlThatDoesNotAnswerHasNoRates(t *testing.T) {
 	assert.NotContains(t, text, "curtsy_permitted_exchanges_per_second{")
 }
 
-func TestACrawlThatWaitsForItsWindowSaysWhenItOpens(t *testing.T) {
+func TestMetrics_OpeningOfTheWindow(t *testing.T) {
 	const name = "curtsy_window_opens_timestamp_seconds{"
 	g := running("news")
 	assert.NotContains(t, scrape(t, MetricsOptions{}, g), name)
@@ -105,7 +105,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	assert.Equal(t, first, series())
 }
 
-func TestNamesThatAreAlikeAreToldApart(t *testing.T) {
+func TestMetrics_EqualNamesAreDistinguished(t *testing.T) {
 	g := running("a\xff \"s\"\nx")
 	g.Status.Links = map[string]int64{"\xfe": 3, "\xfd": 4}
 	wants(t, scrape(t, MetricsOptions{}, running("news"), running("news (2)"), running("news"), g, running("a\xfe \"s\"\nx")),

@@ -46,7 +46,7 @@ func (s *Server) overview(_ *http.Request, _ *watcher, v *view) (string, error) 
 	return "overview.html", nil
 }
 
-// Waiting returns the hosts with pending URLs, by what they wait for.
+// Waiting returns the hosts with pending URLs, by the reason of their wait.
 func (v *view) Waiting() []part {
 	w := v.Waits
 	return []part{
@@ -177,7 +177,7 @@ type deciding struct {
 	Need time.Duration
 }
 
-// Why returns a sentence on what limits the rate.
+// Why returns a sentence on the limit of the rate.
 func (v *view) Why() string {
 	if !v.Running {
 		return "The crawl is not running."

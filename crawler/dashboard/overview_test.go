@@ -12,7 +12,7 @@ import (
 	"curtsy/crawler/status"
 )
 
-func TestThePageSaysWhenItIsLikelyOver(t *testing.T) {
+func TestOverview_LikelyEnd(t *testing.T) {
 	for _, tt := range []struct {
 		e    status.Estimate
 		want []string

@@ -40,7 +40,7 @@ type Options struct {
 	Token string
 	// Names are host names of the dashboard besides addresses and localhost.
 	Names []string
-	// Metrics returns the handler of /metrics, which calls now for the current state of the crawls. Nil serves none.
+	// Metrics returns the handler of /metrics, which calls now for the current state of the crawls. Nil serves no metrics.
 	Metrics func(now func() []Glance) http.Handler
 	// Profile serves /debug/pprof of this process.
 	Profile bool
@@ -294,7 +294,7 @@ func (s *Server) kept(key string, make func() *made) *made {
 	return m
 }
 
-// stream sends the page whenever it has changed. It queues nothing: a slow browser gets the page that is current when it
+// stream sends the page whenever it has changed. It has no queue: a slow browser gets the page that is current when it
 // reads, and one that does not read is disconnected after writeTime.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, make func() *made) {
 	select {
@@ -562,7 +562,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// heads sets fields of every response: nothing loads from elsewhere, only the embedded script runs, no frames, no caching.
+// heads sets fields of every response: loading only from here, only the embedded script, no frames, no caching.
 func heads(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types curtsy")

@@ -73,7 +73,7 @@ func (c *counted) asked() int64 {
 }
 
 // Browsers that do not read delay neither the dashboard nor other browsers, and are disconnected. They cause no queries.
-func TestBrowsersThatReadNothingHoldUpNobody(t *testing.T) {
+func TestStalledBrowsers_DelayNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		crawl, at := &counted{fakeCrawl: fakeCrawl{name: "news"}}, newPipes()
 		s := New(Options{Sources: []Source{crawl}, Token: testToken})

@@ -28,7 +28,7 @@ func posted(t *testing.T, s *Server, form url.Values) (to, page string) {
 	return to, string(b)
 }
 
-// Without a script, trying a pattern shows how many queued URLs it concerns, and a form to apply it. It changes nothing.
+// Without a script, trying a pattern shows how many queued URLs it concerns, and a form to apply it, without a change.
 func TestSteer_APatternIsShownBeforeItCounts(t *testing.T) {
 	c := &fakeCrawl{name: "news", would: control.Changed{Known: true, URLs: 1234, Pending: 56789, Examples: []string{"http://a.test/cal/1"}}}
 	c.look.Running = true
@@ -65,7 +65,7 @@ func TestSteer_FormsAreGuarded(t *testing.T) {
 	}
 }
 
-func TestSteer_SaysWhatOperatorsDid(t *testing.T) {
+func TestSteer_ListsActsOfOperators(t *testing.T) {
 	c := &fakeCrawl{name: "news", did: []ledger.Mark{{Time: testTime, Operator: &ledger.Operator{Act: ledger.ActPark, About: "https://a.test", URLs: 7, Note: "asked by phone"}}}}
 	c.settings = Settings{Budgets: map[string]string{"max-pages": "500", "max-bytes": "0", "stop-when": "errors>5%\npages=9"}, Exclude: []string{"/cal/"}, Delay: "1s"}
 	s := New(Options{Sources: []Source{c}, Token: testToken})

@@ -178,7 +178,7 @@ func TestExplainAnswersEveryCase(t *testing.T) {
 	assert.Len(t, said, len(Answers()), "words of the cases")
 }
 
-func TestExplainTellsWhichTrapHolds(t *testing.T) {
+func TestExplain_NamesTheTrap(t *testing.T) {
 	over := func(k *Facts) {
 		k.Settings.Traps.Template = 3
 		k.URL = parse(t, "http://a.test/p9")

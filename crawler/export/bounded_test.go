@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/tables"
 )
 
-func TestRowsAreBoundedAndSaySo(t *testing.T) {
+func TestRows_CutsAreMarked(t *testing.T) {
 	wide := &tables.Table{Name: "wide", Columns: []tables.Column{
 		{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}, {Name: "f"}, {Name: "list", Kind: tables.List}, {Name: "problem"}}}
 	long, many := tables.Text(strings.Repeat("é\"", 30<<20)), tables.Texts(make([]string, 1<<20))

@@ -101,7 +101,7 @@ func TestRows_ScopeIsTheCrawlers(t *testing.T) {
 	assert.Truef(t, n["refuse"] >= 50 && n["allow"] >= 50, "too little to compare: %v", n)
 }
 
-func TestRows_SayWhatIsNotRead(t *testing.T) {
+func TestRows_NameUnreadParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads much, for long under the race detector")
 	}

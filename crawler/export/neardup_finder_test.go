@@ -60,7 +60,7 @@ func memberLines(all []member) (s []string) {
 	return s
 }
 
-func TestWhatIsADuplicate(t *testing.T) {
+func TestFinder_Duplicates(t *testing.T) {
 	long := words(0, 200)
 	for _, c := range []struct {
 		name  string
@@ -166,7 +166,7 @@ func TestClustersDependOnThePagesAlone(t *testing.T) {
 }
 
 // The template of a site puts its pages into one band.
-func TestABandOfVeryManyPagesIsNoTrap(t *testing.T) {
+func TestFinder_HugeBandIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")
 	}
@@ -190,7 +190,7 @@ func TestABandOfVeryManyPagesIsNoTrap(t *testing.T) {
 	assert.GreaterOrEqual(t, found, 98, "copies of 100 were found")
 }
 
-func TestFinderSaysWhenTheDiskFailsOrItIsCancelled(t *testing.T) {
+func TestFinder_ReportsFailureAndCancellation(t *testing.T) {
 	f := newFinder(t.TempDir()+"/none", 1)
 	s := sketchOf(t, neardupText{"http://a.test/", words(0, 100)})
 	var err error

@@ -45,7 +45,7 @@ func TestAPageIsTheSetOfItsShingles(t *testing.T) {
 	}
 }
 
-func TestWhatAWordIs(t *testing.T) {
+func TestShingler_Words(t *testing.T) {
 	for text, want := range map[string]string{
 		"one two":              "one two",
 		"naïve café":           "naïve café",

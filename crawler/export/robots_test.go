@@ -42,7 +42,7 @@ func versionsOf(t *testing.T, sights []sight) (got []string) {
 }
 
 // Half of the file names agents and the other half has rules for all of them; the row must not be the product of both.
-func TestARobotsTxtOfManyAgentsAndRulesIsNoBomb(t *testing.T) {
+func TestRobots_ManyAgentsAndRulesStaySmall(t *testing.T) {
 	body := strings.Repeat("User-agent: ab\nUser-agent: ba\n", 8<<10) + strings.Repeat("Allow:/\n", 16<<10) + strings.Repeat("Crawl-delay:1\n", 8<<10)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

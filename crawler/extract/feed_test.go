@@ -50,7 +50,7 @@ func TestFeed_EachLinkIsTaken(t *testing.T) {
 	}
 }
 
-func TestFeed_WhatIsNotReadHasAReason(t *testing.T) {
+func TestFeed_UnreadPartsHaveReasons(t *testing.T) {
 	for rule, c := range map[string]struct{ body, reason, links string }{
 		"XML of another kind":     {"<svg></svg>", UnparsedNoFeed, ""},
 		"a sitemap":               {"<urlset><url><loc>http://a.test/1</loc></url></urlset>", UnparsedNoFeed, "/1"},
@@ -66,7 +66,7 @@ func TestFeed_WhatIsNotReadHasAReason(t *testing.T) {
 	}
 }
 
-func TestFeed_WhatIsNoURLIsCounted(t *testing.T) {
+func TestFeed_InvalidURLsAreCounted(t *testing.T) {
 	page, got := feedLinks(t, `<rss><channel><item><link>mailto:a@a.test</link></item><item><link>/1</link><enclosure url="javascript:x"/></item><item><title>x</title></item></channel></rss>`)
 	if len(got) != 1 || page.Refused[canon.Scheme] != 2 {
 		t.Errorf("%q %v", got, page.Refused)
@@ -97,7 +97,7 @@ func TestFeed_AFaultOfTheBodyIsAnError(t *testing.T) {
 	}
 }
 
-func TestFollow_SaysWhichFeedsAreRead(t *testing.T) {
+func TestFollow_SelectsFeeds(t *testing.T) {
 	for rule, c := range map[string]struct {
 		contentType, head string
 		want              Kind

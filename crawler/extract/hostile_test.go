@@ -121,7 +121,7 @@ func TestTitle_IsCollapsedAndBounded(t *testing.T) {
 	}
 }
 
-func TestHTML_ErrorsAreOursAlone(t *testing.T) {
+func TestHTML_OnlyBodyFailuresAreErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for name, size := range map[string]int{"in the head": 10, "behind the head": headSize + 5000, "at its end": headSize} {
 		body := faulty{strings.NewReader(strings.Repeat(" ", size)), broken}

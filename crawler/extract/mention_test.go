@@ -49,7 +49,7 @@ func mentionsOf(t testing.TB, contentType, body string, header ...string) (Page,
 	return page, all, shown
 }
 
-func TestMention_TellsAll(t *testing.T) {
+func TestMention_ListsAll(t *testing.T) {
 	const html = "text/html; charset=utf-8"
 	for _, c := range []struct {
 		name, kind, body string
@@ -98,7 +98,7 @@ func TestMention_OfTheHeader(t *testing.T) {
 	}
 }
 
-func TestMention_TellsWhatIsTooMuch(t *testing.T) {
+func TestMention_MarksExcess(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("x")
 	const n = MaxLinks + 500

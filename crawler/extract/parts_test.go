@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestKindOf_ATypeThatIsNamedIsBelieved(t *testing.T) {
+func TestKindOf_TrustsTheDeclaredType(t *testing.T) {
 	for _, tt := range []struct {
 		contentType, path, head string
 		want                    Kind
@@ -78,7 +78,7 @@ func TestParts_ByKind(t *testing.T) {
 	}
 }
 
-func TestParts_AManifestThatIsNoneIsCounted(t *testing.T) {
+func TestParts_InvalidManifestIsCounted(t *testing.T) {
 	if page := parts(t, KindManifest, "", "<!DOCTYPE html>"); page.Unparsed != UnparsedParts || len(page.Links) != 0 {
 		t.Errorf("%q, %s", page.Unparsed, lines(page))
 	}
@@ -100,7 +100,7 @@ func TestRule22_PartsAreBoundedLikePages(t *testing.T) {
 	assert.Equal(t, UnparsedLong, page.Unparsed)
 }
 
-func TestParts_ErrorsAreOursAlone(t *testing.T) {
+func TestParts_OnlyBodyFailuresAreErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	in := Input{URL: parse(t, pageURL), Body: faulty{strings.NewReader("p{"), broken}}
 	if page, err := New().Parts(context.Background(), in, KindStyle); !errors.Is(err, broken) || page.Links != nil {
@@ -116,7 +116,7 @@ func TestParts_ErrorsAreOursAlone(t *testing.T) {
 	}
 }
 
-func TestPreviews_AreListedWhenAskedFor(t *testing.T) {
+func TestPreviews_AreListedIfEnabled(t *testing.T) {
 	body := `<meta property=og:image content=x.png><meta name=twitter:image content=y.png><meta name=description content=z>`
 	in := Input{URL: parse(t, pageURL), Body: strings.NewReader(body), Previews: true}
 	page, err := New().HTML(context.Background(), in)

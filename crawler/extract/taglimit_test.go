@@ -116,7 +116,7 @@ func TestTagLimit_TagsInLinksCountMore(t *testing.T) {
 	assert.GreaterOrEqualf(t, open, 1000, "only %d pages with an open link", open)
 }
 
-func TestTame_LeavesValuesAlone(t *testing.T) {
+func TestTame_KeepsValues(t *testing.T) {
 	page := extract(t, `<title>a <b> c</title><base href="/d<i>/"><a href="x?q=<b>y<em/z&lt;b>">`)
 	plain := extract(t, `<title>a &lt;b> c</title><base href="/d&lt;i>/"><a href="x?q=&lt;b>y&lt;em/z&lt;b>">`)
 	if lines(page) != lines(plain) || page.Title != "a <b> c" || page.Base != plain.Base || len(page.Links) != 1 {
@@ -124,7 +124,7 @@ func TestTame_LeavesValuesAlone(t *testing.T) {
 	}
 }
 
-func TestTame_LinksStayWhatTheyAre(t *testing.T) {
+func TestTame_KeepsLinks(t *testing.T) {
 	heavy := ` class=c id=i title=t lang=l dir=ltr tabindex=1 data-x='{"a": "<b>"}' `
 	for _, tt := range []struct{ rule, body, want string }{
 		{"no quotes around a value", `<a href=/x<b>y</a>`, "a href /x%3Cb"},

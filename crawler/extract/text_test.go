@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestTextIsWhatAReaderSees(t *testing.T) {
+func TestText_IsTheVisibleText(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"title and paragraphs in order", "<title>T</title><p>a<b>b</b>c</p><p>d", "T|a|b|c|d"},
 		{"no script, style or comment", "<style>s</style><script>s</script><!-- c --><p>x", "x"},

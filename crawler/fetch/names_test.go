@@ -221,7 +221,7 @@ func TestNames_RememberFewAddresses(t *testing.T) {
 }
 
 // Politeness rule 25.
-func TestRule25_SlowLookUpsHoldNobodyUp(t *testing.T) {
+func TestRule25_SlowLookupsDelayNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := mustNew(t, Config{Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			if host != "good.test" {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestParse_TellsNoPassword(t *testing.T) {
+func TestParse_ErrorsHideThePassword(t *testing.T) {
 	const secret = "s3cr3t"
 	for _, c := range []struct{ raw, want, wrong string }{
 		{"http://proxy.lab.dev:3128", "http://proxy.lab.dev:3128", ""},

@@ -16,7 +16,7 @@ import (
 )
 
 // Politeness rule 15: waiting for --max-rate counts against no timeout.
-func TestMaxRateIsOverAllConnectionsAndBlamesNobody(t *testing.T) {
+func TestMaxRate_CoversAllConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, size, rate = 8, 100_000, 1000
 		w := &world{serve: answering(ok(strings.Repeat("b", size)))}

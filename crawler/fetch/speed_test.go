@@ -44,7 +44,7 @@ func TestRule25_LeastSpeedOfRandomAnswers(t *testing.T) {
 	}
 }
 
-func TestRule25_OurOwnRateIsNotTheHosts(t *testing.T) {
+func TestRule25_MaxRateDoesNotSlowTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{serve: answering(ok(strings.Repeat("b", 3000)))}
 		m := &Meter{}

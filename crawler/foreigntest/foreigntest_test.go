@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write docs/dev/foreign-tests.md")
 
 const page = "../../docs/dev/foreign-tests.md"
 
-func TestTheDocumentSaysWhatTheFilesSay(t *testing.T) {
+func TestDocument_AgreesWithFiles(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Tests of other projects
 

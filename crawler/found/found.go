@@ -11,7 +11,7 @@ import (
 
 // Kind returns the kind of a word, or zero.
 func Kind(word storage.Kind) (k frontier.Kind) {
-	_ = k.UnmarshalText([]byte(word)) // zero is the answer
+	_ = k.UnmarshalText([]byte(word)) // zero is the result
 	return k
 }
 

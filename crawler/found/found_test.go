@@ -10,8 +10,8 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// A line tells of a candidate what a question about it needs; one embed step stands for however many there were.
-func TestALineTellsHowAURLWasFound(t *testing.T) {
+// A line has all of a candidate that a question needs; one embed step represents any number of them.
+func TestLine_HasTheDiscovery(t *testing.T) {
 	u, err := canon.Parse("http://a.test/x")
 	require.NoError(t, err)
 	for k := frontier.KindSeed; k <= frontier.KindScript; k++ {

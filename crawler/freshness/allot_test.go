@@ -69,7 +69,7 @@ func TestAllot_KeepsItsBounds(t *testing.T) {
 	}
 }
 
-func TestAllot_SaysWhy(t *testing.T) {
+func TestAllot_Reasons(t *testing.T) {
 	p := Policy{Min: time.Hour, Max: 10 * day, Enough: 0.8}
 	for _, c := range []struct {
 		page   Page

@@ -12,7 +12,7 @@ import (
 	"curtsy/robots"
 )
 
-func TestWantsAreServedInTurnsWithTheHostsOwnWork(t *testing.T) {
+func TestRedirects_AlternateWithOwnTurns(t *testing.T) {
 	h := NewRedirects()
 	there := parse(t, "http://there.test/robots.txt")
 	wants := make([]Request, 3)
@@ -38,7 +38,7 @@ func TestWantsAreServedInTurnsWithTheHostsOwnWork(t *testing.T) {
 	}
 }
 
-func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
+func TestRedirects_AnswersAreBoundedAndCollectedOnce(t *testing.T) {
 	h := NewRedirects()
 	a, b := parse(t, "http://a.test/"), parse(t, "http://b.test/")
 	h.Deliver(a.Authority(), Answer{Exchange: robots.Exchange{URL: "http://b.test/x", Body: make([]byte, 10)}})
@@ -66,7 +66,7 @@ func TestWhatHopsBroughtIsBoundedAndCollectedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyCollectsMakesRoomInTheEnd(t *testing.T) {
+func TestRedirects_StaleAnswersMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewRedirects()
 		host := func(i int) Request { return Request{From: parse(t, fmt.Sprintf("http://h%d.test/", i)).Authority()} }
@@ -86,7 +86,7 @@ func TestWhatNobodyCollectsMakesRoomInTheEnd(t *testing.T) {
 	})
 }
 
-func TestAWantThatWasMetIsNotServedForALaterOne(t *testing.T) {
+func TestRedirects_AnsweredRequestIsNotServed(t *testing.T) {
 	h := NewRedirects()
 	from := parse(t, "http://a.test/").Authority()
 	first := Request{From: from, URL: parse(t, "http://b.test/robots.txt")}

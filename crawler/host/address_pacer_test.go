@@ -42,7 +42,7 @@ func TestRule10_IPv4CountsWholeAndIPv6ByItsNetwork(t *testing.T) {
 	}
 }
 
-func TestRule10_WhoComesEarlyHasNotWaitedLonger(t *testing.T) {
+func TestRule10_EarlyHostHasNotWaitedLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(time.Second, nil), netip.MustParseAddr("8.8.8.8")
 		s.Take(hostN(t, 0), at)
@@ -80,7 +80,7 @@ func TestRule10_FirstComeFirstServed(t *testing.T) {
 }
 
 // A late host lets others pass, and goes first when it comes. The gap is kept.
-func TestRule10_WhoIsLateHoldsUpNobodyAndKeepsItsPlace(t *testing.T) {
+func TestRule10_LateHostDelaysNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, at := NewPacer(halfSecond, nil), netip.MustParseAddr("8.8.8.8")
 		for i := range 4 {

@@ -27,7 +27,7 @@ func someNotes(tb testing.TB) State {
 	return n
 }
 
-func TestNotes_TakeNoMemoryButForTheirIDs(t *testing.T) {
+func TestState_AllocatesOnlyForIDs(t *testing.T) {
 	n := someNotes(t)
 	kept := n.Append(nil)
 	if got := testing.AllocsPerRun(100, func() { kept = n.Append(kept[:0]) }); got != 0 {

@@ -9,7 +9,7 @@ import (
 	"curtsy/crawler/fetch"
 )
 
-func TestWhatAnAnswerMeans(t *testing.T) {
+func TestClassify(t *testing.T) {
 	for _, tt := range []struct {
 		status   int
 		location string
@@ -68,7 +68,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	}
 }
 
-func TestRetryAfterMeansSomethingWith(t *testing.T) {
+func TestObeysRetryAfter(t *testing.T) {
 	for status := 100; status < 600; status++ {
 		ex := &fetch.Exchange{Status: status, Header: http.Header{}}
 		a, _ := Classify(ex)

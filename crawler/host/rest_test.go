@@ -75,7 +75,7 @@ func TestRule12_NXDOMAINTwiceEndsTheRunForTheHost(t *testing.T) {
 	})
 }
 
-func TestRule12_OurOwnLimitsNeverCount(t *testing.T) {
+func TestRule12_OwnLimitsNeverCount(t *testing.T) {
 	rests(t, []step{
 		{Broken, none, 30 * time.Second, frontier.Parked},
 		{Unwanted, none, time.Second, frontier.Open},
@@ -88,7 +88,7 @@ func TestRule12_OurOwnLimitsNeverCount(t *testing.T) {
 }
 
 // A site may serve robots.txt from a cache while its pages fail.
-func TestRule12_RobotsFailuresCountLikewiseAndItsAnswersEndNoRowOfPages(t *testing.T) {
+func TestRule12_RobotsResponsesKeepPageFailures(t *testing.T) {
 	var n State
 	for i, x := range []struct {
 		a      Answer

@@ -82,7 +82,7 @@ func TestNotes_AnIDOfARecordIsKeptExactlyOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestTheLongestNotesAreNoMoreThanAFrontierKeeps(t *testing.T) {
+func TestState_FitsIntoTheFrontier(t *testing.T) {
 	const most, least = math.MaxUint64, math.MinInt64
 	n := State{
 		heard: most, LastEnd: least, Failures: most, Throttles: most, Refusals: most, Pages: most, Run: most, Parks: most,
@@ -125,14 +125,14 @@ func TestTheBytesOfAStateAreStable(t *testing.T) {
 }
 
 // The numbers are stored: new names are appended.
-func TestNotes_TheNumbersOfThoseWhoAskForAPaceAreStable(t *testing.T) {
+func TestState_NumbersOfDelaySourcesAreStable(t *testing.T) {
 	want := []storage.PaceBy{"", "floor", "crawl-delay", "request-rate", "response time", "address", "ratelimit", "retry-after", "errors", "robots.txt", "host setting"}
 	if len(paceWords) < len(want) || !slices.Equal(paceWords[:len(want)], want) {
 		t.Errorf("%q", paceWords)
 	}
 }
 
-func TestNotesOfAHostNeverMetAreZero(t *testing.T) {
+func TestState_UnknownHostIsZero(t *testing.T) {
 	if n, err := Read(nil); err != nil || !reflect.DeepEqual(n, State{}) {
 		t.Fatalf("%+v, %v", n, err)
 	}

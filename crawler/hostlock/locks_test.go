@@ -54,7 +54,7 @@ func mustRelease(t testing.TB, l *Locks, a canon.Authority, rest time.Duration) 
 }
 
 // Politeness rule 17: one at a time, and rests to the microsecond.
-func TestRule17_ATakenHostIsNobodyElses(t *testing.T) {
+func TestRule17_TakenHostIsLocked(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		t.Skip("the locks of this system are those of a process")
 	}
@@ -87,7 +87,7 @@ func TestRule17_ATakenHostIsNobodyElses(t *testing.T) {
 }
 
 // Close or a kill leaves the delay from Take.
-func TestRule17_WhoEndsEarlyLeavesThePace(t *testing.T) {
+func TestRule17_EarlyEndLeavesTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "locks")
 		one, a := open(t, path), authority(t, "http://a.test")
@@ -158,7 +158,7 @@ func TestTableAgreesWithAMap(t *testing.T) {
 	})
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpen_ErrorsNameTheProblem(t *testing.T) {
 	dir := t.TempDir()
 	if l, err := Open(dir); err == nil {
 		l.Close()

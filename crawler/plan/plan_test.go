@@ -183,7 +183,7 @@ func TestTheEstimateIsWithinAFactorOfTwoOfTheCrawl(t *testing.T) {
 	}
 }
 
-func TestAPlanAsksForRobotsAndSitemapsAlone(t *testing.T) {
+func TestPlan_RequestsOnlyRobotsAndSitemaps(t *testing.T) {
 	config := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", config)
 	synctest.Test(t, func(t *testing.T) {

@@ -43,8 +43,8 @@ func FuzzReadPage(f *testing.F) {
 				size += len(v)
 				assert.True(t, utf8.ValidString(v))
 				assert.Equal(t, squeeze(v), v)
-				if got, ok := p.says(what, v); !ok {
-					t.Errorf("%q says %q, and %q does not agree", what, got, v)
+				if got, ok := p.has(what, v); !ok {
+					t.Errorf("%q is %q, but has %q", what, got, v)
 				}
 			}
 		}

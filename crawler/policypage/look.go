@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Wanted is what should be published. Empty values are not checked.
+// Wanted has the values to be published. Empty values are not checked.
 type Wanted struct {
 	Statement
 	Carried    string       // the contact that requests carry
@@ -33,7 +33,7 @@ type Answer struct {
 	Status    int
 	Type      string // media type
 	Body      []byte
-	Trouble   string // why there is no complete response, in plain words
+	Trouble   string // why there is no complete response, for people
 	Silent    bool   // no response
 }
 
@@ -103,7 +103,7 @@ type looking struct {
 	found Findings
 }
 
-// get fetches a document and reports whether it is there.
+// get fetches a document and reports whether it exists.
 func (l *looking) get(ctx context.Context, name, at string) (a Answer, ok bool, err error) {
 	if a, err = l.ask(ctx, at); err != nil {
 		return a, false, err
@@ -173,7 +173,7 @@ func (l *looking) page(ctx context.Context, at string) error {
 	if listed := p.Marked["range"]; l.want.RangesKept && (listed != nil || len(p.Marked["no-ranges"]) > 0) {
 		var have []netip.Prefix
 		for _, text := range listed {
-			prefix, _ := ParseRange(text) // an invalid one is the zero Prefix, which agrees with nothing
+			prefix, _ := ParseRange(text) // an invalid one is the zero Prefix, which matches no range
 			have = append(have, prefix)
 		}
 		l.ranges(pageDocument, have)
@@ -196,7 +196,7 @@ func (l *looking) page(ctx context.Context, at string) error {
 
 // checkText checks a value in the text of the page.
 func (l *looking) checkText(p *Published, subject, want string) {
-	published, agrees := p.says(subject, want)
+	published, agrees := p.has(subject, want)
 	if agrees && want != "" {
 		published = want
 	}
@@ -211,13 +211,13 @@ func (l *looking) contact(p *Published, at, final string) {
 		l.checkText(p, "contact", l.want.Contact)
 	}
 	c := Check{Subject: "contact of requests", Document: pageDocument, Wanted: l.want.Carried, Result: Differs}
-	published, stands := p.says("contact", l.want.Carried)
+	published, agrees := p.has("contact", l.want.Carried)
 	switch {
 	case l.want.Carried == "":
 		c.Result = Unknown
 	case l.want.Carried == at || l.want.Carried == final:
 		c.Result, c.Published = Agrees, l.want.Carried
-	case stands || p.leadsTo(ContactURI(l.want.Carried)):
+	case agrees || p.leadsTo(ContactURI(l.want.Carried)):
 		c.Result, c.Published = Agrees, l.want.Carried
 		l.note("requests carry %s: with --contact %s they would lead to this page", l.want.Carried, at)
 	default:
@@ -447,7 +447,7 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Edited reports whether a page is not as Page returned it.
+// Edited reports whether a page was changed after Page returned it.
 func Edited(b []byte) bool {
 	rest, ok := bytes.CutPrefix(b, []byte(doctype+PageMark))
 	if !ok || len(rest) < 2*sha256.Size {

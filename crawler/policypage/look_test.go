@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhatIsPublishedAsWrittenAgrees(t *testing.T) {
+func TestLook_UnchangedDocumentsAgree(t *testing.T) {
 	bare := statement()
 	bare.Ranges, bare.Key = nil, ""
 	odd := statement()
@@ -63,7 +63,7 @@ func TestEachDisagreementIsFound(t *testing.T) {
 		"another contact":                             {settings(func(w *Wanted) { w.Contact = "ask@library.org" }), "card contact differs, page contact differs"},
 		"another contact on the card":                 {replaced(card, "mailto:crawl@", "mailto:x@"), "card contact differs"},
 		"requests lead elsewhere":                     {settings(func(w *Wanted) { w.Carried = "https://www.library.org/old/" }), "page contact of requests differs"},
-		"requests carry a mailbox of nobody's":        {settings(func(w *Wanted) { w.Carried = "x@library.org" }), "page contact of requests differs"},
+		"requests carry an unknown mailbox":           {settings(func(w *Wanted) { w.Carried = "x@library.org" }), "page contact of requests differs"},
 		"another key":                                 {settings(func(w *Wanted) { w.Key = "curtsy-00000000+1+AA" }), "page key differs"},
 		"no key on the page":                          {replaced(page, verifier, ""), "page key missing"},
 		"a range more in the settings":                {settings(func(w *Wanted) { w.Ranges = append(w.Ranges, netip.MustParsePrefix("198.51.100.0/24")) }), "page ranges differs, ranges ranges differs"},
@@ -93,13 +93,13 @@ func TestEachDisagreementIsFound(t *testing.T) {
 		"no card":                                     {answer(card, func(a *Answer) { a.Status = 403 }), "card document missing"},
 		"a huge page":                                 {answer(page, func(a *Answer) { a.Body = make([]byte, MaxDocument+1) }), "page document missing"},
 		"a page without links":                        {replaced(page, "<link ", "<meta "), "page link missing, page link missing"},
-		"a page of somebody else":                     {body(page, "<h1>Welcome</h1>"), "page contact missing, page contact of requests differs, page key missing, page link missing, page link missing, page operator missing, page purpose missing, page retention missing, page token missing"},
+		"another organisation's page":                 {body(page, "<h1>Welcome</h1>"), "page contact missing, page contact of requests differs, page key missing, page link missing, page link missing, page operator missing, page purpose missing, page retention missing, page token missing"},
 		"a key directory that the card does not name": {settings(func(w *Wanted) { w.Directory = "https://www.library.org/keys" }), "card jwks_uri missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := publish(t, statement())
 			w := wanted(statement())
-			if name == "a page of somebody else" {
+			if name == "another organisation's page" {
 				w.Carried = "crawl@library.org"
 			}
 			c.change(t, s, &w)
@@ -114,7 +114,7 @@ func TestEachDisagreementIsFound(t *testing.T) {
 	}
 }
 
-func TestWhatTheSettingsDoNotSayIsUnknown(t *testing.T) {
+func TestLook_UnsetValuesAreUnknown(t *testing.T) {
 	s := statement()
 	f, err := Look(t.Context(), s.URL, Wanted{Now: noon}, publish(t, s).ask)
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestWhatTheSettingsDoNotSayIsUnknown(t *testing.T) {
 	assert.True(t, f.Agree, "a disagreement")
 }
 
-func TestAPageOfOnesOwnMakingAgrees(t *testing.T) {
+func TestLook_HandWrittenPageAgrees(t *testing.T) {
 	s := statement()
 	made := publish(t, s)
 	made[s.URL] = Answer{URL: s.URL, Status: 200, Body: []byte(`<html><head><link rel=client-ranges href=crawler-ranges.json><link href=agent-card.json rel="describedby x"></head>
@@ -168,7 +168,7 @@ func TestTheKeyDirectoryIsLookedAt(t *testing.T) {
 		"another key":         {`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"` + x + `"}]}`, "keys keys differs"},
 		"without a name":      {`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"` + x + `"},{"kty":"RSA"}],"purpose":"rag"}`, ""},
 		"another name":        {`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"` + x + `","kid":"one"}]}`, "keys document differs"},
-		"a key that is none":  {`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AAAA"}]}`, "keys document differs"},
+		"an invalid key":      {`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AAAA"}]}`, "keys document differs"},
 		"a secret":            {`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"` + x + `","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"}]}`, "keys document differs"},
 		"no key":              {`{"keys":[]}`, "keys keys missing"},
 		"keys of other kinds": {`{"keys":[{"kty":"EC"}]}`, "keys keys missing"},
@@ -215,7 +215,7 @@ func TestAnOldListIsNoted(t *testing.T) {
 	assert.Contains(t, strings.Join(f.Notes, "\n"), "2 days old")
 }
 
-func TestAFailureOfTheAskerIsAnError(t *testing.T) {
+func TestLook_FailureToFetchIsAnError(t *testing.T) {
 	broken := errors.New("broken")
 	s := statement()
 	made := publish(t, s)

@@ -31,7 +31,7 @@ func TestThePageAndItsDocuments(t *testing.T) {
 	}
 }
 
-func TestHostileAnswersStandOnThePageAsText(t *testing.T) {
+func TestPage_HostileValuesAreText(t *testing.T) {
 	plain := statement()
 	plain.Earlier = []EarlierKey{{Key: verifier, Until: noon}}
 	want, err := plain.Page()
@@ -53,7 +53,7 @@ func TestHostileAnswersStandOnThePageAsText(t *testing.T) {
 		p, err := ReadPage(b)
 		require.NoError(t, err)
 		for _, what := range []string{"operator", "purpose", "retention", "key"} {
-			if got, ok := p.says(what, hostile); !ok {
+			if got, ok := p.has(what, hostile); !ok {
 				t.Errorf("%q: the %s reads back as %q", hostile, what, got)
 			}
 		}
@@ -90,7 +90,7 @@ func shape(t *testing.T, b []byte) string {
 	}
 }
 
-func TestThePageStandsAlone(t *testing.T) {
+func TestPage_HasNoRequisites(t *testing.T) {
 	s := statement()
 	b, err := s.Page()
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestTextIsOneParagraphOfPrintableCharacters(t *testing.T) {
 	}
 }
 
-func TestThePagesURLNamesItsFileAndWhatStandsBeside(t *testing.T) {
+func TestPage_URLNamesItsFiles(t *testing.T) {
 	for _, c := range []struct{ url, name, card string }{
 		{"", "index.html", "agent-card.json"},
 		{"https://www.library.org", "index.html", "https://www.library.org/agent-card.json"},
@@ -179,14 +179,14 @@ func TestAChangeByHandIsSeen(t *testing.T) {
 	for i := 0; i < len(b); i += 7 {
 		changed := bytes.Clone(b)
 		changed[i] ^= 1
-		require.Truef(t, Edited(changed), "octet %d was changed, and nobody saw it", i)
+		require.Truef(t, Edited(changed), "byte %d was changed without notice", i)
 	}
 	for _, other := range [][]byte{nil, []byte("<!DOCTYPE html>\n"), b[:100], b[:len(b)-1], append(bytes.Clone(b), '\n')} {
 		assert.Truef(t, Edited(other), "%.60q counts as ours", other)
 	}
 }
 
-func TestTheSyncTokenChangesWithTheRangesAlone(t *testing.T) {
+func TestSyncToken_ChangesOnlyWithTheRanges(t *testing.T) {
 	token := func(s Statement) string {
 		b, err := s.RangesJSON()
 		require.NoError(t, err)

@@ -138,9 +138,9 @@ func (p *reading) end() {
 // squeeze collapses white space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// says reports whether the page has a value: in a marked element, or, without any, anywhere in its text. published is the
+// has reports whether the page has a value: in a marked element, or, without any, anywhere in its text. published is the
 // marked value.
-func (p *Published) says(what, value string) (published string, ok bool) {
+func (p *Published) has(what, value string) (published string, ok bool) {
 	value = squeeze(value)
 	marked, isMarked := p.Marked[what]
 	if isMarked {

@@ -175,7 +175,7 @@ type prefixJSON struct {
 // jafarTime is the format of creationTime: ISO 8601 in UTC.
 const jafarTime = "2006-01-02T15:04:05Z"
 
-// RangesJSON returns the address ranges of s, which may be none (2.1).
+// RangesJSON returns the address ranges of s, which may be empty (2.1).
 func (s *Statement) RangesJSON() ([]byte, error) {
 	doc := rangesJSON{Generator: generator, CreationTime: s.Made.UTC().Format(jafarTime), Prefixes: []prefixJSON{}}
 	sum := sha256.New()

@@ -41,7 +41,7 @@ func fly(t *testing.T, r *Limiter, m Meter, d time.Duration) (cut bool) {
 	}
 }
 
-func TestRule25_SlowGiveTheirSeatBack(t *testing.T) {
+func TestRule25_SlowExchangesReturnTheirSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewLimiter(2)
 		var all sync.WaitGroup
@@ -64,7 +64,7 @@ func TestRule25_SlowGiveTheirSeatBack(t *testing.T) {
 }
 
 // The longest exchange is cut first, fast ones after all others.
-func TestRule25_WhoIsCut(t *testing.T) {
+func TestRule25_LongestExchangeIsCutFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewLimiter(1)
 		var order []int
@@ -98,7 +98,7 @@ func TestRule25_WhoIsCut(t *testing.T) {
 	})
 }
 
-func TestRule25_OurOwnWaitsMakeNobodySlow(t *testing.T) {
+func TestRule25_OwnWaitsDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, m := NewLimiter(1), &meter{}
 		stop := make(chan struct{})
@@ -131,7 +131,7 @@ func TestRule25_OurOwnWaitsMakeNobodySlow(t *testing.T) {
 	})
 }
 
-func TestPressCutsWhatBringsLittle(t *testing.T) {
+func TestPress_CutsSlowExchanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, brisk := NewLimiter(2), &meter{}
 		brisk.octets.Store(1 << 40)

@@ -158,7 +158,7 @@ func TestARestIsOverOnceItsHostWasAskedAgain(t *testing.T) {
 }
 
 // Pages of the ledger that the frontier has not counted.
-func TestPages_WhatTheFrontierMisses(t *testing.T) {
+func TestPages_MissingInTheFrontier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, a, now := Start(), authority(t), time.Now()
 		fetched := storage.Line{
@@ -227,7 +227,7 @@ func (r remembered) Host(context.Context, canon.Authority) (h frontier.Host, ok 
 	return h, true, nil
 }
 
-func TestReadSaysWhetherAnyHostAnswered(t *testing.T) {
+func TestRead_ReportsAnyResponse(t *testing.T) {
 	silent, answer := storage.Line{URL: "http://a.test/"}, storage.Line{URL: "http://b.test/", Status: 200}
 	broken := errors.New("broken")
 	for _, c := range []struct {

@@ -106,7 +106,7 @@ func TestRule21_ConditionsAreWellFormed(t *testing.T) {
 }
 
 // RFC 9111, 3.2 and 4.3.4.
-func TestRule21_A304LaysItsFieldsOverThoseBefore(t *testing.T) {
+func TestRule21_304ReplacesEarlierFields(t *testing.T) {
 	kept := http.Header{"Etag": {`"a"`}, "Content-Type": {"text/html"}, "Content-Length": {"7"}, "Age": {"60"}, "X-Old": {"1"}, "X-Both": {"1", "2"}}
 	said := http.Header{"Etag": {`W/"a"`}, "Content-Type": {"text/plain"}, "Content-Length": {"0"}, "X-Both": {"3"}, "Cache-Control": {"max-age=5"}}
 	if !Confirms(said, kept) || Confirms(http.Header{"Etag": {`"b"`}}, kept) || !Confirms(http.Header{}, kept) {

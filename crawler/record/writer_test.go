@@ -131,7 +131,7 @@ func TestWriteStopsAtTheFirstFailure(t *testing.T) {
 }
 
 // Lines and counts add up to the refusals, also at the end of the run, which syncs them once.
-func TestFlushWritesWhatWasCounted(t *testing.T) {
+func TestFlush_WritesCounts(t *testing.T) {
 	const n = MaxLines + 7
 	var b books
 	w := b.writer()
@@ -185,7 +185,7 @@ func TestRule19_HeadOnlyKeepsTheHeadAndTheDigest(t *testing.T) {
 	}
 }
 
-func TestWholePagesAloneAreRepeatable(t *testing.T) {
+func TestRepeatable_OnlyWholePages(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(e *Evidence)
 		want   bool

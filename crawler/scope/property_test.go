@@ -110,7 +110,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-func TestExtend_BringsInWhatWasRefusedBefore(t *testing.T) {
+func TestExtend_AcceptsRefusedURLs(t *testing.T) {
 	for _, m := range []Mode{ModeHost, ModeDomain, ModePrefix, ModeSeeds} {
 		s := newScope(t, Config{Mode: m}, "http://h.test/a/")
 		link := Candidate{URL: parse(t, "https://other.example/b/c"), Depth: 1}

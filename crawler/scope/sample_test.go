@@ -41,7 +41,7 @@ func TestASampleIsWrittenAndReadBack(t *testing.T) {
 }
 
 // The draw is that of docs/guides/research-crawl.md.
-func TestAStrangerDrawsTheSame(t *testing.T) {
+func TestSample_DrawIsReproducible(t *testing.T) {
 	for _, key := range []string{"", "another"} {
 		for i := range 2000 {
 			u := parse(t, fmt.Sprintf("http://www.h%d.test/page?x=%d", i, i))
@@ -115,7 +115,7 @@ func TestSamplesAreFairAndNested(t *testing.T) {
 	near("both keys", both, 0.01)
 }
 
-func TestWhatASampleLeavesOut(t *testing.T) {
+func TestSample_Exclusions(t *testing.T) {
 	in, out := "", "" // two hosts and pages of which one is drawn
 	half := sampleOf(t, "hosts:50%")
 	for i := 0; in == "" || out == ""; i++ {

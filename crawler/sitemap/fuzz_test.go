@@ -153,7 +153,7 @@ func (w *flood) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestRead_HoldsLittleWhateverTheSizeOfTheFile(t *testing.T) {
+func TestRead_MemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory")
 	}

@@ -85,7 +85,7 @@ const (
 	oneURL = set + `<url><loc>http://a.test/1</loc></url></urlset>`
 )
 
-func TestRead_WhatEachFormatGives(t *testing.T) {
+func TestRead_Formats(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
 		{"urlset", `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + set + "\n<url>\n<loc>\n http://a.test/1 \n</loc></url>\n<url><loc>/2?x=1&amp;y=2</loc></url></urlset>\n",
 			"urlset http://a.test/1 http://a.test/2?x=1&y=2"},
@@ -197,7 +197,7 @@ func TestRead_GzipInside(t *testing.T) {
 	}
 }
 
-func TestRead_OfDamagedXMLWhatCameBeforeCounts(t *testing.T) {
+func TestRead_DamagedXMLKeepsEarlierEntries(t *testing.T) {
 	const good = set + `<url><loc>http://a.test/1</loc></url>`
 	for _, tt := range []struct {
 		name, rest, want string
@@ -229,7 +229,7 @@ func TestRead_OfDamagedXMLWhatCameBeforeCounts(t *testing.T) {
 	}
 }
 
-func TestRead_WhatAFindingQuotesIsFitForATerminal(t *testing.T) {
+func TestRead_FindingsQuotePrintableText(t *testing.T) {
 	for _, body := range []string{"<a\u202Eb\u009Bc>", "<urlset><a\u202E\u009B\u0085>", "<urlset><\u202E>", "<urlset><a b=\u202E></" + strings.Repeat("é", 500) + "\u202E>x</"} {
 		_, report := read(t, body, "")
 		s := report.Finding.String()
@@ -269,7 +269,7 @@ func (blanks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestRead_WhatTheSiteSaysOfAnEntry(t *testing.T) {
+func TestRead_ClaimsOfEntries(t *testing.T) {
 	got, _ := entriesOf(t, set+`<url><loc>/1</loc><lastmod>2024-02-03T04:05:06+01:00</lastmod><changefreq> Daily</changefreq></url>`+
 		`<url><loc>/2</loc><lastmod>yesterday</lastmod><changefreq>hardly</changefreq></url></urlset>`, "")
 	want := []Entry{
@@ -293,7 +293,7 @@ func TestRead_WhatTheSiteSaysOfAnEntry(t *testing.T) {
 	}
 }
 
-func TestRead_OnlyOurOwnFailuresAreErrors(t *testing.T) {
+func TestRead_OnlyBodyFailuresAreErrors(t *testing.T) {
 	broken := errors.New("the disk")
 	for _, body := range []string{oneURL[:80], zip(oneURL)[:20], "http://a.test/\n", ""} {
 		in := Input{URL: urlOf(t, at), Body: io.MultiReader(strings.NewReader(body), iotest.ErrReader(broken))}

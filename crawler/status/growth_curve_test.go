@@ -27,13 +27,13 @@ func TestACurveThatLevelsOffIsFollowedToItsEnd(t *testing.T) {
 	}
 }
 
-func TestWhatFindsNothingMoreIsAllThereIs(t *testing.T) {
+func TestCurve_EndedGrowthIsComplete(t *testing.T) {
 	total, open, _ := grow(30, func(float64) float64 { return 400 })
 	assert.Truef(t, !open && total == 400, "%d, open %t", total, open)
 }
 
 // These find as many URLs as before until the last page.
-func TestWhatShowsNoEndIsOpen(t *testing.T) {
+func TestCurve_ConstantGrowthIsOpen(t *testing.T) {
 	for name, known := range map[string]func(float64) float64{
 		"tree":         func(done float64) float64 { return 1 + 4*done },
 		"lists of ten": func(done float64) float64 { return 12 + 11*math.Floor(done/11) },
@@ -89,12 +89,12 @@ func TestExpectation_DoesNotJump(t *testing.T) {
 	}
 }
 
-func TestWhatGrowsLessThanItIsDoneEnds(t *testing.T) {
+func TestCurve_SlowingGrowthEnds(t *testing.T) {
 	total, open, now := grow(100, func(done float64) float64 { return 300 + done/2 })
 	assert.Truef(t, !open && total == now+250, "%d expected, %d known, open %t", total, now, open)
 }
 
-func TestACurveIsOfBoundedSizeAndBeginsAnewWhenItGoesBack(t *testing.T) {
+func TestCurve_IsBoundedAndRestarts(t *testing.T) {
 	var c growthCurve
 	for i := range int64(1_000_000) {
 		c.Note(i, 2*i)
@@ -105,7 +105,7 @@ func TestACurveIsOfBoundedSizeAndBeginsAnewWhenItGoesBack(t *testing.T) {
 	}
 }
 
-func TestTooLittleToSayIsOpenWhereItGrows(t *testing.T) {
+func TestCurve_FewPointsAreOpen(t *testing.T) {
 	var c growthCurve
 	total, open := c.Expect(3, 9)
 	assert.Truef(t, total == 9 && !open, "of nothing: %d, open %t", total, open)

@@ -9,7 +9,7 @@ import (
 
 var begin = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 
-func TestRatesAreOfWhatWasSeen(t *testing.T) {
+func TestRates_OfSamples(t *testing.T) {
 	s := Keep(10, time.Second)
 	for n := range 30 {
 		s.Add(Sample{At: begin.Add(time.Duration(n) * time.Second), Pages: int64(2 * n), Permitted: 4})

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
-func TestAnAnswerIsGivenAgainInProportionToItsCost(t *testing.T) {
+func TestCached_LifetimeFollowsTheCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, n := newCached[int](), 0
 		ask := func() int {

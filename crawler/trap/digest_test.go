@@ -72,7 +72,7 @@ func digests(t *testing.T, page [2]string, embeds ...string) [2]uint64 {
 	return [2]uint64{text, shape}
 }
 
-func TestRule22_WhatAPageSays(t *testing.T) {
+func TestRule22_PageDigests(t *testing.T) {
 	const more = " one two three four five six seven eight"
 	for _, tt := range []struct {
 		name        string
@@ -112,7 +112,7 @@ func TestRule22_PagesDifferByTheirPictures(t *testing.T) {
 	assert.Equal(t, b, a, "a session id in a picture's URL")
 }
 
-func TestAPageOfFewWordsIsNoCopy(t *testing.T) {
+func TestDigests_ZeroForFewWords(t *testing.T) {
 	assert.EqualValues(t, 0, digests(t, [2]string{"http://h.test/a", "previous next up"})[0])
 	d := digests(t, [2]string{"http://h.test/a", "1 2 3 4 5 6 7 8"})
 	assert.Truef(t, d[0] != 0, "%x", d)

@@ -187,7 +187,7 @@ func letters(n int) string {
 	return s + "x"
 }
 
-func TestRule22_MoreShapesThanAreRememberedAreNoTrap(t *testing.T) {
+func TestRule22_ManyShapesAreNotATrap(t *testing.T) {
 	var h History
 	for i := range 20_000 {
 		u := parse(t, fmt.Sprintf("http://h.test/topic?t=%d", i))
@@ -198,7 +198,7 @@ func TestRule22_MoreShapesThanAreRememberedAreNoTrap(t *testing.T) {
 	}
 }
 
-func TestRule22_TheLimitIsWhatMayBeFetched(t *testing.T) {
+func TestRule22_LimitBoundsFetchedURLs(t *testing.T) {
 	for _, tt := range []struct {
 		limits Limits
 		path   string
@@ -226,7 +226,7 @@ func TestRule22_TheLimitIsWhatMayBeFetched(t *testing.T) {
 	}
 }
 
-func TestWhatBringsSomethingNewAgainIsNotHeld(t *testing.T) {
+func TestHistory_NewShapesEndTheHold(t *testing.T) {
 	var h History
 	l := Limits{Queries: 100}
 	u := func(i int) canon.URL { return parse(t, fmt.Sprintf("http://h.test/cal?m=%d", i)) }

@@ -23,12 +23,12 @@ type answer struct {
 	interim string // octets before it
 	chunked bool
 	open    bool   // its end is that of the connection
-	cut     int    // so many octets of the body are left out
+	cut     int    // that many bytes of the body are missing
 	drip    bool   // it comes in pieces
 	old     bool   // HTTP/1.0
-	bare    bool   // lines end with LF alone
+	bare    bool   // lines end with LF only
 	garbage string // sent in its place
-	hangUp  bool   // nothing is sent
+	hangUp  bool   // no byte is sent
 }
 
 func (a *answer) field(name, value string) { fmt.Fprintf(&a.head, "%s: %s\r\n", name, value) }

@@ -40,7 +40,7 @@ type trial struct {
 	kills   int
 	asked   int64 // exchanges, by the status of the life that was not killed
 
-	known     checkpoint.Key // the operator's first key: the auditor knows it
+	known     checkpoint.Key // the operator's first key, which the auditor has
 	rotations int
 	takedowns int
 	updates   int
@@ -49,7 +49,7 @@ type trial struct {
 	bundles   int
 	acts      int // of an operator
 	raised    int // of those, pauses
-	absent    int // of those, of hosts that were not met
+	absent    int // of those, of hosts that were not crawled
 	result    *audit.Result
 }
 
@@ -111,16 +111,16 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 			sum.steps++
 		}
 	}
-	assert.Emptyf(t, failed, "cases %d accuse somebody: try one again alone with CURTSY_CASE", failed)
+	assert.Emptyf(t, failed, "cases %d accuse a host: repeat a single one with CURTSY_CASE", failed)
 	t.Logf("%d cases, of %d with the clock set: %d hosts, %d exchanges, %d kills; %d verdicts, %d pauses, %d unprovable; %d logs confirm %d exchanges and do not cover %d",
 		cases, sum.steps, sum.hosts, sum.exchanges, sum.kills, sum.judged, sum.gaps, sum.unprovable, sum.logs, sum.confirmed, sum.uncovered)
 	t.Logf("%d acts of operators, %d pauses made longer", sum.acts, sum.raised)
 	t.Logf("%d takedowns with %d exchanges that went, %d rotations of the key, %d updates, %d bundles of a host, %d cases with hosts on loopback",
 		sum.takedowns, sum.gone, sum.rotations, sum.updates, sum.bundles, sum.own)
-	// A few cases may all have logs that cover the whole crawl, and one alone need have none.
+	// The logs of a few cases may all cover the whole crawl, and a single case may have none.
 	if sum.judged == 0 || sum.gaps == 0 || cases > 1 && (sum.kills == 0 || sum.confirmed == 0) || cases > 5 && sum.uncovered == 0 ||
 		sum.bundles == 0 || cases > 5 && (sum.takedowns == 0 || sum.gone == 0 || sum.rotations == 0 || sum.updates == 0 || sum.own == 0 || sum.acts == 0 || sum.raised == 0) {
-		t.Error("nothing was tried")
+		t.Error("a kind of case is missing")
 	}
 }
 
@@ -142,7 +142,7 @@ func (x *trial) try(t *testing.T, s size) {
 		switch {
 		case !killed:
 			lasts = s.lasts
-		case updated: // so that there is something to ask for again
+		case updated: // so that some URLs are requested again
 			lasts += time.Duration(x.web.seed%3) * time.Minute
 		}
 		x.set.resettle(x.web.seed, life)
@@ -177,7 +177,7 @@ func (x *trial) lasts() time.Duration {
 		return time.Duration(x.dice.IntN(300)) * time.Millisecond
 	case 1:
 		return time.Duration(x.dice.IntN(200_000)) * time.Millisecond
-	case 2: // at the very instant at which something may be due
+	case 2: // at the very instant at which a request may be due
 		return time.Duration(x.dice.IntN(20)) * 100 * time.Millisecond
 	}
 	return time.Duration(x.dice.IntN(8000)) * time.Millisecond
@@ -268,21 +268,21 @@ func (x *trial) judge(t *testing.T, at, root string) {
 		return
 	}
 	require.NoError(t, err, at)
-	said, told := 0, 0
+	accusations, takedowns := 0, 0
 	for _, f := range r.Findings {
 		if f.Code == finding.TakenDown && f.Place.File == o.Dir {
-			told++
+			takedowns++
 		}
 		if f.Note {
 			continue
 		}
-		if said++; said <= maxSaid {
+		if accusations++; accusations <= maxAccusations {
 			t.Errorf("%s: the audit accuses %s of %s\n  %s\n  at %s\n  required %s\n  observed %s\n  %+v", at, f.Authority, f.Code, f.URL, f.Time, f.Required, f.Observed, f.Place)
 		}
 	}
 	signed := slices.ContainsFunc(r.Levels, func(l audit.Reached) bool { return l.Level.Whole() == audit.SignedByKnown })
-	if told != x.takedowns || said == 0 && signed != (unsigned == nil) {
-		t.Errorf("%s: the audit tells of %d takedowns of %d; with %d rotations of the key it reaches %v", at, told, x.takedowns, x.rotations, r.Levels)
+	if takedowns != x.takedowns || accusations == 0 && signed != (unsigned == nil) {
+		t.Errorf("%s: the audit reports %d takedowns of %d; with %d rotations of the key it reaches %v", at, takedowns, x.takedowns, x.rotations, r.Levels)
 	}
 	if t.Failed() {
 		keep := filepath.Join(os.TempDir(), "curtsy-trial-"+strconv.FormatUint(x.web.seed, 10))
@@ -297,19 +297,19 @@ func (x *trial) judge(t *testing.T, at, root string) {
 // counted compares the exchanges of status, ledger and audit, except those lost in a kill or without a ledger line.
 func (x *trial) counted(t *testing.T) {
 	t.Helper()
-	var told int64
+	var lines int64
 	for l, err := range ledger.Read(filepath.Join(x.dir, "ledger")) {
 		require.NoError(t, err)
 		if l.Record != "" {
-			told++
+			lines++
 		}
 	}
 	l, audited := x.result.Ledger, x.result.Totals.Exchanges
 	// Lines that a takedown removed before the next run counted them are in no count. The status is of the last generation.
-	if x.asked < told-x.before || x.asked > told-x.before+x.gone || audited < told-l.InFlight || audited > told+l.Untold {
-		t.Errorf("%d exchanges by the status, %d by the ledger, where %d were taken down, %d by the audit, which misses %d and has up to %d that no line tells of",
-			x.asked, told, x.gone, audited, l.InFlight, l.Untold)
+	if x.asked < lines-x.before || x.asked > lines-x.before+x.gone || audited < lines-l.InFlight || audited > lines+l.Untold {
+		t.Errorf("%d exchanges by the status, %d by the ledger, where %d were taken down, %d by the audit, which misses %d and has up to %d without a line",
+			x.asked, lines, x.gone, audited, l.InFlight, l.Untold)
 	}
 }
 
-const maxSaid = 3
+const maxAccusations = 3

@@ -1,4 +1,4 @@
-// Package trial holds the audit against the crawler on random webs: a polite crawl is never accused.
+// Package trial audits crawls of random webs: a polite crawl is never accused.
 //
 // A case is a number that determines everything: hosts and robots.txt, bytes of URLs, heads, bodies and codings, latencies,
 // faults, kills, clock steps, and which access logs exist. The crawl is complete (crawler, crawler/fetch, frontier/bolt,

@@ -61,7 +61,7 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 		return nil
 	})
 	require.NoError(t, err)
-	last := map[string]storage.Line{} // what was decided last of a URL. A turn whose lease has run out may write what it decided later
+	last := map[string]storage.Line{} // the last decision on a URL. A turn whose lease has run out may write its decision later
 	for l, err := range ledger.Read(filepath.Join(dir, "ledger")) {
 		switch {
 		case err != nil:
@@ -70,7 +70,7 @@ func countDrops(t *testing.T, dir string) (n dropCounts) {
 			n.ledger += l.Count
 		case l.Outcome == "":
 		case last[l.URL].Reason == frontier.ReasonOperator && l.Time.Equal(last[l.URL].Time):
-			// the turn ended at the instant of the drop, and wrote after it that the URL is deferred
+			// the turn ended at the instant of the drop, and recorded after it that the URL is deferred
 		case !l.Time.Before(last[l.URL].Time):
 			last[l.URL] = l
 		}
@@ -109,7 +109,7 @@ func TestStatusLedgerAndListCountTheSameDrops(t *testing.T) {
 	}
 	t.Logf("%d cases: %d URLs dropped, %d leases expired", cases, dropped, expired)
 	if cases > 1 && (dropped == 0 || expired == 0) {
-		t.Error("nothing was tried")
+		t.Error("no case was tried")
 	}
 }
 
@@ -145,7 +145,7 @@ func tryDrops(t *testing.T, n uint64) (dropped, expired int64) {
 	return dropped, expired
 }
 
-// look opens the directory after a kill, as any command that changes something.
+// look opens the directory after a kill, as any command with a change.
 func (x *trial) look(t *testing.T) {
 	time.Sleep(began + x.elapsed)
 	c, err := open(t.Context(), x.dir, x.set, &server{w: x.web}, 0)
@@ -153,7 +153,7 @@ func (x *trial) look(t *testing.T) {
 	require.NoError(t, c.close())
 }
 
-// liveDropping ends by a kill that leaves next, or by itself if next is empty.
+// liveDropping ends by a kill that leaves next, or normally if next is empty.
 func (x *trial) liveDropping(t *testing.T, next string) (expired int64) {
 	time.Sleep(began + x.elapsed)
 	start := time.Now()

@@ -14,7 +14,7 @@ type web struct {
 	calm  bool // no host is slow or rests for long: for real time
 	local bool // some hosts are on loopback
 
-	fixed func(h *trialHost, target string, n int) *answer // to request n for a target; nil for what chance says
+	fixed func(h *trialHost, target string, n int) *answer // to request n for a target; nil for a random answer
 }
 
 type trialHost struct {
@@ -22,7 +22,7 @@ type trialHost struct {
 	n     int
 	name  string // with its port, if it is another than 80
 	pages int
-	rules string // what its robots.txt is like
+	rules string // the kind of its robots.txt
 	slow  time.Duration
 	after bool // its server logs the end of an exchange, as nginx does, not the beginning
 }
@@ -58,7 +58,7 @@ func (w *web) named(name string) *trialHost {
 		return nil
 	}
 	h := w.host(n)
-	if strings.TrimSuffix(h.name, ":8080") != name { // say, that of a link to http://+1/
+	if strings.TrimSuffix(h.name, ":8080") != name { // such as that of a link to http://+1/
 		return nil
 	}
 	return h

@@ -45,8 +45,8 @@ type crawl struct {
 	ledger  *ledger.Writer
 	fetcher *fetch.Fetcher
 	crawl   *crawler.Crawl
-	lists   *optout.Watch // what was taken down is left alone
-	ready   chan struct{} // closed when archive and ledger are open, or will not be
+	lists   *optout.Watch // taken-down hosts are left alone
+	ready   chan struct{} // closed when archive and ledger are open, or have failed to open
 
 	mu     sync.Mutex
 	synced map[string]int64 // sizes of files after the last sync
@@ -61,10 +61,10 @@ type settings struct {
 	keep     bool // the bodies of pages that ask not to be archived
 	lease    time.Duration
 	hosts    hostrule.Rules                          // that an operator has made
-	exclude  []string                                // likewise
-	recorder func(storage.Recorder) storage.Recorder // nil for the archive as it is
+	exclude  []string                                // that an operator has made
+	recorder func(storage.Recorder) storage.Recorder // nil for the plain archive
 
-	own      string // what the archive says of hosts on loopback: they are own ones, with no Floor, or none is
+	own      string // the value for hosts on loopback in the archive: own, without Floor, or none
 	keyFile  string // of the operator's key; empty for one that is all zeros
 	operator bool   // it is opened to change it, not to run
 }
@@ -186,7 +186,7 @@ func open(ctx context.Context, dir string, o settings, s *server, lasts time.Dur
 func (c *crawl) openEvidence(ctx context.Context, o settings) (err error) {
 	defer close(c.ready)
 	as := crawldir.Settings{Delay: o.delay, OwnSite: []string{o.own}, Hosts: o.hosts}
-	fo := as.FrontierOptions() // those of a crawl that people run: what they ask of the frontier is on trial, too
+	fo := as.FrontierOptions() // those of a real crawl: the trial includes their demands on the frontier
 	fo.Operator, fo.LeaseLength, fo.Barrier, fo.Tell = o.operator, o.lease, c.barrier, c.tell
 	c.front, err = bolt.Open(filepath.Join(c.dir, "frontier.db"), fo)
 	if err != nil {
@@ -283,7 +283,7 @@ func (c *crawl) tell(ctx context.Context, closed frontier.Closings) error {
 }
 
 func evidence(dir string) []string {
-	open, _ := filepath.Glob(filepath.Join(dir, "warc", "*.open")) // the pattern is no bad one
+	open, _ := filepath.Glob(filepath.Join(dir, "warc", "*.open")) // the pattern is valid
 	return append(open, ledgerFiles(dir)...)
 }
 

@@ -11,7 +11,7 @@ func (h *trialHost) robots(now time.Time, n int) *answer {
 	d := throw(h.w.seed, "robots", h.name)
 	t := throw(h.w.seed, "robots", h.name, now.Truncate(3*time.Minute).String())
 	rules := h.rules
-	if throw(h.w.seed, "changes", h.name).in(3) { // what it says changes while the crawl runs, and now and then what it is like
+	if throw(h.w.seed, "changes", h.name).in(3) { // its rules change while the crawl runs, and sometimes its kind
 		if d = t; d.in(3) {
 			rules = rulesKinds[d.IntN(len(rulesKinds))]
 		}

@@ -17,7 +17,7 @@ import (
 // server plays the far ends of the pipes that a crawl dials.
 type server struct {
 	w    *web
-	true func() time.Time // the right time, whatever the crawl's clock says
+	true func() time.Time // the right time, whatever the crawl's clock is
 	log  func(h *trialHost, line logged)
 
 	wg      sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 // Options describe how the site is published.
 type Options struct {
 	Base  string // path of the folder on the site; empty means /
-	Clean bool   // /about is about.html if there is no about
+	Clean bool   // /about is about.html unless about exists
 }
 
 // Site serves a folder.

@@ -42,10 +42,10 @@ func TestPathsAreAnsweredAsAStaticServerDoes(t *testing.T) {
 		{"a folder without its slash", Options{}, "/sub", 301, "/sub/"},
 		{"a folder", Options{}, "/sub/", 200, "sub/index.html"},
 		{"a folder without an index is not listed", Options{}, "/empty/", 404, "404.html"},
-		{"what is not there", Options{}, "/none", 404, "404.html"},
+		{"a missing file", Options{}, "/none", 404, "404.html"},
 		{"a file as though it were a folder", Options{}, "/a.html/", 404, "404.html"},
 		{"percent encoding", Options{}, "/%C3%A4%20b.html", 200, "ä b.html"},
-		{"a clean URL that was not asked for", Options{}, "/a", 404, "404.html"},
+		{"a clean URL without the option", Options{}, "/a", 404, "404.html"},
 		{"a clean URL", Options{Clean: true}, "/a", 200, "a.html"},
 		{"below a base", Options{Base: "/docs/"}, "/docs/a.html", 200, "a.html"},
 		{"beside a base", Options{Base: "/docs/"}, "/a.html", 404, "404.html"},
@@ -69,7 +69,7 @@ func TestPathsAreAnsweredAsAStaticServerDoes(t *testing.T) {
 	}
 }
 
-func TestPagesAreAllThatAreThere(t *testing.T) {
+func TestPages_ListsAllPages(t *testing.T) {
 	s, err := Open(folder(t, "index.html", "404.html", "b/index.html", "b/c d.HTM", "x.txt"), Options{Base: "/p/"})
 	require.NoError(t, err)
 	defer s.Close()
@@ -89,7 +89,7 @@ func TestABaseIsAPath(t *testing.T) {
 	}
 }
 
-func TestWhatALinkOutOfTheFolderLeadsToIsThere(t *testing.T) {
+func TestSymlinkOutOfTheFolder_IsReported(t *testing.T) {
 	dir, elsewhere := folder(t, "index.html", "a.html"), folder(t, "x/jquery.js")
 	for name, to := range map[string]string{
 		"jquery.js": filepath.Join(elsewhere, "x", "jquery.js"), "lib": filepath.Join(elsewhere, "x"),

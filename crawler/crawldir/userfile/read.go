@@ -82,7 +82,7 @@ type Kind struct {
 	Own  []string // names in a crawl directory for this kind
 }
 
-// Place lists the names in a crawl directory, and tells it from other folders.
+// Place lists the names in a crawl directory, and recognises it.
 type Place struct {
 	Names []string // of files and folders at its top
 	Is    func(dir string) bool

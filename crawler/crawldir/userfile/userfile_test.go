@@ -36,10 +36,10 @@ const mark = "<!-- curtsy audit -->"
 
 var page = Kind{Name: "an audit page", Mark: mark}
 
-func TestOnlyWhatIsOursIsWrittenOver(t *testing.T) {
+func TestWritable_OnlyOwnFiles(t *testing.T) {
 	for _, c := range []struct {
 		name, text   string
-		page, nobody string // what is said of a kind with a mark, and of one without
+		page, nobody string // the error for a kind with a mark, and for one without
 	}{
 		{"empty", "", "", ""},
 		{"ours", "<html>" + mark, "", "exists: name a new file"},
@@ -57,7 +57,7 @@ func TestOnlyWhatIsOursIsWrittenOver(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFileIsNotWrittenOver(t *testing.T) {
+func TestWritable_RejectsNonFiles(t *testing.T) {
 	dir := t.TempDir()
 	assert.NoError(t, page.Writable(filepath.Join(dir, "new"), nowhere), "a new file")
 	err := page.Writable(dir, nowhere)
@@ -69,7 +69,7 @@ func TestWhatIsNoFileIsNotWrittenOver(t *testing.T) {
 	assert.ErrorContainsf(t, err, "leads nowhere", "a link that leads nowhere: %v", err)
 }
 
-func TestNothingIsWrittenIntoWhatIsACrawlsOwn(t *testing.T) {
+func TestWritable_RejectsFilesOfACrawl(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"crawl/warc/deep", "crawl/notes", "folder/warc"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.FromSlash(dir)), 0o700))
@@ -83,10 +83,10 @@ func TestNothingIsWrittenIntoWhatIsACrawlsOwn(t *testing.T) {
 	own := Kind{Own: []string{"report.html"}}
 	for _, c := range []struct {
 		path          string
-		other, report bool // whether it is outside, of a kind that has nothing there, and of one that owns the report
+		other, report bool // whether it is outside, for a kind without files there, and for the owner of the report
 	}{
 		{"crawl/warc", false, false},
-		{"crawl/WARC/x", false, false}, // some systems do not tell them apart
+		{"crawl/WARC/x", false, false}, // some systems ignore case
 		{"crawl/warc/x", false, false},
 		{"crawl/warc/deep/x", false, false},
 		{"crawl/notes/../warc/x", false, false},
@@ -100,13 +100,13 @@ func TestNothingIsWrittenIntoWhatIsACrawlsOwn(t *testing.T) {
 	} {
 		path := root + string(filepath.Separator) + filepath.FromSlash(c.path)
 		assert.Equal(t, c.other, (page.Outside(path, p) == nil), c.path)
-		assert.Equalf(t, c.report, (own.Outside(path, p) == nil), "%s, by who owns the report", c.path)
+		assert.Equalf(t, c.report, (own.Outside(path, p) == nil), "%s, by the owner of the report", c.path)
 		err := page.Writable(path, p)
 		assert.Truef(t, c.other || err != nil, "%s may be written to", c.path)
 	}
 }
 
-func TestReadAllReadsSoManyBytesAndNoMore(t *testing.T) {
+func TestReadAll_IsBounded(t *testing.T) {
 	path := file(t, "list", "12345")
 	for most, ok := range map[int64]bool{4: false, 5: true, 6: true} {
 		b, err := ReadAll(path, most)
@@ -118,7 +118,7 @@ func TestReadAllReadsSoManyBytesAndNoMore(t *testing.T) {
 	assert.Truef(t, len(b) == 0 && err == nil, "the device that is empty: %q, error %v", b, err)
 }
 
-func TestADeviceThatNeverEndsIsNotRead(t *testing.T) {
+func TestOpen_RejectsEndlessDevices(t *testing.T) {
 	const zeros = "/dev/zero"
 	if fi, err := os.Stat(zeros); err != nil || fi.Mode()&fs.ModeCharDevice == 0 {
 		t.Skip("no " + zeros)
@@ -134,7 +134,7 @@ func TestADeviceThatNeverEndsIsNotRead(t *testing.T) {
 	}
 }
 
-func TestReadableSaysNothingOfWhatIsNoDevice(t *testing.T) {
+func TestReadable_RejectsOnlyDevices(t *testing.T) {
 	path := file(t, "x", "")
 	for _, path := range []string{path, path + "x", filepath.Dir(path), os.DevNull} {
 		assert.NoError(t, Readable(path), path)

@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/plainly"
 )
 
-// Board is the web of the scoreboard: each site gives a crawler the occasion to keep or break one rule of politeness. A
+// Board is the web of the scoreboard: each site tests one rule of politeness. A
 // polite crawler of one exchange a second needs three minutes. Crawlers without hooks begin at Seed and stay on ports of
 // 127.0.0.1.
 type Board struct {
@@ -46,7 +46,7 @@ var fewIll = []string{
 	"nested.test",
 }
 
-// slowest is how long slow responses take.
+// slowest is the time of slow responses.
 const slowest = 20 * time.Second
 
 // hostileNumber is the rule of politeness for sites that misbehave.
@@ -96,7 +96,7 @@ type Score struct{ crawltest.Report }
 
 const scorePace = time.Second
 
-// Ending is how a crawl of the scoreboard ended.
+// Ending describes the end of a crawl of the scoreboard.
 type Ending struct {
 	// Shown reports that the ending is known, unlike that of a web served by hand.
 	Shown bool
@@ -423,7 +423,7 @@ func contact(t *crawltest.Trial) crawltest.Row {
 }
 
 // robotsCached judges that a robots.txt is not requested again: no crawl of the scoreboard lasts a day. An unavailable one
-// may be, and so may one whose redirects form a loop or lead to nothing: a crawler that follows a loop (RFC 9309 2.3.1.2)
+// may be, and so may one whose redirects form a loop or lead nowhere: a crawler that follows a loop (RFC 9309 2.3.1.2)
 // requests it several times.
 func robotsCached(t *crawltest.Trial) crawltest.Row {
 	var found []crawltest.Finding

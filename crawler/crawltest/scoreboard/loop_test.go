@@ -8,7 +8,7 @@ import (
 )
 
 // Only a known robots.txt must not be requested again; one in a redirect loop is not known.
-func TestScoreboardForgivesARobotsThatNobodyCanHave(t *testing.T) {
+func TestScoreboardForgivesUnavailableRobots(t *testing.T) {
 	board := New("", true)
 	visitor.Bubble(t, board.Web, func(c *visitor.Client) {
 		for _, target := range []string{"/robots.txt", "/robots/a.txt", "/robots/b.txt", "/robots.txt", "/robots/a.txt", "/robots/b.txt", "/robots.txt"} {

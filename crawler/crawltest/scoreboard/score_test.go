@@ -18,7 +18,7 @@ func TestScoreboardCatches(t *testing.T) {
 	get := func(urls ...string) func(c *visitor.Client) {
 		return func(c *visitor.Client) {
 			for _, u := range urls {
-				_, _ = c.Do(c.T.Context(), http.MethodGet, "http://"+u) // not every answer is sound
+				_, _ = c.Do(c.T.Context(), http.MethodGet, "http://"+u) // some responses are broken
 			}
 		}
 	}

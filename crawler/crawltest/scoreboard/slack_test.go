@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/audit/pauses"
 )
 
-func TestScoreboardForgivesOfAPauseWhatAnAuditDoes(t *testing.T) {
+func TestScoreboardForgivesDelaysAsAnAuditDoes(t *testing.T) {
 	const host = "own.test"
 	for _, tc := range []struct {
 		short time.Duration

@@ -306,7 +306,7 @@ func (r *builder) fill(page, order string, p *crawltest.Page) string {
 	panic(fmt.Sprintf("torture: %s: {{%s}}", page, order)) // pages are fixed
 }
 
-// expect sets what a correct crawler fetches off the scope: all requisites up to three steps off, and nothing further.
+// expect sets what a correct crawler fetches off the scope: all requisites up to three steps off, and none further.
 func (r *builder) expect() {
 	const rule crawltest.Rule = "requisites off the scope"
 	for _, name := range []string{cdnHost, fontsHost, deepHost} {

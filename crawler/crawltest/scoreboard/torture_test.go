@@ -16,7 +16,7 @@ import (
 	"curtsy/crawler/crawltest"
 )
 
-func TestOrdealLacksNothingAndHasNothingToSpare(t *testing.T) {
+func TestTorture_HasAllResourcesAndNoOthers(t *testing.T) {
 	o := NewTorture()
 	absent := map[string]bool{}
 	for _, a := range o.Absent {
@@ -59,7 +59,7 @@ func TestOrdealLacksNothingAndHasNothingToSpare(t *testing.T) {
 	}
 }
 
-func TestOrdealIsReachedFromItsSeed(t *testing.T) {
+func TestTorture_IsReachedFromItsSeed(t *testing.T) {
 	o := NewTorture()
 	reached := o.Reach("curtsy", "http://"+tortureHost+"/")
 	for k := range o.Web.Pages(tortureHost) {
@@ -72,7 +72,7 @@ func TestOrdealIsReachedFromItsSeed(t *testing.T) {
 	assert.GreaterOrEqual(t, len(reached), 300, "URLs")
 }
 
-func TestOrdealsPicturesAreWhatPagesExpect(t *testing.T) {
+func TestTorture_PicturesHaveExpectedSizes(t *testing.T) {
 	r := newBuilder(tortureHost)
 	seen := map[string]place{}
 	for _, ext := range []string{".png", ".gif", ".jpg", ".svg", ".wav", ".woff", ".ttf", ".vtt", "", ".png"} {
@@ -96,7 +96,7 @@ func TestOrdealsPicturesAreWhatPagesExpect(t *testing.T) {
 	assert.Equal(t, 18, len(r.sites[tortureHost].Pages), "resources")
 }
 
-func TestOrdealsDrawingsAreXML(t *testing.T) {
+func TestTorture_DrawingsAreXML(t *testing.T) {
 	n := 0
 	o := NewTorture()
 	for _, h := range o.Hosts() {
@@ -118,7 +118,7 @@ func TestOrdealsDrawingsAreXML(t *testing.T) {
 	assert.GreaterOrEqual(t, n, 5, "drawings")
 }
 
-func TestOrdealsNamesAreHard(t *testing.T) {
+func TestTorture_NamesAreDifficult(t *testing.T) {
 	var targets []string
 	for k := range NewTorture().Web.Pages(tortureHost) {
 		if target, ok := strings.CutPrefix(k, "/names/"); ok && target != "" {
@@ -154,7 +154,7 @@ func TestOrdealsNamesAreHard(t *testing.T) {
 	}
 }
 
-func TestOrdealIsTheSameEachTime(t *testing.T) {
+func TestTorture_IsDeterministic(t *testing.T) {
 	a, b := NewTorture(), NewTorture()
 	for _, h := range a.Hosts() {
 		same := maps.EqualFunc(a.Web.Pages(h), b.Web.Pages(h), func(x, y crawltest.Page) bool { return x.Body == y.Body })

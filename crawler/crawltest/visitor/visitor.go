@@ -29,7 +29,7 @@ type Web interface {
 type Client struct {
 	T     *testing.T
 	HTTP  *http.Client
-	Agent string // the User-Agent; Polite unless a test says otherwise
+	Agent string // the User-Agent; Polite by default
 }
 
 // New returns a client of a web.

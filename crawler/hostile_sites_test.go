@@ -17,8 +17,8 @@ import (
 	"curtsy/storage"
 )
 
-// wingSeeds returns the roots of sites at public addresses.
-func wingSeeds(sites []*crawltest.Site) []string {
+// hostileSeeds returns the roots of sites at public addresses.
+func hostileSeeds(sites []*crawltest.Site) []string {
 	var seeds []string
 	for _, s := range sites {
 		if s.Expect == nil || !s.Expect.Closed {
@@ -35,8 +35,8 @@ type ending struct {
 	last     string
 }
 
-// wingEndings are the results of each misbehaviour. The crawler tries a failure of the host three times, anything else once.
-var wingEndings = []ending{
+// hostileEndings are the results of each misbehaviour. The crawler tries a failure of the host three times, anything else once.
+var hostileEndings = []ending{
 	{"drip.test/drip.html", 3, "failed: slow"},
 	{"slow-head.test/slow.html", 3, "failed: slow"},
 	{"silent.test/silent.html", 3, "failed: timeout"},
@@ -98,7 +98,7 @@ var wingEndings = []ending{
 
 // One crawl of everything that misbehaves ends, with each URL's reason in the docs, consistent records, the delays of rules 9
 // to 14, a satisfied referee, and no goroutine left.
-func TestHostileWing(t *testing.T) {
+func TestHostileSites(t *testing.T) {
 	if racing {
 		t.Skip("it reads much, for long under the race detector")
 	}
@@ -107,11 +107,11 @@ func TestHostileWing(t *testing.T) {
 		slow.Latency = 2 * time.Second
 		busy.Pages["/p1.html"] = crawltest.Page{FailFirst: 1, RetryAfter: "300"}
 		sites := append(scoreboard.Sites(0), slow, busy)
-		w := newWorld(t, wingSeeds(sites), sites...)
+		w := newWorld(t, hostileSeeds(sites), sites...)
 		w.cfg.MaxBody = 1 << 20
 		w.cfg.MaxPerHost = 100 // some hostile sites are endless without a sign of it in their URLs
 		s := w.run()
-		w.wantEndings(wingEndings)
+		w.wantEndings(hostileEndings)
 		w.wantRows(crawltest.Rules{Pace: Floor}, len(sites)/2)
 		if s.EndedBy != EndedWaiting || !s.Incomplete {
 			t.Errorf("the crawl ended by %s, incomplete %v; hosts with a longer back-off are pending", s.EndedBy, s.Incomplete)
@@ -135,7 +135,7 @@ func TestHostileWing(t *testing.T) {
 func TestRule23_AddressesThatAreNotPublic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sites := scoreboard.Guarded()
-		w := newWorld(t, wingSeeds(sites), sites...)
+		w := newWorld(t, hostileSeeds(sites), sites...)
 		w.cfg.Scope = scope.Config{Mode: scope.ModeAny} // so that no other rule comes first
 		w.run()
 		w.wantRows(crawltest.Rules{Pace: Floor}, 3)

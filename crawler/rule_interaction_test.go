@@ -88,7 +88,7 @@ func tangle(r *rand.Rand, hosts int, delays bool) (sites []*crawltest.Site, seed
 
 // All rules hold together: hosts at few addresses, robots.txt that redirect, another crawl, failures, panics, opt-outs and
 // commands of the operator, in crawls that drain or abort at any instant.
-func TestPolitenessHoldsWhereTheRulesMeet(t *testing.T) {
+func TestPoliteness_AllRulesTogether(t *testing.T) {
 	worlds := uint64(12)
 	if testing.Short() {
 		worlds = 4

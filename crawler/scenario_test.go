@@ -17,8 +17,8 @@ import (
 
 type pages = map[string]crawltest.Page
 
-// story is a crawl of a small web and its result. Lists in a string are separated by blanks.
-type story struct {
+// scenario is a crawl of a small web and its result. Lists in a string are separated by blanks.
+type scenario struct {
 	name  string
 	seeds string // empty: the root of the first site
 	sites []*crawltest.Site
@@ -34,14 +34,14 @@ type story struct {
 	check      func(*testing.T, *world, Summary) // nil: nothing else
 }
 
-// tell plays stories, and has the referee judge them.
-func tell(t *testing.T, stories []story) {
-	for _, s := range stories {
+// playAll plays scenarios, and has the referee judge them.
+func playAll(t *testing.T, scenarios []scenario) {
+	for _, s := range scenarios {
 		bubble(t, s.name, s.play)
 	}
 }
 
-func (s story) play(t *testing.T) {
+func (s scenario) play(t *testing.T) {
 	seeds := strings.Fields(s.seeds)
 	if len(seeds) == 0 {
 		seeds = []string{"http://" + s.sites[0].Name + "/"}

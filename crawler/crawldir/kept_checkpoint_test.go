@@ -159,14 +159,14 @@ func TestResume_RefusesTheOlderOfTwoCopies(t *testing.T) {
 	kept, err := KeptHead(older)
 	require.NoError(t, err)
 	require.NotNil(t, kept)
-	if err := os.Remove(kept.File); err != nil { // as the error says
+	if err := os.Remove(kept.File); err != nil { // as the error advises
 		t.Fatal(err)
 	}
 	ran(t, older, Options{})
 }
 
 // An audit of such a ledger names the damage without a checkpoint.
-func TestKeptHead_OfADamagedLedgerIsNone(t *testing.T) {
+func TestKeptHead_NilForADamagedLedger(t *testing.T) {
 	dir := crawled(t, crawltest.Tree("bakery.test", 2))
 	kept, err := KeptHead(dir)
 	require.Truef(t, kept != nil && err == nil, "%v %v", kept, err)
