@@ -105,7 +105,7 @@ func addTimes(st *status.Status, dir string) {
 	}
 	for _, s := range segments {
 		if fi, err := s.Info(); err == nil && fi.Size() > 0 && (st.Last == nil || fi.ModTime().After(*st.Last)) {
-			at := fi.ModTime()
+			at := fi.ModTime().UTC()
 			st.Last = &at
 		}
 	}

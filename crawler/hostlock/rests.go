@@ -40,7 +40,7 @@ func (w Wish) String() string {
 		who = "the host told curtsy to wait"
 	}
 	return fmt.Sprintf("%s until %s (%s)", who,
-		time.Now().Add(w.Wait+time.Second-1).Truncate(time.Second).Format(time.RFC3339), why)
+		time.Now().Add(w.Wait+time.Second-1).Truncate(time.Second).UTC().Format(time.RFC3339), why)
 }
 
 // left returns the rest of the back-off.

@@ -73,8 +73,8 @@ func (w *Watch) Next(ctx context.Context) (more bool, err error) {
 		}
 		if !w.Once && w.Sleep != nil && time.Until(until) > 0 {
 			is := w.is
-			if is.Next = until; until.Equal(w.End) {
-				is = status.Watch{Ends: w.End, Why: "for", URLs: w.is.URLs}
+			if is.Next = until.UTC(); until.Equal(w.End) {
+				is = status.Watch{Ends: w.End.UTC(), Why: "for", URLs: w.is.URLs}
 			}
 			w.Sleep(is)
 		}
@@ -338,10 +338,10 @@ func (m *making) host(pages []*page) error {
 		due, by := m.o.Policy.Due(p.tried, intervals[i], hint, now)
 		e := Entry{
 			URL: p.url, Visits: p.history.Visits, Changes: p.history.Changes, Rate: all[i].Rate, Interval: intervals[i].Every,
-			Seconds: intervals[i].Every.Seconds(), Last: p.tried, Due: due, Why: string(by), html: p.isHTML,
+			Seconds: intervals[i].Every.Seconds(), Last: p.tried.UTC(), Due: due.UTC(), Why: string(by), html: p.isHTML,
 		}
 		if why != "" && (until.IsZero() || !due.After(until)) {
-			e.Due, e.Why = until, why
+			e.Due, e.Why = until.UTC(), why
 		}
 		entries[i] = e
 		if m.each != nil {
@@ -578,7 +578,7 @@ type visit struct {
 }
 
 func (p *page) add(v visit) {
-	p.tried, p.outcome = v.At.Local(), v.Outcome
+	p.tried, p.outcome = v.At, v.Outcome
 	switch v.Outcome {
 	case storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone:
 	default:

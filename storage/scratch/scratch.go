@@ -5,10 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 )
 
-// Run calls run, which runs a package's tests, with an empty home directory, so that the user's files stay untouched, and
-// a temporary directory that it removes. The latter is in memory if there is room, since some tests create thousands of
+// Run calls run, which runs a package's tests, with an empty home directory, so that the user's files stay untouched, in a
+// time zone far from UTC, which shows times that are printed as local ones, and with a temporary directory that it removes. The latter is in memory if there is room, since some tests create thousands of
 // files; with CURTSY_LONG it is on disk, since full sizes take gigabytes.
 //
 // Unless GOGC is set, garbage collection waits for four times the live memory, also in processes that the tests start:
@@ -34,6 +35,8 @@ func Run(run func() int) int {
 		_ = os.Setenv(name, home) // fails only for invalid names
 	}
 	_ = os.Setenv("TMPDIR", dir)
+	_ = os.Setenv("TZ", "Pacific/Chatham") // for processes that the tests start
+	time.Local = time.FixedZone("Chatham", 13*3600+45*60)
 	if os.Getenv("GOGC") == "" {
 		_ = os.Setenv("GOGC", "400")
 		debug.SetGCPercent(400)
