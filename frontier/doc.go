@@ -56,7 +56,7 @@
 //
 // # Invariants
 //
-//   - Put-if-new: of all candidates with one key, one is accepted, ever.
+//   - Put-if-new: of all candidates with one key, only one is ever accepted.
 //   - An authority has at most one owner. Each claim gets a new Token, (open epoch << 32 | counter), the epoch
 //     committed when the frontier is opened. Finish checks it: a stale one returns ErrStale and changes nothing. A
 //     repeat of an authority's last applied Finish returns nil and changes nothing.
@@ -64,7 +64,7 @@
 //     links are durable no later than the page that carried them.
 //   - A task of an expired lease is simply pending.
 //   - Within an authority a task that has counted an attempt is given only when no other is due, except suspects: so a
-//     few URLs that fail again and again, and make the host rest each time, do not block the others.
+//     few URLs that fail repeatedly, and make the host rest each time, do not block the others.
 //   - Retry moves URLs from an outcome, and its reason, to Queued. It adds nothing to Discovered or to the counts of a
 //     cap, touches no lease, and is durable when it returns. It forgets robots state in the same instant, so that no
 //     turn judges a retried URL by the old policy.
@@ -81,7 +81,7 @@
 //     unclean stop each waits at least Options.RestartPace, because its stored pace may be that of other settings, and
 //     its last exchange may be lost. There is never a burst, and no park is forgotten.
 //   - The next run learns of an unclean stop (Stats.Unclean), also when an operator opened and closed the frontier in
-//     between (Options.Operator). Tasks in flight count one stop all the same.
+//     between (Options.Operator). Tasks in flight still count one stop.
 //   - The API carries durations, never absolute times, so that workers and engine need not share a clock.
 //
 // # End

@@ -48,7 +48,7 @@ type Engine interface {
 	Quarantined(ctx context.Context) ([]Candidate, error)
 
 	// Close makes everything applied durable, marks the stop as clean and releases the engine. Leases that are out end:
-	// their tasks are pending at the next open. After an error the engine is released all the same; the stop is then
+	// their tasks are pending at the next open. The engine is released even after an error; the stop is then
 	// unclean.
 	Close() error
 }

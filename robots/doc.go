@@ -50,7 +50,7 @@
 //
 // Where they leave a choice:
 //
-//   - Lines are read as under RFC 9309, with all its leniencies: these only ever add refusals. (5.2 of the draft asks
+//   - Lines are read as under RFC 9309, with all its leniencies: these only add refusals. (5.2 of the draft asks
 //     for robustness.)
 //   - A record needs a rule that its standard knows; without one it is skipped, which never permits more.
 //   - An empty value has no effect: as the only rule it allows all, and it lifts no other rule.

@@ -23,7 +23,7 @@ func TestRFC9309_2_2_2_ExplainNamesEveryCandidateAndItsLength(t *testing.T) {
 	assert.Truef(t, s == want, "%s\nwant %s", s, want)
 }
 
-func TestExplainOfTheRobotsTxtItselfHasNoCandidate(t *testing.T) {
+func TestExplain_RobotsTxtHasNoCandidate(t *testing.T) {
 	p := Parse([]byte("User-agent: *\nDisallow: /\n"), Options{Token: "curtsy"})
 	e := p.Explain("/robots%2Etxt")
 	assert.Truef(t, e.Verdict.Reason == RobotsItself && e.Verdict.Allowed && len(e.Candidates) == 0, "%+v", e)

@@ -419,7 +419,7 @@ func (l *linter) shadowed(all []Rule, s ruleset) {
 //	binary                the file does not look like text
 //	oversize              the file is longer than MaxBody
 //	missing-colon         a line without a colon: read if it is a known field and one more word
-//	typo-key              a misspelled field that is read all the same, by some
+//	typo-key              a misspelled field that some crawlers read nevertheless
 //	unknown-key           a field that is passed over
 //	control-octet         a value with a control octet, which makes the line invalid
 //	invalid-utf8          octets that are not UTF-8, which are compared one by one

@@ -208,7 +208,7 @@ func TestRedirects_3_1_AChainLeftLyingIsBegunAnew(t *testing.T) {
 	}
 }
 
-// fresh is a state of RULES with validators, got at noon, good for a day.
+// fresh is a state of RULES with validators, fetched at noon, valid for a day.
 func fresh(t *testing.T) State {
 	s, need := run(t, State{}, Exchange{Status: 200, Body: rules, Header: fields("Etag", `"v1"`, "Last-Modified", "Sun, 01 Mar 2026 00:00:00 GMT")})
 	require.Truef(t, need.Action == Judge && s.Fetched().Equal(noon) && s.Expires().Equal(noon.Add(24*time.Hour)), "%+v, %+v", s, need)

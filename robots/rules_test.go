@@ -16,7 +16,7 @@ import (
 )
 
 // The search over sorted rules equals a look at every rule, on rules that share prefixes and whole chains of parents.
-func TestDecideEqualsALookAtEveryRule(t *testing.T) {
+func TestDecide_EqualsLinearSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	word := func(letters string, most int) string {
 		b := make([]byte, r.IntN(most+1))

@@ -75,7 +75,7 @@ func TestBigHost_TakesTwoOctetsPerPendingURL(t *testing.T) {
 	assert.Truef(t, n <= urls*2, "%d octets of queue for %d URLs", n, urls)
 }
 
-func TestBigHost_ATurnCostsNoMoreThanOfASmallOne(t *testing.T) {
+func TestBigHost_TurnCostsLikeSmallHost(t *testing.T) {
 	turn := func(urls int) float64 {
 		f := bigHost(t, urls)
 		e := &engine{TB: t, Frontier: f}

@@ -18,7 +18,7 @@ import (
 //	        a million
 //	pages   have 40 links, of which 38 are drawn from all URLs seen so far, each as likely as any other, and 2 are new.
 //	        That is as bad as can be for caches: the links of real pages repeat those of the page before.
-//	new     links come in twos, of one host and from one page, which is a URL of that host
+//	new     links come in pairs, of one host and from one page, which is a URL of that host
 type web struct {
 	hosts int
 	text  []byte

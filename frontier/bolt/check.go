@@ -53,9 +53,9 @@ func Check(path string) ([]string, error) {
 	return c.found, nil
 }
 
-// CutShort reports whether one of the two meta pages of bbolt is not valid; bbolt makes do with the other. A commit
+// CutShort reports whether one of the two meta pages of bbolt is not valid; bbolt uses the other. A commit
 // that a kill or a power cut ended in the middle leaves such a file: all that was acknowledged is in it, and the next
-// commit makes it good. But a page that the disk has spoilt looks the same, and then the last commit is missing. So
+// commit repairs it. But a page that the disk has spoilt looks the same, and then the last commit is missing. So
 // Check does not list it, and the command reports it separately.
 func CutShort(path string) (bool, error) {
 	file, err := durable.Open(path)
@@ -253,7 +253,7 @@ func sizeOf(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// rewrite holds the lock of the old file until the new one has replaced it, so nobody writes in between.
+// rewrite holds the lock of the old file until the new one has replaced it, so no process writes in between.
 func rewrite(ctx context.Context, path string, db *bbolt.DB, forget bool) error {
 	b, err := repair.NewBuilder(path)
 	if err != nil {

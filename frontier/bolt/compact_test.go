@@ -41,7 +41,7 @@ func used(t testing.TB) string {
 	return e.file
 }
 
-func TestCompact_KeepsAllThatCounts(t *testing.T) {
+func TestCompact_KeepsLiveRecords(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		path := used(t)
 		want := stateOf(t, path)

@@ -35,9 +35,9 @@
 //
 // The steps of a candidate are in intake.go, those of a turn in turns.go, those of an operator in operator.go.
 //
-// One mutex guards them. The callers of the contract and the writer take it; no part does, and nobody reads or writes
-// the file under it. The seen-set and texts are read without it. The index of names has its own lock, taken before
-// the mutex and never after.
+// One mutex guards them. The callers of the contract and the writer take it; no part does, and no goroutine reads or
+// writes the file under it. The seen-set and texts are read without it. The index of names has its own lock, taken
+// before the mutex and never after.
 //
 // # From Finish to disk
 //
@@ -74,7 +74,7 @@
 // batches; until it is through, the hold is marked, and after a crash the next opening does the rest. A task under a
 // lease is marked in its retry record: it is closed when the lease ends, or by the next opening. Survey is one pass
 // over RAM; Hosts pages through an index of names, which the first call makes and sorts without holding up a turn.
-// Export reads a frontier that nobody writes, as the next opening would see it; Snapshot copies one that is in use, in
+// Export reads a frontier without a writer, as the next opening would see it; Snapshot copies one that is in use, in
 // one read transaction.
 //
 // # Time

@@ -14,7 +14,7 @@ import (
 
 // A Drop of a host with more URLs than a group is committed in several. After a crash in between, the next opening does
 // the rest.
-func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
+func TestSteer_KillDuringDropLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long under the race detector")
 	}
@@ -43,7 +43,7 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 		armed.Store(0)
 		if way == "export" {
 			st := stateOf(t, e.file).stats
-			require.Truef(t, st.Outcomes[frontier.Dropped] != 0 && st.Queued >= 2, "the death was not in the middle: %+v", st)
+			require.Truef(t, st.Outcomes[frontier.Dropped] != 0 && st.Queued >= 2, "the kill was not in the middle: %+v", st)
 			move(t, e.file)
 		}
 		e.start()
@@ -70,8 +70,8 @@ func TestSteer_ADeathInTheMiddleOfADropLosesNoPartOfIt(t *testing.T) {
 	}
 }
 
-// The caller of a Drop may go away; the Drop continues to its end.
-func TestSteer_ADropThatHasBegunIsNotCancelled(t *testing.T) {
+// The caller of a Drop may give up; the Drop continues to its end.
+func TestSteer_StartedDropIsNotCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var armed atomic.Bool
 	e := newEngine(t, t.TempDir(), frontier.Options{Barrier: func(context.Context) error {
@@ -89,7 +89,7 @@ func TestSteer_ADropThatHasBegunIsNotCancelled(t *testing.T) {
 }
 
 // Between two batches of a Drop nothing can be given, and yet the frontier is Busy: a claim must not end then.
-func TestSteer_ADropUnderWayIsBusy(t *testing.T) {
+func TestSteer_BusyDuringDrop(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 3))
 	e.mu.Lock()

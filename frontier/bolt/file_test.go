@@ -124,7 +124,7 @@ func setFormat(t *testing.T, path string, n uint32) {
 	require.NoError(t, errors.Join(err, db.Close()))
 }
 
-func TestOpen_ANewerFormatIsRefused(t *testing.T) {
+func TestOpen_NewerFormatIsRefused(t *testing.T) {
 	path := makeFile(t)
 	setFormat(t, path, layout.Format+1)
 	errs := openAll(t, path)
@@ -153,7 +153,7 @@ func TestOpen_OlderFormatIsRefusedWithAdvice(t *testing.T) {
 	assert.Equal(t, string(before), string(read(t, path)), "the file has been changed")
 }
 
-func TestOpen_AFileInUseIsRefused(t *testing.T) {
+func TestOpen_FileInUseIsRefused(t *testing.T) {
 	path := makeFile(t)
 	f := opened(t, path)
 	errs := openAll(t, path)
@@ -271,7 +271,7 @@ func TestCheckPages_BranchHasFirstChildKey(t *testing.T) {
 
 // After a panic in a write bbolt may hold its own locks: neither Close nor a failed opening waits for them. After one
 // in a read it holds none, and the file is released at once.
-func TestGuard_APanicIsNoHang(t *testing.T) {
+func TestGuard_PanicDoesNotHang(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	db, err := dbfile.Open(path, layout.Create)
 	require.NoError(t, err)

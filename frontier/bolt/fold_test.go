@@ -50,7 +50,7 @@ func TestFold_InACrawl(t *testing.T) {
 }
 
 // The cell journal stays in proportion to its current records, and every state survives the moves.
-func TestSweep_KeepsTheJournalSmallAndTheStatesRight(t *testing.T) {
+func TestSweep_KeepsJournalSmall(t *testing.T) {
 	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		const hosts = 40
 		var all []frontier.Candidate
@@ -131,7 +131,7 @@ func TestSweep_UnderReaders(t *testing.T) {
 			hs, err := e.Hosts(context.Background(), frontier.Host{}.Authority, hosts)
 			for _, h := range hs {
 				if m := h.Memory; len(m) > 0 && (len(m) != 3000 || bytes.Count(m, m[:1]) != 3000) {
-					err = fmt.Errorf("%s: a memory of %d octets that nobody wrote", h.Authority, len(m))
+					err = fmt.Errorf("%s: a memory of %d octets that was never written", h.Authority, len(m))
 				}
 			}
 			if err != nil || len(hs) != hosts {

@@ -98,7 +98,7 @@ func (h *host) holdView(now int64) frontier.Hold {
 	return frontier.Hold{Act: k.Act, Reason: k.Reason, Wait: time.Duration(max(k.Until-now, 0))}
 }
 
-// hosts are the known authorities and the sums over them. A host stays known, with its id, for ever. The sums are exact
+// hosts are the known authorities and the sums over them. A known host stays known, with its id. The sums are exact
 // except between two calls of count. hosts.all is only ever appended to, so that a copy taken under the mutex stays
 // valid.
 type hosts struct {
@@ -122,7 +122,7 @@ type floor struct {
 	until   int64
 }
 
-// of returns the end of the floor of a: at most the RestartPace of this opening, whatever the one before has left.
+// of returns the end of the floor of a: at most the RestartPace of this opening, whatever the previous one has left.
 func (f *floor) of(a canon.Authority) int64 {
 	if f.until <= f.opened {
 		return 0
@@ -197,7 +197,7 @@ type domain struct {
 }
 
 // names is an index of the hosts in the order of their authorities, made on first use. Hosts become known while
-// somebody pages through: they are sorted into a small part, which is merged into the large one when it is an eighth of
+// a caller pages through: they are sorted into a small part, which is merged into the large one when it is an eighth of
 // it. Its lock is taken before that of the frontier and never after: no turn waits for the sorting of a million names.
 type names struct {
 	mu           sync.Mutex

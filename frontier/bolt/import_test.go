@@ -172,7 +172,7 @@ func TestImport_FaultNamesItemLeavesNoFile(t *testing.T) {
 	}
 }
 
-func TestImport_RefusesAnExistingFileAndPassesOnErrors(t *testing.T) {
+func TestImport_FailureKeepsExistingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frontier.db")
 	broken := errors.New("line 7 is not JSON")
 	err := repair.Import(path, from(items(t)[:6], broken))

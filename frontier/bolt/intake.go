@@ -217,8 +217,8 @@ func (cs *caps) bytes() int64 {
 }
 
 // checkSize stops turns when only the reserve is left. An estimate may be too high: it stops turns only
-// until the next commit, which is then urgent, has shown the size of the file. The last 64th is not approached in ever
-// smaller steps.
+// until the next commit, which is then urgent, has shown the size of the file. So the
+// last 64th is not approached in smaller and smaller steps.
 func (cs *caps) checkSize() {
 	most := cs.options.MaxSize
 	if most == 0 || cs.groups.readOnly {

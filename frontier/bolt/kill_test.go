@@ -1,6 +1,6 @@
 package bolt
 
-// kill ends f as the death of the process would: nothing is committed, and the stop is unclean.
+// kill ends f as a kill of the process would: nothing is committed, and the stop is unclean.
 func (f *Frontier) kill() {
 	f.mu.Lock()
 	f.closed = true

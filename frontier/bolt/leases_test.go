@@ -11,7 +11,7 @@ import (
 	"curtsy/frontier"
 )
 
-func TestLeases_EqualAMap(t *testing.T) {
+func TestLeases_EqualMap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	var hs hosts
 	for id := range uint32(40) {

@@ -177,7 +177,7 @@ func (f *Frontier) Close() error {
 		}
 	}
 	if dbfile.Stuck(err) {
-		return err // a Close might wait for ever; the file is released when the process ends
+		return err // a Close might never return; the file is released when the process ends
 	}
 	if cerr := f.db.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("frontier/bolt: close %s: %w", f.path, cerr)

@@ -85,10 +85,10 @@ type trial struct {
 	now  int64
 	next layout.Ref
 	gap  int    // the most between two references
-	out  []task // under a lease, so to speak
+	out  []task // as under a lease
 }
 
-func TestQueue_EqualsASortedSlice(t *testing.T) {
+func TestQueue_EqualsSortedSlice(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {
 		seeds = 20 // it computes for long under the race detector

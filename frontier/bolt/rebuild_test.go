@@ -62,7 +62,7 @@ func rebuild(t testing.TB, path string, ledger func() (repair.Ended, error)) (st
 	return out, s, err
 }
 
-func TestRebuild_OfAWholeFileLosesNothing(t *testing.T) {
+func TestRebuild_WholeFileLosesNothing(t *testing.T) {
 	compacted := used(t)
 	if _, _, err := Compact(t.Context(), compacted, true); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func retried(t testing.TB) string {
 
 // After any damage nothing panics, the original stays, the new file is sound, no URL is invented, and all losses are
 // counted.
-func TestRebuild_OfASpoiltFileIsNeverSilentlyWrong(t *testing.T) {
+func TestRebuild_SpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it opens the file again for each page, for long under the race detector")
 	}
@@ -282,7 +282,7 @@ func TestRebuild_LedgerRepairsLosses(t *testing.T) {
 
 // Each page of the file in turn is lost. If Check finds nothing, the answers are as before. Rebuild invents nothing,
 // and reports losses; with a ledger no URL is fetched twice.
-func TestRebuild_MakesUpForEachLostPage(t *testing.T) {
+func TestRebuild_RecoversFromEachLostPage(t *testing.T) {
 	path := small(t)
 	whole, truth := read(t, path), texts(t, path)
 	var ledger []repair.Ended

@@ -34,7 +34,7 @@ func (e *engine) retry(r frontier.Retrial) frontier.Retried {
 }
 
 // More than a batch, with so many words that the done journal is folded between closing and opening, and again after.
-func TestRetry_BatchesAndFoldsSurviveADeath(t *testing.T) {
+func TestRetry_BatchesAndFoldsSurviveKill(t *testing.T) {
 	const urls = maxPrints + 5000
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	for from := 0; from < urls; from += 10_000 {
@@ -45,7 +45,7 @@ func TestRetry_BatchesAndFoldsSurviveADeath(t *testing.T) {
 		require.Equal(t, (frontier.Retried{URLs: urls}), e.retry(frontier.Retrial{Outcome: frontier.Failed}), "Retried")
 		e.crash()
 		st := e.stats()
-		require.Truef(t, st.Discovered == urls && st.Queued == urls && st.Outcomes == (frontier.Outcomes{}), "after the death: %+v", st)
+		require.Truef(t, st.Discovered == urls && st.Queued == urls && st.Outcomes == (frontier.Outcomes{}), "after the kill: %+v", st)
 	}
 	for i, x := range e.turn(300).Tasks {
 		got, want := x.URL.Path(), fmt.Sprintf("/%d", i)
@@ -54,7 +54,7 @@ func TestRetry_BatchesAndFoldsSurviveADeath(t *testing.T) {
 }
 
 // The cell of an old deferral must not come back, wherever the sweeper has moved it, nor the new one get lost.
-func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
+func TestRetry_SweeperRestoresNoOldDeferral(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	const urls = 40
 	e.add(e.links("a", 0, urls))
@@ -93,7 +93,7 @@ func TestRetry_TheSweeperBringsNoOldDeferralBack(t *testing.T) {
 }
 
 // Concurrent calls of Retry open each closed URL once, while turns continue.
-func TestRetry_SeveralAtATimeOpenEachURLOnce(t *testing.T) {
+func TestRetry_ConcurrentCallsOpenEachOnce(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	const urls, hosts = 200, 6
 	for h := range hosts {

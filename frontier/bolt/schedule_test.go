@@ -33,7 +33,7 @@ func (m *simple) before(a, b uint32) bool {
 	return a < b
 }
 
-func TestSchedule_EqualsAMap(t *testing.T) {
+func TestSchedule_EqualsMap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	var s schedule
 	m := simple{due: map[uint32]int64{}, turn: map[uint32]uint32{}}

@@ -15,7 +15,7 @@ import (
 
 // Retry sees a durable commit before the writer has settled it: an earlier deferral is dropped, and one after the Retry
 // is not.
-func TestRetry_BetweenACommitAndItsSettlement(t *testing.T) {
+func TestRetry_BetweenCommitAndSettlement(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	gated := false
 	e := newEngine(t, t.TempDir(), frontier.Options{Barrier: func(context.Context) error {

@@ -21,7 +21,7 @@ import (
 )
 
 // A copy taken during a workload opens, is clean by Check, and has everything that was applied, and an unclean stop.
-func TestSnapshot_OfABusyFrontierIsItsStateAtTheCall(t *testing.T) {
+func TestSnapshot_HoldsStateAtCall(t *testing.T) {
 	for seed := range uint64(3) {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestSnapshot_DuringTurns(t *testing.T) {
 	all.Wait()
 }
 
-func TestSnapshot_AFailureLeavesNothingAndHarmsNothing(t *testing.T) {
+func TestSnapshot_FailureLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	e := newEngine(t, dir, frontier.Options{})
 	e.add(e.links("a", 0, 3000))

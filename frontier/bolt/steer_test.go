@@ -25,7 +25,7 @@ func authority(t testing.TB, host string) canon.Authority {
 	return mustURL(t, "http://"+host+".test/").Authority()
 }
 
-func TestSteer_TheScheduleKeepsOneEntryPerHost(t *testing.T) {
+func TestSteer_ScheduleKeepsOneEntryPerHost(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	for h := range 5 {
 		e.add(e.links(fmt.Sprint("h", h), 0, 1))
@@ -39,7 +39,7 @@ func TestSteer_TheScheduleKeepsOneEntryPerHost(t *testing.T) {
 }
 
 // A drop of more than a batch survives, and costs little more than one word of eight bytes per URL.
-func TestSteer_TheOctetsOfADrop(t *testing.T) {
+func TestSteer_OctetsOfDrop(t *testing.T) {
 	const urls = maxPrints + 1000
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	for from := 0; from < urls; from += 10_000 {
@@ -56,7 +56,7 @@ func TestSteer_TheOctetsOfADrop(t *testing.T) {
 	assert.Truef(t, st.Outcomes[frontier.Dropped] == urls && st.State == frontier.Drained, "%+v", st)
 }
 
-func TestOperator_AnEndedContextChangesNothing(t *testing.T) {
+func TestOperator_EndedContextChangesNothing(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(e.links("a", 0, 3))
 	e.closeAll(frontier.Gone)

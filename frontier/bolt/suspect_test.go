@@ -28,7 +28,7 @@ func (e *engine) recorded() layout.InFlight {
 }
 
 // The record names the first unsettled task of each lease, is written only when it has changed, and a Close clears it.
-func TestFlight_IsWrittenWhenItHasChanged(t *testing.T) {
+func TestInFlight_WrittenWhenChanged(t *testing.T) {
 	e := newEngine(t, t.TempDir(), frontier.Options{})
 	e.add(append(e.links("a", 0, 3), e.links("b", 0, 3)...))
 	a := e.turn(3)

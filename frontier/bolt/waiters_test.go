@@ -44,7 +44,7 @@ func (e *engine) token(a canon.Authority) frontier.Token {
 var errEnded = errors.New("the claim ended without a turn")
 
 // One timer serves all waiting claims, and a host that becomes due wakes one of them.
-func TestClaim_OneAlarmForTheWholeLine(t *testing.T) {
+func TestClaim_OneTimerForAllWaiters(t *testing.T) {
 	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(append(e.links("a", 0, 100), e.links("b", 0, 100)...))
 		held := e.turn(1) // keeps the frontier busy
@@ -116,7 +116,7 @@ func TestClaim_EachItsOwnPatience(t *testing.T) {
 }
 
 // A token never comes twice: claims end before.
-func TestToken_DoesNotRunOver(t *testing.T) {
+func TestToken_DoesNotOverflow(t *testing.T) {
 	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 2))
 		e.leases.claims = ^uint32(0) - 1<<20

@@ -20,7 +20,7 @@ import (
 type group struct {
 	since  int64 // the delay of the commit counts from its first piece
 	pages  int   // results
-	urgent bool  // somebody waits for it
+	urgent bool  // a caller waits for it
 
 	prints   []frontier.Fingerprint
 	records  []*layout.Record

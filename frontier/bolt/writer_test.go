@@ -76,7 +76,7 @@ func TestGroup_SyncAddAndCloseCommitAtOnce(t *testing.T) {
 }
 
 // Applying continues while a commit hangs, up to eight groups; then Finish waits, and can be cancelled.
-func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
+func TestGroup_FinishWaitsForSlowDisk(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		slow := make(chan struct{}, 1)
@@ -109,7 +109,7 @@ func TestGroup_FinishWaitsForASlowDiskInTheEnd(t *testing.T) {
 }
 
 // An update made in the slices of the turn counts.
-func TestFinish_AnUpdateInPlace(t *testing.T) {
+func TestFinish_UpdateInPlace(t *testing.T) {
 	bubble(t, frontier.Options{}, func(t *testing.T, e *engine) {
 		e.add(e.links("a", 0, 1))
 		turn := e.turn(1)

@@ -38,7 +38,7 @@ func TestAuthority_Parts(t *testing.T) {
 	}
 }
 
-func TestAuthority_TheZeroAuthorityIsEmptyAndSafe(t *testing.T) {
+func TestAuthority_ZeroIsEmpty(t *testing.T) {
 	var a Authority
 	_, isAddr := a.Addr()
 	got := a.String() + a.Scheme() + a.Host() + a.Port() + a.HostPort() + a.RegistrableDomain()
@@ -47,7 +47,7 @@ func TestAuthority_TheZeroAuthorityIsEmptyAndSafe(t *testing.T) {
 	assert.Truef(t, ReasonOf(err) == NoHost, "its URL: %q, %v", u, err)
 }
 
-func TestAuthority_IsEqualHoweverItWasMade(t *testing.T) {
+func TestAuthority_EqualForAllSpellings(t *testing.T) {
 	var made []Authority
 	for _, in := range []string{"http://h", "HTTP://H:80/b", "http://u@h./c?d"} {
 		u := mustParse(t, in)

@@ -136,7 +136,7 @@ func TestURLStandard_3_Hosts(t *testing.T) {
 	}
 }
 
-func TestHost_EverySpellingOfAHostGivesOneAuthority(t *testing.T) {
+func TestHost_SpellingsGiveOneAuthority(t *testing.T) {
 	for want, spellings := range map[string][]string{
 		"http://127.0.0.1:80":             {"http://127.1", "http://0x7f.1.", "http://2130706433:80", "http://u:p@017700000001:/x"},
 		"https://xn--bcher-kva.test:443":  {"https://bücher.test", "https://BÜCHER.test.", "https://XN--BCHER-KVA.TEST:443", "https://b%c3%bccher.test:0443"},

@@ -37,7 +37,7 @@ func TestKey_IsNormalisedWithoutLoss(t *testing.T) {
 	}
 }
 
-func TestKey_TheFetchURLKeepsWhatTheKeyDrops(t *testing.T) {
+func TestKey_FetchURLKeepsDroppedParts(t *testing.T) {
 	a, errA := Parse("http://h/%7ejoe?")
 	b, errB := Parse("http://h/~joe")
 	if errA != nil || errB != nil || a.Key() != b.Key() || a == b || a.RequestURI() != "/%7ejoe?" {

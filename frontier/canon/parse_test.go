@@ -139,7 +139,7 @@ func TestURLStandard_Resolved(t *testing.T) {
 
 func TestRFC3986_5_4_ReferencesResolveAsInTheExamples(t *testing.T) {
 	base := mustParse(t, "http://a/b/c/d;p?q")
-	// 5.4.1 and 5.4.2, fragments dropped; "http:g" in the way of 5.4.2's "for backward compatibility".
+	// 5.4.1 and 5.4.2, fragments dropped; "http:g" as 5.4.2 resolves it "for backward compatibility".
 	for ref, want := range map[string]string{
 		"g": "http://a/b/c/g", "./g": "http://a/b/c/g", "g/": "http://a/b/c/g/", "/g": "http://a/g", "//g": "http://g/",
 		"?y": "http://a/b/c/d;p?y", "g?y": "http://a/b/c/g?y", "#s": "http://a/b/c/d;p?q", "g#s": "http://a/b/c/g",
@@ -156,7 +156,7 @@ func TestRFC3986_5_4_ReferencesResolveAsInTheExamples(t *testing.T) {
 	}
 }
 
-func TestResolve_TheZeroURLResolvesAbsoluteReferencesOnly(t *testing.T) {
+func TestResolve_ZeroBaseTakesAbsoluteReferences(t *testing.T) {
 	u, err := URL{}.Resolve("http://h/a")
 	require.NoError(t, err)
 	assert.Equalf(t, "http://h/a", u.String(), "absolute: got %q", u)
@@ -181,7 +181,7 @@ func TestURL_PartsOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestURL_TheZeroURLIsEmptyAndSafe(t *testing.T) {
+func TestURL_ZeroIsEmpty(t *testing.T) {
 	var u URL
 	got := u.String() + u.Key() + u.RequestURI() + u.Path() + u.Query() + u.Scheme() + u.Host() + u.RegistrableDomain() + u.Authority().String()
 	assert.Truef(t, u.IsZero() && got == "", "zero URL: IsZero %t, %q", u.IsZero(), got)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func FuzzResolve_PlainOnesEqualTheParser(f *testing.F) {
+func FuzzResolve_PlainEqualsParser(f *testing.F) {
 	for _, base := range []string{"http://h.test/a/b?c", "https://h.test:8443/", "http://h.test/%7ea/b", "http://[::1]/x//y"} {
 		for _, ref := range []string{
 			"/x/y.html", "x", "x/y?z=1", "/", "//h.test/x", "/x//y", "http://h.test/x", "http://h.test//x", "http://h.test", "https://h.test:8443/x?y",

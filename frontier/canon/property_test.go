@@ -78,7 +78,7 @@ func naiveEncode(s, set string) string {
 
 // Without the characters with a meaning in the Standard (dot segments, backslashes, breaks, "#", and "?" in the path),
 // path and query are sent as written except for the percent-encode sets. In particular all escapes stay.
-func FuzzParse_OctetsOfPathAndQueryAreNeverChangedBeyondTheRules(f *testing.F) {
+func FuzzParse_KeepsOctetsOfPathAndQuery(f *testing.F) {
 	f.Add(`a%2fb"`, "a=%2f'&&b")
 	f.Add("//%7e/%C3%a9/\xff", "\xe9=%e9;a=?+")
 	f.Add("%%2/%zz", "%")
@@ -111,7 +111,7 @@ var anyEscape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
 // The key is the fetch URL with each escape normalised separately, without broken escapes, for which that would
 // be wrong.
-func FuzzKey_EqualsTheNaiveOne(f *testing.F) {
+func FuzzKey_EqualsNaive(f *testing.F) {
 	f.Add("a%7e%2f%41%c3%a9", "%3d=%30")
 	oneUnreserved := regexp.MustCompile(`^[A-Za-z0-9._~-]$`)
 	f.Fuzz(func(t *testing.T, path, query string) {

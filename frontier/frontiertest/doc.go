@@ -68,14 +68,14 @@
 //
 // # What the contract leaves unsaid
 //
-//   - A lease makes the frontier Busy: a Claim waits for it, whatever its MaxWait, because it may bring links.
+//   - A lease makes the frontier Busy: a Claim waits for it, regardless of MaxWait, because it may add links.
 //   - With Result.Keep the tasks that the result does not name stay in flight, and Result.Wait counts from that
 //     Finish, for the time after the turn.
 //   - A Result settles only tasks under its lease. Other tasks in it are ignored: an earlier Finish of the same turn,
 //     whose answer was lost, has settled them.
 //   - The repeat of a turn's last Finish is known by its token, also after the authority has been leased again. A
 //     turn that was kept and then expired has had no last Finish: it is stale.
-//   - ClaimAuthority leases a parked authority whose time has come.
+//   - ClaimAuthority leases a parked authority whose wait is over.
 //   - Robots state or memory over their bounds is a mistake of the caller: Finish returns an error that names the
 //     authority, applies none of the call's results, and the frontier stays usable. So it does after ErrNotDue and
 //     ErrNoBlob, which are answers.
@@ -88,8 +88,8 @@
 //   - Keep gives no further tasks in a suspect's turn, for a host that an operator holds, or when the frontier is Full:
 //     such a turn would not end.
 //   - Depth first, a task has its place by its acceptance, whether a turn has returned it or not.
-//   - Park and Drop of a host that is not known make it known. A command replaces the one before.
-//   - A task that is deferred under the lease of a dropped host is Dropped: it would be pending for ever.
+//   - Park and Drop of a host that is not known make it known. A command replaces the previous one.
+//   - A task that is deferred under the lease of a dropped host is Dropped: otherwise it would stay pending.
 //   - MaxSize does not cap seeds. Full replaces Busy even while leases are out.
 //   - Retry keeps condition and robots state of a host under a lease, but opens its URLs.
 //

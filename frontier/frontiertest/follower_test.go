@@ -12,7 +12,7 @@ import (
 	"curtsy/frontier/canon"
 )
 
-// stops follows an engine that is killed again and again with its only task in flight; spoil changes the stops that it
+// stops follows an engine that is killed repeatedly with its only task in flight; spoil changes the stops that it
 // counts. The first kill comes before the turn is recorded, or after.
 func stops(t testing.TB, recorded bool, kills int, spoil func(kill int, flight []suspicion)) {
 	u, err := canon.Parse("http://a.test/0")

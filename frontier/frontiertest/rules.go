@@ -59,7 +59,7 @@ var acceptRules = []rule{
 			s.Reopen()
 		}
 	}},
-	{Name: "seeds: the frontier can be used between two of them, and each of before comes once", Test: func(s *Stage) {
+	{Name: "seeds: the frontier can be used between two of them, and each earlier one comes once", Test: func(s *Stage) {
 		s.Add(s.Seeds(Pages("a", 9000)...)) // more than an engine would read at once
 		before := eachSeed(s, func(int) {})
 		all := eachSeed(s, func(n int) {
@@ -71,7 +71,7 @@ var acceptRules = []rule{
 			s.Finish(r)
 			s.Add(s.Seeds(fmt.Sprintf("c/%d", n)))
 		})
-		require.True(s, len(all) >= len(before) && slices.Equal(all[:len(before)], before), "the seeds of before come first")
+		require.True(s, len(all) >= len(before) && slices.Equal(all[:len(before)], before), "the earlier seeds come first")
 		met := map[frontier.Seed]bool{}
 		for _, x := range all {
 			require.Falsef(s, met[x], "%v twice", x)
@@ -797,10 +797,10 @@ var operatorRules = []rule{
 		s.Crash()
 		// The crash may come after a commit that has the command. The opening then finishes it, and reports first.
 		if s.Pending() == "a/0" {
-			Want(s, "the calls of Tell and Barrier after the death", d.since(), "")
+			Want(s, "the calls of Tell and Barrier after the crash", d.since(), "")
 		} else {
 			s.Sleep(2 * frontier.GroupDelay)
-			Want(s, "the calls of Tell and Barrier after the death", d.since(), "a/0 of tag, barrier")
+			Want(s, "the calls of Tell and Barrier after the crash", d.since(), "a/0 of tag, barrier")
 			st := s.Stats()
 			Want(s, "Dropped", st.Outcomes[frontier.Dropped], 1)
 			Want(s, "Dropped by the operator", st.Reasons[frontier.Dropped][frontier.ReasonOperator], 1)

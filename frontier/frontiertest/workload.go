@@ -225,7 +225,7 @@ func (w *workload) compare(when string) {
 	require.Empty(w, w.follow.picture().Diff(w.Picture()), "%s: the model, then the engine", when)
 }
 
-// finale fetches all remaining tasks, except of hosts that are shut for good.
+// finale fetches all remaining tasks, except of hosts that stay shut.
 func (w *workload) finale() {
 	for {
 		c := w.ClaimWithin(worldHosts, 7, time.Hour)
@@ -307,7 +307,7 @@ func (w *workload) duration(most int) time.Duration {
 	return time.Duration(max(0, w.rand.IntN(most)-most/3)) * time.Millisecond
 }
 
-// update makes the state of a host. Few are refused: that is for good.
+// update makes the state of a host. Few are refused, which is permanent.
 func (w *workload) update() *frontier.HostUpdate {
 	u := &frontier.HostUpdate{Pace: w.duration(2000), Width: w.rand.IntN(3), Robots: fmt.Append(nil, w.rand.IntN(99))}
 	switch n := w.rand.IntN(40); {
@@ -397,7 +397,7 @@ func (w *workload) command(c frontier.Steering) {
 	Want(w.Stage, fmt.Sprintf("Steer %+v", c), got, wanted)
 }
 
-// coda adds two seeds and kills the process again and again with one of them in flight, until both are quarantined,
+// coda adds two seeds and kills the process repeatedly with one of them in flight, until both are quarantined,
 // except on a host that is shut.
 func (w *workload) coda() {
 	if w.Harness.Crash == nil {

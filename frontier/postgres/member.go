@@ -197,7 +197,7 @@ func (f *Frontier) expire(ctx context.Context, c *pgx.Conn, seen map[int64]sight
 type asking struct {
 	mu      sync.Mutex
 	until   instant
-	lost    error // for good
+	lost    error // permanently
 	timer   *time.Timer
 	stopped bool
 	ends    map[*int]context.CancelCauseFunc

@@ -299,7 +299,7 @@ func (f *Frontier) checkSilent(ctx context.Context, id, beat int64) error {
 	return nil
 }
 
-// begin inserts the session, after it has expired the one before of the same directory.
+// begin inserts the session, after it has expired the previous one of the same directory.
 func (f *Frontier) begin(ctx context.Context, tx pgx.Tx, before int64) error {
 	if _, err := tx.Exec(ctx, "SELECT FROM crawl FOR UPDATE"); err != nil { // one join at a time
 		return err

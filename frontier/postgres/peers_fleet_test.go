@@ -70,7 +70,7 @@ func TestPeers_Fleet(t *testing.T) {
 		{"one key from two members is new once", fleetNewOnce},
 		{"a Finish of an expired member is stale and changes nothing", fleetExpired},
 		{"a member that cannot reach the server stops sending soon, and continues later", fleetSilent},
-		{"an outage of the server expires nobody", fleetOutage},
+		{"an outage of the server expires no member", fleetOutage},
 		{"a member that is to end stops waiting for the server", fleetHurry},
 		{"the repeat of a committed Finish is nil", fleetRepeat},
 		{"a host that has moved has no robots state, and Moved is set", fleetMoved},
@@ -205,7 +205,7 @@ func fleetExpired(f fleet) {
 	t := f.Turn(1)
 	thaw := freeze(f.Stage)
 	f.Sleep(10 * time.Second)
-	require.True(f, member(f.Stage).MayAsk() != nil, "it may ask although its last heartbeat is two thirds of the TTL ago")
+	require.True(f, member(f.Stage).MayAsk() != nil, "it may send requests although its last heartbeat is two thirds of the TTL ago")
 	f.Sleep(7 * time.Second)
 	before := f.second.Picture()
 	fs, err := f.Frontier.Finish(f.Context(), []frontier.Result{frontiertest.FullResult(f.Stage, t)})

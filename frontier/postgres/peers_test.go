@@ -48,7 +48,7 @@ func harness(s *frontiertest.Server) frontiertest.Harness {
 			"keep: ", "width: ", "wait: a shorter", "stats: outcomes", // results that keep their lease, and a width above one
 			"barrier: before", "barrier: its error", "close: a commit", "close: leases", "crash: during", // Finish waits for the commit
 			"restart: after an unclean stop a host with no", "restart: after an unclean stop the longer", "restart: Options.PaceOf",
-			"restart: a clean stop leaves", "restart: an operator's", // the gate of a slot takes the place of Options.Pace
+			"restart: a clean stop leaves", "restart: an operator's", // the gate of a slot replaces Options.Pace
 			"suspect: tasks", "suspect: with", "suspect: one", "suspect: a ", "suspect: of", "suspect: stays", "suspect: after", "suspect: the", "quarantine: ",
 			"retry: U", "retry: t", "retry: a", "retry: d", "retry: h", "retry: r", "retry: o", "held: Retry",
 			"park: a turn", "park: a later", "rest: a turn", "steer: durable", "steer: the same", "drop: ", "tell: ",

@@ -97,7 +97,7 @@ func (r *Reading) deciding(target string) (*Rule, []Rule) {
 }
 
 // fits reports whether a pattern matches target. By RFC 9309 it is cut at each "*": its first piece begins the target,
-// each later piece is found as early as possible behind the one before, and with "$" the last one ends the target.
+// each later piece is found as early as possible after the previous one, and with "$" the last one ends the target.
 func (r *Reading) fits(pattern, target string) bool {
 	if r.standard == "draft1996" || r.standard == "std1994" { // "any URL that starts with this value"
 		return strings.HasPrefix(target, pattern)

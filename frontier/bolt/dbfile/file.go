@@ -230,13 +230,13 @@ func Update(db *bbolt.DB, f func(tx *bbolt.Tx) error) error {
 	return err
 }
 
-// panicError is a panic that became an error. After one while writing, bbolt may hold its own locks for ever.
+// panicError is a panic that became an error. After one while writing, bbolt may never release its own locks.
 type panicError struct {
 	value   any
 	writing bool
 }
 
-// Discard closes db after an opening that failed with err, unless that might wait for ever.
+// Discard closes db after an opening that failed with err, unless that might never return.
 func Discard(db *bbolt.DB, err error) {
 	if p := (*panicError)(nil); errors.As(err, &p) && p.writing {
 		return // the file is released when the process ends
@@ -244,7 +244,7 @@ func Discard(db *bbolt.DB, err error) {
 	db.Close()
 }
 
-// Stuck reports whether err, of this package, leaves a database whose Close might wait for ever. The file is released
+// Stuck reports whether err, of this package, leaves a database whose Close might never return. The file is released
 // when the process ends.
 func Stuck(err error) bool {
 	p := (*panicError)(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestGuard_APanicOfBboltIsDamage(t *testing.T) {
+func TestGuard_BboltPanicIsDamage(t *testing.T) {
 	if err := Guard(func() error { panic("assertion failed: Page expected to be: 4") }); !errors.Is(err, frontier.ErrDamaged) ||
 		!strings.Contains(err.Error(), "assertion failed") {
 		t.Fatal(err)

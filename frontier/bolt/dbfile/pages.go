@@ -66,7 +66,7 @@ func ReadMeta(file io.ReaderAt, at int64) (Meta, bool) {
 }
 
 // Check walks all pages that the last commit reaches. bbolt also walks them when it opens a file, and panics at a
-// damaged one, in a goroutine where nobody can recover. The pages must not be written meanwhile.
+// damaged one, in a goroutine without a recover. The pages must not be written meanwhile.
 func Check(file io.ReaderAt) error {
 	m, ok := LastMeta(file)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"curtsy/frontier"
 )
 
-func TestSeen_EqualsAMap(t *testing.T) {
+func TestSeen_EqualsMap(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var s Set
 	m := map[frontier.Fingerprint]bool{}
@@ -39,7 +39,7 @@ func TestSeen_EqualsAMap(t *testing.T) {
 }
 
 // Looks need no lock: added fingerprints are found while the tables grow, and others are not.
-func TestSeen_IsLookedAtWhileItGrows(t *testing.T) {
+func TestSeen_ReadWhileGrowing(t *testing.T) {
 	var s Set
 	var added atomic.Uint64
 	const all = 200_000

@@ -97,7 +97,7 @@ func claims(t *testing.T, f *bolt.Frontier) map[string]time.Duration {
 }
 
 // Between two runs the wall clock steps by -late+early; a step forward looks like time that has passed.
-func TestClock_AStepBetweenRunsMakesNoBurstAndProlongsNoPark(t *testing.T) {
+func TestClock_StepBetweenRuns(t *testing.T) {
 	tests := []struct {
 		name                    string
 		late, early             time.Duration
@@ -134,7 +134,7 @@ func TestClock_AStepBetweenRunsMakesNoBurstAndProlongsNoPark(t *testing.T) {
 }
 
 // When the clock was set back by more than the length of a park, openings in a row must not restart it each time.
-func TestClock_AParkIsNotProlongedByOpeningsInARow(t *testing.T) {
+func TestClock_OpeningsDoNotProlongParks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "frontier.db")
 	sleepThenWrite(t, file, 1000*time.Hour, true)
 	synctest.Test(t, func(t *testing.T) {
@@ -197,7 +197,7 @@ func stepClock(ctx context.Context, file string) error {
 	return f.Close()
 }
 
-func TestClock_AStepWithinARunMovesNoHost(t *testing.T) {
+func TestClock_StepWithinRunMovesNoHost(t *testing.T) {
 	p := start(t, hookedBinary(t), "step", filepath.Join(t.TempDir(), "frontier.db"), nil)
 	err := p.wait()
 	require.Truef(t, err == nil && p.steps == 5 && p.errors.Len() == 0, "%d steps, child: %v\n%s", p.steps, err, p.errors.String())

@@ -74,7 +74,7 @@ func eachFault(t *testing.T, key string, judge func(p *process, file string, abo
 	assert.True(t, refusals != 0 && runs-refusals > len(kinds()) && most >= 20, "so little was hit that it proves nothing")
 }
 
-func TestFault_AtEveryWriteOfACommitLosesNothingAcknowledged(t *testing.T) {
+func TestFault_LosesNothingAcknowledged(t *testing.T) {
 	list, urls := commits(t)
 	eachFault(t, armKey, func(p *process, file string, aborts bool, where string) {
 		require.Truef(t, p.armed, "%s: the child was not armed", where)
@@ -83,7 +83,7 @@ func TestFault_AtEveryWriteOfACommitLosesNothingAcknowledged(t *testing.T) {
 }
 
 // A fault while the file is made, or opened, leaves nothing that a later opening could mistake.
-func TestFault_WhileTheFileIsMadeOrOpened(t *testing.T) {
+func TestFault_WhileCreatingOrOpening(t *testing.T) {
 	list, urls := commits(t)
 	eachFault(t, faultKey, func(p *process, file string, aborts bool, where string) {
 		if p.opened {

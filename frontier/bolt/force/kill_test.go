@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestKill_NothingAcknowledgedIsLostAndNothingFinishedComesAgain(t *testing.T) {
+func TestKill_LosesNothingAcknowledged(t *testing.T) {
 	list, urls := commits(t)
 	killed := 0
 	for range sizes(20, 100) {

@@ -87,7 +87,7 @@ func goesOn(t *testing.T, file string) {
 	clean(t, file)
 }
 
-func TestLimit_AFileThatMayNotGrowIsAnErrorAndNothingIsLost(t *testing.T) {
+func TestLimit_FileSizeLosesNothing(t *testing.T) {
 	limits := []int{0, 4096, 1 << 20, 4 << 20, 5<<20 + 100}
 	if !long() {
 		limits = []int{0, 5<<20 + 100}
@@ -101,7 +101,7 @@ func TestLimit_AFileThatMayNotGrowIsAnErrorAndNothingIsLost(t *testing.T) {
 	t.Logf("limit: %d limits of the file's size, %d calls acknowledged, none lost", len(limits), steps)
 }
 
-func TestLimit_AFullFileSystemIsAnErrorAndNothingIsLost(t *testing.T) {
+func TestLimit_FullFileSystemLosesNothing(t *testing.T) {
 	steps := 0
 	sizesOf := []int{3 << 20, 6 << 20, 9<<20 + 4096}
 	if !long() {

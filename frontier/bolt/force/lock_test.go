@@ -103,7 +103,7 @@ func ways() map[string]func(string) error {
 }
 
 // The lock belongs to a process: when it is killed, the next one opens the file at once.
-func TestLock_AKilledProcessLeavesNoLock(t *testing.T) {
+func TestLock_KilledProcessLeavesNoLock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "frontier.db")
 	for range 2 {
 		p := held(t, file)

@@ -23,7 +23,7 @@ func TestChecksum_IsThatOfTheThreeTogether(t *testing.T) {
 	few(t, "checksum", 0, func() { checksum("records", key, body) })
 }
 
-// A record is unpacked into the memory of the one before: an entry of a new record allocates only its strings, as one
+// A record is unpacked into the memory of the previous one: an entry of a new record allocates only its strings, as one
 // of a cached record does.
 func TestAllocs_ColdRecord(t *testing.T) {
 	if racing {

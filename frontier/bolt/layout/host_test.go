@@ -36,7 +36,7 @@ func TestState_RoundTrip(t *testing.T) {
 }
 
 // A host without a hold is written as before there were holds.
-func TestHost_AStateCellWithoutAHoldHasNone(t *testing.T) {
+func TestHost_StateWithoutHold(t *testing.T) {
 	var c Clock
 	h := HostState{Width: 3, Reason: "why", Refused: 7}
 	plain := h.StateRecord(0, c, 0).Data

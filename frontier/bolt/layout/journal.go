@@ -51,7 +51,7 @@ func Journals() []Journal {
 }
 
 // ValueSize is the intended maximum of a value of a journal. Every commit rewrites the last leaf, so a large value
-// there costs again and again; two of this size just fit a page of 4 KiB.
+// there costs repeatedly; two of this size just fit a page of 4 KiB.
 const ValueSize = 2000
 
 // Append adds a value and returns its key. It refuses a key that is not beyond all others: bbolt would overwrite

@@ -24,7 +24,7 @@ func makeDB(t testing.TB) *bbolt.DB {
 }
 
 // The endings after folds are those of the last word on each entry.
-func TestFates_FoldedOrNotTheLastWordCounts(t *testing.T) {
+func TestEndings_LastWordCounts(t *testing.T) {
 	db := makeDB(t)
 	rnd := rand.New(rand.NewPCG(5, 5))
 	var sz Sizes

@@ -392,9 +392,9 @@ func ParseTotals(body []byte) (*Totals, bool) {
 }
 
 // flightKey is the only key of the flight bucket. Its sealed value is the number of leases that are out, then the
-// references of the tasks that may be in flight, ascending, each as the difference from the one before. A small bucket
-// lies in the page of its parent, which every commit writes anyway: the record of some hundred leases costs only its
-// own bytes.
+// references of the tasks that may be in flight, ascending, each as the difference from the previous one. A small
+// bucket lies in the page of its parent, which every commit writes anyway: the record of some hundred leases costs only
+// its own bytes.
 const flightKey = "leases"
 
 type InFlight struct {

@@ -94,7 +94,7 @@ func ParseBlock(body []byte, zip *zstd.Decoder) (*Block, error) {
 	return b, nil
 }
 
-// MaxBlock bounds an unpacked block. A record is full at textSize; the last entry may bring a URL, a via and a seed of
+// MaxBlock bounds an unpacked block. A record is full at textSize; the last entry may add a URL, a via and a seed of
 // 8 KiB each, and a tag.
 const MaxBlock = 64 << 20
 

@@ -115,7 +115,7 @@ func Rebuild(ctx context.Context, path, out string, ledger func() (Ended, error)
 	if _, err := os.Lstat(out); err == nil {
 		return fail(fmt.Errorf("%s: %w: the new frontier needs a new file", out, os.ErrExist))
 	}
-	db, err := dbfile.Hold(path) // nobody writes meanwhile; nothing is read through it
+	db, err := dbfile.Hold(path) // keeps writers out; nothing is read through it
 	switch {
 	case err == nil:
 		defer db.Close()
@@ -713,7 +713,7 @@ type scan struct {
 	salvage  *Salvage
 }
 
-// owner is the owner of a page: nobody, a journal or the blobs (their number in owners, plus two), or another live
+// owner is the owner of a page: none, a journal or the blobs (their number in owners, plus two), or another live
 // part.
 type owner uint8
 
