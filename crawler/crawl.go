@@ -67,8 +67,8 @@ const claimTasks = 4
 
 // The values of Summary.EndedBy. Budgets have their own names.
 const (
-	EndedDrained     = "drained"     // nothing is left to do
-	EndedWaiting     = "waiting"     // nothing is due within MaxWait
+	EndedDrained     = "drained"     // no URL is pending
+	EndedWaiting     = "waiting"     // no URL is due within MaxWait
 	EndedInterrupted = "interrupted" // asked to drain
 	EndedMaxPages    = budget.MaxPages
 	EndedMaxBytes    = budget.MaxBytes
@@ -132,8 +132,8 @@ func New(ctx context.Context, cfg Config) (_ *Crawl, err error) {
 	return c, c.settler.addSitemaps(ctx)
 }
 
-// recover reads what the ledger has beyond the frontier, and returns the totals with the cost of exchanges. Pages and bytes
-// may also be missing after a clean end, if no turn of the last run could count them.
+// recover reads the lines that the ledger has beyond the frontier, and returns the totals with the cost of exchanges.
+// Pages and bytes may also be missing after a clean end, if no turn of the last run could count them.
 func (c *Crawl) recover(ctx context.Context, counts map[string]int64) (all map[string]int64, err error) {
 	// In an update, hosts have responded before; in a fleet, perhaps to other members.
 	c.patient.Store(c.cfg.Past != nil || c.cfg.Member != nil)
@@ -219,8 +219,8 @@ func (c *stopper) interrupt() {
 	}
 }
 
-// Run crawls until the end. Cancelling ctx aborts the exchanges under way, and archives what was received. An error is a
-// failure of curtsy's own state; what was finished before it is kept.
+// Run crawls until the end. Cancelling ctx aborts the exchanges under way, and archives the received bytes. An error is
+// a failure of curtsy's own state; earlier results are kept.
 func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	if err := c.cfg.Ledger.Begin(context.WithoutCancel(ctx)); err != nil {
 		return Summary{}, err
@@ -337,7 +337,7 @@ type Summary struct {
 	Failed []string   `json:"failed_urls,omitempty"` // of this run, with reasons, at most five; Status.Failed counts all
 	Opens  *time.Time `json:"opens,omitempty"`       // the opening of the window that the run did not wait for; may be nil
 
-	// Empty are pages of this run that show nothing without JavaScript, at most five; Status.NotRead counts all.
+	// Empty are pages of this run that are empty without JavaScript, at most five; Status.NotRead counts all.
 	Empty []string `json:"empty_without_javascript,omitempty"`
 
 	Manners Manners `json:"manners"`

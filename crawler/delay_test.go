@@ -27,7 +27,7 @@ func TestRule07_DelaysOfRobotsTxt(t *testing.T) {
 	}{
 		{"", "User-agent: *\nCrawl-delay: 2.5\n", 2500 * time.Millisecond},
 		{"", "User-agent: *\nCrawl-delay: 300\n", 300 * s}, // --max-crawl-delay itself
-		// Less than the floor shortens nothing.
+		// Less than the floor does not shorten the delay.
 		{"", "User-agent: *\nCrawl-delay: 0.2\n", Floor},
 		// Request-rate becomes a delay; the longer of the two holds.
 		{"", "User-agent: *\nRequest-rate: 1/5\nCrawl-delay: 8\n", 8 * s},

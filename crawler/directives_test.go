@@ -179,7 +179,7 @@ func TestRule20_PreferencesAreRecorded(t *testing.T) {
 	})
 }
 
-// The groups of the token and of curtsy both count; what both have is recorded once.
+// The groups of the token and of curtsy both count; preferences in both are recorded once.
 func TestRule20_OfAllGroupsThatBind(t *testing.T) {
 	book := robots.Terms{}.Parse([]byte("User-agent: mybot\nContent-Signal: a=1\nContent-Usage: x\n\nUser-agent: curtsy\nContent-Signal: a=1\nContent-Signal: b=2\n"), "mybot", "curtsy")
 	if got, want := usagePrefs(book, nil), "robots content-usage: x\nrobots content-signal: a=1\nrobots content-signal: b=2"; got != want {

@@ -287,7 +287,7 @@ type verdict uint8
 
 const (
 	ofHost     verdict = iota // a failure of the host
-	resting                   // of the proxy: send nothing while Closed
+	resting                   // of the proxy: send no requests while Closed
 	first                     // of the proxy, and this failure began the wait
 	wayoutOver                // the proxy is unusable: the crawl ends
 )
@@ -486,5 +486,5 @@ func (c *exchanger) fetchNow(ctx context.Context, slot *record.Slot, r fetch.Req
 	}
 }
 
-// errOutlasted cuts an exchange at the end of its lease, so that what was received is archived.
+// errOutlasted cuts an exchange at the end of its lease, so that the received bytes are archived.
 var errOutlasted = &fetch.Failure{Class: fetch.Stopped, Err: errLease}

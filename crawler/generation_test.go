@@ -223,10 +223,10 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 		w.wantChange("/changed", "fetched", string(storage.ChangeChanged), `"1"`)
 		w.wantChange("/gone", "gone", string(storage.ChangeGone), `"g"`)
 		w.wantChange("/dead", "gone", "", "")
-		w.wantChange("/star", "fetched", string(storage.ChangeUnchanged), "") // "*" is no tag
+		w.wantChange("/star", "fetched", string(storage.ChangeUnchanged), "") // "*" is not a tag
 		w.wantChange("/moved", "redirected", string(storage.ChangeChanged), "")
 		w.wantChange("/stays", "redirected", string(storage.ChangeUnchanged), "")
-		w.wantChange("/noarchive", "fetched", string(storage.ChangeUnchanged), "") // without a body, nothing is compared
+		w.wantChange("/noarchive", "fetched", string(storage.ChangeUnchanged), "") // without a body, only the status is compared
 		w.wantChange("/new", "fetched", string(storage.ChangeNew), "")
 		w.wantChange("/unlinked", "", "")
 		for _, k := range w.archive.records {
@@ -259,7 +259,7 @@ func TestRule21_NotModifiedReplacesFields(t *testing.T) {
 	})
 }
 
-// After a 304 that confirms nothing, the crawler requests the page once without conditions.
+// After a 304 that confirms no response, the crawler requests the page once without conditions.
 func TestRule21_EmptyNotModifiedIsRequestedOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true

@@ -85,7 +85,7 @@ var hostileEndings = []ending{
 	{"html-robots.test/closed/page.html", 1, "disallowed: disallow rule"},
 	{"robots-404.test/", 1, "fetched: unavailable"},
 	{"robots-403.test/", 1, "fetched: unavailable"}, // RFC 9309 2.3.1.3
-	{"robots-503.test/", 0, ""},                     // nothing is decided, it stays pending
+	{"robots-503.test/", 0, ""},                     // no decision: it stays pending
 	{"robots-429.test/", 0, ""},
 	{"robots-silent.test/", 0, ""},
 	{"robots-reset.test/", 0, ""},

@@ -108,7 +108,7 @@ func (s stranger) Write(b []byte) (int, error) {
 	return s.Conn.Write(b)
 }
 
-// Without a valid contact the crawler sends nothing to a host off loopback, and the error names the command that sets one.
+// Without a valid contact the crawler sends no request off loopback, and the error names the command that sets one.
 func TestRule02_NoRequestsWithoutContact(t *testing.T) {
 	for name, contact := range map[string]string{"none": "", "reserved": "me@example.org", "local": "http://crawl.internal/"} {
 		bubble(t, name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (l *lines) last() iter.Seq2[storage.Line, error] {
 	}
 }
 
-// A back-off that a response asked for just before a kill is obeyed, though the frontier does not know of it.
+// A back-off that a response asked for just before a kill is obeyed, though the frontier lacks it.
 func TestRule17_BackOffBeforeAKillIsObeyed(t *testing.T) {
 	for _, tt := range []struct {
 		name, target string
@@ -140,7 +140,7 @@ func (w *world) counts(s status.Status, least int) {
 	}
 }
 
-// The next run counts what the ledger has beyond the frontier, from its start and in its budget.
+// The next run counts the exchanges that only the ledger has, from its start and in its budget.
 func TestKill_LostExchangesCountForTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, crawltest.Tree("a.test", 3))
@@ -267,7 +267,7 @@ func waiting() *crawltest.Site {
 	}}
 }
 
-// A crawl that waits for a host, and so commits nothing, still writes its refusals, and syncs only while it has some.
+// A crawl that waits for a host, and so makes no commits, still writes its refusals, and syncs only while it has some.
 func TestRefusalsAreWrittenWhileTheCrawlWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, []string{"http://a.test/"}, waiting())

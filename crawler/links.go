@@ -170,7 +170,7 @@ func (c *linker) scripted(ctx context.Context, task frontier.Task, ex *fetch.Exc
 	return err
 }
 
-// unread counts what was not read of a document, and its invalid links.
+// unread counts the unread parts of a document, and its invalid links.
 func (f *findings) unread(page extract.Page) {
 	if page.Unparsed != "" {
 		f.count(budget.PrefixUnparsed+page.Unparsed, 1)
@@ -270,8 +270,8 @@ func (c *settler) refuse(ctx context.Context, v *visit, f *findings) error {
 	return nil
 }
 
-// findings are what one response adds to the crawl. The turn accepts them once the response is recorded. A panic, or the end
-// of the lease, drops them; the visit counts the cost of the exchange at once.
+// findings are the additions of one response to the crawl. The turn accepts them once the response is recorded. A
+// panic, or the end of the lease, drops them; the visit counts the cost of the exchange at once.
 type findings struct {
 	urls    []frontier.Candidate // in scope; earlier ones of the turn come first
 	refused []refusal            // without a line yet

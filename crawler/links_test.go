@@ -131,7 +131,7 @@ func TestFollowFeed(t *testing.T) {
 				},
 			}, {Name: "b.test", Pages: pages{"/": {Body: "b"}}}},
 			asked: map[string]string{"a.test": asked, "b.test": ""},
-			rules: crawltest.Rules{Pace: Floor, Partial: !on}, // else the referee misses what the feed leads to
+			rules: crawltest.Rules{Pace: Floor, Partial: !on}, // else the referee misses the targets of the feed
 			check: func(t *testing.T, w *world, _ Summary) {
 				if !on {
 					return
@@ -169,13 +169,13 @@ func TestStories_Requisites(t *testing.T) {
 			},
 			rules: crawltest.Rules{Pace: Floor},
 		},
-		{ // what a crawl without requisites leaves out is counted, and has no line
+		{ // requisites that a crawl excludes are counted, and have no line
 			name: "none", sites: []*crawltest.Site{{Name: "a.test", Pages: pages{"/": {Embeds: []string{"/x.png"}}, "/x.png": picture}}},
 			set:   func(w *world) { w.cfg.Scope = scope.Config{Requisites: scope.RequisitesNone} },
 			asked: map[string]string{"a.test": "/robots.txt /"}, outcomes: map[string]string{"a.test/x.png": ""},
 			figures: map[string]int64{"links_not_followed/scope:requisites": 1},
 		},
-		{ // a redirect is no step; one that leads off the scope begins it, and one within what is off the scope costs nothing
+		{ // a redirect is not a step, except one that leads off the scope; further ones there are not
 			name: "redirects off the scope count once",
 			sites: []*crawltest.Site{
 				{Name: "a.test", Pages: pages{"/": {Embeds: []string{"/s.css"}}, "/s.css": {Redirect: "http://b.test/hop.css"}}},
@@ -187,7 +187,7 @@ func TestStories_Requisites(t *testing.T) {
 			asked: map[string]string{"b.test": "/robots.txt /hop.css /1.css /2.css /3.css"}, offScope: true,
 			outcomes: map[string]string{"b.test/4.css": "dropped: scope:requisites"},
 		},
-		{ // the depth of a crawl ends chains of requisites too, though not those that sites have
+		{ // the depth of a crawl also ends chains of requisites, but not real ones
 			name: "many steps count as depth", sites: []*crawltest.Site{chain}, set: func(w *world) { w.cfg.Scope = scope.Config{Depth: &depth} },
 			asked:   map[string]string{"a.test": "/robots.txt / /1.css /2.css /3.css /4.css /5.css /6.css /7.css /8.css"},
 			figures: map[string]int64{"links_not_followed/scope:depth": 1},

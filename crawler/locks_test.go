@@ -198,7 +198,7 @@ func restsAskedFor(seconds int) map[string]crawltest.Site {
 	}
 }
 
-// sharesLocks gives crawls the host locks of one user, each as a process of its own.
+// sharesLocks gives crawls the host locks of one user, each as a separate process.
 func sharesLocks(t *testing.T, worlds ...*world) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "locks")

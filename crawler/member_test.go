@@ -62,7 +62,7 @@ func TestMember_SilentSendsNothing(t *testing.T) {
 		w.cfg.Sitemaps.Robots, w.cfg.PerHost, w.cfg.Delay = true, 4, -1
 		begin := time.Now()
 		var quiet silences
-		for at := time.Duration(0); at < 2*time.Minute; at += 5300 * time.Millisecond { // not a multiple of what a page takes
+		for at := time.Duration(0); at < 2*time.Minute; at += 5300 * time.Millisecond { // not a multiple of the time of a page
 			quiet = append(quiet, [2]time.Time{begin.Add(at), begin.Add(at + 2*time.Second)})
 		}
 		w.cfg.Member = quiet

@@ -45,7 +45,7 @@ func (c *Crawl) Status(ctx context.Context) (status.Status, error) {
 	return s, err
 }
 
-// addUncounted adds what no turn has counted in the frontier yet.
+// addUncounted adds totals that no turn has counted in the frontier yet.
 func (c *Crawl) addUncounted(s *status.Status) {
 	counts := map[string]int64{}
 	maps.Copy(counts, c.carried.All())
@@ -106,7 +106,7 @@ func (c *Crawl) Met(ctx context.Context, a canon.Authority) (Met, bool, error) {
 	return m, true, nil
 }
 
-// Steer obeys an operator's command. Frontier, opened with record.Closed, records what it closes.
+// Steer obeys an operator's command. Frontier, opened with record.Closed, records its closings.
 func (c *Crawl) Steer(ctx context.Context, s frontier.Steering) (frontier.Steered, error) {
 	defer c.live.Forget()
 	return c.cfg.Frontier.Steer(ctx, s)

@@ -19,7 +19,7 @@ import (
 	"curtsy/storage"
 )
 
-// outcomes is the stage that decides what an exchange means for its host and its task.
+// outcomes is the stage that decides on the meaning of an exchange for its host and its task.
 type outcomes struct {
 	cfg     *Config
 	bounds  *bounds
@@ -118,7 +118,7 @@ func (c *outcomes) handleWhole(ctx context.Context, v *visit, x *attempt, d deci
 	if m.answer == host.Answered && x.task.Kind == frontier.KindRedirect && found.SeedChain(x.task.Candidate) {
 		c.bounds.extendTo(f, x.task)
 	}
-	x.readAhead() // it has a turn of its own
+	x.readAhead() // it takes a separate turn
 	if m.answer == host.Answered {
 		release, err := c.reader.turn(ctx, x.task, m.Exchange)
 		if err != nil {
@@ -267,8 +267,8 @@ func (c *bounds) redirect(task frontier.Task, location string, d *decision, f *f
 	}
 }
 
-// loops reports whether a redirect leads back to its origin. A longer circle ends by itself, since a URL is a candidate only
-// once; but that of a seed must not count as a response.
+// loops reports whether a redirect leads back to its origin. A longer circle ends in any case, since a URL is a
+// candidate only once; but that of a seed must not count as a response.
 func loops(task frontier.Task, target canon.URL) bool {
 	to := target.String()
 	if target.Key() == task.URL.Key() {

@@ -138,7 +138,7 @@ func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
 			w.seeds = []string{"http://own.test/", "http://own.test" + OwnerPath}
 			w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 			w.reopen()
-			w.run() // nothing is left to fetch, and nothing is logged again
+			w.run() // no page is left to fetch, and no message is repeated
 			if len(w.messages) != 1 || w.logged("is not proved to be your own") != 1 || w.logged(tt.why) != 1 {
 				t.Errorf("logged %q", w.messages)
 			}

@@ -99,8 +99,8 @@ func (c *Crawl) exchanges(ctx context.Context, v *visit, tasks []frontier.Task) 
 	return nil
 }
 
-// end waits for the exchanges in flight, and returns further slots and tickets. What an abort left unhandled is archived
-// unread, and so without the body, which may ask for that (politeness rule 19).
+// end waits for the exchanges in flight, and returns further slots and tickets. Responses that an abort left unhandled
+// are archived unread, and so without the body, which may forbid archiving (politeness rule 19).
 func (p *parallel) end(ctx context.Context, why error) (err error) {
 	aborted := why != nil && over(ctx, why)
 	for ; p.inFlight > 0; p.inFlight-- {
@@ -307,7 +307,7 @@ func (p *parallel) finishOne(ctx context.Context, x *attempt) error {
 	return nil
 }
 
-// more finishes what is done and claims further tasks.
+// more finishes settled tasks and claims further ones.
 func (p *parallel) more(ctx context.Context) error {
 	if p.closing || len(p.queue) >= p.width {
 		return nil

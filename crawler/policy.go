@@ -136,7 +136,7 @@ func (c *policies) fetchPolicy(ctx context.Context, v *visit, need robots.Need) 
 type policyAnswer struct {
 	gate.Answer
 	asked  bool        // false: the crawl drains, or the exchange has to wait
-	page   meaning     // for a task with its URL; zero if nothing was read
+	page   meaning     // for a task with its URL; zero if no response was read
 	optOut *optout.Hit // that prevented it; may be nil
 }
 
@@ -288,7 +288,7 @@ func (c *policies) notePolicyRest(v *visit, l *storage.Line, w gate.Request, ex 
 	}
 }
 
-// learn applies an exchange for robots.txt to the host's policy, and returns what that needs next.
+// learn applies an exchange for robots.txt to the host's policy, and returns the next need.
 func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need) {
 	before, failures := v.state.Fetched(), v.state.Failures()
 	v.state, need = c.gate.Terms.Next(v.state, v.turn.Authority.Origin(), ex.Exchange, now)

@@ -14,7 +14,7 @@ import (
 	"curtsy/robots"
 )
 
-// The log says when robots.txt is requested again only where the run waits for that.
+// The log has the next request for robots.txt only where the run waits for that.
 func TestUnreachablePolicy_NamesNextTryIfAwaited(t *testing.T) {
 	for maxWait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Minute: true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,6 @@
 
 package crawler
 
-// racing reports that the race detector is on. Everything is then ten times as slow, and tests whose size shows nothing
-// more about races are smaller.
+// racing reports that the race detector is on. Everything is then ten times as slow, and tests whose size does not
+// reveal more races are smaller.
 const racing = true

@@ -191,7 +191,7 @@ func nameEntry(l *storage.Line, hit *optout.Hit) {
 	}
 }
 
-// joinLines puts each statement on a line of its own.
+// joinLines puts each statement on a separate line.
 func joinLines(said []string) string {
 	clean := make([]string, len(said))
 	for i, s := range said {

@@ -29,8 +29,8 @@ func between(at []time.Duration, from, to time.Duration) (n int) {
 	return n
 }
 
-// The crawler uses a fresh copy while it requests a new one, and fetches nothing after its expiry. Retry-After comes first
-// (politeness rule 11).
+// The crawler uses a fresh copy while it requests a new one, and fetches no page after its expiry. Retry-After comes
+// first (politeness rule 11).
 func TestGate_3_2_RefreshFails(t *testing.T) {
 	for _, after := range []time.Duration{0, 200 * time.Second} {
 		bubble(t, fmt.Sprintf("3.2 refresh fails, Retry-After %v", after), func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestRule04_OnePolicyForEachAuthority(t *testing.T) {
 	})
 }
 
-// A changed robots.txt takes effect when the old one expires, for each URL when its turn comes. What was disallowed stays
+// A changed robots.txt takes effect when the old one expires, for each URL when its turn comes. Disallowed URLs stay
 // so until the operator opens it again.
 func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 	const second, third = 30 * time.Minute, 100 * time.Minute // when each version is put up

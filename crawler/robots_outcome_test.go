@@ -182,7 +182,7 @@ const (
 	asDeny   = "DENY"   // in the words of 1996, visits are deferred
 )
 
-// wantPolicy checks what became of the two pages. why is the reason of a DENY.
+// wantPolicy checks the outcomes of the two pages. why is the reason of a DENY.
 func (g *gated) wantPolicy(want, why string, s Summary) {
 	g.t.Helper()
 	open, closed := g.seeds[0], g.seeds[1]
@@ -235,7 +235,7 @@ func newTimetable(t *testing.T, tick time.Duration, pages int, answer func(n int
 	return &timetable{w, time.Now()}
 }
 
-// when returns when the host was asked for robots.txt, or for everything else, since the start.
+// when returns the times of the requests for robots.txt, or of all others, since the start.
 func (w *timetable) when(robots bool) (at []time.Duration) {
 	for _, r := range w.web.Referee().Requests() {
 		if (r.Target == "/robots.txt") == robots {
@@ -245,7 +245,7 @@ func (w *timetable) when(robots bool) (at []time.Duration) {
 	return at
 }
 
-// wantRobotsAt compares the times at which robots.txt was asked for, to the second.
+// wantRobotsAt compares the times of requests for robots.txt, to the second.
 func (w *timetable) wantRobotsAt(want ...time.Duration) {
 	w.t.Helper()
 	got := w.when(true)

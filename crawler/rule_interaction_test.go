@@ -172,7 +172,7 @@ func meet(t *testing.T, r *rand.Rand) {
 				l.write("# somebody\n" + who + "\n")
 				mu.Lock()
 				defer mu.Unlock()
-				left, since = who, time.Now().Add(5*time.Second) // until it is noticed, and what is under way has begun
+				left, since = who, time.Now().Add(5*time.Second) // until it is noticed, and exchanges under way have begun
 			})
 		}
 		if last {

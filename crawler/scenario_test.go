@@ -22,7 +22,7 @@ type scenario struct {
 	name  string
 	seeds string // empty: the root of the first site
 	sites []*crawltest.Site
-	set   func(*world) // nil: nothing is set
+	set   func(*world) // may be nil
 
 	asked      map[string]string // by host, in order
 	outcomes   map[string]string // of URLs without http://; several lines are separated by "; "
@@ -31,7 +31,7 @@ type scenario struct {
 	figures    map[string]int64                  // of the summary as JSON: "pages", "links_not_followed/scope:depth"
 	rules      crawltest.Rules                   // zero: Floor, Partial
 	offScope   bool                              // the referee does not know the links to everything
-	check      func(*testing.T, *world, Summary) // nil: nothing else
+	check      func(*testing.T, *world, Summary) // may be nil
 }
 
 // playAll plays scenarios, and has the referee judge them.

@@ -21,7 +21,7 @@ const (
 
 // seedBook knows which seeds have no usable response, where their redirects led, and how they extend the scope. Each unanswered
 // seed has a total in the frontier, so that a second attempt does not count twice and a response takes it back; seeds over
-// maxRemembered stay counted. The book returns changes of totals, and Applied tells it which are durable. Its methods may be
+// maxRemembered stay counted. The book returns changes of totals, and Applied marks them as durable. Its methods may be
 // called concurrently.
 type seedBook struct {
 	mu        sync.Mutex
@@ -96,7 +96,7 @@ func (b *seedBook) Answered(seed string, count func(total string, n int64)) {
 }
 
 // Circles reports whether a seed's redirect leads back to one of its redirects, and otherwise adds it to the way. A circle ends
-// by itself, but must not count as a response of the seed.
+// in any case, but must not count as a response of the seed.
 func (b *seedBook) Circles(task frontier.Task, target canon.URL) bool {
 	if !found.SeedChain(task.Candidate) {
 		return false

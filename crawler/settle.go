@@ -34,7 +34,7 @@ type decision struct {
 	instead canon.URL        // the fetch URL then, if it changes
 	entry   *optout.Hit      // of an opt-out
 
-	status int // with ended, of an exchange that has a line of its own
+	status int // with ended, of an exchange that has a separate line
 	ended  time.Time
 
 	// With an exchange:

@@ -17,7 +17,7 @@ import (
 	"curtsy/storage/mediatype"
 )
 
-// Sitemaps are the sitemaps that a crawl reads. The zero value is none.
+// Sitemaps are the sitemaps that a crawl reads. The zero value means no sitemaps.
 //
 // A sitemap is a candidate of frontier.KindMap, with scope, robots.txt, delay, record and line like any URL, but not counted as
 // a page. Its entries are candidates of frontier.KindSitemap, or of KindMap in an index. For KindMap, Depth is the number of

@@ -187,7 +187,7 @@ func TestSitemaps_Requests(t *testing.T) {
 	}
 }
 
-// A sitemap that is redirected, broken or missing costs nothing else. Only one that the operator names is a seed.
+// A sitemap that is redirected, broken or missing does not affect others. Only one that the operator names is a seed.
 func TestSitemaps_OneByOne(t *testing.T) {
 	const gone = ""
 	page := "<!DOCTYPE html><html><a href='/p1'>x</a></html>"

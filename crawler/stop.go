@@ -18,8 +18,8 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// Grace is how long exchanges under way may take after the last one begins (politeness rule 25). Then they are cut: what was
-// received is archived, and the URL stays pending.
+// Grace is the time for exchanges under way after the last one begins (politeness rule 25). Then they are cut: the
+// bytes received so far are archived, and the URL stays pending.
 const Grace = 10 * time.Second
 
 // The causes of cut exchanges. errStopped does not concern the host, errCrowded counts as its failure.
@@ -37,7 +37,7 @@ type stopper struct {
 
 	member frontier.Member // nil if the frontier is not shared
 
-	interrupted atomic.Bool // somebody has asked for the end
+	interrupted atomic.Bool // the run was asked to end
 
 	mu      sync.Mutex
 	going   context.Context // done when no turn may be claimed: draining, or a pause
@@ -239,7 +239,7 @@ type windowGate struct {
 	Dates   *record.Dates                                 // of the archive, which an audit checks, even if the clock was set back
 	Hold    func(on bool)                                 // begins or ends the pause
 	Left    func(ctx context.Context) (windowLeft, error) // the rest of the run
-	End     func(l windowLeft, missed bool)               // ends it: nothing is left, a budget is spent, or the opening is too far away
+	End     func(l windowLeft, missed bool)               // ends it: no URL is pending, a budget is spent, or the opening is too far away
 	Log     func(format string, args ...any)
 
 	window atomic.Pointer[hostrule.Spans]
@@ -343,8 +343,8 @@ func (s *windowGate) next() time.Duration {
 	return min(max(until.Sub(now), time.Millisecond), time.Minute)
 }
 
-// Look begins or ends the pause. When no exchange is under way, the run ends if there is nothing to wait for, or if the next
-// opening is too far away.
+// Look begins or ends the pause. When no exchange is under way, the run ends if there is no URL to wait for, or if the
+// next opening is too far away.
 func (s *windowGate) Look(ctx context.Context) error {
 	w := s.spans()
 	if len(w) == 0 {

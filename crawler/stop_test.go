@@ -290,7 +290,7 @@ func TestRule25_SlowHostsDoNotHoldTheBudget(t *testing.T) {
 	})
 }
 
-// accounted checks that each request has its record, and each attempt except those that sent nothing.
+// accounted checks that each request has its record, and each attempt except those that sent no request.
 func (w *world) accounted(sentNothing int) {
 	w.t.Helper()
 	synctest.Wait()

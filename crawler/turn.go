@@ -72,7 +72,7 @@ func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, pr
 		return err
 	})
 	if err != nil && late(within, err) {
-		// The lease is over: the turn keeps what is done.
+		// The lease is over: the turn keeps the settled tasks.
 		v.cut()
 		err = nil
 	}
@@ -454,7 +454,7 @@ func (b *resultBuffer) Wipe(r frontier.Result) {
 	b.counts = r.Counts
 }
 
-// finish applies the whole turn in one step or, if the lease has expired, nothing.
+// finish applies the whole turn in one step or, if the lease has expired, none of it.
 func (c *Crawl) finish(ctx context.Context, v *visit) (applied bool, err error) {
 	if err := c.hostOf(v); err != nil {
 		return false, err

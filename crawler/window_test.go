@@ -132,7 +132,7 @@ func TestWindow_IsIndependentOfPause(t *testing.T) {
 	})
 }
 
-// A run with nothing to fetch, or with a spent budget, does not wait for the window.
+// A run without URLs to fetch, or with a spent budget, does not wait for the window.
 func TestWindow_IdleRunDoesNotWait(t *testing.T) {
 	for pages, ended := range map[int64]string{0: EndedDrained, 5: EndedMaxPages} {
 		synctest.Test(t, func(t *testing.T) {

@@ -296,7 +296,7 @@ func seed(t *testing.T, url, tag string) frontier.Candidate {
 	return frontier.Candidate{URL: u, Kind: frontier.KindSeed, Seed: u.String(), Tag: tag}
 }
 
-// host returns what the frontier keeps of the host of a URL.
+// host returns the frontier's state of the host of a URL.
 func (w *world) host(url string) frontier.Host {
 	w.t.Helper()
 	h, ok, err := w.front.Host(w.t.Context(), parse(w.t, url).Authority())
@@ -306,7 +306,7 @@ func (w *world) host(url string) frontier.Host {
 	return h
 }
 
-// memory returns what the crawl remembers of the host of a URL.
+// memory returns the crawl's state of the host of a URL.
 func (w *world) memory(url string) host.State {
 	w.t.Helper()
 	n, err := host.Read(w.host(url).Memory)
@@ -316,7 +316,7 @@ func (w *world) memory(url string) host.State {
 	return n
 }
 
-// policy returns what the frontier keeps of the robots.txt of a host.
+// policy returns the frontier's state of the robots.txt of a host.
 func (w *world) policy(url string) (s robots.State) {
 	w.t.Helper()
 	if h := w.host(url); len(h.Robots) > 0 {
@@ -327,7 +327,7 @@ func (w *world) policy(url string) (s robots.State) {
 	return s
 }
 
-// retry opens again what matches r, as an operator does.
+// retry reopens the URLs and hosts that match r, as an operator does.
 func (w *world) retry(r frontier.Retrial) frontier.Retried {
 	w.t.Helper()
 	n, err := w.front.Retry(w.t.Context(), r)
@@ -424,7 +424,7 @@ func (w *world) balanced(s status.Status) {
 	}
 }
 
-// judged fails the test unless the referee finds nothing.
+// judged fails the test if the referee finds a violation.
 func (w *world) judged(rules crawltest.Rules) {
 	w.t.Helper()
 	rules.Seeds = w.seeds
@@ -440,7 +440,7 @@ type writer []byte
 func (w *writer) Write(b []byte) (int, error) { *w = append(*w, b...); return len(b), nil }
 func (w writer) String() string               { return string(w) }
 
-// asked returns the request targets that a host was asked for, in order.
+// asked returns the targets of the requests to a host, in order.
 func (w *world) asked(host string) []string {
 	var out []string
 	for _, r := range w.requests(host) {
@@ -543,7 +543,7 @@ func raw(octets string) http.HandlerFunc {
 	}
 }
 
-// silent answers nothing.
+// silent never answers.
 func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // zipped is text, coded with gzip.

@@ -81,7 +81,7 @@ type judging struct {
 	ledger    *ledgerIndex
 	fragments *fragments
 	findings  map[subject]*Finding
-	unasked   [duplicate + 1]int // findings by what they are, except for those about requested URLs
+	unasked   [duplicate + 1]int // findings by kind, except for those about requested URLs
 	repeated  int                // places after the first of each finding, at most maxRepeated
 	r         *Result
 }

@@ -43,7 +43,7 @@ func parse(t *testing.T, s string) canon.URL {
 	return u
 }
 
-// plain is a crawl of which nobody notes what its operator does.
+// plain is a crawl without a record of its operator's acts.
 type plain struct{ *crawler.Crawl }
 
 func (p plain) Pause(_ context.Context, on bool) error {

@@ -35,11 +35,11 @@ type evidence struct {
 	ledger  *ledger.Writer
 
 	finished ledger.Finished // has the ledger record which files are complete
-	dry      bool            // store nothing, and do not sign the ledger
+	dry      bool            // keep no checkpoint, and do not sign the ledger
 }
 
 // open opens archive, index and ledger of a directory whose frontier the caller holds. It cuts off ends that a kill tore,
-// with a note. Payloads in the indexes of earlier crawls are not archived again. An error leaves open what it opened.
+// with a note. Payloads in the indexes of earlier crawls are not archived again. On an error, files stay open.
 func (e *evidence) open(ctx context.Context, dir string, info warc.Info, earlier []string, lists *optout.Watch,
 	say func(Note)) (err error) {
 	if e.index, err = OpenIndex(ctx, dir, earlier, e.finished.In(IndexName), say); err != nil {

@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/hostrule"
 )
 
-// maxUserFile bounds a file of settings or certificates, far above what people write by hand.
+// maxUserFile bounds a file of settings or certificates, far above hand-written ones.
 const maxUserFile = 16 << 20
 
 // File is a file of settings.

@@ -127,7 +127,7 @@ func TestRule27_EveryRequestGoesThroughTheProxy(t *testing.T) {
 		got := strings.Join(p.requests, " ")
 		assert.Truef(t, len(p.requests) >= 18 && strings.Contains(got, "http://mill.test/robots.txt"), "%d requests: %s", len(p.requests), got)
 		for _, r := range p.requests {
-			assert.Truef(t, strings.HasPrefix(r, "http://bakery.test/") || strings.HasPrefix(r, "http://mill.test/"), "the proxy was asked for %s", r)
+			assert.Truef(t, strings.HasPrefix(r, "http://bakery.test/") || strings.HasPrefix(r, "http://mill.test/"), "the proxy received a request for %s", r)
 		}
 		for i, h := range p.heads {
 			assert.Equal(t, "Basic am86czNjcjN0", h, p.requests[i])

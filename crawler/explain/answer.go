@@ -294,7 +294,7 @@ const (
 	tooMany   = "too many" // the reason for links of a page with too many
 )
 
-// unqueued lists what may have excluded a URL that is not queued: rejected links have no ledger line each.
+// unqueued lists possible reasons why a URL is not queued: rejected links have no ledger line each.
 func (e *Explanation) unqueued() string {
 	var rules []string
 	for rule := range e.NotFollowed {

@@ -13,7 +13,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-// maxRemembered is how many distinct references of a page are remembered by their text; others are resolved each time.
+// maxRemembered bounds the distinct references of a page that are remembered by text; others are resolved each time.
 const maxRemembered = 2 * MaxLinks
 
 // collector resolves and counts mentions and drops repeats.
@@ -28,7 +28,7 @@ type collector struct {
 	dropped int
 	refused map[canon.Reason]int
 
-	tell  *teller             // nil without Input.Mention
+	sink  *mentionSink        // nil without Input.Mention
 	refs  map[string]resolved // by the text of the reference
 	keys  map[string]int      // index in found, by canonical key
 	found []place
@@ -51,15 +51,15 @@ func (c *collector) add(ref string, l Link) {
 
 // collect is add for a reference whose query is in UTF-8 already; raw is the reference as written.
 func (c *collector) collect(raw, ref string, l Link) {
-	if fate, at, reason := c.take(ref, l); c.tell != nil {
-		c.tell.hand(c, raw, ref, l, fate, at, reason)
+	if fate, at, reason := c.take(ref, l); c.sink != nil {
+		c.sink.hand(c, raw, ref, l, fate, at, reason)
 	}
 }
 
 // take takes a mention. It returns the place of its link, or the reason why it is not a URL.
 func (c *collector) take(ref string, l Link) (fate Fate, place int, reason canon.Reason) {
 	if (ref == "" || ref[0] == '#') && (c.self || l.Embed) {
-		return Within, 0, "" // the page itself; a browser fetches nothing for an empty src
+		return Within, 0, "" // the page itself; a browser ignores an empty src
 	}
 	full := len(c.links) == MaxLinks
 	r, known := c.refs[ref]
@@ -136,7 +136,7 @@ const MaxAnchor = 1 << 10
 
 const (
 	maxAnchorNodes = 1 << 10 // nodes of a link that are read for its text: in XML, links may be nested
-	maxOpened      = 1 << 13 // links remembered by teller.isCopy
+	maxOpened      = 1 << 13 // links remembered by mentionSink.isCopy
 )
 
 // Mention is one mention of a URL in a document, listed in Page.Links or not. Its strings are the site's, and may keep
@@ -163,10 +163,10 @@ const (
 	Inert                   // not a document, or not a place for links
 )
 
-// teller passes mentions to Input.Mention.
-type teller struct {
-	to   func(Mention)
-	told []bool // by place in the collector's links: it was passed as Listed
+// mentionSink passes mentions to Input.Mention.
+type mentionSink struct {
+	to     func(Mention)
+	listed []bool // by place in the collector's links: it was passed as Listed
 
 	// The present element.
 	about  *html.Node
@@ -183,11 +183,11 @@ type teller struct {
 func (w *walker) collect(base canon.URL) {
 	w.links = collector{base: base, self: w.in.URL == base, refs: map[string]resolved{}, keys: map[string]int{}}
 	if w.in.Mention != nil {
-		w.links.tell = &teller{to: w.in.Mention, opened: map[*byte]struct{}{}}
+		w.links.sink = &mentionSink{to: w.in.Mention, opened: map[*byte]struct{}{}}
 	}
 }
 
-func (t *teller) element(n *html.Node) {
+func (t *mentionSink) element(n *html.Node) {
 	t.about, t.words, t.text, t.texted, t.again = n, "", "", false, false
 	switch n.DataAtom {
 	case atom.A:
@@ -201,7 +201,7 @@ func (t *teller) element(n *html.Node) {
 // isCopy reports whether the parser re-opened a link after a block that ended before the link did (HTML Standard
 // 13.2.4.3). Such an element shares the memory of the first one's values. Values of one byte have no separate memory, so
 // that links without others count each time. So does a link after maxOpened others.
-func (t *teller) isCopy(n *html.Node) bool {
+func (t *mentionSink) isCopy(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if len(a.Val) < 2 {
 			continue
@@ -218,7 +218,7 @@ func (t *teller) isCopy(n *html.Node) bool {
 }
 
 // hand passes a mention of ref. at is the place of its link, if it has one.
-func (t *teller) hand(c *collector, raw, ref string, l Link, fate Fate, at int, reason canon.Reason) {
+func (t *mentionSink) hand(c *collector, raw, ref string, l Link, fate Fate, at int, reason canon.Reason) {
 	if t.again && !l.Embed {
 		return
 	}
@@ -226,11 +226,11 @@ func (t *teller) hand(c *collector, raw, ref string, l Link, fate Fate, at int, 
 	switch fate {
 	case Listed, Repeat:
 		m.URL, m.Fate = c.links[at].URL, Repeat
-		for len(t.told) <= at {
-			t.told = append(t.told, false)
+		for len(t.listed) <= at {
+			t.listed = append(t.listed, false)
 		}
-		if !t.told[at] {
-			m.Fate, t.told[at] = Listed, true
+		if !t.listed[at] {
+			m.Fate, t.listed[at] = Listed, true
 		}
 	case Within:
 		if ref != "" || !l.Embed {
@@ -254,14 +254,14 @@ func (t *teller) hand(c *collector, raw, ref string, l Link, fate Fate, at int, 
 
 // inert passes a mention that is not taken.
 func (c *collector) inert(ref string, l Link) {
-	if c.tell != nil {
+	if c.sink != nil {
 		raw := restore(ref)
-		c.tell.hand(c, raw, markup.Strip(raw), l, Inert, 0, "")
+		c.sink.hand(c, raw, markup.Strip(raw), l, Inert, 0, "")
 	}
 }
 
 // anchor returns the text of the present element.
-func (t *teller) anchor() string {
+func (t *mentionSink) anchor() string {
 	if !t.texted {
 		t.texted = true
 		switch {
@@ -276,7 +276,7 @@ func (t *teller) anchor() string {
 }
 
 // shows returns the text in an element or, without any, the alt of its pictures.
-func (t *teller) shows(root *html.Node) string {
+func (t *mentionSink) shows(root *html.Node) string {
 	t.shown = t.shown[:0]
 	left := maxAnchorNodes
 	pictures := false
@@ -304,7 +304,7 @@ func (t *teller) shows(root *html.Node) string {
 }
 
 // taken returns the gathered text and clears the buffer.
-func (t *teller) taken() string {
+func (t *mentionSink) taken() string {
 	s := bounded(strings.TrimSuffix(string(t.shown), " "), MaxAnchor)
 	t.shown = t.shown[:0]
 	return s

@@ -17,7 +17,7 @@ import (
 )
 
 // Directives are a page's robots directives, in meta elements and X-Robots-Tag fields, for all robots, the crawler's token
-// or "curtsy" (politeness rules 1 and 19). The most restrictive wins: index, follow and all do nothing.
+// or "curtsy" (politeness rules 1 and 19). The most restrictive wins: index, follow and all have no effect.
 type Directives struct {
 	NoIndex   bool // noindex, none
 	NoFollow  bool // nofollow, none

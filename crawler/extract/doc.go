@@ -37,7 +37,7 @@
 //	style                     the references of the style sheet
 //	any                       style; in svg also fill, filter, mask and the like: the references of the declarations
 //	any                       data-src, data-srcset and other attributes for lazy loading: see markup.LazyAttr
-//	meta                      og:image and the like are requisites with Input.Previews, else nothing
+//	meta                      og:image and the like are requisites with Input.Previews, else ignored
 //	meta http-equiv=refresh   a link (HTML Standard 4.2.5.3, shared declarative refresh steps); so is the Refresh field
 //
 // A link element is a requisite if its rel has stylesheet, an icon, manifest, preload or modulepreload. It is ignored

@@ -26,7 +26,7 @@ import (
 // MaxLinks bounds Page.Links; further links are counted (politeness rule 22).
 const MaxLinks = 6000
 
-// MaxParse is how many bytes of a page are read (politeness rule 15).
+// MaxParse bounds the bytes of a page that are read (politeness rule 15).
 const MaxParse = 10 << 20
 
 // Input is a page as it was fetched.
@@ -69,9 +69,9 @@ type Page struct {
 	// NeedsScript reports that the page is empty without its scripts (prune.NeedsScript). It is false for large pages.
 	NeedsScript bool
 
-	// Unparsed is why links are missing: all of them for UnparsedDeep, UnparsedBroken and UnparsedParts; those after the
-	// first MaxParse bytes, MaxTags tags or markup.Max attributes for UnparsedLong, UnparsedTags and UnparsedAttrs;
-	// perhaps some for UnparsedXML. Empty if none is missing.
+	// Unparsed is the reason for missing links: all of them for UnparsedDeep, UnparsedBroken and UnparsedParts; those
+	// after the first MaxParse bytes, MaxTags tags or markup.Max attributes for UnparsedLong, UnparsedTags and
+	// UnparsedAttrs; perhaps some for UnparsedXML. Empty if none is missing.
 	Unparsed string
 }
 

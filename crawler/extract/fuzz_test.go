@@ -76,7 +76,7 @@ func FuzzHTML_EqualsTheNaive(f *testing.F) {
 		}
 		doc := goquery.NewDocumentFromNode(root)
 		ms, refs := naiveMentions(doc, page.Base == parse(t, pageURL))
-		again := doc.Find("a").Length() > 1 // one may be another that the parser opened again: to us it is one mention
+		again := doc.Find("a").Length() > 1 // one may be re-opened by the parser, which is the same mention
 		if mentions(page) != len(ms) && (!again || mentions(page) > len(ms)) {
 			t.Fatalf("%d links + %d repeats + %d dropped + %v refused; want %d mentions", len(page.Links), page.Repeats, page.Dropped, page.Refused, len(ms))
 		}

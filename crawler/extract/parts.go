@@ -116,7 +116,7 @@ func octets(src io.Reader, size int64) ([]byte, error) {
 func (w *walker) mention(r markup.Ref) {
 	embed := r.Role.Requisite() || r.Role == markup.Lazy
 	taken := embed || r.Role == markup.Link
-	if !taken && w.links.tell == nil {
+	if !taken && w.links.sink == nil {
 		return
 	}
 	ref := r.Raw
@@ -143,7 +143,7 @@ func (w *walker) mentionRefused(r markup.Ref, reason canon.Reason, taken, embed 
 	if taken {
 		w.links.refuse(reason)
 	}
-	if t := w.links.tell; t != nil {
+	if t := w.links.sink; t != nil {
 		fate := Refused
 		if !taken {
 			fate = Inert

@@ -13,7 +13,7 @@ import (
 	"curtsy/storage/markup"
 )
 
-// MaxTags bounds the tags of a page, without end tags that add nothing to the tree: a node takes over a hundred bytes, a
+// MaxTags bounds the tags of a page, without end tags that do not affect the tree: a node takes over a hundred bytes, a
 // tag as few as three. Tags after which the parser may re-open a link count two- or threefold.
 const MaxTags = 1 << 17
 

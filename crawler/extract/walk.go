@@ -73,8 +73,8 @@ func base(doc *goquery.Document, own canon.URL) canon.URL {
 
 func (w *walker) document(doc *goquery.Document) {
 	for n := range elements(doc) {
-		if w.links.tell != nil {
-			w.links.tell.element(n)
+		if w.links.sink != nil {
+			w.links.sink.element(n)
 		}
 		switch {
 		case n.DataAtom == atom.Style && (n.Namespace == "" || n.Namespace == "svg"):

@@ -93,9 +93,9 @@ func (w *walker) bothWays(body, xml []byte) {
 	w.links.charset = w.page.Charset
 	w.document(doc)
 	w.text(doc)
-	tell := w.links.tell
-	if w.links.tell = nil; tell != nil {
-		tell.about = nil
+	sink := w.links.sink
+	if w.links.sink = nil; sink != nil {
+		sink.about = nil
 	}
 	w.titled = w.page.Title != ""
 	x := newXMLTree(xml, false)
@@ -103,12 +103,12 @@ func (w *walker) bothWays(body, xml []byte) {
 		w.page.Unparsed = UnparsedTags
 	}
 	w.xml(x)
-	if w.links.tell = tell; tell == nil {
+	if w.links.sink = sink; sink == nil {
 		return
 	}
 	for at, l := range w.links.links {
-		if at >= len(tell.told) || !tell.told[at] {
-			tell.to(Mention{Link: l, Raw: l.URL.String(), Fate: Listed})
+		if at >= len(sink.listed) || !sink.listed[at] {
+			sink.to(Mention{Link: l, Raw: l.URL.String(), Fate: Listed})
 		}
 	}
 }
@@ -126,7 +126,7 @@ const (
 const maxDeep = 512
 
 // xmlTree is a page in XML as the tree of the same page in HTML. Elements without a namespace and names in capital letters
-// count as HTML: a browser ignores them, but the mirror does not, and obeying their meta elements costs nothing.
+// count as HTML: a browser ignores them, but the mirror does not, and obeying their meta elements is harmless.
 type xmlTree struct {
 	root   html.Node
 	open   []xmlOpen

@@ -59,7 +59,7 @@ type Config struct {
 	AllowLocalhost []uint16
 
 	// Refuse returns why an address may not be dialled, or nil: an opt-out (politeness rule 16). It is called before every
-	// exchange, also over a kept connection. Nil refuses nothing.
+	// exchange, also over a kept connection. Nil refuses no address.
 	Refuse func(netip.Addr) error
 
 	// Credentials are header fields for the operator's hosts; see Request.Own. Nil means none.

@@ -269,11 +269,11 @@ const (
 // Exchange is one request and its response. It must be closed.
 type Exchange struct {
 	URL    canon.URL
-	Addr   netip.AddrPort // dialled, or given to a proxy; zero if nothing was dialled or only a proxy knows it
+	Addr   netip.AddrPort // dialled, or given to a proxy; zero without a dial, or if only a proxy knows it
 	Proxy  string         // without user and password; empty for none
 	Reused bool           // over a kept connection
 
-	// Start is when sending began or, if nothing was sent, when work began. End is when the last byte was read, or the
+	// Start is when sending began or, if no byte was sent, when work began. End is when the last byte was read, or the
 	// failure.
 	Start, End time.Time
 
@@ -287,7 +287,7 @@ type Exchange struct {
 	Interim  int               // interim responses (1xx) before it, not part of Response
 
 	// Protocols are the protocols used, the upper one first: "http/1.1", or "http/1.0" if the response says so, and with
-	// TLS its version, as "tls/1.3". Nil if nothing was sent.
+	// TLS its version, as "tls/1.3". Nil if no byte was sent.
 	Protocols []string
 
 	// Status and Header are those of the final response; zero and nil without a complete head. Header is as net/http

@@ -248,5 +248,5 @@ func (p Policy) Due(last time.Time, iv Interval, listed, now time.Time) (time.Ti
 }
 
 // Believed reports whether to trust the lastmods of a host, given how many of its pages they report as changed since their
-// visits: a site that renews all lastmods daily reports nothing.
+// visits: a site that renews all lastmods daily reports no real changes.
 func Believed(changed, pages int) bool { return changed <= max(10, pages/10) }

@@ -53,13 +53,13 @@ func New(b blobs, token string, standard robots.Standard) *Gate {
 	return g
 }
 
-// Rules are the rules of a host: a rulebook for all binding tokens, or a verdict on everything. The zero rules allow nothing.
+// Rules are the rules of a host: a rulebook for all binding tokens, or a verdict on everything. Zero rules allow none.
 type Rules struct {
 	Book *robots.Rulebook
 	All  robots.Verdict
 }
 
-// Of returns the rules of a state. Without any they allow nothing.
+// Of returns the rules of a state. Without a policy they allow no URL.
 func (g *Gate) Of(ctx context.Context, s robots.State) (Rules, error) {
 	if v, ok := s.Verdict(); ok {
 		return Rules{All: v}, nil

@@ -121,7 +121,7 @@ const (
 	LongestAfter = 365 * Day
 )
 
-// RetryAfter is the value of a Retry-After field. The zero value is none.
+// RetryAfter is the value of a Retry-After field. The zero value means no field.
 type RetryAfter struct {
 	Given bool
 	Wait  time.Duration

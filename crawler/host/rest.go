@@ -51,7 +51,7 @@ type Rest struct {
 }
 
 // Wish is the time, from the end of the exchange, that a host asks for, and its field: Retry-After, RateLimit, or none for a 429
-// or 503 without either. The zero value is none.
+// or 503 without either. The zero value means no wish.
 type Wish struct {
 	Wait  time.Duration
 	Field string

@@ -1,3 +1,3 @@
 // Package inquiry fetches robots.txt outside a crawl, with the identity, guards and delays of the user's crawls. It
-// records nothing.
+// makes no records.
 package inquiry

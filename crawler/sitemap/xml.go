@@ -197,7 +197,7 @@ func (r *reader) also(name string, t xml.StartElement) {
 	}
 }
 
-// end closes the open elements up to name, and nothing if that is not open.
+// end closes the open elements up to name, if that is open.
 func (r *reader) end(name string) error {
 	at := len(r.open) - 1
 	for at >= 0 && r.open[at] != name {

@@ -223,7 +223,7 @@ func Shape(sum []byte) uint64 { return binary.BigEndian.Uint64(sum) }
 const leastMeasures = 8
 
 // measures digests the fractions of a page of data, which is new each day with the same words. Whole numbers do not count, since a
-// calendar has nothing else.
+// calendar has only those.
 type measures struct {
 	n   int
 	sum uint64

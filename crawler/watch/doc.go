@@ -5,7 +5,7 @@
 // A round is an update of the due pages: a generation of the crawl, with conditional requests, the same politeness, archive
 // and ledger. New links are followed as in any crawl.
 //
-// Plans come only from the ledger and from archived sitemaps, so a kill loses nothing. Ledger lines are sorted by host and URL
+// Plans come only from the ledger and from archived sitemaps, so a kill is harmless. Ledger lines are sorted by host and URL
 // on disk, each page's lines become a freshness.History, and the pages of a host share its budget (package freshness).
 //
 // # Invariants
@@ -14,5 +14,5 @@
 //   - No host gets more requests within 24 hours than the settings allow: the plan leaves a reserve, and budget.Daily also
 //     counts robots.txt, redirects and new pages.
 //   - A site's hints move a visit only within the bounds of the policy.
-//   - The time between two plans is at least nineteen times what the first took, which limits the cost for large crawls.
+//   - The time between two plans is at least nineteen times that of making one, which limits the cost for large crawls.
 package watch

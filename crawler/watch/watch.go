@@ -40,7 +40,7 @@ type Watch struct {
 	Settings *crawldir.Settings // PerHostPerDay is not zero
 	Options  Options
 	End      time.Time // of the watch; zero for never
-	Once     bool      // do only what is due now
+	Once     bool      // make only the visits due now
 
 	// Round is called when a round begins, Sleep before a sleep. Both may be nil.
 	Round func(g budget.Generation, p *Plan)
@@ -310,7 +310,7 @@ func (m *making) all(pages iter.Seq2[*page, error]) error {
 }
 
 func (m *making) host(pages []*page) error {
-	// What an operator, the scope or a trap excluded is not watched.
+	// URLs that an operator, the scope or a trap excluded are not watched.
 	pages = slices.DeleteFunc(slices.Clone(pages), func(p *page) bool {
 		return p.outcome == storage.OutcomeDropped || p.outcome == storage.OutcomeHeld
 	})
@@ -582,7 +582,7 @@ func (p *page) add(v visit) {
 	switch v.Outcome {
 	case storage.OutcomeFetched, storage.OutcomeRedirected, storage.OutcomeGone:
 	default:
-		return // which reveals nothing about the page
+		return // which does not concern the page
 	}
 	if v.Change == storage.ChangeFresh {
 		return // without a request
