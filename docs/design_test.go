@@ -161,7 +161,7 @@ func TestDependencies_StayAtHome(t *testing.T) {
 	for pkg, r := range h {
 		for name, file := range r.imports {
 			if h[name] == nil && strings.Contains(strings.SplitN(name, "/", 2)[0], ".") && !slices.ContainsFunc(homes[name], func(home string) bool { return within(pkg, home) }) {
-				t.Errorf("%s imports %s, whose home is another by docs/dependencies.md: %v", file, name, homes[name])
+				t.Errorf("%s imports %s, which has another home in docs/dependencies.md: %v", file, name, homes[name])
 			}
 		}
 	}

@@ -93,7 +93,7 @@ func TestCompact_FailureChangesNothing(t *testing.T) {
 	_, _, err = Compact(t.Context(), path, true)
 	assert.ErrorIs(t, err, frontier.ErrDamaged, "cut off")
 	_, err = os.Stat(path + ".new")
-	assert.Error(t, err, "something was left beside it")
+	assert.Error(t, err, "a file remains beside it")
 }
 
 // forgetful makes a closed frontier that has forgotten 512 URLs of host a; three remain, one of them pending.

@@ -67,7 +67,7 @@ func small(t testing.TB) string {
 func TestDamage_TruncationIsReported(t *testing.T) {
 	path, step := small(t), 4096
 	if testing.Short() {
-		step = 10 * 4096 // for long under the race detector
+		step = 10 * 4096 // slow under the race detector
 	}
 	whole := read(t, path)
 	for at := 0; at < len(whole); at += step {
@@ -112,7 +112,7 @@ func TestDamage_IsReportedAndNeverKills(t *testing.T) {
 // Damage outside of the meta pages is either in unused bytes, and then every answer is as before, or reported.
 func TestDamage_OctetIsReportedOrHarmless(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it opens the file again for each page, for long under the race detector")
+		t.Skip("it reopens the file for each page: slow under the race detector")
 	}
 	rnd := rand.New(rand.NewPCG(7, 7))
 	each := 2

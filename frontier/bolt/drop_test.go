@@ -16,7 +16,7 @@ import (
 // the rest.
 func TestSteer_KillDuringDropLosesNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it computes for long under the race detector")
+		t.Skip("slow under the race detector")
 	}
 	const all = 2*maxPrints + 100
 	for _, way := range []string{"open", "export"} {

@@ -91,7 +91,7 @@ type trial struct {
 func TestQueue_EqualsSortedSlice(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {
-		seeds = 20 // it computes for long under the race detector
+		seeds = 20 // slow under the race detector
 	}
 	for _, deep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deep=%v", deep), func(t *testing.T) {

@@ -131,7 +131,7 @@ func retried(t testing.TB) string {
 // counted.
 func TestRebuild_SpoiltFileIsNeverSilentlyWrong(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it opens the file again for each page, for long under the race detector")
+		t.Skip("it reopens the file for each page: slow under the race detector")
 	}
 	path := retried(t)
 	whole, truth := read(t, path), texts(t, path)

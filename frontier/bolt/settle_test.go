@@ -48,7 +48,7 @@ func TestRetry_BetweenCommitAndSettlement(t *testing.T) {
 	of := layout.MakeRef(1, 0)
 	if e.retries.of[of] == nil {
 		e.mu.Unlock()
-		t.Fatal("the deferral is not kept until the commit is settled: the test does not test it")
+		t.Fatal("the deferral is not kept until the commit is settled: the test proves nothing")
 	}
 	var fates *layout.Endings
 	assert.NoError(t, e.db.View(func(tx *bbolt.Tx) (err error) { fates, err = layout.ReadEndings(tx); return err }))

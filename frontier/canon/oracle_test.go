@@ -116,7 +116,7 @@ func TestOracle_AgreesWithTheTables(t *testing.T) {
 // TestOracle_AgreesWithRandomURLs joins pieces that have a meaning to the parser and that random bytes seldom hit.
 func TestOracle_AgreesWithRandomURLs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it computes for long under the race detector")
+		t.Skip("slow under the race detector")
 	}
 	pieces := strings.Fields("http: HTTPS: ftp: / / // /// \\ ? # @ : :80 :443 :0081 :99999 . .. %2e %2E. %2f a b c A Z 0 1 9 " +
 		"255 256 0x 0x7f 07 08 . 127.0.0.1 [ ] [::1] [1:2::] : ff :: ::1.2.3.4 xn-- xn--bcher-kva é ü ß 。 １ \u0627 \u00ad \u200d - _ ~ " +

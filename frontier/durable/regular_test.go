@@ -68,7 +68,7 @@ func TestOpen_FollowsNoLink(t *testing.T) {
 				assert.Truef(t, err == nil && string(b) == secret, "%s, a link to %s: %s holds %q now, %v", way, to, there, b, err)
 			}
 			_, err = os.Lstat(filepath.Join(filepath.Dir(file), "nothing"))
-			assert.Errorf(t, err, "%s, a link to %s: something was made outside", way, to)
+			assert.Errorf(t, err, "%s, a link to %s: a file was created outside", way, to)
 		}
 	}
 }

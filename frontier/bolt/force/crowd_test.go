@@ -158,7 +158,7 @@ func TestCrowd_CommitsHoldAcknowledgedCalls(t *testing.T) {
 			case !s.seen[u]:
 				t.Errorf("seed %d, image %d: %s is lost", seed, i, u)
 			case pending && so.closed[u]:
-				t.Errorf("seed %d, image %d: %s was closed, and comes again", seed, i, u)
+				t.Errorf("seed %d, image %d: %s was closed, and is given again", seed, i, u)
 			case pending && attempts < so.attempts[u]:
 				t.Errorf("seed %d, image %d: %s has %d attempts, of %d", seed, i, u, attempts, so.attempts[u])
 			}

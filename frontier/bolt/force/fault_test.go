@@ -22,13 +22,13 @@ func (p *process) judge(t *testing.T, file string, list []commit, urls []string,
 	t.Helper()
 	switch {
 	case aborts && p.refused != "":
-		t.Fatalf("the process was to be aborted, and reports %q", p.refused)
+		t.Fatalf("the process reports %q instead of aborting", p.refused)
 	case !aborts && !p.done && p.refused == "":
 		t.Fatal("the child ended without a report")
 	case p.refused != "" && (!strings.Contains(p.refused, file) || !strings.Contains(p.refused, adviceMark)):
 		t.Errorf("the error lacks the file or the advice: %q", p.refused)
 	case p.unpoisoned != "":
-		t.Errorf("after the error %q a call was answered with another: %s", p.refused, p.unpoisoned)
+		t.Errorf("after the error %q a call returned a different result: %s", p.refused, p.unpoisoned)
 	}
 	clean(t, file)
 	s, n := look(t, file, urls), p.steps
